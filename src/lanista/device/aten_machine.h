@@ -144,6 +144,7 @@ class AtenMachine final : public nn::Machine {
   std::unique_ptr<Pending> pending_;   // of a chunk under way
   std::map<StepShape, std::unique_ptr<Recorded>> recorded_;
   Recorded* waiting_ = nullptr;      // whose steps are filled and not done yet
+  std::int64_t alone_ = 0;           // so many steps do not wait for others
   std::vector<std::int64_t> ahead_;  // of each lane: so many of its steps wait
   std::int64_t at_once_ = 1;
   std::int64_t bytes_up_ = 0;

@@ -224,6 +224,8 @@ void AtenMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
     sums[i] = ends[i].loss_sum;
   }
   totals_.select(0, kLossSum).copy_(at::tensor(sums, at::kDouble));
+  // Those that fill no launch go first, one by one, so that the device has work while the host fills what follows.
+  alone_ = chunk.steps % static_cast<std::int64_t>(device_.steps_together());
   for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), step);
   do_waiting();
 }
@@ -308,7 +310,8 @@ bool AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
     fill(step, step.filled, fed, hyper, active, number);
     step.actives[step.filled++] = active;
     for (std::size_t i = 0; i < count; ++i) ahead_[begin + i] += active[i];
-    if (step.filled == step.frames.size()) do_waiting();
+    if (step.filled == step.frames.size() || alone_ > 0) do_waiting();
+    alone_ = std::max<std::int64_t>(0, alone_ - 1);
     return true;
   } catch (const NoMemory&) {
     if (count > 1) return false;

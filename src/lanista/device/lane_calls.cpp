@@ -42,7 +42,7 @@ Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tenso
 Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like) {
   Tensor out = at::empty({parts.size(0), parts.size(2)}, like);
   kernels.run_rows(
-      "column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(),
+      "column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(), parts.size(1),
       lane::ColumnSum{parts.data_ptr(), nullptr, nullptr, out.data_ptr(), parts.size(1), parts.size(2), 0, 1});
   return out;
 }
@@ -57,7 +57,7 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
       kernels.run("column_few", x.scalar_type(), out.numel(), few);
       return out;
     }
-    kernels.run_rows("column_whole", x.scalar_type(), out.numel(), few);
+    kernels.run_rows("column_whole", x.scalar_type(), out.numel(), count, few);
     return out;
   }
   const std::int64_t parts = (count + each - 1) / each;

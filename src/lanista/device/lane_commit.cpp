@@ -80,8 +80,8 @@ void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
   const nn::StateLayout& layout = kind_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor losses = values.at(train_->loss).contiguous();
-  device_.kernels()->run(
-      "note", rows_.scalar_type(), lanes.count,
+  device_.kernels()->run_rows(
+      "note", rows_.scalar_type(), lanes.count, step.shape().size,
       lane::Note{longs(step.frame().active), losses.data_ptr(), longs(step.input(StepInputs::kStep)),
                  static_cast<double*>(totals_.data_ptr()) + lanes.begin, step.shape().size, options_.lanes});
   // Where nobody looks at all gradients together, each is taken from where it was made.

@@ -132,8 +132,10 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
   call.x = x.data_ptr(), call.at = image_of(x);
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.y = parts.data_ptr();
-  constexpr std::int64_t kCells = 8;  // of a window's row, that a thread makes
-  kernels.run("depthwise_grad_w", x.scalar_type(), parts.numel() / s.kw * ((s.kw + kCells - 1) / kCells), call);
+  const std::int64_t cells = s.kw >= 5 ? 5 : s.kw >= 2 ? 3 : 1;  // of a window's row, that a thread makes
+  call.wide = by_fours(x) && by_fours(dy) && wide_of(parts, s.ci) == 4 ? 4 : 1;
+  kernels.run(("depthwise_grad_w_" + std::to_string(cells)).c_str(), x.scalar_type(),
+              parts.numel() / s.kw * ((s.kw + cells - 1) / cells) / call.wide, call);
   return lane_column_sum(kernels, parts).reshape({x.size(0), s.kh, s.kw, 1, s.ci}).permute({0, 4, 3, 1, 2});
 }
 

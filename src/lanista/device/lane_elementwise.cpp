@@ -56,7 +56,7 @@ AtenRun cross_entropy(const LaneKernels* k, bool with_gradient) {
     Tensors out{loss, p};
     if (with_gradient) out.push_back(at::empty_like(x));
     call.loss = loss.data_ptr(), call.y = p.data_ptr(), call.gradient = with_gradient ? out[2].data_ptr() : nullptr;
-    k->run_rows("cross_entropy", x.scalar_type(), frame.lanes * frame.batch, call);
+    k->run_rows("cross_entropy", x.scalar_type(), frame.lanes * frame.batch, call.classes, call);
     return out;
   };
 }
@@ -123,7 +123,8 @@ AtenRun embedding_grad(const AtenCall& call, const LaneKernels* k) {
     Tensor y = at::empty({frame.lanes, vocab, dy.size(-1)}, dy.options());
     lane::Embedding of = embedding_of(frame, tokens, vocab);
     of.table = dy.data_ptr(), of.y = y.data_ptr(), of.dim = dy.size(-1);
-    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, of);
+    constexpr std::int64_t kWarp = 64;  // so many that 32 threads look for rows
+    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, kWarp, of);
     return Tensors{y};
   };
 }

@@ -67,15 +67,18 @@ std::map<std::string_view, Start>& doubles() {
           .second;
 
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
+#define LANE_ROW_FN inline
+#define LANE_ROW_CALL(name) name
 #define LANE_ROW_OF(k, count) for (i64 k = 0; k < (count); ++k)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
 #define LANE_ROW_SUM(x) (x)
 #define LANE_ROW_MAX(x) (x)
-#define LANE_ROW_ONCE(count) false
-#define LANE_ROW_WHERE(row, count, holds) \
-  for (i64 row = 0; row < (count); ++row) \
-    if (holds)
 #define LANE_ROW_FIRST true
+#define LANE_ROW_OWN(j) (j)
+#define LANE_ROW_SHARE 1
+#define LANE_ROW_WHERE(count, holds, body)   \
+  for (i64 row_ = 0; row_ < (count); ++row_) \
+    if (holds(row_)) body(row_)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -122,7 +125,9 @@ class HostKernels final : public LaneKernels {
   void start(const char* kernel, at::ScalarType type, std::int64_t count, Launch, const void* args,
              std::size_t) const override {
     const auto& table = type == at::kFloat ? floats() : doubles();
-    const auto found = table.find(kernel);
+    std::string_view name = kernel;
+    if (name.ends_with(kShort)) name.remove_suffix(kShort.size());  // one thread has a row, whatever its length
+    const auto found = table.find(name);
     TORCH_CHECK(found != table.end(), "no kernel '", kernel, "'");
     found->second(count, args);
   }

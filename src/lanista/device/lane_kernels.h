@@ -25,11 +25,14 @@ class LaneKernels {
   void run(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
     start_checked(kernel, type, count, {(count + kThreads - 1) / kThreads, kThreads}, &args, sizeof args);
   }
-  /// The same of a kernel whose threads share rows.
+  /// The same of a kernel whose threads share rows of `length` numbers.
   template <class Args>
-  void run_rows(const char* kernel, at::ScalarType type, std::int64_t count, const Args& args) const {
-    constexpr std::int64_t kRows = kThreads / kRowThreads;
-    start_checked(kernel, type, count, {(count + kRows - 1) / kRows, kThreads}, &args, sizeof args);
+  void run_rows(const char* kernel, at::ScalarType type, std::int64_t count, std::int64_t length,
+                const Args& args) const {
+    const bool is_short = length <= kShortRow;
+    const std::int64_t rows = kThreads / (is_short ? 8 : 32);
+    const std::string name = std::string(kernel) + (is_short ? std::string(kShort) : "");
+    start_checked(name.c_str(), type, count, {(count + rows - 1) / rows, kThreads}, &args, sizeof args);
   }
   /// The same of a kernel whose blocks of so many threads make a tile each.
   template <class Args>
@@ -38,8 +41,9 @@ class LaneKernels {
   }
 
  protected:
-  static constexpr int kThreads = 256;    // of a block, on a GPU
-  static constexpr int kRowThreads = 32;  // of them, that share a row
+  static constexpr int kThreads = 256;                  // of a block, on a GPU
+  static constexpr std::int64_t kShortRow = 32;         // that eight threads share; of longer ones, 32
+  static constexpr std::string_view kShort = "_short";  // of the kernel's name then
   struct Launch {
     std::int64_t blocks;
     int threads;  // of each

@@ -10,8 +10,8 @@
 namespace lanista::device {
 namespace {
 
-ProductOut linear(const LaneProducts& multiply, const Tensors& in, ProductEnd end = {}) {
-  if (in.size() > 2) end.bias = in[2];
+ProductOut linear(const LaneProducts& multiply, const Tensors& in, bool has_bias, ProductEnd end = {}) {
+  if (has_bias) end.bias = in[2];
   ProductOut out = multiply(rows(in[0]), in[1].transpose(1, 2), end);
   out.y = unrolled(out.y, in[0]);
   if (out.finished.defined()) out.finished = unrolled(out.finished, in[0]);
@@ -32,16 +32,22 @@ ProductOut linear_grad_w(const LaneProducts& multiply, const Tensors& in, const 
   return out;
 }
 
-// Both as [outer, inner, rows, columns], copied only where no two strides say where their matrices lie.
-std::pair<Tensor, Tensor> in_two_batches(const Tensor& left, const Tensor& right) {
-  std::vector<std::int64_t> dims;  // the inmost of each run of batches that lie one behind the other in both
+struct TwoBatches {
+  Tensor left, right, into;
+};
+
+// All as [outer, inner, rows, columns], copied only where no two strides say where their matrices lie; then there is no
+// `into`.
+TwoBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor& into = {}) {
+  std::vector<std::int64_t> dims;  // the inmost of each run of batches that lie one behind the other in all
   std::vector<std::int64_t> sizes;
   const auto follows = [](const Tensor& x, std::int64_t outer, std::int64_t inner) {
-    return x.stride(outer) == x.stride(inner) * x.size(inner);
+    return !x.defined() || x.stride(outer) == x.stride(inner) * x.size(inner);
   };
   for (std::int64_t dim = 0; dim + 2 < left.dim(); ++dim) {
     if (left.size(dim) == 1) continue;
-    if (!dims.empty() && follows(left, dims.back(), dim) && follows(right, dims.back(), dim)) {
+    const std::int64_t last = dims.empty() ? 0 : dims.back();
+    if (!dims.empty() && follows(left, last, dim) && follows(right, last, dim) && follows(into, last, dim)) {
       dims.back() = dim;
       sizes.back() *= left.size(dim);
     } else {
@@ -51,7 +57,7 @@ std::pair<Tensor, Tensor> in_two_batches(const Tensor& left, const Tensor& right
   }
   if (dims.size() > 2) {
     const auto copied = [](const Tensor& x) { return x.reshape({-1, 1, x.size(-2), x.size(-1)}); };
-    return {copied(left), copied(right)};
+    return {copied(left), copied(right), {}};
   }
   const auto viewed = [&](const Tensor& x) {
     std::vector<std::int64_t> all, strides;
@@ -63,16 +69,39 @@ std::pair<Tensor, Tensor> in_two_batches(const Tensor& left, const Tensor& right
     strides.insert(strides.end(), {x.stride(-2), x.stride(-1)});
     return x.as_strided(all, strides);
   };
-  return {viewed(left), viewed(right)};
+  return {viewed(left), viewed(right), into.defined() ? viewed(into) : Tensor()};
 }
 
 AtenRun matmul(const LaneProducts& multiply, const AtenCall& call, const ProductEnd& end = {}) {
   const bool turns_left = call.args.flag("transpose_a"), turns_right = call.args.flag("transpose_b");
   return [multiply, turns_left, turns_right, end, y = call.y()](const Frame& frame, const Tensors& in) {
-    auto [left, right] = in_two_batches(in[0], in[1]);
+    auto [left, right, nowhere] = in_two_batches(in[0], in[1]);
     if (turns_left) left = left.transpose(2, 3);
     if (turns_right) right = right.transpose(2, 3);
     return Tensors{multiply(left, right, end).y.reshape(sizes_of(frame, y))};
+  };
+}
+
+// A product whose matrices are written where a transposition wants them, if they stay in two batches and rows stay
+// rows.
+AtenRun transposed_matmul(const LaneProducts& multiply, std::span<const AtenCall> calls) {
+  const AtenCall& call = calls[0];
+  const bool turns_left = call.args.flag("transpose_a"), turns_right = call.args.flag("transpose_b");
+  std::vector<std::int64_t> back(call.y().dims.size() + 1, 0);
+  const std::vector<std::int64_t> axes = calls[1].args.list("axes");
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    back[static_cast<std::size_t>(axes[i]) + 1] = static_cast<std::int64_t>(i) + 1;
+  }
+  return [multiply, turns_left, turns_right, back, y = calls[1].y()](const Frame& frame, const Tensors& in) {
+    const Tensor made = at::empty(sizes_of(frame, y), in[0].options());
+    const Tensor into = made.permute(back);
+    auto [left, right, to] = in_two_batches(in[0], in[1], into);
+    if (turns_left) left = left.transpose(2, 3);
+    if (turns_right) right = right.transpose(2, 3);
+    const bool in_place = to.defined() && to.stride(3) == 1;
+    const Tensor product = multiply(left, right, {.into = in_place ? to : Tensor()}).y;
+    if (!in_place) Tensor(into).copy_(product.reshape(into.sizes()));
+    return Tensors{made};
   };
 }
 
@@ -85,7 +114,7 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
                                  ProductEnd end{.finish = LaneFinish::of_call(calls[1])};
                                  end.finished = true;
                                  return [multiply, end](const Frame&, const Tensors& in) {
-                                   const ProductOut out = linear(multiply, in, end);
+                                   const ProductOut out = linear(multiply, in, in.size() > 2, end);
                                    return Tensors{out.y, out.finished};
                                  };
                                }};
@@ -99,6 +128,17 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
               };
         }};
   }
+  joins[{"linear", "add"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+                                const std::size_t own = calls[0].args.inputs.size(), all = calls[1].args.inputs.size();
+                                return [multiply, own, all](const Frame&, const Tensors& in) {
+                                  Tensor others = in[own];
+                                  for (std::size_t i = own + 1; i + 1 < own + all; ++i) others = others + in[i];
+                                  const ProductOut out = linear(multiply, in, own > 2, {.other = rows(others)});
+                                  return Tensors{out.y};
+                                };
+                              }};
+  joins[{"matmul", "transpose"}] = {
+      AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) { return transposed_matmul(multiply, calls); }};
   joins[{"matmul", "scale_by"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
                                      return matmul(multiply, calls[0], {.scale = calls[1].args.real("by")});
                                    }};
@@ -114,7 +154,7 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Products& products) {
   const LaneProducts multiply(kernels, products);
   table["linear"] = products.of([multiply](const AtenCall&) -> AtenRun {
-    return [multiply](const Frame&, const Tensors& in) { return Tensors{linear(multiply, in).y}; };
+    return [multiply](const Frame&, const Tensors& in) { return Tensors{linear(multiply, in, in.size() > 2).y}; };
   });
   table["linear_grad_x"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
   table["linear_grad_w"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_w(multiply, in).y; }));

@@ -62,7 +62,7 @@ AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k, const LaneF
     Tensor mean = fresh(), inverse = fresh(), new_mean = fresh(), new_var = fresh(), y = at::empty_like(x);
     const Tensor old_mean = dense_columns(in[next]), old_var = dense_columns(in[next + 1]);
     TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics that lie apart");
-    k->run_rows("norm_end", type, lanes * columns,
+    k->run_rows("norm_end", type, lanes * columns, sums.size(1),
                 lane::NormEnd{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
                               old_var.data_ptr(),
                               static_cast<const double*>(frame.numbers.data_ptr()) + static_cast<std::int64_t>(number),
@@ -100,7 +100,7 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
     end.sums = static_cast<const double*>(sums.data_ptr()), end.inverse = inverse.data_ptr();
     end.new_mean = dot.data_ptr(), end.new_var = sum.data_ptr();
     end.rows = x.size(1), end.columns = columns, end.parts = sums.size(1);
-    k->run_rows("norm_grad_end", type, lanes * columns, end);
+    k->run_rows("norm_grad_end", type, lanes * columns, end.parts, end);
     Tensor dx = at::empty_like(x);
     lane::NormApply apply = apply_to(x, mean, inverse, dx);
     apply.dy = dy.data_ptr(), apply.dot = dot.data_ptr(), apply.sum = sum.data_ptr();
@@ -143,7 +143,7 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
       mean = at::empty({rows}, x.options()), inverse = at::empty({rows}, x.options());
       rows_of.mean = mean.data_ptr(), rows_of.inverse = inverse.data_ptr();
     }
-    k->run_rows("layer_norm", x.scalar_type(), rows, rows_of);
+    k->run_rows("layer_norm", x.scalar_type(), rows, len, rows_of);
     if (!keeps) return Tensors{y};
     return Tensors{y, mean.reshape(sizes_of(frame, out[1].shape)), inverse.reshape(sizes_of(frame, out[2].shape))};
   };
@@ -163,7 +163,7 @@ AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
       weight = flat(in[4]);
       rows_of.weight = weight.data_ptr(), rows_of.stride = weight.stride(0);
     }
-    k->run_rows("layer_norm_grad", x.scalar_type(), rows, rows_of);
+    k->run_rows("layer_norm_grad", x.scalar_type(), rows, len, rows_of);
     const auto sum = [&](const Tensor& values, const graph::Shape& shape) {
       return lane_column_sum(*k, values.reshape({frame.lanes, -1, len})).reshape(sizes_of(frame, shape));
     };
@@ -182,7 +182,7 @@ AtenRun softmax(const AtenCall& call, const LaneKernels* k) {
     Tensor y = at::empty_like(x);
     lane::Rows rows{};
     rows.x = x.data_ptr(), rows.y = y.data_ptr(), rows.len = x.size(-1);
-    k->run_rows("softmax", x.scalar_type(), x.numel() / x.size(-1), rows);
+    k->run_rows("softmax", x.scalar_type(), x.numel() / x.size(-1), x.size(-1), rows);
     return Tensors{y.transpose(axis, -1)};
   };
 }
@@ -194,7 +194,7 @@ AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k, double scale = 
     lane::Rows rows{};
     rows.x = x.data_ptr(), rows.dy = dy.data_ptr(), rows.y = dx.data_ptr(), rows.len = x.size(-1);
     rows.scale = scale;
-    k->run_rows("softmax_grad", x.scalar_type(), x.numel() / x.size(-1), rows);
+    k->run_rows("softmax_grad", x.scalar_type(), x.numel() / x.size(-1), x.size(-1), rows);
     return Tensors{dx.transpose(axis, -1)};
   };
 }

@@ -18,31 +18,33 @@ constexpr std::int64_t kMultiprocessors = 132;
 struct TileForm {
   const char* kernel;
   std::int64_t rows, columns;
-  int threads;
-  double speed;            // of multiplications, by what was measured
-  bool of_doubles = true;  // fits into the registers of a thread
-  bool anyhow = false;     // takes matrices however they lie
+  int threads, most_warps;  // of a multiprocessor, by the registers that they take
+  double speed;             // of multiplications, as measured
+  bool of_doubles = true;   // fits into the registers of a thread
+  bool anyhow = false;      // takes right sides however they lie
 };
-constexpr std::array<TileForm, 6> kForms{{{"product_128x128", 128, 128, 256, 1.0, false},
-                                          {"product_128x64", 128, 64, 256, 0.85},
-                                          {"product_64x64", 64, 64, 128, 0.85, true, true},
-                                          {"product_32x64", 32, 64, 128, 0.65},
-                                          {"product_32x32", 32, 32, 64, 0.6, true, true},
-                                          {"product_32x16", 32, 16, 32, 0.5}}};
+constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
+                                          {"product_128x64", 128, 64, 256, 16, 0.98},
+                                          {"product_64x128", 64, 128, 128, 12, 1.02, false},
+                                          {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
+                                          {"product_32x64", 32, 64, 128, 16, 0.8},
+                                          {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
+                                          {"product_32x16", 32, 16, 32, 12, 0.5}}};
 
 std::int64_t tiles_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
   return batch * ((m + form.rows - 1) / form.rows) * ((n + form.columns - 1) / form.columns);
 }
 
-// What the busiest multiprocessor has to do, the slower the fewer warps it has.
-double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
-  constexpr double kWarps = 8;  // that keep one busy
+// What the busiest multiprocessor has to do, the slower the fewer warps it has: and while a block's numbers go through
+// what comes behind the sums, others must be at their sums.
+double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
+  const double kWarps = ends ? 16 : 8;  // that keep one busy
   const std::int64_t tiles = tiles_of(form, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
-  const double warps = static_cast<double>(std::min<std::int64_t>(own * form.threads / 32, 16));
+  const double warps = static_cast<double>(std::min<std::int64_t>(own * form.threads / 32, form.most_warps));
   return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / kWarps);
 }
 
-const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n,
+const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
                          std::string_view asked) {
   const TileForm* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
@@ -50,7 +52,7 @@ const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int
     if ((doubles && !form.of_doubles) || (anyhow && !form.anyhow)) continue;
     // What is asked for and cannot be is the best instead.
     if (asked == form.kernel) return form;
-    const double cost = cost_of(form, batch, m, n);
+    const double cost = cost_of(form, batch, m, n, ends);
     if (cost < least) least = cost, best = &form;
   }
   return *best;
@@ -71,14 +73,14 @@ bool in_fours(const Tensor& x, int along) {
   return even;
 }
 
-// The kernels' names for how both sides lie; empty: anyhow.
+// The kernels' names for how both sides lie: n as rows of numbers, t turned, a anyhow.
 std::string_view lying_of(const Tensor& left, const Tensor& right) {
   const bool left_terms = in_fours(left, 3), left_rows = in_fours(left, 2);
   const bool right_terms = in_fours(right, 2), right_columns = in_fours(right, 3);
   if (left_terms && right_columns) return "_nn";
   if (left_terms && right_terms) return "_nt";
   if (left_rows && right_columns) return "_tn";
-  return {};
+  return left_terms ? "_na" : left_rows ? "_ta" : "_aa";
 }
 
 // A kernel counts within a matrix by 32 bits.
@@ -109,7 +111,8 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   const Tensor l = with_two_batches(left), r = with_two_batches(right);
   const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
   const std::string_view lying = lying_of(l, r);
-  const TileForm& form = form_for(l.scalar_type() == at::kDouble, lying.empty(), batch, m, n, tile_);
+  const TileForm& form = form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
+                                  end.finish.of != lane::kAsItIs || end.other.defined(), tile_);
   const std::int64_t tiles = tiles_of(form, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
   if (!own_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
@@ -117,29 +120,33 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   }
   std::vector<std::int64_t> sizes = left.sizes().vec();
   sizes.back() = n;
-  ProductOut out{.y = at::empty(sizes, l.options()), .finished = {}, .column_sums = {}};
+  ProductOut out{.y = end.into.defined() ? end.into : at::empty(sizes, l.options()), .finished = {}, .column_sums = {}};
+  const Tensor y = with_two_batches(out.y);
   if (end.finished) out.finished = at::empty(sizes, l.options());
   if (end.column_sums) out.column_sums = at::empty({batch, n}, l.options());
   const Tensor bias = end.bias.defined() ? dense_columns(end.bias) : Tensor();
   const Tensor before = end.before.defined() ? end.before.contiguous() : Tensor();
+  const Tensor other = end.other.defined() ? end.other.contiguous() : Tensor();
   const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
-  const std::string kernel = form.kernel + std::string(lying.empty() ? "_any" : lying);
+  const std::string kernel = form.kernel + std::string(lying);
   kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, form.threads,
                       lane::Product{.left = l.data_ptr(),
                                     .right = r.data_ptr(),
                                     .bias = memory(bias),
+                                    .other = memory(other),
                                     .before = memory(before),
                                     .y = out.y.data_ptr(),
                                     .finished = memory(out.finished),
                                     .column_sums = memory(out.column_sums),
                                     .left_at = matrices_of(l),
                                     .right_at = matrices_of(r),
+                                    .y_at = matrices_of(y),
                                     .inner = l.size(1),
                                     .m = m,
                                     .n = n,
                                     .k = k,
                                     .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                                    .y_fours = wide_of(out.y, n) == 4,
+                                    .y_fours = in_fours(y, 3),
                                     .scale = end.scale,
                                     .a = end.finish.a,
                                     .b = end.finish.b,
@@ -156,6 +163,7 @@ ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, con
   if (end.scale != 1) out.y = out.y * end.scale;
   if (end.bias.defined()) lane_add_columns(*kernels_, out.y, end.bias);
   out.y = out.y.reshape(sizes);
+  if (end.other.defined()) out.y = out.y + end.other;
   const LaneFinish& finish = end.finish;
   if (finish.of != lane::kAsItIs && end.before.defined()) {
     const std::string gradient = finish.name() + std::string("_grad");
@@ -166,6 +174,7 @@ ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, con
         finish.of == lane::kAsItIs ? out.y : lane_elementwise(*kernels_, finish.name(), out.y, {}, finish.a, finish.b);
   }
   if (end.column_sums) out.column_sums = lane_column_sum(*kernels_, r);
+  if (end.into.defined()) out.y = Tensor(end.into).copy_(out.y);
   return out;
 }
 

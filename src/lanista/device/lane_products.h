@@ -13,11 +13,13 @@ class Products;
 /// What a product does to its numbers before it stores them.
 struct ProductEnd {
   double scale = 1;
-  Tensor bias = {};  ///< [batch, n] of products without an inner batch, added to every row
-  LaneFinish finish = {};
-  Tensor before = {};        ///< what `finish` was of, as the product: its gradient goes on
+  Tensor bias = {};          ///< [batch, n] of products without an inner batch, added to every row
+  Tensor other = {};         ///< as the product: added to it
+  LaneFinish finish = {};    ///< f
+  Tensor before = {};        ///< what f was of, as the product: its gradient goes on
   bool finished = false;     ///< f(y) is wanted beside y
   bool column_sums = false;  ///< of the right matrix, beside the product
+  Tensor into = {};          ///< where the product is written, if that is somewhere; with a scale alone
 };
 
 struct ProductOut {

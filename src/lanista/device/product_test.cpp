@@ -65,6 +65,7 @@ double function_of(lane::Finish finish, double x) {
 Wanted wanted(const at::Tensor& left, const at::Tensor& right, const ProductEnd& end) {
   const auto l = numbers(left), r = numbers(right);
   const auto bias = end.bias.defined() ? numbers(end.bias) : std::vector<double>{};
+  const auto other = end.other.defined() ? numbers(end.other) : std::vector<double>{};
   const auto before = end.before.defined() ? numbers(end.before) : std::vector<double>{};
   const auto m = static_cast<std::size_t>(left.size(-2)), k = static_cast<std::size_t>(left.size(-1)),
              n = static_cast<std::size_t>(right.size(-1)), batch = l.size() / m / k;
@@ -80,6 +81,7 @@ Wanted wanted(const at::Tensor& left, const at::Tensor& right, const ProductEnd&
         }
         sum *= end.scale;
         if (!bias.empty()) sum += bias[b * n + j];
+        if (!other.empty()) sum += other[(b * m + i) * n + j];
         if (!before.empty()) {
           // The slope on either side; at the very corner of a function none is asked for.
           const double x = before[(b * m + i) * n + j], step = 1e-9;
@@ -149,6 +151,7 @@ TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
     ProductEnd end;
     end.finish = {static_cast<lane::Finish>(rng.between(0, 5)), 0, 6};
     if (rng.between(0, 1) == 0) end.scale = 0.25;
+    if (rng.between(0, 2) == 0) end.other = drawn_matrices(rng, sizes(m, n), like);
     if (!inner && rng.between(0, 1) == 0) end.bias = drawn_matrices(rng, {batch[0], 1, n}, like).squeeze(1);
     if (rng.between(0, 2) == 0) {
       end.before = drawn_matrices(rng, sizes(m, n), like);
@@ -179,7 +182,7 @@ TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
     const std::int64_t last = batch[0] - 1;
     const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
     ProductEnd of = end;
-    of.bias = alone(end.bias), of.before = alone(end.before);
+    of.bias = alone(end.bias), of.before = alone(end.before), of.other = alone(end.other);
     EXPECT_TRUE(multiply(alone(left), alone(right), of).y.equal(alone(first.y))) << "round " << round;
   }
 }

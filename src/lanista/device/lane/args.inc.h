@@ -44,16 +44,18 @@ struct Matrices {
   long long outer, inner, row, column;
 };
 
-/// y = scale left right + bias, [outer inner, m, n] without gaps; and f(y) beside it, or f'(before) y in its place.
+/// y = scale left right + bias + other, [outer, inner, m, n]; and f(y) beside it, or f'(before) y in its place, which lie
+/// as y does.
 struct Product {
   const void* left;    // [m, k] of each
   const void* right;   // [k, n]
   const void* bias;    // [outer, n], `bias_outer` apart; may be null
+  const void* other;   // as y, added to it; may be null
   const void* before;  // as y; null: f itself is wanted, if any
   void* y;
   void* finished;     // f(y); may be null
   void* column_sums;  // [outer inner, n], of `right`; may be null
-  Matrices left_at, right_at;
+  Matrices left_at, right_at, y_at;  // y has neighbours along a row
   long long inner, m, n, k, bias_outer;
   long long y_fours;  // what is made, or lies like it, comes four at a time
   double scale;                                // of the product, before the bias

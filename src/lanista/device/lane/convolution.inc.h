@@ -232,41 +232,58 @@ LANE_KERNEL(depthwise_grad_x, Depthwise) {
   }
   lane_store(LANE_WRITE(y) + i * wide, sum, wide);
 }
-// i counts [lanes, parts, kh, windows of kw, channels]; a part is some rows of the output of all samples. A thread
-// makes the cells of a window's row, eight at most, and reads what comes back once for all of them.
-LANE_KERNEL(depthwise_grad_w, Depthwise) {
-  constexpr int kCells = 8;
-  const n32 shares = (n32(a.kw) + kCells - 1) / kCells;
+// i counts [lanes, parts, kh, shares of kw, channels]; a part is some rows of the output of all samples. A thread makes
+// some cells of a window's row for four channels, and reads what comes back once for all of them; where windows step by
+// one, so it does the image.
+template <int Cells>
+LANE_FN void lane_depthwise_grad_w(i64 i, const Depthwise& a) {
+  const int wide = int(a.wide);
+  const n32 shares = (n32(a.kw) + Cells - 1) / Cells, channels = n32(a.channels) / wide;
   n32 rest = n32(i);
-  const i64 c = rest % n32(a.channels);
-  rest /= n32(a.channels);
-  const int first = int(rest % shares) * kCells, cells = int(a.kw) - first < kCells ? int(a.kw) - first : kCells;
+  const i64 c = i64(rest % channels) * wide;
+  rest /= channels;
+  const int first = int(rest % shares) * Cells;
   rest /= shares;
   const int ky = rest % n32(a.kh);
   rest /= n32(a.kh);
   const i64 part = rest % n32(a.parts), lane = rest / n32(a.parts);
   const i64 rows = a.samples * a.oh, begin = part * a.each, end = begin + a.each < rows ? begin + a.each : rows;
-  const int step = int(a.dilation_w), far = int(a.at.column);
-  T sum[kCells];
-  LANE_UNROLL for (int k = 0; k < kCells; ++k) sum[k] = T(0);
+  const int step = int(a.dilation_w), far = int(a.at.column), w = int(a.w);
+  const bool slides = step == 1 && a.stride_w == 1;
+  Four sum[Cells];
+  LANE_UNROLL for (int k = 0; k < Cells; ++k) sum[k] = lane_zeros();
   for (i64 at = begin; at < end; ++at) {
     const int n = int(n32(at) / n32(a.oh)), r = int(n32(at) % n32(a.oh));
     const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
     if (y < 0 || y >= int(a.h)) continue;
     const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel + y * a.at.row;
     const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + n * a.dy_at.sample + c * a.dy_at.channel + r * a.dy_at.row;
+    const auto cell = [&](int column) {
+      return column >= 0 && column < w ? lane_load(x + column * far, wide) : lane_zeros();
+    };
+    Four seen[Cells];
     for (int q = 0; q < int(a.ow); ++q) {
-      const T back = dy[q * int(a.dy_at.column)];
+      const Four back = lane_load(dy + q * int(a.dy_at.column), wide);
       const int column = q * int(a.stride_w) - int(a.left) + first * step;
-      LANE_UNROLL for (int k = 0; k < kCells; ++k) {
-        const int own = column + k * step;
-        if (k < cells && own >= 0 && own < int(a.w)) sum[k] += x[own * far] * back;
+      if (slides && q > 0) {
+        LANE_UNROLL for (int k = 0; k + 1 < Cells; ++k) seen[k] = seen[k + 1];
+        seen[Cells - 1] = cell(column + Cells - 1);
+      } else {
+        LANE_UNROLL for (int k = 0; k < Cells; ++k) seen[k] = cell(column + k * step);
+      }
+      LANE_UNROLL for (int k = 0; k < Cells; ++k) {
+        LANE_UNROLL for (int j = 0; j < 4; ++j) {
+          if (j < wide) sum[k].v[j] += seen[k].v[j] * back.v[j];
+        }
       }
     }
   }
   T* to = LANE_WRITE(y) + (((lane * a.parts + part) * a.kh + ky) * a.kw + first) * a.channels + c;
-  LANE_UNROLL for (int k = 0; k < kCells; ++k) {
-    if (k < cells) to[k * a.channels] = sum[k];
+  LANE_UNROLL for (int k = 0; k < Cells; ++k) {
+    if (first + k < int(a.kw)) lane_store(to + k * a.channels, sum[k], wide);
   }
 }
+LANE_KERNEL(depthwise_grad_w_1, Depthwise) { lane_depthwise_grad_w<1>(i, a); }
+LANE_KERNEL(depthwise_grad_w_3, Depthwise) { lane_depthwise_grad_w<3>(i, a); }
+LANE_KERNEL(depthwise_grad_w_5, Depthwise) { lane_depthwise_grad_w<5>(i, a); }
 // NOLINTEND

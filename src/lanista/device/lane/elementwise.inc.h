@@ -110,9 +110,17 @@ LANE_ROW_KERNEL(embedding_grad, Embedding) {
   const i64* tokens = a.tokens + lane * a.token_lane;
   const T* dy = LANE_READ(table) + lane * a.each * a.dim;
   T* y = LANE_WRITE(y) + i * a.dim;
-  LANE_ROW_OF(k, a.dim) y[k] = T(0);
-  LANE_ROW_WHERE(row, a.each, tokens[row] == token) {
-    LANE_ROW_OF(k, a.dim) y[k] += dy[row * a.dim + k];
+  // All of them look for rows together, whether they have a column or not.
+  for (i64 first = 0; first < a.dim; first += LANE_ROW_SHARE) {
+    const i64 k = first + LANE_ROW_OWN(0);
+    const bool has = k < a.dim;
+    T sum = T(0);
+    LANE_ROW_WHERE(
+        a.each, [&](i64 row) { return tokens[row] == token; },
+        [&](i64 row) {
+          if (has) sum += dy[row * a.dim + k];
+        });
+    if (has) y[k] = sum;
   }
 }
 // NOLINTEND

@@ -158,12 +158,13 @@ LANE_KERNEL(renew, Renew) {
   LANE_WRITE(to)
   [lane * a.lane + a.of.begin[item] + own] = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];
 }
-// i is a lane; rows of totals: sum of losses, last loss, first bad step.
-LANE_KERNEL(note, Note) {
+// i is a lane; rows of totals: sum of losses, last loss, first bad step. Threads share the samples.
+LANE_ROW_KERNEL(note, Note) {
   if (a.active[i] == 0) return;
   double sum = 0;
-  for (i64 n = 0; n < a.samples; ++n) sum += double(LANE_READ(losses)[i * a.samples + n]);
-  const double loss = sum / double(a.samples);
+  LANE_ROW_OF(n, a.samples) sum += double(LANE_READ(losses)[i * a.samples + n]);
+  const double loss = LANE_ROW_SUM(sum) / double(a.samples);
+  if (!LANE_ROW_FIRST) return;
   a.totals[i] += loss * double(a.samples);
   a.totals[a.lanes + i] = loss;
   if (!(loss - loss == 0) && a.totals[2 * a.lanes + i] < 0) a.totals[2 * a.lanes + i] = double(a.step[0]);

@@ -14,12 +14,19 @@ typedef unsigned int n32;
     if (i < count) name##_at(i, a);                                       \
   }                                                                       \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
+// Two kernels: 32 threads share a row, or, of short rows, eight.
 #define LANE_ROW_KERNEL(name, Args)                                       \
+  template <int kShare>                                                   \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a); \
   extern "C" __global__ void name(i64 count, const Args a) {              \
     const i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 32;      \
-    if (i < count) name##_at(i, a);                                       \
+    if (i < count) name##_at<32>(i, a);                                   \
   }                                                                       \
+  extern "C" __global__ void name##_short(i64 count, const Args a) {      \
+    const i64 i = ((i64)blockIdx.x * blockDim.x + threadIdx.x) / 8;       \
+    if (i < count) name##_at<8>(i, a);                                    \
+  }                                                                       \
+  template <int kShare>                                                   \
   static __device__ __forceinline__ void name##_at(i64 i, const Args& a)
 #define LANE_CALL static __device__ __noinline__
 #define LANE_UNROLL _Pragma("unroll")
@@ -35,36 +42,51 @@ typedef unsigned int n32;
     __VA_ARGS__::Own own;                                                                             \
     body(blockIdx.x, a, near, own);                                                      \
   }
-#define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % 32; k < (count); k += 32)
+#define LANE_ROW_FN template <int kShare> static __device__ __forceinline__
+#define LANE_ROW_CALL(name) name<kShare>
+#define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % kShare; k < (count); k += kShare)
 #define LANE_ROW(k) LANE_ROW_OF(k, a.len)
-#define LANE_ROW_SUM(x) lane_row_sum(x)
-#define LANE_ROW_MAX(x) lane_row_max(x)
-#define LANE_ROW_ONCE(count) ((count) <= 32)
-// The rows that all threads go through together: those of which something holds, found by 32 at a time.
-#define LANE_ROW_WHERE(row, count, holds)                                                     \
-  for (i64 row##_of = 0; row##_of < (count); row##_of += 32)                                  \
-    for (u32 row##_left = lane_votes(row##_of, (count), [&](i64 row) { return (holds); }); row##_left != 0; \
-         row##_left &= row##_left - 1)                                                        \
-      if (const i64 row = row##_of + __ffs(row##_left) - 1; true)
-template <class F>
-static __device__ __forceinline__ u32 lane_votes(i64 begin, i64 count, const F& holds) {
-  const i64 own = begin + threadIdx.x % 32;
-  return __ballot_sync(0xffffffffu, own < count && holds(own));
+#define LANE_ROW_SUM(x) lane_row_sum<kShare>(x)
+#define LANE_ROW_MAX(x) lane_row_max<kShare>(x)
+#define LANE_ROW_FIRST (threadIdx.x % kShare == 0)
+// A thread's j-th of a row that is short enough to be kept.
+#define LANE_ROW_OWN(j) (int(threadIdx.x) % kShare + (j)*kShare)
+#define LANE_ROW_SHARE kShare
+// Of all that call it, in the order of who they are.
+static __device__ __forceinline__ u32 lane_sharers(int share) {
+  return share == 32 ? 0xffffffffu : ((1u << share) - 1) << (threadIdx.x % 32 / share * share);
 }
-#define LANE_ROW_FIRST (threadIdx.x % 32 == 0)
-template <class V>
+template <int kShare, class V>
 static __device__ __forceinline__ V lane_row_sum(V x) {
-  for (int far = 16; far > 0; far /= 2) x += __shfl_xor_sync(0xffffffffu, x, far);
+  for (int far = kShare / 2; far > 0; far /= 2) x += __shfl_xor_sync(lane_sharers(kShare), x, far);
   return x;
 }
 // What is no number stays.
-template <class V>
+template <int kShare, class V>
 static __device__ __forceinline__ V lane_row_max(V x) {
-  for (int far = 16; far > 0; far /= 2) {
-    const V other = __shfl_xor_sync(0xffffffffu, x, far);
+  for (int far = kShare / 2; far > 0; far /= 2) {
+    const V other = __shfl_xor_sync(lane_sharers(kShare), x, far);
     x = other > x || other != other ? other : x;
   }
   return x;
+}
+// The rows that all threads of a row go through together: those of which something holds, looked for by all of them.
+#define LANE_ROW_WHERE(count, holds, body) lane_row_where<kShare>(count, holds, body)
+template <int kShare, class Holds, class Body>
+static __device__ __forceinline__ void lane_row_where(i64 count, const Holds& holds, const Body& body) {
+  constexpr int kAhead = 4;
+  const u32 all = lane_sharers(kShare);
+  for (i64 begin = 0; begin < count; begin += kAhead * kShare) {
+    bool is[kAhead];
+    _Pragma("unroll") for (int j = 0; j < kAhead; ++j) {
+      const i64 own = begin + j * kShare + threadIdx.x % kShare;
+      is[j] = own < count && holds(own);
+    }
+    _Pragma("unroll") for (int j = 0; j < kAhead; ++j) {
+      u32 found = (__ballot_sync(all, is[j]) & all) >> (threadIdx.x % 32 / kShare * kShare);
+      for (; found != 0; found &= found - 1) body(begin + j * kShare + __ffs(found) - 1);
+    }
+  }
 }
 static __device__ __forceinline__ float lane_sqrt(float x) { return sqrtf(x); }
 static __device__ __forceinline__ double lane_sqrt(double x) { return sqrt(x); }

@@ -81,7 +81,7 @@ LANE_KERNEL(norm_part, ColumnSum) {
 struct Both {
   double first, second;
 };
-LANE_FN Both lane_both(const NormEnd& a, i64 lane, i64 c) {
+LANE_ROW_FN Both lane_both(const NormEnd& a, i64 lane, i64 c) {
   double first = 0, second = 0;
   LANE_ROW_OF(part, a.parts) {
     const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns + c;
@@ -92,7 +92,7 @@ LANE_FN Both lane_both(const NormEnd& a, i64 lane, i64 c) {
 }
 LANE_ROW_KERNEL(norm_end, NormEnd) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
-  const Both both = lane_both(a, lane, c);
+  const Both both = LANE_ROW_CALL(lane_both)(a, lane, c);
   if (!LANE_ROW_FIRST) return;
   const double sum = both.first;
   const double rows = double(a.rows), first = double(LANE_READ(x)[lane * a.rows * a.columns + c]);
@@ -141,7 +141,7 @@ LANE_KERNEL(norm_grad_part, ColumnSum) {
 // The mean and inverse are of what was normalised; new_mean and new_var are the sums, of dy times it and of dy.
 LANE_ROW_KERNEL(norm_grad_end, NormEnd) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
-  const Both both = lane_both(a, lane, c);
+  const Both both = LANE_ROW_CALL(lane_both)(a, lane, c);
   if (!LANE_ROW_FIRST) return;
   LANE_WRITE(new_mean)[i] = T(both.first * double(((const T*)a.inverse)[i]));
   LANE_WRITE(new_var)[i] = T(both.second);
@@ -163,42 +163,97 @@ LANE_KERNEL(norm_grad_apply, NormApply) {
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
 
-// ---- rows: as many threads as LANE_ROW_THREADS share one, each with columns of its own, and tell each other sums ----
+// ---- rows: some threads share one, each with columns of its own, and tell each other sums ----
 
+// Of a row that threads can keep, four numbers each, nothing is read twice.
 LANE_ROW_KERNEL(softmax, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
   T* y = LANE_WRITE(y) + i * a.len;
+  const int len = int(a.len);
   T most = x[0], sum = T(0);
+  if (len <= 4 * LANE_ROW_SHARE) {
+    T own[4];
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      own[j] = LANE_ROW_OWN(j) < len ? x[LANE_ROW_OWN(j)] : most;
+      most = own[j] > most || own[j] != own[j] ? own[j] : most;
+    }
+    most = LANE_ROW_MAX(most);
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      if (LANE_ROW_OWN(j) < len) sum += own[j] = LANE_EXP(own[j] - most);
+    }
+    sum = LANE_ROW_SUM(sum);
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      if (LANE_ROW_OWN(j) < len) y[LANE_ROW_OWN(j)] = own[j] / sum;
+    }
+    return;
+  }
   LANE_ROW(k) most = x[k] > most || x[k] != x[k] ? x[k] : most;
   most = LANE_ROW_MAX(most);
-  // What is made is read again by who made it, and of short rows it never was stored.
-  T own = T(0);
-  LANE_ROW(k) sum += y[k] = own = LANE_EXP(x[k] - most);
+  LANE_ROW(k) sum += y[k] = LANE_EXP(x[k] - most);
   sum = LANE_ROW_SUM(sum);
-  LANE_ROW(k) y[k] = (LANE_ROW_ONCE(a.len) ? own : y[k]) / sum;
+  LANE_ROW(k) y[k] = y[k] / sum;
 }
 LANE_ROW_KERNEL(softmax_grad, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
   const T* dy = LANE_READ(dy) + i * a.len;
+  T* y = LANE_WRITE(y) + i * a.len;
+  const int len = int(a.len);
   T dot = T(0);
+  if (len <= 4 * LANE_ROW_SHARE) {
+    T own[4], back[4];
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      own[j] = LANE_ROW_OWN(j) < len ? x[LANE_ROW_OWN(j)] : T(0);
+      back[j] = LANE_ROW_OWN(j) < len ? dy[LANE_ROW_OWN(j)] : T(0);
+      dot += own[j] * back[j];
+    }
+    dot = LANE_ROW_SUM(dot);
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      if (LANE_ROW_OWN(j) < len) y[LANE_ROW_OWN(j)] = own[j] * (back[j] - dot) * T(a.scale);
+    }
+    return;
+  }
   LANE_ROW(k) dot += x[k] * dy[k];
   dot = LANE_ROW_SUM(dot);
-  LANE_ROW(k) LANE_WRITE(y)[i * a.len + k] = x[k] * (dy[k] - dot) * T(a.scale);
+  LANE_ROW(k) y[k] = x[k] * (dy[k] - dot) * T(a.scale);
 }
 LANE_ROW_KERNEL(layer_norm, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
-  const i64 own = n32(i) / n32(a.rows_per_lane) * a.stride;
-  T sum = T(0), squares = T(0);
-  LANE_ROW(k) sum += x[k] - x[0];
+  T* y = LANE_WRITE(y) + i * a.len;
+  const i64 set = n32(i) / n32(a.rows_per_lane) * a.stride;
+  const int len = int(a.len);
+  const bool is_kept = len <= 4 * LANE_ROW_SHARE;
+  const T first = x[0];
+  T kept[4], sum = T(0), squares = T(0);
+  if (is_kept) {
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      kept[j] = LANE_ROW_OWN(j) < len ? x[LANE_ROW_OWN(j)] : first;
+      sum += kept[j] - first;
+    }
+  } else {
+    LANE_ROW(k) sum += x[k] - first;
+  }
   sum = LANE_ROW_SUM(sum);
-  const T mean = x[0] + sum / T(a.len);
-  LANE_ROW(k) squares += (x[k] - mean) * (x[k] - mean);
+  const T mean = first + sum / T(a.len);
+  if (is_kept) {
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      if (LANE_ROW_OWN(j) < len) squares += (kept[j] - mean) * (kept[j] - mean);
+    }
+  } else {
+    LANE_ROW(k) squares += (x[k] - mean) * (x[k] - mean);
+  }
   squares = LANE_ROW_SUM(squares);
   const T inverse = T(1) / LANE_SQRT(squares / T(a.len) + T(a.eps));
-  LANE_ROW(k) {
-    T y = (x[k] - mean) * inverse;
-    if (a.weight) y = y * LANE_READ(weight)[own + k] + LANE_READ(bias)[own + k];
-    LANE_WRITE(y)[i * a.len + k] = y;
+  const auto put = [&](i64 k, T value) {
+    T out = (value - mean) * inverse;
+    if (a.weight) out = out * LANE_READ(weight)[set + k] + LANE_READ(bias)[set + k];
+    y[k] = out;
+  };
+  if (is_kept) {
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      if (LANE_ROW_OWN(j) < len) put(LANE_ROW_OWN(j), kept[j]);
+    }
+  } else {
+    LANE_ROW(k) put(k, x[k]);
   }
   if (a.mean && LANE_ROW_FIRST) {
     LANE_WRITE(mean)[i] = mean;
@@ -208,20 +263,41 @@ LANE_ROW_KERNEL(layer_norm, Rows) {
 LANE_ROW_KERNEL(layer_norm_grad, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
   const T* dy = LANE_READ(dy) + i * a.len;
-  const i64 own = n32(i) / n32(a.rows_per_lane) * a.stride;
+  const i64 set = n32(i) / n32(a.rows_per_lane) * a.stride;
   const T mean = LANE_READ(mean)[i], inverse = LANE_READ(inverse)[i];
-  T sum = T(0), dot = T(0);
-  LANE_ROW(k) {
-    const T hat = (x[k] - mean) * inverse, g = a.weight ? dy[k] * LANE_READ(weight)[own + k] : dy[k];
-    LANE_WRITE(product)[i * a.len + k] = dy[k] * hat;
+  const int len = int(a.len);
+  const bool is_kept = len <= 4 * LANE_ROW_SHARE;
+  T kept[4], back[4], sum = T(0), dot = T(0);
+  const auto hat_of = [&](T value) { return (value - mean) * inverse; };
+  const auto weighed = [&](i64 k, T d) { return a.weight ? d * LANE_READ(weight)[set + k] : d; };
+  const auto take = [&](i64 k, T hat, T d) {
+    LANE_WRITE(product)[i * a.len + k] = d * hat;
+    const T g = weighed(k, d);
     sum += g;
     dot += g * hat;
+    return g;
+  };
+  if (is_kept) {
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      kept[j] = back[j] = T(0);
+      if (LANE_ROW_OWN(j) >= len) continue;
+      kept[j] = hat_of(x[LANE_ROW_OWN(j)]);
+      back[j] = take(LANE_ROW_OWN(j), kept[j], dy[LANE_ROW_OWN(j)]);
+    }
+  } else {
+    LANE_ROW(k) take(k, hat_of(x[k]), dy[k]);
   }
   sum = LANE_ROW_SUM(sum);
   dot = LANE_ROW_SUM(dot);
-  LANE_ROW(k) {
-    const T hat = (x[k] - mean) * inverse, g = a.weight ? dy[k] * LANE_READ(weight)[own + k] : dy[k];
+  const auto put = [&](i64 k, T hat, T g) {
     LANE_WRITE(y)[i * a.len + k] = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
+  };
+  if (is_kept) {
+    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+      if (LANE_ROW_OWN(j) < len) put(LANE_ROW_OWN(j), kept[j], back[j]);
+    }
+  } else {
+    LANE_ROW(k) put(k, hat_of(x[k]), weighed(k, dy[k]));
   }
 }
 // NOLINTEND

@@ -154,9 +154,13 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
       LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
         const int from = row + i / 4 * kDown + 4 * ty + i % 4;
         if (from >= m) continue;
-        const i64 place = (i64(batch) * m + from) * n + to;
+        const i64 place = outer * a.y_at.outer + inner * a.y_at.inner + from * a.y_at.row + to;
         Four y;
         LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = o.sum[i][4 * j + k] * T(a.scale) + bias.v[k];
+        if (a.other) {
+          const Four other = lane_some(LANE_READ(other) + place, fours, count);
+          LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] += other.v[k];
+        }
         if (a.before) {
           const T* before = LANE_READ(before) + place;
           y = lane_finished_grad(int(a.finish), lane_some(before, fours, count), y, T(a.a),
@@ -179,10 +183,14 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
   LANE_PRODUCT_OF(product_##size##_nt, kTerms, kTerms, __VA_ARGS__)        \
   LANE_PRODUCT_OF(product_##size##_tn, kVectors, kVectors, __VA_ARGS__)
 // As numbers lie otherwise.
-#define LANE_ANY_PRODUCT(size, ...) LANE_PRODUCT_OF(product_##size##_any, kAnyhow, kAnyhow, __VA_ARGS__)
+#define LANE_ANY_PRODUCT(size, ...)                                      \
+  LANE_PRODUCT_OF(product_##size##_na, kTerms, kAnyhow, __VA_ARGS__)     \
+  LANE_PRODUCT_OF(product_##size##_ta, kVectors, kAnyhow, __VA_ARGS__)   \
+  LANE_PRODUCT_OF(product_##size##_aa, kAnyhow, kAnyhow, __VA_ARGS__)
 static constexpr int kNear = sizeof(T) == 4 ? 16 : 8;
 LANE_PRODUCT(128x128, Tile<128, 128, 8, 8, kNear>)
 LANE_PRODUCT(128x64, Tile<128, 64, 8, 4, kNear>)
+LANE_PRODUCT(64x128, Tile<64, 128, 8, 8, kNear>)
 LANE_PRODUCT(64x64, Tile<64, 64, 8, 4, kNear>)
 LANE_PRODUCT(32x64, Tile<32, 64, 4, 4, 2 * kNear>)
 LANE_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kNear>)
