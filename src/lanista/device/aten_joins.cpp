@@ -54,10 +54,15 @@ class Finder {
       const auto found = joins_.find({node(port.node).op, node(last).op});
       if (found == joins_.end() || found->second.kind != AtenJoin::kParts) return {};
       made.join = &found->second;
+      const graph::Port from = node(port.node).inputs[0];
+      const bool is_product =
+          place_.contains(from.node) && node(from.node).op == "matmul" && !is_taken(from.node) && is_for_one(from);
+      if (is_product) made.nodes.push_back(from.node);
       made.nodes.push_back(port.node);
-      made.inputs.push_back(node(port.node).inputs[0]);
+      const std::vector<graph::Port>& inputs = node(is_product ? from.node : port.node).inputs;
+      made.inputs.insert(made.inputs.end(), inputs.begin(), inputs.end());
     }
-    if (made.nodes.size() < 2) return {};
+    if (node(last).inputs.size() < 2) return {};
     made.nodes.push_back(last);
     if (is_for_one({last, 0}) && node(readers_[{last, 0}].front()).op == "transpose") {
       made.nodes.push_back(readers_[{last, 0}].front());
@@ -117,10 +122,12 @@ AtenJoins aten_joins(const LaneKernels* kernels, Precision precision) {
   if (kernels == nullptr) return joins;
   // Operands of narrow products are rounded by whoever calls one product.
   const Products products(precision);
-  if (!products.are_narrow()) join_lane_linear(joins, *kernels, products);
+  if (!products.are_narrow()) {
+    join_lane_linear(joins, *kernels, products);
+    join_lane_moves(joins, *kernels, products);
+  }
   join_lane_elementwise(joins, *kernels);
   join_lane_norms(joins, *kernels);
-  join_lane_moves(joins);
   return joins;
 }
 
@@ -130,13 +137,12 @@ std::map<graph::NodeId, AtenJoined> joined_nodes(const graph::Graph& graph, cons
   std::map<graph::NodeId, AtenJoined> all;
   if (joins.empty()) return all;
   Finder find(graph, types, order, keep, joins);
+  // Parts take more together than a pair would.
   for (const graph::NodeId id : order) {
-    if (find.is_taken(id)) continue;
-    if (auto pair = find.pair(id)) {
-      all.emplace(id, std::move(*pair));
-    } else if (auto parts = find.parts(id)) {
-      all.emplace(id, std::move(*parts));
-    }
+    if (auto parts = find.is_taken(id) ? std::nullopt : find.parts(id)) all.emplace(id, std::move(*parts));
+  }
+  for (const graph::NodeId id : order) {
+    if (auto pair = find.is_taken(id) ? std::nullopt : find.pair(id)) all.emplace(id, std::move(*pair));
   }
   return all;
 }

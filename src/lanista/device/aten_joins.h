@@ -20,12 +20,12 @@ struct AtenJoin {
     kAfter,    ///< the second reads what the first makes, and else what the first reads: all values are made
     kInstead,  ///< the second's last input is what the first makes, and nobody else's: that value is not made
     kBeside,   ///< the second reads what is the first's second input, alone: both values are made
-    kParts,    ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; a
-               ///< transposition behind it may be the end
+    kParts,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; what a
+             ///< part reads may be a product, and a transposition may be the end
   };
   Kind kind;
   /// Calls in their order. What runs takes the inputs of the first, and of kInstead those of the second that are left;
-  /// of kParts the first input of each part. It returns the values that are made, in order.
+  /// of kParts the inputs of each part's first call. It returns the values that are made, in order.
   std::function<AtenRun(std::span<const AtenCall> calls)> prepare;
 };
 /// By the names of two operators.
@@ -35,7 +35,7 @@ using AtenJoins = std::map<std::pair<std::string, std::string>, AtenJoin>;
 AtenJoins aten_joins(const LaneKernels* kernels, Precision precision);
 void join_lane_elementwise(AtenJoins& joins, const LaneKernels& kernels);
 void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products);
-void join_lane_moves(AtenJoins& joins);
+void join_lane_moves(AtenJoins& joins, const LaneKernels& kernels, const Products& products);
 void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels);
 
 /// Nodes that are made as one.

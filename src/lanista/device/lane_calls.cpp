@@ -43,7 +43,7 @@ Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::T
   Tensor out = at::empty({parts.size(0), parts.size(2)}, like);
   kernels.run_rows(
       "column_end", c10::typeMetaToScalarType(like.dtype()), out.numel(), parts.size(1),
-      lane::ColumnSum{parts.data_ptr(), nullptr, nullptr, out.data_ptr(), parts.size(1), parts.size(2), 0, 1});
+      lane::ColumnSum{parts.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), parts.size(1), parts.size(2), 0, 1});
   return out;
 }
 
@@ -52,7 +52,7 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
   const std::int64_t lanes = x.size(0), count = x.size(1), columns = x.size(2), each = rows_of_part(count);
   if (count <= 2 * each) {
     Tensor out = at::empty({lanes, columns}, x.options());
-    const lane::ColumnSum few{x.data_ptr(), nullptr, nullptr, out.data_ptr(), count, columns, count, 1};
+    const lane::ColumnSum few{x.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), count, columns, count, 1};
     if (count <= kFewRows) {
       kernels.run("column_few", x.scalar_type(), out.numel(), few);
       return out;
@@ -63,7 +63,7 @@ Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows) {
   const std::int64_t parts = (count + each - 1) / each;
   Tensor out = at::empty({lanes, parts, columns}, x.options().dtype(at::kDouble));
   kernels.run("column_part", x.scalar_type(), out.numel(),
-              lane::ColumnSum{x.data_ptr(), nullptr, nullptr, out.data_ptr(), count, columns, each, parts});
+              lane::ColumnSum{x.data_ptr(), nullptr, nullptr, nullptr, out.data_ptr(), count, columns, each, parts});
   return lane_fold_to(kernels, out, x.options());
 }
 

@@ -111,7 +111,9 @@ AtenRun embedding(const AtenCall&, const LaneKernels* k) {
     Tensor y = at::empty(sizes, table.options());
     lane::Embedding call = embedding_of(frame, tokens, table.size(1));
     call.table = table.data_ptr(), call.y = y.data_ptr(), call.dim = table.size(2), call.stride = table.stride(0);
-    k->run("embedding", table.scalar_type(), y.numel(), call);
+    const bool even = table.stride(0) % 4 == 0 || table.size(0) == 1;
+    call.wide = even && wide_of(table, call.dim) == 4 && wide_of(y, call.dim) == 4 ? 4 : 1;
+    k->run("embedding", table.scalar_type(), y.numel() / call.wide, call);
     return Tensors{y};
   };
 }

@@ -76,9 +76,9 @@ std::map<std::string_view, Start>& doubles() {
 #define LANE_ROW_FIRST true
 #define LANE_ROW_OWN(j) (j)
 #define LANE_ROW_SHARE 1
-#define LANE_ROW_WHERE(count, holds, body)   \
-  for (i64 row_ = 0; row_ < (count); ++row_) \
-    if (holds(row_)) body(row_)
+#define LANE_ROW_WHERE(count, holds, read, take) \
+  for (i64 row_ = 0; row_ < (count); ++row_)     \
+    if (holds(row_)) take(read(row_))
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -31,7 +31,8 @@ class LaneKernels {
                 const Args& args) const {
     const bool is_short = length <= kShortRow;
     const std::int64_t rows = kThreads / (is_short ? 8 : 32);
-    const std::string name = std::string(kernel) + (is_short ? std::string(kShort) : "");
+    std::string name = kernel;
+    if (is_short) name += kShort;
     start_checked(name.c_str(), type, count, {(count + rows - 1) / rows, kThreads}, &args, sizeof args);
   }
   /// The same of a kernel whose blocks of so many threads make a tile each.
@@ -42,7 +43,7 @@ class LaneKernels {
 
  protected:
   static constexpr int kThreads = 256;                  // of a block, on a GPU
-  static constexpr std::int64_t kShortRow = 32;         // that eight threads share; of longer ones, 32
+  static constexpr std::int64_t kShortRow = 64;         // that eight threads share; of longer ones, 32
   static constexpr std::string_view kShort = "_short";  // of the kernel's name then
   struct Launch {
     std::int64_t blocks;

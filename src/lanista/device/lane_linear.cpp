@@ -82,30 +82,33 @@ AtenRun matmul(const LaneProducts& multiply, const AtenCall& call, const Product
   };
 }
 
-// A product whose matrices are written where a transposition wants them, if they stay in two batches and rows stay
-// rows.
+// Its matrices are written where a transposition wants them, if rows stay rows.
 AtenRun transposed_matmul(const LaneProducts& multiply, std::span<const AtenCall> calls) {
-  const AtenCall& call = calls[0];
-  const bool turns_left = call.args.flag("transpose_a"), turns_right = call.args.flag("transpose_b");
-  std::vector<std::int64_t> back(call.y().dims.size() + 1, 0);
+  std::vector<std::int64_t> back(calls[0].y().dims.size() + 1, 0);
   const std::vector<std::int64_t> axes = calls[1].args.list("axes");
   for (std::size_t i = 0; i < axes.size(); ++i) {
     back[static_cast<std::size_t>(axes[i]) + 1] = static_cast<std::int64_t>(i) + 1;
   }
-  return [multiply, turns_left, turns_right, back, y = calls[1].y()](const Frame& frame, const Tensors& in) {
+  return [product = ProductInto(multiply, calls[0]), back, y = calls[1].y()](const Frame& frame, const Tensors& in) {
     const Tensor made = at::empty(sizes_of(frame, y), in[0].options());
-    const Tensor into = made.permute(back);
-    auto [left, right, to] = in_two_batches(in[0], in[1], into);
-    if (turns_left) left = left.transpose(2, 3);
-    if (turns_right) right = right.transpose(2, 3);
-    const bool in_place = to.defined() && to.stride(3) == 1;
-    const Tensor product = multiply(left, right, {.into = in_place ? to : Tensor()}).y;
-    if (!in_place) Tensor(into).copy_(product.reshape(into.sizes()));
+    product(in[0], in[1], made.permute(back));
     return Tensors{made};
   };
 }
 
 }  // namespace
+
+ProductInto::ProductInto(const LaneProducts& multiply, const AtenCall& call)
+    : multiply_(multiply), turns_left_(call.args.flag("transpose_a")), turns_right_(call.args.flag("transpose_b")) {}
+
+void ProductInto::operator()(const Tensor& left, const Tensor& right, const Tensor& into) const {
+  auto [l, r, to] = in_two_batches(left, right, into);
+  if (turns_left_) l = l.transpose(2, 3);
+  if (turns_right_) r = r.transpose(2, 3);
+  const bool in_place = to.defined() && to.stride(3) == 1;
+  const Tensor product = multiply_(l, r, {.into = in_place ? to : Tensor()}).y;
+  if (!in_place) Tensor(into).copy_(product.reshape(into.sizes()));
+}
 
 void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
   const LaneProducts multiply(kernels, products);

@@ -1,9 +1,12 @@
 // Values that are put in another order, or together from parts.
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "lanista/device/aten_joins.h"
+#include "lanista/device/aten_rounding.h"
+#include "lanista/device/lane_products.h"
 
 namespace lanista::device {
 namespace {
@@ -25,43 +28,59 @@ AtenRun transpose(const AtenCall& call) {
   };
 }
 
-// The gradient of what was cut in slices: each is written where it belongs. What nobody cut off is zero, and what two
-// have cut is their sum. Behind a transposition, the memory is that of its result.
-AtenRun joined_slices(std::span<const AtenCall> calls) {
+struct Part {
+  std::int64_t axis, begin, end;
+  std::optional<ProductInto> product;  // that makes it
+};
+
+// Whether each place of the axis is in one part.
+bool tile(std::vector<Part> parts, std::int64_t size) {
+  std::ranges::sort(parts, {}, &Part::begin);
+  std::int64_t end = 0;
+  for (const Part& part : parts) {
+    if (part.axis != parts.front().axis || part.begin != end) return false;
+    end = part.end;
+  }
+  return end == size;
+}
+
+// The gradient of what was cut in slices: each is written where it belongs, products straight away. What nobody cut off
+// is zero, and what two have cut is their sum. Behind a transposition, the memory is that of its result.
+AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multiply) {
   const bool turned = calls.back().args.def.name == "transpose";
-  const auto parts = calls.first(calls.size() - (turned ? 2 : 1));
-  struct Part {
-    std::int64_t axis, begin, end;
-  };
-  std::vector<Part> all;
-  const graph::Shape whole = calls[parts.size()].y();
-  for (const AtenCall& part : parts) {
-    const std::int64_t axis = part.args.integer("axis"), begin = part.args.integer("start");
+  const std::size_t last = calls.size() - (turned ? 2 : 1);
+  const graph::Shape whole = calls[last].y();
+  std::vector<Part> parts;
+  for (std::size_t i = 0; i < last; ++i) {
+    std::optional<ProductInto> product;
+    if (calls[i].args.def.name == "matmul") product.emplace(multiply, calls[i++]);
+    const std::int64_t axis = calls[i].args.integer("axis"), begin = calls[i].args.integer("start");
     const auto dim = static_cast<std::size_t>(axis < 0 ? axis + std::ssize(whole.dims) : axis);
-    all.push_back({static_cast<std::int64_t>(dim) + 1, begin, begin + part.x().dims[dim]});
+    parts.push_back({static_cast<std::int64_t>(dim) + 1, begin, begin + calls[i].x().dims[dim], std::move(product)});
   }
-  std::vector<Part> sorted = all;
-  std::ranges::sort(sorted, {}, &Part::begin);
-  bool tile = sorted.front().begin == 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const std::int64_t end = i + 1 < sorted.size()
-                                 ? sorted[i + 1].begin
-                                 : whole.dims[static_cast<std::size_t>(sorted.front().axis - 1)];
-    tile = tile && sorted[i].axis == sorted.front().axis && sorted[i].end == end;
-  }
-  std::vector<std::int64_t> axes, back;
+  const bool tiles = tile(parts, whole.dims[static_cast<std::size_t>(parts.front().axis - 1)]);
+  std::vector<std::int64_t> back;
   if (turned) {
-    axes = axes_of(calls.back());
+    const std::vector<std::int64_t> axes = axes_of(calls.back());
     back.resize(axes.size());
-    for (std::size_t i = 0; i < axes.size(); ++i) back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+    for (std::size_t i = 0; i < axes.size(); ++i)
+      back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
   }
-  return [all, tile, back, y = calls.back().y()](const Frame& frame, const Tensors& in) {
+  return [parts, tiles, back, y = calls.back().y()](const Frame& frame, const Tensors& in) {
     const std::vector<std::int64_t> sizes = sizes_of(frame, y);
-    const Tensor made = tile ? at::empty(sizes, frame.real) : at::zeros(sizes, frame.real);
+    const Tensor made = tiles ? at::empty(sizes, frame.real) : at::zeros(sizes, frame.real);
     const Tensor into = back.empty() ? made : made.permute(back);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const Tensor part = into.narrow(all[i].axis, all[i].begin, all[i].end - all[i].begin);
-      part.copy_(tile ? in[i] : part + in[i]);
+    std::size_t next = 0;
+    for (const Part& part : parts) {
+      const Tensor place = into.narrow(part.axis, part.begin, part.end - part.begin);
+      const Tensor to = tiles ? place : at::empty_like(place);
+      if (part.product) {
+        (*part.product)(in[next], in[next + 1], to);
+        next += 2;
+      } else {
+        Tensor(to).copy_(in[next++]);
+      }
+      if (!tiles) Tensor(place).copy_(place + to);
     }
     return Tensors{made};
   };
@@ -71,6 +90,11 @@ AtenRun joined_slices(std::span<const AtenCall> calls) {
 
 void add_lane_moves(AtenTable& table) { table["transpose"] = transpose; }
 
-void join_lane_moves(AtenJoins& joins) { joins[{"slice_grad", "add"}] = {AtenJoin::kParts, joined_slices}; }
+void join_lane_moves(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
+  joins[{"slice_grad", "add"}] = {AtenJoin::kParts,
+                                  [multiply = LaneProducts(kernels, products)](std::span<const AtenCall> calls) {
+                                    return joined_slices(calls, multiply);
+                                  }};
+}
 
 }  // namespace lanista::device

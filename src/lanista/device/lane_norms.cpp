@@ -154,20 +154,24 @@ AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
     const Tensor x = in[0].contiguous(), dy = in[3].contiguous();
     const Tensor mean = in[1].contiguous(), inverse = in[2].contiguous();
     const std::int64_t rows = x.numel() / len;
-    Tensor dx = at::empty_like(x), product = at::empty_like(x), weight;
+    Tensor dx = at::empty_like(x), weight;
     lane::Rows rows_of{};
     rows_of.x = x.data_ptr(), rows_of.dy = dy.data_ptr(), rows_of.y = dx.data_ptr();
-    rows_of.mean = mean.data_ptr(), rows_of.inverse = inverse.data_ptr(), rows_of.product = product.data_ptr();
+    rows_of.mean = mean.data_ptr(), rows_of.inverse = inverse.data_ptr();
     rows_of.len = len, rows_of.rows_per_lane = rows / frame.lanes;
     if (in.size() > 4) {
       weight = flat(in[4]);
       rows_of.weight = weight.data_ptr(), rows_of.stride = weight.stride(0);
     }
     k->run_rows("layer_norm_grad", x.scalar_type(), rows, len, rows_of);
-    const auto sum = [&](const Tensor& values, const graph::Shape& shape) {
-      return lane_column_sum(*k, values.reshape({frame.lanes, -1, len})).reshape(sizes_of(frame, shape));
+    lane::ColumnSum of{};
+    of.dy = dy.data_ptr(), of.mean = mean.data_ptr(), of.inverse = inverse.data_ptr();
+    const Tensor sums = sums_of_columns(*k, "row_norm_grad_part", x.reshape({frame.lanes, -1, len}), of);
+    const Tensor all = lane_fold_to(*k, sums, x.options());
+    const auto part = [&](std::int64_t which, const graph::Shape& shape) {
+      return all.narrow(1, which * len, len).reshape(sizes_of(frame, shape));
     };
-    return Tensors{dx, sum(product, out[1].shape), sum(dy, out[2].shape)};
+    return Tensors{dx, part(0, out[1].shape), part(1, out[2].shape)};
   };
 }
 

@@ -25,7 +25,7 @@ struct TileForm {
 };
 constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
                                           {"product_128x64", 128, 64, 256, 16, 0.98},
-                                          {"product_64x128", 64, 128, 128, 12, 1.02, false},
+                                          {"product_64x128", 64, 128, 128, 12, 0.93, false},
                                           {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
                                           {"product_32x64", 32, 64, 128, 16, 0.8},
                                           {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
@@ -57,6 +57,8 @@ const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int
   }
   return *best;
 }
+
+constexpr std::int64_t kLong = 256;  // terms, beside which what comes behind them is little
 
 // Few multiprocessors would be at work, each for long; the library cuts such sums in parts.
 bool is_long_and_narrow(std::int64_t tiles, std::int64_t k) { return tiles < kMultiprocessors / 2 && k >= 512; }
@@ -112,7 +114,7 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
   const std::string_view lying = lying_of(l, r);
   const TileForm& form = form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
-                                  end.finish.of != lane::kAsItIs || end.other.defined(), tile_);
+                                  k < kLong && (end.finish.of != lane::kAsItIs || end.other.defined()), tile_);
   const std::int64_t tiles = tiles_of(form, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
   if (!own_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {

@@ -45,4 +45,15 @@ class LaneProducts {
   std::string tile_ = {};
 };
 
+/// A `matmul` whose result goes to a place, wherever its matrices lie there.
+class ProductInto {
+ public:
+  ProductInto(const LaneProducts& multiply, const AtenCall& call);
+  void operator()(const Tensor& left, const Tensor& right, const Tensor& into) const;
+
+ private:
+  LaneProducts multiply_;
+  bool turns_left_, turns_right_;
+};
+
 }  // namespace lanista::device

@@ -25,7 +25,7 @@ struct Embedding {
   const long long* tokens;  // [lanes, each], lanes `token_lane` apart
   const void* table;
   void* y;
-  long long each, vocab, dim, stride, token_lane;
+  long long each, vocab, dim, stride, token_lane, wide;
 };
 
 /// [lanes, rows, columns] and values of a column in a lane.
@@ -69,6 +69,7 @@ struct ColumnSum {
   const void* x;
   const void* dy;       // of a gradient
   const void* mean;     // [lanes, columns]
+  const void* inverse;  // of rows that are normalised each for itself, as their mean: [lanes, rows]
   void* out;
   long long rows, columns, each, parts;
 };
@@ -114,7 +115,6 @@ struct Rows {
   void* y;
   void* mean;  // a number a row
   void* inverse;
-  void* product;  // of dy and the normalised value
   double eps;
   double scale;  // of a softmax's gradient
   long long len, rows_per_lane, stride;

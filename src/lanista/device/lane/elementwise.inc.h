@@ -98,10 +98,14 @@ LANE_KERNEL(sum, Sum) {
 
 // Zeros for a token that the table does not have.
 LANE_KERNEL(embedding, Embedding) {
-  const n32 row = n32(i) / n32(a.dim), lane = row / n32(a.each);
-  const i64 token = a.tokens[lane * a.token_lane + row % n32(a.each)];
-  const bool known = token >= 0 && token < a.vocab;
-  LANE_WRITE(y)[i] = known ? LANE_READ(table)[lane * a.stride + token * a.dim + n32(i) % n32(a.dim)] : T(0);
+  const int wide = int(a.wide);
+  const n32 of_row = n32(a.dim) / wide, row = n32(i) / of_row, lane = row / n32(a.each);
+  const i64 token = a.tokens[lane * a.token_lane + row % n32(a.each)], column = i64(n32(i) % of_row) * wide;
+  Four y = lane_zeros();
+  if (token >= 0 && token < a.vocab) {
+    y = lane_load(LANE_READ(table) + lane * a.stride + token * a.dim + column, wide);
+  }
+  lane_store(LANE_WRITE(y) + i * wide, y, wide);
 }
 // i counts [lanes, vocab]; threads share the columns. `table` is the gradient of what was read, [lanes, each, dim].
 LANE_ROW_KERNEL(embedding_grad, Embedding) {
@@ -117,9 +121,7 @@ LANE_ROW_KERNEL(embedding_grad, Embedding) {
     T sum = T(0);
     LANE_ROW_WHERE(
         a.each, [&](i64 row) { return tokens[row] == token; },
-        [&](i64 row) {
-          if (has) sum += dy[row * a.dim + k];
-        });
+        [&](i64 row) { return has ? dy[row * a.dim + k] : T(0); }, [&](T d) { sum += d; });
     if (has) y[k] = sum;
   }
 }

@@ -70,11 +70,13 @@ static __device__ __forceinline__ V lane_row_max(V x) {
   }
   return x;
 }
-// The rows that all threads of a row go through together: those of which something holds, looked for by all of them.
-#define LANE_ROW_WHERE(count, holds, body) lane_row_where<kShare>(count, holds, body)
-template <int kShare, class Holds, class Body>
-static __device__ __forceinline__ void lane_row_where(i64 count, const Holds& holds, const Body& body) {
-  constexpr int kAhead = 4;
+// The rows of which something holds, looked for by all threads of a row together; what is read of them is taken in
+// their order. Some are read at once.
+#define LANE_ROW_WHERE(count, holds, read, take) lane_row_where<kShare>(count, holds, read, take)
+template <int kShare, class Holds, class Read, class Take>
+static __device__ __forceinline__ void lane_row_where(i64 count, const Holds& holds, const Read& read,
+                                                      const Take& take) {
+  constexpr int kAhead = 4, kAtOnce = 8;
   const u32 all = lane_sharers(kShare);
   for (i64 begin = 0; begin < count; begin += kAhead * kShare) {
     bool is[kAhead];
@@ -84,7 +86,19 @@ static __device__ __forceinline__ void lane_row_where(i64 count, const Holds& ho
     }
     _Pragma("unroll") for (int j = 0; j < kAhead; ++j) {
       u32 found = (__ballot_sync(all, is[j]) & all) >> (threadIdx.x % 32 / kShare * kShare);
-      for (; found != 0; found &= found - 1) body(begin + j * kShare + __ffs(found) - 1);
+      while (found != 0) {
+        T seen[kAtOnce];
+        int some = 0;
+        _Pragma("unroll") for (int k = 0; k < kAtOnce; ++k) {
+          if (found == 0) continue;
+          seen[k] = read(begin + j * kShare + __ffs(found) - 1);
+          found &= found - 1;
+          ++some;
+        }
+        _Pragma("unroll") for (int k = 0; k < kAtOnce; ++k) {
+          if (k < some) take(seen[k]);
+        }
+      }
     }
   }
 }

@@ -163,6 +163,25 @@ LANE_KERNEL(norm_grad_apply, NormApply) {
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
 
+// Of the gradient of rows that were normalised each for itself: sums over rows of dy times what was normalised, and of
+// dy. The mean and inverse are a row's.
+LANE_KERNEL(row_norm_grad_part, ColumnSum) {
+  const Part p = lane_part(i, a);
+  const T* x = LANE_READ(x) + p.values;
+  const T* dy = LANE_READ(dy) + p.values;
+  const T* mean = LANE_READ(mean) + p.lane * a.rows;
+  const T* inverse = LANE_READ(inverse) + p.lane * a.rows;
+  double sum = 0, dot = 0;
+  for (i64 row = p.begin; row < p.end; ++row) {
+    const double d = double(dy[row * a.columns]);
+    sum += d;
+    dot += double((x[row * a.columns] - mean[row]) * inverse[row]) * d;
+  }
+  double* out = (double*)a.out + p.sums;
+  out[0] = dot;
+  out[a.columns] = sum;
+}
+
 // ---- rows: some threads share one, each with columns of its own, and tell each other sums ----
 
 // Of a row that threads can keep, four numbers each, nothing is read twice.
@@ -216,16 +235,17 @@ LANE_ROW_KERNEL(softmax_grad, Rows) {
   dot = LANE_ROW_SUM(dot);
   LANE_ROW(k) y[k] = x[k] * (dy[k] - dot) * T(a.scale);
 }
+constexpr int kKept = 8;  // numbers of a row that a thread keeps, so that they are read once
 LANE_ROW_KERNEL(layer_norm, Rows) {
   const T* x = LANE_READ(x) + i * a.len;
   T* y = LANE_WRITE(y) + i * a.len;
   const i64 set = n32(i) / n32(a.rows_per_lane) * a.stride;
   const int len = int(a.len);
-  const bool is_kept = len <= 4 * LANE_ROW_SHARE;
+  const bool is_kept = len <= kKept * LANE_ROW_SHARE;
   const T first = x[0];
-  T kept[4], sum = T(0), squares = T(0);
+  T kept[kKept], sum = T(0), squares = T(0);
   if (is_kept) {
-    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+    LANE_UNROLL for (int j = 0; j < kKept; ++j) {
       kept[j] = LANE_ROW_OWN(j) < len ? x[LANE_ROW_OWN(j)] : first;
       sum += kept[j] - first;
     }
@@ -235,7 +255,7 @@ LANE_ROW_KERNEL(layer_norm, Rows) {
   sum = LANE_ROW_SUM(sum);
   const T mean = first + sum / T(a.len);
   if (is_kept) {
-    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+    LANE_UNROLL for (int j = 0; j < kKept; ++j) {
       if (LANE_ROW_OWN(j) < len) squares += (kept[j] - mean) * (kept[j] - mean);
     }
   } else {
@@ -249,7 +269,7 @@ LANE_ROW_KERNEL(layer_norm, Rows) {
     y[k] = out;
   };
   if (is_kept) {
-    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+    LANE_UNROLL for (int j = 0; j < kKept; ++j) {
       if (LANE_ROW_OWN(j) < len) put(LANE_ROW_OWN(j), kept[j]);
     }
   } else {
@@ -266,19 +286,18 @@ LANE_ROW_KERNEL(layer_norm_grad, Rows) {
   const i64 set = n32(i) / n32(a.rows_per_lane) * a.stride;
   const T mean = LANE_READ(mean)[i], inverse = LANE_READ(inverse)[i];
   const int len = int(a.len);
-  const bool is_kept = len <= 4 * LANE_ROW_SHARE;
-  T kept[4], back[4], sum = T(0), dot = T(0);
+  const bool is_kept = len <= kKept * LANE_ROW_SHARE;
+  T kept[kKept], back[kKept], sum = T(0), dot = T(0);
   const auto hat_of = [&](T value) { return (value - mean) * inverse; };
   const auto weighed = [&](i64 k, T d) { return a.weight ? d * LANE_READ(weight)[set + k] : d; };
   const auto take = [&](i64 k, T hat, T d) {
-    LANE_WRITE(product)[i * a.len + k] = d * hat;
     const T g = weighed(k, d);
     sum += g;
     dot += g * hat;
     return g;
   };
   if (is_kept) {
-    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+    LANE_UNROLL for (int j = 0; j < kKept; ++j) {
       kept[j] = back[j] = T(0);
       if (LANE_ROW_OWN(j) >= len) continue;
       kept[j] = hat_of(x[LANE_ROW_OWN(j)]);
@@ -293,7 +312,7 @@ LANE_ROW_KERNEL(layer_norm_grad, Rows) {
     LANE_WRITE(y)[i * a.len + k] = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
   };
   if (is_kept) {
-    LANE_UNROLL for (int j = 0; j < 4; ++j) {
+    LANE_UNROLL for (int j = 0; j < kKept; ++j) {
       if (LANE_ROW_OWN(j) < len) put(LANE_ROW_OWN(j), kept[j], back[j]);
     }
   } else {

@@ -8,6 +8,7 @@
 template <int Rows, int Columns, int Tall, int Wide, int Depth>
 struct Tile {
   static constexpr int kRows = Rows, kColumns = Columns, kTall = Tall, kWide = Wide, kDepth = Depth;
+  static constexpr int kAtOnce = Depth > 16 ? 8 : Depth;
   static constexpr int kAcross = Columns / Wide, kThreads = Rows / Tall * kAcross;
   static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
   static constexpr int kRight = (Columns * Depth / 4 + kThreads - 1) / kThreads;
@@ -114,14 +115,17 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
         tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, term + kDepth, t);
         tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, term + kDepth, t);
       }
-      LANE_ROLLED for (int first = 0; first < kDepth; first += 8) {
-        if (term + first >= terms) break;
-        if (sums && t < kColumns) {
+      if (sums && t < kColumns) {
+        LANE_ROLLED for (int first = 0; first < kDepth; first += 8) {
           T sum = T(0);
           LANE_UNROLL for (int k = 0; k < 8; ++k) sum += near.right[at][first + k][t];
           o.column += double(sum);
         }
-        LANE_UNROLL for (int k = 0; k < 8; ++k) {
+      }
+      // What is behind the last term is zero; only where much may be there, it is left out.
+      LANE_ROLLED for (int first = 0; first < kDepth; first += Of::kAtOnce) {
+        if (first > 0 && term + first >= terms) break;
+        LANE_UNROLL for (int k = 0; k < Of::kAtOnce; ++k) {
           Four l[Of::kTall / 4], r[Of::kWide / 4];
           LANE_UNROLL for (int i = 0; i < Of::kTall / 4; ++i) {
             l[i] = *(const Four*)&near.left[at][first + k][i * kDown + 4 * ty];
