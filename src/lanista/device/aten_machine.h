@@ -107,7 +107,9 @@ class AtenMachine final : public nn::Machine {
   void finish_by_kernels(const Step& step, const Values& values);
   void commit_by_kernels(const Step& step, const Computed& of);
   void renew_by_kernels(const Step& step, const lane::Stretches& of);
-  void update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of, const Tensor& scale);
+  /// What `note` has to say, if anything, is said meanwhile.
+  void update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of, const Tensor& scale,
+                         lane::Note* note = nullptr);
   void commit_lanes(const Step& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes);
   void count_steps(const Lanes& lanes, std::span<const std::uint8_t> active);
   UpdateHyper hyper_of(const Step& step, std::int64_t piece) const;

@@ -11,7 +11,8 @@
 namespace lanista::device {
 namespace {
 
-constexpr std::int64_t kClipParts = 256;  // of a lane's sum of squares, whatever its size
+constexpr std::int64_t kNotedMeanwhile = 256;  // losses of a lane that one thread sums while others update
+constexpr std::int64_t kClipParts = 256;       // of a lane's sum of squares, whatever its size
 
 // [lanes, elements] of a value in the order in which the state holds it.
 Tensor as_stored(const Tensor& value, const nn::StateItem& item) {
@@ -52,7 +53,7 @@ class Gathered {
 }  // namespace
 
 void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of,
-                                    const Tensor& scale) {
+                                    const Tensor& scale, lane::Note* note) {
   const nn::StateLayout& layout = kind_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor hyper = step.input(StepInputs::kHyper).select(0, piece);
@@ -64,10 +65,17 @@ void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const 
                     .parameters = part(0),
                     .slots = {nullptr, nullptr},
                     .lane = rows_.stride(0),
-                    .columns = UpdateHyper::kColumns};
+                    .columns = UpdateHyper::kColumns,
+                    .fours = lanes.count * of.count / 4,
+                    .note = {}};
+  std::int64_t noted = 0;
+  if (note != nullptr && note->losses != nullptr) {
+    call.note = std::exchange(*note, {});
+    noted = lanes.count;
+  }
   for (std::size_t k = 0; k < layout.slots.size(); ++k) call.slots[k] = part(2 + k);
   const std::string kernel = "update_" + train_->options.optimizer;
-  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), lanes.count * of.count / 4, call);
+  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), call.fours + noted, call);
 }
 
 void AtenMachine::renew_by_kernels(const Step& step, const lane::Stretches& of) {
@@ -80,10 +88,18 @@ void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
   const nn::StateLayout& layout = kind_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor losses = values.at(train_->loss).contiguous();
-  device_.kernels()->run_rows(
-      "note", rows_.scalar_type(), lanes.count, step.shape().size,
-      lane::Note{longs(step.frame().active), losses.data_ptr(), longs(step.input(StepInputs::kStep)),
-                 static_cast<double*>(totals_.data_ptr()) + lanes.begin, step.shape().size, options_.lanes});
+  lane::Note note{longs(step.frame().active),
+                  losses.data_ptr(),
+                  longs(step.input(StepInputs::kStep)),
+                  static_cast<double*>(totals_.data_ptr()) + lanes.begin,
+                  step.shape().size,
+                  options_.lanes};
+  const auto note_now = [&] {
+    if (note.losses == nullptr) return;
+    device_.kernels()->run_rows("note", rows_.scalar_type(), lanes.count, note.samples, note);
+    note = {};
+  };
+  if (step.shape().size > kNotedMeanwhile) note_now();
   // Where nobody looks at all gradients together, each is taken from where it was made.
   const bool one_rate = step.shape().pieces.size() == 2 * layout.trained.size();
   if (!one_rate || step.shape().clipped || step.shape().watched) {
@@ -92,9 +108,10 @@ void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
       const Tensor square = totals_.select(0, kSquare).narrow(0, lanes.begin, lanes.count);
       square.copy_(at::where(step.frame().active != 0, gradient_squares(step, of.gradients), square));
     }
+    note_now();
     return commit_by_kernels(step, of);
   }
-  Gathered updates([&](const lane::Stretches& of) { update_by_kernels(step, 0, of, {}); });
+  Gathered updates([&](const lane::Stretches& of) { update_by_kernels(step, 0, of, {}, &note); });
   Gathered buffers([&](const lane::Stretches& of) { renew_by_kernels(step, of); });
   std::vector<Tensor> kept;  // until they are read
   for (const nn::StateItem& item : layout.items) {
@@ -106,6 +123,7 @@ void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
   }
   updates.flush();
   buffers.flush();
+  note_now();
 }
 
 void AtenMachine::commit_by_kernels(const Step& step, const Computed& of) {

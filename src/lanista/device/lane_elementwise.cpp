@@ -125,8 +125,7 @@ AtenRun embedding_grad(const AtenCall& call, const LaneKernels* k) {
     Tensor y = at::empty({frame.lanes, vocab, dy.size(-1)}, dy.options());
     lane::Embedding of = embedding_of(frame, tokens, vocab);
     of.table = dy.data_ptr(), of.y = y.data_ptr(), of.dim = dy.size(-1);
-    constexpr std::int64_t kWarp = 64;  // so many that 32 threads look for rows
-    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, kWarp, of);
+    k->run_rows("embedding_grad", y.scalar_type(), frame.lanes * vocab, of.each, of);  // tokens are looked through
     return Tensors{y};
   };
 }

@@ -212,6 +212,15 @@ struct Stretches {
   long long from_lane[kMost];  // elements between two lanes of these
 };
 
+/// What a step says of its chunk: rows of totals, `lanes` apart.
+struct Note {
+  const long long* active;
+  const void* losses;  // [lanes, samples]
+  const long long* step;
+  double* totals;
+  long long samples, lanes;
+};
+
 /// Updates: rows of a state, `lane` elements apart.
 struct Update {
   Stretches of;
@@ -221,6 +230,8 @@ struct Update {
   void* parameters;
   void* slots[2];
   long long lane, columns;
+  long long fours;  // of all lanes, that are updated
+  Note note;        // of lanes that come behind them
 };
 
 /// New buffers of active lanes.
@@ -229,15 +240,6 @@ struct Renew {
   const long long* active;
   void* to;
   long long lane;
-};
-
-/// What a step says of its chunk: rows of totals, `lanes` apart.
-struct Note {
-  const long long* active;
-  const void* losses;  // [lanes, samples]
-  const long long* step;
-  double* totals;
-  long long samples, lanes;
 };
 
 /// The factor of clipped gradients.

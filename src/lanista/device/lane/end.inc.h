@@ -52,6 +52,30 @@ LANE_KERNEL(cross_entropy_grad, CrossEntropy) {
 
 // ---- the end of a step ----
 
+// Rows of totals: sum of losses, last loss, first bad step.
+LANE_FN void lane_note(const Note& a, i64 lane, double sum) {
+  const double loss = sum / double(a.samples);
+  a.totals[lane] += loss * double(a.samples);
+  a.totals[a.lanes + lane] = loss;
+  if (!(loss - loss == 0) && a.totals[2 * a.lanes + lane] < 0) a.totals[2 * a.lanes + lane] = double(a.step[0]);
+}
+// i is a lane; threads share the samples.
+LANE_ROW_KERNEL(note, Note) {
+  if (a.active[i] == 0) return;
+  double sum = 0;
+  LANE_ROW_OF(n, a.samples) sum += double(LANE_READ(losses)[i * a.samples + n]);
+  sum = LANE_ROW_SUM(sum);
+  if (LANE_ROW_FIRST) lane_note(a, i, sum);
+}
+// The same, by one thread.
+LANE_FN void lane_note_alone(const Note& a, i64 lane) {
+  if (a.active[lane] == 0) return;
+  const T* losses = LANE_READ(losses) + lane * a.samples;
+  double sum = 0;
+  for (int n = 0; n < int(a.samples); ++n) sum += double(losses[n]);
+  lane_note(a, lane, sum);
+}
+
 #define LANE_HYPER(column) T(a.hyper[lane * a.columns + column])
 // The stretch that an element of a lane belongs to.
 LANE_FN int lane_item(const Stretches& of, i64 element) {
@@ -83,11 +107,16 @@ enum {
   lane_first
 };
 
-// An optimiser's step for one number: its gradient, itself, and its slots. i counts fours of all lanes.
+// An optimiser's step for one number: its gradient, itself, and its slots. i counts fours of all lanes, and then lanes
+// whose losses are noted meanwhile.
 #define LANE_UPDATE(name)                                                                                      \
   LANE_FN void name##_of(const Update& a, i64 lane, T g, T& p, T& first, [[maybe_unused]] T& second);                           \
   LANE_KERNEL(name, Update) {                                                                                  \
     const n32 of_lane = n32(a.of.count) / 4;                                                                   \
+    if (i >= a.fours) {                                                                                        \
+      lane_note_alone(a.note, i - a.fours);                                                                    \
+      return;                                                                                                  \
+    }                                                                                                          \
     const i64 lane = n32(i) / of_lane, element = i64(n32(i) % of_lane) * 4;                                    \
     if (a.active[lane] == 0) return;                                                                           \
     const int item = lane_item(a.of, element);                                                                 \
@@ -157,17 +186,6 @@ LANE_KERNEL(renew, Renew) {
   if (own >= a.of.length[item]) return;
   LANE_WRITE(to)
   [lane * a.lane + a.of.begin[item] + own] = ((const T*)a.of.from[item])[lane * a.of.from_lane[item] + own];
-}
-// i is a lane; rows of totals: sum of losses, last loss, first bad step. Threads share the samples.
-LANE_ROW_KERNEL(note, Note) {
-  if (a.active[i] == 0) return;
-  double sum = 0;
-  LANE_ROW_OF(n, a.samples) sum += double(LANE_READ(losses)[i * a.samples + n]);
-  const double loss = LANE_ROW_SUM(sum) / double(a.samples);
-  if (!LANE_ROW_FIRST) return;
-  a.totals[i] += loss * double(a.samples);
-  a.totals[a.lanes + i] = loss;
-  if (!(loss - loss == 0) && a.totals[2 * a.lanes + i] < 0) a.totals[2 * a.lanes + i] = double(a.step[0]);
 }
 // i counts [lanes, parts].
 LANE_KERNEL(clip_part, Clip) {

@@ -8,6 +8,8 @@
 template <int Rows, int Columns, int Tall, int Wide, int Depth>
 struct Tile {
   static constexpr int kRows = Rows, kColumns = Columns, kTall = Tall, kWide = Wide, kDepth = Depth;
+  // Of the largest tile two blocks should find room beside each other.
+  static constexpr int kBlocks = sizeof(T) == 4 && Rows * Columns == 128 * 128 ? 2 : 1;
   static constexpr int kAtOnce = Depth > 16 ? 8 : Depth;
   static constexpr int kAcross = Columns / Wide, kThreads = Rows / Tall * kAcross;
   static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
@@ -20,7 +22,7 @@ struct Tile {
   };
   struct Own {
     T sum[Tall][Wide];
-    const T *left_from[kLeft], *right_from[kRight];
+    int left_from[kLeft], right_from[kRight];  // where they come from, of a tile's terms; below zero: from nowhere
     Four left[kLeft], right[kRight];  // on their way
     double column;
   };
@@ -42,26 +44,26 @@ LANE_FN int tile_term(int four) {
   return Lies == kVectors ? four / (Size / 4) : four % (Depth / 4) * 4;
 }
 template <Lying Lies, int Size, int Depth, int Threads, int Count>
-LANE_FN void tile_begin(const T* (&from)[Count], const Side& of, int vector, int t) {
+LANE_FN void tile_begin(int (&from)[Count], const Side& of, int vector, int t) {
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
     const int four = t + j * Threads, own = vector + tile_vector<Lies, Size, Depth>(four);
     const bool is = four < Size * Depth / 4 && own < of.size;
-    from[j] = is ? of.from + own * of.apart + tile_term<Lies, Size, Depth>(four) * of.step : (const T*)0;
+    from[j] = is ? own * of.apart + tile_term<Lies, Size, Depth>(four) * of.step : -1;
   }
 }
 template <Lying Lies, int Size, int Depth, int Threads, int Count>
-LANE_FN void tile_fetch(Four (&next)[Count], const T* (&from)[Count], const Side& of, int term, int t) {
+LANE_FN void tile_fetch(Four (&next)[Count], const int (&from)[Count], const Side& of, int term, int t) {
+  const T* const base = of.from + i64(term) * of.step;
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
     const int left = of.depth - term - tile_term<Lies, Size, Depth>(t + j * Threads);
     next[j] = lane_zeros();
     if (Lies == kAnyhow) {
       LANE_UNROLL for (int k = 0; k < 4; ++k) {
-        if (from[j] && k < left) next[j].v[k] = from[j][k * of.step];
+        if (from[j] >= 0 && k < left) next[j].v[k] = base[from[j] + k * of.step];
       }
-    } else if (from[j] && left > 0) {
-      next[j] = *(const Four*)from[j];
+    } else if (from[j] >= 0 && left > 0) {
+      next[j] = *(const Four*)(base + from[j]);
     }
-    if (from[j]) from[j] += Depth * of.step;
   }
 }
 template <Lying Lies, int Size, int Depth, int Threads, int Count>
@@ -107,7 +109,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
   }
   LANE_TOGETHER;
   for (int term = 0, at = 0; term < terms; term += kDepth, at ^= 1) {
-    const bool more = term + kDepth < terms;
+    // Where a tile's terms are few, it is all the same whether none are brought near at the end.
+    const bool more = kDepth <= 16 || term + kDepth < terms;
     LANE_EACH(t) {
       auto& o = LANE_OWN;
       const int ty = t / Of::kAcross, tx = t % Of::kAcross;
