@@ -23,7 +23,7 @@ struct TileForm {
   bool of_doubles = true;   // fits into the registers of a thread
   bool anyhow = false;      // takes right sides however they lie
 };
-constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 16, 1.05, false},
+constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
                                           {"product_128x64", 128, 64, 256, 16, 0.98},
                                           {"product_64x128", 64, 128, 128, 12, 0.93, false},
                                           {"product_64x64", 64, 64, 128, 16, 1.0, true, true},

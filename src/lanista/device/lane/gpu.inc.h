@@ -37,7 +37,7 @@ typedef unsigned int n32;
 #define LANE_EACH(t) if (const int t = (int)threadIdx.x; true)
 #define LANE_TOGETHER __syncthreads()
 #define LANE_TILE_KERNEL(name, Args, body, ...)                                                       \
-  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads, __VA_ARGS__::kBlocks) name(i64 count, const Args a) { \
+  extern "C" __global__ void __launch_bounds__(__VA_ARGS__::kThreads) name(i64 count, const Args a) { \
     __shared__ __VA_ARGS__::Shared near;                                                              \
     __VA_ARGS__::Own own;                                                                             \
     body(blockIdx.x, a, near, own);                                                      \

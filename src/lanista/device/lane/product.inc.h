@@ -8,8 +8,6 @@
 template <int Rows, int Columns, int Tall, int Wide, int Depth>
 struct Tile {
   static constexpr int kRows = Rows, kColumns = Columns, kTall = Tall, kWide = Wide, kDepth = Depth;
-  // Of the largest tile two blocks should find room beside each other.
-  static constexpr int kBlocks = sizeof(T) == 4 && Rows * Columns == 128 * 128 ? 2 : 1;
   static constexpr int kAtOnce = Depth > 16 ? 8 : Depth;
   static constexpr int kAcross = Columns / Wide, kThreads = Rows / Tall * kAcross;
   static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
