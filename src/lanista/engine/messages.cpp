@@ -7,6 +7,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/store/record_json.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/timed_steps.h"
 
 namespace lanista::engine {
 namespace {
@@ -242,16 +243,18 @@ json to_json(const ParkedReport& parked) {
 }
 json to_json(const PausedReport&) { return {{"kind", "paused"}}; }
 json to_json(const SpanReport& span) {
-  return {{"kind", "span"},
-          {"trial", span.trial.value},
-          {"epoch", span.epoch},
-          {"worker", span.worker},
-          {"began", real_json(span.began)},
-          {"ended", real_json(span.ended)},
-          {"lanes", span.lanes},
-          {"width", span.width},
-          {"costs", study::span_costs_json(span.costs)},
-          {"device", span.device}};
+  json out{{"kind", "span"},
+           {"trial", span.trial.value},
+           {"epoch", span.epoch},
+           {"worker", span.worker},
+           {"began", real_json(span.began)},
+           {"ended", real_json(span.ended)},
+           {"lanes", span.lanes},
+           {"width", span.width},
+           {"costs", study::span_costs_json(span.costs)},
+           {"device", span.device}};
+  if (span.timed != nullptr) out["timed"] = pipeline::timed_step_json(*span.timed);
+  return out;
 }
 json to_json(const BrokenReport& broken) {
   return {{"kind", "broken"},
@@ -300,7 +303,7 @@ Report read_report(const json& in) {
     return SpanReport{
         trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"), real(in, "began"),
         real(in, "ended"),  integer(in, "lanes"), integer(in, "width"),  study::read_span_costs(member(in, "costs")),
-        text(in, "device")};
+        text(in, "device"), study::read_timed(in)};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);
