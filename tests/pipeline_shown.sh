@@ -35,7 +35,7 @@ for name in threads processes; do
   for trial in 1 2 3; do
     "$lanista" show "$work/$name#$trial" --plan > "$work/shown" 2>&1 || fail "$name: $(cat "$work/shown")"
     grep -q '^in stages.* at 2 places; the passes of a step of 64 samples took' "$work/shown" || fail "$name, trial $trial: $(cat "$work/shown")"
-    [ "$(grep -c '^  [01] .*|.*F.*[BI].*|' "$work/shown")" -ge 4 ] || fail "$name, trial $trial: no charts: $(cat "$work/shown")"
+    [ "$(grep -c '^  [0-9,]* *|.*F.*[BIW].*|' "$work/shown")" -ge 4 ] || fail "$name, trial $trial: no charts: $(cat "$work/shown")"
     grep -q '^  simulated, ' "$work/shown" && grep -q '^  measured, ' "$work/shown" || fail "$name, trial $trial: $(cat "$work/shown")"
   done
   [ "$(grep -c 'timed in trial #' "$work/shown")" -eq 1 ] || fail "$name: who was timed is not said: $(cat "$work/shown")"

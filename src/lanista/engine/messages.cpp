@@ -243,18 +243,17 @@ json to_json(const ParkedReport& parked) {
 }
 json to_json(const PausedReport&) { return {{"kind", "paused"}}; }
 json to_json(const SpanReport& span) {
-  json out{{"kind", "span"},
-           {"trial", span.trial.value},
-           {"epoch", span.epoch},
-           {"worker", span.worker},
-           {"began", real_json(span.began)},
-           {"ended", real_json(span.ended)},
-           {"lanes", span.lanes},
-           {"width", span.width},
-           {"costs", study::span_costs_json(span.costs)},
-           {"device", span.device}};
-  if (span.timed != nullptr) out["timed"] = pipeline::timed_step_json(*span.timed);
-  return out;
+  return {{"kind", "span"},
+          {"trial", span.trial.value},
+          {"epoch", span.epoch},
+          {"worker", span.worker},
+          {"began", real_json(span.began)},
+          {"ended", real_json(span.ended)},
+          {"lanes", span.lanes},
+          {"width", span.width},
+          {"costs", study::span_costs_json(span.costs)},
+          {"device", span.device},
+          {"timed", span.timed != nullptr ? pipeline::timed_step_json(*span.timed) : json()}};
 }
 json to_json(const BrokenReport& broken) {
   return {{"kind", "broken"},
@@ -300,10 +299,11 @@ Report read_report(const json& in) {
   }
   if (kind == "paused") return PausedReport{};
   if (kind == "span") {
-    return SpanReport{
-        trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"), real(in, "began"),
-        real(in, "ended"),  integer(in, "lanes"), integer(in, "width"),  study::read_span_costs(member(in, "costs")),
-        text(in, "device"), study::read_timed(in)};
+    return SpanReport{trial(in, "trial"),    integer(in, "epoch"),
+                      integer(in, "worker"), real(in, "began"),
+                      real(in, "ended"),     integer(in, "lanes"),
+                      integer(in, "width"),  study::read_span_costs(member(in, "costs")),
+                      text(in, "device"),    member(in, "timed").is_null() ? nullptr : study::read_timed(in)};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);

@@ -142,7 +142,9 @@ TEST(StageClock, ForgetsStepsThatFailed) {
   int done = 0;
   for (int i = 0; i < 3 * kEnough && !told; ++i) {
     const bool fails = i % 2 == 1;
-    if (fails) EXPECT_THROW(elsewhere->lose(), PlacesLost);
+    if (fails) {
+      EXPECT_THROW(elsewhere->lose(), PlacesLost);
+    }
     elsewhere->is_idle = fails;  // of who begins next
     elsewhere->fails_at_look = fails ? 1 : 0;
     if (fails) {
