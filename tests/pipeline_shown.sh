@@ -1,6 +1,6 @@
 #!/bin/sh
 # Studies whose trials are in stages, at threads and at processes: a step of theirs is timed, `show --plan` and the report draw it beside what was simulated,
-# and log and weights are those of one thread. Logs without it are shown as before, damaged ones are refused.
+# and log and weights are those of one thread. Logs without such steps are shown as before. What is near is measured by `plan --pipeline --measure`.
 #
 # usage: pipeline_shown.sh LANISTA
 set -eu
@@ -49,4 +49,15 @@ done
 if grep -q 'in stages' "$work/shown"; then fail "one thread is in stages"; fi
 "$lanista" report "$work/alone" > /dev/null 2>&1
 if grep -q '"pipeline":' "$work/alone/report.html"; then fail "one thread is in stages in the report"; fi
+
+# What is near is measured with the rest, and goes where the rest goes.
+cat > "$work/devices.yaml" << 'END'
+classes: [{name: core, count: 2, per_machine: 2, memory_mb: 8000, speed: 1, inside: {us: 20, gb_per_second: 10}}]
+END
+"$lanista" plan --pipeline "$work/study.yaml" --devices "$work/devices.yaml" --measure --costs "$work/costs.json" > "$work/said" 2>&1 || fail "plan: $(cat "$work/said")"
+grep -q '"again": 0\.' "$work/costs.json" || fail "nothing is near in $(cat "$work/costs.json")"
+"$lanista" simulate --pipeline "$work/costs.json" --devices "$work/devices.yaml" > "$work/said" 2>&1 || fail "simulate: $(cat "$work/said")"
+"$lanista" plan --pipeline "$work/study.yaml" --devices "$work/devices.yaml" --batch 61 --measure --costs "$work/costs.json" > "$work/said" 2>&1 || fail "plan of 61: $(cat "$work/said")"
+grep -q 'what is near is not counted: .*a batch of 61 does not come in 16 equal micro-batches or fewer' "$work/said" || fail "plan of 61: $(cat "$work/said")"
+if grep -q '"again"' "$work/costs.json"; then fail "what cannot be measured is in the costs"; fi
 echo "steps at threads and at processes are drawn; logs and weights are those of one thread"
