@@ -190,6 +190,21 @@ def check_timeless(browser, folder, name):
     expect("does not tell when workers worked" in said, f"{name}: without times the timeline says {said}")
 
 
+def check_stages(browser, folder, name):
+    """Steps in stages: the graph, what was simulated and measured in the text's own letters, and figures."""
+    expect("3 stages at 2 places. The passes of a step of 32 samples took" in browser.text("#pipeline"), f"{name}: stages are not told: {browser.text('#pipeline')[:500]}")
+    boxes, arrows = browser.run("return [document.querySelectorAll('#pipeline svg .node').length, document.querySelectorAll('#pipeline svg .edge').length]")
+    expect((boxes, arrows) == (3, 2), f"{name}: {boxes} stages and {arrows} arrows are drawn")
+    charts = browser.run("return document.querySelector('#pipeline pre').textContent")
+    expect(charts.startswith("  simulated, ") and "\n  measured, " in charts and charts.count("|") == 8, f"{name}: the charts are {charts}")
+    kinds = browser.run("return ['forth', 'back', 'weights'].map(k => document.querySelectorAll('#pipeline pre .' + k).length)")
+    expect(min(kinds) > 1, f"{name}: passes have no colours: {kinds}")
+    browser.run("document.querySelector('#pipeline details.figures').open = true")
+    time.sleep(0.2)
+    rows = browser.run("return [...document.querySelectorAll('#pipeline details tbody tr')].map(r => [...r.children].map(c => c.textContent))")
+    expect(len(rows) == 3 and rows[1][1] == "3: %2 linear .. %4 relu" and rows[0][2] == "2", f"{name}: the figures of stages are {rows}")
+
+
 def check_hosts(browser, folder, name):
     """Where workers ran stands at their rows, in the table of hosts, and of a trial that moved in its details."""
     rows = browser.run("return [...document.querySelectorAll('#hosts tbody tr')].map(r => [...r.children].map(c => c.textContent))")
@@ -211,7 +226,12 @@ def check_hosts(browser, folder, name):
            f"{name}: the moves of trial 3 are not told: {facts[:900]}")
 
 
-CHECKS = {"live": check_live, "running": check_hosts, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
+def check_running(browser, folder, name):
+    check_hosts(browser, folder, name)
+    check_stages(browser, folder, name)
+
+
+CHECKS = {"live": check_live, "running": check_running, "compare": check_compare, "small": check_small, "hostile": check_hostile, "large": check_large, "pareto": check_pareto,
           "numbers": check_timeless, "labels": check_labels}
 
 

@@ -420,6 +420,31 @@ void put_on_hosts(StudyView& view, const std::string& last) {
       {.trial = TrialId{3}, .from = 1, .from_host = "node2", .to = 0, .to_host = last, .seconds = 0.5}};
 }
 
+/// Of the first two spans a step in three stages at two places was timed, whose operators are called so.
+void time_steps(StudyView& view, const std::string& operators) {
+  using pipeline::Kind;
+  pipeline::TimedStep step{
+      .batch = 32,
+      .stages = {{"%1 conv2d", 1, 16, 32, {2}}, {operators, 3, 16, 32, {2}}, {"%5 add", 1, 16, 16, {}}},
+      .places = {{}, {}}};
+  const auto pass = [&](std::size_t place, Kind kind, std::uint32_t stage, std::uint32_t micro, double begin) {
+    step.places[place].push_back(
+        {kind, stage, micro, 1e-3 * begin, 1e-3 * (begin + 1), 2e-3 * begin, 2e-3 * begin + 1e-3});
+  };
+  for (std::uint32_t micro = 0; micro < 2; ++micro) {
+    pass(0, Kind::kForward, 0, micro, 3 * micro);
+    pass(1, Kind::kForward, 1, micro, 3 * micro);
+    pass(1, Kind::kForward, 2, micro, 3 * micro + 1);
+  }
+  for (std::uint32_t micro = 0; micro < 2; ++micro) {
+    pass(1, Kind::kBackward, 2, micro, 6 + 3 * micro);
+    pass(1, Kind::kInputGrad, 1, micro, 7 + 3 * micro);
+    pass(0, Kind::kBackward, 0, micro, 7 + 3 * micro);
+    pass(1, Kind::kWeightGrad, 1, micro, 8 + 3 * micro);
+  }
+  for (std::size_t i = 0; i < 2; ++i) view.spans.at(i).timed = std::make_shared<const pipeline::TimedStep>(step);
+}
+
 void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
            double reload_seconds = 0, std::optional<study::ModelAssessment> assessment = {}) {
   const std::string page = report::report_page(view, {.folder = shown,
@@ -453,6 +478,7 @@ void write_all(const std::string& folder) {
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   StudyView running = evolved(models, 20, 4, 8);
   put_on_hosts(running, "a-node-whose-name-is-longer-than-a-label-may-be");
+  time_steps(running, "%2 linear .. %4 relu");
   write(folder, "running", running, "studies/digits-8");
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);
   write_comparison(folder, models);
@@ -465,6 +491,7 @@ void write_all(const std::string& folder) {
   write(folder, "labels", labels(models), "studies/weather", 0, assessed_labels(labels(models)));
   StudyView attacks = hostile(models);
   put_on_hosts(attacks, "</script><script>window.pwned=1</script>\xE2\x80\xAE");
+  time_steps(attacks, "</script><script>window.pwned=1</script>\xE2\x80\xAE");
   write(folder, "hostile", attacks, "it's <b>a</b> \"folder\"; rm -rf", 0, assessed(attacks, 4));
   write(folder, "large", evolved(models, 10'000, 0, 11), "studies/large");
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "lanista/base/thread_time.h"
+
 namespace lanista::bench {
 
 /// One way to do a case's work. `run` does the whole work once and returns the value measured (seconds a step, say).
@@ -68,7 +70,6 @@ void print_lack(const Row& row, const std::string& status, const std::string& re
 std::int64_t host_cores();
 /// Seconds of a monotonic clock.
 double now_seconds();
-/// Seconds that this thread has had of a processor: what others do on the machine is not in them.
-double thread_seconds();
+using lanista::thread_seconds;
 
 }  // namespace lanista::bench

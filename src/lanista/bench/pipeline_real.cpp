@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -19,6 +20,8 @@
 
 namespace lanista::bench {
 namespace {
+
+constexpr int kToBeTimed = 20;  // steps, more than enough
 
 Error other_bits(const std::string& name) {
   return {Code::kInternal, name + ": a pipeline and one thread came to different weights", ""};
@@ -62,21 +65,16 @@ Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chose
   return {};
 }
 
-// A step as it was planned, and as it was.
+// A step as it was planned, and as it was: as studies have it in their logs.
 Result<void> draw(const StagedModel& bench, const runtime::ChosenPlan& chosen, std::ostream& out) {
-  LANISTA_ASSIGN(const auto course, pipeline::simulate(chosen.schedule, chosen.plan, bench.problem));
-  LANISTA_ASSIGN(nn::Stages stages,
-                 runtime::stages_of(chosen.plan, chosen.schedule, bench.problem, bench.planned.nodes));
-  Witness witness(stages.places.size());
-  stages.observer = &witness;
-  LANISTA_ASSIGN(nn::Program program, bench.subject.compile(kBatch / kMicro, &stages));
-  pipeline::Course real;
-  for (int i = 0; i < 3; ++i) {
+  LANISTA_ASSIGN(nn::Program program, bench.program(chosen.plan, chosen.schedule));
+  std::optional<nn::StepTimes> times;
+  for (int i = 0; i < kToBeTimed && !times; ++i) {
     step_of(program, bench.samples.view());
-    real = witness.take();
+    times = program.take_step_times();
   }
-  out << "  simulated, " << 1e3 * course.seconds << " ms\n" << pipeline::gantt(course, chosen.schedule, chosen.plan);
-  out << "  measured, " << 1e3 * real.seconds << " ms\n" << pipeline::gantt(real, chosen.schedule, chosen.plan);
+  const auto step = times ? runtime::timed_step_of(*times) : std::nullopt;
+  if (step) out << pipeline::stages_text(*step) << pipeline::charts_text(*step);
   return {};
 }
 

@@ -1,41 +1,11 @@
 #include "lanista/bench/stage_watch.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstdint>
+#include <map>
 #include <tuple>
 
 namespace lanista::bench {
-
-void Witness::begins(std::size_t place, const nn::StagePass& pass) {
-  using Kind = nn::StagePass::Kind;
-  const pipeline::Kind kind = pass.kind == Kind::kForward     ? pipeline::Kind::kForward
-                              : pass.kind == Kind::kBackward  ? pipeline::Kind::kBackward
-                              : pass.kind == Kind::kInputGrad ? pipeline::Kind::kInputGrad
-                                                              : pipeline::Kind::kWeightGrad;
-  const pipeline::Action action{.kind = kind, .stage = pass.stage, .micro = pass.micro};
-  spans_[place].push_back({action, static_cast<std::uint32_t>(place), now_seconds(), 0});
-}
-
-void Witness::ends(std::size_t place, const nn::StagePass&) { spans_[place].back().end = now_seconds(); }
-
-pipeline::Course Witness::take() {
-  pipeline::Course course;
-  double first = std::numeric_limits<double>::infinity();
-  for (const auto& spans : spans_) {
-    if (!spans.empty()) first = std::min(first, spans.front().begin);
-  }
-  for (auto& spans : spans_) {
-    course.busy_seconds.push_back(0);
-    for (pipeline::Span& span : spans) {
-      span.begin -= first, span.end -= first;
-      course.busy_seconds.back() += span.end - span.begin;
-      course.seconds = std::max(course.seconds, span.end);
-    }
-    course.spans.insert(course.spans.end(), spans.begin(), spans.end());
-    spans.clear();
-  }
-  return course;
-}
 
 double Replay::seconds() {
   using Kind = nn::StagePass::Kind;

@@ -1,13 +1,12 @@
 #include "lanista/bench/staged_model.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "lanista/base/rng.h"
-#include "lanista/bench/stage_watch.h"
 #include "lanista/graph/text.h"
 #include "lanista/pipeline/simulate.h"
+#include "lanista/runtime/pass_timing.h"
 
 namespace lanista::bench {
 
@@ -86,57 +85,20 @@ double median(std::vector<double> values) {
 
 namespace {
 
-// Passes of a step whose stages are all at one place: every micro-batch goes through all of them and back before the
-// next, so that what a pass reads is far away; or a stage does all of its micro-batches one behind the other.
-pipeline::Schedule one_place(const pipeline::Plan& plan, bool in_a_row) {
-  using pipeline::Kind;
-  const auto stages = static_cast<std::uint32_t>(plan.stages.size());
-  const std::uint32_t micros = kBatch / kMicro, turns = in_a_row ? 1 : micros;
-  pipeline::Schedule schedule{{{{0}, {}}}};
-  for (std::uint32_t turn = 0; turn < turns; ++turn) {
-    const auto all = [&](Kind kind, std::uint32_t stage) {
-      for (std::uint32_t m = turn; m < (in_a_row ? micros : turn + 1); ++m) {
-        schedule.places[0].actions.push_back({.kind = kind, .stage = stage, .micro = m});
-      }
-    };
-    for (std::uint32_t s = 0; s < stages; ++s) all(Kind::kForward, s);
-    for (std::uint32_t s = stages; s-- > 0;) {
-      all(Kind::kInputGrad, s);
-      all(Kind::kWeightGrad, s);
-    }
-  }
-  return schedule;
-}
-
-// Puts in the model what its operators take, each measured as a stage of its own, for micro-batches of one size.
+// Puts in the model what its operators take, for micro-batches of one size.
 Result<void> profile(const Subject& subject, runtime::PlannedModel& planned, const Samples& samples, int repeats) {
-  using Kind = nn::StagePass::Kind;
-  const pipeline::Problem problem{planned.model, runtime::single_devices(1, 0)};
-  pipeline::Plan plan{planned.model.hash, subject.batch, {}};
-  for (std::uint32_t i = 0; i < planned.nodes.size(); ++i) plan.stages.push_back({{i}, kMicro, 1, {0}, kMicro, {}});
-  LANISTA_ASSIGN(plan, pipeline::arranged(std::move(plan), planned.model));
-  plan = pipeline::with_whole_batch_in_flight(plan);
-  std::array<Stopwatch, 2> watches;
-  for (const bool in_a_row : {false, true}) {
-    LANISTA_ASSIGN(nn::Stages stages, runtime::stages_of(plan, one_place(plan, in_a_row), problem, planned.nodes));
-    stages.observer = &watches[in_a_row ? 1 : 0];
-    LANISTA_ASSIGN(nn::Program program, subject.compile(subject.batch / kMicro, &stages));
-    for (int i = 0; i < repeats; ++i) step_of(program, samples.view());
-  }
-  for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
-    pipeline::Operator& op = planned.model.operators[plan.stages[s].operators.front()];
-    double apart = 0, again = 0;
-    const auto put = [&](pipeline::Curve& curve, Kind kind) {
-      const double each = median(watches[0].times[{s, kind}]);
-      apart += each;
-      again += median(watches[1].times[{s, kind}]);
+  const auto compile = [&](const nn::Stages& stages) { return subject.compile(subject.batch / kMicro, &stages); };
+  LANISTA_ASSIGN(const auto times, runtime::time_passes(planned, kMicro, compile, samples.view(), repeats));
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    pipeline::Operator& op = planned.model.operators[i];
+    const auto put = [](pipeline::Curve& curve, double each) {
       for (std::size_t k = 0; k < curve.size(); ++k)
         curve[k] = each / kMicro * static_cast<double>(std::int64_t{1} << k);
     };
-    put(op.forward, Kind::kForward);
-    put(op.input_grad, Kind::kInputGrad);
-    put(op.weight_grad, Kind::kWeightGrad);
-    op.again = apart > 0 ? std::min(1.0, again / apart) : 1;
+    put(op.forward, times[i].forward);
+    put(op.input_grad, times[i].input_grad);
+    put(op.weight_grad, times[i].weight_grad);
+    op.again = times[i].again;
   }
   return {};
 }

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include <utility>
 
 #include "lanista/base/printable.h"
+#include "lanista/base/thread_time.h"
 #include "lanista/cli/inspect.h"
 
 extern char** environ;
@@ -27,13 +27,6 @@ constexpr double kLeastInterval = 1;  ///< seconds between two pages
 constexpr double kShare = 0.1;        ///< of the time that pages may take
 constexpr double kLeastReload = 2;    ///< seconds between two looks of a browser
 constexpr auto kPoll = std::chrono::milliseconds(100);
-
-/// What this thread has worked: a page is not dear because others keep it waiting.
-double worked_seconds() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 void complain(const Error& error) {
   std::cerr << "lanista: the page is not kept fresh: " << printable_lines(error.text(), 1, 1000) << "\n";
@@ -52,19 +45,19 @@ LivePage::LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::
 Result<LivePage> LivePage::open(FileSystem& fs, const Clock& clock, std::string folder, std::string path) {
   LANISTA_ASSIGN(engine::Follower follower, engine::Follower::open(fs, folder));
   LivePage out(fs, clock, std::move(folder), std::move(path), std::move(follower));
-  const double before = worked_seconds();
+  const double before = thread_seconds();
   LANISTA_TRY(out.write(true));
-  out.charge(worked_seconds() - before);
+  out.charge(thread_seconds() - before);
   return out;
 }
 
 Result<bool> LivePage::refresh() {
   if (clock_->now() < due_) return false;
-  const double before = worked_seconds();
+  const double before = thread_seconds();
   LANISTA_ASSIGN(const bool changed, follower_.refresh());
   if (!changed) return false;
   LANISTA_TRY(write(true));
-  charge(worked_seconds() - before);
+  charge(thread_seconds() - before);
   return true;
 }
 

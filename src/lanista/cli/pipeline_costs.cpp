@@ -1,12 +1,14 @@
 #include "lanista/cli/pipeline_costs.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <set>
 
 #include "lanista/cli/version.h"
 #include "lanista/nn/machine_speed.h"
 #include "lanista/nn/program.h"
+#include "lanista/runtime/pass_timing.h"
 #include "lanista/runtime/plan_timing.h"
 
 namespace lanista::cli {
@@ -14,6 +16,20 @@ namespace {
 
 constexpr std::int64_t kLargest = 64;           // samples at which is measured
 constexpr std::int64_t kValuesBytes = 1 << 20;  // about what a stage's values lie in
+
+// Micro-batches of which one is right behind another, and steps whose median counts.
+constexpr std::int64_t kParts = 8, kMostParts = 16;
+constexpr int kStepsOfAgain = 5;
+
+/// The number of equal micro-batches, from 2 on, that is nearest to kParts; 1: there is none.
+std::int64_t parts_of(std::int64_t batch) {
+  std::int64_t best = 1;
+  for (std::int64_t parts = 2; parts <= std::min(batch, kMostParts); ++parts) {
+    const bool is_nearer = best == 1 || std::abs(parts - kParts) < std::abs(best - kParts);
+    if (batch % parts == 0 && is_nearer) best = parts;
+  }
+  return best;
+}
 
 /// Nodes of a step on whose values its loss depends.
 std::set<graph::NodeId> forward_nodes(const step::TrainingStep& train) {
@@ -96,6 +112,37 @@ Result<pipeline::NodeCosts> costs_here(const graph::Graph& model, const graph::O
     LANISTA_TRY(measure(model, ops, options, n, seconds / static_cast<double>(sizes.size()), costs));
   }
   return costs;
+}
+
+Result<void> measure_again(const graph::Graph& graph, const graph::OpTable& ops, const step::StepOptions& options,
+                           pipeline::Model& model) {
+  const std::int64_t parts = parts_of(model.batch);
+  if (parts < 2) {
+    return Error{Code::kUnimplemented,
+                 "a batch of " + std::to_string(model.batch) + " does not come in " + std::to_string(kMostParts) +
+                     " equal micro-batches or fewer",
+                 "data.batch"};
+  }
+  const auto all = step::training_ops(ops);
+  LANISTA_ASSIGN(const auto train, step::derive_training_step(graph, options, all));
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(graph, all));
+  LANISTA_ASSIGN(const auto planned, runtime::planned_step(train, all, model.batch, model.parameter_copies));
+  const auto compile = [&](const nn::Stages& stages) -> Result<nn::Program> {
+    LANISTA_ASSIGN(
+        nn::Program program,
+        nn::Program::compile(train, infer, {.max_batch = model.batch, .accumulate = parts, .stages = &stages}));
+    LANISTA_TRY(program.begin(0, 1));
+    return program;
+  };
+  kernels::set_flush_to_zero();  // as workers do
+  const runtime::MadeUpBatch batch(train, model.batch);
+  LANISTA_ASSIGN(const auto times,
+                 runtime::time_passes(planned, model.batch / parts, compile, batch.view(), kStepsOfAgain));
+  for (std::size_t i = 0; i < times.size(); ++i) {  // both rooms call a node's operator the same
+    const auto found = std::ranges::find(model.operators, planned.model.operators[i].name, &pipeline::Operator::name);
+    if (found != model.operators.end()) found->again = times[i].again;
+  }
+  return {};
 }
 
 }  // namespace lanista::cli

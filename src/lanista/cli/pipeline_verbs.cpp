@@ -180,6 +180,10 @@ int pipeline_of_study(const PipelineAsked& asked, const study::StudyConfig& conf
     LANISTA_ASSIGN(problem.model,
                    pipeline::model_of(base.graph, models.ops(), batch, 2 + static_cast<double>(slots), costs));
     problem.model.name = base.name;
+    if (!asked.measure) return problem;
+    const auto measured = measure_again(base.graph, models.ops(), options, problem.model);
+    if (!measured && measured.error().code != Code::kUnimplemented) return measured.error();
+    if (!measured) std::cerr << "lanista: what is near is not counted: " << printable(measured.error().text()) << "\n";
     return problem;
   };
   auto problem = made();

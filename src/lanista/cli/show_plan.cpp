@@ -187,19 +187,44 @@ json plan_json(const TimedPlan& plan) {
           {"samples", plan.times.samples}};
 }
 
+std::string timed_text(const study::TrialStep& step, TrialId trial) {
+  const std::string where =
+      step.trial == trial ? "" : ", timed in trial #" + std::to_string(step.trial.value) + " of the same model";
+  return "in stages" + where + ": " + pipeline::stages_text(*step.step) + pipeline::charts_text(*step.step);
+}
+
+json timed_json(const study::TrialStep& step) {
+  const pipeline::TimedStep& timed = *step.step;
+  json out = pipeline::timed_step_json(timed);
+  out["trial"] = step.trial.value;
+  out["simulated_seconds"] = timed.simulated().seconds;
+  out["measured_seconds"] = timed.measured().seconds;
+  out["ratio"] = timed.ratio();
+  out["stage_ratios"] = json::array();
+  for (std::uint32_t s = 0; s < timed.stages.size(); ++s) out["stage_ratios"].push_back(timed.ratio_of(s));
+  return out;
+}
+
 int show_plan(const std::string& target, bool as_json) {
   const auto loaded = load_trial(parse_target(target).has_trial ? target : target + "#");
   if (!loaded) return report(loaded.error());
   const auto plan = timed_plan(*loaded);
   if (!plan) return report(plan.error());
+  const auto timed = study::timed_step_of(loaded->view, loaded->trial(), loaded->ops);
   if (as_json) {
     auto out = plan_json(*plan);
     out["trial"] = loaded->trial().id.value;
+    if (timed) out["pipeline"] = timed_json(*timed);
     std::cout << json_line(out);
   } else {
     std::cout << "trial #" << loaded->trial().id.value << "  "
               << printable(lineage_text(loaded->view, loaded->trial().proposal)) << "\n"
               << plan_text(*plan);
+    if (timed) {
+      std::cout << "\n" << printable_lines(timed_text(*timed, loaded->trial().id));
+    } else if (loaded->view.config.run.pipeline != 1) {
+      std::cout << "\nin stages (run.pipeline): the log tells of no step of this model that was timed\n";
+    }
   }
   if (const auto logged = log_costs(loaded->folder, plan->costs()); !logged) {
     std::cerr << "lanista: the costs are not kept: " << logged.error().text() << "\n";

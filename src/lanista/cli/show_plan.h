@@ -10,6 +10,7 @@
 #include "lanista/nn/machine_speed.h"
 #include "lanista/nn/plan.h"
 #include "lanista/runtime/plan_timing.h"
+#include "lanista/study/timed_steps.h"
 
 namespace lanista::cli {
 
@@ -27,6 +28,11 @@ struct TimedPlan {
 /// A table, a line a call, with the totals of a step and of a prediction below.
 std::string plan_text(const TimedPlan& plan);
 nlohmann::json plan_json(const TimedPlan& plan);
+
+/// Stages of a trial's step (run.pipeline) with Gantt charts of it, simulated and measured; `trial` is whom it was
+/// timed in.
+std::string timed_text(const study::TrialStep& step, TrialId trial);
+nlohmann::json timed_json(const study::TrialStep& step);
 
 /// Prints the program of a trial ("DIR#N"; "DIR": the best) and measures it for less than a second. What was measured
 /// goes into the study's log, unless somebody else writes there. Gives the exit code.

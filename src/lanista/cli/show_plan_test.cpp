@@ -45,6 +45,27 @@ TEST(PlanText, IsATableWithTotals) {
 )");
 }
 
+TEST(TimedText, DrawsAStepAsItWasSimulatedAndAsItWas) {
+  pipeline::TimedStep step{.batch = 4, .stages = {{"%1 linear", 1, 4, 4, {}}}, .places = {{}}};
+  step.places[0].push_back({pipeline::Kind::kForward, 0, 0, 0, 0.25, 0, 0.5});
+  const study::TrialStep told{TrialId{3}, std::make_shared<const pipeline::TimedStep>(step)};
+
+  const std::string own = timed_text(told, TrialId{3});
+  EXPECT_EQ(own.find("in stages: 1 stage at 1 place; the passes of a step of 4 samples took 500.000 ms, 2.00 times "
+                     "what was simulated\n  stage  next  place"),
+            0U)
+      << own;
+  EXPECT_NE(own.find("  simulated, 250.000 ms\n  0      |FFF"), std::string::npos) << own;
+  EXPECT_NE(own.find("  measured, 500.000 ms\n  0      |FFF"), std::string::npos) << own;
+  EXPECT_EQ(timed_text(told, TrialId{1}).find("in stages, timed in trial #3 of the same model: "), 0U);
+
+  const auto json = timed_json(told);
+  EXPECT_EQ(json["trial"], 3);
+  EXPECT_EQ(json["ratio"], 2.0);
+  EXPECT_EQ(json["stage_ratios"], nlohmann::json{2.0});
+  EXPECT_TRUE(*pipeline::read_timed_step(json) == step);
+}
+
 TEST(PlanText, TakesTheBandwidthOfTheLevelThatHoldsTheLane) {
   TimedPlan plan = sample();
   EXPECT_EQ(plan.prices().gb_per_second, 100);

@@ -24,8 +24,8 @@ void add_show(CLI::App& app, int& code) {
   show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");
   show_verb.add_flag(
       "--plan", show->plan,
-      "the program of a trial (DIR: the best): kernels, layouts, bytes, predicted and measured time; of a "
-      "pipeline's plan (PLAN.json) its stages");
+      "the program of a trial (DIR: the best): kernels, layouts, bytes, predicted and measured time, and with "
+      "run.pipeline a step in stages, simulated and measured; of a pipeline's plan (PLAN.json) its stages");
   show_verb.add_flag("--config", show->config, "the resolved study file");
   show_verb.add_flag("--canonical", show->canonical, "the canonical export of the log: equal for equal studies");
   show_verb.footer(examples({"lanista show studies/digits-1", "lanista show studies/digits-1#12",

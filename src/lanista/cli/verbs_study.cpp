@@ -143,7 +143,8 @@ void add_plan(CLI::App& app, int& code) {
   verb.add_option("--workers", options->asked.workers, "training threads (default: one per core)")->check(whole(1, 64));
   verb.add_option("--lanes", options->asked.lanes, "trials that a thread trains together, at most (default: automatic)")
       ->check(whole(1, 64));
-  verb.add_flag("--measure", options->asked.measure, "time the programs, not only predict from the machine's speed");
+  verb.add_flag("--measure", options->asked.measure,
+                "time the programs, not only predict from the machine's speed; with --pipeline also what is near");
   verb.add_option("--profiles", options->asked.profiles,
                   "folder of times that earlier studies took, or off (default: as run.profiles says)");
   verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -150,6 +151,8 @@ struct SpanReport {
   std::int64_t width = 1;  ///< workers that began it together, this one included
   study::SpanCosts costs = {};  ///< what the seconds went into
   std::string device = {};      ///< of the worker; empty: the executor has one for all
+  /// A step of the trial's program in stages as it was, once a program; or null.
+  std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
 struct BrokenReport {

@@ -7,6 +7,7 @@
 #include "lanista/graph/text.h"
 #include "lanista/store/record_json.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/timed_steps.h"
 
 namespace lanista::engine {
 namespace {
@@ -251,7 +252,8 @@ json to_json(const SpanReport& span) {
           {"lanes", span.lanes},
           {"width", span.width},
           {"costs", study::span_costs_json(span.costs)},
-          {"device", span.device}};
+          {"device", span.device},
+          {"timed", span.timed != nullptr ? pipeline::timed_step_json(*span.timed) : json()}};
 }
 json to_json(const BrokenReport& broken) {
   return {{"kind", "broken"},
@@ -297,10 +299,11 @@ Report read_report(const json& in) {
   }
   if (kind == "paused") return PausedReport{};
   if (kind == "span") {
-    return SpanReport{
-        trial(in, "trial"), integer(in, "epoch"), integer(in, "worker"), real(in, "began"),
-        real(in, "ended"),  integer(in, "lanes"), integer(in, "width"),  study::read_span_costs(member(in, "costs")),
-        text(in, "device")};
+    return SpanReport{trial(in, "trial"),    integer(in, "epoch"),
+                      integer(in, "worker"), real(in, "began"),
+                      real(in, "ended"),     integer(in, "lanes"),
+                      integer(in, "width"),  study::read_span_costs(member(in, "costs")),
+                      text(in, "device"),    member(in, "timed").is_null() ? nullptr : study::read_timed(in)};
   }
   if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);

@@ -92,6 +92,15 @@ class Draw {
                     {.name = text(), .shape = {integer()}}};
     return plan;
   }
+  std::shared_ptr<const pipeline::TimedStep> timed() {
+    const auto tick = [&] { return static_cast<double>(rng_.below(1000)) / 1e7; };
+    pipeline::TimedStep step{.batch = 4, .stages = {{"a", 1, 2, 4, {1}}, {"\"b\"", 2, 4, 4, {}}}, .places = {{}, {}}};
+    for (std::uint32_t s = 0; s < 2; ++s) {
+      const double begin = tick(), was = tick();
+      step.places[s].push_back({pipeline::Kind::kWeightGrad, s, 0, begin, begin + tick(), was, was + tick()});
+    }
+    return std::make_shared<const pipeline::TimedStep>(*pipeline::read_timed_step(pipeline::timed_step_json(step)));
+  }
   study::SpanCosts costs() {
     const auto seconds = [this] { return rng_.uniform(0, 1000); };
     return {rng_.between(0, 1'000'000), seconds(), seconds(), seconds(), seconds(), seconds(),
@@ -144,8 +153,16 @@ class Draw {
       case 5:
         return PausedReport{};
       case 6:
-        return SpanReport{trial(),   integer(), integer(),           real(), real(), integer(),
-                          integer(), costs(),   flag() ? text() : ""};
+        return SpanReport{trial(),
+                          integer(),
+                          integer(),
+                          real(),
+                          real(),
+                          integer(),
+                          integer(),
+                          costs(),
+                          flag() ? text() : "",
+                          flag() ? timed() : nullptr};
       case 7:
         return WorkerReport{integer(),          integer(), flag(), text(),
                             {trial(), trial()}, real(),    text(), {{trial(), real()}}};

@@ -138,6 +138,26 @@ TEST_F(Records, OfSpansTellWhatTheSecondsWentInto) {
   }
 }
 
+// A step of a pipeline as it was; logs without one are what they were.
+TEST_F(Records, OfSpansTellOfAStepThatWasTimed) {
+  study::Span span{TrialId{1}, 2, 0, 1.5, 2.5};
+  EXPECT_FALSE(span_body(span).contains("timed"));
+  EXPECT_EQ(read_span(span_body(span))->timed, nullptr);
+  pipeline::TimedStep step{.batch = 4, .stages = {{"%1 linear", 1, 2, 4, {}}}, .places = {{}}};
+  step.places[0].push_back({pipeline::Kind::kForward, 0, 0, 0, 0.25, 0, 0.5});
+  step.places[0].push_back({pipeline::Kind::kForward, 0, 1, 0.25, 0.5, 0.5, 0.75});
+  span.timed = std::make_shared<const pipeline::TimedStep>(step);
+  const auto read = read_span(through_the_log(RecordType::kSpan, span_body(span)));
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  ASSERT_NE(read->timed, nullptr);
+  EXPECT_TRUE(*read->timed == step);
+  for (const char* broken : {"7", "null", "{}", R"({"batch": 0, "stages": [], "places": []})"}) {
+    json body = span_body(span);
+    body["timed"] = json::parse(broken);
+    EXPECT_EQ(read_span(body).error().code, Code::kDataLoss) << broken;
+  }
+}
+
 // Logs of studies with one device are what they were.
 TEST_F(Records, OfSeveralDevicesTellWhoTrains) {
   study::TrialView trial;

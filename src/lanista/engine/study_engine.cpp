@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lanista/study/timed_steps.h"
+
 namespace lanista::engine {
 namespace {
 
@@ -128,12 +130,13 @@ Result<void> StudyEngine::take(Report report) {
     if (it != active_.end() && it->second.pausing) it->second.parked = std::move(*parked);
   } else if (std::holds_alternative<PausedReport>(report)) {
     paused_ = true;
-  } else if (const auto* span = std::get_if<SpanReport>(&report)) {
+  } else if (auto* span = std::get_if<SpanReport>(&report)) {
     // Worked seconds, as in the view: the clock goes on between attempts.
+    if (state_.timed_steps >= study::kMostTimedSteps) span->timed = nullptr;
     const double offset = state_.seconds_before() - began_;
     const study::Span worked{
-        span->trial, span->epoch, span->worker, span->began + offset, span->ended + offset, span->lanes, span->width,
-        span->costs, 0,           span->device};
+        span->trial, span->epoch, span->worker, span->began + offset,  span->ended + offset, span->lanes, span->width,
+        span->costs, 0,           span->device, std::move(span->timed)};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
     state_.work(worked);
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {

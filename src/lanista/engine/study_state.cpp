@@ -192,7 +192,10 @@ void StudyState::begin_attempt(double unix_time) {
 
 void StudyState::worker(const WorkerReport& told) { workers_.tell(told, view.workers); }
 
-void StudyState::work(study::Span span) { view.spans.push_back(workers_.placed(span, view.workers)); }
+void StudyState::work(study::Span span) {
+  if (span.timed != nullptr) ++timed_steps;
+  view.spans.push_back(workers_.placed(std::move(span), view.workers));
+}
 
 void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
 

@@ -62,6 +62,7 @@ class StudyState {
   std::set<TrialId> behind_barrier;      ///< trials of the last group with a barrier that have neither ended nor paused
   std::int64_t schema = store::kPlainSchema;  ///< of the log
   schedule::Grouping plan;               ///< who shares steps with whom, in this attempt
+  std::int64_t timed_steps = 0;          ///< of pipelines, that spans have told of
   std::int64_t lost_numbers = 0;         ///< nulls where an old build wrote what JSON cannot hold
 
   /// Folds a record from a log. Errors: kDataLoss (contradiction), kFailedPrecondition (newer schema).

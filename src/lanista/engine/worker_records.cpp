@@ -1,9 +1,10 @@
 // Records of what workers did, and of workers that came and went.
-#include "lanista/base/real_json.h"
 #include "lanista/base/json_object.h"
+#include "lanista/base/real_json.h"
 #include "lanista/engine/host.h"
 #include "lanista/engine/records.h"
 #include "lanista/study/record_fields.h"
+#include "lanista/study/timed_steps.h"
 
 namespace lanista::engine {
 
@@ -23,6 +24,7 @@ json span_body(const study::Span& span) {
   if (span.width > 1) body["width"] = span.width;
   if (!span.device.empty()) body["device"] = span.device;
   if (span.costs != study::SpanCosts()) body["costs"] = study::span_costs_json(span.costs);
+  if (span.timed != nullptr) body["timed"] = pipeline::timed_step_json(*span.timed);
   return body;
 }
 
@@ -37,7 +39,8 @@ Result<study::Span> read_span(const json& body) {
                        body.contains("width") ? integer(body, "width") : 1,
                        body.contains("costs") ? study::read_span_costs(body.at("costs")) : study::SpanCosts(),
                        0,
-                       body.contains("device") ? plain_host(text(body, "device")) : ""};
+                       body.contains("device") ? plain_host(text(body, "device")) : "",
+                       study::read_timed(body)};
   });
 }
 

@@ -52,6 +52,9 @@ class LaneProgram final : public Machine {
   }
   void run(const Chunk& chunk, std::span<LaneEnd> ends) override;
   void wait() override {}
+  std::optional<StepTimes> take_step_times() override {
+    return stages_ ? stages_->take_times() : std::optional<StepTimes>();
+  }
   Result<LaneGradients> make_gradients() const override { return LaneGradients::make(kind_, options_.budget); }
   double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                    LaneGradients& out, bool add) override;

@@ -4,6 +4,7 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -15,6 +16,7 @@
 #include "lanista/nn/lane_state.h"
 #include "lanista/nn/metrics.h"
 #include "lanista/nn/plan.h"
+#include "lanista/nn/stages.h"
 #include "lanista/nn/work.h"
 
 namespace lanista::nn {
@@ -67,6 +69,9 @@ class Machine {
   virtual void run(const Chunk& chunk, std::span<LaneEnd> ends) = 0;
   /// Until they are done.
   virtual void wait() = 0;
+
+  /// A step in stages as it was, once behind the first ones; of others, and from then on, nothing.
+  virtual std::optional<StepTimes> take_step_times() { return std::nullopt; }
 
   virtual Result<LaneGradients> make_gradients() const = 0;
   virtual double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,

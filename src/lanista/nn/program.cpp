@@ -126,6 +126,8 @@ void Program::train_step(std::span<const Batch> batches, std::span<const LaneHyp
   if (first) std::rethrow_exception(first);
 }
 
+std::optional<StepTimes> Program::take_step_times() { return machine_->take_step_times(); }
+
 Result<LaneGradients> Program::make_gradients() const { return trainer().make_gradients(); }
 
 double Program::gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -103,6 +104,10 @@ class Program {
   /// Steps of the active lanes, one after the other: chunk.steps of them for every lane that does not throw. `ends`
   /// has one entry a lane.
   void run(const Chunk& chunk, std::span<LaneEnd> ends);
+
+  /// When the passes of a step in stages began and ended (ProgramOptions::stages): told once, behind the first steps
+  /// of whole batches.
+  std::optional<StepTimes> take_step_times();
 
   // A step in two halves, for who sums gradients over more than one batch; train_step is both.
 

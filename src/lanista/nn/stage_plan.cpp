@@ -30,6 +30,7 @@ class StageRun<T>::Planner {
     run_.observer_ = in_.stages.observer;
     run_.elsewhere_ = in_.stages.elsewhere;
     run_.samples_ = in_.section.max_batch;
+    run_.clock_ = StageClock(in_.stages, run_.samples_);
     run_.kernels_ = &in_.section.kernels;
     run_.buffers_ = in_.layout.buffers;
     run_.input_stride_ = in_.input_stride;
@@ -170,8 +171,8 @@ class StageRun<T>::Planner {
     }
   }
 
-  // How far everybody is, what others are told of a step, slots and scratch place by place, then the buffers that
-  // passes renew.
+  // How far everybody is, when passes were, what others are told of a step, slots and scratch place by place, then the
+  // buffers that passes renew.
   Result<void> place_memory() {
     run_.share_ = StageShare<T>({.layout = in_.layout,
                                  .numbers = static_cast<std::int64_t>(run_.facts_.numbers.size()),
@@ -179,7 +180,8 @@ class StageRun<T>::Planner {
                                  .input_stride = in_.input_stride,
                                  .target_stride = in_.target_stride});
     run_.loss_offset_ = StageBoard::bytes(run_.stages_.size());
-    run_.share_offset_ = align_up(run_.loss_offset_ + bytes_of<double>(1));
+    run_.clock_offset_ = run_.loss_offset_ + bytes_of<double>(1);
+    run_.share_offset_ = align_up(run_.clock_offset_ + run_.clock_.bytes());
     const std::int64_t told = in_.stages.elsewhere ? run_.share_.batch_bytes() : 0;
     std::int64_t end = run_.share_offset_ + (in_.stages.elsewhere ? run_.share_.bytes() : 0);
     run_.own_bytes_ = end;

@@ -106,13 +106,17 @@ double StageRun<T>::sum(const RunContext<T>& run, T* out, T* beside, bool add) {
   const StageStep<T> step{run, out, beside, add};
   if (!elsewhere_) {
     begin(step, memory_.data());
+    time_step();
     sum_here();
+    clock_.end(block_ + clock_offset_);
     return loss_sum();
   }
   std::byte* const memory = elsewhere_->enter(bytes_, digest_);
   try {
     begin(step, memory);
+    time_step();
     sum_with_others();
+    clock_.end(block_ + clock_offset_);
     share_.collect(block_ + share_offset_, step);
     const std::int64_t micro = (used_ - 1) / stages_[last_].pieces;
     const RunContext<T> last = context(last_, micro);
@@ -124,6 +128,11 @@ double StageRun<T>::sum(const RunContext<T>& run, T* out, T* beside, bool add) {
     elsewhere_->leave();
     throw;
   }
+}
+
+template <class T>
+void StageRun<T>::time_step() {
+  clock_.begin(block_ + clock_offset_, used_ == cut_.pieces && step_.run.batch == samples_);
 }
 
 template <class T>
@@ -184,12 +193,16 @@ void StageRun<T>::go(std::size_t place, const std::function<void()>& watch) {
     board_.stop(why);
   };
   try {
-    for (const StagePass& pass : places_[place]) {
+    const StageClock::Row times = clock_.row(block_ + clock_offset_, place);
+    for (std::size_t i = 0; i < places_[place].size(); ++i) {
+      const StagePass& pass = places_[place][i];
       if (!exists(pass)) continue;
       await(pass, watch);
+      times.begins(i);
       if (observer_ != nullptr) observer_->begins(place, pass);
       perform(pass);
       if (observer_ != nullptr) observer_->ends(place, pass);
+      times.ends(i);
       tell(pass);
     }
   } catch (const StageBoard::Stopped&) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "lanista/nn/cut.h"
 #include "lanista/nn/section.h"
 #include "lanista/nn/stage_board.h"
+#include "lanista/nn/stage_clock.h"
 #include "lanista/nn/stage_cut.h"
 #include "lanista/nn/stage_share.h"
 #include "lanista/nn/state_layout.h"
@@ -58,6 +60,8 @@ class StageRun {
   /// has the same size. New buffers go where `run` says. The sum of losses. What a call throws reaches the caller, from
   /// another process its words alone. Throws PlacesLost.
   double sum(const RunContext<T>& run, T* out, T* beside, bool add);
+  /// A step as it was, once some of them have been timed; not again.
+  std::optional<StepTimes> take_times() { return clock_.take(); }
   /// Losses of the samples of the last micro-batch.
   const T* losses() const;
   /// The first micro-batch, all stages in order, with a call of `done` after every line.
@@ -93,6 +97,7 @@ class StageRun {
   StageRun() = default;
   void begin(const StageStep<T>& step, std::byte* memory);
   void take(const StageStep<T>& step, std::span<const double> numbers);
+  void time_step();
   void sum_here();
   void sum_with_others();
   void go(std::size_t place, const std::function<void()>& watch);
@@ -126,7 +131,8 @@ class StageRun {
   Digest digest_;
   std::shared_ptr<StagePlaces> elsewhere_;  // null: places are threads
   StageShare<T> share_;                     // where they are not
-  std::int64_t loss_offset_ = 0, share_offset_ = 0;
+  StageClock clock_;
+  std::int64_t loss_offset_ = 0, clock_offset_ = 0, share_offset_ = 0;
   std::int64_t samples_ = 0;    // of a batch, at most
   AlignedBytes memory_;         // of threads
   std::vector<T> last_losses_;  // of what others' memory held

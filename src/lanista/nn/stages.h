@@ -30,7 +30,13 @@ struct Stage {
   std::int64_t micro_batches = 1;    ///< that a batch comes in
   std::int64_t slots = 1;            ///< micro-batches whose values are held at most
   std::vector<std::uint32_t> after;  ///< stages that wait for this one, ascending
+  std::string name = {};             ///< for people
   bool operator==(const Stage&) const = default;
+};
+
+/// Seconds from the beginning of a step's first pass.
+struct PassTime {
+  double begin = 0, end = 0;
 };
 
 /// Sees what is done, from the threads that do it; its calls must not throw.
@@ -80,9 +86,18 @@ struct Stages {
   std::int64_t place_bytes = 0;       ///< that parameters, slots and values of a place may take; 0: any
   StageObserver* observer = nullptr;  ///< lives as long as the program; may be null
   std::shared_ptr<StagePlaces> elsewhere = {};  ///< where places but the first are; null: threads of this process
+  /// When whoever made the lists thinks that passes begin and end, as they stand in `places`; empty: nobody said.
+  std::vector<std::vector<PassTime>> expected = {};
 
   /// Pieces of a batch. Requires stages with at least one micro-batch each.
   std::int64_t pieces() const;
+};
+
+/// A step of a program in stages as it was: of a whole batch, behind the first ones.
+struct StepTimes {
+  Stages stages;  ///< the program's, without observer and others' places
+  std::int64_t batch = 0;
+  std::vector<std::vector<PassTime>> places;  ///< of every pass, as they stand in the lists of the stages
 };
 
 }  // namespace lanista::nn

@@ -1,50 +1,14 @@
 #include "lanista/pipeline/plan_text.h"
 
-#include <algorithm>
-#include <cstdio>
 #include <vector>
 
 #include "lanista/pipeline/bounds.h"
+#include "lanista/pipeline/text_table.h"
 
 namespace lanista::pipeline {
 namespace {
 
 using Row = std::vector<std::string>;
-
-std::string fixed(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-/// "0-3,7"
-template <class Number>
-std::string ranges(const std::vector<Number>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t end = i + 1;
-    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    text += (text.empty() ? "" : ",") + std::to_string(numbers[i]);
-    if (end - i > 1) text += (end - i > 2 ? "-" : ",") + std::to_string(numbers[end - 1]);
-    i = end;
-  }
-  return text;
-}
-
-std::string table(const std::vector<Row>& rows) {
-  std::vector<std::size_t> widths(rows.front().size(), 0);
-  for (const Row& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) widths[c] = std::max(widths[c], row[c].size());
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    std::string line;
-    for (std::size_t c = 0; c < row.size(); ++c) line += "  " + row[c] + std::string(widths[c] - row[c].size(), ' ');
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -70,7 +34,7 @@ std::string plan_text(const Plan& plan, const Problem* problem) {
     row.push_back(names);
   }
   return std::to_string(plan.stages.size()) + " stages, " + std::to_string(depth_of(plan)) +
-         " on the longest way; a step has " + std::to_string(plan.batch) + " samples\n" + table(rows);
+         " on the longest way; a step has " + std::to_string(plan.batch) + " samples\n" + text_table(rows);
 }
 
 std::string course_text(const Course& course, const Schedule& schedule, const Plan& plan, const Problem& problem) {

@@ -59,8 +59,10 @@ Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Proble
 /// where they do.
 double kfkb_seconds(const Plan& plan, const Timing& timing);
 
-/// A Gantt chart of `columns` characters: a line a place, each cell what ran there for most of it ('F', 'B', 'I', 'W',
-/// 'R' or '.'), and how busy the place was.
+/// A Gantt chart of `columns` characters: a line a place with its label, each cell what ran there for most of it ('F',
+/// 'B', 'I', 'W', 'R' or '.'), and how busy the place was.
+std::string gantt(const Course& course, const std::vector<std::string>& labels, std::size_t columns = 96);
+/// The same with the numbers of each place's stages.
 std::string gantt(const Course& course, const Schedule& schedule, const Plan& plan, std::size_t columns = 96);
 
 }  // namespace lanista::pipeline

@@ -118,6 +118,7 @@ std::string page_data(const StudyView& view, const PageOptions& options, std::si
   data["quality"] = quality_facts(view, options);
   data["importance"] = fitting_importance(view, room / 20);
   data["models"] = model_drawings(view, std::min<std::size_t>(300'000, room / 12));
+  if (json steps = pipeline_steps(view, room / 20); !steps.empty()) data["pipeline"] = std::move(steps);
   data["timeline"] = timeline_columns(view, std::min<std::size_t>(20'000, room / 200));
   std::size_t used = block_text(data).size();
   const auto left = [&] { return room > used ? room - used : 0; };

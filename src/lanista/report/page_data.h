@@ -57,6 +57,10 @@ nlohmann::json study_facts(const study::StudyView& view, const PageOptions& opti
 /// Hosts of workers, what each did, and the moves of trials by number; null where no worker said where it runs.
 nlohmann::json host_facts(const study::StudyView& view);
 
+/// Steps of programs in stages that were timed, with drawings of their stages and Gantt charts, as many as fit, ten at
+/// most; none where the log tells of none.
+nlohmann::json pipeline_steps(const study::StudyView& view, std::size_t room);
+
 /// How good the winner is: its assessment, with names of the classes that it speaks of; null without one. Bounded by
 /// the assessment's own bounds.
 nlohmann::json quality_facts(const study::StudyView& view, const PageOptions& options);

@@ -67,7 +67,9 @@ Result<std::optional<nn::Stages>> plan_stages(const Asked& of, std::int64_t plac
   double alone = 0;
   for (const double seconds : course.busy_seconds) alone += seconds;
   if (!is_asked && alone < kLeastGain * course.seconds) return std::optional<nn::Stages>();
-  LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, problem, of.planned.nodes));
+  // What is expected of it knows what hand-overs take, whoever asked.
+  const pipeline::Problem told{of.planned.model, single_devices(places, kHandOver, bytes)};
+  LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, told, of.planned.nodes));
   return std::optional<nn::Stages>(std::move(stages));
 }
 

@@ -100,6 +100,45 @@ TEST(PipelineBackend, CutsAModelIntoStages) {
   EXPECT_EQ(plain->describe().find(" edge+"), std::string::npos);
 }
 
+// What is told of a step is what the plan's lists have, beside what was simulated of them.
+TEST(PipelineBackend, TellsOfAStepBesideItsSimulation) {
+  const auto model = derived(kBranches);
+  auto staged = compiled(model, PipelineBackend(nn::cpu_backend(), 2), kBatch, 4);
+  ASSERT_TRUE(staged.ok()) << staged.error().text();
+  std::optional<nn::StepTimes> times;
+  for (std::uint64_t i = 0; i < 12 && !times; ++i) {
+    nn::testing::step_once(*staged, nn::testing::random_batch(model, kBatch, i), kHyper);
+    times = staged->take_step_times();
+  }
+  ASSERT_TRUE(times.has_value());
+  const auto step = timed_step_of(*times);
+  ASSERT_TRUE(step.has_value());
+  EXPECT_EQ(step->batch, kBatch);
+  EXPECT_EQ(step->places.size(), 2U);
+  std::int64_t operators = 0;
+  for (const auto& stage : step->stages) {
+    operators += stage.count;
+    EXPECT_EQ(stage.operators.front(), '%');
+    EXPECT_EQ(stage.micro_batch, kBatch / 4);
+  }
+  EXPECT_EQ(operators, 9);
+  std::vector<std::int64_t> forward(step->stages.size());  // samples of each stage
+  for (std::size_t p = 0; p < step->places.size(); ++p) {
+    ASSERT_EQ(step->places[p].size(), times->stages.places[p].size());
+    double simulated = 0;
+    for (const pipeline::TimedStep::Pass& pass : step->places[p]) {
+      EXPECT_LE(simulated, pass.simulated_begin);
+      EXPECT_LE(pass.simulated_begin, pass.simulated_end);  // what has no parameters has no gradient of them
+      simulated = pass.simulated_end;
+      if (pass.kind == pipeline::Kind::kForward) forward[pass.stage] += kBatch / 4;
+    }
+  }
+  for (const std::int64_t samples : forward) EXPECT_EQ(samples, kBatch);
+  EXPECT_GT(step->ratio(), 0);
+  times->stages.expected.clear();
+  EXPECT_FALSE(timed_step_of(*times).has_value()) << "nothing was expected of it";
+}
+
 // As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any number.
 TEST(PipelineBackend, TrainsTrialsThatGoOnWithAnyNumberOfThreads) {
   const nn::Backend& cpu = nn::cpu_backend();

@@ -32,6 +32,7 @@ class PipelineMachine final : public nn::Machine {
   std::vector<Tensor> copy_out(std::int64_t lane) const override { return machine_->copy_out(lane); }
   void run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) override;
   void wait() override {}
+  std::optional<nn::StepTimes> take_step_times() override { return machine_->take_step_times(); }
   Result<nn::LaneGradients> make_gradients() const override { return machine_->make_gradients(); }
   double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
                    nn::LaneGradients& out, bool add) override;

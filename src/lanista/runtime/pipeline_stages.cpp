@@ -156,6 +156,14 @@ pipeline::Plan unfolded(const pipeline::Plan& plan, const pipeline::Model& model
   return finer;
 }
 
+pipeline::Kind kind_of(nn::StagePass::Kind kind) {
+  using Kind = nn::StagePass::Kind;
+  return kind == Kind::kForward     ? pipeline::Kind::kForward
+         : kind == Kind::kBackward  ? pipeline::Kind::kBackward
+         : kind == Kind::kInputGrad ? pipeline::Kind::kInputGrad
+                                    : pipeline::Kind::kWeightGrad;
+}
+
 Result<nn::StagePass> pass_of(const pipeline::Action& action) {
   nn::StagePass pass{.stage = action.stage, .micro = action.micro};
   switch (action.kind) {
@@ -222,6 +230,8 @@ Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedul
                   .slots = stage.in_flight / stage.micro_batch,
                   .after = stage.successors};
     for (const std::uint32_t op : stage.operators) own.nodes.push_back(nodes.at(op));
+    own.name = problem.model.operators[stage.operators.front()].name;
+    if (stage.operators.size() > 1) own.name += " .. " + problem.model.operators[stage.operators.back()].name;
     stages.stages.push_back(std::move(own));
   }
   for (const pipeline::Place& place : schedule.places) {
@@ -233,7 +243,37 @@ Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedul
       stages.places.back().push_back(pass);
     }
   }
+  LANISTA_ASSIGN(const pipeline::Course course, pipeline::simulate(schedule, plan, problem));
+  stages.expected.resize(stages.places.size());
+  for (const pipeline::Span& span : course.spans) {
+    if (pass_of(span.action)) stages.expected.at(span.place).push_back({span.begin, span.end});
+  }
   return stages;
+}
+
+std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times) {
+  const nn::Stages& stages = times.stages;
+  pipeline::TimedStep step{.batch = times.batch, .stages = {}, .places = {}};
+  for (const nn::Stage& stage : stages.stages) {
+    const std::int64_t micro_batch = (times.batch + stage.micro_batches - 1) / stage.micro_batches;
+    step.stages.push_back({.operators = stage.name,
+                           .count = std::ssize(stage.nodes),
+                           .micro_batch = micro_batch,
+                           .in_flight = std::min(stage.slots * micro_batch, times.batch),
+                           .successors = stage.after});
+  }
+  if (stages.expected.size() != stages.places.size()) return std::nullopt;
+  for (std::size_t p = 0; p < stages.places.size(); ++p) {
+    if (stages.expected[p].size() != stages.places[p].size()) return std::nullopt;
+    auto& place = step.places.emplace_back();
+    for (std::size_t i = 0; i < stages.places[p].size(); ++i) {
+      const nn::StagePass& pass = stages.places[p][i];
+      const nn::PassTime expected = stages.expected[p][i], was = times.places[p][i];
+      place.push_back({kind_of(pass.kind), pass.stage, pass.micro, expected.begin, expected.end, was.begin, was.end});
+    }
+  }
+  if (!pipeline::can_be_kept(step)) return std::nullopt;
+  return step;
 }
 
 }  // namespace lanista::runtime

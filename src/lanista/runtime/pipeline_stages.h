@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "lanista/base/result.h"
@@ -8,6 +9,7 @@
 #include "lanista/graph/op.h"
 #include "lanista/nn/stages.h"
 #include "lanista/pipeline/schedule.h"
+#include "lanista/pipeline/timed_step.h"
 #include "lanista/step/training_step.h"
 
 // From what room `pipeline` plans to what room `nn` runs.
@@ -42,10 +44,15 @@ struct ChosenPlan {
 /// turns, or all forward and then all backward ones. Errors: those of pipeline::make_plan.
 Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t micro_batch);
 
-/// A plan with its schedule (without transfers) as threads of one process run it, a place a thread. What is given is
-/// checked, and proved to end, before anything is made of it. Errors: those of pipeline::check and pipeline::prove;
-/// kUnimplemented where several devices share the micro-batches of a stage.
+/// A plan with its schedule (without transfers) as threads of one process run it, a place a thread, and when passes
+/// would begin and end by simulation. What is given is checked, and proved to end, before anything is made of it.
+/// Errors: those of pipeline::check and pipeline::prove; kUnimplemented where several devices share the micro-batches
+/// of a stage.
 Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedule& schedule,
                              const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
+
+/// A step as it was beside what was expected of it, which is all that is told of it elsewhere. None where nothing was
+/// expected, or a record has no room for it (pipeline::can_be_kept).
+std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times);
 
 }  // namespace lanista::runtime

@@ -34,6 +34,7 @@ struct TrialSlot {
   std::int64_t saved_step = 0;
   double saved_at = 0;              ///< clock seconds
   study::SpanCosts costs;           ///< of the span that it is in, or that comes
+  std::shared_ptr<const pipeline::TimedStep> timed;  ///< during it, where its program was; or null
   bool finished = false;            ///< finished, parked or failed: nothing more to do
   Digest key;                       ///< of the programs it can be a lane of
   TrialSignals* signals = nullptr;  ///< its ticket's

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lanista/formats/safetensors.h"
+#include "lanista/runtime/pipeline_stages.h"
 #include "lanista/runtime/span_meter.h"
 #include "lanista/runtime/tune_searcher.h"
 #include "lanista/train/select_check.h"
@@ -37,7 +38,9 @@ class Shares {
             begin + each,
             static_cast<std::int64_t>(trials_),
             width,
-            std::exchange(slot.costs, {})};
+            std::exchange(slot.costs, {}),
+            "",
+            std::exchange(slot.timed, nullptr)};
   }
 
  private:
@@ -110,6 +113,11 @@ class Slices {
   double at_;
   std::int64_t steps_ = 1;
 };
+
+/// What a program's step in stages was, once a program: told with the work of one of those that it was a step of.
+void note(const nn::StepTimes& times, TrialSlot& slot) {
+  if (auto step = timed_step_of(times)) slot.timed = std::make_shared<const pipeline::TimedStep>(*std::move(step));
+}
 
 }  // namespace
 
@@ -337,6 +345,7 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
     for (const train::StepEnd& end : ends) ended.push_back(end.epoch_ended ? 1 : 0);
     add_chunk(shop_.clock.now() - advances, steps, costs, ended);
     slices.spent(steps);
+    if (const auto times = group.take_step_times()) note(*times, *lanes.front());
     if (helpers) helpers->let_lost_go();
     std::vector<TrialSlot*> left;
     for (std::size_t i = 0; i < lanes.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "lanista/base/result.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
+#include "lanista/pipeline/timed_step.h"
 #include "lanista/study/baseline.h"
 #include "lanista/study/config.h"
 #include "lanista/study/earlier.h"
@@ -67,6 +69,8 @@ struct Span {
   SpanCosts costs = {};    ///< what the seconds went into
   std::size_t host = 0;    ///< where its worker was: a number of WorkerFates::hosts, from 1; 0: nobody said
   std::string device = {};  ///< that computed it; empty: the study has one for all
+  /// A step of the trial's program in stages (run.pipeline) as it was, where one was timed during it; or null.
+  std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
 
 /// What became of worker processes. Of a study whose workers are threads there is nothing to tell. Hosts are told of

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,9 @@ class LaneGroup {
   /// What it would measure if its epoch ended here, on the validation part; its weights and statistics stay. Errors:
   /// kResourceExhausted, kInternal (it threw: what).
   Result<std::map<std::string, double>> measured(const TrialRun& run);
+
+  /// nn::Program::take_step_times.
+  std::optional<nn::StepTimes> take_step_times() { return seats_->program().take_step_times(); }
 
   const nn::Program& program() const { return seats_->program(); }
   bool seats(const TrialRun& run) const { return run.state_.sits_in(*seats_); }

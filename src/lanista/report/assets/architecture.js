@@ -1,5 +1,27 @@
 // Drawings of the best models, with what differs from the parent.
 
+// Boxes, and arrows between them; `name` is one of a kind on the page.
+function layeredPicture(name, drawing, boxes) {
+  const tip = `tip-${name}`;
+  const root =
+      svg("svg", {
+        viewBox: `0 0 ${drawing.width} ${drawing.height}`,
+        width: drawing.width,
+        height: drawing.height,
+        "aria-hidden": "true"
+      },
+          svg("defs", {},
+              svg("marker",
+                  {id: tip, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
+                  svg("path", {d: "M0 0.5 L8 4 L0 7.5 z"}))));
+  for (const path of drawing.paths) {
+    const d = path.map(([x, y], k) => `${k ? "L" : "M"}${x} ${y}`).join(" ");
+    root.append(svg("path", {class: "edge", d, "marker-end": `url(#${tip})`}));
+  }
+  for (const box of boxes) root.append(box);
+  return root;
+}
+
 function makeArchitecture() {
   const drawings = new Map(source.models.map((model) => [model.trial, model]));
   if (drawings.size === 0) return null;
@@ -24,7 +46,7 @@ function makeArchitecture() {
       removed.replaceChildren();
       return;
     }
-    holder.replaceChildren(picture(model));
+    holder.replaceChildren(layeredPicture("model", model, model.nodes.map(nodeBox)));
     removed.replaceChildren(
         ...(model.removed.length ?
                 [
@@ -34,25 +56,6 @@ function makeArchitecture() {
                 []));
   }
 
-  function picture(model) {
-    const root =
-        svg("svg", {
-          viewBox: `0 0 ${model.width} ${model.height}`,
-          width: model.width,
-          height: model.height,
-          "aria-hidden": "true"
-        },
-            svg("defs", {},
-                svg("marker",
-                    {id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto"},
-                    svg("path", {d: "M0 0.5 L8 4 L0 7.5 z"}))));
-    for (const path of model.paths) {
-      const d = path.map(([x, y], k) => `${k ? "L" : "M"}${x} ${y}`).join(" ");
-      root.append(svg("path", {class: "edge", d, "marker-end": "url(#tip)"}));
-    }
-    for (const node of model.nodes) root.append(nodeBox(node));
-    return root;
-  }
 
   function nodeBox(node) {
     const [x, y] = node.at;

@@ -10,7 +10,7 @@ if (!matchMedia("(max-width: 1080px)").matches) {
 details.show();
 const sections = [
   makeQuality(), makeProgress(), makeCurves(), makeSearches(), makeParallel(), makeImportance(), makeSlices(), makeMap(), makePareto(), makeTable(), makeArchitecture(), makeLineage(),
-  makeTimeline(), makeEconomy(), makeFailures()
+  makeTimeline(), makePipeline(), makeEconomy(), makeFailures()
 ].filter((part) => part !== null);
 const contents =
     el("nav", {"aria-label": "Sections"},
