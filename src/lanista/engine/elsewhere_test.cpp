@@ -221,6 +221,8 @@ TEST(ElsewhereFile, TakesHostsAndOptionsThatRunNothing) {
       {{.ssh = {"-oProxyCommand=true"}, .slurm = {}, .program = {}}, "'-oProxyCommand=true' is no host"},
       {{.ssh = {"a b"}, .slurm = {}, .program = {}}, "'a b' is no host"},
       {{.ssh = {""}, .slurm = {}, .program = {}}, "'' is no host"},
+      {{.ssh = {}, .slurm = {}, .program = {}, .places = {"here", "-oProxyCommand=true"}},
+       "'-oProxyCommand=true' is no host"},
       {{.ssh = {}, .slurm = {"prolog=/tmp/x"}, .program = {}}, "'prolog' is no option that a study file may set"},
       {{.ssh = {}, .slurm = {"--task-prolog=/tmp/x"}, .program = {}}, "'task-prolog' is no option"},
       {{.ssh = {}, .slurm = {"time=1;id"}, .program = {}}, "'time=1;id' is no option; allowed: NAME=VALUE"},
