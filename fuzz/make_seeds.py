@@ -503,7 +503,7 @@ def stages():
     task = {
         "model": "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = output(%1)\n", "loss": "cross_entropy",
         "optimizer": "sgd", "build": "0.1.0 build abc", "isa": "avx2", "precision": "float32", "max_batch": 8, "shards": 1,
-        "accumulate": 2, "place": 1, "memory": "/proc/7/fd/9", "bytes": 4096, "digest": "0" * 32,
+        "accumulate": 2, "number": 7, "place": 1, "memory": "/proc/7/fd/9", "bytes": 4096, "digest": "0" * 32,
         "stages": {"stages": [{"nodes": [1], "micro_batches": 2, "slots": 2, "after": [1]},
                               {"nodes": [2], "micro_batches": 2, "slots": 2, "after": []}],
                    "places": [[[0, 0, 0], [1, 0, 0]], [[0, 1, 0], [2, 1, 0], [3, 1, 0]]], "place_bytes": 0, "apart": True},

@@ -14,7 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 if [ "${1:-}" = far ]; then
   shift
-  set -- "$@" --set cluster.places=node1,node2
+  set -- "$@" --set 'cluster.places=[node1,node2]'
   mkdir "$work/bin"
   cat > "$work/bin/ssh" << 'END'
 #!/bin/sh

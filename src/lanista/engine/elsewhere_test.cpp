@@ -250,6 +250,12 @@ TEST(ElsewhereFile, BeginsTheProgramThere) {
   EXPECT_EQ(jobs[0].words,
             (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--exact",
                                       "/opt/my tools/lanista", "worker", "--stdio"}));
+  const auto places = stages_of({"here", "me@node1"}, "/opt/my tools/lanista");
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_TRUE(places[0].words.empty());
+  EXPECT_EQ(places[1].host, "node1");
+  EXPECT_EQ(places[1].words, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20",
+                                                       "me@node1", "'/opt/my tools/lanista'", "stage"}));
   const auto own = by_command(" docker exec  -i box ", "lanista");
   ASSERT_TRUE(own);
   EXPECT_EQ(own->words, (std::vector<std::string>{"docker", "exec", "-i", "box", "lanista", "worker", "--stdio"}));

@@ -125,6 +125,7 @@ class ThreadPlaces final : public StagePlaces {
   void begin(const StageMap& map) {
     ++begun;
     map_ = map;
+    ears_.clear();
     memories_.clear();
     mouths_.clear();
     for (std::uint32_t i = 0; i <= (apart_ ? count_ : 0); ++i) {

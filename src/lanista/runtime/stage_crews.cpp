@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lanista/base/futex.h"
+#include "lanista/engine/worker_protocol.h"
 #include "lanista/runtime/stage_post.h"
 #include "lanista/runtime/stage_wire.h"
 
@@ -76,6 +77,7 @@ class StageCrews::Crew {
     memory_ = *std::move(made);
     if (!hosts_.apart) task.memory = memory_.path();
     task.build = engine::build_fingerprint();
+    task.number = ++tasks_;
     for (std::size_t i = 0; i < wanted; ++i) {
       task.place = i + 1;
       members_[i].begun.channel->send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
@@ -101,7 +103,7 @@ class StageCrews::Crew {
     members_.push_back({*std::move(begun), host});
   }
 
-  // Its answer to a task; what it said of the program before is of no use any more.
+  // Its answer to the last task; what it said of those before is of no use any more.
   void hear(std::size_t i) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(kToMakeAProgram);
     engine::Channel& channel = *members_[i].begun.channel;
@@ -110,18 +112,15 @@ class StageCrews::Crew {
       const auto answer = channel.receive(std::max(0.0, left.count()));
       if (channel.closed()) lose(i, channel.fault() ? "says " + channel.fault()->message : "");
       if (!answer) lose(i, "makes no program");
-      switch (static_cast<StageWire>(answer->kind)) {
-        case StageWire::kTaken:
-          return;
-        case StageWire::kBytes:
-        case StageWire::kWord:
-        case StageWire::kBeat:
-          if (hosts_.apart) continue;
-          break;
-        default:
-          break;
+      const auto kind = static_cast<StageWire>(answer->kind);
+      if (kind == StageWire::kBytes || kind == StageWire::kWord || kind == StageWire::kBeat) continue;
+      const auto said = engine::split_token(answer->text);
+      if (!said || (kind != StageWire::kTaken && kind != StageWire::kRefused)) {
+        lose(i, "said what nobody asked for: a message of kind " + std::to_string(answer->kind));
       }
-      lose(i, "refuses: " + answer->text);
+      if (said->token != tasks_) continue;
+      if (kind == StageWire::kTaken) return;
+      lose(i, "refuses: " + said->text);
     }
   }
 
@@ -169,6 +168,7 @@ class StageCrews::Crew {
   std::vector<Member> members_;
   std::size_t used_ = 0;  // by the program at hand; 0: whatever comes is made anew
   std::uint64_t program_ = 0;
+  std::uint64_t tasks_ = 0;  // that were told so far
   SharedMemory memory_;
   std::unique_ptr<StagePost> post_;  // where places do not see the memory, of the program at hand
   std::chrono::steady_clock::time_point began_;

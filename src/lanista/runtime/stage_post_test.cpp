@@ -214,13 +214,13 @@ TEST_F(Posts, RefuseFramesThatDoNotMatchTheirChecksum) {
 TEST_F(Posts, GiveUpWhoIsSilent) {
   first_.reset();
   first_ = begin(0, {&ours_[0], &ours_[1]}, 2.5);
-  auto third = begin(2, {&theirs_[1]});
+  auto second = begin(1, {&theirs_[0]});
   std::string frame;
-  encode_frame(static_cast<std::uint16_t>(StageWire::kBytes), bytes_of(1, 0, 3000, text_of(500)), frame);
-  ASSERT_EQ(::write(theirs_[0].socket(), frame.data(), 300), 300);
+  encode_frame(static_cast<std::uint16_t>(StageWire::kBytes), bytes_of(2, 1, 6000, text_of(500)), frame);
+  ASSERT_EQ(::write(theirs_[1].socket(), frame.data(), 300), 300);
   const auto found = fault();
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->end, 0U);
+  EXPECT_EQ(found->end, 1U);
   EXPECT_EQ(found->why, "says nothing for 2 seconds");
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lanista/engine/worker_process.h"
+#include "lanista/engine/worker_protocol.h"
 #include "lanista/graph/text.h"
 #include "lanista/nn/stage_member.h"
 #include "lanista/runtime/shared_memory.h"
@@ -90,8 +91,8 @@ Result<std::optional<engine::Message>> serve_apart(engine::Channel& channel, con
 }  // namespace
 
 Result<void> serve_stages(engine::Channel channel) {
-  const auto say = [&channel](StageWire kind, std::string_view text) {
-    channel.send(static_cast<std::uint16_t>(kind), text);
+  const auto answer = [&channel](const StageTask& task, StageWire kind, std::string_view text) {
+    channel.send(static_cast<std::uint16_t>(kind), engine::with_token(task.number, text));
   };
   std::optional<engine::Message> heard;
   while (!channel.closed()) {
@@ -104,10 +105,10 @@ Result<void> serve_stages(engine::Channel channel) {
     heard.reset();
     auto place = take(task);
     if (!place) {
-      say(StageWire::kRefused, place.error().text());
+      answer(task, StageWire::kRefused, place.error().text());
       continue;
     }
-    say(StageWire::kTaken, "");
+    answer(task, StageWire::kTaken, "");
     if (task.stages.apart) {
       LANISTA_ASSIGN(heard, serve_apart(channel, *place, task.place));
       continue;

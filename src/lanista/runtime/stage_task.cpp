@@ -82,6 +82,7 @@ StageTask read_task(const json& in) {
   task.shards = integer(in, "shards");
   task.accumulate = integer(in, "accumulate");
   task.stages = read_stages(member(in, "stages"));
+  task.number = static_cast<std::uint64_t>(integer(in, "number"));
   task.place = static_cast<std::uint64_t>(integer(in, "place"));
   if (task.place >= task.stages.places.size()) throw Malformed{"'place' is none of the places"};
   task.memory = text(in, "memory");
@@ -103,6 +104,7 @@ std::string encode(const StageTask& task) {
               {"shards", task.shards},
               {"accumulate", task.accumulate},
               {"stages", to_json(task.stages)},
+              {"number", task.number},
               {"place", task.place},
               {"memory", task.memory},
               {"bytes", task.bytes},

@@ -22,6 +22,7 @@ struct StageTask {
   std::int64_t max_batch = 1, shards = 1, accumulate = 1;
   nn::Stages stages;  ///< without observer and others' places
   // Of the place and the memory at hand:
+  std::uint64_t number = 0;  ///< which the answer brings back
   std::uint64_t place = 0;
   std::string memory;  ///< path of it; empty: stages.apart
   std::int64_t bytes = 0;

@@ -34,6 +34,7 @@ StageTask drawn(Rng rng) {
                                            static_cast<std::uint32_t>(rng.below(9))});
     }
   }
+  task.number = rng.below(std::uint64_t{1} << 40);
   task.place = rng.below(task.stages.places.size());
   task.memory = "/proc/7/fd/9";
   task.digest = {rng.next(), rng.next()};
@@ -48,6 +49,7 @@ TEST(StageTask, ComesBackAsItWasSent) {
     EXPECT_EQ(encode(*back), encode(task));
     EXPECT_TRUE(back->stages.stages == task.stages.stages && back->stages.places == task.stages.places);
     EXPECT_TRUE(back->step == task.step && back->digest == task.digest && back->precision == task.precision);
+    EXPECT_EQ(back->number, task.number);
     EXPECT_EQ(back->place, task.place);
     EXPECT_EQ(back->stages.apart, task.stages.apart);
     EXPECT_EQ(back->build, task.build);

@@ -13,7 +13,7 @@ namespace lanista::runtime {
 
 enum class StageWire : std::uint16_t {
   kTask = 60,     ///< a StageTask; whatever was done before is over
-  kTaken = 61,    ///< the place is waiting for steps
+  kTaken = 61,    ///< the place is waiting for steps; the task's number, as all answers (engine::with_token)
   kRefused = 62,  ///< why it cannot be; a text
   // Where places do not see each other's memory:
   kBytes = 63,  ///< a StageBytes
