@@ -15,18 +15,8 @@ trap 'rm -rf "$work"' EXIT
 if [ "${1:-}" = far ]; then
   shift
   set -- "$@" --set 'cluster.places=[node1,node2]'
-  mkdir "$work/bin"
-  cat > "$work/bin/ssh" << 'END'
-#!/bin/sh
-while [ "${1#-}" != "$1" ]; do
-  [ "$1" != -o ] || shift
-  shift
-done
-shift
-exec sh -c "exec $*"
-END
-  chmod +x "$work/bin/ssh"
-  PATH="$work/bin:$PATH"
+  . "$(dirname "$0")/stand_in_ssh.sh"
+  stand_in_ssh
 fi
 
 . "$(dirname "$0")/kill_support.sh"

@@ -34,7 +34,8 @@ class Channel {
 
   int socket() const { return socket_; }  ///< that is read from
   int writes_to() const { return to_; }   ///< the same, if it is a socket
-  bool has_more_to_write() const { return written_ < out_.size(); }
+  bool has_more_to_write() const { return to_write() > 0; }
+  std::size_t to_write() const { return out_.size() - written_; }  ///< bytes that were sent and have not gone out
   /// Something was read that `receive` has not given.
   bool has_heard() const { return !in_.empty(); }
 

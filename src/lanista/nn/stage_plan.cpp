@@ -246,9 +246,9 @@ class StageRun<T>::Planner {
     return {};
   }
 
-  // Of others' slots, what they say of them to this place.
+  // Of others' slots, what they say of them to this place; and messages.
   std::int64_t heard_bytes(std::size_t place) const {
-    std::int64_t bytes = 0;
+    std::int64_t bytes = kMessages;
     for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) {
       const Work& work = run_.stages_[i];
       for (const Sent& each : work.sent) {
@@ -374,6 +374,7 @@ class StageRun<T>::Planner {
   }
 
   static constexpr std::int64_t kPage = 4096;
+  static constexpr std::int64_t kMessages = std::int64_t{8} << 20;  // of a place: on their way, and being read
 
   const Inputs& in_;
   StagePieces pieces_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <new>
 #include <optional>
 #include <utility>
@@ -19,6 +20,7 @@ namespace {
 constexpr double kToMakeAProgram = 120;                  // seconds
 constexpr double kToEnd = 5;                             // seconds, of who was killed
 constexpr auto kLongestStep = std::chrono::minutes(10);  // of who lives and says nothing
+constexpr auto kShunned = std::chrono::minutes(10);      // a host whose process came to nothing by itself
 constexpr double kToTellHow = 0.2;  // seconds between the end of a connection and that of a process
 
 }  // namespace
@@ -26,7 +28,8 @@ constexpr double kToTellHow = 0.2;  // seconds between the end of a connection a
 /// One thread at a time: that of whoever has borrowed it.
 class StageCrews::Crew {
  public:
-  Crew(const StageHosts& hosts, const std::function<void(const LostPlace&)>& told) : hosts_(hosts), told_(told) {}
+  Crew(const StageHosts& hosts, const std::function<void(const LostPlace&)>& told)
+      : hosts_(hosts), told_(told), shunned_until_(hosts.hosts.size()) {}
   ~Crew() {
     post_.reset();
     for (const Member& member : members_) static_cast<void>(buried(member));
@@ -61,6 +64,11 @@ class StageCrews::Crew {
   struct Member {
     engine::Begun begun;
     std::size_t host = 0;
+    bool has_worked = false;  // it has taken a task
+  };
+  struct End {
+    std::string text;
+    bool is_own = false;  // it has ended by itself, or spoke so that it was ended
   };
 
   void take(std::uint64_t program, StageTask task, const nn::StageMap& map) {
@@ -93,11 +101,16 @@ class StageCrews::Crew {
     program_ = program;
   }
 
-  // Where the fewest are.
+  // Where the fewest are, of hosts that could be reached, or were not tried for long: that takes its time.
   void begin_one() {
     std::vector<std::size_t> count(hosts_.hosts.size());
     for (const Member& member : members_) ++count[member.host];
-    const auto host = static_cast<std::size_t>(std::ranges::min_element(count) - count.begin());
+    for (std::size_t i = 0; i < count.size(); ++i) {
+      if (shunned_until_[i] > std::chrono::steady_clock::now()) count[i] = SIZE_MAX;
+    }
+    const auto fewest = std::ranges::min_element(count);
+    if (*fewest == SIZE_MAX) throw nn::PlacesLost("no host has a place for a pipeline; they are asked again later");
+    const auto host = static_cast<std::size_t>(fewest - count.begin());
     auto begun = hosts_.hosts[host].launch("");
     if (!begun) throw nn::PlacesLost(begun.error().text());
     members_.push_back({*std::move(begun), host});
@@ -119,7 +132,10 @@ class StageCrews::Crew {
         lose(i, "said what nobody asked for: a message of kind " + std::to_string(answer->kind));
       }
       if (said->token != tasks_) continue;
-      if (kind == StageWire::kTaken) return;
+      if (kind == StageWire::kTaken) {
+        members_[i].has_worked = true;
+        return;
+      }
       lose(i, "refuses: " + said->text);
     }
   }
@@ -129,7 +145,7 @@ class StageCrews::Crew {
       while (member.begun.channel->receive(0)) {
       }
       if (!member.begun.channel->closed()) return false;
-      tell(member, buried(member));
+      tell(member, buried(member).text);
       return true;
     });
   }
@@ -138,13 +154,13 @@ class StageCrews::Crew {
     if (told_) told_({member.begun.process, reason, hosts_.hosts[member.host].host});
   }
   /// How it ended, or was ended.
-  static std::string buried(const Member& member) {
+  static End buried(const Member& member) {
     const bool is_gone = member.begun.channel->closed();
-    auto how = engine::ended(member.begun.process, is_gone ? kToTellHow : 0);
-    if (how) return how->as_told().text();
+    const auto how = engine::ended(member.begun.process, is_gone ? kToTellHow : 0);
+    if (how) return {how->as_told().text(), how->as_told().signal == 0};
     ::kill(member.begun.process, SIGKILL);
     static_cast<void>(engine::ended(member.begun.process, kToEnd));
-    return "was ended";
+    return {"was ended", true};
   }
 
   [[noreturn]] void lose(std::size_t i, const std::string& why) {
@@ -156,7 +172,11 @@ class StageCrews::Crew {
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(i));
     program_ = 0;
     used_ = 0;
-    const std::string end = buried(gone), reason = why.empty() ? end : why;
+    const End end = buried(gone);
+    if (hosts_.apart && !gone.has_worked && end.is_own) {
+      shunned_until_[gone.host] = std::chrono::steady_clock::now() + kShunned;
+    }
+    const std::string& reason = why.empty() ? end.text : why;
     tell(gone, reason);
     const std::string& host = hosts_.hosts[gone.host].host;
     throw nn::PlacesLost("process " + std::to_string(gone.begun.process) + (host.empty() ? "" : " on " + host) +
@@ -169,6 +189,7 @@ class StageCrews::Crew {
   std::size_t used_ = 0;  // by the program at hand; 0: whatever comes is made anew
   std::uint64_t program_ = 0;
   std::uint64_t tasks_ = 0;  // that were told so far
+  std::vector<std::chrono::steady_clock::time_point> shunned_until_;  // of each host
   SharedMemory memory_;
   std::unique_ptr<StagePost> post_;  // where places do not see the memory, of the program at hand
   std::chrono::steady_clock::time_point began_;

@@ -58,7 +58,7 @@ void StagePost::send(std::size_t end, StageWire kind, std::string_view text) {
   bool is_more = false;
   {
     const std::lock_guard lock(mutex_);
-    if (faults_[end]) return;
+    if (faults_[end] || heard_) return;
     engine::Channel& channel = *ends_[end];
     channel.send(static_cast<std::uint16_t>(kind), text);
     is_more = channel.has_more_to_write() || channel.has_heard() || channel.closed();
@@ -76,9 +76,16 @@ void StagePost::put(std::uint32_t place, std::int64_t at, std::span<const std::b
   const std::size_t end = own_ == 0 ? place - 1 : 0;
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (std::size_t begin = 0; begin < all.size(); begin += StageBytes::kMost) {
+    wait_for_room(end);
     send(end, StageWire::kBytes,
          encode(StageBytes{own_, place, at + static_cast<std::int64_t>(begin), all.substr(begin, StageBytes::kMost)}));
   }
+}
+
+// Whoever is at the other end listens whatever its place does, so this comes to an end.
+void StagePost::wait_for_room(std::size_t end) {
+  std::unique_lock lock(mutex_);
+  gone_out_.wait(lock, [&] { return faults_[end] || heard_ || ends_[end]->to_write() <= kMostKept; });
 }
 
 std::optional<StagePost::Fault> StagePost::fault() {
@@ -110,6 +117,7 @@ void StagePost::listen(const std::stop_token& stop) {
         const std::lock_guard lock(mutex_);
         faults_[end] = std::string("cannot be heard: ") + error.what();
       }
+      gone_out_.notify_all();
       if (goes_on) continue;
       wake_all(*reinterpret_cast<SharedWord*>(memory_));  // who waits for the next step
       if (own_ != 0) return;
@@ -220,6 +228,7 @@ void StagePost::beat() {
     if (faults_[end] || now() - last_heard_[end] < patience_) continue;
     faults_[end] = "says nothing for " + std::to_string(static_cast<std::int64_t>(patience_.count())) + " seconds";
   }
+  gone_out_.notify_all();
 }
 
 }  // namespace lanista::runtime

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -34,6 +35,7 @@ class StagePost final : public nn::StageLine {
   ~StagePost() override;
 
   void say(const nn::StageWord& word) override;
+  /// Waits while more is on its way than is kept.
   void put(std::uint32_t place, std::int64_t at, std::span<const std::byte> bytes) override;
 
   /// Neither listens nor speaks any longer; the ends are the caller's again. Once.
@@ -50,6 +52,8 @@ class StagePost final : public nn::StageLine {
   std::optional<engine::Message> take_heard();
 
   static constexpr double kPatience = 30;  ///< seconds
+  /// Bytes that an end has not taken yet. Strings that grow take some times as much (nn::Stages::place_bytes knows it).
+  static constexpr std::size_t kMostKept = std::size_t{1} << 20;
 
  private:
   void listen(const std::stop_token& stop);
@@ -61,6 +65,7 @@ class StagePost final : public nn::StageLine {
   void beat();
   void send(std::size_t end, StageWire kind, std::string_view text);
   void wake() const;
+  void wait_for_room(std::size_t end);
 
   const nn::StageMap map_;
   std::byte* const memory_;
@@ -71,6 +76,7 @@ class StagePost final : public nn::StageLine {
   int woken_ = -1;  // a descriptor that can be read when there is more to write
 
   std::mutex mutex_;  // of all channels, and of what follows
+  std::condition_variable gone_out_;
   std::vector<std::chrono::steady_clock::time_point> last_heard_;
   std::vector<std::optional<std::string>> faults_;  // of each end
   std::optional<engine::Message> heard_;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -224,15 +225,45 @@ TEST_F(Posts, GiveUpWhoIsSilent) {
   EXPECT_EQ(found->why, "says nothing for 2 seconds");
 }
 
-// Nobody waits for who does not read.
-TEST_F(Posts, SpeakToThoseWhoDoNotListen) {
-  for (int i = 0; i < 20000; ++i) first_->put(1, 1000, std::vector<std::byte>(1000));
+// What nobody takes is kept up to a limit; then who speaks waits.
+TEST_F(Posts, WaitForThoseWhoDoNotListenYet) {
+  std::atomic<int> said = 0;
+  const std::jthread speaker([&] {
+    for (int i = 0; i < 10000; ++i, ++said) first_->put(1, 1000, std::vector<std::byte>(1000, std::byte{7}));
+    first_->say({.stage = 0, .pieces = 2});
+  });
+  ASSERT_TRUE(until([&] { return said > 900; }));
+  EXPECT_FALSE(until([&] { return said > 5000; }, 0.3));
   auto second = begin(1, {&theirs_[0]});
   const nn::StageBoard there(memory(1), 3);
-  first_->put(1, 1500, std::vector<std::byte>(8, std::byte{7}));
-  first_->say({.stage = 0, .pieces = 2});
   ASSERT_TRUE(until([&] { return there.has(true, 0, 2); }));
-  EXPECT_EQ(*(memory(1) + 1507), std::byte{7});
+  EXPECT_EQ(*(memory(1) + 1999), std::byte{7});
+  EXPECT_FALSE(first_->fault() || second->fault());
+}
+
+TEST_F(Posts, WaitForNobodyWhoIsGone) {
+  std::atomic<bool> done = false;
+  const std::jthread speaker([&] {
+    for (int i = 0; i < 10000; ++i) first_->put(1, 1000, std::vector<std::byte>(1000));
+    done = true;
+  });
+  EXPECT_FALSE(until([&] { return done.load(); }, 0.3));
+  theirs_.erase(theirs_.begin());
+  EXPECT_TRUE(until([&] { return done.load(); }));
+}
+
+TEST_F(Posts, WaitForNobodyBehindATask) {
+  auto second = begin(1, {&theirs_[0]});
+  first_->end();
+  std::atomic<bool> done = false;
+  const std::jthread speaker([&] {
+    for (int i = 0; i < 10000; ++i) second->put(0, 3000, std::vector<std::byte>(1000));
+    done = true;
+  });
+  EXPECT_FALSE(until([&] { return done.load(); }, 0.3));
+  ours_[0].send(static_cast<std::uint16_t>(StageWire::kTask), "another one");
+  EXPECT_TRUE(until([&] { return done.load(); }));
+  EXPECT_TRUE(second->has_heard());
 }
 
 TEST(StageWire, ComesBackAsItWasSent) {
