@@ -133,8 +133,8 @@ TEST_P(PlacesApart, WaitForNobodyWhoIsGone) {
 
 TEST_P(PlacesApart, AddToGradientsThatAreThere) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3, kParts);
-  Apart ours = of(derived, 3);
+  const Stages stages = in_stages(derived.model, 3, kParts, 3);
+  Apart ours = of(derived, 3, 3);
   Program threads = compile(derived, options_of(&stages, Precision::kFloat32, kParts));
   auto seen = ours.program->make_gradients(), wanted = threads.make_gradients(), other = ours.program->make_gradients();
   ASSERT_TRUE(seen.ok() && wanted.ok() && other.ok());
@@ -146,6 +146,19 @@ TEST_P(PlacesApart, AddToGradientsThatAreThere) {
     EXPECT_TRUE(seen->extract() == wanted->extract()) << i;
     ours.program->gradients(0, random_batch(derived, kMost, 90).view(), kMost, kHyper, *other);  // in the same memory
   }
+}
+
+TEST_P(PlacesApart, ReadABatchWhereverItIsRead) {
+  const Derived derived = derive(TestModel{"two",
+                                           "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = linear(%0, out=5)\n"
+                                           "%3 = add(%1, %2)\n%4 = linear(%3, out=5)\n%5 = output(%4)\n"});
+  Apart ours = of(derived, 4, 3);
+  Program plain = compile(derived, options_of(nullptr, Precision::kFloat32, kParts));
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    const OwnedBatch batch = random_batch(derived, kMost, i);
+    EXPECT_EQ(step_once(*ours.program, batch, kHyper), step_once(plain, batch, kHyper));
+  }
+  EXPECT_TRUE(ours.program->extract(0) == plain.extract(0));
 }
 
 TEST_P(PlacesApart, RenewBuffersAsThreadsDo) {
