@@ -499,7 +499,27 @@ def frames():
     }
 
 
-TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages, "frames": frames,
+def stages():
+    task = {
+        "model": "%0 = input(shape=[6])\n%1 = linear(%0, out=5)\n%2 = output(%1)\n", "loss": "cross_entropy",
+        "optimizer": "sgd", "build": "0.1.0 build abc", "isa": "avx2", "precision": "float32", "max_batch": 8, "shards": 1,
+        "accumulate": 2, "number": 7, "place": 1, "memory": "/proc/7/fd/9", "bytes": 4096, "digest": "0" * 32,
+        "stages": {"stages": [{"nodes": [1], "micro_batches": 2, "slots": 2, "after": [1]},
+                              {"nodes": [2], "micro_batches": 2, "slots": 2, "after": []}],
+                   "places": [[[0, 0, 0], [1, 0, 0]], [[0, 1, 0], [2, 1, 0], [3, 1, 0]]], "place_bytes": 0, "apart": True},
+    }
+
+    def word(kind, forth, stage, pieces, reason=b""):
+        return struct.pack("<IBBHII", 1, kind, forth, 0, stage, pieces) + reason
+
+    return {
+        "task": json.dumps(task).encode(), "bytes": struct.pack("<IIQ", 1, 0, 2048) + b"12345678",
+        "behind": struct.pack("<IIQ", 1, 0, 2076) + b"12345678", "nothing": struct.pack("<IIQ", 1, 0, 2080),
+        "progress": word(0, 1, 1, 2), "begin": word(1, 1, 0, 0), "end": word(2, 1, 0, 0), "stop": word(3, 1, 0, 0, b"no more"),
+    }
+
+
+TARGETS = {"study_file": study_files, "graph_text": graphs, "log": log_lines, "messages": messages, "frames": frames, "stages": stages,
            "safetensors": safetensors, "npy": npys, "npz": npzs, "idx": idxs, "cifar": cifars, "csv": csvs,
            "image": images, "onnx": onnx_models}
 

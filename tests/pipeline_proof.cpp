@@ -1,11 +1,13 @@
 // The proof that a pipeline changes nothing: random series-parallel models are cut into stages at random and by the
 // planner, and their steps are done by threads in every schedule, with micro-batches of equal and of unlike sizes.
 //
-//   pipeline_proof [CASES [FIRST [processes]]]      200 from case 0, by threads, unless said otherwise
+//   pipeline_proof [CASES [FIRST [processes|tcp [KILLS]]]]  200 from case 0, by threads, unless said otherwise
 //   pipeline_proof stage                            what this program begins itself as, for a place of a pipeline
 //
 // With `processes` all places but the first are processes of their own, begun once for all cases; what each of them
-// does, holds and sends is then not looked at.
+// does, holds and sends is then not looked at. With `tcp` they do not see each other's memory either, and speak by
+// connections over the loopback device. KILLS of them are killed at random moments; a step that loses a place is done
+// again.
 //
 // Of each case: gradients are those of one thread that goes through the same micro-batches and adds up, to the bit;
 // in float64 they are those of the whole batch to 1e-12, by formulas that share no code with the product where the
@@ -23,8 +25,10 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "far_places.h"
 #include "lanista/base/check.h"
 #include "lanista/engine/elsewhere.h"
 #include "lanista/graph/infer.h"
@@ -46,6 +50,7 @@ using nn::Program;
 using State = std::vector<Tensor>;
 
 constexpr double kTolerance = 1e-12;
+constexpr int kMostLost = 100;  // places of a case
 
 void want(bool holds, const std::string& what) {
   if (!holds) throw std::runtime_error(what);
@@ -142,7 +147,10 @@ class Case {
     if (stages != nullptr) {
       options.accumulate = stages->pieces();
       own = *stages;
-      if (crews_ != nullptr && own.places.size() > 1) own.elsewhere = crews_->places(task_of(own, precision));
+      if (crews_ != nullptr && own.places.size() > 1) {
+        own.apart = crews_->are_apart();
+        own.elsewhere = crews_->places(task_of(own, precision));
+      }
       options.stages = &own;
     }
     Program program = must(Program::compile(train_, infer_, options));
@@ -153,6 +161,7 @@ class Case {
   runtime::StageTask task_of(const nn::Stages& stages, Precision precision) const {
     return {.model = graph::to_text(model_),
             .step = train_.options,
+            .build = {},
             .isa = std::string(kernels::isa_name(kernels::best_isa())),
             .precision = precision,
             .max_batch = batch_,
@@ -182,7 +191,7 @@ class Case {
     const OwnedBatch batch(rng_.split("batch"), batch_, 6);
     LaneGradients seen = must(ours.make_gradients());
     record_.begin_step(plan.places.size(), plan.stages.size());
-    ours.gradients(0, batch.all(), batch_, hyper_, seen);
+    until_done([&] { ours.gradients(0, batch.all(), batch_, hyper_, seen); });
     if (crews_ == nullptr) compare_course(plan, precision);
 
     // With micro-batches of unlike sizes, every stage is compared with one thread in that stage's.
@@ -207,6 +216,19 @@ class Case {
       if (!by_batch) want(tensor == from.at(tensor.name), "gradient of " + tensor.name + " has other bits");
     }
     if (precision == Precision::kFloat64 && extras_ != Extras::kBatchNorm) compare_whole(batch, all);
+  }
+
+  // Nothing has changed where a place was lost.
+  template <class Step>
+  void until_done(const Step& step) {
+    while (true) {
+      try {
+        return step();
+      } catch (const nn::PlacesLost&) {
+        ++lost;
+        want(lost < kMostLost, "places are lost again and again");
+      }
+    }
   }
 
   std::size_t stage_of(const nn::Stages& plan, const std::string& tensor) const {
@@ -362,7 +384,7 @@ class Case {
       const Batch all = batch.all();
       const std::uint8_t active = 1;
       double seen = 0;
-      ours.train_step({&all, 1}, {&hyper_, 1}, {&active, 1}, {&seen, 1});
+      until_done([&] { ours.train_step({&all, 1}, {&hyper_, 1}, {&active, 1}, {&seen, 1}); });
       want(seen == loss || (std::isnan(seen) && std::isnan(loss)), "step " + std::to_string(i) + " has another loss");
       want(ours.extract(0) == plain.extract(0), "step " + std::to_string(i) + " leaves another state");
       ++steps_done;
@@ -384,14 +406,14 @@ class Case {
 
  public:
   mutable std::int64_t counted = 0;
-  int by_formula = 0, steps_done = 0;
+  int by_formula = 0, steps_done = 0, lost = 0;
   double worst = 0;
 };
 
 int prove(std::uint64_t cases, std::uint64_t first, runtime::StageCrews* crews) {
   std::map<std::string, int> kinds;
   std::int64_t counted = 0;
-  int unlike = 0, shared = 0, by_formula = 0, steps = 0, failed = 0;
+  int unlike = 0, shared = 0, by_formula = 0, steps = 0, failed = 0, lost = 0;
   double worst = 0;
   for (std::uint64_t i = first; i < first + cases; ++i) {
     std::optional<Case> one;
@@ -409,6 +431,7 @@ int prove(std::uint64_t cases, std::uint64_t first, runtime::StageCrews* crews) 
     shared += one->cut().is_shared ? 1 : 0;
     by_formula += one->by_formula;
     steps += one->steps_done;
+    lost += one->lost;
     counted += one->counted;
     worst = std::max(worst, one->worst);
   }
@@ -418,6 +441,7 @@ int prove(std::uint64_t cases, std::uint64_t first, runtime::StageCrews* crews) 
   std::printf(
       "%d by formulas of their own; furthest from the whole batch: %.2g of 1e-12; %lld bytes sent as simulated\n",
       by_formula, worst / kTolerance, static_cast<long long>(counted));
+  if (lost > 0) std::printf("%d steps lost a place and were done again\n", lost);
   if (failed > 0) std::printf("%d FAILED\n", failed);
   return failed > 0 ? 1 : 0;
 }
@@ -432,10 +456,20 @@ int main(int argc, char** argv) {
   }
   const std::uint64_t cases = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 200;
   const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
-  std::optional<runtime::StageCrews> crews;
-  if (argc > 3)
-    crews.emplace(runtime::launch_stage(), [](const runtime::LostPlace& lost) {
-      std::printf("process %d %s\n", static_cast<int>(lost.process), lost.reason.c_str());
-    });
-  return testing::prove(cases, first, crews ? &*crews : nullptr);
+  if (argc <= 3) return testing::prove(cases, first, nullptr);
+  testing::Killer killer(argc > 4 ? std::atoi(argv[4]) : 0);
+  runtime::StageHosts hosts = runtime::stages_here();
+  if (std::string(argv[3]) == "tcp") hosts = {.hosts = {{testing::launch_by_tcp()}}, .apart = true};
+  for (runtime::StageHost& host : hosts.hosts) host.launch = killer.watched(std::move(host.launch));
+  int lost = 0, others = 0;
+  runtime::StageCrews crews(std::move(hosts), [&](const runtime::LostPlace& place) {
+    ++lost;
+    if (place.reason.find("signal 9") != std::string::npos) return;
+    std::printf("a place %s\n", place.reason.c_str());
+    ++others;
+  });
+  const int result = testing::prove(cases, first, &crews);
+  const int killed = killer.end();
+  if (killed + lost > 0) std::printf("%d places killed, %d losses told\n", killed, lost);
+  return others > 0 ? 1 : result;
 }

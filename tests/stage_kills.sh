@@ -3,14 +3,21 @@
 # engine of all, which is then resumed. Each study must end with the same canonical export of its log and the same winner's weights, byte for
 # byte, as one that a single thread trained and nobody disturbed; and no process may be left behind.
 #
-# usage: stage_kills.sh LANISTA KILLS SEED [run options…]
+# usage: stage_kills.sh LANISTA KILLS SEED [far] [run options…]
 #   LANISTA  the binary    KILLS  of places, at least    SEED  of the random moments
+#   far      places are on two hosts, which a stand-in for ssh has here: they do not see the worker's memory
 set -eu
 
 lanista=$1 kills=$2 seed=$3
 shift 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+if [ "${1:-}" = far ]; then
+  shift
+  set -- "$@" --set 'cluster.places=[node1,node2]'
+  . "$(dirname "$0")/stand_in_ssh.sh"
+  stand_in_ssh
+fi
 
 . "$(dirname "$0")/kill_support.sh"
 children() { cat /proc/"$1"/task/*/children 2> /dev/null || true; }

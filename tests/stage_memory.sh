@@ -2,12 +2,19 @@
 # A model whose activations no worker has room for: one place is refused and says how many would do, so many train it, each in less memory than
 # run.memory_gib, to the bits of one that has room.
 #
-# usage: stage_memory.sh LANISTA
+# usage: stage_memory.sh LANISTA [far]
+#   far  places are on another host, which a stand-in for ssh has here: they do not see the worker's memory
 set -eu
 
-lanista=$1
+lanista=$1 where=${2:-here}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+hosts='[]'
+if [ "$where" = far ]; then
+  hosts='[node1]'
+  . "$(dirname "$0")/stand_in_ssh.sh"
+  stand_in_ssh
+fi
 fail() { echo "$*"; exit 1; }
 
 # 24 values of 4096 numbers a sample are kept from the forward to the backward pass: 16 MB each.
@@ -46,7 +53,7 @@ places=$(cut -d' ' -f4 "$work/advice")
 [ -n "$places" ] || fail "one place was not refused, or without a number: $(cat "$work/said")"
 
 # The most that each process had, until it ended: of memory that is no file's, and of all.
-"$lanista" run "$work/tight.yaml" --out "$work/some" --quiet --isolation process --set run.pipeline="$places" > "$work/said" 2>&1 &
+"$lanista" run "$work/tight.yaml" --out "$work/some" --quiet --isolation process --set run.pipeline="$places" --set "cluster.places=$hosts" > "$work/said" 2>&1 &
 engine=$!
 : > "$work/most"
 while kill -0 "$engine" 2> /dev/null; do

@@ -22,12 +22,17 @@ std::vector<std::string> words_of(const std::string& text) {
 
 study::ClusterConfig cluster_of(const Crew& crew, const study::StudyConfig& config) {
   if (!says_where(crew)) return config.cluster;
-  study::ClusterConfig cluster;
+  study::ClusterConfig cluster = config.cluster;
   cluster.ssh = crew.ssh;
-  if (crew.slurm) cluster.slurm = words_of(*crew.slurm);
+  cluster.slurm = crew.slurm ? words_of(*crew.slurm) : std::vector<std::string>();
   if (crew.slurm && cluster.slurm.empty()) cluster.slurm = {"--nodes=1"};
-  cluster.program = config.cluster.program;
   return cluster;
+}
+
+// What is run on other machines.
+std::string program_of(const study::ClusterConfig& cluster) {
+  std::error_code ignored;
+  return !cluster.program.empty() ? cluster.program : std::filesystem::read_symlink("/proc/self/exe", ignored).string();
 }
 
 Error cannot(const std::string& message, const std::string& where) { return {Code::kInvalidArgument, message, where}; }
@@ -56,9 +61,7 @@ Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study
   if (const auto hosts = engine::check_cluster({.ssh = crew.ssh, .slurm = {}, .program = {}}); !hosts) {
     return cannot(hosts.error().message, "--ssh");
   }
-  std::error_code ignored;
-  const std::string program =
-      !cluster.program.empty() ? cluster.program : std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  const std::string program = program_of(cluster);
   std::vector<engine::Elsewhere> places = engine::places_of(cluster, program);
   for (const std::string& command : crew.launch) {
     LANISTA_ASSIGN(engine::Elsewhere place, engine::by_command(command, program));
@@ -95,6 +98,10 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& c
   const bool is_cut = config.run.pipeline != 1;  // by operators, and not by shards as well
   brief.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
   brief.pipeline = config.run.pipeline;
+  brief.pipeline_hosts = config.cluster.places;
+  if (!brief.pipeline_hosts.empty()) brief.pipeline_program = program_of(config.cluster);
+  brief.link_us = config.cluster.link_us;
+  brief.link_gb_per_second = config.cluster.link_gb_per_second;
   brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
   brief.metrics = config.train.metrics;
   brief.checkpoint_every = config.keep.checkpoint_every;

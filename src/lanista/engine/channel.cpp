@@ -41,6 +41,7 @@ Channel::Channel(Channel&& other) noexcept
       to_(std::exchange(other.to_, -1)),
       in_(std::move(other.in_)),
       out_(std::move(other.out_)),
+      written_(std::exchange(other.written_, 0)),
       ended_(other.ended_),
       gone_(other.gone_),
       fault_(std::move(other.fault_)) {}
@@ -50,6 +51,7 @@ Channel& Channel::operator=(Channel&& other) noexcept {
   std::swap(to_, other.to_);
   std::swap(in_, other.in_);
   std::swap(out_, other.out_);
+  std::swap(written_, other.written_);
   std::swap(ended_, other.ended_);
   std::swap(gone_, other.gone_);
   std::swap(fault_, other.fault_);
@@ -88,13 +90,13 @@ std::optional<Message> Channel::receive(double seconds) {
 
 void Channel::flush(double seconds) {
   const auto until = from_now(seconds);
-  while (!out_.empty() && !ended_ && Steady::now() < until) pump(std::min(milliseconds_until(until), 100));
+  while (has_more_to_write() && !ended_ && Steady::now() < until) pump(std::min(milliseconds_until(until), 100));
 }
 
 // Reads and writes what can be read and written; where that is nothing, waits for something.
 void Channel::pump(int milliseconds) {
   if (ended_) return;
-  const short writes = out_.empty() ? 0 : POLLOUT;
+  const short writes = has_more_to_write() ? POLLOUT : 0;
   const bool is_one = to_ == socket_;
   std::array<pollfd, 2> ends{pollfd{socket_, static_cast<short>(is_one ? POLLIN | writes : POLLIN), 0},
                              pollfd{to_, writes, 0}};
@@ -104,11 +106,16 @@ void Channel::pump(int milliseconds) {
 }
 
 void Channel::write_what_fits() {
-  if (out_.empty()) return;
-  const ssize_t put = to_ == socket_ ? ::send(to_, out_.data(), out_.size(), MSG_DONTWAIT | MSG_NOSIGNAL)
-                                     : ::write(to_, out_.data(), out_.size());
-  if (put > 0) out_.erase(0, static_cast<std::size_t>(put));
+  if (!has_more_to_write()) return;
+  const char* const from = out_.data() + written_;
+  const std::size_t size = out_.size() - written_;
+  const ssize_t put = to_ == socket_ ? ::send(to_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(to_, from, size);
+  if (put > 0) written_ += static_cast<std::size_t>(put);
   if (put < 0 && errno == EPIPE && to_ != socket_) ended_ = true;  // of a socket reading tells it
+  // Whoever always has some more to write does not move the rest each time.
+  if (written_ <= out_.size() / 2) return;
+  out_.erase(0, written_);
+  written_ = 0;
 }
 
 void Channel::read_what_is_there() {

@@ -33,7 +33,11 @@ class Channel {
   const std::optional<Error>& fault() const { return fault_; }
 
   int socket() const { return socket_; }  ///< that is read from
-  bool has_more_to_write() const { return !out_.empty(); }
+  int writes_to() const { return to_; }   ///< the same, if it is a socket
+  bool has_more_to_write() const { return to_write() > 0; }
+  std::size_t to_write() const { return out_.size() - written_; }  ///< bytes that were sent and have not gone out
+  /// Something was read that `receive` has not given.
+  bool has_heard() const { return !in_.empty(); }
 
  private:
   void pump(int milliseconds);
@@ -44,6 +48,7 @@ class Channel {
   int to_;  // where it is written to; the same, if that is a socket
   FrameReader in_;
   std::string out_;
+  std::size_t written_ = 0;  // of it
   bool ended_ = false;  // nothing more comes
   bool gone_ = false;
   std::optional<Error> fault_;

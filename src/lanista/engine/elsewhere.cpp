@@ -50,6 +50,24 @@ Error not_allowed(const std::string& what, const std::string& allowed, const std
   return {Code::kInvalidArgument, what + "; allowed: " + allowed, where};
 }
 
+Result<void> check_hosts(const std::vector<std::string>& hosts, const std::string& where) {
+  for (const std::string& host : hosts) {
+    if (!host.empty() && host.front() != '-' && is_plain(host)) continue;
+    return not_allowed("'" + host + "' is no host", "a name as ssh has it (node2, user@node2), or here", where);
+  }
+  return {};
+}
+
+Elsewhere by_ssh(const std::string& host, const std::vector<std::string>& options,
+                 const std::vector<std::string>& words) {
+  if (host == study::kHere) return {};
+  std::vector<std::string> all{"ssh", "-T", "-o", "BatchMode=yes"};
+  all.insert(all.end(), options.begin(), options.end());
+  all.push_back(host);
+  for (const std::string& word : words) all.push_back(quoted(word));
+  return {"ssh " + host, std::move(all), host.substr(host.rfind('@') + 1)};
+}
+
 std::string listed() {
   std::string out;
   for (const std::string_view name : kSlurmOptions) out += (out.empty() ? "" : ", ") + std::string(name);
@@ -59,10 +77,8 @@ std::string listed() {
 }  // namespace
 
 Result<void> check_cluster(const study::ClusterConfig& cluster) {
-  for (const std::string& host : cluster.ssh) {
-    if (!host.empty() && host.front() != '-' && is_plain(host)) continue;
-    return not_allowed("'" + host + "' is no host", "a name as ssh has it (node2, user@node2), or here", "cluster.ssh");
-  }
+  LANISTA_TRY(check_hosts(cluster.ssh, "cluster.ssh"));
+  LANISTA_TRY(check_hosts(cluster.places, "cluster.places"));
   for (const std::string& option : cluster.slurm) {
     const std::string bare = option.starts_with("--") ? option.substr(2) : option;
     const std::string name = bare.substr(0, bare.find('='));
@@ -83,14 +99,7 @@ Result<void> check_cluster(const study::ClusterConfig& cluster) {
 
 std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std::string& program) {
   std::vector<Elsewhere> out;
-  for (const std::string& host : cluster.ssh) {
-    if (host == study::kHere) {
-      out.push_back({});
-      continue;
-    }
-    out.push_back({"ssh " + host, with_worker({"ssh", "-T", "-o", "BatchMode=yes", host}, quoted(program)),
-                   host.substr(host.rfind('@') + 1)});
-  }
+  for (const std::string& host : cluster.ssh) out.push_back(by_ssh(host, {}, with_worker({}, program)));
   if (!cluster.slurm.empty()) {
     // Without --unbuffered srun hands lines on, and a message is none.
     std::vector<std::string> words{"srun", "--unbuffered", "--nodes=1", "--ntasks=1"};
@@ -99,6 +108,13 @@ std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std:
     }
     out.push_back({"slurm", with_worker(std::move(words), program)});
   }
+  return out;
+}
+
+std::vector<Elsewhere> stages_of(const std::vector<std::string>& hosts, const std::string& program) {
+  std::vector<Elsewhere> out;
+  // A step waits for them: a machine that is off is to be found out soon.
+  for (const std::string& host : hosts) out.push_back(by_ssh(host, {"-o", "ConnectTimeout=20"}, {program, "stage"}));
   return out;
 }
 

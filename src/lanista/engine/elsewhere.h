@@ -24,6 +24,8 @@ struct Elsewhere {
 /// What a study file asks for, in the order in which workers are dealt to it; empty: all workers are here. `program` is
 /// run there. Errors: none here, ClusterConfig was checked (check_cluster).
 std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std::string& program);
+/// Hosts of places of pipelines (ClusterConfig::places) likewise; no words: `here`.
+std::vector<Elsewhere> stages_of(const std::vector<std::string>& hosts, const std::string& program);
 /// By a command of the user's own, cut at spaces. Errors: kInvalidArgument (it has no word).
 Result<Elsewhere> by_command(const std::string& command, const std::string& program);
 

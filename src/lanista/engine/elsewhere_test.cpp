@@ -221,6 +221,8 @@ TEST(ElsewhereFile, TakesHostsAndOptionsThatRunNothing) {
       {{.ssh = {"-oProxyCommand=true"}, .slurm = {}, .program = {}}, "'-oProxyCommand=true' is no host"},
       {{.ssh = {"a b"}, .slurm = {}, .program = {}}, "'a b' is no host"},
       {{.ssh = {""}, .slurm = {}, .program = {}}, "'' is no host"},
+      {{.ssh = {}, .slurm = {}, .program = {}, .places = {"here", "-oProxyCommand=true"}},
+       "'-oProxyCommand=true' is no host"},
       {{.ssh = {}, .slurm = {"prolog=/tmp/x"}, .program = {}}, "'prolog' is no option that a study file may set"},
       {{.ssh = {}, .slurm = {"--task-prolog=/tmp/x"}, .program = {}}, "'task-prolog' is no option"},
       {{.ssh = {}, .slurm = {"time=1;id"}, .program = {}}, "'time=1;id' is no option; allowed: NAME=VALUE"},
@@ -248,6 +250,12 @@ TEST(ElsewhereFile, BeginsTheProgramThere) {
   EXPECT_EQ(jobs[0].words,
             (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--exact",
                                       "/opt/my tools/lanista", "worker", "--stdio"}));
+  const auto places = stages_of({"here", "me@node1"}, "/opt/my tools/lanista");
+  ASSERT_EQ(places.size(), 2U);
+  EXPECT_TRUE(places[0].words.empty());
+  EXPECT_EQ(places[1].host, "node1");
+  EXPECT_EQ(places[1].words, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20",
+                                                       "me@node1", "'/opt/my tools/lanista'", "stage"}));
   const auto own = by_command(" docker exec  -i box ", "lanista");
   ASSERT_TRUE(own);
   EXPECT_EQ(own->words, (std::vector<std::string>{"docker", "exec", "-i", "box", "lanista", "worker", "--stdio"}));

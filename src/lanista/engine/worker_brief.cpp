@@ -68,10 +68,23 @@ json to_json(const WorkerBrief& brief) {
           {"width", brief.width},
           {"pipeline", brief.pipeline},
           {"pipeline_processes", brief.pipeline_processes},
+          {"pipeline_hosts", brief.pipeline_hosts},
+          {"pipeline_program", brief.pipeline_program},
+          {"link_us", real_json(brief.link_us)},
+          {"link_gb_per_second", real_json(brief.link_gb_per_second)},
           {"memory_bytes", brief.memory_bytes},
           {"metrics", brief.metrics},
           {"checkpoint_every", real_json(brief.checkpoint_every)},
           {"crash_marks", brief.crash_marks}};
+}
+
+std::vector<std::string> texts(const json& in, const char* name) {
+  std::vector<std::string> all;
+  for (const json& each : array(in, name)) {
+    if (!each.is_string()) throw Malformed{"'" + std::string(name) + "' holds what is no text"};
+    all.push_back(each.get<std::string>());
+  }
+  return all;
 }
 
 WorkerBrief read_brief(const json& in) {
@@ -87,10 +100,11 @@ WorkerBrief read_brief(const json& in) {
   brief.pipeline = integer(in, "pipeline");
   brief.pipeline_processes = flag(in, "pipeline_processes");
   brief.memory_bytes = integer(in, "memory_bytes");
-  for (const json& metric : array(in, "metrics")) {
-    if (!metric.is_string()) throw Malformed{"'metrics' holds what is no text"};
-    brief.metrics.push_back(metric.get<std::string>());
-  }
+  brief.pipeline_hosts = texts(in, "pipeline_hosts");
+  brief.pipeline_program = text(in, "pipeline_program");
+  brief.link_us = real(in, "link_us");
+  brief.link_gb_per_second = real(in, "link_gb_per_second");
+  brief.metrics = texts(in, "metrics");
   brief.checkpoint_every = real(in, "checkpoint_every");
   brief.crash_marks = flag(in, "crash_marks");
   return brief;

@@ -32,6 +32,10 @@ class Draw {
     brief.checkpoint_every = real();
     brief.crash_marks = rng_.bernoulli(0.5);
     brief.pipeline_processes = rng_.bernoulli(0.5);
+    for (std::uint64_t i = rng_.below(4); i > 0; --i) brief.pipeline_hosts.push_back(text());
+    brief.pipeline_program = text();
+    brief.link_us = real();
+    brief.link_gb_per_second = real();
     return brief;
   }
 

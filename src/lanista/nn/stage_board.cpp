@@ -8,8 +8,11 @@ constexpr auto kBetweenSteps = std::chrono::milliseconds(50);
 
 }  // namespace
 
-StageBoard::StageBoard(std::byte* at, std::size_t stages)
-    : head_(reinterpret_cast<Head*>(at)), progress_(reinterpret_cast<Progress*>(at + sizeof(Head))), stages_(stages) {}
+StageBoard::StageBoard(std::byte* at, std::size_t stages, StageLine* line)
+    : head_(reinterpret_cast<Head*>(at)),
+      progress_(reinterpret_cast<Progress*>(at + sizeof(Head))),
+      stages_(stages),
+      line_(line) {}
 
 std::int64_t StageBoard::bytes(std::size_t stages) {
   return static_cast<std::int64_t>(sizeof(Head) + stages * sizeof(Progress));
@@ -40,11 +43,13 @@ bool StageBoard::await_step(std::uint32_t& seen, const std::function<bool()>& le
 void StageBoard::begin_step() const {
   head_->step.fetch_add(1);
   wake_all(head_->step);
+  if (line_ != nullptr) line_->say({.kind = StageWord::Kind::kBegin});
 }
 
 void StageBoard::end_place() const {
   head_->ended.fetch_add(1);
   changed();
+  if (line_ != nullptr) line_->say({.kind = StageWord::Kind::kEnd});
 }
 
 void StageBoard::await_ends(std::uint32_t places, const std::function<void()>& watch) const {
@@ -54,6 +59,7 @@ void StageBoard::await_ends(std::uint32_t places, const std::function<void()>& w
 void StageBoard::tell(bool forth, std::uint32_t stage, std::int64_t pieces) const {
   word(forth, stage).store(static_cast<std::uint32_t>(pieces));
   changed();
+  if (line_ != nullptr) line_->say({.forth = forth, .stage = stage, .pieces = pieces});
 }
 
 void StageBoard::changed() const {
@@ -69,6 +75,7 @@ void StageBoard::stop(const std::string& why) const {
   head_->reason[size] = '\0';
   head_->stopped.store(kStopped);
   changed();
+  if (line_ != nullptr) line_->say({.kind = StageWord::Kind::kStop, .reason = why});
 }
 
 std::string StageBoard::reason() const {

@@ -5,20 +5,44 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "lanista/base/futex.h"
 
 namespace lanista::nn {
 
+/// What a place tells others of a step.
+struct StageWord {
+  enum class Kind : std::uint8_t { kProgress, kBegin, kEnd, kStop };
+  Kind kind = Kind::kProgress;
+  bool forth = true;
+  std::uint32_t stage = 0;
+  std::int64_t pieces = 0;
+  std::string reason = {};  ///< of a stop
+  bool operator==(const StageWord&) const = default;
+};
+
+/// To places that do not see this one's memory. Whoever hears a word has all that its speaker had said or heard before,
+/// as far as it is for that place.
+class StageLine {
+ public:
+  virtual ~StageLine() = default;
+  /// To all that it is of use to.
+  virtual void say(const StageWord& word) = 0;
+  /// The memory of that place has these bytes from `at` on.
+  virtual void put(std::uint32_t place, std::int64_t at, std::span<const std::byte> bytes) = 0;
+};
+
 /// How far each stage of a step is, told and waited for in memory that all places see, be they threads of a process or
-/// processes. Zeros are a good beginning. A view: the memory is the caller's, of `bytes`, aligned to 64.
+/// processes; with a line, places that do not see it are told too. Zeros are a good beginning. A view: the memory is
+/// the caller's, of `bytes`, aligned to 64.
 class StageBoard {
  public:
   struct Stopped {};  ///< another place has failed, or is gone
 
   StageBoard() = default;
-  StageBoard(std::byte* at, std::size_t stages);
+  StageBoard(std::byte* at, std::size_t stages, StageLine* line = nullptr);
   static std::int64_t bytes(std::size_t stages);
 
   /// All stages stand at the beginning. Nobody is at work.
@@ -84,6 +108,7 @@ class StageBoard {
   Head* head_ = nullptr;
   Progress* progress_ = nullptr;  // of each stage
   std::size_t stages_ = 0;
+  StageLine* line_ = nullptr;
 };
 
 }  // namespace lanista::nn

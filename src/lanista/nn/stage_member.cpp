@@ -13,11 +13,10 @@ class Member final : public StageMember {
  public:
   explicit Member(std::unique_ptr<StageRun<T>> run) : run_(std::move(run)) {}
 
-  const Digest& digest() const override { return run_->digest(); }
-  std::int64_t bytes() const override { return run_->shared_bytes(); }
-  void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) override {
+  const StageMap& map() const override { return run_->map(); }
+  void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves, StageLine* line) override {
     const kernels::FlushToZero as_workers;  // part of the numerics
-    run_->serve(memory, place, leaves);
+    run_->serve(memory, place, leaves, line);
   }
 
  private:

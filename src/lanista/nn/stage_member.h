@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 
-#include "lanista/base/digest.h"
 #include "lanista/base/result.h"
 #include "lanista/kernels/kernels.h"
 #include "lanista/nn/program.h"
@@ -21,11 +20,11 @@ class StageMember {
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
   virtual ~StageMember() = default;
 
-  virtual const Digest& digest() const = 0;  ///< what StagePlaces::enter is asked with
-  virtual std::int64_t bytes() const = 0;    ///< of the memory
+  virtual const StageMap& map() const = 0;  ///< what StagePlaces::enter is asked with
   /// Does what stands in the list of that place, step after step, until `leaves`, which is asked whenever it waits.
-  /// `memory` was zeros before the first step.
-  virtual void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) = 0;
+  /// `memory` was zeros before the first step; with a line it is this place's alone.
+  virtual void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves,
+                     StageLine* line = nullptr) = 0;
 };
 
 }  // namespace lanista::nn

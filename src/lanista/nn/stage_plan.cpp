@@ -40,11 +40,15 @@ class StageRun<T>::Planner {
     for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) {
       for (const std::uint32_t next : in_.stages.stages[i].after) run_.stages_[next].before.push_back(i);
     }
+    for (std::size_t p = 0; p < in_.stages.places.size(); ++p) {
+      for (const std::uint32_t i : stages_at(p)) run_.stages_[i].place = static_cast<std::uint32_t>(p);
+    }
+    run_.reads_.resize(in_.stages.places.size());
     for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) LANISTA_TRY(build(i));
     link();
     order_lines();
     LANISTA_TRY(place_memory());
-    run_.digest_ = digest();
+    draw_map();
     return {};
   }
 
@@ -125,9 +129,9 @@ class StageRun<T>::Planner {
       for (std::size_t c = own.begin[pass]; c < own.begin[pass + 1]; ++c) {
         run_.stages_[i].passes[pass].push_back(section.calls[c]);
         lines_[i][pass].push_back(section.plan[c]);
-        if (pass == 0) continue;
         for (const Port& port : own.calls[c].inputs) {
-          if (section.places.at(port).space != Space::kBuffer) continue;
+          take_source(i, section.places.at(port));
+          if (pass == 0 || section.places.at(port).space != Space::kBuffer) continue;
           return Error{.code = Code::kUnimplemented,
                        .message = "the gradient of '" + own.calls[c].op +
                                   "' reads a buffer, which other micro-batches of a pipeline have renewed by then",
@@ -136,6 +140,19 @@ class StageRun<T>::Planner {
       }
     }
     return {};
+  }
+
+  // What a place reads that is told with every step.
+  void take_source(std::uint32_t i, Place place) {
+    auto& read = run_.reads_[run_.stages_[i].place];
+    read.input = read.input || place.space == Space::kInput;
+    read.target = read.target || place.space == Space::kTarget;
+    if (place.space != Space::kParameter) return;
+    for (const StateItem& item : in_.layout.items) {
+      if (!item.tensor.trained || bytes_of<T>(item.range.begin) != place.offset) continue;
+      const auto is_it = [&](const Range& range) { return range.begin == item.range.begin; };
+      if (std::ranges::none_of(read.parameters, is_it)) read.parameters.push_back(item.range);
+    }
   }
 
   void take_copy(std::uint32_t i, const Section<T>& section, const Delivery& copy) {
@@ -153,10 +170,28 @@ class StageRun<T>::Planner {
       LANISTA_CHECK(from.space == Space::kArena, "a value for other stages lies in nobody's slot");
       if (each.gradient) {
         run_.stages_[each.from].departures.push_back({each.to, from, to, sample_bytes(each)});
-      } else {
-        run_.stages_[each.to].arrivals.push_back({each.from, from, to, sample_bytes(each)});
+        continue;
       }
+      run_.stages_[each.to].arrivals.push_back({each.from, from, to, sample_bytes(each)});
+      tell_value(each, from);
     }
+    for (const Work& work : run_.stages_) {
+      auto& read = run_.reads_[work.place];
+      for (const auto& ranges : work.gradients)
+        read.gradients.insert(read.gradients.end(), ranges.begin(), ranges.end());
+    }
+  }
+
+  // Crossings of one value stand side by side.
+  void tell_value(const Crossing& each, Place from) {
+    Work& maker = run_.stages_[each.from];
+    const std::uint32_t place = run_.stages_[each.to].place;
+    if (place == maker.place) return;
+    if (maker.sent.empty() || maker.sent.back().from.offset != from.offset) {
+      maker.sent.push_back({from, sample_bytes(each), {}});
+    }
+    auto& places = maker.sent.back().places;
+    if (std::ranges::count(places, place) == 0) places.push_back(place);
   }
 
   void order_lines() {
@@ -198,7 +233,9 @@ class StageRun<T>::Planner {
       for (const std::uint32_t i : stages_at(p)) run_.stages_[i].scratch_offset = end;
       end += scratch;
       bytes += scratch;
-      if (p == 0 || !in_.stages.elsewhere) run_.own_bytes_ += end - begin;
+      const std::int64_t seen = in_.stages.apart ? heard_bytes(p) : 0;
+      bytes += seen;
+      if (p == 0 || !in_.stages.elsewhere) run_.own_bytes_ += end - begin + seen;
       if (in_.stages.place_bytes == 0 || bytes <= in_.stages.place_bytes) continue;
       return Error{.code = Code::kResourceExhausted,
                    .message = "place " + std::to_string(p) + " of a pipeline wants " + std::to_string(bytes) +
@@ -206,9 +243,70 @@ class StageRun<T>::Planner {
                    .where = {}};
     }
     run_.buffer_offset_ = end;
-    run_.bytes_ = end + align_up(bytes_of<T>(run_.buffers_));
-    run_.own_bytes_ += run_.bytes_ - end;
+    run_.map_.bytes = end + align_up(bytes_of<T>(run_.buffers_));
+    run_.own_bytes_ += run_.map_.bytes - end;
     return {};
+  }
+
+  // Of others' slots, what they say of them to this place; and messages.
+  std::int64_t heard_bytes(std::size_t place) const {
+    std::int64_t bytes = kMessages;
+    for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) {
+      const Work& work = run_.stages_[i];
+      for (const Sent& each : work.sent) {
+        if (std::ranges::count(each.places, static_cast<std::uint32_t>(place)) == 0) continue;
+        bytes += work.slots * (samples_of(i) * each.sample_bytes + kPage);
+      }
+    }
+    return bytes;
+  }
+
+  void draw_map() {
+    StageMap& map = run_.map_;
+    map.places = static_cast<std::uint32_t>(in_.stages.places.size());
+    map.pieces = run_.cut_.pieces;
+    for (const Work& work : run_.stages_) map.place_of.push_back(work.place);
+    if (in_.stages.apart) draw_routes();
+    map.program = digest();
+  }
+
+  void draw_routes() {
+    const auto add = [&](std::uint32_t from, std::uint32_t to, std::int64_t begin, std::int64_t bytes) {
+      if (bytes > 0) run_.map_.routes.push_back({from, to, begin, begin + bytes});
+    };
+    const std::int64_t share = run_.share_offset_;
+    for (std::uint32_t p = 1; p < run_.map_.places; ++p) {
+      add(0, p, share, run_.share_.bytes());
+      add(0, p, run_.buffer_offset_, bytes_of<T>(run_.buffers_));
+    }
+    for (std::uint32_t i = 0; i < run_.stages_.size(); ++i) {
+      const Work& work = run_.stages_[i];
+      const auto in_slots = [&](std::uint32_t from, std::uint32_t to, std::int64_t offset, std::int64_t sample_bytes) {
+        for (std::int64_t s = 0; s < work.slots; ++s) {
+          add(from, to, work.offset + s * work.slot_bytes + offset, samples_of(i) * sample_bytes);
+        }
+      };
+      for (const Sent& each : work.sent) {
+        for (const std::uint32_t to : each.places) in_slots(work.place, to, each.from.offset, each.sample_bytes);
+      }
+      for (const Crossing& each : pieces_.crossings) {
+        const std::uint32_t from = run_.stages_[each.from].place;
+        if (!each.gradient || each.to != i || from == work.place) continue;
+        in_slots(from, work.place, work.edge_offset + edges_[i].at(each.value).offset, sample_bytes(each));
+      }
+      if (work.place == 0) continue;
+      for (const auto& ranges : work.gradients) {
+        for (const Range& range : ranges) {
+          add(work.place, 0, share + run_.share_.gradient(range).begin, bytes_of<T>(range.count));
+        }
+      }
+      for (const Range& range : work.renewed) {
+        add(work.place, 0, share + run_.share_.renewed(range).begin, bytes_of<T>(range.count));
+      }
+      if (i != run_.last_) continue;
+      add(work.place, 0, run_.loss_offset_, bytes_of<double>(1));
+      in_slots(work.place, 0, run_.loss_.offset, bytes_of<T>(1));
+    }
   }
 
   // Of all that places must agree on.
@@ -241,7 +339,12 @@ class StageRun<T>::Planner {
     }
     number(run_.samples_);
     number(run_.buffer_offset_);
-    number(run_.bytes_);
+    number(run_.map_.bytes);
+    for (const StageRoute& route : run_.map_.routes) {
+      for (const std::int64_t value : {std::int64_t{route.from}, std::int64_t{route.to}, route.begin, route.end}) {
+        number(value);
+      }
+    }
     return hasher.finish();
   }
 
@@ -271,6 +374,9 @@ class StageRun<T>::Planner {
   std::int64_t sample_bytes(const Crossing& each) const {
     return Count(each.type.shape).per_sample * element_bytes(each.type.dtype, sizeof(T));
   }
+
+  static constexpr std::int64_t kPage = 4096;
+  static constexpr std::int64_t kMessages = std::int64_t{8} << 20;  // of a place: on their way, and being read
 
   const Inputs& in_;
   StagePieces pieces_;

@@ -27,7 +27,7 @@ void StageRun<T>::start() {
     last_losses_.resize(static_cast<std::size_t>(samples_));
     return;
   }
-  memory_ = AlignedBytes(bytes_);
+  memory_ = AlignedBytes(map_.bytes);
   team_ = std::make_unique<Team>(static_cast<int>(places_.size()));
 }
 
@@ -92,9 +92,10 @@ void StageRun<T>::take(const StageStep<T>& step, std::span<const double> numbers
 }
 
 template <class T>
-void StageRun<T>::begin(const StageStep<T>& step, std::byte* memory) {
+void StageRun<T>::begin(const StageStep<T>& step, std::byte* memory, StageLine* line) {
   block_ = memory;
-  board_ = StageBoard(block_, stages_.size());
+  line_ = line;
+  board_ = StageBoard(block_, stages_.size(), line_);
   board_.reset();
   take(elsewhere_ ? share_.put(block_ + share_offset_, step) : step, step.run.hyper->numbers);
   const std::byte* const buffers = step.run.base[static_cast<std::size_t>(Space::kBuffer)];
@@ -105,15 +106,15 @@ template <class T>
 double StageRun<T>::sum(const RunContext<T>& run, T* out, T* beside, bool add) {
   const StageStep<T> step{run, out, beside, add};
   if (!elsewhere_) {
-    begin(step, memory_.data());
+    begin(step, memory_.data(), nullptr);
     time_step();
     sum_here();
     clock_.end(block_ + clock_offset_);
     return loss_sum();
   }
-  std::byte* const memory = elsewhere_->enter(bytes_, digest_);
+  std::byte* const memory = elsewhere_->enter(map_);
   try {
-    begin(step, memory);
+    begin(step, memory, elsewhere_->line());
     time_step();
     sum_with_others();
     clock_.end(block_ + clock_offset_);
@@ -132,7 +133,9 @@ double StageRun<T>::sum(const RunContext<T>& run, T* out, T* beside, bool add) {
 
 template <class T>
 void StageRun<T>::time_step() {
-  clock_.begin(block_ + clock_offset_, used_ == cut_.pieces && step_.run.batch == samples_);
+  // Machines have clocks of their own: what they say of one step cannot be drawn together.
+  const bool one_clock = line_ == nullptr;
+  clock_.begin(block_ + clock_offset_, one_clock && used_ == cut_.pieces && step_.run.batch == samples_);
 }
 
 template <class T>
@@ -150,6 +153,7 @@ void StageRun<T>::sum_with_others() {
     elsewhere_->look();
     is_lost = false;
   };
+  if (line_ != nullptr) tell_step();
   board_.begin_step();
   go(0, watch);
   try {
@@ -163,16 +167,24 @@ void StageRun<T>::sum_with_others() {
 }
 
 template <class T>
-void StageRun<T>::serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves) {
+void StageRun<T>::serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves, StageLine* line) {
   bounds_.resize(static_cast<std::size_t>(cut_.pieces) + 1);
   block_ = memory;
-  board_ = StageBoard(block_, stages_.size());
+  line_ = line;
+  board_ = StageBoard(block_, stages_.size(), line_);
   const std::function<void()> watch = [&leaves] {
     if (leaves()) throw StageBoard::Stopped{};
   };
   std::uint32_t seen = 0;
   while (board_.await_step(seen, leaves)) {
-    take(share_.get(block_ + share_offset_), share_.numbers(block_ + share_offset_));
+    const StageStep<T> step = share_.get(block_ + share_offset_);
+    if (step.run.batch < 1 || step.run.batch > samples_) {
+      board_.stop("a batch of " + std::to_string(step.run.batch) + " samples; allowed: 1 to " +
+                  std::to_string(samples_));
+      board_.end_place();
+      continue;
+    }
+    take(step, share_.numbers(block_ + share_offset_));
     go(place, watch);
   }
 }
@@ -193,7 +205,8 @@ void StageRun<T>::go(std::size_t place, const std::function<void()>& watch) {
     board_.stop(why);
   };
   try {
-    const StageClock::Row times = clock_.row(block_ + clock_offset_, place);
+    const StageClock::Row times =
+        line_ == nullptr ? clock_.row(block_ + clock_offset_, place) : StageClock::Row(nullptr);
     for (std::size_t i = 0; i < places_[place].size(); ++i) {
       const StagePass& pass = places_[place][i];
       if (!exists(pass)) continue;
@@ -205,6 +218,7 @@ void StageRun<T>::go(std::size_t place, const std::function<void()>& watch) {
       times.ends(i);
       tell(pass);
     }
+    if (line_ != nullptr && place > 0) tell_results(place);
   } catch (const StageBoard::Stopped&) {
   } catch (const std::exception& error) {
     fail(error.what());
@@ -249,6 +263,7 @@ void StageRun<T>::perform(const StagePass& pass) {
     compute(pass.stage, micro, part, {});
     if (part == 1) hand_back(pass.stage, micro);
   }
+  if (pass.kind == StagePass::Kind::kForward && line_ != nullptr) tell_values(pass.stage, micro);
   if (last_part(pass.kind) == 2) {
     work.held -= own.end - own.begin;
     if (observer_ != nullptr) observer_->holds(pass.stage, work.held);
@@ -294,9 +309,16 @@ void StageRun<T>::copy(const Transfer& transfer, bool gradient, std::uint32_t fr
     const std::int64_t edge = place.space == Space::kEdge ? stages_[stage].edge_offset : 0;
     return slot(stage, micro) + edge + place.offset + (begin - first) * transfer.sample_bytes;
   };
-  std::memcpy(at(to, receiver, transfer.to, ours.begin), at(from, sender, transfer.from, theirs.begin),
-              static_cast<std::size_t>((end - begin) * transfer.sample_bytes));
-  if (observer_ != nullptr) observer_->sent(from, to, gradient, (end - begin) * transfer.sample_bytes);
+  std::byte* const into = at(to, receiver, transfer.to, ours.begin);
+  const std::byte* const out_of = at(from, sender, transfer.from, theirs.begin);
+  const std::int64_t bytes = (end - begin) * transfer.sample_bytes;
+  const std::uint32_t place = stages_[to].place;
+  if (line_ != nullptr && gradient && place != stages_[from].place) {
+    line_->put(place, into - block_, {out_of, static_cast<std::size_t>(bytes)});
+  } else {
+    std::memcpy(into, out_of, static_cast<std::size_t>(bytes));
+  }
+  if (observer_ != nullptr) observer_->sent(from, to, gradient, bytes);
 }
 
 template <class T>
@@ -318,10 +340,57 @@ void StageRun<T>::hand_back(std::uint32_t stage, std::int64_t micro) {
 }
 
 template <class T>
+void StageRun<T>::tell_bytes(std::uint32_t place, const void* from, std::int64_t bytes) {
+  const auto* const at = static_cast<const std::byte*>(from);
+  line_->put(place, at - block_, {at, static_cast<std::size_t>(bytes)});
+}
+
+// What each place's passes read that no pass makes.
+template <class T>
+void StageRun<T>::tell_step() {
+  for (std::uint32_t place = 1; place < map_.places; ++place) {
+    for (const auto& each : share_.told(step_, reads_[place])) {
+      tell_bytes(place, block_ + share_offset_ + each.begin, each.count);
+    }
+    if (buffers_ > 0) tell_bytes(place, block_ + buffer_offset_, bytes_of<T>(buffers_));
+  }
+}
+
+template <class T>
+void StageRun<T>::tell_values(std::uint32_t stage, std::int64_t micro) {
+  const Samples own = samples(stage, micro);
+  for (const Sent& each : stages_[stage].sent) {
+    for (const std::uint32_t place : each.places) {
+      tell_bytes(place, slot(stage, micro) + each.from.offset, (own.end - own.begin) * each.sample_bytes);
+    }
+  }
+}
+
+// What the first place has to know of a place's part of a step.
+template <class T>
+void StageRun<T>::tell_results(std::size_t place) {
+  std::byte* const share = block_ + share_offset_;
+  for (std::uint32_t i = 0; i < stages_.size(); ++i) {
+    const Work& work = stages_[i];
+    if (work.place != place) continue;
+    for (const auto& ranges : work.gradients) {
+      for (const Range& range : ranges)
+        tell_bytes(0, share + share_.gradient(range).begin, share_.gradient(range).count);
+    }
+    for (const Range& range : work.renewed)
+      tell_bytes(0, share + share_.renewed(range).begin, share_.renewed(range).count);
+    if (i != last_) continue;
+    const RunContext<T> last = context(last_, (used_ - 1) / work.pieces);
+    tell_bytes(0, last.at(loss_), bytes_of<T>(last.batch));
+    tell_bytes(0, &loss_sum(), bytes_of<double>(1));
+  }
+}
+
+template <class T>
 void StageRun<T>::rehearse(const RunContext<T>& run, T* out, const std::function<void()>& done) {
   // Alone, in memory that is never used again where places are processes.
-  if (memory_.data() == nullptr) memory_ = AlignedBytes(bytes_);
-  begin({run, out, out, false}, memory_.data());
+  if (memory_.data() == nullptr) memory_ = AlignedBytes(map_.bytes);
+  begin({run, out, out, false}, memory_.data(), nullptr);
   const auto count = static_cast<std::uint32_t>(stages_.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     receive(i, 0);

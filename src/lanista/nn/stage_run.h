@@ -44,14 +44,12 @@ class StageRun {
 
   /// Of slots and scratch; where places are processes, of those at the first place and of what all of them read.
   std::int64_t bytes() const { return own_bytes_; }
-  /// Of the memory that all places see.
-  std::int64_t shared_bytes() const { return bytes_; }
-  /// Where everything lies, and all that is done: equal for programs that may be places of each other's steps.
-  const Digest& digest() const { return digest_; }
+  /// The memory that all places see, and what those that do not see it tell each other.
+  const StageMap& map() const { return map_; }
   /// Asks for its memory and begins its threads. Throws std::bad_alloc, std::system_error.
   void start();
   /// One of the places of another process's steps, whose memory that is, until `leaves`, which is asked now and then.
-  void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves);
+  void serve(std::byte* memory, std::size_t place, const std::function<bool()>& leaves, StageLine* line);
 
   /// All of it that is not calls: lines in the order of `rehearse`, numbers of a lane, whether masks are drawn.
   const Section<T>& facts() const { return facts_; }
@@ -74,7 +72,15 @@ class StageRun {
     Place from, to;
     std::int64_t sample_bytes = 0;
   };
+  // What places that do not see this memory are told behind a forward pass.
+  struct Sent {
+    Place from;
+    std::int64_t sample_bytes = 0;
+    std::vector<std::uint32_t> places;
+  };
   struct Work {
+    std::uint32_t place = 0;
+    std::vector<Sent> sent;
     std::array<std::vector<Run<T>>, 3> passes;
     std::array<std::vector<Range>, 3> gradients;  // that the pass gives
     std::vector<Range> renewed;
@@ -95,7 +101,11 @@ class StageRun {
   class Planner;
 
   StageRun() = default;
-  void begin(const StageStep<T>& step, std::byte* memory);
+  void begin(const StageStep<T>& step, std::byte* memory, StageLine* line);
+  void tell_step();
+  void tell_values(std::uint32_t stage, std::int64_t micro);
+  void tell_results(std::size_t place);
+  void tell_bytes(std::uint32_t place, const void* from, std::int64_t bytes);
   void take(const StageStep<T>& step, std::span<const double> numbers);
   void time_step();
   void sum_here();
@@ -127,11 +137,12 @@ class StageRun {
   std::int64_t buffers_ = 0;  // elements
   std::int64_t buffer_offset_ = 0;
   std::int64_t input_stride_ = 0, target_stride_ = 0;
-  std::int64_t bytes_ = 0, own_bytes_ = 0;
-  Digest digest_;
+  std::int64_t own_bytes_ = 0;
+  StageMap map_;
   std::shared_ptr<StagePlaces> elsewhere_;  // null: places are threads
   StageShare<T> share_;                     // where they are not
   StageClock clock_;
+  std::vector<typename StageShare<T>::Read> reads_;  // of each place
   std::int64_t loss_offset_ = 0, clock_offset_ = 0, share_offset_ = 0;
   std::int64_t samples_ = 0;    // of a batch, at most
   AlignedBytes memory_;         // of threads
@@ -141,6 +152,7 @@ class StageRun {
   StageStep<T> step_;
   std::byte* block_ = nullptr;        // the memory that all places of the step see
   StageBoard board_;                  // at its beginning
+  StageLine* line_ = nullptr;         // to places that do not see it
   std::vector<std::int64_t> bounds_;  // samples before each piece, and all
   std::int64_t used_ = 0;             // pieces that have samples
   std::mutex mutex_;

@@ -69,6 +69,8 @@ StageStep<T> StageShare<T>::put(std::byte* at, const StageStep<T>& step) const {
               .has_index = run.sample_index != nullptr,
               .has_weights = run.weights != nullptr,
               .add = step.add};
+  facts.hyper.numbers = {};  // where this process has them
+  facts.hyper.rates = {};
   copy_bytes(at, &facts, static_cast<std::int64_t>(sizeof(facts)));
   if (facts.has_numbers) copy_bytes(at + number_, run.hyper->numbers.data(), bytes_of<double>(numbers_));
   copy_bytes(at + parameter_, base(step, Space::kParameter), bytes_of<T>(parameters_));
@@ -113,6 +115,33 @@ void StageShare<T>::collect(const std::byte* at, const StageStep<T>& step) const
   copy_ranges(trained_, step.out, reinterpret_cast<const T*>(at + out_));
   copy_ranges(renewed_, reinterpret_cast<T*>(base(step, Space::kNewBuffer)),
               reinterpret_cast<const T*>(at + renewed_at_));
+}
+
+template <class T>
+std::vector<typename StageShare<T>::Bytes> StageShare<T>::told(const StageStep<T>& step, const Read& read) const {
+  const RunContext<T>& run = step.run;
+  std::vector<Bytes> all{{0, parameter_}};  // facts and numbers
+  for (const Range& range : read.parameters) {
+    all.push_back({parameter_ + bytes_of<T>(range.begin), bytes_of<T>(range.count)});
+  }
+  if (step.add) {
+    for (const Range& range : read.gradients) all.push_back(gradient(range));
+  }
+  if (read.input) all.push_back({input_, run.batch * input_stride_});
+  if (read.target && base(step, Space::kTarget) != nullptr) all.push_back({target_, run.batch * target_stride_});
+  if (run.sample_index != nullptr) all.push_back({index_, bytes_of<std::int64_t>(run.batch)});
+  if (run.weights != nullptr) all.push_back({weight_, bytes_of<float>(run.batch)});
+  return all;
+}
+
+template <class T>
+typename StageShare<T>::Bytes StageShare<T>::gradient(const Range& range) const {
+  return {out_ + bytes_of<T>(range.begin), bytes_of<T>(range.count)};
+}
+
+template <class T>
+typename StageShare<T>::Bytes StageShare<T>::renewed(const Range& range) const {
+  return {renewed_at_ + bytes_of<T>(range.begin), bytes_of<T>(range.count)};
 }
 
 template class StageShare<float>;

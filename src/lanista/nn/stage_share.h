@@ -42,6 +42,19 @@ class StageShare {
   /// What was put, as another process sees it; but for its hyper-parameters' spans, which are `numbers`.
   StageStep<T> get(std::byte* at) const;
   std::span<const double> numbers(const std::byte* at) const;
+  /// Of what was put, what a place that does not see this memory has to be told: bytes, from the beginning on.
+  struct Read {
+    std::vector<Range> parameters, gradients;
+    bool input = false, target = false;
+  };
+  struct Bytes {
+    std::int64_t begin = 0, count = 0;
+  };
+  std::vector<Bytes> told(const StageStep<T>& step, const Read& read) const;
+  /// Of what comes of a step: gradients, or new buffers.
+  Bytes gradient(const Range& range) const;
+  Bytes renewed(const Range& range) const;
+
   /// Gradients and new buffers, to where the step that was put has them.
   void collect(const std::byte* at, const StageStep<T>& step) const;
 

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/digest.h"
-
 #include "lanista/graph/graph.h"
+#include "lanista/nn/stage_mail.h"
 
 // A step that several threads share by operators in place of samples (room `pipeline`; graphpipe.md 2 and 4).
 namespace lanista::nn {
@@ -63,9 +62,11 @@ class StagePlaces {
  public:
   virtual ~StagePlaces() = default;
   /// Before each step: memory of so many bytes, aligned to 64, that all places see and wait at; zeros at first, and as
-  /// the last step left it, or zeros again. All have made the program of this digest. Throws PlacesLost,
-  /// std::bad_alloc.
-  virtual std::byte* enter(std::int64_t bytes, const Digest& program) = 0;
+  /// the last step left it, or zeros again. All have made the program of this digest. `map` lives as long as the
+  /// program. Throws PlacesLost, std::bad_alloc.
+  virtual std::byte* enter(const StageMap& map) = 0;
+  /// During a step whose places do not see each other's memory (Stages::apart): to all of them; else null.
+  virtual StageLine* line() { return nullptr; }
   /// Now and then, by who waits for others. Throws PlacesLost where one of them is gone.
   virtual void look() = 0;
   /// Behind each step, also one that failed.
@@ -86,6 +87,7 @@ struct Stages {
   std::int64_t place_bytes = 0;       ///< that parameters, slots and values of a place may take; 0: any
   StageObserver* observer = nullptr;  ///< lives as long as the program; may be null
   std::shared_ptr<StagePlaces> elsewhere = {};  ///< where places but the first are; null: threads of this process
+  bool apart = false;  ///< those do not see each other's memory; StagePlaces::line carries what they have to know
   /// When whoever made the lists thinks that passes begin and end, as they stand in `places`; empty: nobody said.
   std::vector<std::vector<PassTime>> expected = {};
 

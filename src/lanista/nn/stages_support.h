@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -90,16 +92,18 @@ inline std::vector<double> own_numbers(const std::vector<LaneNumber>& numbers) {
 class ThreadPlaces final : public StagePlaces {
  public:
   using Make = std::function<std::unique_ptr<StageMember>()>;
-  /// `count` places beyond the first.
-  ThreadPlaces(std::size_t count, Make make) : count_(count), make_(std::move(make)) {}
+  /// `count` places beyond the first. Apart: each has a memory of its own, as on other machines.
+  ThreadPlaces(std::size_t count, Make make, bool apart = false)
+      : count_(count), make_(std::move(make)), apart_(apart) {}
   ~ThreadPlaces() override { call_off(); }
 
-  std::byte* enter(std::int64_t bytes, const Digest& program) override {
+  std::byte* enter(const StageMap& map) override {
     if (fails_at_entering > 0 && --fails_at_entering == 0) throw PlacesLost("nobody is here");
-    if (members_.empty()) begin(bytes, program);
+    if (members_.empty()) begin(map);
     is_entered = true;
-    return memory_.data();
+    return memories_[0].data();
   }
+  StageLine* line() override { return apart_ ? &mouths_[0] : nullptr; }
   void look() override {
     if (fails_at_look > 0 && --fails_at_look == 0) lose();
   }
@@ -115,30 +119,76 @@ class ThreadPlaces final : public StagePlaces {
   bool is_idle = false;                          ///< whoever begins next has one place that does nothing
   bool is_entered = false;
   int begun = 0;
+  std::int64_t said_bytes = 0;  ///< from place to place
 
  private:
-  void begin(std::int64_t bytes, const Digest& program) {
+  void begin(const StageMap& map) {
     ++begun;
-    memory_ = AlignedBytes(bytes);
+    map_ = map;
+    ears_.clear();
+    memories_.clear();
+    mouths_.clear();
+    for (std::uint32_t i = 0; i <= (apart_ ? count_ : 0); ++i) {
+      memories_.emplace_back(map.bytes);
+      if (!apart_) break;
+      mouths_.push_back(Mouth(*this, i));
+      ears_.emplace_back(map_, memories_[i].data(), i);
+    }
     leaves_ = false;
     for (std::size_t i = 0; i < count_; ++i) {
       members_.push_back(make_());
-      if (members_.back()->digest() != program) throw std::logic_error("a member has made another program");
+      if (members_.back()->map().program != map.program) throw std::logic_error("a member has made another program");
     }
     for (std::size_t i = is_idle ? 1 : 0; i < count_; ++i) {
-      threads_.emplace_back(
-          [this, i] { members_[i]->serve(memory_.data(), i + 1, [this] { return leaves_.load(); }); });
+      threads_.emplace_back([this, i] {
+        members_[i]->serve(
+            memories_[apart_ ? i + 1 : 0].data(), i + 1, [this] { return leaves_.load(); },
+            apart_ ? &mouths_[i + 1] : nullptr);
+      });
     }
   }
   void call_off() {
     leaves_ = true;
     threads_.clear();
     members_.clear();
+    const std::lock_guard lock(mutex_);
+    ears_.clear();  // the first place may still speak, to nobody
   }
+
+  // What is said is heard at once, and in one order.
+  class Mouth final : public StageLine {
+   public:
+    Mouth(ThreadPlaces& all, std::uint32_t own) : all_(&all), own_(own) {}
+    void say(const StageWord& word) override {
+      const std::lock_guard lock(all_->mutex_);
+      for (std::uint32_t to = 0; to < all_->ears_.size(); ++to) {
+        if (to == own_ || (word.kind == StageWord::Kind::kEnd && to > 0)) continue;
+        must(all_->ears_[to].hear(own_, word));
+      }
+    }
+    void put(std::uint32_t place, std::int64_t at, std::span<const std::byte> bytes) override {
+      const std::lock_guard lock(all_->mutex_);
+      if (all_->ears_.empty()) return;
+      must(all_->ears_[place].put(own_, at, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+      all_->said_bytes += static_cast<std::int64_t>(bytes.size());
+    }
+
+   private:
+    static void must(const Result<void>& heard) {
+      if (!heard) throw std::logic_error(heard.error().message);
+    }
+    ThreadPlaces* all_;
+    std::uint32_t own_;
+  };
 
   std::size_t count_;
   Make make_;
-  AlignedBytes memory_;
+  bool apart_;
+  StageMap map_;
+  std::mutex mutex_;
+  std::vector<AlignedBytes> memories_;  // of each place, or of all
+  std::vector<StageInbox> ears_;
+  std::vector<Mouth> mouths_;
   std::atomic<bool> leaves_ = false;
   std::vector<std::unique_ptr<StageMember>> members_;
   std::vector<std::jthread> threads_;

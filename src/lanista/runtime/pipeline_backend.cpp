@@ -58,9 +58,8 @@ Result<Asked> asked(const step::TrainingStep& train, const nn::ProgramOptions& o
 }
 
 // None where the plan promises too little.
-Result<std::optional<nn::Stages>> plan_stages(const Asked& of, std::int64_t places, bool is_asked, double bytes) {
-  const pipeline::Problem problem{of.planned.model,
-                                  single_devices(places, is_asked ? kHandOverAsked : kHandOver, bytes)};
+Result<std::optional<nn::Stages>> plan_stages(const Asked& of, pipeline::Devices devices, bool is_asked) {
+  const pipeline::Problem problem{of.planned.model, std::move(devices)};
   LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, of.micro_batch));
   if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
   LANISTA_ASSIGN(const auto course, pipeline::simulate(best.schedule, best.plan, problem, false));
@@ -85,6 +84,7 @@ StageTask task_of(const step::TrainingStep& train, const nn::ProgramOptions& opt
                   std::string isa) {
   return {.model = graph::to_text(*options.model),
           .step = train.options,
+          .build = {},
           .isa = std::move(isa),
           .precision = options.precision,
           .max_batch = options.max_batch,
@@ -105,22 +105,6 @@ bool can_be_cut(const step::TrainingStep* train, const nn::ProgramOptions& optio
   return train != nullptr && options.threads == 1 && train->renewed.empty() && !train->gradient.empty();
 }
 
-// How many places would do, where one is too small for the step, by a plan.
-std::string advice(const step::TrainingStep& train, const nn::ProgramOptions& options, std::int64_t bytes) {
-  if (!check_parts(options)) return "";
-  const auto of = asked(train, options);
-  if (!of) return "";
-  for (std::int64_t places = 1; places <= std::int64_t{pipeline::kMostClasses}; ++places) {
-    const auto stages = plan_stages(*of, places, true, static_cast<double>(bytes));
-    if (!stages) continue;
-    if (places == 1) return "";  // others are in its way
-    return "; by the plan " + std::to_string(places) + " places would do (run.pipeline: " + std::to_string(places) +
-           ", run.isolation: process)";
-  }
-  return "; by the plan " + std::to_string(pipeline::kMostClasses) +
-         " places of a pipeline would not do either; a smaller data.batch or train.accumulate might";
-}
-
 }  // namespace
 
 Result<std::unique_ptr<nn::Machine>> PipelineBackend::compile(const step::TrainingStep* train,
@@ -134,6 +118,29 @@ Result<std::unique_ptr<nn::Machine>> PipelineBackend::compile(const step::Traini
   Error error = made.error();
   error.message += advice(*train, options, bytes);
   return error;
+}
+
+// Links that nobody knows cost nothing: who asks for places gets them.
+pipeline::Devices PipelineBackend::devices(std::int64_t places, double bytes) const {
+  if (how_.link.bytes_per_second > 0) return devices_around_one(places, how_.link, bytes);
+  return single_devices(places, how_.places > 0 ? kHandOverAsked : kHandOver, bytes);
+}
+
+// How many places would do, where one is too small for the step, by a plan.
+std::string PipelineBackend::advice(const step::TrainingStep& train, const nn::ProgramOptions& options,
+                                    std::int64_t bytes) const {
+  if (!check_parts(options)) return "";
+  const auto of = asked(train, options);
+  if (!of) return "";
+  for (std::int64_t places = 1; places <= std::int64_t{pipeline::kMostClasses}; ++places) {
+    const auto stages = plan_stages(*of, devices(places, static_cast<double>(bytes)), true);
+    if (!stages) continue;
+    if (places == 1) return "";  // others are in its way
+    return "; by the plan " + std::to_string(places) + " places would do (run.pipeline: " + std::to_string(places) +
+           ", run.isolation: process)";
+  }
+  return "; by the plan " + std::to_string(pipeline::kMostClasses) +
+         " places of a pipeline would not do either; a smaller data.batch or train.accumulate might";
 }
 
 Result<std::unique_ptr<nn::Machine>> PipelineBackend::try_compile(const step::TrainingStep* train,
@@ -172,11 +179,12 @@ Result<std::unique_ptr<nn::Machine>> PipelineBackend::at_places(const step::Trai
   Result<std::unique_ptr<nn::Machine>> made = Error{};
   for (const double share : kHopes) {
     const double bytes = room > 0 ? share * static_cast<double>(room) : kAnyBytes;
-    auto stages = plan_stages(of, places, how_.places > 0, bytes);
+    auto stages = plan_stages(of, devices(places, bytes), how_.places > 0);
     if (!stages) return made.error().message.empty() ? stages.error() : made.error();
     nn::ProgramOptions own = options;
     if (*stages) {
       (*stages)->place_bytes = room;
+      (*stages)->apart = apart && how_.crews->are_apart();
       if (apart) (*stages)->elsewhere = how_.crews->places(task_of(train, options, **stages, level_of(inner_)));
       own.stages = &**stages;
     }

@@ -4,6 +4,7 @@
 
 #include "lanista/nn/backend.h"
 #include "lanista/nn/stages.h"
+#include "lanista/pipeline/model.h"
 
 namespace lanista::runtime {
 
@@ -13,6 +14,7 @@ struct PipelineOptions {
   std::int64_t places = 1;       ///< of a program, from 1 to pipeline::kMostClasses; 0: as many as this machine has
                                  ///< cores, where the plan promises a gain
   StageCrews* crews = nullptr;   ///< whose processes are at all places but the first; null: threads of this one
+  pipeline::Link link = {0, 0};  ///< of that process to each of them, where they are apart; no speed: nobody knows it
   std::int64_t place_bytes = 0;  ///< that a place may take; 0: any, and of processes what the program's budget is
 };
 
@@ -42,8 +44,11 @@ class PipelineBackend final : public nn::Backend {
  private:
   Result<std::unique_ptr<nn::Machine>> try_compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                    const nn::ProgramOptions& options) const;
+  std::string advice(const step::TrainingStep& train, const nn::ProgramOptions& options, std::int64_t bytes) const;
+  pipeline::Devices devices(std::int64_t places, double bytes) const;
   Result<std::unique_ptr<nn::Machine>> at_places(const step::TrainingStep& train, const step::InferenceStep& infer,
                                                  const nn::ProgramOptions& options, std::int64_t places) const;
+
   const nn::Backend& inner_;
   PipelineOptions how_;
 };

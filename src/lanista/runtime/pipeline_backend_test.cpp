@@ -139,6 +139,29 @@ TEST(PipelineBackend, TellsOfAStepBesideItsSimulation) {
   EXPECT_FALSE(timed_step_of(*times).has_value()) << "nothing was expected of it";
 }
 
+// Who says what links take gets the places that pay.
+TEST(PipelineBackend, CountsLinksThatAreKnown) {
+  const auto model = derived(kBranches);
+  const auto is_cut = [&](const pipeline::Link& link) {
+    const PipelineBackend pipelines(nn::cpu_backend(), PipelineOptions{.places = 2, .link = link});
+    const auto made = compiled(model, pipelines, kBatch, 4);
+    EXPECT_TRUE(made.ok()) << made.error().text();
+    return made.ok() && made->describe().find(" edge+") != std::string::npos;
+  };
+  EXPECT_TRUE(is_cut({0, 0}));
+  EXPECT_TRUE(is_cut({1e-9, 1e13}));
+  EXPECT_FALSE(is_cut({0.1, 1e9}));
+  EXPECT_FALSE(is_cut({1e-9, 1e3}));
+}
+
+TEST(PipelineBackend, PlacesHearOfEachOtherByTheFirst) {
+  const pipeline::Devices devices = devices_around_one(3, {2e-5, 1e9});
+  const pipeline::Link near{2e-5, 1e9}, far{4e-5, 5e8};
+  EXPECT_EQ(devices.links,
+            (std::vector<std::vector<pipeline::Link>>{{near, near, near}, {near, far, far}, {near, far, far}}));
+  EXPECT_TRUE(pipeline::check(devices).ok());
+}
+
 // As studies do it: data in their order, short last batches, measurements; stopped at any step, gone on with any number.
 TEST(PipelineBackend, TrainsTrialsThatGoOnWithAnyNumberOfThreads) {
   const nn::Backend& cpu = nn::cpu_backend();

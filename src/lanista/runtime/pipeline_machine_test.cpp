@@ -159,7 +159,7 @@ TEST(PipelineMachine, FailsWhereAPlaceIsLostAgainAndAgain) {
   const std::uint8_t active = 1;
   nn::LaneEnd end;
   struct Never final : nn::StagePlaces {
-    std::byte* enter(std::int64_t, const Digest&) override { throw nn::PlacesLost("nobody comes"); }
+    std::byte* enter(const nn::StageMap&) override { throw nn::PlacesLost("nobody comes"); }
     void look() override {}
     void leave() override {}
   };

@@ -130,6 +130,17 @@ pipeline::Devices single_devices(std::int64_t count, double seconds, double memo
   return devices;
 }
 
+pipeline::Devices devices_around_one(std::int64_t count, const pipeline::Link& link, double memory_bytes) {
+  pipeline::Devices devices = single_devices(count, 0, memory_bytes);
+  const pipeline::Link by_the_first{2 * link.seconds, link.bytes_per_second / 2};
+  for (std::size_t a = 0; a < devices.links.size(); ++a) {
+    for (std::size_t b = 0; b < devices.links.size(); ++b) {
+      devices.links[a][b] = a == 0 || b == 0 ? link : by_the_first;
+    }
+  }
+  return devices;
+}
+
 namespace {
 
 // Each stage by the sets of other stages that its operators read, directly or not.

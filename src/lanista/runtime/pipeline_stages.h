@@ -32,6 +32,9 @@ Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::
 /// gives a stage two of them, which would sum gradients in another order. A transfer takes `seconds` and its bytes.
 pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes = 1e18);
 
+/// The same, each on a machine of its own that has a link to the first one's alone: others hear of each other by that.
+pipeline::Devices devices_around_one(std::int64_t count, const pipeline::Link& link, double memory_bytes = 1e18);
+
 /// A plan with its schedule, and what a step takes by simulation.
 struct ChosenPlan {
   pipeline::Plan plan;

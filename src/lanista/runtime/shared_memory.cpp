@@ -40,6 +40,16 @@ Result<SharedMemory> SharedMemory::make(std::int64_t bytes) {
   return map(file, bytes);
 }
 
+Result<SharedMemory> SharedMemory::of_one(std::int64_t bytes) {
+  void* const at = bytes <= 0 ? MAP_FAILED
+                              : ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
+                                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) {
+    return failed(Code::kResourceExhausted, "no memory of " + std::to_string(bytes) + " bytes", errno);
+  }
+  return SharedMemory(-1, static_cast<std::byte*>(at), bytes);
+}
+
 Result<SharedMemory> SharedMemory::open(const std::string& path, std::int64_t bytes) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   if (file < 0) return failed(Code::kNotFound, "shared memory cannot be opened", errno, path);

@@ -16,6 +16,8 @@ class SharedMemory {
   static Result<SharedMemory> make(std::int64_t bytes);
   /// What another process has made. Errors: kNotFound, kResourceExhausted, kDataLoss (it is another size).
   static Result<SharedMemory> open(const std::string& path, std::int64_t bytes);
+  /// Zeros that no other process sees. What is never touched takes nothing. Errors: kResourceExhausted.
+  static Result<SharedMemory> of_one(std::int64_t bytes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();

@@ -9,8 +9,10 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "lanista/engine/channel.h"
+#include "lanista/engine/elsewhere.h"
 #include "lanista/engine/worker_process.h"
 #include "lanista/nn/stages.h"
 #include "lanista/runtime/shared_memory.h"
@@ -21,8 +23,25 @@ namespace lanista::runtime {
 /// A process that was at a place of a pipeline and is gone.
 struct LostPlace {
   pid_t process = 0;
-  std::string reason;  ///< "was killed by signal 9 (Killed)"
+  std::string reason;     ///< "was killed by signal 9 (Killed)"
+  std::string host = {};  ///< where it was, if that is not here
 };
+
+/// What begins a place's process, and where.
+struct StageHost {
+  engine::LaunchWorker launch;
+  std::string host = {};  ///< empty: here
+};
+struct StageHosts {
+  std::vector<StageHost> hosts;  ///< to which places are dealt in turn; at least one
+  bool apart = false;            ///< places there do not see each other's memory
+  double patience = 30;          ///< seconds that such a place may be silent
+};
+/// On this machine, as `PROGRAM stage`, begun as workers are; `program` is a path, or empty for the program that runs
+/// now.
+StageHosts stages_here(std::string program = {});
+/// Wherever those words begin it; no words: here.
+StageHosts stages_at(const std::vector<engine::Elsewhere>& places);
 
 /// Processes for the places of pipelines. A crew is those of one step; there are as many as steps were ever under way
 /// at a time, begun when they are first wanted. Programs take turns at them: one that comes back to a crew that has
@@ -31,11 +50,13 @@ struct LostPlace {
 class StageCrews {
  public:
   /// `told` hears of losses, from whatever thread finds them.
-  explicit StageCrews(engine::LaunchWorker launch, std::function<void(const LostPlace&)> told = {});
+  explicit StageCrews(StageHosts hosts, std::function<void(const LostPlace&)> told = {});
   ~StageCrews();
 
   /// The places but the first of a program with this task, which has none yet. Nothing is begun before its first step.
   std::shared_ptr<nn::StagePlaces> places(StageTask task);
+  /// What the stages of such a task must say of their places (nn::Stages::apart).
+  bool are_apart() const { return hosts_.apart; }
 
  private:
   class Crew;
@@ -44,14 +65,11 @@ class StageCrews {
   Crew& borrow(std::uint64_t program);
   void give_back(Crew& crew);
 
-  engine::LaunchWorker launch_;
+  const StageHosts hosts_;
   std::function<void(const LostPlace&)> told_;
   std::mutex mutex_;  // of who has which crew
   std::uint64_t programs_ = 0;
   std::list<std::unique_ptr<Crew>> crews_;
 };
-
-/// `PROGRAM stage`, begun as workers are; `program` is a path, or empty for the program that runs now.
-engine::LaunchWorker launch_stage(std::string program = {});
 
 }  // namespace lanista::runtime

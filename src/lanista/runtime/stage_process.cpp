@@ -4,10 +4,14 @@
 #include <optional>
 #include <utility>
 
+#include "lanista/engine/worker_process.h"
+#include "lanista/engine/worker_protocol.h"
 #include "lanista/graph/text.h"
 #include "lanista/nn/stage_member.h"
 #include "lanista/runtime/shared_memory.h"
+#include "lanista/runtime/stage_post.h"
 #include "lanista/runtime/stage_task.h"
+#include "lanista/runtime/stage_wire.h"
 
 namespace lanista::runtime {
 namespace {
@@ -24,7 +28,7 @@ Result<kernels::Isa> level_of(const std::string& name) {
 /// At a place that is another process's, its memory laid out as theirs.
 class Theirs final : public nn::StagePlaces {
  public:
-  std::byte* enter(std::int64_t, const Digest&) override { throw nn::PlacesLost("this process begins no step"); }
+  std::byte* enter(const nn::StageMap&) override { throw nn::PlacesLost("this process begins no step"); }
   void look() override {}
   void leave() override {}
 };
@@ -35,6 +39,16 @@ struct Place {
 };
 
 Result<Place> take(const StageTask& task) {
+  if (task.build != engine::build_fingerprint()) {
+    return Error{
+        Code::kFailedPrecondition,
+        "this is lanista " + engine::build_fingerprint() + "; allowed: the worker's own build, lanista " + task.build,
+        ""};
+  }
+  if (task.place == 0) {
+    return Error{Code::kInvalidArgument,
+                 "place 0 is the worker's own; allowed: 1 to " + std::to_string(task.stages.places.size() - 1), ""};
+  }
   LANISTA_ASSIGN(const kernels::Isa isa, level_of(task.isa));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(task.model));
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
@@ -50,18 +64,35 @@ Result<Place> take(const StageTask& task) {
   options.step_ops = &ops;
   Place place;
   LANISTA_ASSIGN(place.member, nn::StageMember::compile(isa, train, infer, options));
-  if (place.member->digest() != task.digest || place.member->bytes() != task.bytes) {
-    return Error{Code::kFailedPrecondition, "the program is another one when it is made here", ""};
+  const nn::StageMap& map = place.member->map();
+  if (map.program != task.digest || map.bytes != task.bytes) {
+    return Error{Code::kFailedPrecondition,
+                 "the program is another one when it is made here: " + map.program.hex() + " of " +
+                     std::to_string(map.bytes) + " bytes; allowed: " + task.digest.hex() + " of " +
+                     std::to_string(task.bytes),
+                 ""};
   }
-  LANISTA_ASSIGN(place.memory, SharedMemory::open(task.memory, task.bytes));
+  LANISTA_ASSIGN(place.memory,
+                 stages.apart ? SharedMemory::of_one(task.bytes) : SharedMemory::open(task.memory, task.bytes));
   return place;
+}
+
+// Steps, until something comes that is none of them.
+Result<std::optional<engine::Message>> serve_apart(engine::Channel& channel, const Place& place, std::uint64_t number) {
+  StagePost post(place.member->map(), place.memory.data(), static_cast<std::uint32_t>(number), {&channel});
+  place.member->serve(
+      place.memory.data(), number, [&post] { return post.has_heard() || post.fault(); }, &post);
+  if (auto heard = post.take_heard()) return heard;
+  const auto fault = post.fault();
+  if (fault && !fault->why.empty()) return Error{Code::kDataLoss, "the worker " + fault->why, ""};
+  return std::optional<engine::Message>();
 }
 
 }  // namespace
 
 Result<void> serve_stages(engine::Channel channel) {
-  const auto say = [&channel](StageWire kind, std::string_view text) {
-    channel.send(static_cast<std::uint16_t>(kind), text);
+  const auto answer = [&channel](const StageTask& task, StageWire kind, std::string_view text) {
+    channel.send(static_cast<std::uint16_t>(kind), engine::with_token(task.number, text));
   };
   std::optional<engine::Message> heard;
   while (!channel.closed()) {
@@ -74,10 +105,14 @@ Result<void> serve_stages(engine::Channel channel) {
     heard.reset();
     auto place = take(task);
     if (!place) {
-      say(StageWire::kRefused, place.error().text());
+      answer(task, StageWire::kRefused, place.error().text());
       continue;
     }
-    say(StageWire::kTaken, "");
+    answer(task, StageWire::kTaken, "");
+    if (task.stages.apart) {
+      LANISTA_ASSIGN(heard, serve_apart(channel, *place, task.place));
+      continue;
+    }
     place->member->serve(place->memory.data(), static_cast<std::size_t>(task.place), [&] {
       if (!heard) heard = channel.receive(0);
       return heard.has_value() || channel.closed();

@@ -11,6 +11,7 @@ namespace {
 
 using nlohmann::json;
 using study::fields::array;
+using study::fields::flag;
 using study::fields::integer;
 using study::fields::Malformed;
 using study::fields::member;
@@ -26,7 +27,10 @@ std::uint32_t number(const json& in) {
 }
 
 json to_json(const nn::Stages& stages) {
-  json out{{"stages", json::array()}, {"places", json::array()}, {"place_bytes", stages.place_bytes}};
+  json out{{"stages", json::array()},
+           {"places", json::array()},
+           {"place_bytes", stages.place_bytes},
+           {"apart", stages.apart}};
   for (const nn::Stage& stage : stages.stages) {
     json nodes = json::array();
     for (const graph::NodeId node : stage.nodes) nodes.push_back(node.value);
@@ -48,6 +52,7 @@ json to_json(const nn::Stages& stages) {
 nn::Stages read_stages(const json& in) {
   nn::Stages stages;
   stages.place_bytes = integer(in, "place_bytes");
+  stages.apart = flag(in, "apart");
   for (const json& each : array(in, "stages")) {
     nn::Stage stage{
         .nodes = {}, .micro_batches = integer(each, "micro_batches"), .slots = integer(each, "slots"), .after = {}};
@@ -70,12 +75,14 @@ StageTask read_task(const json& in) {
   StageTask task;
   task.model = text(in, "model");
   task.step = {text(in, "loss"), text(in, "optimizer")};
+  task.build = text(in, "build");
   task.isa = text(in, "isa");
   task.precision = text(in, "precision") == "float64" ? Precision::kFloat64 : Precision::kFloat32;
   task.max_batch = integer(in, "max_batch");
   task.shards = integer(in, "shards");
   task.accumulate = integer(in, "accumulate");
   task.stages = read_stages(member(in, "stages"));
+  task.number = static_cast<std::uint64_t>(integer(in, "number"));
   task.place = static_cast<std::uint64_t>(integer(in, "place"));
   if (task.place >= task.stages.places.size()) throw Malformed{"'place' is none of the places"};
   task.memory = text(in, "memory");
@@ -90,12 +97,14 @@ std::string encode(const StageTask& task) {
   return json{{"model", task.model},
               {"loss", task.step.loss},
               {"optimizer", task.step.optimizer},
+              {"build", task.build},
               {"isa", task.isa},
               {"precision", task.precision == Precision::kFloat64 ? "float64" : "float32"},
               {"max_batch", task.max_batch},
               {"shards", task.shards},
               {"accumulate", task.accumulate},
               {"stages", to_json(task.stages)},
+              {"number", task.number},
               {"place", task.place},
               {"memory", task.memory},
               {"bytes", task.bytes},

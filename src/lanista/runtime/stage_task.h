@@ -16,22 +16,17 @@ namespace lanista::runtime {
 struct StageTask {
   std::string model;  ///< graph::to_text
   step::StepOptions step;
+  std::string build;  ///< engine::build_fingerprint() of who tells it
   std::string isa;
   Precision precision = Precision::kFloat32;
   std::int64_t max_batch = 1, shards = 1, accumulate = 1;
   nn::Stages stages;  ///< without observer and others' places
   // Of the place and the memory at hand:
+  std::uint64_t number = 0;  ///< which the answer brings back
   std::uint64_t place = 0;
-  std::string memory;  ///< path of it
+  std::string memory;  ///< path of it; empty: stages.apart
   std::int64_t bytes = 0;
   Digest digest;  ///< that the program must have
-};
-
-/// Between a process and those at the other places of its pipelines.
-enum class StageWire : std::uint16_t {
-  kTask = 60,     ///< a StageTask; whatever was done before is over
-  kTaken = 61,    ///< the place is waiting for steps
-  kRefused = 62,  ///< why it cannot be; a text
 };
 
 std::string encode(const StageTask& task);

@@ -13,7 +13,9 @@ StageTask drawn(Rng rng) {
   StageTask task;
   task.model = rng.bernoulli(0.5) ? "%0 = input(shape=[6]) \"a\\b\"\n" : "";
   task.step = {rng.bernoulli(0.5) ? "mse" : "cross_entropy", "adam"};
+  task.build = "0.1 build 0123";
   task.isa = "avx2";
+  task.stages.apart = rng.bernoulli(0.5);
   task.precision = rng.bernoulli(0.5) ? Precision::kFloat64 : Precision::kFloat32;
   for (auto* field : {&task.max_batch, &task.shards, &task.accumulate, &task.bytes, &task.stages.place_bytes}) {
     *field = rng.between(0, std::int64_t{1} << 40);
@@ -32,6 +34,7 @@ StageTask drawn(Rng rng) {
                                            static_cast<std::uint32_t>(rng.below(9))});
     }
   }
+  task.number = rng.below(std::uint64_t{1} << 40);
   task.place = rng.below(task.stages.places.size());
   task.memory = "/proc/7/fd/9";
   task.digest = {rng.next(), rng.next()};
@@ -46,7 +49,10 @@ TEST(StageTask, ComesBackAsItWasSent) {
     EXPECT_EQ(encode(*back), encode(task));
     EXPECT_TRUE(back->stages.stages == task.stages.stages && back->stages.places == task.stages.places);
     EXPECT_TRUE(back->step == task.step && back->digest == task.digest && back->precision == task.precision);
+    EXPECT_EQ(back->number, task.number);
     EXPECT_EQ(back->place, task.place);
+    EXPECT_EQ(back->stages.apart, task.stages.apart);
+    EXPECT_EQ(back->build, task.build);
     EXPECT_EQ(back->model, task.model);
     EXPECT_EQ(back->accumulate, task.accumulate);
   }

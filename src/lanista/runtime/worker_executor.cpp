@@ -82,6 +82,18 @@ Result<void> check_brief(const engine::WorkerBrief& brief, const data::DataSpec&
   return {};
 }
 
+bool has_crews(const engine::WorkerBrief& brief) { return brief.pipeline_processes || !brief.pipeline_hosts.empty(); }
+
+pipeline::Link link_of(const engine::WorkerBrief& brief) {
+  return brief.pipeline_hosts.empty() ? pipeline::Link{0, 0}
+                                      : pipeline::Link{1e-6 * brief.link_us, 1e9 * brief.link_gb_per_second};
+}
+
+StageHosts hosts_of(const engine::WorkerBrief& brief) {
+  return brief.pipeline_hosts.empty() ? stages_here()
+                                      : stages_at(engine::stages_of(brief.pipeline_hosts, brief.pipeline_program));
+}
+
 std::shared_ptr<StudyMarks> marks_of(const engine::WorkerBrief& brief, const WorkerOptions& options, FileSystem& fs) {
   if (!brief.crash_marks || options.marks) return options.marks;
   return std::make_shared<StudyMarks>(fs, brief.study_folder);
@@ -115,8 +127,8 @@ struct WorkerExecutor::Impl {
        const WorkerOptions& options, FileSystem& f, const Clock& clock)
       : wanted(machine_of(brief)),
         data(d),
-        crews(launch_stage(), [this](const LostPlace& lost) { tell(lost); }),
-        pipelines(b, {.places = brief.pipeline, .crews = brief.pipeline_processes ? &crews : nullptr}),
+        crews(hosts_of(brief), [this](const LostPlace& lost) { tell(lost); }),
+        pipelines(b, {.places = brief.pipeline, .crews = has_crews(brief) ? &crews : nullptr, .link = link_of(brief)}),
         backend(brief.pipeline == 1 && options.backend != nullptr ? b : pipelines),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
@@ -165,7 +177,8 @@ struct WorkerExecutor::Impl {
                                     false,
                                     "lost a place of a pipeline, which " + lost.reason + "; the step is done again",
                                     {},
-                                    0});
+                                    0,
+                                    lost.host});
   }
 
   /// As many as the system gives.

@@ -208,6 +208,9 @@ struct ClusterConfig {
   std::vector<std::string> ssh;    ///< hosts, to which they are dealt in turn, or kHere
   std::vector<std::string> slurm;  ///< options of the jobs in which they are, one each
   std::string program;             ///< that runs there; empty: this one, by its path
+  std::vector<std::string> places = {};  ///< hosts to which places of run.pipeline but a worker's own are dealt, or
+                                         ///< kHere; none: all are where the worker is, and see the same memory
+  double link_us = 0, link_gb_per_second = 0;  ///< of links to them, as plans count them; no speed: not at all
   bool is_here() const { return ssh.empty() && slurm.empty(); }
 };
 struct KeepConfig {

@@ -318,6 +318,14 @@ std::vector<Section> study_sections() {
                     any("slurm",
                         "options of the Slurm jobs that workers are begun in, one each: partition=short, time=4:00:00; "
                         "never changes results"))),
+        quiet(field(&StudyConfig::cluster, &study::ClusterConfig::places,
+                    any("places",
+                        "hosts that places of run.pipeline are begun on by ssh, in turn, beside a worker's own; here: "
+                        "the worker's; never changes results"))),
+        quiet(field(&StudyConfig::cluster, &study::ClusterConfig::link_us,
+                    from(0, "link_us", "what a message to one of `places` takes, by which steps are cut"))),
+        quiet(field(&StudyConfig::cluster, &study::ClusterConfig::link_gb_per_second,
+                    from(0, "link_gb_per_second", "speed of the way there, by which steps are cut; 0: not counted"))),
         quiet(field(&StudyConfig::cluster, &study::ClusterConfig::program,
                     any("program", "lanista, as it is found there; absent: by the path that it has here")))}},
       {"keep",
