@@ -182,8 +182,13 @@ for tool in memcheck racecheck; do
     note $tool skipped 0 "no compute-sanitizer here"
     continue
   fi
-  part $tool 30 "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case mlp-64,nb201-cell --json
+  # Blocks, which share a lane's memory, and tiles of products, whose threads share a block's.
+  cases=mlp-64,nb201-cell limit=30
+  [ $tool = memcheck ] || cases=mlp-64 limit=60
+  part $tool $limit "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case $cases --json
   ! grep -q '"status":"skipped"' "$work/$tool" || note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
+  [ ! -x "$tests/device_tests" ] ||
+    part ${tool}_tiles 30 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/device_tests" '--gtest_filter=*LaneProductsOn.KeepWhat*cuda*'
 done
 if wanted bench gpu; then
   part bench 100 "$bench" gpu --devices "$devices" --json ${LANISTA_GPU_BENCH:---lanes 1,16,64,256 --repeats 3}

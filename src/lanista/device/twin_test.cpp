@@ -231,6 +231,97 @@ TEST_P(Twin, OfConvolutionsThatPassOverTheirImageAgrees) {
   EXPECT_EQ(tally.ill_conditioned, 0);
 }
 
+// Rows of eight numbers through what a device may make as one, in any order: layers whose result is read once, twice,
+// or by what it is a residual of.
+TestModel drawn_rows(std::uint64_t seed) {
+  Rng rng(seed);
+  const auto one_of = [&](std::initializer_list<const char*> all) {
+    return std::string(all.begin()[rng.below(all.size())]);
+  };
+  std::vector<std::string> lines{"linear(%0, out=8)"};
+  const auto last = [&] { return "%" + std::to_string(lines.size()); };
+  const auto then = [&](const std::string& op, const std::string& rest = "") {
+    lines.push_back(op + "(" + last() + rest + ")");
+  };
+  for (int block = 0; block < 3; ++block) {
+    const std::string before = last();
+    switch (rng.below(5)) {
+      case 0:
+        then("attention", ", heads=" + one_of({"1", "2", "4"}));
+        break;
+      case 1:
+        then("layer_norm");
+        break;
+      case 2:
+        then("linear", ", out=8");
+        break;
+      case 3:
+        then("linear", ", out=" + one_of({"12", "16", "7"}));
+        then(one_of({"relu", "gelu", "silu", "hard_swish", "relu6"}));
+        then("linear", ", out=8");
+        break;
+      default: {
+        const std::string cut = one_of({"3", "4"}), from = last();
+        lines.push_back("slice(" + from + ", axis=2, start=0, end=" + cut + ")");
+        lines.push_back("slice(" + from + ", axis=2, start=" + one_of({cut == "3" ? "3" : "4", "2"}) + ", end=8)");
+        lines.push_back("concat(%" + std::to_string(lines.size()) + ", %" + std::to_string(lines.size() - 1) +
+                        ", axis=2)");
+        then("linear", ", out=8");
+      }
+    }
+    const std::string made = last();
+    const std::uint64_t how = rng.below(4);
+    if (how == 0) lines.push_back("add(" + before + ", " + made + ")");
+    if (how == 1) lines.push_back("add(" + made + ", " + before + ")");
+    if (how == 2) {
+      then(one_of({"relu", "gelu", "silu"}));
+      if (rng.bernoulli(0.5)) lines.push_back("add(" + made + ", " + last() + ")");
+    }
+  }
+  then("flatten");
+  then("linear", ", out=10");
+  std::string text = "%0 = input(shape=[5,6])\n";
+  for (std::size_t i = 0; i < lines.size(); ++i) text += "%" + std::to_string(i + 1) + " = " + lines[i] + "\n";
+  return {.name = "drawn_rows_" + std::to_string(seed),
+          .text = text + "%" + std::to_string(lines.size() + 1) + " = output(" + last() + ")\n"};
+}
+
+TEST_P(Twin, OfDrawnRowsAgrees) {
+  Tally tally;
+  const std::uint64_t count = whole() ? 300 : 24;
+  for (std::uint64_t seed = 0; seed < count; ++seed) {
+    compare({drawn_rows(seed), recipes()[seed % recipes().size()], Precision::kFloat64,
+             1 + static_cast<std::int64_t>(seed % 3), seed % 3 == 0},
+            backend(), tally);
+  }
+  EXPECT_LT(tally.ill_conditioned, tally.twins / 3);
+}
+
+// So that the tests above are of what they say.
+TEST_P(Twin, MakesAsOneWhatItMay) {
+  if (GetParam() == std::string("cpu")) GTEST_SKIP() << "LibTorch's CPU has no kernels of ours";
+  const TestModel rows{.name = "rows",
+                       .text =
+                           "%0 = input(shape=[5,8])\n%1 = attention(%0, heads=2)\n%2 = linear(%1, out=16)\n"
+                           "%3 = gelu(%2)\n%4 = linear(%3, out=8)\n%5 = add(%1, %4)\n%6 = flatten(%5)\n"
+                           "%7 = linear(%6, out=10)\n%8 = output(%7)\n"};
+  const TestModel image{.name = "image",
+                        .text =
+                            "%0 = input(shape=[3,6,6])\n%1 = conv2d(%0, out=8)\n%2 = batch_norm(%1)\n"
+                            "%3 = relu(%2)\n%4 = flatten(%3)\n%5 = linear(%4, out=10)\n%6 = output(%5)\n"};
+  const auto plan_of = [&](const TestModel& model) {
+    return compile(derive(model, "sgd"), {.lanes = 2, .max_batch = kBatch, .backend = &backend()}).describe();
+  };
+  const std::string of_rows = plan_of(rows), of_image = plan_of(image);
+  for (const char* join :
+       {"linear+gelu", "linear+add", "linear_grad_x+gelu_grad", "linear_grad_w+channel_sum", "matmul+scale_by",
+        "softmax_grad+scale_by", "matmul+transpose", "cross_entropy+cross_entropy_grad",
+        "matmul+slice_grad+matmul+slice_grad+matmul+slice_grad+add+transpose"}) {
+    EXPECT_NE(of_rows.find(join), std::string::npos) << join << "\n" << of_rows;
+  }
+  EXPECT_NE(of_image.find("batch_norm_train+relu"), std::string::npos) << of_image;
+}
+
 // Of one lane of two, of several steps, so that moments are divided by.
 TEST_P(Twin, TellsTheSquareOfAGradientAlike) {
   for (const char* optimizer : {"sgd", "adam", "rmsprop"}) {
