@@ -57,8 +57,10 @@ Result<Asked> asked(const step::TrainingStep& train, const nn::ProgramOptions& o
   return all;
 }
 
-// None where the plan promises too little.
-Result<std::optional<nn::Stages>> plan_stages(const Asked& of, pipeline::Devices devices, bool is_asked) {
+// Planned on some devices; what is expected of the plan is of others, which know what hand-overs take. None where the
+// plan promises too little.
+Result<std::optional<nn::Stages>> plan_stages(const Asked& of, pipeline::Devices devices, pipeline::Devices expected,
+                                              bool is_asked) {
   const pipeline::Problem problem{of.planned.model, std::move(devices)};
   LANISTA_ASSIGN(const ChosenPlan best, chosen_plan(problem, of.micro_batch));
   if (best.plan.stages.size() == 1) return std::optional<nn::Stages>();
@@ -66,8 +68,7 @@ Result<std::optional<nn::Stages>> plan_stages(const Asked& of, pipeline::Devices
   double alone = 0;
   for (const double seconds : course.busy_seconds) alone += seconds;
   if (!is_asked && alone < kLeastGain * course.seconds) return std::optional<nn::Stages>();
-  // What is expected of it knows what hand-overs take, whoever asked.
-  const pipeline::Problem told{of.planned.model, single_devices(places, kHandOver, bytes)};
+  const pipeline::Problem told{of.planned.model, std::move(expected)};
   LANISTA_ASSIGN(nn::Stages stages, stages_of(best.plan, best.schedule, told, of.planned.nodes));
   return std::optional<nn::Stages>(std::move(stages));
 }
@@ -122,8 +123,11 @@ Result<std::unique_ptr<nn::Machine>> PipelineBackend::compile(const step::Traini
 
 // Links that nobody knows cost nothing: who asks for places gets them.
 pipeline::Devices PipelineBackend::devices(std::int64_t places, double bytes) const {
-  if (how_.link.bytes_per_second > 0) return devices_around_one(places, how_.link, bytes);
-  return single_devices(places, how_.places > 0 ? kHandOverAsked : kHandOver, bytes);
+  return how_.places > 0 && !knows_links() ? single_devices(places, kHandOverAsked, bytes) : expected(places, bytes);
+}
+
+pipeline::Devices PipelineBackend::expected(std::int64_t places, double bytes) const {
+  return knows_links() ? devices_around_one(places, how_.link, bytes) : single_devices(places, kHandOver, bytes);
 }
 
 // How many places would do, where one is too small for the step, by a plan.
@@ -133,7 +137,8 @@ std::string PipelineBackend::advice(const step::TrainingStep& train, const nn::P
   const auto of = asked(train, options);
   if (!of) return "";
   for (std::int64_t places = 1; places <= std::int64_t{pipeline::kMostClasses}; ++places) {
-    const auto stages = plan_stages(*of, devices(places, static_cast<double>(bytes)), true);
+    const auto room = static_cast<double>(bytes);
+    const auto stages = plan_stages(*of, devices(places, room), expected(places, room), true);
     if (!stages) continue;
     if (places == 1) return "";  // others are in its way
     return "; by the plan " + std::to_string(places) + " places would do (run.pipeline: " + std::to_string(places) +
@@ -179,7 +184,7 @@ Result<std::unique_ptr<nn::Machine>> PipelineBackend::at_places(const step::Trai
   Result<std::unique_ptr<nn::Machine>> made = Error{};
   for (const double share : kHopes) {
     const double bytes = room > 0 ? share * static_cast<double>(room) : kAnyBytes;
-    auto stages = plan_stages(of, devices(places, bytes), how_.places > 0);
+    auto stages = plan_stages(of, devices(places, bytes), expected(places, bytes), how_.places > 0);
     if (!stages) return made.error().message.empty() ? stages.error() : made.error();
     nn::ProgramOptions own = options;
     if (*stages) {

@@ -45,7 +45,10 @@ class PipelineBackend final : public nn::Backend {
   Result<std::unique_ptr<nn::Machine>> try_compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                    const nn::ProgramOptions& options) const;
   std::string advice(const step::TrainingStep& train, const nn::ProgramOptions& options, std::int64_t bytes) const;
+  bool knows_links() const { return how_.link.bytes_per_second > 0; }
   pipeline::Devices devices(std::int64_t places, double bytes) const;
+  /// The same with what hand-overs take.
+  pipeline::Devices expected(std::int64_t places, double bytes) const;
   Result<std::unique_ptr<nn::Machine>> at_places(const step::TrainingStep& train, const step::InferenceStep& infer,
                                                  const nn::ProgramOptions& options, std::int64_t places) const;
 
