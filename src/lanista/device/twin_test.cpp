@@ -286,15 +286,16 @@ TestModel drawn_rows(std::uint64_t seed) {
           .text = text + "%" + std::to_string(lines.size() + 1) + " = output(" + last() + ")\n"};
 }
 
+// By plain descent: a bias of keys has no gradient but rounding, of which other optimisers make whole steps.
 TEST_P(Twin, OfDrawnRowsAgrees) {
   Tally tally;
   const std::uint64_t count = whole() ? 300 : 24;
   for (std::uint64_t seed = 0; seed < count; ++seed) {
-    compare({drawn_rows(seed), recipes()[seed % recipes().size()], Precision::kFloat64,
-             1 + static_cast<std::int64_t>(seed % 3), seed % 3 == 0},
+    compare({drawn_rows(seed), recipes()[seed % 3], Precision::kFloat64, 1 + static_cast<std::int64_t>(seed / 3 % 3),
+             seed % 3 == 0},
             backend(), tally);
   }
-  EXPECT_LT(tally.ill_conditioned, tally.twins / 3);
+  EXPECT_LT(tally.ill_conditioned, tally.twins / 10);
 }
 
 // So that the tests above are of what they say.
