@@ -9,23 +9,9 @@
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;
   const std::string_view input = fuzz::as_text(data, size);
-  if (const auto order = engine::decode_order(input)) {
-    const std::string told = engine::encode(*order);
-    const auto again = engine::decode_order(told);
-    LANISTA_CHECK(again.ok(), "an order that was read is not read again");
-    LANISTA_CHECK(engine::encode(*again) == told, "an order changes on its way");
-  }
-  if (const auto report = engine::decode_report(input)) {
-    const std::string said = engine::encode(*report);
-    const auto again = engine::decode_report(said);
-    LANISTA_CHECK(again.ok(), "a report that was read is not read again");
-    LANISTA_CHECK(engine::encode(*again) == said, "a report changes on its way");
-  }
-  if (const auto brief = engine::decode_brief(input)) {
-    const std::string told = engine::encode(*brief);
-    const auto again = engine::decode_brief(told);
-    LANISTA_CHECK(again.ok(), "a brief that was read is not read again");
-    LANISTA_CHECK(engine::encode(*again) == told, "a brief changes on its way");
-  }
+  const auto encode = [](const auto& message) { return engine::encode(message); };
+  fuzz::check_told_again(input, engine::decode_order, encode, "an order");
+  fuzz::check_told_again(input, engine::decode_report, encode, "a report");
+  fuzz::check_told_again(input, engine::decode_brief, encode, "a brief");
   return 0;
 }

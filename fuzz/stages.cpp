@@ -40,12 +40,8 @@ void put(const runtime::StageBytes& piece) {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = fuzz::as_text(data, size);
-  if (const auto task = runtime::decode_stage_task(input)) {
-    const std::string told = runtime::encode(*task);
-    const auto again = runtime::decode_stage_task(told);
-    LANISTA_CHECK(again.ok(), "a task that was read is not read again");
-    LANISTA_CHECK(runtime::encode(*again) == told, "a task changes on its way");
-  }
+  const auto encode = [](const auto& message) { return runtime::encode(message); };
+  fuzz::check_told_again(input, runtime::decode_stage_task, encode, "a task");
   if (const auto piece = runtime::decode_stage_bytes(input)) {
     LANISTA_CHECK(runtime::encode(*piece) == input, "a piece of memory changes on its way");
     put(*piece);

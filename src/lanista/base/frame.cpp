@@ -5,6 +5,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/crc32c.h"
+#include "lanista/base/little_endian.h"
 
 namespace lanista {
 namespace {
@@ -12,24 +13,14 @@ namespace {
 constexpr std::size_t kTrailer = 4;
 constexpr std::size_t kMaxPayload = std::size_t{64} << 20;
 
-void put(std::uint32_t value, std::size_t bytes, std::string& out) {
-  for (std::size_t i = 0; i < bytes; ++i) out.push_back(static_cast<char>(value >> (8 * i) & 255));
-}
-
-std::uint32_t get(std::string_view bytes, std::size_t at, std::size_t count) {
-  std::uint32_t value = 0;
-  for (std::size_t i = count; i-- > 0;) value = value << 8 | static_cast<unsigned char>(bytes[at + i]);
-  return value;
-}
-
 std::uint32_t checksum(std::string_view bytes) { return crc32c(std::as_bytes(std::span(bytes))); }
 
 // The payload's length, if what stands at `at` may be the header of a whole frame.
 std::optional<std::size_t> claimed_length(std::string_view bytes, std::size_t at) {
   if (bytes.size() - at < kFrameHeader + kTrailer) return std::nullopt;
-  const std::size_t length = get(bytes, at, 4);
+  const std::size_t length = get_little_endian(bytes, at, 4);
   if (length > kMaxPayload || length > bytes.size() - at - kFrameHeader - kTrailer) return std::nullopt;
-  if (get(bytes, at + 6, 2) != 0) return std::nullopt;
+  if (get_little_endian(bytes, at + 6, 2) != 0) return std::nullopt;
   return length;
 }
 
@@ -44,11 +35,11 @@ std::size_t count_frames(std::string_view bytes) {
 }
 
 Frame frame_of(std::string_view bytes, std::size_t at, std::size_t length) {
-  return {static_cast<std::uint16_t>(get(bytes, at + 4, 2)), bytes.substr(at + kFrameHeader, length)};
+  return {static_cast<std::uint16_t>(get_little_endian(bytes, at + 4, 2)), bytes.substr(at + kFrameHeader, length)};
 }
 
 bool has_right_checksum(std::string_view bytes, std::size_t at, std::size_t length) {
-  return checksum(bytes.substr(at, kFrameHeader + length)) == get(bytes, at + kFrameHeader + length, 4);
+  return checksum(bytes.substr(at, kFrameHeader + length)) == get_little_endian(bytes, at + kFrameHeader + length, 4);
 }
 
 // Does a whole frame begin behind `at`? The damage may lie in a length, so it may begin anywhere. Torn text looks like
@@ -70,11 +61,11 @@ bool frame_follows(std::string_view bytes, std::size_t at) {
 void encode_frame(std::uint16_t type, std::string_view payload, std::string& out) {
   LANISTA_CHECK(payload.size() <= kMaxPayload, "frame payload above 64 MiB");
   const std::size_t start = out.size();
-  put(static_cast<std::uint32_t>(payload.size()), 4, out);
-  put(type, 2, out);
-  put(0, 2, out);
+  put_little_endian(static_cast<std::uint32_t>(payload.size()), 4, out);
+  put_little_endian(type, 2, out);
+  put_little_endian(0, 2, out);
   out += payload;
-  put(checksum(std::string_view(out).substr(start)), 4, out);
+  put_little_endian(checksum(std::string_view(out).substr(start)), 4, out);
 }
 
 FrameScan decode_frames(std::string_view bytes) {

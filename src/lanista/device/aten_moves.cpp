@@ -12,9 +12,7 @@ AtenRun reshape(const AtenCall& call) {
 }
 
 AtenRun transpose(const AtenCall& call) {
-  std::vector<std::int64_t> axes{0};
-  for (const std::int64_t axis : call.args.list("axes")) axes.push_back(axis + 1);
-  return [axes](const Frame&, const Tensors& in) { return Tensors{in[0].permute(axes)}; };
+  return [axes = axes_of(call)](const Frame&, const Tensors& in) { return Tensors{in[0].permute(axes)}; };
 }
 
 std::int64_t axis_of(const AtenCall& call) {

@@ -25,6 +25,18 @@ AtenTable aten_table(const LaneKernels* kernels, Precision precision) {
   return table;
 }
 
+std::vector<std::int64_t> axes_of(const AtenCall& call) {
+  std::vector<std::int64_t> axes{0};
+  for (const std::int64_t axis : call.args.list("axes")) axes.push_back(axis + 1);
+  return axes;
+}
+
+std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& axes) {
+  std::vector<std::int64_t> back(axes.size());
+  for (std::size_t i = 0; i < axes.size(); ++i) back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
+  return back;
+}
+
 std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape) {
   std::vector<std::int64_t> sizes{frame.lanes};
   for (const std::int64_t dim : shape.dims) sizes.push_back(dim == graph::kBatch ? frame.batch : dim);

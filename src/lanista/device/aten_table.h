@@ -94,6 +94,9 @@ AtenPrepare plain(F f) {
   return [f](const AtenCall&) -> AtenRun { return [f](const Frame&, const Tensors& in) { return Tensors{f(in)}; }; };
 }
 
+/// The order of a `transpose`'s dimensions as tensors have them, behind the lanes; and the way back from an order.
+std::vector<std::int64_t> axes_of(const AtenCall& call);
+std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& axes);
 /// The sizes of a value of this shape.
 std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape);
 /// [.., R, C] -> [.., C]: the sum of rows, as a product with ones, so that every lane's is computed alike.

@@ -66,7 +66,7 @@ void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const 
                     .slots = {nullptr, nullptr},
                     .lane = rows_.stride(0),
                     .columns = UpdateHyper::kColumns,
-                    .fours = lanes.count * of.count / 4,
+                    .updates = lanes.count * of.count / 4,
                     .note = {}};
   std::int64_t noted = 0;
   if (note != nullptr && note->losses != nullptr) {
@@ -75,7 +75,7 @@ void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const 
   }
   for (std::size_t k = 0; k < layout.slots.size(); ++k) call.slots[k] = part(2 + k);
   const std::string kernel = "update_" + train_->options.optimizer;
-  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), call.fours + noted, call);
+  device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), call.updates + noted, call);
 }
 
 void AtenMachine::renew_by_kernels(const Step& step, const lane::Stretches& of) {

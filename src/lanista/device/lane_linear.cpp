@@ -72,24 +72,15 @@ TwoBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor&
   return {viewed(left), viewed(right), into.defined() ? viewed(into) : Tensor()};
 }
 
-AtenRun matmul(const LaneProducts& multiply, const AtenCall& call, const ProductEnd& end = {}) {
-  const bool turns_left = call.args.flag("transpose_a"), turns_right = call.args.flag("transpose_b");
-  return [multiply, turns_left, turns_right, end, y = call.y()](const Frame& frame, const Tensors& in) {
-    auto [left, right, nowhere] = in_two_batches(in[0], in[1]);
-    if (turns_left) left = left.transpose(2, 3);
-    if (turns_right) right = right.transpose(2, 3);
-    return Tensors{multiply(left, right, end).y.reshape(sizes_of(frame, y))};
+AtenRun matmul(const LaneMatmul& product, const AtenCall& call) {
+  return [product, y = call.y()](const Frame& frame, const Tensors& in) {
+    return Tensors{product(in[0], in[1]).reshape(sizes_of(frame, y))};
   };
 }
 
 // Its matrices are written where a transposition wants them, if rows stay rows.
-AtenRun transposed_matmul(const LaneProducts& multiply, std::span<const AtenCall> calls) {
-  std::vector<std::int64_t> back(calls[0].y().dims.size() + 1, 0);
-  const std::vector<std::int64_t> axes = calls[1].args.list("axes");
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    back[static_cast<std::size_t>(axes[i]) + 1] = static_cast<std::int64_t>(i) + 1;
-  }
-  return [product = ProductInto(multiply, calls[0]), back, y = calls[1].y()](const Frame& frame, const Tensors& in) {
+AtenRun transposed_matmul(const LaneMatmul& product, const AtenCall& transpose) {
+  return [product, back = inverse_of(axes_of(transpose)), y = transpose.y()](const Frame& frame, const Tensors& in) {
     const Tensor made = at::empty(sizes_of(frame, y), in[0].options());
     product(in[0], in[1], made.permute(back));
     return Tensors{made};
@@ -98,16 +89,20 @@ AtenRun transposed_matmul(const LaneProducts& multiply, std::span<const AtenCall
 
 }  // namespace
 
-ProductInto::ProductInto(const LaneProducts& multiply, const AtenCall& call)
-    : multiply_(multiply), turns_left_(call.args.flag("transpose_a")), turns_right_(call.args.flag("transpose_b")) {}
+LaneMatmul::LaneMatmul(const LaneProducts& multiply, const AtenCall& call, double scale)
+    : multiply_(multiply),
+      turns_left_(call.args.flag("transpose_a")),
+      turns_right_(call.args.flag("transpose_b")),
+      scale_(scale) {}
 
-void ProductInto::operator()(const Tensor& left, const Tensor& right, const Tensor& into) const {
+Tensor LaneMatmul::operator()(const Tensor& left, const Tensor& right, const Tensor& into) const {
   auto [l, r, to] = in_two_batches(left, right, into);
   if (turns_left_) l = l.transpose(2, 3);
   if (turns_right_) r = r.transpose(2, 3);
   const bool in_place = to.defined() && to.stride(3) == 1;
-  const Tensor product = multiply_(l, r, {.into = in_place ? to : Tensor()}).y;
-  if (!in_place) Tensor(into).copy_(product.reshape(into.sizes()));
+  const Tensor product = multiply_(l, r, {.scale = scale_, .into = in_place ? to : Tensor()}).y;
+  if (into.defined() && !in_place) Tensor(into).copy_(product.reshape(into.sizes()));
+  return product;
 }
 
 void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
@@ -140,10 +135,11 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
                                   return Tensors{out.y};
                                 };
                               }};
-  joins[{"matmul", "transpose"}] = {
-      AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) { return transposed_matmul(multiply, calls); }};
+  joins[{"matmul", "transpose"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
+                                      return transposed_matmul(LaneMatmul(multiply, calls[0]), calls[1]);
+                                    }};
   joins[{"matmul", "scale_by"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
-                                     return matmul(multiply, calls[0], {.scale = calls[1].args.real("by")});
+                                     return matmul({multiply, calls[0], calls[1].args.real("by")}, calls[0]);
                                    }};
   joins[{"linear_grad_w", "channel_sum"}] = {AtenJoin::kBeside, [multiply](std::span<const AtenCall>) -> AtenRun {
                                                return [multiply](const Frame&, const Tensors& in) {
@@ -161,7 +157,7 @@ void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Product
   });
   table["linear_grad_x"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
   table["linear_grad_w"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_w(multiply, in).y; }));
-  table["matmul"] = products.of([multiply](const AtenCall& call) { return matmul(multiply, call); });
+  table["matmul"] = products.of([multiply](const AtenCall& call) { return matmul({multiply, call}, call); });
 }
 
 }  // namespace lanista::device

@@ -11,12 +11,6 @@
 namespace lanista::device {
 namespace {
 
-std::vector<std::int64_t> axes_of(const AtenCall& call) {
-  std::vector<std::int64_t> axes{0};
-  for (const std::int64_t axis : call.args.list("axes")) axes.push_back(axis + 1);
-  return axes;
-}
-
 // Whose rows stay rows lies where it did: products read it there. Else once in its new order, so that not everybody who
 // reads it puts it there.
 AtenRun transpose(const AtenCall& call) {
@@ -30,7 +24,7 @@ AtenRun transpose(const AtenCall& call) {
 
 struct Part {
   std::int64_t axis, begin, end;
-  std::optional<ProductInto> product;  // that makes it
+  std::optional<LaneMatmul> product;  // that makes it
 };
 
 // Whether each place of the axis is in one part.
@@ -52,20 +46,14 @@ AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multi
   const graph::Shape whole = calls[last].y();
   std::vector<Part> parts;
   for (std::size_t i = 0; i < last; ++i) {
-    std::optional<ProductInto> product;
+    std::optional<LaneMatmul> product;
     if (calls[i].args.def.name == "matmul") product.emplace(multiply, calls[i++]);
     const std::int64_t axis = calls[i].args.integer("axis"), begin = calls[i].args.integer("start");
     const auto dim = static_cast<std::size_t>(axis < 0 ? axis + std::ssize(whole.dims) : axis);
     parts.push_back({static_cast<std::int64_t>(dim) + 1, begin, begin + calls[i].x().dims[dim], std::move(product)});
   }
   const bool tiles = tile(parts, whole.dims[static_cast<std::size_t>(parts.front().axis - 1)]);
-  std::vector<std::int64_t> back;
-  if (turned) {
-    const std::vector<std::int64_t> axes = axes_of(calls.back());
-    back.resize(axes.size());
-    for (std::size_t i = 0; i < axes.size(); ++i)
-      back[static_cast<std::size_t>(axes[i])] = static_cast<std::int64_t>(i);
-  }
+  const std::vector<std::int64_t> back = turned ? inverse_of(axes_of(calls.back())) : std::vector<std::int64_t>{};
   return [parts, tiles, back, y = calls.back().y()](const Frame& frame, const Tensors& in) {
     const std::vector<std::int64_t> sizes = sizes_of(frame, y);
     const Tensor made = tiles ? at::empty(sizes, frame.real) : at::zeros(sizes, frame.real);

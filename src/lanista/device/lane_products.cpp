@@ -38,10 +38,10 @@ std::int64_t tiles_of(const TileForm& form, std::int64_t batch, std::int64_t m, 
 // What the busiest multiprocessor has to do, the slower the fewer warps it has: and while a block's numbers go through
 // what comes behind the sums, others must be at their sums.
 double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
-  const double kWarps = ends ? 16 : 8;  // that keep one busy
+  const double wanted = ends ? 16 : 8;  // warps that keep one busy
   const std::int64_t tiles = tiles_of(form, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
   const double warps = static_cast<double>(std::min<std::int64_t>(own * form.threads / 32, form.most_warps));
-  return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / kWarps);
+  return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / wanted);
 }
 
 const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,

@@ -45,15 +45,17 @@ class LaneProducts {
   std::string tile_ = {};
 };
 
-/// A `matmul` whose result goes to a place, wherever its matrices lie there.
-class ProductInto {
+/// What a `matmul` makes of values, wherever their matrices lie.
+class LaneMatmul {
  public:
-  ProductInto(const LaneProducts& multiply, const AtenCall& call);
-  void operator()(const Tensor& left, const Tensor& right, const Tensor& into) const;
+  LaneMatmul(const LaneProducts& multiply, const AtenCall& call, double scale = 1);
+  /// [outer, inner, rows, columns]; in `into`, wherever its matrices lie, if there is such a place.
+  Tensor operator()(const Tensor& left, const Tensor& right, const Tensor& into = {}) const;
 
  private:
   LaneProducts multiply_;
   bool turns_left_, turns_right_;
+  double scale_;
 };
 
 }  // namespace lanista::device

@@ -230,8 +230,8 @@ struct Update {
   void* parameters;
   void* slots[2];
   long long lane, columns;
-  long long fours;  // of all lanes, that are updated
-  Note note;        // of lanes that come behind them
+  long long updates;  // fours of all lanes
+  Note note;          // of lanes that come behind them
 };
 
 /// New buffers of active lanes.

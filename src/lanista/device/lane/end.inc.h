@@ -113,8 +113,8 @@ enum {
   LANE_FN void name##_of(const Update& a, i64 lane, T g, T& p, T& first, [[maybe_unused]] T& second);                           \
   LANE_KERNEL(name, Update) {                                                                                  \
     const n32 of_lane = n32(a.of.count) / 4;                                                                   \
-    if (i >= a.fours) {                                                                                        \
-      lane_note_alone(a.note, i - a.fours);                                                                    \
+    if (i >= a.updates) {                                                                                      \
+      lane_note_alone(a.note, i - a.updates);                                                                  \
       return;                                                                                                  \
     }                                                                                                          \
     const i64 lane = n32(i) / of_lane, element = i64(n32(i) % of_lane) * 4;                                    \
