@@ -130,29 +130,32 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   const Tensor before = end.before.defined() ? end.before.contiguous() : Tensor();
   const Tensor other = end.other.defined() ? end.other.contiguous() : Tensor();
   const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
+  // What has no gaps may still begin anywhere.
+  const auto begins_well = [n](const Tensor& x) { return !x.defined() || wide_of(x, n) == 4; };
   const std::string kernel = form.kernel + std::string(lying);
-  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, form.threads,
-                      lane::Product{.left = l.data_ptr(),
-                                    .right = r.data_ptr(),
-                                    .bias = memory(bias),
-                                    .other = memory(other),
-                                    .before = memory(before),
-                                    .y = out.y.data_ptr(),
-                                    .finished = memory(out.finished),
-                                    .column_sums = memory(out.column_sums),
-                                    .left_at = matrices_of(l),
-                                    .right_at = matrices_of(r),
-                                    .y_at = matrices_of(y),
-                                    .inner = l.size(1),
-                                    .m = m,
-                                    .n = n,
-                                    .k = k,
-                                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                                    .y_fours = in_fours(y, 3),
-                                    .scale = end.scale,
-                                    .a = end.finish.a,
-                                    .b = end.finish.b,
-                                    .finish = end.finish.of});
+  kernels_->run_tiles(
+      kernel.c_str(), l.scalar_type(), tiles, form.threads,
+      lane::Product{.left = l.data_ptr(),
+                    .right = r.data_ptr(),
+                    .bias = memory(bias),
+                    .other = memory(other),
+                    .before = memory(before),
+                    .y = out.y.data_ptr(),
+                    .finished = memory(out.finished),
+                    .column_sums = memory(out.column_sums),
+                    .left_at = matrices_of(l),
+                    .right_at = matrices_of(r),
+                    .y_at = matrices_of(y),
+                    .inner = l.size(1),
+                    .m = m,
+                    .n = n,
+                    .k = k,
+                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
+                    .y_fours = in_fours(y, 3) && begins_well(out.finished) && begins_well(before) && begins_well(other),
+                    .scale = end.scale,
+                    .a = end.finish.a,
+                    .b = end.finish.b,
+                    .finish = end.finish.of});
   return out;
 }
 
