@@ -39,7 +39,9 @@ EOF
   engine=$!
   for _ in $(seq 600); do
     "$lanista" status "$work/hosts" > "$work/before" 2> /dev/null || true
-    grep -q "^  worker 1 on box2, .* busy: #" "$work/before" && break
+    # Both are there, and the one that is to be lost has a trial.
+    grep -q "^  box1: 1 worker," "$work/before" && grep -q "  worker processes [0-9]* [0-9]" "$work/before" &&
+      grep -q "^  worker 1 on box2, .* busy: #" "$work/before" && break
     sleep 0.05
   done
   kill -9 "$(sed -n 's/.*  worker processes [0-9]* \([0-9]*\).*/\1/p' "$work/before")" || { cat "$work/before" "$work/out"; exit 1; }

@@ -88,11 +88,13 @@ TEST(TrialBoard, IsBrokenForGoodByTheFirstWord) {
 TEST(TrialBoard, GivesEveryTrialToOneAtATime) {
   constexpr std::uint32_t kTrials = 60;
   constexpr std::int64_t kEpochs = 5;
+  // Of all seeds: how often depends on whether both workers have a core.
+  std::atomic<int> together = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Rng rng = Rng(seed).split("board");
     TrialBoard board(3);
     std::array<std::atomic<bool>, kTrials + 1> in_hand{};
-    std::atomic<int> held_twice = 0, together = 0;
+    std::atomic<int> held_twice = 0;
     const auto worker = [&] {
       while (auto errand = board.take()) {
         for (const auto& slot : errand->slots) held_twice += in_hand[slot->job.trial.value].exchange(true) ? 1 : 0;
@@ -189,8 +191,8 @@ TEST(TrialBoard, GivesEveryTrialToOneAtATime) {
     workers.clear();
     EXPECT_EQ(held_twice, 0);
     EXPECT_GT(rested, 3U);
-    EXPECT_GT(together, 10);
   }
+  EXPECT_GT(together, 50);
 }
 
 }  // namespace
