@@ -43,6 +43,23 @@ std::int64_t bytes_of_values(const graph::Graph& graph, const graph::Types& type
   return step::plan_memory(graph, order, {}, size, outputs).bytes;
 }
 
+// Weights that a product may change as it makes their gradients, by those.
+std::map<graph::Port, graph::Port> changed_by_products(const step::TrainingStep& train, const nn::StateLayout& layout) {
+  std::map<graph::Port, graph::Port> changes;
+  std::set<graph::Port> several;
+  for (const nn::StateItem& item : layout.items) {
+    const auto found = train.gradient.find(item.tensor.node);
+    if (!item.tensor.trained || found == train.gradient.end()) continue;
+    if (!changes.emplace(found->second, graph::Port{item.tensor.node, 0}).second) several.insert(found->second);
+    const bool is_product = train.graph.node(found->second.node).op == "linear_grad_w";
+    const bool lies_so =
+        item.tensor.shape.dims.size() == 2 && nn::memory_axes(item.layout, 2) == std::vector<std::size_t>{1, 0};
+    if (!is_product || !lies_so) several.insert(found->second);
+  }
+  std::erase_if(changes, [&](const auto& each) { return several.contains(each.first); });
+  return changes;
+}
+
 }  // namespace
 
 // Everything that is known before memory is asked for.
@@ -107,7 +124,9 @@ Result<std::unique_ptr<nn::Machine>> AtenMachine::compile(const step::TrainingSt
     for (const auto& [parameter, gradient] : train->gradient) keep.insert(gradient);
     for (const auto& [buffer, value] : train->renewed) keep.insert(value);
     LANISTA_ASSIGN(parts.compute,
-                   AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table, joins));
+                   AtenSection::make("train", train->graph, train->types, train->compute, keep, ops, table, joins,
+                                     device.kernels() == nullptr ? std::map<graph::Port, graph::Port>{}
+                                                                 : changed_by_products(*train, facts.kind->layout())));
     const auto update = aten_updates().find(train->options.optimizer);
     if (update == aten_updates().end()) {
       return unimplemented("optimiser '" + train->options.optimizer + "' has no form on this device; run on the CPU " +

@@ -9,6 +9,7 @@
 #include "lanista/device/aten_section.h"
 #include "lanista/device/aten_update.h"
 #include "lanista/device/lane_kernels.h"
+#include "lanista/device/lane_products.h"
 #include "lanista/device/step_inputs.h"
 #include "lanista/nn/backend.h"
 #include "lanista/step/training_step.h"
@@ -104,6 +105,9 @@ class AtenMachine final : public nn::Machine {
   Values computed(const Step& step, const std::function<void()>& done = {}) const;
   Computed collected(const Lanes& lanes, const Values& values) const;
   void do_step(const Step& step);
+  bool updates_at_once(const StepShape& shape) const;
+  lane::Descended descended(const Step& step, std::int64_t piece, std::int64_t begin) const;
+  std::map<graph::NodeId, LaneDescent> descents_of(const Step& step) const;
   void finish_by_kernels(const Step& step, const Values& values);
   void commit_by_kernels(const Step& step, const Computed& of);
   void renew_by_kernels(const Step& step, const lane::Stretches& of);

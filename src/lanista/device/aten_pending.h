@@ -19,15 +19,16 @@ struct AtenMachine::Pending {
 /// Steps of one shape: what they read, and their calls.
 struct AtenMachine::Recorded {
   Recorded(StepShape of, const StepInputs::Layouts& layouts, const AtenDevice& device, std::size_t steps)
-      : shape(std::move(of)), inputs(layouts, device.device(), steps), frames(steps), actives(steps) {}
+      : shape(std::move(of)), inputs(layouts, device.device(), steps), frames(steps), descents(steps), actives(steps) {}
 
   StepShape shape;
   StepInputs inputs;
-  std::vector<Frame> frames;                       ///< of each step that is fed together with others
-  std::vector<std::vector<std::uint8_t>> actives;  ///< lanes that take part in each
-  std::size_t filled = 0;                          ///< so many of them wait to be done
-  std::function<void()> one;                       ///< does the first; empty: not recorded yet
-  std::function<void()> all;                       ///< does them one after the other
+  std::vector<Frame> frames;                                   ///< of each step that is fed together with others
+  std::vector<std::map<graph::NodeId, LaneDescent>> descents;  ///< of each, Frame::descents
+  std::vector<std::vector<std::uint8_t>> actives;              ///< lanes that take part in each
+  std::size_t filled = 0;                                      ///< so many of them wait to be done
+  std::function<void()> one;                                   ///< does the first; empty: not recorded yet
+  std::function<void()> all;                                   ///< does them one after the other
 };
 
 /// One of them.

@@ -1,5 +1,6 @@
 #include "lanista/device/aten_section.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -31,9 +32,9 @@ nn::PlanLine line_of(const std::string& section, const graph::Node& node, const 
 Result<AtenSection> AtenSection::make(const std::string& section_name, const graph::Graph& graph,
                                       const graph::Types& types, const std::vector<graph::NodeId>& order,
                                       const std::set<graph::Port>& keep, const graph::OpTable& ops,
-                                      const AtenTable& table, const AtenJoins& joins) {
+                                      const AtenTable& table, const AtenJoins& joins,
+                                      const std::map<graph::Port, graph::Port>& changes) {
   AtenSection section;
-  std::map<graph::Port, std::size_t> last;
   const auto joined = joined_nodes(graph, types, order, keep, joins);
   std::set<graph::NodeId> made_elsewhere;
   for (const auto& [at, of] : joined) {
@@ -69,7 +70,7 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
       name += (i > 0 ? "+" : "") + node.op;
       section.draws_masks_ |= node.op == "dropout_train";
     }
-    Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead = {}};
+    Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead = {}, .line = {}};
     if (found != joined.end()) {
       call.run = found->second.join->prepare(calls);
       call.inputs = found->second.inputs;
@@ -79,16 +80,43 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
       call.narrow = calls[0].narrow;
       for (std::uint32_t slot = 0; slot < out[0].size(); ++slot) call.outputs.push_back({at, slot});
     }
-    section.plan_.push_back(line_of(section_name, graph.node(at), calls.back()));
-    section.plan_.back().kernel = name;
-    for (const graph::Port port : call.inputs) last[port] = section.calls_.size();
-    for (const graph::Port port : call.outputs) last[port] = section.calls_.size();
+    call.line = line_of(section_name, graph.node(at), calls.back());
+    call.line.kernel = name;
     section.calls_.push_back(std::move(call));
+  }
+  section.delay(changes);
+  std::map<graph::Port, std::size_t> last;
+  for (std::size_t at = 0; at < section.calls_.size(); ++at) {
+    for (const graph::Port port : section.calls_[at].inputs) last[port] = at;
+    for (const graph::Port port : section.calls_[at].outputs) last[port] = at;
+    section.plan_.push_back(std::move(section.calls_[at].line));
   }
   for (const auto& [port, at] : last) {
     if (!keep.contains(port)) section.calls_[at].dead.push_back(port);
   }
   return section;
+}
+
+void AtenSection::delay(const std::map<graph::Port, graph::Port>& changes) {
+  const auto reads = [](const Call& call, graph::Port port) {
+    return std::ranges::find(call.inputs, port) != call.inputs.end();
+  };
+  for (const auto& [gradient, changed] : changes) {
+    const auto makes = [gradient](const Call& call) {
+      return std::ranges::find(call.outputs, gradient) != call.outputs.end();
+    };
+    const auto maker = std::ranges::find_if(calls_, makes);
+    if (maker == calls_.end() || reads(*maker, changed)) continue;
+    const bool is_read = std::ranges::any_of(maker->outputs, [&](graph::Port port) {
+      return std::ranges::any_of(calls_, [&](const Call& call) { return reads(call, port); });
+    });
+    if (is_read) continue;
+    const auto behind =
+        std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& call) { return reads(call, changed); }).base();
+    maker->line.kernel += "+update";
+    if (maker < behind) std::rotate(maker, maker + 1, behind);
+    last_readers_.insert(gradient);
+  }
 }
 
 void AtenSection::run(const Frame& frame, Values& values, const std::function<void()>& done) const {

@@ -49,6 +49,10 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::record(const StepShape& shap
     fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
   }
   made->inputs.send();
+  for (std::size_t at = 0; device_.kernels() != nullptr && at < made->frames.size(); ++at) {
+    made->descents[at] = descents_of({*made, at});
+    made->frames[at].descents = &made->descents[at];
+  }
   made->one = queue_->record([this, each = made.get()] { do_step({*each, 0}); });
   if (made->frames.size() > 1) {
     made->all = queue_->record([this, each = made.get()] {
@@ -197,8 +201,17 @@ void AtenMachine::commit_lanes(const Step& step, const Computed& of, std::vector
 }
 
 void AtenMachine::do_step(const Step& step) {
+  if (device_.kernels() != nullptr) {
+    const Tensor before = device_.device().is_cpu() ? rows_.clone() : Tensor();
+    try {
+      return finish_by_kernels(step, computed(step));
+    } catch (...) {
+      // A step that cannot end on the host has changed nothing; what a GPU has recorded ends, or the GPU is lost.
+      if (before.defined()) rows_.copy_(before);
+      throw;
+    }
+  }
   const Values values = computed(step);
-  if (device_.kernels() != nullptr) return finish_by_kernels(step, values);
   const Computed of = collected({step.shape().begin, step.shape().lanes}, values);
   commit_lanes(step, of, noted(step, of));
 }

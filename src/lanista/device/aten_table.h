@@ -18,6 +18,7 @@ namespace lanista::device {
 using at::Tensor;
 class LaneKernels;
 class Products;
+struct LaneDescent;
 
 /// What keys a lane's masks in a step.
 struct LaneKey {
@@ -41,6 +42,8 @@ struct Frame {
   Tensor samples = {};                    ///< [lanes, batch] int64 numbers of samples, where masks are drawn
   std::vector<double> host_numbers = {};  ///< the same, for kernels of the host
   ProductsScope products = {};            ///< of the device; may be empty
+  /// What gradients by these nodes are for, where their makers may change it at once; a maker that does, has no value.
+  const std::map<graph::NodeId, LaneDescent>* descents = nullptr;
 };
 
 /// A call before it runs.

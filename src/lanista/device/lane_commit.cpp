@@ -1,6 +1,9 @@
 // The end of a step by kernels of our own: updates where parameters lie, new buffers, and what the chunk is told.
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,13 @@ Tensor as_stored(const Tensor& value, const nn::StateItem& item) {
 }
 
 const long long* longs(const Tensor& x) { return static_cast<const long long*>(x.data_ptr()); }
+
+lane::Descent descent_of(std::string_view optimizer) {
+  constexpr std::array<std::string_view, 5> kNames{"sgd", "adam", "adamw", "lion", "rmsprop"};
+  const auto found = std::ranges::find(kNames, optimizer);
+  if (found == kNames.end()) return lane::kNoDescent;
+  return static_cast<lane::Descent>(lane::kSgd + (found - kNames.begin()));
+}
 
 /// Stretches gathered until a kernel's room for them is full.
 class Gathered {
@@ -52,28 +62,55 @@ class Gathered {
 
 }  // namespace
 
-void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of,
-                                    const Tensor& scale, lane::Note* note) {
+// Where nobody looks at all gradients together, and a rate is one for all parameters, each is used where it is made.
+bool AtenMachine::updates_at_once(const StepShape& shape) const {
+  return shape.pieces.size() == 2 * kind_->layout().trained.size() && !shape.clipped && !shape.watched;
+}
+
+// Parameters from `begin` on.
+lane::Descended AtenMachine::descended(const Step& step, std::int64_t piece, std::int64_t begin) const {
   const nn::StateLayout& layout = kind_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor hyper = step.input(StepInputs::kHyper).select(0, piece);
-  const auto part = [&](std::size_t k) { return part_of(lanes, k, layout.parameters).data_ptr(); };
+  const auto part = [&](std::size_t k) {
+    return static_cast<std::byte*>(part_of(lanes, k, layout.parameters).data_ptr()) +
+           begin * static_cast<std::int64_t>(rows_.element_size());
+  };
+  lane::Descended to{.active = longs(step.frame().active),
+                     .hyper = static_cast<const double*>(hyper.data_ptr()),
+                     .parameters = part(0),
+                     .slots = {nullptr, nullptr},
+                     .lane = rows_.stride(0),
+                     .columns = UpdateHyper::kColumns};
+  for (std::size_t k = 0; k < layout.slots.size(); ++k) to.slots[k] = part(2 + k);
+  return to;
+}
+
+std::map<graph::NodeId, LaneDescent> AtenMachine::descents_of(const Step& step) const {
+  std::map<graph::NodeId, LaneDescent> all;
+  const lane::Descent by = descent_of(train_->options.optimizer);
+  if (by == lane::kNoDescent || !updates_at_once(step.shape())) return all;
+  for (const nn::StateItem& item : kind_->layout().items) {
+    const auto found = train_->gradient.find(item.tensor.node);
+    if (!item.tensor.trained || found == train_->gradient.end()) continue;
+    if (!compute_.last_readers().contains(found->second)) continue;
+    all[found->second.node] = {descended(step, 0, item.range.begin), by};
+  }
+  return all;
+}
+
+void AtenMachine::update_by_kernels(const Step& step, std::int64_t piece, const lane::Stretches& of,
+                                    const Tensor& scale, lane::Note* note) {
   lane::Update call{.of = of,
-                    .active = longs(step.frame().active),
-                    .hyper = static_cast<const double*>(hyper.data_ptr()),
+                    .to = descended(step, piece, 0),
                     .scale = scale.defined() ? scale.data_ptr() : nullptr,
-                    .parameters = part(0),
-                    .slots = {nullptr, nullptr},
-                    .lane = rows_.stride(0),
-                    .columns = UpdateHyper::kColumns,
-                    .updates = lanes.count * of.count / 4,
+                    .updates = step.shape().lanes * of.count / 4,
                     .note = {}};
   std::int64_t noted = 0;
   if (note != nullptr && note->losses != nullptr) {
     call.note = std::exchange(*note, {});
-    noted = lanes.count;
+    noted = step.shape().lanes;
   }
-  for (std::size_t k = 0; k < layout.slots.size(); ++k) call.slots[k] = part(2 + k);
   const std::string kernel = "update_" + train_->options.optimizer;
   device_.kernels()->run(kernel.c_str(), rows_.scalar_type(), call.updates + noted, call);
 }
@@ -100,9 +137,7 @@ void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
     note = {};
   };
   if (step.shape().size > kNotedMeanwhile) note_now();
-  // Where nobody looks at all gradients together, each is taken from where it was made.
-  const bool one_rate = step.shape().pieces.size() == 2 * layout.trained.size();
-  if (!one_rate || step.shape().clipped || step.shape().watched) {
+  if (!updates_at_once(step.shape())) {
     const Computed of = collected(lanes, values);
     if (step.shape().watched) {
       const Tensor square = totals_.select(0, kSquare).narrow(0, lanes.begin, lanes.count);
@@ -117,7 +152,7 @@ void AtenMachine::finish_by_kernels(const Step& step, const Values& values) {
   for (const nn::StateItem& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
-    if (found == sources.end()) continue;
+    if (found == sources.end() || !values.at(found->second).defined()) continue;  // used up where it was made
     kept.push_back(as_stored(values.at(found->second), item));
     (item.tensor.trained ? updates : buffers).add(item.range, kept.back());
   }

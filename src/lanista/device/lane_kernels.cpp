@@ -27,6 +27,7 @@ std::map<std::string_view, Start>& doubles() {
 }
 
 #define LANE_FN inline
+#define LANE_MEMBER static
 #define LANE_READ(member) static_cast<const T*>(a.member)
 #define LANE_WRITE(member) static_cast<T*>(a.member)
 #define LANE_EXP(x) std::exp(x)
@@ -92,6 +93,7 @@ using T = float;
 using namespace lane;
 #include "lanista/device/lane/base.inc.h"
 #include "lanista/device/lane/convolution.inc.h"
+#include "lanista/device/lane/descent.inc.h"
 #include "lanista/device/lane/elementwise.inc.h"
 #include "lanista/device/lane/end.inc.h"
 #include "lanista/device/lane/norm.inc.h"
@@ -101,7 +103,6 @@ using namespace lane;
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
 #undef LANE_HYPER
-#undef LANE_UPDATE
 #undef LANE_DECAYED
 #undef LANE_PRODUCT
 #undef LANE_PRODUCT_OF
@@ -112,6 +113,7 @@ using T = double;
 using namespace lane;
 #include "lanista/device/lane/base.inc.h"
 #include "lanista/device/lane/convolution.inc.h"
+#include "lanista/device/lane/descent.inc.h"
 #include "lanista/device/lane/elementwise.inc.h"
 #include "lanista/device/lane/end.inc.h"
 #include "lanista/device/lane/norm.inc.h"

@@ -25,10 +25,15 @@ ProductOut linear_grad_x(const LaneProducts& multiply, const Tensors& in, Produc
   return out;
 }
 
-// [in, out] as it lies in the state.
-ProductOut linear_grad_w(const LaneProducts& multiply, const Tensors& in, const ProductEnd& end = {}) {
+// [in, out] as it lies in the state; nothing where the weights have descended by it.
+ProductOut linear_grad_w(const LaneProducts& multiply, const Frame& frame, graph::NodeId id, const Tensors& in,
+                         ProductEnd end = {}) {
+  if (frame.descents != nullptr) {
+    const auto found = frame.descents->find(id);
+    if (found != frame.descents->end()) end.descent = &found->second;
+  }
   ProductOut out = multiply(rows(in[0]).transpose(1, 2), rows(in[1]), end);
-  out.y = out.y.transpose(1, 2);
+  if (out.y.defined()) out.y = out.y.transpose(1, 2);
   return out;
 }
 
@@ -141,13 +146,13 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
   joins[{"matmul", "scale_by"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
                                      return matmul({multiply, calls[0], calls[1].args.real("by")}, calls[0]);
                                    }};
-  joins[{"linear_grad_w", "channel_sum"}] = {AtenJoin::kBeside, [multiply](std::span<const AtenCall>) -> AtenRun {
-                                               return [multiply](const Frame&, const Tensors& in) {
-                                                 const ProductOut out =
-                                                     linear_grad_w(multiply, in, {.column_sums = true});
-                                                 return Tensors{out.y, out.column_sums};
-                                               };
-                                             }};
+  joins[{"linear_grad_w", "channel_sum"}] = {
+      AtenJoin::kBeside, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+        return [multiply, id = calls[0].id](const Frame& frame, const Tensors& in) {
+          const ProductOut out = linear_grad_w(multiply, frame, id, in, {.column_sums = true});
+          return Tensors{out.y, out.column_sums};
+        };
+      }};
 }
 
 void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Products& products) {
@@ -156,7 +161,11 @@ void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Product
     return [multiply](const Frame&, const Tensors& in) { return Tensors{linear(multiply, in, in.size() > 2).y}; };
   });
   table["linear_grad_x"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
-  table["linear_grad_w"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_w(multiply, in).y; }));
+  table["linear_grad_w"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+    return [multiply, id = call.id](const Frame& frame, const Tensors& in) {
+      return Tensors{linear_grad_w(multiply, frame, id, in).y};
+    };
+  });
   table["matmul"] = products.of([multiply](const AtenCall& call) { return matmul({multiply, call}, call); });
 }
 

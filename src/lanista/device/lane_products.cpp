@@ -85,6 +85,14 @@ std::string_view lying_of(const Tensor& left, const Tensor& right) {
   return left_terms ? "_na" : left_rows ? "_ta" : "_aa";
 }
 
+// Whether rows of n parameters may be read in fours, and their slots with them.
+bool in_fours(const lane::Descended& to, std::int64_t n, at::ScalarType type) {
+  const auto four = static_cast<std::uintptr_t>(4 * at::elementSize(type));
+  const auto begins_well = [four](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % four == 0; };
+  return n % 4 == 0 && to.lane % 4 == 0 && begins_well(to.parameters) && begins_well(to.slots[0]) &&
+         begins_well(to.slots[1]);
+}
+
 // A kernel counts within a matrix by 32 bits.
 bool is_small(const Tensor& x) {
   return x.size(2) * x.stride(2) + x.size(3) * x.stride(3) < std::numeric_limits<std::int32_t>::max();
@@ -122,8 +130,10 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   }
   std::vector<std::int64_t> sizes = left.sizes().vec();
   sizes.back() = n;
-  ProductOut out{.y = end.into.defined() ? end.into : at::empty(sizes, l.options()), .finished = {}, .column_sums = {}};
-  const Tensor y = with_two_batches(out.y);
+  ProductOut out;
+  const bool descends = end.descent != nullptr && lying == "_tn";
+  if (!descends) out.y = end.into.defined() ? end.into : at::empty(sizes, l.options());
+  const Tensor y = descends ? Tensor() : with_two_batches(out.y);
   if (end.finished) out.finished = at::empty(sizes, l.options());
   if (end.column_sums) out.column_sums = at::empty({batch, n}, l.options());
   const Tensor bias = end.bias.defined() ? dense_columns(end.bias) : Tensor();
@@ -133,29 +143,32 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   // What has no gaps may still begin anywhere.
   const auto begins_well = [n](const Tensor& x) { return !x.defined() || wide_of(x, n) == 4; };
   const std::string kernel = form.kernel + std::string(lying);
-  kernels_->run_tiles(
-      kernel.c_str(), l.scalar_type(), tiles, form.threads,
-      lane::Product{.left = l.data_ptr(),
-                    .right = r.data_ptr(),
-                    .bias = memory(bias),
-                    .other = memory(other),
-                    .before = memory(before),
-                    .y = out.y.data_ptr(),
-                    .finished = memory(out.finished),
-                    .column_sums = memory(out.column_sums),
-                    .left_at = matrices_of(l),
-                    .right_at = matrices_of(r),
-                    .y_at = matrices_of(y),
-                    .inner = l.size(1),
-                    .m = m,
-                    .n = n,
-                    .k = k,
-                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                    .y_fours = in_fours(y, 3) && begins_well(out.finished) && begins_well(before) && begins_well(other),
-                    .scale = end.scale,
-                    .a = end.finish.a,
-                    .b = end.finish.b,
-                    .finish = end.finish.of});
+  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, form.threads,
+                      lane::Product{.left = l.data_ptr(),
+                                    .right = r.data_ptr(),
+                                    .bias = memory(bias),
+                                    .other = memory(other),
+                                    .before = memory(before),
+                                    .y = memory(out.y),
+                                    .finished = memory(out.finished),
+                                    .column_sums = memory(out.column_sums),
+                                    .left_at = matrices_of(l),
+                                    .right_at = matrices_of(r),
+                                    .y_at = descends ? lane::Matrices{} : matrices_of(y),
+                                    .inner = l.size(1),
+                                    .m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
+                                    .y_fours = descends ? in_fours(end.descent->to, n, l.scalar_type())
+                                                        : in_fours(y, 3) && begins_well(out.finished) &&
+                                                              begins_well(before) && begins_well(other),
+                                    .scale = end.scale,
+                                    .a = end.finish.a,
+                                    .b = end.finish.b,
+                                    .finish = end.finish.of,
+                                    .to = descends ? end.descent->to : lane::Descended{},
+                                    .descent = descends ? end.descent->by : lane::kNoDescent});
   return out;
 }
 

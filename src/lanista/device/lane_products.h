@@ -10,6 +10,12 @@ namespace lanista::device {
 
 class Products;
 
+/// Parameters [m, n] of each lane, one behind the other where the state holds them, and what changes them.
+struct LaneDescent {
+  lane::Descended to;
+  lane::Descent by = lane::kNoDescent;
+};
+
 /// What a product does to its numbers before it stores them.
 struct ProductEnd {
   double scale = 1;
@@ -20,6 +26,9 @@ struct ProductEnd {
   bool finished = false;     ///< f(y) is wanted beside y
   bool column_sums = false;  ///< of the right matrix, beside the product
   Tensor into = {};          ///< where the product is written, if that is somewhere; with a scale alone
+  /// Of what the product is the gradient, if anything: lanes that are active descend at once, and there is no y; where
+  /// that cannot be, there is one. With a scale and column sums alone.
+  const LaneDescent* descent = nullptr;
 };
 
 struct ProductOut {

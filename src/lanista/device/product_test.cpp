@@ -10,6 +10,8 @@
 #include "lanista/base/rng.h"
 #include "lanista/device/aten_devices.h"
 #include "lanista/device/aten_rounding.h"
+#include "lanista/device/aten_update.h"
+#include "lanista/device/lane_calls.h"
 #include "lanista/device/lane_products.h"
 
 namespace lanista::device {
@@ -247,6 +249,73 @@ TEST_P(LaneProductsOn, KeepWhatIsNoNumberInItsMatrix) {
     for (const std::int64_t lane : {0, 2}) EXPECT_TRUE(out.y.select(0, lane).eq(7).all().item<bool>()) << tile;
     EXPECT_TRUE(out.y.select(0, 1).isnan().all().item<bool>()) << tile;
   }
+}
+
+// Weights that descend where their gradient is made, beside those that do when it is there: by their bytes, with all
+// that lies around them.
+TEST_P(LaneProductsOn, LetWeightsDescendAsTheirGradientsWould) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(259);
+  const std::vector<const char*> rules{"sgd", "adam", "adamw", "lion", "rmsprop"};
+  const LaneKernels& kernels = *device().kernels();
+  const LaneProducts multiply(kernels, Products{});
+  int descended = 0;
+  for (int round = 0; round < 60; ++round) {
+    const bool doubles = rng.between(0, 2) == 0;
+    const auto like = at::TensorOptions(doubles ? at::kDouble : at::kFloat).device(device().device());
+    const auto drawn = [&](std::vector<std::int64_t> sizes) {
+      at::Tensor x = at::empty(sizes, at::TensorOptions(at::kDouble));
+      for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
+      return x;
+    };
+    const auto size = [&](std::int64_t most) {
+      return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
+    };
+    const std::int64_t lanes = rng.between(1, 4), m = size(300), n = size(150), k = size(70);
+    const std::int64_t begin = rng.between(0, 1) == 0 ? 16 : rng.between(0, 9), gap = rng.between(0, 1) * 3;
+    const at::Tensor left = drawn({lanes, k, m}).to(like).transpose(1, 2), right = drawn({lanes, k, n}).to(like);
+    const at::Tensor rates = drawn({lanes, UpdateHyper::kColumns}).abs().add(0.1).to(like.device());
+    const at::Tensor active = at::ones({lanes}, like.dtype(at::kLong));
+    if (lanes > 1) active.select(0, rng.between(0, lanes - 1)).fill_(0);
+    const auto rule = static_cast<std::size_t>(rng.between(0, 4));
+    const std::int64_t slots = rule == 0 || rule == 3 ? 1 : 2, row = begin + m * n + gap;
+    const at::Tensor before = drawn({1 + slots, lanes, row}).abs().to(like);
+    const auto descended_of = [&](const at::Tensor& state, std::int64_t from) {
+      const auto part = [&](std::int64_t i) { return state.select(0, i).narrow(1, from, row - from).data_ptr(); };
+      return lane::Descended{.active = reinterpret_cast<const long long*>(active.data_ptr()),
+                             .hyper = rates.data_ptr<double>(),
+                             .parameters = part(0),
+                             .slots = {part(1), slots == 2 ? part(2) : nullptr},
+                             .lane = row,
+                             .columns = UpdateHyper::kColumns};
+    };
+    const ProductOut whole = multiply(left, right, {.scale = 0.5, .column_sums = true});
+    const at::Tensor later = before.clone();
+    lane::Update update{.of = {}, .to = descended_of(later, 0), .scale = nullptr, .updates = 0, .note = {}};
+    update.of.items = 1;
+    update.of.count = (m * n + 3) / 4 * 4;
+    update.of.length[0] = m * n;
+    update.of.begin[0] = begin;
+    update.of.from[0] = whole.y.data_ptr();
+    update.of.from_lane[0] = m * n;
+    update.updates = lanes * update.of.count / 4;
+    kernels.run((std::string("update_") + rules[rule]).c_str(), before.scalar_type(), update.updates, update);
+    for (const std::string& tile : LaneProducts::tiles(before.scalar_type())) {
+      const at::Tensor at_once = before.clone();
+      const LaneDescent descent{descended_of(at_once, begin), static_cast<lane::Descent>(lane::kSgd + rule)};
+      const ProductOut out =
+          multiply.with_tile(tile)(left, right, {.scale = 0.5, .column_sums = true, .descent = &descent});
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        if (active[lane].item<std::int64_t>() == 0) continue;
+        EXPECT_TRUE(out.column_sums.select(0, lane).equal(whole.column_sums.select(0, lane))) << "round " << round;
+      }
+      if (out.y.defined()) continue;  // these lie so that there is no such tile
+      ++descended;
+      EXPECT_TRUE(at_once.equal(later)) << "round " << round << ", " << tile << ", " << rules[rule];
+      EXPECT_FALSE(at_once.equal(before)) << "round " << round;
+    }
+  }
+  EXPECT_GE(descended, 60);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsOn, ::testing::Values("host", "cuda:0"), [](const auto& of) {

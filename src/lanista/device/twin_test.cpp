@@ -316,8 +316,8 @@ TEST_P(Twin, MakesAsOneWhatItMay) {
   const std::string of_rows = plan_of(rows), of_image = plan_of(image);
   for (const char* join :
        {"linear+gelu", "linear+add", "linear_grad_x+gelu_grad", "linear_grad_w+channel_sum", "matmul+scale_by",
-        "softmax_grad+scale_by", "matmul+transpose", "cross_entropy+cross_entropy_grad",
-        "matmul+slice_grad+matmul+slice_grad+matmul+slice_grad+add+transpose"}) {
+        "linear_grad_w+channel_sum+update", "softmax_grad+scale_by", "matmul+transpose",
+        "cross_entropy+cross_entropy_grad", "matmul+slice_grad+matmul+slice_grad+matmul+slice_grad+add+transpose"}) {
     EXPECT_NE(of_rows.find(join), std::string::npos) << join << "\n" << of_rows;
   }
   EXPECT_NE(of_image.find("batch_norm_train+relu"), std::string::npos) << of_image;
@@ -356,6 +356,42 @@ TEST_P(Twin, TellsTheSquareOfAGradientAlike) {
     };
     const auto own = squares(nn::cpu_backend()), device = squares(backend());
     for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(device[i], own[i], 1e-8 * own[i]) << optimizer << " " << i;
+  }
+}
+
+// Where nobody looks at a gradient, weights may descend as it is made; to the bit as where somebody does.
+TEST_P(Twin, DescendsAlikeWhetherGradientsAreLookedAt) {
+  for (std::uint64_t seed = 0; seed < (whole() ? 200 : 30); ++seed) {
+    const std::vector<const char*> optimizers{"sgd", "adam", "adamw", "lion", "rmsprop"};
+    const Derived derived = derive(drawn_rows(seed), optimizers[seed % 5]);
+    constexpr std::size_t kLanes = 3;
+    const auto trained = [&](bool looks) {
+      nn::Program program = compile(derived, {.lanes = kLanes, .max_batch = kBatch, .backend = &backend()});
+      const auto lanes = static_cast<std::size_t>(program.lanes());
+      const nn::LaneHyper hyper{.lr = 0.01, .momentum = seed % 2 == 0 ? 0.9 : 0.0, .weight_decay = 0.01};
+      const std::vector<nn::LaneHyper> all(lanes, hyper);
+      std::vector<std::uint8_t> active(lanes), watched(lanes);
+      active[0] = active[2] = 1;
+      watched[2] = looks ? 1 : 0;
+      OwnedBatch owned;
+      nn::Batch batch;
+      std::vector<nn::LaneEnd> ends(lanes);
+      program.run({.steps = 4,
+                   .active = active,
+                   .work =
+                       [&](std::int64_t step) {
+                         owned = random_batch(derived, kBatch, seed + static_cast<std::uint64_t>(step));
+                         batch = owned.view();
+                         return nn::StepWork{{&batch, 1}, all};
+                       },
+                   .watched = watched},
+                  ends);
+      std::vector<std::vector<Tensor>> out;
+      for (std::int64_t lane = 0; lane < static_cast<std::int64_t>(kLanes); ++lane)
+        out.push_back(program.extract(lane));
+      return out;
+    };
+    EXPECT_EQ(trained(false), trained(true)) << seed;
   }
 }
 

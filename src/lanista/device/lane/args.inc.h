@@ -39,6 +39,18 @@ struct Columns {
 /// What is done to a number of a product before it is stored.
 enum Finish { kAsItIs, kRelu, kGelu, kSilu, kHardSwish, kClip };
 
+/// Parameters and slots of lanes where they lie, rows of a state `lane` elements apart, and what changes them.
+struct Descended {
+  const long long* active;
+  const double* hyper;  // [lanes, columns]
+  void* parameters;
+  void* slots[2];
+  long long lane, columns;
+};
+
+/// An optimiser's rule.
+enum Descent { kNoDescent, kSgd, kAdam, kAdamw, kLion, kRmsprop };
+
 /// Where the matrices [outer, inner, rows, columns] of a product lie.
 struct Matrices {
   long long outer, inner, row, column;
@@ -61,6 +73,8 @@ struct Product {
   double scale;                                // of the product, before the bias
   double a, b;                                 // of f
   long long finish;                            // f, a Finish
+  Descended to;     // parameters [m, n] of each lane, in the order of y, whose gradient this is,
+  long long descent;  // and by which Descent they are changed at once, in place of storing it; or kNoDescent
 };
 
 /// Sums over rows of [lanes, rows, columns], `each` rows a part: [lanes, parts, columns] in double. Of what a
@@ -221,15 +235,11 @@ struct Note {
   long long samples, lanes;
 };
 
-/// Updates: rows of a state, `lane` elements apart.
+/// Updates of parameters.
 struct Update {
   Stretches of;
-  const long long* active;
-  const double* hyper;  // [lanes, columns]
-  const void* scale;    // of each lane's gradients; may be null
-  void* parameters;
-  void* slots[2];
-  long long lane, columns;
+  Descended to;
+  const void* scale;  // of each lane's gradients; may be null
   long long updates;  // fours of all lanes
   Note note;          // of lanes that come behind them
 };

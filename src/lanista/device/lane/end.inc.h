@@ -76,7 +76,6 @@ LANE_FN void lane_note_alone(const Note& a, i64 lane) {
   lane_note(a, lane, sum);
 }
 
-#define LANE_HYPER(column) T(a.hyper[lane * a.columns + column])
 // The stretch that an element of a lane belongs to.
 LANE_FN int lane_item(const Stretches& of, i64 element) {
   int low = 0, high = of.items - 1;
@@ -90,94 +89,32 @@ LANE_FN int lane_item(const Stretches& of, i64 element) {
   }
   return low;
 }
-// Columns of the table (UpdateHyper::Column).
-enum {
-  lane_rate,
-  lane_adam_rate,
-  lane_momentum,
-  lane_decay,
-  lane_shrink,
-  lane_beta1,
-  lane_take1,
-  lane_beta2,
-  lane_take2,
-  lane_root,
-  lane_eps,
-  lane_nesterov,
-  lane_first
-};
-
-// An optimiser's step for one number: its gradient, itself, and its slots. i counts fours of all lanes, and then lanes
-// whose losses are noted meanwhile.
-#define LANE_UPDATE(name)                                                                                      \
-  LANE_FN void name##_of(const Update& a, i64 lane, T g, T& p, T& first, [[maybe_unused]] T& second);                           \
-  LANE_KERNEL(name, Update) {                                                                                  \
-    const n32 of_lane = n32(a.of.count) / 4;                                                                   \
-    if (i >= a.updates) {                                                                                      \
-      lane_note_alone(a.note, i - a.updates);                                                                  \
-      return;                                                                                                  \
-    }                                                                                                          \
-    const i64 lane = n32(i) / of_lane, element = i64(n32(i) % of_lane) * 4;                                    \
-    if (a.active[lane] == 0) return;                                                                           \
-    const int item = lane_item(a.of, element);                                                                 \
-    const i64 own = element - a.of.first[item], at = lane * a.lane + a.of.begin[item] + own;                   \
-    const bool fours = a.of.fours[item] != 0;                                                                  \
-    const int count = int(a.of.length[item] - own < 4 ? a.of.length[item] - own : 4);                          \
-    const Four g = lane_some((const T*)a.of.from[item] + lane * a.of.from_lane[item] + own, fours, count);     \
-    Four p = lane_some(LANE_WRITE(parameters) + at, fours, count), first = lane_zeros(), second = first;       \
-    if (a.slots[0]) first = lane_some((const T*)a.slots[0] + at, fours, count);                                \
-    if (a.slots[1]) second = lane_some((const T*)a.slots[1] + at, fours, count);                               \
-    LANE_UNROLL for (int k = 0; k < 4; ++k) {                                                                  \
-      name##_of(a, lane, a.scale ? g.v[k] * LANE_READ(scale)[lane] : g.v[k], p.v[k], first.v[k], second.v[k]); \
-    }                                                                                                          \
-    lane_put(LANE_WRITE(parameters) + at, p, fours, count);                                                    \
-    if (a.slots[0]) lane_put((T*)a.slots[0] + at, first, fours, count);                                        \
-    if (a.slots[1]) lane_put((T*)a.slots[1] + at, second, fours, count);                                       \
-  }                                                                                                            \
-  LANE_FN void name##_of(const Update& a, i64 lane, T g, T& p, T& first, [[maybe_unused]] T& second)
-// A lane without decay does not look at the parameter.
-#define LANE_DECAYED \
-  if (LANE_HYPER(lane_decay) != T(0)) g = LANE_HYPER(lane_decay) * p + g;
-
-LANE_UPDATE(update_sgd) {
-  LANE_DECAYED
-  const T mu = LANE_HYPER(lane_momentum);
-  T step = g;
-  if (mu != T(0)) {
-    first = LANE_HYPER(lane_first) != T(0) ? g : mu * first + g;
-    step = LANE_HYPER(lane_nesterov) != T(0) ? mu * first + g : first;
+// An optimiser's step for four numbers a thread. i counts fours of all lanes, and then lanes whose losses are noted
+// meanwhile.
+template <class Rule>
+LANE_FN void lane_update(i64 i, const Update& a) {
+  const n32 of_lane = n32(a.of.count) / 4;
+  if (i >= a.updates) {
+    lane_note_alone(a.note, i - a.updates);
+    return;
   }
-  p = LANE_HYPER(lane_rate) * step + p;
-}
-LANE_UPDATE(update_adam) {
-  LANE_DECAYED
-  first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_take1) * g;
-  second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_take2) * g) * g;
-  p = LANE_HYPER(lane_adam_rate) * (first / (LANE_SQRT(second) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) + p;
-}
-LANE_UPDATE(update_adamw) {
-  first = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_take1) * g;
-  second = LANE_HYPER(lane_beta2) * second + (LANE_HYPER(lane_take2) * g) * g;
-  const T shrunk = LANE_HYPER(lane_decay) != T(0) ? p * LANE_HYPER(lane_shrink) : p;
-  p = LANE_HYPER(lane_adam_rate) * (first / (LANE_SQRT(second) / LANE_HYPER(lane_root) + LANE_HYPER(lane_eps))) +
-      shrunk;
-}
-LANE_UPDATE(update_lion) {
-  const T toward = LANE_HYPER(lane_beta1) * first + LANE_HYPER(lane_take1) * g;
-  const T sign = toward > T(0) ? T(1) : toward < T(0) ? T(-1) : toward;
-  first = LANE_HYPER(lane_beta2) * first + LANE_HYPER(lane_take2) * g;
-  p = LANE_HYPER(lane_rate) * sign + p * LANE_HYPER(lane_shrink);
-}
-LANE_UPDATE(update_rmsprop) {
-  LANE_DECAYED
-  first = LANE_HYPER(lane_beta2) * first + (LANE_HYPER(lane_take2) * g) * g;
-  T step = g / (LANE_SQRT(first) + LANE_HYPER(lane_eps));
-  if (LANE_HYPER(lane_momentum) != T(0)) {
-    step = LANE_HYPER(lane_momentum) * second + step;
-    second = step;
+  const i64 lane = n32(i) / of_lane, element = i64(n32(i) % of_lane) * 4;
+  if (a.to.active[lane] == 0) return;
+  const int item = lane_item(a.of, element);
+  const i64 own = element - a.of.first[item];
+  const bool fours = a.of.fours[item] != 0;
+  const int count = int(a.of.length[item] - own < 4 ? a.of.length[item] - own : 4);
+  Four g = lane_some((const T*)a.of.from[item] + lane * a.of.from_lane[item] + own, fours, count);
+  if (a.scale) {
+    LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * LANE_READ(scale)[lane];
   }
-  p = LANE_HYPER(lane_rate) * step + p;
+  lane_descend<Rule>(a.to, lane, a.of.begin[item] + own, g, fours, count);
 }
+LANE_KERNEL(update_sgd, Update) { lane_update<DescentSgd>(i, a); }
+LANE_KERNEL(update_adam, Update) { lane_update<DescentAdam>(i, a); }
+LANE_KERNEL(update_adamw, Update) { lane_update<DescentAdamw>(i, a); }
+LANE_KERNEL(update_lion, Update) { lane_update<DescentLion>(i, a); }
+LANE_KERNEL(update_rmsprop, Update) { lane_update<DescentRmsprop>(i, a); }
 LANE_KERNEL(renew, Renew) {
   const i64 lane = n32(i) / n32(a.of.count), element = n32(i) % n32(a.of.count);
   if (a.active[lane] == 0) return;

@@ -5,6 +5,7 @@ typedef unsigned long long u64;
 typedef unsigned int u32;
 typedef unsigned int n32;
 #define LANE_FN static __device__ __forceinline__
+#define LANE_MEMBER static __device__ __forceinline__
 #define LANE_READ(member) ((const T*)a.member)
 #define LANE_WRITE(member) ((T*)a.member)
 #define LANE_KERNEL(name, Args)                                           \

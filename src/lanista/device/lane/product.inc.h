@@ -13,11 +13,18 @@ struct Tile {
   static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
   static constexpr int kRight = (Columns * Depth / 4 + kThreads - 1) / kThreads;
   static_assert(Tall % 4 == 0 && Wide % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
+  static constexpr int kDown = 4 * Rows / Tall;  // from a thread's four rows to its next
+  // What is near holds terms, or that many rows of what they sum up to, where there is room for those.
+  static constexpr int kTerms = 2 * Depth * (Rows + Columns + 8), kSums = kDown * (Columns + 4);
+  static constexpr bool kDescends = (kSums < kTerms ? kTerms : kSums) * int(sizeof(T)) <= 48 << 10;
+  static constexpr int kNumbers = kDescends && kTerms < kSums ? kSums : kTerms;
 
   struct Shared {
-    alignas(4 * sizeof(T)) T left[2][Depth][Rows + 4];
-    alignas(4 * sizeof(T)) T right[2][Depth][Columns + 4];
+    alignas(4 * sizeof(T)) T numbers[kNumbers];
   };
+  using Left = T[Depth][Rows + 4];
+  using Right = T[Depth][Columns + 4];
+  using Sums = T[kDown][Columns + 4];
   struct Own {
     T sum[Tall][Wide];
     int left_from[kLeft], right_from[kRight];  // where they come from, of a tile's terms; below zero: from nowhere
@@ -25,6 +32,20 @@ struct Tile {
     double column;
   };
 };
+
+// Both sides' terms, the one and the other of them, and sums, in what is near.
+template <class Of>
+LANE_FN typename Of::Left& tile_left(typename Of::Shared& near, int at) {
+  return *(typename Of::Left*)&near.numbers[at * Of::kDepth * (Of::kRows + 4)];
+}
+template <class Of>
+LANE_FN typename Of::Right& tile_right(typename Of::Shared& near, int at) {
+  return *(typename Of::Right*)&near.numbers[Of::kDepth * (2 * (Of::kRows + 4) + at * (Of::kColumns + 4))];
+}
+template <class Of>
+LANE_FN typename Of::Sums& tile_sums(typename Of::Shared& near) {
+  return *(typename Of::Sums*)near.numbers;
+}
 
 // How a side's numbers lie: the terms of a vector, or the vectors, are neighbours and come in fours; or neither.
 enum Lying { kTerms, kVectors, kAnyhow };
@@ -78,11 +99,44 @@ LANE_FN void tile_put(T (&to)[Depth][Size + 4], const Four (&next)[Count], int t
   }
 }
 
+// Of a tile whose numbers are gradients: what they make of parameters. Numbers change hands, so that neighbours are
+// read and written together.
+template <class Of, class Rule>
+LANE_FN void tile_descends(const Product& a, typename Of::Shared& near, LANE_OWNED(Of) own, i64 lane, int row,
+                           int column) {
+  constexpr int kThreads = Of::kThreads, kDown = Of::kDown, kOver = 4 * Of::kColumns / Of::kWide;
+  constexpr int kFours = Of::kColumns / 4;
+  const int m = int(a.m), n = int(a.n);
+  LANE_UNROLL for (int part = 0; part < Of::kTall / 4; ++part) {
+    LANE_EACH(t) {
+      auto& o = LANE_OWN;
+      const int ty = t / Of::kAcross, tx = t % Of::kAcross;
+      LANE_UNROLL for (int i = 0; i < 4; ++i) {
+        LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
+          Four y;
+          LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = o.sum[4 * part + i][4 * j + k] * T(a.scale) + T(0);
+          *(Four*)&tile_sums<Of>(near)[4 * ty + i][j * kOver + 4 * tx] = y;
+        }
+      }
+    }
+    LANE_TOGETHER;
+    LANE_EACH(t) {
+      LANE_ROLLED for (int four = t; four < kDown * kFours; four += kThreads) {
+        const int from = row + part * kDown + four / kFours, to = column + four % kFours * 4;
+        if (from >= m || to >= n) continue;
+        const Four g = *(const Four*)&tile_sums<Of>(near)[four / kFours][four % kFours * 4];
+        lane_descend<Rule>(a.to, lane, i64(from) * n + to, g, a.y_fours != 0, n - to);
+      }
+    }
+    LANE_TOGETHER;
+  }
+}
+
 // Of a block: its tile, summed and stored.
 template <class Of, Lying Left, Lying Right>
 LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, LANE_OWNED(Of) own) {
   constexpr int kRows = Of::kRows, kColumns = Of::kColumns, kThreads = Of::kThreads, kDepth = Of::kDepth;
-  constexpr int kDown = 4 * kRows / Of::kTall, kOver = 4 * kColumns / Of::kWide;  // from a thread's four to its next
+  constexpr int kDown = Of::kDown, kOver = 4 * kColumns / Of::kWide;  // from a thread's four to its next
   const n32 across = (n32(a.n) + kColumns - 1) / kColumns, down = (n32(a.m) + kRows - 1) / kRows;
   const int column = int(n32(block) % across) * kColumns, row = int(n32(block) / across % down) * kRows;
   const n32 batch = n32(block) / across / down, outer = batch / n32(a.inner), inner = batch % n32(a.inner);
@@ -92,6 +146,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
   const Side right{LANE_READ(right) + outer * a.right_at.outer + inner * a.right_at.inner, n, int(a.right_at.column),
                    terms, Right == kTerms ? 1 : int(a.right_at.row)};
   const bool sums = a.column_sums && row == 0;
+  constexpr bool kMayDescend = Of::kDescends && Left == kVectors && Right == kVectors;
+  if (kMayDescend && a.descent != kNoDescent && a.to.active[batch] == 0) return;
   LANE_EACH(t) {
     auto& o = LANE_OWN;
     LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
@@ -102,8 +158,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
     tile_begin<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
     tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, 0, t);
     tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, 0, t);
-    tile_put<Left, kRows, kDepth, kThreads>(near.left[0], o.left, t);
-    tile_put<Right, kColumns, kDepth, kThreads>(near.right[0], o.right, t);
+    tile_put<Left, kRows, kDepth, kThreads>(tile_left<Of>(near, 0), o.left, t);
+    tile_put<Right, kColumns, kDepth, kThreads>(tile_right<Of>(near, 0), o.right, t);
   }
   LANE_TOGETHER;
   for (int term = 0, at = 0; term < terms; term += kDepth, at ^= 1) {
@@ -119,7 +175,7 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
       if (sums && t < kColumns) {
         LANE_ROLLED for (int first = 0; first < kDepth; first += 8) {
           T sum = T(0);
-          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += near.right[at][first + k][t];
+          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += tile_right<Of>(near, at)[first + k][t];
           o.column += double(sum);
         }
       }
@@ -129,10 +185,10 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
         LANE_UNROLL for (int k = 0; k < Of::kAtOnce; ++k) {
           Four l[Of::kTall / 4], r[Of::kWide / 4];
           LANE_UNROLL for (int i = 0; i < Of::kTall / 4; ++i) {
-            l[i] = *(const Four*)&near.left[at][first + k][i * kDown + 4 * ty];
+            l[i] = *(const Four*)&tile_left<Of>(near, at)[first + k][i * kDown + 4 * ty];
           }
           LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-            r[j] = *(const Four*)&near.right[at][first + k][j * kOver + 4 * tx];
+            r[j] = *(const Four*)&tile_right<Of>(near, at)[first + k][j * kOver + 4 * tx];
           }
           LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
             LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
@@ -140,16 +196,29 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
         }
       }
       if (more) {
-        tile_put<Left, kRows, kDepth, kThreads>(near.left[at ^ 1], o.left, t);
-        tile_put<Right, kColumns, kDepth, kThreads>(near.right[at ^ 1], o.right, t);
+        tile_put<Left, kRows, kDepth, kThreads>(tile_left<Of>(near, at ^ 1), o.left, t);
+        tile_put<Right, kColumns, kDepth, kThreads>(tile_right<Of>(near, at ^ 1), o.right, t);
       }
     }
     LANE_TOGETHER;
   }
   LANE_EACH(t) {
+    if (sums && t < kColumns && column + t < n) {
+      LANE_WRITE(column_sums)[i64(batch) * n + column + t] = T((LANE_OWN).column);
+    }
+  }
+  if (kMayDescend && a.descent != kNoDescent) {
+    switch (int(a.descent)) {
+      case kSgd: return tile_descends<Of, DescentSgd>(a, near, own, batch, row, column);
+      case kAdam: return tile_descends<Of, DescentAdam>(a, near, own, batch, row, column);
+      case kAdamw: return tile_descends<Of, DescentAdamw>(a, near, own, batch, row, column);
+      case kLion: return tile_descends<Of, DescentLion>(a, near, own, batch, row, column);
+      default: return tile_descends<Of, DescentRmsprop>(a, near, own, batch, row, column);
+    }
+  }
+  LANE_EACH(t) {
     auto& o = LANE_OWN;
     const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-    if (sums && t < kColumns && column + t < n) LANE_WRITE(column_sums)[i64(batch) * n + column + t] = T(o.column);
     const bool fours = a.y_fours != 0;
     LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
       const int to = column + j * kOver + 4 * tx, count = n - to;
