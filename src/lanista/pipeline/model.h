@@ -23,6 +23,7 @@ struct Operator {
   double output_bytes = 0;                 ///< what a consumer elsewhere is sent
   double parameter_bytes = 0;
   /// Share of a pass's time that it takes right behind the same pass over another micro-batch: what it reads is near.
+  /// What is done at its place in between takes of that (Flow::seconds).
   double again = 1;
   bool operator==(const Operator&) const = default;
 };

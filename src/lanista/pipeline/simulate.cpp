@@ -3,13 +3,28 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <map>
+#include <utility>
 
 #include "lanista/pipeline/flow.h"
 
 namespace lanista::pipeline {
 
+namespace {
+
+double all_passes(const Model& model, std::int64_t samples) {
+  double seconds = 0;
+  for (const Operator& op : model.operators) {
+    seconds +=
+        seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) + seconds_at(op.weight_grad, samples);
+  }
+  return seconds;
+}
+
+}  // namespace
+
 std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
+  std::map<std::int64_t, double> far;
   std::vector<StageTimes> all;
   for (const Stage& stage : plan.stages) {
     StageTimes times;
@@ -26,8 +41,13 @@ std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
                                  seconds_at(op.weight_grad, samples));
     }
     const double whole = times.forward + times.backward();
-    if (whole > 0) times.again = 1 - saved / whole;
     const double speed = problem.devices.classes[problem.devices.class_of(stage.devices[0])].speed;
+    if (whole > 0 && saved > 0) {
+      times.again = 1 - saved / whole;
+      const auto [found, is_new] = far.try_emplace(samples, 0);
+      if (is_new) found->second = all_passes(problem.model, samples);
+      times.far = found->second / speed;
+    }
     times.forward /= speed, times.input_grad /= speed, times.weight_grad /= speed;
     if (share > 1 && parameters > 0) {
       times.reduce = reduce_seconds(parameters, share, problem.devices.link(stage.devices, stage.devices));
@@ -107,9 +127,19 @@ void Flow::finish(const Action& action, double end) {
   }
 }
 
-double Flow::seconds(const Action& action, const Action* before) const {
-  const bool again = before != nullptr && before->stage == action.stage && before->kind == action.kind;
-  return again ? timing.stages[action.stage].again * seconds(action) : seconds(action);
+double Flow::seconds(const Action& action, Near& near) const {
+  const StageTimes& times = timing.stages[action.stage];
+  const double whole = seconds(action);
+  if (times.again == 1) return whole;
+  near.worked += whole;
+  const auto of = std::ranges::find_if(
+      near.last, [&](const Near::Last& each) { return each.stage == action.stage && each.kind == action.kind; });
+  if (of == near.last.end()) {
+    near.last.push_back({action.stage, action.kind, near.worked});
+    return whole;
+  }
+  const double since = near.worked - std::exchange(of->worked, near.worked);
+  return whole * (times.again + (1 - times.again) * std::min(1.0, since / times.far));
 }
 
 double Flow::seconds(const Action& action) const {
@@ -157,6 +187,7 @@ Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Proble
   course.busy_seconds.assign(schedule.places.size(), 0);
   std::vector<std::size_t> at(schedule.places.size(), 0);
   std::vector<double> clock(schedule.places.size(), 0);
+  std::vector<Near> near(schedule.places.size());
   std::vector<std::vector<Span>> of_place(schedule.places.size());
   for (bool moved = true; moved;) {
     moved = false;
@@ -167,7 +198,7 @@ Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Proble
         const double ready = flow.ready(action);
         if (ready >= Flow::kNever) break;
         const double begin = std::max(clock[p], ready);
-        const double seconds = flow.seconds(action, at[p] > 0 ? &actions[at[p] - 1] : nullptr);
+        const double seconds = flow.seconds(action, near[p]);
         clock[p] = begin + seconds;
         course.busy_seconds[p] += seconds;
         flow.finish(action, clock[p]);
@@ -200,7 +231,7 @@ double kfkb_seconds(const Plan& plan, const Timing& timing) {
   struct At {
     std::uint32_t forward = 0, backward = 0;
     double clock = 0;
-    std::optional<Action> before;
+    Near near;
   };
   std::vector<At> at(stages);
   std::size_t ended = 0;
@@ -221,8 +252,7 @@ double kfkb_seconds(const Plan& plan, const Timing& timing) {
         const Action action{forward ? Kind::kForward : Kind::kBackward, s, forward ? my.forward : my.backward};
         const double ready = flow.ready(action);
         if (ready >= Flow::kNever) break;
-        my.clock = std::max(my.clock, ready) + flow.seconds(action, my.before ? &*my.before : nullptr);
-        my.before = action;
+        my.clock = std::max(my.clock, ready) + flow.seconds(action, my.near);
         flow.finish(action, my.clock);
         ++(forward ? my.forward : my.backward);
         moved = true;

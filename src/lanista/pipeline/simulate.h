@@ -8,10 +8,11 @@
 namespace lanista::pipeline {
 
 /// Seconds of a stage's passes over one micro-batch, and of adding up its weight gradients once; and the share of a
-/// pass's that it takes right behind the same pass over another micro-batch (Operator::again).
+/// pass's that it takes where nothing was done since the same pass over another micro-batch (Operator::again).
 struct StageTimes {
   double forward = 0, input_grad = 0, weight_grad = 0, reduce = 0;
   double again = 1;
+  double far = 0;  ///< seconds of all passes of the model over such a micro-batch: behind so many nothing is near
   double backward() const { return input_grad + weight_grad; }
 };
 std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem);

@@ -95,10 +95,29 @@ TEST(Simulate, TakesLessForAPassBehindItsLike) {
   one.model.operators[0].again = 0.5;
   Plan plan = one_each(one, {2});
 
-  // Forwards and backwards in turn: nothing is near. In a row: the first of four whole, the others half.
+  // Forwards of 2 seconds and backwards of 4 in turn, and there is no more of the model: nothing is near. In a row the
+  // first of four is whole; of the others what is 2 of all 6 seconds away, or 4.
   EXPECT_DOUBLE_EQ(simulate(kfkb(plan, one), plan, one)->seconds, 4 * 6.0);
   plan = with_whole_batch_in_flight(plan);
-  EXPECT_DOUBLE_EQ(simulate(gpipe(plan), plan, one)->seconds, (1 + 3 * 0.5) * 6);
+  EXPECT_DOUBLE_EQ(simulate(gpipe(plan), plan, one)->seconds,
+                   6 + 3 * (2 * (0.5 + 0.5 * 2 / 6) + 4 * (0.5 + 0.5 * 4 / 6)));
+}
+
+// One of two equal operators at a place of its own: half of the model is done between a pass and its like.
+TEST(Simulate, TakesAsMuchLessAsIsNear) {
+  Problem two = a_problem(2, {{0, 1}}, 8, 2);
+  for (Operator& op : two.model.operators) op.again = 0.5;
+  const Plan plan = one_each(two, {2});
+  const auto course = simulate(kfkb(plan, two), plan, two);
+
+  const double forward = course->spans[0].end - course->spans[0].begin;
+  double last_forward = 0, last_backward = 0;
+  for (const Span& span : course->spans) {
+    if (span.place != 1 || span.action.kind == Kind::kReduce) continue;  // forwards and backwards in turn
+    (span.action.kind == Kind::kForward ? last_forward : last_backward) = span.end - span.begin;
+  }
+  EXPECT_DOUBLE_EQ(last_forward, forward * 0.75);
+  EXPECT_DOUBLE_EQ(last_backward, 2 * forward * 0.75);
 }
 
 TEST(Simulate, IsNeverBelowItsBoundsWhateverIsNear) {
