@@ -113,8 +113,9 @@ TEST(Simulate, TakesAsMuchLessAsIsNear) {
   const double forward = course->spans[0].end - course->spans[0].begin;
   double last_forward = 0, last_backward = 0;
   for (const Span& span : course->spans) {
-    if (span.place != 1 || span.action.kind == Kind::kReduce) continue;  // forwards and backwards in turn
-    (span.action.kind == Kind::kForward ? last_forward : last_backward) = span.end - span.begin;
+    if (span.place != 1) continue;  // forwards and backwards in turn
+    if (span.action.kind == Kind::kForward) last_forward = span.end - span.begin;
+    if (span.action.kind == Kind::kBackward) last_backward = span.end - span.begin;
   }
   EXPECT_DOUBLE_EQ(last_forward, forward * 0.75);
   EXPECT_DOUBLE_EQ(last_backward, 2 * forward * 0.75);
