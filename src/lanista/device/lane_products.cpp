@@ -163,6 +163,7 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
                                     .y_fours = descends ? in_fours(end.descent->to, n, l.scalar_type())
                                                         : in_fours(y, 3) && begins_well(out.finished) &&
                                                               begins_well(before) && begins_well(other),
+                                    .bias_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
                                     .scale = end.scale,
                                     .a = end.finish.a,
                                     .b = end.finish.b,

@@ -69,7 +69,7 @@ struct Product {
   void* column_sums;  // [outer inner, n], of `right`; may be null
   Matrices left_at, right_at, y_at;  // y has neighbours along a row
   long long inner, m, n, k, bias_outer;
-  long long y_fours;  // what is made, or lies like it, comes four at a time
+  long long y_fours, bias_fours;  // what is made, or lies like it, and the bias, come four at a time
   double scale;                                // of the product, before the bias
   double a, b;                                 // of f
   long long finish;                            // f, a Finish

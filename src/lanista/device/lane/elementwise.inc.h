@@ -53,12 +53,11 @@ LANE_ELEMENTWISE(hard_swish)
 LANE_ELEMENTWISE(hard_swish_grad)
 
 // The function that a product or a normalisation ends with, and its gradient: called, not copied to every place.
-LANE_CALL Four lane_finished(int finish, Four x, T low, T high) {
+LANE_CALL Four lane_finished_otherwise(int finish, Four x, T low, T high) {
   const Elementwise a{0, 0, 0, low, high, 1};
   Four y = x;
   for (int j = 0; j < 4; ++j) {
     switch (finish) {
-      case kRelu: y.v[j] = relu_of(x.v[j], x.v[j], a); break;
       case kGelu: y.v[j] = gelu_of(x.v[j], x.v[j], a); break;
       case kSilu: y.v[j] = silu_of(x.v[j], x.v[j], a); break;
       case kHardSwish: y.v[j] = hard_swish_of(x.v[j], x.v[j], a); break;
@@ -68,12 +67,17 @@ LANE_CALL Four lane_finished(int finish, Four x, T low, T high) {
   }
   return y;
 }
-LANE_CALL Four lane_finished_grad(int finish, Four x, Four dy, T low, T high) {
+LANE_FN Four lane_finished(int finish, Four x, T low, T high) {
+  if (finish != kRelu) return lane_finished_otherwise(finish, x, low, high);
+  const Elementwise a{0, 0, 0, low, high, 1};
+  LANE_UNROLL for (int j = 0; j < 4; ++j) x.v[j] = relu_of(x.v[j], x.v[j], a);
+  return x;
+}
+LANE_CALL Four lane_finished_grad_otherwise(int finish, Four x, Four dy, T low, T high) {
   const Elementwise a{0, 0, 0, low, high, 1};
   Four y = dy;
   for (int j = 0; j < 4; ++j) {
     switch (finish) {
-      case kRelu: y.v[j] = relu_grad_of(x.v[j], dy.v[j], a); break;
       case kGelu: y.v[j] = gelu_grad_of(x.v[j], dy.v[j], a); break;
       case kSilu: y.v[j] = silu_grad_of(x.v[j], dy.v[j], a); break;
       case kHardSwish: y.v[j] = hard_swish_grad_of(x.v[j], dy.v[j], a); break;
@@ -82,6 +86,12 @@ LANE_CALL Four lane_finished_grad(int finish, Four x, Four dy, T low, T high) {
     }
   }
   return y;
+}
+LANE_FN Four lane_finished_grad(int finish, Four x, Four dy, T low, T high) {
+  if (finish != kRelu) return lane_finished_grad_otherwise(finish, x, dy, low, high);
+  const Elementwise a{0, 0, 0, low, high, 1};
+  LANE_UNROLL for (int j = 0; j < 4; ++j) dy.v[j] = relu_grad_of(x.v[j], dy.v[j], a);
+  return dy;
 }
 LANE_KERNEL(sum, Sum) {
   const int wide = int(a.wide);

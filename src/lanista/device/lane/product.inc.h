@@ -14,17 +14,16 @@ struct Tile {
   static constexpr int kRight = (Columns * Depth / 4 + kThreads - 1) / kThreads;
   static_assert(Tall % 4 == 0 && Wide % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
   static constexpr int kDown = 4 * Rows / Tall;  // from a thread's four rows to its next
-  // What is near holds terms, or that many rows of what they sum up to, where there is room for those.
+  // What is near holds terms, or a part of what they sum up to.
   static constexpr int kTerms = 2 * Depth * (Rows + Columns + 8), kSums = kDown * (Columns + 4);
-  static constexpr bool kDescends = (kSums < kTerms ? kTerms : kSums) * int(sizeof(T)) <= 48 << 10;
-  static constexpr int kNumbers = kDescends && kTerms < kSums ? kSums : kTerms;
+  static constexpr int kNumbers = kTerms < kSums ? kSums : kTerms;
+  static_assert(kNumbers * int(sizeof(T)) <= 48 << 10);
 
   struct Shared {
     alignas(4 * sizeof(T)) T numbers[kNumbers];
   };
   using Left = T[Depth][Rows + 4];
   using Right = T[Depth][Columns + 4];
-  using Sums = T[kDown][Columns + 4];
   struct Own {
     T sum[Tall][Wide];
     int left_from[kLeft], right_from[kRight];  // where they come from, of a tile's terms; below zero: from nowhere
@@ -43,8 +42,8 @@ LANE_FN typename Of::Right& tile_right(typename Of::Shared& near, int at) {
   return *(typename Of::Right*)&near.numbers[Of::kDepth * (2 * (Of::kRows + 4) + at * (Of::kColumns + 4))];
 }
 template <class Of>
-LANE_FN typename Of::Sums& tile_sums(typename Of::Shared& near) {
-  return *(typename Of::Sums*)near.numbers;
+LANE_FN Four& tile_sums(T* near, int row, int column) {
+  return *(Four*)(near + row * (Of::kColumns + 4) + column);
 }
 
 // How a side's numbers lie: the terms of a vector, or the vectors, are neighbours and come in fours; or neither.
@@ -99,36 +98,84 @@ LANE_FN void tile_put(T (&to)[Depth][Size + 4], const Four (&next)[Count], int t
   }
 }
 
-// Of a tile whose numbers are gradients: what they make of parameters. Numbers change hands, so that neighbours are
-// read and written together.
+// A part of a tile: the rows that one of the threads' fours of rows make together. Its sums change hands, so that
+// neighbours are read and written together, by few instructions: each is fetched but once in a tile.
+template <class Of>
+LANE_FN void tile_leave(T* near, const T (&sum)[Of::kTall][Of::kWide], int part, int t) {
+  constexpr int kOver = 4 * Of::kColumns / Of::kWide;
+  const int ty = t / Of::kAcross, tx = t % Of::kAcross;
+  LANE_UNROLL for (int each = 0; each < Of::kTall / 4; ++each) {
+    if (each != part) continue;
+    LANE_UNROLL for (int i = 0; i < 4; ++i) {
+      LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
+        Four y;
+        LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = sum[4 * each + i][4 * j + k];
+        tile_sums<Of>(near, 4 * ty + i, j * kOver + 4 * tx) = y;
+      }
+    }
+  }
+}
+
+// Numbers that are gradients: what they make of parameters.
 template <class Of, class Rule>
-LANE_FN void tile_descends(const Product& a, typename Of::Shared& near, LANE_OWNED(Of) own, i64 lane, int row,
-                           int column) {
-  constexpr int kThreads = Of::kThreads, kDown = Of::kDown, kOver = 4 * Of::kColumns / Of::kWide;
+LANE_FN void tile_descend(const Product& a, T* near, i64 lane, int row, int column, int t) {
   constexpr int kFours = Of::kColumns / 4;
   const int m = int(a.m), n = int(a.n);
-  LANE_UNROLL for (int part = 0; part < Of::kTall / 4; ++part) {
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
-      const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-      LANE_UNROLL for (int i = 0; i < 4; ++i) {
-        LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-          Four y;
-          LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = o.sum[4 * part + i][4 * j + k] * T(a.scale) + T(0);
-          *(Four*)&tile_sums<Of>(near)[4 * ty + i][j * kOver + 4 * tx] = y;
-        }
+  LANE_ROLLED for (int four = t; four < Of::kDown * kFours; four += Of::kThreads) {
+    const int from = row + four / kFours, to = column + four % kFours * 4;
+    if (from >= m || to >= n) continue;
+    Four g = tile_sums<Of>(near, four / kFours, four % kFours * 4);
+    // As it would be stored, to the sign of a zero.
+    LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * T(a.scale) + T(0);
+    lane_descend<Rule>(a.to, lane, i64(from) * n + to, g, a.y_fours != 0, n - to);
+  }
+}
+template <class Of>
+LANE_FN void tile_descend(const Product& a, T* near, i64 lane, int row, int column, int t) {
+  switch (int(a.descent)) {
+    case kSgd: return tile_descend<Of, DescentSgd>(a, near, lane, row, column, t);
+    case kAdam: return tile_descend<Of, DescentAdam>(a, near, lane, row, column, t);
+    case kAdamw: return tile_descend<Of, DescentAdamw>(a, near, lane, row, column, t);
+    case kLion: return tile_descend<Of, DescentLion>(a, near, lane, row, column, t);
+    default: return tile_descend<Of, DescentRmsprop>(a, near, lane, row, column, t);
+  }
+}
+
+// Numbers that are stored, after what comes behind the sums. Some are on their way at once.
+template <class Of>
+LANE_FN void tile_end(const Product& a, T* near, n32 outer, n32 inner, int row, int column, int t) {
+  constexpr int kFours = Of::kColumns / 4, kAhead = 2;
+  static_assert(Of::kDown * kFours % (kAhead * Of::kThreads) == 0);
+  const int m = int(a.m), n = int(a.n), finish = int(a.finish);
+  const bool fours = a.y_fours != 0;
+  const i64 begin = outer * a.y_at.outer + inner * a.y_at.inner;
+  LANE_ROLLED for (int first = t; first < Of::kDown * kFours; first += kAhead * Of::kThreads) {
+    Four y[kAhead], bias[kAhead], other[kAhead], before[kAhead];
+    int count[kAhead];
+    i64 place[kAhead];
+    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+      const int four = first + j * Of::kThreads, from = row + four / kFours, to = column + four % kFours * 4;
+      count[j] = from < m ? n - to : 0;
+      place[j] = begin + from * a.y_at.row + to;
+      y[j] = tile_sums<Of>(near, four / kFours, four % kFours * 4);
+      bias[j] = other[j] = before[j] = lane_zeros();
+      if (count[j] <= 0) continue;
+      if (a.bias) bias[j] = lane_some(LANE_READ(bias) + outer * a.bias_outer + to, a.bias_fours != 0, count[j]);
+      if (a.other) other[j] = lane_some(LANE_READ(other) + place[j], fours, count[j]);
+      if (a.before) before[j] = lane_some(LANE_READ(before) + place[j], fours, count[j]);
+    }
+    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+      if (count[j] <= 0) continue;
+      LANE_UNROLL for (int k = 0; k < 4; ++k) y[j].v[k] = y[j].v[k] * T(a.scale) + bias[j].v[k];
+      if (a.other) {
+        LANE_UNROLL for (int k = 0; k < 4; ++k) y[j].v[k] += other[j].v[k];
+      }
+      if (a.before) y[j] = lane_finished_grad(finish, before[j], y[j], T(a.a), T(a.b));
+      lane_put(LANE_WRITE(y) + place[j], y[j], fours, count[j]);
+      if (a.finished) {
+        lane_put(LANE_WRITE(finished) + place[j], lane_finished(finish, y[j], T(a.a), T(a.b)), fours, count[j]);
       }
     }
-    LANE_TOGETHER;
-    LANE_EACH(t) {
-      LANE_ROLLED for (int four = t; four < kDown * kFours; four += kThreads) {
-        const int from = row + part * kDown + four / kFours, to = column + four % kFours * 4;
-        if (from >= m || to >= n) continue;
-        const Four g = *(const Four*)&tile_sums<Of>(near)[four / kFours][four % kFours * 4];
-        lane_descend<Rule>(a.to, lane, i64(from) * n + to, g, a.y_fours != 0, n - to);
-      }
-    }
-    LANE_TOGETHER;
   }
 }
 
@@ -146,8 +193,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
   const Side right{LANE_READ(right) + outer * a.right_at.outer + inner * a.right_at.inner, n, int(a.right_at.column),
                    terms, Right == kTerms ? 1 : int(a.right_at.row)};
   const bool sums = a.column_sums && row == 0;
-  constexpr bool kMayDescend = Of::kDescends && Left == kVectors && Right == kVectors;
-  if (kMayDescend && a.descent != kNoDescent && a.to.active[batch] == 0) return;
+  const bool descends = Left == kVectors && Right == kVectors && a.descent != kNoDescent;
+  if (descends && a.to.active[batch] == 0) return;
   LANE_EACH(t) {
     auto& o = LANE_OWN;
     LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
@@ -207,45 +254,17 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
       LANE_WRITE(column_sums)[i64(batch) * n + column + t] = T((LANE_OWN).column);
     }
   }
-  if (kMayDescend && a.descent != kNoDescent) {
-    switch (int(a.descent)) {
-      case kSgd: return tile_descends<Of, DescentSgd>(a, near, own, batch, row, column);
-      case kAdam: return tile_descends<Of, DescentAdam>(a, near, own, batch, row, column);
-      case kAdamw: return tile_descends<Of, DescentAdamw>(a, near, own, batch, row, column);
-      case kLion: return tile_descends<Of, DescentLion>(a, near, own, batch, row, column);
-      default: return tile_descends<Of, DescentRmsprop>(a, near, own, batch, row, column);
-    }
-  }
-  LANE_EACH(t) {
-    auto& o = LANE_OWN;
-    const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-    const bool fours = a.y_fours != 0;
-    LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-      const int to = column + j * kOver + 4 * tx, count = n - to;
-      if (count <= 0) continue;
-      Four bias = lane_zeros();
-      if (a.bias) bias = lane_some(LANE_READ(bias) + outer * a.bias_outer + to, false, count);
-      LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
-        const int from = row + i / 4 * kDown + 4 * ty + i % 4;
-        if (from >= m) continue;
-        const i64 place = outer * a.y_at.outer + inner * a.y_at.inner + from * a.y_at.row + to;
-        Four y;
-        LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = o.sum[i][4 * j + k] * T(a.scale) + bias.v[k];
-        if (a.other) {
-          const Four other = lane_some(LANE_READ(other) + place, fours, count);
-          LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] += other.v[k];
-        }
-        if (a.before) {
-          const T* before = LANE_READ(before) + place;
-          y = lane_finished_grad(int(a.finish), lane_some(before, fours, count), y, T(a.a),
-                               T(a.b));
-        }
-        lane_put(LANE_WRITE(y) + place, y, fours, count);
-        if (a.finished) {
-          lane_put(LANE_WRITE(finished) + place, lane_finished(int(a.finish), y, T(a.a), T(a.b)), fours, count);
-        }
+  LANE_ROLLED for (int part = 0; part < Of::kTall / 4; ++part) {
+    LANE_EACH(t) { tile_leave<Of>(near.numbers, (LANE_OWN).sum, part, t); }
+    LANE_TOGETHER;
+    LANE_EACH(t) {
+      if (descends) {
+        tile_descend<Of>(a, near.numbers, batch, row + part * kDown, column, t);
+      } else {
+        tile_end<Of>(a, near.numbers, outer, inner, row + part * kDown, column, t);
       }
     }
+    LANE_TOGETHER;
   }
 }
 
@@ -262,7 +281,8 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
   LANE_PRODUCT_OF(product_##size##_ta, kVectors, kAnyhow, __VA_ARGS__)   \
   LANE_PRODUCT_OF(product_##size##_aa, kAnyhow, kAnyhow, __VA_ARGS__)
 static constexpr int kNear = sizeof(T) == 4 ? 16 : 8;
-LANE_PRODUCT(128x128, Tile<128, 128, 8, 8, kNear>)
+static constexpr int kMost = sizeof(T) == 4 ? 128 : 64;  // there is no room for more doubles
+LANE_PRODUCT(128x128, Tile<kMost, kMost, 8, 8, kNear>)
 LANE_PRODUCT(128x64, Tile<128, 64, 8, 4, kNear>)
 LANE_PRODUCT(64x128, Tile<64, 128, 8, 8, kNear>)
 LANE_PRODUCT(64x64, Tile<64, 64, 8, 4, kNear>)
