@@ -131,7 +131,7 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
   std::vector<std::int64_t> sizes = left.sizes().vec();
   sizes.back() = n;
   ProductOut out;
-  const bool descends = end.descent != nullptr && lying == "_tn";
+  const bool descends = end.descent != nullptr && lying == "_tn" && in_fours(end.descent->to, n, l.scalar_type());
   if (!descends) out.y = end.into.defined() ? end.into : at::empty(sizes, l.options());
   const Tensor y = descends ? Tensor() : with_two_batches(out.y);
   if (end.finished) out.finished = at::empty(sizes, l.options());
@@ -160,9 +160,8 @@ ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, con
                                     .n = n,
                                     .k = k,
                                     .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                                    .y_fours = descends ? in_fours(end.descent->to, n, l.scalar_type())
-                                                        : in_fours(y, 3) && begins_well(out.finished) &&
-                                                              begins_well(before) && begins_well(other),
+                                    .y_fours = descends || (in_fours(y, 3) && begins_well(out.finished) &&
+                                                            begins_well(before) && begins_well(other)),
                                     .bias_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
                                     .scale = end.scale,
                                     .a = end.finish.a,

@@ -71,16 +71,23 @@ struct DescentRmsprop {
   }
 };
 
-// Some numbers of a lane, `element` of its parameters and those behind it, where they lie.
+// Four neighbours of a lane's parameters, where they lie: brought near, changed by gradients, and put back.
+struct Descending {
+  i64 at;
+  Four p, first, second;
+};
+LANE_FN void lane_descent_begins(const Descended& a, i64 lane, i64 element, bool fours, int count, Descending& of) {
+  of.at = lane * a.lane + element;
+  of.first = of.second = lane_zeros();
+  of.p = lane_some(LANE_READ(parameters) + of.at, fours, count);
+  if (a.slots[0]) of.first = lane_some((const T*)a.slots[0] + of.at, fours, count);
+  if (a.slots[1]) of.second = lane_some((const T*)a.slots[1] + of.at, fours, count);
+}
 template <class Rule>
-LANE_FN void lane_descend(const Descended& a, i64 lane, i64 element, const Four& g, bool fours, int count) {
-  const i64 at = lane * a.lane + element;
-  Four p = lane_some(LANE_READ(parameters) + at, fours, count), first = lane_zeros(), second = first;
-  if (a.slots[0]) first = lane_some((const T*)a.slots[0] + at, fours, count);
-  if (a.slots[1]) second = lane_some((const T*)a.slots[1] + at, fours, count);
-  LANE_UNROLL for (int k = 0; k < 4; ++k) Rule::step(a, lane, g.v[k], p.v[k], first.v[k], second.v[k]);
-  lane_put(LANE_WRITE(parameters) + at, p, fours, count);
-  if (a.slots[0]) lane_put((T*)a.slots[0] + at, first, fours, count);
-  if (a.slots[1]) lane_put((T*)a.slots[1] + at, second, fours, count);
+LANE_FN void lane_descent_ends(const Descended& a, i64 lane, const Four& g, bool fours, int count, Descending& of) {
+  LANE_UNROLL for (int k = 0; k < 4; ++k) Rule::step(a, lane, g.v[k], of.p.v[k], of.first.v[k], of.second.v[k]);
+  lane_put(LANE_WRITE(parameters) + of.at, of.p, fours, count);
+  if (a.slots[0]) lane_put((T*)a.slots[0] + of.at, of.first, fours, count);
+  if (a.slots[1]) lane_put((T*)a.slots[1] + of.at, of.second, fours, count);
 }
 // NOLINTEND

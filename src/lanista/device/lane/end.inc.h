@@ -108,7 +108,9 @@ LANE_FN void lane_update(i64 i, const Update& a) {
   if (a.scale) {
     LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * LANE_READ(scale)[lane];
   }
-  lane_descend<Rule>(a.to, lane, a.of.begin[item] + own, g, fours, count);
+  Descending of;
+  lane_descent_begins(a.to, lane, a.of.begin[item] + own, fours, count, of);
+  lane_descent_ends<Rule>(a.to, lane, g, fours, count, of);
 }
 LANE_KERNEL(update_sgd, Update) { lane_update<DescentSgd>(i, a); }
 LANE_KERNEL(update_adam, Update) { lane_update<DescentAdam>(i, a); }

@@ -116,18 +116,28 @@ LANE_FN void tile_leave(T* near, const T (&sum)[Of::kTall][Of::kWide], int part,
   }
 }
 
-// Numbers that are gradients: what they make of parameters.
+// Numbers that are gradients: what they make of parameters, which come in fours. Some are on their way at once.
 template <class Of, class Rule>
 LANE_FN void tile_descend(const Product& a, T* near, i64 lane, int row, int column, int t) {
-  constexpr int kFours = Of::kColumns / 4;
+  constexpr int kFours = Of::kColumns / 4, kAhead = 2;
+  static_assert(Of::kDown * kFours % (kAhead * Of::kThreads) == 0);
   const int m = int(a.m), n = int(a.n);
-  LANE_ROLLED for (int four = t; four < Of::kDown * kFours; four += Of::kThreads) {
-    const int from = row + four / kFours, to = column + four % kFours * 4;
-    if (from >= m || to >= n) continue;
-    Four g = tile_sums<Of>(near, four / kFours, four % kFours * 4);
-    // As it would be stored, to the sign of a zero.
-    LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * T(a.scale) + T(0);
-    lane_descend<Rule>(a.to, lane, i64(from) * n + to, g, a.y_fours != 0, n - to);
+  LANE_ROLLED for (int first = t; first < Of::kDown * kFours; first += kAhead * Of::kThreads) {
+    Descending of[kAhead];
+    bool is[kAhead];
+    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+      const int four = first + j * Of::kThreads, from = row + four / kFours, to = column + four % kFours * 4;
+      is[j] = from < m && to < n;
+      if (is[j]) lane_descent_begins(a.to, lane, i64(from) * n + to, true, 4, of[j]);
+    }
+    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+      if (!is[j]) continue;
+      const int four = first + j * Of::kThreads;
+      Four g = tile_sums<Of>(near, four / kFours, four % kFours * 4);
+      // As it would be stored, to the sign of a zero.
+      LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * T(a.scale) + T(0);
+      lane_descent_ends<Rule>(a.to, lane, g, true, 4, of[j]);
+    }
   }
 }
 template <class Of>
@@ -203,49 +213,39 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
     o.column = 0;
     tile_begin<Left, kRows, kDepth, kThreads>(o.left_from, left, row, t);
     tile_begin<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
-    tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, 0, t);
-    tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, 0, t);
-    tile_put<Left, kRows, kDepth, kThreads>(tile_left<Of>(near, 0), o.left, t);
-    tile_put<Right, kColumns, kDepth, kThreads>(tile_right<Of>(near, 0), o.right, t);
   }
-  LANE_TOGETHER;
-  for (int term = 0, at = 0; term < terms; term += kDepth, at ^= 1) {
-    // Where a tile's terms are few, it is all the same whether none are brought near at the end.
-    const bool more = kDepth <= 16 || term + kDepth < terms;
+  // Terms are brought near while those before them are multiplied; there are none before the first, nor behind the last.
+  LANE_ROLLED for (int term = 0, at = 0; term < terms + kDepth; term += kDepth, at ^= 1) {
     LANE_EACH(t) {
       auto& o = LANE_OWN;
       const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-      if (more) {
-        tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, term + kDepth, t);
-        tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, term + kDepth, t);
-      }
-      if (sums && t < kColumns) {
+      tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, term, t);
+      tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, term, t);
+      if (sums && term > 0 && t < kColumns) {
         LANE_ROLLED for (int first = 0; first < kDepth; first += 8) {
           T sum = T(0);
-          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += tile_right<Of>(near, at)[first + k][t];
+          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += tile_right<Of>(near, at ^ 1)[first + k][t];
           o.column += double(sum);
         }
       }
       // What is behind the last term is zero; only where much may be there, it is left out.
-      LANE_ROLLED for (int first = 0; first < kDepth; first += Of::kAtOnce) {
-        if (first > 0 && term + first >= terms) break;
+      LANE_ROLLED for (int first = 0; first < (term > 0 ? kDepth : 0); first += Of::kAtOnce) {
+        if (first > 0 && term - kDepth + first >= terms) break;
         LANE_UNROLL for (int k = 0; k < Of::kAtOnce; ++k) {
           Four l[Of::kTall / 4], r[Of::kWide / 4];
           LANE_UNROLL for (int i = 0; i < Of::kTall / 4; ++i) {
-            l[i] = *(const Four*)&tile_left<Of>(near, at)[first + k][i * kDown + 4 * ty];
+            l[i] = *(const Four*)&tile_left<Of>(near, at ^ 1)[first + k][i * kDown + 4 * ty];
           }
           LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-            r[j] = *(const Four*)&tile_right<Of>(near, at)[first + k][j * kOver + 4 * tx];
+            r[j] = *(const Four*)&tile_right<Of>(near, at ^ 1)[first + k][j * kOver + 4 * tx];
           }
           LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
             LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
           }
         }
       }
-      if (more) {
-        tile_put<Left, kRows, kDepth, kThreads>(tile_left<Of>(near, at ^ 1), o.left, t);
-        tile_put<Right, kColumns, kDepth, kThreads>(tile_right<Of>(near, at ^ 1), o.right, t);
-      }
+      tile_put<Left, kRows, kDepth, kThreads>(tile_left<Of>(near, at), o.left, t);
+      tile_put<Right, kColumns, kDepth, kThreads>(tile_right<Of>(near, at), o.right, t);
     }
     LANE_TOGETHER;
   }
