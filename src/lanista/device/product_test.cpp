@@ -272,7 +272,8 @@ TEST_P(LaneProductsOn, LetWeightsDescendAsTheirGradientsWould) {
       return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
     };
     const std::int64_t lanes = rng.between(1, 4), m = size(300), n = size(150), k = size(70);
-    const std::int64_t begin = rng.between(0, 1) == 0 ? 16 : rng.between(0, 9), gap = rng.between(0, 1) * 3;
+    const std::int64_t begin = rng.between(0, 2) > 0 ? 16 : rng.between(0, 9);
+    const std::int64_t gap = rng.between(0, 2) > 0 ? 4 - m * n % 4 : rng.between(0, 3);
     const at::Tensor left = drawn({lanes, k, m}).to(like).transpose(1, 2), right = drawn({lanes, k, n}).to(like);
     const at::Tensor rates = drawn({lanes, UpdateHyper::kColumns}).abs().add(0.1).to(like.device());
     const at::Tensor active = at::ones({lanes}, like.dtype(at::kLong));
@@ -315,7 +316,7 @@ TEST_P(LaneProductsOn, LetWeightsDescendAsTheirGradientsWould) {
       EXPECT_FALSE(at_once.equal(before)) << "round " << round;
     }
   }
-  EXPECT_GE(descended, 60);
+  EXPECT_GE(descended, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsOn, ::testing::Values("host", "cuda:0"), [](const auto& of) {
