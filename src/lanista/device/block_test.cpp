@@ -251,8 +251,10 @@ TEST(BlockOnCuda, GivesTheBitsOfTheCpuForEveryOperatorModelThatHasAForm) {
   }
 }
 
+// A minute of a core each: the older one too with LANISTA_WHOLE_TWINS=1.
 TEST(BlockText, CompilesForTheArchitecturesOfNow) {
-  for (const int architecture : {80, 90}) {
+  for (const int architecture : {90, 80}) {
+    if (architecture != 90 && std::getenv("LANISTA_WHOLE_TWINS") == nullptr) break;
     std::string log;
     const Result<std::string> cubin = compile_block(architecture, &log);
     if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;

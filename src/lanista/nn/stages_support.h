@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lanista/base/check.h"
+#include "lanista/base/futex.h"
 #include "lanista/graph/ops/rules.h"
 #include "lanista/nn/aligned_bytes.h"
 #include "lanista/nn/opaque.h"
@@ -149,6 +150,8 @@ class ThreadPlaces final : public StagePlaces {
   }
   void call_off() {
     leaves_ = true;
+    // Who sleeps between steps looks again now: at the first word of a memory, where its board is.
+    for (AlignedBytes& each : memories_) wake_all(*reinterpret_cast<SharedWord*>(each.data()));
     threads_.clear();
     members_.clear();
     const std::lock_guard lock(mutex_);

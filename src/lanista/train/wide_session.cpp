@@ -183,6 +183,8 @@ class Rounds final : public nn::ShardPeers {
       if (seen < round_ && header_.broken.load() != epoch_) sleep_while(arrival.round, seen, kNap);
       arrival.sleepers.fetch_sub(1);
       if (arrival.round.load() >= round_) return;
+      // All have been here, for the leader has begun anew: it was this epoch's last round, which begins at zero again.
+      if (header_.epoch.load() != epoch_) return;
       const char* why = header_.broken.load() == epoch_                                    ? " has left"
                         : !region_.is_held(seats_[static_cast<std::size_t>(other)])        ? " is gone"
                         : std::chrono::steady_clock::now() > until                         ? " is silent"
