@@ -318,10 +318,10 @@ void BlockMachine::settle() {
   staged_ = {};
 }
 
-// A device fails whole: all of these lanes are as they were after their last round.
+// A device fails whole, and for want of memory nothing begins: all lanes are as they were after their last round.
 void BlockMachine::fail(const std::exception_ptr& why) {
-  for (const Round& round : rounds_) {
-    if (!round.steps.empty()) ends_[round.lane].failure = why;
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    if (active_[i] != 0) ends_[i].failure = why;
   }
   try {
     device_->wait();  // what was sent up may be under way, and the staging is the next one's
