@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "lanista/bench/cells.h"
+#include "lanista/bench/cells_race.h"
 #include "lanista/bench/our_program.h"
 #include "lanista/device/device.h"
 #include "lanista/graph/text.h"
@@ -157,23 +157,15 @@ TEST(DeviceRace, GoesOnWhereADeviceThrowsAndFailsAtItsEnd) {
 }
 
 TEST(DeviceRace, OfCellsThatAreAllDifferentHasAProgramForEach) {
-  Request request = request_of({"same", "block:host"}, {1});
+  Request request = request_of({"same"}, {1});
   request.cases = {"cells-3"};
-  const auto seen = race(request, [](const std::string& name) -> Result<const nn::Backend*> {
-    if (name == "same") return &nn::cpu_backend();
-    return device::open(name);
-  });
+  const auto seen = race(request, [](const std::string&) { return &nn::cpu_backend(); });
 
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
-  for (const std::string device : {"same", "block:host"}) {
-    if (seen.rows.contains("all " + device)) continue;  // blocks want a CPU with fused multiply-add
-    EXPECT_EQ(seen.rows.at("cells-3 " + device + "-distance")["value"], 0);
-    for (const std::string& arm : {device, "own/" + device, device + "-bytes", device + "-plan"}) {
-      EXPECT_GT(seen.rows.at("cells-3 " + arm)["value"], 0) << arm;
-    }
+  EXPECT_EQ(seen.rows.at("cells-3 same-distance")["value"], 0);
+  for (const std::string arm : {"own", "same", "own/same", "same-bytes", "same-plan", "limit"}) {
+    EXPECT_GT(seen.rows.at("cells-3 " + arm)["value"], 0) << arm;
   }
-  EXPECT_GT(seen.rows.at("cells-3 own")["value"], 0);
-  EXPECT_GT(seen.rows.at("cells-3 limit")["value"], 0);
 
   for (const std::string name : {"cells-0", "cells-65", "cells-", "cells-many"}) {
     request.cases = {name};
@@ -181,6 +173,21 @@ TEST(DeviceRace, OfCellsThatAreAllDifferentHasAProgramForEach) {
     ASSERT_FALSE(refused.done.ok()) << name;
     EXPECT_EQ(refused.done.error().code, Code::kNotFound);
     EXPECT_NE(refused.done.error().message.find("cells-1 to cells-64"), std::string::npos);
+  }
+}
+
+TEST(Cells, AsBlocksInOneLaunchHaveTheLossesOfOwnKernels) {
+  const auto blocks = device::open("block:host");
+  if (!blocks) GTEST_SKIP() << blocks.error().text();
+  const std::vector<Cell> cells = drawn_cells(3);
+  const auto batch = std::make_shared<CaseBatch>(cell_case(cells[0]));
+  auto population = cells_on(**blocks, cells, batch);
+  auto own = cells_on_host(cells, batch);
+  ASSERT_TRUE(population.ok() && own.ok());
+  for (int step = 0; step < 3; ++step) {
+    std::vector<double> wanted;
+    for (OurProgram& program : *own) wanted.push_back(program.step().front());
+    EXPECT_EQ((*population)->step(), wanted) << step;
   }
 }
 
@@ -242,7 +249,7 @@ TEST(CaseFiles, HoldWhatTheModelsBeginWithAndTheirLosses) {
   EXPECT_EQ(drawn_losses.at(1), static_cast<float>(second->step().front()));
   EXPECT_EQ(drawn_losses.at(3), static_cast<float>(second->step().front()));
   const json& of = index["cases"][0];
-  const Case c = training_cases(request.cases)->front();
+  const Case c = training_cases(std::vector<std::string>{"cnn-digits"})->front();
   const CaseBatch batch(c);
   EXPECT_EQ(array_of(request.write, of, "features"), batch.features());
   EXPECT_EQ(array_of(request.write, of, "labels"), std::vector<float>(batch.labels().begin(), batch.labels().end()));
