@@ -37,8 +37,8 @@ Result<const Library*> load(const std::string& file) {
   const auto stamp = reinterpret_cast<const char* (*)()>(::dlsym(handle, kStampSymbol));
   const auto library = reinterpret_cast<const Library* (*)()>(::dlsym(handle, kLibrarySymbol));
   if (stamp == nullptr || library == nullptr) return unavailable(file + " is no device library");
-  if (library_stamp() != stamp()) {
-    return unavailable(file + " is of another build: " + stamp() + " there, " + library_stamp() + " here");
+  if (const std::string_view there = stamp(); there != kStamp) {
+    return unavailable(file + " is of another build: " + std::string(there) + " there, " + kStamp + " here");
   }
   return library();
 }
@@ -86,16 +86,6 @@ Finding gpu() {
 }
 
 }  // namespace
-
-std::string library_stamp() {
-  // Sizes of what crosses: a library of another version would read them wrongly.
-  std::string stamp = __VERSION__;
-  for (const std::size_t size : {sizeof(nn::ProgramOptions), sizeof(nn::MachineFacts), sizeof(nn::LaneState),
-                                 sizeof(nn::Batch), sizeof(nn::LaneHyper), sizeof(nn::LaneEnd), sizeof(Library)}) {
-    stamp += "/" + std::to_string(size);
-  }
-  return stamp;
-}
 
 std::string library_file() {
   if (const char* const asked = std::getenv("LANISTA_DEVICE_LIBRARY"); asked != nullptr && *asked != '\0') return asked;

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "lanista/device/border.h"
 #include "lanista/nn/backend.h"
 
 // What a device library and the program that opens it must agree on. The library holds no room but this one: whatever
@@ -15,8 +16,8 @@ struct Library {
   Result<const nn::Backend*> (*open)(std::string_view device);  ///< by the name behind "torch:"
 };
 
-/// Equal where compiler and the types that cross the border are.
-std::string library_stamp();
+/// Equal where the compiler and the headers of both are. Not inline: the loader would give the library the program's.
+constexpr char kStamp[] = __VERSION__ "/" LANISTA_DEVICE_BORDER;
 
 inline constexpr const char* kStampSymbol = "lanista_device_stamp";      ///< const char* of no arguments
 inline constexpr const char* kLibrarySymbol = "lanista_device_library";  ///< const Library* of no arguments

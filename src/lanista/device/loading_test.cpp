@@ -1,10 +1,12 @@
 // The library of LibTorch as the program opens it.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "lanista/device/device.h"
+#include "lanista/device/library.h"
 #include "lanista/device/test_support.h"
 
 namespace lanista::device {
@@ -34,6 +36,7 @@ TEST(DeviceLibrary, ThatIsMissingOrNoneIsNamedWithTheWayOut) {
   };
   says("torch:cpu", "/nowhere/liblanista_torch.so", "/nowhere/liblanista_torch.so");
   says("torch:cuda:0", LANISTA_TORCH_LIBRARY, "torch:cuda:0");
+  says("torch:cpu", LANISTA_OTHER_BUILD, "is of another build: another there, ");
   says("abacus", "", "abacus");
   const auto folder = std::filesystem::temp_directory_path() / "lanista_device_loading_test";
   std::filesystem::create_directories(folder);
@@ -41,6 +44,20 @@ TEST(DeviceLibrary, ThatIsMissingOrNoneIsNamedWithTheWayOut) {
   std::ofstream(file) << "no library";
   says("torch:cpu", file, "text.so");
   std::filesystem::remove_all(folder);
+}
+
+// The program's own would be equal to itself, whatever the library was built from.
+TEST(DeviceLibrary, BringsItsOwnStamp) {
+  void* const library = ::dlopen(LANISTA_TORCH_LIBRARY, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr);
+  const auto stamp = reinterpret_cast<const char* (*)()>(::dlsym(library, kStampSymbol));
+  ASSERT_NE(stamp, nullptr);
+  EXPECT_STREQ(stamp(), kStamp);
+  EXPECT_NE(stamp(), &kStamp[0]);
+  Dl_info of_text{}, of_function{};
+  ASSERT_NE(::dladdr(stamp(), &of_text), 0);
+  ASSERT_NE(::dladdr(reinterpret_cast<const void*>(stamp), &of_function), 0);
+  EXPECT_EQ(of_text.dli_fbase, of_function.dli_fbase);
 }
 
 TEST(DeviceFindings, TellOfGpuAndLibrary) {

@@ -1,0 +1,28 @@
+# Makes a header that defines one macro: a hash of source files, so that two builds can tell whether they agree on them.
+# Run as a script by lanista_hash_sources().
+#
+#   cmake -DOUTPUT=<file.h> -DMACRO=<name> -DFILES=<files, "|" between> -P HashSources.cmake
+if(NOT CMAKE_SCRIPT_MODE_FILE)
+  # lanista_hash_sources(<file.h> MACRO <name> FILES <files>): makes <file.h> anew when one of the files changes.
+  function(lanista_hash_sources output)
+    cmake_parse_arguments(arg "" "MACRO" "FILES" ${ARGN})
+    list(JOIN arg_FILES "|" files)
+    add_custom_command(
+      OUTPUT ${output}
+      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DMACRO=${arg_MACRO} "-DFILES=${files}" -P
+              ${PROJECT_SOURCE_DIR}/cmake/HashSources.cmake
+      DEPENDS ${arg_FILES} ${PROJECT_SOURCE_DIR}/cmake/HashSources.cmake
+      COMMENT "Hashing for ${arg_MACRO}" VERBATIM)
+  endfunction()
+  return()
+endif()
+
+string(REPLACE "|" ";" files "${FILES}")
+set(hashes "")
+foreach(file IN LISTS files)
+  file(SHA256 "${file}" hash)
+  string(APPEND hashes "${hash}")
+endforeach()
+string(SHA256 hash "${hashes}")
+string(SUBSTRING "${hash}" 0 16 hash)
+file(WRITE "${OUTPUT}" "// Made by cmake/HashSources.cmake.\n#pragma once\n#define ${MACRO} \"${hash}\"\n")
