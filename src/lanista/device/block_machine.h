@@ -112,8 +112,8 @@ class BlockMachine final : public nn::Machine {
   // lanes launched, settle.
   void begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
   bool has_steps() const { return next_step_ < chunk_.steps; }
-  void make_staging(std::int64_t lanes);
-  void open_round();
+  void make_staging(std::int64_t lanes, std::int64_t most);
+  void open_round(std::int64_t machines);  // that go together: their staging is had between them
   bool has_room() const;
   void take_step(std::vector<Sent>* sent);
   void close_round(std::vector<block::Lane>& lanes);

@@ -1,4 +1,6 @@
 // Chunks of several machines in one launch, without threads.
+#include <iterator>
+
 #include "lanista/base/check.h"
 #include "lanista/device/block_machine.h"
 
@@ -23,7 +25,7 @@ void run_population(std::span<const PopulationPart> parts) {
     if (machines.empty()) return;
     try {
       // In step, so that they may share batches.
-      for (BlockMachine* machine : machines) machine->open_round();
+      for (BlockMachine* machine : machines) machine->open_round(std::ssize(machines));
       while (std::ranges::all_of(machines,
                                  [](const BlockMachine* each) { return each->has_steps() && each->has_room(); })) {
         sent.clear();

@@ -178,9 +178,9 @@ void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
 }
 
 // Room for what is left of the chunk, or for so much of it as it may have; at least for a step.
-void BlockMachine::make_staging(std::int64_t lanes) {
+void BlockMachine::make_staging(std::int64_t lanes, std::int64_t most) {
   const std::int64_t step = std::max<std::int64_t>(lanes, 1) * lane_bytes_, left = chunk_.steps - next_step_;
-  const std::int64_t wanted = std::max(step * 2, std::min(step * (left + 1), most_staging_));
+  const std::int64_t wanted = std::max(step * 2, std::min(step * (left + 1), most));
   if (wanted <= staging_.bytes()) return;
   staging_ = {};
   staged_ = {};
@@ -188,7 +188,7 @@ void BlockMachine::make_staging(std::int64_t lanes) {
   staged_ = BlockMemory(*device_, Memory::kDevice, wanted);
 }
 
-void BlockMachine::open_round() {
+void BlockMachine::open_round(std::int64_t machines) {
   rounds_.clear();
   used_ = largest_step_ = 0;
   first_step_ = next_step_;
@@ -196,7 +196,7 @@ void BlockMachine::open_round() {
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     if (active_[i] != 0) rounds_.push_back({.lane = i, .steps = {}, .hyper = {}, .first = next_step_});
   }
-  make_staging(std::ssize(rounds_));
+  make_staging(std::ssize(rounds_), most_staging_ / machines);
 }
 
 // For one more step: every step as large as the largest so far, and its record and loss.
@@ -343,7 +343,7 @@ void BlockMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
   std::vector<block::Lane> lanes;
   while (has_steps()) {
     try {
-      open_round();
+      open_round(1);
       while (has_steps() && has_room()) take_step(nullptr);
       lanes.clear();
       close_round(lanes);

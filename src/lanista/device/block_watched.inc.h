@@ -38,6 +38,7 @@ using Ints = Watched<int>;
 using Bytes = Watched<unsigned char>;
 
 BLOCK_FN Four load4(const Reals& p, int i) { return {{p[i], p[i + 1], p[i + 2], p[i + 3]}}; }
+BLOCK_FN Two load2(const Reals& p, int i) { return {{p[i], p[i + 1]}}; }
 BLOCK_FN void store4(const Reals& p, int i, const Four& four) {
   for (int j = 0; j < 4; ++j) p[i + j] = four.v[j];
 }

@@ -16,6 +16,7 @@
 #define BLOCK_UNROLL(count) _Pragma("unroll")
 #define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll(count))
 #define BLOCK_PRAGMA(text) _Pragma(#text)
+#define BLOCK_GLOBAL(p) __builtin_assume(__isGlobal(p))
 #define PHASE(t) if (const int t = own_thread(turn); true)
 #else
 #define BLOCK_FN static inline
@@ -25,6 +26,7 @@
 #define BLOCK_FORM static inline
 #define BLOCK_UNROLL(count)
 #define BLOCK_UNROLL_BY(count)
+#define BLOCK_GLOBAL(p)
 #define PHASE(t) for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, turn), true); ++number_)
 #endif
 
@@ -131,6 +133,11 @@ struct alignas(16) Four {
   float v[4];
 };
 
+/// Two neighbours, which begin at a multiple of 8 bytes.
+struct alignas(8) Two {
+  float v[2];
+};
+
 #ifdef BLOCK_WATCHED
 #include BLOCK_WATCHED  // types that look like pointers, and tell of every access
 #else
@@ -140,6 +147,7 @@ using Ints = int*;
 using Bytes = unsigned char*;
 
 BLOCK_FN Four load4(const float* p, int i) { return *reinterpret_cast<const Four*>(p + i); }
+BLOCK_FN Two load2(const float* p, int i) { return *reinterpret_cast<const Two*>(p + i); }
 BLOCK_FN void store4(float* p, int i, const Four& four) { *reinterpret_cast<Four*>(p + i) = four; }
 BLOCK_FN bool whole(const float* p) { return (reinterpret_cast<u64>(p) & 15) == 0; }
 BLOCK_FN Ints ints_at(Reals p) { return reinterpret_cast<int*>(p); }
@@ -151,6 +159,25 @@ BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<v
 #ifndef __CUDACC_RTC__
 BLOCK_FN void warm(const Reals&, int, int) {}
 #endif
+
+/// The rows of a tile at p[i]: four and two of them in one access.
+template <int kRows>
+struct Column {
+  float v[kRows];
+};
+template <int kRows>
+BLOCK_FN Column<kRows> column_at(Reals p, int i) {
+  static_assert(kRows == 1 || kRows == 2 || kRows == 4, "accesses are of one, two or four");
+  if constexpr (kRows == 4) {
+    const Four four = load4(p, i);
+    return {{four.v[0], four.v[1], four.v[2], four.v[3]}};
+  } else if constexpr (kRows == 2) {
+    const Two two = load2(p, i);
+    return {{two.v[0], two.v[1]}};
+  } else {
+    return {{p[i]}};
+  }
+}
 
 BLOCK_FN int smaller(int a, int b) { return a < b ? a : b; }
 BLOCK_FN int larger(int a, int b) { return a > b ? a : b; }
@@ -167,8 +194,9 @@ struct Frame {
 };
 
 BLOCK_FN Reals place(const Frame& f, int at) {
-  if (at >= 0) return f.slab + at;
-  return at == kInput ? f.input : f.target;
+  const Reals p = at >= 0 ? f.slab + at : at == kInput ? f.input : f.target;
+  BLOCK_GLOBAL(p);
+  return p;
 }
 
 /// Long sums of few outputs, in chunks of rows: while some threads add a chunk up, the others bring the next one near.

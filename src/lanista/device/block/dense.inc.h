@@ -201,22 +201,102 @@ BLOCK_FORM int product_by(const Call& call, const Frame& f, int turn) {
   return used(items);
 }
 
+/// Terms of both operands, whose rows lie together.
+template <int kRows>
+struct Terms {
+  static constexpr int kCount = kRows == 1 ? 8 : 4;
+  Column<kRows> left[kCount];
+  Four right[kCount];
+};
+
+template <int kRows>
+BLOCK_FN Terms<kRows> terms_at(Reals a, int a_step, Reals b, int b_step) {
+  BLOCK_GLOBAL(a);
+  BLOCK_GLOBAL(b);
+  Terms<kRows> terms;
+  BLOCK_UNROLL(8)
+  for (int q = 0; q < Terms<kRows>::kCount; ++q) {
+    terms.left[q] = column_at<kRows>(a, q * a_step);
+    terms.right[q] = load4(b, q * b_step);
+  }
+  return terms;
+}
+
+template <int kRows>
+BLOCK_FN void add_term(const Column<kRows>& left, const Four& right, Four (&sum)[kRows]) {
+  BLOCK_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) sum[r].v[j] = madd(left.v[r], right.v[j], sum[r].v[j]);
+  }
+}
+template <int kRows>
+BLOCK_FN void add_terms(const Terms<kRows>& terms, Four (&sum)[kRows]) {
+  BLOCK_UNROLL(8)
+  for (int q = 0; q < Terms<kRows>::kCount; ++q) add_term(terms.left[q], terms.right[q], sum);
+}
+
+/// Outputs of a few rows and four columns, from term k to k_end: terms are on their way while the last ones are
+/// multiplied.
+template <int kRows>
+BLOCK_FN void long_tile(const Product& p, int row, int column, int k, int k_end) {
+  constexpr int kCount = Terms<kRows>::kCount;
+  const Reals c = p.c + (row * p.c_m + column * p.c_n);
+  Four sum[kRows];
+  BLOCK_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) sum[r].v[j] = k == 0 ? 0.0F : c[r * p.c_m + j * p.c_n];  // it goes on
+  }
+  Reals a = p.a + (k * p.m + row), b = p.b + (k * p.n + column);
+  const int a_block = kCount * p.m, b_block = kCount * p.n;
+  if (k + kCount <= k_end) {
+    Terms<kRows> now = terms_at<kRows>(a, p.m, b, p.n);
+    BLOCK_UNROLL_BY(2)
+    for (k += kCount; k + kCount <= k_end; k += kCount) {
+      a = a + a_block;
+      b = b + b_block;
+      const Terms<kRows> next = terms_at<kRows>(a, p.m, b, p.n);
+      add_terms(now, sum);
+      now = next;
+    }
+    add_terms(now, sum);
+    a = a + a_block;
+    b = b + b_block;
+  }
+  BLOCK_UNROLL_BY(1)
+  for (; k < k_end; ++k) {
+    add_term(column_at<kRows>(a, 0), load4(b, 0), sum);
+    a = a + p.m;
+    b = b + p.n;
+  }
+  BLOCK_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) c[r * p.c_m + j * p.c_n] = sum[r].v[j];
+  }
+}
+
 /// The sums of a weight gradient, which are long and few: rows of both operands lie together.
 template <int kRows>
 BLOCK_FORM int product_in_chunks(const Call& call, const Frame& f) {
   const Product p = product_of(call, f);
-  const int columns = p.n / 4, items = (p.m + kRows - 1) / kRows * columns;
-  constexpr Reading kLeft = kRows == 4 ? kAcross : kOnes;
+  const int columns = p.n / 4, items = p.m / kRows * columns;
   in_chunks(
       p.k, rows_at_once(p.k, p.m + p.n), items,
       [&](int begin, int some, int busy) {
         warm(p.a + begin * p.m, some * p.m, busy);
         warm(p.b + begin * p.n, some * p.n, busy);
       },
-      [&](int i, int begin, int end) {
-        product_tile<kRows, 4, kLeft, kAcross>(p, p.a, p.b, p.c, i / columns * kRows, i % columns * 4, begin, end);
-      });
+      [&](int i, int begin, int end) { long_tile<kRows>(p, i / columns * kRows, i % columns * 4, begin, end); });
   return 0;
+}
+
+/// About the cycles of a term of long sums: multiplications and what it takes to read for them, in a few warps that have
+/// nobody to wait with; or what comes out of the first cache.
+BLOCK_FN int spent_on_long(const Product& p, int rows) {
+  const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
+  return larger((of_block + 3) / 4 * (4 * rows + 7), of_block * (rows + 4));
 }
 
 /// What products by tiles of that size cost.
@@ -245,8 +325,8 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   const bool rows_together =
       p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu && p.finish.after == kNothing;
   if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
-    const int four = left && p.m % 4 == 0 && p.a_k % 4 == 0 ? spent_on(p, 4, 4) : 1 << 30;
-    const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
+    const int many = 1 << 30, four = left && p.m % 4 == 0 ? spent_on_long(p, 4) : many;
+    const int two = left && p.m % 2 == 0 ? spent_on_long(p, 2) : many, one = spent_on_long(p, 1);
     if (four <= two && four <= one) return product_in_chunks<4>(call, f);
     return two <= one ? product_in_chunks<2>(call, f) : product_in_chunks<1>(call, f);
   }
