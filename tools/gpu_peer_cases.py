@@ -8,7 +8,8 @@ import numpy
 
 
 class Case:
-    """A case and its first `lanes` models; what is beyond those that were written begins with theirs again."""
+    """A case and its first `lanes` models; what is beyond those that were written begins with theirs again. Of cells,
+    which are all different, it has those that there are, whatever `lanes` says."""
 
     def __init__(self, folder, name, lanes):
         with open(os.path.join(folder, "cases.json")) as text:
@@ -19,7 +20,9 @@ class Case:
         for each in entry["arrays"]:
             size = int(numpy.prod(each["shape"]))
             arrays[each["name"]] = floats[each["offset"]:each["offset"] + size].reshape(each["shape"])
-        take = numpy.arange(lanes) % index["models"]
+        self.cells = entry.get("cells", [])
+        lanes = len(self.cells) or lanes
+        take = numpy.arange(lanes) % (len(self.cells) or index["models"])
         self.name, self.lanes, self.momentum = name, lanes, index["momentum"]
         self.features, self.labels = arrays["features"], arrays["labels"].astype("int64")
         if entry["vocab"] > 0:
@@ -28,13 +31,33 @@ class Case:
         self.losses = arrays["losses"][:, take]
         self.trained = [of[take] for key, of in arrays.items() if key.startswith("trained/")]
         self.buffers = [of[take] for key, of in arrays.items() if key.startswith("buffer/")]
-        self.model = MODELS[name]
+        self.model = None if self.cells else MODELS[name]
         self.is_image = self.features.ndim == 4
+        self.parts = [Cell(self, i, arrays) for i in range(len(self.cells))]
+
+    def part(self, i):
+        """Model i, as a case and its place there."""
+        return (self.parts[i], 0) if self.parts else (self, i)
 
     def distances(self, losses):
-        """Each lane's largest relative distance of losses [steps, lanes] from own kernels'; NaN where one is none."""
+        """Of each model, of the first ones, its largest relative distance of losses [steps, models] from own kernels';
+        NaN where one is none."""
         losses = numpy.asarray(losses, dtype="float64")
-        return numpy.max(numpy.abs(losses - self.losses) / numpy.abs(self.losses), axis=0).tolist()
+        own = self.losses[:, :losses.shape[1]]
+        return numpy.max(numpy.abs(losses - own) / numpy.abs(own), axis=0).tolist()
+
+
+class Cell:
+    """One of a case's cells, as a case of one model."""
+
+    def __init__(self, case, i, arrays):
+        self.name, self.lanes, self.momentum = f"{case.name}, {i}", 1, case.momentum
+        self.features, self.labels, self.is_image = case.features, case.labels, case.is_image
+        self.rates = case.rates[i:i + 1]
+        self.trained = [of[None] for key, of in arrays.items() if key.startswith(f"{i}/trained/")]
+        self.buffers = [of[None] for key, of in arrays.items() if key.startswith(f"{i}/buffer/")]
+        self.model = drawn_cell(case.cells[i])
+        self.cells = self.parts = []
 
 
 def names(folder):
@@ -65,6 +88,31 @@ def cell(ops, images):
     wide = ops.conv_norm(active)
     narrow = ops.conv_norm(active)
     return ops.linear(ops.spatial_mean(wide + narrow + ops.avg_pool(x)))
+
+
+EDGES = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
+
+
+def drawn_cell(operations):
+    """Of src/lanista/bench/cells.cpp: operations on the edges between four values, in the order of EDGES."""
+    def model(ops, images):
+        values, active = [ops.conv_norm(images)], {}
+        for to in (1, 2, 3):
+            total = None
+            for (begin, end), operation in zip(EDGES, operations):
+                if end != to or operation == "none":
+                    continue
+                term = values[begin]
+                if operation in ("conv1", "conv3"):  # the weight says which
+                    if begin not in active:
+                        active[begin] = ops.relu(term)
+                    term = ops.conv_norm(active[begin])
+                elif operation == "pool":
+                    term = ops.avg_pool(term)
+                total = term if total is None else total + term
+            values.append(total)
+        return ops.linear(ops.spatial_mean(values[3]))
+    return model
 
 
 def mobilenet(ops, images):

@@ -136,3 +136,25 @@ class Compiled:
             if i > 0:
                 out.append(time.perf_counter() - begin)
         return out
+
+
+class InTurn:
+    """Models that are all different, compiled each for itself: chunks of all are dispatched one after the other."""
+
+    def __init__(self, models):
+        self.models, self.seconds = models, sum(each.seconds for each in models)
+
+    def losses(self):
+        return numpy.concatenate([each.losses() for each in self.models], axis=1)
+
+    def chunk_seconds(self, repeats):
+        states = [each.start() for each in self.models]
+        out = []
+        for i in range(repeats + 1):
+            begin = time.perf_counter()
+            ends = [each.run(state, each.rates) for each, state in zip(self.models, states)]
+            jax.block_until_ready(ends)
+            states = [state for state, _ in ends]
+            if i > 0:
+                out.append(time.perf_counter() - begin)
+        return out

@@ -12,10 +12,16 @@ EPS, NORM_MOMENTUM = 1e-5, 0.1
 def settle(device):
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.backends.cudnn.allow_tf32 = False
-    torch.backends.cudnn.benchmark = True
+    choose_cudnn("")
     torch.set_float32_matmul_precision("highest")
     if device == "cpu":
         torch.set_num_threads(1)
+
+
+def choose_cudnn(setting):
+    """How cuDNN finds its kernels: it times them, unless the setting says "heuristics" or "deterministic"."""
+    torch.backends.cudnn.benchmark = "heuristics" not in setting and "deterministic" not in setting
+    torch.backends.cudnn.deterministic = "deterministic" in setting
 
 
 def attend(query, key, value, fused):

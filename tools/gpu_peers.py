@@ -7,13 +7,14 @@ DIR is what `lanista bench gpu --write DIR` left: weights, batch, rates, and own
 meet over 20 steps (1e-4, relative; one model in ten 1e-3, since kinks magnify a rounding) before it is timed. Arms,
 microseconds a model and step:
 
-  torch-eager    PyTorch as one writes it, up to 8 models one after the other; NCHW or channels_last, foreach or fused SGD,
-                 whichever is quicker
-  torch-graph    a captured CUDA graph a model, one after the other or over eight streams, whichever is quicker
+  torch-eager    PyTorch as one writes it, up to 8 models one after the other; NCHW or channels_last, cuDNN that times its
+                 kernels, goes by its heuristics or is deterministic, foreach or fused SGD: whatever is quickest of what
+                 agrees
+  torch-graph    a captured CUDA graph a model, one after the other or over eight streams, in the same settings
   torch-vmap     torch.func: vmap of grad, captured
   torch-hfta     the form of HFTA: grouped convolutions and batched products, captured
   torch-compile  torch-vmap through torch.compile, captured
-  jax            jit of a scan over 50 steps of vmap
+  jax            jit of a scan over 50 steps of vmap; of cells, which are all different, of each, one after the other
   torch-search, torch-search-graph   seconds of a whole search: 64 trials of a small network on scikit-learn's digits,
                  20 epochs, one after the other; eager, and with one captured step (gpu_peer_search.py)
 
@@ -79,7 +80,7 @@ class TorchWorker:
     def samples(self, call, at_least=SAMPLE_SECONDS):
         return [self.forms.seconds_of(call, self.device, at_least) for _ in range(self.options.repeats)]
 
-    def run(self, arm, case):
+    def run(self, arm, case, lanes):
         if self.device != "cpu":
             self.torch.cuda.empty_cache()
             self.torch.cuda.reset_peak_memory_stats()
@@ -99,8 +100,31 @@ class TorchWorker:
     def settings(self, case):
         """What a model may be written with, beside what does not matter."""
         if case.is_image:
-            return ["nchw", "channels_last"]
+            return [f"{layout} {way}".strip() for way in self.cudnn() for layout in ("nchw", "channels_last")]
         return ["sdpa", "plain attention"] if case.name.startswith("transformer") else [""]
+
+    def cudnn(self):
+        return ["", "heuristics", "deterministic"] if self.device != "cpu" else [""]
+
+    def agreeing(self, ways, settings, make):
+        """Adds the ways of each setting that meets own kernels' losses; none may be an error, of the first."""
+        first, apart = None, []
+        for setting in settings:
+            self.forms.choose_cudnn(setting)
+            try:
+                ways += make(setting)
+            except Disagrees as error:
+                first = first or error
+                apart.append(setting)
+        if not ways:
+            raise first
+        return {"disagree": apart} if apart else {}
+
+    def quickest(self, ways):
+        """Of ways that begin with seconds and the setting, which is the one from here on."""
+        best = min(ways, key=lambda way: way[0])
+        self.forms.choose_cudnn(best[1])
+        return best
 
     def eager(self, arm, case):
         # One after the other, a model is a model: no more than 8 of them.
@@ -108,20 +132,24 @@ class TorchWorker:
         if (case.name, models) in self.eager_rows:
             return self.eager_rows[case.name, models]
         case = self.options.load(case.name, models)
-        ways = []
-        for setting in self.settings(case):
-            for update in ("foreach", "fused"):
-                setting_too = f"{setting} {update}".strip()
-                trainers = [self.forms.Single(case, self.device, i, setting_too) for i in range(models)]
-                distance = self.check(trainers, lambda i: trainers[i].step(), case)
+        models = min(models, case.lanes)
 
-                def turns(trainers=trainers):
-                    for each in trainers:
-                        for _ in range(TURN):
-                            each.step()
-                ways.append((self.forms.seconds_of(turns, self.device, 0.0), setting_too, distance, turns))
-        _, setting, distance, turns = min(ways, key=lambda way: way[0])
-        row = row_of(self.samples(turns), models * TURN, setting=setting, distance_ppm=distance, of_models=models)
+        def make(setting):
+            trainers = [self.forms.Single(case.part(i)[0], self.device, case.part(i)[1], setting)
+                        for i in range(models)]
+            distance = self.check(trainers, lambda i: trainers[i].step(), case)
+
+            def turns():
+                for each in trainers:
+                    for _ in range(TURN):
+                        each.step()
+            return [(self.forms.seconds_of(turns, self.device, 0.0), setting, distance, turns)]
+        ways = []
+        settings = [f"{setting} {update}".strip() for setting in self.settings(case) for update in ("foreach", "fused")]
+        apart = self.agreeing(ways, settings, make)
+        _, setting, distance, turns = self.quickest(ways)
+        row = row_of(self.samples(turns), models * TURN, setting=setting, distance_ppm=distance, of_models=models,
+                     **apart)
         self.eager_rows[case.name, models] = row
         return row
 
@@ -132,32 +160,37 @@ class TorchWorker:
         models = min(case.lanes, 64)
         case = self.options.load(case.name, models)
         streams = [None] * STREAMS if cpu else [torch.cuda.Stream() for _ in range(STREAMS)]
-        ways = []
-        for setting in self.settings(case):
-            trainers = [self.forms.Single(case, self.device, i, setting) for i in range(models)]
+        models = case.lanes
+
+        def make(setting):
+            trainers = [self.forms.Single(case.part(i)[0], self.device, case.part(i)[1], setting)
+                        for i in range(models)]
             pools = [None] * STREAMS if cpu else [torch.cuda.graph_pool_handle() for _ in range(STREAMS)]
             steps = [self.forms.Captured(each, streams[i % STREAMS], pools[i % STREAMS])
                      for i, each in enumerate(trainers)]
             distance = self.check(trainers, lambda i: steps[i].step(), case)
 
-            def over_streams(steps=steps):
+            def over_streams():
                 for each in steps:
                     each.step()
 
-            def in_turn(steps=steps):
+            def in_turn():
                 for each in steps:
                     each.graph.replay()
 
-            for way, call in [("8 streams", over_streams)] + ([] if cpu else [("sequential", in_turn)]):
-                ways.append((self.forms.seconds_of(call, self.device, 0.02), f"{setting} {way}".strip(), distance, call))
-        _, setting, distance, call = min(ways, key=lambda way: way[0])
+            return [(self.forms.seconds_of(call, self.device, 0.02), f"{setting} {way}".strip(), distance, call)
+                    for way, call in [("8 streams", over_streams)] + ([] if cpu else [("sequential", in_turn)])]
+        ways = []
+        apart = self.agreeing(ways, self.settings(case), make)
+        _, setting, distance, call = self.quickest(ways)
         others = {way[1]: round(1e6 * way[0] / models, 3) for way in ways}
-        return row_of(self.samples(call), models, setting=setting, distance_ppm=distance, settings=others)
+        return row_of(self.samples(call), models, setting=setting, distance_ppm=distance, settings=others, **apart)
 
     def together(self, arm, case):
         forms = self.forms
-        ways = []
-        for setting in self.settings(case) if arm == "torch-hfta" and not case.is_image else [""]:
+
+        def make(setting):
+            ways = []
             if arm == "torch-hfta":
                 trainer = forms.Hfta(case, self.device, setting)
             else:
@@ -170,10 +203,14 @@ class TorchWorker:
                 ways.append((seconds, f"{setting} {steps} a graph".strip(), distance, captured))
                 if seconds > 2e-3:
                     break
-        _, setting, distance, captured = min(ways, key=lambda way: way[0])
+            return ways
+        ways = []
+        settings = self.cudnn() if case.is_image else self.settings(case) if arm == "torch-hfta" else [""]
+        apart = self.agreeing(ways, settings, make)
+        _, setting, distance, captured = self.quickest(ways)
         samples = [each / captured.steps for each in self.samples(captured.step)]
         return row_of(samples, case.lanes, setting=setting, distance_ppm=distance,
-                      step_us=round(1e6 * statistics.median(samples), 3))
+                      step_us=round(1e6 * statistics.median(samples), 3), **apart)
 
     def prepare(self, wanted, limit):
         return {}
@@ -193,7 +230,11 @@ class JaxWorker:
 
     def compile(self, name, lanes):
         case = self.options.load(name, lanes)
-        return self.form.Compiled(case, CHUNK_STEPS)
+        if not case.parts:
+            return self.form.Compiled(case, CHUNK_STEPS)
+        import concurrent.futures
+        with concurrent.futures.ThreadPoolExecutor(max(1, min(12, os.cpu_count() - 1))) as pool:
+            return self.form.InTurn(list(pool.map(lambda part: self.form.Compiled(part, CHUNK_STEPS), case.parts)))
 
     def prepare(self, wanted, limit):
         """Compiles (case, lanes) side by side: XLA takes seconds for each, on one core."""
@@ -204,10 +245,10 @@ class JaxWorker:
         pool.shutdown(wait=False, cancel_futures=True)
         return {"ready": sum(each.done() for each in self.compiled.values()), "of": len(self.compiled)}
 
-    def run(self, arm, case):
-        future = self.compiled.pop((case.name, case.lanes), None)
+    def run(self, arm, case, lanes):
+        future = self.compiled.pop((case.name, lanes), None)
         if future is None:
-            compiled = self.compile(case.name, case.lanes)
+            compiled = self.compile(case.name, lanes)
         elif future.cancelled() or not future.done():
             raise RuntimeError("was not compiled in time (--prepare)")
         else:
@@ -260,7 +301,7 @@ def work(options):
             elif kind_of(task["arm"]) == "search":
                 answer({"row": worker.search(task["arm"])})
             else:
-                answer({"row": worker.run(task["arm"], options.load(task["case"], task["lanes"]))})
+                answer({"row": worker.run(task["arm"], options.load(task["case"], task["lanes"]), task["lanes"])})
         except Disagrees as error:
             answer({"status": "failed", "disagrees": True, "reason": str(error)})
         except Exception as error:
@@ -392,16 +433,26 @@ def main():
                    "seconds": round(time.monotonic() - begin, 2)})
 
     try:
+        # Of models that are all different there is one number, and arms that train models of one structure do not.
+        def all_different(case):
+            return case.startswith("cells-")
+
+        def suits(arm, case):
+            return not all_different(case) or arm in ("torch-eager", "torch-graph", "jax")
+
         for lanes in options.lanes:
+            now = [case for case in cases if not all_different(case) or lanes == options.lanes[0]]
+
             def race(kind):
-                for case in cases:
+                for case in now:
                     for arm in options.arms:
-                        if kind_of(arm) == kind:
-                            do(arm, f"{case}/{lanes}", {"arm": arm, "case": case, "lanes": lanes}, options.limit)
+                        if kind_of(arm) == kind and suits(arm, case):
+                            name = case if all_different(case) else f"{case}/{lanes}"
+                            do(arm, name, {"arm": arm, "case": case, "lanes": lanes}, options.limit)
 
             race("torch")
             if "jax" in options.arms and end > time.monotonic():
-                wanted = [[case, lanes] for case in cases]
+                wanted = [[case, lanes] for case in now]
                 limit = min(options.prepare, end - time.monotonic())
                 worker_of("jax").ask({"prepare": wanted, "limit": limit}, limit + 30)
             race("jax")

@@ -1,32 +1,39 @@
 # Read by ctest after all tests are known: about how many seconds those take that take more than eight. A name that is not
 # there any more does nothing.
-set_tests_properties(device.BlockText.CompilesForTheArchitecturesOfNow PROPERTIES COST 45)
-set_tests_properties(readers.report_browser PROPERTIES COST 42)
-set_tests_properties(house.limits PROPERTIES COST 34)
-set_tests_properties(house.model_oracle_published PROPERTIES COST 34)
-set_tests_properties(runtime.WideTrials.HaveTheSameBitsWhoeverIsKilled PROPERTIES COST 31)
-set_tests_properties(readers.onnx_light PROPERTIES COST 29)
-set_tests_properties(readers.onnx_nodes PROPERTIES COST 28)
-set_tests_properties(house.campaign_log PROPERTIES COST 25)
-set_tests_properties(engine.Children.LeaveNoTraceOfKillsAtAnyMoment PROPERTIES COST 23)
-set_tests_properties(house.model_oracle_random PROPERTIES COST 22)
-set_tests_properties(engine.Whims.LeaveNoTraceOfKillsAtAnyMoment PROPERTIES COST 19)
-set_tests_properties(house.cpp_suite PROPERTIES COST 19)
-set_tests_properties(house.devices PROPERTIES COST 16)
-set_tests_properties(house.model_oracle_mutated PROPERTIES COST 15)
-set_tests_properties(house.device_kill_resume PROPERTIES COST 15)
-set_tests_properties(readers.metrics PROPERTIES COST 15)
-set_tests_properties(house.kill_and_resume_with_stops PROPERTIES COST 13)
-set_tests_properties(house.tour PROPERTIES COST 12)
-set_tests_properties(device.Block.GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases PROPERTIES COST 12)
-set_tests_properties(house.command_line PROPERTIES COST 12)
-set_tests_properties(nn.nn_torch_tests PROPERTIES COST 11)
-set_tests_properties(house.onnx_suite PROPERTIES COST 11)
-set_tests_properties(races.races_tests PROPERTIES COST 10)
-set_tests_properties(house.model_oracle_kernels PROPERTIES COST 10)
-set_tests_properties(engine.Promotion.LeavesNoTraceOfKills PROPERTIES COST 9)
-set_tests_properties(device.device_tests_1_of_4 PROPERTIES COST 9)
-set_tests_properties(house.mutation_proof PROPERTIES COST 9)
-set_tests_properties(engine.Resume.CountsDuplicatesInARowFromBeforeTheKill PROPERTIES COST 9)
-set_tests_properties(house.model_oracle_device PROPERTIES COST 8)
-set_tests_properties(runtime.Faults.OfAnyWriteEndInACodedErrorAndAResumableStudy PROPERTIES COST 8)
+foreach(
+  test
+  device.BlockText.CompilesForTheArchitecturesOfNow=45
+  readers.report_browser=42
+  house.limits=34
+  house.model_oracle_published=34
+  runtime.WideTrials.HaveTheSameBitsWhoeverIsKilled=31
+  readers.onnx_light=29
+  readers.onnx_nodes=28
+  house.campaign_log=25
+  engine.Children.LeaveNoTraceOfKillsAtAnyMoment=23
+  house.model_oracle_random=22
+  engine.Whims.LeaveNoTraceOfKillsAtAnyMoment=19
+  house.cpp_suite=19
+  house.devices=16
+  house.model_oracle_mutated=15
+  house.device_kill_resume=15
+  readers.metrics=15
+  house.kill_and_resume_with_stops=13
+  house.tour=12
+  device.Block.GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases=12
+  house.command_line=12
+  nn.nn_torch_tests=11
+  house.onnx_suite=11
+  races.races_tests=10
+  house.model_oracle_kernels=10
+  engine.Promotion.LeavesNoTraceOfKills=9
+  device.device_tests_1_of_4=9
+  house.mutation_proof=9
+  engine.Resume.CountsDuplicatesInARowFromBeforeTheKill=9
+  house.model_oracle_device=8
+  runtime.Faults.OfAnyWriteEndInACodedErrorAndAResumableStudy=8)
+  string(REPLACE "=" ";" test "${test}")
+  list(GET test 0 name)
+  list(GET test 1 seconds)
+  set_tests_properties(${name} PROPERTIES COST ${seconds})
+endforeach()

@@ -46,6 +46,13 @@ void add_state(Floats& file, const std::vector<StartWeights>& models, std::vecto
   }
 }
 
+void add_batch(Floats& file, const Case& c, const CaseBatch& batch) {
+  std::vector<std::int64_t> sample = c.sample;
+  sample.insert(sample.begin(), c.batch);
+  file.add("features", sample, batch.features());
+  file.add("labels", {c.batch}, batch.labels());
+}
+
 Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
   const auto batch = std::make_shared<CaseBatch>(c);
   LANISTA_ASSIGN(auto program,
@@ -61,10 +68,7 @@ Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
     losses.insert(losses.end(), of.begin(), of.end());
   }
   Floats file;
-  std::vector<std::int64_t> sample = c.sample;
-  sample.insert(sample.begin(), c.batch);
-  file.add("features", sample, batch->features());
-  file.add("labels", {c.batch}, batch->labels());
+  add_batch(file, c, *batch);
   file.add("rates", {models}, rates);
   file.add("losses", {steps, models}, losses);
   add_state(file, weights, &StartWeights::trained, "trained/");
@@ -72,22 +76,67 @@ Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
   return file;
 }
 
+void add_own(Floats& file, const std::vector<Tensor>& tensors, const std::string& prefix) {
+  for (const Tensor& each : tensors) file.add(prefix + each.name, each.shape, elements_of<float>(each));
+}
+
+Result<Floats> floats_of_cells(std::span<const Cell> cells, int steps) {
+  const Case first = cell_case(cells.front());
+  const auto batch = std::make_shared<CaseBatch>(first);
+  const auto models = std::ssize(cells);
+  std::vector<double> rates, losses(static_cast<std::size_t>(steps) * cells.size());
+  std::vector<StartWeights> weights;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    LANISTA_ASSIGN(auto program, OurProgram::make(cell_case(cells[i]), {.first = static_cast<std::int64_t>(i)}, batch));
+    rates.push_back(program.rate(0));
+    weights.push_back(program.weights(0));
+    for (std::size_t step = 0; step < static_cast<std::size_t>(steps); ++step) {
+      losses[step * cells.size() + i] = program.step().front();
+    }
+  }
+  Floats file;
+  add_batch(file, first, *batch);
+  file.add("rates", {models}, rates);
+  file.add("losses", {steps, models}, losses);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    add_own(file, weights[i].trained, std::to_string(i) + "/trained/");
+    add_own(file, weights[i].buffers, std::to_string(i) + "/buffer/");
+  }
+  return file;
+}
+
+nlohmann::json entry_of(const Case& c, const std::string& name, const Floats& file) {
+  return {{"name", name},         {"file", name + ".f32"}, {"batch", c.batch},
+          {"classes", c.classes}, {"vocab", c.vocab},      {"arrays", file.arrays()}};
+}
+
+nlohmann::json operations(std::span<const Cell> cells) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const Cell& cell : cells) {
+    nlohmann::json& own = all.emplace_back(nlohmann::json::array());
+    for (const Cell::Op op : cell.ops) own.push_back(Cell::kNames[op]);
+  }
+  return all;
+}
+
 }  // namespace
 
-Result<void> write_case_files(std::span<const Case> cases, std::int64_t models, int steps, const std::string& folder) {
+Result<void> write_case_files(std::span<const Case> cases, std::int64_t models, int steps, std::span<const Cell> cells,
+                              const std::string& folder) {
   FileSystem& fs = real_file_system();
   LANISTA_TRY(fs.make_folder(folder));
   nlohmann::json list = nlohmann::json::array();
   for (const Case& c : cases) {
     LANISTA_ASSIGN(const Floats file, floats_of(c, models, steps));
-    const std::string name = c.name + ".f32";
-    LANISTA_TRY(write_atomically(fs, folder + "/" + name, file.bytes()));
-    list.push_back({{"name", c.name},
-                    {"file", name},
-                    {"batch", c.batch},
-                    {"classes", c.classes},
-                    {"vocab", c.vocab},
-                    {"arrays", file.arrays()}});
+    LANISTA_TRY(write_atomically(fs, folder + "/" + c.name + ".f32", file.bytes()));
+    list.push_back(entry_of(c, c.name, file));
+  }
+  if (!cells.empty()) {
+    LANISTA_ASSIGN(const Floats file, floats_of_cells(cells, steps));
+    nlohmann::json entry = entry_of(cell_case(cells.front()), "cells-" + std::to_string(cells.size()), file);
+    entry["cells"] = operations(cells);
+    LANISTA_TRY(write_atomically(fs, folder + "/" + entry["file"].get<std::string>(), file.bytes()));
+    list.push_back(std::move(entry));
   }
   const nlohmann::json index{{"v", 1}, {"steps", steps}, {"momentum", kMomentum}, {"models", models}, {"cases", list}};
   return write_atomically(fs, folder + "/cases.json", index.dump(1) + "\n");

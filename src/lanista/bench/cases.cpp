@@ -7,51 +7,15 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/base/text_distance.h"
+#include "lanista/bench/case_net.h"
 
 namespace lanista::bench {
 namespace {
 
-using graph::Attrs;
 using graph::Port;
 using List = std::vector<std::int64_t>;
 
-constexpr std::int64_t kClasses = 10;
 constexpr std::int64_t kVocab = 128;
-
-/// Adds layers that read one value; the order of adding is the order of parameters.
-class Net {
- public:
-  explicit Net(const List& sample, const std::string& dtype = "real")
-      : input_{builder_.add("input", {}, {{"shape", sample}, {"dtype", dtype}}), 0} {}
-
-  Port input() const { return input_; }
-  Port then(Port from, const char* op, Attrs attrs = {}) { return {builder_.add(op, {from}, std::move(attrs)), 0}; }
-  Port linear(Port from, std::int64_t out) { return then(from, "linear", {{"out", out}}); }
-  Port add(std::vector<Port> values) { return {builder_.add("add", std::move(values)), 0}; }
-
-  /// A square convolution without bias that keeps the size at stride 1, normalised.
-  Port conv_norm(Port from, std::int64_t out, std::int64_t kernel, std::int64_t stride = 1) {
-    const Attrs attrs{{"out", out},
-                      {"kernel", List{kernel}},
-                      {"stride", List{stride}},
-                      {"padding", List{kernel / 2}},
-                      {"bias", false}};
-    return then(then(from, "conv2d", attrs), "batch_norm");
-  }
-  Port depthwise_norm(Port from, std::int64_t stride) {
-    const Attrs attrs{{"stride", List{stride}}, {"padding", List{1}}, {"bias", false}};
-    return then(then(from, "depthwise_conv2d", attrs), "batch_norm");
-  }
-
-  graph::Graph classify(Port from) && {
-    then(linear(from, kClasses), "output");
-    return std::move(builder_).take();
-  }
-
- private:
-  graph::GraphBuilder builder_;
-  Port input_;
-};
 
 graph::Graph mlp(const List& sample, std::initializer_list<std::int64_t> hidden) {
   Net net(sample);

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <memory>
-#include <optional>
 #include <ostream>
 #include <utility>
 
 #include "lanista/bench/arms.h"
 #include "lanista/bench/case_files.h"
+#include "lanista/bench/cells_race.h"
 #include "lanista/bench/lane_turns.h"
 #include "lanista/device/device.h"
 
@@ -32,11 +33,31 @@ struct Device {
   const nn::Backend* backend = nullptr;
 };
 
+/// Models of one structure, as lanes of one program.
+class Lanes final : public Population {
+ public:
+  explicit Lanes(OurProgram program) : program_(std::move(program)) {}
+  std::int64_t models() const override { return program_.lanes(); }
+  std::vector<double> step() override {
+    const auto losses = program_.step();
+    return {losses.begin(), losses.end()};
+  }
+  void run(std::int64_t steps) override { program_.run(steps); }
+  std::int64_t bytes() const override { return program_.bytes(); }
+  double compile_seconds() const override { return program_.compile_seconds(); }
+
+ private:
+  OurProgram program_;
+};
+
+/// Makes a case's population on a device.
+using MakePopulation = std::function<Result<std::unique_ptr<Population>>(const nn::Backend&)>;
+
 /// A device's program of one case, from the first thing that goes wrong on not called any more.
 struct Contestant {
   std::string name;
   bool to_the_bit = false;
-  OurProgram program;
+  std::unique_ptr<Population> population;
   std::string failure;
 
   template <class Call>
@@ -50,15 +71,15 @@ struct Contestant {
   }
   double chunk_seconds(std::int64_t chunks) {
     const double begin = now_seconds();
-    guarded([&] { program.run(chunks * kChunkSteps); });
+    guarded([&] { population->run(chunks * kChunkSteps); });
     return now_seconds() - begin;
   }
 };
 
-Losses losses_of(OurProgram& program) {
+Losses losses_of(const std::function<std::vector<double>()>& step) {
   Losses out;
-  for (int step = 0; step < kAgreementSteps; ++step) {
-    const auto losses = program.step();
+  for (int i = 0; i < kAgreementSteps; ++i) {
+    const auto losses = step();
     out.insert(out.end(), losses.begin(), losses.end());
   }
   return out;
@@ -67,7 +88,18 @@ Losses losses_of(OurProgram& program) {
 Result<Losses> own_losses(const Case& c, std::int64_t models, const Batch& batch) {
   LANISTA_ASSIGN(auto program,
                  OurProgram::make(c, {.lanes = models, .threads = static_cast<int>(host_cores())}, batch));
-  return losses_of(program);
+  return losses_of([&] {
+    const auto losses = program.step();
+    return std::vector<double>(losses.begin(), losses.end());
+  });
+}
+
+Losses own_losses(std::vector<OurProgram>& programs) {
+  return losses_of([&] {
+    std::vector<double> losses;
+    for (OurProgram& program : programs) losses.push_back(program.step().front());
+    return losses;
+  });
 }
 
 /// Each model's largest relative distance from `own`, of which there may be more models.
@@ -98,8 +130,8 @@ std::string disagreement(const std::vector<double>& distances, double allowed) {
 double compare(Contestant& device, const Losses& own, std::size_t models) {
   double largest = 0;
   device.guarded([&] {
-    const auto lanes = static_cast<std::size_t>(device.program.lanes());
-    const auto distances = distances_of(losses_of(device.program), lanes, own, models);
+    const auto lanes = static_cast<std::size_t>(device.population->models());
+    const auto distances = distances_of(losses_of([&] { return device.population->step(); }), lanes, own, models);
     largest = *std::ranges::max_element(distances);
     device.failure = disagreement(distances, device.to_the_bit ? 0 : kTolerance);
   });
@@ -130,6 +162,25 @@ class DeviceRace {
     return {};
   }
 
+  /// So many cells, all different.
+  Result<void> run_cells(std::int64_t count) {
+    const std::string name = "cells-" + std::to_string(count);
+    const std::vector<Cell> cells = drawn_cells(count);
+    const auto batch = std::make_shared<CaseBatch>(cell_case(cells.front()));
+    LANISTA_ASSIGN(std::vector<OurProgram> programs, cells_on_host(cells, batch));
+    const Losses own = own_losses(programs);
+    auto devices = contestants(name, own, cells.size(),
+                               [&](const nn::Backend& backend) { return cells_on(backend, cells, batch); });
+    time(name, count, works_of(programs, host_cores()), devices);
+    StepWork mean;
+    for (const OurProgram& program : programs) {
+      mean.flops += program.step_work().flops / static_cast<double>(count);
+      mean.state_bytes += program.step_work().state_bytes / static_cast<double>(count);
+    }
+    print_limit(name, mean);
+    return {};
+  }
+
   Result<void> end() const {
     if (failures_.empty()) return {};
     return Error{Code::kInternal, failures_, ""};
@@ -150,24 +201,24 @@ class DeviceRace {
   }
 
   // What compiles and agrees.
-  std::vector<std::unique_ptr<Contestant>> contestants(const Case& c, const std::string& name, std::int64_t models,
-                                                       const Batch& batch, const Losses& own, std::size_t most) {
+  std::vector<std::unique_ptr<Contestant>> contestants(const std::string& name, const Losses& own, std::size_t most,
+                                                       const MakePopulation& make) {
     std::vector<std::unique_ptr<Contestant>> out;
     for (const Device& device : devices_) {
-      std::optional<OurProgram> program;
+      std::unique_ptr<Population> population;
       try {
-        auto made = OurProgram::make(c, {.lanes = models, .backend = device.backend}, batch);
+        auto made = make(*device.backend);
         if (!made.ok()) {
           lack(name, device.name, made.error().code == Code::kInternal ? "failed" : "skipped", made.error().text());
           continue;
         }
-        program.emplace(std::move(*made));
+        population = *std::move(made);
       } catch (const std::exception& e) {
         lack(name, device.name, "failed", e.what());
         continue;
       }
       const bool to_the_bit = device.backend->numeric_class() == nn::cpu_backend().numeric_class();
-      out.push_back(std::make_unique<Contestant>(device.name, to_the_bit, std::move(*program), std::string()));
+      out.push_back(std::make_unique<Contestant>(device.name, to_the_bit, std::move(population), std::string()));
       const double distance = compare(*out.back(), own, most);
       print(row(name, device.name + "-distance", "ppm", 1e6 * distance));
       if (drop_failed(name, *out.back())) out.pop_back();
@@ -183,9 +234,18 @@ class DeviceRace {
   Result<void> run_lanes(const Case& c, std::int64_t models, const Batch& batch, const Losses& own, std::size_t most) {
     const std::string name = c.name + "/" + std::to_string(models);
     LANISTA_ASSIGN(auto workers, LaneTurns::share(c, models, host_cores(), batch));
-    auto devices = contestants(c, name, models, batch, own, most);
+    auto devices = contestants(name, own, most, [&](const nn::Backend& backend) -> Result<std::unique_ptr<Population>> {
+      LANISTA_ASSIGN(auto program, OurProgram::make(c, {.lanes = models, .backend = &backend}, batch));
+      return std::unique_ptr<Population>(std::make_unique<Lanes>(std::move(program)));
+    });
+    time(name, models, works_of(workers), devices);
+    print_limit(name, workers.front().program().step_work());
+    return {};
+  }
 
-    std::vector<Arm> arms{timed("own", works_of(workers))};
+  void time(const std::string& name, std::int64_t models, std::vector<Work> own_works,
+            const std::vector<std::unique_ptr<Contestant>>& devices) {
+    std::vector<Arm> arms{timed("own", std::move(own_works))};
     for (const auto& device : devices) {
       arms.push_back(timed(device->name, {{[each = device.get()] { each->chunk_seconds(1); },
                                            static_cast<double>(models * kChunkSteps)}}));
@@ -199,8 +259,6 @@ class DeviceRace {
       for (const Row& each : standing(request_.name, name, "own", devices[i]->name, arms, values, is_own)) print(each);
       print_costs(name, *devices[i]);
     }
-    print_limit(name, workers.front().program().step_work());
-    return {};
   }
 
   void print_costs(const std::string& name, Contestant& device) {
@@ -212,8 +270,8 @@ class DeviceRace {
     }
     if (drop_failed(name, device)) return;
     if (!steps.empty()) print(summary(request_.name, name, device.name + "-step", "us", steps));
-    print(row(name, device.name + "-bytes", "bytes", static_cast<double>(device.program.bytes())));
-    print(row(name, device.name + "-plan", "ms", 1e3 * device.program.compile_seconds()));
+    print(row(name, device.name + "-bytes", "bytes", static_cast<double>(device.population->bytes())));
+    print(row(name, device.name + "-plan", "ms", 1e3 * device.population->compile_seconds()));
   }
 
   void print_limit(const std::string& name, const StepWork& work) {
@@ -230,21 +288,42 @@ class DeviceRace {
   std::string failures_;
 };
 
+// "cells-N" among names of cases, which it is taken out of; all that there are where there are none. 0: it is not
+// there.
+Result<std::int64_t> cells_among(std::vector<std::string>& names) {
+  if (names.empty()) return kMostCells;
+  const auto found = std::ranges::find_if(names, [](const std::string& name) { return name.starts_with("cells-"); });
+  if (found == names.end()) return 0;
+  const std::string name = *found, digits = name.substr(6);
+  names.erase(found);
+  const bool is_number = !digits.empty() && digits.size() <= 2 &&
+                         std::ranges::all_of(digits, [](char digit) { return digit >= '0' && digit <= '9'; });
+  const std::int64_t count = is_number ? std::stoll(digits) : 0;
+  if (count >= 1 && count <= kMostCells) return count;
+  return Error{Code::kNotFound, "there is no case '" + name + "'; allowed are cells-1 to cells-64", "--case"};
+}
+
 }  // namespace
 
 Result<void> race_devices(const Request& request, const OpenDevice& open, std::ostream& out) {
-  LANISTA_ASSIGN(const std::vector<Case> cases, training_cases(request.cases));
+  std::vector<std::string> names = request.cases;
+  LANISTA_ASSIGN(const std::int64_t cells, cells_among(names));
+  std::vector<Case> cases;
+  if (!names.empty() || request.cases.empty()) {
+    LANISTA_ASSIGN(cases, training_cases(names));
+  }
   const std::vector<std::int64_t> lanes =
       request.lanes.empty() ? std::vector<std::int64_t>{1, 16, 64, 256} : request.lanes;
   if (!request.write.empty()) {
     return write_case_files(cases, std::min<std::int64_t>(64, *std::ranges::max_element(lanes)), kAgreementSteps,
-                            request.write);
+                            cells > 0 ? drawn_cells(cells) : std::vector<Cell>(), request.write);
   }
   DeviceRace race(request, out);
   for (const std::string& name : request.devices.empty() ? std::vector<std::string>{"torch:cuda:0"} : request.devices) {
     race.open(open, name);
   }
   for (const Case& c : cases) LANISTA_TRY(race.run_case(c, lanes));
+  if (cells > 0) LANISTA_TRY(race.run_cells(cells));
   return race.end();
 }
 

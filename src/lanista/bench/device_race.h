@@ -18,6 +18,9 @@ using OpenDevice = std::function<Result<const nn::Backend*>(const std::string& n
 /// - own: own kernels on all cores of the host, a worker a core, the models as its lanes (LaneTurns)
 /// - one of each of request.devices' names (torch:cuda:0): the models as lanes of one program, in chunks of 50 steps
 /// - limit: the larger of arithmetic at request.peak_tflops and of 20 bytes a parameter at request.bandwidth_gbs
+/// - case cells-64 (request.lanes do not matter; cells-N: fewer): models that are all different (cells.h), own kernels
+/// a
+///   model a thread at a time, blocks in one launch, other devices a program each, fed by eight threads
 /// Beside them own/DEVICE and its -low (standing()); DEVICE-step ("us": what a step of all lanes takes more where a
 /// chunk is longer, so without its beginning and end), DEVICE-distance ("ppm": the largest relative distance of a loss
 /// from own kernels', all models, 20 steps), DEVICE-bytes, DEVICE-plan ("ms" to compile). All start from the same

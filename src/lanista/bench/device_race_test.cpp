@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -13,7 +14,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "lanista/bench/cells_race.h"
 #include "lanista/bench/our_program.h"
+#include "lanista/device/device.h"
+#include "lanista/graph/text.h"
 
 namespace lanista::bench {
 namespace {
@@ -152,6 +156,55 @@ TEST(DeviceRace, GoesOnWhereADeviceThrowsAndFailsAtItsEnd) {
   EXPECT_TRUE(seen.rows.at("mlp-64/2 d").contains("value"));
 }
 
+TEST(DeviceRace, OfCellsThatAreAllDifferentHasAProgramForEach) {
+  Request request = request_of({"same"}, {1});
+  request.cases = {"cells-3"};
+  const auto seen = race(request, [](const std::string&) { return &nn::cpu_backend(); });
+
+  ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
+  EXPECT_EQ(seen.rows.at("cells-3 same-distance")["value"], 0);
+  for (const std::string arm : {"own", "same", "own/same", "same-bytes", "same-plan", "limit"}) {
+    EXPECT_GT(seen.rows.at("cells-3 " + arm)["value"], 0) << arm;
+  }
+
+  for (const std::string name : {"cells-0", "cells-65", "cells-", "cells-many"}) {
+    request.cases = {name};
+    const auto refused = race(request, {});
+    ASSERT_FALSE(refused.done.ok()) << name;
+    EXPECT_EQ(refused.done.error().code, Code::kNotFound);
+    EXPECT_NE(refused.done.error().message.find("cells-1 to cells-64"), std::string::npos);
+  }
+}
+
+TEST(Cells, AsBlocksInOneLaunchHaveTheLossesOfOwnKernels) {
+  const auto blocks = device::open("block:host");
+  if (!blocks) GTEST_SKIP() << blocks.error().text();
+  const std::vector<Cell> cells = drawn_cells(3);
+  const auto batch = std::make_shared<CaseBatch>(cell_case(cells[0]));
+  auto population = cells_on(**blocks, cells, batch);
+  auto own = cells_on_host(cells, batch);
+  ASSERT_TRUE(population.ok() && own.ok());
+  for (int step = 0; step < 3; ++step) {
+    std::vector<double> wanted;
+    for (OurProgram& program : *own) wanted.push_back(program.step().front());
+    EXPECT_EQ((*population)->step(), wanted) << step;
+  }
+}
+
+TEST(Cells, AreModelsOfTheirOwn) {
+  const std::vector<Cell> cells = drawn_cells(kMostCells);
+  const auto ops = step::training_ops(graph::builtin_ops());
+  std::set<std::string> steps;
+  for (const Cell& cell : cells) {
+    const auto train = step::derive_training_step(cell_case(cell).model, {}, ops);
+    ASSERT_TRUE(train.ok());
+    steps.insert(graph::to_text(train->graph));
+  }
+  EXPECT_EQ(steps.size(), cells.size());
+  const std::vector<Cell> few = drawn_cells(3);
+  for (std::size_t i = 0; i < few.size(); ++i) EXPECT_EQ(few[i].ops, cells[i].ops);
+}
+
 std::vector<float> array_of(const std::string& folder, const json& of, const std::string& name) {
   for (const json& each : of["arrays"]) {
     if (each["name"] != name) continue;
@@ -171,7 +224,7 @@ std::vector<float> array_of(const std::string& folder, const json& of, const std
 TEST(CaseFiles, HoldWhatTheModelsBeginWithAndTheirLosses) {
   const auto folder = std::filesystem::temp_directory_path() / ("lanista-cases-" + std::to_string(::getpid()));
   Request request = request_of({}, {3});
-  request.cases = {"cnn-digits"};
+  request.cases = {"cnn-digits", "cells-2"};
   request.write = folder.string();
 
   const auto seen = race(request, [](const std::string&) { return &nn::cpu_backend(); });
@@ -179,9 +232,24 @@ TEST(CaseFiles, HoldWhatTheModelsBeginWithAndTheirLosses) {
   ASSERT_TRUE(seen.done.ok()) << seen.done.error().text();
   EXPECT_TRUE(seen.rows.empty());
   const json index = json::parse(std::ifstream(folder / "cases.json"));
-  ASSERT_EQ(index["cases"].size(), 1U);
+  ASSERT_EQ(index["cases"].size(), 2U);
+  const json& drawn = index["cases"][1];
+  EXPECT_EQ(drawn["name"], "cells-2");
+  ASSERT_EQ(drawn["cells"].size(), 2U);
+  EXPECT_EQ(drawn["cells"][1].size(), 6U);
+  auto second = OurProgram::make(cell_case(drawn_cells(2)[1]), {.first = 1},
+                                 std::make_shared<CaseBatch>(cell_case(drawn_cells(1)[0])));
+  ASSERT_TRUE(second.ok());
+  for (const Tensor& tensor : second->weights(0).trained) {
+    const auto wanted = elements_of<float>(tensor);
+    EXPECT_EQ(array_of(request.write, drawn, "1/trained/" + tensor.name),
+              std::vector<float>(wanted.begin(), wanted.end()));
+  }
+  const auto drawn_losses = array_of(request.write, drawn, "losses");
+  EXPECT_EQ(drawn_losses.at(1), static_cast<float>(second->step().front()));
+  EXPECT_EQ(drawn_losses.at(3), static_cast<float>(second->step().front()));
   const json& of = index["cases"][0];
-  const Case c = training_cases(request.cases)->front();
+  const Case c = training_cases(std::vector<std::string>{"cnn-digits"})->front();
   const CaseBatch batch(c);
   EXPECT_EQ(array_of(request.write, of, "features"), batch.features());
   EXPECT_EQ(array_of(request.write, of, "labels"), std::vector<float>(batch.labels().begin(), batch.labels().end()));

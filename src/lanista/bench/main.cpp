@@ -65,7 +65,9 @@ int main(int argc, char** argv) {
   app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
   app.add_flag("--worst", request.worst, "fluid: 1,000 random groups with wrong predictions, against first come");
   app.add_option("--seed", request.seed, "fluid --worst, pipeline: other groups, other graphs (default: 20)");
-  app.add_option("--devices", request.devices, "gpu: their names, as in run.devices (default: torch:cuda:0)")
+  app.add_option(
+         "--devices", request.devices,
+         "gpu: their names, as in run.devices (default: torch:cuda:0); case cells-64 is of different structures")
       ->delimiter(',');
   app.add_option("--peak-tflops", request.peak_tflops,
                  "gpu: of the card, float32, for the limit (default: an H100's, 67)")

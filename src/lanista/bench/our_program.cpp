@@ -7,6 +7,12 @@
 
 namespace lanista::bench {
 
+std::uint64_t seed_of(std::int64_t model) { return static_cast<std::uint64_t>(model) + 1; }
+
+nn::LaneHyper hyper_of(const Case& c, std::int64_t model) {
+  return {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
+}
+
 OurProgram::OurProgram(const Case& c, std::int64_t first, nn::Program program, std::shared_ptr<const CaseBatch> batch)
     : program_(std::move(program)),
       first_(first),
@@ -16,8 +22,7 @@ OurProgram::OurProgram(const Case& c, std::int64_t first, nn::Program program, s
       losses_(hyper_.size()),
       ends_(hyper_.size()) {
   for (std::size_t lane = 0; lane < hyper_.size(); ++lane) {
-    const std::int64_t model = first_ + static_cast<std::int64_t>(lane);
-    hyper_[lane] = {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
+    hyper_[lane] = hyper_of(c, first_ + static_cast<std::int64_t>(lane));
   }
   restart();
 }
@@ -50,7 +55,7 @@ Work OurProgram::work() {
 
 void OurProgram::restart() {
   for (std::int64_t lane = 0; lane < lanes(); ++lane) {
-    program_.initialise(lane, static_cast<std::uint64_t>(first_ + lane) + 1);
+    program_.initialise(lane, seed_of(first_ + lane));
   }
 }
 

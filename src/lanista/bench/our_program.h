@@ -14,6 +14,10 @@ namespace lanista::bench {
 
 inline constexpr double kMomentum = 0.9;
 
+/// Of a model by its number: the seed of its weights, and its rate.
+std::uint64_t seed_of(std::int64_t model);
+nn::LaneHyper hyper_of(const Case& c, std::int64_t model);
+
 /// Starting weights of one model in the order of its training step's state.
 struct StartWeights {
   std::vector<Tensor> trained, buffers;

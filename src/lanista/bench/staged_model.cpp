@@ -60,7 +60,7 @@ Result<Subject> Subject::make(const std::string& text, std::int64_t batch) {
 }
 
 Result<nn::Program> Subject::compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes,
-                                   int threads) const {
+                                     int threads) const {
   nn::ProgramOptions options{.lanes = lanes, .max_batch = batch, .accumulate = parts, .stages = stages};
   options.threads = threads;
   LANISTA_ASSIGN(nn::Program program, nn::Program::compile(train, infer, options));
@@ -85,24 +85,6 @@ double median(std::vector<double> values) {
 
 namespace {
 
-// Puts in the model what its operators take, for micro-batches of one size.
-Result<void> profile(const Subject& subject, runtime::PlannedModel& planned, const Samples& samples, int repeats) {
-  const auto compile = [&](const nn::Stages& stages) { return subject.compile(subject.batch / kMicro, &stages); };
-  LANISTA_ASSIGN(const auto times, runtime::time_passes(planned, kMicro, compile, samples.view(), repeats));
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    pipeline::Operator& op = planned.model.operators[i];
-    const auto put = [](pipeline::Curve& curve, double each) {
-      for (std::size_t k = 0; k < curve.size(); ++k)
-        curve[k] = each / kMicro * static_cast<double>(std::int64_t{1} << k);
-    };
-    put(op.forward, times[i].forward);
-    put(op.input_grad, times[i].input_grad);
-    put(op.weight_grad, times[i].weight_grad);
-    op.again = times[i].again;
-  }
-  return {};
-}
-
 // All passes of a step one after the other.
 double serial_seconds(const pipeline::Model& model) {
   double seconds = 0;
@@ -120,14 +102,34 @@ Result<StagedModel> StagedModel::make(const std::string& text, std::int64_t inpu
   LANISTA_ASSIGN(Subject subject, Subject::make(text, kBatch));
   Samples samples(kBatch, inputs);
   LANISTA_ASSIGN(auto planned, runtime::planned_step(subject.train, subject.ops, kBatch, 4));
-  LANISTA_TRY(profile(subject, planned, samples, repeats));
   LANISTA_ASSIGN(nn::Program alone, subject.compile(kBatch / kMicro, nullptr));
   pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
   StagedModel model{std::move(subject), std::move(samples), std::move(planned), std::move(problem), 0,
                     std::move(alone)};
-  const double step = 1e-6 * median(rounds({model.arm("alone", model.alone)}, repeats)[0]);
-  model.rest = std::max(0.0, step - serial_seconds(model.problem.model));
+  LANISTA_ASSIGN(const auto passes, model.timed_passes(repeats));
+  model.price(passes, 1e-6 * median(rounds({model.arm("alone", model.alone)}, repeats)[0]));
   return model;
+}
+
+Result<std::vector<runtime::OperatorTimes>> StagedModel::timed_passes(int repeats) const {
+  const auto compile = [&](const nn::Stages& stages) { return subject.compile(subject.batch / kMicro, &stages); };
+  return runtime::time_passes(planned, kMicro, compile, samples.view(), repeats);
+}
+
+// For micro-batches of one size.
+void StagedModel::price(const std::vector<runtime::OperatorTimes>& passes, double step) {
+  for (std::size_t i = 0; i < passes.size(); ++i) {
+    pipeline::Operator& op = problem.model.operators[i];
+    const auto put = [](pipeline::Curve& curve, double each) {
+      for (std::size_t k = 0; k < curve.size(); ++k)
+        curve[k] = each / kMicro * static_cast<double>(std::int64_t{1} << k);
+    };
+    put(op.forward, passes[i].forward);
+    put(op.input_grad, passes[i].input_grad);
+    put(op.weight_grad, passes[i].weight_grad);
+    op.again = passes[i].again;
+  }
+  rest = std::max(0.0, step - serial_seconds(problem.model));
 }
 
 Result<double> StagedModel::predicted(const runtime::ChosenPlan& of) const {

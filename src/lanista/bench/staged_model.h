@@ -9,6 +9,7 @@
 #include "lanista/graph/op.h"
 #include "lanista/nn/program.h"
 #include "lanista/pipeline/schedule.h"
+#include "lanista/runtime/pass_timing.h"
 #include "lanista/runtime/pipeline_stages.h"
 #include "lanista/step/training_step.h"
 
@@ -56,6 +57,10 @@ struct StagedModel {
   nn::Program alone;
 
   static Result<StagedModel> make(const std::string& text, std::int64_t inputs, int repeats);
+  /// What its operators take now.
+  Result<std::vector<runtime::OperatorTimes>> timed_passes(int repeats) const;
+  /// From here on they take this by simulation, and a step of one thread so many seconds.
+  void price(const std::vector<runtime::OperatorTimes>& passes, double step);
   /// What a step of a plan takes, by simulation.
   Result<double> predicted(const runtime::ChosenPlan& of) const;
   Result<nn::Program> program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const;

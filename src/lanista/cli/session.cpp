@@ -130,7 +130,7 @@ struct Session {
   // A device has a few threads that feed it, and a lane for every trial under way.
   void suit(engine::WorkerBrief& brief, const nn::Capability& capability) const {
     brief.numeric_class = backend->numeric_class();
-    if (brief.workers == 0) brief.workers = capability.workers;
+    if (brief.workers == 0) brief.workers = runtime::fitting_workers(capability, config.strategy.slots);
     if (brief.lanes == 0 && capability.many_lanes) brief.lanes = config.strategy.slots;
   }
 

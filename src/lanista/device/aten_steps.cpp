@@ -49,7 +49,7 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::record(const StepShape& shap
     fill(*made, at, nothing, std::vector<nn::LaneHyper>(lanes), std::vector<std::uint8_t>(lanes), 0);
   }
   made->inputs.send();
-  for (std::size_t at = 0; device_.kernels() != nullptr && at < made->frames.size(); ++at) {
+  for (std::size_t at = 0; at < made->frames.size(); ++at) {
     made->descents[at] = descents_of({*made, at});
     made->frames[at].descents = &made->descents[at];
   }
@@ -211,8 +211,7 @@ void AtenMachine::do_step(const Step& step) {
       throw;
     }
   }
-  const Values values = computed(step);
-  const Computed of = collected({step.shape().begin, step.shape().lanes}, values);
+  const Computed of = collected({step.shape().begin, step.shape().lanes}, computed(step));
   commit_lanes(step, of, noted(step, of));
 }
 

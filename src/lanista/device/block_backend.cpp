@@ -17,8 +17,10 @@ class BlockBackend final : public nn::Backend {
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
   nn::Capability capability() const override {
-    // Several threads, so that several structures are under way: their lanes go in one launch (BlockCompany).
-    return &device_ == &host_blocks() ? nn::Capability{} : nn::Capability{.workers = 4, .many_lanes = true};
+    // A thread a structure that is under way: their lanes go in one launch (BlockCompany), and most of the time threads
+    // wait for it. A second machine for a structure serves trials that came too late for the first.
+    return &device_ == &host_blocks() ? nn::Capability{}
+                                      : nn::Capability{.workers = 64, .many_lanes = true, .machines = 2};
   }
   Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {

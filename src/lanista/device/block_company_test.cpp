@@ -143,6 +143,54 @@ TEST(BlockCompany, TrainsDifferentStructuresInFewerLaunchesThanChunksWithTheBits
   ::testing::Test::RecordProperty("launches", device.launches.load());
 }
 
+TEST(BlockCompany, GoesInStepFromChunkToChunk) {
+  SlowBlocks device;
+  const OnSlowBlocks backend(device);
+  device.company().wait_at_most(std::chrono::seconds(30));
+  const auto began = std::chrono::steady_clock::now();
+  const std::vector<Outcome> outcomes = side_by_side(backend);
+  for (const Outcome& each : outcomes) EXPECT_EQ(each.failures, 0);
+  // Once somebody has met another they stay together; who comes to its end leaves, and nobody waits for it.
+  EXPECT_LE(device.launches, 2 * kChunks);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
+}
+
+TEST(BlockCompany, DoesNotWaitForWhoHasLeft) {
+  SlowBlocks device;
+  device.company().wait_at_most(std::chrono::seconds(30));
+  const std::vector<Derived>& all = structures();
+  auto a = *BlockMachine::compile(device, &all[0].train, all[0].infer, {.max_batch = kMost});
+  auto b = *BlockMachine::compile(device, &all[3].train, all[3].infer, {.max_batch = kMost});
+  const auto began = std::chrono::steady_clock::now();
+  const auto step = [&](nn::Machine& machine, const Derived& derived) {
+    const OwnedBatch owned = random_batch(derived, kMost, 4);
+    const Batch batch = owned.view();
+    const LaneHyper hyper{.lr = 0.05};
+    const std::uint8_t one = 1;
+    LaneEnd end;
+    machine.run({.steps = 1,
+                 .active = {&one, 1},
+                 .work =
+                     [&](std::int64_t) {
+                       return StepWork{{&batch, 1}, {&hyper, 1}};
+                     }},
+                {&end, 1});
+    machine.wait();
+    EXPECT_EQ(end.steps, 1);
+  };
+  a->attach(0, *a->make_state(1));
+  b->attach(0, *b->make_state(1));
+  step(*a, all[0]);
+  static_cast<void>(a->copy_out(0));  // it does something else
+  step(*b, all[3]);
+  static_cast<void>(b->detach(0));
+  step(*a, all[0]);
+  a.reset();
+  b->attach(0, *b->make_state(1));
+  step(*b, all[3]);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(25));
+}
+
 TEST(BlockCompany, AlonePutsEveryChunkInALaunchOfItsOwn) {
   SlowBlocks device;
   const OnSlowBlocks backend(device);

@@ -62,10 +62,12 @@ struct Driver {
   CuResult (*release)(CuPointer) = nullptr;
   CuResult (*allocate_host)(void**, std::size_t, unsigned) = nullptr;
   CuResult (*release_host)(void*) = nullptr;
-  CuResult (*set_bytes)(CuPointer, unsigned char, std::size_t, CuHandle) = nullptr;
   CuResult (*copy)(CuPointer, CuPointer, std::size_t, CuHandle) = nullptr;
   CuResult (*stream_create)(CuHandle*, unsigned) = nullptr;
   CuResult (*stream_wait)(CuHandle) = nullptr;
+  CuResult (*event_create)(CuHandle*, unsigned) = nullptr;
+  CuResult (*event_record)(CuHandle, CuHandle) = nullptr;
+  CuResult (*stream_after)(CuHandle, CuHandle, unsigned) = nullptr;
   CuResult (*launch)(CuHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CuHandle, void**,
                      void**) = nullptr;
   CuResult (*launch_in_clusters)(const CuLaunchConfig*, CuHandle, void**, void**) = nullptr;  // of newer drivers
@@ -87,10 +89,12 @@ struct Driver {
     library.find("cuMemFree_v2", release);
     library.find("cuMemHostAlloc", allocate_host);
     library.find("cuMemFreeHost", release_host);
-    library.find("cuMemsetD8Async", set_bytes);
     library.find("cuMemcpyAsync", copy);
     library.find("cuStreamCreate", stream_create);
     library.find("cuStreamSynchronize", stream_wait);
+    library.find("cuEventCreate", event_create);
+    library.find("cuEventRecord", event_record);
+    library.find("cuStreamWaitEvent", stream_after);
     library.find("cuLaunchKernel", launch);
     LANISTA_TRY(library.complete());
     library.find("cuLaunchKernelEx", launch_in_clusters);
@@ -105,10 +109,16 @@ struct Driver {
   }
 };
 
+// What may wait for the next machine: some dozens of small ones, or a few large ones.
+constexpr BlockStore::Most kIdle{.device = std::int64_t{2} << 30, .staging = std::int64_t{256} << 20};
+
 CuPointer pointer(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
+// Copies have a stream of their own, so that who takes a state home or sends batches up does not stand behind a launch
+// of others; a launch waits for the copies before it.
 class CudaBlocks final : public BlockDevice {
  public:
+  CudaBlocks() : BlockDevice(kIdle) {}
   // Finds the device and makes its stream; kernels come when they are launched.
   Result<void> open(int number, std::optional<BlockShape> asked) {
     asked_ = asked;
@@ -133,7 +143,10 @@ class CudaBlocks final : public BlockDevice {
     LANISTA_TRY(reported("cuDevicePrimaryCtxRetain", driver_.retain(&context_, device)));
     LANISTA_TRY(reported("cuCtxSetCurrent", driver_.set_current(context_)));
     constexpr unsigned kNonBlocking = 1;
-    return reported("cuStreamCreate", driver_.stream_create(&stream_, kNonBlocking));
+    constexpr unsigned kWithoutTimes = 2;
+    LANISTA_TRY(reported("cuStreamCreate", driver_.stream_create(&stream_, kNonBlocking)));
+    LANISTA_TRY(reported("cuStreamCreate", driver_.stream_create(&copies_, kNonBlocking)));
+    return reported("cuEventCreate", driver_.event_create(&copied_, kWithoutTimes));
   }
 
   std::byte* allocate(Memory kind, std::int64_t bytes) override {
@@ -147,14 +160,14 @@ class CudaBlocks final : public BlockDevice {
     }
     CuPointer memory = 0;
     check("cuMemAlloc", driver_.allocate(&memory, size));
-    check("cuMemsetD8Async", driver_.set_bytes(memory, 0, size, stream_));
     return reinterpret_cast<std::byte*>(memory);
   }
 
   void release(Memory kind, std::byte* memory) noexcept override {
-    const std::lock_guard lock(mutex_);
     driver_.set_current(context_);
     driver_.stream_wait(stream_);
+    driver_.stream_wait(copies_);
+    const std::lock_guard lock(mutex_);
     kind == Memory::kStaging ? driver_.release_host(memory) : driver_.release(pointer(memory));
   }
 
@@ -162,7 +175,7 @@ class CudaBlocks final : public BlockDevice {
     if (bytes == 0) return;
     const std::lock_guard lock(mutex_);
     enter();
-    check("cuMemcpyAsync", driver_.copy(pointer(to), pointer(from), static_cast<std::size_t>(bytes), stream_));
+    check("cuMemcpyAsync", driver_.copy(pointer(to), pointer(from), static_cast<std::size_t>(bytes), copies_));
   }
 
   void launch(std::span<const block::Lane> lanes) override {
@@ -174,6 +187,8 @@ class CudaBlocks final : public BlockDevice {
     const BlockShape shape = shape_for(count);
     const auto shared = static_cast<unsigned>(static_cast<std::size_t>(most_calls) * sizeof(block::Call));
     CuHandle function = kernel(shared);
+    check("cuEventRecord", driver_.event_record(copied_, copies_));
+    check("cuStreamWaitEvent", driver_.stream_after(stream_, copied_, 0));
     place_lanes(lanes);
     CuPointer at = lanes_;
     std::array<void*, 1> arguments{&at};
@@ -200,13 +215,15 @@ class CudaBlocks final : public BlockDevice {
     check("cuLaunchKernelEx", driver_.launch_in_clusters(&config, function, arguments.data(), nullptr));
   }
 
+  // Without the mutex: others may send their batches up meanwhile.
   void wait() override {
-    {
-      const std::lock_guard lock(mutex_);
-      enter();
-    }
-    // Others may send their batches up meanwhile.
+    enter();
     check("cuStreamSynchronize", driver_.stream_wait(stream_));
+    check("cuStreamSynchronize", driver_.stream_wait(copies_));
+  }
+  void wait_for_copies() override {
+    enter();
+    check("cuStreamSynchronize", driver_.stream_wait(copies_));
   }
 
  private:
@@ -253,8 +270,9 @@ class CudaBlocks final : public BlockDevice {
       if (lanes_ != 0) check("cuMemFree", driver_.release(lanes_));
       lanes_ = 0;
       lanes_bytes_ = 0;
-      check("cuMemAlloc", driver_.allocate(&lanes_, bytes));
-      lanes_bytes_ = bytes;
+      constexpr std::size_t kUsual = 256 * sizeof(block::Lane);
+      check("cuMemAlloc", driver_.allocate(&lanes_, std::max(bytes, kUsual)));
+      lanes_bytes_ = std::max(bytes, kUsual);
     }
     check("cuMemcpyAsync", driver_.copy(lanes_, pointer(lanes.data()), bytes, stream_));
   }
@@ -263,6 +281,7 @@ class CudaBlocks final : public BlockDevice {
   std::optional<BlockShape> asked_;
   int processors_ = 1, architecture_ = 0;
   CuHandle context_ = nullptr, stream_ = nullptr, kernel_ = nullptr;
+  CuHandle copies_ = nullptr, copied_ = nullptr;  // a stream, and where in it a launch may begin
   CuPointer lanes_ = 0;
   std::size_t lanes_bytes_ = 0;
   std::mutex mutex_;

@@ -11,29 +11,37 @@
 #include "lanista/base/result.h"
 #include "lanista/device/block/types.inc.h"
 #include "lanista/device/block_company.h"
+#include "lanista/device/block_store.h"
 
 namespace lanista::device {
 
-enum class Memory : std::uint8_t { kDevice, kStaging };
-
-/// Where blocks run: memory, copies and launches, one after the other. What goes wrong throws std::runtime_error,
-/// naming the call; for lack of memory std::bad_alloc. Thread-safe.
+/// Where blocks run: memory, copies and launches. Copies are done one after the other, and so are launches; a launch
+/// comes behind all copies that were begun before it, and who copies what a launch writes waits for it first. What goes
+/// wrong throws std::runtime_error, naming the call; for lack of memory std::bad_alloc. Thread-safe.
 class BlockDevice {
  public:
+  /// So much memory waits for the next owner (BlockStore).
+  explicit BlockDevice(BlockStore::Most idle = {}) : store_(idle) {}
   virtual ~BlockDevice() = default;
+  /// Memory with anything in it; launches may write to staging, too.
   virtual std::byte* allocate(Memory kind, std::int64_t bytes) = 0;
   virtual void release(Memory kind, std::byte* memory) noexcept = 0;
-  /// Begins a copy between any two memories, the host's included; a host's own memory may change once this returns.
+  /// Begins a copy between any two memories, the host's included; a host's own memory, but staging, may change once
+  /// this returns.
   virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
   /// Begins the steps of all these lanes, a block or a team of blocks each.
   virtual void launch(std::span<const block::Lane> lanes) = 0;
   /// Until everything that was begun is done.
   virtual void wait() = 0;
+  /// Until all copies are that were begun; a launch under way is not waited for where that can be.
+  virtual void wait_for_copies() { wait(); }
   /// Who launches with whom.
   BlockCompany& company() { return company_; }
+  BlockStore& store() { return store_; }
 
  private:
   BlockCompany company_;
+  BlockStore store_;
 };
 
 /// The host, a lane after the other. It runs what a device runs, for proofs.
@@ -51,29 +59,31 @@ std::string_view block_text();
 /// kUnavailable (no NVRTC, or the text does not compile).
 Result<std::string> compile_block(int architecture, std::string* log = nullptr);
 
-/// Memory of a device that goes with its owner.
+/// Memory of a device that goes back to its store with its owner; there may be anything in it.
 class BlockMemory {
  public:
   BlockMemory() = default;
   BlockMemory(BlockDevice& device, Memory kind, std::int64_t bytes)
-      : device_(&device), kind_(kind), at_(device.allocate(kind, bytes)) {}
+      : device_(&device), kind_(kind), taken_(device.store().take(device, kind, bytes)) {}
   BlockMemory(BlockMemory&& other) noexcept
-      : device_(other.device_), kind_(other.kind_), at_(std::exchange(other.at_, nullptr)) {}
+      : device_(other.device_), kind_(other.kind_), taken_(std::exchange(other.taken_, {})) {}
   BlockMemory& operator=(BlockMemory&& other) noexcept {
     std::swap(device_, other.device_);
     std::swap(kind_, other.kind_);
-    std::swap(at_, other.at_);
+    std::swap(taken_, other.taken_);
     return *this;
   }
   ~BlockMemory() {
-    if (at_ != nullptr) device_->release(kind_, at_);
+    if (taken_.at != nullptr) device_->store().give(*device_, kind_, taken_);
   }
-  std::byte* at(std::int64_t byte = 0) const { return at_ + byte; }
+  explicit operator bool() const { return taken_.at != nullptr; }
+  std::byte* at(std::int64_t byte = 0) const { return taken_.at + byte; }
+  std::int64_t bytes() const { return taken_.bytes; }
 
  private:
   BlockDevice* device_ = nullptr;
   Memory kind_ = Memory::kDevice;
-  std::byte* at_ = nullptr;
+  BlockStore::Taken taken_;
 };
 
 }  // namespace lanista::device

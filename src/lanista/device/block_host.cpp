@@ -10,13 +10,15 @@ namespace {
 
 constexpr std::align_val_t kAlign{64};
 
+constexpr BlockStore::Most kIdle{.device = std::int64_t{64} << 20, .staging = std::int64_t{16} << 20};
+
 class HostBlocks final : public BlockDevice {
  public:
+  HostBlocks() : BlockDevice(kIdle) {}
+  ~HostBlocks() override { store().empty(*this); }
   std::byte* allocate(Memory, std::int64_t bytes) override {
     const auto size = static_cast<std::size_t>(nn::align_up(bytes));
-    auto* const memory = static_cast<std::byte*>(::operator new(size, kAlign));
-    std::memset(memory, 0, size);
-    return memory;
+    return static_cast<std::byte*>(::operator new(size, kAlign));
   }
   void release(Memory, std::byte* memory) noexcept override { ::operator delete(memory, kAlign); }
   void copy(void* to, const void* from, std::int64_t bytes) override {

@@ -31,6 +31,14 @@ Result<void> check_options(const nn::ProgramOptions& options) {
                        ") is for the CPU; run with run.devices: [cpu]");
 }
 
+Error no_memory(std::int64_t lanes, std::int64_t bytes) {
+  return {.code = Code::kResourceExhausted,
+          .message = "the device has no memory for " + std::to_string(lanes) + (lanes == 1 ? " lane" : " lanes") +
+                     " of " + std::to_string(bytes) +
+                     " bytes; take fewer (run.lanes), or run on the CPU (run.devices: [cpu])",
+          .where = {}};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<nn::Machine>> BlockMachine::compile(BlockDevice& device, const step::TrainingStep* train,
@@ -53,20 +61,13 @@ Result<std::unique_ptr<nn::Machine>> BlockMachine::compile(BlockDevice& device, 
   const graph::OpTable& ops = all.step_ops();
   LANISTA_ASSIGN(BlockProgram program, block_program(*train, *facts.kind, ops, options.max_batch));
   for (const nn::PlanLine& line : facts.plan) program.flops += line.section == "infer" ? 0 : line.flops;
-  MemoryBudget::Reservation reservation;
-  if (options.budget != nullptr) {
-    LANISTA_ASSIGN(reservation, options.budget->reserve(options.lanes * program.slab_bytes()));
-  }
-  const std::int64_t bytes = options.lanes * program.slab_bytes();
   try {
-    return std::unique_ptr<nn::Machine>(new BlockMachine(std::move(facts), device, std::move(program), std::move(twin),
-                                                         *train, options, std::move(reservation)));
+    std::unique_ptr<BlockMachine> machine(
+        new BlockMachine(std::move(facts), device, std::move(program), std::move(twin), *train, options));
+    LANISTA_TRY(machine->make_room(1));
+    return std::unique_ptr<nn::Machine>(std::move(machine));
   } catch (const std::bad_alloc&) {
-    return Error{.code = Code::kResourceExhausted,
-                 .message = "the device has no memory for " + std::to_string(options.lanes) + " lanes of " +
-                            std::to_string(bytes / options.lanes) + " bytes; take fewer (device.lanes), or run on " +
-                            "the CPU (run.devices: [cpu])",
-                 .where = {}};
+    return no_memory(1, program.slab_bytes());
   } catch (const std::runtime_error& error) {
     return Error{.code = Code::kUnavailable, .message = error.what(), .where = {}};
   }
@@ -74,7 +75,7 @@ Result<std::unique_ptr<nn::Machine>> BlockMachine::compile(BlockDevice& device, 
 
 BlockMachine::BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockProgram program,
                            std::unique_ptr<nn::Machine> twin, const step::TrainingStep& train,
-                           const nn::ProgramOptions& options, MemoryBudget::Reservation reservation)
+                           const nn::ProgramOptions& options)
     : Machine(std::move(facts)),
       options_(options),
       device_(&device),
@@ -82,7 +83,6 @@ BlockMachine::BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockPro
       twin_(std::move(twin)),
       kind_(this->facts().kind),
       optimizer_(train.options.optimizer),
-      reservation_(std::move(reservation)),
       seats_(static_cast<std::size_t>(options.lanes)) {
   const graph::ValueType &input = train.types.at(train.input), &target = train.types.at(train.target);
   const graph::Shape& prediction = train.types.at(train.prediction).shape;
@@ -99,18 +99,58 @@ BlockMachine::BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockPro
   // A step's part in the staging: a batch a lane, its numbers, and their fringes.
   const std::int64_t sample = 4 * (sample_values_ + target_values_ + 1) + 8;
   const std::int64_t pieces = 16 * (std::ssize(kind_->layout().trained) + 64);
-  step_bytes_ =
-      options.lanes * (options.max_batch * sample + pieces + 8 * std::ssize(this->facts().lane_numbers) + 2048);
-  slabs_ = BlockMemory(device, Memory::kDevice, options.lanes * program_.slab_bytes());
+  lane_bytes_ = options.max_batch * sample + pieces + 8 * std::ssize(this->facts().lane_numbers) + 2048;
+  spare_.reserve(seats_.size() + 1);
   const auto call_bytes = static_cast<std::int64_t>(program_.calls.size() * sizeof(block::Call));
   calls_ = BlockMemory(device, Memory::kDevice, call_bytes);
   device.copy(calls_.at(), program_.calls.data(), call_bytes);
-  device.wait();
+}
+
+BlockMachine::~BlockMachine() {
+  device_->company().leave(this);
+  if (rounds_.empty()) return;
+  try {
+    device_->wait();  // nobody else may have the staging yet
+  } catch (const std::exception&) {
+  }
+}
+
+std::int64_t BlockMachine::seated() const {
+  return std::ranges::count_if(seats_, [](const Seat& each) { return static_cast<bool>(each.state); });
+}
+
+Result<BlockMachine::Slab> BlockMachine::take_slab() {
+  Slab slab;
+  const std::int64_t bytes = program_.slab_bytes();
+  if (options_.budget != nullptr) {
+    LANISTA_ASSIGN(slab.reservation, options_.budget->reserve(bytes));
+  }
+  try {
+    slab.memory = BlockMemory(*device_, Memory::kDevice, bytes);
+  } catch (const std::bad_alloc&) {
+    return no_memory(seated() + std::ssize(spare_) + 1, bytes);
+  }
+  return slab;
+}
+
+Result<void> BlockMachine::make_room(std::int64_t lanes) {
+  room_ = std::clamp<std::int64_t>(lanes, 1, options_.lanes);
+  while (seated() + std::ssize(spare_) < room_) {
+    LANISTA_ASSIGN(Slab slab, take_slab());
+    spare_.push_back(std::move(slab));
+  }
+  give_spare_back();
+  return {};
+}
+
+void BlockMachine::give_spare_back() {
+  while (!spare_.empty() && seated() + std::ssize(spare_) > room_) spare_.pop_back();
 }
 
 std::int64_t BlockMachine::bytes() const {
-  const auto held = std::ranges::count_if(seats_, [](const Seat& each) { return static_cast<bool>(each.state); });
-  return options_.lanes * program_.slab_bytes() + 2 * staging_bytes_ + twin_->bytes() + held * kind_->bytes();
+  const std::int64_t states = seated();
+  return (states + std::ssize(spare_)) * program_.slab_bytes() + staging_.bytes() + staged_.bytes() + twin_->bytes() +
+         states * kind_->bytes();
 }
 
 std::string BlockMachine::describe() const {
@@ -126,10 +166,11 @@ Result<nn::LaneState> BlockMachine::make_state(std::uint64_t trial_seed) const {
 }
 
 void BlockMachine::bring_home(std::int64_t lane) const {
+  device_->company().leave(this);
   Seat& at = seat(lane);
   if (!at.ahead) return;
   device_->copy(at.state.parameters<float>(), slab(lane), kind_->bytes());
-  device_->wait();
+  device_->wait_for_copies();
   at.ahead = false;
 }
 
@@ -138,28 +179,38 @@ void BlockMachine::send_out(std::int64_t lane) const {
 }
 
 void BlockMachine::attach(std::int64_t lane, nn::LaneState&& state) {
+  if (spare_.empty()) {
+    auto slab = take_slab();
+    if (!slab) throw std::bad_alloc();
+    spare_.push_back(*std::move(slab));
+  }
   Seat& at = seat(lane);
-  at = {std::move(state), false};
+  at = {std::move(state), false, std::move(spare_.back())};
+  spare_.pop_back();
   try {
     at.state.make_own();  // what is written here later may not be anybody else's
     send_out(lane);
   } catch (...) {
     state = std::move(at.state);
+    spare_.push_back(std::move(at.slab));
     at = {};
     throw;
   }
 }
 
 nn::LaneState BlockMachine::detach(std::int64_t lane) {
+  device_->company().leave(this);
   Seat& at = seat(lane);
-  if (at.state) {
-    try {
-      bring_home(lane);
-    } catch (const std::runtime_error&) {
-      lose_device("block");  // the host's memory of it is older than its steps
-    }
+  if (!at.state) return {};
+  try {
+    bring_home(lane);
+  } catch (const std::runtime_error&) {
+    lose_device("block");  // the host's memory of it is older than its steps
   }
-  return std::exchange(at, {}).state;
+  Seat left = std::exchange(at, {});
+  spare_.push_back(std::move(left.slab));
+  give_spare_back();
+  return std::move(left.state);
 }
 
 Result<void> BlockMachine::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
@@ -171,8 +222,15 @@ Result<void> BlockMachine::clone(std::int64_t from, std::int64_t to, std::uint64
                  .message = "the system has no memory for a state of " + std::to_string(kind_->bytes()) + " bytes",
                  .where = {}};
   }
-  device_->copy(slab(to), slab(from), kind_->bytes());
-  seat(to) = {std::move(copy), seat(from).ahead};
+  Slab slab;
+  if (spare_.empty()) {
+    LANISTA_ASSIGN(slab, take_slab());
+  } else {
+    slab = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  device_->copy(slab.memory.at(), this->slab(from), kind_->bytes());
+  seat(to) = {std::move(copy), seat(from).ahead, std::move(slab)};
   return {};
 }
 
@@ -203,8 +261,10 @@ void BlockMachine::with_twin(std::int64_t lane, bool changes, const F& f) const 
 }
 
 void BlockMachine::time_calls() {
-  clocks_ =
-      BlockMemory(*device_, Memory::kDevice, static_cast<std::int64_t>(program_.calls.size() * sizeof(block::u64)));
+  const std::vector<block::u64> none(program_.calls.size());
+  const auto bytes = static_cast<std::int64_t>(none.size() * sizeof(block::u64));
+  clocks_ = BlockMemory(*device_, Memory::kDevice, bytes);
+  device_->copy(clocks_.at(), none.data(), bytes);
 }
 
 std::vector<BlockMachine::TimedCall> BlockMachine::timed_calls() const {

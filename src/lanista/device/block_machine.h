@@ -13,10 +13,10 @@
 
 namespace lanista::device {
 
-/// Form B: a block a lane. Each lane has a slab of the device's memory with its state, gradients and values, and its
-/// block goes through the program's calls for a chunk of steps. Batches of a chunk go up together, losses come down
-/// when it ends. Predictions, and steps in halves, are the CPU's: a twin of one lane does them on the state brought
-/// home.
+/// Form B: a block a lane. Each lane that somebody sits in has a slab of the device's memory with its state, gradients
+/// and values, and its block goes through the program's calls for a chunk of steps. Batches of a chunk go up together,
+/// and a launch writes losses to the host. Predictions, and steps in halves, are the CPU's: a twin of one lane does
+/// them on the state brought home.
 class BlockMachine final : public nn::Machine {
  public:
   /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
@@ -25,7 +25,10 @@ class BlockMachine final : public nn::Machine {
                                                       const step::InferenceStep& infer,
                                                       const nn::ProgramOptions& options);
 
+  ~BlockMachine() override;
+
   std::int64_t bytes() const override;
+  Result<void> make_room(std::int64_t lanes) override;
   std::string describe() const override;
   Result<nn::LaneState> make_state(std::uint64_t trial_seed) const override;
   void attach(std::int64_t lane, nn::LaneState&& state) override;
@@ -47,7 +50,7 @@ class BlockMachine final : public nn::Machine {
   void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
   void rehearse(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
 
-  /// Room for batches of a chunk, in bytes, if a step of all lanes needs no more: a longer chunk goes in rounds.
+  /// Room for batches of a chunk, in bytes, if two steps need no more: a longer chunk goes in rounds.
   void stage_at_most(std::int64_t bytes) { most_staging_ = bytes; }
   std::int64_t rounds_so_far() const { return rounds_so_far_; }
   /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
@@ -67,34 +70,17 @@ class BlockMachine final : public nn::Machine {
     std::vector<block::Step> steps;
     nn::LaneHyper hyper;      // of the last of them
     std::int64_t first = 0;   // of the chunk
-    std::int64_t losses = 0;  // bytes into the staging
+    const float* losses = nullptr;  // one a step
+  };
+  struct Slab {
+    BlockMemory memory;
+    MemoryBudget::Reservation reservation;
   };
   struct Seat {
     nn::LaneState state;
     bool ahead = false;  // the device's bytes are newer than the host's
+    Slab slab = {};      // while there is a state
   };
-
-  BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockProgram program, std::unique_ptr<nn::Machine> twin,
-               const step::TrainingStep& train, const nn::ProgramOptions& options,
-               MemoryBudget::Reservation reservation);
-  Seat& seat(std::int64_t lane) const { return seats_[static_cast<std::size_t>(lane)]; }
-  std::byte* slab(std::int64_t lane) const { return slabs_.at(lane * program_.slab_bytes()); }
-  void bring_home(std::int64_t lane) const;
-  void send_out(std::int64_t lane) const;
-  template <class F>
-  void with_twin(std::int64_t lane, bool changes, const F& f) const;
-  void run_on_twin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
-
-  // A chunk in rounds: begin, then until stage has nothing more: launch, settle.
-  void begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
-  void make_staging();
-  bool stage(std::vector<block::Lane>& lanes);
-  void settle();
-  void fail(const std::exception_ptr& why);
-
-  void check_batch(const nn::Batch& batch) const;
-  const void* put_features(const nn::Batch& batch);
-  const void* put_target(const nn::Batch& batch);
   // What a batch brings, once up.
   struct Fed {
     const void *input = nullptr, *target = nullptr;
@@ -102,7 +88,44 @@ class BlockMachine final : public nn::Machine {
     const float* weights = nullptr;
     int size = 0;
   };
+  // Batches that machines of a population have sent up for the step at hand.
+  struct Sent {
+    nn::Batch batch;
+    const BlockMachine* by = nullptr;
+    Fed fed;
+  };
+
+  BlockMachine(nn::MachineFacts facts, BlockDevice& device, BlockProgram program, std::unique_ptr<nn::Machine> twin,
+               const step::TrainingStep& train, const nn::ProgramOptions& options);
+  Seat& seat(std::int64_t lane) const { return seats_[static_cast<std::size_t>(lane)]; }
+  std::byte* slab(std::int64_t lane) const { return seat(lane).slab.memory.at(); }
+  std::int64_t seated() const;
+  Result<Slab> take_slab();
+  void give_spare_back();
+  void bring_home(std::int64_t lane) const;
+  void send_out(std::int64_t lane) const;
+  template <class F>
+  void with_twin(std::int64_t lane, bool changes, const F& f) const;
+  void run_on_twin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
+
+  // A chunk in rounds: begin, then while it has steps left: open a round, take steps while they fit, close it, have its
+  // lanes launched, settle.
+  void begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends);
+  bool has_steps() const { return next_step_ < chunk_.steps; }
+  void make_staging(std::int64_t lanes);
+  void open_round();
+  bool has_room() const;
+  void take_step(std::vector<Sent>* sent);
+  void close_round(std::vector<block::Lane>& lanes);
+  void settle();
+  void fail(const std::exception_ptr& why);
+
+  void check_batch(const nn::Batch& batch) const;
+  const void* put_features(const nn::Batch& batch);
+  const void* put_target(const nn::Batch& batch);
   Fed put_batch(const nn::Batch& batch);
+  Fed batch_up(const nn::Batch& batch, std::vector<Sent>* sent);
+  bool reads_as(const BlockMachine& other) const;
   block::Step put_step(const Fed& fed, const nn::LaneHyper& hyper, std::int64_t done);
   template <class T>
   T* put(std::int64_t count, const T*& on_device);
@@ -118,18 +141,19 @@ class BlockMachine final : public nn::Machine {
   bool tokens_ = false;
   std::int64_t classes_ = 0, positions_ = 1;
   std::int64_t sample_values_ = 1, target_values_ = 1;
-  MemoryBudget::Reservation reservation_;
-  std::int64_t step_bytes_ = 0;  // of all lanes, at most
-  std::int64_t staging_bytes_ = 0, most_staging_ = std::int64_t{64} << 20, rounds_so_far_ = 0;
-  BlockMemory slabs_, calls_, staging_, staged_;  // staged: what of the staging went up
-  BlockMemory clocks_;                            // of calls; none: nobody asks
+  std::int64_t lane_bytes_ = 0;  // a step's part in the staging, of a lane, at most
+  std::int64_t most_staging_ = std::int64_t{64} << 20, rounds_so_far_ = 0;
+  BlockMemory calls_, staging_, staged_;  // staging, staged: while a chunk is under way; what of it went up
+  BlockMemory clocks_;                    // of calls; none: nobody asks
   mutable std::vector<Seat> seats_;
+  std::vector<Slab> spare_;  // for who comes
+  std::int64_t room_ = 1;    // lanes that have a slab, at least
 
   // Of the chunk under way.
   nn::Chunk chunk_;
   std::span<nn::LaneEnd> ends_;
   std::vector<std::uint8_t> active_;
-  std::int64_t next_step_ = 0, used_ = 0, losses_ = 0;
+  std::int64_t next_step_ = 0, first_step_ = 0, used_ = 0, largest_step_ = 0;
   std::vector<Round> rounds_;
 };
 
@@ -140,7 +164,9 @@ struct PopulationPart {
   std::span<nn::LaneEnd> ends = {};
 };
 /// The chunks of several machines of one block device, made by block backends, in one launch: lanes of different
-/// structures side by side. Each machine's ends are as after Machine::run and wait.
+/// structures side by side. Each machine's ends are as after Machine::run and wait. A batch that several of them are
+/// given for the same step of a round, by the addresses of its numbers, goes up once: what lies there stays as it is
+/// until all have been asked for that step.
 void run_population(std::span<const PopulationPart> parts);
 
 }  // namespace lanista::device

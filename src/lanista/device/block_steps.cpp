@@ -70,7 +70,7 @@ void set_batch(const auto& fed, block::Step& to) {
 template <class T>
 T* BlockMachine::put(std::int64_t count, const T*& on_device) {
   const std::int64_t bytes = aligned(count * static_cast<std::int64_t>(sizeof(T)));
-  LANISTA_CHECK(used_ + bytes <= staging_bytes_, "a step of more bytes than were planned");
+  LANISTA_CHECK(used_ + bytes <= staging_.bytes(), "a step of more bytes than were planned");
   on_device = reinterpret_cast<const T*>(staged_.at(used_));
   T* const here = reinterpret_cast<T*>(staging_.at(used_));
   used_ += bytes;
@@ -177,82 +177,105 @@ void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
   }
 }
 
-// Room for the chunk, or for so much of it as it may have; at least for a step of all lanes.
-void BlockMachine::make_staging() {
-  const std::int64_t wanted = std::max(step_bytes_ * 2, std::min(step_bytes_ * (chunk_.steps + 1), most_staging_));
-  if (wanted <= staging_bytes_) return;
-  staging_bytes_ = 0;
+// Room for what is left of the chunk, or for so much of it as it may have; at least for a step.
+void BlockMachine::make_staging(std::int64_t lanes) {
+  const std::int64_t step = std::max<std::int64_t>(lanes, 1) * lane_bytes_, left = chunk_.steps - next_step_;
+  const std::int64_t wanted = std::max(step * 2, std::min(step * (left + 1), most_staging_));
+  if (wanted <= staging_.bytes()) return;
   staging_ = {};
   staged_ = {};
   staging_ = BlockMemory(*device_, Memory::kStaging, wanted);
   staged_ = BlockMemory(*device_, Memory::kDevice, wanted);
-  staging_bytes_ = wanted;
 }
 
-// Takes as many steps as the staging holds, and sends them up; false if there is none left.
-bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
+void BlockMachine::open_round() {
   rounds_.clear();
-  used_ = 0;
-  if (next_step_ >= chunk_.steps) return false;
-  make_staging();
-  std::vector<Round*> round_of(seats_.size(), nullptr);
+  used_ = largest_step_ = 0;
+  first_step_ = next_step_;
   rounds_.reserve(seats_.size());
   for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (active_[i] != 0) rounds_.push_back({.lane = i, .steps = {}, .hyper = {}, .first = next_step_});
+  }
+  make_staging(std::ssize(rounds_));
+}
+
+// For one more step: every step as large as the largest so far, and its record and loss.
+bool BlockMachine::has_room() const {
+  const std::int64_t records = std::ssize(rounds_) * (next_step_ - first_step_ + 1) *
+                               static_cast<std::int64_t>(sizeof(block::Step) + sizeof(float) + kAlign);
+  return next_step_ == first_step_ || used_ + largest_step_ + records + 4096 <= staging_.bytes();
+}
+
+// Whether a batch is the same bytes to both.
+bool BlockMachine::reads_as(const BlockMachine& other) const {
+  const auto same = [](const nn::Reorder& a, const nn::Reorder& b) {
+    return std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides());
+  };
+  return tokens_ == other.tokens_ && sample_values_ == other.sample_values_ && same(input_, other.input_) &&
+         classes_ == other.classes_ && target_values_ == other.target_values_ && same(target_, other.target_) &&
+         program_.draws_masks == other.program_.draws_masks;
+}
+
+// Sends a batch up, unless another machine has for this step.
+BlockMachine::Fed BlockMachine::batch_up(const nn::Batch& batch, std::vector<Sent>* sent) {
+  const auto same = [](auto a, auto b) { return a.data() == b.data() && a.size() == b.size(); };
+  const auto is_it = [&](const Sent& each) {
+    const nn::Batch& other = each.batch;
+    return batch.size == other.size && same(batch.features, other.features) && same(batch.labels, other.labels) &&
+           same(batch.targets, other.targets) && same(batch.sample_index, other.sample_index) &&
+           same(batch.weights, other.weights) && reads_as(*each.by);
+  };
+  check_batch(batch);
+  if (sent != nullptr) {
+    if (const auto found = std::ranges::find_if(*sent, is_it); found != sent->end()) return found->fed;
+  }
+  const Fed fed = put_batch(batch);
+  if (sent != nullptr) sent->push_back({batch, this, fed});
+  return fed;
+}
+
+void BlockMachine::take_step(std::vector<Sent>* sent) {
+  const std::int64_t before = used_;
+  const nn::StepWork work = chunk_.work(next_step_);
+  LANISTA_CHECK(
+      work.hyper.size() == seats_.size() && (work.batches.size() == 1 || work.batches.size() == seats_.size()),
+      "a step wants hyper-parameters for every lane, and one batch or one a lane");
+  Fed fed;
+  const bool shared = work.batches.size() == 1;
+  for (Round& round : rounds_) {
+    const std::size_t i = round.lane;
     if (active_[i] == 0) continue;
-    round_of[i] = &rounds_.emplace_back();
-    round_of[i]->lane = i;
-    round_of[i]->first = next_step_;
-  }
-  std::int64_t step_bytes = 0;
-  const std::int64_t first_step = next_step_;
-  while (next_step_ < chunk_.steps) {
-    // Every step as large as the largest so far, and its record and loss.
-    const std::int64_t records = std::ssize(rounds_) * (next_step_ - first_step + 1) *
-                                 static_cast<std::int64_t>(sizeof(block::Step) + sizeof(float) + kAlign);
-    if (next_step_ > first_step && used_ + step_bytes + records + 4096 > staging_bytes_) break;
-    const std::int64_t before = used_;
-    const nn::StepWork work = chunk_.work(next_step_);
-    LANISTA_CHECK(
-        work.hyper.size() == seats_.size() && (work.batches.size() == 1 || work.batches.size() == seats_.size()),
-        "a step wants hyper-parameters for every lane, and one batch or one a lane");
-    Fed fed;
-    for (std::size_t i = 0; i < seats_.size(); ++i) {
-      if (active_[i] == 0) continue;
-      try {
-        const bool shared = work.batches.size() == 1;
-        const nn::Batch& batch = work.batches[shared ? 0 : i];
-        LANISTA_CHECK(static_cast<bool>(seats_[i].state), "lane " + std::to_string(i) + " is empty");
-        if (!shared || fed.input == nullptr) {
-          check_batch(batch);
-          fed = put_batch(batch);
-        }
-        Round& round = *round_of[i];
-        const nn::LaneHyper& hyper = work.hyper[i];
-        // The numbers of a lane seldom change from step to step, and then what stands in the staging serves again.
-        if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
-          block::Step& step = round.steps.emplace_back(round.steps.back());
-          set_batch(fed, step);
-          ++step.done;
-          step.first = 0;
-        } else {
-          const std::int64_t done = seats_[i].state.step_count() + std::ssize(round.steps);
-          round.steps.push_back(put_step(fed, hyper, done));
-          round.hyper = hyper;
-        }
-      } catch (...) {
-        ends_[i].failure = std::current_exception();
-        active_[i] = 0;
+    try {
+      LANISTA_CHECK(static_cast<bool>(seats_[i].state), "lane " + std::to_string(i) + " is empty");
+      if (!shared || fed.input == nullptr) fed = batch_up(work.batches[shared ? 0 : i], sent);
+      const nn::LaneHyper& hyper = work.hyper[i];
+      // The numbers of a lane seldom change from step to step, and then what stands in the staging serves again.
+      if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
+        block::Step& step = round.steps.emplace_back(round.steps.back());
+        set_batch(fed, step);
+        ++step.done;
+        step.first = 0;
+      } else {
+        const std::int64_t done = seats_[i].state.step_count() + std::ssize(round.steps);
+        round.steps.push_back(put_step(fed, hyper, done));
+        round.hyper = hyper;
       }
+    } catch (...) {
+      ends_[i].failure = std::current_exception();
+      active_[i] = 0;
     }
-    step_bytes = std::max(step_bytes, used_ - before);
-    ++next_step_;
   }
-  std::size_t begin = lanes.size();
+  largest_step_ = std::max(largest_step_, used_ - before);
+  ++next_step_;
+}
+
+// Sends up what was taken; its lanes are ready then. A launch leaves losses where the host reads them.
+void BlockMachine::close_round(std::vector<block::Lane>& lanes) {
+  const std::size_t begin = lanes.size();
   for (const Round& round : rounds_) {
     if (round.steps.empty()) continue;
     block::Lane lane{};
-    const auto i = static_cast<std::int64_t>(round.lane);
-    lane.slab = reinterpret_cast<float*>(slab(i));
+    lane.slab = reinterpret_cast<float*>(slab(static_cast<std::int64_t>(round.lane)));
     lane.calls = reinterpret_cast<const block::Call*>(calls_.at());
     lane.call_count = static_cast<int>(program_.calls.size());
     lane.step_count = static_cast<int>(round.steps.size());
@@ -263,34 +286,25 @@ bool BlockMachine::stage(std::vector<block::Lane>& lanes) {
     lanes.push_back(lane);
   }
   ++rounds_so_far_;
-  losses_ = used_;
+  const std::int64_t goes_up = used_;
+  std::size_t next = begin;
   for (Round& round : rounds_) {
     if (round.steps.empty()) continue;
-    const float* losses = nullptr;
-    round.losses = used_;
-    put(std::ssize(round.steps), losses);
-    lanes[begin++].losses = const_cast<float*>(losses);
+    const float* unused = nullptr;
+    lanes[next].losses = put(std::ssize(round.steps), unused);
+    round.losses = lanes[next++].losses;
   }
-  device_->copy(staged_.at(), staging_.at(), losses_);
-  return true;
+  device_->copy(staged_.at(), staging_.at(), goes_up);
 }
 
-// Losses come down, and steps are counted.
+// Steps are counted when a launch is done.
 void BlockMachine::settle() {
-  try {
-    device_->copy(staging_.at(losses_), staged_.at(losses_), used_ - losses_);
-    device_->wait();
-  } catch (...) {
-    fail(std::current_exception());
-    return;
-  }
   for (const Round& round : rounds_) {
     if (round.steps.empty()) continue;
     Seat& at = seats_[round.lane];
     nn::LaneEnd& end = ends_[round.lane];
-    const auto* losses = reinterpret_cast<const float*>(staging_.at(round.losses));
     for (std::size_t s = 0; s < round.steps.size(); ++s) {
-      end.loss = static_cast<double>(losses[s]);
+      end.loss = static_cast<double>(round.losses[s]);
       end.loss_sum += end.loss * static_cast<double>(round.steps[s].batch);
       if (!std::isfinite(end.loss) && end.bad_step < 0) end.bad_step = round.first + static_cast<std::int64_t>(s);
       ++end.steps;
@@ -299,12 +313,19 @@ void BlockMachine::settle() {
     at.ahead = true;
   }
   rounds_.clear();
+  if (has_steps()) return;
+  staging_ = {};  // for whoever is next
+  staged_ = {};
 }
 
-// A device fails whole: all of these lanes are as they were after their last round.
+// A device fails whole, and for want of memory nothing begins: all lanes are as they were after their last round.
 void BlockMachine::fail(const std::exception_ptr& why) {
-  for (const Round& round : rounds_) {
-    if (!round.steps.empty()) ends_[round.lane].failure = why;
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    if (active_[i] != 0) ends_[i].failure = why;
+  }
+  try {
+    device_->wait();  // what was sent up may be under way, and the staging is the next one's
+  } catch (const std::exception&) {
   }
   std::ranges::fill(active_, std::uint8_t{0});
   rounds_.clear();
@@ -320,46 +341,23 @@ void BlockMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
     return;
   }
   std::vector<block::Lane> lanes;
-  while (true) {
+  while (has_steps()) {
     try {
-      if (!stage(lanes)) return;
-      device_->company().run(*device_, lanes);
+      open_round();
+      while (has_steps() && has_room()) take_step(nullptr);
+      lanes.clear();
+      close_round(lanes);
+      if (!lanes.empty()) device_->company().run(*device_, lanes, this);
     } catch (...) {
       fail(std::current_exception());
       return;
     }
-    if (next_step_ >= chunk_.steps) return;  // wait() sees the end of the last round
-    settle();
-    lanes.clear();
+    if (has_steps()) settle();  // wait() sees the end of the last round
   }
 }
 
 void BlockMachine::wait() {
   if (!rounds_.empty()) settle();
-}
-
-void run_population(std::span<const PopulationPart> parts) {
-  std::vector<BlockMachine*> machines;
-  for (const PopulationPart& part : parts) {
-    auto* const machine = dynamic_cast<BlockMachine*>(part.machine);
-    LANISTA_CHECK(machine != nullptr && (machines.empty() || machine->device_ == machines[0]->device_),
-                  "a population of machines that are not blocks of one device");
-    machines.push_back(machine);
-    machine->begin(*part.chunk, part.ends);
-  }
-  std::vector<block::Lane> lanes;
-  while (true) {
-    lanes.clear();
-    for (BlockMachine* machine : machines) machine->stage(lanes);
-    if (lanes.empty()) return;
-    try {
-      machines[0]->device_->launch(lanes);
-    } catch (...) {
-      for (BlockMachine* machine : machines) machine->fail(std::current_exception());
-      return;
-    }
-    for (BlockMachine* machine : machines) machine->wait();
-  }
 }
 
 }  // namespace lanista::device

@@ -17,12 +17,13 @@ namespace {
 constexpr std::int64_t kNotedMeanwhile = 256;  // losses of a lane that one thread sums while others update
 constexpr std::int64_t kClipParts = 256;       // of a lane's sum of squares, whatever its size
 
-// [lanes, elements] of a value in the order in which the state holds it.
+// [lanes, elements] of a value in the order in which the state holds it; a lane's are neighbours.
 Tensor as_stored(const Tensor& value, const nn::StateItem& item) {
   const std::vector<std::size_t> axes = nn::memory_axes(item.layout, item.tensor.shape.dims.size());
   std::vector<std::int64_t> order{0};
   for (const std::size_t axis : axes) order.push_back(static_cast<std::int64_t>(axis) + 1);
-  return value.permute(order).reshape({value.size(0), -1}).contiguous();
+  const Tensor flat = value.permute(order).reshape({value.size(0), -1});
+  return flat.size(1) == 1 || flat.stride(1) == 1 ? flat : flat.contiguous();
 }
 
 const long long* longs(const Tensor& x) { return static_cast<const long long*>(x.data_ptr()); }

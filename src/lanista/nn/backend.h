@@ -15,8 +15,9 @@ namespace lanista::nn {
 
 /// What pays on a device, where nobody says otherwise; 0: as on the CPU.
 struct Capability {
-  std::int64_t workers = 0;  ///< threads that feed it
-  bool many_lanes = false;   ///< a launch costs more than a lane: as many as there are trials under way
+  std::int64_t workers = 0;   ///< threads that feed it; with many lanes no more than there are trials under way
+  bool many_lanes = false;    ///< a launch costs more than a lane: as many as there are trials under way
+  std::int64_t machines = 0;  ///< that trials of one group are shared out among at a time; 0: every free worker
 };
 
 /// A way to run training steps: a device with its kernels. Immutable and thread-safe; programs refer to none.

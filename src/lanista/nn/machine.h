@@ -52,6 +52,12 @@ class Machine {
   virtual std::string describe() const = 0;
 
   virtual Result<LaneState> make_state(std::uint64_t trial_seed) const = 0;
+  /// Where lanes take memory as they are taken: so many may be, without want of it, until this is called again. Errors:
+  /// kResourceExhausted.
+  virtual Result<void> make_room(std::int64_t lanes) {
+    static_cast<void>(lanes);
+    return {};
+  }
   /// If it throws, the state is the caller's as before.
   virtual void attach(std::int64_t lane, LaneState&& state) = 0;
   /// Cannot fail: a machine that has states elsewhere keeps the host's memory of each as long as it has the state.

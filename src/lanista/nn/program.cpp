@@ -58,6 +58,8 @@ std::vector<PlanLine> Program::plan() const { return machine_->facts().plan; }
 const StateKind& Program::state_kind() const { return *machine_->facts().kind; }
 std::int64_t Program::prediction_size() const { return machine_->facts().prediction_size; }
 
+Result<void> Program::make_room(std::int64_t lanes) { return machine_->make_room(std::min(lanes, this->lanes())); }
+
 Result<LaneState> Program::make_state(std::uint64_t trial_seed) const { return machine_->make_state(trial_seed); }
 
 void Program::attach(std::int64_t lane, LaneState&& state) {

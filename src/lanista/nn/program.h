@@ -76,6 +76,8 @@ class Program {
   /// Every call of a step, of its commit and of a prediction, in order.
   std::vector<PlanLine> plan() const;
 
+  /// Machine::make_room, for no more lanes than there are.
+  Result<void> make_room(std::int64_t lanes);
   /// Fresh state for a trial, to be attached. Errors: as of LaneState::make.
   Result<LaneState> make_state(std::uint64_t trial_seed) const;
   /// Puts a state of this kind into an empty lane. If it throws, the state is the caller's as before.

@@ -16,7 +16,7 @@ namespace lanista::runtime {
 /// that a trial which kills the process every time is given up on. A plain kill leaves no mark. One instance at a time.
 class CrashMarks {
  public:
-  static constexpr std::size_t kMaxWorkers = 64;
+  static constexpr std::size_t kMaxWorkers = 256;  ///< of all devices together
   static constexpr std::size_t kMaxLanes = 64;
 
   /// Opens `file` for appending and installs the handlers. Errors: kIo, kFailedPrecondition (a second instance).

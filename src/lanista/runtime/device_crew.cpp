@@ -63,11 +63,15 @@ Result<std::vector<schedule::DeviceSpeed>> speeds_of(const std::vector<NamedBack
 
 }  // namespace
 
+std::int64_t fitting_workers(const nn::Capability& capability, std::int64_t slots) {
+  return capability.many_lanes ? std::min(capability.workers, slots) : capability.workers;
+}
+
 engine::WorkerBrief brief_for(const NamedBackend& device, engine::WorkerBrief brief, std::int64_t slots) {
   if (device.backend == nullptr) return brief;
   const nn::Capability capability = device.backend->capability();
   brief.numeric_class = device.backend->numeric_class();
-  brief.workers = std::max<std::int64_t>(1, capability.workers);
+  brief.workers = std::max<std::int64_t>(1, fitting_workers(capability, slots));
   brief.pipeline = 1;
   if (brief.lanes == 0 && capability.many_lanes) brief.lanes = slots;
   return brief;

@@ -21,6 +21,9 @@ struct NamedBackend {
   const nn::Backend* backend = nullptr;  ///< outlives what is made of it; null: own kernels at a brief's level
 };
 
+/// Threads that feed a device: where lanes cost little, no more than there are trials at a time. 0: as on the CPU.
+std::int64_t fitting_workers(const nn::Capability& capability, std::int64_t slots);
+
 /// What an executor of this device is made with, of a study that trains so many trials at a time: workers and pipelines
 /// of a brief are own kernels'; others have as many threads as feed them, and a lane for every trial that is under way,
 /// if lanes cost little there.

@@ -82,7 +82,10 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
       LANISTA_ASSIGN(const double all, seconds_a_step(input, machine.lanes, clock));
       speed.together = std::max(speed.together, work * static_cast<double>(machine.lanes) / all);
     }
-    speed.together *= static_cast<double>(std::max<std::int64_t>(1, machine.workers));
+    // Machines of one program go in one launch, whose lanes were timed.
+    if (backend.capability().machines == 0) {
+      speed.together *= static_cast<double>(std::max<std::int64_t>(1, machine.workers));
+    }
     return speed;
   } catch (const std::bad_alloc&) {
     return Error{Code::kResourceExhausted, "out of memory", ""};

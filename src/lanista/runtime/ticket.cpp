@@ -26,8 +26,21 @@ std::int64_t share_of_a_worker(std::span<const Ticket* const> ready, const Crew&
       groups.insert(ticket->group);
     }
   }
+  if (crew.machines > 0) return std::ssize(ready);
   const std::int64_t free = crew.workers - crew.busy;
   return alone + std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
+}
+
+/// Those that no machine may be had for: the program's are out, and none is left to be made.
+void drop_without_machine(std::vector<const Ticket*>& ready, const Tickets& tickets, std::int64_t machines) {
+  std::map<Digest, std::set<std::int64_t>> errands;
+  for (const auto& [id, ticket] : tickets) {
+    if (ticket.running) errands[ticket.key].insert(ticket.errand);
+  }
+  std::erase_if(ready, [&](const Ticket* ticket) {
+    const auto out = errands.find(ticket->key);
+    return ticket->takes_company() && ticket->group != 0 && out != errands.end() && std::ssize(out->second) >= machines;
+  });
 }
 
 }  // namespace
@@ -48,6 +61,7 @@ Work next_work(const Tickets& tickets, const Crew& crew) {
     const bool must_wait = ticket.running || (alone && crew.busy > 0);
     if (!must_wait && ticket.has_work(crew.pausing)) ready.push_back(&ticket);
   }
+  if (crew.machines > 0 && !crew.pausing) drop_without_machine(ready, tickets, crew.machines);
   if (ready.empty()) return {};
   std::ranges::sort(ready, comes_before);
   const Ticket& first = *ready.front();

@@ -54,7 +54,8 @@ struct Ticket {
   bool keep_weights = false;
   std::string session;  ///< where helpers may share its steps; empty: there are none
 
-  bool running = false;  ///< a worker has it in hand
+  bool running = false;     ///< a worker has it in hand
+  std::int64_t errand = 0;  ///< with those of the same number
   Progress progress;
   TrialSignals signals;
 
@@ -78,6 +79,7 @@ struct Crew {
   std::int64_t busy = 0;                     ///< of the workers
   std::int64_t lanes = step::kDefaultLanes;  ///< that a program has
   bool pausing = false;
+  std::int64_t machines = 0;  ///< that lanes of one program are shared out among at a time; 0: every free worker
 };
 
 enum class WorkKind { kTrain, kFinish, kSave };
@@ -90,7 +92,8 @@ struct Work {
 };
 
 /// What a free worker does next: the idle trial with work whose next epoch is earliest in logical time and, if that is
-/// training, others of its group in the plan, so many that every free worker finds some. A pure function.
+/// training, others of its group in the plan, so many that every free worker finds some; where a program may have so
+/// many machines only, all of them, and whoever comes when they are out waits. A pure function.
 Work next_work(const Tickets& tickets, const Crew& crew);
 
 }  // namespace lanista::runtime

@@ -67,6 +67,38 @@ TEST(NextWork, LeavesSomeForEveryFreeWorker) {
   EXPECT_EQ(ids(next_work(tickets, {.workers = 2})), (Ids{1, 2, 3, 4, 5})) << "there is a group for the other";
 }
 
+TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
+  Tickets tickets;
+  for (std::uint32_t id = 1; id <= 6; ++id) add(tickets, id, "a");
+  add(tickets, 7, "b", 1);
+  const Crew crew{.workers = 32, .lanes = 8, .machines = 2};
+  const auto take = [&](std::int64_t errand, const Work& work) {
+    for (const TrialId trial : work.trials) {
+      tickets.at(trial).running = true;
+      tickets.at(trial).errand = errand;
+    }
+  };
+  for (std::uint32_t id = 3; id <= 6; ++id) tickets.at(TrialId{id}).allowed = 0;
+
+  const Work first = next_work(tickets, crew);
+  EXPECT_EQ(ids(first), (Ids{1, 2})) << "though there is a worker for each";
+  take(1, first);
+  tickets.at(TrialId{3}).allowed = 1;
+  const Work late = next_work(tickets, crew);
+  EXPECT_EQ(ids(late), Ids{3});
+  take(2, late);
+  for (std::uint32_t id = 4; id <= 6; ++id) tickets.at(TrialId{id}).allowed = 1;
+  EXPECT_EQ(ids(next_work(tickets, crew)), Ids{7}) << "of another program; the first has no machine left";
+  tickets.at(TrialId{7}).running = true;
+  EXPECT_TRUE(next_work(tickets, crew).trials.empty());
+  tickets.at(TrialId{3}).progress.epochs_done = 1;
+  tickets.at(TrialId{3}).running = false;
+  EXPECT_EQ(ids(next_work(tickets, crew)), (Ids{4, 5, 6}));
+  tickets.at(TrialId{5}).group = 0;
+  tickets.at(TrialId{3}).running = true;
+  EXPECT_EQ(ids(next_work(tickets, crew)), Ids{5}) << "nobody could be its company";
+}
+
 TEST(NextWork, PassesOverWhoRunsWaitsOrHasEnded) {
   Tickets tickets;
   add(tickets, 1, "a").running = true;

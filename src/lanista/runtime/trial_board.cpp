@@ -125,14 +125,14 @@ void TrialBoard::close() {
 std::optional<TrialBoard::Errand> TrialBoard::take() {
   std::unique_lock lock(mutex_);
   while (!closed_) {
-    Work work = quiet_
-                    ? Work{}
-                    : next_work(tickets_, {.workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_});
+    const Crew crew{.workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .machines = machines_};
+    Work work = quiet_ ? Work{} : next_work(tickets_, crew);
     if (!work.trials.empty()) {
       Errand errand{std::move(work), {}};
       const bool is_one = errand.work.kind == WorkKind::kTrain && errand.work.trials.size() == 1;
       if (is_one) errand.session = tickets_.at(errand.work.trials.front()).session;
       errand.slots.reserve(errand.work.trials.size());
+      ++errands_;
       for (const TrialId trial : errand.work.trials) errand.slots.push_back(take_slot(trial));
       ++busy_;
       return errand;
@@ -226,7 +226,9 @@ void TrialBoard::wake() {
 // Slots.
 
 std::unique_ptr<TrialSlot> TrialBoard::take_slot(TrialId trial) {
-  tickets_.at(trial).running = true;
+  Ticket& ticket = tickets_.at(trial);
+  ticket.running = true;
+  ticket.errand = errands_;
   return std::move(slots_.at(trial));
 }
 

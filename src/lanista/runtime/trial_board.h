@@ -39,11 +39,12 @@ class TrialBoard {
     bool gives_up = false;  ///< the helper's word: it cannot
   };
 
-  /// Programs have so many lanes. Nothing is handed out before open(). `farewell` is called, under the board's mutex,
-  /// with every slot that goes before the board does, and so is `bell`, if there is one, where next() has something.
+  /// Programs have so many lanes, and each so many machines (Crew). Nothing is handed out before open(). `farewell` is
+  /// called, under the board's mutex, with every slot that goes before the board does, and so is `bell`, if there is
+  /// one, where next() has something.
   explicit TrialBoard(std::int64_t lanes, std::function<void(TrialSlot&)> farewell = {},
-                      std::function<void()> bell = {})
-      : lanes_(lanes), farewell_(std::move(farewell)), bell_(std::move(bell)) {}
+                      std::function<void()> bell = {}, std::int64_t machines = 0)
+      : lanes_(lanes), machines_(machines), farewell_(std::move(farewell)), bell_(std::move(bell)) {}
 
   // The engine's side.
 
@@ -96,7 +97,7 @@ class TrialBoard {
   void forget_reports(TrialId trial);
   void ring();
 
-  const std::int64_t lanes_;
+  const std::int64_t lanes_, machines_;
   const std::function<void(TrialSlot&)> farewell_;
   const std::function<void()> bell_;
   std::atomic<bool> pausing_ = false;
@@ -107,7 +108,7 @@ class TrialBoard {
   Tickets tickets_;
   std::map<TrialId, std::unique_ptr<TrialSlot>> slots_;  // of every ticket; null while a worker has it in hand
   std::deque<engine::Report> reports_;
-  std::int64_t workers_ = 0, busy_ = 0;
+  std::int64_t workers_ = 0, busy_ = 0, errands_ = 0;
   std::optional<engine::Help> help_;  // to be given
   bool helps_ = false;                // somebody does
   bool quiet_ = true;  // nothing is handed out

@@ -90,9 +90,14 @@ class Helpers {
 /// checkpoint, does not wait long.
 class Slices {
  public:
-  /// A checkpoint that is due after so short a time is due after a step.
-  Slices(const Clock& clock, double checkpoint_every)
-      : clock_(clock), single_(checkpoint_every < kSeconds), at_(single_ ? 0 : clock.now()) {}
+  /// A checkpoint that is due after so short a time is due after a step. On a device, where a launch is dear and takes
+  /// as long as the longest slice of those in it, slices begin longer and stay so.
+  Slices(const Clock& clock, double checkpoint_every, bool on_device)
+      : clock_(clock),
+        single_(checkpoint_every < kSeconds),
+        least_(on_device && !single_ ? kLeastOnDevice : 1),
+        at_(single_ ? 0 : clock.now()),
+        steps_(least_) {}
 
   std::int64_t steps() const { return steps_; }
   void spent(std::int64_t steps) {
@@ -100,18 +105,19 @@ class Slices {
     const double began = std::exchange(at_, clock_.now());
     const double each = (at_ - began) / static_cast<double>(steps);
     steps_ = each * static_cast<double>(2 * steps_) <= kSeconds ? std::min<std::int64_t>(2 * steps_, kMost)
-             : each * static_cast<double>(steps_) > kSeconds    ? std::max<std::int64_t>(steps_ / 2, 1)
+             : each * static_cast<double>(steps_) > kSeconds    ? std::max(steps_ / 2, least_)
                                                                 : steps_;
   }
 
  private:
   static constexpr double kSeconds = 0.02;
-  static constexpr std::int64_t kMost = 1024;
+  static constexpr std::int64_t kMost = 1024, kLeastOnDevice = 16;
 
   const Clock& clock_;
   bool single_;
+  std::int64_t least_;
   double at_;
-  std::int64_t steps_ = 1;
+  std::int64_t steps_;
 };
 
 /// What a program's step in stages was, once a program: told with the work of one of those that it was a step of.
@@ -181,7 +187,7 @@ Result<void> TrialWork::try_run(TrialBoard::Errand& errand, std::size_t worker, 
   LANISTA_ASSIGN(const bool ready, with_memory(first, [&]() -> Result<void> {
                    LANISTA_ASSIGN(const train::TrainerInput like, trainer_input(first.job));
                    LANISTA_ASSIGN(group, shop_.groups.take(first.key, like, begun));
-                   return {};
+                   return group->make_room(errand.slots.size());
                  }));
   if (!ready) return {};
   first.costs.set_up += shop_.clock.now() - asked;
@@ -326,7 +332,7 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
   if (lanes.size() == 1) helpers.emplace(group, *lanes.front(), session);
   const std::int64_t width = helpers ? helpers->width() : 1;
   Shares shares(shop_.clock, began, lanes.size());
-  Slices slices(shop_.clock, shop_.checkpoint_every);
+  Slices slices(shop_.clock, shop_.checkpoint_every, shop_.backend.capability().many_lanes);
   std::vector<train::TrialRun*> runs;
   std::vector<train::StepEnd> ends;
   std::vector<study::SpanCosts*> costs;

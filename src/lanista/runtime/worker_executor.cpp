@@ -35,9 +35,11 @@ constexpr int kMaxCrashes = 2;
 
 constexpr std::size_t kMostIdleGroups = 64;
 
+constexpr std::int64_t kMostCores = 64;  // that workers are begun for, unless somebody asks for more
+
 std::int64_t default_workers() {
   const auto cores = static_cast<std::int64_t>(std::thread::hardware_concurrency());
-  return std::clamp<std::int64_t>(cores, 1, static_cast<std::int64_t>(CrashMarks::kMaxWorkers));
+  return std::clamp<std::int64_t>(cores, 1, kMostCores);
 }
 
 std::int64_t default_memory() {
@@ -152,7 +154,7 @@ struct WorkerExecutor::Impl {
             [this](TrialSlot& slot) {
               if (slot.run) groups.send_home(*slot.run);
             },
-            options.bell),
+            options.bell, backend.capability().machines),
         trial_work(
             {.data = data,
              .operators = operators,
@@ -284,6 +286,7 @@ std::int64_t WorkerExecutor::workers() const { return std::ssize(impl_->threads)
 schedule::Machine WorkerExecutor::machine() const {
   schedule::Machine machine = impl_->wanted;
   machine.workers = std::max<std::int64_t>(workers(), 1);
+  machine.whole_groups = impl_->backend.capability().machines > 0;
   return machine;
 }
 

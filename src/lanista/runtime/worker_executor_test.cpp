@@ -1,5 +1,6 @@
 #include "lanista/runtime/worker_executor.h"
 
+#include <atomic>
 #include <set>
 
 #include "lanista/runtime/worker_test_support.h"
@@ -37,6 +38,42 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
 }
 
 // Ours and the caller's, of the validation part in training and of the test part in the end.
+/// The CPU's, as a device that wants many threads and few machines for a program.
+class FewMachines final : public nn::Backend {
+ public:
+  std::string_view name() const override { return "few"; }
+  std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
+  nn::Capability capability() const override { return {.workers = 12, .many_lanes = true, .machines = 2}; }
+  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                               const nn::ProgramOptions& options) const override {
+    ++compiled;
+    return nn::cpu_backend().compile(train, infer, options);
+  }
+  mutable std::atomic<int> compiled = 0;
+};
+
+TEST_F(WorkerExecutorTest, OfADeviceHasFewMachinesForAProgramAndTheSameBits) {
+  const FewMachines device;
+  WorkerOptions options;
+  options.backend = &device;
+  engine::WorkerBrief brief;
+  brief.workers = 12;
+  brief.lanes = 16;
+  auto executor = make(brief, options);
+  EXPECT_TRUE(executor->machine().whole_groups);
+  EXPECT_EQ(executor->machine().workers, 12);
+  engine::Arrange together;
+  schedule::Regrouping::Part& group = together.changes.parts.emplace_back();
+  group.group = 1;
+  for (std::uint32_t id = 1; id <= 10; ++id) {
+    ASSERT_TRUE(executor->start(job(id)));
+    group.trials.push_back(TrialId{id});
+  }
+  executor->command(together);
+  expect_ended(*executor, 10);
+  EXPECT_LE(device.compiled, 2);
+}
+
 TEST_F(WorkerExecutorTest, MeasuresWhatTheBriefNames) {
   WorkerOptions options;
   options.own_metrics = {{.name = "rows", .compute = [](const study::Scored& scored) {

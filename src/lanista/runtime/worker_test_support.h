@@ -83,11 +83,14 @@ class WorkerExecutorTest : public ::testing::Test {
 
   /// Starts so many trials, of which each must end as it would alone. All have had an epoch before one may end.
   void expect_trained(WorkerExecutor& executor, std::uint32_t trials) {
+    for (std::uint32_t id = 1; id <= trials; ++id) ASSERT_TRUE(executor.start(job(id)));
+    expect_ended(executor, trials);
+  }
+
+  /// The same of trials that have been started.
+  void expect_ended(WorkerExecutor& executor, std::uint32_t trials) {
     const auto step_ops = step::training_ops(ops_.table());
-    for (std::uint32_t id = 1; id <= trials; ++id) {
-      ASSERT_TRUE(executor.start(job(id)));
-      executor.command(engine::Allow{TrialId{id}, 1});
-    }
+    for (std::uint32_t id = 1; id <= trials; ++id) executor.command(engine::Allow{TrialId{id}, 1});
     for (std::uint32_t begun = 0; begun < trials;) {
       const auto report = executor.next(20);
       ASSERT_TRUE(report);

@@ -11,10 +11,14 @@ std::int64_t fair_share(std::int64_t trials, std::int64_t workers) {
   return std::max<std::int64_t>((trials + each - 1) / each, 1);
 }
 
+std::int64_t shares_of(const Machine& machine) {
+  return machine.whole_groups ? 1 : std::max<std::int64_t>(machine.workers, 1);
+}
+
 std::int64_t most_lanes(const Trial& trial, const Machine& machine) {
   const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::lanes_that_pay(trial.state_bytes);
   const std::int64_t each = std::max<std::int64_t>(trial.state_bytes + trial.kept_bytes, 1);
-  const std::int64_t room = machine.bytes / std::max<std::int64_t>(machine.workers, 1) / each;
+  const std::int64_t room = machine.bytes / shares_of(machine) / each;
   return std::max<std::int64_t>(std::min(wanted, room), 1);
 }
 

@@ -20,6 +20,7 @@ struct Machine {
   std::int64_t workers = 1;
   std::int64_t lanes = 0;                                         ///< of a program, at most; 0: as many as pay
   std::int64_t bytes = std::numeric_limits<std::int64_t>::max();  ///< for all workers together
+  bool whole_groups = false;  ///< trials of one program are not shared out among workers, but for want of lanes
 };
 
 /// A running trial, as a plan looks at it.
@@ -45,6 +46,9 @@ struct Plan {
 
 /// How many of `trials` one of `workers` takes, so that every other finds some. At least 1.
 std::int64_t fair_share(std::int64_t trials, std::int64_t workers);
+
+/// Among how many workers trials of one program are shared out where each can find some.
+std::int64_t shares_of(const Machine& machine);
 
 /// Lanes of a program that the machine has room for, so that every worker has as much, and that pay
 /// (step::lanes_that_pay). At least 1.

@@ -61,6 +61,12 @@ TEST(Plan, LeavesSomeForEveryWorker) {
   EXPECT_EQ(text(make_plan(of_one_program(3), {.workers = 8})), "1, 2, 3");
 }
 
+TEST(Plan, KeepsGroupsWholeWhereThatIsAskedFor) {
+  EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 8, .whole_groups = true})), "1-5");
+  EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 4, .whole_groups = true})), "1 2, 3-5");
+  EXPECT_EQ(most_lanes(trial(1, "a", 100), {.workers = 8, .lanes = 20, .bytes = 1000, .whole_groups = true}), 10);
+}
+
 TEST(Plan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), Plan{}); }
 
 TEST(Plan, HoldsWhatItPromisesForRandomTrials) {

@@ -39,7 +39,7 @@ void Planner::leave(TrialId trial) {
 
 Regrouping Planner::changes() {
   if (touched_.empty()) return {};
-  const std::int64_t share = fair_share(std::ssize(seats_), machine_.workers), before = std::exchange(share_, share);
+  const std::int64_t share = fair_share(std::ssize(seats_), shares_of(machine_)), before = std::exchange(share_, share);
   if (share != before) {
     for (const auto& [key, program] : programs_) {
       if (program.lanes > std::min(share, before)) touched_.insert(key);

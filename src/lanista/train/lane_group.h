@@ -38,6 +38,9 @@ class LaneGroup {
   std::int64_t bytes() const { return program().bytes(); }  ///< with the states that sit here
   std::string describe() const { return program().describe(); }
 
+  /// To be called before so many runs are trained here, in parts of lanes() at most: a device has memory for them then.
+  /// Errors: kResourceExhausted.
+  Result<void> make_room(std::size_t runs) { return seats_->program().make_room(static_cast<std::int64_t>(runs)); }
   /// To be called once before a run is trained here, and again after release() and restore(). Errors:
   /// kResourceExhausted, kDataLoss.
   Result<void> admit(TrialRun& run) const { return run.settle(program()); }

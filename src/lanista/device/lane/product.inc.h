@@ -15,8 +15,8 @@ struct Tile {
   static_assert(Tall % 4 == 0 && Wide % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
   static constexpr int kDown = 4 * Rows / Tall;  // from a thread's four rows to its next
   // What is near holds terms, or a part of what they sum up to.
-  static constexpr int kTerms = 2 * Depth * (Rows + Columns + 8), kSums = kDown * (Columns + 4);
-  static constexpr int kNumbers = kTerms < kSums ? kSums : kTerms;
+  static constexpr int kOfTerms = 2 * Depth * (Rows + Columns + 8), kOfSums = kDown * (Columns + 4);
+  static constexpr int kNumbers = kOfTerms < kOfSums ? kOfSums : kOfTerms;
   static_assert(kNumbers * int(sizeof(T)) <= 48 << 10);
 
   struct Shared {
