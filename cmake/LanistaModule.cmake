@@ -103,7 +103,7 @@ function(lanista_use_pch target kind)
   lanista_pch_flags(${target})
 endfunction()
 
-# With LANISTA_UNITY, groups of some four sources are compiled as one unit, which parses and instantiates once what they
+# With LANISTA_UNITY, groups of some six sources are compiled as one unit, which parses and instantiates once what they
 # share. Which group a source is in hangs on its name alone, so a new file meets one group and moves no other. Sources
 # in `apart` stay alone: they have names in their unnamed namespaces that others of their group have too.
 function(lanista_unity target sources apart)

@@ -9,14 +9,14 @@
 namespace lanista::bench {
 namespace {
 
-constexpr int kTwinSteps = 20;
+constexpr int kComparedSteps = 20;
 
 Result<void> run_case(const Race& race, const Case& c) {
   const auto batch = std::make_shared<CaseBatch>(c);
   LANISTA_ASSIGN(auto models, ModelTurns::make(c, 0, 1, batch));
   LANISTA_ASSIGN(const auto loops, LoopArms::make(c, models));
   LANISTA_ASSIGN(auto twins, ModelTurns::make(c, 0, 1, batch));
-  LANISTA_TRY(check_equal(c, "ours-2", models.losses(kTwinSteps), twins.losses(kTwinSteps), 1));
+  LANISTA_TRY(check_equal(c, "ours-2", models.losses(kComparedSteps), twins.losses(kComparedSteps), 1));
 
   OurProgram &ours = models.model(0), &twin = twins.model(0);
   std::vector<Arm> arms{timed("ours", {ours.work()}), timed("ours-2", {ours.work(), twin.work()})};

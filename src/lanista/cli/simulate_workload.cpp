@@ -45,7 +45,7 @@ Result<std::vector<const NamedPolicy*>> chosen(const std::vector<std::string>& n
   return out;
 }
 
-std::string whole(double value) {
+std::string rounded(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.0f", value);
   return text;
@@ -60,12 +60,12 @@ std::string hundredths(double value) {
 void print_text(const std::vector<Played>& played, const cluster::CompletionBounds& bounds, std::size_t jobs,
                 const cluster::Nodes& nodes) {
   std::cout << jobs << " jobs on " << nodes.count << " nodes of " << nodes.devices
-            << " devices; no policy's mean is below " << whole(bounds.best()) << " s\n";
+            << " devices; no policy's mean is below " << rounded(bounds.best()) << " s\n";
   std::vector<Row> rows{{"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}};
   for (const Played& one : played) {
     const ClusterCourse& course = one.course;
-    rows.push_back({one.policy, whole(course.mean_completion()), hundredths(course.mean_completion() / bounds.best()),
-                    whole(course.completion_quantile(0.99)), whole(course.makespan),
+    rows.push_back({one.policy, rounded(course.mean_completion()), hundredths(course.mean_completion() / bounds.best()),
+                    rounded(course.completion_quantile(0.99)), rounded(course.makespan),
                     hundredths(course.device_seconds() / 3600), std::to_string(course.restarts())});
   }
   std::cout << columns(rows, {false, true, true, true, true, true, true});

@@ -7,17 +7,17 @@
 namespace lanista::data {
 namespace {
 
-Error broken(std::string message) { return {Code::kDataLoss, "normalization: " + std::move(message), ""}; }
+Error no_normalization(std::string message) { return {Code::kDataLoss, "normalization: " + std::move(message), ""}; }
 
 Result<std::vector<double>> numbers_at(const nlohmann::json& json, const char* key) {
   if (!json.is_object() || !json.contains(key) || !json[key].is_array()) {
-    return broken("\"" + std::string(key) + "\" is not a list of numbers");
+    return no_normalization("\"" + std::string(key) + "\" is not a list of numbers");
   }
   std::vector<double> numbers;
   for (const auto& number : json[key]) {
     if (!number.is_number() || !std::isfinite(number.get<double>())) {
-      return broken("\"" + std::string(key) + "\" holds " + number.dump().substr(0, 32) +
-                    ", which is no finite number");
+      return no_normalization("\"" + std::string(key) + "\" holds " + number.dump().substr(0, 32) +
+                              ", which is no finite number");
     }
     numbers.push_back(number.get<double>());
   }
@@ -82,10 +82,10 @@ Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64
   LANISTA_ASSIGN(out.scale, numbers_at(json, "scale"));
   const auto entries = static_cast<std::int64_t>(out.mean.size());
   if (out.scale.size() != out.mean.size() || entries == 0 || width % entries != 0) {
-    return broken(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) + " scales do not fit " +
-                  std::to_string(width) + " " + what);
+    return no_normalization(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) +
+                            " scales do not fit " + std::to_string(width) + " " + what);
   }
-  if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return broken("a scale is 0");
+  if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return no_normalization("a scale is 0");
   return out;
 }
 

@@ -8,7 +8,7 @@
 namespace lanista::data {
 namespace {
 
-Result<Tensor> load_array(const Request& request, const std::string& name) {
+Result<Tensor> load_npy(const Request& request, const std::string& name) {
   const std::string path = request.path(name);
   LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
   auto tensor = formats::decode_npy(bytes);
@@ -43,9 +43,9 @@ Result<Found> read_npy(const Request& request) {
     return request.source.error("expected two files, npy:X.npy,Y.npy");
   }
   Arrays arrays;
-  LANISTA_ASSIGN(arrays.x, load_array(request, files[0]));
+  LANISTA_ASSIGN(arrays.x, load_npy(request, files[0]));
   if (files.size() == 2) {
-    LANISTA_ASSIGN(arrays.y, load_array(request, files[1]));
+    LANISTA_ASSIGN(arrays.y, load_npy(request, files[1]));
   }
   LANISTA_ASSIGN(Found found, found_arrays(std::move(arrays), task, request.known));
   found.raw.spec.name = stem_of(files[0]);

@@ -22,13 +22,13 @@ Result<Encoding> side_car(const Request& request, const std::string& path) {
   if (!request.fs->exists(car)) car = path + ".json";
   if (!request.fs->exists(car)) return out;
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, car, kMaxSideCar));
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object() || !json.contains("vocab") || !json["vocab"].is_number_integer() || !json.contains("dtype") ||
-      !json["dtype"].is_string()) {
+  const auto described = nlohmann::json::parse(text, nullptr, false);
+  if (!described.is_object() || !described.contains("vocab") || !described["vocab"].is_number_integer() ||
+      !described.contains("dtype") || !described["dtype"].is_string()) {
     return Error{Code::kDataLoss, "expected {\"vocab\": number of tokens, \"dtype\": \"u16\" or \"u32\"}", car};
   }
-  out.dtype = json["dtype"].get<std::string>();
-  out.vocab = json["vocab"].get<std::int64_t>();
+  out.dtype = described["dtype"].get<std::string>();
+  out.vocab = described["vocab"].get<std::int64_t>();
   if ((out.dtype != "u16" && out.dtype != "u32") || out.vocab < 2 || out.vocab > kMaxVocab) {
     return Error{Code::kDataLoss,
                  "dtype \"" + out.dtype.substr(0, 32) + "\" and vocab " + std::to_string(out.vocab) +

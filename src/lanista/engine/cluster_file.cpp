@@ -35,8 +35,8 @@ Field whole(const char* name, std::int64_t most, bool powers_of_two, std::int64_
           }};
 }
 
-Field real(const char* name, double least, double most, std::string allowed,
-           std::function<void(ClusterFile&, double)> put) {
+Field measure(const char* name, double least, double most, std::string allowed,
+              std::function<void(ClusterFile&, double)> put) {
   return {name, std::move(allowed), [=](const json& value, ClusterFile& out) {
             if (!value.is_number()) return false;
             const double number = value.get<double>();
@@ -52,26 +52,26 @@ std::vector<Field> fields() {
       whole("workers", 10'000, false, &Cluster::workers),
       whole("shares", 64, true, &Cluster::shares),
       whole("widest", 1024, false, &Cluster::widest),
-      real("memory_mb", 1, 1e12, "a number from 1",
-           [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
-      real("reserve", 0, 0.99, "a number from 0 to 0.99",
-           [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
-      real("interference", 0, 10, "a number from 0 to 10",
-           [](ClusterFile& out, double value) {
-             out.cluster.interference = value;
-             out.says_interference = true;
-           }),
-      real("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy = value; }),
-      real("serial", 0, 1, "a number from 0 to 1",
-           [](ClusterFile& out, double value) {
-             out.serial = value;
-             out.says_serial = true;
-           }),
-      real("resize_seconds", 0, 1e6, "a number from 0",
-           [](ClusterFile& out, double value) {
-             out.resize_seconds = value;
-             out.says_resize = true;
-           }),
+      measure("memory_mb", 1, 1e12, "a number from 1",
+              [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
+      measure("reserve", 0, 0.99, "a number from 0 to 0.99",
+              [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
+      measure("interference", 0, 10, "a number from 0 to 10",
+              [](ClusterFile& out, double value) {
+                out.cluster.interference = value;
+                out.says_interference = true;
+              }),
+      measure("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy = value; }),
+      measure("serial", 0, 1, "a number from 0 to 1",
+              [](ClusterFile& out, double value) {
+                out.serial = value;
+                out.says_serial = true;
+              }),
+      measure("resize_seconds", 0, 1e6, "a number from 0",
+              [](ClusterFile& out, double value) {
+                out.resize_seconds = value;
+                out.says_resize = true;
+              }),
   };
 }
 

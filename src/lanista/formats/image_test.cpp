@@ -123,7 +123,7 @@ std::vector<int> pixels(const Result<Image>& image) {
   return {image->pixels.begin(), image->pixels.end()};
 }
 
-void expect_error(const std::string& bytes, Code code, const std::string& rule) {
+void expect_no_image(const std::string& bytes, Code code, const std::string& rule) {
   const auto result = decode_image(bytes);
   ASSERT_FALSE(result.ok()) << rule;
   EXPECT_EQ(result.error().code, code) << result.error().message;
@@ -219,22 +219,22 @@ TEST(Png, NamesWhatIsWrong) {
   using namespace std::string_literals;
   const std::string good = png({.width = 2, .rows = "\0\1\2"s});
   ASSERT_TRUE(decode_image(good).ok());
-  expect_error(good.substr(0, 20), Code::kDataLoss, "ends inside its header");
-  expect_error(good.substr(0, good.size() - 1), Code::kDataLoss, "png: the file is cut off");
-  expect_error(png({.width = 0, .rows = "\0"s}), Code::kDataLoss, "0 x 1 pixels");
-  expect_error(png({.width = 2, .depth = 3, .rows = "\0\1\2"s}), Code::kDataLoss, "png: Invalid IHDR data");
-  expect_error(png({.width = 2, .colour = 3, .rows = "\0\1\2"s}), Code::kDataLoss, "Missing PLTE before IDAT");
-  expect_error(png({.width = 2, .height = 2, .rows = "\0\1\2"s}), Code::kDataLoss, "png: Not enough image data");
-  expect_error(png({.width = 2, .rows = "\x09\1\2"s}), Code::kDataLoss, "png: bad adaptive filter value");
+  expect_no_image(good.substr(0, 20), Code::kDataLoss, "ends inside its header");
+  expect_no_image(good.substr(0, good.size() - 1), Code::kDataLoss, "png: the file is cut off");
+  expect_no_image(png({.width = 0, .rows = "\0"s}), Code::kDataLoss, "0 x 1 pixels");
+  expect_no_image(png({.width = 2, .depth = 3, .rows = "\0\1\2"s}), Code::kDataLoss, "png: Invalid IHDR data");
+  expect_no_image(png({.width = 2, .colour = 3, .rows = "\0\1\2"s}), Code::kDataLoss, "Missing PLTE before IDAT");
+  expect_no_image(png({.width = 2, .height = 2, .rows = "\0\1\2"s}), Code::kDataLoss, "png: Not enough image data");
+  expect_no_image(png({.width = 2, .rows = "\x09\1\2"s}), Code::kDataLoss, "png: bad adaptive filter value");
   std::string damaged = good;
   damaged[good.size() - 14] ^= 1;  // in the checksum of the data
-  expect_error(damaged, Code::kDataLoss, "png: IDAT: CRC error");
+  expect_no_image(damaged, Code::kDataLoss, "png: IDAT: CRC error");
 }
 
 TEST(Image, KnowsItsKindByTheFirstBytes) {
-  expect_error("", Code::kUnimplemented, "neither PNG nor JPEG");
-  expect_error("GIF89a", Code::kUnimplemented, "neither PNG nor JPEG");
-  expect_error(jpeg(4, 8, 8), Code::kUnimplemented, "a picture of 4 channels");
+  expect_no_image("", Code::kUnimplemented, "neither PNG nor JPEG");
+  expect_no_image("GIF89a", Code::kUnimplemented, "neither PNG nor JPEG");
+  expect_no_image(jpeg(4, 8, 8), Code::kUnimplemented, "a picture of 4 channels");
 }
 
 TEST(Jpeg, ReadsPlainAndProgressivePictures) {
@@ -258,17 +258,17 @@ TEST(Jpeg, ReadsPlainAndProgressivePictures) {
 
 TEST(Jpeg, NamesWhatIsWrong) {
   const std::string good = jpeg(3, 16, 16);
-  expect_error("\xff\xd8\xff", Code::kDataLoss, "jpeg: Premature end of JPEG file");
-  expect_error(good.substr(0, good.size() - 10), Code::kDataLoss, "jpeg: Premature end of JPEG file");
+  expect_no_image("\xff\xd8\xff", Code::kDataLoss, "jpeg: Premature end of JPEG file");
+  expect_no_image(good.substr(0, good.size() - 10), Code::kDataLoss, "jpeg: Premature end of JPEG file");
   std::string twelve_bit = good;
   twelve_bit[good.find("\xff\xc0") + 4] = 12;
-  expect_error(twelve_bit, Code::kDataLoss, "precision");
+  expect_no_image(twelve_bit, Code::kDataLoss, "precision");
   std::string no_tables = good;
   no_tables[good.find("\xff\xdb") + 1] = '\xfe';  // the quantisation table becomes a comment
-  expect_error(no_tables, Code::kDataLoss, "table");
+  expect_no_image(no_tables, Code::kDataLoss, "table");
   std::string arithmetic = good;
   arithmetic[good.find("\xff\xc0") + 1] = '\xc9';
-  expect_error(arithmetic, Code::kUnimplemented, "jpeg: arithmetic coding");
+  expect_no_image(arithmetic, Code::kUnimplemented, "jpeg: arithmetic coding");
 }
 
 TEST(Image, RefusesEveryPrefixAndSurvivesEveryDamage) {
@@ -301,8 +301,8 @@ TEST(Image, RefusesHugePicturesWithinItsMemory) {
       return !result && result.error().code == Code::kResourceExhausted;
     }));
   }
-  expect_error(resized(progressive, "\xff\xc2", 4000, 4001), Code::kResourceExhausted,
-               "a progressive picture of 4001 x 4000");
+  expect_no_image(resized(progressive, "\xff\xc2", 4000, 4001), Code::kResourceExhausted,
+                  "a progressive picture of 4001 x 4000");
 }
 
 // libpng makes room for what a chunk's length claims before it looks for the bytes.
@@ -311,12 +311,12 @@ TEST(Image, RefusesAPngChunkThatClaimsMoreThanTheFile) {
   std::string file = png({});
   file.insert(file.size() - 12, "eeeIiTXtDA"s);  // before the end chunk
   EXPECT_TRUE(test::within_memory(file.size(), [&] { return !decode_image(file); }));
-  expect_error(file, Code::kDataLoss, "a chunk claims 1701143881 bytes");
+  expect_no_image(file, Code::kDataLoss, "a chunk claims 1701143881 bytes");
 
   file = png({});
   file.replace(file.size() - 12, 12, "eeeezTXt"s);  // nothing behind the type
   EXPECT_TRUE(test::within_memory(file.size(), [&] { return !decode_image(file); }));
-  expect_error(file, Code::kDataLoss, "a chunk claims 1701143909 bytes");
+  expect_no_image(file, Code::kDataLoss, "a chunk claims 1701143909 bytes");
 }
 
 TEST(Image, DecodesTheLargestWithinItsMemory) {
@@ -333,7 +333,7 @@ TEST(Image, DecodesTheLargestWithinItsMemory) {
 
 TEST(Jpeg, CapsTheScansOfAProgressivePicture) {
   EXPECT_TRUE(decode_image(jpeg(1, 8, 8, Scans::kOneACoefficient)).ok());
-  expect_error(jpeg(3, 8, 8, Scans::kOneACoefficient), Code::kResourceExhausted, "more than 100 scans");
+  expect_no_image(jpeg(3, 8, 8, Scans::kOneACoefficient), Code::kResourceExhausted, "more than 100 scans");
 }
 
 }  // namespace

@@ -16,12 +16,8 @@ namespace {
 using testing::backbone_with_head;
 using testing::member;
 using testing::mlp;
+using testing::ops;
 using testing::parsed;
-
-const graph::OpTable& ops() {
-  static const graph::OpTable table = graph::builtin_ops();
-  return table;
-}
 
 // A plan that can be made; one that cannot fails the test by throwing.
 Plan planned(std::vector<Member> members, const CostModel& cost = RooflineCost(), const PlanOptions& options = {}) {

@@ -14,10 +14,7 @@
 namespace lanista::fuse {
 namespace {
 
-const graph::OpTable& ops() {
-  static const graph::OpTable table = graph::builtin_ops();
-  return table;
-}
+using testing::ops;
 
 using Values = std::map<Owner, Digest>;  // of every model node of every trial
 

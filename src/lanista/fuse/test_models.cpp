@@ -50,6 +50,11 @@ void freeze(Member& member, Rng& rng) {
 
 }  // namespace
 
+const graph::OpTable& ops() {
+  static const graph::OpTable table = graph::builtin_ops();
+  return table;
+}
+
 graph::Graph parsed(const std::string& text) {
   auto model = graph::parse(text);
   LANISTA_CHECK(model.ok(), model ? "" : model.error().text());

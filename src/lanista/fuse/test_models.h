@@ -10,6 +10,9 @@
 
 namespace lanista::fuse::testing {
 
+/// The built-in operators, made once.
+const graph::OpTable& ops();
+
 /// The model of a text; a text that does not parse fails the test by throwing.
 graph::Graph parsed(const std::string& text);
 

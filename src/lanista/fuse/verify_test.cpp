@@ -11,10 +11,7 @@
 namespace lanista::fuse {
 namespace {
 
-const graph::OpTable& ops() {
-  static const graph::OpTable table = graph::builtin_ops();
-  return table;
-}
+using testing::ops;
 
 // The verifier knows nothing of keys, so breaking a plan by hand must be found.
 class BrokenPlan : public ::testing::Test {

@@ -3,8 +3,6 @@
 namespace lanista::kernels {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 TEST(Gate, MultipliesAndSumsChannelByChannel) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);

@@ -19,7 +19,7 @@ ConvShape same_conv(std::int64_t n, std::int64_t size, std::int64_t ci, std::int
 }
 
 /// Shapes that models use, and random ones with every combination of stride, padding, dilation and groups.
-std::vector<ConvShape> shapes() {
+std::vector<ConvShape> conv_shapes() {
   std::vector<ConvShape> all{same_conv(5, 8, 1, 16, 3),  same_conv(3, 8, 16, 16, 3), same_conv(2, 4, 16, 32, 3),
                              same_conv(2, 8, 16, 16, 1), same_conv(1, 1, 3, 5, 3),   same_conv(1, 5, 2, 3, 7),
                              same_conv(9, 6, 3, 10, 5),  same_conv(2, 17, 16, 20, 3)};
@@ -117,13 +117,11 @@ void for_data_terms(const ConvShape& s, F f) {
           }
 }
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 TEST(Conv2d, EqualsItsScalarDefinitionToTheBit) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(4);
-    for (const ConvShape& s : shapes()) {
+    for (const ConvShape& s : conv_shapes()) {
       SCOPED_TRACE(text(s));
       const auto x = random_values<T>(rng, s.n * s.h * s.w * s.ci);
       const auto w = random_values<T>(rng, s.kh * s.kw * s.ci / s.groups * s.co), bias = random_values<T>(rng, s.co);
@@ -152,7 +150,7 @@ TEST(Conv2d, DataGradientAddsTapsAndThenOutputChannelsInAscendingOrder) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(5);
-    for (const ConvShape& s : shapes()) {
+    for (const ConvShape& s : conv_shapes()) {
       SCOPED_TRACE(text(s));
       const auto dy = random_values<T>(rng, s.n * s.oh * s.ow * s.co);
       const auto w = random_values<T>(rng, s.kh * s.kw * s.ci / s.groups * s.co);
@@ -174,7 +172,7 @@ TEST(Conv2d, WeightGradientAddsSamplesAndPositionsInAscendingOrder) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(6);
-    for (const ConvShape& s : shapes()) {
+    for (const ConvShape& s : conv_shapes()) {
       SCOPED_TRACE(text(s));
       const auto x = random_values<T>(rng, s.n * s.h * s.w * s.ci),
                  dy = random_values<T>(rng, s.n * s.oh * s.ow * s.co);

@@ -22,7 +22,7 @@ struct Shape {
   std::int64_t rows, in, out;
 };
 
-std::vector<Shape> shapes() {
+std::vector<Shape> dense_shapes() {
   std::vector<Shape> all{{1, 1, 1}, {32, 64, 64}, {32, 64, 10}, {7, 300, 33}, {40, 530, 17}, {25, 9, 1}, {40, 260, 40}};
   Rng rng(11);
   for (int i = 0; i < 30; ++i) all.push_back({rng.between(1, 130), rng.between(1, 70), rng.between(1, 90)});
@@ -33,7 +33,7 @@ TEST(Linear, EqualsItsScalarDefinitionToTheBit) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(1);
-    for (const auto& [rows, in, out] : shapes()) {
+    for (const auto& [rows, in, out] : dense_shapes()) {
       SCOPED_TRACE(std::to_string(rows) + "x" + std::to_string(in) + "x" + std::to_string(out));
       const auto x = random_values<T>(rng, rows * in), w = random_values<T>(rng, in * out);
       const auto bias = random_values<T>(rng, out), dy = random_values<T>(rng, rows * out);

@@ -3,8 +3,6 @@
 namespace lanista::kernels {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
 /// Mean and biased variance of the elements picked by `at(i)`, i < count.
 template <class At>
 std::pair<long double, long double> moments(std::int64_t count, At at) {

@@ -3,9 +3,7 @@
 namespace lanista::kernels {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-std::vector<PoolShape> shapes() {
+std::vector<PoolShape> pool_shapes() {
   std::vector<PoolShape> all;
   Rng rng(51);
   while (all.size() < 40) {
@@ -53,7 +51,7 @@ TEST(MaxPool, KeepsTheFirstMaximumAndSendsTheGradientThere) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(52);
-    for (const PoolShape& s : shapes()) {
+    for (const PoolShape& s : pool_shapes()) {
       // Few distinct values: ties are the point.
       auto x = random_values<T>(rng, s.n * s.h * s.w * s.c, -3, 3);
       for (T& value : x) value = std::round(value);
@@ -114,7 +112,7 @@ TEST(AvgPool, DividesByTheWindowOrByItsValidCells) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(53);
-    for (const PoolShape& s : shapes()) {
+    for (const PoolShape& s : pool_shapes()) {
       const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
       const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
       std::vector<T> want(index(outputs)), cells(index(outputs)), want_dx(x.size());

@@ -3,9 +3,7 @@
 namespace lanista::kernels {
 namespace {
 
-std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-std::vector<ResizeShape> shapes() {
+std::vector<ResizeShape> resize_shapes() {
   Rng rng(91);
   std::vector<ResizeShape> all{{1, 4, 4, 3, 4, 4}, {1, 1, 1, 2, 5, 3}, {2, 6, 9, 1, 1, 1}};
   while (all.size() < 40) {
@@ -39,7 +37,7 @@ TEST(Resize, BilinearTakesTheFourCellsInTheirOrder) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(92);
-    for (const ResizeShape& s : shapes()) {
+    for (const ResizeShape& s : resize_shapes()) {
       const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
       const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
       std::vector<T> want(index(outputs)), want_dx(x.size());
@@ -60,7 +58,7 @@ TEST(Resize, NearestCopiesOneCellAndSumsItsGradients) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(93);
-    for (const ResizeShape& s : shapes()) {
+    for (const ResizeShape& s : resize_shapes()) {
       const std::int64_t outputs = s.n * s.oh * s.ow * s.c;
       const auto x = random_values<T>(rng, s.n * s.h * s.w * s.c), dy = random_values<T>(rng, outputs);
       std::vector<T> want(index(outputs)), want_dx(x.size());

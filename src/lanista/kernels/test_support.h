@@ -14,6 +14,8 @@
 /// What the tests of this room share: seeded data, the scalar definition of a term, comparisons, levels.
 namespace lanista::kernels {
 
+inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
 /// One term of a sum as the level defines it.
 template <class T>
 T term(Isa isa, T a, T b, T sum) {

@@ -17,7 +17,7 @@ using namespace testing;
 using State = std::vector<Tensor>;
 
 constexpr std::int64_t kMost = 16;
-constexpr std::int64_t kSizes[] = {1, 2, 3, 7, 8, 13, 16};  // fewer than shards, and such that do not divide
+constexpr std::int64_t kBatchSizes[] = {1, 2, 3, 7, 8, 13, 16};  // fewer than shards, and such that do not divide
 constexpr double kTolerance = 1e-12;
 // Of the largest of its kind in the model: a gradient that is zero in exact arithmetic has no size of its own.
 constexpr double kLeastShare = 1e-2;
@@ -120,7 +120,7 @@ TEST_P(Parts, GiveTheGradientsOfTheWholeBatch) {
     parts.initialise(0, 3);
     auto wanted = whole.make_gradients(), seen = parts.make_gradients();
     ASSERT_TRUE(wanted && seen);
-    for (const std::int64_t size : kSizes) {
+    for (const std::int64_t size : kBatchSizes) {
       SCOPED_TRACE(std::to_string(shards) + " x " + std::to_string(accumulate) + " of " + std::to_string(size));
       const OwnedBatch batch = random_batch(derived, size, 5);
       const double loss = whole.gradients(0, batch.view(), size, kHyper, *wanted);
@@ -138,7 +138,7 @@ TEST_P(Parts, TrainAsTheWholeBatch) {
     Program plain = compile(derived, cut(1, 1));
     for (const std::int64_t parts : {2, 4, 8}) {
       Program program = compile(derived, cut(parts, 1));
-      for (const std::int64_t size : kSizes) {
+      for (const std::int64_t size : kBatchSizes) {
         SCOPED_TRACE(std::to_string(parts) + " shards of " + std::to_string(size));
         const Trained whole = train(derived, plain, {&size, 1});
         const Trained sharded = train(derived, program, {&size, 1});
@@ -156,7 +156,7 @@ TEST_P(Parts, AccumulatedAreShardsToTheBit) {
       for (const std::int64_t parts : {2, 4, 8}) {
         Program shards = compile(derived, cut(parts, 1, precision));
         Program accumulated = compile(derived, cut(1, parts, precision));
-        EXPECT_TRUE(train(derived, shards, kSizes) == train(derived, accumulated, kSizes)) << parts;
+        EXPECT_TRUE(train(derived, shards, kBatchSizes) == train(derived, accumulated, kBatchSizes)) << parts;
       }
     }
   }
@@ -170,7 +170,7 @@ TEST_P(Parts, OfOneAreTheWholeBatchToTheBit) {
   halves.initialise(0, 3);
   auto gradients = halves.make_gradients();
   ASSERT_TRUE(gradients.ok());
-  for (const std::int64_t size : kSizes) {
+  for (const std::int64_t size : kBatchSizes) {
     const OwnedBatch batch = random_batch(derived, size, 5);
     const double loss = step_once(program, batch, kHyper);
     const double sum = halves.gradients(0, batch.view(), size, kHyper, *gradients);
@@ -207,7 +207,7 @@ TEST_P(Parts, OfLanesDoNotFeelTheirNeighbours) {
   const Derived derived = derive(GetParam(), "adam");
   ProgramOptions options = cut(3, 2, Precision::kFloat32);
   Program single = compile(derived, options);
-  const Trained alone = train(derived, single, kSizes);
+  const Trained alone = train(derived, single, kBatchSizes);
   options.lanes = 5;
   options.threads = 3;
   Program program = compile(derived, options);
@@ -216,11 +216,11 @@ TEST_P(Parts, OfLanesDoNotFeelTheirNeighbours) {
   const std::vector<LaneHyper> hyper(5, kHyper);
   const std::vector<std::uint8_t> active(5, 1);
   std::vector<double> loss(5), losses;
-  for (std::size_t i = 0; i < std::size(kSizes); ++i) {
+  for (std::size_t i = 0; i < std::size(kBatchSizes); ++i) {
     std::vector<OwnedBatch> owned;
     std::vector<Batch> batches;
     for (std::uint64_t lane = 0; lane < 5; ++lane) {
-      owned.push_back(random_batch(derived, lane == 3 ? kSizes[i] : 9, lane == 3 ? 10 + i : 70 * lane + i));
+      owned.push_back(random_batch(derived, lane == 3 ? kBatchSizes[i] : 9, lane == 3 ? 10 + i : 70 * lane + i));
     }
     for (const OwnedBatch& each : owned) batches.push_back(each.view());
     if (i % 2 == 0) batches = {batches[3]};

@@ -12,7 +12,7 @@
 namespace lanista::schedule {
 namespace {
 
-Trial trial(std::uint32_t id, const std::string& program) {
+Trial running(std::uint32_t id, const std::string& program) {
   return {.id = TrialId{id}, .program = hash_text(program), .state_bytes = 100};
 }
 
@@ -24,7 +24,7 @@ TEST(Planners, OfOneDeviceAreItsPlanner) {
   Planners all({machine});
   std::set<std::uint32_t> there;
   for (std::uint32_t id = 1; id <= 200; ++id) {
-    const Trial comes = trial(id, rng.between(0, 1) == 0 ? "a" : "b");
+    const Trial comes = running(id, rng.between(0, 1) == 0 ? "a" : "b");
     alone.join(comes);
     all.join(comes, 0);
     there.insert(id);
@@ -54,8 +54,8 @@ TEST(Planners, KeepTrialsOfTwoDevicesApartThoughTheyMove) {
     for (Planner& planner : each) planner.leave(id);
     where.erase(id);
     if (rng.between(0, 4) > 0) {
-      all.join(trial(id.value, "a"), device);
-      each[device].join(trial(id.value, "a"));
+      all.join(running(id.value, "a"), device);
+      each[device].join(running(id.value, "a"));
       where[id] = device;
     }
     seen.apply(all.changes());

@@ -9,7 +9,7 @@
 namespace lanista::space {
 namespace {
 
-void add(SearchSpace& space, Parameter parameter) {
+void put(SearchSpace& space, Parameter parameter) {
   const auto added = space.add(std::move(parameter));
   ASSERT_TRUE(added.ok()) << added.error().text();
 }
@@ -31,9 +31,9 @@ double walked(const SearchSpace& space) {
 
 TEST(SearchSpace, AParameterMayBeReachedInSeveralWays) {
   SearchSpace space;
-  add(space, {"a", upto(3), {}});
-  add(space, {"b", upto(4), {}});
-  add(space, {"k", upto(5), {{"a", {number(2), number(3)}}, {"b", {number(4)}}}});
+  put(space, {"a", upto(3), {}});
+  put(space, {"b", upto(4), {}});
+  put(space, {"k", upto(5), {{"a", {number(2), number(3)}}, {"b", {number(4)}}}});
 
   EXPECT_TRUE(is_active(space.parameters()[2], {{"a", number(3)}, {"b", number(1)}}));
   EXPECT_TRUE(is_active(space.parameters()[2], {{"a", number(1)}, {"b", number(4)}}));
@@ -45,9 +45,9 @@ TEST(SearchSpace, AParameterMayBeReachedInSeveralWays) {
 
 TEST(SearchSpace, RefusesTwoDeclarationsOfWhichSomeWaysMeet) {
   SearchSpace space;
-  add(space, {"a", upto(3), {}});
-  add(space, {"k", upto(5), {{"a", {number(1), number(2)}}}});
-  add(space, {"k", upto(6), {{"a", {number(3)}}}});
+  put(space, {"a", upto(3), {}});
+  put(space, {"k", upto(5), {{"a", {number(1), number(2)}}}});
+  put(space, {"k", upto(6), {{"a", {number(3)}}}});
 
   const auto added = space.add({"k", upto(7), {{"a", {number(2)}}}});
 
@@ -60,11 +60,11 @@ TEST(SearchSpace, CountsAChainOfRepeatsAtOnce) {
   SearchSpace space;
   for (int i = 0; i < 20; ++i) {
     const std::string stage = "stage" + std::to_string(i);
-    add(space, {stage, upto(4), {}});
+    put(space, {stage, upto(4), {}});
     for (int round = 1; round <= 4; ++round) {
       std::vector<Value> deep;
       for (int depth = round; depth <= 4; ++depth) deep.push_back(number(depth));
-      add(space, {stage + "/" + std::to_string(round), upto(3), {{stage, deep}}});
+      put(space, {stage + "/" + std::to_string(round), upto(3), {{stage, deep}}});
     }
   }
 
@@ -75,10 +75,10 @@ TEST(SearchSpace, CountsAChoiceSharedByThirtyPlaces) {
   SearchSpace space;
   std::vector<Parameter::Condition> ways;
   for (int i = 0; i < 30; ++i) {
-    add(space, {"p" + std::to_string(i), upto(2), {}});
+    put(space, {"p" + std::to_string(i), upto(2), {}});
     ways.push_back({"p" + std::to_string(i), {number(2)}});
   }
-  add(space, {"k", upto(7), ways});
+  put(space, {"k", upto(7), ways});
 
   EXPECT_EQ(space.size(), (std::pow(2, 30) - 1) * 7 + 1);
 }
@@ -96,7 +96,7 @@ TEST(SearchSpace, CountsWhatAGridWalks) {
         if (rng.bernoulli(0.5)) values.push_back(number(3));
         parameter.when.push_back({parent.name, values});
       }
-      add(space, parameter);
+      put(space, parameter);
     }
     EXPECT_EQ(space.size(), walked(space)) << "seed " << seed;
   }

@@ -17,14 +17,14 @@ std::string shape(const std::string& text) {
   return outputs.empty() ? "nothing" : outputs.front().shape.text();
 }
 
-struct Case {
+struct Refusal {
   const char* text;
   const char* message;
 };
 
 // The derivation relies on these checks: each text is a derivation gone wrong.
 TEST(StepOperators, RefuseWhatDoesNotBelongTogether) {
-  const Case cases[] = {
+  const Refusal cases[] = {
       {"%0 = input(shape=[4])\n%1 = parameter(name=\"w\", shape=[3,5])\n%2 = linear_grad_x(%0, %1)\n",
        "dy [N, 4] does not fit the weight [3, 5]"},
       {"%0 = input(shape=[2,4])\n%1 = input(shape=[3,4])\n%2 = linear_grad_w(%0, %1)\n",
@@ -74,7 +74,7 @@ TEST(StepOperators, RefuseWhatDoesNotBelongTogether) {
       {"%0 = input(shape=[4])\n%1 = parameter(name=\"a\", shape=[4])\n%2 = batch_norm_train(%0, %1, %1, %1)\n",
        "parameters"},
   };
-  for (const Case& c : cases) EXPECT_NE(shape(c.text).find(c.message), std::string::npos) << c.text << shape(c.text);
+  for (const Refusal& c : cases) EXPECT_NE(shape(c.text).find(c.message), std::string::npos) << c.text << shape(c.text);
 }
 
 TEST(StepOperators, GiveTheShapesOfTheirForwardInputs) {

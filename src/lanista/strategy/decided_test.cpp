@@ -105,8 +105,8 @@ TEST_F(Decided, IsNothingOfAMetricWithoutABestValue) {
 // Nobody goes on from the last rung: it is decided by the first that ended there and nobody is better than.
 TEST_F(Decided, OfTheLastRungIsWhoeverIsStillThere) {
   begin(4, 2);
-  for (const std::uint32_t id : {1, 2, 3, 4}) arrive(id, id < 3 ? 0.9 : 0.5);
-  for (const std::uint32_t id : {1, 2}) rule->observe(study::Resumed{TrialId{id}, 1, 2});
+  for (const std::uint32_t id : {1U, 2U, 3U, 4U}) arrive(id, id < 3 ? 0.9 : 0.5);
+  for (const std::uint32_t id : {1U, 2U}) rule->observe(study::Resumed{TrialId{id}, 1, 2});
   EXPECT_FALSE(rule->verdict(TrialId{1}).decided_by.has_value());
 
   rule->observe(study::Measured{{TrialId{2}, 2, 2, {{kGoal, 1.0}}}});

@@ -29,7 +29,7 @@ double number(const json& object, const char* name) {
   return value;
 }
 
-std::int64_t count(const json& object, const char* name) {
+std::int64_t tally(const json& object, const char* name) {
   const std::int64_t value = fields::integer(object, name);
   if (value < 0) throw fields::Malformed{std::string("'") + name + "' is below 0"};
   return value;
@@ -48,8 +48,8 @@ json zoo_moment_json(const ZooMoment& moment) {
 
 ZooMoment read_zoo_moment(const json& in) {
   ZooMoment out;
-  out.change = count(in, "change");
-  out.models = count(in, "models");
+  out.change = tally(in, "change");
+  out.models = tally(in, "models");
   if (in.contains("related")) out.related = fields::flag(in, "related");
   if (in.contains("trouble")) out.trouble = fields::text(in, "trouble");
   return out;
@@ -71,7 +71,7 @@ ZooModel read_zoo_model(const json& in) {
                fields::text(in, "graph"),
                fields::text(in, "metric"),
                number(in, "quality"),
-               {number(in, "target"), count(in, "steps")}};
+               {number(in, "target"), tally(in, "steps")}};
   if (out.id.empty()) throw fields::Malformed{"a model of the zoo without an id"};
   if (in.contains("related")) out.related = fields::flag(in, "related");
   return out;

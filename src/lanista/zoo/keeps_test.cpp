@@ -12,7 +12,7 @@
 namespace lanista::zoo {
 namespace {
 
-MatchModel model_of(const graph::Graph& graph) { return *MatchModel::of(graph, graph::builtin_ops()); }
+MatchModel matched(const graph::Graph& graph) { return *MatchModel::of(graph, graph::builtin_ops()); }
 
 struct Kept {
   double is = 0, most = 0;
@@ -21,7 +21,7 @@ struct Kept {
 /// Of such pairs, beside other parents in the table.
 Kept kept(const MatchModel& parent, const MatchModel& child, const std::vector<graph::NodePair>& pairs) {
   Signatures parents;
-  for (std::uint64_t k = 0; k < 3; ++k) pack(model_of(testing::random_layers(Rng(30).split(k), 9)), parents);
+  for (std::uint64_t k = 0; k < 3; ++k) pack(matched(testing::random_layers(Rng(30).split(k), 9)), parents);
   const PackedModel packed = pack(parent, parents);
   const ChildModel side(child, {});
   const PairTable table(parents, side.signatures);
@@ -62,8 +62,8 @@ TEST(KeptFunction, IsTheSumOverAllWaysBackAndNeverAboveItsBound) {
   };
   for (std::uint64_t seed = 0; seed < testing::cases(1000); ++seed) {
     SCOPED_TRACE(seed);
-    const MatchModel parent = model_of(testing::random_layers(Rng(31).split(seed), 10));
-    const MatchModel child = model_of(testing::random_layers(Rng(32).split(seed), 10));
+    const MatchModel parent = matched(testing::random_layers(Rng(31).split(seed), 10));
+    const MatchModel child = matched(testing::random_layers(Rng(32).split(seed), 10));
     check(parent, child, match(parent, child).pairs);
     check(parent, child, drawn_pairs(parent, child, Rng(33).split(seed)));
     // Most nodes with themselves, so that something is kept.
@@ -82,7 +82,7 @@ TEST(KeptFunction, IsTheSumOverAllWaysBackAndNeverAboveItsBound) {
 
 TEST(KeptFunction, OfAModelWithItselfIsWhole) {
   for (std::uint64_t seed = 0; seed < testing::cases(200); ++seed) {
-    const MatchModel model = model_of(testing::random_layers(Rng(34).split(seed), 12));
+    const MatchModel model = matched(testing::random_layers(Rng(34).split(seed), 12));
     const Kept one = kept(model, model, match(model, model).pairs);
 
     EXPECT_NEAR(one.is, 1.0, 1e-12) << seed;
@@ -94,7 +94,7 @@ TEST(KeptFunction, FallsWithWhatIsRewired) {
   const std::string before =
       "%0 = input(shape=[8])\n%1 = linear(%0, out=8)\n%2 = linear(%1, out=8)\n%3 = linear(%1, out=8)\n";
   const auto with = [&](const std::string& inputs) {
-    return model_of(*graph::parse(before + "%4 = add(" + inputs + ")\n%5 = output(%4)\n"));
+    return matched(*graph::parse(before + "%4 = add(" + inputs + ")\n%5 = output(%4)\n"));
   };
   const MatchModel whole = with("%1, %2, %3");
   const auto kept_of = [&](const MatchModel& parent, const MatchModel& child) {

@@ -54,7 +54,7 @@ Result<std::vector<std::int64_t>> widths_of(const Options& options, std::size_t 
   return widths;
 }
 
-Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> spos_network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
   const auto stages = options.at("blocks").get<std::vector<std::int64_t>>();
   const auto stem = options.at("width").get<std::int64_t>();
   const auto stem_stride = options.at("stem_stride").get<std::int64_t>();
@@ -104,7 +104,7 @@ PublishedSpace spos_space() {
              {"stem_stride", 2},
              {"head", 1024},
              {"dropout", 0.1}}}},
-          network};
+          spos_network};
 }
 
 }  // namespace lanista::mutate
