@@ -72,7 +72,14 @@ LANE_FN void lane_note_alone(const Note& a, i64 lane) {
   if (a.active[lane] == 0) return;
   const T* losses = LANE_READ(losses) + lane * a.samples;
   double sum = 0;
-  for (int n = 0; n < int(a.samples); ++n) sum += double(losses[n]);
+  constexpr int kAtOnce = 32;  // on their way together: all others wait for who notes
+  LANE_ROLLED for (int first = 0; first < int(a.samples); first += kAtOnce) {
+    T loss[kAtOnce];
+    LANE_UNROLL for (int n = 0; n < kAtOnce; ++n) loss[n] = first + n < int(a.samples) ? losses[first + n] : T(0);
+    LANE_UNROLL for (int n = 0; n < kAtOnce; ++n) {
+      if (first + n < int(a.samples)) sum += double(loss[n]);
+    }
+  }
   lane_note(a, lane, sum);
 }
 
