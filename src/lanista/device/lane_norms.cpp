@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lanista/device/aten_joins.h"
-#include "lanista/device/lane_calls.h"
+#include "lanista/device/lane_rows.h"
 
 namespace lanista::device {
 namespace {
@@ -13,21 +13,6 @@ constexpr std::int64_t kChannel = 2;  // of a value: behind lanes and samples
 Tensor in_place_of(const Tensor& rows, const Tensor& like) {
   if (like.dim() == 3) return rows.reshape(like.sizes());
   return channels_second(rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}));
-}
-
-// [lanes, parts, 2 columns], in double.
-Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call) {
-  const std::int64_t lanes = x.size(0), columns = x.size(2), each = rows_of_part(x.size(1));
-  const std::int64_t parts = (x.size(1) + each - 1) / each;
-  Tensor out = at::empty({lanes, parts, 2 * columns}, x.options().dtype(at::kDouble));
-  call.x = x.data_ptr();
-  call.out = out.data_ptr();
-  call.rows = x.size(1);
-  call.columns = columns;
-  call.each = each;
-  call.parts = parts;
-  kernels.run(kernel, x.scalar_type(), lanes * parts * columns, call);
-  return out;
 }
 
 lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& y) {
@@ -151,27 +136,16 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
 
 AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, len = call.y(1).elements_per_sample(), out = call.out](const Frame& frame, const Tensors& in) {
-    const Tensor x = in[0].contiguous(), dy = in[3].contiguous();
-    const Tensor mean = in[1].contiguous(), inverse = in[2].contiguous();
-    const std::int64_t rows = x.numel() / len;
-    Tensor dx = at::empty_like(x), weight;
-    lane::Rows rows_of{};
-    rows_of.x = x.data_ptr(), rows_of.dy = dy.data_ptr(), rows_of.y = dx.data_ptr();
-    rows_of.mean = mean.data_ptr(), rows_of.inverse = inverse.data_ptr();
-    rows_of.len = len, rows_of.rows_per_lane = rows / frame.lanes;
-    if (in.size() > 4) {
-      weight = flat(in[4]);
-      rows_of.weight = weight.data_ptr(), rows_of.stride = weight.stride(0);
-    }
-    k->run_rows("layer_norm_grad", x.scalar_type(), rows, len, rows_of);
-    lane::ColumnSum of{};
-    of.dy = dy.data_ptr(), of.mean = mean.data_ptr(), of.inverse = inverse.data_ptr();
-    const Tensor sums = sums_of_columns(*k, "row_norm_grad_part", x.reshape({frame.lanes, -1, len}), of);
-    const Tensor all = lane_fold_to(*k, sums, x.options());
-    const auto part = [&](std::int64_t which, const graph::Shape& shape) {
-      return all.narrow(1, which * len, len).reshape(sizes_of(frame, shape));
+    const auto rows = [&](const Tensor& x, std::int64_t columns) {
+      return x.contiguous().reshape({frame.lanes, -1, columns});
     };
-    return Tensors{dx, part(0, out[1].shape), part(1, out[2].shape)};
+    const LaneRows of{.x = rows(in[0], len),
+                      .mean = rows(in[1], 1),
+                      .inverse = rows(in[2], 1),
+                      .weight = in.size() > 4 ? flat(in[4]) : Tensor()};
+    const LaneRowsGrad grad = lane_rows_grad(*k, of, rows(in[3], len));
+    return Tensors{grad.x.reshape(in[0].sizes()), grad.weight.reshape(sizes_of(frame, out[1].shape)),
+                   grad.bias.reshape(sizes_of(frame, out[2].shape))};
   };
 }
 

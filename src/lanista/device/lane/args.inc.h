@@ -134,6 +134,21 @@ struct Rows {
   long long len, rows_per_lane, stride;
 };
 
+/// The gradient of rows [lanes, rows, len] that were normalised each for itself, and sums over some rows: of dy times
+/// what was normalised, and of dy. Of rows that threads of a block can keep.
+struct RowGrad {
+  static constexpr int kThreads = 256, kEach = 8;  // of a block; rows that one of them takes part in
+  const void* x;
+  const void* dy;
+  const void* mean;  // [lanes, rows]
+  const void* inverse;
+  const void* weight;  // [lanes, len], lanes `stride` apart; may be null
+  void* y;
+  double* sums;  // [lanes, parts, 2 len], a part being a block's rows
+  long long len, rows, parts, stride;
+  long long fours, weight_fours;  // rows, and weights, may be read four at a time
+};
+
 /// Where a value [lanes, samples, channels, rows, columns] lies.
 struct Image {
   long long lane, sample, channel, row, column;

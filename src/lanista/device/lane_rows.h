@@ -1,0 +1,23 @@
+#pragma once
+
+#include "lanista/device/lane_calls.h"
+
+namespace lanista::device {
+
+/// Rows [lanes, rows, len] that were normalised each for itself.
+struct LaneRows {
+  Tensor x, mean, inverse;  ///< [lanes, rows, len], [lanes, rows] of each; without gaps
+  Tensor weight = {};       ///< [lanes, len], if they were weighed; columns are neighbours
+};
+struct LaneRowsGrad {
+  Tensor x;             ///< as it lies
+  Tensor weight, bias;  ///< [lanes, len], whether there are any or not
+};
+/// By dy, which lies as x does. Rows of some hundred numbers are read once. How sums are parted hangs on rows and len
+/// alone.
+LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy);
+
+/// Sums of columns in double, [lanes, parts, 2 columns]: the kernel's of two for each.
+Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
+
+}  // namespace lanista::device

@@ -1,0 +1,120 @@
+// What is made of rows in one pass, against sums in double that are written out here.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+#include "lanista/device/kernel_test_support.h"
+#include "lanista/device/lane_rows.h"
+
+namespace lanista::device {
+namespace {
+
+using namespace testing;
+
+class LaneRowsOn : public KernelsOn {};
+
+struct DrawnRows {
+  LaneRows of;
+  at::Tensor dy;
+  std::int64_t lanes, rows, len;
+};
+
+// Rows that a few threads share and such that no block keeps, of one to some blocks.
+DrawnRows drawn(Rng& rng, at::TensorOptions like) {
+  const std::int64_t most =
+      std::vector<std::int64_t>{12, 64, 128, 256, 300}[static_cast<std::size_t>(rng.between(0, 4))];
+  const std::int64_t len = rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
+  const std::int64_t lanes = rng.between(1, 4), rows = rng.between(1, rng.between(0, 1) == 0 ? 20 : 300);
+  DrawnRows all{{}, drawn_dense(rng, {lanes, rows, len}, like), lanes, rows, len};
+  all.of = {.x = drawn_dense(rng, {lanes, rows, len}, like),
+            .mean = drawn_dense(rng, {lanes, rows}, like),
+            .inverse = drawn_dense(rng, {lanes, rows}, like).abs()};
+  if (rng.between(0, 2) > 0) all.of.weight = drawn_lanes(rng, {lanes, len}, like);
+  return all;
+}
+
+struct WantedRows {
+  std::vector<double> x, weight, bias;
+  double most = 1;  // of the terms of any sum, together
+};
+
+WantedRows wanted(const DrawnRows& of) {
+  const auto x = numbers(of.of.x), mean = numbers(of.of.mean), inverse = numbers(of.of.inverse), dy = numbers(of.dy);
+  const auto weight = of.of.weight.defined() ? numbers(of.of.weight) : std::vector<double>{};
+  const auto lanes = static_cast<std::size_t>(of.lanes), rows = static_cast<std::size_t>(of.rows),
+             len = static_cast<std::size_t>(of.len);
+  WantedRows all{std::vector<double>(lanes * rows * len), std::vector<double>(lanes * len),
+                 std::vector<double>(lanes * len)};
+  std::vector<double> sizes(lanes * len);
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    for (std::size_t row = lane * rows; row < (lane + 1) * rows; ++row) {
+      const auto hat = [&](std::size_t k) { return (x[row * len + k] - mean[row]) * inverse[row]; };
+      const auto back = [&](std::size_t k) {
+        return dy[row * len + k] * (weight.empty() ? 1 : weight[lane * len + k]);
+      };
+      double sum = 0, dot = 0, size = 1;
+      for (std::size_t k = 0; k < len; ++k) {
+        sum += back(k);
+        dot += back(k) * hat(k);
+        size += std::fabs(back(k)) * (1 + std::fabs(hat(k)));
+        all.weight[lane * len + k] += dy[row * len + k] * hat(k);
+        all.bias[lane * len + k] += dy[row * len + k];
+        sizes[lane * len + k] += std::fabs(dy[row * len + k]) * (1 + std::fabs(hat(k)));
+      }
+      for (std::size_t k = 0; k < len; ++k) {
+        const double n = static_cast<double>(len);
+        all.x[row * len + k] = inverse[row] * (back(k) - sum / n - hat(k) * dot / n);
+        all.most = std::max(all.most, inverse[row] * (1 + std::fabs(hat(k))) * size);
+      }
+    }
+  }
+  for (const double size : sizes) all.most = std::max(all.most, size);
+  return all;
+}
+
+TEST_P(LaneRowsOn, HaveTheGradientThatDoublesSay) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(61);
+  for (int round = 0; round < 200; ++round) {
+    const bool doubles = rng.between(0, 2) == 0;
+    const DrawnRows rows = drawn(rng, options(doubles));
+    const WantedRows want = wanted(rows);
+    const double most = want.most * (doubles ? 1e-15 : 5e-7);
+    const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy);
+    EXPECT_LE(distance(grad.x, want.x), most) << "round " << round << ", len " << rows.len;
+    EXPECT_LE(distance(grad.weight, want.weight), most) << "round " << round << ", len " << rows.len;
+    EXPECT_LE(distance(grad.bias, want.bias), most) << "round " << round << ", len " << rows.len;
+    // Of the lanes one alone, to the bit.
+    const std::int64_t last = rows.lanes - 1;
+    const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
+    const LaneRows one{alone(rows.of.x), alone(rows.of.mean), alone(rows.of.inverse), alone(rows.of.weight)};
+    const LaneRowsGrad own = lane_rows_grad(*device().kernels(), one, alone(rows.dy));
+    EXPECT_TRUE(own.x.equal(alone(grad.x))) << "round " << round;
+    EXPECT_TRUE(own.weight.equal(alone(grad.weight)) && own.bias.equal(alone(grad.bias))) << "round " << round;
+  }
+}
+
+// Beside numbers that are none, in a lane's last rows and in its columns.
+TEST_P(LaneRowsOn, KeepWhatIsNoNumberInItsLane) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(62);
+  for (int round = 0; round < 40; ++round) {
+    DrawnRows rows = drawn(rng, options(false));
+    const LaneRowsGrad before = lane_rows_grad(*device().kernels(), rows.of, rows.dy);
+    const std::int64_t lane = rng.between(0, rows.lanes - 1);
+    rows.of.x.select(0, lane).fill_(NAN);
+    const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy);
+    for (std::int64_t other = 0; other < rows.lanes; ++other) {
+      EXPECT_EQ(grad.x.select(0, other).isnan().all().item<bool>(), other == lane) << "round " << round;
+      EXPECT_EQ(grad.weight.select(0, other).isnan().all().item<bool>(), other == lane) << "round " << round;
+      if (other == lane) continue;
+      EXPECT_TRUE(grad.x.select(0, other).equal(before.x.select(0, other))) << "round " << round;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, LaneRowsOn, kKernelDevices, kernel_device_name);
+
+}  // namespace
+}  // namespace lanista::device
