@@ -35,8 +35,10 @@ class Finder {
       }
       AtenJoined made{&found->second, {first, second}, inputs, {}};
       const std::vector<graph::Port>& its = node(second).inputs;
-      if (found->second.kind == AtenJoin::kInstead) {
-        made.inputs.insert(made.inputs.end(), its.begin(), its.end() - 1);
+      if (const auto place = place_of(found->second.kind, second)) {
+        for (std::size_t i = 0; i < its.size(); ++i) {
+          if (i != *place) made.inputs.push_back(its[i]);
+        }
       } else {
         made.outputs = results(first);
       }
@@ -88,6 +90,11 @@ class Finder {
     const auto maker = place_.find(port.node);
     return maker == place_.end() || maker->second < place_.at(at);
   }
+  // Where the second reads what is not made any more.
+  std::optional<std::size_t> place_of(AtenJoin::Kind kind, graph::NodeId second) const {
+    if (kind == AtenJoin::kInstead) return node(second).inputs.size() - 1;
+    return kind == AtenJoin::kFirst ? std::optional<std::size_t>(0) : std::nullopt;
+  }
   bool fits(AtenJoin::Kind kind, graph::NodeId first, graph::NodeId second) const {
     const graph::Port result{first, 0};
     const std::vector<graph::Port>&of = node(first).inputs, &its = node(second).inputs;
@@ -96,8 +103,9 @@ class Finder {
         return std::ranges::all_of(
             its, [&](graph::Port port) { return port.node == first || std::ranges::find(of, port) != of.end(); });
       case AtenJoin::kInstead:
-        return its.back() == result && is_for_one(result) &&
-               std::all_of(its.begin(), its.end() - 1, [&](graph::Port port) { return is_there(port, first); });
+      case AtenJoin::kFirst:
+        return its[*place_of(kind, second)] == result && is_for_one(result) &&
+               std::ranges::all_of(its, [&](graph::Port port) { return port == result || is_there(port, first); });
       case AtenJoin::kBeside:
         return its.size() == 1 && of.size() > 1 && its[0] == of[1] && place_.at(second) > place_.at(first);
       case AtenJoin::kParts:

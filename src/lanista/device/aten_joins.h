@@ -19,13 +19,14 @@ struct AtenJoin {
   enum Kind {
     kAfter,    ///< the second reads what the first makes, and else what the first reads: all values are made
     kInstead,  ///< the second's last input is what the first makes, and nobody else's: that value is not made
+    kFirst,    ///< the same of the second's first input
     kBeside,   ///< the second reads what is the first's second input, alone: both values are made
     kParts,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; what a
              ///< part reads may be a product, and a transposition may be the end
   };
   Kind kind;
-  /// Calls in their order. What runs takes the inputs of the first, and of kInstead those of the second that are left;
-  /// of kParts the inputs of each part's first call. It returns the values that are made, in order.
+  /// Calls in their order. What runs takes the inputs of the first, and of kInstead and kFirst those of the second that
+  /// are left; of kParts the inputs of each part's first call. It returns the values that are made, in order.
   std::function<AtenRun(std::span<const AtenCall> calls)> prepare;
 };
 /// By the names of two operators.

@@ -25,7 +25,7 @@ void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor&
   call.fours = wide_of(of.x, len) == 4 && wide_of(dy, len) == 4 && wide_of(dx, len) == 4;
   if (of.weight.defined()) {
     call.weight = of.weight.data_ptr(), call.stride = of.weight.stride(0);
-    call.weight_fours = wide_of(of.weight, len) == 4 && (lanes == 1 || call.stride % 4 == 0);
+    call.weight_fours = lanes_by_fours(of.weight);
   }
   kernels.run_tiles(kernel.name, of.x.scalar_type(), lanes * parts, lane::RowGrad::kThreads, call);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "lanista/device/aten_joins.h"
 #include "lanista/device/kernel_test_support.h"
 #include "lanista/device/lane_rows.h"
 
@@ -13,6 +14,15 @@ namespace {
 using namespace testing;
 
 class LaneRowsOn : public KernelsOn {};
+
+// A call for entries that ask nothing of it.
+struct Nothing {
+  graph::OpDef def;
+  graph::Attrs attrs;
+  std::vector<graph::ValueType> types;
+  mutable std::vector<nn::LaneNumber> numbers;
+  const AtenCall call{.args = {types, attrs, def}, .out = types, .id = {}, .numbers = numbers};
+};
 
 struct DrawnRows {
   LaneRows of;
@@ -111,6 +121,44 @@ TEST_P(LaneRowsOn, KeepWhatIsNoNumberInItsLane) {
       if (other == lane) continue;
       EXPECT_TRUE(grad.x.select(0, other).equal(before.x.select(0, other))) << "round " << round;
     }
+  }
+}
+
+// Tokens that a table does not have among them.
+TEST_P(LaneRowsOn, AreWhatATableHasForTokensAndAPositionAddsOfItsOwn) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(63);
+  const LaneKernels& kernels = *device().kernels();
+  const AtenJoins joins = aten_joins(&kernels, Precision::kFloat32);
+  const AtenTable table = aten_table(&kernels);
+  for (int round = 0; round < 100; ++round) {
+    const at::TensorOptions like = options(rng.between(0, 2) == 0);
+    const std::int64_t lanes = rng.between(1, 4), batch = rng.between(1, 9), positions = rng.between(1, 9),
+                       vocab = rng.between(1, 12),
+                       dim = rng.between(0, 1) == 0 ? 4 * rng.between(1, 9) : rng.between(1, 30);
+    at::Tensor tokens = at::empty({lanes, batch, positions}, at::TensorOptions(at::kLong));
+    for (std::int64_t i = 0; i < tokens.numel(); ++i) tokens.data_ptr<std::int64_t>()[i] = rng.between(-1, vocab);
+    const at::Tensor rows = drawn_lanes(rng, {lanes, vocab, dim}, like),
+                     own = drawn_lanes(rng, {lanes, positions, dim}, like);
+    const auto of = numbers(tokens), t = numbers(rows), p = numbers(own);
+    std::vector<double> read, all;
+    for (std::int64_t i = 0; i < lanes * batch * positions * dim; ++i) {
+      const std::int64_t at = i / dim, lane = at / positions / batch;
+      const auto token = static_cast<std::int64_t>(of[static_cast<std::size_t>(at)]);
+      const bool is = token >= 0 && token < vocab;
+      read.push_back(is ? t[static_cast<std::size_t>((lane * vocab + token) * dim + i % dim)] : 0);
+      all.push_back(read.back() + p[static_cast<std::size_t>((lane * positions + at % positions) * dim + i % dim)]);
+    }
+    const Frame frame{.lanes = lanes, .batch = batch};
+    const double most = like.dtype() == at::kDouble ? 0 : 1e-6;
+    const at::Tensor up = tokens.to(like.device());
+    const Tensors joined = joins.at({"embedding", "positional_embedding"}).prepare({})(frame, {up, rows, own});
+    EXPECT_LE(distance(joined[0], all), most) << "round " << round << ", dim " << dim;
+    const Nothing none;
+    const Tensors first = table.at("embedding")(none.call)(frame, {up, rows});
+    EXPECT_EQ(distance(first[0], read), 0) << "round " << round;
+    const Tensors second = table.at("positional_embedding")(none.call)(frame, {first[0], own});
+    EXPECT_TRUE(second[0].equal(joined[0])) << "round " << round;
   }
 }
 

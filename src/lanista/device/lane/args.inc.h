@@ -20,12 +20,13 @@ struct Sum {
 };
 
 /// Rows of the lanes' tables [lanes, vocab, dim], lanes `stride` apart; or marks [lanes, tokens, vocab] that are one at
-/// their token.
+/// their token. What a position has of its own is added.
 struct Embedding {
   const long long* tokens;  // [lanes, each], lanes `token_lane` apart
   const void* table;
+  const void* position;  // [lanes, positions, dim], lanes `position_lane` apart; may be null
   void* y;
-  long long each, vocab, dim, stride, token_lane, wide;
+  long long each, vocab, dim, stride, token_lane, positions, position_lane, wide;
 };
 
 /// [lanes, rows, columns] and values of a column in a lane.
@@ -34,6 +35,7 @@ struct Columns {
   const void* by;  // [lanes, columns], lanes `stride` apart
   void* y;
   long long per_lane, columns, stride, wide;
+  long long by_fours;  // `by`, too, may be read four at a time
 };
 
 /// What is done to a number of a product before it is stored.

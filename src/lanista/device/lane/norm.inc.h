@@ -5,10 +5,11 @@
 LANE_KERNEL(add_columns, Columns) {
   const int wide = int(a.wide);
   const n32 at = n32(i) * wide;
-  const T* by = LANE_READ(by) + at / n32(a.per_lane) * a.stride + at % n32(a.columns);
+  const T* from = LANE_READ(by) + at / n32(a.per_lane) * a.stride + at % n32(a.columns);
+  const Four by = lane_some(from, a.by_fours != 0, wide);
   Four y = lane_load(LANE_READ(x) + at, wide);
   for (int k = 0; k < 4; ++k) {
-    if (k < wide) y.v[k] = y.v[k] + by[k];
+    if (k < wide) y.v[k] = y.v[k] + by.v[k];
   }
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
