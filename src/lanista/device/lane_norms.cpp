@@ -134,6 +134,16 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
   };
 }
 
+// Rows [lanes, .., len] of a gradient; of one that is the same for some rows, one behind the other, each but once.
+Tensor unlike_rows(const Tensor& dy, std::int64_t len) {
+  Tensor x = dy;
+  std::int64_t dim = x.dim() - 1;  // the last that is none of a row
+  for (std::int64_t left = len; left > 1; left /= x.size(dim--)) {
+  }
+  while (dim > 0 && x.stride(dim) == 0) x = x.select(dim--, 0);
+  return x.contiguous().reshape({x.size(0), -1, len});
+}
+
 AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, len = call.y(1).elements_per_sample(), out = call.out](const Frame& frame, const Tensors& in) {
     const auto rows = [&](const Tensor& x, std::int64_t columns) {
@@ -143,7 +153,7 @@ AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
                       .mean = rows(in[1], 1),
                       .inverse = rows(in[2], 1),
                       .weight = in.size() > 4 ? flat(in[4]) : Tensor()};
-    const LaneRowsGrad grad = lane_rows_grad(*k, of, rows(in[3], len));
+    const LaneRowsGrad grad = lane_rows_grad(*k, of, unlike_rows(in[3], len));
     return Tensors{grad.x.reshape(in[0].sizes()), grad.weight.reshape(sizes_of(frame, out[1].shape)),
                    grad.bias.reshape(sizes_of(frame, out[2].shape))};
   };

@@ -21,7 +21,7 @@ void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor&
   call.x = of.x.data_ptr(), call.dy = dy.data_ptr(), call.y = dx.data_ptr();
   call.mean = of.mean.data_ptr(), call.inverse = of.inverse.data_ptr();
   call.sums = sums.data_ptr<double>();
-  call.len = len, call.rows = rows, call.parts = parts;
+  call.len = len, call.rows = rows, call.parts = parts, call.dy_each = rows / dy.size(1);
   call.fours = wide_of(of.x, len) == 4 && wide_of(dy, len) == 4 && wide_of(dx, len) == 4;
   if (of.weight.defined()) {
     call.weight = of.weight.data_ptr(), call.stride = of.weight.stride(0);
@@ -30,7 +30,8 @@ void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor&
   kernels.run_tiles(kernel.name, of.x.scalar_type(), lanes * parts, lane::RowGrad::kThreads, call);
 }
 
-void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& dx, Tensor& sums) {
+void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& few, const Tensor& dx, Tensor& sums) {
+  const Tensor dy = few.repeat_interleave(of.x.size(1) / few.size(1), 1);
   const std::int64_t rows = of.x.size(1), len = of.x.size(2);
   lane::Rows call{};
   call.x = of.x.data_ptr(), call.dy = dy.data_ptr(), call.y = dx.data_ptr();

@@ -13,8 +13,8 @@ struct LaneRowsGrad {
   Tensor x;             ///< as it lies
   Tensor weight, bias;  ///< [lanes, len], whether there are any or not
 };
-/// By dy, which lies as x does. Rows of some hundred numbers are read once. How sums are parted hangs on rows and len
-/// alone.
+/// By dy, which lies as x does, or has fewer rows: each of them is then that of some rows, one behind the other. Rows
+/// of some hundred numbers are read once. How sums are parted hangs on rows and len alone.
 LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy);
 
 /// Sums of columns in double, [lanes, parts, 2 columns]: the kernel's of two for each.

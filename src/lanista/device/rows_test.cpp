@@ -27,7 +27,7 @@ struct Nothing {
 struct DrawnRows {
   LaneRows of;
   at::Tensor dy;
-  std::int64_t lanes, rows, len;
+  std::int64_t lanes, rows, len, each;  // rows that have a row of dy in common
 };
 
 // Rows that a few threads share and such that no block keeps, of one to some blocks.
@@ -35,8 +35,9 @@ DrawnRows drawn(Rng& rng, at::TensorOptions like) {
   const std::int64_t most =
       std::vector<std::int64_t>{12, 64, 128, 256, 300}[static_cast<std::size_t>(rng.between(0, 4))];
   const std::int64_t len = rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
-  const std::int64_t lanes = rng.between(1, 4), rows = rng.between(1, rng.between(0, 1) == 0 ? 20 : 300);
-  DrawnRows all{{}, drawn_dense(rng, {lanes, rows, len}, like), lanes, rows, len};
+  const std::int64_t each = rng.between(0, 2) == 0 ? rng.between(2, 9) : 1, lanes = rng.between(1, 4),
+                     of_dy = rng.between(1, (rng.between(0, 1) == 0 ? 20 : 300) / each), rows = each * of_dy;
+  DrawnRows all{{}, drawn_dense(rng, {lanes, of_dy, len}, like), lanes, rows, len, each};
   all.of = {.x = drawn_dense(rng, {lanes, rows, len}, like),
             .mean = drawn_dense(rng, {lanes, rows}, like),
             .inverse = drawn_dense(rng, {lanes, rows}, like).abs()};
@@ -50,27 +51,28 @@ struct WantedRows {
 };
 
 WantedRows wanted(const DrawnRows& of) {
-  const auto x = numbers(of.of.x), mean = numbers(of.of.mean), inverse = numbers(of.of.inverse), dy = numbers(of.dy);
+  const auto x = numbers(of.of.x), mean = numbers(of.of.mean), inverse = numbers(of.of.inverse), few = numbers(of.dy);
   const auto weight = of.of.weight.defined() ? numbers(of.of.weight) : std::vector<double>{};
   const auto lanes = static_cast<std::size_t>(of.lanes), rows = static_cast<std::size_t>(of.rows),
              len = static_cast<std::size_t>(of.len);
+  const auto dy = [&](std::size_t row, std::size_t k) {
+    return few[row / static_cast<std::size_t>(of.each) * len + k];
+  };
   WantedRows all{std::vector<double>(lanes * rows * len), std::vector<double>(lanes * len),
                  std::vector<double>(lanes * len)};
   std::vector<double> sizes(lanes * len);
   for (std::size_t lane = 0; lane < lanes; ++lane) {
     for (std::size_t row = lane * rows; row < (lane + 1) * rows; ++row) {
       const auto hat = [&](std::size_t k) { return (x[row * len + k] - mean[row]) * inverse[row]; };
-      const auto back = [&](std::size_t k) {
-        return dy[row * len + k] * (weight.empty() ? 1 : weight[lane * len + k]);
-      };
+      const auto back = [&](std::size_t k) { return dy(row, k) * (weight.empty() ? 1 : weight[lane * len + k]); };
       double sum = 0, dot = 0, size = 1;
       for (std::size_t k = 0; k < len; ++k) {
         sum += back(k);
         dot += back(k) * hat(k);
         size += std::fabs(back(k)) * (1 + std::fabs(hat(k)));
-        all.weight[lane * len + k] += dy[row * len + k] * hat(k);
-        all.bias[lane * len + k] += dy[row * len + k];
-        sizes[lane * len + k] += std::fabs(dy[row * len + k]) * (1 + std::fabs(hat(k)));
+        all.weight[lane * len + k] += dy(row, k) * hat(k);
+        all.bias[lane * len + k] += dy(row, k);
+        sizes[lane * len + k] += std::fabs(dy(row, k)) * (1 + std::fabs(hat(k)));
       }
       for (std::size_t k = 0; k < len; ++k) {
         const double n = static_cast<double>(len);

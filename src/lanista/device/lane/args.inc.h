@@ -141,13 +141,13 @@ struct Rows {
 struct RowGrad {
   static constexpr int kThreads = 256, kEach = 8;  // of a block; rows that one of them takes part in
   const void* x;
-  const void* dy;
+  const void* dy;    // a row of it for each `dy_each` rows
   const void* mean;  // [lanes, rows]
   const void* inverse;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
   void* y;
   double* sums;  // [lanes, parts, 2 len], a part being a block's rows
-  long long len, rows, parts, stride;
+  long long len, rows, parts, stride, dy_each;
   long long fours, weight_fours;  // rows, and weights, may be read four at a time
 };
 

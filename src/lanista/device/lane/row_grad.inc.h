@@ -47,7 +47,7 @@ LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near,
       LANE_UNROLL for (int f = 0; f < kFours; ++f) {
         const int column = Of::column(t, f), count = is ? len - column : 0;
         x[f] = lane_some(LANE_READ(x) + at * len + column, fours, count);
-        dy[f] = lane_some(LANE_READ(dy) + at * len + column, fours, count);
+        dy[f] = lane_some(LANE_READ(dy) + i64(n32(at) / n32(a.dy_each)) * len + column, fours, count);
       }
       const T mean = is ? LANE_READ(mean)[at] : T(0);
       o.inverse = is ? LANE_READ(inverse)[at] : T(0);
