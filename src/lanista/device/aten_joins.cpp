@@ -35,7 +35,9 @@ class Finder {
       }
       AtenJoined made{&found->second, {first, second}, inputs, {}};
       const std::vector<graph::Port>& its = node(second).inputs;
-      if (const auto place = place_of(found->second.kind, second)) {
+      if (const auto place = place_of(found->second.kind, {first, 0}, second)) {
+        made.outputs = results(first);
+        made.outputs.erase(made.outputs.begin());
         for (std::size_t i = 0; i < its.size(); ++i) {
           if (i != *place) made.inputs.push_back(its[i]);
         }
@@ -91,8 +93,10 @@ class Finder {
     return maker == place_.end() || maker->second < place_.at(at);
   }
   // Where the second reads what is not made any more.
-  std::optional<std::size_t> place_of(AtenJoin::Kind kind, graph::NodeId second) const {
-    if (kind == AtenJoin::kInstead) return node(second).inputs.size() - 1;
+  std::optional<std::size_t> place_of(AtenJoin::Kind kind, graph::Port result, graph::NodeId second) const {
+    const std::vector<graph::Port>& its = node(second).inputs;
+    const bool either = node(second).op == "add" && its.size() == 2 && its[0] == result;
+    if (kind == AtenJoin::kInstead) return either ? 0 : its.size() - 1;
     return kind == AtenJoin::kFirst ? std::optional<std::size_t>(0) : std::nullopt;
   }
   bool fits(AtenJoin::Kind kind, graph::NodeId first, graph::NodeId second) const {
@@ -104,7 +108,7 @@ class Finder {
             its, [&](graph::Port port) { return port.node == first || std::ranges::find(of, port) != of.end(); });
       case AtenJoin::kInstead:
       case AtenJoin::kFirst:
-        return its[*place_of(kind, second)] == result && is_for_one(result) &&
+        return its[*place_of(kind, result, second)] == result && is_for_one(result) &&
                std::ranges::all_of(its, [&](graph::Port port) { return port == result || is_there(port, first); });
       case AtenJoin::kBeside:
         return its.size() == 1 && of.size() > 1 && its[0] == of[1] && place_.at(second) > place_.at(first);

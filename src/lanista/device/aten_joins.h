@@ -18,7 +18,8 @@ namespace lanista::device {
 struct AtenJoin {
   enum Kind {
     kAfter,    ///< the second reads what the first makes, and else what the first reads: all values are made
-    kInstead,  ///< the second's last input is what the first makes, and nobody else's: that value is not made
+    kInstead,  ///< the second's last input is what the first makes first, and nobody else's: that value is not made;
+               ///< or either of two that it adds
     kFirst,    ///< the same of the second's first input
     kBeside,   ///< the second reads what is the first's second input, alone: both values are made
     kParts,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; what a

@@ -30,6 +30,12 @@ Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Te
   return y;
 }
 
+Tensor sum_from(const Tensors& terms, std::size_t first) {
+  Tensor sum = terms[first];
+  for (std::size_t i = first + 1; i < terms.size(); ++i) sum = sum + terms[i];
+  return sum;
+}
+
 Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by, const Tensor& y) {
   const Tensor own = dense_columns(by), to = y.defined() ? y : x;
   const std::int64_t wide = std::min(wide_of(x, x.size(2)), wide_of(to, x.size(2)));

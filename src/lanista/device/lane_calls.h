@@ -14,6 +14,8 @@ Tensor lying_as(const Tensor& x, const Tensor& like);
 /// y of an element-by-element kernel, which lies as x does.
 Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy = {},
                         double a = 0, double b = 0);
+/// The sum of those from this one on, in their order.
+Tensor sum_from(const Tensors& terms, std::size_t first);
 /// x + values of a column, in the memory of x, or of `y`; they are [lanes, rows, columns], contiguous.
 Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by, const Tensor& y = {});
 /// [lanes, rows, columns] -> [lanes, columns]; summed in double, in parts whose number depends on `rows` alone.

@@ -144,18 +144,33 @@ Tensor unlike_rows(const Tensor& dy, std::int64_t len) {
   return x.contiguous().reshape({x.size(0), -1, len});
 }
 
+LaneRowsGrad gradient_of_norm(const LaneKernels& kernels, std::int64_t len, const Tensors& in, bool weighed,
+                              const Tensor& other = {}) {
+  const auto rows = [&](const Tensor& x, std::int64_t columns) {
+    return x.contiguous().reshape({x.size(0), -1, columns});
+  };
+  const LaneRows of{.x = rows(in[0], len),
+                    .mean = rows(in[1], 1),
+                    .inverse = rows(in[2], 1),
+                    .weight = weighed ? flat(in[4]) : Tensor()};
+  return lane_rows_grad(kernels, of, unlike_rows(in[3], len), other.defined() ? rows(other, len) : Tensor());
+}
+
 AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, len = call.y(1).elements_per_sample(), out = call.out](const Frame& frame, const Tensors& in) {
-    const auto rows = [&](const Tensor& x, std::int64_t columns) {
-      return x.contiguous().reshape({frame.lanes, -1, columns});
-    };
-    const LaneRows of{.x = rows(in[0], len),
-                      .mean = rows(in[1], 1),
-                      .inverse = rows(in[2], 1),
-                      .weight = in.size() > 4 ? flat(in[4]) : Tensor()};
-    const LaneRowsGrad grad = lane_rows_grad(*k, of, unlike_rows(in[3], len));
+    const LaneRowsGrad grad = gradient_of_norm(*k, len, in, in.size() > 4);
     return Tensors{grad.x.reshape(in[0].sizes()), grad.weight.reshape(sizes_of(frame, out[1].shape)),
                    grad.bias.reshape(sizes_of(frame, out[2].shape))};
+  };
+}
+
+// What the norm is beside, as a residual has it, adds its own gradient.
+AtenRun layer_norm_grad_and_sum(const AtenCall& call, const LaneKernels* k) {
+  return [k, len = call.y(1).elements_per_sample(), out = call.out, own = call.args.inputs.size()](const Frame& frame,
+                                                                                                   const Tensors& in) {
+    const LaneRowsGrad grad = gradient_of_norm(*k, len, in, own > 4, sum_from(in, own));
+    return Tensors{grad.weight.reshape(sizes_of(frame, out[1].shape)), grad.bias.reshape(sizes_of(frame, out[2].shape)),
+                   grad.x.reshape(in[0].sizes())};
   };
 }
 
@@ -195,6 +210,9 @@ void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels) {
                                            return batch_norm_train(calls[0], k, LaneFinish::of_call(calls[1]));
                                          }};
   }
+  joins[{"layer_norm_grad", "add"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
+                                         return layer_norm_grad_and_sum(calls[0], k);
+                                       }};
   joins[{"softmax_grad", "scale_by"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
                                            return softmax_grad(calls[0], k, calls[1].args.real("by"));
                                          }};

@@ -11,7 +11,8 @@ struct RowKernel {
 constexpr std::array<RowKernel, 3> kKernels{
     {{"row_grad_64", 64, 16}, {"row_grad_128", 128, 32}, {"row_grad_256", 256, 32}}};
 
-void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& dx, Tensor& sums) {
+void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other,
+                   const Tensor& dx, Tensor& sums) {
   const std::int64_t lanes = of.x.size(0), rows = of.x.size(1), len = of.x.size(2);
   const RowKernel& kernel = *std::ranges::find_if(kKernels, [len](const RowKernel& k) { return len <= k.longest; });
   const std::int64_t each = lane::RowGrad::kThreads / kernel.share * lane::RowGrad::kEach,
@@ -27,10 +28,15 @@ void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor&
     call.weight = of.weight.data_ptr(), call.stride = of.weight.stride(0);
     call.weight_fours = lanes_by_fours(of.weight);
   }
+  if (other.defined()) {
+    call.other = other.data_ptr();
+    call.fours = call.fours != 0 && wide_of(other, len) == 4;
+  }
   kernels.run_tiles(kernel.name, of.x.scalar_type(), lanes * parts, lane::RowGrad::kThreads, call);
 }
 
-void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& few, const Tensor& dx, Tensor& sums) {
+void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& few, const Tensor& other,
+                  const Tensor& dx, Tensor& sums) {
   const Tensor dy = few.repeat_interleave(of.x.size(1) / few.size(1), 1);
   const std::int64_t rows = of.x.size(1), len = of.x.size(2);
   lane::Rows call{};
@@ -38,6 +44,7 @@ void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& 
   call.mean = of.mean.data_ptr(), call.inverse = of.inverse.data_ptr();
   call.len = len, call.rows_per_lane = rows;
   if (of.weight.defined()) call.weight = of.weight.data_ptr(), call.stride = of.weight.stride(0);
+  if (other.defined()) call.other = other.data_ptr();
   kernels.run_rows("layer_norm_grad", of.x.scalar_type(), of.x.size(0) * rows, len, call);
   lane::ColumnSum sum{};
   sum.dy = dy.data_ptr(), sum.mean = of.mean.data_ptr(), sum.inverse = of.inverse.data_ptr();
@@ -46,10 +53,10 @@ void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& 
 
 }  // namespace
 
-LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy) {
+LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other) {
   const std::int64_t len = of.x.size(2);
   Tensor dx = at::empty_like(of.x), sums;
-  (len <= kKernels.back().longest ? of_short_rows : of_long_rows)(kernels, of, dy, dx, sums);
+  (len <= kKernels.back().longest ? of_short_rows : of_long_rows)(kernels, of, dy, other, dx, sums);
   const Tensor all = lane_fold_to(kernels, sums, of.x.options());
   return {dx, all.narrow(1, 0, len), all.narrow(1, len, len)};
 }

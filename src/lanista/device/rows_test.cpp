@@ -26,7 +26,7 @@ struct Nothing {
 
 struct DrawnRows {
   LaneRows of;
-  at::Tensor dy;
+  at::Tensor dy, other;
   std::int64_t lanes, rows, len, each;  // rows that have a row of dy in common
 };
 
@@ -37,7 +37,8 @@ DrawnRows drawn(Rng& rng, at::TensorOptions like) {
   const std::int64_t len = rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
   const std::int64_t each = rng.between(0, 2) == 0 ? rng.between(2, 9) : 1, lanes = rng.between(1, 4),
                      of_dy = rng.between(1, (rng.between(0, 1) == 0 ? 20 : 300) / each), rows = each * of_dy;
-  DrawnRows all{{}, drawn_dense(rng, {lanes, of_dy, len}, like), lanes, rows, len, each};
+  DrawnRows all{{}, drawn_dense(rng, {lanes, of_dy, len}, like), {}, lanes, rows, len, each};
+  if (rng.between(0, 1) == 0) all.other = drawn_dense(rng, {lanes, rows, len}, like);
   all.of = {.x = drawn_dense(rng, {lanes, rows, len}, like),
             .mean = drawn_dense(rng, {lanes, rows}, like),
             .inverse = drawn_dense(rng, {lanes, rows}, like).abs()};
@@ -55,6 +56,7 @@ WantedRows wanted(const DrawnRows& of) {
   const auto weight = of.of.weight.defined() ? numbers(of.of.weight) : std::vector<double>{};
   const auto lanes = static_cast<std::size_t>(of.lanes), rows = static_cast<std::size_t>(of.rows),
              len = static_cast<std::size_t>(of.len);
+  const auto other = of.other.defined() ? numbers(of.other) : std::vector<double>{};
   const auto dy = [&](std::size_t row, std::size_t k) {
     return few[row / static_cast<std::size_t>(of.each) * len + k];
   };
@@ -77,6 +79,7 @@ WantedRows wanted(const DrawnRows& of) {
       for (std::size_t k = 0; k < len; ++k) {
         const double n = static_cast<double>(len);
         all.x[row * len + k] = inverse[row] * (back(k) - sum / n - hat(k) * dot / n);
+        if (!other.empty()) all.x[row * len + k] += other[row * len + k];
         all.most = std::max(all.most, inverse[row] * (1 + std::fabs(hat(k))) * size);
       }
     }
@@ -93,7 +96,7 @@ TEST_P(LaneRowsOn, HaveTheGradientThatDoublesSay) {
     const DrawnRows rows = drawn(rng, options(doubles));
     const WantedRows want = wanted(rows);
     const double most = want.most * (doubles ? 1e-15 : 5e-7);
-    const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy);
+    const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
     EXPECT_LE(distance(grad.x, want.x), most) << "round " << round << ", len " << rows.len;
     EXPECT_LE(distance(grad.weight, want.weight), most) << "round " << round << ", len " << rows.len;
     EXPECT_LE(distance(grad.bias, want.bias), most) << "round " << round << ", len " << rows.len;
@@ -101,7 +104,7 @@ TEST_P(LaneRowsOn, HaveTheGradientThatDoublesSay) {
     const std::int64_t last = rows.lanes - 1;
     const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
     const LaneRows one{alone(rows.of.x), alone(rows.of.mean), alone(rows.of.inverse), alone(rows.of.weight)};
-    const LaneRowsGrad own = lane_rows_grad(*device().kernels(), one, alone(rows.dy));
+    const LaneRowsGrad own = lane_rows_grad(*device().kernels(), one, alone(rows.dy), alone(rows.other));
     EXPECT_TRUE(own.x.equal(alone(grad.x))) << "round " << round;
     EXPECT_TRUE(own.weight.equal(alone(grad.weight)) && own.bias.equal(alone(grad.bias))) << "round " << round;
   }
@@ -113,10 +116,10 @@ TEST_P(LaneRowsOn, KeepWhatIsNoNumberInItsLane) {
   Rng rng(62);
   for (int round = 0; round < 40; ++round) {
     DrawnRows rows = drawn(rng, options(false));
-    const LaneRowsGrad before = lane_rows_grad(*device().kernels(), rows.of, rows.dy);
+    const LaneRowsGrad before = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
     const std::int64_t lane = rng.between(0, rows.lanes - 1);
     rows.of.x.select(0, lane).fill_(NAN);
-    const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy);
+    const LaneRowsGrad grad = lane_rows_grad(*device().kernels(), rows.of, rows.dy, rows.other);
     for (std::int64_t other = 0; other < rows.lanes; ++other) {
       EXPECT_EQ(grad.x.select(0, other).isnan().all().item<bool>(), other == lane) << "round " << round;
       EXPECT_EQ(grad.weight.select(0, other).isnan().all().item<bool>(), other == lane) << "round " << round;

@@ -128,6 +128,7 @@ struct Rows {
   const void* dy;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
   const void* bias;
+  const void* other;  // as y, added to it, of a layer norm's gradient; may be null
   void* y;
   void* mean;  // a number a row
   void* inverse;
@@ -145,6 +146,7 @@ struct RowGrad {
   const void* mean;  // [lanes, rows]
   const void* inverse;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
+  const void* other;   // as y, added to it; may be null
   void* y;
   double* sums;  // [lanes, parts, 2 len], a part being a block's rows
   long long len, rows, parts, stride, dy_each;

@@ -310,7 +310,9 @@ LANE_ROW_KERNEL(layer_norm_grad, Rows) {
   sum = LANE_ROW_SUM(sum);
   dot = LANE_ROW_SUM(dot);
   const auto put = [&](i64 k, T hat, T g) {
-    LANE_WRITE(y)[i * a.len + k] = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
+    T y = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
+    if (a.other) y = y + LANE_READ(other)[i * a.len + k];
+    LANE_WRITE(y)[i * a.len + k] = y;
   };
   if (is_kept) {
     LANE_UNROLL for (int j = 0; j < kKept; ++j) {

@@ -13,6 +13,7 @@ struct RowTile {
   };
   struct Own {
     Four weight[kFours], hat[kFours], back[kFours];  // what was normalised, and its gradient
+    Four other[kFours];
     Four dots[kFours], sums[kFours];                 // of its columns: dy times the former, dy
     T dot, sum, inverse;                             // of the row
   };
@@ -48,6 +49,8 @@ LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near,
         const int column = Of::column(t, f), count = is ? len - column : 0;
         x[f] = lane_some(LANE_READ(x) + at * len + column, fours, count);
         dy[f] = lane_some(LANE_READ(dy) + i64(n32(at) / n32(a.dy_each)) * len + column, fours, count);
+        o.other[f] = lane_zeros();
+        if (a.other) o.other[f] = lane_some(LANE_READ(other) + at * len + column, fours, count);
       }
       const T mean = is ? LANE_READ(mean)[at] : T(0);
       o.inverse = is ? LANE_READ(inverse)[at] : T(0);
@@ -74,7 +77,10 @@ LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near,
         const int column = Of::column(t, f);
         if (row >= rows || column >= len) continue;
         Four y;
-        LANE_UNROLL for (int k = 0; k < 4; ++k) { y.v[k] = o.inverse * ((o.back[f].v[k] - sum) - o.hat[f].v[k] * dot); }
+        LANE_UNROLL for (int k = 0; k < 4; ++k) {
+          y.v[k] = o.inverse * ((o.back[f].v[k] - sum) - o.hat[f].v[k] * dot);
+          if (a.other) y.v[k] = y.v[k] + o.other[f].v[k];
+        }
         lane_put(LANE_WRITE(y) + (i64(lane) * rows + row) * len + column, y, fours, len - column);
       }
     }
