@@ -137,6 +137,12 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
                                   return Tensors{linear(multiply, in, own > 2, {.other = other}).y};
                                 };
                               }};
+  joins[{"linear_grad_x", "mean_grad"}] = {
+      AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+        return [multiply, share = MeanShare(calls[1])](const Frame& frame, const Tensors& in) {
+          return Tensors{share(frame, linear_grad_x(multiply, in, {.scale = 1 / share.count}).y)};
+        };
+      }};
   joins[{"matmul", "transpose"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
                                       return transposed_matmul(LaneMatmul(multiply, calls[0]), calls[1]);
                                     }};
