@@ -30,9 +30,7 @@ class Finder {
     if (inputs.size() > 1) near.insert(near.end(), readers_[inputs[1]].begin(), readers_[inputs[1]].end());
     for (const graph::NodeId second : near) {
       const auto found = joins_.find({node(first).op, node(second).op});
-      if (found == joins_.end() || second == first || is_taken(second) || !fits(found->second.kind, first, second)) {
-        continue;
-      }
+      if (found == joins_.end() || second == first || is_taken(second) || !fits(found->second, first, second)) continue;
       AtenJoined made{&found->second, {first, second}, inputs, {}};
       const std::vector<graph::Port>& its = node(second).inputs;
       if (const auto place = place_of(found->second.kind, {first, 0}, second)) {
@@ -99,7 +97,9 @@ class Finder {
     if (kind == AtenJoin::kInstead) return either ? 0 : its.size() - 1;
     return kind == AtenJoin::kFirst ? std::optional<std::size_t>(0) : std::nullopt;
   }
-  bool fits(AtenJoin::Kind kind, graph::NodeId first, graph::NodeId second) const {
+  bool fits(const AtenJoin& join, graph::NodeId first, graph::NodeId second) const {
+    if (join.of != nullptr && !join.of(types_, node(first), node(second))) return false;
+    const AtenJoin::Kind kind = join.kind;
     const graph::Port result{first, 0};
     const std::vector<graph::Port>&of = node(first).inputs, &its = node(second).inputs;
     switch (kind) {

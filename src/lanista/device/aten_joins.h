@@ -29,6 +29,8 @@ struct AtenJoin {
   /// Calls in their order. What runs takes the inputs of the first, and of kInstead and kFirst those of the second that
   /// are left; of kParts the inputs of each part's first call. It returns the values that are made, in order.
   std::function<AtenRun(std::span<const AtenCall> calls)> prepare;
+  /// Which two are meant, if not any of these names.
+  bool (*of)(const graph::Types& types, const graph::Node& first, const graph::Node& second) = nullptr;
 };
 /// By the names of two operators.
 using AtenJoins = std::map<std::pair<std::string, std::string>, AtenJoin>;

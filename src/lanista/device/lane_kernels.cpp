@@ -108,6 +108,7 @@ using namespace lane;
 #include "lanista/device/lane/pool.inc.h"
 #include "lanista/device/lane/product.inc.h"
 #include "lanista/device/lane/row_grad.inc.h"
+#include "lanista/device/lane/row_mean.inc.h"
 }  // namespace in_float
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
@@ -129,6 +130,7 @@ using namespace lane;
 #include "lanista/device/lane/pool.inc.h"
 #include "lanista/device/lane/product.inc.h"
 #include "lanista/device/lane/row_grad.inc.h"
+#include "lanista/device/lane/row_mean.inc.h"
 }  // namespace in_double
 #pragma GCC diagnostic pop
 

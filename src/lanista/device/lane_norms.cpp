@@ -134,6 +134,25 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
   };
 }
 
+// Of a norm whose rows nobody reads but for their mean over positions.
+AtenRun layer_norm_and_mean(std::span<const AtenCall> calls, const LaneKernels* k) {
+  return [k, affine = calls[0].args.flag("affine"), eps = calls[0].args.real("eps"), norm = calls[0].out,
+          y = calls[1].y()](const Frame& frame, const Tensors& in) {
+    const Tensor weight = affine ? flat(in[1]) : Tensor(), bias = affine ? flat(in[2]) : Tensor();
+    const LaneRowsMean made = lane_rows_mean(*k, in[0].contiguous(), weight, bias, eps);
+    return Tensors{made.mean.reshape(sizes_of(frame, norm[1].shape)),
+                   made.inverse.reshape(sizes_of(frame, norm[2].shape)), made.y.reshape(sizes_of(frame, y))};
+  };
+}
+
+bool is_mean_of_positions(const graph::Types& types, const graph::Node& norm, const graph::Node& mean) {
+  const graph::Shape& x = types.at(norm.inputs[0]).shape;
+  const graph::AttrValue *axes = norm.attrs.find("axes"), *over = mean.attrs.find("axes");
+  const bool of_last = axes == nullptr || *axes == graph::AttrValue(std::int64_t{1});
+  return x.rank() == 3 && x.dims[2] <= kKeptRow && of_last && over != nullptr &&
+         *over == graph::AttrValue(std::vector<std::int64_t>{1});
+}
+
 // Rows [lanes, .., len] of a gradient; of one that is the same for some rows, one behind the other, each but once.
 Tensor unlike_rows(const Tensor& dy, std::int64_t len) {
   Tensor x = dy;
@@ -210,6 +229,9 @@ void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels) {
                                            return batch_norm_train(calls[0], k, LaneFinish::of_call(calls[1]));
                                          }};
   }
+  joins[{"layer_norm_train", "mean"}] = {
+      AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_and_mean(calls, k); },
+      is_mean_of_positions};
   joins[{"layer_norm_grad", "add"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
                                          return layer_norm_grad_and_sum(calls[0], k);
                                        }};

@@ -4,17 +4,21 @@
 namespace lanista::device {
 namespace {
 
-struct RowKernel {
-  const char* name;
+struct RowKernels {
   std::int64_t longest, share;  // row; threads that share one
+  const char *grad, *mean;
 };
-constexpr std::array<RowKernel, 3> kKernels{
-    {{"row_grad_64", 64, 16}, {"row_grad_128", 128, 32}, {"row_grad_256", 256, 32}}};
+constexpr std::array<RowKernels, 3> kKernels{{{64, 16, "row_grad_64", "row_mean_64"},
+                                              {128, 32, "row_grad_128", "row_mean_128"},
+                                              {kKeptRow, 32, "row_grad_256", "row_mean_256"}}};
+const RowKernels& kernels_of(std::int64_t len) {
+  return *std::ranges::find_if(kKernels, [len](const RowKernels& k) { return len <= k.longest; });
+}
 
 void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other,
                    const Tensor& dx, Tensor& sums) {
   const std::int64_t lanes = of.x.size(0), rows = of.x.size(1), len = of.x.size(2);
-  const RowKernel& kernel = *std::ranges::find_if(kKernels, [len](const RowKernel& k) { return len <= k.longest; });
+  const RowKernels& kernel = kernels_of(len);
   const std::int64_t each = lane::RowGrad::kThreads / kernel.share * lane::RowGrad::kEach,
                      parts = (rows + each - 1) / each;
   sums = at::empty({lanes, parts, 2 * len}, of.x.options().dtype(at::kDouble));
@@ -32,7 +36,7 @@ void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor&
     call.other = other.data_ptr();
     call.fours = call.fours != 0 && wide_of(other, len) == 4;
   }
-  kernels.run_tiles(kernel.name, of.x.scalar_type(), lanes * parts, lane::RowGrad::kThreads, call);
+  kernels.run_tiles(kernel.grad, of.x.scalar_type(), lanes * parts, lane::RowGrad::kThreads, call);
 }
 
 void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& few, const Tensor& other,
@@ -56,9 +60,26 @@ void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& 
 LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other) {
   const std::int64_t len = of.x.size(2);
   Tensor dx = at::empty_like(of.x), sums;
-  (len <= kKernels.back().longest ? of_short_rows : of_long_rows)(kernels, of, dy, other, dx, sums);
+  (len <= kKeptRow ? of_short_rows : of_long_rows)(kernels, of, dy, other, dx, sums);
   const Tensor all = lane_fold_to(kernels, sums, of.x.options());
   return {dx, all.narrow(1, 0, len), all.narrow(1, len, len)};
+}
+
+LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                            double eps) {
+  const std::int64_t lanes = x.size(0), samples = x.size(1), rows = x.size(2), len = x.size(3);
+  const LaneRowsMean made{at::empty({lanes, samples, len}, x.options()), at::empty({lanes, samples, rows}, x.options()),
+                          at::empty({lanes, samples, rows}, x.options())};
+  lane::RowMean call{};
+  call.x = x.data_ptr(), call.y = made.y.data_ptr();
+  call.mean = made.mean.data_ptr(), call.inverse = made.inverse.data_ptr();
+  call.eps = eps, call.len = len, call.rows = rows, call.samples = samples, call.fours = wide_of(x, len) == 4;
+  if (weight.defined()) {
+    TORCH_CHECK(weight.stride(0) == bias.stride(0), "weights that lie apart");
+    call.weight = weight.data_ptr(), call.bias = bias.data_ptr(), call.stride = weight.stride(0);
+  }
+  kernels.run_tiles(kernels_of(len).mean, x.scalar_type(), lanes * samples, lane::RowMean::kThreads, call);
+  return made;
 }
 
 Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call) {

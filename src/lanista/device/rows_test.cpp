@@ -129,6 +129,52 @@ TEST_P(LaneRowsOn, KeepWhatIsNoNumberInItsLane) {
   }
 }
 
+TEST_P(LaneRowsOn, AreNormalisedForTheirMeanAlone) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(64);
+  for (int round = 0; round < 120; ++round) {
+    const bool doubles = rng.between(0, 2) == 0;
+    const at::TensorOptions like = options(doubles);
+    const std::int64_t longest =
+        std::vector<std::int64_t>{12, 64, 128, 256}[static_cast<std::size_t>(rng.between(0, 3))];
+    const std::int64_t len = rng.between(0, 1) == 0 ? 4 * rng.between(1, longest / 4) : rng.between(1, longest);
+    const std::int64_t lanes = rng.between(1, 4), samples = rng.between(1, 5), rows = rng.between(1, 40);
+    const at::Tensor x = drawn_dense(rng, {lanes, samples, rows, len}, like);
+    const bool weighed = rng.between(0, 2) > 0;
+    // Both lie in one state.
+    const at::Tensor both = drawn_lanes(rng, {lanes, 2, len}, like);
+    const at::Tensor weight = weighed ? both.select(1, 0) : at::Tensor(),
+                     bias = weighed ? both.select(1, 1) : at::Tensor();
+    const auto v = numbers(x), w = numbers(both);
+    const auto n = static_cast<std::size_t>(len), each = static_cast<std::size_t>(rows);
+    std::vector<double> means, inverses, y;
+    for (std::size_t sample = 0; sample < static_cast<std::size_t>(lanes * samples); ++sample) {
+      std::vector<double> sum(n);
+      for (std::size_t row = sample * each; row < (sample + 1) * each; ++row) {
+        double mean = 0, square = 0;
+        for (std::size_t k = 0; k < n; ++k) mean += v[row * n + k] / static_cast<double>(n);
+        for (std::size_t k = 0; k < n; ++k) square += std::pow(v[row * n + k] - mean, 2) / static_cast<double>(n);
+        means.push_back(mean);
+        inverses.push_back(1 / std::sqrt(square + 0.01));
+        for (std::size_t k = 0; k < n; ++k) sum[k] += (v[row * n + k] - mean) * inverses.back();
+      }
+      const double* own = &w[sample / static_cast<std::size_t>(samples) * 2 * n];
+      for (std::size_t k = 0; k < n; ++k) {
+        const double mean = sum[k] / static_cast<double>(rows);
+        y.push_back(weighed ? mean * own[k] + own[n + k] : mean);
+      }
+    }
+    const LaneRowsMean made = lane_rows_mean(*device().kernels(), x, weight, bias, 0.01);
+    const double most = doubles ? 1e-13 : 2e-5;
+    EXPECT_LE(distance(made.mean, means), most) << "round " << round << ", len " << len;
+    EXPECT_LE(distance(made.inverse, inverses), most) << "round " << round << ", len " << len;
+    EXPECT_LE(distance(made.y, y), most) << "round " << round << ", len " << len;
+    const auto alone = [&](const at::Tensor& of) { return of.defined() ? of.narrow(0, lanes - 1, 1) : of; };
+    const LaneRowsMean one = lane_rows_mean(*device().kernels(), alone(x), alone(weight), alone(bias), 0.01);
+    EXPECT_TRUE(one.y.equal(alone(made.y)) && one.inverse.equal(alone(made.inverse))) << "round " << round;
+  }
+}
+
 // Tokens that a table does not have among them.
 TEST_P(LaneRowsOn, AreWhatATableHasForTokensAndAPositionAddsOfItsOwn) {
   const c10::InferenceMode no_gradients;

@@ -153,6 +153,20 @@ struct RowGrad {
   long long fours, weight_fours;  // rows, and weights, may be read four at a time
 };
 
+/// The mean over rows [lanes, samples, rows, len] of a sample that are normalised each for itself: [lanes, samples,
+/// len].
+struct RowMean {
+  static constexpr int kThreads = RowGrad::kThreads;
+  const void* x;
+  const void* weight;  // [lanes, len], lanes `stride` apart; may be null
+  const void* bias;
+  void* y;
+  void* mean;  // [lanes, samples, rows]
+  void* inverse;
+  double eps;
+  long long len, rows, samples, stride, fours;
+};
+
 /// Where a value [lanes, samples, channels, rows, columns] lies.
 struct Image {
   long long lane, sample, channel, row, column;
