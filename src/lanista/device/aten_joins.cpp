@@ -30,13 +30,15 @@ class Finder {
     if (inputs.size() > 1) near.insert(near.end(), readers_[inputs[1]].begin(), readers_[inputs[1]].end());
     for (const graph::NodeId second : near) {
       const auto found = joins_.find({node(first).op, node(second).op});
-      if (found == joins_.end() || second == first || is_taken(second) || !fits(found->second.kind, first, second)) {
-        continue;
-      }
+      if (found == joins_.end() || second == first || is_taken(second) || !fits(found->second, first, second)) continue;
       AtenJoined made{&found->second, {first, second}, inputs, {}};
       const std::vector<graph::Port>& its = node(second).inputs;
-      if (found->second.kind == AtenJoin::kInstead) {
-        made.inputs.insert(made.inputs.end(), its.begin(), its.end() - 1);
+      if (const auto place = place_of(found->second.kind, {first, 0}, second)) {
+        made.outputs = results(first);
+        made.outputs.erase(made.outputs.begin());
+        for (std::size_t i = 0; i < its.size(); ++i) {
+          if (i != *place) made.inputs.push_back(its[i]);
+        }
       } else {
         made.outputs = results(first);
       }
@@ -88,7 +90,16 @@ class Finder {
     const auto maker = place_.find(port.node);
     return maker == place_.end() || maker->second < place_.at(at);
   }
-  bool fits(AtenJoin::Kind kind, graph::NodeId first, graph::NodeId second) const {
+  // Where the second reads what is not made any more.
+  std::optional<std::size_t> place_of(AtenJoin::Kind kind, graph::Port result, graph::NodeId second) const {
+    const std::vector<graph::Port>& its = node(second).inputs;
+    const bool either = node(second).op == "add" && its.size() == 2 && its[0] == result;
+    if (kind == AtenJoin::kInstead) return either ? 0 : its.size() - 1;
+    return kind == AtenJoin::kFirst ? std::optional<std::size_t>(0) : std::nullopt;
+  }
+  bool fits(const AtenJoin& join, graph::NodeId first, graph::NodeId second) const {
+    if (join.of != nullptr && !join.of(types_, node(first), node(second))) return false;
+    const AtenJoin::Kind kind = join.kind;
     const graph::Port result{first, 0};
     const std::vector<graph::Port>&of = node(first).inputs, &its = node(second).inputs;
     switch (kind) {
@@ -96,8 +107,9 @@ class Finder {
         return std::ranges::all_of(
             its, [&](graph::Port port) { return port.node == first || std::ranges::find(of, port) != of.end(); });
       case AtenJoin::kInstead:
-        return its.back() == result && is_for_one(result) &&
-               std::all_of(its.begin(), its.end() - 1, [&](graph::Port port) { return is_there(port, first); });
+      case AtenJoin::kFirst:
+        return its[*place_of(kind, result, second)] == result && is_for_one(result) &&
+               std::ranges::all_of(its, [&](graph::Port port) { return port == result || is_there(port, first); });
       case AtenJoin::kBeside:
         return its.size() == 1 && of.size() > 1 && its[0] == of[1] && place_.at(second) > place_.at(first);
       case AtenJoin::kParts:

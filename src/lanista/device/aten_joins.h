@@ -18,15 +18,19 @@ namespace lanista::device {
 struct AtenJoin {
   enum Kind {
     kAfter,    ///< the second reads what the first makes, and else what the first reads: all values are made
-    kInstead,  ///< the second's last input is what the first makes, and nobody else's: that value is not made
+    kInstead,  ///< the second's last input is what the first makes first, and nobody else's: that value is not made;
+               ///< or either of two that it adds
+    kFirst,    ///< the same of the second's first input
     kBeside,   ///< the second reads what is the first's second input, alone: both values are made
     kParts,  ///< all that the last reads is made by others of one kind, for nobody else, and not made any more; what a
              ///< part reads may be a product, and a transposition may be the end
   };
   Kind kind;
-  /// Calls in their order. What runs takes the inputs of the first, and of kInstead those of the second that are left;
-  /// of kParts the inputs of each part's first call. It returns the values that are made, in order.
+  /// Calls in their order. What runs takes the inputs of the first, and of kInstead and kFirst those of the second that
+  /// are left; of kParts the inputs of each part's first call. It returns the values that are made, in order.
   std::function<AtenRun(std::span<const AtenCall> calls)> prepare;
+  /// Which two are meant, if not any of these names.
+  bool (*of)(const graph::Types& types, const graph::Node& first, const graph::Node& second) = nullptr;
 };
 /// By the names of two operators.
 using AtenJoins = std::map<std::pair<std::string, std::string>, AtenJoin>;

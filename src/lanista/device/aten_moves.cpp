@@ -67,13 +67,8 @@ AtenRun mean_over(const AtenCall& call, std::vector<std::int64_t> axes) {
 }
 
 AtenRun mean_grad(const AtenCall& call) {
-  graph::Shape kept = call.y();
-  double count = 1;
-  for (const std::int64_t axis : call.args.list("axes")) {
-    count *= static_cast<double>(std::exchange(kept.dims[static_cast<std::size_t>(axis)], 1));
-  }
-  return [kept, count, y = call.y()](const Frame& frame, const Tensors& in) {
-    return Tensors{(in[0].reshape(sizes_of(frame, kept)) / count).expand(sizes_of(frame, y))};
+  return [share = MeanShare(call)](const Frame& frame, const Tensors& in) {
+    return Tensors{share(frame, in[0] / share.count)};
   };
 }
 
@@ -171,6 +166,16 @@ AtenRun batch_sum(const AtenCall& call) {
 }
 
 }  // namespace
+
+MeanShare::MeanShare(const AtenCall& call) : kept(call.y()), all(call.y()) {
+  for (const std::int64_t axis : call.args.list("axes")) {
+    count *= static_cast<double>(std::exchange(kept.dims[static_cast<std::size_t>(axis)], 1));
+  }
+}
+
+Tensor MeanShare::operator()(const Frame& frame, const Tensor& shares) const {
+  return shares.reshape(sizes_of(frame, kept)).expand(sizes_of(frame, all));
+}
 
 void add_moves(AtenTable& table) {
   table["identity"] = plain([](const Tensors& in) { return in[0]; });

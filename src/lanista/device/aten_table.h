@@ -100,6 +100,13 @@ AtenPrepare plain(F f) {
 /// The order of a `transpose`'s dimensions as tensors have them, behind the lanes; and the way back from an order.
 std::vector<std::int64_t> axes_of(const AtenCall& call);
 std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& axes);
+/// A mean's gradient: every number's share of what `kept` has beside it, as sizes of the call's result.
+struct MeanShare {
+  explicit MeanShare(const AtenCall& call);
+  Tensor operator()(const Frame& frame, const Tensor& shares) const;
+  graph::Shape kept, all;
+  double count = 1;
+};
 /// The sizes of a value of this shape.
 std::vector<std::int64_t> sizes_of(const Frame& frame, const graph::Shape& shape);
 /// [.., R, C] -> [.., C]: the sum of rows, as a product with ones, so that every lane's is computed alike.

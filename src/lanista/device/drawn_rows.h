@@ -57,6 +57,10 @@ inline TestModel drawn_rows(std::uint64_t seed) {
       if (rng.bernoulli(0.5)) lines.push_back("add(" + made + ", " + last() + ")");
     }
   }
+  if (rng.bernoulli(0.3)) {
+    then("layer_norm");
+    then("mean", ", axes=[1]");
+  }
   then("flatten");
   then("linear", ", out=10");
   std::string text = "%0 = input(shape=[5,6])\n";

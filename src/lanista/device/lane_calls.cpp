@@ -30,13 +30,19 @@ Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Te
   return y;
 }
 
-Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by) {
-  const Tensor own = dense_columns(by);
-  const std::int64_t wide = wide_of(x, x.size(2));
-  kernels.run(
-      "add_columns", x.scalar_type(), x.numel() / wide,
-      lane::Columns{x.data_ptr(), own.data_ptr(), x.data_ptr(), x.size(1) * x.size(2), x.size(2), own.stride(0), wide});
-  return x;
+Tensor sum_from(const Tensors& terms, std::size_t first) {
+  Tensor sum = terms[first];
+  for (std::size_t i = first + 1; i < terms.size(); ++i) sum = sum + terms[i];
+  return sum;
+}
+
+Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by, const Tensor& y) {
+  const Tensor own = dense_columns(by), to = y.defined() ? y : x;
+  const std::int64_t wide = std::min(wide_of(x, x.size(2)), wide_of(to, x.size(2)));
+  kernels.run("add_columns", x.scalar_type(), x.numel() / wide,
+              lane::Columns{x.data_ptr(), own.data_ptr(), to.data_ptr(), x.size(1) * x.size(2), x.size(2),
+                            own.stride(0), wide, lanes_by_fours(own)});
+  return to;
 }
 
 Tensor lane_fold_to(const LaneKernels& kernels, const Tensor& parts, const at::TensorOptions& like) {
@@ -87,6 +93,8 @@ bool by_fours(const Tensor& x) {
   for (const std::int64_t dim : {0, 1, 3, 4}) even = even && (x.size(dim) == 1 || x.stride(dim) % 4 == 0);
   return even;
 }
+
+bool lanes_by_fours(const Tensor& x) { return wide_of(x, x.size(1)) == 4 && (x.size(0) == 1 || x.stride(0) % 4 == 0); }
 
 std::int64_t wide_of(const Tensor& x, std::int64_t columns) {
   const auto bytes = 4 * static_cast<std::size_t>(x.element_size());

@@ -14,8 +14,10 @@ Tensor lying_as(const Tensor& x, const Tensor& like);
 /// y of an element-by-element kernel, which lies as x does.
 Tensor lane_elementwise(const LaneKernels& kernels, const char* kernel, const Tensor& x, const Tensor& dy = {},
                         double a = 0, double b = 0);
-/// x + values of a column, in the memory of x; x is [lanes, rows, columns], contiguous.
-Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by);
+/// The sum of those from this one on, in their order.
+Tensor sum_from(const Tensors& terms, std::size_t first);
+/// x + values of a column, in the memory of x, or of `y`; they are [lanes, rows, columns], contiguous.
+Tensor lane_add_columns(const LaneKernels& kernels, const Tensor& x, const Tensor& by, const Tensor& y = {});
 /// [lanes, rows, columns] -> [lanes, columns]; summed in double, in parts whose number depends on `rows` alone.
 Tensor lane_column_sum(const LaneKernels& kernels, const Tensor& rows);
 /// The sum of parts [lanes, parts, columns] of double, in values' type: [lanes, columns].
@@ -40,6 +42,8 @@ inline Tensor channels_second(const Tensor& x) { return x.permute({0, 1, 4, 2, 3
 
 /// Whether numbers may be read four at a time, whatever lane, sample or place of an image they are of.
 bool by_fours(const Tensor& image);
+/// Whether rows [lanes, columns], whose columns are neighbours, may be read four at a time in every lane.
+bool lanes_by_fours(const Tensor& x);
 /// 4 where so many of this tensor's numbers, of rows of `columns`, are read at once, else 1; it has no gaps.
 std::int64_t wide_of(const Tensor& x, std::int64_t columns);
 /// An entry that takes its kernels.

@@ -101,21 +101,36 @@ lane::Embedding embedding_of(const Frame& frame, const Tensor& tokens, std::int6
   return call;
 }
 
-AtenRun embedding(const AtenCall&, const LaneKernels* k) {
+// Lanes may lie apart, but what a lane has does not.
+Tensor dense_lanes(const Tensor& x) { return x.select(0, 0).is_contiguous() ? x : x.contiguous(); }
+
+// Of a position, what it has of its own is added, where there is a third input that says what.
+AtenRun embedding(const LaneKernels* k) {
   return [k](const Frame& frame, const Tensors& in) {
-    const Tensor tokens = labels_of(in[0], frame);
-    const bool dense = in[1].select(0, 0).is_contiguous();
-    const Tensor table = dense ? in[1] : in[1].contiguous();
+    const Tensor tokens = labels_of(in[0], frame), table = dense_lanes(in[1]);
     std::vector<std::int64_t> sizes = in[0].sizes().vec();
     sizes.push_back(table.size(2));
     Tensor y = at::empty(sizes, table.options());
     lane::Embedding call = embedding_of(frame, tokens, table.size(1));
     call.table = table.data_ptr(), call.y = y.data_ptr(), call.dim = table.size(2), call.stride = table.stride(0);
-    const bool even = table.stride(0) % 4 == 0 || table.size(0) == 1;
-    call.wide = even && wide_of(table, call.dim) == 4 && wide_of(y, call.dim) == 4 ? 4 : 1;
+    bool fours = wide_of(y, call.dim) == 4 && lanes_by_fours(table.flatten(1));
+    Tensor position;
+    if (in.size() > 2) {
+      position = dense_lanes(in[2]);
+      call.position = position.data_ptr(), call.positions = position.size(1), call.position_lane = position.stride(0);
+      fours = fours && lanes_by_fours(position.flatten(1));
+    }
+    call.wide = fours ? 4 : 1;
     k->run("embedding", table.scalar_type(), y.numel() / call.wide, call);
     return Tensors{y};
   };
+}
+
+// A lane's positions are a row of all their numbers, which is added to those of every sample.
+Tensor positional_embedding(const LaneKernels& kernels, const Tensors& in) {
+  const Tensor x = in[0].contiguous(), by = dense_lanes(in[1]).flatten(1);
+  const Tensor rows = x.reshape({x.size(0), -1, by.size(1)});
+  return lane_add_columns(kernels, rows, by, at::empty_like(rows)).reshape(in[0].sizes());
 }
 
 // Every row of the table is the sum of those rows that had its token, in their order.
@@ -146,6 +161,8 @@ AtenRun mean_over_rows(const LaneKernels* k) {
 void join_lane_elementwise(AtenJoins& joins, const LaneKernels& kernels) {
   joins[{"cross_entropy", "cross_entropy_grad"}] = {
       AtenJoin::kAfter, [k = &kernels](std::span<const AtenCall>) { return cross_entropy(k, true); }};
+  joins[{"embedding", "positional_embedding"}] = {AtenJoin::kFirst,
+                                                  [k = &kernels](std::span<const AtenCall>) { return embedding(k); }};
 }
 
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
@@ -167,7 +184,8 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
     };
   };
   table["add"] = plain([k](const Tensors& in) { return sum_of_many(*k, in); });
-  table["embedding"] = with(kernels, embedding);
+  table["embedding"] = [k](const AtenCall&) { return embedding(k); };
+  table["positional_embedding"] = plain([k](const Tensors& in) { return positional_embedding(*k, in); });
   table["embedding_grad"] = with(kernels, embedding_grad);
   for (const char* name : {"mean", "global_avg_pool"}) {
     table[name] = [k, usual = table.at(name)](const AtenCall& call) -> AtenRun {

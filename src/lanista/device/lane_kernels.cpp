@@ -67,6 +67,14 @@ std::map<std::string_view, Start>& doubles() {
                    })                                                                                           \
           .second;
 
+// In the order of the GPU's.
+#define LANE_SHARED_SUM(share, member)                                              \
+  for (int far = (share) / 2; far > 0; far /= 2) {                                  \
+    T before[kThreads];                                                             \
+    for (int t = 0; t < kThreads; ++t) before[t] = own[t].member;                   \
+    for (int t = 0; t < kThreads; ++t) own[t].member = before[t] + before[t ^ far]; \
+  }                                                                                 \
+  static_assert(true)
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
 #define LANE_ROW_FN inline
 #define LANE_ROW_CALL(name) name
@@ -99,6 +107,8 @@ using namespace lane;
 #include "lanista/device/lane/norm.inc.h"
 #include "lanista/device/lane/pool.inc.h"
 #include "lanista/device/lane/product.inc.h"
+#include "lanista/device/lane/row_grad.inc.h"
+#include "lanista/device/lane/row_mean.inc.h"
 }  // namespace in_float
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
@@ -119,6 +129,8 @@ using namespace lane;
 #include "lanista/device/lane/norm.inc.h"
 #include "lanista/device/lane/pool.inc.h"
 #include "lanista/device/lane/product.inc.h"
+#include "lanista/device/lane/row_grad.inc.h"
+#include "lanista/device/lane/row_mean.inc.h"
 }  // namespace in_double
 #pragma GCC diagnostic pop
 

@@ -132,14 +132,17 @@ void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Produc
         }};
   }
   joins[{"linear", "add"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-                                const std::size_t own = calls[0].args.inputs.size(), all = calls[1].args.inputs.size();
-                                return [multiply, own, all](const Frame&, const Tensors& in) {
-                                  Tensor others = in[own];
-                                  for (std::size_t i = own + 1; i + 1 < own + all; ++i) others = others + in[i];
-                                  const ProductOut out = linear(multiply, in, own > 2, {.other = rows(others)});
-                                  return Tensors{out.y};
+                                return [multiply, own = calls[0].args.inputs.size()](const Frame&, const Tensors& in) {
+                                  const Tensor other = rows(sum_from(in, own));
+                                  return Tensors{linear(multiply, in, own > 2, {.other = other}).y};
                                 };
                               }};
+  joins[{"linear_grad_x", "mean_grad"}] = {
+      AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+        return [multiply, share = MeanShare(calls[1])](const Frame& frame, const Tensors& in) {
+          return Tensors{share(frame, linear_grad_x(multiply, in, {.scale = 1 / share.count}).y)};
+        };
+      }};
   joins[{"matmul", "transpose"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
                                       return transposed_matmul(LaneMatmul(multiply, calls[0]), calls[1]);
                                     }};

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lanista/device/aten_joins.h"
-#include "lanista/device/lane_calls.h"
+#include "lanista/device/lane_rows.h"
 
 namespace lanista::device {
 namespace {
@@ -13,21 +13,6 @@ constexpr std::int64_t kChannel = 2;  // of a value: behind lanes and samples
 Tensor in_place_of(const Tensor& rows, const Tensor& like) {
   if (like.dim() == 3) return rows.reshape(like.sizes());
   return channels_second(rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}));
-}
-
-// [lanes, parts, 2 columns], in double.
-Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call) {
-  const std::int64_t lanes = x.size(0), columns = x.size(2), each = rows_of_part(x.size(1));
-  const std::int64_t parts = (x.size(1) + each - 1) / each;
-  Tensor out = at::empty({lanes, parts, 2 * columns}, x.options().dtype(at::kDouble));
-  call.x = x.data_ptr();
-  call.out = out.data_ptr();
-  call.rows = x.size(1);
-  call.columns = columns;
-  call.each = each;
-  call.parts = parts;
-  kernels.run(kernel, x.scalar_type(), lanes * parts * columns, call);
-  return out;
 }
 
 lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& y) {
@@ -149,29 +134,62 @@ AtenRun layer_norm(const AtenCall& call, bool keeps, const LaneKernels* k) {
   };
 }
 
+// Of a norm whose rows nobody reads but for their mean over positions.
+AtenRun layer_norm_and_mean(std::span<const AtenCall> calls, const LaneKernels* k) {
+  return [k, affine = calls[0].args.flag("affine"), eps = calls[0].args.real("eps"), norm = calls[0].out,
+          y = calls[1].y()](const Frame& frame, const Tensors& in) {
+    const Tensor weight = affine ? flat(in[1]) : Tensor(), bias = affine ? flat(in[2]) : Tensor();
+    const LaneRowsMean made = lane_rows_mean(*k, in[0].contiguous(), weight, bias, eps);
+    return Tensors{made.mean.reshape(sizes_of(frame, norm[1].shape)),
+                   made.inverse.reshape(sizes_of(frame, norm[2].shape)), made.y.reshape(sizes_of(frame, y))};
+  };
+}
+
+bool is_mean_of_positions(const graph::Types& types, const graph::Node& norm, const graph::Node& mean) {
+  const graph::Shape& x = types.at(norm.inputs[0]).shape;
+  const graph::AttrValue *axes = norm.attrs.find("axes"), *over = mean.attrs.find("axes");
+  const bool of_last = axes == nullptr || *axes == graph::AttrValue(std::int64_t{1});
+  return x.rank() == 3 && x.dims[2] <= kKeptRow && of_last && over != nullptr &&
+         *over == graph::AttrValue(std::vector<std::int64_t>{1});
+}
+
+// Rows [lanes, .., len] of a gradient; of one that is the same for some rows, one behind the other, each but once.
+Tensor unlike_rows(const Tensor& dy, std::int64_t len) {
+  Tensor x = dy;
+  std::int64_t dim = x.dim() - 1;  // the last that is none of a row
+  for (std::int64_t left = len; left > 1; left /= x.size(dim--)) {
+  }
+  while (dim > 0 && x.stride(dim) == 0) x = x.select(dim--, 0);
+  return x.contiguous().reshape({x.size(0), -1, len});
+}
+
+LaneRowsGrad gradient_of_norm(const LaneKernels& kernels, std::int64_t len, const Tensors& in, bool weighed,
+                              const Tensor& other = {}) {
+  const auto rows = [&](const Tensor& x, std::int64_t columns) {
+    return x.contiguous().reshape({x.size(0), -1, columns});
+  };
+  const LaneRows of{.x = rows(in[0], len),
+                    .mean = rows(in[1], 1),
+                    .inverse = rows(in[2], 1),
+                    .weight = weighed ? flat(in[4]) : Tensor()};
+  return lane_rows_grad(kernels, of, unlike_rows(in[3], len), other.defined() ? rows(other, len) : Tensor());
+}
+
 AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, len = call.y(1).elements_per_sample(), out = call.out](const Frame& frame, const Tensors& in) {
-    const Tensor x = in[0].contiguous(), dy = in[3].contiguous();
-    const Tensor mean = in[1].contiguous(), inverse = in[2].contiguous();
-    const std::int64_t rows = x.numel() / len;
-    Tensor dx = at::empty_like(x), weight;
-    lane::Rows rows_of{};
-    rows_of.x = x.data_ptr(), rows_of.dy = dy.data_ptr(), rows_of.y = dx.data_ptr();
-    rows_of.mean = mean.data_ptr(), rows_of.inverse = inverse.data_ptr();
-    rows_of.len = len, rows_of.rows_per_lane = rows / frame.lanes;
-    if (in.size() > 4) {
-      weight = flat(in[4]);
-      rows_of.weight = weight.data_ptr(), rows_of.stride = weight.stride(0);
-    }
-    k->run_rows("layer_norm_grad", x.scalar_type(), rows, len, rows_of);
-    lane::ColumnSum of{};
-    of.dy = dy.data_ptr(), of.mean = mean.data_ptr(), of.inverse = inverse.data_ptr();
-    const Tensor sums = sums_of_columns(*k, "row_norm_grad_part", x.reshape({frame.lanes, -1, len}), of);
-    const Tensor all = lane_fold_to(*k, sums, x.options());
-    const auto part = [&](std::int64_t which, const graph::Shape& shape) {
-      return all.narrow(1, which * len, len).reshape(sizes_of(frame, shape));
-    };
-    return Tensors{dx, part(0, out[1].shape), part(1, out[2].shape)};
+    const LaneRowsGrad grad = gradient_of_norm(*k, len, in, in.size() > 4);
+    return Tensors{grad.x.reshape(in[0].sizes()), grad.weight.reshape(sizes_of(frame, out[1].shape)),
+                   grad.bias.reshape(sizes_of(frame, out[2].shape))};
+  };
+}
+
+// What the norm is beside, as a residual has it, adds its own gradient.
+AtenRun layer_norm_grad_and_sum(const AtenCall& call, const LaneKernels* k) {
+  return [k, len = call.y(1).elements_per_sample(), out = call.out, own = call.args.inputs.size()](const Frame& frame,
+                                                                                                   const Tensors& in) {
+    const LaneRowsGrad grad = gradient_of_norm(*k, len, in, own > 4, sum_from(in, own));
+    return Tensors{grad.weight.reshape(sizes_of(frame, out[1].shape)), grad.bias.reshape(sizes_of(frame, out[2].shape)),
+                   grad.x.reshape(in[0].sizes())};
   };
 }
 
@@ -211,6 +229,12 @@ void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels) {
                                            return batch_norm_train(calls[0], k, LaneFinish::of_call(calls[1]));
                                          }};
   }
+  joins[{"layer_norm_train", "mean"}] = {
+      AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_and_mean(calls, k); },
+      is_mean_of_positions};
+  joins[{"layer_norm_grad", "add"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
+                                         return layer_norm_grad_and_sum(calls[0], k);
+                                       }};
   joins[{"softmax_grad", "scale_by"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
                                            return softmax_grad(calls[0], k, calls[1].args.real("by"));
                                          }};

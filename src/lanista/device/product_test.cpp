@@ -7,21 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/rng.h"
-#include "lanista/device/aten_devices.h"
 #include "lanista/device/aten_rounding.h"
 #include "lanista/device/aten_update.h"
-#include "lanista/device/lane_calls.h"
+#include "lanista/device/kernel_test_support.h"
 #include "lanista/device/lane_products.h"
 
 namespace lanista::device {
 namespace {
 
-// Numbers in the order of their dimensions, whatever lies where.
-std::vector<double> numbers(const at::Tensor& x) {
-  const at::Tensor flat = x.to(at::kCPU).to(at::kDouble).contiguous();
-  return {flat.data_ptr<double>(), flat.data_ptr<double>() + flat.numel()};
-}
+using namespace testing;
 
 // What is drawn of a matrix [outer, inner, rows, columns]: turned, with gaps behind its rows, or one for all.
 at::Tensor drawn_matrices(Rng& rng, std::vector<std::int64_t> sizes, at::TensorOptions like) {
@@ -125,35 +119,8 @@ Wanted wanted(const at::Tensor& left, const at::Tensor& right, const ProductEnd&
   return all;
 }
 
-double distance(const at::Tensor& seen, const std::vector<double>& wanted) {
-  const auto all = numbers(seen);
-  if (all.size() != wanted.size()) return INFINITY;
-  double worst = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const double d = std::fabs(all[i] - wanted[i]);
-    worst = std::isnan(d) ? INFINITY : std::max(worst, d);
-  }
-  return worst;
-}
+class LaneProductsOn : public KernelsOn {};
 
-class LaneProductsOn : public ::testing::TestWithParam<const char*> {
- public:
-  void SetUp() override {
-    if (std::string(GetParam()) == "host") {
-      device_ = &aten_host();
-      return;
-    }
-    const auto found = aten_cuda(0);
-    if (!found) GTEST_SKIP() << found.error().message;
-    device_ = *found;
-  }
-
- protected:
-  const AtenDevice& device() const { return *device_; }
-
- private:
-  const AtenDevice* device_ = nullptr;
-};
 TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
   const c10::InferenceMode no_gradients;
   Rng rng(20261126);
@@ -319,11 +286,7 @@ TEST_P(LaneProductsOn, LetWeightsDescendAsTheirGradientsWould) {
   EXPECT_GE(descended, 60);
 }
 
-INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsOn, ::testing::Values("host", "cuda:0"), [](const auto& of) {
-  std::string name = of.param;
-  std::ranges::replace(name, ':', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsOn, kKernelDevices, kernel_device_name);
 
 }  // namespace
 }  // namespace lanista::device

@@ -259,7 +259,13 @@ TEST_P(Twin, MakesAsOneWhatItMay) {
   const auto plan_of = [&](const TestModel& model) {
     return compile(derive(model, "sgd"), {.lanes = 2, .max_batch = kBatch, .backend = &backend()}).describe();
   };
-  const std::string of_rows = plan_of(rows), of_image = plan_of(image);
+  const TestModel tokens{
+      .name = "tokens",
+      .text =
+          "%0 = input(shape=[5], dtype=\"index\")\n%1 = embedding(%0, vocab=11, dim=8)\n"
+          "%2 = positional_embedding(%1)\n%3 = layer_norm(%2)\n%4 = linear(%3, out=8)\n%5 = add(%4, %2)\n"
+          "%6 = layer_norm(%5)\n%7 = mean(%6, axes=[1])\n%8 = linear(%7, out=10)\n%9 = output(%8)\n"};
+  const std::string of_rows = plan_of(rows), of_image = plan_of(image), of_tokens = plan_of(tokens);
   for (const char* join :
        {"linear+gelu", "linear+add", "linear_grad_x+gelu_grad", "linear_grad_w+channel_sum", "matmul+scale_by",
         "linear_grad_w+channel_sum+update", "softmax_grad+scale_by", "matmul+transpose",
@@ -267,6 +273,10 @@ TEST_P(Twin, MakesAsOneWhatItMay) {
     EXPECT_NE(of_rows.find(join), std::string::npos) << join << "\n" << of_rows;
   }
   EXPECT_NE(of_image.find("batch_norm_train+relu"), std::string::npos) << of_image;
+  for (const char* join : {"embedding+positional_embedding", "linear+add", "layer_norm_grad+add",
+                           "layer_norm_train+mean", "linear_grad_x+mean_grad"}) {
+    EXPECT_NE(of_tokens.find(join), std::string::npos) << join << "\n" << of_tokens;
+  }
 }
 
 // Of one lane of two, of several steps, so that moments are divided by.

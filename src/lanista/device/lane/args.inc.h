@@ -20,12 +20,13 @@ struct Sum {
 };
 
 /// Rows of the lanes' tables [lanes, vocab, dim], lanes `stride` apart; or marks [lanes, tokens, vocab] that are one at
-/// their token.
+/// their token. What a position has of its own is added.
 struct Embedding {
   const long long* tokens;  // [lanes, each], lanes `token_lane` apart
   const void* table;
+  const void* position;  // [lanes, positions, dim], lanes `position_lane` apart; may be null
   void* y;
-  long long each, vocab, dim, stride, token_lane, wide;
+  long long each, vocab, dim, stride, token_lane, positions, position_lane, wide;
 };
 
 /// [lanes, rows, columns] and values of a column in a lane.
@@ -34,6 +35,7 @@ struct Columns {
   const void* by;  // [lanes, columns], lanes `stride` apart
   void* y;
   long long per_lane, columns, stride, wide;
+  long long by_fours;  // `by`, too, may be read four at a time
 };
 
 /// What is done to a number of a product before it is stored.
@@ -126,12 +128,43 @@ struct Rows {
   const void* dy;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
   const void* bias;
+  const void* other;  // as y, added to it, of a layer norm's gradient; may be null
   void* y;
   void* mean;  // a number a row
   void* inverse;
   double eps;
   double scale;  // of a softmax's gradient
   long long len, rows_per_lane, stride;
+};
+
+/// The gradient of rows [lanes, rows, len] that were normalised each for itself, and sums over some rows: of dy times
+/// what was normalised, and of dy. Of rows that threads of a block can keep.
+struct RowGrad {
+  static constexpr int kThreads = 256, kEach = 8;  // of a block; rows that one of them takes part in
+  const void* x;
+  const void* dy;    // a row of it for each `dy_each` rows
+  const void* mean;  // [lanes, rows]
+  const void* inverse;
+  const void* weight;  // [lanes, len], lanes `stride` apart; may be null
+  const void* other;   // as y, added to it; may be null
+  void* y;
+  double* sums;  // [lanes, parts, 2 len], a part being a block's rows
+  long long len, rows, parts, stride, dy_each;
+  long long fours, weight_fours;  // rows, and weights, may be read four at a time
+};
+
+/// The mean over rows [lanes, samples, rows, len] of a sample that are normalised each for itself: [lanes, samples,
+/// len].
+struct RowMean {
+  static constexpr int kThreads = RowGrad::kThreads;
+  const void* x;
+  const void* weight;  // [lanes, len], lanes `stride` apart; may be null
+  const void* bias;
+  void* y;
+  void* mean;  // [lanes, samples, rows]
+  void* inverse;
+  double eps;
+  long long len, rows, samples, stride, fours;
 };
 
 /// Where a value [lanes, samples, channels, rows, columns] lies.

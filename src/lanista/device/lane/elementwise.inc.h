@@ -115,6 +115,13 @@ LANE_KERNEL(embedding, Embedding) {
   if (token >= 0 && token < a.vocab) {
     y = lane_load(LANE_READ(table) + lane * a.stride + token * a.dim + column, wide);
   }
+  if (a.position) {
+    const n32 position = row % n32(a.each) % n32(a.positions);
+    const Four own = lane_load(LANE_READ(position) + lane * a.position_lane + position * a.dim + column, wide);
+    for (int k = 0; k < 4; ++k) {
+      if (k < wide) y.v[k] = y.v[k] + own.v[k];
+    }
+  }
   lane_store(LANE_WRITE(y) + i * wide, y, wide);
 }
 // i counts [lanes, vocab]; threads share the columns. `table` is the gradient of what was read, [lanes, each, dim].

@@ -43,6 +43,8 @@ typedef unsigned int n32;
     __VA_ARGS__::Own own;                                                                             \
     body(blockIdx.x, a, near, own);                                                      \
   }
+// Of threads that have the same row, `share` of them: a sum of what each of them has of its own.
+#define LANE_SHARED_SUM(share, member) own.member = lane_row_sum<share>(own.member)
 #define LANE_ROW_FN template <int kShare> static __device__ __forceinline__
 #define LANE_ROW_CALL(name) name<kShare>
 #define LANE_ROW_OF(k, count) for (i64 k = threadIdx.x % kShare; k < (count); k += kShare)

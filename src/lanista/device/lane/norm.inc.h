@@ -5,10 +5,11 @@
 LANE_KERNEL(add_columns, Columns) {
   const int wide = int(a.wide);
   const n32 at = n32(i) * wide;
-  const T* by = LANE_READ(by) + at / n32(a.per_lane) * a.stride + at % n32(a.columns);
+  const T* from = LANE_READ(by) + at / n32(a.per_lane) * a.stride + at % n32(a.columns);
+  const Four by = lane_some(from, a.by_fours != 0, wide);
   Four y = lane_load(LANE_READ(x) + at, wide);
   for (int k = 0; k < 4; ++k) {
-    if (k < wide) y.v[k] = y.v[k] + by[k];
+    if (k < wide) y.v[k] = y.v[k] + by.v[k];
   }
   lane_store(LANE_WRITE(y) + at, y, wide);
 }
@@ -309,7 +310,9 @@ LANE_ROW_KERNEL(layer_norm_grad, Rows) {
   sum = LANE_ROW_SUM(sum);
   dot = LANE_ROW_SUM(dot);
   const auto put = [&](i64 k, T hat, T g) {
-    LANE_WRITE(y)[i * a.len + k] = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
+    T y = inverse * ((g - sum / T(a.len)) - hat * (dot / T(a.len)));
+    if (a.other) y = y + LANE_READ(other)[i * a.len + k];
+    LANE_WRITE(y)[i * a.len + k] = y;
   };
   if (is_kept) {
     LANE_UNROLL for (int j = 0; j < kKept; ++j) {

@@ -1,0 +1,111 @@
+// The gradient of rows that were normalised each for itself, and of what they were weighed with, so that both read dy
+// and x but once. A block has some rows of a lane, one behind the other; threads that share one have the same columns
+// of every row, and keep what those sum up to. A sum's order hangs on the number of a lane's rows alone.
+// NOLINTBEGIN
+// So many threads share a row, and have so many fours of it.
+template <int Share, int Fours>
+struct RowTile {
+  static constexpr int kThreads = RowGrad::kThreads, kFours = Fours, kShare = Share;
+  static constexpr int kAtOnce = kThreads / Share, kRows = kAtOnce * RowGrad::kEach;
+  static constexpr int kColumns = 4 * kFours * Share;
+  struct Shared {
+    alignas(4 * sizeof(T)) T sums[kAtOnce][2 * kColumns];
+  };
+  struct Own {
+    Four weight[kFours], hat[kFours], back[kFours];  // what was normalised, and its gradient
+    Four other[kFours];
+    Four dots[kFours], sums[kFours];                 // of its columns: dy times the former, dy
+    T dot, sum, inverse;                             // of the row
+  };
+  LANE_MEMBER int column(int t, int four) { return (t % Share + four * Share) * 4; }
+};
+
+template <class Of>
+LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near, LANE_OWNED(Of) own) {
+  constexpr int kThreads = Of::kThreads, kShare = Of::kShare, kFours = Of::kFours;
+  const int len = int(a.len), rows = int(a.rows);
+  const n32 lane = n32(block) / n32(a.parts), part = n32(block) % n32(a.parts);
+  const bool fours = a.fours != 0;
+  LANE_EACH(t) {
+    auto& o = LANE_OWN;
+    LANE_UNROLL for (int f = 0; f < kFours; ++f) {
+      LANE_UNROLL for (int k = 0; k < 4; ++k) o.weight[f].v[k] = T(1);
+      const int column = Of::column(t, f);
+      if (a.weight && column < len) {
+        o.weight[f] = lane_some(LANE_READ(weight) + lane * a.stride + column, a.weight_fours != 0, len - column);
+      }
+      o.dots[f] = o.sums[f] = lane_zeros();
+    }
+  }
+  LANE_ROLLED for (int first = int(part) * Of::kRows; first < int(part + 1) * Of::kRows; first += Of::kAtOnce) {
+    if (first >= rows) break;
+    LANE_EACH(t) {
+      auto& o = LANE_OWN;
+      const int row = first + t / kShare;
+      const i64 at = i64(lane) * rows + row;
+      const bool is = row < rows;
+      Four x[kFours], dy[kFours];
+      LANE_UNROLL for (int f = 0; f < kFours; ++f) {
+        const int column = Of::column(t, f), count = is ? len - column : 0;
+        x[f] = lane_some(LANE_READ(x) + at * len + column, fours, count);
+        dy[f] = lane_some(LANE_READ(dy) + i64(n32(at) / n32(a.dy_each)) * len + column, fours, count);
+        o.other[f] = lane_zeros();
+        if (a.other) o.other[f] = lane_some(LANE_READ(other) + at * len + column, fours, count);
+      }
+      const T mean = is ? LANE_READ(mean)[at] : T(0);
+      o.inverse = is ? LANE_READ(inverse)[at] : T(0);
+      o.dot = o.sum = T(0);
+      LANE_UNROLL for (int f = 0; f < kFours; ++f) {
+        LANE_UNROLL for (int k = 0; k < 4; ++k) {
+          const T d = dy[f].v[k], hat = (x[f].v[k] - mean) * o.inverse, g = d * o.weight[f].v[k];
+          o.hat[f].v[k] = hat;
+          o.back[f].v[k] = g;
+          o.dots[f].v[k] += hat * d;
+          o.sums[f].v[k] += d;
+          o.dot += g * hat;
+          o.sum += g;
+        }
+      }
+    }
+    LANE_SHARED_SUM(kShare, dot);
+    LANE_SHARED_SUM(kShare, sum);
+    LANE_EACH(t) {
+      auto& o = LANE_OWN;
+      const int row = first + t / kShare;
+      const T dot = o.dot / T(len), sum = o.sum / T(len);
+      LANE_UNROLL for (int f = 0; f < kFours; ++f) {
+        const int column = Of::column(t, f);
+        if (row >= rows || column >= len) continue;
+        Four y;
+        LANE_UNROLL for (int k = 0; k < 4; ++k) {
+          y.v[k] = o.inverse * ((o.back[f].v[k] - sum) - o.hat[f].v[k] * dot);
+          if (a.other) y.v[k] = y.v[k] + o.other[f].v[k];
+        }
+        lane_put(LANE_WRITE(y) + (i64(lane) * rows + row) * len + column, y, fours, len - column);
+      }
+    }
+  }
+  LANE_EACH(t) {
+    auto& o = LANE_OWN;
+    LANE_UNROLL for (int f = 0; f < kFours; ++f) {
+      *(Four*)&near.sums[t / kShare][Of::column(t, f)] = o.dots[f];
+      *(Four*)&near.sums[t / kShare][Of::kColumns + Of::column(t, f)] = o.sums[f];
+    }
+  }
+  LANE_TOGETHER;
+  LANE_EACH(t) {
+    double* const out = a.sums + block * 2 * len;
+    LANE_ROLLED for (int c = t; c < 2 * len; c += kThreads) {
+      double sum = 0;
+      LANE_UNROLL for (int row = 0; row < Of::kAtOnce; ++row) {
+        sum += double(near.sums[row][c < len ? c : Of::kColumns + c - len]);
+      }
+      out[c] = sum;
+    }
+  }
+}
+// By the longest row.
+LANE_TILE_KERNEL(row_grad_64, RowGrad, LANE_ARGUMENTS(row_grad_of<RowTile<16, 1>>), RowTile<16, 1>)
+LANE_TILE_KERNEL(row_grad_128, RowGrad, LANE_ARGUMENTS(row_grad_of<RowTile<32, 1>>), RowTile<32, 1>)
+LANE_TILE_KERNEL(row_grad_256, RowGrad, LANE_ARGUMENTS(row_grad_of<RowTile<32, 2>>), RowTile<32, 2>)
+// NOLINTEND
