@@ -59,7 +59,7 @@ inline TestModel drawn_rows(std::uint64_t seed) {
   }
   if (rng.bernoulli(0.3)) {
     then("layer_norm");
-    then("mean", ", axes=[1]");
+    then("mean", ", axes=[" + one_of({"1", "2"}) + "]");
   }
   then("flatten");
   then("linear", ", out=10");

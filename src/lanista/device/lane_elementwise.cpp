@@ -187,6 +187,11 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
   table["embedding"] = [k](const AtenCall&) { return embedding(k); };
   table["positional_embedding"] = plain([k](const Tensors& in) { return positional_embedding(*k, in); });
   table["embedding_grad"] = with(kernels, embedding_grad);
+  table["batch_sum"] = [k](const AtenCall& call) -> AtenRun {
+    return [k, y = call.y()](const Frame& frame, const Tensors& in) {
+      return Tensors{lane_column_sum(*k, in[0].reshape({frame.lanes, frame.batch, -1})).reshape(sizes_of(frame, y))};
+    };
+  };
   for (const char* name : {"mean", "global_avg_pool"}) {
     table[name] = [k, usual = table.at(name)](const AtenCall& call) -> AtenRun {
       const bool image = call.x().rank() == 4, positions = call.x().rank() == 3;
