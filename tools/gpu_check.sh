@@ -188,7 +188,7 @@ for tool in memcheck racecheck; do
   part $tool $limit "$sanitizer" --tool $tool --target-processes all --error-exitcode 9 "$bench" gpu --devices "$block" --lanes 3 --repeats 1 --case $cases --json
   ! grep -q '"status":"skipped"' "$work/$tool" || note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
   [ ! -x "$tests/device_tests" ] ||
-    part ${tool}_tiles 30 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/device_tests" '--gtest_filter=*LaneProductsOn.KeepWhat*cuda*'
+    part ${tool}_tiles 45 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/device_tests" '--gtest_filter=*LaneProductsOn.KeepWhat*cuda*:*LaneRowsOn.KeepWhat*cuda*'
 done
 if wanted bench gpu; then
   part bench 100 "$bench" gpu --devices "$devices" --json ${LANISTA_GPU_BENCH:---lanes 1,16,64,256 --repeats 3}

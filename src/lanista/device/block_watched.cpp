@@ -70,6 +70,7 @@ void begin_watch(const void* slab, std::int64_t bytes, Watch& watch) {
   shadow.begin = static_cast<const std::byte*>(slab);
   shadow.seen.assign(static_cast<std::size_t>(bytes), Seen{});
   shadow.watch = &watch;
+  host.phase = 1;  // behind what nobody has seen yet
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #pragma once
 // The interpreter: the block of a lane goes through the lane's calls, step by step.
 #include "lanista/device/block/dense.inc.h"
+#include "lanista/device/block/depthwise.inc.h"
 #include "lanista/device/block/elementwise.inc.h"
 #include "lanista/device/block/loss.inc.h"
 #include "lanista/device/block/moves.inc.h"
 #include "lanista/device/block/norm.inc.h"
 #include "lanista/device/block/pool.inc.h"
+#include "lanista/device/block/tap_weights.inc.h"
 #include "lanista/device/block/taps.inc.h"
 #include "lanista/device/block/update.inc.h"
 
