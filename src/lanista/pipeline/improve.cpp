@@ -279,7 +279,7 @@ class Search {
 
 Draft draft_of(const std::vector<Cut>& cuts, const std::vector<std::uint32_t>& order, std::int64_t micro_batch,
                const Problem& problem) {
-  Draft draft{{}, micro_batch};
+  Draft draft{{}, micro_batch, false};
   for (const Cut& cut : cuts) {
     draft.parts.push_back({{order.begin() + cut.begin, order.begin() + cut.end}, cut.device_class, cut.degree, 0});
   }
@@ -315,7 +315,7 @@ Draft draft_of(const std::vector<Cut>& cuts, const std::vector<std::uint32_t>& o
       }
       if (host < draft.parts.size()) break;
     }
-    if (host == draft.parts.size()) return {{}, micro_batch};
+    if (host == draft.parts.size()) return {{}, micro_batch, false};
     lodge_with(draft, guest, host);
     loads[host].seconds += loads[guest].seconds;
     loads[host].bytes += loads[guest].bytes;
@@ -355,6 +355,7 @@ Result<Plan> plan_of(const Draft& draft, const Problem& problem) {
     }
     if (place != places.end()) given[place->second] = stage.devices;
   }
+  if (draft.holds_back) hold_back(plan, problem);
   return plan;
 }
 

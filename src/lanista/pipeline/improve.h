@@ -19,6 +19,7 @@ struct Draft {
   };
   std::vector<Part> parts;
   std::int64_t micro_batch = 1;
+  bool holds_back = false;  ///< where memory ends, stages have fewer samples in flight (hold_back)
   bool operator==(const Draft&) const = default;
 };
 /// Guests (Cut::degree of 0) go to the stage with the least to do of those that they read or that read them and that

@@ -135,6 +135,32 @@ std::vector<double> bytes_of(const Plan& plan, const Model& model) {
   return bytes;
 }
 
+void hold_back(Plan& plan, const Problem& problem) {
+  for (;;) {
+    const auto bytes = bytes_of(plan, problem.model);
+    std::map<std::int64_t, double> held;
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) held[plan.stages[s].devices[0]] += bytes[s];
+    std::map<std::int64_t, std::size_t> largest;  // of a device that has too much: the stage that can give most
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      const Stage& stage = plan.stages[s];
+      const std::int64_t device = stage.devices[0];
+      const double memory = problem.devices.classes[problem.devices.class_of(device)].memory_bytes;
+      if (held[device] <= memory || stage.in_flight - stage.micro_batch < stage.k * stage.micro_batch) continue;
+      const auto [at, fresh] = largest.emplace(device, s);
+      if (!fresh && bytes[s] > bytes[at->second]) at->second = s;
+    }
+    if (largest.empty()) return;
+    for (const auto& [device, s] : largest) plan.stages[s].in_flight -= plan.stages[s].micro_batch;
+    // What begins with more than comes before it gives anything back would wait for ever.
+    for (const Stage& stage : plan.stages) {
+      for (const std::uint32_t next : stage.successors) {
+        std::int64_t& after = plan.stages[next].in_flight;
+        after = std::min(after, stage.in_flight);
+      }
+    }
+  }
+}
+
 double bytes_of(const Plan& plan, std::size_t stage, const Model& model) { return bytes_of(plan, model)[stage]; }
 
 std::size_t depth_of(const Plan& plan) {

@@ -48,6 +48,10 @@ Result<Plan> arranged(Plan plan, const Model& model, bool chain = false);
 /// p_j + max(k b, k_j b_j), up to a whole micro-batch; never more than the batch, of which is all the first word.
 /// Requires dependency order.
 void set_in_flight(Plan& plan);
+/// Where stages do not fit into memory, fewer samples in flight than the rule's, a micro-batch at a time of whichever
+/// of a device's stages holds most, and nowhere more than in a stage before it; such stages wait for their successors. For
+/// plans whose stages have one micro-batch size and k of 1. They may still not fit. Requires dependency order.
+void hold_back(Plan& plan, const Problem& problem);
 /// k of every stage such that no stage starves where micro-batches shrink towards the sink: max over predecessors i of
 /// ceil(k_i b_i / b_j); 1 where they do not.
 void set_turns(Plan& plan);

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "lanista/pipeline/plan_text.h"
+#include "lanista/pipeline/planner.h"
+#include "lanista/pipeline/simulate.h"
 #include "lanista/pipeline/test_support.h"
 
 namespace lanista::pipeline {
@@ -124,6 +127,51 @@ TEST(PlanText, NamesStagesAndWhoComesNext) {
   EXPECT_NE(course_text(*course, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
             std::string::npos)
       << course_text(*course, schedule, plan, problem);
+}
+
+TEST(HoldBack, TakesFromWhatHoldsMostUntilItFitsOrCannot) {
+  Problem problem = a_problem(3, {{0, 1}, {1, 2}}, 8, 3);
+  for (Operator& op : problem.model.operators) op = an_operator(1, 1);  // a stage keeps what came, too
+  const auto held = [&](double memory) {
+    problem.devices.classes[0].memory_bytes = memory;
+    Plan plan = one_each(problem, {2});
+    hold_back(plan, problem);
+    return in_flight(plan);
+  };
+  EXPECT_EQ(held(8), (std::vector<std::int64_t>{6, 4, 2}));
+  EXPECT_EQ(held(5), (std::vector<std::int64_t>{4, 2, 2}));
+  EXPECT_EQ(held(4), (std::vector<std::int64_t>{4, 2, 2}));
+  EXPECT_EQ(held(3), (std::vector<std::int64_t>{2, 2, 2})) << "less than a micro-batch is none";
+}
+
+TEST(HoldBack, LeavesPlansThatEnd) {
+  std::int64_t held = 0;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    Rng rng = Rng(91).split(i);
+    Problem problem = random_problem(rng, 10, 4, 16);
+    for (Operator& op : problem.model.operators) op.activation_bytes = 1 + static_cast<double>(rng.below(9));
+    const auto planned = make_plan(problem, {.micro_batch = std::int64_t{1} << rng.below(4), .improvement = 0});
+    ASSERT_TRUE(planned.ok()) << planned.error().text();
+    const auto bytes = bytes_of(planned->plan, problem.model);
+    problem.devices.classes[0].memory_bytes = *std::ranges::max_element(bytes) * rng.uniform(0.3, 1.0);
+    Plan plan = planned->plan;
+    hold_back(plan, problem);
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      EXPECT_LE(plan.stages[s].in_flight, planned->plan.stages[s].in_flight);
+      EXPECT_GE(plan.stages[s].in_flight, plan.stages[s].k * plan.stages[s].micro_batch);
+    }
+    held += in_flight(plan) != in_flight(planned->plan) ? 1 : 0;
+    const Schedule schedule = kfkb(plan, problem);
+    EXPECT_TRUE(prove(lowered(schedule, plan, problem.model), plan).ok()) << i;
+    if (!fits(plan, problem)) continue;
+    const auto course = simulate(schedule, plan, problem);
+    ASSERT_TRUE(course.ok()) << i << course.error().text();
+    EXPECT_GE(course->seconds, planned->seconds * (1 - 1e-9)) << i;
+    for (std::size_t s = 0; s < plan.stages.size(); ++s) {
+      EXPECT_LE(course->live_samples[s], plan.stages[s].in_flight) << i;
+    }
+  }
+  EXPECT_GE(held, 30);
 }
 
 }  // namespace

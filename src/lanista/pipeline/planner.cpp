@@ -15,6 +15,7 @@ constexpr double kParts = 16;         // of a device's fair share: smaller parts
 constexpr std::size_t kWhole = 256;   // so few operators are never drawn together
 constexpr std::size_t kJudged = 6;    // answers of a probe that are simulated
 constexpr std::size_t kImproved = 4;  // finalists that are improved
+constexpr std::size_t kEnlarged = 4;  // finalists that are tried with larger micro-batches
 constexpr std::size_t kSplit = 12;    // finalists whose backward passes are split
 constexpr double kTrialWork = 6e6;    // operators, edges and passes looked at by all trials of improvements
 constexpr std::int64_t kMostTrials = 6000;
@@ -71,6 +72,7 @@ class Planner {
       size.row.reset();
     }
     sort();
+    enlarge();
     improve();
     return std::move(judged_);
   }
@@ -152,6 +154,25 @@ class Planner {
     }
     out_.states += fronts.states;
     out_.remembered += fronts.remembered;
+  }
+
+  /// The best with micro-batches of which memory holds fewer than the rule of samples in flight wants: passes of more
+  /// samples may be worth more than a wait.
+  void enlarge() {
+    if (options_.micro_batch) return;
+    const std::size_t all = std::min(judged_.size(), kEnlarged);
+    for (std::size_t i = 0; i < all; ++i) {
+      for (const std::int64_t times : {2, 4}) {
+        Draft draft = judged_[i].draft;
+        draft.micro_batch *= times;
+        draft.holds_back = true;
+        if (problem_.model.batch % draft.micro_batch != 0) break;
+        ++out_.simulations;
+        Judged judged = judge(std::move(draft), problem_);
+        if (judged.seconds < 1e300) judged_.push_back(std::move(judged));
+      }
+    }
+    sort();
   }
 
   void improve() {

@@ -186,5 +186,32 @@ TEST(SeriesParallel, PutsTheSmallestOtherRegionIntoStrata) {
   EXPECT_DOUBLE_EQ(tree.loss, 1);
 }
 
+// A pass costs ten samples' time before it begins, and memory holds four samples: of two micro-batches of four, where
+// the rule wants both, one at a time.
+TEST(Planner, HoldsBackLargeMicroBatchesRatherThanTakeSmallOnes) {
+  Problem problem = joined_branches(2);
+  problem.model.batch = 8;
+  for (Operator& op : problem.model.operators) {
+    const double each = op.forward[0] < 0.01 ? 0.001 : 1;
+    for (auto* times : {&op.forward, &op.input_grad, &op.weight_grad}) {
+      for (std::size_t i = 0; i < times->size(); ++i) (*times)[i] = each * (10 + static_cast<double>(1 << i));
+    }
+    op.activation_bytes = each;
+    op.parameter_bytes = 0.01;  // that take long to be added up between devices
+  }
+  problem.model.hash = hash_of(problem.model);
+  problem.devices = equal_devices(2, 8.5, {0, 1e-4});
+
+  const auto planned = make_plan(problem);
+
+  ASSERT_TRUE(planned.ok());
+  EXPECT_TRUE(check(planned->plan, problem).ok());
+  EXPECT_EQ(planned->plan.stages[0].micro_batch, 4);
+  Plan by_rule = planned->plan;
+  set_in_flight(by_rule);
+  EXPECT_FALSE(fits(by_rule, problem).ok());
+  EXPECT_TRUE(prove(lowered(planned->schedule, planned->plan, problem.model), planned->plan).ok());
+}
+
 }  // namespace
 }  // namespace lanista::pipeline
