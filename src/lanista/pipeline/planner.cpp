@@ -16,7 +16,7 @@ constexpr std::size_t kWhole = 256;   // so few operators are never drawn togeth
 constexpr std::size_t kJudged = 6;    // answers of a probe that are simulated
 constexpr std::size_t kImproved = 4;  // finalists that are improved
 constexpr std::size_t kEnlarged = 4;  // finalists that are tried with larger micro-batches
-constexpr std::size_t kSplit = 12;    // finalists whose backward passes are split
+constexpr std::size_t kSplit = 20;    // finalists whose backward passes are split
 constexpr double kTrialWork = 6e6;    // operators, edges and passes looked at by all trials of improvements
 constexpr std::int64_t kMostTrials = 6000;
 
@@ -72,8 +72,8 @@ class Planner {
       size.row.reset();
     }
     sort();
-    enlarge();
     improve();
+    enlarge();
     return std::move(judged_);
   }
 
@@ -156,34 +156,7 @@ class Planner {
     out_.remembered += fronts.remembered;
   }
 
-  /// The best with micro-batches of which memory holds fewer than the rule of samples in flight wants: passes of more
-  /// samples may be worth more than a wait.
-  void enlarge() {
-    if (options_.micro_batch) return;
-    const std::size_t all = std::min(judged_.size(), kEnlarged);
-    for (std::size_t i = 0; i < all; ++i) {
-      for (const std::int64_t times : {2, 4}) {
-        Draft draft = judged_[i].draft;
-        draft.micro_batch *= times;
-        draft.holds_back = true;
-        if (problem_.model.batch % draft.micro_batch != 0) break;
-        ++out_.simulations;
-        Judged judged = judge(std::move(draft), problem_);
-        if (judged.seconds < 1e300) judged_.push_back(std::move(judged));
-      }
-    }
-    sort();
-  }
-
   void improve() {
-    if (judged_.empty()) return;
-    const Model& model = problem_.model;
-    const auto looked = static_cast<double>(model.operators.size() + model.edges.size()) +
-                        4.0 * static_cast<double>(model.batch / judged_[0].draft.micro_batch) *
-                            static_cast<double>(judged_[0].draft.parts.size());
-    auto left = static_cast<std::int64_t>(
-        std::min(options_.improvement * kTrialWork / looked, options_.improvement * static_cast<double>(kMostTrials)));
-    const std::int64_t all = left;
     std::vector<Judged> starts;
     for (const Judged& each : judged_) {
       // Of one size one or two, so that different sizes are tried.
@@ -191,6 +164,18 @@ class Planner {
           starts, [&](const Judged& other) { return other.draft.micro_batch == each.draft.micro_batch; });
       if (alike < 2 && starts.size() < kImproved && each.seconds < judged_[0].seconds * 1.3) starts.push_back(each);
     }
+    improve(std::move(starts));
+  }
+
+  void improve(std::vector<Judged> starts) {
+    if (starts.empty()) return;
+    const Model& model = problem_.model;
+    const auto looked = static_cast<double>(model.operators.size() + model.edges.size()) +
+                        4.0 * static_cast<double>(model.batch / starts[0].draft.micro_batch) *
+                            static_cast<double>(starts[0].draft.parts.size());
+    auto left = static_cast<std::int64_t>(
+        std::min(options_.improvement * kTrialWork / looked, options_.improvement * static_cast<double>(kMostTrials)));
+    const std::int64_t all = left;
     for (std::size_t i = 0; i < starts.size() && left > 0; ++i) {
       std::int64_t mine = left / static_cast<std::int64_t>(starts.size() - i);
       left -= mine;
@@ -199,6 +184,28 @@ class Planner {
     }
     out_.simulations += all - left;
     sort();
+  }
+
+  /// The best with micro-batches of which memory holds fewer than the rule of samples in flight wants: passes of more
+  /// samples may be worth more than a wait.
+  void enlarge() {
+    if (options_.micro_batch || !few_) return;
+    std::vector<Judged> larger;
+    for (std::size_t i = 0; i < std::min(judged_.size(), kEnlarged); ++i) {
+      for (const std::int64_t times : {2, 4}) {
+        Draft draft = judged_[i].draft;
+        draft.micro_batch *= times;
+        draft.holds_back = true;
+        if (problem_.model.batch % draft.micro_batch != 0) break;
+        ++out_.simulations;
+        Judged judged = judge(std::move(draft), problem_);
+        if (judged.seconds < judged_[0].seconds * 1.3) larger.push_back(std::move(judged));
+      }
+    }
+    std::ranges::stable_sort(larger, {}, &Judged::seconds);
+    judged_.insert(judged_.end(), larger.begin(), larger.end());
+    if (larger.size() > kImproved / 2) larger.resize(kImproved / 2);
+    improve(std::move(larger));
   }
 
   const Problem& problem_;
