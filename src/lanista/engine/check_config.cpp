@@ -126,12 +126,6 @@ Result<void> check_config(const study::StudyConfig& config) {
                  "run.width"};
   }
   LANISTA_TRY(check_cluster(config.cluster));
-  if (!config.cluster.places.empty() && config.run.pipeline == 1) {
-    return Error{Code::kInvalidArgument,
-                 "are for steps in stages, and no step is: set run.pipeline (2 to 4; 0: as it pays), or leave this out "
-                 "(machines for worker processes are cluster.ssh)",
-                 "cluster.places"};
-  }
   if (config.run.width != 1 && !config.cluster.is_here()) {
     return Error{Code::kInvalidArgument,
                  "workers that share a trial's steps are on one machine; leave out run.width, or cluster", "run.width"};
