@@ -3,18 +3,15 @@
 #
 #   cmake -DOUTPUT=<file.cpp> -DFUNCTION=<name> -DHEADER=<header> -DSPACE=<namespace> -DFILES=<files, "|" between> -P EmbedSource.cmake
 if(NOT CMAKE_SCRIPT_MODE_FILE)
+  include(MadeByScript)
   # lanista_embed_source(<file.cpp> FUNCTION <name> HEADER <header> SPACE <namespace> FILES <files>): makes <file.cpp>,
   # which defines `std::string_view <name>()` in that namespace, anew when a file changes.
   function(lanista_embed_source output)
     cmake_parse_arguments(arg "" "FUNCTION;HEADER;SPACE" "FILES" ${ARGN})
     list(TRANSFORM arg_FILES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
     list(JOIN arg_FILES "|" files)
-    add_custom_command(
-      OUTPUT ${output}
-      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DFUNCTION=${arg_FUNCTION} -DHEADER=${arg_HEADER}
-              -DSPACE=${arg_SPACE} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedSource.cmake
-      DEPENDS ${arg_FILES} ${PROJECT_SOURCE_DIR}/cmake/EmbedSource.cmake
-      COMMENT "Embedding ${arg_FUNCTION}" VERBATIM)
+    lanista_made_by_script(${output} SCRIPT EmbedSource.cmake COMMENT "Embedding ${arg_FUNCTION}" FROM ${arg_FILES}
+                           DEFINE FUNCTION=${arg_FUNCTION} HEADER=${arg_HEADER} SPACE=${arg_SPACE} FILES=${files})
   endfunction()
   return()
 endif()

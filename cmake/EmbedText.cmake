@@ -3,6 +3,7 @@
 #
 #   cmake -DOUTPUT=<file.cpp> -DPREFIX=<word> -DSCRIPTS=<files> -DSTYLES=<files> -P EmbedText.cmake  (lists: "|" between)
 if(NOT CMAKE_SCRIPT_MODE_FILE)
+  include(MadeByScript)
   # lanista_embed_page(<file.cpp> [PREFIX <word>] SCRIPTS <files> [STYLES <files>]): makes <file.cpp> in the build
   # folder, anew when a text changes. Its functions are <word>_script, <word>_style and those with _hash behind; the word
   # is "page" if none is given.
@@ -17,12 +18,9 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     endif()
     list(JOIN arg_SCRIPTS "|" scripts)
     list(JOIN arg_STYLES "|" styles)
-    add_custom_command(
-      OUTPUT ${output}
-      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DPREFIX=${arg_PREFIX} "-DSCRIPTS=${scripts}" "-DSTYLES=${styles}"
-              -P ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
-      DEPENDS ${arg_SCRIPTS} ${arg_STYLES} ${PROJECT_SOURCE_DIR}/cmake/EmbedText.cmake
-      COMMENT "Embedding the report page" VERBATIM)
+    lanista_made_by_script(${output} SCRIPT EmbedText.cmake COMMENT "Embedding the report page"
+                           FROM ${arg_SCRIPTS} ${arg_STYLES}
+                           DEFINE PREFIX=${arg_PREFIX} SCRIPTS=${scripts} STYLES=${styles})
   endfunction()
   return()
 endif()

@@ -3,16 +3,13 @@
 #
 #   cmake -DOUTPUT=<file.h> -DMACRO=<name> -DFILES=<files, "|" between> -P HashSources.cmake
 if(NOT CMAKE_SCRIPT_MODE_FILE)
+  include(MadeByScript)
   # lanista_hash_sources(<file.h> MACRO <name> FILES <files>): makes <file.h> anew when one of the files changes.
   function(lanista_hash_sources output)
     cmake_parse_arguments(arg "" "MACRO" "FILES" ${ARGN})
     list(JOIN arg_FILES "|" files)
-    add_custom_command(
-      OUTPUT ${output}
-      COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DMACRO=${arg_MACRO} "-DFILES=${files}" -P
-              ${PROJECT_SOURCE_DIR}/cmake/HashSources.cmake
-      DEPENDS ${arg_FILES} ${PROJECT_SOURCE_DIR}/cmake/HashSources.cmake
-      COMMENT "Hashing for ${arg_MACRO}" VERBATIM)
+    lanista_made_by_script(${output} SCRIPT HashSources.cmake COMMENT "Hashing for ${arg_MACRO}" FROM ${arg_FILES}
+                           DEFINE MACRO=${arg_MACRO} FILES=${files})
   endfunction()
   return()
 endif()

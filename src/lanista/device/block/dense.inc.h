@@ -24,24 +24,21 @@ enum Reading { kOnes, kAlongK, kAcross };
 BLOCK_CONSTANT int ahead_of(int rows, int columns) { return rows * columns <= 8 ? 4 : rows * columns <= 16 ? 2 : 1; }
 
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
-BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row, int column, int k, int k_end) {
+BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row, int column) {
   float sum[kRows][kColumns];
   int left_at[kRows], right_at[kColumns];
   BLOCK_UNROLL(8)
   for (int r = 0; r < kRows; ++r) {
     left_at[r] = smaller(row + r, p.m - 1) * p.a_m;
     BLOCK_UNROLL(4)
-    for (int j = 0; j < kColumns; ++j) {
-      // Sums that were begun go on.
-      const bool begun = k > 0 && row + r < p.m && column + j < p.n;
-      sum[r][j] = begun ? c[(row + r) * p.c_m + (column + j) * p.c_n] : 0.0F;
-    }
+    for (int j = 0; j < kColumns; ++j) sum[r][j] = 0.0F;
   }
   BLOCK_UNROLL(4)
   for (int j = 0; j < kColumns; ++j) right_at[j] = smaller(column + j, p.n - 1) * p.b_n;
   [[maybe_unused]] constexpr int kAhead = ahead_of(kRows, kColumns);
+  int k = 0;
   BLOCK_UNROLL_BY(kAhead)
-  for (; k + 4 <= k_end; k += 4) {
+  for (; k + 4 <= p.k; k += 4) {
     float left[4][kRows], right[4][kColumns];
     if (kLeft == kAlongK) {
       BLOCK_UNROLL(8)
@@ -100,7 +97,7 @@ BLOCK_FN void product_tile(const Product& p, Reals a, Reals b, Reals c, int row,
     }
   }
   BLOCK_UNROLL_BY(1)
-  for (; k < k_end; ++k) {
+  for (; k < p.k; ++k) {
     BLOCK_UNROLL(8)
     for (int r = 0; r < kRows; ++r) {
       const float left = a[left_at[r] + k * p.a_k];
@@ -195,7 +192,7 @@ BLOCK_FORM int product_by(const Call& call, const Frame& f, int turn) {
       const int row = rest % rows, outside = rest / rows;
       product_tile<kRows, kColumns, kLeft, kRight>(
           p, p.a + (outside * p.a_outer + inside * p.a_inner), p.b + (outside * p.b_outer + inside * p.b_inner),
-          p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows, column * kColumns, 0, p.k);
+          p.c + (outside * p.c_outer + inside * p.c_inner), row * kRows, column * kColumns);
     }
   }
   return used(items);
@@ -341,47 +338,6 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
   }
   if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(call, f, turn);
   return product_by<1, 1, kOnes, kOnes>(call, f, turn);
-}
-
-/// Which four rows and four columns an item has. A warp has 8 times 4 of them where that fits, so that it reads and
-/// writes whole lines.
-struct Corner {
-  int row, column;
-};
-BLOCK_FN Corner corner_of(int item, int rows, int columns) {
-  if (rows % 4 != 0 || columns % 8 != 0) return {4 * (item / columns), 4 * (item % columns)};
-  const int lane = item % 32, tile = item / 32, across = columns / 8;
-  return {4 * (tile / across * 4 + lane / 8), 4 * (tile % across * 8 + lane % 8)};
-}
-
-/// n: matrices, rows, columns. at: x, y.
-BLOCK_OP int op_transpose(const Call& call, const Frame& f, int turn) {
-  const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
-  const int rows = call.n[1], columns = call.n[2], size = rows * columns, all = call.n[0] * size;
-  if (rows % 4 == 0 && columns % 4 == 0 && whole(x) && whole(y)) {
-    const int items = all / 16, of_one = size / 16;
-    PHASE(t) {
-      BLOCK_UNROLL_BY(1)
-      for (int i = t; i < items; i += kThreads) {
-        const Corner at = corner_of(i % of_one, rows / 4, columns / 4);
-        const int matrix = i / of_one * size;
-        Four from[4];
-        BLOCK_UNROLL(4)
-        for (int r = 0; r < 4; ++r) from[r] = load4(x, matrix + (at.row + r) * columns + at.column);
-        BLOCK_UNROLL(4)
-        for (int j = 0; j < 4; ++j) {
-          const Four to = {{from[0].v[j], from[1].v[j], from[2].v[j], from[3].v[j]}};
-          store4(y, matrix + (at.column + j) * rows + at.row, to);
-        }
-      }
-    }
-    return used(items);
-  }
-  // Neighbouring threads write neighbours, and read few rows.
-  return each(all, y, turn, [&](int i) {
-    const int row = i % rows, rest = i / rows;
-    return x[(rest / columns * rows + row) * columns + rest % columns];
-  });
 }
 
 /// Goes on with the plain sum of a column.

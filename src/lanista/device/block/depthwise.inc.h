@@ -58,24 +58,13 @@ BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f) {
       s.samples, samples_at_once(s), s.h.taps * s.w.taps * c,
       [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
       [&](int i, int begin, int end) {
-        const int channel = i % c, tap = i / c, th = tap / s.w.taps, tw = tap % s.w.taps;
-        int low_h, high_h, low_w, high_w;
-        seen_positions(s.h, th, low_h, high_h);
-        seen_positions(s.w, tw, low_w, high_w);
-        const int count = high_w - low_w, x_step = s.w.stride * c;
+        const int channel = i % c, x_step = s.w.stride * c;
         float sum = begin == 0 ? 0.0F : dw[i];
-        BLOCK_UNROLL_BY(1)
-        for (int n = begin; n < end; ++n) {
-          BLOCK_UNROLL_BY(1)
-          for (int oh = low_h; oh < high_h; ++oh) {
-            const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
-            const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
-            const int from = ((n * s.h.length + sh) * s.w.length + sw) * c + channel;
-            const int gradient = ((n * s.h.positions + oh) * s.w.positions + low_w) * c + channel;
-            BLOCK_UNROLL_BY(8)
-            for (int k = 0; k < count; ++k) sum = madd(s.source[from + k * x_step], dy[gradient + k * c], sum);
-          }
-        }
+        each_row_seen(s, i / c, begin, end, [&](int x, int y, int count) {
+          const int from = x * c + channel, gradient = y * c + channel;
+          BLOCK_UNROLL_BY(8)
+          for (int k = 0; k < count; ++k) sum = madd(s.source[from + k * x_step], dy[gradient + k * c], sum);
+        });
         dw[i] = sum;
       });
   return 0;

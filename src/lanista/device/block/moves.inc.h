@@ -1,9 +1,50 @@
 #pragma once
-// Means along an axis, copies in another order, slices, embeddings.
+// Transposes, means along an axis, copies in another order, slices, embeddings.
 #include "lanista/device/block/elementwise.inc.h"
 
 namespace lanista::device::block {
 namespace {
+
+/// Which four rows and four columns an item has. A warp has 8 times 4 of them where that fits, so that it reads and
+/// writes whole lines.
+struct Corner {
+  int row, column;
+};
+BLOCK_FN Corner corner_of(int item, int rows, int columns) {
+  if (rows % 4 != 0 || columns % 8 != 0) return {4 * (item / columns), 4 * (item % columns)};
+  const int lane = item % 32, tile = item / 32, across = columns / 8;
+  return {4 * (tile / across * 4 + lane / 8), 4 * (tile % across * 8 + lane % 8)};
+}
+
+/// n: matrices, rows, columns. at: x, y.
+BLOCK_OP int op_transpose(const Call& call, const Frame& f, int turn) {
+  const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
+  const int rows = call.n[1], columns = call.n[2], size = rows * columns, all = call.n[0] * size;
+  if (rows % 4 == 0 && columns % 4 == 0 && whole(x) && whole(y)) {
+    const int items = all / 16, of_one = size / 16;
+    PHASE(t) {
+      BLOCK_UNROLL_BY(1)
+      for (int i = t; i < items; i += kThreads) {
+        const Corner at = corner_of(i % of_one, rows / 4, columns / 4);
+        const int matrix = i / of_one * size;
+        Four from[4];
+        BLOCK_UNROLL(4)
+        for (int r = 0; r < 4; ++r) from[r] = load4(x, matrix + (at.row + r) * columns + at.column);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < 4; ++j) {
+          const Four to = {{from[0].v[j], from[1].v[j], from[2].v[j], from[3].v[j]}};
+          store4(y, matrix + (at.column + j) * rows + at.row, to);
+        }
+      }
+    }
+    return used(items);
+  }
+  // Neighbouring threads write neighbours, and read few rows.
+  return each(all, y, turn, [&](int i) {
+    const int row = i % rows, rest = i / rows;
+    return x[(rest / columns * rows + row) * columns + rest % columns];
+  });
+}
 
 /// n: outer a sample, len, inner. at: x, y.
 BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int turn) {

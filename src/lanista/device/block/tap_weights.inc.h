@@ -14,63 +14,71 @@ BLOCK_FN void seen_positions(const TapAxis& axis, int tap, int& low, int& high) 
   low = smaller(low, high);
 }
 
-/// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one
-/// tap.
-template <int kRows, int kColumns>
-BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, int group, int column, int begin,
-                          int end) {
+/// In order, of samples begin to end, the stretches of neighbours that a tap sees: row(x, y, count), where the first one
+/// of the source is and of the gradient, in pixels of all samples.
+template <class Row>
+BLOCK_FN void each_row_seen(const Taps& s, int tap, int begin, int end, const Row& row) {
   int low_h, high_h, low_w, high_w;
   const int th = tap / s.w.taps, tw = tap % s.w.taps;
   seen_positions(s.h, th, low_h, high_h);
   seen_positions(s.w, tw, low_w, high_w);
-  float sum[kRows][kColumns];
-  BLOCK_UNROLL(4)
-  for (int r = 0; r < kRows; ++r) {
-    BLOCK_UNROLL(4)
-    for (int j = 0; j < kColumns; ++j) sum[r][j] = begin == 0 ? 0.0F : to[r * s.target_c + j];
-  }
-  const int count = high_w - low_w, x_step = s.w.stride * s.source_c;
   BLOCK_UNROLL_BY(1)
   for (int n = begin; n < end; ++n) {
     BLOCK_UNROLL_BY(1)
     for (int oh = low_h; oh < high_h; ++oh) {
       const int sh = oh * s.h.stride - s.h.pad + th * s.h.dilation;
       const int sw = low_w * s.w.stride - s.w.pad + tw * s.w.dilation;
-      const Reals from = s.source + (((n * s.h.length + sh) * s.w.length + sw) * s.source_c + group * s.k + row);
-      const Reals gradient =
-          dy + (((n * s.h.positions + oh) * s.w.positions + low_w) * s.target_c + group * s.columns + column);
-      // By fours, so that what is left of a row does not wait for its numbers one by one.
-      BLOCK_UNROLL_BY(2)
-      for (int i = 0; i < count; i += 4) {
-        Four left[4], right[4];
-        BLOCK_UNROLL(4)
-        for (int q = 0; q < 4; ++q) {
-          const int at = smaller(i + q, count - 1);
-          if (kRows == 4) {
-            left[q] = load4(from, at * x_step);
-          } else {
-            BLOCK_UNROLL(4)
-            for (int r = 0; r < kRows; ++r) left[q].v[r] = from[at * x_step + r];
-          }
-          if (kColumns == 4) {
-            right[q] = load4(gradient, at * s.target_c);
-          } else {
-            BLOCK_UNROLL(4)
-            for (int j = 0; j < kColumns; ++j) right[q].v[j] = gradient[at * s.target_c + j];
-          }
-        }
-        BLOCK_UNROLL(4)
-        for (int q = 0; q < 4; ++q) {
-          if (i + q >= count) continue;
+      row((n * s.h.length + sh) * s.w.length + sw, (n * s.h.positions + oh) * s.w.positions + low_w, high_w - low_w);
+    }
+  }
+}
+
+/// Outputs are (tap, input channel) rows and output channels; the sum runs over n, oh, ow. Rows of a tile are of one
+/// tap.
+template <int kRows, int kColumns>
+BLOCK_FN void weight_tile(const Taps& s, Reals dy, Reals to, int tap, int row, int group, int column, int begin,
+                          int end) {
+  float sum[kRows][kColumns];
+  BLOCK_UNROLL(4)
+  for (int r = 0; r < kRows; ++r) {
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < kColumns; ++j) sum[r][j] = begin == 0 ? 0.0F : to[r * s.target_c + j];
+  }
+  const int x_step = s.w.stride * s.source_c;
+  each_row_seen(s, tap, begin, end, [&](int x, int y, int count) {
+    const Reals from = s.source + (x * s.source_c + group * s.k + row);
+    const Reals gradient = dy + (y * s.target_c + group * s.columns + column);
+    // By fours, so that what is left of a row does not wait for its numbers one by one.
+    BLOCK_UNROLL_BY(2)
+    for (int i = 0; i < count; i += 4) {
+      Four left[4], right[4];
+      BLOCK_UNROLL(4)
+      for (int q = 0; q < 4; ++q) {
+        const int at = smaller(i + q, count - 1);
+        if (kRows == 4) {
+          left[q] = load4(from, at * x_step);
+        } else {
           BLOCK_UNROLL(4)
-          for (int r = 0; r < kRows; ++r) {
-            BLOCK_UNROLL(4)
-            for (int j = 0; j < kColumns; ++j) sum[r][j] = madd(left[q].v[r], right[q].v[j], sum[r][j]);
-          }
+          for (int r = 0; r < kRows; ++r) left[q].v[r] = from[at * x_step + r];
+        }
+        if (kColumns == 4) {
+          right[q] = load4(gradient, at * s.target_c);
+        } else {
+          BLOCK_UNROLL(4)
+          for (int j = 0; j < kColumns; ++j) right[q].v[j] = gradient[at * s.target_c + j];
+        }
+      }
+      BLOCK_UNROLL(4)
+      for (int q = 0; q < 4; ++q) {
+        if (i + q >= count) continue;
+        BLOCK_UNROLL(4)
+        for (int r = 0; r < kRows; ++r) {
+          BLOCK_UNROLL(4)
+          for (int j = 0; j < kColumns; ++j) sum[r][j] = madd(left[q].v[r], right[q].v[j], sum[r][j]);
         }
       }
     }
-  }
+  });
   BLOCK_UNROLL(4)
   for (int r = 0; r < kRows; ++r) {
     BLOCK_UNROLL(4)
