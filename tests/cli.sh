@@ -228,6 +228,7 @@ mkdir own
 awk 'BEGIN { print "x,y,kind"; for (i = 0; i < 200; i++) { x = (i * 37 % 100) / 50 - 1; y = (i * 61 % 100) / 50 - 1; print x "," y "," (x + y > 0 ? "up" : "down") } }' > own/points.csv
 printf 'data: {source: "csv:points.csv?target=kind", batch: 16}\nmodel: {base: builtin:small-mlp}\ntrain: {epochs: 3, lr: 0.1}\nbudget: {trials: 1}\n' > own/study.yaml
 expect 0 'nothing varies in this study, so 1 trial is all' "$lanista" check own/study.yaml
+expect 0 'cluster.places has hosts, but run.pipeline is 1' "$lanista" run own/study.yaml --dry-run --set 'cluster.places=[node1]'
 expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet
 (cd own && "$lanista" run study.yaml --quiet) > /dev/null 2>&1
 [ -d own/studies/points-1 ] || { echo "FAILED: a study without a name is not called after its data"; failed=$((failed + 1)); }

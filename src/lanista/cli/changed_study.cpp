@@ -1,9 +1,9 @@
 #include "lanista/cli/changed_study.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "lanista/base/file_system.h"
+#include "lanista/cli/load.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/engine/fit.h"
 #include "lanista/formats/signature.h"
@@ -14,11 +14,6 @@ namespace lanista::cli {
 namespace {
 
 using report::Comparison;
-
-std::string folder_of(const std::string& file) {
-  const std::string parent = std::filesystem::path(file).parent_path().string();
-  return parent.empty() ? "." : parent;
-}
 
 /// How many threads or processes and how much memory train a study changes none of its numbers; nor does its name.
 bool matters(const Comparison::Difference& difference) {
@@ -39,7 +34,8 @@ std::string value_text(const std::string& value) { return value.empty() ? "not s
 Error changed(const std::vector<Comparison::Difference>& all, const std::string& where, const std::string& folder,
               const std::string& begin_with) {
   std::string message = "a study goes on as it was begun; " +
-                        (all.size() == 1 ? std::string("1 setting is another one") : std::to_string(all.size()) + " settings are others") +
+                        (all.size() == 1 ? std::string("1 setting is another one")
+                                         : std::to_string(all.size()) + " settings are others") +
                         " here:";
   bool budget = false, others = false;
   for (const Comparison::Difference& each : all) {
@@ -48,7 +44,8 @@ Error changed(const std::vector<Comparison::Difference>& all, const std::string&
   }
   const std::string study = shell_word(folder);
   if (budget) message += "\nmore of it is trained by: lanista resume " + study + " --trials N (or --steps, --minutes)";
-  if (others) message += "\nwhat it has learned goes into a new study by: lanista run " + begin_with + " --import " + study;
+  if (others)
+    message += "\nwhat it has learned goes into a new study by: lanista run " + begin_with + " --import " + study;
   return {Code::kInvalidArgument, message, where};
 }
 
@@ -77,7 +74,9 @@ Result<void> check_unchanged(const std::string& folder, const study::StudyConfig
       if (config.data.targets == "auto") config.data.targets = stored.data.targets;  // before there was a choice
       if (const auto found = differences(stored, config); !found.empty()) {
         Error error = changed(found, resolved, folder, "EDITED.yaml");
-        error.message += "\n(a copy of this file elsewhere, for it is written anew where it is missing: delete it to go on as before)";
+        error.message +=
+            "\n(a copy of this file elsewhere, for it is written anew where it is missing: delete it to go on as "
+            "before)";
         return error;
       }
     }
@@ -94,7 +93,8 @@ Result<void> check_unchanged(const std::string& folder, const study::StudyConfig
   const auto found = differences(stored, config);
   if (found.empty()) return {};
   std::string begin_with = claim.file.empty() ? shell_word(resolved) : shell_word(claim.file);
-  for (const studyfile::Override& each : claim.overrides) begin_with += " --set " + shell_word(each.key + "=" + each.value);
+  for (const studyfile::Override& each : claim.overrides)
+    begin_with += " --set " + shell_word(each.key + "=" + each.value);
   return changed(found, claim.file.empty() ? "--set" : claim.file, folder, begin_with);
 }
 

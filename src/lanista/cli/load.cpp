@@ -1,6 +1,7 @@
 #include "lanista/cli/load.h"
 
 #include <charconv>
+#include <filesystem>
 
 #include "lanista/base/file_system.h"
 #include "lanista/engine/engine.h"
@@ -26,6 +27,11 @@ Result<TrialId> pick_trial(const study::StudyView& view, const Target& target) {
 }
 
 }  // namespace
+
+std::string folder_of(const std::string& file) {
+  const std::string parent = std::filesystem::path(file).parent_path().string();
+  return parent.empty() ? "." : parent;
+}
 
 Result<study::StudyView> load_study(const std::string& folder) {
   LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));

@@ -9,6 +9,9 @@
 
 namespace lanista::cli {
 
+/// Where a file lies: its folder, "." for a name alone.
+std::string folder_of(const std::string& file);
+
 /// A study from its folder. Errors: kNotFound, kDataLoss.
 Result<study::StudyView> load_study(const std::string& folder);
 
@@ -23,7 +26,8 @@ struct LoadedTrial {
   const study::TrialView& trial() const { return view.trials[index]; }
   std::string base_name() const;
 };
-/// "DIR#N", or "best" or nothing behind the '#': the best trial. Errors: also kNotFound (no such trial, none has finished).
+/// "DIR#N", or "best" or nothing behind the '#': the best trial. Errors: also kNotFound (no such trial, none has
+/// finished).
 Result<LoadedTrial> load_trial(const std::string& target);
 
 /// Splits "DIR#N" at the last '#'.

@@ -13,9 +13,10 @@
 #include "lanista/strategy/second_stage.h"
 #include "lanista/strategy/strategy.h"
 #include "lanista/study/epochs.h"
-#include "lanista/studyfile/blueprint.h"
 #include "lanista/studyfile/fields.h"
+#include "lanista/studyfile/goals_reader.h"
 #include "lanista/studyfile/mistakes.h"
+#include "lanista/studyfile/model_reader.h"
 #include "lanista/studyfile/notation.h"
 #include "lanista/studyfile/plugins.h"
 #include "lanista/studyfile/rates_reader.h"
@@ -61,10 +62,10 @@ class Reader {
     for (const auto& section : sections_) {
       if (const auto node = find_key(root_, section.name)) read_section(section, node);
     }
-    if (const auto node = find_key(root_, "goal")) read_goals(node);
-    if (const auto node = find_key(root_, "subject_to")) read_constraints(node);
+    if (const auto node = find_key(root_, "goal")) read_goals(node, config_, mistakes_);
+    if (const auto node = find_key(root_, "subject_to")) read_constraints(node, config_, mistakes_);
     if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
-    if (const auto node = find_key(root_, "implied")) read_implied(node);
+    if (const auto node = find_key(root_, "implied")) read_implied(root_, node, config_, mistakes_);
     if (!find_key(root_, "name")) config_.name = name_of_source(config_.data.source);
     read_strategy_mltuner(root_, extra_nodes_["strategy"], config_, mistakes_);
     check_plugins();
@@ -169,9 +170,9 @@ class Reader {
       } else if (section.name == "train" && key == "rates") {
         read_rates(item.second, path, config_, mistakes_);
       } else if (section.name == "model" && key == "space") {
-        read_model_space(item.second, path);
+        read_model_space(item.second, path, config_, mistakes_);
       } else if (section.name == "model" && key == "frozen") {
-        read_frozen(item.second, path);
+        read_frozen(item.second, path, config_, mistakes_);
       } else if (section.name == "strategy" && key == "then") {
         read_then(item.second, path, config_, mistakes_);
       } else if (section.name == "strategy" || section.name == "stop") {
@@ -215,131 +216,10 @@ class Reader {
                       " is not allowed; three shares that add up to 1, training and validation above 0");
   }
 
-  void read_model_space(const YAML::Node& node, const std::string& path) {
-    if (node.IsNull()) return;
-    if (node.IsScalar()) {
-      // A file is read when the study's folder is known (inline_space); a published space is made when the data are.
-      config_.model.space = node.Scalar();
-      if (!node.Scalar().starts_with("builtin:")) return;
-      if (const auto named = check_named_space(node.Scalar()); !named) {
-        mistakes_.add(node, path, named.error().message);
-      }
-      return;
-    }
-    config_.model.space = mistakes_.to_json(node);
-    const auto read = read_blueprint(graph::builtin_ops(), config_.model.space);
-    if (read) return;
-    const std::string& where = read.error().where;
-    mistakes_.add(node_at(node, where), path + (where.empty() ? "" : "." + where), read.error().message);
-  }
-
-  void read_frozen(const YAML::Node& node, const std::string& path) {
-    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
-    if (!node.IsMap()) {
-      return mistakes_.add(node, path, "a mapping {through: NODE, weights: FILE or base} is wanted here");
-    }
-    const std::vector<std::string> known{"through", "weights"};
-    study::FrozenConfig frozen;
-    for (const auto& item : node) {
-      const auto key = item.first.as<std::string>();
-      if (std::ranges::find(known, key) == known.end()) {
-        mistakes_.unknown(item.first, path + "." + key, key, known);
-        continue;
-      }
-      if (!item.second.IsScalar() || item.second.Scalar().empty()) {
-        mistakes_.add(item.second, path + "." + key, "a text is wanted here");
-        continue;
-      }
-      (key == "through" ? frozen.through : frozen.weights) = item.second.Scalar();
-    }
-    for (const std::string& key : known) {
-      if (!find_key(node, key)) {
-        mistakes_.add(node, path + "." + key,
-                      key == "through" ? "is missing: the last node that is not trained, by its label or as \"%4\""
-                                       : "is missing: a safetensors file, or base for the weights of the base model");
-      }
-    }
-    config_.model.frozen = std::move(frozen);
-  }
-
-  // Which node is meant is known when the base model is.
-  void check_frozen(const YAML::Node& model) {
-    if (!config_.model.frozen) return;
-    const YAML::Node node = find_key(model, "frozen");
-    if (!config_.model.space.is_null()) {
-      mistakes_.add(node, "model.frozen", "is for a base model; a space of models has no part that all of them share");
-    } else if (config_.model.base.size() != 1 || config_.model.base.front() == "builtin:auto") {
-      mistakes_.add(node, "model.frozen", "wants one base model, named by model.base");
-    }
-    if (config_.train.precision != "float32") {
-      mistakes_.add(node, "model.frozen", "is computed in float32; train.precision is " + config_.train.precision);
-    }
-  }
-
   void read_checkpoint_every(const YAML::Node& node, const std::string& path) {
     const auto seconds = parse_seconds(node.IsScalar() ? node.Scalar() : "");
     if (!seconds) return mistakes_.add(node, path, seconds.error().message);
     config_.keep.checkpoint_every = *seconds;
-  }
-
-  void read_goals(const YAML::Node& node) {
-    if (node.IsScalar() && node.Scalar() == "auto") return;
-    const auto add = [&](const YAML::Node& item) {
-      auto goal = parse_goal(item.IsScalar() ? item.Scalar() : "");
-      if (!goal) return mistakes_.add(item, "goal", goal.error().message);
-      config_.goals.push_back(*goal);
-    };
-    if (node.IsSequence()) {
-      for (const auto& item : node) add(item);
-    } else {
-      add(node);
-    }
-    if (config_.goals.empty() && mistakes_.empty()) mistakes_.add(node, "goal", "at least one goal is wanted");
-  }
-
-  void read_constraints(const YAML::Node& node) {
-    const auto add = [&](const YAML::Node& item) {
-      std::string text = item.IsScalar() ? item.Scalar() : "";
-      std::ranges::replace(text, ';', ',');  // undoes protect_calls
-      auto constraint = study::Constraint::parse(text);
-      if (!constraint) return mistakes_.add(item, "subject_to", constraint.error().message);
-      config_.subject_to.push_back(*std::move(constraint));
-    };
-    if (!node.IsSequence()) return add(node);
-    for (const auto& item : node) add(item);
-  }
-
-  /// Whether choices inside the model are there is known when the model is: see fit_to_data.
-  void read_implied(const YAML::Node& node) {
-    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
-    if (!node.IsSequence()) {
-      return mistakes_.add(node, "implied",
-                           "a list of rules {when: EVENT, along: PARAMETER, direction: up or down} or {when: decided}");
-    }
-    bool are_all_read = true;
-    for (std::size_t i = 0; i < node.size(); ++i) {
-      const std::string path = "implied[" + std::to_string(i) + "]";
-      auto rule = study::rule_from_json(mistakes_.to_json(node[i]));
-      if (rule) {
-        config_.implied.push_back(*std::move(rule));
-        continue;
-      }
-      are_all_read = false;
-      const std::string& where = rule.error().where;
-      mistakes_.add(node_at(root_, path + (where.empty() ? "" : "." + where)),
-                    path + (where.empty() ? "" : "." + where), rule.error().message);
-    }
-    if (!are_all_read) return;
-    std::vector<space::Parameter> known = config_.space.params.parameters();
-    for (const study::ImpliedRule& rule : config_.implied) {
-      if (study::is_of_rungs(rule) || !space::is_model_choice(rule.along)) continue;
-      known.push_back({rule.along, space::IntRange{0, 1}, {}});
-    }
-    const auto checked = study::check_rules(config_.implied, known);
-    if (!checked) {
-      const std::string& where = checked.error().where;
-      mistakes_.add(node_at(root_, "implied" + where), "implied" + where, checked.error().message);
-    }
   }
 
   void check_plugins() {
@@ -400,7 +280,7 @@ class Reader {
       config_.model.base.clear();
     } else if (config_.model.base.empty())
       mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
-    check_frozen(model);
+    check_frozen(model, config_, mistakes_);
     check_rates(root_, config_, mistakes_);
     check_epochs();
     check_tune(root_, config_, mistakes_);
