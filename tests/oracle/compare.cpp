@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -23,11 +24,14 @@ using nn::testing::TorchModel;
 constexpr double kTolerance = 1e-10;
 constexpr double kDisturbance = 1e-15;
 constexpr double kMargin = 100;
+constexpr std::uint64_t kDisturbedRuns = 6;
 // A tensor is measured by its largest element, but by no less than this share of the largest of its kind in the model:
 // in exact arithmetic some gradients are zero (of a bias in front of a normalisation), and rounding has no size of its
 // own there. Second moments are squares.
 constexpr double kLeastShare = 1e-3, kLeastShareOfSquares = 1e-6;
 constexpr double kLeastScale = 1e-30;
+// What Lion takes the sign of is all rounding below this share of the largest of its arguments in the model.
+constexpr double kUndecided = 1e-11;
 // Sums of values beyond may overflow on the way, or not, depending on their order alone.
 constexpr double kRange = 1e300;
 
@@ -53,6 +57,7 @@ struct Setup {
   }
 
   std::string name(const std::string& what) const { return optimizer_named(optimizer) + " " + what; }
+  bool takes_signs() const { return optimizer_named(optimizer) == "lion"; }
 };
 
 /// A program in the shaken state, and the numbers that its lane sets.
@@ -103,7 +108,12 @@ TorchModel oracle_of(const Setup& setup, const Ours& ours) {
 // With momentum and nothing else the slot after one step is the gradient.
 constexpr nn::LaneHyper kGradientStep{.lr = 0.1, .momentum = 0.5};
 
-void watch_program(const Setup& setup, Ours& ours, Tensors& seen) {
+constexpr std::size_t kSteps = 3;
+
+// The parameters after each step, by name.
+using Steps = std::array<Tensors, kSteps>;
+
+void watch_program(const Setup& setup, Ours& ours, Tensors& seen, Steps& steps) {
   const auto& batches = setup.draws.batches;
   if (setup.optimizer == 0) {
     seen["prediction at first"] = ours.predict(batches[3]);
@@ -116,9 +126,13 @@ void watch_program(const Setup& setup, Ours& ours, Tensors& seen) {
     }
     ours.reset();
   }
-  for (std::size_t i = 0; i < 3; ++i) {
+  for (std::size_t i = 0; i < kSteps; ++i) {
     const double loss = ours.step(batches[i], setup.draws.hyper[setup.optimizer][i]);
     seen[setup.name("loss " + std::to_string(i))] = scalar(loss);
+    if (!setup.takes_signs()) continue;
+    for (const Tensor& tensor : ours.program.extract(0)) {
+      if (tensor.type == ElementType::kF64) steps[i][tensor.name] = nn::testing::to_torch(tensor).clone();
+    }
   }
   for (const Tensor& tensor : ours.program.extract(0)) {
     if (tensor.type == ElementType::kF64) seen[setup.name(tensor.name)] = nn::testing::to_torch(tensor);
@@ -126,7 +140,45 @@ void watch_program(const Setup& setup, Ours& ours, Tensors& seen) {
   seen[setup.name("prediction")] = ours.predict(batches[3]);
 }
 
-void watch_oracle(const Setup& setup, const Ours& ours, double disturbance, std::uint64_t noise, Tensors& seen) {
+double largest(const at::Tensor& value) {
+  return value.numel() == 0 ? 0 : at::nan_to_num(value, 0, 0, 0).abs().max().item<double>();
+}
+
+// By tensor, what Lion took the sign of in a step, told from its momentum before and after: m' = b2 m + (1 - b2) g.
+Tensors arguments_of_signs(const Tensors& before, const Tensors& after, const nn::LaneHyper& hyper) {
+  Tensors out;
+  for (const auto& [name, moved] : after) {
+    if (!name.ends_with("/m")) continue;
+    const auto found = before.find(name);
+    const at::Tensor m = found == before.end() ? at::zeros_like(moved) : found->second;
+    const at::Tensor gradient = (moved - m * hyper.beta2) / (1 - hyper.beta2);
+    out[name.substr(0, name.size() - 2)] = m * hyper.beta1 + gradient * (1 - hyper.beta1);
+  }
+  return out;
+}
+
+// One of Lion's steps, with the program's parameters wherever the sign is rounding's. What is zero and no rounding
+// (rows that no token names) has no sign in either.
+double step_with_signs_of(const Tensors& program, TorchModel& oracle, const nn::testing::OwnedBatch& batch,
+                          const nn::LaneHyper& hyper) {
+  Tensors before;
+  for (const auto& [name, value] : oracle.state()) before[name] = value.clone();
+  const double loss = oracle.step(batch, hyper);
+  const Tensors after = oracle.state();
+  const Tensors arguments = arguments_of_signs(before, after, hyper);
+  double most = 0;
+  for (const auto& [name, argument] : arguments) most = std::max(most, largest(argument));
+  for (const auto& [name, argument] : arguments) {
+    const at::Tensor& own = after.at(name);
+    const at::Tensor undecided = (argument.abs() <= kUndecided * most).logical_and(argument != 0);
+    oracle.set(name, at::where(undecided, program.at(name).reshape(own.sizes()), own));
+  }
+  return loss;
+}
+
+// `steps`: of the program, where the oracle is to take its signs that are rounding's; else null.
+void watch_oracle(const Setup& setup, const Ours& ours, double disturbance, std::uint64_t noise, const Steps* steps,
+                  Tensors& seen) {
   const auto& batches = setup.draws.batches;
   const auto& hyper = setup.draws.hyper[setup.optimizer];
   TorchModel oracle = oracle_of(setup, ours);
@@ -141,8 +193,10 @@ void watch_oracle(const Setup& setup, const Ours& ours, double disturbance, std:
       seen["gradient of " + name] = gradient.defined() ? gradient : at::zeros_like(before.at(name));
     }
   }
-  for (std::size_t i = 0; i < 3; ++i) {
-    seen[setup.name("loss " + std::to_string(i))] = scalar(oracle.step(batches[i], hyper[i]));
+  for (std::size_t i = 0; i < kSteps; ++i) {
+    const double loss = steps != nullptr ? step_with_signs_of((*steps)[i], oracle, batches[i], hyper[i])
+                                         : oracle.step(batches[i], hyper[i]);
+    seen[setup.name("loss " + std::to_string(i))] = scalar(loss);
   }
   for (const auto& [name, value] : oracle.state()) seen[setup.name(name)] = value.clone();
   seen[setup.name("prediction")] = oracle.predict(batches[3]).reshape({-1});
@@ -152,10 +206,6 @@ std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.17g", value);
   return text;
-}
-
-double largest(const at::Tensor& value) {
-  return value.numel() == 0 ? 0 : at::nan_to_num(value, 0, 0, 0).abs().max().item<double>();
 }
 
 std::string first_difference(const at::Tensor& ours, const at::Tensor& wanted, double allowed) {
@@ -179,8 +229,8 @@ std::string kind_of(const std::string& name) {
 class Comparison {
  public:
   explicit Comparison(const Setup& setup) : setup_(setup), ours_(setup) {
-    watch_program(setup_, ours_, seen_);
-    watch_oracle(setup_, ours_, 0, 0, wanted_);
+    watch_program(setup_, ours_, seen_, steps_);
+    watch_oracle(setup_, ours_, 0, 0, nullptr, wanted_);
   }
 
   std::optional<Difference> run(Tally& tally) {
@@ -217,13 +267,15 @@ class Comparison {
       value = at::where(at::isfinite(want).logical_and(overflows.logical_not()), value, want);
     }
     not_finite_ = not_finite_ || !at::isfinite(want).all().item<bool>();
-    const double error = nn::testing::scaled_error(value, want, least(name));
+    double error = nn::testing::scaled_error(value, want, least(name));
     if (error <= kTolerance) {
       tally.worst = std::max(tally.worst, error);
       return std::nullopt;
     }
-    const double rounding = kMargin * rounding_of(name, want);
-    if (error <= rounding) {
+    const at::Tensor& judge = with_own_signs(name, want);
+    error = nn::testing::scaled_error(value, judge.reshape(value.sizes()), least(name));
+    const double rounding = kMargin * rounding_of(name, judge);
+    if (error <= std::max(kTolerance, rounding)) {
       ill_conditioned_ = true;
       return std::nullopt;
     }
@@ -234,7 +286,7 @@ class Comparison {
                                 std::to_string(setup_.draws.accumulate) + " parts, " +
                                 std::string(setup_.backend.name()) + ": off by " + number(error) +
                                 " of its largest element, rounding may do " + number(rounding) + "; " +
-                                first_difference(value, want, std::max(kTolerance, rounding) * scale)};
+                                first_difference(value, judge, std::max(kTolerance, rounding) * scale)};
   }
 
   // Whether a loss before it was no number, in both. Then nothing is said of elements that are no numbers in the
@@ -245,7 +297,7 @@ class Comparison {
       return found != wanted_.end() && !at::isfinite(found->second).all().item<bool>();
     };
     if (name.starts_with("gradient")) return lost("loss");
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < kSteps; ++i) {
       const std::string loss = setup_.name("loss " + std::to_string(i));
       if (name == loss) return false;
       if (name.starts_with(optimizer_named(setup_.optimizer)) && lost(loss)) return true;
@@ -262,14 +314,20 @@ class Comparison {
     return found == least_.end() ? kLeastScale : std::max(kLeastScale, found->second);
   }
 
+  // What the oracle says when it steps as the program does wherever Lion's sign is rounding's; of others, what it says.
+  const at::Tensor& with_own_signs(const std::string& name, const at::Tensor& want) {
+    if (!setup_.takes_signs()) return want;
+    if (signed_.empty()) watch_oracle(setup_, ours_, 0, 0, &steps_, signed_);
+    const auto found = signed_.find(name);
+    return found == signed_.end() ? want : found->second;
+  }
+
   // How far the oracle moves when all its values are a little off, in the same measure.
   double rounding_of(const std::string& name, const at::Tensor& want) {
     if (disturbed_.empty()) {
-      // A gradient that is zero in exact arithmetic has the sign of its rounding: a lone one keeps it in six runs once
-      // in 64 times.
-      const std::uint64_t runs = optimizer_named(setup_.optimizer) == "lion" ? 40 : 6;
-      for (std::uint64_t i = 0; i < runs; ++i) {
-        watch_oracle(setup_, ours_, kDisturbance, setup_.c.seed + 2 * i, disturbed_.emplace_back());
+      const Steps* signs = setup_.takes_signs() ? &steps_ : nullptr;
+      for (std::uint64_t i = 0; i < kDisturbedRuns; ++i) {
+        watch_oracle(setup_, ours_, kDisturbance, setup_.c.seed + 2 * i, signs, disturbed_.emplace_back());
       }
     }
     double most = 0;
@@ -283,7 +341,8 @@ class Comparison {
 
   const Setup& setup_;
   Ours ours_;
-  Tensors seen_, wanted_;
+  Tensors seen_, wanted_, signed_;
+  Steps steps_;  // of the program
   std::vector<Tensors> disturbed_;
   std::map<std::string, double> least_;  // scale by kind
   bool ill_conditioned_ = false, not_finite_ = false;

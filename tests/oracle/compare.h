@@ -27,8 +27,10 @@ struct Tally {
 /// three steps of each optimiser with slots and running statistics, and predictions before and after, all in float64.
 /// Allowed is a distance of 1e-10 of the largest element of the tensor. Where that is exceeded, the oracle is run again
 /// with a relative error of up to 1e-15 in every value that a node gives; the distance to itself, times 100, is what
-/// rounding may do there, and such models are counted. A loss that is no number must be none in both; what the oracle
-/// says "no number" of behind it is not compared, nor an overflow beyond 1e300.
+/// rounding may do there, and such models are counted. Lion takes signs: where its argument is all rounding (a gradient
+/// that is zero in exact arithmetic) the oracle is run once more with the program's own step there, and must then
+/// agree. A loss that is no number must be none in both; what the oracle says "no number" of behind it is not compared,
+/// nor an overflow beyond 1e300.
 std::optional<Difference> compare(const Case& c, Tally& tally, const nn::Backend* device = nullptr);
 
 }  // namespace lanista::oracle

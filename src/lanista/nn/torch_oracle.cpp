@@ -377,6 +377,11 @@ double TorchModel::step(const OwnedBatch& batch, const LaneHyper& hyper) {
   return value.item<double>();
 }
 
+void TorchModel::set(const std::string& name, const at::Tensor& value) {
+  const at::NoGradGuard no_grad;
+  tensors_.at(name).copy_(value);
+}
+
 Tensors TorchModel::state() const {
   Tensors all;
   for (const auto& [name, tensor] : tensors_) all[name] = tensor.detach();

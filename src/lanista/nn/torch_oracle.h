@@ -50,6 +50,8 @@ class TorchModel {
 
   /// Parameters, buffers and slots, named as in extract(); slots that no gradient has reached are missing.
   Tensors state() const;
+  /// Another value for a parameter or buffer, of its shape.
+  void set(const std::string& name, const at::Tensor& value);
 
  private:
   using Values = std::map<graph::Port, at::Tensor>;
