@@ -54,6 +54,8 @@ grep -q "trained on device torch:cpu" refusal.txt || fail "says $(cat refusal.tx
 "$lanista" plan --trials 6 --set 'run.devices=[cpu, torch:cpu]' >plan.txt
 grep -q "^device cpu: trial" plan.txt || fail "plan does not tell what the CPU does"
 grep -q "^device torch:cpu: " plan.txt || fail "plan does not tell of torch:cpu"
+"$lanista" plan --trials 6 --set run.devices=torch:cpu >plan.txt
+grep -q "^device torch:cpu: trials 1 2 3 4 5 6, 100 % of the work" plan.txt || fail "plan tells of own kernels where another device trains"
 
 # What a device finds is told, whoever trains beside it: here, that the data set does not go up.
 for devices in torch:host cpu,torch:host; do

@@ -140,7 +140,7 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
     std::cout << json_line(out);
   } else {
     std::cout << engine::plan_text(*plan, asked.explain);
-    // What the trials take is of one device; each of several has said it for its own.
+    // Of own kernels; devices have said what their trials take.
     if (plan->devices.empty()) std::cout << engine::time_text(*forecast, most);
     if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
   }

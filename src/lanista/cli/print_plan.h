@@ -27,7 +27,7 @@ struct PlanAsked {
   /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
   /// has, at most 1024.
   std::optional<engine::ClusterFile> simulated_on;
-  runtime::TimedDevices on;               ///< of a study of several devices; else none
+  runtime::TimedDevices on;               ///< none: own kernels alone
   std::optional<PipelineAsked> pipeline;  ///< the stages of its first base model
 };
 

@@ -179,9 +179,9 @@ std::string this_device(std::string_view numeric_class) {
                            std::string(numeric_class.empty() ? nn::cpu_backend().numeric_class() : numeric_class));
 }
 
-std::shared_ptr<const engine::KnownTimes> known_times(const std::string& folder) {
+std::shared_ptr<const engine::KnownTimes> known_times(const std::string& folder, std::string_view numeric_class) {
   std::vector<Error> passed_over;
-  auto known = engine::KnownTimes::read(real_file_system(), folder, this_device(), passed_over);
+  auto known = engine::KnownTimes::read(real_file_system(), folder, this_device(numeric_class), passed_over);
   tell_passed_over(passed_over);
   if (known.empty()) return nullptr;
   return std::make_shared<const engine::KnownTimes>(std::move(known));

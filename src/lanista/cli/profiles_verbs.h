@@ -25,8 +25,9 @@ int profiles_remove(const ProfilesRequest& request);
 
 /// This machine, as times are told of it; `numeric_class` empty: that of own kernels.
 std::string this_device(std::string_view numeric_class = {});
-/// What is known on this machine; damaged files are told on stderr. Null: nothing, or no folder.
-std::shared_ptr<const engine::KnownTimes> known_times(const std::string& folder);
+/// What is known on this machine; damaged files are told on stderr. Null: nothing, or no folder. `numeric_class`: as
+/// above.
+std::shared_ptr<const engine::KnownTimes> known_times(const std::string& folder, std::string_view numeric_class = {});
 /// Where `lanista run` puts times, if nothing else is said.
 std::string usual_profiles();
 /// Of a study file that is to be planned: `asked` (a folder, or off), else what its run.profiles says, told from

@@ -30,7 +30,7 @@ int report_of_folder(const Error& error) {
   return error.code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;
 }
 
-// What `plan` prints of a study of several devices hangs on how fast they are.
+// What `plan` prints of a study on devices hangs on how fast they are.
 Result<runtime::TimedDevices> time_devices(const AskedStudy& study, Crew crew, const PlanAsked& asked) {
   LANISTA_ASSIGN(const auto like, engine::job_like_the_base(study.config, study.data.spec(), *study.models));
   const RealClock clock;
@@ -46,10 +46,13 @@ Result<runtime::TimedDevices> time_devices(const AskedStudy& study, Crew crew, c
 
 int plan_study(const RunRequest& request, const AskedStudy& study) {
   PlanAsked asked = *request.plan;
-  if (!asked.pipeline) {
-    asked.known = known_times(planned_profiles(asked.profiles, study.config, study.source.folder));
+  const nn::Backend* backend = study.devices.front().backend;
+  const bool is_one = study.devices.size() == 1;
+  if (!asked.pipeline && is_one) {  // of several devices nothing is remembered
+    asked.known = known_times(planned_profiles(asked.profiles, study.config, study.source.folder),
+                              backend != nullptr ? backend->numeric_class() : std::string_view());
   }
-  if (study.devices.size() > 1) {
+  if (!is_one || backend != nullptr) {
     auto timed = time_devices(study, request.crew, asked);
     if (!timed) return report(timed.error());
     asked.on = *std::move(timed);

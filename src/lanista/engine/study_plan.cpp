@@ -170,8 +170,8 @@ std::string share_text(const DeviceShare& share) {
 
 std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
   const fuse::Materialized& keeping = prefix.keeping;
-  std::string text = "frozen through " + prefix.through + ", shared by " +
-                     std::to_string(prefix.trials.size()) + (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
+  std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
+                     (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
   if (!keeping.pays) return text + "computed batch by batch: " + keeping.why_not + "\n";
   return text + "kept" + (augmented ? " of what is measured on" : "") + ", " +
          std::to_string(keeping.bytes_per_sample * keeping.num_samples / 1000) + " kB, " +
@@ -246,8 +246,13 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   Beginning beginning(config, data, std::move(models), request.prices.calls);
   LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.nothing_left, "strategy"};
-  out.plan = request.devices.size() < 2 ? schedule::make_plan(beginning.trials(), request.machine)
-                                        : plan_by_device(beginning.trials(), beginning.planned(), request, out.devices);
+  if (request.devices.empty()) {
+    out.plan = schedule::make_plan(beginning.trials(), request.machine);
+  } else {
+    out.plan = plan_by_device(beginning.trials(), beginning.planned(), request, out.devices);
+    out.machine.workers = 0;
+    for (const TrainingDevice& device : request.devices) out.machine.workers += device.machine.workers;
+  }
   out.augmented = !config.data.augment.empty();
   LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
 
@@ -258,9 +263,8 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
     programs.emplace_back();
     for (const TrialId trial : group.trials) programs.back().push_back(places.at(trial));
   }
-  LANISTA_ASSIGN(out.predicted,
-                 fuse::plan_of(std::move(members), programs, ops,
-                               fuse::TableCost(request.costs, request.measured_on, request.prices)));
+  LANISTA_ASSIGN(out.predicted, fuse::plan_of(std::move(members), programs, ops,
+                                              fuse::TableCost(request.costs, request.measured_on, request.prices)));
   for (const PlannedMember& member : beginning.planned()) {
     out.extra.push_back(member.extra);
     out.own_steps.push_back(member.epochs.through(member.full));
@@ -286,6 +290,7 @@ std::string plan_text(const StudyPlan& plan, bool explained) {
     const bool is_alone = group.parts.empty();
     text += "group " + std::to_string(g + 1) + ": " + numbers(plan.plan.groups[g]) +
             (is_alone ? " alone, " : ", lanes of one program, ") + fuse::us_text(group.us) + " a step predicted" +
+            (plan.devices.empty() ? "" : " on own kernels") +
             (is_alone ? "" : ", " + fuse::us_text(apart_us(group)) + " apart") + ", " +
             std::to_string(group.bytes / 1000) + " kB\n";
   }
@@ -304,10 +309,8 @@ json plan_json(const StudyPlan& plan, bool explained) {
     const fuse::Group& group = plan.predicted.groups[g];
     json trials = json::array();
     for (const TrialId trial : plan.plan.groups[g].trials) trials.push_back(trial.value);
-    groups.push_back({{"trials", std::move(trials)},
-                      {"us", group.us},
-                      {"apart_us", apart_us(group)},
-                      {"bytes", group.bytes}});
+    groups.push_back(
+        {{"trials", std::move(trials)}, {"us", group.us}, {"apart_us", apart_us(group)}, {"bytes", group.bytes}});
   }
   json out{{"v", 2},
            {"trials", plan.predicted.graph.members.size()},

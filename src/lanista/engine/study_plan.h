@@ -26,10 +26,10 @@ struct PlanRequest {
   std::optional<std::int64_t> trials = {};  ///< proposals to look at; none: as many as a study has slots
   schedule::Machine machine{};
   fuse::MachinePrices prices{};
-  graph::CostTable costs{};  ///< what was measured, under fuse::work_text
-  graph::CostKey measured_on{};  ///< whose rows of it count
+  graph::CostTable costs{};                      ///< what was measured, under fuse::work_text
+  graph::CostKey measured_on{};                  ///< whose rows of it count
   std::shared_ptr<const KnownTimes> known = {};  ///< what earlier studies took on this machine; null: nothing
-  /// Of a study of several devices all of them, with their speeds in `speeds`; else none.
+  /// All devices of a study, with their speeds in `speeds`; none: own kernels alone.
   std::vector<TrainingDevice> devices = {};
   std::vector<schedule::DeviceSpeed> speeds = {};
 };
@@ -59,19 +59,19 @@ struct SharedPrefix {
 
 /// What would run together of a study's first trials.
 struct StudyPlan {
-  schedule::Plan plan;         ///< as the engine would give it to its executor
-  fuse::Plan predicted;        ///< the same groups: what they share and take
+  schedule::Plan plan;                 ///< as the engine would give it to its executor
+  fuse::Plan predicted;                ///< the same groups: what they share and take
   std::vector<SharedPrefix> prefixes;  ///< of studies with a frozen part; models that go on alike share a longer one
   schedule::Machine machine;
-  std::vector<study::ExtraSteps> extra;  ///< of each member of `predicted`
-  std::vector<std::int64_t> own_steps;   ///< of each, to its full budget
-  std::vector<MemberTime> times;  ///< of each member of `predicted`; empty: no study is known
-  std::string known;              ///< in words, what `times` are of
-  std::vector<DeviceShare> devices = {};  ///< of a study of several
-  bool augmented = false;      ///< then what is kept of prefixes is only what is measured on
-  std::int64_t duplicates = 0;  ///< proposals that repeat an earlier one; they are not trained
-  std::string nothing_left;     ///< why there are fewer trials than were asked for, or empty
-  std::int64_t finals = 0;      ///< trials that strategy.then will train behind the search; they are not in this plan
+  std::vector<study::ExtraSteps> extra;   ///< of each member of `predicted`
+  std::vector<std::int64_t> own_steps;    ///< of each, to its full budget
+  std::vector<MemberTime> times;          ///< of each member of `predicted`; empty: no study is known
+  std::string known;                      ///< in words, what `times` are of
+  std::vector<DeviceShare> devices = {};  ///< none: own kernels alone
+  bool augmented = false;                 ///< then what is kept of prefixes is only what is measured on
+  std::int64_t duplicates = 0;            ///< proposals that repeat an earlier one; they are not trained
+  std::string nothing_left;               ///< why there are fewer trials than were asked for, or empty
+  std::int64_t finals = 0;  ///< trials that strategy.then will train behind the search; they are not in this plan
 };
 
 struct PlannedMember;
