@@ -120,7 +120,7 @@ Result<void> RunningStudy::make_executor(const Crew& crew) {
   }
   if (named.size() > 1) return make_device_crew(brief, named);
   backend_ = named.front().backend;
-  if (backend_ != nullptr) suit(brief, backend_->capability());
+  brief = runtime::brief_alone(named.front(), std::move(brief), config_.strategy.slots);
   if (!are_processes_) {
     LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data_, nn::Operators(), real_file_system(),
                                                                  clock_, {.backend = backend_}));
@@ -151,13 +151,6 @@ Result<void> RunningStudy::make_device_crew(const engine::WorkerBrief& brief,
   if (told) measure_ = [speeds = *told](const engine::Job&) { return Result(speeds); };
   machine_ = all.machine;
   return {};
-}
-
-// A device has a few threads that feed it, and a lane for every trial under way.
-void RunningStudy::suit(engine::WorkerBrief& brief, const nn::Capability& capability) const {
-  brief.numeric_class = backend_->numeric_class();
-  if (brief.workers == 0) brief.workers = runtime::fitting_workers(capability, config_.strategy.slots);
-  if (brief.lanes == 0 && capability.many_lanes) brief.lanes = config_.strategy.slots;
 }
 
 nlohmann::json RunningStudy::numerics() const {

@@ -47,7 +47,6 @@ class RunningStudy {
 
  private:
   Result<void> make_device_crew(const engine::WorkerBrief& brief, const std::vector<runtime::NamedBackend>& named);
-  void suit(engine::WorkerBrief& brief, const nn::Capability& capability) const;
   std::string crew_text() const;
   void tell_news();
   void assess(bool tested);

@@ -52,7 +52,8 @@ int plan_study(const RunRequest& request, const AskedStudy& study) {
     asked.known = known_times(planned_profiles(asked.profiles, study.config, study.source.folder),
                               backend != nullptr ? backend->numeric_class() : std::string_view());
   }
-  if (!is_one || backend != nullptr) {
+  const bool is_of_devices = !asked.pipeline && !asked.simulated_on;
+  if (is_of_devices && (!is_one || backend != nullptr)) {
     auto timed = time_devices(study, request.crew, asked);
     if (!timed) return report(timed.error());
     asked.on = *std::move(timed);

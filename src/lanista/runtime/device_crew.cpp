@@ -21,7 +21,7 @@ const nn::Backend& backend_of(const NamedBackend& device) {
 /// Shares that nobody else can take: what is out of memory beside others would depend on when they come.
 engine::WorkerBrief share_for(const NamedBackend& device, const engine::WorkerBrief& brief, std::int64_t slots,
                               std::int64_t devices) {
-  engine::WorkerBrief own = brief_for(device, brief, slots);
+  engine::WorkerBrief own = devices == 1 ? brief_alone(device, brief, slots) : brief_for(device, brief, slots);
   own.memory_bytes = std::max<std::int64_t>(1, machine_of(brief).bytes / devices);
   return own;
 }
@@ -67,14 +67,20 @@ std::int64_t fitting_workers(const nn::Capability& capability, std::int64_t slot
   return capability.many_lanes ? std::min(capability.workers, slots) : capability.workers;
 }
 
-engine::WorkerBrief brief_for(const NamedBackend& device, engine::WorkerBrief brief, std::int64_t slots) {
+engine::WorkerBrief brief_alone(const NamedBackend& device, engine::WorkerBrief brief, std::int64_t slots) {
   if (device.backend == nullptr) return brief;
   const nn::Capability capability = device.backend->capability();
   brief.numeric_class = device.backend->numeric_class();
-  brief.workers = std::max<std::int64_t>(1, fitting_workers(capability, slots));
-  brief.pipeline = 1;
+  if (brief.workers == 0) brief.workers = fitting_workers(capability, slots);
   if (brief.lanes == 0 && capability.many_lanes) brief.lanes = slots;
   return brief;
+}
+
+engine::WorkerBrief brief_for(const NamedBackend& device, engine::WorkerBrief brief, std::int64_t slots) {
+  if (device.backend == nullptr) return brief;
+  brief.workers = std::max<std::int64_t>(1, fitting_workers(device.backend->capability(), slots));
+  brief.pipeline = 1;
+  return brief_alone(device, std::move(brief), slots);
 }
 
 Result<TimedDevices> time_devices(const engine::WorkerBrief& brief, const std::vector<NamedBackend>& devices,

@@ -29,6 +29,9 @@ std::int64_t fitting_workers(const nn::Capability& capability, std::int64_t slot
 /// if lanes cost little there.
 engine::WorkerBrief brief_for(const NamedBackend& device, engine::WorkerBrief brief, std::int64_t slots);
 
+/// The same of a study's only device: workers and pipelines are what the brief says, if it does.
+engine::WorkerBrief brief_alone(const NamedBackend& device, engine::WorkerBrief brief, std::int64_t slots);
+
 /// Several devices at work on one study, on one data set, each with its share of the memory.
 struct DeviceCrew {
   std::unique_ptr<engine::Executor> executor;
