@@ -117,6 +117,8 @@ Result<std::vector<std::string>> FaultyFileSystem::list(const std::string& folde
 
 bool FaultyFileSystem::exists(const std::string& path) { return inner_.exists(path); }
 
+FileKind FaultyFileSystem::kind(const std::string& path) { return inner_.kind(path); }
+
 Result<std::uint64_t> FaultyFileSystem::size(const std::string& path) { return inner_.size(path); }
 
 Result<std::unique_ptr<FileLock>> FaultyFileSystem::lock(const std::string& path) {

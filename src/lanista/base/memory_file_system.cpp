@@ -151,6 +151,7 @@ Result<std::string> MemoryFileSystem::read(const std::string& path, std::uint64_
 
 Result<void> MemoryFileSystem::write_file(const std::string& path, std::span<const std::byte> data) {
   const std::lock_guard lock(state_->mutex);
+  if (state_->find(path)) return Error{Code::kAlreadyExists, "cannot create: File exists", path};
   const FilePtr file = state_->find_or_make(path);
   file->bytes = text_of(data);
   file->sync();
@@ -221,6 +222,14 @@ bool MemoryFileSystem::exists(const std::string& path) {
   if (seen.files.contains(path) || seen.folders.contains(path)) return true;
   const auto below = seen.files.lower_bound(path + "/");
   return below != seen.files.end() && below->first.starts_with(path + "/");
+}
+
+FileKind MemoryFileSystem::kind(const std::string& path) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->find(path)) return FileKind::kFile;
+  }
+  return exists(path) ? FileKind::kFolder : FileKind::kNothing;
 }
 
 Result<std::uint64_t> MemoryFileSystem::size(const std::string& path) {

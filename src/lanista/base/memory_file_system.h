@@ -37,6 +37,7 @@ class MemoryFileSystem final : public FileSystem {
   Result<void> make_folder(const std::string& path) override;
   Result<std::vector<std::string>> list(const std::string& folder) override;
   bool exists(const std::string& path) override;
+  FileKind kind(const std::string& path) override;
   Result<std::uint64_t> size(const std::string& path) override;
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 

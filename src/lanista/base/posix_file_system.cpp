@@ -8,77 +8,21 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
+#include "lanista/base/file_location.h"
 #include "lanista/base/file_system.h"
 
 namespace lanista {
 namespace {
 
-constexpr mode_t kFileMode = 0644;
-constexpr mode_t kFolderMode = 0755;
-constexpr off_t kMostBytes = off_t{8} << 30;  ///< of a file that is read as a whole
-
-Code code_of(int error) {
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return Code::kNotFound;
-    case EEXIST:
-      return Code::kAlreadyExists;
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-      return Code::kResourceExhausted;
-    default:
-      return Code::kIo;
-  }
-}
-
-Error failed(const std::string& action, const std::string& path, int error) {
-  return Error{code_of(error), action + ": " + std::system_category().message(error), path};
-}
-
-// Repeats a system call that a signal interrupted.
-template <class Call>
-auto retry(Call call) {
-  auto result = call();
-  while (result == -1 && errno == EINTR) result = call();
-  return result;
-}
-
-/// Owns a file descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-
-  int get() const { return fd_; }
-  bool valid() const { return fd_ >= 0; }
-  // Some file systems report a failed write only here. Never repeated: on Linux the descriptor is gone even after
-  // EINTR.
-  int close() { return ::close(std::exchange(fd_, -1)); }
-
- private:
-  int fd_;
-};
-
-Descriptor open_file(const std::string& path, int flags) {
-  return Descriptor(retry([&] { return ::open(path.c_str(), flags | O_CLOEXEC, kFileMode); }));
-}
+constexpr mode_t kFileMode = 0644, kFolderMode = 0755, kLockMode = 0600;  // less the user's umask
+constexpr off_t kMostBytes = off_t{8} << 30;                              ///< of a file that is read as a whole
 
 Result<void> write_all(int fd, std::span<const std::byte> data, const std::string& path) {
   while (!data.empty()) {
-    const ssize_t written = retry([&] { return ::write(fd, data.data(), data.size()); });
-    if (written < 0) return failed("cannot write", path, errno);
+    const ssize_t written = retry_interrupted([&] { return ::write(fd, data.data(), data.size()); });
+    if (written < 0) return system_error("cannot write", path, errno);
     data = data.subspan(static_cast<std::size_t>(written));
   }
   return {};
@@ -87,8 +31,8 @@ Result<void> write_all(int fd, std::span<const std::byte> data, const std::strin
 /// What we read is a file with an end: a device may have none.
 Result<void> check_readable(int fd, const std::string& path) {
   struct stat info {};
-  if (::fstat(fd, &info) != 0) return failed("cannot look at", path, errno);
-  if (S_ISDIR(info.st_mode)) return failed("cannot read", path, EISDIR);
+  if (::fstat(fd, &info) != 0) return system_error("cannot look at", path, errno);
+  if (S_ISDIR(info.st_mode)) return system_error("cannot read", path, EISDIR);
   if (!S_ISREG(info.st_mode)) {
     return Error{Code::kInvalidArgument, "is no regular file; pipes and devices are not read", path};
   }
@@ -105,7 +49,7 @@ class PosixAppendFile final : public AppendFile {
   Result<void> append(std::span<const std::byte> data) override { return write_all(fd_.get(), data, path_); }
 
   Result<void> sync() override {
-    if (retry([&] { return ::fdatasync(fd_.get()); }) != 0) return failed("cannot sync", path_, errno);
+    if (retry_interrupted([&] { return ::fdatasync(fd_.get()); }) != 0) return system_error("cannot sync", path_, errno);
     return {};
   }
 
@@ -123,78 +67,98 @@ class PosixFileLock final : public FileLock {
   Descriptor fd_;
 };
 
+/// The machine's files. Paths below one of `roots` are confined to it (FileSystem::confined_to).
 class PosixFileSystem final : public FileSystem {
  public:
+  using Roots = std::vector<std::shared_ptr<ConfiningFolder>>;
+  explicit PosixFileSystem(Roots roots = {}) : roots_(std::move(roots)) {}
+
+  std::shared_ptr<FileSystem> confined_to(const std::string& root) override {
+    Roots roots = roots_;
+    const bool is_there = std::ranges::any_of(
+        roots, [&](const auto& one) { return one->path() == root || one->contains(root); });
+    if (!is_there) roots.push_back(std::make_shared<ConfiningFolder>(root));
+    return std::make_shared<PosixFileSystem>(std::move(roots));
+  }
+
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
-    Descriptor fd = open_file(path, O_WRONLY | O_CREAT | O_APPEND);
-    if (!fd.valid()) return failed("cannot open for appending", path, errno);
+    LANISTA_ASSIGN(Descriptor fd, open(path, O_WRONLY | O_CREAT | O_APPEND, "cannot open for appending"));
     return std::unique_ptr<AppendFile>(std::make_unique<PosixAppendFile>(std::move(fd), path));
   }
 
   Result<std::string> read(const std::string& path, std::uint64_t offset) override {
-    // Not blocking, because a pipe without a writer would hold us up for ever.
-    const Descriptor fd = open_file(path, O_RDONLY | O_NONBLOCK);
-    if (!fd.valid()) return failed("cannot open for reading", path, errno);
+    LANISTA_ASSIGN(const Descriptor fd, open(path, O_RDONLY, "cannot open for reading"));
     LANISTA_TRY(check_readable(fd.get(), path));
     if (offset > 0 && ::lseek(fd.get(), static_cast<off_t>(offset), SEEK_SET) < 0) {
-      return failed("cannot read from byte " + std::to_string(offset), path, errno);
+      return system_error("cannot read from byte " + std::to_string(offset), path, errno);
     }
     std::string text;
     std::array<char, 65536> buffer;
     while (true) {
-      const ssize_t got = retry([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
-      if (got < 0) return failed("cannot read", path, errno);
+      const ssize_t got = retry_interrupted([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
+      if (got < 0) return system_error("cannot read", path, errno);
       if (got == 0) return text;
       text.append(buffer.data(), static_cast<std::size_t>(got));
     }
   }
 
   Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
-    Descriptor fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
-    if (!fd.valid()) return failed("cannot create", path, errno);
+    LANISTA_ASSIGN(Descriptor fd, open(path, O_WRONLY | O_CREAT | O_EXCL, "cannot create"));
     LANISTA_TRY(write_all(fd.get(), data, path));
-    if (retry([&] { return ::fdatasync(fd.get()); }) != 0) return failed("cannot sync", path, errno);
-    if (fd.close() != 0 && errno != EINTR) return failed("cannot close", path, errno);
+    if (retry_interrupted([&] { return ::fdatasync(fd.get()); }) != 0) return system_error("cannot sync", path, errno);
+    if (fd.close() != 0 && errno != EINTR) return system_error("cannot close", path, errno);
     return {};
   }
 
   Result<void> rename(const std::string& from, const std::string& to) override {
-    if (::rename(from.c_str(), to.c_str()) != 0) return failed("cannot rename to " + to, from, errno);
+    LANISTA_ASSIGN(const FileLocation old, locate(from));
+    LANISTA_ASSIGN(const FileLocation fresh, locate(to));
+    const FileKind there = kind_at(fresh);
+    const bool is_confined_link = there == FileKind::kLink && fresh.is_confined;
+    if (is_confined_link || (there == FileKind::kOther && !is_regular(fresh))) {
+      return Error{Code::kDataLoss,
+                   std::string("is ") + (is_confined_link ? "a symbolic link" : "a FIFO, a socket or a device") +
+                       "; allowed here: a regular file",
+                   to};
+    }
+    if (::renameat(old.at(), old.name.c_str(), fresh.at(), fresh.name.c_str()) != 0) {
+      return system_error("cannot rename to " + to, from, errno);
+    }
     return {};
   }
 
   Result<void> sync_folder(const std::string& path) override {
-    const Descriptor fd = open_file(path, O_RDONLY | O_DIRECTORY);
-    if (!fd.valid()) return failed("cannot open folder", path, errno);
+    LANISTA_ASSIGN(const Descriptor fd, open(path, O_RDONLY | O_DIRECTORY, "cannot open folder"));
     // EINVAL: a file system that has nothing to sync in a folder.
-    if (retry([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
-      return failed("cannot sync folder", path, errno);
+    if (retry_interrupted([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
+      return system_error("cannot sync folder", path, errno);
     }
     return {};
   }
 
   Result<void> truncate(const std::string& path, std::uint64_t size) override {
-    if (retry([&] { return ::truncate(path.c_str(), static_cast<off_t>(size)); }) != 0) {
-      return failed("cannot truncate to " + std::to_string(size) + " bytes", path, errno);
+    const std::string action = "cannot truncate to " + std::to_string(size) + " bytes";
+    LANISTA_ASSIGN(const Descriptor fd, open(path, O_WRONLY, action));
+    if (retry_interrupted([&] { return ::ftruncate(fd.get(), static_cast<off_t>(size)); }) != 0) {
+      return system_error(action, path, errno);
     }
     return {};
   }
 
   Result<void> remove(const std::string& path) override {
-    if (std::remove(path.c_str()) != 0 && errno != ENOENT) return failed("cannot remove", path, errno);
+    auto located = locate(path);
+    if (!located && located.error().code == Code::kNotFound) return {};
+    LANISTA_ASSIGN(const FileLocation location, std::move(located));
+    int flags = kind_at(location) == FileKind::kFolder ? AT_REMOVEDIR : 0;
+    if (::unlinkat(location.at(), location.name.c_str(), flags) != 0 && errno != ENOENT) {
+      return system_error("cannot remove", path, errno);
+    }
     return {};
   }
 
   Result<void> make_folder(const std::string& path) override {
     for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
-      const std::string part = path.substr(0, end);
-      if (::mkdir(part.c_str(), kFolderMode) != 0) {
-        const int error = errno;  // a parent may exist and yet refuse: EROFS and EACCES come before EEXIST
-        struct stat info {};
-        const bool there = ::stat(part.c_str(), &info) == 0;
-        if (there && !S_ISDIR(info.st_mode)) return failed("cannot make folder: a file is in the way", part, EEXIST);
-        if (!there) return failed("cannot make folder", part, error);
-      }
+      LANISTA_TRY(make_one_folder(path.substr(0, end)));
       if (end == std::string::npos) return {};
     }
   }
@@ -203,8 +167,10 @@ class PosixFileSystem final : public FileSystem {
     struct CloseFolder {
       void operator()(DIR* d) const { ::closedir(d); }
     };
-    const std::unique_ptr<DIR, CloseFolder> stream(::opendir(folder.c_str()));
-    if (!stream) return failed("cannot list", folder, errno);
+    LANISTA_ASSIGN(Descriptor fd, open(folder, O_RDONLY | O_DIRECTORY, "cannot list"));
+    const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
+    if (!stream) return system_error("cannot list", folder, errno);
+    static_cast<void>(fd.release());  // the stream's now
     std::vector<std::string> names;
     while (true) {
       errno = 0;
@@ -213,32 +179,87 @@ class PosixFileSystem final : public FileSystem {
       std::string name = entry->d_name;
       if (name != "." && name != "..") names.push_back(std::move(name));
     }
-    if (errno != 0) return failed("cannot list", folder, errno);
+    if (errno != 0) return system_error("cannot list", folder, errno);
     std::sort(names.begin(), names.end());
     return names;
   }
 
   bool exists(const std::string& path) override {
     struct stat info {};
-    return ::stat(path.c_str(), &info) == 0;
+    const auto location = locate(path, Use::kRead);
+    if (!location) return false;
+    const int flags = location->is_confined ? AT_SYMLINK_NOFOLLOW : 0;
+    return ::fstatat(location->at(), location->name.c_str(), &info, flags) == 0;
+  }
+
+  FileKind kind(const std::string& path) override {
+    const auto location = locate(path, Use::kRead);
+    return location ? kind_at(*location) : FileKind::kNothing;
   }
 
   Result<std::uint64_t> size(const std::string& path) override {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) return failed("cannot find the size", path, errno);
+    LANISTA_ASSIGN(const FileLocation location, locate(path, Use::kRead));
+    const int flags = location.is_confined ? AT_SYMLINK_NOFOLLOW : 0;
+    if (::fstatat(location.at(), location.name.c_str(), &info, flags) != 0) {
+      return system_error("cannot find the size", path, errno);
+    }
     return static_cast<std::uint64_t>(info.st_size);
   }
 
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
-    Descriptor fd = open_file(path, O_RDWR | O_CREAT);
-    if (!fd.valid()) return failed("cannot open the lock", path, errno);
-    if (retry([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
+    LANISTA_ASSIGN(Descriptor fd, open(path, O_RDWR | O_CREAT, "cannot open the lock", kLockMode));
+    // Earlier builds made it readable to others. Not ours to change: then it stays as it is.
+    static_cast<void>(::fchmod(fd.get(), kLockMode));
+    if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
       const int error = errno;
       if (error == EWOULDBLOCK) return Error{Code::kUnavailable, "another process is working here", path};
-      return failed("cannot lock", path, error);
+      return system_error("cannot lock", path, error);
     }
     return std::unique_ptr<FileLock>(std::make_unique<PosixFileLock>(std::move(fd)));
   }
+
+ private:
+  enum class Use { kRead, kChange };
+
+  /// A path with `..` may name data outside, which is read as the system resolves it.
+  Result<FileLocation> locate(const std::string& path, Use use = Use::kChange) const {
+    for (const auto& root : roots_) {
+      if (!root->contains(path)) continue;
+      const bool leaves = ("/" + path + "/").find("/../", root->path().size()) != std::string::npos;
+      if (leaves && use == Use::kRead) break;
+      return root->locate(path);
+    }
+    return FileLocation{{}, path, path, false, 0};
+  }
+
+  Result<Descriptor> open(const std::string& path, int flags, const std::string& action,
+                          mode_t mode = kFileMode) const {
+    const bool reads = (flags & O_ACCMODE) == O_RDONLY;
+    LANISTA_ASSIGN(const FileLocation location, locate(path, reads ? Use::kRead : Use::kChange));
+    return open_at(location, flags, mode, action);
+  }
+
+  static bool is_regular(const FileLocation& location) {
+    struct stat info {};
+    return ::fstatat(location.at(), location.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+  }
+
+  Result<void> make_one_folder(const std::string& path) const {
+    LANISTA_ASSIGN(const FileLocation location, locate(path));
+    if (::mkdirat(location.at(), location.name.c_str(), kFolderMode) == 0) return {};
+    const int error = errno;  // a parent may exist and yet refuse: EROFS and EACCES come before EEXIST
+    if (location.is_confined && kind_at(location) == FileKind::kLink) {
+      return Error{Code::kDataLoss, "is a symbolic link; allowed here: a folder", path};
+    }
+    struct stat info {};
+    const bool there = ::fstatat(location.at(), location.name.c_str(), &info, 0) == 0;
+    if (there && S_ISDIR(info.st_mode)) return {};
+    return there ? system_error("cannot make folder: a file is in the way", path, EEXIST)
+                 : system_error("cannot make folder", path, error);
+  }
+
+  const Roots roots_;
 };
 
 }  // namespace

@@ -9,19 +9,10 @@
 #include <cerrno>
 #include <system_error>
 
+#include "lanista/base/descriptor.h"
+
 namespace lanista {
 namespace {
-
-/// Owns a file descriptor.
-struct Descriptor {
-  int fd;
-  explicit Descriptor(int opened) : fd(opened) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
 
 // While something is renamed, anywhere, the kernel may not know where ".." leads and asks to be asked again.
 int open_beneath(int folder, const std::string& name, open_how& how) {
@@ -77,17 +68,17 @@ Result<std::vector<std::byte>> read_beneath(const std::string& folder, const std
     return Error{Code::kInvalidArgument, "is no relative path", path};
   }
   const Descriptor root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (root.fd < 0) return refused(errno, folder);
+  if (root.get() < 0) return refused(errno, folder);
   open_how how = {};
   how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not hold us up
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  const Descriptor file(open_beneath(root.fd, name, how));
-  if (file.fd < 0) return refused(errno, path);
-  LANISTA_TRY(check_file(file.fd, offset, length, path));
+  const Descriptor file(open_beneath(root.get(), name, how));
+  if (file.get() < 0) return refused(errno, path);
+  LANISTA_TRY(check_file(file.get(), offset, length, path));
 
   std::vector<std::byte> bytes(length);
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t got = ::pread(file.fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error{Code::kIo, "cannot read: " + std::system_category().message(errno), path};
     if (got == 0) return Error{Code::kDataLoss, "became shorter while it was read", path};

@@ -1,0 +1,164 @@
+#include "lanista/base/file_location.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+namespace lanista {
+namespace {
+
+Code code_of(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return Code::kNotFound;
+    case EEXIST:
+      return Code::kAlreadyExists;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Code::kResourceExhausted;
+    default:
+      return Code::kIo;
+  }
+}
+
+/// Components of a relative path, without empty ones.
+std::vector<std::string> components_of(const std::string& relative) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < relative.size();) {
+    const std::size_t end = std::min(relative.find('/', at), relative.size());
+    if (end > at) out.push_back(relative.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+const char* kind_name(mode_t mode) {
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISREG(mode)) return "a regular file";
+  return "a device";
+}
+
+Error refused(const std::string& found, const std::string& allowed, const std::string& path) {
+  return {Code::kDataLoss, "is " + found + "; allowed here: " + allowed, path};
+}
+
+/// Checks an open file that will be written.
+Result<void> check_writable(int fd, const FileLocation& location) {
+  struct stat facts {};
+  if (::fstat(fd, &facts) != 0) return system_error("cannot examine", location.path, errno);
+  if (S_ISDIR(facts.st_mode)) return system_error("cannot open for writing", location.path, EISDIR);
+  if (!S_ISREG(facts.st_mode)) return refused(kind_name(facts.st_mode), "a regular file", location.path);
+  if (!location.is_confined) return {};
+  if (facts.st_nlink > 1) {
+    return refused("a file with " + std::to_string(facts.st_nlink) + " names (hard links)",
+                   "one name; copy the file in place of the link", location.path);
+  }
+  if (facts.st_uid != ::geteuid() && facts.st_uid != location.owner) {
+    return refused("a file of user " + std::to_string(facts.st_uid),
+                   "files of this user and of the folder's owner", location.path);
+  }
+  return {};
+}
+
+}  // namespace
+
+Error system_error(const std::string& action, const std::string& path, int error_number) {
+  return Error{code_of(error_number), action + ": " + std::system_category().message(error_number), path};
+}
+
+ConfiningFolder::ConfiningFolder(std::string path) : path_(std::move(path)), prefix_(path_) {
+  while (!prefix_.empty() && prefix_.back() == '/') prefix_.pop_back();
+  prefix_ += '/';
+}
+
+bool ConfiningFolder::contains(const std::string& path) const {
+  return path.starts_with(prefix_) && path.find_first_not_of('/', prefix_.size()) != std::string::npos;
+}
+
+Result<Descriptor> ConfiningFolder::opened(uid_t* owner) {
+  const std::lock_guard lock(mutex_);
+  struct stat facts {};
+  // A folder that was removed meanwhile is opened again under its name: it may have been made anew.
+  const bool is_there = folder_.valid() && ::fstat(folder_.get(), &facts) == 0 && facts.st_nlink > 0;
+  if (!is_there) {
+    folder_ = Descriptor(
+        retry_interrupted([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
+    if (!folder_.valid() || ::fstat(folder_.get(), &facts) != 0) return system_error("cannot open folder", path_, errno);
+  }
+  *owner = facts.st_uid;
+  Descriptor copy(::fcntl(folder_.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy.valid()) return system_error("cannot open folder", path_, errno);
+  return copy;
+}
+
+Result<FileLocation> ConfiningFolder::locate(const std::string& path) {
+  std::vector<std::string> components = components_of(path.substr(prefix_.size()));
+  FileLocation out{{}, components.back(), path, true, 0};
+  LANISTA_ASSIGN(out.folder, opened(&out.owner));
+  for (const std::string& component : components) {
+    if (component == "..") return refused("a path with ..", "paths below " + path_, path);
+  }
+  components.pop_back();
+  std::string way = prefix_;
+  for (const std::string& component : components) {
+    way += component;
+    Descriptor inner(retry_interrupted([&] {
+      return ::openat(out.folder.get(), component.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    }));
+    if (!inner.valid()) {
+      const int error = errno;
+      struct stat facts {};
+      const bool known = ::fstatat(out.folder.get(), component.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+      if (known && S_ISLNK(facts.st_mode)) return refused("a symbolic link", "a folder", way);
+      return system_error("cannot open folder", error == ENOTDIR ? path : way, error);
+    }
+    out.folder = std::move(inner);
+    way += '/';
+  }
+  return out;
+}
+
+FileKind kind_at(const FileLocation& location) {
+  struct stat facts {};
+  if (::fstatat(location.at(), location.name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return FileKind::kNothing;
+  if (S_ISREG(facts.st_mode)) {
+    const bool is_ours = !location.is_confined || facts.st_uid == ::geteuid() || facts.st_uid == location.owner;
+    return is_ours ? FileKind::kFile : FileKind::kOther;
+  }
+  if (S_ISDIR(facts.st_mode)) return FileKind::kFolder;
+  return S_ISLNK(facts.st_mode) ? FileKind::kLink : FileKind::kOther;
+}
+
+Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode, const std::string& action) {
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  const int no_link = writes || location.is_confined ? O_NOFOLLOW : 0;
+  Descriptor fd(retry_interrupted([&] {
+    return ::openat(location.at(), location.name.c_str(), flags | no_link | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode);
+  }));
+  if (!fd.valid()) {
+    const int error = errno;
+    const bool wants_folder = (flags & O_DIRECTORY) != 0;
+    struct stat facts {};
+    const bool known = ::fstatat(location.at(), location.name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    const bool is_link = known && S_ISLNK(facts.st_mode) && no_link != 0;
+    const bool is_special = known && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode) && !S_ISLNK(facts.st_mode);
+    if (error != EEXIST && (is_link || (is_special && !wants_folder))) {
+      return refused(kind_name(facts.st_mode), wants_folder ? "a folder" : "a regular file", location.path);
+    }
+    return system_error(action, location.path, error);
+  }
+  if (writes) LANISTA_TRY(check_writable(fd.get(), location));
+  return fd;
+}
+
+}  // namespace lanista
