@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/memory_file_system.h"
 #include "lanista/cli/app.h"
 #include "lanista/cli/terminal.h"
 #include "lanista/engine/records.h"
@@ -180,7 +181,7 @@ class HostileText : public ::testing::Test {
 
   static std::set<Site> sites() {
     std::set<Site> out;
-    for (const Record& record : records()) {
+    for (const Record& record : records_) {
       mapped(record.body, {record.type, ""}, [&](const Site& site, std::string text) {
         out.insert(site);
         return text;
@@ -191,12 +192,12 @@ class HostileText : public ::testing::Test {
 
   /// A study in `other/` whose log has hostile text at a site, everywhere or the first time only.
   static void write_study(const Site& wanted, bool everywhere) {
-    fs::remove_all(folder_ + "/other/log");
+    MemoryFileSystem memory;
     const RealClock clock;
-    auto log = store::LogWriter::open(real_file_system(), clock, folder_ + "/other");
+    auto log = store::LogWriter::open(memory, clock, "/other");
     ASSERT_TRUE(log.ok());
     bool done = false;
-    for (const Record& record : records()) {
+    for (const Record& record : records_) {
       const Json body = mapped(record.body, {record.type, ""}, [&](const Site& site, std::string text) {
         if (site != wanted || (done && !everywhere)) return text;
         done = true;
@@ -207,6 +208,7 @@ class HostileText : public ::testing::Test {
       ASSERT_TRUE(written.ok()) << written.error().text();
     }
     ASSERT_TRUE(log->sync().ok());
+    std::ofstream(folder_ + "/other/log/000001.log", std::ios::binary) << *memory.read("/other/log/000001.log");
   }
 
   /// Runs verbs that print a study, or all that read one; gives how many of them succeeded.
@@ -246,6 +248,7 @@ class HostileText : public ::testing::Test {
 
   static inline std::string folder_;
   static inline Output first_run_;
+  static inline std::vector<Record> records_;
 };
 
 TEST_F(HostileText, IsPrintableInARunAndOnItsData) {
@@ -259,7 +262,8 @@ TEST_F(HostileText, IsPrintableInARunAndOnItsData) {
 }
 
 TEST_F(HostileText, IsPrintableWhereverALogHoldsIt) {
-  fs::create_directories(folder_ + "/other");
+  fs::create_directories(folder_ + "/other/log");
+  records_ = records();
   fs::copy(folder_ + "/base/ckpt", folder_ + "/other/ckpt", fs::copy_options::recursive);
   write_study({RecordType::kHeader, "none"}, true);
   EXPECT_EQ(expect_safe_verbs(folder_ + "/other", "unchanged", false, true), 15);  // not pause: the study has ended
