@@ -85,7 +85,8 @@ const std::vector<Verb>& verbs() {
   return kVerbs;
 }
 
-/// A place that the program writes or removes, and the verbs that do; patterns as pattern_of() gives them.
+/// A place that the program writes or removes, and the verbs that do; patterns as pattern_of() gives them. A folder that the
+/// user names (the study, the zoo, `run.profiles`, `--out`) is none: it may be a link.
 struct Place {
   std::string pattern;
   std::vector<std::string> written_by;
@@ -118,7 +119,6 @@ const std::vector<Place>& places() {
       {"blend/best/members/N.graph", {"run", "resume"}},
       {"blend/best/members/N.safetensors", {"run", "resume"}},
       {"blend/best/model.graph", {"resume"}},  // of a package of another form: removed
-      {"profiles", {"run elsewhere"}},
       {"profiles/NAME.profile", {"profiles rm", "profiles rm all", "resume"}},
       {"zoo/index.sqlite", {"zoo add", "zoo ls", "run elsewhere"}},
       {"zoo/index.sqlite-wal", {"zoo add"}},
@@ -126,7 +126,6 @@ const std::vector<Place>& places() {
       {"zoo/weights", {"zoo add", "zoo gc"}},
       {"zoo/weights/HASH.safetensors", {"zoo rm", "zoo gc", "zoo match"}},
       {"zoo/weights/NEXT.safetensors", {"zoo add"}},
-      {"out/package", {"export model"}},
       {"out/package/package.json", {"export model", "repeat"}},
       {"out/package/weights.safetensors", {"export model"}},
       {"out/trials.csv", {"export tables"}},
@@ -143,7 +142,7 @@ const std::vector<Place>& places() {
       {"study/ckpt/.tmp-1-2-3", {"resume"}},
       {"study/ckpt/.tmp-1-0123456789abcdef-3", {"resume"}},
       {"profiles/00000000001-aaaaaaaaaaaa.profile.tmp", {"profiles rm all", "run elsewhere"}},
-      {"zoo/weights/tmp-1-0", {"zoo add", "zoo gc"}},
+      {"zoo/weights/tmp-PROCESS", {"zoo add", "zoo gc"}},
   };
   return kPlaces;
 }
@@ -326,8 +325,9 @@ class Campaign {
       const auto found = next_.find(folder_of(pattern));
       return found == next_.end() ? "" : found->second;
     }
-    for (const char* part : {"ADDRESS", "HASH", "NAME", "members/N.", "stop-trial-N"}) {
+    for (const char* part : {"ADDRESS", "HASH", "NAME", "members/N.", "stop-trial-N", "tmp-PROCESS"}) {
       if (pattern.find(part) == std::string::npos) continue;
+      if (pattern == "zoo/weights/tmp-PROCESS") return "zoo/weights/tmp-1-0";
       if (pattern == "open/control/stop-trial-N") return "open/control/stop-trial-1";
       const std::string top = folder_of(pattern);
       return top + "/" + first_of(base_ + "/" + top, pattern.substr(top.size() + 1));
@@ -364,10 +364,11 @@ class Campaign {
     if (ended.hung) return "hangs";
     if (ended.signal != 0) return "ends by signal " + std::to_string(ended.signal);
     if (ended.code == 0 || ended.code == codes_.at(run)) return "";
-    // The place, or the folder above it.
-    const fs::path path(relative);
-    for (const fs::path& name : {path.filename(), path.parent_path().filename()}) {
-      if (!name.empty() && ended.errors.find(name.string()) != std::string::npos) return "";
+    // The place, or a folder above it.
+    if (ended.errors.find(relative) != std::string::npos) return "";
+    for (fs::path path(relative); !path.empty(); path = path.parent_path()) {
+      if (ended.errors.find("lanista: " + path.string() + ": ") != std::string::npos) return "";
+      if (ended.errors.find("\"" + path.string() + ": ") != std::string::npos) return "";  // in a warning
     }
     return "exit " + std::to_string(ended.code) + " without a word of " + relative;
   }

@@ -58,12 +58,13 @@ std::set<std::string> WatchedNames::take() {
 }
 
 std::string pattern_of(const std::string& name) {
-  static const std::array<std::pair<std::regex, const char*>, 6> kParts{{
+  static const std::array<std::pair<std::regex, const char*>, 7> kParts{{
       {std::regex("\\.tmp-[0-9a-f]{16}$"), ".tmp-RANDOM"},
       {std::regex("\\b[0-9a-f]{64}\\b"), "HASH"},
       {std::regex("\\b[0-9a-f]{32}\\b"), "ADDRESS"},
       {std::regex("[0-9]{11}-[0-9a-f]{12}(?=\\.profile)"), "NAME"},
       {std::regex("members/[0-9]+\\."), "members/N."},
+      {std::regex("/tmp-[0-9]+-[0-9a-f]+$"), "/tmp-PROCESS"},
       {std::regex("stop-trial-[0-9]+"), "stop-trial-N"},
   }};
   std::string out = name;
