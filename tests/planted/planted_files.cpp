@@ -178,12 +178,14 @@ class Campaign {
     for (const Verb& verb : verbs()) {
       for (const char* study : {"study", "blend", "open"}) {
         const std::string inside = fresh_case(verb, study);
+        const std::vector<std::string> notes = put_notes(inside);
         std::set<std::string> names;
         {
           WatchedNames watched(inside);
           codes_[verb.name + study] = run(verb, study, inside).code;
           names = watched.take();
         }
+        for (const std::string& note : notes) names.erase(fs::relative(note, inside).string());
         for (const std::string& name : names) {
           if (verb.name == "resume" || verb.name == "zoo add") learn(name);
           check_known(name, known, verb.name + " of " + study);
@@ -364,8 +366,11 @@ class Campaign {
     if (ended.hung) return "hangs";
     if (ended.signal != 0) return "ends by signal " + std::to_string(ended.signal);
     if (ended.code == 0 || ended.code == codes_.at(run)) return "";
+    // A request is obeyed whatever kind of file it is; it stops a new study before it has a model.
+    const bool stopped = relative == "open/control/stop" && ended.errors.find("without a model") != std::string::npos;
+    if (stopped) return "";
     // The place, or a folder above it.
-    if (ended.errors.find(relative) != std::string::npos) return "";
+    if ((ended.errors + ended.output).find(relative) != std::string::npos) return "";
     for (fs::path path(relative); !path.empty(); path = path.parent_path()) {
       if (ended.errors.find("lanista: " + path.string() + ": ") != std::string::npos) return "";
       if (ended.errors.find("\"" + path.string() + ": ") != std::string::npos) return "";  // in a warning

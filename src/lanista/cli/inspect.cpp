@@ -199,7 +199,7 @@ int print_study(const ShowRequest& request) {
     std::cout << store::canonical_export(*records);  // JSON, whose texts are compared byte by byte
     return kDone;
   }
-  const auto view = engine::fold(*records);
+  const auto view = fold_log(*records, request.target);
   if (!view) return report(view.error());
   if (request.config) {
     std::cout << printable_lines(view->config_text);
