@@ -1,7 +1,8 @@
-// Puts links, FIFOs, devices and files of others in the places that the program writes or removes, then runs a verb: nothing
-// outside changes, a file of the user stays, nothing hangs, and an error names the place.
+// Puts links, FIFOs, devices and files of others in the places that the program writes or removes, then runs a verb.
+// Nothing outside changes, the user's files stay, nothing hangs, and an error names the place.
 //
-// usage: planted_files LANISTA    LANISTA_WHOLE_PLANTED=1: every verb for every place, not only one that writes there
+// usage: planted_files LANISTA [PLACE]    only places that begin with PLACE
+// LANISTA_WHOLE_PLANTED=1: every verb for every place, not only those that write there
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -17,6 +18,7 @@
 
 #include "campaign/child.h"
 #include "campaign/workplace.h"
+#include "planted/places.h"
 #include "planted/plants.h"
 #include "planted/watched_names.h"
 
@@ -27,7 +29,7 @@ namespace fs = std::filesystem;
 using campaign::Ended;
 
 constexpr double kHangsAfter = 60;  // seconds
-constexpr int kPaused = 75;        // exit code
+constexpr int kPaused = 75;         // exit code
 constexpr const char* kNotes = "the user's\n";
 constexpr const char* kStudy = R"yaml(
 name: planted
@@ -40,112 +42,6 @@ budget: {trials: 3}
 keep: {top: 2, checkpoint_every: 0s}
 run: {workers: 1, isolation: process, profiles: profiles}
 )yaml";
-
-/// A verb with its arguments; STUDY, MODEL (an id of the zoo) and TIMES (a name of profiles) are filled in.
-struct Verb {
-  std::string name;
-  std::vector<std::string> words;
-  bool is_new = false;  ///< the folder of the study is there, with nothing but the plant
-};
-const std::vector<Verb>& verbs() {
-  static const std::vector<Verb> kVerbs{
-      {"run", {"run", "study.yaml", "--out", "STUDY", "--quiet"}, true},
-      {"run elsewhere", {"run", "study.yaml", "--out", "fresh", "--quiet"}},
-      {"resume", {"resume", "STUDY", "--trials", "1", "--quiet"}},
-      {"report", {"report", "STUDY"}},
-      {"pause", {"pause", "STUDY"}},
-      {"stop", {"stop", "STUDY"}},
-      {"stop trial", {"stop", "STUDY", "1"}},
-      {"export model", {"export", "STUDY#1", "--package", "out/package", "--onnx", "out/model.onnx", "--safetensors",
-                        "out/weights.safetensors"}},
-      {"export tables", {"export", "STUDY", "--csv", "out/trials.csv", "--jsonl", "out/trials.jsonl", "--measurements",
-                         "out/measurements.csv", "--optuna", "out/journal.log", "--trace", "out/trace.json"}},
-      {"export tensorboard", {"export", "STUDY", "--tensorboard", "out/tensorboard"}},
-      {"repeat", {"repeat", "STUDY#1", "--out", "out/package"}},
-      {"predict", {"predict", "STUDY", "rows.csv", "--out", "out/predicted.csv"}},
-      {"eval", {"eval", "STUDY", "rows.csv"}},
-      {"show", {"show", "STUDY"}},
-      {"show trial", {"show", "STUDY#1"}},
-      {"show plan", {"show", "--plan", "STUDY#1"}},
-      {"status", {"status", "STUDY"}},
-      {"compare", {"compare", "study", "blend", "--page", "out/page.html"}},
-      {"zoo add", {"zoo", "add", "study#3", "--zoo", "zoo", "--quality", "2"}},
-      {"zoo ls", {"zoo", "ls", "--zoo", "zoo"}},
-      {"zoo show", {"zoo", "show", "MODEL", "--zoo", "zoo", "--pin"}},
-      {"zoo match", {"zoo", "match", "study#1", "--zoo", "zoo"}},
-      {"zoo verify", {"zoo", "verify", "--zoo", "zoo"}},
-      {"zoo rm", {"zoo", "rm", "MODEL", "--zoo", "zoo"}},
-      {"zoo gc", {"zoo", "gc", "--zoo", "zoo", "--budget", "0"}},
-      {"profiles ls", {"profiles", "ls", "--profiles", "profiles"}},
-      {"profiles show", {"profiles", "show", "TIMES", "--profiles", "profiles"}},
-      {"profiles rm", {"profiles", "rm", "TIMES", "--profiles", "profiles"}},
-      {"profiles rm all", {"profiles", "rm", "--all", "--profiles", "profiles"}},
-      {"plan", {"plan", "study.yaml", "--profiles", "profiles"}},
-  };
-  return kVerbs;
-}
-
-/// A place that the program writes or removes, and the verbs that do; patterns as pattern_of() gives them. A folder that the
-/// user names (the study, the zoo, `run.profiles`, `--out`) is none: it may be a link.
-struct Place {
-  std::string pattern;
-  std::vector<std::string> written_by;
-};
-const std::vector<Place>& places() {
-  static const std::vector<Place> kPlaces{
-      {"study/config.resolved.yaml", {"run"}},
-      {"study/README.txt", {"run"}},
-      {"study/assessment.json", {"run", "resume"}},
-      {"study/report.html", {"report", "resume"}},
-      {"study/log", {"run", "resume"}},
-      {"study/log/lock", {"run", "resume"}},
-      {"study/log/000001.log", {"run", "resume"}},
-      {"study/control", {"run", "resume"}},
-      {"study/control/crash.marks", {"run", "resume"}},
-      {"study/control/workers.sock", {"run", "resume"}},
-      {"study/ckpt", {"run", "resume"}},
-      {"study/ckpt/ADDRESS.safetensors", {"resume", "predict"}},
-      {"study/ckpt/NEXT.safetensors", {"resume"}},
-      {"study/best", {"run", "resume"}},
-      {"study/best/model.graph", {"run", "resume"}},
-      {"study/best/weights.safetensors", {"run", "resume"}},
-      {"study/best/model.onnx", {"run", "resume"}},
-      {"study/best/package.json", {"run", "resume"}},
-      {"open/control", {"pause", "stop"}},
-      {"open/control/pause", {"pause", "resume"}},
-      {"open/control/stop", {"stop", "resume"}},
-      {"open/control/stop-trial-N", {"stop trial", "resume"}},
-      {"blend/best/members", {"run", "resume"}},
-      {"blend/best/members/N.graph", {"run", "resume"}},
-      {"blend/best/members/N.safetensors", {"run", "resume"}},
-      {"blend/best/model.graph", {"resume"}},  // of a package of another form: removed
-      {"profiles/NAME.profile", {"profiles rm", "profiles rm all", "resume"}},
-      {"zoo/index.sqlite", {"zoo add", "zoo ls", "run elsewhere"}},
-      {"zoo/index.sqlite-wal", {"zoo add"}},
-      {"zoo/index.sqlite-shm", {"zoo add"}},
-      {"zoo/weights", {"zoo add", "zoo gc"}},
-      {"zoo/weights/HASH.safetensors", {"zoo rm", "zoo gc", "zoo match"}},
-      {"zoo/weights/NEXT.safetensors", {"zoo add"}},
-      {"out/package/package.json", {"export model", "repeat"}},
-      {"out/package/weights.safetensors", {"export model"}},
-      {"out/trials.csv", {"export tables"}},
-      {"out/tensorboard", {"export tensorboard"}},
-      {"out/predicted.csv", {"predict"}},
-      {"out/page.html", {"compare"}},
-      // Temporary names of earlier builds, and names that are like those of this one.
-      {"study/report.html.tmp", {"report"}},
-      {"study/config.resolved.yaml.tmp", {"run"}},
-      {"study/assessment.json.tmp", {"resume"}},
-      {"study/best/package.json.tmp", {"resume"}},
-      {"study/best/model.onnx.tmp", {"resume"}},
-      {"study/best/model.onnx.tmp-0123456789abcdef", {"resume"}},
-      {"study/ckpt/.tmp-1-2-3", {"resume"}},
-      {"study/ckpt/.tmp-1-0123456789abcdef-3", {"resume"}},
-      {"profiles/00000000001-aaaaaaaaaaaa.profile.tmp", {"profiles rm all", "run elsewhere"}},
-      {"zoo/weights/tmp-PROCESS", {"zoo add", "zoo gc"}},
-  };
-  return kPlaces;
-}
 
 bool is_whole() { return std::getenv("LANISTA_WHOLE_PLANTED") != nullptr; }
 
@@ -165,8 +61,8 @@ class Campaign {
     campaign::write_file(base_ + "/study.yaml", kStudy);
     fs::create_directories(base_ + "/out");
     return ran("study", {"run", "study.yaml", "--out", "study", "--quiet"}, 0) &&
-           ran("blend", {"run", "study.yaml", "--out", "blend", "--quiet", "--set", "data.folds=3", "--set",
-                         "train.start=off"},
+           ran("blend",
+               {"run", "study.yaml", "--out", "blend", "--quiet", "--set", "data.folds=3", "--set", "train.start=off"},
                0) &&
            ran("zoo", {"zoo", "add", "study#2", "--zoo", "zoo", "--quality", "1"}, 0) && pause_one("open");
   }
@@ -176,13 +72,14 @@ class Campaign {
     std::set<std::string> known;
     for (const Place& place : places()) known.insert(place.pattern);
     for (const Verb& verb : verbs()) {
-      for (const char* study : {"study", "blend", "open"}) {
+      for (const std::string study : {"study", "blend", "open"}) {
+        if (study != study_of(verb, study)) continue;
         const std::string inside = fresh_case(verb, study);
         const std::vector<std::string> notes = put_notes(inside);
         std::set<std::string> names;
         {
           WatchedNames watched(inside);
-          codes_[verb.name + study] = run(verb, study, inside).code;
+          codes_[verb.name + " " + study] = run(verb, study, inside).code;
           names = watched.take();
         }
         for (const std::string& note : notes) names.erase(fs::relative(note, inside).string());
@@ -194,8 +91,9 @@ class Campaign {
     }
   }
 
-  void plant_everywhere() {
+  void plant_everywhere(const std::string& beginning) {
     for (const Place& place : places()) {
+      if (!place.pattern.starts_with(beginning)) continue;
       for (const Plant plant : all_plants()) {
         for (const Verb& verb : verbs()) {
           const bool writes = std::ranges::find(place.written_by, verb.name) != place.written_by.end();
@@ -277,6 +175,12 @@ class Campaign {
     return start(std::move(words), inside);
   }
 
+  /// The study that a verb works on, if `study` is the one that is asked for.
+  static std::string study_of(const Verb& verb, const std::string& study) {
+    const auto names_one = [](const std::string& word) { return word.starts_with("STUDY"); };
+    return std::ranges::any_of(verb.words, names_one) ? study : "study";
+  }
+
   /// Enough of an id: the zoo's first model.
   std::string model_id() const {
     const Ended ended = start({"zoo", "ls", "--zoo", "zoo", "--json"}, base_);
@@ -313,7 +217,8 @@ class Campaign {
       if (top == study) pattern = "study" + pattern.substr(top.size());
     }
     const auto is_known = [&](const std::string& as) {
-      return known.contains(as) || std::ranges::any_of(known, [&](const std::string& each) { return each.starts_with(as + "/"); });
+      const auto is_below = [&](const std::string& each) { return each.starts_with(as + "/"); };
+      return known.contains(as) || std::ranges::any_of(known, is_below);
     };
     const std::string tail = pattern.substr(pattern.find('/') == std::string::npos ? 0 : pattern.find('/'));
     const bool found = is_known(pattern) || is_known("open" + tail) || is_known("blend" + tail) || top == "out";
@@ -343,6 +248,7 @@ class Campaign {
     const std::string what = plant_name(plant) + " at " + place.pattern + ", " + verb.name;
     if (relative.empty() || relative.ends_with("/")) return verdicts_.failed(what + ": the place is not found");
     const std::string inside = fresh_case(verb, study), path = inside + "/" + relative;
+    if (!fits(plant, path)) return;
     victim_.make();
     if (!put(plant, path, victim_)) {
       ++not_made_;
@@ -352,12 +258,13 @@ class Campaign {
     const OtherFile other(plant, path);
     const std::string before = victim_.facts();
     const Ended ended = run(verb, study, inside);
-    const std::string wrong = wrong_with(ended, verb.name + study, relative);
+    const std::string wrong = wrong_with(ended, verb.name + " " + study_of(verb, study), relative);
     verdicts_.take(what, wrong, &ended);
     verdicts_.take(what, victim_.facts() == before ? "" : "files outside have changed", &ended);
     verdicts_.take(what, other.is_unchanged() ? "" : "a file that belongs to another has changed", &ended);
     for (const std::string& note : notes) {
-      if (campaign::read_file(note) != kNotes) verdicts_.failed(what + ": the user's file " + note + " is gone", &ended);
+      if (campaign::read_file(note) == kNotes) continue;
+      verdicts_.failed(what + ": the user's file " + note + " is gone", &ended);
     }
   }
 
@@ -391,14 +298,14 @@ class Campaign {
 }  // namespace lanista::planted
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: planted_files LANISTA\n");
+  if (argc != 2 && argc != 3) {
+    std::fprintf(stderr, "usage: planted_files LANISTA [PLACE]\n");
     return 2;
   }
   ::umask(022);
   lanista::planted::Campaign campaign(std::filesystem::absolute(argv[1]).string());
   if (!campaign.prepare()) return 1;
   campaign.watch_the_writers();
-  campaign.plant_everywhere();
+  campaign.plant_everywhere(argc == 3 ? argv[2] : "");
   return campaign.result();
 }

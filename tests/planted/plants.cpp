@@ -39,8 +39,8 @@ void write(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::vector<Plant> all_plants() {
-  return {Plant::kLink,   Plant::kDanglingLink, Plant::kFolderLink, Plant::kFifo,
-          Plant::kDevice, Plant::kHardLink,     Plant::kOtherUser,  Plant::kFolder};
+  return {Plant::kLink,     Plant::kDanglingLink, Plant::kFolderLink, Plant::kFifo,  Plant::kDevice,
+          Plant::kHardLink, Plant::kOtherUser,    Plant::kFolder,     Plant::kMoved, Plant::kSecondName};
 }
 
 std::string plant_name(Plant plant) {
@@ -61,6 +61,10 @@ std::string plant_name(Plant plant) {
       return "file of another user";
     case Plant::kFolder:
       return "folder";
+    case Plant::kMoved:
+      return "link to where it was moved";
+    case Plant::kSecondName:
+      return "second name outside";
   }
   return "";
 }
@@ -70,15 +74,30 @@ Victim::Victim(std::string folder) : folder_(std::move(folder)) {}
 void Victim::make() const {
   fs::remove_all(folder_);
   const std::string address(32, 'a'), hash(64, 'b');
-  for (const std::string& name :
-       {std::string("notes.txt"), address + ".safetensors", address + ".safetensors.tmp-0123456789abcdef",
-        hash + ".safetensors", "tmp-" + hash + "-1", std::string(".tmp-1-2-3"), std::string("000001.log"),
-        std::string("lock"), std::string("pause"), std::string("stop"), std::string("crash.marks"),
-        std::string("00000000001-aaaaaaaaaaaa.profile"), std::string("00000000001-aaaaaaaaaaaa.profile.tmp"),
-        std::string("index.sqlite"), std::string("index.sqlite-wal"), std::string("model.graph"),
-        std::string("package.json"), std::string("weights.safetensors"), std::string("model.onnx"),
-        std::string("1.graph"), std::string("1.safetensors"), std::string("members/1.graph"),
-        std::string("log/000001.log"), std::string("weights/") + hash + ".safetensors"}) {
+  for (const std::string& name : {std::string("notes.txt"),
+                                  address + ".safetensors",
+                                  address + ".safetensors.tmp-0123456789abcdef",
+                                  hash + ".safetensors",
+                                  "tmp-" + hash + "-1",
+                                  std::string(".tmp-1-2-3"),
+                                  std::string("000001.log"),
+                                  std::string("lock"),
+                                  std::string("pause"),
+                                  std::string("stop"),
+                                  std::string("crash.marks"),
+                                  std::string("00000000001-aaaaaaaaaaaa.profile"),
+                                  std::string("00000000001-aaaaaaaaaaaa.profile.tmp"),
+                                  std::string("index.sqlite"),
+                                  std::string("index.sqlite-wal"),
+                                  std::string("model.graph"),
+                                  std::string("package.json"),
+                                  std::string("weights.safetensors"),
+                                  std::string("model.onnx"),
+                                  std::string("1.graph"),
+                                  std::string("1.safetensors"),
+                                  std::string("members/1.graph"),
+                                  std::string("log/000001.log"),
+                                  std::string("weights/") + hash + ".safetensors"}) {
     write(folder_ + "/" + name, kContent);
   }
   fs::create_directories(folder_ + "/empty");
@@ -100,7 +119,15 @@ std::string Victim::facts() const {
   return out;
 }
 
+bool fits(Plant plant, const std::string& path) {
+  if (plant == Plant::kMoved) return fs::exists(fs::symlink_status(path));
+  return plant != Plant::kSecondName || fs::is_regular_file(fs::symlink_status(path));
+}
+
 bool put(Plant plant, const std::string& path, const Victim& victim) {
+  const std::string outside = victim.folder() + "/moved";
+  if (plant == Plant::kMoved) fs::rename(path, outside);
+  if (plant == Plant::kSecondName) return ::link(path.c_str(), outside.c_str()) == 0;
   fs::remove_all(path);
   fs::create_directories(fs::path(path).parent_path());
   switch (plant) {
@@ -122,6 +149,10 @@ bool put(Plant plant, const std::string& path, const Victim& victim) {
     case Plant::kFolder:
       write(path + "/of the user.txt", kContent);
       return true;
+    case Plant::kMoved:
+      return ::symlink(outside.c_str(), path.c_str()) == 0;
+    case Plant::kSecondName:
+      break;
   }
   return false;
 }

@@ -15,12 +15,14 @@ enum class Plant {
   kHardLink,    ///< of a file outside
   kOtherUser,   ///< a file that another user owns and everyone may write; needs root
   kFolder,      ///< with a file of the user in it
+  kMoved,       ///< what was there is moved outside, and a link leads to it
+  kSecondName,  ///< the file that was there has another name outside
 };
 std::vector<Plant> all_plants();
 std::string plant_name(Plant plant);
 
-/// What must not change: a tree of files next to the study, and the files in it that a plant leads to. In it are names that a
-/// sweep would remove if it followed a link.
+/// What must not change: a tree of files next to the study, to which plants lead. It has names that a sweep would
+/// remove if it followed a link.
 class Victim {
  public:
   explicit Victim(std::string folder);
@@ -34,6 +36,8 @@ class Victim {
   std::string folder_;
 };
 
+/// Whether a plant can be made of what is at `path`.
+bool fits(Plant plant, const std::string& path);
 /// Puts a plant at `path`, in the place of what is there; folders above it are made. False: this user may not.
 bool put(Plant plant, const std::string& path, const Victim& victim);
 

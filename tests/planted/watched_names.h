@@ -6,8 +6,8 @@
 
 namespace lanista::planted {
 
-/// The names that are created, written, renamed or removed below a folder while this lives: relative paths, those of files
-/// that are gone again too. Folders that are made meanwhile are watched from the moment that they are seen.
+/// The names that are created, written, renamed or removed below a folder while this object lives, as relative paths.
+/// Names of files that are removed again are among them. A new folder is watched from the moment that it is seen.
 class WatchedNames {
  public:
   explicit WatchedNames(std::string folder);

@@ -39,7 +39,8 @@ Result<void> write_files(const data::Dataset& data, const std::vector<std::int64
     LANISTA_TRY(files.make_folder(path.substr(0, path.rfind('/'))));
     LANISTA_TRY(write_atomically(files, path, std::as_bytes(std::span(bytes))));
   }
-  std::cerr << "wrote " << made.size() << (made.size() == 1 ? " file" : " files") << " to " << printable(folder) << "\n";
+  std::cerr << "wrote " << made.size() << (made.size() == 1 ? " file" : " files") << " to " << printable(folder)
+            << "\n";
   return {};
 }
 

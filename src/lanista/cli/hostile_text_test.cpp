@@ -31,10 +31,11 @@ using store::RecordType;
 
 constexpr std::string_view kMark = "MARK: all good";
 
-/// A newline with a line that looks like the program's, C0, ESC, DEL, C1, two marks that turn the direction of writing, a line
-/// separator, a zero-width space.
+/// A newline with a line that looks like the program's, C0, ESC, DEL, C1, two marks that turn the direction of writing,
+/// a line separator and a zero-width space.
 std::string hostile() {
-  return "\n" + std::string(kMark) + "\r\x1b[2J\x07\t\x7f\xc2\x9b" + "31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8\xe2\x80\x8b";
+  return "\n" + std::string(kMark) + "\r\x1b[2J\x07\t\x7f\xc2\x9b" +
+         "31m\xe2\x80\xae\xe2\x81\xa6\xe2\x80\xa8\xe2\x80\x8b";
 }
 
 /// The first thing in `text` that must not reach a terminal; empty: there is none.
@@ -130,8 +131,12 @@ class HostileText : public ::testing::Test {
     std::ofstream out(path, std::ios::binary);
     out << "a,\"b" << hostile() << "\",colour,kind\r\n";
     for (int i = 0; i < 90; ++i) {
-      out << (i * 37 % 90) / 30.0 + i % 3 << "," << i % 3 - (i * 53 % 90) / 45.0 << ",\"" << (i % 2 == 0 ? "red" : "blue")
-          << hostile() << "\",\"" << (i % 3 == 0 ? "cat" : i % 3 == 1 ? "dog" : "=cow") << hostile() << "\"\r\n";
+      out << (i * 37 % 90) / 30.0 + i % 3 << "," << i % 3 - (i * 53 % 90) / 45.0 << ",\""
+          << (i % 2 == 0 ? "red" : "blue") << hostile() << "\",\""
+          << (i % 3 == 0   ? "cat"
+              : i % 3 == 1 ? "dog"
+                           : "=cow")
+          << hostile() << "\"\r\n";
     }
   }
 
@@ -215,25 +220,20 @@ class HostileText : public ::testing::Test {
   static int expect_safe_verbs(const std::string& study, const std::string& what, bool may_have_mark, bool all) {
     const std::string out = folder_ + "/out";
     std::vector<std::vector<std::string>> verbs{
-        {"status", study},
-        {"show", study},
-        {"show", study, "--config"},
-        {"show", study + "#1"},
-        {"show", study + "#5"},
-        {"compare", folder_ + "/base", study},
+        {"status", study},      {"show", study},        {"show", study, "--config"},
+        {"show", study + "#1"}, {"show", study + "#5"}, {"compare", folder_ + "/base", study},
     };
     if (all) {
-      verbs.insert(verbs.end(),
-                   {{"status", study, "--json"},
-                    {"show", study, "--json"},
-                    {"show", study + "#5", "--json"},
-                    {"show", study + "#5", "--dot"},
-                    {"export", study, "--csv", out, "--trace", out + "2", "--optuna", out + "3"},
-                    {"report", study, "--out", out + "4"},
-                    {"predict", study + "#5", folder_ + "/table.csv"},
-                    {"eval", study + "#5", folder_ + "/table.csv"},
-                    {"pause", study},
-                    {"zoo", "add", study + "#5", "--zoo", folder_ + "/zoo", "--quality", "1"}});
+      verbs.insert(verbs.end(), {{"status", study, "--json"},
+                                 {"show", study, "--json"},
+                                 {"show", study + "#5", "--json"},
+                                 {"show", study + "#5", "--dot"},
+                                 {"export", study, "--csv", out, "--trace", out + "2", "--optuna", out + "3"},
+                                 {"report", study, "--out", out + "4"},
+                                 {"predict", study + "#5", folder_ + "/table.csv"},
+                                 {"eval", study + "#5", folder_ + "/table.csv"},
+                                 {"pause", study},
+                                 {"zoo", "add", study + "#5", "--zoo", folder_ + "/zoo", "--quality", "1"}});
     }
     int succeeded = 0;
     for (const auto& verb : verbs) {
@@ -282,9 +282,9 @@ TEST_F(HostileText, IsPrintableWhereverALogHoldsIt) {
     }
   }
   // These are free text: the verbs do not only refuse it, they print it.
-  for (const char* path : {".reason", ".data.labels[]", ".baselines[].name", ".proposal.start.lost", ".zoo.trouble",
-                           ".branches[].trend", ".branches[].setting.note", ".proposal.steps[].mutator", ".rule",
-                           ".host"}) {
+  for (const char* path :
+       {".reason", ".data.labels[]", ".baselines[].name", ".proposal.start.lost", ".zoo.trouble", ".branches[].trend",
+        ".branches[].setting.note", ".proposal.steps[].mutator", ".rule", ".host"}) {
     EXPECT_GE(readable[path], 6) << path;
   }
 }
@@ -331,7 +331,8 @@ TEST(OneLine, ReplacesNewlinesAndCutsAtItsColumns) {
 }
 
 TEST(EscapeControls, WritesBytesOfWhatSteersATerminalAsHex) {
-  EXPECT_EQ(escape_controls("caf\xc3\xa9 \xe2\x80\xae\xc2\x9b\n\xff"), "caf\xc3\xa9 \\xe2\\x80\\xae\\xc2\\x9b\\x0a\\xff");
+  EXPECT_EQ(escape_controls("caf\xc3\xa9 \xe2\x80\xae\xc2\x9b\n\xff"),
+            "caf\xc3\xa9 \\xe2\\x80\\xae\\xc2\\x9b\\x0a\\xff");
 }
 
 }  // namespace
