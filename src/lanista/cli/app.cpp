@@ -76,6 +76,7 @@ std::unique_ptr<CLI::App> command_tree(int& code) {
   add_data_verbs(*app, code);
   add_zoo_verbs(*app, code);
   add_profiles_verbs(*app, code);
+  add_trust_verbs(*app, code);
   add_machine_verbs(*app, code);
   return app;
 }
