@@ -145,7 +145,8 @@ Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const 
 Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const study::StudyConfig& config,
                                                const std::string& config_text, const nlohmann::json& of_machine,
                                                Services services) {
-  FileSystem& fs = *services.fs;
+  const std::shared_ptr<FileSystem> files = services.fs->confined_to(folder);
+  FileSystem& fs = *files;
   LANISTA_TRY(check_config(config));
   LANISTA_TRY(check_targets(config.data, *services.data));
   LANISTA_TRY(check_folds(config, *services.data));
@@ -216,7 +217,8 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
 
 Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const Extension& extension,
                                                const nlohmann::json& of_machine, Services services) {
-  FileSystem& fs = *services.fs;
+  const std::shared_ptr<FileSystem> files = services.fs->confined_to(folder);
+  FileSystem& fs = *files;
   if (!fs.exists(folder + "/log")) return Error{Code::kNotFound, "there is no study in this folder", folder};
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   if (log.existing().empty()) {

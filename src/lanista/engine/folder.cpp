@@ -48,6 +48,7 @@ Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
 
 Result<void> furnish_folder(FileSystem& fs, const std::string& folder, const std::string& config_text) {
   for (const char* name : {"/control", "/ckpt"}) LANISTA_TRY(make_durable_folder(fs, folder + name));
+  for (const char* name : {"", "/control", "/best", "/best/members"}) LANISTA_TRY(remove_leftovers(fs, folder + name));
   if (!fs.exists(folder + "/config.resolved.yaml")) {
     LANISTA_TRY(write_atomically(fs, folder + "/config.resolved.yaml", config_text));
   }

@@ -11,7 +11,8 @@ namespace lanista::engine {
 /// kAlreadyExists.
 Result<void> check_new_folder(FileSystem& fs, const std::string& folder);
 
-/// Makes the folders of a study and writes README.txt and config.resolved.yaml where they are missing.
+/// Makes the folders of a study, removes what killed writers left in them, and writes README.txt and config.resolved.yaml
+/// where they are missing. The caller holds the study's lock.
 Result<void> furnish_folder(FileSystem& fs, const std::string& folder, const std::string& config_text);
 
 }  // namespace lanista::engine
