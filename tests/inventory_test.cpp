@@ -169,12 +169,13 @@ TEST(Inventory, FindsTheFieldsOfRealRecords) {
     }
   };
   using namespace engine::testing;
-  for (const char* strategy : {"evolution", "random", "hyperband"}) {
+  for (const char* rule : {"asha", "none", "hyperband"}) {
     study::StudyConfig config = small_study(8);
-    config.strategy = {strategy, 2, json::object()};
-    if (strategy == std::string_view("hyperband")) config.stop = {"none", json::object()};
+    if (rule != std::string_view("asha")) config.stop = {rule, json::object()};
+    const auto resolved = studyfile::read_study(studyfile::write_study(config), "study.yaml");
+    ASSERT_TRUE(resolved.ok()) << resolved.error().text();
     Bench bench;
-    const auto run = bench.run(config, engine::FakeOptions{.seed = 3});
+    const auto run = bench.run(*resolved, engine::FakeOptions{.seed = 3});
     ASSERT_TRUE(run.ok()) << run.error().text();
     const auto records = store::read_log(bench.disk, kFolder);
     ASSERT_TRUE(records.ok());

@@ -33,7 +33,7 @@ bool is_ipv6(std::string_view text) {
   const auto allowed = [](char c) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
   };
-  return text.find(':') != text.npos && std::ranges::all_of(text, allowed);
+  return std::ranges::count(text, ':') >= 2 && std::ranges::all_of(text, allowed);
 }
 
 /// [user@]host, or ssh://[user@]host[:port]. ssh splits at the last `@`; a user of a jump host may have further ones.

@@ -46,7 +46,7 @@ bool is_hash(std::string_view text) {
 
 Error unsafe(const std::string& path, const std::string& what) {
   return {Code::kFailedPrecondition,
-          what + "; a list of trusted code belongs to its user, who alone may write it and its folder", path};
+          what + "; a list of trusted code belongs to its user, and no other user may write it or its folder", path};
 }
 
 Result<void> check_private(const struct stat& info, const std::string& path) {
