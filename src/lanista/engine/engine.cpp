@@ -151,6 +151,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_TRY(check_targets(config.data, *services.data));
   LANISTA_TRY(check_folds(config, *services.data));
   LANISTA_TRY(check_new_folder(fs, folder));
+  LANISTA_TRY(check_own_paths(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models, services.earlier));
   LANISTA_ASSIGN(nlohmann::json numerics, with_devices(of_machine, {}, config, *models, services));
@@ -220,6 +221,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   const std::shared_ptr<FileSystem> files = services.fs->confined_to(folder);
   FileSystem& fs = *files;
   if (!fs.exists(folder + "/log")) return Error{Code::kNotFound, "there is no study in this folder", folder};
+  LANISTA_TRY(check_own_paths(fs, folder));
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   if (log.existing().empty()) {
     return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
