@@ -187,12 +187,15 @@ TEST(Inventory, FindsTheFieldsOfRealRecords) {
 }
 
 TEST(Inventory, ScansEachFormOfAField) {
-  const std::string source =
-      "json out{{\"a\", 1}, {\"b\", f(x)}};\nout[\"c\"] = in.at(\"d\");\nif (in.contains(\"e\")) g(in.value(\"f\", "
-      "0));\n"
-      "text(member(in, \"g\"), \"h\"); fields::real(all[0], \"i\"); message(\"no field\"); Error{Code::kIo, \"none\", "
-      "\"\"};";
-  EXPECT_EQ(json_fields(source), (std::set<std::string>{"a", "b", "c", "d", "e", "f", "g", "h", "i"}));
+  const std::string source = R"(
+    constexpr const char* kKey = "a";
+    json out{{"b", 1}, {"c", f(x)}};
+    out["d"] = in.at("e");
+    if (in.contains("f")) g(in.value("g", 0));
+    text(member(in, "h"), "i"); fields::real(all[0], "j"); out[kKey] = 1;
+    json_object("k", f("no", "x"), "l", "no field");
+    message("no field"); Error{Code::kIo, "none", ""};)";
+  EXPECT_EQ(json_fields(source), (std::set<std::string>{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
   EXPECT_EQ(sql_columns("CREATE TABLE t(a TEXT, b INTEGER CHECK(b > 0), PRIMARY KEY(a, b));\nCREATE TABLE u(c BLOB)"),
             (std::set<std::string>{"t.a", "t.b", "u.c"}));
   EXPECT_EQ(starts("::dlopen(\"x.so\", 1); ::execv(p, w); std::getenv(\"HOME\"); std::system(c); file_system(y);"),

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string_view>
 
@@ -70,9 +71,53 @@ bool is_second_argument(const std::string& text, std::size_t quote) {
     if (c == ')' || c == ']') ++depth;
     if (c == '[') --depth;
     if (c == '(' && depth-- == 0) return i > 1 && (is_name_char(text[i - 2]) || text[i - 2] == '>');
-    if (!is_name_char(c) && std::string_view("()[].:*->").find(c) == std::string_view::npos) return false;
+    if (c == ';' || c == '{' || c == '}') return false;
+    if (depth == 0 && !is_name_char(c) && std::string_view("()[].:*->").find(c) == std::string_view::npos) return false;
   }
   return false;
+}
+
+/// Puts the literals of constants of the file itself in the place of their names: kKey = "key".
+std::string with_literals(const std::string& text) {
+  std::map<std::string, std::string> literals;
+  for (auto at = text.find(" = \""); at != std::string::npos; at = text.find(" = \"", at + 1)) {
+    const std::string name = name_before(text, at);
+    const bool is_constant =
+        name.size() > 1 && name[0] == 'k' && std::isupper(static_cast<unsigned char>(name[1])) != 0;
+    if (is_constant) literals[name] = text.substr(at + 3, text.find('"', at + 4) + 1 - (at + 3));
+  }
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && is_name_char(text[end])) ++end;
+    const std::string word = text.substr(i, std::max<std::size_t>(end - i, 1));
+    const auto found = literals.find(word);
+    out += found == literals.end() ? word : found->second;
+    i += word.size();
+  }
+  return out;
+}
+
+/// The names in json_object("name", value, "name", value, …).
+void add_object_names(const std::string& text, std::set<std::string>& fields) {
+  constexpr std::string_view kCall = "json_object(";
+  for (auto at = text.find(kCall); at != std::string::npos; at = text.find(kCall, at + 1)) {
+    int depth = 1, argument = 0;
+    bool begins = true;
+    for (std::size_t i = at + kCall.size(); i < text.size() && depth > 0; ++i) {
+      const char c = text[i];
+      if (c == '"') {
+        const auto end = text.find('"', i + 1);
+        if (end == std::string::npos) return;
+        if (depth == 1 && begins && argument % 2 == 0) fields.insert(text.substr(i + 1, end - i - 1));
+        i = end;
+      }
+      if (c == '(' || c == '{' || c == '[') ++depth;
+      if (c == ')' || c == '}' || c == ']') --depth;
+      if (c == ',' && depth == 1) ++argument;
+      if (std::isspace(static_cast<unsigned char>(c)) == 0) begins = c == ',' && depth == 1;
+    }
+  }
 }
 
 }  // namespace
@@ -122,7 +167,8 @@ std::vector<Source> read_sources(const std::string& root) {
   return out;
 }
 
-std::set<std::string> json_fields(const std::string& text) {
+std::set<std::string> json_fields(const std::string& source) {
+  const std::string text = with_literals(source);
   constexpr std::array<std::string_view, 6> kReaders{"at", "contains", "value", "find", "erase", "count"};
   std::set<std::string> fields;
   for (std::size_t quote = text.find('"'); quote != std::string::npos; quote = text.find('"', quote)) {
@@ -141,6 +187,7 @@ std::set<std::string> json_fields(const std::string& text) {
     if (is_key) fields.insert(literal);
     quote = end + 1;
   }
+  add_object_names(text, fields);
   return fields;
 }
 

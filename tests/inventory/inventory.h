@@ -31,8 +31,8 @@ struct Source {
 std::vector<Source> read_sources(const std::string& root);
 
 /// The names of fields in a source that reads or writes JSON: the literals in `{"x", …}`, `["x"]`, `at("x")`,
-/// `contains("x")`, `value("x", …)` and `reader(json, "x")`.
-std::set<std::string> json_fields(const std::string& text);
+/// `contains("x")`, `value("x", …)`, `reader(json, "x")` and `json_object("x", …)`, also by constants of the source.
+std::set<std::string> json_fields(const std::string& source);
 
 /// The columns of the tables that a source creates: "models.id".
 std::set<std::string> sql_columns(const std::string& text);
