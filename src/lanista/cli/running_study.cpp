@@ -107,7 +107,7 @@ RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder,
       progress_(style(view), detect_terminal(), clock_) {}
 
 Result<void> RunningStudy::make_executor(const Crew& crew) {
-  engine::WorkerBrief brief = worker_brief(config_, crew);
+  LANISTA_ASSIGN(engine::WorkerBrief brief, launching_brief(config_, crew));
   LANISTA_ASSIGN(std::vector<engine::Launcher> launchers, launchers_of(crew, config_));
   brief.study_folder = launchers.empty() ? folder_ : fs::absolute(folder_).string();
   brief.data.folder = brief.study_folder;

@@ -80,6 +80,16 @@ int plan_study(const RunRequest& request, const AskedStudy& study) {
   return print_plan(asked, study.config, study.data.spec(), study.models);
 }
 
+/// Old studies name the program that workers run on other hosts. A received study must not select a program.
+std::vector<std::string> notes_of_ignored(const study::StudyConfig& config, const std::string& folder) {
+  std::vector<std::string> notes;
+  for (const std::string& key : config.ignored) {
+    notes.push_back(key + " of the stored study " + folder +
+                    " has no effect: a study names no program; the path of lanista on other hosts comes from --program");
+  }
+  return notes;
+}
+
 }  // namespace
 
 int report(const Error& error) {
@@ -150,6 +160,7 @@ int run_study(const RunRequest& request) {
 int resume_study(const ResumeRequest& request) {
   auto config = engine::stored_config(real_file_system(), request.folder);
   if (!config) return report(config.error());
+  tell(notes_of_ignored(*config, request.folder));
   auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
   if (!data) return report(data.error());
   if (auto same = check_unchanged(request.folder, *config, *data, request.claim); !same) return report(same.error());
