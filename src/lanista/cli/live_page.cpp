@@ -17,6 +17,7 @@
 #include "lanista/base/printable.h"
 #include "lanista/base/thread_time.h"
 #include "lanista/cli/inspect.h"
+#include "lanista/cli/terminal.h"
 
 extern char** environ;
 
@@ -29,7 +30,7 @@ constexpr double kLeastReload = 2;    ///< seconds between two looks of a browse
 constexpr auto kPoll = std::chrono::milliseconds(100);
 
 void complain(const Error& error) {
-  std::cerr << "lanista: the page is not kept fresh: " << printable_lines(error.text(), 1, 1000) << "\n";
+  std::cerr << "lanista: the page is not kept fresh: " << one_line(error.text()) << "\n";
 }
 
 bool is_set(const char* name) {

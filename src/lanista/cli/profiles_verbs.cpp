@@ -106,7 +106,7 @@ Result<void> list(const ProfilesRequest& request) {
   }
   std::cout << columns(rows, {false, false, true, true});
   std::cout << "on this machine (" << printable(this_device())
-            << "): " << (known.empty() ? std::string("nothing is known") : known.text()) << "\n";
+            << "): " << (known.empty() ? std::string("nothing is known") : printable(known.text())) << "\n";
   if (known.elsewhere() > 0) std::cout << known.elsewhere() << " rows are of other machines\n";
   return {};
 }
@@ -132,7 +132,7 @@ Result<void> show(const ProfilesRequest& request) {
                     number("%.3g MB", static_cast<double>(row.bytes) * 1e-6),
                     row.epochs_to_best > 0 ? std::to_string(row.epochs_to_best) : "-"});
   }
-  std::cout << study.name << "  " << printable(study.study) << "\n";
+  std::cout << printable(study.name) << "  " << printable(study.study) << "\n";
   std::set<std::pair<std::string, std::int64_t>> devices;
   for (const study::Profile& row : study.rows) devices.emplace(row.device, row.residents);
   for (const auto& [device, residents] : devices) {

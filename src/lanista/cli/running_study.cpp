@@ -29,7 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTableRows = 10;
 constexpr std::size_t kColumnsShown = 12;
-constexpr std::size_t kMessageColumns = 1000;
 
 ProgressStyle style(const View& view) {
   if (view.json) return ProgressStyle::kJson;
@@ -96,7 +95,7 @@ std::string without_winner(const engine::StudyView& view) {
 
 void WarningSink::write(const LogEvent& event) {
   if (event.level >= Level::kWarning) {
-    std::cerr << "lanista: " << printable_lines(to_text(event), 1, kMessageColumns) << "\n";
+    std::cerr << "lanista: " << one_line(to_text(event)) << "\n";
   }
 }
 
@@ -212,11 +211,11 @@ std::string RunningStudy::crew_text() const {
 
 void RunningStudy::print_head(const char* what) const {
   const auto& spec = data_.spec();
-  std::cerr << "lanista " << kVersion << "   " << crew_text() << ", " << kernels::isa_name(kernels::best_isa()) << "   "
+  std::cerr << "lanista " << kVersion << "   " << printable(crew_text()) << ", " << kernels::isa_name(kernels::best_isa()) << "   "
             << what << ": " << printable(folder_) << "\n"
             << "data " << printable(spec.name) << " (" << spec.rows << " rows"
             << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text(config_) << ")   strategy "
-            << study::strategy_text(config_);
+            << printable(study::strategy_text(config_));
   if (config_.budget.trials) std::cerr << "   budget " << *config_.budget.trials << " trials";
   std::cerr << "   seed " << config_.run.seed << "\n";
   if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
@@ -259,7 +258,7 @@ int RunningStudy::run(engine::Engine& engine) {
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !view_.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
-  if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << one_line(without_winner(view)) << "\n";
   const bool whole = hand_over(engine);
   if (!view_.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;

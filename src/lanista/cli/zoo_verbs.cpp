@@ -155,14 +155,15 @@ json start_json(const zoo::WarmStart& start) {
 
 std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   const zoo::Match& match = start.offer.match;
-  std::string out = "parent      " + start.offer.entry.id + ", quality " + four_digits(start.offer.entry.quality) +
+  std::string out = "parent      " + printable(start.offer.entry.id) + ", quality " + four_digits(start.offer.entry.quality) +
                     (start.related ? ", trained on other data of the same form\n" : "\n");
   out += "coverage    " + percent(match.coverage) + " of the new model's weights come from it\n";
   out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) +
          "\n";
   out += "function    " + (start.plan.exact ? std::string("exactly the parent's\n")
                                             : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
-                                                  std::to_string(child.size()) + "; " + start.plan.lost + "\n");
+                                                  std::to_string(child.size()) + "; " +
+                                                  printable(start.plan.lost) + "\n");
   out += "saves       " + gain_text(start.gain) + "\n\n";
   std::map<graph::NodeId, graph::NodeId> parents;
   for (const auto& pair : match.pairs) parents[pair.b] = pair.a;
@@ -268,12 +269,14 @@ Result<int> show(const ZooRequest& request) {
     std::cout << json_line(out);
     return int{kDone};
   }
-  std::string out = "model       " + model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
-                    (model.why.empty() ? "" : ": " + model.why) + "\n";
-  out += "task        " + model.task + "\nquality     " + four_digits(model.quality) + " " + model.metric + "\n";
+  std::string out = "model       " + printable(model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
+                                               (model.why.empty() ? "" : ": " + model.why)) +
+                    "\n";
+  out += "task        " + printable(model.task) + "\nquality     " + four_digits(model.quality) + " " +
+         printable(model.metric) + "\n";
   out += "size        " + std::to_string(model.nodes) + " nodes, " + short_number(static_cast<double>(model.params)) +
          " weights, " + std::to_string(model.bytes) + " bytes\n";
-  out += "from        " + model.origin + "\nstarts      " + std::to_string(model.hits) + "\nsaves       " +
+  out += "from        " + printable(model.origin) + "\nstarts      " + std::to_string(model.hits) + "\nsaves       " +
          gain_text(gain) + "\n\n" + graph::to_text(graph);
   std::cout << printable_lines(out);
   return int{kDone};
@@ -286,7 +289,7 @@ Result<int> remove(const ZooRequest& request) {
   LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
   LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
   LANISTA_TRY(store.remove(id));
-  std::cout << (request.json ? json_line({{"removed", id}}) : "removed " + id + "\n");
+  std::cout << (request.json ? json_line({{"removed", id}}) : "removed " + printable(id) + "\n");
   return int{kDone};
 }
 
@@ -313,7 +316,7 @@ Result<int> collect(const ZooGcRequest& request) {
     std::cout << json_line({{"evicted", done.evicted}, {"orphans", done.orphans}, {"bytes", done.bytes}});
     return int{kDone};
   }
-  for (const std::string& id : done.evicted) std::cout << "evicted " << id << "\n";
+  for (const std::string& id : done.evicted) std::cout << "evicted " << printable(id) << "\n";
   std::cout << done.orphans << " files without a model removed; " << done.bytes << " bytes of weights stay\n";
   return int{kDone};
 }

@@ -295,9 +295,11 @@ Result<void> LogWriter::sync() { return impl_->sync(); }
 Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_folder) {
   const std::string path = log_path(study_folder);
   const std::shared_ptr<FileSystem> files = fs.confined_to(study_folder);
-  if (!files->exists(path)) return Error{Code::kNotFound, "no study here: there is no log", path};
-  LANISTA_ASSIGN(Found found, read_records(*files, path));
-  return std::move(found.records);
+  auto found = read_records(*files, path);
+  const bool is_none = !found && found.error().code == Code::kNotFound;
+  if (is_none) return Error{Code::kNotFound, "no study here: there is no log", path};
+  if (!found) return found.error();
+  return std::move(found->records);
 }
 
 LogFollower::LogFollower(FileSystem& fs, const std::string& study_folder)
