@@ -143,7 +143,6 @@ Result<Store> Store::open(const std::string& given, Mode mode, const Options& op
   state->folder = folder;
   state->options = options;
   state->confined = options.files->confined_to(folder);
-  if (create) LANISTA_TRY(make_durable_folder(state->files(), state->weights_folder()));
   LANISTA_ASSIGN(Database index, Database::open(path, create  ? Database::Access::kCreate
                                                       : write ? Database::Access::kWrite
                                                               : Database::Access::kRead));
@@ -153,7 +152,7 @@ Result<Store> Store::open(const std::string& given, Mode mode, const Options& op
     state->index.leave_no_log();
     return Store(std::move(state));
   }
-  if (!create) LANISTA_TRY(make_durable_folder(state->files(), state->weights_folder()));
+  LANISTA_TRY(make_durable_folder(state->files(), state->weights_folder()));
   LANISTA_TRY(state->index.prepare_changes());
   LANISTA_TRY(state->files().sync_folder(folder));
   LANISTA_TRY(state->index.change([&]() -> Result<void> {
