@@ -170,8 +170,9 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   std::vector<Row> rows{{"new", "parent", ""}};
   for (const graph::NodeId id : child.topo()) {
     const auto found = parents.find(id);
-    rows.push_back({graph::node_text(child.node(id)),
-                    found == parents.end() ? "-" : graph::node_text(start.parent.node(found->second)), ""});
+    rows.push_back(
+        {printable(graph::node_text(child.node(id))),
+         found == parents.end() ? "-" : printable(graph::node_text(start.parent.node(found->second))), ""});
   }
   out += columns(rows, {false, false, false}) + "\n";
   std::map<std::string, int> kinds;
@@ -197,16 +198,19 @@ const char* state_name(zoo::Added::State state) {
 
 Result<int> list(const ZooRequest& request) {
   LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
-  LANISTA_ASSIGN(const auto models, store.list());
+  std::vector<std::string> skipped;
+  LANISTA_ASSIGN(const auto models, store.list(&skipped));
+  tell(skipped);
   if (request.json) {
     for (const auto& one : models) std::cout << json_line(model_json(one));
     return int{kDone};
   }
   std::vector<Row> rows{{"id", "quality", "metric", "nodes", "weights", "starts", "state", "from", "task"}};
   for (const auto& one : models) {
-    rows.push_back({one.id, four_digits(one.quality), one.metric, std::to_string(one.nodes),
+    // A cell is one line, whatever the index holds.
+    rows.push_back({one.id, four_digits(one.quality), printable(one.metric), std::to_string(one.nodes),
                     short_number(static_cast<double>(one.params)), std::to_string(one.hits),
-                    one.state + (one.pinned ? ", pinned" : ""), one.origin, one.task});
+                    one.state + (one.pinned ? ", pinned" : ""), printable(one.origin), printable(one.task)});
   }
   std::cout << printable_lines(columns(rows, {false, true, false, true, true, true, false, false, false}));
   return int{kDone};
@@ -257,7 +261,7 @@ Result<int> match(const ZooMatchRequest& request) {
 
 Result<int> show(const ZooRequest& request) {
   const bool write = request.pin || request.unpin;
-  LANISTA_ASSIGN(Store store, Store::open(request.zoo, write ? Store::Mode::kWrite : Store::Mode::kRead));
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, write ? Store::Mode::kChange : Store::Mode::kRead));
   LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
   if (write) LANISTA_TRY(store.pin(id, request.pin));
   LANISTA_ASSIGN(const auto model, store.show(id));
@@ -283,10 +287,7 @@ Result<int> show(const ZooRequest& request) {
 }
 
 Result<int> remove(const ZooRequest& request) {
-  if (!real_file_system().exists(request.zoo + "/index.sqlite")) {
-    return Error{Code::kNotFound, "there is no zoo here (it would have a file index.sqlite)", request.zoo};
-  }
-  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kChange));
   LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
   LANISTA_TRY(store.remove(id));
   std::cout << (request.json ? json_line({{"removed", id}}) : "removed " + printable(id) + "\n");
@@ -305,10 +306,7 @@ Result<int> verify(const ZooRequest& request) {
 }
 
 Result<int> collect(const ZooGcRequest& request) {
-  if (!real_file_system().exists(request.zoo + "/index.sqlite")) {
-    return Error{Code::kNotFound, "there is no zoo here (it would have a file index.sqlite)", request.zoo};
-  }
-  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kChange));
   std::optional<std::int64_t> budget;
   if (request.budget) budget = static_cast<std::int64_t>(*request.budget * 1024 * 1024);
   LANISTA_ASSIGN(const auto done, store.gc(static_cast<std::int64_t>(std::time(nullptr)), budget));
