@@ -210,6 +210,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
         std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
     return !is_file && trial_of(report) == job.trial;
   });
+  impl_->check.know(job.checkpoint);
   impl_->helping.note(job);
   impl_->leases.grant(job, impl_->away()).carried = std::move(carried);
   if (impl_->begin_workers()) impl_->send({job.trial});

@@ -20,6 +20,7 @@ constexpr std::size_t kMostBranches = 4096;
 constexpr std::int64_t kMostLanes = 65536, kMostWidth = 1024;
 constexpr double kMostSeconds = 1e10;
 constexpr std::size_t kMostFailureReason = 16384;  ///< bytes of a failure's reason
+constexpr std::size_t kMostKnown = 100'000;  ///< addresses
 constexpr std::size_t kMostName = 64;       ///< bytes of a name in a message
 
 Error refused(const std::string& what) { return {Code::kDataLoss, what, ""}; }
@@ -162,7 +163,7 @@ Result<void> ReportCheck::report(std::size_t worker, std::uint64_t token, const 
 }
 
 // A checkpoint of an earlier lease of the trial may arrive under the next one, so its epoch is not that of the reports.
-Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease* lease) const {
+Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease* lease) {
   const std::int64_t most = lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMostSteps;
   LANISTA_TRY(check_range("a checkpoint's epoch", saved.epoch, 0, most));
   const std::int64_t steps = lease != nullptr ? steps_through(lease->job, most) : 0;
@@ -170,7 +171,7 @@ Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease
   return check_file(saved.address, lease);
 }
 
-Result<void> ReportCheck::check_end(const Given& given, const Report& report, const Lease* lease) const {
+Result<void> ReportCheck::check_end(const Given& given, const Report& report, const Lease* lease) {
   const auto check_due = [&](bool is_asked, const std::string& what) -> Result<void> {
     if (lease == nullptr) return {};
     if (!is_asked) return refused(what + " " + trial_text(given.trial) + ", which was not asked for");
@@ -268,19 +269,31 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
   return {};
 }
 
-Result<void> ReportCheck::check_file(const std::string& address, const Lease* lease) const {
+void ReportCheck::know(const std::string& address) {
+  if (known_.size() >= kMostKnown) known_.clear();
+  if (const auto digest = Digest::from_hex(address)) known_.insert(*digest);
+}
+
+// Equal states have one file. So a file that a worker has just written may be one that the engine has just removed,
+// since an earlier report of it was needed no more.
+Result<void> ReportCheck::check_file(const std::string& address, const Lease* lease) {
   if (!is_address(address)) {
     return refused("reported the checkpoint address " + quoted_name(address) + "; allowed: 32 lower-case hex digits");
   }
-  if (lease == nullptr || fs_->kind(files_->path(address)) == FileKind::kFile) return {};
+  const FileKind kind = lease == nullptr ? FileKind::kFile : fs_->kind(files_->path(address));
+  if (kind == FileKind::kFile || (kind == FileKind::kNothing && known_.contains(*Digest::from_hex(address)))) {
+    know(address);
+    return {};
+  }
   return refused("reported the checkpoint " + address + ", which is no file of the study's ckpt folder");
 }
 
-Result<void> ReportCheck::check_kept(const std::string& address, const Given& given, const Lease* lease) const {
+Result<void> ReportCheck::check_kept(const std::string& address, const Given& given, const Lease* lease) {
   if (address.empty() && rules_.keeps_nothing) return {};
   LANISTA_TRY(check_file(address, lease));
   if (lease == nullptr) return {};
   const auto stored = files_->get(address);
+  if (!stored && stored.error().code == Code::kNotFound) return {};  // a known one, which check_file has accepted
   if (!stored) return refused("kept weights in " + address + ", which cannot be read: " + stored.error().message);
   const auto carried = measurements_in(*stored);
   const bool is_its = carried && (carried->empty() || carried->back().trial == given.trial);

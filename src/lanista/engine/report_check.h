@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -47,6 +48,9 @@ class ReportCheck {
   ReportCheck(ReportRules rules, std::size_t workers, FileSystem& fs, const store::CheckpointStore& files)
       : rules_(std::move(rules)), given_(workers), fs_(&fs), files_(&files) {}
 
+  /// The engine knows this file, and may have removed it since: that it is missing is then no worker's fault. An empty
+  /// address is no file.
+  void know(const std::string& address);
   /// The worker's present process receives this lease.
   void sent(const Lease& lease) { given_[lease.worker][lease.token] = {lease.job.trial}; }
   /// The worker's process is gone.
@@ -75,17 +79,18 @@ class ReportCheck {
   Result<void> check_measured(const study::Measurement& measurement, const Lease& lease) const;
   /// The rest of a measurement: metrics, branches, races.
   Result<void> check_contents(const study::Measurement& measurement, const Job& job) const;
-  Result<void> check_saved(const CheckpointReport& saved, const Lease* lease) const;
-  Result<void> check_end(const Given& given, const Report& report, const Lease* lease) const;
+  Result<void> check_saved(const CheckpointReport& saved, const Lease* lease);
+  Result<void> check_end(const Given& given, const Report& report, const Lease* lease);
   /// Every named file has an address; one of a present lease (not null) is in the study's folder.
-  Result<void> check_file(const std::string& address, const Lease* lease) const;
+  Result<void> check_file(const std::string& address, const Lease* lease);
   /// Of weights also: the file is the trial's, after as many epochs as it has reported.
-  Result<void> check_kept(const std::string& address, const Given& given, const Lease* lease) const;
+  Result<void> check_kept(const std::string& address, const Given& given, const Lease* lease);
   /// Steps through an epoch of the job; 0: unknown.
   std::int64_t steps_through(const Job& job, std::int64_t epoch) const;
 
   ReportRules rules_;
   std::vector<std::map<std::uint64_t, Given>> given_;  // of each worker's present process, by token
+  std::set<Digest> known_;  // addresses
   FileSystem* fs_;
   const store::CheckpointStore* files_;
 };
