@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "lanista/base/frame.h"
 #include "lanista/engine/messages.h"
 #include "lanista/engine/process_life.h"
 #include "lanista/engine/worker_fleet.h"
@@ -252,19 +253,21 @@ TEST_F(BadWorkerTest, IsDroppedForHeartbeatsWithoutEnd) {
 TEST_F(BadWorkerTest, IsLostWithAFrameThatNeverEnds) {
   const std::string loss = loss_of(
       [](Channel& channel) {
-        while (!channel.closed()) {
-          static_cast<void>(::send(channel.socket(), "\x10\0\0\0\1\0\0\0 ", 1, MSG_NOSIGNAL));
-          static_cast<void>(channel.receive(0.05));
+        std::string frame;
+        encode_frame(static_cast<std::uint16_t>(WireKind::kBeat), std::string(60, '1'), frame);
+        for (const char byte : frame) {
+          static_cast<void>(::send(channel.socket(), &byte, 1, MSG_NOSIGNAL));
+          static_cast<void>(channel.receive(0.2));
         }
       },
       clock_, folder_);
-  EXPECT_TRUE(loss.starts_with("(bad) was ")) << loss;
+  EXPECT_TRUE(loss.starts_with("(bad) was silent for 2.0 s")) << loss;
 }
 
 TEST_F(BadWorkerTest, CannotFillTheEngineWithConnections) {
   FleetOptions how;
   how.socket = folder_ + "/workers.sock";
-  how.launch = launch_function([](const std::string&) { ::pause(); });
+  how.workers = 0;
   const auto fleet = *WorkerFleet::begin(how, clock_);
   std::vector<Channel> all;
   for (int i = 0; i < 160; ++i) {

@@ -236,9 +236,12 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
       std::this_thread::sleep_for(std::chrono::duration<double>(left));
       return std::nullopt;
     }
-    if (const auto news = impl_->fleet->next(left)) {
+    const bool awaits_pause = impl_->is_pausing && !impl_->has_paused;
+    const double until_lost = awaits_pause ? std::max(impl_->pause_until - impl_->clock.now(), 0.0) : left;
+    const auto news = impl_->fleet->next(std::min(left, until_lost));
+    impl_->watch_pause();
+    if (news) {
       impl_->take(*news);
-      impl_->watch_pause();
     } else if (impl_->clock.now() >= until) {
       return std::nullopt;
     }

@@ -49,11 +49,16 @@ class MutatedStudy {
     honest.at = std::int64_t{1} << 40;
     how.elsewhere = {{"good", launch_mutating(make, honest)}, {"bad", launch_mutating(make, mutation)}};
     LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(brief, real_file_system(), clock_, how));
-    Services services{&real_file_system(), &clock_, &sink_, executor.get(), &data_};
+    Services services;
+    services.fs = &real_file_system();
+    services.clock = &clock_;
+    services.sink = &sink_;
+    services.executor = executor.get();
+    services.data = &data_;
     services.pause = &pause_;
     const double began = clock_.now();
     services.observer.on_idle = [&](const StudyView&) {
-      if (clock_.now() - began > (kSanitized ? 4 : 1) * 2 * kLongest) pause_ = 75;  // a hang; the test reports it
+      if (clock_.now() - began > (LANISTA_SANITIZED != 0 ? 8 : 4) * kLongest) pause_ = 75;  // a hang; the test reports it
     };
     LANISTA_ASSIGN(auto engine, Engine::create(study_, config, studyfile::write_study(config),
                                                {{"class", "test"}, {"threads", 1}}, services));
