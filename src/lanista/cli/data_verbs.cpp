@@ -37,7 +37,7 @@ Result<void> write_files(const data::Dataset& data, const std::vector<std::int64
   for (const auto& [name, bytes] : made) {
     const std::string path = folder + "/" + name;
     LANISTA_TRY(files.make_folder(path.substr(0, path.rfind('/'))));
-    LANISTA_TRY(files.write_file(path, std::as_bytes(std::span(bytes))));
+    LANISTA_TRY(write_atomically(files, path, std::as_bytes(std::span(bytes))));
   }
   std::cerr << "wrote " << made.size() << (made.size() == 1 ? " file" : " files") << " to " << folder << "\n";
   return {};

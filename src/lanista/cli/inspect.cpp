@@ -293,7 +293,7 @@ std::string report_text(const std::string& folder, const study::StudyView& view,
   return report::report_page(view, {.folder = name,
                                     .version = std::string(kVersion),
                                     .reload_seconds = reload_seconds,
-                                    .assessment = kept_assessment(real_file_system(), folder, view)});
+                                    .assessment = kept_assessment(*real_file_system().confined_to(folder), folder, view)});
 }
 
 int write_report(const ReportRequest& request) {
@@ -301,14 +301,15 @@ int write_report(const ReportRequest& request) {
   if (request.watch) return watch_study(request.folder, path);
   const auto view = load_study(request.folder);
   if (!view) return report(view.error());
-  const auto written = write_atomically(real_file_system(), path, report_text(request.folder, *view));
+  const auto files = real_file_system().confined_to(request.folder);
+  const auto written = write_atomically(*files, path, report_text(request.folder, *view));
   if (!written) return report(written.error());
   std::cerr << "wrote " << printable(path) << "\n";
   return kDone;
 }
 
 int control_study(const ControlRequest& request) {
-  auto& files = real_file_system();
+  const auto files = real_file_system().confined_to(request.folder);
   const auto view = load_study(request.folder);
   if (!view) return report(view.error());
   if (view->end_reason)
@@ -324,8 +325,8 @@ int control_study(const ControlRequest& request) {
     }
     name += "-trial-" + std::to_string(*request.trial);
   }
-  if (auto made = make_durable_folder(files, request.folder + "/control"); !made) return report(made.error());
-  if (auto written = write_atomically(files, request.folder + "/control/" + name, std::string_view()); !written)
+  if (auto made = make_durable_folder(*files, request.folder + "/control"); !made) return report(made.error());
+  if (auto written = write_atomically(*files, request.folder + "/control/" + name, std::string_view()); !written)
     return report(written.error());
   std::cerr << "asked; a running study obeys at its next step\n";
   return kDone;

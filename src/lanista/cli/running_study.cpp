@@ -193,7 +193,7 @@ void RunningStudy::tell_news() {
 
 // The report shows more where this succeeds; a study is whole without it.
 void RunningStudy::assess(bool tested) {
-  const auto kept = keep_assessment(real_file_system(), folder_, data_, tested);
+  const auto kept = keep_assessment(*real_file_system().confined_to(folder_), folder_, data_, tested);
   if (!kept) tell({"the report lacks how good the model is: " + kept.error().text()});
 }
 
@@ -230,7 +230,7 @@ bool RunningStudy::hand_over(const engine::Engine& engine) {
   const engine::StudyView& view = engine.view();
   if (view.winner) assess(!view.test.empty());  // of a study that ended before there was this
   const std::string page = folder_ + "/report.html";
-  const auto written = write_atomically(real_file_system(), page, report_text(folder_, view));
+  const auto written = write_atomically(*real_file_system().confined_to(folder_), page, report_text(folder_, view));
   if (!written) report(written.error());
   if (!view.winner) return true;
 

@@ -166,16 +166,18 @@ Result<ModelPackage> package_of_trial(const std::string& target) {
 Result<ModelPackage> load_package(const std::string& target) {
   if (parse_target(target).has_trial) return package_of_trial(target);
   auto& files = real_file_system();
+  const auto inside = files.confined_to(target);
   // A file where a folder belongs: say so, and if it is a pickle, what to do.
   if (const auto bytes = files.read(target)) {
     if (const auto foreign = formats::refuse_foreign(*bytes, target)) return *foreign;
     return Error{Code::kInvalidArgument, "is a file; a model package is a folder with package.json", target};
   }
-  const bool study = files.exists(target + "/best/package.json");
+  const std::string best = target + "/best";
+  const bool study = inside->exists(best + "/package.json") || inside->kind(best) == FileKind::kLink;
   if (!study && files.exists(target + "/log")) {
     return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};
   }
-  return engine::read_package(files, study ? target + "/best" : target, graph::builtin_ops());
+  return engine::read_package(*inside, study ? best : target, graph::builtin_ops());
 }
 
 int predict(const PredictRequest& request) {

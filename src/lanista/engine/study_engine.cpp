@@ -30,6 +30,7 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
                          const std::vector<study::Event>& past)
     : folder_(std::move(folder)),
       services_(std::move(services)),
+      files_(services_.fs->confined_to(folder_)),
       log_(std::move(log)),
       state_(std::move(state)),
       models_(std::move(models)),
@@ -38,7 +39,8 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       devices_(devices_of(state_.view.numerics, services_)),
       planner_(machines_of(services_)),
       podium_(podium_size()),
-      shelf_(store::CheckpointStore(*services_.fs, folder_)) {
+      shelf_(store::CheckpointStore(*files_, folder_)) {
+  services_.fs = files_.get();
   for (const study::Event& event : past) {
     strategy_->observe(event);
     horizon_.observe(event, *strategy_);

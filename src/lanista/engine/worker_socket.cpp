@@ -12,6 +12,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "lanista/base/descriptor.h"
+
 namespace lanista::engine {
 namespace {
 
@@ -22,36 +24,28 @@ Error refused_by_system(const std::string& what, const std::string& path) {
   return {code, what + ": " + std::strerror(errno), path};
 }
 
-/// A file descriptor that closes itself.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  int operator*() const { return number_; }
-  int release() { return std::exchange(number_, -1); }
-
- private:
-  int number_;
-};
-
-/// A path of whatever length as the address of a socket: its folder by a descriptor, which stays open with this value.
+/// The path of a socket, of any length, as an address: the folder is opened, which must be no link, and stays open with
+/// this value; the socket's name is relative to it.
 class Address {
  public:
   explicit Address(const std::string& path)
-      : folder_(::open(folder_of(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
-    const std::string name = path.substr(path.rfind('/') + 1);
-    const std::string way = "/proc/self/fd/" + std::to_string(*folder_) + "/" + name;
-    const std::string& shorter = path.size() < sizeof(address_.sun_path) ? path : way;
+      : name_(path.substr(path.rfind('/') + 1)),
+        folder_(::open(folder_of(path).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
+    const std::string way = "/proc/self/fd/" + std::to_string(folder_.get()) + "/" + name_;
     address_.sun_family = AF_UNIX;
-    fits_ = *folder_ >= 0 && shorter.size() < sizeof(address_.sun_path);
-    if (fits_) std::memcpy(address_.sun_path, shorter.c_str(), shorter.size() + 1);
-    if (*folder_ >= 0 && !fits_) errno = ENAMETOOLONG;
+    fits_ = folder_.valid() && way.size() < sizeof(address_.sun_path);
+    if (fits_) std::memcpy(address_.sun_path, way.c_str(), way.size() + 1);
+    if (folder_.valid() && !fits_) errno = ENAMETOOLONG;
   }
   bool ok() const { return fits_; }
+  /// Removes a socket of this name; anything else stays.
+  void remove() const {
+    struct stat facts {};
+    const bool known = ::fstatat(folder_.get(), name_.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
+    if (known && S_ISSOCK(facts.st_mode)) ::unlinkat(folder_.get(), name_.c_str(), 0);
+  }
+  /// Makes it its owner's alone.
+  bool close_to_others() const { return ::fchmodat(folder_.get(), name_.c_str(), 0600, AT_SYMLINK_NOFOLLOW) == 0; }
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address_); }
   static constexpr socklen_t size() { return sizeof(sockaddr_un); }
 
@@ -61,6 +55,7 @@ class Address {
     return slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   }
 
+  std::string name_;
   Descriptor folder_;
   sockaddr_un address_{};
   bool fits_ = false;
@@ -70,14 +65,14 @@ Result<int> listen_at(const std::string& path) {
   const Address address(path);
   if (!address.ok()) return refused_by_system("cannot make a socket", path);
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (*socket < 0) return refused_by_system("the system gives no socket", path);
-  ::unlink(path.c_str());
-  ::fchmod(*socket, 0600);  // before there is a file that others could open
-  if (::bind(*socket, address.get(), Address::size()) != 0) return refused_by_system("cannot make a socket", path);
-  const bool ready = ::chmod(path.c_str(), 0600) == 0 && ::listen(*socket, kWaitingGuests) == 0;
+  if (!socket.valid()) return refused_by_system("the system gives no socket", path);
+  address.remove();
+  ::fchmod(socket.get(), 0600);  // before there is a file that others could open
+  if (::bind(socket.get(), address.get(), Address::size()) != 0) return refused_by_system("cannot make a socket", path);
+  const bool ready = address.close_to_others() && ::listen(socket.get(), kWaitingGuests) == 0;
   if (ready) return socket.release();
   const Error error = refused_by_system("cannot listen at a socket", path);
-  ::unlink(path.c_str());
+  address.remove();
   return error;
 }
 
@@ -102,7 +97,7 @@ WorkerSocket::WorkerSocket(WorkerSocket&& other) noexcept
 WorkerSocket::~WorkerSocket() {
   if (socket_ < 0) return;
   ::close(socket_);
-  ::unlink(path_.c_str());
+  Address(path_).remove();
   if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
@@ -122,8 +117,8 @@ Result<Channel> connect_to_engine(const std::string& path) {
   const Address address(path);
   if (!address.ok()) return refused_by_system("no engine listens here", path);
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (*socket < 0) return refused_by_system("the system gives no socket", path);
-  if (::connect(*socket, address.get(), Address::size()) != 0) return refused_by_system("no engine listens here", path);
+  if (!socket.valid()) return refused_by_system("the system gives no socket", path);
+  if (::connect(socket.get(), address.get(), Address::size()) != 0) return refused_by_system("no engine listens here", path);
   return Channel(socket.release());
 }
 
