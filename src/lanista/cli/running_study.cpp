@@ -134,6 +134,8 @@ Result<void> RunningStudy::make_executor(const Crew& crew) {
   processes.launch = engine::launch_this_program();
   processes.elsewhere = std::move(launchers);
   processes.lease_seconds = config_.run.lease_seconds;
+  processes.rules = engine::report_rules(config_.train.metrics, data_.spec());
+  processes.pause = &signals_.requested();
   if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config_, folder_));
   LANISTA_ASSIGN(executor_, engine::ProcessExecutor::create(brief, real_file_system(), clock_, processes));
   return {};

@@ -159,7 +159,7 @@ LaunchWorker greeting(const std::string& host) {
       Channel channel(ends[1]);
       channel.send(static_cast<std::uint16_t>(WireKind::kHello),
                    encode(Hello{kWorkerProtocol, build_fingerprint(), ::getpid(), host}));
-      channel.send(static_cast<std::uint16_t>(WireKind::kReady), "");
+      channel.send(static_cast<std::uint16_t>(WireKind::kReady), with_token(1, ""));
       while (!channel.closed()) static_cast<void>(channel.receive(1));
       ::_exit(0);
     }

@@ -144,6 +144,10 @@ Result<void> StudyEngine::take(Report report) {
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {
     LANISTA_TRY(log_.append(RecordType::kWorker, worker_body(*worker, services_.clock->unix_time())));
     state_.worker(*worker);
+    if (worker->was_dropped) {
+      event(Level::kWarning, "worker_dropped",
+            {{"worker", worker->worker}, {"host", worker->host}, {"reason", worker->reason}});
+    }
   } else if (auto* broken = std::get_if<BrokenReport>(&report)) {
     return std::move(broken->error);
   }
@@ -156,7 +160,8 @@ Result<void> StudyEngine::take_epoch(study::Measurement measurement) {
   Active& trial = it->second;
   const std::int64_t expected = trial.next + static_cast<std::int64_t>(trial.reports.size());
   if (measurement.epoch < expected) return {};  // a trial that came back from a checkpoint tells again
-  if (measurement.epoch > expected || measurement.epoch > trial.budget) {
+  if (measurement.epoch > trial.budget) return {};  // a checkpoint of a damaged folder may be further on
+  if (measurement.epoch > expected) {
     return Error{Code::kInternal,
                  "trial " + std::to_string(trial.id.value) + " reported epoch " + std::to_string(measurement.epoch) +
                      " where epoch " + std::to_string(expected) + " of " + std::to_string(trial.budget) + " was due",
