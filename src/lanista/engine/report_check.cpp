@@ -232,6 +232,11 @@ Result<void> ReportCheck::check_measured(const study::Measurement& measurement, 
 
 Result<void> ReportCheck::check_contents(const study::Measurement& measurement, const Job& job) const {
   LANISTA_TRY(check_names(measurement.metrics));
+  const auto trained = measurement.metrics.find("trained_rows");
+  const bool has_trained = trained == measurement.metrics.end() || trained->second != 0;
+  if (!rules_.metrics.empty() && has_trained && !measurement.metrics.contains("train_loss")) {
+    return refused("reported an epoch without the metric 'train_loss'");
+  }
   for (const std::string& name : rules_.metrics) {
     if (!measurement.metrics.contains(name)) return refused("reported an epoch without the metric " + quoted_name(name));
   }
