@@ -64,6 +64,9 @@ struct ProcessExecutor::Impl {
         make_fleet(std::move(make)),
         helping(how.brief.width, how.workers, how.socket, std::move(known)) {}
 
+  /// Workers end before `helping` clears their sessions away, so none makes a file after that.
+  ~Impl() { fleet.reset(); }
+
   /// False: it cannot be, and the executor is broken.
   bool begin_workers() {
     if (fleet || broken) return fleet != nullptr;
