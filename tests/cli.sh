@@ -28,7 +28,7 @@ small="--epochs 2 --trials 4 --quiet"
 
 expect 0 'lanista 0.' "$lanista" --version
 expect 0 'examples:' "$lanista" --help
-for verb in run plan resume repeat status show check report compare pause stop predict eval export data doctor completion man; do
+for verb in run plan resume repeat status show check report compare pause stop predict eval export data trust doctor completion man; do
   expect 0 'examples:' "$lanista" "$verb" --help
 done
 expect 2 'examples:' "$lanista"
@@ -229,6 +229,12 @@ awk 'BEGIN { print "x,y,kind"; for (i = 0; i < 200; i++) { x = (i * 37 % 100) / 
 printf 'data: {source: "csv:points.csv?target=kind", batch: 16}\nmodel: {base: builtin:small-mlp}\ntrain: {epochs: 3, lr: 0.1}\nbudget: {trials: 1}\n' > own/study.yaml
 expect 0 'nothing varies in this study, so 1 trial is all' "$lanista" check own/study.yaml
 expect 0 'cluster.places has hosts, but run.pipeline is 1' "$lanista" run own/study.yaml --dry-run --set 'cluster.places=[node1]'
+# A study file names no program, and only a study with workers on other hosts has use for --program.
+expect 2 'cluster.program: is not allowed in a study file' "$lanista" run own/study.yaml --dry-run --set cluster.program=sh
+expect 2 '--program: is' "$lanista" run own/study.yaml --dry-run --program /opt/lanista
+expect 2 "'node2' is no host of this study; allowed: node1" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node2=/opt/lanista
+expect 2 "starts with '-'" "$lanista" run own/study.yaml --dry-run --ssh node1 --program node1=-oProxyCommand=id
+expect 0 'name: points' "$lanista" run own/study.yaml --dry-run --ssh node1,here --program node1=/opt/lanista --program /usr/bin/lanista
 expect 0 'val_accuracy' "$lanista" run own/study.yaml --out own/result --quiet
 (cd own && "$lanista" run study.yaml --quiet) > /dev/null 2>&1
 [ -d own/studies/points-1 ] || { echo "FAILED: a study without a name is not called after its data"; failed=$((failed + 1)); }
@@ -337,6 +343,26 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 : > file
 expect 2 'a file is in the way' "$lanista" run --out file/x
+
+# The list of trusted code is private, and has hashes of bytes.
+mkdir -p home/config && printf 'print(1)\n' > train.py && mkdir plugins && cp train.py plugins/
+export XDG_CONFIG_HOME="$work/home/config"
+expect 0 'file:'"$(sha256sum < train.py | cut -d' ' -f1)" "$lanista" trust add train.py
+expect 0 'trusted folder:' "$lanista" trust add plugins
+expect 0 "$work/train.py" "$lanista" trust ls
+[ "$(stat -c %a home/config/lanista home/config/lanista/trusted | tr '\n' ' ')" = '700 600 ' ] || { echo "FAILED: the list of trusted code is not private"; failed=$((failed + 1)); }
+ln -s /etc/passwd plugins/link
+expect 2 'plugins/link: is a symbolic link' "$lanista" trust add plugins
+rm plugins/link
+expect 0 'removed file:' "$lanista" trust rm train.py
+expect 2 'has no entry' "$lanista" trust rm train.py
+expect 0 'removed folder:' "$lanista" trust rm plugins
+chmod 666 home/config/lanista/trusted
+expect 2 'so other users may write it' "$lanista" trust ls
+chmod 600 home/config/lanista/trusted
+mv home/config/lanista/trusted planted && ln -s "$work/planted" home/config/lanista/trusted
+expect 2 'trusted: is a symbolic link' "$lanista" trust add train.py
+unset XDG_CONFIG_HOME
 
 [ "$failed" -eq 0 ] && echo "command line: all as promised"
 exit "$failed"

@@ -1,8 +1,10 @@
 // That pages say what tables of definitions say.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <sstream>
 #include <string>
 
@@ -47,6 +49,40 @@ TEST(StudyFilePage, NamesEveryMetricWithItsTargetsAndItsBetterSide) {
                                   " | " + metric.of_labels + " |";
     EXPECT_NE(text.find(of_labels), std::string::npos) << "docs/study-file.md has no row\n" << of_labels;
   }
+}
+
+/// The text of every test: C++ files and scripts below src and tests.
+std::string test_sources() {
+  std::string out;
+  for (const char* folder : {"/src", "/tests"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(LANISTA_SOURCE_DIR) + folder)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.ends_with("_test.cpp")) continue;
+      std::ostringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      out += text.str();
+    }
+  }
+  return out;
+}
+
+TEST(ThreatModelPage, NamesTestsThatExist) {
+  const std::string text = page("threat-model.md"), sources = test_sources();
+  const std::regex name("`([A-Z][A-Za-z]+)\\.([A-Z][A-Za-z]+|\\*)`|`(tests/[a-z_/.A-Z]+)`");
+  int named = 0;
+  for (std::sregex_iterator found(text.begin(), text.end(), name); found != std::sregex_iterator(); ++found) {
+    ++named;
+    const std::string suite = (*found)[1], test = (*found)[2], path = (*found)[3];
+    if (!path.empty()) {
+      EXPECT_TRUE(std::filesystem::exists(std::string(LANISTA_SOURCE_DIR) + "/" + path)) << path;
+      continue;
+    }
+    const std::string rest = test == "*" ? "" : ", " + test + ")";
+    const bool exists = sources.find("TEST(" + suite + rest) != std::string::npos ||
+                        sources.find("TEST_F(" + suite + rest) != std::string::npos;
+    EXPECT_TRUE(exists) << "docs/threat-model.md names " << suite << "." << test;
+  }
+  EXPECT_GE(named, 50);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 # usage: elsewhere.sh LANISTA
 set -eu
 
-lanista=$1
+case $1 in /*) lanista=$1 ;; *) lanista=$PWD/$1 ;; esac
 here=$(cd "$(dirname "$0")" && pwd)
 study="$here/slurm_study.yaml"
 work=$(mktemp -d)
@@ -78,6 +78,51 @@ wait $engine 2> /dev/null || true
 if [ -d "$work/killed/log" ]; then set -- resume "$work/killed"; else set -- run "$study" --out "$work/killed" --epochs 60; fi
 "$lanista" "$@" --quiet --launch "$work/relay" --workers 2 > /dev/null
 same "$work/killed" killed
+
+# An ssh of this machine runs what it would run on the host. It expects '--' before the host. The program comes from the
+# command line alone: neither a study file nor a stored study selects it.
+mkdir "$work/bin" "$work/planted"
+cat > "$work/bin/ssh" << EOF
+#!/bin/sh
+echo "\$*" >> "$work/calls"
+while [ "\$1" != -- ]; do shift; done
+shift 2
+exec sh -c "exec \$*"
+EOF
+cat > "$work/bin/srun" << EOF
+#!/bin/sh
+echo "srun \$*" >> "$work/calls"
+while [ "\$1" != -- ]; do shift; done
+shift
+exec "\$@"
+EOF
+printf '#!/bin/sh\ntouch "%s"\n' "$work/ran" | tee "$work/planted/worker" "$work/planted/stage" > "$work/planted/evil"
+chmod +x "$work/bin/ssh" "$work/bin/srun" "$work/planted/worker" "$work/planted/stage" "$work/planted/evil"
+cp "$lanista" "$work/there"
+(cd "$work/planted" && PATH="$work/bin:$PATH" "$lanista" run "$study" --out "$work/ssh" --quiet --workers 2 --epochs 60 --ssh node1,node2 --program "node2=$work/there" > /dev/null)
+same "$work/ssh" ssh
+grep -q -- "-- node1 $lanista worker --stdio" "$work/calls" || { echo "node1 has another program"; cat "$work/calls"; exit 1; }
+grep -q -- "-- node2 $work/there worker --stdio" "$work/calls" || { echo "node2 has another program"; cat "$work/calls"; exit 1; }
+(cd "$work/planted" && PATH="$work/bin:$PATH" "$lanista" run "$study" --out "$work/srun" --quiet --workers 2 --epochs 60 --slurm --exact > /dev/null)
+same "$work/srun" srun
+grep -q -- "--exact -- $lanista worker --stdio" "$work/calls" || { echo "srun has another program"; cat "$work/calls"; exit 1; }
+refused() {  # refused WHAT TEXT OPTIONS…
+  what=$1 text=$2
+  shift 2
+  : > "$work/calls"
+  if (cd "$work/planted" && PATH="$work/bin:$work/planted:$PATH" timeout 60 "$lanista" run "$study" --out "$work/refused" --quiet --workers 1 "$@" > "$work/errors" 2>&1); then
+    echo "$what: is not refused"; exit 1
+  fi
+  grep -qF -- "$text" "$work/errors" || { echo "$what: another message"; cat "$work/errors"; exit 1; }
+  if [ -s "$work/calls" ] || [ -e "$work/ran" ]; then echo "$what: something was started"; cat "$work/calls"; exit 1; fi
+  rm -rf "$work/refused"
+}
+refused 'a program in a file' 'cluster.program: is not allowed' --set 'cluster.ssh=[node1]' --set "cluster.program=$work/planted/evil"
+refused 'an option without its value' 'has no value' --set 'cluster.slurm=[time]'
+refused 'a file of nodes' 'is no option' --set 'cluster.slurm=[nodelist=/etc/passwd]'
+refused 'an option as a host' 'is no host' --set 'cluster.ssh=["-oProxyCommand=evil"]'
+refused 'an option as a program' "starts with '-'" --ssh node1 --program node1=-oProxyCommand=evil
+echo "study files: name no program"
 
 for _ in $(seq 50); do
   [ -z "$(workers)" ] && break

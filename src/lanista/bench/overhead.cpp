@@ -101,6 +101,7 @@ Result<double> through_processes(const std::string& folder, const Case& of, std:
   brief.study_folder = folder;
   brief.workers = 2;
   engine::ProcessOptions how;
+  how.rules.keeps_nothing = true;
   how.launch = engine::launch_function([](const std::string& socket) {
     const auto idle = [](const engine::WorkerBrief&, const engine::TellInHand&) {
       return Result<std::shared_ptr<engine::Executor>>(std::make_shared<engine::NoopExecutor>());

@@ -44,6 +44,10 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
 int run_bench(char** argv) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) {  // without its folder the name would be a file of the current one
+    std::cerr << "lanista: cannot find the folder of this program: " << failed.message() << "\n";
+    return kUsage;
+  }
   const std::string program = (self.parent_path() / "lanista-bench").string();
   ::execv(program.c_str(), argv + 1);
   std::cerr << "lanista: cannot run " << program << ": " << std::strerror(errno)
@@ -76,6 +80,7 @@ std::unique_ptr<CLI::App> command_tree(int& code) {
   add_data_verbs(*app, code);
   add_zoo_verbs(*app, code);
   add_profiles_verbs(*app, code);
+  add_trust_verbs(*app, code);
   add_machine_verbs(*app, code);
   return app;
 }

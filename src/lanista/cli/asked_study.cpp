@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "lanista/base/printable.h"
 #include "lanista/cli/devices.h"
 #include "lanista/cli/load.h"
 #include "lanista/data/dataset.h"
@@ -16,6 +17,12 @@
 
 namespace lanista::cli {
 namespace {
+
+Error one_line(Error error) {
+  error.message = printable(error.message);
+  error.where = printable(error.where);
+  return error;
+}
 
 Result<StudySource> read_source(const RunRequest& request) {
   StudySource out{std::string(studyfile::default_study()), "default study", ".", request.overrides};
@@ -50,8 +57,9 @@ Result<std::vector<std::string>> start_notes(const StudySource& source, const st
   const auto start = engine::read_start_file(config, source.folder, real_file_system(), ops);
   if (!start) return source.placed(start.error(), start.error().where);
   for (const auto& base : models.bases()) {
-    LANISTA_ASSIGN(const std::string told, engine::explain_start(*start, base, data, ops));
-    notes.push_back("starts from " + start->file.name + ": " + told);
+    const auto told = engine::explain_start(*start, base, data, ops);
+    if (!told) return source.placed(told.error(), told.error().where);
+    notes.push_back("starts from " + start->file.name + ": " + *told);
   }
   return notes;
 }
@@ -69,12 +77,17 @@ void add_idle_settings(const study::StudyConfig& config, std::vector<std::string
 
 Error StudySource::placed(Error error, const std::string& key, const std::string& detail) const {
   error.where = studyfile::place_in_study(text, name, overrides, key) + (detail.empty() ? "" : ": " + detail);
-  return error;
+  return one_line(std::move(error));
 }
 
 Result<AskedStudy> read_asked(const RunRequest& request) {
-  LANISTA_ASSIGN(const StudySource source, read_source(request));
-  LANISTA_ASSIGN(study::StudyConfig config, studyfile::read_study(source.text, source.name, source.overrides));
+  auto found = read_source(request);
+  if (!found) return one_line(found.error());
+  const StudySource& source = *found;
+  auto read = studyfile::read_study(source.text, source.name, source.overrides);
+  // Without a place it is the list of the file's mistakes, whose lines are printable.
+  if (!read) return read.error().where.empty() ? read.error() : one_line(read.error());
+  study::StudyConfig config = *std::move(read);
   if (auto whole = studyfile::inline_space(config, source.folder, real_file_system()); !whole) {
     return source.placed(whole.error(), "model.space");
   }

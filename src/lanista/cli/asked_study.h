@@ -36,6 +36,7 @@ struct AskedStudy {
 };
 
 /// Errors: whatever a study file, its data, its space, its devices or its start may have wrong, with the place.
+/// Every line of an error's text is printable. Only the list of the file's mistakes has more than one line.
 Result<AskedStudy> read_asked(const RunRequest& request);
 
 }  // namespace lanista::cli

@@ -6,6 +6,7 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/inspect.h"
 #include "lanista/cli/session.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/cli/tensor_compare.h"
 #include "lanista/engine/onnx_file.h"
 #include "lanista/formats/npy.h"
@@ -38,7 +39,7 @@ Result<std::string> described(const formats::ImportedModel& model) {
   std::string text = "input       " + shape_of("input") + "\noutput      " + shape_of("output") + "\nparameters  " +
                      std::to_string(cost.parameters) + "\nflops       " + flops + " a sample\noperators  ";
   for (const auto& [op, count] : counts) {
-    if (op != "input" && op != "output") text += " " + op + " " + std::to_string(count);
+    if (op != "input" && op != "output") text += " " + printable(op) + " " + std::to_string(count);
   }
   return text + "\n";
 }
@@ -48,7 +49,7 @@ Result<std::string> described(const formats::ImportedModel& model) {
 int check_model(const CheckRequest& request) {
   const auto model = engine::import_onnx_file(real_file_system(), request.file);
   if (!model) return report(model.error());
-  for (const std::string& notice : model->notices) std::cerr << "lanista: " << notice << "\n";
+  tell(model->notices);
   if (request.inputs.empty()) {
     const auto text = described(*model);
     if (!text) return report(text.error());
@@ -67,10 +68,10 @@ int check_model(const CheckRequest& request) {
   if (!expected) return report(expected.error());
   const auto result = compare(*output, *expected, request.rtol, request.atol);
   if (!result) {
-    std::cout << "differs: " << result.error().message << "\n";
+    std::cout << "differs: " << one_line(result.error().message) << "\n";
     return kStudyFailed;
   }
-  std::cout << (result->beyond == 0 ? "agrees: " : "differs: ") << result->text << "\n";
+  std::cout << (result->beyond == 0 ? "agrees: " : "differs: ") << one_line(result->text) << "\n";
   return result->beyond == 0 ? kDone : kStudyFailed;
 }
 

@@ -1,5 +1,6 @@
 #include "lanista/cli/crew.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 #include <utility>
@@ -29,13 +30,44 @@ study::ClusterConfig cluster_of(const Crew& crew, const study::StudyConfig& conf
   return cluster;
 }
 
-// What is run on other machines.
-std::string program_of(const study::ClusterConfig& cluster) {
-  std::error_code ignored;
-  return !cluster.program.empty() ? cluster.program : std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+Error cannot(const std::string& message, const std::string& where) { return {Code::kInvalidArgument, message, where}; }
+
+/// Hosts with a name, of workers and of places, each once.
+std::vector<std::string> named_hosts(const study::ClusterConfig& cluster) {
+  std::vector<std::string> out;
+  for (const auto* hosts : {&cluster.ssh, &cluster.places}) {
+    for (const std::string& host : *hosts) {
+      if (host != study::kHere && std::ranges::find(out, host) == out.end()) out.push_back(host);
+    }
+  }
+  return out;
 }
 
-Error cannot(const std::string& message, const std::string& where) { return {Code::kInvalidArgument, message, where}; }
+/// The paths of lanista on other hosts: `--program`, else the path of this program. No file names them.
+Result<engine::ProgramPaths> program_paths(const Crew& crew, const study::StudyConfig& config) {
+  const study::ClusterConfig cluster = cluster_of(crew, config);
+  const std::vector<std::string> hosts = named_hosts(cluster);
+  if (!crew.program.empty() && hosts.empty() && cluster.slurm.empty() && crew.launch.empty()) {
+    return cannot("is '" + crew.program.front() +
+                      "', but all workers are on this machine; allowed with --ssh, --slurm, --launch, cluster.ssh, "
+                      "cluster.slurm or cluster.places",
+                  "--program");
+  }
+  std::error_code ignored;
+  const std::string own = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  return engine::read_program_paths(crew.program, hosts, own);
+}
+
+/// A stored study is checked like a file: it may come from another person. Options of the command line replace it.
+Result<void> check_cluster(const Crew& crew, const study::StudyConfig& config) {
+  study::ClusterConfig of_file = config.cluster;
+  if (says_where(crew)) of_file.ssh = of_file.slurm = {};
+  LANISTA_TRY(engine::check_cluster(of_file));
+  if (const auto hosts = engine::check_cluster({.ssh = crew.ssh, .slurm = {}}); !hosts) {
+    return cannot(hosts.error().message, "--ssh");
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -58,13 +90,11 @@ Result<std::vector<engine::Launcher>> launchers_of(const Crew& crew, const study
   if (crew.ssh.empty() && crew.launch.empty() && !cluster.slurm.empty() && workers_of(crew, config) == 0) {
     return cannot("says how many jobs to ask for, where workers come from Slurm; allowed: 1 to 64", "--workers");
   }
-  if (const auto hosts = engine::check_cluster({.ssh = crew.ssh, .slurm = {}, .program = {}}); !hosts) {
-    return cannot(hosts.error().message, "--ssh");
-  }
-  const std::string program = program_of(cluster);
-  std::vector<engine::Elsewhere> places = engine::places_of(cluster, program);
+  LANISTA_TRY(check_cluster(crew, config));
+  LANISTA_ASSIGN(const engine::ProgramPaths programs, program_paths(crew, config));
+  std::vector<engine::Elsewhere> places = engine::places_of(cluster, programs);
   for (const std::string& command : crew.launch) {
-    LANISTA_ASSIGN(engine::Elsewhere place, engine::by_command(command, program));
+    LANISTA_ASSIGN(engine::Elsewhere place, engine::by_command(command, programs.everywhere));
     places.push_back(std::move(place));
   }
   if (!places.empty() && config.run.width != 1) {
@@ -98,13 +128,20 @@ engine::WorkerBrief worker_brief(const study::StudyConfig& config, const Crew& c
   const bool is_cut = config.run.pipeline != 1;  // by operators, and not by shards as well
   brief.width = config.run.width == study::kAutoWidth && is_cut ? 1 : config.run.width;
   brief.pipeline = config.run.pipeline;
-  brief.pipeline_hosts = config.cluster.places;
-  if (!brief.pipeline_hosts.empty()) brief.pipeline_program = program_of(config.cluster);
-  brief.link_us = config.cluster.link_us;
-  brief.link_gb_per_second = config.cluster.link_gb_per_second;
   brief.memory_bytes = static_cast<std::int64_t>(config.run.memory_gib * 1073741824.0);
   brief.metrics = config.train.metrics;
   brief.checkpoint_every = config.keep.checkpoint_every;
+  return brief;
+}
+
+Result<engine::WorkerBrief> launching_brief(const study::StudyConfig& config, const Crew& crew) {
+  LANISTA_TRY(check_cluster(crew, config));
+  LANISTA_ASSIGN(const engine::ProgramPaths programs, program_paths(crew, config));
+  engine::WorkerBrief brief = worker_brief(config, crew);
+  brief.pipeline_hosts = config.cluster.places;
+  for (const std::string& host : brief.pipeline_hosts) brief.pipeline_programs.push_back(programs.on(host));
+  brief.link_us = config.cluster.link_us;
+  brief.link_gb_per_second = config.cluster.link_gb_per_second;
   return brief;
 }
 

@@ -37,16 +37,17 @@ Result<void> write_files(const data::Dataset& data, const std::vector<std::int64
   for (const auto& [name, bytes] : made) {
     const std::string path = folder + "/" + name;
     LANISTA_TRY(files.make_folder(path.substr(0, path.rfind('/'))));
-    LANISTA_TRY(files.write_file(path, std::as_bytes(std::span(bytes))));
+    LANISTA_TRY(write_atomically(files, path, std::as_bytes(std::span(bytes))));
   }
-  std::cerr << "wrote " << made.size() << (made.size() == 1 ? " file" : " files") << " to " << folder << "\n";
+  std::cerr << "wrote " << made.size() << (made.size() == 1 ? " file" : " files") << " to " << printable(folder)
+            << "\n";
   return {};
 }
 
 Result<void> write_table(const data::Dataset& data, const std::vector<std::int64_t>& rows, const std::string& path) {
   LANISTA_ASSIGN(const auto made, data::export_rows(data, rows, data::FileForm::kCsv));
   LANISTA_TRY(write_atomically(real_file_system(), path, made.begin()->second));
-  std::cerr << "wrote " << path << "\n";
+  std::cerr << "wrote " << printable(path) << "\n";
   return {};
 }
 

@@ -134,8 +134,9 @@ int doctor(bool json) {
   }
   std::cout << "lanista " << kVersion << "\n";
   for (const auto& finding : found) {
-    std::cout << (finding.advice.empty() ? " ok    " : " note  ") << finding.name << ": " << finding.value << "\n";
-    if (!finding.advice.empty()) std::cout << "       " << finding.advice << "\n";
+    std::cout << (finding.advice.empty() ? " ok    " : " note  ") << printable(finding.name) << ": "
+              << printable(finding.value) << "\n";
+    if (!finding.advice.empty()) std::cout << "       " << printable(finding.advice) << "\n";
   }
   return kDone;
 }

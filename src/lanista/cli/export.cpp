@@ -6,6 +6,7 @@
 #include "lanista/cli/app.h"
 #include "lanista/cli/load.h"
 #include "lanista/cli/session.h"
+#include "lanista/cli/terminal.h"
 #include "lanista/cli/use.h"
 #include "lanista/formats/safetensors.h"
 #include "lanista/report/optuna.h"
@@ -31,7 +32,7 @@ Result<double> compare_onnx(const engine::ModelPackage& package, std::string_vie
 
 Result<void> write(const std::string& path, std::string_view bytes, const std::string& note = "") {
   LANISTA_TRY(write_atomically(real_file_system(), path, bytes));
-  std::cerr << "wrote " << path << note << "\n";
+  std::cerr << "wrote " << printable(path) << note << "\n";
   return {};
 }
 
@@ -62,7 +63,7 @@ Result<void> export_model(const ExportRequest& request) {
   if (!request.cpp.empty()) LANISTA_TRY(export_cpp(package, request.cpp));
   if (!request.package.empty()) {
     LANISTA_TRY(engine::write_package(real_file_system(), request.package, package));
-    std::cerr << "wrote " << request.package << "\n";
+    std::cerr << "wrote " << printable(request.package) << "\n";
   }
   return {};
 }
@@ -78,8 +79,8 @@ Result<void> export_tensorboard(const study::StudyView& view, const ExportReques
     LANISTA_TRY(files.make_folder(path.substr(0, path.rfind('/'))));
     LANISTA_TRY(write_atomically(files, path, bytes));
   }
-  std::cerr << "wrote " << request.tensorboard << "   see it with: tensorboard --logdir " << request.tensorboard
-            << "\n";
+  std::cerr << "wrote " << printable(request.tensorboard) << "   see it with: tensorboard --logdir "
+            << printable(shell_word(request.tensorboard)) << "\n";
   return {};
 }
 

@@ -116,7 +116,7 @@ std::string branches_text(const study::TrialView& trial) {
         continue;
       }
       out << (branch.kept ? "  > " : "    ") << sample_text(branch.setting) << "  " << branch.steps << " steps, "
-          << branch.trend << ", " << branch.speed << " a step\n";
+          << printable(branch.trend) << ", " << branch.speed << " a step\n";
     }
     const bool any = std::ranges::any_of(measurement.branches, &study::Branch::kept);
     out << (any ? "" : "  > none made progress; it went on as before\n");
@@ -152,19 +152,19 @@ std::string trial_text(const LoadedTrial& loaded) {
     out << (trial.proposal.tunes ? "  (again, #" : "  (from #") << trial.proposal.parent->value << ")";
   }
   if (trial.proposal.start) {
-    out << "\nstarted from  " << study::began_text(trial);
+    out << "\nstarted from  " << printable(study::began_text(trial));
   }
   if (const study::Start* start = study::begun_with(trial)) {
     if (const auto model = loaded.view.zoo_models.find(start->zoo); model != loaded.view.zoo_models.end()) {
       out << "\n              of quality " << four_digits(model->second.quality) << " "
           << printable(model->second.metric) << (model->second.related ? ", trained on other data" : "");
     }
-    if (start->is_file() && loaded.view.start_file) out << " (" << loaded.view.start_file->name << ")";
+    if (start->is_file() && loaded.view.start_file) out << " (" << printable(loaded.view.start_file->name) << ")";
   }
   const std::string choices = choices_text(trial.proposal.sample, std::string::npos);
   if (!choices.empty()) out << "\nchosen        " << choices;
   if (const std::string device = study::device_of(loaded.view, trial); !device.empty()) {
-    out << "\ntrained on    " << device;
+    out << "\ntrained on    " << printable(device);
   }
   const auto& folds = loaded.view.config.data.folds;
   if (const auto& fold = trial.proposal.fold; fold && folds) {
@@ -174,20 +174,20 @@ std::string trial_text(const LoadedTrial& loaded) {
   out << "\ntrained with  " << sample_text(trial.proposal.sample) << line_text(loaded.view, trial)
       << rates_text(loaded.view.config.train) << "\nparameters    " << trial.parameters << "\noutcome       "
       << (trial.outcome ? std::string(study::outcome_name(trial.outcome->kind)) +
-                              (trial.outcome->reason.empty() ? "" : ": " + trial.outcome->reason)
+                              (trial.outcome->reason.empty() ? "" : ": " + printable(trial.outcome->reason))
                         : std::string(trial.paused ? "none yet: paused" : "under way"))
       << moves_text(loaded.view, trial) << "\n\nepoch  metrics\n";
   const std::int64_t kept = trial.measurements.empty() ? 0 : study::result_of(loaded.view.config, trial).epoch;
   for (const auto& measurement : trial.measurements) {
     out << "  " << measurement.epoch << (measurement.epoch == kept ? "* " : "  ");
-    for (const auto& [name, value] : measurement.metrics) out << "  " << name << " " << value;
+    for (const auto& [name, value] : measurement.metrics) out << "  " << printable(name) << " " << value;
     out << "\n";
   }
   if (const std::string race = study::race_text(trial); !race.empty()) out << "\nrace of starts" << race << "\n";
   out << branches_text(trial) << study::selecting_text(trial);
   if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
-  out << "\nedits from " << loaded.base_name() << ": " << trial.proposal.edits.size() << "\n";
-  for (const auto& edit : trial.proposal.edits) out << "  " << graph::edit_text(edit) << "\n";
+  out << "\nedits from " << printable(loaded.base_name()) << ": " << trial.proposal.edits.size() << "\n";
+  for (const auto& edit : trial.proposal.edits) out << "  " << printable(graph::edit_text(edit)) << "\n";
   out << "\nmodel\n" << graph::to_text(loaded.model);
   return out.str();
 }
@@ -199,7 +199,7 @@ int print_study(const ShowRequest& request) {
     std::cout << store::canonical_export(*records);  // JSON, whose texts are compared byte by byte
     return kDone;
   }
-  const auto view = engine::fold(*records);
+  const auto view = fold_log(*records, request.target);
   if (!view) return report(view.error());
   if (request.config) {
     std::cout << printable_lines(view->config_text);
@@ -293,7 +293,7 @@ std::string report_text(const std::string& folder, const study::StudyView& view,
   return report::report_page(view, {.folder = name,
                                     .version = std::string(kVersion),
                                     .reload_seconds = reload_seconds,
-                                    .assessment = kept_assessment(real_file_system(), folder, view)});
+                                    .assessment = kept_assessment(*real_file_system().confined_to(folder), folder, view)});
 }
 
 int write_report(const ReportRequest& request) {
@@ -301,14 +301,15 @@ int write_report(const ReportRequest& request) {
   if (request.watch) return watch_study(request.folder, path);
   const auto view = load_study(request.folder);
   if (!view) return report(view.error());
-  const auto written = write_atomically(real_file_system(), path, report_text(request.folder, *view));
+  const auto files = real_file_system().confined_to(request.folder);
+  const auto written = write_atomically(*files, path, report_text(request.folder, *view));
   if (!written) return report(written.error());
   std::cerr << "wrote " << printable(path) << "\n";
   return kDone;
 }
 
 int control_study(const ControlRequest& request) {
-  auto& files = real_file_system();
+  const auto files = real_file_system().confined_to(request.folder);
   const auto view = load_study(request.folder);
   if (!view) return report(view.error());
   if (view->end_reason)
@@ -324,8 +325,8 @@ int control_study(const ControlRequest& request) {
     }
     name += "-trial-" + std::to_string(*request.trial);
   }
-  if (auto made = make_durable_folder(files, request.folder + "/control"); !made) return report(made.error());
-  if (auto written = write_atomically(files, request.folder + "/control/" + name, std::string_view()); !written)
+  if (auto made = make_durable_folder(*files, request.folder + "/control"); !made) return report(made.error());
+  if (auto written = write_atomically(*files, request.folder + "/control/" + name, std::string_view()); !written)
     return report(written.error());
   std::cerr << "asked; a running study obeys at its next step\n";
   return kDone;

@@ -77,7 +77,7 @@ std::string lineage_text(const engine::StudyView& view, const study::Proposal& p
     while (i + same < proposal.steps.size() && proposal.steps[i + same].mutator == proposal.steps[i].mutator) ++same;
     text += " > " + proposal.steps[i].mutator + (same > 1 ? " x" + std::to_string(same) : "");
   }
-  return text + (proposal.tunes ? " > tuned" : "");
+  return printable(text + (proposal.tunes ? " > tuned" : ""));
 }
 
 std::string choices_text(const space::Sample& sample, std::size_t width) {
@@ -86,7 +86,7 @@ std::string choices_text(const space::Sample& sample, std::size_t width) {
     if (!space::is_model_choice(name)) continue;
     const std::string choice = name.substr(space::kModelPrefix.size()) + "=" + space::value_text(value);
     if (choice.size() + 1 + text.size() > width) return text + " ...";
-    text += (text.empty() ? "" : " ") + choice;
+    text += (text.empty() ? "" : " ") + printable(choice);
   }
   return text;
 }
@@ -99,7 +99,7 @@ std::string sample_text(const space::Sample& sample) {
     const auto* real = std::get_if<double>(&value);
     text += (text.empty() ? "" : " ") + name + " " + (real != nullptr ? short_real(*real) : space::value_text(value));
   }
-  return text;
+  return printable(text);
 }
 
 std::string baselines_text(const engine::StudyView& view) {
@@ -116,7 +116,7 @@ std::string baselines_text(const engine::StudyView& view) {
             (test != baseline.metrics.end() ? " (test " + four_digits(test->second) + ")" : "") + " by " +
             (words != std::end(kWords) ? words->second : printable(baseline.name));
   }
-  return text.empty() ? text : " without a search: " + metric + " " + text + "\n";
+  return text.empty() ? text : " without a search: " + printable(metric) + " " + text + "\n";
 }
 
 std::string noise_text(const engine::StudyView& view) {
@@ -141,7 +141,7 @@ std::string ensemble_members_text(const study::Ensemble& ensemble, const std::st
     std::snprintf(text, sizeof text, "%.0f %%", 100 * shares[k]);
     members += (k == 0 ? "#" : ", #") + std::to_string(ensemble.members[k].trial.value) + " " + text;
   }
-  return members + ": " + metric + " " + value_text(ensemble.validation, metric);
+  return members + ": " + printable(metric) + " " + value_text(ensemble.validation, metric);
 }
 
 /// "#3 40 %, #7 60 %" of proposals, each in the name of its first training.
@@ -180,7 +180,7 @@ std::string folds_blend_text(const engine::StudyView& view) {
     return metrics.contains(test) ? " (test " + value_text(metrics, test) + ")" : std::string();
   };
   if (const std::string proposals = proposals_text(view); !proposals.empty()) {
-    return " best/ blends all trainings of " + proposals + ": " + metric + " " +
+    return " best/ blends all trainings of " + proposals + ": " + printable(metric) + " " +
            value_text(view.ensemble->validation, metric) + tested(view.ensemble->test) + "; training #" +
            std::to_string(view.winner->value) + " alone is DIR#" + std::to_string(view.winner->value) +
            tested(view.test) + "\n";
@@ -249,26 +249,26 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     row.push_back(epochs + (stopped ? "*" : ""));
     if (shows_rungs) row.push_back(study::rungs_text(trial));
     const std::string choices = choices_text(trial.proposal.sample, kChoicesWidth);
-    row.push_back(printable(lineage_text(view, trial.proposal) + (choices.empty() ? "" : " " + choices)));
-    row.push_back(printable(sample_text(trial.proposal.sample)));
+    row.push_back(lineage_text(view, trial.proposal) + (choices.empty() ? "" : " " + choices));
+    row.push_back(sample_text(trial.proposal.sample));
     rows.push_back(std::move(row));
   }
   std::string text = columns(rows, right);
   text += ensemble_text(view) + noise_text(view) + baselines_text(view);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) text += " " + printable(zoo) + "\n";
-  if (const std::string races = study::races_text(view); !races.empty()) text += " " + races + "\n";
-  if (const std::string checks = study::selecting_text(view); !checks.empty()) text += " " + checks + "\n";
+  if (const std::string races = study::races_text(view); !races.empty()) text += " " + printable(races) + "\n";
+  if (const std::string checks = study::selecting_text(view); !checks.empty()) text += " " + printable(checks) + "\n";
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";
   if (any_broken) text += " ! breaks a constraint\n";
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
-    text += " " + view.config.strategy.average + " +- standard error over " + std::to_string(*folds) + " folds" +
+    text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) + " folds" +
             (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") +
             "; the trial is the best of them\n";
   } else if (view.config.strategy.repeat > 1) {
-    text += " " + view.config.strategy.average + " +- deviation over " + std::to_string(view.config.strategy.repeat) +
+    text += " " + printable(view.config.strategy.average) + " +- deviation over " + std::to_string(view.config.strategy.repeat) +
             " trainings; the trial is the best of them\n";
   }
   return text;

@@ -17,6 +17,7 @@
 #include "lanista/base/printable.h"
 #include "lanista/base/thread_time.h"
 #include "lanista/cli/inspect.h"
+#include "lanista/cli/terminal.h"
 
 extern char** environ;
 
@@ -29,7 +30,7 @@ constexpr double kLeastReload = 2;    ///< seconds between two looks of a browse
 constexpr auto kPoll = std::chrono::milliseconds(100);
 
 void complain(const Error& error) {
-  std::cerr << "lanista: the page is not kept fresh: " << printable_lines(error.text(), 1, 1000) << "\n";
+  std::cerr << "lanista: the page is not kept fresh: " << one_line(error.text()) << "\n";
 }
 
 bool is_set(const char* name) {
@@ -40,7 +41,7 @@ bool is_set(const char* name) {
 }  // namespace
 
 LivePage::LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path, engine::Follower follower)
-    : fs_(&fs), clock_(&clock), folder_(std::move(folder)), path_(std::move(path)), follower_(std::move(follower)) {}
+    : fs_(fs.confined_to(folder)), clock_(&clock), folder_(std::move(folder)), path_(std::move(path)), follower_(std::move(follower)) {}
 
 Result<LivePage> LivePage::open(FileSystem& fs, const Clock& clock, std::string folder, std::string path) {
   LANISTA_ASSIGN(engine::Follower follower, engine::Follower::open(fs, folder));
@@ -71,15 +72,10 @@ Result<void> LivePage::finish() {
   return write(false);
 }
 
-/// Replaced as a whole, under a name of its own until then: the run itself writes its page at its end, maybe now. A
-/// page that a power cut takes is made again, so no folder is synced.
+/// Replaced as a whole: the run itself writes its page at its end, maybe now.
 Result<void> LivePage::write(bool live) {
-  const std::string temporary = path_ + "." + std::to_string(::getpid()) + ".tmp";
-  const std::string text = report_text(folder_, follower_.view(), live ? std::max(kLeastReload, interval_) : 0);
-  Result<void> written = fs_->write_file(temporary, std::as_bytes(std::span(text)));
-  if (written) written = fs_->rename(temporary, path_);
-  if (!written) static_cast<void>(fs_->remove(temporary));  // the first error is the one to tell
-  return written;
+  return write_atomically(*fs_, path_,
+                          report_text(folder_, follower_.view(), live ? std::max(kLeastReload, interval_) : 0));
 }
 
 LivePageThread::LivePageThread(FileSystem& fs, const Clock& clock, std::string folder, std::string path, bool quiet) {

@@ -30,7 +30,7 @@ class LivePage {
   Result<void> write(bool live);
   void charge(double cost);
 
-  FileSystem* fs_;
+  std::shared_ptr<FileSystem> fs_;
   const Clock* clock_;
   std::string folder_, path_;
   engine::Follower follower_;

@@ -5,7 +5,6 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/engine/engine.h"
-#include "lanista/store/log.h"
 
 namespace lanista::cli {
 namespace {
@@ -35,7 +34,15 @@ std::string folder_of(const std::string& file) {
 
 Result<study::StudyView> load_study(const std::string& folder) {
   LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
-  return engine::fold(records);
+  return fold_log(records, folder);
+}
+
+Result<study::StudyView> fold_log(const std::vector<store::Record>& records, const std::string& folder) {
+  auto view = engine::fold(records);
+  if (view) return view;
+  Error error = view.error();
+  error.where = folder + "/" + (error.where.empty() ? "log" : error.where);  // "log, record 3"
+  return error;
 }
 
 Target parse_target(const std::string& text) {

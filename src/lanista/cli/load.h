@@ -1,10 +1,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "lanista/base/result.h"
 #include "lanista/graph/graph.h"
 #include "lanista/graph/op.h"
+#include "lanista/store/log.h"
 #include "lanista/study/view.h"
 
 namespace lanista::cli {
@@ -14,6 +16,8 @@ std::string folder_of(const std::string& file);
 
 /// A study from its folder. Errors: kNotFound, kDataLoss.
 Result<study::StudyView> load_study(const std::string& folder);
+/// A study from the records of its log. Errors: kDataLoss, with the folder and the record.
+Result<study::StudyView> fold_log(const std::vector<store::Record>& records, const std::string& folder);
 
 /// A trial with everything needed to look into it; its data need not be there.
 struct LoadedTrial {

@@ -148,8 +148,9 @@ int answer(const PipelineAsked& asked, Problem problem) {
   }
   std::cout << printable_lines(pipeline::plan_text(told->planned.plan, &problem));
   if (asked.explain && asked.plan.empty()) std::cout << explained(told->planned);
-  std::cout << pipeline::course_text(told->course, told->planned.schedule, told->planned.plan, problem);
-  if (!problem.devices.note.empty()) std::cout << printable_lines("devices: " + problem.devices.note) << "\n";
+  std::cout << printable_lines(
+      pipeline::course_text(told->course, told->planned.schedule, told->planned.plan, problem));
+  if (!problem.devices.note.empty()) std::cout << "devices: " << printable(problem.devices.note) << "\n";
   return kDone;
 }
 
@@ -183,7 +184,7 @@ int pipeline_of_study(const PipelineAsked& asked, const study::StudyConfig& conf
     if (!asked.measure) return problem;
     const auto measured = measure_again(base.graph, models.ops(), options, problem.model);
     if (!measured && measured.error().code != Code::kUnimplemented) return measured.error();
-    if (!measured) std::cerr << "lanista: what is near is not counted: " << printable(measured.error().text()) << "\n";
+    if (!measured) std::cerr << "lanista: what is near is not counted: " << one_line(measured.error().text()) << "\n";
     return problem;
   };
   auto problem = made();
@@ -198,7 +199,7 @@ int show_pipeline_plan(const std::string& file, bool as_json) {
   if (as_json) {
     std::cout << json_line(pipeline::plan_json(*plan));
   } else {
-    std::cout << pipeline::plan_text(*plan, nullptr);
+    std::cout << printable_lines(pipeline::plan_text(*plan, nullptr));
   }
   return kDone;
 }

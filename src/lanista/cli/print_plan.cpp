@@ -139,9 +139,9 @@ int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const d
     out["bound_seconds"] = forecast->bounds.best();
     std::cout << json_line(out);
   } else {
-    std::cout << engine::plan_text(*plan, asked.explain);
+    std::cout << printable_lines(engine::plan_text(*plan, asked.explain));
     // Of own kernels; devices have said what their trials take.
-    if (plan->devices.empty()) std::cout << engine::time_text(*forecast, most);
+    if (plan->devices.empty()) std::cout << printable_lines(engine::time_text(*forecast, most));
     if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
   }
   return kDone;

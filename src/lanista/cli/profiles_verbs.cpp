@@ -106,7 +106,7 @@ Result<void> list(const ProfilesRequest& request) {
   }
   std::cout << columns(rows, {false, false, true, true});
   std::cout << "on this machine (" << printable(this_device())
-            << "): " << (known.empty() ? std::string("nothing is known") : known.text()) << "\n";
+            << "): " << (known.empty() ? std::string("nothing is known") : printable(known.text())) << "\n";
   if (known.elsewhere() > 0) std::cout << known.elsewhere() << " rows are of other machines\n";
   return {};
 }
@@ -132,7 +132,7 @@ Result<void> show(const ProfilesRequest& request) {
                     number("%.3g MB", static_cast<double>(row.bytes) * 1e-6),
                     row.epochs_to_best > 0 ? std::to_string(row.epochs_to_best) : "-"});
   }
-  std::cout << study.name << "  " << printable(study.study) << "\n";
+  std::cout << printable(study.name) << "  " << printable(study.study) << "\n";
   std::set<std::pair<std::string, std::int64_t>> devices;
   for (const study::Profile& row : study.rows) devices.emplace(row.device, row.residents);
   for (const auto& [device, residents] : devices) {
@@ -145,23 +145,17 @@ Result<void> show(const ProfilesRequest& request) {
 Result<void> remove(const ProfilesRequest& request) {
   store::Profiles store(real_file_system(), request.folder);
   LANISTA_ASSIGN(const auto content, store.read());
-  std::vector<std::string> names;
+  std::size_t removed = 1;
   if (request.all) {
-    for (const StudyProfiles& each : content.studies) names.push_back(each.name);
+    LANISTA_ASSIGN(removed, store.remove_all());
   } else {
     LANISTA_ASSIGN(const StudyProfiles study, find_study(content.studies, request));
-    names.push_back(study.name);
-  }
-  for (const std::string& name : names) LANISTA_TRY(store.remove(name));
-  // What nobody can read goes with all the rest.
-  if (request.all) {
-    for (const Error& error : content.passed_over) LANISTA_TRY(real_file_system().remove(error.where));
-    names.resize(names.size() + content.passed_over.size());
+    LANISTA_TRY(store.remove(study.name));
   }
   if (request.json) {
-    std::cout << json_line({{"v", 1}, {"removed", names.size()}});
+    std::cout << json_line({{"v", 1}, {"removed", removed}});
   } else {
-    std::cout << names.size() << (names.size() == 1 ? " study's times are" : " studies' times are") << " removed\n";
+    std::cout << removed << (removed == 1 ? " study's times are" : " studies' times are") << " removed\n";
   }
   return {};
 }

@@ -88,7 +88,7 @@ std::string Progress::status_line(const engine::StudyView& view) const {
   for (const auto& trial : view.trials) paused += trial.paused ? 1 : 0;
   line += "   " + std::to_string(view.trials.size() - ended_ - paused) + " under way";
   if (paused > 0) line += ", " + std::to_string(paused) + " paused";
-  return line;
+  return printable(line);
 }
 
 void Progress::draw(const engine::StudyView& view) {
@@ -102,6 +102,7 @@ void Progress::draw(const engine::StudyView& view) {
   std::string line = " " + bar + status_line(view);
   const auto width = static_cast<std::size_t>(std::max(20, terminal_.columns - 1));
   if (line.size() > width) line.resize(width);
+  line = printable(line);  // a character that was cut
   std::cerr << "\r\033[K" << line << std::flush;
   block_shown_ = true;
 }

@@ -91,7 +91,7 @@ int repeat_trial(const RepeatRequest& request) {
     if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
       return report(written.error());
     }
-    std::cerr << "model " << request.out << "\n";
+    std::cerr << "model " << printable(request.out) << "\n";
   }
   const auto kept = study::kept_place(study::kept_of(config, trial), repeated->measurements);
   const study::Measurement& result = repeated->measurements[kept];

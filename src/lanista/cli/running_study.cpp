@@ -29,7 +29,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kTableRows = 10;
 constexpr std::size_t kColumnsShown = 12;
-constexpr std::size_t kMessageColumns = 1000;
 
 ProgressStyle style(const View& view) {
   if (view.json) return ProgressStyle::kJson;
@@ -96,7 +95,7 @@ std::string without_winner(const engine::StudyView& view) {
 
 void WarningSink::write(const LogEvent& event) {
   if (event.level >= Level::kWarning) {
-    std::cerr << "lanista: " << printable_lines(to_text(event), 1, kMessageColumns) << "\n";
+    std::cerr << "lanista: " << one_line(to_text(event)) << "\n";
   }
 }
 
@@ -108,7 +107,7 @@ RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder,
       progress_(style(view), detect_terminal(), clock_) {}
 
 Result<void> RunningStudy::make_executor(const Crew& crew) {
-  engine::WorkerBrief brief = worker_brief(config_, crew);
+  LANISTA_ASSIGN(engine::WorkerBrief brief, launching_brief(config_, crew));
   LANISTA_ASSIGN(std::vector<engine::Launcher> launchers, launchers_of(crew, config_));
   brief.study_folder = launchers.empty() ? folder_ : fs::absolute(folder_).string();
   brief.data.folder = brief.study_folder;
@@ -135,6 +134,8 @@ Result<void> RunningStudy::make_executor(const Crew& crew) {
   processes.launch = engine::launch_this_program();
   processes.elsewhere = std::move(launchers);
   processes.lease_seconds = config_.run.lease_seconds;
+  processes.rules = engine::report_rules(config_.train.metrics, data_.spec());
+  processes.pause = &signals_.requested();
   if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config_, folder_));
   LANISTA_ASSIGN(executor_, engine::ProcessExecutor::create(brief, real_file_system(), clock_, processes));
   return {};
@@ -191,7 +192,7 @@ void RunningStudy::tell_news() {
 
 // The report shows more where this succeeds; a study is whole without it.
 void RunningStudy::assess(bool tested) {
-  const auto kept = keep_assessment(real_file_system(), folder_, data_, tested);
+  const auto kept = keep_assessment(*real_file_system().confined_to(folder_), folder_, data_, tested);
   if (!kept) tell({"the report lacks how good the model is: " + kept.error().text()});
 }
 
@@ -212,11 +213,11 @@ std::string RunningStudy::crew_text() const {
 
 void RunningStudy::print_head(const char* what) const {
   const auto& spec = data_.spec();
-  std::cerr << "lanista " << kVersion << "   " << crew_text() << ", " << kernels::isa_name(kernels::best_isa()) << "   "
+  std::cerr << "lanista " << kVersion << "   " << printable(crew_text()) << ", " << kernels::isa_name(kernels::best_isa()) << "   "
             << what << ": " << printable(folder_) << "\n"
             << "data " << printable(spec.name) << " (" << spec.rows << " rows"
             << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text(config_) << ")   strategy "
-            << study::strategy_text(config_);
+            << printable(study::strategy_text(config_));
   if (config_.budget.trials) std::cerr << "   budget " << *config_.budget.trials << " trials";
   std::cerr << "   seed " << config_.run.seed << "\n";
   if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
@@ -228,7 +229,7 @@ bool RunningStudy::hand_over(const engine::Engine& engine) {
   const engine::StudyView& view = engine.view();
   if (view.winner) assess(!view.test.empty());  // of a study that ended before there was this
   const std::string page = folder_ + "/report.html";
-  const auto written = write_atomically(real_file_system(), page, report_text(folder_, view));
+  const auto written = write_atomically(*real_file_system().confined_to(folder_), page, report_text(folder_, view));
   if (!written) report(written.error());
   if (!view.winner) return true;
 
@@ -259,7 +260,7 @@ int RunningStudy::run(engine::Engine& engine) {
     return asked != 0 ? asked : static_cast<int>(kRequeue);
   }
   if (!summary->reason.empty() && !view_.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
-  if (!view.winner) std::cerr << "lanista: " << printable_lines(without_winner(view), 1, kMessageColumns) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << one_line(without_winner(view)) << "\n";
   const bool whole = hand_over(engine);
   if (!view_.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;

@@ -20,9 +20,28 @@
 namespace lanista::cli {
 namespace {
 
-// A message is a screen at most: what it quotes may be as long as a file.
-constexpr std::size_t kMessageLines = 40;
-constexpr std::size_t kMessageColumns = 1000;
+// The mistakes of a study file are a screen at most, one printable line each.
+constexpr std::size_t kMistakeLines = 40;
+constexpr std::size_t kMistakeColumns = 1000;
+
+int code_of(const Error& error) {
+  switch (error.code) {
+    case Code::kDataLoss:
+    case Code::kUnimplemented:      // a format that is never read
+    case Code::kResourceExhausted:  // a bomb
+      return kRefused;
+    case Code::kInternal:
+      return kStudyFailed;
+    default:
+      return kUsage;
+  }
+}
+
+// Every line of the text is printable: `read_study` made it of the file's mistakes.
+int report_mistakes(const Error& error) {
+  std::cerr << "lanista: " << printable_lines(error.text(), kMistakeLines, kMistakeColumns) << "\n";
+  return code_of(error);
+}
 
 // Of a full disk, a study's failure; whatever else keeps one from beginning is a mistake of who asked.
 int report_of_folder(const Error& error) {
@@ -61,31 +80,32 @@ int plan_study(const RunRequest& request, const AskedStudy& study) {
   return print_plan(asked, study.config, study.data.spec(), study.models);
 }
 
+/// Old studies name the program that workers run on other hosts. A received study must not select a program.
+std::vector<std::string> notes_of_ignored(const study::StudyConfig& config, const std::string& folder) {
+  std::vector<std::string> notes;
+  for (const std::string& key : config.ignored) {
+    notes.push_back(key + " of the stored study " + folder +
+                    " has no effect: a study names no program; the path of lanista on other hosts comes from --program");
+  }
+  return notes;
+}
+
 }  // namespace
 
 int report(const Error& error) {
-  std::cerr << "lanista: " << printable_lines(error.text(), kMessageLines, kMessageColumns) << "\n";
-  switch (error.code) {
-    case Code::kDataLoss:
-    case Code::kUnimplemented:      // a format that is never read
-    case Code::kResourceExhausted:  // a bomb
-      return kRefused;
-    case Code::kInternal:
-      return kStudyFailed;
-    default:
-      return kUsage;
-  }
+  std::cerr << "lanista: " << one_line(error.text()) << "\n";
+  return code_of(error);
 }
 
 void tell(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    std::cerr << "lanista: " << printable_lines(note, kMessageLines, kMessageColumns) << "\n";
+    std::cerr << "lanista: " << one_line(note) << "\n";
   }
 }
 
 int run_study(const RunRequest& request) {
   auto asked = read_asked(request);
-  if (!asked) return report(asked.error());
+  if (!asked) return report_mistakes(asked.error());
   if (request.plan) return plan_study(request, *asked);
 
   study::StudyConfig& config = asked->config;
@@ -96,8 +116,12 @@ int run_study(const RunRequest& request) {
     if (!imported) return report(imported.error());
     earlier = *std::move(imported);
   }
-  if (const std::string note = studyfile::nothing_varies(config, *asked->models); !note.empty()) notes.push_back(note);
-  if (!request.view.quiet) tell(notes);
+  if (!request.view.quiet) {
+    tell(notes);
+    // Two lines of the program's text; nothing in them is stored.
+    const std::string example = studyfile::nothing_varies(config, *asked->models);
+    if (!example.empty()) std::cerr << "lanista: " << example << "\n";
+  }
   // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
   std::optional<NewFolder> taken;
   std::string out = request.out;
@@ -136,6 +160,7 @@ int run_study(const RunRequest& request) {
 int resume_study(const ResumeRequest& request) {
   auto config = engine::stored_config(real_file_system(), request.folder);
   if (!config) return report(config.error());
+  tell(notes_of_ignored(*config, request.folder));
   auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
   if (!data) return report(data.error());
   if (auto same = check_unchanged(request.folder, *config, *data, request.claim); !same) return report(same.error());

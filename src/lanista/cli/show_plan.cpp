@@ -219,7 +219,7 @@ int show_plan(const std::string& target, bool as_json) {
   } else {
     std::cout << "trial #" << loaded->trial().id.value << "  "
               << printable(lineage_text(loaded->view, loaded->trial().proposal)) << "\n"
-              << plan_text(*plan);
+              << printable_lines(plan_text(*plan));
     if (timed) {
       std::cout << "\n" << printable_lines(timed_text(*timed, loaded->trial().id));
     } else if (loaded->view.config.run.pipeline != 1) {
@@ -227,7 +227,7 @@ int show_plan(const std::string& target, bool as_json) {
     }
   }
   if (const auto logged = log_costs(loaded->folder, plan->costs()); !logged) {
-    std::cerr << "lanista: the costs are not kept: " << logged.error().text() << "\n";
+    std::cerr << "lanista: the costs are not kept: " << one_line(logged.error().text()) << "\n";
   }
   return kDone;
 }

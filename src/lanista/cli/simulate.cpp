@@ -15,7 +15,7 @@ int print_forecast(const Result<engine::Forecast>& forecast, bool json) {
   if (json) {
     std::cout << json_line(engine::forecast_json(*forecast));
   } else {
-    std::cout << engine::forecast_text(*forecast);
+    std::cout << printable_lines(engine::forecast_text(*forecast));
   }
   return kDone;
 }

@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -53,6 +54,32 @@ std::string four_digits(double value) {
     std::snprintf(text, sizeof text, "%#.4g", value);  // with its zeros, so that columns stay columns
   }
   return text;
+}
+
+std::string one_line(std::string_view text, std::size_t most_columns) {
+  std::string line(text);
+  std::ranges::replace(line, '\n', '\x7f');  // becomes '?', as every control character does
+  return printable_lines(line, std::string::npos, most_columns);
+}
+
+std::string escape_controls(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t bytes = 1;  // of the character: up to the next byte that is no continuation
+    while (at + bytes < text.size() && (static_cast<unsigned char>(text[at + bytes]) & 0xc0U) == 0x80U) ++bytes;
+    const std::string_view character = text.substr(at, bytes);
+    if (printable(character) == character) {
+      out += character;
+    } else {
+      for (const char byte : character) {
+        char code[8];
+        std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+        out += code;
+      }
+    }
+    at += bytes;
+  }
+  return out;
 }
 
 std::string shell_word(std::string_view text) {

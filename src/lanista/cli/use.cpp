@@ -93,29 +93,34 @@ std::string column_name(const data::DataSpec& data, std::size_t k) {
   return "prediction" + (k == 0 ? "" : "_" + name);
 }
 
-std::vector<std::string> header(const Predicted& all) {
+/// How the text of a cell is written: unchanged into a file, without control characters to standard output.
+using CellText = std::string (*)(const std::string&);
+std::string unchanged(const std::string& text) { return text; }
+std::string for_terminal(const std::string& text) { return escape_controls(text); }
+
+std::vector<std::string> header(const Predicted& all, CellText written) {
   const auto& data = all.package.data;
   std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
   if (data.classes > 0) cells.emplace_back("prediction");
   for (std::size_t k = 0; k < static_cast<std::size_t>(data.width()); ++k) {
-    cells.push_back(formats::csv_cell(column_name(data, k)));
+    cells.push_back(formats::csv_cell(written(column_name(data, k))));
   }
   return cells;
 }
 
-std::string predictions_csv(const Predicted& all) {
+std::string predictions_csv(const Predicted& all, CellText written) {
   std::string out;
-  formats::add_csv_row(out, header(all));
+  formats::add_csv_row(out, header(all, written));
   const auto& data = all.package.data;
   const auto width = static_cast<std::size_t>(all.predictor.outputs());
   const auto answer = static_cast<std::size_t>(data.width());
   for (std::size_t row = 0; row * width < all.values.size(); ++row) {
     // Of a text what comes behind it: the answer at its last position.
     const auto values = std::span(all.values).subspan(row * width, width).last(answer);
-    std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row) : formats::csv_cell(all.raw.names[row])};
+    std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row) : formats::csv_cell(written(all.raw.names[row]))};
     if (data.classes > 0) {
       const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
-      cells.push_back(formats::csv_cell(label_name(data, best)));
+      cells.push_back(formats::csv_cell(written(label_name(data, best))));
       for (const double p : softmax(values)) cells.push_back(formats::csv_cell(p));
     } else {
       for (const double value : values) cells.push_back(formats::csv_cell(data.multilabel ? sigmoid(value) : value));
@@ -166,28 +171,31 @@ Result<ModelPackage> package_of_trial(const std::string& target) {
 Result<ModelPackage> load_package(const std::string& target) {
   if (parse_target(target).has_trial) return package_of_trial(target);
   auto& files = real_file_system();
+  const auto inside = files.confined_to(target);
   // A file where a folder belongs: say so, and if it is a pickle, what to do.
   if (const auto bytes = files.read(target)) {
     if (const auto foreign = formats::refuse_foreign(*bytes, target)) return *foreign;
     return Error{Code::kInvalidArgument, "is a file; a model package is a folder with package.json", target};
   }
-  const bool study = files.exists(target + "/best/package.json");
+  const std::string best = target + "/best";
+  const bool study = inside->exists(best + "/package.json") || inside->kind(best) == FileKind::kLink;
   if (!study && files.exists(target + "/log")) {
     return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};
   }
-  return engine::read_package(files, study ? target + "/best" : target, graph::builtin_ops());
+  return engine::read_package(*inside, study ? best : target, graph::builtin_ops());
 }
 
 int predict(const PredictRequest& request) {
   const auto all = predict_raw(request.model, request.input);
   if (!all) return report(all.error());
-  const std::string csv = predictions_csv(*all);
   if (request.out.empty()) {
-    std::cout << csv << std::flush;
+    // A pipe often ends at a terminal too, so what stdout is makes no difference.
+    std::cout << predictions_csv(*all, for_terminal) << std::flush;
     return kDone;
   }
+  const std::string csv = predictions_csv(*all, unchanged);
   if (auto written = write_atomically(real_file_system(), request.out, csv); !written) return report(written.error());
-  std::cerr << "wrote " << request.out << "\n";
+  std::cerr << "wrote " << printable(request.out) << "\n";
   return kDone;
 }
 

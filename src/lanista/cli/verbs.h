@@ -17,6 +17,7 @@ void add_model_verbs(CLI::App& app, int& code);    ///< predict, eval, export
 void add_data_verbs(CLI::App& app, int& code);     ///< data ls, data check, data rows, data export
 void add_zoo_verbs(CLI::App& app, int& code);      ///< zoo ls, add, match, show, rm, verify, gc
 void add_profiles_verbs(CLI::App& app, int& code);  ///< profiles ls, show, rm
+void add_trust_verbs(CLI::App& app, int& code);    ///< trust add, trust ls, trust rm
 void add_machine_verbs(CLI::App& app, int& code);  ///< doctor, bench, completion, man
 
 /// The whole tree.

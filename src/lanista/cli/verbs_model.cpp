@@ -9,7 +9,7 @@ void add_predict(CLI::App& app, int& code) {
   auto& verb = *app.add_subcommand("predict", "what a trained model says of raw data, as CSV");
   verb.add_option("model", request->model, "model package, or study folder for its best model")->required();
   verb.add_option("input", request->input, "raw data: file, folder, or kind:path as in a study file")->required();
-  verb.add_option("--out", request->out, "the CSV file (default: stdout)");
+  verb.add_option("--out", request->out, "the CSV file (default: stdout, where control characters are escaped)");
   verb.footer(examples({"lanista predict studies/digits-1/best images.npy",
                         "lanista predict studies/iris-1 new.csv --out species.csv",
                         "lanista predict studies/photos-1 holiday/"}));

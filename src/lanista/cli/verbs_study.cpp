@@ -39,6 +39,9 @@ void add_crew_options(CLI::App& verb, Crew& crew) {
   verb.add_option("--slurm", crew.slurm, "begin worker processes in Slurm jobs, one each, with these options of srun");
   verb.add_option("--launch", crew.launch,
                   "begin worker processes by this command, which runs what follows it and hands on its streams");
+  verb.add_option("--program", crew.program,
+                  "PATH, or HOST=PATH (repeatable): lanista on the other hosts (default: the path of this program)")
+      ->allow_extra_args(false);
 }
 
 std::vector<studyfile::Override> overrides_of(const std::vector<std::string>& set) {

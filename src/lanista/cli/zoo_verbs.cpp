@@ -155,22 +155,24 @@ json start_json(const zoo::WarmStart& start) {
 
 std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   const zoo::Match& match = start.offer.match;
-  std::string out = "parent      " + start.offer.entry.id + ", quality " + four_digits(start.offer.entry.quality) +
+  std::string out = "parent      " + printable(start.offer.entry.id) + ", quality " + four_digits(start.offer.entry.quality) +
                     (start.related ? ", trained on other data of the same form\n" : "\n");
   out += "coverage    " + percent(match.coverage) + " of the new model's weights come from it\n";
   out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) +
          "\n";
   out += "function    " + (start.plan.exact ? std::string("exactly the parent's\n")
                                             : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
-                                                  std::to_string(child.size()) + "; " + start.plan.lost + "\n");
+                                                  std::to_string(child.size()) + "; " +
+                                                  printable(start.plan.lost) + "\n");
   out += "saves       " + gain_text(start.gain) + "\n\n";
   std::map<graph::NodeId, graph::NodeId> parents;
   for (const auto& pair : match.pairs) parents[pair.b] = pair.a;
   std::vector<Row> rows{{"new", "parent", ""}};
   for (const graph::NodeId id : child.topo()) {
     const auto found = parents.find(id);
-    rows.push_back({graph::node_text(child.node(id)),
-                    found == parents.end() ? "-" : graph::node_text(start.parent.node(found->second)), ""});
+    rows.push_back(
+        {printable(graph::node_text(child.node(id))),
+         found == parents.end() ? "-" : printable(graph::node_text(start.parent.node(found->second))), ""});
   }
   out += columns(rows, {false, false, false}) + "\n";
   std::map<std::string, int> kinds;
@@ -196,16 +198,19 @@ const char* state_name(zoo::Added::State state) {
 
 Result<int> list(const ZooRequest& request) {
   LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
-  LANISTA_ASSIGN(const auto models, store.list());
+  std::vector<std::string> skipped;
+  LANISTA_ASSIGN(const auto models, store.list(&skipped));
+  tell(skipped);
   if (request.json) {
     for (const auto& one : models) std::cout << json_line(model_json(one));
     return int{kDone};
   }
   std::vector<Row> rows{{"id", "quality", "metric", "nodes", "weights", "starts", "state", "from", "task"}};
   for (const auto& one : models) {
-    rows.push_back({one.id, four_digits(one.quality), one.metric, std::to_string(one.nodes),
+    // A cell is one line, whatever the index holds.
+    rows.push_back({one.id, four_digits(one.quality), printable(one.metric), std::to_string(one.nodes),
                     short_number(static_cast<double>(one.params)), std::to_string(one.hits),
-                    one.state + (one.pinned ? ", pinned" : ""), one.origin, one.task});
+                    one.state + (one.pinned ? ", pinned" : ""), printable(one.origin), printable(one.task)});
   }
   std::cout << printable_lines(columns(rows, {false, true, false, true, true, true, false, false, false}));
   return int{kDone};
@@ -256,7 +261,7 @@ Result<int> match(const ZooMatchRequest& request) {
 
 Result<int> show(const ZooRequest& request) {
   const bool write = request.pin || request.unpin;
-  LANISTA_ASSIGN(Store store, Store::open(request.zoo, write ? Store::Mode::kWrite : Store::Mode::kRead));
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, write ? Store::Mode::kChange : Store::Mode::kRead));
   LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
   if (write) LANISTA_TRY(store.pin(id, request.pin));
   LANISTA_ASSIGN(const auto model, store.show(id));
@@ -268,25 +273,24 @@ Result<int> show(const ZooRequest& request) {
     std::cout << json_line(out);
     return int{kDone};
   }
-  std::string out = "model       " + model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
-                    (model.why.empty() ? "" : ": " + model.why) + "\n";
-  out += "task        " + model.task + "\nquality     " + four_digits(model.quality) + " " + model.metric + "\n";
+  std::string out = "model       " + printable(model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
+                                               (model.why.empty() ? "" : ": " + model.why)) +
+                    "\n";
+  out += "task        " + printable(model.task) + "\nquality     " + four_digits(model.quality) + " " +
+         printable(model.metric) + "\n";
   out += "size        " + std::to_string(model.nodes) + " nodes, " + short_number(static_cast<double>(model.params)) +
          " weights, " + std::to_string(model.bytes) + " bytes\n";
-  out += "from        " + model.origin + "\nstarts      " + std::to_string(model.hits) + "\nsaves       " +
+  out += "from        " + printable(model.origin) + "\nstarts      " + std::to_string(model.hits) + "\nsaves       " +
          gain_text(gain) + "\n\n" + graph::to_text(graph);
   std::cout << printable_lines(out);
   return int{kDone};
 }
 
 Result<int> remove(const ZooRequest& request) {
-  if (!real_file_system().exists(request.zoo + "/index.sqlite")) {
-    return Error{Code::kNotFound, "there is no zoo here (it would have a file index.sqlite)", request.zoo};
-  }
-  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kChange));
   LANISTA_ASSIGN(const std::string id, store.resolve(request.id));
   LANISTA_TRY(store.remove(id));
-  std::cout << (request.json ? json_line({{"removed", id}}) : "removed " + id + "\n");
+  std::cout << (request.json ? json_line({{"removed", id}}) : "removed " + printable(id) + "\n");
   return int{kDone};
 }
 
@@ -302,10 +306,7 @@ Result<int> verify(const ZooRequest& request) {
 }
 
 Result<int> collect(const ZooGcRequest& request) {
-  if (!real_file_system().exists(request.zoo + "/index.sqlite")) {
-    return Error{Code::kNotFound, "there is no zoo here (it would have a file index.sqlite)", request.zoo};
-  }
-  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kWrite));
+  LANISTA_ASSIGN(Store store, Store::open(request.zoo, Store::Mode::kChange));
   std::optional<std::int64_t> budget;
   if (request.budget) budget = static_cast<std::int64_t>(*request.budget * 1024 * 1024);
   LANISTA_ASSIGN(const auto done, store.gc(static_cast<std::int64_t>(std::time(nullptr)), budget));
@@ -313,7 +314,7 @@ Result<int> collect(const ZooGcRequest& request) {
     std::cout << json_line({{"evicted", done.evicted}, {"orphans", done.orphans}, {"bytes", done.bytes}});
     return int{kDone};
   }
-  for (const std::string& id : done.evicted) std::cout << "evicted " << id << "\n";
+  for (const std::string& id : done.evicted) std::cout << "evicted " << printable(id) << "\n";
   std::cout << done.orphans << " files without a model removed; " << done.bytes << " bytes of weights stay\n";
   return int{kDone};
 }

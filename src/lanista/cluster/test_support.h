@@ -12,7 +12,7 @@ namespace lanista::cluster {
 
 inline void write_text(FileSystem& fs, const std::string& path, const std::string& text) {
   const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
-  LANISTA_CHECK(fs.write_file(path, bytes).ok(), "a file in memory");
+  LANISTA_CHECK(write_atomically(fs, path, bytes).ok(), "a file in memory");
 }
 
 /// Traces of an application "net" below "data/traces": steps of 0.1 s and 0.01 s an example, synchronisation 0.05 s

@@ -168,7 +168,7 @@ std::string Report::text() const {
   }
   if (!spec.schema.is_null()) out += "columns\n" + schema_text(spec);
   out += "hash      " + spec.hash.hex() + "\n";
-  for (const std::string& warning : warnings) out += "warning: " + warning + "\n";
+  for (const std::string& warning : warnings) out += "warning: " + printable(warning) + "\n";
   return out;
 }
 

@@ -21,7 +21,7 @@ namespace lanista::data {
 class InMemory : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& bytes) {
-    ASSERT_TRUE(disk_.write_file(path, std::as_bytes(std::span(bytes))).ok());
+    ASSERT_TRUE(write_atomically(disk_, path, std::as_bytes(std::span(bytes))).ok());
   }
   Result<Dataset> get(const std::string& source, const std::string& normalize = "auto",
                       std::array<double, 3> split = {0.5, 0.25, 0.25}) {

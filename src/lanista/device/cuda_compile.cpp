@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "lanista/base/digest.h"
+#include "lanista/base/file_system.h"
 #include "lanista/device/cuda_opened.h"
 
 namespace lanista::device {
@@ -67,16 +68,11 @@ std::filesystem::path cache_file(const CudaText& text, const std::vector<std::st
   return folder.empty() ? folder : folder / (text.name + "-" + hash_text(all).hex() + ".cubin");
 }
 
-// Whoever writes at the same time writes the same bytes, to a name of its own until they are whole.
+// Processes that write at the same time write the same bytes. A cache that cannot be written is not an error.
 void write_cache(const std::filesystem::path& file, const std::string& cubin) {
-  std::error_code ignored;
-  std::filesystem::create_directories(file.parent_path(), ignored);
-  const std::filesystem::path own = file.string() + "." + std::to_string(std::hash<const void*>{}(&cubin));
-  std::ofstream out(own, std::ios::binary);
-  out.write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
-  out.close();
-  if (out) std::filesystem::rename(own, file, ignored);
-  if (!out || ignored) std::filesystem::remove(own, ignored);
+  const std::string folder = file.parent_path().string();
+  const auto files = real_file_system().confined_to(folder);
+  if (files->make_folder(folder)) static_cast<void>(write_atomically(*files, file.string(), cubin));
 }
 
 Result<std::string> compiled(const CudaText& text, int architecture, const std::vector<std::string>& libraries,

@@ -91,7 +91,9 @@ std::string library_file() {
   if (const char* const asked = std::getenv("LANISTA_DEVICE_LIBRARY"); asked != nullptr && *asked != '\0') return asked;
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
-  return ((failed ? std::filesystem::path(".") : self.parent_path()) / "liblanista_torch.so").string();
+  constexpr const char* kName = "liblanista_torch.so";
+  if (failed) return kName;  // as the system's loader finds it: never the file of the current folder
+  return (self.parent_path() / kName).string();
 }
 
 Result<const nn::Backend*> open(std::string_view name, const std::string& file) {

@@ -36,6 +36,8 @@ class Channel {
   int writes_to() const { return to_; }   ///< the same, if it is a socket
   bool has_more_to_write() const { return to_write() > 0; }
   std::size_t to_write() const { return out_.size() - written_; }  ///< bytes that were sent and have not gone out
+  /// Limits for messages that are received from now on (FrameReader::set_limit).
+  void set_limit(FrameReader::LimitOfKind limit) { in_.set_limit(limit); }
   /// Something was read that `receive` has not given.
   bool has_heard() const { return !in_.empty(); }
 

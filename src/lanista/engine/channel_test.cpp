@@ -65,6 +65,20 @@ TEST(FrameReader, CutsAStreamIntoMessagesInWhateverPieces) {
   EXPECT_GT(damaged, 100);
 }
 
+TEST(FrameReader, RefusesLongMessagesOfAKindByTheirHeader) {
+  FrameReader reader;
+  reader.set_limit([](std::uint16_t kind) -> std::size_t { return kind == kKind ? 10 : 0; });
+  std::string bytes;
+  encode_frame(kKind, "0123456789", bytes);
+  encode_frame(kKind, "0123456789+", bytes);
+  bytes.resize(bytes.size() - 14);  // the text of the second one is missing
+  reader.feed(bytes);
+  ASSERT_TRUE(reader.next());
+  const auto second = reader.next();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().message, "a message of 11 bytes; allowed: up to 10 for kind 7");
+}
+
 TEST(FrameReader, RefusesWhatNobodyWouldSayBeforeItIsThere) {
   FrameReader reader;
   std::string header(kFrameHeader, '\0');

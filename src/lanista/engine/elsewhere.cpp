@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <sstream>
@@ -18,15 +17,9 @@ namespace {
 
 constexpr int kSignalled = 128;
 
-// Options of srun that say where and for how long, and run nothing.
-constexpr std::array<std::string_view, 21> kSlurmOptions{
-    "account",   "begin",   "clusters",  "constraint", "cpus-per-task", "exact",       "exclude",
-    "exclusive", "gres",    "job-name",  "licenses",   "mem",           "mem-per-cpu", "nice",
-    "nodelist",  "overlap", "partition", "qos",        "reservation",   "time",        "wckey"};
-
 bool is_plain(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-         std::string_view("-._:@%+,/[]=").find(c) != std::string_view::npos;
+         std::string_view("-._:@+,/").find(c) != std::string_view::npos;
 }
 
 bool is_plain(std::string_view text) {
@@ -35,7 +28,7 @@ bool is_plain(std::string_view text) {
 
 /// For the shell behind ssh.
 std::string quoted(const std::string& word) {
-  if (is_plain(word)) return word;
+  if (!word.empty() && is_plain(word)) return word;
   std::string out = "'";
   for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -46,75 +39,45 @@ std::vector<std::string> with_worker(std::vector<std::string> words, const std::
   return words;
 }
 
-Error not_allowed(const std::string& what, const std::string& allowed, const std::string& where) {
-  return {Code::kInvalidArgument, what + "; allowed: " + allowed, where};
-}
-
-Result<void> check_hosts(const std::vector<std::string>& hosts, const std::string& where) {
-  for (const std::string& host : hosts) {
-    if (!host.empty() && host.front() != '-' && is_plain(host)) continue;
-    return not_allowed("'" + host + "' is no host", "a name as ssh has it (node2, user@node2), or here", where);
-  }
-  return {};
-}
-
 Elsewhere by_ssh(const std::string& host, const std::vector<std::string>& options,
                  const std::vector<std::string>& words) {
   if (host == study::kHere) return {};
   std::vector<std::string> all{"ssh", "-T", "-o", "BatchMode=yes"};
   all.insert(all.end(), options.begin(), options.end());
-  all.push_back(host);
+  // Behind `--` neither the host nor a word after it is an option.
+  all.insert(all.end(), {"--", host});
   for (const std::string& word : words) all.push_back(quoted(word));
-  return {"ssh " + host, std::move(all), host.substr(host.rfind('@') + 1)};
-}
-
-std::string listed() {
-  std::string out;
-  for (const std::string_view name : kSlurmOptions) out += (out.empty() ? "" : ", ") + std::string(name);
-  return out;
+  std::string name = host.substr(host.rfind('@') + 1);
+  if (host.starts_with("ssh://")) {
+    if (name.starts_with("ssh://")) name = name.substr(6);
+    name = name.substr(0, name.find(':'));
+  }
+  return {"ssh " + host, std::move(all), std::move(name)};
 }
 
 }  // namespace
 
-Result<void> check_cluster(const study::ClusterConfig& cluster) {
-  LANISTA_TRY(check_hosts(cluster.ssh, "cluster.ssh"));
-  LANISTA_TRY(check_hosts(cluster.places, "cluster.places"));
-  for (const std::string& option : cluster.slurm) {
-    const std::string bare = option.starts_with("--") ? option.substr(2) : option;
-    const std::string name = bare.substr(0, bare.find('='));
-    if (!is_plain(option)) {
-      return not_allowed("'" + option + "' is no option", "NAME=VALUE, of letters, digits and -._:@%+,/[]",
-                         "cluster.slurm");
-    }
-    if (std::ranges::find(kSlurmOptions, name) == kSlurmOptions.end()) {
-      return not_allowed("'" + name + "' is no option that a study file may set", listed() + " (--slurm takes any)",
-                         "cluster.slurm");
-    }
-  }
-  if (!cluster.ssh.empty() && !cluster.slurm.empty()) {
-    return Error{Code::kInvalidArgument, "workers come from hosts or from Slurm; leave out one", "cluster.slurm"};
-  }
-  return {};
-}
-
-std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std::string& program) {
+std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const ProgramPaths& programs) {
   std::vector<Elsewhere> out;
-  for (const std::string& host : cluster.ssh) out.push_back(by_ssh(host, {}, with_worker({}, program)));
+  for (const std::string& host : cluster.ssh) out.push_back(by_ssh(host, {}, with_worker({}, programs.on(host))));
   if (!cluster.slurm.empty()) {
     // Without --unbuffered srun hands lines on, and a message is none.
     std::vector<std::string> words{"srun", "--unbuffered", "--nodes=1", "--ntasks=1"};
     for (const std::string& option : cluster.slurm) {
       words.push_back(option.starts_with('-') ? option : "--" + option);
     }
-    out.push_back({"slurm", with_worker(std::move(words), program)});
+    words.emplace_back("--");
+    out.push_back({"slurm", with_worker(std::move(words), programs.everywhere)});
   }
   return out;
 }
 
-std::vector<Elsewhere> stages_of(const std::vector<std::string>& hosts, const std::string& program) {
+std::vector<Elsewhere> stages_of(const std::vector<std::string>& hosts, const ProgramPaths& programs) {
   std::vector<Elsewhere> out;
   // A step waits for them: a machine that is off is to be found out soon.
-  for (const std::string& host : hosts) out.push_back(by_ssh(host, {"-o", "ConnectTimeout=20"}, {program, "stage"}));
+  for (const std::string& host : hosts) {
+    out.push_back(by_ssh(host, {"-o", "ConnectTimeout=20"}, {programs.on(host), "stage"}));
+  }
   return out;
 }
 
@@ -122,7 +85,9 @@ Result<Elsewhere> by_command(const std::string& command, const std::string& prog
   std::istringstream in(command);
   std::vector<std::string> words;
   for (std::string word; in >> word;) words.push_back(word);
-  if (words.empty()) return not_allowed("no command", "one that runs what follows it, somewhere", "--launch");
+  if (words.empty()) {
+    return Error{Code::kInvalidArgument, "no command; allowed: one that runs what follows it, somewhere", "--launch"};
+  }
   return Elsewhere{command, with_worker(std::move(words), program)};
 }
 

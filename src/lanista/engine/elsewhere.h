@@ -6,6 +6,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/engine/channel.h"
+#include "lanista/engine/cluster_checks.h"
 #include "lanista/engine/worker_process.h"
 #include "lanista/study/config.h"
 
@@ -21,17 +22,13 @@ struct Elsewhere {
   std::string host = {};           ///< where that is, if it is known before a worker says so
 };
 
-/// What a study file asks for, in the order in which workers are dealt to it; empty: all workers are here. `program` is
-/// run there. Errors: none here, ClusterConfig was checked (check_cluster).
-std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const std::string& program);
+/// What a study file asks for, in the order in which workers are dealt to it; empty: all workers are here. `programs`
+/// are run there. Precondition: ClusterConfig was checked (check_cluster).
+std::vector<Elsewhere> places_of(const study::ClusterConfig& cluster, const ProgramPaths& programs);
 /// Hosts of places of pipelines (ClusterConfig::places) likewise; no words: `here`.
-std::vector<Elsewhere> stages_of(const std::vector<std::string>& hosts, const std::string& program);
+std::vector<Elsewhere> stages_of(const std::vector<std::string>& hosts, const ProgramPaths& programs);
 /// By a command of the user's own, cut at spaces. Errors: kInvalidArgument (it has no word).
 Result<Elsewhere> by_command(const std::string& command, const std::string& program);
-
-/// Of a study file that may be somebody else's: names of hosts, and options of srun that run nothing.
-/// Errors: kInvalidArgument (which, and what is allowed).
-Result<void> check_cluster(const study::ClusterConfig& cluster);
 
 /// The worker's end: standard input and output, which nothing else of this process sees from now on; what it prints
 /// goes to stderr.

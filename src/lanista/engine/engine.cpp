@@ -145,11 +145,13 @@ Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const 
 Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const study::StudyConfig& config,
                                                const std::string& config_text, const nlohmann::json& of_machine,
                                                Services services) {
-  FileSystem& fs = *services.fs;
+  const std::shared_ptr<FileSystem> files = services.fs->confined_to(folder);
+  FileSystem& fs = *files;
   LANISTA_TRY(check_config(config));
   LANISTA_TRY(check_targets(config.data, *services.data));
   LANISTA_TRY(check_folds(config, *services.data));
   LANISTA_TRY(check_new_folder(fs, folder));
+  LANISTA_TRY(check_own_paths(fs, folder));
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models, services.earlier));
   LANISTA_ASSIGN(nlohmann::json numerics, with_devices(of_machine, {}, config, *models, services));
@@ -216,8 +218,10 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
 
 Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const Extension& extension,
                                                const nlohmann::json& of_machine, Services services) {
-  FileSystem& fs = *services.fs;
+  const std::shared_ptr<FileSystem> files = services.fs->confined_to(folder);
+  FileSystem& fs = *files;
   if (!fs.exists(folder + "/log")) return Error{Code::kNotFound, "there is no study in this folder", folder};
+  LANISTA_TRY(check_own_paths(fs, folder));
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   if (log.existing().empty()) {
     return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};

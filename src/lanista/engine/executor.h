@@ -168,6 +168,7 @@ struct WorkerReport {
   double seconds = 0;           ///< of work, that one of them lost at most
   std::string host = {};        ///< where it runs or ran; empty: here, or nobody knows
   std::map<TrialId, double> costs = {};  ///< the same seconds of each trial that it had heard of
+  bool was_dropped = false;  ///< it sent what no honest worker sends, as the reason says; not in records
 };
 using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, ParkedReport, PausedReport,
                             SpanReport, BrokenReport, WorkerReport>;

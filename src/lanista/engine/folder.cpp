@@ -1,6 +1,7 @@
 #include "lanista/engine/folder.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "lanista/store/log.h"
@@ -46,8 +47,29 @@ Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
   return {};
 }
 
+Result<void> check_own_paths(FileSystem& fs, const std::string& folder) {
+  constexpr std::array kFolders{"log", "ckpt", "control", "best", "best/members"};
+  constexpr std::array kFiles{"log/lock",          "log/000001.log",   "control/crash.marks", "config.resolved.yaml",
+                              "README.txt",        "assessment.json",  "report.html",         "best/package.json",
+                              "best/model.graph",  "best/model.onnx",  "best/weights.safetensors"};
+  const auto check = [&](const std::string& name, FileKind allowed, const std::string& allowed_text) -> Result<void> {
+    const std::string path = folder + "/" + name;
+    const FileKind kind = fs.kind(path);
+    if (kind == allowed || kind == FileKind::kNothing) return {};
+    const std::string found = kind == FileKind::kLink     ? "a symbolic link"
+                              : kind == FileKind::kFolder ? "a folder"
+                              : kind == FileKind::kFile   ? "a file"
+                                                          : "a FIFO, a socket, a device or another user's file";
+    return Error{Code::kDataLoss, "is " + found + "; allowed in a study: " + allowed_text, path};
+  };
+  for (const char* name : kFolders) LANISTA_TRY(check(name, FileKind::kFolder, "a folder"));
+  for (const char* name : kFiles) LANISTA_TRY(check(name, FileKind::kFile, "a regular file of this user"));
+  return {};
+}
+
 Result<void> furnish_folder(FileSystem& fs, const std::string& folder, const std::string& config_text) {
   for (const char* name : {"/control", "/ckpt"}) LANISTA_TRY(make_durable_folder(fs, folder + name));
+  for (const char* name : {"", "/control", "/best", "/best/members"}) LANISTA_TRY(remove_leftovers(fs, folder + name));
   if (!fs.exists(folder + "/config.resolved.yaml")) {
     LANISTA_TRY(write_atomically(fs, folder + "/config.resolved.yaml", config_text));
   }

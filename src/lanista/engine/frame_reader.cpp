@@ -13,6 +13,11 @@ std::size_t length_of(std::string_view header) {
   return length;
 }
 
+std::uint16_t kind_of(std::string_view header) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(header[i])); };
+  return static_cast<std::uint16_t>(byte(5) << 8 | byte(4));
+}
+
 }  // namespace
 
 void FrameReader::feed(std::string_view bytes) {
@@ -29,10 +34,13 @@ Result<std::optional<Message>> FrameReader::next() {
   const std::string_view rest = std::string_view(bytes_).substr(at_);
   if (rest.size() < kFrameHeader) return std::optional<Message>();
   const std::size_t length = length_of(rest);
-  if (length > kMostBytes) {
-    fault_ =
-        Error{Code::kDataLoss,
-              "a message of " + std::to_string(length) + " bytes; allowed: up to " + std::to_string(kMostBytes), ""};
+  const std::uint16_t kind = kind_of(rest);
+  const std::size_t most = limit_ == nullptr ? kMostBytes : limit_(kind);
+  if (length > most) {
+    fault_ = Error{Code::kDataLoss,
+                   "a message of " + std::to_string(length) + " bytes; allowed: up to " + std::to_string(most) +
+                       (limit_ == nullptr ? "" : " for kind " + std::to_string(kind)),
+                   ""};
     return *fault_;
   }
   const std::size_t whole = kFrameHeader + length + kChecksum;

@@ -22,6 +22,8 @@ struct Message {
 class FrameReader {
  public:
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  ///< of a message's text
+  /// The most bytes that the text of a message of this kind may have; at most kMostBytes.
+  using LimitOfKind = std::size_t (*)(std::uint16_t kind);
 
   /// More of the stream. Amortised linear.
   void feed(std::string_view bytes);
@@ -29,11 +31,15 @@ class FrameReader {
   /// do not match their checksum), from then on for ever.
   Result<std::optional<Message>> next();
   bool empty() const { return at_ == bytes_.size(); }
+  /// The limits from the next message on; null: kMostBytes for every kind. A longer message is refused when its header
+  /// is there, so that its text is never stored.
+  void set_limit(LimitOfKind limit) { limit_ = limit; }
 
  private:
   std::string bytes_;
   std::size_t at_ = 0;  // those before were read
   std::optional<Error> fault_;
+  LimitOfKind limit_ = nullptr;
 };
 
 }  // namespace lanista::engine

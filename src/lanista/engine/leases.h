@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lanista/base/digest.h"
 #include "lanista/engine/executor.h"
 
 namespace lanista::engine {
@@ -23,6 +24,7 @@ struct Lease {
   std::optional<Finish> finish;
   bool parks = false;
 
+  std::vector<Digest> carried = {};  ///< hashes of the measurements in the job's checkpoint, which are repeated first
   std::int64_t told = 0;        ///< epochs that the engine has heard of
   std::string checkpoint;       ///< newest; at first the job's
   std::int64_t saved_step = 0;  ///< of that

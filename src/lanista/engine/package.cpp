@@ -160,6 +160,13 @@ Result<void> write_member(FileSystem& fs, const Place& place, const ModelMember&
   return write_atomically(fs, place.weights, weights);
 }
 
+/// Whether a package of several members has files of this name: 1.graph, 2.safetensors.
+bool is_member_name(std::string_view name) {
+  const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  const std::string_view ending = name.substr(digits);
+  return digits > 0 && (ending == ".graph" || ending == ".safetensors");
+}
+
 /// What packages of another form, or of more members, left in the folder.
 Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_t members) {
   if (members > 1) {
@@ -176,7 +183,9 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
     ours.insert({place.graph, place.weights});
   }
   for (const std::string& name : names) {
-    if (!ours.contains(inner + "/" + name)) LANISTA_TRY(fs.remove(inner + "/" + name));
+    const std::string file = inner + "/" + name;
+    if (ours.contains(file) || !is_member_name(name) || fs.kind(file) != FileKind::kFile) continue;
+    LANISTA_TRY(fs.remove(file));
   }
   return {};
 }
@@ -356,7 +365,9 @@ Result<std::string> package_cpp(const ModelPackage& package) {
   return formats::to_cpp(blended(package), options);
 }
 
-Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package) {
+Result<void> write_package(FileSystem& files, const std::string& folder, const ModelPackage& package) {
+  const std::shared_ptr<FileSystem> confined = files.confined_to(folder);
+  FileSystem& fs = *confined;
   json facts = package.facts;
   const std::size_t count = package.members.size();
   facts["schema"] = schema_of(package);

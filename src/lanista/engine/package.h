@@ -68,9 +68,10 @@ ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const d
 
 /// Writes model.graph, weights.safetensors, model.onnx, package.json; of several members members/1.graph,
 /// members/1.safetensors, … in place of the first two. The same package gives the same bytes. A model that ONNX cannot
-/// express has no model.onnx; package.json says why. What a package of another form left in the folder goes. Errors:
-/// kIo, kResourceExhausted.
-Result<void> write_package(FileSystem& fs, const std::string& folder, const ModelPackage& package);
+/// express has no model.onnx; package.json says why. What a package of another form left in the folder is removed; files of
+/// other names stay, and nothing is written through a link. Errors: kIo, kResourceExhausted, kDataLoss (a link is in the
+/// way).
+Result<void> write_package(FileSystem& files, const std::string& folder, const ModelPackage& package);
 
 /// Errors: kNotFound (no package), kDataLoss (files that are damaged or do not belong together), kFailedPrecondition
 /// (written by a newer version).

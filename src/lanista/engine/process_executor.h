@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "lanista/base/result.h"
 #include "lanista/engine/executor.h"
 #include "lanista/engine/profiles.h"
+#include "lanista/engine/report_check.h"
 #include "lanista/engine/worker_brief.h"
 #include "lanista/engine/worker_fleet.h"
 #include "lanista/engine/worker_process.h"
@@ -27,6 +29,8 @@ struct ProcessOptions {
   double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
   std::shared_ptr<const KnownTimes> known = {};  ///< what widths begin with, where they are to be found out
   std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study
+  ReportRules rules = {};     ///< what is known of the study's measurements before they arrive
+  const std::atomic<int>* pause = nullptr;  ///< as Services::pause: a measurement of a model does not outlast it for long
 };
 
 /// Trains jobs in worker processes of this machine, one thread each: whatever a trial does to its process, the engine

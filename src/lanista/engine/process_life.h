@@ -102,7 +102,7 @@ class Mortal final : public PassingExecutor {
       const auto died = real_file_system().read(marks_);
       if (died && std::ssize(*died) >= nature_.of_processes) continue;
       const std::string one_more = (died ? *died : "") + "x";
-      static_cast<void>(real_file_system().write_file(marks_, std::as_bytes(std::span(one_more))));
+      static_cast<void>(write_atomically(real_file_system(), marks_, std::as_bytes(std::span(one_more))));
       ::signal(nature_.signal, SIG_DFL);  // a sanitizer's handler would exit
       ::raise(nature_.signal);
     }

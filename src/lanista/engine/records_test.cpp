@@ -60,6 +60,18 @@ struct Records : ::testing::Test {
   }
 };
 
+// Older versions stored the path of lanista on other hosts. Such a study resumes, and its path has no effect.
+TEST_F(Records, OfAnOldHeaderHaveAProgramWithoutEffect) {
+  const auto models = make_model_space(config, bench.data, "", bench.disk);
+  ASSERT_TRUE(models.ok());
+  json body = header_body(config, studyfile::write_study(config), bench.data, **models);
+  body["text"] = body["text"].get<std::string>() + "cluster:\n  ssh: [node1]\n  program: \"sh\"\n";
+  const auto header = read_header(body);
+  ASSERT_TRUE(header.ok()) << header.error().text();
+  EXPECT_EQ(header->config.ignored, std::vector<std::string>{"cluster.program"});
+  EXPECT_EQ(header->config.cluster.ssh, std::vector<std::string>{"node1"});
+}
+
 TEST_F(Records, OfHeadersIdentifyAStudyWhateverItMayUse) {
   study::StudyConfig other = config;
   other.run.workers = 7;

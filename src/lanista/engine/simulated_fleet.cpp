@@ -73,6 +73,11 @@ void SimulatedFleet::lose(std::size_t worker, bool own_fault, const std::string&
   if (seats_[worker].fake) drop(worker, own_fault, reason);
 }
 
+/// Its workers are honest, so this is a fault of the engine.
+void SimulatedFleet::expel(std::size_t, const std::string& what) {
+  LANISTA_CHECK(false, "the engine dropped an honest worker: it " + what);
+}
+
 void SimulatedFleet::happen(std::size_t worker) {
   Seat& seat = seats_[worker];
   if (!seat.fake) return come(worker);

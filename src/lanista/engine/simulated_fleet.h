@@ -44,6 +44,7 @@ class SimulatedFleet final : public Fleet {
   bool is_due(std::size_t worker) const override { return worker < options_.near && begins_; }
   pid_t process(std::size_t worker) const override { return seats_[worker].process; }
   void lose(std::size_t worker, bool own_fault, const std::string& reason) override;
+  void expel(std::size_t worker, const std::string& what) override;
   void stop_beginning() override { begins_ = false; }
 
  private:

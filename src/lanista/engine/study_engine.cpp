@@ -30,6 +30,7 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
                          const std::vector<study::Event>& past)
     : folder_(std::move(folder)),
       services_(std::move(services)),
+      files_(services_.fs->confined_to(folder_)),
       log_(std::move(log)),
       state_(std::move(state)),
       models_(std::move(models)),
@@ -38,7 +39,8 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       devices_(devices_of(state_.view.numerics, services_)),
       planner_(machines_of(services_)),
       podium_(podium_size()),
-      shelf_(store::CheckpointStore(*services_.fs, folder_)) {
+      shelf_(store::CheckpointStore(*files_, folder_)) {
+  services_.fs = files_.get();
   for (const study::Event& event : past) {
     strategy_->observe(event);
     horizon_.observe(event, *strategy_);
@@ -142,6 +144,10 @@ Result<void> StudyEngine::take(Report report) {
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {
     LANISTA_TRY(log_.append(RecordType::kWorker, worker_body(*worker, services_.clock->unix_time())));
     state_.worker(*worker);
+    if (worker->was_dropped) {
+      event(Level::kWarning, "worker_dropped",
+            {{"worker", worker->worker}, {"host", worker->host}, {"reason", worker->reason}});
+    }
   } else if (auto* broken = std::get_if<BrokenReport>(&report)) {
     return std::move(broken->error);
   }
@@ -154,7 +160,8 @@ Result<void> StudyEngine::take_epoch(study::Measurement measurement) {
   Active& trial = it->second;
   const std::int64_t expected = trial.next + static_cast<std::int64_t>(trial.reports.size());
   if (measurement.epoch < expected) return {};  // a trial that came back from a checkpoint tells again
-  if (measurement.epoch > expected || measurement.epoch > trial.budget) {
+  if (measurement.epoch > trial.budget) return {};  // a checkpoint of a damaged folder may be further on
+  if (measurement.epoch > expected) {
     return Error{Code::kInternal,
                  "trial " + std::to_string(trial.id.value) + " reported epoch " + std::to_string(measurement.epoch) +
                      " where epoch " + std::to_string(expected) + " of " + std::to_string(trial.budget) + " was due",

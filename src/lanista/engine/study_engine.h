@@ -244,7 +244,8 @@ class StudyEngine final : public Engine {
   static constexpr double kPollSeconds = 0.25;  ///< between looks at control/ and between signs of life
 
   std::string folder_;
-  Services services_;
+  Services services_;  // its file system is files_
+  std::shared_ptr<FileSystem> files_;  // confined to the study's folder
   store::LogWriter log_;
   StudyState state_;
   std::shared_ptr<const mutate::ModelSpace> models_;

@@ -69,7 +69,7 @@ json to_json(const WorkerBrief& brief) {
           {"pipeline", brief.pipeline},
           {"pipeline_processes", brief.pipeline_processes},
           {"pipeline_hosts", brief.pipeline_hosts},
-          {"pipeline_program", brief.pipeline_program},
+          {"pipeline_programs", brief.pipeline_programs},
           {"link_us", real_json(brief.link_us)},
           {"link_gb_per_second", real_json(brief.link_gb_per_second)},
           {"memory_bytes", brief.memory_bytes},
@@ -101,7 +101,7 @@ WorkerBrief read_brief(const json& in) {
   brief.pipeline_processes = flag(in, "pipeline_processes");
   brief.memory_bytes = integer(in, "memory_bytes");
   brief.pipeline_hosts = texts(in, "pipeline_hosts");
-  brief.pipeline_program = text(in, "pipeline_program");
+  brief.pipeline_programs = texts(in, "pipeline_programs");
   brief.link_us = real(in, "link_us");
   brief.link_gb_per_second = real(in, "link_gb_per_second");
   brief.metrics = texts(in, "metrics");

@@ -42,7 +42,7 @@ struct WorkerBrief {
   std::int64_t pipeline = 1;         ///< places of a worker that share a trial's step by operators; 0: as it pays
   bool pipeline_processes = false;   ///< places but the first are processes in the place of threads
   std::vector<std::string> pipeline_hosts;     ///< of those, in turn; none: they are here, and see the same memory
-  std::string pipeline_program;                ///< that is run there
+  std::vector<std::string> pipeline_programs;  ///< the path of lanista on each of them
   double link_us = 0, link_gb_per_second = 0;  ///< of the links to them, as plans count them; no speed: not at all
   std::int64_t memory_bytes = 0;     ///< of all programs; 0: three quarters of the machine's memory
   std::vector<std::string> metrics;  ///< as in the study file

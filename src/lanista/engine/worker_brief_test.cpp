@@ -33,7 +33,7 @@ class Draw {
     brief.crash_marks = rng_.bernoulli(0.5);
     brief.pipeline_processes = rng_.bernoulli(0.5);
     for (std::uint64_t i = rng_.below(4); i > 0; --i) brief.pipeline_hosts.push_back(text());
-    brief.pipeline_program = text();
+    for (std::uint64_t i = rng_.below(4); i > 0; --i) brief.pipeline_programs.push_back(text());
     brief.link_us = real();
     brief.link_gb_per_second = real();
     return brief;

@@ -9,6 +9,7 @@
 
 #include "lanista/base/real_json.h"
 #include "lanista/engine/host.h"
+#include "lanista/engine/report_check.h"
 
 namespace lanista::engine {
 namespace {
@@ -19,6 +20,16 @@ constexpr double kToSayWhy = 0.5;  ///< seconds from the end of a connection to 
 constexpr double kToEnd = 5;       ///< seconds to end by itself
 constexpr double kFirstDelay = 0.05, kLongestDelay = 5;  ///< seconds before a process is begun again
 constexpr double kFarDelay = 30;                         ///< longest, of one elsewhere that others do without
+
+constexpr int kRefusalTries = 2;               ///< processes in a row that cannot work here, where no other can
+constexpr double kReadyLeases = 60;            ///< from a worker's hello until it is ready
+constexpr std::size_t kMostStrangers = 64;     ///< connections that no worker of the engine made
+constexpr std::size_t kMessagesATick = 1000;   ///< of one worker
+constexpr std::size_t kBytesATick = std::size_t{16} << 20;
+constexpr std::size_t kMostUnread = std::size_t{256} << 20;  ///< bytes that wait for a worker to read them
+constexpr std::int64_t kMostUnproductive = 100'000;          ///< messages in a row without progress
+constexpr double kBeatsBurst = 1000, kBeatsFactor = 20;      ///< heartbeats that may be more than are due
+constexpr std::size_t kMostDropReason = 400;                     ///< bytes of what a worker did
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
@@ -66,8 +77,9 @@ bool WorkerFleet::tells_hosts() const {
   return std::ranges::any_of(options_.elsewhere, [](const Launcher& launcher) { return !launcher.name.empty(); });
 }
 
-bool WorkerFleet::is_hopeless() const {
-  return std::ranges::none_of(seats_, [](const Seat& seat) { return seat.is_ready || seat.failures < kTries; });
+bool WorkerFleet::is_hopeless(int tries) const {
+  return std::ranges::none_of(
+      seats_, [&](const Seat& seat) { return (seat.is_ready && seat.offences == 0) || seat.failures < tries; });
 }
 
 double WorkerFleet::beat_seconds() const { return std::min(options_.lease_seconds / 4, 1.0); }
@@ -94,8 +106,17 @@ std::optional<WorkerFleet::News> WorkerFleet::next(double seconds) {
 }
 
 void WorkerFleet::send(std::size_t worker, WireKind kind, std::string_view text) {
+  if (seats_[worker].is_ready) post(worker, kind, text);
+}
+
+void WorkerFleet::post(std::size_t worker, WireKind kind, std::string_view text) {
   Seat& seat = seats_[worker];
-  if (seat.is_ready) seat.channel->send(static_cast<std::uint16_t>(kind), text);
+  seat.channel->send(static_cast<std::uint16_t>(kind), text);
+  const std::size_t unread = seat.channel->to_write();
+  if (unread > kMostUnread) {
+    expel(worker, "does not read: " + std::to_string(unread) + " bytes wait for it; allowed: up to " +
+                      std::to_string(kMostUnread));
+  }
 }
 
 // One look at everything. Who was heard is heard before silence is judged: the engine may have been away itself.
@@ -108,8 +129,8 @@ void WorkerFleet::tick() {
   begin_due(now);
   if (now < next_beat_) return;
   next_beat_ = now + beat_seconds();
-  for (Seat& seat : seats_) {
-    if (seat.channel && seat.has_spoken) seat.channel->send(static_cast<std::uint16_t>(WireKind::kBeat), "");
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (seats_[i].channel && seats_[i].has_spoken) post(i, WireKind::kBeat, "");
   }
 }
 
@@ -145,7 +166,10 @@ void WorkerFleet::begin_due(double now) {
       return;
     }
     seat.process = begun->process;
-    if (begun->channel) seat.channel = std::move(begun->channel);
+    if (begun->channel) {
+      seat.channel = std::move(begun->channel);
+      seat.channel->set_limit(most_bytes_before_hello);
+    }
     seat.begun = now;
     seat.silent = 0;
     if (tells_hosts()) seat.host = plain_host(options_.elsewhere[i % options_.elsewhere.size()].host);
@@ -153,12 +177,15 @@ void WorkerFleet::begin_due(double now) {
 }
 
 void WorkerFleet::welcome_guests(double now) {
-  while (auto guest = socket_.accept()) {
+  for (std::size_t accepted = 0; accepted < kMostStrangers; ++accepted) {
+    auto guest = socket_.accept();
+    if (!guest) break;
+    guest->channel.set_limit(most_bytes_before_hello);
     const auto seat =
         std::ranges::find_if(seats_, [&](const Seat& s) { return s.process == guest->process && !s.channel; });
     if (seat != seats_.end() && guest->process != 0) {
       seat->channel.emplace(std::move(guest->channel));
-    } else {
+    } else if (strangers_.size() < kMostStrangers) {
       strangers_.push_back({*std::move(guest), now});
     }
   }
@@ -190,45 +217,84 @@ void WorkerFleet::listen(std::size_t worker) {
     if (const auto end = ended(seat.process, 0)) drop(worker, true, end->is_own_fault(), end->text());
     return;
   }
-  while (seat.channel) {
+  std::size_t bytes = 0;
+  // A worker that never stops sending must not keep the engine from the others.
+  for (std::size_t taken = 0; seat.channel && taken < kMessagesATick && bytes < kBytesATick; ++taken) {
     auto message = seat.channel->receive(0);
     if (!message) break;
-    seat.silent = 0;
-    seat.has_spoken = true;
-    const auto kind = static_cast<WireKind>(message->kind);
-    if (kind == WireKind::kBeat) continue;
-    if (kind == WireKind::kHello) {
-      greet(worker, message->text);
-    } else if (kind == WireKind::kReady && !seat.is_ready) {
-      seat.is_ready = true;
-      news_.push_back(Ready{worker, seat.process, seat.host});
-    } else if (kind == WireKind::kBroken &&
-               !seat.is_ready) {  // the data are others, say: so it would be for the next one
-      begins_ = false;
-      news_.push_back(Broken{decode_error(message->text)});
-    } else {
-      seat.failures = 0;
-      news_.push_back(Heard{worker, *std::move(message)});
-    }
+    bytes += message->text.size();
+    if (const auto heard = hear(worker, *std::move(message)); !heard) return expel(worker, heard.error().message);
   }
   if (seat.channel && seat.channel->closed()) gone(worker);
 }
 
-void WorkerFleet::greet(std::size_t worker, const std::string& text) {
+Result<void> WorkerFleet::hear(std::size_t worker, Message message) {
+  Seat& seat = seats_[worker];
+  if (seat.refusal) return {};  // it is to end
+  const auto kind = static_cast<WireKind>(message.kind);
+  const auto not_now = [&](const char* when) {
+    return Error{Code::kDataLoss, "sent a message of kind " + std::to_string(message.kind) + " " + when, ""};
+  };
+  seat.silent = 0;
+  if (!seat.has_spoken) return kind == WireKind::kHello ? greet(worker, message.text) : not_now("before its hello");
+  auto numbered = split_token(message.text);
+  if (!numbered) return unreadable(Error{Code::kDataLoss, "it has no number", ""});
+  if (numbered->token != seat.received + 1) {
+    return Error{Code::kDataLoss,
+                 "sent message " + std::to_string(numbered->token) + "; due is message " +
+                     std::to_string(seat.received + 1),
+                 ""};
+  }
+  ++seat.received;
+  ++(kind == WireKind::kBeat ? seat.beats : seat.unproductive);
+  LANISTA_TRY(check_amount(seat));
+  message.text = std::move(numbered->text);
+  if (kind == WireKind::kBeat) return {};
+  if (seat.is_ready) {
+    if (kind == WireKind::kHello || kind == WireKind::kReady) return not_now("twice");
+    if (seat.offences == 0) seat.failures = 0;
+    news_.push_back(Heard{worker, std::move(message)});
+  } else if (kind == WireKind::kReady) {
+    seat.is_ready = true;
+    news_.push_back(Ready{worker, seat.process, seat.host});
+  } else if (kind == WireKind::kBroken) {  // its data are others, say
+    auto broken = read_error(message.text);
+    if (!broken) return unreadable(broken.error());
+    seat.refusal = std::move(broken->error);
+  } else {
+    return not_now("before it was ready");
+  }
+  return {};
+}
+
+Result<void> WorkerFleet::check_amount(const Seat& seat) const {
+  if (seat.unproductive > kMostUnproductive) {
+    return Error{Code::kDataLoss, "sent " + std::to_string(kMostUnproductive) + " messages without any progress", ""};
+  }
+  const double due = (clock_->now() - seat.begun) / beat_seconds();
+  if (static_cast<double>(seat.beats) <= kBeatsBurst + kBeatsFactor * due) return {};
+  return Error{Code::kDataLoss,
+               "sent " + std::to_string(seat.beats) + " heartbeats where " + std::to_string(std::llround(due)) +
+                   " were due",
+               ""};
+}
+
+Result<void> WorkerFleet::greet(std::size_t worker, const std::string& text) {
   Seat& seat = seats_[worker];
   const auto hello = decode_hello(text);
-  const Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
-  if (fits) {
-    // What it says itself is nearer than what the launcher was asked for: on Slurm the latter is any node.
-    const std::string host = tells_hosts() ? plain_host(hello->host) : std::string();
-    if (!host.empty()) seat.host = host;
-    seat.channel->send(static_cast<std::uint16_t>(WireKind::kWelcome),
-                       encode(Welcome{options_.lease_seconds, options_.brief}));
-    return;
+  if (!hello) return unreadable(hello.error());
+  seat.has_spoken = true;
+  if (const auto fits = check_hello(*hello, build_); !fits) {
+    seat.channel->send(static_cast<std::uint16_t>(WireKind::kUnwelcome), encode(fits.error()));
+    seat.refusal = fits.error();
+    return {};
   }
-  seat.channel->send(static_cast<std::uint16_t>(WireKind::kUnwelcome), encode(fits.error()));
-  begins_ = false;
-  news_.push_back(Broken{fits.error()});
+  seat.channel->set_limit(most_bytes_of);
+  // What it says itself is nearer than what the launcher was asked for: on Slurm the latter is any node.
+  const std::string host = tells_hosts() ? plain_host(hello->host) : std::string();
+  if (!host.empty()) seat.host = host;
+  post(worker, WireKind::kWelcome, encode(Welcome{options_.lease_seconds, options_.brief}));
+  return {};
 }
 
 // The other end of its connection is closed.
@@ -242,7 +308,8 @@ void WorkerFleet::gone(std::size_t worker) {
     return drop(worker, true, !seat.is_ready || (told.signal != 0 && told.is_own_fault()), told.text());
   }
   if (end) return drop(worker, true, end->is_own_fault(), end->text());
-  lose(worker, true, fault ? "said what is no message (" + fault->message + ")" : "closed its connection");
+  if (fault) return expel(worker, unreadable(*fault).message);
+  lose(worker, true, "closed its connection");
 }
 
 void WorkerFleet::watch_silence(double now) {
@@ -252,8 +319,14 @@ void WorkerFleet::watch_silence(double now) {
   for (std::size_t i = 0; i < seats_.size(); ++i) {
     Seat& seat = seats_[i];
     if (seat.process == 0) continue;
-    if (is_elsewhere(i) && !seat.has_spoken) continue;  // it may wait for a place
+    const bool is_sending = seat.channel && seat.channel->has_heard();
+    if (is_elsewhere(i) && !seat.has_spoken && !is_sending) continue;  // it may wait for a place
     seat.silent += passed;
+    if (seat.has_spoken && !seat.is_ready) seat.preparing += passed;
+    if (seat.preparing > kReadyLeases * options_.lease_seconds) {
+      lose(i, true, "was not ready to work within " + seconds_text(kReadyLeases * options_.lease_seconds));
+      continue;
+    }
     // Its heart beats from the welcome on, which follows its hello.
     const double most = seat.has_spoken ? options_.lease_seconds : std::max(options_.lease_seconds, kToKnock);
     if (seat.silent <= most) continue;
@@ -266,29 +339,45 @@ void WorkerFleet::lose(std::size_t worker, bool own_fault, const std::string& re
   if (seats_[worker].process != 0) drop(worker, false, own_fault, reason);
 }
 
-void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason) {
+void WorkerFleet::expel(std::size_t worker, const std::string& what) {
+  if (seats_[worker].process == 0) return;
+  ++seats_[worker].offences;
+  drop(worker, false, true, "was dropped: it " + visible_text(what, kMostDropReason), true);
+}
+
+void WorkerFleet::note_progress(std::size_t worker) {
+  Seat& seat = seats_[worker];
+  seat.failures = seat.offences = 0;
+  seat.unproductive = 0;
+}
+
+void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason,
+                       bool is_offence) {
   Seat& seat = seats_[worker];
   if (!has_ended) {  // stopped, it wakes up to its end
     ::kill(seat.process, SIGKILL);
     reaper_.add(seat.process);
   }
-  const bool was_ready = seat.is_ready;
-  const pid_t process = seat.process;
-  const std::string host = std::move(seat.host);
-  const int failures = seat.failures + 1;
-  seat = Seat{};
-  seat.failures = failures;
-  seat.begin_at = clock_->now() + delay_after(failures, is_elsewhere(worker) ? kFarDelay : kLongestDelay);
+  const Seat before = std::exchange(seat, Seat{});
+  seat.failures = before.failures + 1;
+  seat.offences = before.offences;
+  seat.begin_at = clock_->now() + delay_after(seat.failures, is_elsewhere(worker) ? kFarDelay : kLongestDelay);
   const std::string told = is_elsewhere(worker) ? "(" + place(worker) + ") " + reason : reason;
-  news_.push_back(Lost{worker, process, own_fault, told, host});
-  if (was_ready || failures < (own_fault ? kTries : kKilledTries) || !begins_) return;
-  if (is_elsewhere(worker) && !is_hopeless()) return;
+  news_.push_back(Lost{worker, before.process, own_fault && !is_offence, told, before.host, is_offence});
+  check_hope(worker, before.is_ready, own_fault, before.refusal, told);
+}
+
+void WorkerFleet::check_hope(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
+                             const std::string& reason) {
+  const bool offends = seats_[worker].offences >= kTries;
+  if (!begins_ || (was_ready && !offends)) return;
+  if (!is_hopeless(refusal ? kRefusalTries : own_fault ? kTries : kKilledTries)) return;
   begins_ = false;
-  news_.push_back(Broken{Error{Code::kUnavailable,
-                               "worker processes end before they can work: the last one " + told +
-                                   (is_elsewhere(worker) ? "; with --ssh here a study goes on here"
-                                                         : "; run.isolation: thread does without them"),
-                               ""}});
+  if (refusal) return news_.push_back(Broken{*refusal});
+  const std::string what = offends ? "worker processes send wrong messages" : "worker processes end before they can work";
+  const std::string help = is_elsewhere(worker) ? "; with --ssh here a study goes on here"
+                                                : "; run.isolation: thread does without them";
+  news_.push_back(Broken{Error{Code::kUnavailable, what + ": the last one " + reason + help, ""}});
 }
 
 }  // namespace lanista::engine

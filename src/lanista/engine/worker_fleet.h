@@ -52,6 +52,7 @@ class Fleet {
     bool own_fault = false;
     std::string reason;     ///< "was killed by signal 9 (Killed)"
     std::string host = {};  ///< as Ready has it; of one that never spoke its launcher's
+    bool was_dropped = false;  ///< for what it sent (Fleet::expel)
   };
   /// There will be no workers.
   struct Broken {
@@ -71,6 +72,12 @@ class Fleet {
   virtual pid_t process(std::size_t worker) const = 0;
   /// Ends one, as if it had gone by itself.
   virtual void lose(std::size_t worker, bool own_fault, const std::string& reason) = 0;
+  /// Ends one that sent what no honest worker sends. `what` continues "it ...". It says nothing about trials. Workers
+  /// that are expelled WorkerFleet::kTries times in a row, with no progress in between, are no help; if all are, there
+  /// will be none.
+  virtual void expel(std::size_t worker, const std::string& what) = 0;
+  /// The worker did something that moves its trials on.
+  virtual void note_progress(std::size_t) {}
   /// No process is begun any more.
   virtual void stop_beginning() = 0;
 };
@@ -96,6 +103,8 @@ class WorkerFleet final : public Fleet {
   bool is_due(std::size_t worker) const override;
   pid_t process(std::size_t worker) const override { return seats_[worker].process; }
   void lose(std::size_t worker, bool own_fault, const std::string& reason) override;
+  void expel(std::size_t worker, const std::string& what) override;
+  void note_progress(std::size_t worker) override;
   void stop_beginning() override { begins_ = false; }
 
  private:
@@ -107,7 +116,13 @@ class WorkerFleet final : public Fleet {
     double silent = 0;    // seconds in which the engine listened
     double begin_at = 0;  // where there is none
     int failures = 0;     // in a row
-    bool has_spoken = false;
+    int offences = 0;     // in a row, with no progress in between
+    bool has_spoken = false;         // its hello was received
+    double preparing = 0;            // seconds from its hello until it is ready
+    std::uint64_t received = 0;      // number of its last message
+    std::int64_t beats = 0;          // that it sent
+    std::int64_t unproductive = 0;   // other messages since it made progress
+    std::optional<Error> refusal = {};  // why it cannot work here, as either side found
     std::string host = {};  // where it runs, if workers are begun elsewhere
   };
   struct Stranger {
@@ -122,15 +137,21 @@ class WorkerFleet final : public Fleet {
   bool is_elsewhere(std::size_t worker) const { return !place(worker).empty(); }
   /// Some of its workers are on other machines, so that it is worth telling where each is.
   bool tells_hosts() const;
-  /// There is none that works, and all of those to come end before they can.
-  bool is_hopeless() const;
+  /// There is none that works, and all of those to come end before they can, so many times in a row.
+  bool is_hopeless(int tries) const;
   void begin_due(double now);
   void welcome_guests(double now);
   void show_out(Stranger& stranger);
   void listen(std::size_t worker);
-  void greet(std::size_t worker, const std::string& hello);
+  /// Errors: kDataLoss (the worker may not send this now).
+  Result<void> hear(std::size_t worker, Message message);
+  Result<void> check_amount(const Seat& seat) const;
+  Result<void> greet(std::size_t worker, const std::string& hello);
+  void post(std::size_t worker, WireKind kind, std::string_view text);
   void gone(std::size_t worker);
-  void drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason);
+  void drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_offence = false);
+  void check_hope(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
+                  const std::string& reason);
   void watch_silence(double now);
   void wait(double seconds);
   double beat_seconds() const;

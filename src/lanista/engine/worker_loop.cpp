@@ -28,6 +28,8 @@ constexpr double kToAnswer = 60;          ///< seconds for the engine's welcome
 constexpr double kLeasesOfPatience = 30;  ///< with a silent engine
 constexpr double kToTell = 5;             ///< seconds for the last words
 constexpr int kLongestWait = 8;           ///< milliseconds between looks for reports
+constexpr std::size_t kMostUnsent = std::size_t{64} << 20;  ///< bytes that wait for the engine to read them
+constexpr std::size_t kLongestReason = 16384;                  ///< bytes of a failure's reason
 
 /// A channel for several threads.
 class Line {
@@ -36,7 +38,12 @@ class Line {
 
   void send(WireKind kind, std::string_view text) {
     const std::lock_guard lock(mutex_);
-    channel_.send(static_cast<std::uint16_t>(kind), text);
+    number_and_send(kind, text);
+  }
+  /// Bytes that were sent and that the engine has not read.
+  std::size_t unsent() {
+    const std::lock_guard lock(mutex_);
+    return channel_.to_write();
   }
   /// What is there.
   std::optional<Message> receive() {
@@ -50,7 +57,7 @@ class Line {
   }
   void last_words(WireKind kind, const Error& error) {
     const std::lock_guard lock(mutex_);
-    channel_.send(static_cast<std::uint16_t>(kind), encode(error));
+    number_and_send(kind, encode(error));
     channel_.flush(kToTell);
   }
   bool closed() {
@@ -59,8 +66,13 @@ class Line {
   }
 
  private:
+  void number_and_send(WireKind kind, std::string_view text) {
+    channel_.send(static_cast<std::uint16_t>(kind), with_token(++sent_, text));
+  }
+
   std::mutex mutex_;
   Channel channel_;
+  std::uint64_t sent_ = 0;  // messages
   const int socket_;
 };
 
@@ -100,7 +112,10 @@ class Obeying {
         LANISTA_TRY(obey(*message));
       }
       if (line_.closed()) return {};
-      while (auto report = executor_.next(0)) {
+      // Reports wait in the executor while the engine does not read.
+      while (line_.unsent() < kMostUnsent) {
+        const auto report = executor_.next(0);
+        if (!report) break;
         busy = true;
         if (!tell(*report)) return {};
       }
@@ -159,6 +174,9 @@ class Obeying {
       line_.last_words(WireKind::kBroken, broken->error);
       return false;
     }
+    if (const auto* failure = std::get_if<FailureReport>(&report); failure && failure->reason.size() > kLongestReason) {
+      return tell(FailureReport{failure->trial, failure->epoch, failure->reason.substr(0, kLongestReason)});
+    }
     const auto trial = trial_of(report);
     const auto token = trial ? tokens_.find(*trial) : tokens_.end();
     line_.send(WireKind::kReport, with_token(token == tokens_.end() ? 0 : token->second, encode(report)));
@@ -192,6 +210,7 @@ Result<void> work_for_engine(const std::string& socket, const MakeWorker& make) 
 }
 
 Result<void> work_for_engine(Channel channel, const MakeWorker& make) {
+  channel.set_limit(most_bytes_of);
   LANISTA_ASSIGN(const Welcome welcome, knock(channel));
   Line line(std::move(channel));
   const Heart heart(line, welcome.lease_seconds);  // data may take long to read

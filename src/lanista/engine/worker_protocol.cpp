@@ -18,9 +18,42 @@ using study::fields::integer;
 using study::fields::Malformed;
 using study::fields::read_record;
 
+constexpr std::size_t kMostErrorBytes = 16384;
+constexpr std::size_t kKiB = 1024, kMiB = kKiB * kKiB;
+
 std::string one_line(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 }  // namespace
+
+std::size_t most_bytes_of(std::uint16_t kind) {
+  switch (static_cast<WireKind>(kind)) {
+    case WireKind::kHello:
+      return 64 * kKiB;
+    case WireKind::kReady:
+    case WireKind::kBeat:
+      return 64;
+    case WireKind::kReport:
+      return 8 * kMiB;
+    case WireKind::kInHand:
+    case WireKind::kWelcome:
+      return 4 * kMiB;
+    case WireKind::kRefused:
+    case WireKind::kAnswer:
+    case WireKind::kNoAnswer:
+    case WireKind::kBroken:
+    case WireKind::kUnwelcome:
+      return kMiB;
+    case WireKind::kStart:
+    case WireKind::kCommand:
+    case WireKind::kQuestion:
+      return FrameReader::kMostBytes;
+  }
+  return 0;
+}
+
+std::size_t most_bytes_before_hello(std::uint16_t kind) {
+  return static_cast<WireKind>(kind) == WireKind::kHello ? most_bytes_of(kind) : 0;
+}
 
 std::string encode(const Hello& hello) {
   return one_line(
@@ -134,13 +167,23 @@ Result<std::map<std::string, double>> decode_metrics(std::string_view text) {
   return read_record<std::map<std::string, double>>("answer", [&] { return study::fields::metrics(in, "metrics"); });
 }
 
-std::string encode(const Error& error) { return encode(Report(BrokenReport{error})); }
+std::string encode(const Error& error) {
+  Error cut = error;
+  if (cut.message.size() > kMostErrorBytes) cut.message.resize(kMostErrorBytes);
+  if (cut.where.size() > kMostErrorBytes) cut.where.resize(kMostErrorBytes);
+  return encode(Report(BrokenReport{std::move(cut)}));
+}
+
+Result<BrokenReport> read_error(std::string_view text) {
+  LANISTA_ASSIGN(Report report, decode_report(text));
+  auto* broken = std::get_if<BrokenReport>(&report);
+  if (broken == nullptr) return Error{Code::kDataLoss, "a report where an error was due", ""};
+  return std::move(*broken);
+}
 
 Error decode_error(std::string_view text) {
-  auto report = decode_report(text);
-  if (!report) return std::move(report).error();
-  if (auto* broken = std::get_if<BrokenReport>(&*report)) return std::move(broken->error);
-  return {Code::kDataLoss, "a report where an error was due", ""};
+  auto read = read_error(text);
+  return read ? std::move(read->error) : std::move(read).error();
 }
 
 }  // namespace lanista::engine

@@ -9,14 +9,17 @@
 
 #include "lanista/base/result.h"
 #include "lanista/engine/executor.h"
+#include "lanista/engine/frame_reader.h"
 #include "lanista/engine/worker_brief.h"
 
 // What engine and worker process say to each other over a Channel: kinds of messages, and the forms of their texts
 // where those are more than messages.h has. Free functions; thread-safe. Errors of readers: kDataLoss.
 namespace lanista::engine {
 
-inline constexpr std::int64_t kWorkerProtocol = 2;
+inline constexpr std::int64_t kWorkerProtocol = 3;
 
+// After its hello, a worker numbers its messages: each text begins with the message's number (with_token), from 1 on. So
+// a message that is lost, repeated or moved on its way is noticed with the next one.
 enum class WireKind : std::uint16_t {
   // Of the worker.
   kHello = 1,     ///< the first: a Hello
@@ -36,6 +39,11 @@ enum class WireKind : std::uint16_t {
   // Of both.
   kBeat = 40,  ///< I am here; every quarter of a lease, and every second at least
 };
+
+/// The most bytes that the text of a message of this kind may have; 0 also where there is no such kind.
+std::size_t most_bytes_of(std::uint16_t kind);
+/// The same for a peer from which no hello has arrived: it may send nothing else.
+std::size_t most_bytes_before_hello(std::uint16_t kind);
 
 /// Who knocks.
 struct Hello {
@@ -78,8 +86,11 @@ Result<Question> decode_question(const std::string& text);
 std::string encode_metrics(const std::map<std::string, double>& metrics);
 Result<std::map<std::string, double>> decode_metrics(std::string_view text);
 
+/// A message above 16 KiB is cut.
 std::string encode(const Error& error);
 /// What is no error is one of its own.
 Error decode_error(std::string_view text);
+/// The error that a text holds. Errors: kDataLoss (it holds none).
+Result<BrokenReport> read_error(std::string_view text);
 
 }  // namespace lanista::engine

@@ -33,12 +33,13 @@ Split split(const std::string& path) {
   return {slash == 0 ? "/" : path.substr(0, slash), path.substr(slash + 1)};
 }
 
-/// A path of any length as the address of a socket: by a descriptor of its folder, which stays open with this value.
+/// The path of a socket, of any length, as an address: the folder is opened, which must be no link, and stays open with
+/// this value; the socket's name is relative to it.
 class Address {
  public:
-  /// `flags` as O_NOFOLLOW: the folder must be no link.
-  explicit Address(const std::string& path, int flags = 0)
-      : name_(split(path).name), folder_(::open(split(path).folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC | flags)) {
+  explicit Address(const std::string& path)
+      : name_(split(path).name),
+        folder_(::open(split(path).folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) {
     const std::string shorter = "/proc/self/fd/" + std::to_string(folder_.get()) + "/" + name_;
     address_.sun_family = AF_UNIX;
     fits_ = folder_.valid() && shorter.size() < sizeof(address_.sun_path);
@@ -81,7 +82,7 @@ class Address {
 };
 
 Result<int> listen_at(const std::string& path) {
-  const Address address(path, O_NOFOLLOW);
+  const Address address(path);
   if (!address.ok()) {
     if (errno != ENOTDIR && errno != ELOOP) return refused_by_system("cannot make a socket", path);
     return Error{Code::kFailedPrecondition, "the folder of the workers' socket is a link or no folder; remove it",
@@ -128,7 +129,7 @@ WorkerSocket::WorkerSocket(WorkerSocket&& other) noexcept
 WorkerSocket::~WorkerSocket() {
   if (socket_ < 0) return;
   ::close(socket_);
-  const Address address(path_, O_NOFOLLOW);
+  const Address address(path_);
   if (address.ok()) static_cast<void>(address.clear(path_));
   if (!folder_.empty()) ::rmdir(folder_.c_str());
 }

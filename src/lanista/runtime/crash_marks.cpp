@@ -6,11 +6,11 @@
 
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 #include <sstream>
 #include <utility>
+
+#include "lanista/base/file_location.h"
 
 namespace lanista::runtime {
 namespace {
@@ -47,12 +47,14 @@ void on_crash(int signal) {
 
 }  // namespace
 
-Result<CrashMarks> CrashMarks::install(const std::string& file) {
-  const int opened = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  if (opened < 0) return Error{Code::kIo, std::string("cannot open: ") + std::strerror(errno), file};
+Result<CrashMarks> CrashMarks::install(const std::string& study_folder, const std::string& file) {
+  constexpr mode_t kMode = 0600;
+  LANISTA_ASSIGN(const FileLocation location, ConfiningFolder(study_folder).locate(file));
+  LANISTA_ASSIGN(Descriptor opened, open_at(location, O_WRONLY | O_CREAT | O_APPEND, kMode, "cannot open"));
   int none = -1;
-  if (!mark_file.compare_exchange_strong(none, opened)) {
-    ::close(opened);
+  if (mark_file.compare_exchange_strong(none, opened.get())) {
+    static_cast<void>(opened.release());
+  } else {
     return Error{Code::kFailedPrecondition, "crash marks are already installed in this process", file};
   }
   struct sigaction action {};
@@ -89,9 +91,9 @@ Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::strin
 
 Result<void> StudyMarks::begin() {
   if (marks_) return {};
-  LANISTA_TRY(fs_.make_folder(folder_));
-  LANISTA_ASSIGN(crashes_, read_crash_marks(fs_, file_));
-  LANISTA_ASSIGN(auto installed, CrashMarks::install(file_));
+  LANISTA_TRY(fs_->make_folder(study_ + "/control"));
+  LANISTA_ASSIGN(crashes_, read_crash_marks(*fs_, file_));
+  LANISTA_ASSIGN(auto installed, CrashMarks::install(study_, file_));
   marks_.emplace(std::move(installed));
   return {};
 }

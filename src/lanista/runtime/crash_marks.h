@@ -19,8 +19,9 @@ class CrashMarks {
   static constexpr std::size_t kMaxWorkers = 256;  ///< of all devices together
   static constexpr std::size_t kMaxLanes = 64;
 
-  /// Opens `file` for appending and installs the handlers. Errors: kIo, kFailedPrecondition (a second instance).
-  static Result<CrashMarks> install(const std::string& file);
+  /// Opens `file`, which is below the study's folder, for appending, and installs the handlers. Errors: kIo, kDataLoss (a
+  /// link, a FIFO or another user's file is in the way), kFailedPrecondition (a second instance).
+  static Result<CrashMarks> install(const std::string& study_folder, const std::string& file);
   CrashMarks(CrashMarks&& other) noexcept;
   CrashMarks& operator=(CrashMarks&&) = delete;
   ~CrashMarks();  ///< restores the default handlers
@@ -41,7 +42,7 @@ Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::strin
 class StudyMarks {
  public:
   StudyMarks(FileSystem& fs, const std::string& study_folder)
-      : fs_(fs), folder_(study_folder + "/control"), file_(folder_ + "/crash.marks") {}
+      : fs_(fs.confined_to(study_folder)), study_(study_folder), file_(study_folder + "/control/crash.marks") {}
 
   /// Nothing happens but the first time. Errors: those of read_crash_marks and CrashMarks::install.
   Result<void> begin();
@@ -52,8 +53,8 @@ class StudyMarks {
   }
 
  private:
-  FileSystem& fs_;
-  const std::string folder_, file_;
+  const std::shared_ptr<FileSystem> fs_;
+  const std::string study_, file_;
   std::optional<CrashMarks> marks_;
   std::map<TrialId, int> crashes_;
 };

@@ -81,7 +81,9 @@ Result<void> check_brief(const engine::WorkerBrief& brief, const data::DataSpec&
                      std::string(backend.numeric_class()),
                  ""};
   }
-  return {};
+  if (brief.pipeline_hosts.empty()) return {};
+  const auto programs = engine::programs_of_places(brief.pipeline_hosts, brief.pipeline_programs);
+  return programs.ok() ? Result<void>() : programs.error();
 }
 
 bool has_crews(const engine::WorkerBrief& brief) { return brief.pipeline_processes || !brief.pipeline_hosts.empty(); }
@@ -91,9 +93,12 @@ pipeline::Link link_of(const engine::WorkerBrief& brief) {
                                       : pipeline::Link{1e-6 * brief.link_us, 1e9 * brief.link_gb_per_second};
 }
 
+/// Precondition: the hosts and programs of the brief were checked (WorkerExecutor::create).
 StageHosts hosts_of(const engine::WorkerBrief& brief) {
-  return brief.pipeline_hosts.empty() ? stages_here()
-                                      : stages_at(engine::stages_of(brief.pipeline_hosts, brief.pipeline_program));
+  if (brief.pipeline_hosts.empty()) return stages_here();
+  const auto programs = engine::programs_of_places(brief.pipeline_hosts, brief.pipeline_programs);
+  LANISTA_CHECK(programs.ok(), "the hosts of the brief were checked");
+  return stages_at(engine::stages_of(brief.pipeline_hosts, *programs));
 }
 
 std::shared_ptr<StudyMarks> marks_of(const engine::WorkerBrief& brief, const WorkerOptions& options, FileSystem& fs) {

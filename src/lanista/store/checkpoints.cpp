@@ -12,7 +12,7 @@
 namespace lanista::store {
 namespace {
 
-constexpr std::string_view kSuffix = ".safetensors";
+constexpr std::string_view kSuffix = ".safetensors", kOldTemporary = ".tmp-";
 constexpr std::string_view kKept = "kept:";  ///< no name of a parameter has a colon
 
 formats::SafetensorsFile file_of(const Checkpoint& checkpoint) {
@@ -43,10 +43,22 @@ std::string drawn_token() {
   return Digest{0, drawn}.hex().substr(16);
 }
 
+bool is_address(std::string_view text) {
+  const auto digest = Digest::from_hex(text);
+  return digest && digest->hex() == text;
+}
+
+/// Whether put() writes files of this name, or did: earlier builds had temporary files .tmp-<process>-<token>-<count>.
+bool is_own_name(std::string_view name) {
+  if (name.ends_with(kSuffix)) return is_address(name.substr(0, name.size() - kSuffix.size()));
+  if (name.starts_with(kOldTemporary)) return name.find_first_not_of("0123456789abcdef-", kOldTemporary.size()) == name.npos;
+  const std::size_t end = name.find(kSuffix);
+  return end != name.npos && is_address(name.substr(0, end)) && is_temporary_name(name);
+}
+
 /// An address comes out of a file and becomes part of a path, so nothing but a digest may pass.
 Result<void> check_address(const std::string& address) {
-  const auto digest = Digest::from_hex(address);
-  if (digest && digest->hex() == address) return {};
+  if (is_address(address)) return {};
   return Error{Code::kInvalidArgument, "\"" + address.substr(0, 64) + "\" is no checkpoint address (32 hex digits)",
                ""};
 }
@@ -54,7 +66,7 @@ Result<void> check_address(const std::string& address) {
 }  // namespace
 
 CheckpointStore::CheckpointStore(FileSystem& fs, const std::string& study_folder)
-    : fs_(&fs),
+    : fs_(fs.confined_to(study_folder)),
       folder_(study_folder + "/ckpt"),
       token_(drawn_token()),
       words_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
@@ -72,10 +84,7 @@ Result<std::string> CheckpointStore::put(const Checkpoint& checkpoint) {
   LANISTA_ASSIGN(const std::string bytes, formats::encode_safetensors(file_of(checkpoint)));
   std::string address = hash_bytes(bytes_of(bytes)).hex();
   if (!fs_->exists(folder_)) LANISTA_TRY(make_durable_folder(*fs_, folder_));
-  const std::string temporary = folder_ + "/.tmp-" + unique_word();
-  LANISTA_TRY(fs_->write_file(temporary, bytes_of(bytes)));
-  LANISTA_TRY(fs_->rename(temporary, path(address)));
-  LANISTA_TRY(fs_->sync_folder(folder_));
+  LANISTA_TRY(write_atomically(*fs_, path(address), bytes_of(bytes)));
   return address;
 }
 
@@ -102,7 +111,9 @@ Result<void> CheckpointStore::keep_only(const std::vector<std::string>& keep) {
   for (const std::string& address : keep) names.insert(address + std::string(kSuffix));
   LANISTA_ASSIGN(const std::vector<std::string> found, fs_->list(folder_));
   for (const std::string& name : found) {
-    if (!names.contains(name)) LANISTA_TRY(fs_->remove(folder_ + "/" + name));
+    const std::string file = folder_ + "/" + name;
+    if (names.contains(name) || !is_own_name(name) || fs_->kind(file) != FileKind::kFile) continue;
+    LANISTA_TRY(fs_->remove(file));
   }
   return {};
 }

@@ -39,14 +39,15 @@ class CheckpointStore {
   /// safetensors rule.
   Result<Checkpoint> get(const std::string& address) const;
   Result<void> remove(const std::string& address);
-  /// Removes every file (and temporary file) that is not in `keep`; call it while no `put` is under way.
+  /// Removes every checkpoint (and temporary file) that is not in `keep`: regular files of names that put() writes, and no
+  /// other. Call it while no `put` is under way.
   Result<void> keep_only(const std::vector<std::string>& keep);
   std::string path(const std::string& address) const;
   /// A word that no call, of whatever store on whatever machine, gives twice. Letters, digits and '-'.
   std::string unique_word();
 
  private:
-  FileSystem* fs_;
+  std::shared_ptr<FileSystem> fs_;  // confined to the study's folder
   std::string folder_;
   std::string token_;  // of this store and its copies
   std::shared_ptr<std::atomic<std::uint64_t>> words_;

@@ -123,6 +123,40 @@ TEST_F(Checkpoints, KeepsOnlyWhatItIsTold) {
   EXPECT_TRUE(store.get(b).ok());
 }
 
+TEST_F(Checkpoints, RemovesNoFileOfAnotherName) {
+  CheckpointStore store(fs_, folder_);
+  const std::string a = *store.put(sample(1));
+  const std::string ckpt = folder_ + "/ckpt/";
+  const std::string address(32, 'a');
+  // What an interrupted put() leaves, of this build and of earlier ones.
+  for (const std::string& name : {address + ".safetensors.tmp-0123456789abcdef", std::string(".tmp-12-0123456789abcdef-3")}) {
+    ASSERT_TRUE(fs_.write_file(ckpt + name, {}).ok());
+  }
+  const std::vector<std::string> theirs{".tmp-notes",           "id_rsa", "net.safetensors", std::string(31, 'a') + ".safetensors",
+                                        address + ".safetensor"};
+  for (const std::string& name : theirs) ASSERT_TRUE(fs_.write_file(ckpt + name, {}).ok());
+  std::filesystem::create_directory(ckpt + std::string(32, 'b') + ".safetensors");
+  std::filesystem::create_symlink("id_rsa", ckpt + std::string(32, 'c') + ".safetensors");
+
+  ASSERT_TRUE(store.keep_only({}).ok());
+
+  for (const std::string& name : theirs) EXPECT_TRUE(fs_.exists(ckpt + name)) << name;
+  EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), theirs.size() + 2);
+  EXPECT_EQ(store.get(a).error().code, Code::kNotFound);
+}
+
+TEST_F(Checkpoints, RefusesALinkedFolder) {
+  std::filesystem::create_directories(folder_ + "-elsewhere");
+  std::filesystem::create_directory_symlink(folder_ + "-elsewhere", folder_ + "/ckpt");
+  ASSERT_TRUE(fs_.write_file(folder_ + "-elsewhere/" + std::string(32, 'a') + ".safetensors", {}).ok());
+  CheckpointStore store(fs_, folder_);
+  EXPECT_EQ(store.put(sample(1)).error().where, folder_ + "/ckpt");
+  EXPECT_EQ(store.keep_only({}).error().where, folder_ + "/ckpt");
+  EXPECT_FALSE(store.remove(std::string(32, 'a')).ok());
+  EXPECT_EQ(fs_.list(folder_ + "-elsewhere")->size(), 1U);
+  std::filesystem::remove_all(folder_ + "-elsewhere");
+}
+
 TEST_F(Checkpoints, LeavesNoHalfFileWhicheverCallFails) {
   bool done = false;
   for (std::int64_t at = 0; !done; ++at) {

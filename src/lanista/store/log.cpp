@@ -221,12 +221,13 @@ Result<LogWriter> LogWriter::open(FileSystem& fs, const Clock& clock, const std:
   const std::string folder = log_folder(study_folder);
   impl->clock = &clock;
   impl->path = log_path(study_folder);
-  LANISTA_TRY(make_durable_folder(fs, folder));
-  LANISTA_ASSIGN(impl->lock, fs.lock(folder + "/lock"));
+  const std::shared_ptr<FileSystem> files = fs.confined_to(study_folder);
+  LANISTA_TRY(make_durable_folder(*files, folder));
+  LANISTA_ASSIGN(impl->lock, files->lock(folder + "/lock"));
 
-  if (fs.exists(impl->path)) {
-    LANISTA_ASSIGN(Found found, read_records(fs, impl->path));
-    if (found.cut_bytes > 0) LANISTA_TRY(fs.truncate(impl->path, found.good_bytes));
+  if (files->exists(impl->path)) {
+    LANISTA_ASSIGN(Found found, read_records(*files, impl->path));
+    if (found.cut_bytes > 0) LANISTA_TRY(files->truncate(impl->path, found.good_bytes));
     impl->size = found.good_bytes;
     impl->cut_bytes = found.cut_bytes;
     impl->existing = std::move(found.records);
@@ -234,13 +235,13 @@ Result<LogWriter> LogWriter::open(FileSystem& fs, const Clock& clock, const std:
     impl->has_marks = found.has_marks || !impl->has_header;
     impl->wants_mark = impl->has_header && !found.ends_with_mark;
   }
-  LANISTA_ASSIGN(impl->file, fs.open_append(impl->path));
+  LANISTA_ASSIGN(impl->file, files->open_append(impl->path));
   if (impl->has_header) {
     // What was found may stand in memory alone (a killed process never synced it), and so may its end; what is built on
     // it must not outlive it.
     LANISTA_TRY(impl->file->sync());
   } else {
-    LANISTA_TRY(fs.sync_folder(folder));
+    LANISTA_TRY(files->sync_folder(folder));
   }
   impl->last_sync = clock.now();
   return LogWriter(std::move(impl));
@@ -293,12 +294,16 @@ Result<void> LogWriter::sync() { return impl_->sync(); }
 
 Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_folder) {
   const std::string path = log_path(study_folder);
-  if (!fs.exists(path)) return Error{Code::kNotFound, "no study here: there is no log", path};
-  LANISTA_ASSIGN(Found found, read_records(fs, path));
-  return std::move(found.records);
+  const std::shared_ptr<FileSystem> files = fs.confined_to(study_folder);
+  auto found = read_records(*files, path);
+  const bool is_none = !found && found.error().code == Code::kNotFound;
+  if (is_none) return Error{Code::kNotFound, "no study here: there is no log", path};
+  if (!found) return found.error();
+  return std::move(found->records);
 }
 
-LogFollower::LogFollower(FileSystem& fs, const std::string& study_folder) : fs_(&fs), path_(log_path(study_folder)) {}
+LogFollower::LogFollower(FileSystem& fs, const std::string& study_folder)
+    : fs_(fs.confined_to(study_folder)), path_(log_path(study_folder)) {}
 
 Result<std::vector<Record>> LogFollower::more() {
   if (bytes_ == 0 && !fs_->exists(path_)) return Error{Code::kNotFound, "no study here: there is no log", path_};

@@ -106,7 +106,7 @@ class LogFollower {
   Result<std::vector<Record>> more();
 
  private:
-  FileSystem* fs_;
+  std::shared_ptr<FileSystem> fs_;
   std::string path_;
   std::uint64_t bytes_ = 0;
   std::size_t frames_ = 0;

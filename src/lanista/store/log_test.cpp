@@ -1,6 +1,7 @@
 #include "lanista/store/log.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -200,6 +201,20 @@ TEST_F(Log, TellsAMissingStudyFromABrokenOne) {
   EXPECT_EQ(broken(1, "{}"), Code::kDataLoss);
   EXPECT_EQ(broken(1, R"({"schema":"1"})"), Code::kDataLoss);
   EXPECT_EQ(broken(1, R"({"schema":0})"), Code::kDataLoss);
+}
+
+TEST_F(Log, NamesALinkOrAFifoInThePlaceOfTheLog) {
+  sample_log(1);
+  namespace fs = std::filesystem;
+  fs::rename(folder_ + "/log", folder_ + "/elsewhere");
+  fs::create_directory_symlink(folder_ + "/elsewhere", folder_ + "/log");
+  const Error linked = read_log(real_file_system(), folder_).error();
+  EXPECT_EQ(linked.code, Code::kDataLoss);
+  EXPECT_EQ(linked.text(), folder_ + "/log: is a symbolic link; allowed here: a folder");
+  fs::remove(folder_ + "/log");
+  fs::create_directory(folder_ + "/log");
+  ASSERT_EQ(::mkfifo((folder_ + "/log/000001.log").c_str(), 0600), 0);
+  EXPECT_EQ(read_log(real_file_system(), folder_).error().where, folder_ + "/log/000001.log");
 }
 
 TEST_F(Log, RefusesARecordOfTooManyValuesOrTooDeepBothWays) {

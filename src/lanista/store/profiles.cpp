@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view kEnding = ".profile", kTemporary = ".tmp";
+constexpr std::string_view kEnding = ".profile", kEarlierTemporary = ".tmp";
 constexpr std::uint16_t kHead = 1, kRow = 2;  // types of frames
 constexpr std::int64_t kVersion = 1;
 constexpr std::uint64_t kMostBytes = 8 << 20;
@@ -24,6 +24,24 @@ constexpr std::uint64_t kMostBytes = 8 << 20;
 bool is_name(const std::string& name) {
   return !name.empty() && name.size() <= 100 &&
          std::ranges::all_of(name, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-'; });
+}
+
+/// Whether profiles_name() gives such names: those of files that are removed without anyone naming them.
+bool is_made_name(std::string_view name) {
+  constexpr std::size_t kSeconds = 11, kHash = 12;
+  return name.size() == kSeconds + 1 + kHash && name[kSeconds] == '-' &&
+         name.substr(0, kSeconds).find_first_not_of("0123456789") == name.npos &&
+         name.substr(kSeconds + 1).find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+/// Whether a writer of the study `name` leaves such a file when it is killed: NAME.profile.tmp-<random>, of earlier builds
+/// NAME.profile.<hash>.tmp.
+bool is_leftover(std::string_view file, const std::string& name) {
+  const std::string start = name + std::string(kEnding) + ".";
+  if (!file.starts_with(start)) return false;
+  if (is_temporary_name(file)) return true;
+  if (!file.ends_with(kEarlierTemporary) || file.size() < start.size() + kEarlierTemporary.size()) return false;
+  return Digest::from_hex(file.substr(start.size(), file.size() - start.size() - kEarlierTemporary.size())).has_value();
 }
 
 json parsed(std::string_view text) { return study::fields::good(parse_record_json(text)); }
@@ -103,29 +121,24 @@ Result<void> Profiles::put(StudyProfiles profiles) {
   }
   if (profiles.rows.size() > kMostRows) profiles.rows.resize(kMostRows);
   LANISTA_TRY(make_durable_folder(*fs_, folder_));
-  // Named by its content: two writers of one study, a copy of it say, would else write into one file.
-  const std::string bytes = encode(profiles), file = path(profiles.name);
-  const std::string temporary = file + "." + hash_text(bytes).hex() + std::string(kTemporary);
-  auto written = fs_->write_file(temporary, std::as_bytes(std::span(bytes)));
-  if (written) written = fs_->rename(temporary, file);
-  if (!written) {
-    static_cast<void>(fs_->remove(temporary));  // the first error is the one to tell
-    return written;
-  }
-  LANISTA_TRY(fs_->sync_folder(folder_));
+  LANISTA_TRY(write_atomically(*fs_, path(profiles.name), std::string_view(encode(profiles))));
   LANISTA_TRY(clear_away(profiles.name));
-  LANISTA_ASSIGN(const auto all, names());
-  for (std::size_t i = 0; i + kMostStudies < all.size(); ++i) LANISTA_TRY(fs_->remove(path(all[i])));
+  LANISTA_ASSIGN(auto all, names());
+  std::erase_if(all, [](const std::string& name) { return !is_made_name(name); });
+  for (std::size_t i = 0; i + kMostStudies < all.size(); ++i) LANISTA_TRY(remove_file(path(all[i])));
   return {};
+}
+
+/// Removes a regular file; anything else stays.
+Result<void> Profiles::remove_file(const std::string& file) {
+  return fs_->kind(file) == FileKind::kFile ? fs_->remove(file) : Result<void>();
 }
 
 /// What writers of this study left that were killed.
 Result<void> Profiles::clear_away(const std::string& name) {
   LANISTA_ASSIGN(const auto files, fs_->list(folder_));
   for (const std::string& file : files) {
-    if (file.starts_with(name + std::string(kEnding) + ".") && file.ends_with(kTemporary)) {
-      LANISTA_TRY(fs_->remove(folder_ + "/" + file));
-    }
+    if (is_leftover(file, name)) LANISTA_TRY(remove_file(folder_ + "/" + file));
   }
   return {};
 }
@@ -135,7 +148,26 @@ Result<void> Profiles::remove(const std::string& name) {
     return Error{Code::kNotFound, "there are no times of '" + name + "'; lanista profiles ls names those there are",
                  folder_};
   }
+  if (fs_->kind(path(name)) != FileKind::kFile) {
+    return Error{Code::kDataLoss, "is no regular file of this user, and stays", path(name)};
+  }
   return fs_->remove(path(name));
+}
+
+Result<std::size_t> Profiles::remove_all() {
+  LANISTA_ASSIGN(const Content content, read());
+  std::size_t removed = 0;
+  const auto remove_one = [&](const std::string& file) -> Result<void> {
+    if (fs_->kind(file) != FileKind::kFile) return {};
+    ++removed;
+    return fs_->remove(file);
+  };
+  for (const StudyProfiles& study : content.studies) LANISTA_TRY(remove_one(path(study.name)));
+  LANISTA_ASSIGN(const auto all, names());
+  for (const std::string& name : all) {  // damaged, or of a newer build
+    if (is_made_name(name)) LANISTA_TRY(remove_one(path(name)));
+  }
+  return removed;
 }
 
 std::string profiles_name(double began, const std::string& what) {

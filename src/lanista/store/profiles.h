@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,7 @@ struct StudyProfiles {
 /// damaged, or of a newer build, costs that study's times and nothing else. Any number of processes and threads.
 class Profiles {
  public:
-  Profiles(FileSystem& fs, std::string folder) : fs_(&fs), folder_(std::move(folder)) {}
+  Profiles(FileSystem& fs, std::string folder) : fs_(fs.confined_to(folder)), folder_(std::move(folder)) {}
 
   struct Content {
     std::vector<StudyProfiles> studies;  ///< the oldest first
@@ -31,11 +33,14 @@ class Profiles {
   };
   /// All of it; a folder that is not there is empty. Errors: kIo (the folder cannot be listed).
   Result<Content> read() const;
-  /// Makes the folder where it is missing. Of more than kMostStudies the oldest go, and of rows those behind
-  /// kMostRows. Errors: kIo, kResourceExhausted, kInvalidArgument (a name that is no file's).
+  /// Makes the folder where it is missing. Of more than kMostStudies files that this class names the oldest are removed,
+  /// and of rows those behind kMostRows. Errors: kIo, kResourceExhausted, kInvalidArgument (a name that is no file's).
   Result<void> put(StudyProfiles profiles);
-  /// Errors: kNotFound (no such name), kIo.
+  /// Errors: kNotFound (no such name), kDataLoss (it is no regular file), kIo.
   Result<void> remove(const std::string& name);
+  /// Removes all files that have the names and the form that this class writes, readable or not; others stay. Gives how
+  /// many. Errors: kIo.
+  Result<std::size_t> remove_all();
 
   static constexpr std::size_t kMostStudies = 1000, kMostRows = 2000;
 
@@ -43,8 +48,9 @@ class Profiles {
   std::string path(const std::string& name) const;
   Result<std::vector<std::string>> names() const;
   Result<void> clear_away(const std::string& name);
+  Result<void> remove_file(const std::string& file);
 
-  FileSystem* fs_;
+  std::shared_ptr<FileSystem> fs_;
   std::string folder_;
 };
 

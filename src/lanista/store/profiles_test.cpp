@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -97,7 +98,7 @@ TEST(Profiles, PassOverWhatIsDamaged) {
   const std::string whole = *fs.read(file);
   Rng rng(8);
   const auto expect_passed_over = [&](const std::string& bytes, const std::string& what) {
-    ASSERT_TRUE(fs.write_file(file, std::as_bytes(std::span(bytes))).ok());
+    ASSERT_TRUE(write_atomically(fs, file, std::as_bytes(std::span(bytes))).ok());
     const auto content = store.read();
     ASSERT_TRUE(content.ok()) << what;
     ASSERT_EQ(content->studies.size(), 1U) << what;
@@ -127,6 +128,43 @@ TEST(Profiles, PassOverWhatIsDamaged) {
   EXPECT_NE(store.read()->passed_over.front().message.find("version 2"), std::string::npos);
 }
 
+TEST(Profiles, RemoveOnlyFilesOfTheirOwnNames) {
+  MemoryFileSystem fs;
+  Profiles store(fs, "times");
+  const std::string made = drawn(1, 0).name;
+  ASSERT_TRUE(store.put(drawn(1, 1)).ok());
+  const std::vector<std::string> theirs{"mine.profile", "gtk.profile", "notes.txt", made + ".profile.old.tmp",
+                                        made + ".profile.tmp"};
+  for (const std::string& name : theirs) ASSERT_TRUE(fs.write_file("times/" + name, std::as_bytes(std::span("x"))).ok());
+  const std::string damaged = "00000000007-0123456789ab.profile";
+  ASSERT_TRUE(fs.write_file("times/" + damaged, std::as_bytes(std::span("x"))).ok());
+  ASSERT_TRUE(fs.write_file("times/" + made + ".profile.tmp-0123456789abcdef", {}).ok());
+  ASSERT_TRUE(fs.write_file("times/" + made + ".profile." + std::string(32, 'a') + ".tmp", {}).ok());
+
+  ASSERT_TRUE(store.put(drawn(1, 2)).ok());  // clears away what killed writers left
+  EXPECT_EQ(fs.list("times")->size(), theirs.size() + 2);
+  EXPECT_EQ(*store.remove_all(), 2U);
+
+  auto left = theirs;
+  std::ranges::sort(left);
+  EXPECT_EQ(*fs.list("times"), left);
+}
+
+TEST(Profiles, KeepAtMostSoManyFilesAndCountNoOthers) {
+  MemoryFileSystem fs;
+  Profiles store(fs, "times");
+  for (const char* name : {"aaa.profile", "00000000001-notes.profile"}) {
+    ASSERT_TRUE(fs.write_file(std::string("times/") + name, {}).ok());
+  }
+  for (std::uint64_t number = 1; number <= Profiles::kMostStudies + 1; ++number) {
+    ASSERT_TRUE(store.put(drawn(number, 0)).ok());
+  }
+  EXPECT_FALSE(fs.exists("times/" + drawn(1, 0).name + ".profile"));
+  EXPECT_TRUE(fs.exists("times/" + drawn(2, 0).name + ".profile"));
+  EXPECT_TRUE(fs.exists("times/aaa.profile"));
+  EXPECT_TRUE(fs.exists("times/00000000001-notes.profile"));
+}
+
 TEST(Profiles, SayWhatTheDiskSaysAndLeaveWhatWasThere) {
   MemoryFileSystem disk;
   ASSERT_TRUE(Profiles(disk, "times").put(drawn(1, 2)).ok());
@@ -154,7 +192,7 @@ TEST(Profiles, KeepTheNewestStudies) {
   const std::string bytes = *fs.read("times/" + drawn(1, 0).name + ".profile");
   for (std::uint64_t number = 2; number <= Profiles::kMostStudies; ++number) {
     const std::string file = "times/" + drawn(number, 0).name + ".profile";
-    ASSERT_TRUE(fs.write_file(file, std::as_bytes(std::span(bytes))).ok());
+    ASSERT_TRUE(write_atomically(fs, file, std::as_bytes(std::span(bytes))).ok());
   }
   for (std::uint64_t number = 1; number <= 3; ++number) put(Profiles::kMostStudies + number);
   const auto content = store.read();

@@ -207,7 +207,6 @@ inline constexpr std::string_view kHere = "here";
 struct ClusterConfig {
   std::vector<std::string> ssh;    ///< hosts, to which they are dealt in turn, or kHere
   std::vector<std::string> slurm;  ///< options of the jobs in which they are, one each
-  std::string program;             ///< that runs there; empty: this one, by its path
   std::vector<std::string> places = {};  ///< hosts to which places of run.pipeline but a worker's own are dealt, or
                                          ///< kHere; none: all are where the worker is, and see the same memory
   double link_us = 0, link_gb_per_second = 0;  ///< of links to them, as plans count them; no speed: not at all
@@ -233,6 +232,7 @@ struct StudyConfig {
   RunConfig run;
   ClusterConfig cluster = {};
   KeepConfig keep;
+  std::vector<std::string> ignored = {};  ///< keys of a stored file that have no effect any more: cluster.program
 };
 
 /// What decides between results that all goals say are equal, as train.ties says: the loss of the validation part.

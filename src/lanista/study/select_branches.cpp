@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "lanista/base/printable.h"
+
 namespace lanista::study {
 
 std::vector<SelectingAt> selecting_of(std::span<const Measurement> measurements) {
@@ -80,7 +82,7 @@ std::string selecting_text(const TrialView& trial) {
         << ": chosen examples or all\n";
     for (const SelectBranch& branch : measurement.selecting) {
       out << (branch.kept ? "  > " : "    ") << (branch.selects ? "chosen" : "all") << "  " << branch.steps
-          << " steps at the cost of " << branch.cost << ", " << branch.metric << " " << branch.value << "\n";
+          << " steps at the cost of " << branch.cost << ", " << printable(branch.metric) << " " << branch.value << "\n";
     }
   }
   return out.str();

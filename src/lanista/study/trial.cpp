@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lanista/base/json_object.h"
+#include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
 #include "lanista/study/record_fields.h"
 
@@ -47,7 +48,7 @@ Digest run_key(const Proposal& proposal) {
 }
 
 std::string start_text(const Start& start) {
-  if (!start.zoo.empty()) return "the zoo's model " + start.zoo;
+  if (!start.zoo.empty()) return "the zoo's model " + printable(start.zoo);
   if (start.is_file()) return "the file";
   return "trial " + std::to_string(start.parent.value) + " as of epoch " + std::to_string(start.epoch);
 }
@@ -55,10 +56,10 @@ std::string start_text(const Start& start) {
 std::string inherited_text(const Start& start) {
   if (!start.chosen) return start_text(start);
   const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // never more than there is
-  const std::string kept = start.lost.empty() ? "the same function" : "not the same function: " + start.lost;
+  const std::string kept = start.lost.empty() ? "the same function" : "not the same function: " + printable(start.lost);
   const std::string optimizer = start.optimizer.empty()                ? ""
                                 : start.optimizer == kOptimizerCarried ? ", its optimizer's state too"
-                                                                       : ", a fresh optimizer: " + start.optimizer;
+                                                                       : ", a fresh optimizer: " + printable(start.optimizer);
   return start_text(start) + ": " + std::to_string(percent) + " % of its weights, " + kept + optimizer;
 }
 

@@ -208,5 +208,32 @@ TEST(StudyFile, ReadsARuleOfRungsAndSaysWhereItMakesNoSense) {
             where + "needs one goal, by which rungs are judged as well");
 }
 
+const std::string kWithProgram = "budget: {trials: 2}\ncluster: {ssh: [node1], program: sh}\n";
+
+// A study file may come from another person: it must not select the program that workers run.
+TEST(ClusterProgram, IsRefusedInAStudyFile) {
+  const auto read = read_study(kWithProgram, "s.yaml");
+  ASSERT_FALSE(read.ok());
+  EXPECT_NE(read.error().message.find("s.yaml:2:25: cluster.program: is not allowed in a study file"),
+            std::string::npos)
+      << read.error().message;
+  EXPECT_NE(read.error().message.find("--program PATH"), std::string::npos) << read.error().message;
+  EXPECT_FALSE(read_study("budget: {trials: 2}\n", "s.yaml", {{"cluster.program", "sh"}}).ok());
+  EXPECT_FALSE(read_study("budget: {trials: 2}\ncluster: {program: {a: [b]}}\n", "s.yaml").ok());
+}
+
+TEST(ClusterProgram, IsIgnoredInAStoredStudy) {
+  const auto read = read_stored_study(kWithProgram, "config.resolved.yaml");
+  ASSERT_TRUE(read.ok()) << read.error().text();
+  EXPECT_EQ(read->ignored, std::vector<std::string>{"cluster.program"});
+  EXPECT_EQ(read->cluster.ssh, std::vector<std::string>{"node1"});
+  EXPECT_EQ(write_study(*read).find("program"), std::string::npos);
+  EXPECT_TRUE(read_stored_study("budget: {trials: 2}\n", "config.resolved.yaml")->ignored.empty());
+}
+
+TEST(ClusterProgram, IsInNeitherSchemaNorHelp) {
+  EXPECT_FALSE(study_schema()["properties"]["cluster"]["properties"].contains("program"));
+}
+
 }  // namespace
 }  // namespace lanista::studyfile

@@ -37,11 +37,20 @@ constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
     {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
     {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
 
+/// A key of older studies. It named the program that workers run on other hosts.
+constexpr std::string_view kProgramKey = "cluster.program";
+
+enum class Origin { kFile, kStored };
+
 /// Turns the tree of one study file into a configuration, collecting every mistake.
 class Reader {
  public:
-  Reader(YAML::Node root, std::string file, std::map<std::string, std::string> overridden, study::StudyConfig defaults)
-      : root_(std::move(root)), mistakes_(std::move(file), std::move(overridden)), config_(std::move(defaults)) {
+  Reader(YAML::Node root, std::string file, std::map<std::string, std::string> overridden, study::StudyConfig defaults,
+         Origin origin)
+      : root_(std::move(root)),
+        mistakes_(std::move(file), std::move(overridden)),
+        config_(std::move(defaults)),
+        origin_(origin) {
     // Left to the data unless the file says otherwise; see fit_to_data.
     config_.model.base = {"builtin:auto"};
     config_.goals.clear();
@@ -175,6 +184,8 @@ class Reader {
         read_frozen(item.second, path, config_, mistakes_);
       } else if (section.name == "strategy" && key == "then") {
         read_then(item.second, path, config_, mistakes_);
+      } else if (path == kProgramKey) {
+        refuse_program(item.first);
       } else if (section.name == "strategy" || section.name == "stop") {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);
@@ -184,6 +195,17 @@ class Reader {
     }
     if (section.name == "strategy") config_.strategy.options = extra;
     if (section.name == "stop") config_.stop.options = extra;
+  }
+
+  /// A study file may come from another person, so it names no program. Old stored studies have the key.
+  void refuse_program(const YAML::Node& node) {
+    if (origin_ == Origin::kStored) {
+      config_.ignored.emplace_back(kProgramKey);
+      return;
+    }
+    mistakes_.add(node, std::string(kProgramKey),
+                  "is not allowed in a study file, since it names a program to run; allowed is the option --program "
+                  "PATH, or --program HOST=PATH, of lanista run and lanista resume");
   }
 
   void read_select(const YAML::Node& node, const std::string& path) {
@@ -306,6 +328,7 @@ class Reader {
   Mistakes mistakes_;
   const std::vector<Section> sections_ = study_sections();
   study::StudyConfig config_;
+  const Origin origin_;
   std::map<std::string, std::map<std::string, YAML::Node>> extra_nodes_;
 };
 
@@ -339,7 +362,7 @@ Result<void> set_override(YAML::Node root, const Override& override) {
 
 Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::string& file,
                                               const std::vector<Override>& overrides,
-                                              const study::StudyConfig& defaults) {
+                                              const study::StudyConfig& defaults, Origin origin) {
   const std::string protected_text = protect_calls(text);
   LANISTA_TRY(guard_yaml(protected_text, file));
   try {
@@ -350,7 +373,7 @@ Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::
       LANISTA_TRY(set_override(root, override));
       overridden[override.key] = override.file;
     }
-    return Reader(root, file, overridden, defaults).read();
+    return Reader(root, file, overridden, defaults, origin).read();
   } catch (const YAML::Exception& e) {
     return Error{Code::kInvalidArgument, e.msg,
                  file + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
@@ -361,14 +384,14 @@ Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::
 
 Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
                                       const std::vector<Override>& overrides) {
-  return read_with_defaults(text, file, overrides, {});
+  return read_with_defaults(text, file, overrides, {}, Origin::kFile);
 }
 
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file) {
   study::StudyConfig defaults;
   defaults.train.keep = study::kKeepLast;
   defaults.train.ties = study::kTiesToEarlier;
-  return read_with_defaults(text, file, {}, defaults);
+  return read_with_defaults(text, file, {}, defaults, Origin::kStored);
 }
 
 }  // namespace lanista::studyfile

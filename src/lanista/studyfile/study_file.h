@@ -26,7 +26,8 @@ Result<study::StudyConfig> read_study(std::string_view text, const std::string& 
                                       const std::vector<Override>& overrides = {});
 
 /// Reads the resolved file that a study was begun with. Settings that came later mean what such studies did: without
-/// `train.keep` the last epoch counts, without `train.ties` the earlier of equals. Errors: as of read_study.
+/// `train.keep` the last epoch counts, without `train.ties` the earlier of equals. `cluster.program` has no effect and
+/// is listed in StudyConfig::ignored. Errors: as of read_study.
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
 
 /// Where a key such as "model.base[0]" stands in a study file that can be read, for mistakes that show only with the

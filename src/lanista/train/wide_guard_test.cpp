@@ -209,6 +209,8 @@ TEST(WideGuard, TermsAreCheckedEvenWithTheirChecksum) {
     EXPECT_FALSE(seen([&](Terms& terms) { terms.seats[1] = wrong; }).ok()) << wrong;
   }
   EXPECT_FALSE(seen([](Terms& terms) { terms.seats[0] = 3; }).ok());
+  const auto wider = [](Terms& terms) { terms.width = 3, terms.seats[2] = 4; };  // than the program's two shards
+  EXPECT_EQ(seen(wider).error().message, "epoch 5 of a shared trial has the width 3; allowed: 2 to 2");
   Terms unsigned_terms;
   EXPECT_NE(check(unsigned_terms, program, 3, 0).error().message.find("do not match their checksum"),
             std::string::npos);

@@ -33,15 +33,33 @@ class SqlRow {
   sqlite3_stmt* statement_;
 };
 
-/// An SQLite file with a write-ahead log. Not thread-safe; any number of processes.
-/// Errors: kUnavailable (others held it for longer than the busy timeout), kResourceExhausted (disk full), kDataLoss
-/// (no database, or a damaged one), kIo; `where` is the path.
+/// An SQLite file with a write-ahead log, which another user may have written: triggers, views, extensions, attached
+/// files and functions with effects are off, and each statement has a limit (kFixedQueryCost). Not thread-safe; any
+/// number of processes.
+/// Errors: kUnavailable (others held it for longer than the busy timeout), kResourceExhausted (disk full; a statement
+/// above the limit), kDataLoss (no database, or a damaged one), kIo; `where` is the path.
 class Database {
  public:
-  /// Opens the file, with `write` creates it.
-  static Result<Database> open(const std::string& path, bool write);
+  enum class Access {
+    kRead,    ///< statements change nothing; a folder without write permission is read as it is
+    kWrite,
+    kCreate,  ///< writes, and makes the file
+  };
+  /// What a statement may cost, in steps of SQLite's virtual machine, pages and bytes of rows: this, and one for each
+  /// byte of the file and its log. A zoo of 100,000 models needs a third of that at most.
+  static constexpr std::int64_t kFixedQueryCost = 10'000'000;
+
+  static Result<Database> open(const std::string& path, Access access, std::int64_t fixed_query_cost = kFixedQueryCost);
+  /// The same in memory.
+  static Result<Database> open_in_memory();
+  /// Sets a file that is known to be a zoo's up for changes.
+  Result<void> prepare_changes();
+  /// Closing the file removes its empty log, as SQLite does. A log with changes stays: merging it is a writer's task.
+  void leave_no_log();
 
   Result<void> run(const std::string& sql, const std::vector<SqlValue>& values = {});
+  /// Runs statements that end with ';', which no text in them holds.
+  Result<void> run_all(std::string_view statements);
   /// Calls `visit` for every row; its error ends the statement.
   Result<void> each(const std::string& sql, const std::vector<SqlValue>& values,
                     const std::function<Result<void>(const SqlRow&)>& visit);
@@ -55,9 +73,24 @@ class Database {
   struct Close {
     void operator()(sqlite3* db) const;
   };
+  /// What the current statement has cost.
+  struct Meter {
+    sqlite3* db = nullptr;
+    std::string path;
+    std::int64_t fixed = kFixedQueryCost, cost = 0, allowed = 0;
+    bool is_exceeded = false;
+
+    void start();
+    /// False above the limit.
+    bool add(std::int64_t cost);
+  };
+  static int on_progress(void* meter);
+  Result<void> open_file(const std::string& name, int flags);
+  Result<void> harden();
   Result<void> within(const char* begin, const std::function<Result<void>()>& work);
   Error failed(const std::string& what) const;
 
+  std::unique_ptr<Meter> meter_ = std::make_unique<Meter>();  // outlives db_, which has its address
   std::unique_ptr<sqlite3, Close> db_;
   std::string path_;
 };

@@ -14,6 +14,8 @@ Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::st
   if (!offer) return std::optional<WarmStart>();
   WarmStart out{*std::move(offer), {}, {}};
   LANISTA_ASSIGN(out.parent, graph_of(out.offer.entry.id));
+  // The view of the matcher and the graph are two columns of the index, which may disagree.
+  std::erase_if(out.offer.match.pairs, [&](const graph::NodePair& pair) { return !out.parent.contains(pair.a); });
   LANISTA_ASSIGN(out.plan, plan_transfer(out.parent, child, out.offer.match.pairs, ops, options.transfer));
   const std::set<graph::NodeId> exact(out.plan.exact_nodes.begin(), out.plan.exact_nodes.end());
   for (const graph::NodeId id : child.topo()) {

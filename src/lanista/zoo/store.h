@@ -87,14 +87,17 @@ struct Upkeep {
 class Store {
  public:
   enum class Mode {
-    kRead,   ///< kNotFound where there is no zoo
-    kWrite,  ///< makes the folder
+    kRead,    ///< changes nothing; kNotFound where there is no zoo
+    kChange,  ///< kNotFound where there is no zoo
+    kWrite,   ///< makes a zoo in a new or empty folder
   };
   struct Options {
     std::int64_t replicas = 3;  ///< most models of one task and structure (relaxed hash)
     FileSystem* files = &real_file_system();
   };
-  /// Errors: also kFailedPrecondition (another version, by its number; a folder that holds something else).
+  /// Errors: also kFailedPrecondition (another version, by its number; a folder that holds other files, by up to three
+  /// of their names; an index with other tables than a zoo has; a link, a FIFO, a device, a file with several names or
+  /// of another user in the place of one of the zoo's files). Nothing is written before these checks.
   static Result<Store> open(const std::string& folder, Mode mode, const Options& options);
   static Result<Store> open(const std::string& folder, Mode mode) { return open(folder, mode, Options()); }
   Store(Store&&) noexcept;
@@ -122,8 +125,8 @@ class Store {
   /// An id as people write it: whole, or enough of its beginning. Errors: kInvalidArgument where several begin so.
   Result<std::string> resolve(const std::string& beginning) const;
   Result<StoredModel> show(const std::string& id) const;
-  /// All but removed ones, by task and then from the best.
-  Result<std::vector<StoredModel>> list() const;
+  /// All but removed ones, by task and then from the best. Rows that are damaged are left out; `skipped` names them.
+  Result<std::vector<StoredModel>> list(std::vector<std::string>* skipped = nullptr) const;
 
   Result<void> remove(const std::string& id);
   /// Never offered again, but listed: its files are damaged, or its weights are no numbers.

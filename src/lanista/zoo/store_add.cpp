@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 
@@ -82,6 +79,7 @@ Result<Prepared> prepare(const NewModel& model, const graph::OpTable& ops) {
   LANISTA_ASSIGN(out.tensors, fitting_tensors(model, ops));
   if (!std::isfinite(model.quality)) return Error{Code::kInvalidArgument, "the quality of the model is no number", ""};
   out.graph = graph::to_text(model.graph);
+  LANISTA_TRY(check_new_texts(model, out.graph.size()));
   Signatures table;
   const PackedModel packed = pack(out.match, table);
   out.relaxed = relaxed_hash(packed, table).hex();
@@ -129,9 +127,7 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
   State& state = *state_;
   FileSystem& files = state.files();
   const bool bad = !ready.bad.empty();
-  static std::atomic<std::int64_t> counter{0};
-  const std::string temporary =
-      state.weights_folder() + "/tmp-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+  const std::string temporary = state.weights_folder() + "/" + temporary_weights_name();
   const std::string path = state.weights_folder() + "/" + State::file_name(ready.weights);
   // The slow part, before anybody has to wait.
   const auto discard = [&] {
@@ -139,7 +135,7 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
   };
   if (!bad) {
     const Result<void> written = files.write_file(temporary, bytes_of(ready.file));
-    if (!written) discard();  // a part of it may be there
+    if (!written && written.error().code != Code::kAlreadyExists) discard();  // a part of it may be there
     LANISTA_TRY(written);
   }
 

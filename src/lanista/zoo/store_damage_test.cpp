@@ -76,7 +76,7 @@ struct Damaged {
 
 std::string bytes_of(const std::string& path) { return *real_file_system().read(path); }
 void write(const std::string& path, const std::string& bytes) {
-  ASSERT_TRUE(real_file_system().write_file(path, std::as_bytes(std::span(bytes))).ok());
+  ASSERT_TRUE(write_atomically(real_file_system(), path, std::as_bytes(std::span(bytes))).ok());
 }
 
 TEST(StoreDamage, OfOneBitInTheWeightsIsNamedAndSkipped) {

@@ -4,12 +4,6 @@
 #include "lanista/zoo/store_state.h"
 
 namespace lanista::zoo {
-namespace {
-
-constexpr std::int64_t kKeptQueries = 64;  // of a task
-
-}  // namespace
-
 Result<void> Store::report_hit(const std::string& id) {
   const std::scoped_lock lock(state_->mutex);
   return state_->index.change(
@@ -48,7 +42,7 @@ Result<std::optional<Gain>> Store::expected_gain(const std::string& id) const {
       "ORDER BY number",
       {id}, [&](const SqlRow& row) -> Result<void> {
         for (Gain* gain : {&own, &task}) {
-          if (gain == &own && row.integer(0) == 0) continue;
+          if ((gain == &own && row.integer(0) == 0) || !std::isfinite(row.real(1))) continue;
           gain->saving += row.real(1);
           ++gain->outcomes;
         }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <tuple>
 
 #include "lanista/base/read_beneath.h"
 #include "lanista/base/sha256.h"
@@ -7,21 +8,18 @@
 #include "lanista/zoo/store_state.h"
 
 namespace lanista::zoo {
-namespace {
 
-constexpr const char* kColumns =
-    "SELECT id, task, state, why, metric, origin, graph_hash, quality, nodes, params, bytes, added, hits, pinned, "
-    "facts "
-    "FROM models ";
-
-StoredModel stored(const SqlRow& row) {
-  StoredModel out{row.text(0),     row.text(1),     row.text(2),     row.text(3),          row.text(4),
-                  row.text(5),     row.text(6),     row.real(7),     row.integer(8),       row.integer(9),
-                  row.integer(10), row.integer(11), row.integer(12), row.integer(13) != 0, nlohmann::json::object()};
-  auto facts = nlohmann::json::parse(row.text(14), nullptr, false);
-  if (facts.is_object()) out.facts = std::move(facts);
-  return out;
+Result<void> read_signature(const SqlRow& row, std::map<std::int64_t, std::uint32_t>& places, Signatures& table) {
+  if (static_cast<std::int64_t>(places.size()) >= kMostSignatures) {
+    return Error{Code::kResourceExhausted,
+                 "the index has more than " + std::to_string(kMostSignatures) + " signatures of nodes", ""};
+  }
+  const auto one = signature_from_text(row.blob(1));
+  if (one) places[row.integer(0)] = table.intern(one->kind, one->shapes);
+  return {};
 }
+
+namespace {
 
 Error unknown(const std::string& id, const std::string& folder) {
   return {Code::kNotFound, "the zoo has no model " + id, folder};
@@ -32,8 +30,7 @@ Result<void> read_signatures(Database& index, std::int64_t& last, std::map<std::
                              Signatures& table) {
   return index.each("SELECT number, text FROM signatures WHERE number > ?1 ORDER BY number", {last},
                     [&](const SqlRow& row) -> Result<void> {
-                      const auto one = signature_from_text(row.blob(1));
-                      if (one) places[row.integer(0)] = table.intern(one->kind, one->shapes);
+                      LANISTA_TRY(read_signature(row, places, table));
                       last = row.integer(0);
                       return {};
                     });
@@ -60,6 +57,11 @@ Result<std::shared_ptr<const Catalogue>> Store::find(const TaskKey& task, Scope 
                                      (family ? "family" : "task") + " = ?1 AND change > ?2 ORDER BY change, id",
                                  {text, known.change}, [&](const SqlRow& row) -> Result<void> {
                                    const std::string id = row.text(0);
+                                   if (!is_model_id(id)) {
+                                     known.skipped.push_back("model " + in_quotes(id) +
+                                                             " is left out: an id is 16 hex digits");
+                                     return {};
+                                   }
                                    catalogue.remove(id);
                                    if (row.text(1) == "quarantined") {
                                      catalogue.rank_only({id, text, row.real(2), row.integer(3)});
@@ -87,6 +89,13 @@ Result<graph::Graph> Store::graph(const std::string& id) const {
   std::optional<std::string> text;
   LANISTA_TRY(state_->index.each("SELECT graph FROM models WHERE id = ?1 AND state <> 'removed'", {id},
                                  [&](const SqlRow& row) -> Result<void> {
+                                   if (row.blob(0).size() > kMostGraph) {
+                                     return Error{Code::kDataLoss,
+                                                  "the graph of model " + id + " has " +
+                                                      std::to_string(row.blob(0).size()) + " bytes; allowed are " +
+                                                      std::to_string(kMostGraph),
+                                                  state_->folder};
+                                   }
                                    text = row.text(0);
                                    return {};
                                  }));
@@ -105,6 +114,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   };
   std::vector<StoredTensor> places;
   std::optional<std::string> file;
+  std::uint64_t left = 0;  // bytes of the file which no tensor has claimed yet
   const auto damaged = [&](const std::string& what) {
     return Error{Code::kDataLoss, "the weights of model " + id + " are damaged: " + what, state_->folder};
   };
@@ -116,12 +126,17 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
                                      return {};
                                    }));
     if (!file) return unknown(id, state_->folder);
+    if (!is_sha256(*file)) return damaged("the index names " + in_quotes(*file) + "; allowed are 64 hex digits");
+    const auto size = state_->files().size(state_->weights_folder() + "/" + State::file_name(*file));
+    if (!size) return damaged(size.error().text());
+    left = *size;
     return state_->index.each(
         "SELECT name, type, shape, begin, bytes, sha256 FROM tensors WHERE weights = ?1 ORDER BY place", {*file},
         [&](const SqlRow& row) -> Result<void> {
           const std::string name = row.text(0);
           if (!names.empty() && std::ranges::find(names, name) == names.end()) return {};
-          const auto shape = nlohmann::json::parse(row.text(2), nullptr, false);
+          const auto shape = row.blob(2).size() > kMostShape ? nlohmann::json()
+                                                             : nlohmann::json::parse(row.text(2), nullptr, false);
           const std::int64_t type = row.integer(1);
           const bool whole = shape.is_array() && std::ranges::all_of(shape, [](const auto& dim) {
                                return dim.is_number_integer() && dim.template get<std::int64_t>() >= 0;
@@ -130,7 +145,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
               (type != static_cast<std::int64_t>(ElementType::kF32) &&
                type != static_cast<std::int64_t>(ElementType::kF64)) ||
               row.integer(3) < 0 || row.integer(4) < 0) {
-            return damaged("what the index says of tensor " + name);
+            return damaged("what the index says of tensor " + in_quotes(name));
           }
           StoredTensor one{{name, static_cast<ElementType>(type), shape.get<std::vector<std::int64_t>>(), {}},
                     static_cast<std::uint64_t>(row.integer(3)),
@@ -138,9 +153,11 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
                     row.text(5)};
           std::int64_t bytes = static_cast<std::int64_t>(element_size(one.tensor.type));
           for (const std::int64_t dim : one.tensor.shape) {
-            if (__builtin_mul_overflow(bytes, dim, &bytes)) return damaged("the shape of tensor " + name);
+            if (__builtin_mul_overflow(bytes, dim, &bytes)) return damaged("the shape of tensor " + in_quotes(name));
           }
-          if (static_cast<std::uint64_t>(bytes) != one.bytes) return damaged("the size of tensor " + name);
+          if (static_cast<std::uint64_t>(bytes) != one.bytes) return damaged("the size of tensor " + in_quotes(name));
+          if (one.bytes > left) return damaged("its tensors have more bytes than its file, at " + in_quotes(name));
+          left -= one.bytes;
           places.push_back(std::move(one));
           return {};
         });
@@ -148,10 +165,10 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   LANISTA_TRY(state_->index.read(find_places));
   std::vector<Tensor> out;
   for (StoredTensor& one : places) {
-    auto bytes = read_beneath(state_->weights_folder(), State::file_name(*file), one.begin, one.bytes);
-    if (!bytes) return damaged("tensor " + one.tensor.name + ": " + bytes.error().text());
+    auto bytes = read_beneath(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file), one.begin, one.bytes);
+    if (!bytes) return damaged("tensor " + in_quotes(one.tensor.name) + ": " + bytes.error().text());
     if (sha256_hex(*bytes) != one.sha256)
-      return damaged("tensor " + one.tensor.name + " has another SHA-256 than the index says");
+      return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than the index says");
     one.tensor.bytes = *std::move(bytes);
     out.push_back(std::move(one.tensor));
   }
@@ -167,7 +184,8 @@ Result<std::string> Store::resolve(const std::string& beginning) const {
   const std::scoped_lock lock(state_->mutex);
   std::vector<std::string> found;
   LANISTA_TRY(state_->index.each(
-      "SELECT id FROM models WHERE substr(id, 1, length(?1)) = ?1 AND state <> 'removed' ORDER BY id LIMIT 3",
+      "SELECT id FROM models WHERE substr(id, 1, length(?1)) = ?1 AND state <> 'removed' AND length(id) = 16 AND "
+      "id NOT GLOB '*[^0-9a-f]*' ORDER BY id LIMIT 3",
       {beginning}, [&](const SqlRow& row) -> Result<void> {
         found.push_back(row.text(0));
         return {};
@@ -185,24 +203,32 @@ Result<std::string> Store::resolve(const std::string& beginning) const {
 Result<StoredModel> Store::show(const std::string& id) const {
   const std::scoped_lock lock(state_->mutex);
   std::optional<StoredModel> out;
-  LANISTA_TRY(state_->index.each(std::string(kColumns) + "WHERE id = ?1 AND state <> 'removed'", {id},
+  LANISTA_TRY(state_->index.each(std::string(kModelColumns) + "WHERE id = ?1 AND state <> 'removed'", {id},
                                  [&](const SqlRow& row) -> Result<void> {
-                                   out = stored(row);
+                                   LANISTA_ASSIGN(out, stored_model(row));
                                    return {};
                                  }));
   if (!out) return unknown(id, state_->folder);
   return *std::move(out);
 }
 
-Result<std::vector<StoredModel>> Store::list() const {
+Result<std::vector<StoredModel>> Store::list(std::vector<std::string>* skipped) const {
   const std::scoped_lock lock(state_->mutex);
   std::vector<StoredModel> out;
-  LANISTA_TRY(state_->index.each(
-      std::string(kColumns) + "WHERE state <> 'removed' ORDER BY task, state, quality DESC, added DESC, id", {},
-      [&](const SqlRow& row) -> Result<void> {
-        out.push_back(stored(row));
-        return {};
-      }));
+  LANISTA_TRY(state_->index.each(std::string(kModelColumns) + "WHERE state <> 'removed'", {},
+                                 [&](const SqlRow& row) -> Result<void> {
+                                   auto one = stored_model(row);
+                                   if (one) {
+                                     out.push_back(*std::move(one));
+                                   } else if (skipped != nullptr) {
+                                     skipped->push_back(one.error().message);
+                                   }
+                                   return {};
+                                 }));
+  // Not sorted by SQLite: what it sorts it copies, before the limit on rows counts.
+  std::ranges::sort(out, [](const StoredModel& a, const StoredModel& b) {
+    return std::tie(a.task, a.state, b.quality, b.added, a.id) < std::tie(b.task, b.state, a.quality, a.added, b.id);
+  });
   return out;
 }
 

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "lanista/base/printable.h"
 #include "lanista/base/sha256.h"
 #include "lanista/graph/text.h"
 #include "lanista/zoo/admission.h"
@@ -30,30 +32,44 @@ struct Views {
 };
 
 Result<Views> read_views(Database& index, std::vector<Resident>& residents, std::int64_t now) {
+  struct Live {
+    std::int64_t added;
+    Resident resident;
+    std::optional<Seen> seen;
+  };
   Views out;
+  std::vector<Live> live;
   LANISTA_TRY(
       index.each("SELECT number, text FROM signatures ORDER BY number", {}, [&](const SqlRow& row) -> Result<void> {
-        const auto one = signature_from_text(row.blob(1));
-        if (one) out.places[row.integer(0)] = out.table.intern(one->kind, one->shapes);
-        return {};
+        return read_signature(row, out.places, out.table);
       }));
   LANISTA_TRY(index.each(
       "SELECT id, task, quality, view, bytes, "
-      "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1) FROM models WHERE state = 'live' ORDER "
-      "BY added",
+      "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1), added FROM models WHERE state = 'live'",
       {now}, [&](const SqlRow& row) -> Result<void> {
-        residents.push_back({row.text(0), row.integer(4), 0, row.integer(5) != 0, {}});
+        const std::int64_t bytes = row.integer(4);
+        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMostWeightsBytes || !std::isfinite(row.real(2))) return {};
         auto model = packed_from_bytes(row.blob(3), out.places, out.table);
-        if (model) {
-          out.models.push_back({row.text(1), row.text(0), *std::move(model), row.real(2), residents.size() - 1});
-        }
+        live.push_back({row.integer(6), {row.text(0), bytes, 0, row.integer(5) != 0, {}}, {}});
+        if (model) live.back().seen = Seen{row.text(1), row.text(0), *std::move(model), row.real(2)};
         return {};
       }));
-  LANISTA_TRY(index.each("SELECT task, view FROM queries ORDER BY number", {}, [&](const SqlRow& row) -> Result<void> {
-    auto model = packed_from_bytes(row.blob(1), out.places, out.table);
-    if (model) out.queries.push_back({row.text(0), "", *std::move(model)});
-    return {};
-  }));
+  std::ranges::stable_sort(live, {}, &Live::added);
+  for (Live& one : live) {
+    residents.push_back(std::move(one.resident));
+    if (!one.seen) continue;
+    one.seen->resident = residents.size() - 1;
+    out.models.push_back(*std::move(one.seen));
+  }
+  std::map<std::string, std::int64_t> asked;
+  LANISTA_TRY(
+      index.each("SELECT task, view FROM queries ORDER BY number DESC", {}, [&](const SqlRow& row) -> Result<void> {
+        if (++asked[row.text(0)] > kKeptQueries) return {};
+        auto model = packed_from_bytes(row.blob(1), out.places, out.table);
+        if (model) out.queries.push_back({row.text(0), "", *std::move(model)});
+        return {};
+      }));
+  std::ranges::reverse(out.queries);
   return out;
 }
 
@@ -99,11 +115,28 @@ Result<void> fill_values(Database& index, std::vector<Resident>& residents) {
   LANISTA_TRY(index.each(
       "SELECT parent, 1 - steps / reference, (SELECT value FROM meta WHERE name = 'change') - change FROM outcomes", {},
       [&](const SqlRow& row) -> Result<void> {
-        values[row.text(0)] += std::max(0.0, row.real(1)) * std::exp2(-row.real(2) / kHalfLife);
+        const double value = std::max(0.0, row.real(1)) * std::exp2(-std::max(0.0, row.real(2)) / kHalfLife);
+        if (std::isfinite(value)) values[row.text(0)] += value;
         return {};
       }));
   for (Resident& one : residents) one.value = values[one.id];
   return {};
+}
+
+/// What is in the place of a regular file of this user or of the folder's owner; empty: such a file, or nothing.
+std::string foreign_kind(FileKind kind) {
+  switch (kind) {
+    case FileKind::kLink:
+      return "a symbolic link";
+    case FileKind::kFolder:
+      return "a folder";
+    case FileKind::kOther:
+      return "a FIFO, a socket, a device, or a file of another user";
+    case FileKind::kNothing:
+    case FileKind::kFile:
+      break;
+  }
+  return "";
 }
 
 /// Whether the view is what the graph gives today.
@@ -134,6 +167,12 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       if (row.text(0) != "ok") out.push_back({"index.sqlite", row.text(0)});
       return {};
     }));
+    LANISTA_TRY(index.each(std::string(kModelColumns) + "WHERE state <> 'removed'", {},
+                           [&](const SqlRow& row) -> Result<void> {
+                             const auto one = stored_model(row);
+                             if (!one) out.push_back({printable(row.text(0)), one.error().message});
+                             return {};
+                           }));
     LANISTA_TRY(index.read([&]() -> Result<void> {
       std::vector<Resident> residents;
       LANISTA_ASSIGN(views, read_views(index, residents, 0));
@@ -149,6 +188,10 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
   std::set<std::string> wanted;
   for (const Entry& one : entries) {
     const auto say = [&](const std::string& what) { out.push_back({one.id, what}); };
+    if (one.graph.size() > kMostGraph) {
+      say("its graph has " + std::to_string(one.graph.size()) + " bytes; allowed are " + std::to_string(kMostGraph));
+      continue;
+    }
     const auto graph = graph::parse(one.graph);
     const auto match = graph ? MatchModel::of(*graph, ops) : Result<MatchModel>(graph.error());
     if (!match) {
@@ -162,9 +205,13 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       if (!view) say(view.error().message);
       if (view && !same_view(*view, views.table, fresh, table)) say("what the matcher reads of it is not its graph");
     }
-    if (one.weights.empty()) continue;
+    if (!is_sha256(one.weights)) continue;  // empty of quarantined models; others are named above
     const std::string name = State::file_name(one.weights), path = state_->weights_folder() + "/" + name;
     wanted.insert(name);
+    if (const std::string kind = foreign_kind(state_->files().kind(path)); !kind.empty()) {
+      say("its file of weights is " + kind);
+      continue;
+    }
     const auto size = state_->files().size(path);
     if (!size) {
       say("its file of weights cannot be read: " + size.error().text());
@@ -185,8 +232,16 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
   }
   LANISTA_ASSIGN(const auto names, state_->files().list(state_->weights_folder()));
   for (const std::string& name : names) {
-    if (!wanted.contains(name) && !name.starts_with("tmp-"))
+    if (wanted.contains(name)) continue;
+    const std::string kind = foreign_kind(state_->files().kind(state_->weights_folder() + "/" + name));
+    const bool is_temporary = is_temporary_weights_name(name);
+    if (!kind.empty()) {
+      out.push_back({printable(name), "is " + kind + ", which gc leaves alone"});
+    } else if (is_weights_file_name(name)) {
       out.push_back({name, "belongs to no model; gc removes it"});
+    } else if (!is_temporary) {
+      out.push_back({printable(name), "is not a name that the zoo gives; gc leaves it alone"});
+    }
   }
   return out;
 }

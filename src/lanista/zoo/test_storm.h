@@ -30,7 +30,8 @@ struct StormTally {
   std::string failures;  ///< empty: index whole, nothing lost
 };
 
-/// Adds models and asks for starts until it is killed; writes the id of every model that add() answered for.
+/// Adds models to the zoo in `folder` + "/zoo" and asks for starts until it is killed; writes the id of every model that
+/// add() answered for to a file in `folder`.
 [[noreturn]] inline void storm_worker(const std::string& folder, std::uint64_t life) {
   const graph::OpTable ops = graph::builtin_ops();
   const int out =
@@ -40,7 +41,7 @@ struct StormTally {
     [[maybe_unused]] const ssize_t put = ::write(out, line.data(), line.size());
     ::_exit(1);
   };
-  auto store = Store::open(folder, Store::Mode::kWrite, {.replicas = 1'000'000});
+  auto store = Store::open(folder + "/zoo", Store::Mode::kWrite, {.replicas = 1'000'000});
   if (!store) complain("open: " + store.error().text());
   for (std::uint64_t k = 0;; ++k) {
     const auto one = store->add(drawn_model(life * 1000 + k, 0.9), ops);
@@ -90,7 +91,7 @@ inline StormTally storm(const std::string& folder, const StormOptions& options) 
   for (const pid_t one : workers) kill(one);
 
   const graph::OpTable ops = graph::builtin_ops();
-  auto store = Store::open(folder, Store::Mode::kWrite);
+  auto store = Store::open(folder + "/zoo", Store::Mode::kWrite);
   if (!store) return tally.failures = store.error().text(), tally;
   const auto found = store->verify(ops);
   if (!found) tally.failures += found.error().text() + "\n";
