@@ -76,6 +76,13 @@ class BadWorkerTest : public ProcessExecutorTest {
   }
   void expect_dropped(const Behaviour& behaviour, const std::string& what) {
     auto executor = with_bad(behaviour);
+    ASSERT_TRUE(executor->start(short_job(1)));
+    for (int came = 0; came < 2;) {  // so that each has trials
+      const auto report = executor->next(60);
+      ASSERT_TRUE(report);
+      const auto* worker = std::get_if<WorkerReport>(&*report);
+      if (worker != nullptr && worker->came) ++came;
+    }
     const Ends ends = train(*executor, 6);
     EXPECT_FALSE(ends.broken) << ends.broken->message;
     EXPECT_EQ(ends.hashes, undisturbed(6));
@@ -136,6 +143,14 @@ TEST_F(BadWorkerTest, EndsTheStudyOnlyIfNoOtherWorks) {
             std::string::npos)
       << ends.broken->message;
   EXPECT_TRUE(ends.failed.empty()) << "the trials are not to blame";
+}
+
+TEST_F(BadWorkerTest, IsHeardWithItsLastWords) {
+  const Error full{Code::kResourceExhausted, "No space left on device", "/study/ckpt"};
+  auto executor = make(1, 20, worker({.report = [&](Report& report) { report = BrokenReport{full}; }}));
+  const Ends ends = train(*executor, 1);
+  ASSERT_TRUE(ends.broken);
+  EXPECT_EQ(*ends.broken, full);
 }
 
 TEST_F(BadWorkerTest, IsLostIfItDoesNotAnswerAPause) {
@@ -236,6 +251,27 @@ TEST_F(BadWorkerTest, IsDroppedForMessagesOutOfOrder) {
             "(bad) was dropped: it sent what is no message (it has no number)");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kBeat, std::string(100, '1')); }),
             "(bad) was dropped: it sent what is no message (a message of 100 bytes; allowed: up to 64 for kind 40)");
+}
+
+TEST_F(BadWorkerTest, IsDroppedForAnAnswerWithoutAQuestion) {
+  WorkerBrief brief;
+  brief.study_folder = folder_;
+  brief.workers = 1;
+  ProcessOptions how;
+  how.elsewhere = {{"bad", speaking([](Channel& channel) {
+                      send_all(channel, WireKind::kReady, "1\n");
+                      send_all(channel, WireKind::kAnswer, with_token(2, encode_metrics({{"test_accuracy", 1}})));
+                      while (!channel.closed()) static_cast<void>(channel.receive(1));
+                    })}};
+  auto executor = *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+  ASSERT_TRUE(executor->start(short_job(1)));
+  std::string reason;
+  while (reason.empty()) {
+    const auto report = executor->next(60);
+    ASSERT_TRUE(report);
+    if (const auto* lost = std::get_if<WorkerReport>(&*report)) reason = lost->reason;
+  }
+  EXPECT_EQ(reason, "(bad) was dropped: it answered a question that was not asked");
 }
 
 TEST_F(BadWorkerTest, IsDroppedForHeartbeatsWithoutEnd) {

@@ -47,9 +47,12 @@ void ProcessExecutor::Impl::begin(const Fleet::Ready& ready) {
 }
 
 void ProcessExecutor::Impl::hear(std::size_t worker, const Message& message) {
-  // A message may still be here of a worker that was dropped for the one before it.
-  if (!is_ready(worker)) return;
-  if (const auto heard = understand(worker, message); !heard) fleet->expel(worker, heard.error().message);
+  if (offenders.contains(worker)) return;  // it sent this behind what it is dropped for
+  const auto heard = understand(worker, message);
+  if (heard) return;
+  offenders.insert(worker);
+  // A worker that is not ready has ended meanwhile: the news of that follow, and there may be another in its place.
+  if (is_ready(worker)) fleet->expel(worker, heard.error().message);
 }
 
 Result<void> ProcessExecutor::Impl::understand(std::size_t worker, const Message& message) {
@@ -168,16 +171,18 @@ Result<void> ProcessExecutor::Impl::broke(std::size_t worker, const std::string&
   const auto error = read_error(text);
   if (!error) return unreadable(error.error());
   if (is_of_the_process(error->error)) {
-    fleet->lose(worker, true, "ran out of memory (" + visible_text(error->error.message, kMostPlaceText) + ")");
-  } else {
-    break_down(error->error);
+    const std::string reason = "ran out of memory (" + visible_text(error->error.message, kMostPlaceText) + ")";
+    if (is_ready(worker)) fleet->lose(worker, true, reason);
+    return {};
   }
+  break_down(error->error);
   return {};
 }
 
 void ProcessExecutor::Impl::lose(const Fleet::Lost& lost) {
   helping.lose(lost.worker, leases);
   check.lost(lost.worker);
+  offenders.erase(lost.worker);
   if (question_to == lost.worker) question_to.reset();
   Leases::Loss loss = leases.lose(lost.worker, lost.own_fault, lost.reason, clock.now());
   last_losses[lost.worker] = lost.reason;

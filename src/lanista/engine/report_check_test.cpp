@@ -138,15 +138,17 @@ TEST_F(ReportCheckTest, RefusesWrongFiles) {
 }
 
 TEST_F(ReportCheckTest, RefusesWrongEnds) {
-  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, ""}), "") << "not asked for";
-  check_.sent(lease_);
-  EXPECT_NE(why(ParkedReport{TrialId{1}, 0, 0, {}, saved_}), "") << "not asked for";
-  lease_.finish = Finish{TrialId{1}, true};
   const auto trained = [&] {
     check_.sent(lease_);
     ASSERT_TRUE(send(EpochReport{measurement(1)}));
     ASSERT_TRUE(send(EpochReport{measurement(2)}));
   };
+  trained();
+  EXPECT_EQ(why(ParkedReport{TrialId{1}, 2, 20, {}, kept(2)}), "parked trial 1, which was not asked for");
+  lease_.finish = Finish{TrialId{1}, false};
+  trained();
+  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, kept(2)}), "") << "weights that were not asked for";
+  lease_.finish = Finish{TrialId{1}, true};
   check_.sent(lease_);
   EXPECT_EQ(why(FinishedReport{TrialId{1}, {}, saved_}), "finished trial 1 after epoch 0; due is epoch 2");
   trained();

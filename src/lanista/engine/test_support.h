@@ -47,6 +47,7 @@ class WatchedFileSystem final : public FileSystem {
     return inner_.list(folder);
   }
   bool exists(const std::string& path) override { return inner_.exists(path); }
+  FileKind kind(const std::string& path) override { return inner_.kind(path); }
   Result<std::uint64_t> size(const std::string& path) override { return inner_.size(path); }
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return inner_.lock(path); }
 
