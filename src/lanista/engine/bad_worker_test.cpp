@@ -209,15 +209,24 @@ LaunchWorker speaking(std::function<void(Channel&)> work) {
   };
 }
 
-/// Why the first worker of a fleet is lost.
-std::string loss_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder) {
+FleetOptions lease_of(double seconds, double ready_leases = 60, std::size_t most_unread = std::size_t{256} << 20) {
   FleetOptions how;
-  how.lease_seconds = 2;
+  how.lease_seconds = seconds;
+  how.ready_leases = ready_leases;
+  how.most_unread = most_unread;
+  return how;
+}
+
+/// Why the first worker of a fleet is lost. `meanwhile` is called with every look at the fleet.
+std::string loss_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder,
+                    FleetOptions how = lease_of(2), const std::function<void(WorkerFleet&)>& meanwhile = {}) {
   how.socket = folder + "/workers.sock";
   how.elsewhere = {{"bad", speaking(work)}};
   const auto fleet = *WorkerFleet::begin(how, clock);
-  for (int i = 0; i < 600; ++i) {
+  const double until = clock.now() + 120;
+  while (clock.now() < until) {
     const auto news = fleet->next(0.1);
+    if (meanwhile) meanwhile(*fleet);
     if (news && std::holds_alternative<Fleet::Lost>(*news)) return std::get<Fleet::Lost>(*news).reason;
   }
   return "nothing";
@@ -284,6 +293,42 @@ TEST_F(BadWorkerTest, IsDroppedForHeartbeatsWithoutEnd) {
       },
       clock_, folder_);
   EXPECT_TRUE(loss.starts_with("(bad) was dropped: it sent ") && loss.ends_with(" were due")) << loss;
+}
+
+TEST_F(BadWorkerTest, IsDroppedForMessagesWithoutProgress) {
+  const std::string loss = loss_of(
+      [](Channel& channel) {
+        send_all(channel, WireKind::kReady, "1\n");
+        for (std::uint64_t number = 2; !channel.closed(); ++number) {
+          send_all(channel, WireKind::kInHand, with_token(number, encode(std::vector<TrialId>())));
+          static_cast<void>(channel.receive(0));
+        }
+      },
+      clock_, folder_, lease_of(20));
+  EXPECT_EQ(loss, "(bad) was dropped: it sent 100000 messages without any progress");
+}
+
+TEST_F(BadWorkerTest, IsDroppedIfItDoesNotRead) {
+  const std::string loss = loss_of(
+      [](Channel& channel) {
+        send_all(channel, WireKind::kReady, "1\n");
+        ::pause();
+      },
+      clock_, folder_, lease_of(20, 60, std::size_t{1} << 20),
+      [](WorkerFleet& fleet) { fleet.send(0, WireKind::kQuestion, std::string(std::size_t{1} << 19, 'q')); });
+  EXPECT_TRUE(loss.starts_with("(bad) was dropped: it does not read: ")) << loss;
+}
+
+TEST_F(BadWorkerTest, IsLostIfItIsNeverReady) {
+  const std::string loss = loss_of(
+      [](Channel& channel) {
+        for (std::uint64_t number = 1; !channel.closed(); ++number) {
+          send_all(channel, WireKind::kBeat, with_token(number, ""));
+          static_cast<void>(channel.receive(0.5));
+        }
+      },
+      clock_, folder_, lease_of(20, 0.1));
+  EXPECT_EQ(loss, "(bad) was not ready to work within 2.0 s");
 }
 
 TEST_F(BadWorkerTest, IsLostWithAFrameThatNeverEnds) {

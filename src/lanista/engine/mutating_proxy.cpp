@@ -43,11 +43,13 @@ void add_places(const json& value, const json::json_pointer& at, std::vector<jso
 
 json other_value(const json& value, Rng& rng) {
   static constexpr std::array<double, 3> kReals{-1, 1e308, 0.5};
-  const std::vector<json> any{nullptr, json::array(), json::object(), true, "", "../../x", std::string(70'000, 'x'), -1};
+  const std::vector<json> any{nullptr, json::array(), json::object(),           true,
+                              "",      "../../x",     std::string(70'000, 'x'), -1};
   if (rng.below(4) == 0) return any[rng.below(any.size())];
   if (value.is_number_integer()) {
     const auto number = value.get<std::int64_t>();
-    const std::array<json, 6> numbers{number + 1, number - 1, 0, std::int64_t{1} << 53, ~std::uint64_t{0}, -(number + 1)};
+    const std::array<json, 6> numbers{number + 1,        number - 1,   0, std::int64_t{1} << 53,
+                                      ~std::uint64_t{0}, -(number + 1)};
     return numbers[rng.below(numbers.size())];
   }
   if (value.is_number()) return kReals[rng.below(kReals.size())];

@@ -13,7 +13,7 @@ namespace lanista::engine {
 namespace {
 
 constexpr int kMeasureTries = 3;
-constexpr double kLook = 0.25;              ///< seconds
+constexpr double kLook = 0.25;               ///< seconds
 constexpr std::size_t kMostPlaceText = 400;  ///< bytes that a worker says about a process of its own
 
 /// One that says that there is no memory, of nothing in particular, speaks of its process.

@@ -35,9 +35,9 @@ struct ProcessExecutor::Impl {
   std::deque<Report> reports;
   std::optional<Error> broken;
   bool is_pausing = false, has_paused = false;
-  double pause_until = 0;        // clock seconds: a worker that has not answered a pause by then is lost
-  std::set<std::size_t> saving;  // workers that were told to pause and have not said that they did
-  std::set<std::size_t> offenders;  // workers that are dropped, until the news of that arrive
+  double pause_until = 0;                  // clock seconds: a worker that has not answered a pause by then is lost
+  std::set<std::size_t> saving;            // workers that were told to pause and have not said that they did
+  std::set<std::size_t> offenders;         // workers that are dropped, until the news of that arrive
   std::optional<std::size_t> question_to;  // the worker that has a question to answer
   data::Part asked_part = data::Part::kTest;
   std::map<std::size_t, Result<std::map<std::string, double>>> answers;

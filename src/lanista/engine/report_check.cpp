@@ -20,8 +20,8 @@ constexpr std::size_t kMostBranches = 4096;
 constexpr std::int64_t kMostLanes = 65536, kMostWidth = 1024;
 constexpr double kMostSeconds = 1e10;
 constexpr std::size_t kMostFailureReason = 16384;  ///< bytes of a failure's reason
-constexpr std::size_t kMostKnown = 100'000;  ///< addresses
-constexpr std::size_t kMostName = 64;       ///< bytes of a name in a message
+constexpr std::size_t kMostKnown = 100'000;        ///< addresses
+constexpr std::size_t kMostName = 64;              ///< bytes of a name in a message
 
 Error refused(const std::string& what) { return {Code::kDataLoss, what, ""}; }
 
@@ -41,7 +41,8 @@ Result<void> check_seconds(const std::string& name, double value) {
 }
 
 bool is_metric_name(const std::string& name) {
-  return !name.empty() && name.size() <= kMostName && std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
+  return !name.empty() && name.size() <= kMostName &&
+         std::ranges::all_of(name, [](char c) { return c > ' ' && c <= '~'; });
 }
 
 Result<void> check_names(const std::map<std::string, double>& metrics) {
@@ -232,8 +233,14 @@ Result<void> ReportCheck::check_measured(const study::Measurement& measurement, 
 
 Result<void> ReportCheck::check_contents(const study::Measurement& measurement, const Job& job) const {
   LANISTA_TRY(check_names(measurement.metrics));
+  const auto trained = measurement.metrics.find("trained_rows");
+  const bool has_trained = trained == measurement.metrics.end() || trained->second != 0;
+  if (!rules_.metrics.empty() && has_trained && !measurement.metrics.contains("train_loss")) {
+    return refused("reported an epoch without the metric 'train_loss'");
+  }
   for (const std::string& name : rules_.metrics) {
-    if (!measurement.metrics.contains(name)) return refused("reported an epoch without the metric " + quoted_name(name));
+    if (!measurement.metrics.contains(name))
+      return refused("reported an epoch without the metric " + quoted_name(name));
   }
   for (const auto& [name, value] : measurement.metrics) {
     const bool is_known = rules_.metrics.empty() || name == "train_loss" || name == "trained_rows" ||

@@ -22,9 +22,9 @@ namespace lanista::engine {
 
 /// What the engine knows about the measurements of a study before they arrive.
 struct ReportRules {
-  std::vector<std::int64_t> rows = {};     ///< training rows of the one split or of each fold; empty: unknown
-  std::vector<std::string> metrics = {};   ///< metrics that every measurement has; empty: unknown
-  bool keeps_nothing = false;              ///< the workers keep no weights, as those of a benchmark
+  std::vector<std::int64_t> rows = {};    ///< training rows of the one split or of each fold; empty: unknown
+  std::vector<std::string> metrics = {};  ///< metrics that every measurement has; empty: unknown
+  bool keeps_nothing = false;             ///< the workers keep no weights, as those of a benchmark
 };
 /// The rules for a study with these metrics (as in the study file) on these data.
 ReportRules report_rules(const std::vector<std::string>& metrics, const data::DataSpec& data);
@@ -90,7 +90,7 @@ class ReportCheck {
 
   ReportRules rules_;
   std::vector<std::map<std::uint64_t, Given>> given_;  // of each worker's present process, by token
-  std::set<Digest> known_;  // addresses
+  std::set<Digest> known_;                             // addresses
   FileSystem* fs_;
   const store::CheckpointStore* files_;
 };

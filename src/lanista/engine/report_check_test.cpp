@@ -108,12 +108,17 @@ TEST_F(ReportCheckTest, RefusesWrongMeasurements) {
       {"a step 11", [](M& m) { m.step = 11; }},
       {"a step -1", [](M& m) { m.step = -1; }},
       {"without the metric 'val_loss'", [](M& m) { m.metrics.erase("val_loss"); }},
+      {"without the metric 'train_loss'", [](M& m) { m.metrics.erase("train_loss"); }},
       {"the metric 'extra'", [](M& m) { m.metrics["extra"] = 1; }},
       {"with the name 'a?b'", [](M& m) { m.metrics["a\nb"] = 1; }},
-      {"a race of starts", [](M& m) { m.race = {{1, 0.5, true}}; }},
+      {"a race of starts",
+       [](M& m) {
+         m.race = {{1, 0.5, true}};
+       }},
       {"a check of train.select", [](M& m) { m.selecting = {{}}; }},
       {"branches of a trial without train.tune", [](M& m) { m.branches = {{}}; }}};
-  for (const auto& [message, change] : wrong) EXPECT_NE(why(changed(change)).find(message), std::string::npos) << message;
+  for (const auto& [message, change] : wrong)
+    EXPECT_NE(why(changed(change)).find(message), std::string::npos) << message;
   EXPECT_TRUE(send(EpochReport{measurement(1)})) << "a refused report changes nothing";
 }
 

@@ -21,15 +21,13 @@ constexpr double kToEnd = 5;       ///< seconds to end by itself
 constexpr double kFirstDelay = 0.05, kLongestDelay = 5;  ///< seconds before a process is begun again
 constexpr double kFarDelay = 30;                         ///< longest, of one elsewhere that others do without
 
-constexpr int kRefusalTries = 2;               ///< processes in a row that cannot work here, where no other can
-constexpr double kReadyLeases = 60;            ///< from a worker's hello until it is ready
-constexpr std::size_t kMostStrangers = 64;     ///< connections that no worker of the engine made
-constexpr std::size_t kMessagesATick = 1000;   ///< of one worker
+constexpr int kRefusalTries = 2;              ///< processes in a row that cannot work here, where no other can
+constexpr std::size_t kMostStrangers = 64;    ///< connections that no worker of the engine made
+constexpr std::size_t kMessagesATick = 1000;  ///< of one worker
 constexpr std::size_t kBytesATick = std::size_t{16} << 20;
-constexpr std::size_t kMostUnread = std::size_t{256} << 20;  ///< bytes that wait for a worker to read them
-constexpr std::int64_t kMostUnproductive = 100'000;          ///< messages in a row without progress
-constexpr double kBeatsBurst = 1000, kBeatsFactor = 20;      ///< heartbeats that may be more than are due
-constexpr std::size_t kMostDropReason = 400;                     ///< bytes of what a worker did
+constexpr std::int64_t kMostUnproductive = 100'000;      ///< messages in a row without progress
+constexpr double kBeatsBurst = 1000, kBeatsFactor = 20;  ///< heartbeats that may be more than are due
+constexpr std::size_t kMostDropReason = 400;             ///< bytes of what a worker did
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
@@ -113,9 +111,9 @@ void WorkerFleet::post(std::size_t worker, WireKind kind, std::string_view text)
   Seat& seat = seats_[worker];
   seat.channel->send(static_cast<std::uint16_t>(kind), text);
   const std::size_t unread = seat.channel->to_write();
-  if (unread > kMostUnread) {
+  if (unread > options_.most_unread) {
     expel(worker, "does not read: " + std::to_string(unread) + " bytes wait for it; allowed: up to " +
-                      std::to_string(kMostUnread));
+                      std::to_string(options_.most_unread));
   }
 }
 
@@ -240,10 +238,10 @@ Result<void> WorkerFleet::hear(std::size_t worker, Message message) {
   auto numbered = split_token(message.text);
   if (!numbered) return unreadable(Error{Code::kDataLoss, "it has no number", ""});
   if (numbered->token != seat.received + 1) {
-    return Error{Code::kDataLoss,
-                 "sent message " + std::to_string(numbered->token) + "; due is message " +
-                     std::to_string(seat.received + 1),
-                 ""};
+    return Error{
+        Code::kDataLoss,
+        "sent message " + std::to_string(numbered->token) + "; due is message " + std::to_string(seat.received + 1),
+        ""};
   }
   ++seat.received;
   ++(kind == WireKind::kBeat ? seat.beats : seat.unproductive);
@@ -273,10 +271,10 @@ Result<void> WorkerFleet::check_amount(const Seat& seat) const {
   }
   const double due = (clock_->now() - seat.begun) / beat_seconds();
   if (static_cast<double>(seat.beats) <= kBeatsBurst + kBeatsFactor * due) return {};
-  return Error{Code::kDataLoss,
-               "sent " + std::to_string(seat.beats) + " heartbeats where " + std::to_string(std::llround(due)) +
-                   " were due",
-               ""};
+  return Error{
+      Code::kDataLoss,
+      "sent " + std::to_string(seat.beats) + " heartbeats where " + std::to_string(std::llround(due)) + " were due",
+      ""};
 }
 
 Result<void> WorkerFleet::greet(std::size_t worker, const std::string& text) {
@@ -323,8 +321,9 @@ void WorkerFleet::watch_silence(double now) {
     if (is_elsewhere(i) && !seat.has_spoken && !is_sending) continue;  // it may wait for a place
     seat.silent += passed;
     if (seat.has_spoken && !seat.is_ready) seat.preparing += passed;
-    if (seat.preparing > kReadyLeases * options_.lease_seconds) {
-      lose(i, true, "was not ready to work within " + seconds_text(kReadyLeases * options_.lease_seconds));
+    const double to_be_ready = options_.ready_leases * options_.lease_seconds;
+    if (seat.preparing > to_be_ready) {
+      lose(i, true, "was not ready to work within " + seconds_text(to_be_ready));
       continue;
     }
     // Its heart beats from the welcome on, which follows its hello.
@@ -351,8 +350,7 @@ void WorkerFleet::note_progress(std::size_t worker) {
   seat.unproductive = 0;
 }
 
-void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason,
-                       bool is_offence) {
+void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_offence) {
   Seat& seat = seats_[worker];
   if (!has_ended) {  // stopped, it wakes up to its end
     ::kill(seat.process, SIGKILL);
@@ -374,9 +372,10 @@ void WorkerFleet::check_hope(std::size_t worker, bool was_ready, bool own_fault,
   if (!is_hopeless(refusal ? kRefusalTries : own_fault ? kTries : kKilledTries)) return;
   begins_ = false;
   if (refusal) return news_.push_back(Broken{*refusal});
-  const std::string what = offends ? "worker processes send wrong messages" : "worker processes end before they can work";
-  const std::string help = is_elsewhere(worker) ? "; with --ssh here a study goes on here"
-                                                : "; run.isolation: thread does without them";
+  const std::string what =
+      offends ? "worker processes send wrong messages" : "worker processes end before they can work";
+  const std::string help =
+      is_elsewhere(worker) ? "; with --ssh here a study goes on here" : "; run.isolation: thread does without them";
   news_.push_back(Broken{Error{Code::kUnavailable, what + ": the last one " + reason + help, ""}});
 }
 

@@ -26,12 +26,14 @@ struct Launcher {
 
 /// What worker processes are begun with, and how long one may be silent.
 struct FleetOptions {
-  WorkerBrief brief;          ///< of each worker; `workers` and `memory_bytes` are of one
-  std::size_t workers = 1;    ///< processes
-  double lease_seconds = 10;  ///< a worker that is silent for so long has lost its leases, and is ended
-  std::string socket;         ///< where they knock
-  LaunchWorker launch;        ///< here
+  WorkerBrief brief;                     ///< of each worker; `workers` and `memory_bytes` are of one
+  std::size_t workers = 1;               ///< processes
+  double lease_seconds = 10;             ///< a worker that is silent for so long has lost its leases, and is ended
+  std::string socket;                    ///< where they knock
+  LaunchWorker launch;                   ///< here
   std::vector<Launcher> elsewhere = {};  ///< if any, workers are dealt to these in turn
+  double ready_leases = 60;              ///< leases from a worker's hello until it is ready: it reads its data
+  std::size_t most_unread = std::size_t{256} << 20;  ///< bytes that wait for a worker to read them
 };
 
 /// Workers and the lines to them, as whoever lends them trials sees them: they come, speak, and go. One thread.
@@ -50,8 +52,8 @@ class Fleet {
     std::size_t worker = 0;
     pid_t process = 0;
     bool own_fault = false;
-    std::string reason;     ///< "was killed by signal 9 (Killed)"
-    std::string host = {};  ///< as Ready has it; of one that never spoke its launcher's
+    std::string reason;        ///< "was killed by signal 9 (Killed)"
+    std::string host = {};     ///< as Ready has it; of one that never spoke its launcher's
     bool was_dropped = false;  ///< for what it sent (Fleet::expel)
   };
   /// There will be no workers.
@@ -113,17 +115,17 @@ class WorkerFleet final : public Fleet {
     std::optional<Channel> channel;
     bool is_ready = false;
     double begun = 0;
-    double silent = 0;    // seconds in which the engine listened
-    double begin_at = 0;  // where there is none
-    int failures = 0;     // in a row
-    int offences = 0;     // in a row, with no progress in between
-    bool has_spoken = false;         // its hello was received
-    double preparing = 0;            // seconds from its hello until it is ready
-    std::uint64_t received = 0;      // number of its last message
-    std::int64_t beats = 0;          // that it sent
-    std::int64_t unproductive = 0;   // other messages since it made progress
+    double silent = 0;                  // seconds in which the engine listened
+    double begin_at = 0;                // where there is none
+    int failures = 0;                   // in a row
+    int offences = 0;                   // in a row, with no progress in between
+    bool has_spoken = false;            // its hello was received
+    double preparing = 0;               // seconds from its hello until it is ready
+    std::uint64_t received = 0;         // number of its last message
+    std::int64_t beats = 0;             // that it sent
+    std::int64_t unproductive = 0;      // other messages since it made progress
     std::optional<Error> refusal = {};  // why it cannot work here, as either side found
-    std::string host = {};  // where it runs, if workers are begun elsewhere
+    std::string host = {};              // where it runs, if workers are begun elsewhere
   };
   struct Stranger {
     WorkerSocket::Guest guest;

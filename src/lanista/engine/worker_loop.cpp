@@ -24,12 +24,12 @@
 namespace lanista::engine {
 namespace {
 
-constexpr double kToAnswer = 60;          ///< seconds for the engine's welcome
-constexpr double kLeasesOfPatience = 30;  ///< with a silent engine
-constexpr double kToTell = 5;             ///< seconds for the last words
-constexpr int kLongestWait = 8;           ///< milliseconds between looks for reports
+constexpr double kToAnswer = 60;                            ///< seconds for the engine's welcome
+constexpr double kLeasesOfPatience = 30;                    ///< with a silent engine
+constexpr double kToTell = 5;                               ///< seconds for the last words
+constexpr int kLongestWait = 8;                             ///< milliseconds between looks for reports
 constexpr std::size_t kMostUnsent = std::size_t{64} << 20;  ///< bytes that wait for the engine to read them
-constexpr std::size_t kLongestReason = 16384;                  ///< bytes of a failure's reason
+constexpr std::size_t kLongestReason = 16384;               ///< bytes of a failure's reason
 
 /// A channel for several threads.
 class Line {

@@ -58,7 +58,8 @@ class MutatedStudy {
     services.pause = &pause_;
     const double began = clock_.now();
     services.observer.on_idle = [&](const StudyView&) {
-      if (clock_.now() - began > (LANISTA_SANITIZED != 0 ? 8 : 4) * kLongest) pause_ = 75;  // a hang; the test reports it
+      if (clock_.now() - began > (LANISTA_SANITIZED != 0 ? 8 : 4) * kLongest)
+        pause_ = 75;  // a hang; the test reports it
     };
     LANISTA_ASSIGN(auto engine, Engine::create(study_, config, studyfile::write_study(config),
                                                {{"class", "test"}, {"threads", 1}}, services));
