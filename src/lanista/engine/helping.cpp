@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <set>
-#include <system_error>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -22,8 +21,16 @@ constexpr double kJoin = 0.001;      ///< seconds that a trial loses when its he
 constexpr double kMaterial = 0.1;    ///< of a step's seconds
 constexpr std::size_t kMostHomes = 32;  ///< among which the policy looks ahead; that takes a millisecond
 
-/// What sessions of this executor's workers begin with; one after it has the same.
-std::string session_name(const std::string& socket) { return "lanista-" + hash_text(socket).hex() + "-"; }
+/// The folder of sessions is this, and 16 random digits. Another executor of this name has the same prefix.
+std::string folder_prefix(const std::string& socket) {
+  return std::string(kSharedMemory) + "/lanista-" + hash_text(socket).hex() + "-";
+}
+
+/// Names of session files: a number, and `.new` behind it before the file is complete.
+bool is_session_name(std::string_view name) {
+  if (name.ends_with(".new")) name.remove_suffix(4);
+  return !name.empty() && name.size() <= 20 && name.find_first_not_of("0123456789") == name.npos;
+}
 
 /// The line seconds = shared / width + overhead that fits best, neither of them less than 0.
 std::pair<double, double> shared_and_overhead(const std::map<std::int64_t, double>& seconds) {
@@ -44,7 +51,7 @@ Helping::Helping(std::int64_t width, std::size_t workers, const std::string& soc
                  std::shared_ptr<const KnownTimes> known)
     : width_(width),
       widest_(width == study::kAutoWidth ? std::min<std::int64_t>(kWidest, static_cast<std::int64_t>(workers)) : width),
-      sessions_of_(session_name(socket)),
+      folder_prefix_(folder_prefix(socket)),
       known_(std::move(known)),
       workers_(workers),
       policy_(schedule::policy_of_helpers()),
@@ -52,14 +59,21 @@ Helping::Helping(std::int64_t width, std::size_t workers, const std::string& soc
   clear_sessions();
 }
 
-Helping::~Helping() { clear_sessions(); }
+Helping::~Helping() {
+  if (folder_) folder_->remove(is_session_name);
+}
 
 void Helping::clear_sessions() const {
-  if (widest_ < 2) return;
-  std::error_code ignored;
-  for (const auto& file : std::filesystem::directory_iterator(kSharedMemory, ignored)) {
-    if (file.path().filename().string().starts_with(sessions_of_)) std::filesystem::remove(file.path(), ignored);
+  if (widest_ > 1) PrivateFolder::sweep(folder_prefix_, is_session_name);
+}
+
+std::string Helping::new_session() {
+  if (!folder_) {
+    auto made = PrivateFolder::create(folder_prefix_);
+    if (made) folder_ = *std::move(made);
   }
+  // Without a folder no file can be made either: trials keep the width 1.
+  return (folder_ ? folder_->path() : folder_prefix_) + "/" + std::to_string(sessions_made_++);
 }
 
 bool Helping::finds_widths() const { return width_ == study::kAutoWidth; }
@@ -166,7 +180,7 @@ void Helping::send(Leases& leases, const std::vector<bool>& ready, double now, c
   for (const auto& [worker, trial] : helping_) {
     Lease& lease = *leases.find(trial);
     if (lease.session.empty()) {
-      lease.session = std::string(kSharedMemory) + "/" + sessions_of_ + std::to_string(sessions_made_++);
+      lease.session = new_session();
       tell(lease.worker, Widen{trial, lease.session});
     }
     if (sessions_[worker] == lease.session) continue;
@@ -183,10 +197,10 @@ void Helping::lose(std::size_t worker, Leases& leases) {
     if (Lease* lease = leases.find(helped->second)) ++lease->helper_losses;
     helping_.erase(helped);
   }
+  if (!folder_) return;
   for (const TrialId trial : leases.of(worker)) {
-    std::error_code ignored;
-    const Lease& lease = *leases.find(trial);
-    if (!lease.session.empty()) std::filesystem::remove(lease.session, ignored);
+    const std::string& session = leases.find(trial)->session;
+    if (!session.empty()) folder_->remove_file(session.substr(session.rfind('/') + 1));
   }
 }
 

@@ -5,9 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lanista/base/private_folder.h"
 #include "lanista/engine/executor.h"
 #include "lanista/engine/leases.h"
 #include "lanista/engine/profiles.h"
@@ -30,7 +32,8 @@ class Helping {
   using Tell = std::function<void(std::size_t worker, const Command& command)>;
 
   /// `socket` names the sessions, so that what a killed executor of this name left in shared memory is cleared away, as
-  /// it is at the end. `known` may be null.
+  /// it is at the end. Sessions are files in a folder with a random name, which only this user can enter. `known` may be
+  /// null.
   Helping(std::int64_t width, std::size_t workers, const std::string& socket, std::shared_ptr<const KnownTimes> known);
   ~Helping();
   Helping(const Helping&) = delete;
@@ -80,9 +83,10 @@ class Helping {
   schedule::Prediction expected(const Lease& lease) const;
   std::map<std::size_t, TrialId> decide(const Leases& leases, const Asked& asked, double now);
   void clear_sessions() const;
+  std::string new_session();
 
   const std::int64_t width_, widest_;
-  const std::string sessions_of_;  // what their names begin with
+  const std::string folder_prefix_;  // of the folder of sessions
   const std::shared_ptr<const KnownTimes> known_;
   const std::size_t workers_;
   const graph::OpTable ops_ = graph::builtin_ops();
@@ -90,6 +94,7 @@ class Helping {
 
   std::map<std::size_t, TrialId> helping_;       // workers that have nothing else to do
   std::map<std::size_t, std::string> sessions_;  // that they were sent to
+  std::optional<PrivateFolder> folder_;          // of sessions, from the first one on
   std::uint64_t sessions_made_ = 0;
   schedule::WidthChoice widths_;         // of programs
   std::map<TrialId, Program> programs_;  // of trials that may have helpers

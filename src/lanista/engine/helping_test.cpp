@@ -2,7 +2,10 @@
 #include "lanista/engine/helping.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
@@ -11,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "lanista/base/digest.h"
+#include "lanista/base/private_folder.h"
 #include "lanista/graph/text.h"
 #include "lanista/study/config.h"
 
@@ -233,6 +238,49 @@ TEST_F(HelpingTest, KeepsAWidthThatIsMeasuredToPay) {
     orders();
     EXPECT_EQ(helping->helping(), (Assigned{{1, TrialId{1}}}));
   }
+}
+
+// Sessions lie in a folder that only this user can enter; what a killed executor of the name left goes, no more.
+TEST(Helping, KeepsSessionsInAPrivateFolderWithARandomName) {
+  namespace fs = std::filesystem;
+  const std::string socket = "of helping_test " + std::to_string(::getpid());
+  const std::string prefix = "/dev/shm/lanista-" + hash_text(socket).hex() + "-";
+  const auto left = *PrivateFolder::create(prefix);
+  ::close(*left.create_file("7"));
+  ::close(*left.create_file("8.new"));
+  const auto used = *PrivateFolder::create(prefix);
+  ::close(*used.create_file("7"));
+  ::close(*used.create_file("notes"));
+  const std::string named = prefix + "0";  // as earlier versions named their files
+  std::ofstream(named) << "not ours";
+
+  std::set<std::string> folders;
+  for (int i = 0; i < 3; ++i) {
+    Helping helping(2, 2, socket, nullptr);
+    EXPECT_FALSE(fs::exists(left.path()) || fs::exists(used.path() + "/7"));
+    EXPECT_TRUE(fs::exists(used.path() + "/notes") && fs::exists(named));
+    Leases leases(2);
+    const Job job = job_of(1);
+    helping.note(job);
+    Lease& lease = leases.grant(job);
+    leases.send(lease, 0);
+    lease.allowed = 50;
+    helping.send(leases, {true, true}, 0, [](std::size_t, const Command&) {});
+    const std::string folder = fs::path(lease.session).parent_path();
+    EXPECT_TRUE(folder.starts_with(prefix)) << folder;
+    folders.insert(folder);
+    const auto opened = PrivateFolder::open(folder);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    const std::string name = fs::path(lease.session).filename();
+    ::close(*opened->create_file(name));
+    ::close(*opened->create_file("99"));
+    helping.lose(lease.worker, leases);
+    EXPECT_EQ(opened->open_file(name).error().code, Code::kNotFound);
+  }
+  EXPECT_EQ(folders.size(), 3U);
+  for (const std::string& folder : folders) EXPECT_FALSE(fs::exists(folder)) << folder;
+  fs::remove_all(used.path());
+  fs::remove(named);
 }
 
 // Hundreds of workers are dealt without looking ahead.

@@ -41,6 +41,9 @@ ProcessExecutor::Impl::Impl(FileSystem& f, const Clock& c, FleetOptions options,
       pause_asked(process.pause),
       helping(how.brief.width, how.workers, how.socket, process.known) {}
 
+// Workers end before `helping` clears their sessions away, so none makes a file after that.
+ProcessExecutor::Impl::~Impl() { fleet.reset(); }
+
 /// False: it cannot be, and the executor is broken.
 bool ProcessExecutor::Impl::begin_workers() {
   if (fleet || broken) return fleet != nullptr;

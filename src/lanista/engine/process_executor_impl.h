@@ -48,6 +48,7 @@ struct ProcessExecutor::Impl {
   Helping helping;
 
   Impl(FileSystem& f, const Clock& c, FleetOptions options, MakeFleet make, const ProcessOptions& process);
+  ~Impl();
 
   bool begin_workers();
   bool is_ready(std::size_t worker) const { return fleet && fleet->is_ready(worker); }

@@ -15,7 +15,8 @@ namespace lanista::engine {
 class WorkerSocket {
  public:
   /// Makes `path`, in the place of what a killed engine left there. Where its folder cannot hold a socket (a network
-  /// disk), it lies in a fresh folder for temporary files, and path() says where. Errors: kIo (why).
+  /// disk), it lies in a fresh folder for temporary files, and path() says where. Errors: kIo (why),
+  /// kFailedPrecondition (its folder is a link, or its place holds anything but a socket of this user: that stays).
   static Result<WorkerSocket> listen(const std::string& path);
   WorkerSocket(WorkerSocket&& other) noexcept;
   WorkerSocket& operator=(WorkerSocket&&) = delete;
@@ -40,7 +41,7 @@ class WorkerSocket {
   std::string folder_;  // of its own; empty: none
 };
 
-/// The worker's end. Errors: kNotFound, kIo (why).
+/// The worker's end. Errors: kNotFound, kFailedPrecondition (another user listens there), kIo (why).
 Result<Channel> connect_to_engine(const std::string& path);
 
 }  // namespace lanista::engine

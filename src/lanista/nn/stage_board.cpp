@@ -1,5 +1,7 @@
 #include "lanista/nn/stage_board.h"
 
+#include <cstring>
+
 namespace lanista::nn {
 namespace {
 
@@ -79,7 +81,8 @@ void StageBoard::stop(const std::string& why) const {
 }
 
 std::string StageBoard::reason() const {
-  return head_->stopped.load() == kStopped ? std::string(head_->reason) : std::string();
+  if (head_->stopped.load() != kStopped) return {};
+  return {head_->reason, ::strnlen(head_->reason, kReason)};  // another process may have written no end of it
 }
 
 }  // namespace lanista::nn

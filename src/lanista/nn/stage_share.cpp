@@ -13,6 +13,8 @@ void copy_bytes(void* to, const void* from, std::int64_t bytes) {
   if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
+std::uint8_t as_byte(bool flag) { return flag ? 1 : 0; }
+
 template <class T>
 void copy_ranges(const std::vector<Range>& ranges, T* to, const T* from) {
   for (const Range& range : ranges) copy_bytes(to + range.begin, from + range.begin, bytes_of<T>(range.count));
@@ -64,49 +66,55 @@ StageStep<T> StageShare<T>::put(std::byte* at, const StageStep<T>& step) const {
               .step = run.step,
               .grad_scale = run.grad_scale,
               .hyper = *run.hyper,
-              .has_numbers = !run.hyper->numbers.empty(),
-              .has_target = base(step, Space::kTarget) != nullptr,
-              .has_index = run.sample_index != nullptr,
-              .has_weights = run.weights != nullptr,
-              .add = step.add};
+              .has_numbers = as_byte(!run.hyper->numbers.empty()),
+              .has_target = as_byte(base(step, Space::kTarget) != nullptr),
+              .has_index = as_byte(run.sample_index != nullptr),
+              .has_weights = as_byte(run.weights != nullptr),
+              .add = as_byte(step.add)};
   facts.hyper.numbers = {};  // where this process has them
   facts.hyper.rates = {};
   copy_bytes(at, &facts, static_cast<std::int64_t>(sizeof(facts)));
-  if (facts.has_numbers) copy_bytes(at + number_, run.hyper->numbers.data(), bytes_of<double>(numbers_));
+  if (facts.has_numbers != 0) copy_bytes(at + number_, run.hyper->numbers.data(), bytes_of<double>(numbers_));
   copy_bytes(at + parameter_, base(step, Space::kParameter), bytes_of<T>(parameters_));
   if (step.add) copy_ranges(trained_, reinterpret_cast<T*>(at + out_), static_cast<const T*>(step.out));
   copy_bytes(at + input_, base(step, Space::kInput), run.batch * input_stride_);
-  if (facts.has_target) copy_bytes(at + target_, base(step, Space::kTarget), run.batch * target_stride_);
-  if (facts.has_index) copy_bytes(at + index_, run.sample_index, bytes_of<std::int64_t>(run.batch));
-  if (facts.has_weights) copy_bytes(at + weight_, run.weights, bytes_of<float>(run.batch));
-  return get(at);
+  if (facts.has_target != 0) copy_bytes(at + target_, base(step, Space::kTarget), run.batch * target_stride_);
+  if (facts.has_index != 0) copy_bytes(at + index_, run.sample_index, bytes_of<std::int64_t>(run.batch));
+  if (facts.has_weights != 0) copy_bytes(at + weight_, run.weights, bytes_of<float>(run.batch));
+  return view(at, facts, run.hyper);
 }
 
 template <class T>
 StageStep<T> StageShare<T>::get(std::byte* at) const {
-  auto* const facts = reinterpret_cast<Facts*>(at);
+  Facts facts;
+  std::memcpy(&facts, at, sizeof(facts));  // Each number is read once.
+  return view(at, facts, &reinterpret_cast<const Facts*>(at)->hyper);
+}
+
+template <class T>
+StageStep<T> StageShare<T>::view(std::byte* at, const Facts& facts, const LaneHyper* hyper) const {
   StageStep<T> step{.run = {},
                     .out = reinterpret_cast<T*>(at + out_),
                     .beside = reinterpret_cast<T*>(at + beside_),
-                    .add = facts->add};
-  step.run.batch = facts->batch;
-  step.run.total = facts->total;
-  step.run.seed = facts->seed;
-  step.run.step = facts->step;
-  step.run.grad_scale = facts->grad_scale;
-  step.run.hyper = &facts->hyper;
+                    .add = facts.add != 0};
+  step.run.batch = facts.batch;
+  step.run.total = facts.total;
+  step.run.seed = facts.seed;
+  step.run.step = facts.step;
+  step.run.grad_scale = facts.grad_scale;
+  step.run.hyper = hyper;
   base(step, Space::kParameter) = at + parameter_;
   base(step, Space::kNewBuffer) = at + renewed_at_;
   base(step, Space::kInput) = at + input_;
-  if (facts->has_target) base(step, Space::kTarget) = at + target_;
-  if (facts->has_index) step.run.sample_index = reinterpret_cast<const std::int64_t*>(at + index_);
-  if (facts->has_weights) step.run.weights = reinterpret_cast<const float*>(at + weight_);
+  if (facts.has_target != 0) base(step, Space::kTarget) = at + target_;
+  if (facts.has_index != 0) step.run.sample_index = reinterpret_cast<const std::int64_t*>(at + index_);
+  if (facts.has_weights != 0) step.run.weights = reinterpret_cast<const float*>(at + weight_);
   return step;
 }
 
 template <class T>
 std::span<const double> StageShare<T>::numbers(const std::byte* at) const {
-  if (!reinterpret_cast<const Facts*>(at)->has_numbers) return {};
+  if (reinterpret_cast<const Facts*>(at)->has_numbers == 0) return {};
   return {reinterpret_cast<const double*>(at + number_), static_cast<std::size_t>(numbers_)};
 }
 

@@ -37,7 +37,7 @@ class StageShare {
   /// Of that what each batch brings.
   std::int64_t batch_bytes() const { return bytes_ - input_; }
 
-  /// The same step with all it refers to in that memory.
+  /// The same step with tensors in that memory. Its numbers are those of `step`, whatever another process writes there.
   StageStep<T> put(std::byte* at, const StageStep<T>& step) const;
   /// What was put, as another process sees it; but for its hyper-parameters' spans, which are `numbers`.
   StageStep<T> get(std::byte* at) const;
@@ -64,8 +64,9 @@ class StageShare {
     std::uint64_t seed, step;
     double grad_scale;
     LaneHyper hyper;
-    bool has_numbers, has_target, has_index, has_weights, add;
+    std::uint8_t has_numbers, has_target, has_index, has_weights, add;  // bytes: another process may write any value
   };
+  StageStep<T> view(std::byte* at, const Facts& facts, const LaneHyper* hyper) const;
 
   std::vector<Range> trained_, renewed_;
   std::int64_t parameters_ = 0;  // elements

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,14 +10,17 @@
 
 namespace lanista::runtime {
 
-/// Memory that processes share as long as one of them has it; nothing of it is left behind. Move-only.
+/// Memory that processes share as long as one of them has it; nothing of it is left behind. Its size is sealed, so no
+/// process that has it can make it smaller under another one. Move-only.
 class SharedMemory {
  public:
   SharedMemory() = default;
   /// Zeros. Errors: kResourceExhausted.
   static Result<SharedMemory> make(std::int64_t bytes);
-  /// What another process has made. Errors: kNotFound, kResourceExhausted, kDataLoss (it is another size).
-  static Result<SharedMemory> open(const std::string& path, std::int64_t bytes);
+  /// Memory that process `maker` has made; `path` is what path() gives there. Errors: kInvalidArgument (another form of
+  /// path, or of another process), kNotFound, kFailedPrecondition (another owner, or no sealed memory), kDataLoss
+  /// (another size), kResourceExhausted.
+  static Result<SharedMemory> open(const std::string& path, std::int64_t bytes, pid_t maker);
   /// Zeros that no other process sees. What is never touched takes nothing. Errors: kResourceExhausted.
   static Result<SharedMemory> of_one(std::int64_t bytes);
   SharedMemory(SharedMemory&& other) noexcept;

@@ -1,5 +1,7 @@
 #include "lanista/runtime/stage_process.h"
 
+#include <sys/socket.h>
+
 #include <memory>
 #include <optional>
 #include <utility>
@@ -38,7 +40,15 @@ struct Place {
   SharedMemory memory;
 };
 
-Result<Place> take(const StageTask& task) {
+/// The process that made this connection; 0: the system does not report it.
+pid_t peer_of(const engine::Channel& channel) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(channel.socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
+}
+
+/// Makes the program of a task; its memory is of process `maker`.
+Result<Place> take(const StageTask& task, pid_t maker) {
   if (task.build != engine::build_fingerprint()) {
     return Error{
         Code::kFailedPrecondition,
@@ -73,7 +83,7 @@ Result<Place> take(const StageTask& task) {
                  ""};
   }
   LANISTA_ASSIGN(place.memory,
-                 stages.apart ? SharedMemory::of_one(task.bytes) : SharedMemory::open(task.memory, task.bytes));
+                 stages.apart ? SharedMemory::of_one(task.bytes) : SharedMemory::open(task.memory, task.bytes, maker));
   return place;
 }
 
@@ -103,7 +113,7 @@ Result<void> serve_stages(engine::Channel channel) {
     }
     LANISTA_ASSIGN(const StageTask task, decode_stage_task(heard->text));
     heard.reset();
-    auto place = take(task);
+    auto place = take(task, peer_of(channel));
     if (!place) {
       answer(task, StageWire::kRefused, place.error().text());
       continue;

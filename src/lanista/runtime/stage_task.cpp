@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "lanista/nn/program.h"
 #include "lanista/study/record_fields.h"
 
 namespace lanista::runtime {
@@ -24,6 +25,16 @@ std::uint32_t number(const json& in) {
     throw Malformed{"a number is none of 32 bits"};
   }
   return in.get<std::uint32_t>();
+}
+
+constexpr std::int64_t kMostBatch = std::int64_t{1} << 20;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 48;
+
+std::int64_t within(const json& in, const char* key, std::int64_t least, std::int64_t most) {
+  const std::int64_t value = integer(in, key);
+  if (value >= least && value <= most) return value;
+  throw Malformed{"'" + std::string(key) + "' is " + std::to_string(value) + "; allowed: " + std::to_string(least) +
+                  " to " + std::to_string(most)};
 }
 
 json to_json(const nn::Stages& stages) {
@@ -51,11 +62,14 @@ json to_json(const nn::Stages& stages) {
 
 nn::Stages read_stages(const json& in) {
   nn::Stages stages;
-  stages.place_bytes = integer(in, "place_bytes");
+  stages.place_bytes = within(in, "place_bytes", 0, kMostBytes);
   stages.apart = flag(in, "apart");
   for (const json& each : array(in, "stages")) {
     nn::Stage stage{
-        .nodes = {}, .micro_batches = integer(each, "micro_batches"), .slots = integer(each, "slots"), .after = {}};
+        .nodes = {},
+        .micro_batches = within(each, "micro_batches", 1, nn::kMaxParts),
+        .slots = within(each, "slots", 1, nn::kMaxParts),
+        .after = {}};
     for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
     for (const json& next : array(each, "after")) stage.after.push_back(number(next));
     stages.stages.push_back(std::move(stage));
@@ -78,15 +92,15 @@ StageTask read_task(const json& in) {
   task.build = text(in, "build");
   task.isa = text(in, "isa");
   task.precision = text(in, "precision") == "float64" ? Precision::kFloat64 : Precision::kFloat32;
-  task.max_batch = integer(in, "max_batch");
-  task.shards = integer(in, "shards");
-  task.accumulate = integer(in, "accumulate");
+  task.max_batch = within(in, "max_batch", 1, kMostBatch);
+  task.shards = within(in, "shards", 1, nn::kMaxParts);
+  task.accumulate = within(in, "accumulate", 1, nn::kMaxParts);
   task.stages = read_stages(member(in, "stages"));
-  task.number = static_cast<std::uint64_t>(integer(in, "number"));
+  task.number = static_cast<std::uint64_t>(within(in, "number", 0, std::numeric_limits<std::int64_t>::max()));
   task.place = static_cast<std::uint64_t>(integer(in, "place"));
   if (task.place >= task.stages.places.size()) throw Malformed{"'place' is none of the places"};
   task.memory = text(in, "memory");
-  task.bytes = integer(in, "bytes");
+  task.bytes = within(in, "bytes", 0, kMostBytes);
   task.digest = study::fields::digest(in, "digest");
   return task;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 #include "lanista/base/rng.h"
@@ -17,9 +18,9 @@ StageTask drawn(Rng rng) {
   task.isa = "avx2";
   task.stages.apart = rng.bernoulli(0.5);
   task.precision = rng.bernoulli(0.5) ? Precision::kFloat64 : Precision::kFloat32;
-  for (auto* field : {&task.max_batch, &task.shards, &task.accumulate, &task.bytes, &task.stages.place_bytes}) {
-    *field = rng.between(0, std::int64_t{1} << 40);
-  }
+  for (auto* field : {&task.shards, &task.accumulate}) *field = rng.between(1, 4096);
+  task.max_batch = rng.between(1, std::int64_t{1} << 20);
+  for (auto* field : {&task.bytes, &task.stages.place_bytes}) *field = rng.between(0, std::int64_t{1} << 48);
   for (std::uint64_t i = 0; i < 1 + rng.below(4); ++i) {
     nn::Stage stage{.nodes = {}, .micro_batches = rng.between(1, 9), .slots = rng.between(1, 9), .after = {}};
     for (std::uint64_t n = rng.below(4); n > 0; --n) {
@@ -73,6 +74,30 @@ TEST(StageTask, IsRefusedWhereItIsNone) {
   EXPECT_EQ(spoilt("\"isa\"", "\"is\"").error().code, Code::kDataLoss);
   EXPECT_EQ(spoilt("\"nodes\":[", "\"nodes\":[-1,").error().code, Code::kDataLoss);
   EXPECT_EQ(spoilt("\"places\":[[", "\"places\":[[[4,0,0],").error().code, Code::kDataLoss);
+}
+
+TEST(StageTask, IsRefusedWhereANumberIsOutOfBounds) {
+  const auto refusal = [](const auto& spoil) {
+    StageTask task = drawn(Rng(5));
+    spoil(task);
+    const auto back = decode_stage_task(encode(task));
+    return back ? std::string("it is taken") : back.error().text();
+  };
+  for (const std::int64_t wrong : {std::numeric_limits<std::int64_t>::min(), std::int64_t{-1}, std::int64_t{1} << 50,
+                                   std::numeric_limits<std::int64_t>::max()}) {
+    const std::string value = std::to_string(wrong) + "; allowed: ";
+    const auto names = [&](const std::string& text, const char* key) {
+      return text.find("'" + std::string(key) + "' is " + value) != std::string::npos;
+    };
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.max_batch = wrong; }), "max_batch"));
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.shards = wrong; }), "shards"));
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.accumulate = wrong; }), "accumulate"));
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.bytes = wrong; }), "bytes"));
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.stages.place_bytes = wrong; }), "place_bytes"));
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.stages.stages[0].slots = wrong; }), "slots"));
+    EXPECT_TRUE(names(refusal([&](StageTask& task) { task.stages.stages[0].micro_batches = wrong; }), "micro_batches"));
+  }
+  EXPECT_NE(refusal([](StageTask& task) { task.shards = 0; }), "it is taken");
 }
 
 }  // namespace

@@ -397,7 +397,9 @@ Result<void> TrialWork::try_help(const engine::Help& help, const std::atomic<boo
       std::this_thread::sleep_for(kBetweenSeats);
       continue;
     }
-    while (auto begun = (*seat)->wait(leaves)) {
+    while (true) {
+      LANISTA_ASSIGN(const auto begun, (*seat)->wait(group.program(), leaves));
+      if (!begun) break;
       LANISTA_ASSIGN(auto state, formats::decode_safetensors(*begun));
       LANISTA_TRY(run.restore({std::move(state.tensors), std::move(state.metadata)}));
       LANISTA_TRY(group.admit(run));
