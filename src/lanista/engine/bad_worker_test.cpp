@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
@@ -52,27 +53,31 @@ class BadWorkerTest : public ProcessExecutorTest {
     };
   }
   /// Two workers; every process of the second one behaves so.
-  std::unique_ptr<ProcessExecutor> with_bad(const Behaviour& behaviour) {
+  std::unique_ptr<ProcessExecutor> with_bad(const Behaviour& behaviour, double lease_seconds = 20) {
     WorkerBrief brief;
     brief.study_folder = folder_;
     brief.workers = 2;
     ProcessOptions how;
-    how.lease_seconds = 20;
+    how.lease_seconds = lease_seconds;
     const auto launch = [](const MakeWorker& make) {
       return launch_function([make](const std::string& socket) { static_cast<void>(work_for_engine(socket, make)); });
     };
     how.elsewhere = {{"good", launch(worker({}))}, {"bad", launch(worker(behaviour))}};
     return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
   }
-  void expect_dropped(const Behaviour& behaviour, const std::string& what) {
-    auto executor = with_bad(behaviour);
-    ASSERT_TRUE(executor->start(short_job(1)));
-    for (int came = 0; came < 2;) {  // so that each has trials
-      const auto report = executor->next(60);
+  /// Until both workers are there, so that each gets trials.
+  static void wait_for_both(ProcessExecutor& executor) {
+    ASSERT_TRUE(executor.start(short_job(1)));
+    for (int came = 0; came < 2;) {
+      const auto report = executor.next(60);
       ASSERT_TRUE(report);
       const auto* worker = std::get_if<WorkerReport>(&*report);
       if (worker != nullptr && worker->came) ++came;
     }
+  }
+  void expect_dropped(const Behaviour& behaviour, const std::string& what) {
+    auto executor = with_bad(behaviour);
+    wait_for_both(*executor);
     const Ends ends = train(*executor, 6);
     EXPECT_FALSE(ends.broken) << ends.broken->message;
     EXPECT_EQ(ends.hashes, undisturbed(6));
@@ -122,6 +127,15 @@ TEST_F(BadWorkerTest, IsDroppedForATrialThatItDoesNotHave) {
 
 TEST_F(BadWorkerTest, IsDroppedForAPauseThatWasNotAskedFor) {
   expect_dropped({.report = [](Report& report) { report = PausedReport{}; }}, "a pause that was not asked for");
+}
+
+TEST_F(BadWorkerTest, LosesItsTrialsToOthersIfItStops) {
+  auto executor = with_bad({.report = [](Report&) { ::raise(SIGSTOP); }}, 2);
+  wait_for_both(*executor);
+  const Ends ends = train(*executor, 6);
+  EXPECT_EQ(ends.hashes, undisturbed(6));
+  ASSERT_FALSE(ends.lost.empty());
+  EXPECT_FALSE(ends.lost.front().was_dropped);
 }
 
 TEST_F(BadWorkerTest, EndsTheStudyOnlyIfNoOtherWorks) {

@@ -170,7 +170,9 @@ void ProcessExecutor::Impl::move_waiting() {
   for (std::size_t worker = 0; worker < how.workers; ++worker) {
     if (fleet->is_ready(worker) || fleet->is_due(worker)) continue;
     const std::vector<TrialId> waiting = leases.of(worker);
-    if (waiting.empty()) continue;
+    // A worker that has been sent trials is lost: the news of that are on their way.
+    const bool is_lost = std::ranges::any_of(waiting, [this](TrialId trial) { return leases.find(trial)->is_sent; });
+    if (waiting.empty() || is_lost) continue;
     leases.move_from(worker, others);
     send(waiting);
   }
