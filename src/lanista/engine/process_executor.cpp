@@ -14,7 +14,8 @@
 namespace lanista::engine {
 namespace {
 
-constexpr double kPauseLeases = 2;  ///< in which a worker answers a pause
+constexpr double kPauseLeases = 2;   ///< in which a worker answers a pause
+constexpr double kBetweenMoves = 1;  ///< seconds between looks for trials that wait for a late worker
 
 /// The measurements that the job's checkpoint carries, which its worker repeats. What the job resumes from, or begins
 /// with, must be there and whole. Errors: those of the store, of check_fork.
@@ -160,6 +161,21 @@ void ProcessExecutor::Impl::has_saved(std::size_t worker) {
   reports.emplace_back(PausedReport{});
 }
 
+void ProcessExecutor::Impl::move_waiting() {
+  if (is_pausing || !fleet || clock.now() < move_at) return;
+  move_at = clock.now() + kBetweenMoves;
+  std::vector<bool> others = ready();
+  if (std::ranges::find(others, true) == others.end()) return;
+  others.flip();
+  for (std::size_t worker = 0; worker < how.workers; ++worker) {
+    if (fleet->is_ready(worker) || fleet->is_due(worker)) continue;
+    const std::vector<TrialId> waiting = leases.of(worker);
+    if (waiting.empty()) continue;
+    leases.move_from(worker, others);
+    send(waiting);
+  }
+}
+
 void ProcessExecutor::Impl::watch_pause() {
   if (!is_pausing || has_paused || clock.now() < pause_until) return;
   for (const std::size_t worker : std::set<std::size_t>(saving)) {
@@ -232,6 +248,7 @@ void ProcessExecutor::command(const Command& command) {
 std::optional<Report> ProcessExecutor::next(double seconds) {
   const double until = impl_->clock.now() + seconds;
   impl_->watch_pause();
+  impl_->move_waiting();
   while (impl_->reports.empty()) {
     if (impl_->broken) return BrokenReport{*impl_->broken};
     const double left = std::max(until - impl_->clock.now(), 0.0);
@@ -241,8 +258,9 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
     }
     const bool awaits_pause = impl_->is_pausing && !impl_->has_paused;
     const double until_lost = awaits_pause ? std::max(impl_->pause_until - impl_->clock.now(), 0.0) : left;
-    const auto news = impl_->fleet->next(std::min(left, until_lost));
+    const auto news = impl_->fleet->next(std::min({left, until_lost, kBetweenMoves}));
     impl_->watch_pause();
+    impl_->move_waiting();
     if (news) {
       impl_->take(*news);
     } else if (impl_->clock.now() >= until) {

@@ -67,6 +67,8 @@ struct ProcessExecutor::Impl {
   void park(const Park& asked_for);
   void pause();
   void has_saved(std::size_t worker);
+  /// Trials that wait for a worker which is not due any more go to those that are ready.
+  void move_waiting();
   /// Workers that do not answer a pause are lost, as silent ones are.
   void watch_pause();
   void send_helpers();
@@ -94,6 +96,7 @@ struct ProcessExecutor::Impl {
   /// True once the study was asked to pause so long ago that nothing is waited for.
   bool gives_up_waiting();
   Result<std::map<std::string, double>> measure(const std::string& question, data::Part part);
+  double move_at = 0;  // clock seconds
   std::optional<double> stop_waiting_at;  // clock seconds
 };
 

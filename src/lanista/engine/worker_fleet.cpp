@@ -84,8 +84,10 @@ double WorkerFleet::beat_seconds() const { return std::min(options_.lease_second
 
 bool WorkerFleet::is_due(std::size_t worker) const {
   const Seat& seat = seats_[worker];
-  if (is_elsewhere(worker)) return seat.has_spoken;
-  return begins_ && (seat.process != 0 ? seat.failures < 2 : delay_after(seat.failures) == 0);
+  const double waited = seat.has_spoken ? seat.preparing : seat.silent;
+  const bool is_late = seat.process != 0 && !seat.is_ready && waited > options_.lease_seconds;
+  if (is_elsewhere(worker)) return seat.has_spoken && !is_late;
+  return begins_ && (seat.process != 0 ? seat.failures < 2 && !is_late : delay_after(seat.failures) == 0);
 }
 
 std::optional<WorkerFleet::News> WorkerFleet::next(double seconds) {
@@ -247,6 +249,8 @@ Result<void> WorkerFleet::hear(std::size_t worker, Message message) {
   ++(kind == WireKind::kBeat ? seat.beats : seat.unproductive);
   LANISTA_TRY(check_amount(seat));
   message.text = std::move(numbered->text);
+  const bool is_bare = kind == WireKind::kBeat || kind == WireKind::kReady;
+  if (is_bare && !message.text.empty()) return not_now("with a text");
   if (kind == WireKind::kBeat) return {};
   if (seat.is_ready) {
     if (kind == WireKind::kHello || kind == WireKind::kReady) return not_now("twice");

@@ -69,7 +69,7 @@ class Fleet {
   virtual void send(std::size_t worker, WireKind kind, std::string_view text) = 0;
   virtual bool is_ready(std::size_t worker) const = 0;
   /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when
-  /// it has spoken: it may wait in a queue till then.
+  /// it has spoken: it may wait in a queue till then. One that is not ready within a lease is not due any more.
   virtual bool is_due(std::size_t worker) const = 0;
   virtual pid_t process(std::size_t worker) const = 0;
   /// Ends one, as if it had gone by itself.
