@@ -1,6 +1,8 @@
 #!/bin/sh
 # Compares what LANISTA reads, exports, predicts, repeats and resumes from stored studies with what version 0.1.0 gave.
+#
 # studies/NAME.tar.gz is a study. expected/NAME.tar.gz has the outputs that programs read: they never change.
+#
 # expected/NAME.txt has the outputs that people read: their words may change, their numbers may not.
 #
 # usage: check.sh LANISTA [NAME…]            compare; exit 77 if the machine cannot do a part
@@ -17,7 +19,7 @@ case ${1:-} in --*) mode=$1 && shift ;; esac
 [ $# -gt 0 ] || set -- $(cd "$here/studies" && ls ./*.tar.gz | sed 's|.*/||; s|\.tar\.gz$||')
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The portable level gives the same bits on every machine. A home of its own has no settings and no remembered times.
+# The portable level gives the same bits on every machine. A new home folder has no settings and no stored times.
 export LANISTA_ISA=portable HOME="$work/.home"
 unset XDG_CACHE_HOME XDG_CONFIG_HOME LANISTA_DEVICE_SPEEDS COLUMNS
 mkdir "$HOME"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes the compatibility studies: FOLDER/NAME.tar.gz, with a study file, what it reads, the study, and new data.
-# The archives in this folder are from version 0.1.0 (commit cdbde8fd). Do not make them again: new ones protect nothing.
+# The archives in this folder are from version 0.1.0 (commit cdbde8fd).
+# Do not make them again: new ones protect nothing.
 # A new form of a study is a new archive with a new name. Afterwards run `check.sh LANISTA --expect NAME` once.
 #
 # usage: make.sh LANISTA FOLDER [NAME…]
@@ -17,7 +18,7 @@ names=${*:-"pbt mltuner zoo implied select folds pipeline processes text onnx tw
 work=/tmp/lanista-compatibility
 mkdir "$work"
 trap 'rm -rf "$work"' EXIT
-# The portable level gives the same bits on every machine. A home of its own keeps remembered times out of the studies.
+# The portable level gives the same bits on every machine. A new home folder keeps stored times out of the studies.
 export LANISTA_ISA=portable HOME="$work/home"
 mkdir -p "$HOME"
 
@@ -54,7 +55,9 @@ write_inputs() {
     paused) points 800 1 > table.csv ;;
     folds) houses 120 3 > table.csv && houses 12 4 > labelled.csv && cut -d, -f1-3 labelled.csv > new.csv ;;
     text)
-      awk 'BEGIN { for (i = 0; i < 90; i++) printf "%d times %d is %d. ", i % 7, i % 11, (i % 7) * (i % 11) }' > text.txt
+      awk 'BEGIN {
+        for (i = 0; i < 90; i++) printf "%d times %d is %d. ", i % 7, i % 11, (i % 7) * (i % 11)
+      }' > text.txt
       printf '3 times 4 is 12. 5 times 2 is 10. 6 time' > new.txt
       cat > net.graph << 'END'
 %0 = input(shape=[8], dtype="index")
@@ -85,7 +88,9 @@ END
       # Four images of ones and eights, in NumPy's format.
       head="{'descr': '<f4', 'fortran_order': False, 'shape': (4, 1, 8, 8), }"
       printf '\223NUMPY\001\000\106\000%-69s\n' "$head" > new.npy
-      codes=$(awk 'BEGIN { for (i = 0; i < 256; i++) printf "\\000\\000\\%s", i * i % 13 < 6 ? "200\\077" : "000\\101" }')
+      codes=$(awk 'BEGIN {
+        for (i = 0; i < 256; i++) printf "\\000\\000\\%s", i * i % 13 < 6 ? "200\\077" : "000\\101"
+      }')
       # shellcheck disable=SC2059  # a text of octal codes
       printf "$codes" >> new.npy
       ;;

@@ -40,7 +40,7 @@ std::set<std::string> sources_of_tests(const std::string& root) {
   return out;
 }
 
-/// Folders and files whose texts are no formats: benchmarks, code for devices, and helpers of tests that are no entry
+/// Folders and files whose texts are no formats: benchmarks, code for devices, and helpers of tests which are no entry
 /// of a list TESTS.
 bool is_left_out(const std::string& path) {
   const std::string whole = "/" + path;
