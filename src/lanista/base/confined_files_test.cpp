@@ -204,7 +204,7 @@ TEST_F(ConfinedFiles, GetLocksThatNoOtherUserCanOpen) {
   ASSERT_TRUE(fs_->write_file(study("lock"), {}));  // as earlier builds made it
   struct stat facts {};
   ASSERT_EQ(::stat(study("lock").c_str(), &facts), 0);
-  ASSERT_EQ(facts.st_mode & 0777U, 0644U & ~static_cast<unsigned>([] {
+  ASSERT_EQ(facts.st_mode & 0777U, 0666U & ~static_cast<unsigned>([] {
               const mode_t mask = ::umask(0);
               ::umask(mask);
               return mask;

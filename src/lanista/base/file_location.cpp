@@ -61,7 +61,7 @@ Result<void> check_writable(int fd, const FileLocation& location) {
   if (!location.is_confined) return {};
   if (facts.st_nlink > 1) {
     return refused("a file with " + std::to_string(facts.st_nlink) + " names (hard links)",
-                   "one name; copy the file in place of the link", location.path);
+                   "one name; replace the file by a copy of it", location.path);
   }
   if (facts.st_uid != ::geteuid() && facts.st_uid != location.owner) {
     return refused("a file of user " + std::to_string(facts.st_uid),

@@ -16,7 +16,7 @@
 namespace lanista {
 namespace {
 
-constexpr mode_t kFileMode = 0644, kFolderMode = 0755, kLockMode = 0600;  // less the user's umask
+constexpr mode_t kFileMode = 0666, kFolderMode = 0777, kLockMode = 0600;  // less the user's umask
 constexpr off_t kMostBytes = off_t{8} << 30;                              ///< of a file that is read as a whole
 
 Result<void> write_all(int fd, std::span<const std::byte> data, const std::string& path) {

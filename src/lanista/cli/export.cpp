@@ -62,6 +62,7 @@ Result<void> export_model(const ExportRequest& request) {
   }
   if (!request.cpp.empty()) LANISTA_TRY(export_cpp(package, request.cpp));
   if (!request.package.empty()) {
+    LANISTA_TRY(engine::check_package_folder(real_file_system(), request.package));
     LANISTA_TRY(engine::write_package(real_file_system(), request.package, package));
     std::cerr << "wrote " << printable(request.package) << "\n";
   }

@@ -88,6 +88,7 @@ int repeat_trial(const RepeatRequest& request) {
     const auto state = engine::whole_state(train::standing_weights(repeated->state), job->frozen, checkpoints);
     if (!state) return report(state.error());
     const auto package = engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, *state, {});
+    if (auto free = engine::check_package_folder(real_file_system(), request.out); !free) return report(free.error());
     if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
       return report(written.error());
     }

@@ -182,7 +182,9 @@ Result<ModelPackage> load_package(const std::string& target) {
   if (!study && files.exists(target + "/log")) {
     return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};
   }
-  return engine::read_package(*inside, study ? best : target, graph::builtin_ops());
+  // A package by itself may have links: a cache of models has its files in another folder.
+  return study ? engine::read_package(*inside, best, graph::builtin_ops())
+               : engine::read_package(files, target, graph::builtin_ops());
 }
 
 int predict(const PredictRequest& request) {

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 
@@ -130,9 +129,12 @@ Result<std::string> compile_cuda(const CudaText& text, int architecture, const s
   if (log != nullptr) return compiled(text, architecture, libraries, log);
   const std::filesystem::path file = cache_file(text, options_of(text, architecture));
   if (!file.empty()) {
-    std::ifstream in(file, std::ios::binary);
-    std::string cubin{std::istreambuf_iterator<char>(in), {}};
-    if (!cubin.empty()) return cubin;
+    // A file of another user is not loaded, nor is a link followed.
+    const auto files = real_file_system().confined_to(file.parent_path().string());
+    const bool is_own = files->kind(file.string()) == FileKind::kFile;
+    if (auto cubin = is_own ? files->read(file.string()) : Result<std::string>(std::string()); cubin && !cubin->empty()) {
+      return *std::move(cubin);
+    }
   }
   LANISTA_ASSIGN(std::string cubin, compiled(text, architecture, libraries, nullptr));
   if (!file.empty()) write_cache(file, cubin);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <string_view>
 
+#include "lanista/base/frame.h"
 #include "lanista/store/log.h"
 
 namespace lanista::engine {
@@ -28,12 +30,29 @@ bool has_records(FileSystem& fs, const std::string& folder) {
   return records ? !records->empty() : records.error().code != Code::kNotFound;
 }
 
+/// Whether a file without one whole record may be the beginning of a log: its first record, the header, cut off, or
+/// bytes that a power cut left. Other text is a file of the user.
+bool may_be_cut_log(std::string_view bytes) {
+  if (std::ranges::all_of(bytes, [](char c) { return c == 0; })) return true;
+  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(bytes[at]); };
+  if (bytes.size() < 4) return std::ranges::any_of(bytes, [](char c) { return c >= 0 && c < '\t'; });
+  constexpr std::array<unsigned, 5> kRest{0, static_cast<unsigned>(store::RecordType::kHeader), 0, 0, 0};  // from byte 3
+  for (std::size_t at = 3; at < std::min(bytes.size(), kFrameHeader); ++at) {
+    if (byte(at) != kRest[at - 3]) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Result<void> check_new_folder(FileSystem& fs, const std::string& folder) {
   if (!fs.exists(folder)) return {};
   if (has_records(fs, folder)) {
     return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
+  }
+  if (const auto log = fs.read(folder + "/log/000001.log"); log && !may_be_cut_log(*log)) {
+    return Error{Code::kAlreadyExists, "is a file that is no log of a study; choose another folder for the study",
+                 folder + "/log/000001.log"};
   }
   LANISTA_ASSIGN(const std::vector<std::string> names, fs.list(folder));
   static const std::set<std::string, std::less<>> kOurs{"log", "ckpt", "control", "README.txt", "config.resolved.yaml"};

@@ -6,6 +6,10 @@
 
 #include <filesystem>
 
+#include "lanista/base/frame.h"
+#include "lanista/engine/package.h"
+#include "lanista/store/log.h"
+
 namespace lanista::engine {
 namespace {
 
@@ -58,6 +62,38 @@ TEST_F(StudyFolder, LosesLeftoversOfKilledWritersAndKeepsFilesOfUsers) {
     EXPECT_FALSE(fs_->exists(at(name + leftover))) << name;
   }
   for (const char* name : {"notes.tmp", "control/notes", "best/mine.onnx"}) EXPECT_TRUE(fs_->exists(at(name))) << name;
+}
+
+TEST_F(StudyFolder, IsNoPlaceForAStudyWhereItsLogIsAFileOfTheUser) {
+  const std::string log = at("log/000001.log");
+  for (const std::string text : {"my text", "x\n", "notes of a year\nand more", "\x01\x02\x03 not a log at all"}) {
+    ASSERT_TRUE(write_atomically(*fs_, log, text));
+    const auto free = check_new_folder(*fs_, folder_);
+    ASSERT_FALSE(free) << text;
+    EXPECT_EQ(free.error().where, log);
+    EXPECT_EQ(*fs_->read(log), text);
+  }
+  std::string header;
+  encode_frame(static_cast<std::uint16_t>(store::RecordType::kHeader), std::string(3000, ' '), header);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{2}, std::size_t{5}, std::size_t{8}, std::size_t{2000}}) {
+    ASSERT_TRUE(write_atomically(*fs_, log, header.substr(0, size)));  // a start that was cut off
+    std::filesystem::remove_all(at("best"));
+    EXPECT_TRUE(check_new_folder(*fs_, folder_)) << size;
+  }
+}
+
+TEST_F(StudyFolder, GetsNoPackageOverFilesOfTheUser) {
+  FileSystem& fs = real_file_system();
+  EXPECT_TRUE(check_package_folder(fs, root_ + "/new"));
+  std::filesystem::create_directories(root_ + "/app/members");
+  EXPECT_FALSE(check_package_folder(fs, root_ + "/app"));
+  ASSERT_TRUE(fs.write_file(root_ + "/app/package.json", std::as_bytes(std::span(R"({"name":"app","version":"1"})", 28))));
+  const auto other = check_package_folder(fs, root_ + "/app");
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().message.find("members, package.json"), std::string::npos) << other.error().message;
+  std::filesystem::remove_all(root_ + "/app/members");
+  ASSERT_TRUE(write_atomically(fs, root_ + "/app/package.json", R"({"schema":1,"version":"0.1.0","graph_hash":"00"})"));
+  EXPECT_TRUE(check_package_folder(fs, root_ + "/app"));
 }
 
 TEST_F(StudyFolder, IsNeverWiderThanTheUmaskAllows) {

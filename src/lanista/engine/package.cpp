@@ -15,6 +15,7 @@
 #include "lanista/formats/signature.h"
 #include "lanista/graph/infer.h"
 #include "lanista/graph/text.h"
+#include "lanista/store/record_json.h"
 #include "lanista/study/record_fields.h"
 #include "lanista/study/select_branches.h"
 #include "lanista/study/state_names.h"
@@ -46,6 +47,7 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
     if (text.error().code != Code::kNotFound) return text.error();
     return Error{Code::kNotFound, "no model package here: a package has a file package.json", path};
   }
+  if (const auto readable = store::check_record_json(*text); !readable) return broken(path, readable.error().message);
   json facts = json::parse(*text, nullptr, false);
   if (!facts.is_object()) return broken(path, "is not JSON");
   const std::int64_t schema = facts.value("schema", std::int64_t{0});
@@ -387,6 +389,19 @@ Result<void> write_package(FileSystem& files, const std::string& folder, const M
   // Behind all files, so that a package that says what it is, is whole.
   LANISTA_TRY(write_atomically(fs, folder + "/package.json", facts.dump(2) + "\n"));
   return remove_others(fs, folder, count);
+}
+
+Result<void> check_package_folder(FileSystem& fs, const std::string& folder) {
+  if (fs.kind(folder) == FileKind::kNothing) return {};
+  LANISTA_ASSIGN(const auto names, fs.list(folder));
+  if (names.empty()) return {};
+  const auto facts = read_facts(fs, folder + "/package.json");
+  if (facts && facts->contains("version") && (facts->contains("graph_hash") || facts->contains("members"))) return {};
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i) text += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > 3) text += ", …";
+  return Error{Code::kAlreadyExists, "has " + text + "; a model package needs a new or empty folder, or one that holds a package",
+               folder};
 }
 
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops) {

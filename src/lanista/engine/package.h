@@ -73,6 +73,10 @@ ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const d
 /// way).
 Result<void> write_package(FileSystem& files, const std::string& folder, const ModelPackage& package);
 
+/// Whether a user's folder may get a package: it is new or empty, or holds one. Errors: kAlreadyExists, naming up to three
+/// of the files there.
+Result<void> check_package_folder(FileSystem& fs, const std::string& folder);
+
 /// Errors: kNotFound (no package), kDataLoss (files that are damaged or do not belong together), kFailedPrecondition
 /// (written by a newer version).
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);

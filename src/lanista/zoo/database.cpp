@@ -57,6 +57,31 @@ Code code_of(int sqlite) {
   }
 }
 
+constexpr const char* kVfs = "lanista-zoo";
+
+/// Opens what SQLite opens, but no super-journal: a rollback journal that another person wrote can name any file as one,
+/// which SQLite would open, wait for if it is a FIFO, and delete. The index is never attached to other databases, so it
+/// has none.
+int open_but_super_journals(sqlite3_vfs* self, const char* name, sqlite3_file* file, int flags, int* opened) {
+  file->pMethods = nullptr;
+  if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) return SQLITE_CANTOPEN;
+  return sqlite3_vfs_find("unix")->xOpen(self, name, file, flags, opened);
+}
+
+/// The name of SQLite's file system for the index. Registered once; it holds no state.
+const char* index_vfs() {
+  static sqlite3_vfs vfs = [] {
+    sqlite3_initialize();
+    sqlite3_vfs own = *sqlite3_vfs_find("unix");
+    own.pNext = nullptr;
+    own.zName = kVfs;
+    own.xOpen = open_but_super_journals;
+    return own;
+  }();
+  static const int registered = sqlite3_vfs_register(&vfs, 0);
+  return registered == SQLITE_OK ? kVfs : nullptr;
+}
+
 struct Finalize {
   void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
 };
@@ -156,7 +181,7 @@ Error Database::failed(const std::string& what) const {
 
 Result<void> Database::open_file(const std::string& name, int flags) {
   sqlite3* raw = nullptr;
-  const int opened = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  const int opened = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, index_vfs());
   db_.reset(raw);
   meter_->db = raw;
   if (raw == nullptr) return Error{Code::kResourceExhausted, "no memory to open the index", path_};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "lanista/base/file_system.h"
 #include "lanista/zoo/test_store.h"
@@ -32,6 +33,21 @@ TEST(Database, EndsAStatementWithoutEnd) {
   EXPECT_EQ(done.error().code, Code::kResourceExhausted);
   EXPECT_NE(done.error().message.find("more than 10000000 steps"), std::string::npos) << done.error().message;
   EXPECT_TRUE(index.run("CREATE TABLE t(x)").ok()) << "the next statement has its own limit";
+}
+
+TEST(Database, DeletesNoFileThatItsJournalNames) {
+  const Folder folder("super_journal");
+  const std::string index = folder.path() + "/index.sqlite", victim = folder.path() + "/victim";
+  ASSERT_TRUE(created(folder).run("CREATE TABLE t(x)").ok());
+  std::ofstream(victim) << "a file of the user";
+  std::ofstream(index + "-journal", std::ios::binary)
+      << testing::journal_that_names(victim, *real_file_system().read(index));
+
+  for (const Access access : {Access::kRead, Access::kWrite}) {
+    auto opened = Database::open(index, access);
+    if (opened) static_cast<void>(opened->run("SELECT count(*) FROM t"));
+    EXPECT_EQ(*real_file_system().read(victim), "a file of the user");
+  }
 }
 
 TEST(Database, AllowsOneStepMoreForEachByteOfTheFile) {

@@ -115,6 +115,15 @@ Result<std::string> beginning_of(const std::string& folder, const std::string& n
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
+/// Refuses a journal that names another file, as SQLite has it for changes of several databases: a zoo has one.
+Result<void> check_journal_end(const std::string& folder, const std::string& name, std::int64_t size) {
+  const auto length = static_cast<std::uint64_t>(kJournalMagic.size());
+  if (size < static_cast<std::int64_t>(length)) return {};
+  LANISTA_ASSIGN(const auto bytes, read_beneath(folder, name, static_cast<std::uint64_t>(size) - length, length));
+  if (std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()) != kJournalMagic) return {};
+  return refused("names another file, which SQLite would delete; the journal of a zoo names none", folder + "/" + name);
+}
+
 std::int64_t big_endian(std::string_view header, std::size_t at, std::size_t bytes) {
   std::int64_t out = 0;
   for (std::size_t k = 0; k < bytes; ++k) out = out << 8 | static_cast<unsigned char>(header[at + k]);
@@ -140,6 +149,7 @@ Result<IndexFacts> examine_index(const std::string& folder, const struct stat& f
     if (!next) continue;
     LANISTA_TRY(check_file(*next, facts_of_folder, folder + "/" + name));
     if (suffix == "-wal") log_bytes = next->st_size;
+    if (suffix == "-journal") LANISTA_TRY(check_journal_end(folder, name, next->st_size));
     if (suffix != "-journal" || next->st_size == 0 || facts->st_size > 0) continue;
     LANISTA_ASSIGN(const std::string journal, beginning_of(folder, name, next->st_size));
     has_foreign_journal = !journal.starts_with(kJournalMagic) && !journal.starts_with(kNoJournal);

@@ -104,6 +104,20 @@ void use_all(const Planted& planted) {
   (void)store->gc(0).ok();
 }
 
+TEST(StorePlanted, RefusesAJournalThatNamesAnotherFile) {
+  const Planted planted("journal");
+  const std::string key = planted.victim + "/key", journal = planted.zoo + "/index.sqlite-journal";
+  std::ofstream(journal, std::ios::binary)
+      << testing::journal_that_names(key, *real_file_system().read(planted.zoo + "/index.sqlite"));
+
+  for (const Mode mode : {Mode::kRead, Mode::kChange, Mode::kWrite}) {
+    const auto store = Store::open(planted.zoo, mode);
+    ASSERT_FALSE(store.ok());
+    EXPECT_EQ(store.error().where, journal);
+  }
+  EXPECT_EQ(*real_file_system().read(key), "a file of the user");
+}
+
 TEST(StorePlanted, ChangesNothingOutsideOfTheZoo) {
   ::alarm(kDeadlineSeconds);
   const std::string unreferenced = "weights/" + std::string(64, 'd') + ".safetensors";

@@ -63,4 +63,22 @@ inline Added added(Store& store, const NewModel& model) {
   return out ? *out : Added{};
 }
 
+/// A rollback journal of the database file `index` whose last record names `other`: SQLite would roll back, and then
+/// delete the file that is named.
+inline std::string journal_that_names(const std::string& other, const std::string& index) {
+  const std::string magic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
+  const auto number = [](std::uint32_t value) {
+    std::string out;
+    for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 255);
+    return out;
+  };
+  const std::uint32_t page = static_cast<unsigned char>(index[16]) << 8U | static_cast<unsigned char>(index[17]);
+  std::string out = magic + number(0) + number(0) + number(static_cast<std::uint32_t>(index.size()) / page) + number(512) +
+                    number(page);
+  out.resize(512, '\0');
+  std::uint32_t sum = 0;
+  for (const char c : other) sum += static_cast<std::uint32_t>(static_cast<signed char>(c));
+  return out + number(0x40000000 / page + 1) + other + number(static_cast<std::uint32_t>(other.size())) + number(sum) + magic;
+}
+
 }  // namespace lanista::zoo::testing
