@@ -72,7 +72,8 @@ inline std::string journal_that_names(const std::string& other, const std::strin
     for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift & 255);
     return out;
   };
-  const std::uint32_t page = static_cast<unsigned char>(index[16]) << 8U | static_cast<unsigned char>(index[17]);
+  const auto byte = [&](std::size_t at) { return static_cast<std::uint32_t>(static_cast<unsigned char>(index[at])); };
+  const std::uint32_t page = byte(16) << 8U | byte(17);
   std::string out = magic + number(0) + number(0) + number(static_cast<std::uint32_t>(index.size()) / page) + number(512) +
                     number(page);
   out.resize(512, '\0');
