@@ -155,7 +155,7 @@ TEST(StoreDamage, OfAnyByteOfAViewIsHarmless) {
   Rng rng(8);
   for (int k = 0; k < 20000; ++k) {
     std::string bytes = whole.substr(0, rng.bernoulli(0.2) ? rng.below(whole.size()) : whole.size());
-    for (std::uint64_t flips = rng.between(1, 3); flips > 0 && !bytes.empty(); --flips) {
+    for (std::int64_t flips = rng.between(1, 3); flips > 0 && !bytes.empty(); --flips) {
       bytes[rng.below(bytes.size())] = static_cast<char>(rng.below(256));
     }
     const auto read = packed_from_bytes(bytes, places, table);
