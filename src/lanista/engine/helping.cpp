@@ -23,7 +23,11 @@ constexpr std::size_t kMostHomes = 32;  ///< among which the policy looks ahead;
 
 /// The folder of sessions is this, and 16 random digits. Another executor of this name has the same prefix.
 std::string folder_prefix(const std::string& socket) {
-  return std::string(kSharedMemory) + "/lanista-" + hash_text(socket).hex() + "-";
+  std::string out(kSharedMemory);
+  out += "/lanista-";
+  out += hash_text(socket).hex();
+  out += '-';
+  return out;
 }
 
 /// Names of session files: a number, and `.new` behind it before the file is complete.
