@@ -39,15 +39,6 @@ std::vector<std::string> components_of(const std::string& relative) {
   return out;
 }
 
-const char* kind_name(mode_t mode) {
-  if (S_ISLNK(mode)) return "a symbolic link";
-  if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode)) return "a FIFO";
-  if (S_ISSOCK(mode)) return "a socket";
-  if (S_ISREG(mode)) return "a regular file";
-  return "a device";
-}
-
 Error refused(const std::string& found, const std::string& allowed, const std::string& path) {
   return {Code::kDataLoss, "is " + found + "; allowed here: " + allowed, path};
 }
@@ -71,6 +62,15 @@ Result<void> check_writable(int fd, const FileLocation& location) {
 }
 
 }  // namespace
+
+const char* kind_name(mode_t mode) {
+  if (S_ISLNK(mode)) return "a symbolic link";
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  if (S_ISREG(mode)) return "a regular file";
+  return "a device";
+}
 
 Error system_error(const std::string& action, const std::string& path, int error_number) {
   return Error{code_of(error_number), action + ": " + std::system_category().message(error_number), path};

@@ -59,6 +59,9 @@ class ConfiningFolder {
   Descriptor folder_;  // opened when it is first needed
 };
 
+/// The kind of a file in words, by `st_mode`: "a symbolic link", "a FIFO".
+const char* kind_name(mode_t mode);
+
 /// What is at a location, without following a link. At a confined one a file of another user is kOther.
 FileKind kind_at(const FileLocation& location);
 

@@ -47,15 +47,6 @@ Result<std::optional<struct stat>> status_of(const std::string& path) {
   return system_error("cannot examine", path, errno);
 }
 
-const char* kind_name(mode_t mode) {
-  if (S_ISLNK(mode)) return "a symbolic link";
-  if (S_ISDIR(mode)) return "a folder";
-  if (S_ISFIFO(mode)) return "a FIFO";
-  if (S_ISSOCK(mode)) return "a socket";
-  if (S_ISREG(mode)) return "a regular file";
-  return "a device";
-}
-
 /// Whether this user may rely on what is there: it is this user's or the folder owner's, or the owner opened the folder
 /// to a group, and to no one else, and it is of that group.
 bool is_trusted(const struct stat& facts, const struct stat& folder) {
