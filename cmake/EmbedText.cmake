@@ -43,7 +43,7 @@ function(base64_of_hex hex result)
   set(${result} "${text}${first}=" PARENT_SCOPE)
 endfunction()
 
-set(code "// Made by cmake/EmbedText.cmake from the texts of the report page.\n#include \"lanista/report/page_assets.h\"\n\n")
+set(code "// Made by cmake/EmbedText.cmake from the texts of the report page.\n#include \"lanista/app/report/page_assets.h\"\n\n")
 string(APPEND code "namespace lanista::report {\nnamespace {\n\n")
 set(functions "")
 foreach(kind IN ITEMS script style)

@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "lanista/step/loss.h"
-#include "lanista/step/optimizer.h"
-#include "lanista/study/metric.h"
+#include "lanista/model/autodiff/loss.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/search/study/metric.h"
 
 namespace lanista {
 namespace {

@@ -138,7 +138,7 @@ write gpu "$work/gpu" && write torch "$work/torch"
 [ -n "$gpu" ] || [ -n "$dry" ] || echo "no GPU that nvidia-smi tells of: parts that want one are skipped"
 
 bench=$build/lanista-bench
-tests=$build/src/lanista/device
+tests=$build/src/lanista/exec/backends
 if [ -n "${LANISTA_GPU_BUILD:-}" ] && [ -x "$bench" ]; then
   note build ok 0 "as it lies in $build"
 else
