@@ -1,4 +1,4 @@
-// Draws the picture of rooms and arrows in docs/architecture.md anew: draw_house [source folder].
+// Draws the picture of rooms and arrows in docs/internals/architecture.md anew: draw_house [source folder].
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -11,7 +11,7 @@ int main(int count, char** arguments) {
   namespace layering = lanista::layering;
   const std::filesystem::path source = count > 1 ? arguments[1] : LANISTA_SOURCE_DIR;
   try {
-    const std::filesystem::path page = source / "docs" / "architecture.md";
+    const std::filesystem::path page = source / "docs" / "internals" / "architecture.md";
     std::ostringstream text;
     text << std::ifstream(page).rdbuf();
     const std::string drawn =

@@ -18,12 +18,12 @@ const Arrows kHouse{{"base", {}}, {"graph", {"base"}}, {"step", {"base", "graph"
 TEST(HousePicture, InTheArchitecturePageIsWhatTheIncludesGive) {
   const fs::path source = LANISTA_SOURCE_DIR;
   std::ostringstream page;
-  page << std::ifstream(source / "docs" / "architecture.md").rdbuf();
+  page << std::ifstream(source / "docs" / "internals" / "architecture.md").rdbuf();
 
   const std::string drawn = with_picture(page.str(), picture_of(arrows_of(source / "src" / "lanista")));
 
   EXPECT_EQ(page.str(), drawn)
-      << "docs/architecture.md shows another house than the includes do; renew its picture by\n"
+      << "docs/internals/architecture.md shows another house than the includes do; renew its picture by\n"
       << "  ninja -C build/release draw_house && build/release/tests/draw_house";
 }
 
