@@ -114,7 +114,8 @@ def link_problems(root):
 
 class Documents(unittest.TestCase):
     def expect_none(self, problems):
-        self.assertFalse(problems, "\n" + "\n".join(problems))
+        if problems:
+            self.fail("\n" + "\n".join(problems))
 
     def test_decisions_are_complete(self):
         self.expect_none(decision_problems(ROOT / "docs" / "adr"))
