@@ -42,7 +42,7 @@ const std::vector<study::Event>& life_of_a_trial() {
   return events;
 }
 
-// docs/events.md promises these keys.
+// docs/reference/events.md promises these keys.
 TEST(Progress, TellsEventsAsOneJsonObjectALine) {
   std::istringstream lines(shown(ProgressStyle::kJson, life_of_a_trial(), true));
   std::vector<nlohmann::json> events;

@@ -5,7 +5,7 @@
 
 namespace lanista::cli {
 
-/// Jobs of a trace on a cluster of nodes (docs/cluster.md).
+/// Jobs of a trace on a cluster of nodes (docs/concepts/goodput.md).
 struct WorkloadRequest {
   std::string workload;               ///< CSV: name, time, application, num_replicas, batch_size
   std::string data;                   ///< folder of the applications' traces

@@ -36,7 +36,8 @@ void add_machine_verbs(CLI::App& app, int& code) {
       *app.add_subcommand("stage", "does a part of each step of a worker with run.pipeline, which begins it");
   stage_verb.group("");  // nobody types it
   stage_verb.footer(
-      "Speaks with the worker by standard input and output, and is of no use without it (docs/pipelines.md).");
+      "Speaks with the worker by standard input and output, and is of no use without it "
+      "(docs/internals/pipeline-parallelism.md).");
   stage_verb.callback([&code] { code = serve_stages_over_streams(); });
 
   auto shell = std::make_shared<std::string>();

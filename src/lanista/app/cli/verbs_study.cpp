@@ -16,7 +16,7 @@ constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // as in a study fil
 constexpr std::int64_t kMostSeed = std::numeric_limits<std::int64_t>::max();  // as in a study file
 
 void add_view_options(CLI::App& verb, View& view) {
-  verb.add_flag("--json", view.json, "one event a line on stdout (docs/events.md)");
+  verb.add_flag("--json", view.json, "one event a line on stdout (docs/reference/events.md)");
   verb.add_flag("--quiet,-q", view.quiet, "no progress, only the table");
   verb.add_flag("--open", view.open, "open the report page in a browser, and keep it fresh while the study trains");
   verb.add_flag("--no-color", view.no_color, "does nothing, for scripts that give it: output has no colour");
@@ -107,7 +107,8 @@ void add_pipeline_options(CLI::App& verb, bool& pipeline, PipelineAsked& asked) 
       verb.add_flag("--pipeline", pipeline,
                     "one model across devices: of a study the first base model; of a file with a model and its "
                     "costs (MODEL.json, a PipeDream profile, a Piper input) that one");
-  verb.add_option("--devices", asked.devices, "what there is, YAML: classes, links (docs/pipelines.md)")->needs(flag);
+  verb.add_option("--devices", asked.devices, "what there is, YAML: classes, links (docs/guides/pipeline-training.md)")
+      ->needs(flag);
   verb.add_option("--schedule", asked.schedule, "kfkb (default), gpipe, or split: backward passes in two parts")
       ->check(CLI::IsMember({"kfkb", "gpipe", "split"}))
       ->needs(flag);
@@ -201,7 +202,7 @@ void add_simulate(CLI::App& app, int& code) {
   cluster->excludes(flag);
   verb.add_option("--plan", options->pipeline.plan, "a plan that `plan` wrote (default: a new one)")->needs(flag);
   auto* jobs = verb.add_option("--workload", options->workload.workload,
-                               "in place of a study: jobs that come one by one, CSV (docs/cluster.md)");
+                               "in place of a study: jobs that come one by one, CSV (docs/concepts/goodput.md)");
   jobs->excludes(flag)->excludes(cluster);
   verb.add_option("--data", options->workload.data, "folder of the traces of the workload's applications")->needs(jobs);
   verb.add_option("--policy", options->workload.policies, "that deal devices to the jobs (default: all)")

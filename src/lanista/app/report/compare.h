@@ -73,7 +73,7 @@ std::optional<double> best_after_seconds(const std::vector<Comparison::Step>& be
 std::vector<std::int64_t> training_marks(const Comparison& comparison);
 std::vector<double> second_marks(const Comparison& comparison);
 
-/// {"v", "measures", "notes", "studies", "differences"}; docs/events.md has the fields. At most 500 steps of a curve.
+/// {"v", "measures", "notes", "studies", "differences"}; docs/reference/events.md has the fields. At most 500 steps of a curve.
 nlohmann::json compare_json(const Comparison& comparison);
 
 /// The comparison as a page, like report_page: complete in itself, same comparison and version -> same bytes.

@@ -6,7 +6,7 @@ namespace lanista::device {
 Result<const AtenDevice*> aten_cuda(int index) {
   return Error{.code = Code::kUnavailable,
                .message = "device 'torch:cuda:" + std::to_string(index) +
-                          "' wants a LibTorch with CUDA, and this build has one without (docs/gpu.md)",
+                          "' wants a LibTorch with CUDA, and this build has one without (docs/guides/gpu.md)",
                .where = {}};
 }
 
