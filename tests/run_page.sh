@@ -4,11 +4,12 @@
 # usage: run_page.sh LANISTA PAGE [FOLDER]      FOLDER keeps the output of block N as FOLDER/N.out
 #
 # Blocks of a page, by the line that opens them:
-#   ```sh              commands; the block fails with the first command that fails
-#   ```sh exit N       the last command must end with status N
-#   ```sh skip REASON  not run; the runner prints the reason
-#   ```text            the output of the commands before it, stdout and stderr together
-#   ```yaml FILE       written to FILE, before the next block runs
+#   ```sh              Commands. The block fails with the first command that fails.
+#   ```sh exit N       The last command must end with status N.
+#   ```sh skip REASON  Not run. The runner prints the reason.
+#   ```text            The output of the commands before it, stdout and stderr together.
+#   ```yaml FILE       Written to FILE, before the next block runs.
+#
 # A line that is only … stands for any number of lines; … inside a line stands for any text. Blank lines and the
 # amount of space between words do not count. A block of commands without a text block may print anything.
 # Kernels with FMA made the numbers of the pages. On another CPU the commands run, and the output is not compared.

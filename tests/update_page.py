@@ -21,7 +21,7 @@ def same(want, line):
 
 
 def with_omissions(want, line):
-    """`line` with … in the place of each word whose counterpart in `want` has one."""
+    """`line` with … in the place of the words that have one in `want`."""
     old, new = want.split(), re.findall(r"\s*\S+", line)
     matcher = difflib.SequenceMatcher(None, [re.sub("[0-9…]+", "0", w) for w in old],
                                       [re.sub("[0-9…]+", "0", w.strip()) for w in new], autojunk=False)
