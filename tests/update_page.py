@@ -5,7 +5,7 @@ usage: update_page.py LANISTA PAGE...
 
 tests/run_page.sh runs the page and keeps the output of each block. An empty text block gets the whole output. In other
 ones a line that is in the output stays, and another line becomes the most similar line of the output, with its … at the
-same words. Review the difference before you commit it.
+same words, cut at 120 columns. Review the difference before you commit it.
 """
 import difflib
 import os
@@ -13,6 +13,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+WIDTH = 120  # columns of a line of a page
 
 
 def same(want, line):
@@ -34,13 +36,14 @@ def with_omissions(want, line):
                 elif "…" in old[a + i]:
                     space = new[c + i][: len(new[c + i]) - len(new[c + i].lstrip())]
                     new[c + i] = space + old[a + i]
-    return "".join(new)
+    line = "".join(new)
+    return line if len(line) <= WIDTH else line[: WIDTH - 2].rsplit(" ", 1)[0].rstrip() + " …"
 
 
 def updated(block, output):
     lines = [line for line in output if line.strip()]
     if not any(want.strip() for want in block):
-        return lines
+        return [with_omissions(line, line) for line in lines]
     result, at = [], 0
     for want in block:
         if not want.strip() or want.strip() == "…":
