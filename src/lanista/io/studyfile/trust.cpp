@@ -26,7 +26,7 @@ namespace lanista::study {
 namespace {
 
 constexpr mode_t kPrivateFile = 0600, kPrivateFolder = 0700, kWritableByOthers = 0022;
-constexpr std::size_t kMostListBytes = std::size_t{4} << 20;
+constexpr std::size_t kMaxListBytes = std::size_t{4} << 20;
 constexpr std::size_t kHexDigits = 64;
 constexpr int kLockTries = 1000;
 constexpr std::chrono::milliseconds kLockPause{10};
@@ -106,7 +106,7 @@ Result<std::string> read_list(int folder, const std::string& file) {
     if (got < 0) return system_error("cannot read", file, errno);
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
-    if (text.size() > kMostListBytes) return Error{Code::kResourceExhausted, "has more than 4 MiB", file};
+    if (text.size() > kMaxListBytes) return Error{Code::kResourceExhausted, "has more than 4 MiB", file};
   }
 }
 

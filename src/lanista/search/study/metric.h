@@ -24,7 +24,7 @@ struct Scored {
 /// The targets that something is to suit.
 struct Targets {
   Targets(std::int64_t of_classes)  // NOLINT(google-explicit-constructor): a number of classes says it all; 0: numbers
-      : kind(of_classes > 0 ? step::TargetKind::kClasses : step::TargetKind::kNumbers), classes(of_classes) {}
+      : kind(of_classes > 0 ? step::TargetKind::kClasses : step::TargetKind::kLaneAttrs), classes(of_classes) {}
   static Targets multilabel() {
     Targets out(0);
     out.kind = step::TargetKind::kMultilabel;
@@ -35,7 +35,7 @@ struct Targets {
   std::int64_t classes;  ///< 0: there are none
 };
 
-enum class MetricTargets { kClasses, kTwoClasses, kNumbers, kLabels };
+enum class MetricTargets { kClasses, kTwoClasses, kLaneAttrs, kLabels };
 
 /// A measure of predictions: everything the system knows about it but how it is computed (train/evaluation.cpp).
 struct Metric {
@@ -46,7 +46,7 @@ struct Metric {
   std::int64_t usual = 0;                                    ///< the number of "top<k>" where nobody says one
   std::function<double(const Scored& scored)> compute = {};  ///< of a caller's metric: its value; may be called by
                                                              ///< several threads, and sees no not-a-number
-  std::string of_labels = {};  ///< of a metric of classes: what it is of several labels a row; empty: not for them
+  std::string label_metric = {};  ///< of a metric of classes: what it is of several labels a row; empty: not for them
   std::optional<double> bound = {};  ///< no value is better, not by rounding either; nullopt: nobody says so
 };
 
@@ -69,7 +69,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
 std::vector<std::string> default_metrics(const Targets& targets);
 
 /// The names of all of ours that suit such targets, in the order of the table; of those with a number the usual one.
-std::vector<std::string> suiting_metrics(const Targets& targets);
+std::vector<std::string> applicable_metrics(const Targets& targets);
 
 /// "accuracy, top<k>, balanced_accuracy, …", for help.
 std::string metric_list();

@@ -104,10 +104,10 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
       recipe.*field = real(in, name);
     }
     for (const auto& [name, field] :
-         {std::pair("clip_norm", &StepNumbers::clip_norm), std::pair("label_smoothing", &StepNumbers::label_smoothing),
-          std::pair("lr", &StepNumbers::lr), std::pair("momentum", &StepNumbers::momentum),
-          std::pair("weight_decay", &StepNumbers::weight_decay), std::pair("beta1", &StepNumbers::beta1),
-          std::pair("beta2", &StepNumbers::beta2), std::pair("eps", &StepNumbers::eps)}) {
+         {std::pair("clip_norm", &StepSettings::clip_norm), std::pair("label_smoothing", &StepSettings::label_smoothing),
+          std::pair("lr", &StepSettings::lr), std::pair("momentum", &StepSettings::momentum),
+          std::pair("weight_decay", &StepSettings::weight_decay), std::pair("beta1", &StepSettings::beta1),
+          std::pair("beta2", &StepSettings::beta2), std::pair("eps", &StepSettings::eps)}) {
       recipe.*field = real(in, name);
     }
     recipe.nesterov = flag(in, "nesterov");

@@ -11,13 +11,13 @@
 ///   Job job(std::uint32_t id)              the same for the same number
 namespace lanista::engine::testing {
 
-REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, TellsEveryEpochOnceAndInOrder, WaitsAtTheEpochThatItIsAllowed,
-                            AbandonsWithoutAnEndAndWithoutTouchingOthers, TellsNothingOfAnEarlierStart,
-                            TakesCommandsForTrialsThatAreGoneOrNeverWere,
-                            SaysThatItPausedOnceAndThenNothing, GoesOnFromCheckpointsAsIfNothingHadHappened,
-                            ParksATrialAtItsAllowedEpochAndLetsGoOfIt, GoesOnFromWhereATrialWasParkedOnWhateverExecutor,
-                            BeginsWithTheWeightsThatAnotherTrialLeft, GoesOnFromAnothersStateAsItself,
-                            RefusesAStartThatIsNotThere, RefusesACheckpointThatIsNotThere, TestsTheWeightsThatItKept,
+REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, ReportsEveryEpochOnceInOrder, WaitsAtAllowedEpoch,
+                            AbandonsWithoutReportAndKeepsOthers, DropsReportsOfEarlierStart,
+                            IgnoresCommandsForUnknownTrials,
+                            ReportsPauseOnceThenNothing, ResumesFromCheckpointsExactly,
+                            PausesTrialAtAllowedEpoch, ResumesPausedTrialOnAnyExecutor,
+                            ClonesWeightsOfAnotherTrial, ForksFromStateOfAnotherTrial,
+                            RefusesMissingStart, RefusesMissingCheckpoint, TestsStoredWeights,
                             MeasuresTrialsAndBlendsOfThem);
 
 }  // namespace lanista::engine::testing

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lanista/base/tensor.h"
-#include "lanista/io/formats/blended.h"
+#include "lanista/io/formats/blended_model.h"
 #include "support/engine/local/onnx_cases.h"
 
 namespace lanista::runtime::testing {
@@ -13,12 +13,12 @@ namespace lanista::runtime::testing {
 /// Several models with random weights as one, and a batch of raw numbers.
 struct BlendCase {
   std::string name;
-  Blend how = Blend::kNumbers;
+  Blend how = Blend::kLaneAttrs;
   std::vector<OnnxCase> members;  ///< each with its own mean, scale, missing and unit of targets in its options
   std::vector<double> shares;
   Tensor x;
 
-  formats::Blended blended() const;  ///< refers to this
+  formats::BlendedModel blended() const;  ///< refers to this
 };
 
 /// Two to four drawn models of each kind of blend, over rows, images and token numbers; normalised by the same numbers,
