@@ -26,6 +26,7 @@ import re
 import statistics
 import sys
 
+sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import prose_text as text_of  # noqa: E402
 import ratchet  # noqa: E402
@@ -150,13 +151,6 @@ def is_prose(text):
     return text.count(" ") >= 40 and marks * 12 < len(text.split())
 
 
-def chosen(files, paths):
-    if not paths:
-        return files
-    folders = tuple(p.rstrip("/") + "/" for p in paths)
-    return [f for f in files if "." in paths or f.startswith(folders) or any(fnmatch.fnmatch(f, p) for p in paths)]
-
-
 def main():
     p = argparse.ArgumentParser(usage="\n" + __doc__.split("usage:\n\n")[1], add_help=True)
     p.add_argument("--list", action="store_true")
@@ -174,7 +168,7 @@ def main():
     rules = Rules(root, a.rules)
     files = [f for f in ratchet.tracked(root) if rules.measures(f)]
     checker = Checker(root, rules)
-    found = {f: checker.findings(f) for f in chosen(files, paths)}
+    found = {f: checker.findings(f) for f in ratchet.chosen(files, paths)}
     counts = {f: len(x) for f, x in found.items() if x}
 
     if a.tighten or a.check:

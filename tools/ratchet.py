@@ -3,6 +3,7 @@
 A row is PATH | FINDINGS | REASON. A file without a row must have no finding. A row with a higher number than what is
 found must be lowered.
 """
+import fnmatch
 import os
 import subprocess
 
@@ -24,6 +25,14 @@ def tracked(root):
             paths += [os.path.relpath(os.path.join(folder, n), root) for n in names]
     full = {p: os.path.join(root, p) for p in paths if p}
     return sorted(p for p, at in full.items() if os.path.isfile(at) and not os.path.islink(at))
+
+
+def chosen(files, paths):
+    """Those of `files` that are named by paths, folders or patterns; all without any."""
+    if not paths:
+        return files
+    folders = tuple(p.rstrip("/") + "/" for p in paths)
+    return [f for f in files if "." in paths or f.startswith(folders) or any(fnmatch.fnmatch(f, p) for p in paths)]
 
 
 class Limits:
