@@ -53,7 +53,8 @@ class Changelog(unittest.TestCase):
         versions = re.findall(r"^## (.*)$", text, re.M)
         self.assertGreaterEqual(len(versions), 2)
         for version in versions:
-            self.assertTrue(re.fullmatch(r"\d+\.\d+\.\d+ - (?:\d{4}-\d\d-\d\d|Unreleased \(\d{4}-\d\d-\d\d\))", version))
+            date = r"\d{4}-\d\d-\d\d"
+            self.assertTrue(re.fullmatch(rf"\d+\.\d+\.\d+ - (?:{date}|Unreleased \({date}\))", version), version)
         sections = re.findall(r"^### (.*)$", text, re.M)
         self.assertLessEqual(set(sections), {"Added", "Changed", "Faster", "Fixed", "Removed"})
 
