@@ -8,6 +8,10 @@ import textwrap
 import unittest
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools")
+sys.dont_write_bytecode = True
+sys.path.insert(0, TOOLS)
+import prose  # noqa: E402
+
 LONG = "The engine writes " + "one more word and " * 10 + "stops."  # 44 words
 ROWS = textwrap.wrap(LONG, 70)
 WORD = "".join(["to", "ld"])  # a banned word
@@ -41,8 +45,9 @@ class Tree:
 
 def findings(path, text):
     """The findings of one file, without its path."""
-    _, out = Tree({path: text}).run("--list")
-    return [line[len(path) + 1:] for line in out.splitlines() if line.startswith(path)]
+    tree = Tree({path: text})
+    rules = prose.Rules(tree.root, os.path.join(TOOLS, "prose_rules.txt"))
+    return [f"{line}: {found}" for line, _, found in prose.Checker(tree.root, rules).findings(path)]
 
 
 class Sentences(unittest.TestCase):
@@ -158,8 +163,6 @@ class Words(unittest.TestCase):
         self.assertEqual([line.split(" ")[0] for line in out.splitlines()], ["a.cpp:2:"])
 
     def test_every_word_has_one_to_write_instead(self):
-        sys.path.insert(0, TOOLS)
-        import prose
         rules = prose.Rules(os.path.join(TOOLS, ".."), os.path.join(TOOLS, "prose_rules.txt"))
         words = """t0ld t0ll s0id h0ard dr0wn dr0w wh0 wh0se n0body ch0ap b0side g0es_on w0nts t0kes_3_ms st0nds_in
                    0wn_kernels h0use r0om stor0y w0ll tw0n gu0st h0me comp0ny cr0w pl0nted m0nded h0ngs_on at_h0nd
