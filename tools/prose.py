@@ -151,6 +151,20 @@ def is_prose(text):
     return text.count(" ") >= 40 and marks * 12 < len(text.split())
 
 
+PLACES = ("documents", "strings", "headers", "tests", "other code")
+
+
+def place_of(path, text):
+    """Where a banned word is: one of PLACES."""
+    if path.endswith(".md"):
+        return "documents"
+    if "in a string" in text:
+        return "strings"
+    if path.endswith(".h"):
+        return "headers"
+    return "tests" if path.startswith("tests/") or path.endswith("_test.cpp") else "other code"
+
+
 def main():
     p = argparse.ArgumentParser(usage="\n" + __doc__.split("usage:\n\n")[1], add_help=True)
     p.add_argument("--list", action="store_true")
@@ -199,6 +213,9 @@ def main():
     if lengths:
         print(f"{len(found)} files, {len(lengths)} sentences: median {statistics.median(lengths):g} words, "
               f"p90 {lengths[int(0.9 * (len(lengths) - 1))]}")
+    places = collections.Counter(place_of(f, text) for f, x in found.items() for _, kind, text in x if kind == "word")
+    if places:
+        print("banned words: " + ", ".join(f"{places[p]} in {p}" for p in PLACES))
     by_kind = ", ".join(f"{n} {k}" for k, n in sorted(kinds.items()))
     print(f"{sum(counts.values())} findings in {len(counts)} files: {by_kind}")
     return 1 if counts else 0
