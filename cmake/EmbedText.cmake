@@ -46,7 +46,7 @@ function(base64_of_hex hex result)
 endfunction()
 
 set(code "// Made by cmake/EmbedText.cmake from the texts of the report page.\n")
-string(APPEND code "#include \"lanista/report/page_assets.h\"\n\n")
+string(APPEND code "#include \"lanista/app/report/page_assets.h\"\n\n")
 string(APPEND code "namespace lanista::report {\nnamespace {\n\n")
 set(functions "")
 foreach(kind IN ITEMS script style)

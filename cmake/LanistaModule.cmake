@@ -1,4 +1,4 @@
-# How every room is built: flags, one static library a room, its tests.
+# How modules are built: flags, one static library a module, its tests.
 include_guard(GLOBAL)
 include(GoogleTest)
 
@@ -54,19 +54,19 @@ if(LANISTA_SANITIZE)
   target_link_options(lanista_flags INTERFACE -fsanitize=${LANISTA_SANITIZE})
 endif()
 if(LANISTA_FUZZ)
-  # Counters of branches, by which fuzzers steer. Code that none of them is to explore does without (LANISTA_UNCOUNTED):
-  # a quarter less to compile.
+  # Counters of branches, which steer the fuzzers. Code that no fuzzer explores has none (LANISTA_UNCOUNTED): a quarter
+  # less to compile.
   target_compile_options(lanista_flags
                          INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:LANISTA_UNCOUNTED>>>:-fsanitize=fuzzer-no-link>)
 endif()
 
-# One precompiled header serves every unit behind the torch wall; parsing torch/torch.h takes longer than our own code.
+# One precompiled header serves every unit that includes torch; parsing torch/torch.h needs more time than our own code.
 function(lanista_torch_pch)
   if(TARGET lanista_torch_pch)
     return()
   endif()
   set(unit ${CMAKE_BINARY_DIR}/lanista_torch_pch.cpp)
-  file(CONFIGURE OUTPUT ${unit} CONTENT "// Carries the precompiled header of the torch rooms.\n")
+  file(CONFIGURE OUTPUT ${unit} CONTENT "// Carries the precompiled header of units that include torch.\n")
   add_library(lanista_torch_pch OBJECT ${unit})
   target_include_directories(lanista_torch_pch PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(lanista_torch_pch PRIVATE lanista_flags LibTorch::LibTorch)
@@ -81,9 +81,9 @@ function(lanista_pch_flags target)
   endif()
 endfunction()
 
-# What most units read before anything of ours: the containers and JSON. One precompiled header for the rooms, one for
-# rooms that are not optimised (LANISTA_UNOPTIMISED) and one for tests, which are not either. The lint preset does
-# without: so headers stay complete.
+# What most units include before anything of ours: the containers and JSON. One precompiled header for modules, one for
+# modules that are not optimised (LANISTA_UNOPTIMISED) and one for tests, which are not optimised either. The lint preset
+# uses none, so that headers stay complete.
 function(lanista_use_pch target kind)
   if(LANISTA_LINT)
     return()
@@ -102,7 +102,7 @@ function(lanista_use_pch target kind)
       target_link_libraries(${carrier} PRIVATE GTest::gtest)
       target_precompile_headers(${carrier} PRIVATE <gtest/gtest.h>)
     endif()
-    if(NOT kind STREQUAL "room")
+    if(NOT kind STREQUAL "module")
       target_compile_options(${carrier} PRIVATE -O0)
       set_target_properties(${carrier} PROPERTIES LANISTA_UNCOUNTED ON)
     endif()
@@ -113,8 +113,8 @@ function(lanista_use_pch target kind)
 endfunction()
 
 # With LANISTA_UNITY, groups of some six sources are compiled as one unit, which parses and instantiates once what they
-# share. Which group a source is in hangs on its name alone, so a new file meets one group and moves no other. Sources
-# in `apart` stay alone: they have names in their unnamed namespaces that others of their group have too.
+# share. The name of a source alone selects its group, so a new file changes one group only. Sources in `apart`
+# stay alone: their unnamed namespaces have names that others of their group have too.
 function(lanista_unity target sources apart)
   if(NOT LANISTA_UNITY)
     return()
@@ -122,8 +122,8 @@ function(lanista_unity target sources apart)
   list(LENGTH sources count)
   set(groups 1)
   while(groups LESS_EQUAL 128)
-    math(EXPR room "${groups} * ${LANISTA_UNITY_SIZE}")
-    if(room GREATER_EQUAL count)
+    math(EXPR capacity "${groups} * ${LANISTA_UNITY_SIZE}")
+    if(capacity GREATER_EQUAL count)
       break()
     endif()
     math(EXPR groups "${groups} * 2")
@@ -158,7 +158,7 @@ function(lanista_test binary)
   cmake_parse_arguments(arg "TORCH" "LABEL;SHARDS" "SOURCES;LIBS;APART" ${ARGN})
   add_executable(${binary} ${arg_SOURCES})
   lanista_unity(${binary} "${arg_SOURCES}" "${arg_APART}")
-  target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(${binary} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR})
   target_link_libraries(${binary} PRIVATE lanista_flags ${arg_LIBS} GTest::gtest GTest::gtest_main)
   if(arg_TORCH)
     lanista_use_torch(${binary} PRIVATE)
@@ -186,59 +186,41 @@ function(lanista_test binary)
   endif()
 endfunction()
 
-# lanista_module(<room> [TORCH] [NO_PCH] [SOURCES …] [DEPS rooms…] [LIBS targets…] [TESTS …] [TORCH_TESTS …]
-#                [TEST_SHARDS n] [APART …])
+# lanista_module(<module> [NO_PCH] SOURCES <files> [DEPS <modules>] [LIBS <targets>] [TESTS <files>] [TEST_DEPS <modules>]
+#                [TORCH] [TORCH_TESTS <files>] [TEST_SHARDS n] [APART <files>])
 #
-# The static library lanista_<room> (alias lanista::<room>; without SOURCES an interface), standing on the rooms in
-# DEPS and on the outside targets in LIBS, and the test binary <room>_tests. TORCH puts the room behind the torch
-# wall: it links LibTorch and is left out when LANISTA_TORCH is off. TORCH_TESTS are for torch-free rooms that compare
-# themselves with LibTorch: a second binary <room>_torch_tests, which alone links it. NO_PCH: units have flags of their
-# own, which no precompiled header fits. APART: files that lanista_unity leaves
-# alone; TEST_SHARDS: see lanista_test.
-function(lanista_module room)
-  cmake_parse_arguments(arg "TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TORCH_TESTS;APART" ${ARGN})
+# Makes the static library lanista_<module> and the test program <module>_tests. DEPS: the modules which it includes;
+# modules of one layer may include each other. LIBS: targets from outside. TEST_DEPS: modules that only the tests use.
+# TORCH_TESTS compare the module with LibTorch: a second program <module>_torch_tests, which alone links it. TORCH: the
+# module itself links LibTorch; it is left out when LANISTA_TORCH is off. NO_PCH: the sources have flags of their own,
+# which no precompiled header fits. APART: files that lanista_unity leaves alone. TEST_SHARDS: see lanista_test.
+function(lanista_module module)
+  cmake_parse_arguments(arg "TORCH;NO_PCH" "TEST_SHARDS" "SOURCES;DEPS;LIBS;TESTS;TEST_DEPS;TORCH_TESTS;APART" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
-    message(FATAL_ERROR "lanista_module(${room}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
+    message(FATAL_ERROR "lanista_module(${module}): unknown arguments ${arg_UNPARSED_ARGUMENTS}")
   endif()
   if(arg_TORCH AND NOT LANISTA_TORCH)
     return()
   endif()
-  foreach(dep IN LISTS arg_DEPS)
-    if(NOT TARGET lanista_${dep})
-      if(LANISTA_TORCH)
-        message(WARNING "room ${room} is left out: it stands on room ${dep}, which is not built")
-      endif()
-      return()
-    endif()
-  endforeach()
 
-  set(library lanista_${room})
+  set(library lanista_${module})
   list(TRANSFORM arg_DEPS PREPEND lanista_)
-  if(arg_SOURCES)
-    add_library(${library} STATIC ${arg_SOURCES})
-    target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${library} PRIVATE lanista_flags PUBLIC ${arg_DEPS} ${arg_LIBS})
-    if(arg_TORCH)
-      lanista_use_torch(${library} PUBLIC)
-    elseif(room IN_LIST LANISTA_UNOPTIMISED AND NOT arg_NO_PCH)
-      target_compile_options(${library} PRIVATE -O0)
-      set_target_properties(${library} PROPERTIES LANISTA_UNCOUNTED ON)
-      lanista_use_pch(${library} unoptimised)
-    elseif(NOT arg_NO_PCH)
-      lanista_use_pch(${library} room)
-    endif()
-    if(NOT arg_NO_PCH)
-      lanista_unity(${library} "${arg_SOURCES}" "${arg_APART}")
-    endif()
-  else()
-    add_library(${library} INTERFACE)
-    target_include_directories(${library} INTERFACE ${PROJECT_SOURCE_DIR}/src)
-    target_link_libraries(${library} INTERFACE ${arg_DEPS} ${arg_LIBS})
-    if(arg_TORCH)
-      target_link_libraries(${library} INTERFACE LibTorch::LibTorch)
-    endif()
+  list(TRANSFORM arg_TEST_DEPS PREPEND lanista_)
+  add_library(${library} STATIC ${arg_SOURCES})
+  target_include_directories(${library} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${library} PRIVATE lanista_flags PUBLIC ${arg_DEPS} ${arg_LIBS})
+  if(arg_TORCH)
+    lanista_use_torch(${library} PUBLIC)
+  elseif(module IN_LIST LANISTA_UNOPTIMISED AND NOT arg_NO_PCH)
+    target_compile_options(${library} PRIVATE -O0)
+    set_target_properties(${library} PROPERTIES LANISTA_UNCOUNTED ON)
+    lanista_use_pch(${library} unoptimised)
+  elseif(NOT arg_NO_PCH)
+    lanista_use_pch(${library} module)
   endif()
-  add_library(lanista::${room} ALIAS ${library})
+  if(NOT arg_NO_PCH)
+    lanista_unity(${library} "${arg_SOURCES}" "${arg_APART}")
+  endif()
 
   if(NOT BUILD_TESTING)
     return()
@@ -248,10 +230,10 @@ function(lanista_module room)
     set(torch TORCH)
   endif()
   if(arg_TESTS)
-    lanista_test(${room}_tests ${torch} LABEL ${room} SHARDS "${arg_TEST_SHARDS}" SOURCES ${arg_TESTS} LIBS ${library}
-                 APART ${arg_APART})
+    lanista_test(${module}_tests ${torch} LABEL ${module} SHARDS "${arg_TEST_SHARDS}" SOURCES ${arg_TESTS}
+                 LIBS ${library} ${arg_TEST_DEPS} APART ${arg_APART})
   endif()
   if(arg_TORCH_TESTS AND LANISTA_TORCH)
-    lanista_test(${room}_torch_tests TORCH LABEL ${room} SOURCES ${arg_TORCH_TESTS} LIBS ${library} APART ${arg_APART})
+    lanista_test(${module}_torch_tests TORCH LABEL ${module} SOURCES ${arg_TORCH_TESTS} LIBS ${library} APART ${arg_APART})
   endif()
 endfunction()

@@ -1,5 +1,5 @@
 // CIFAR batches: the first byte chooses the kind; labels and pixels are as many as the records.
-#include "lanista/formats/cifar.h"
+#include "lanista/io/formats/cifar.h"
 
 #include <algorithm>
 

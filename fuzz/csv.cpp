@@ -1,5 +1,5 @@
 // Tables: quoted again cell by cell, a table reads as the same.
-#include "lanista/formats/csv.h"
+#include "lanista/base/csv.h"
 
 #include "fuzz.h"
 

@@ -1,11 +1,11 @@
 // The text form of models and of edits: what is read can be written, and reads as the same; whatever is read can be
 // judged by inference.
 #include "fuzz.h"
-#include "lanista/graph/editor.h"
-#include "lanista/graph/graph.h"
-#include "lanista/graph/infer.h"
-#include "lanista/graph/op.h"
-#include "lanista/graph/text.h"
+#include "lanista/model/graph/editor.h"
+#include "lanista/model/graph/graph.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/op.h"
+#include "lanista/model/graph/text.h"
 
 namespace {
 

@@ -1,11 +1,11 @@
 // IDX files, gzip-packed or plain: the elements are as many as the shape says, and unpacking first changes nothing.
-#include "lanista/formats/idx.h"
+#include "lanista/io/formats/idx.h"
 
 #include <algorithm>
 
 #include "fuzz.h"
-#include "lanista/formats/gzip.h"
-#include "lanista/formats/unpack.h"
+#include "lanista/io/formats/gzip.h"
+#include "lanista/io/formats/unpack.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;

@@ -1,5 +1,5 @@
 // Pictures: what is read can be written as PNG, and reads as the same.
-#include "lanista/formats/image.h"
+#include "lanista/io/formats/image.h"
 
 #include "fuzz.h"
 

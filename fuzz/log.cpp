@@ -1,7 +1,7 @@
 // A study's log: a reader and a writer find the same records, what is appended is found, and whatever whole records
 // say, the study can be told or is refused. Most inputs are lines "type json", framed here: a checksum cannot be
 // guessed.
-#include "lanista/store/log.h"
+#include "lanista/io/store/log.h"
 
 #include <algorithm>
 #include <span>
@@ -10,7 +10,7 @@
 #include "lanista/base/clock.h"
 #include "lanista/base/frame.h"
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/engine.h"
+#include "lanista/engine/core/engine.h"
 
 namespace {
 

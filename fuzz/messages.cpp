@@ -1,8 +1,8 @@
 // What an executor is told and tells, and what a worker is told before: whatever comes, it is a message or refused, and
 // a message says the same when it is told again.
-#include "lanista/engine/messages.h"
+#include "lanista/engine/remote/messages.h"
 
-#include "lanista/engine/worker_brief.h"
+#include "lanista/engine/remote/worker_brief.h"
 
 #include "fuzz.h"
 

@@ -1,5 +1,5 @@
 // NumPy arrays: what is read can be written, and reads as the same.
-#include "lanista/formats/npy.h"
+#include "lanista/io/formats/npy.h"
 
 #include "fuzz.h"
 

@@ -1,8 +1,8 @@
 // NumPy archives: every array that is read can be written alone, and reads as the same.
-#include "lanista/formats/npz.h"
+#include "lanista/io/formats/npz.h"
 
 #include "fuzz.h"
-#include "lanista/formats/npy.h"
+#include "lanista/io/formats/npy.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;

@@ -1,10 +1,10 @@
 // ONNX files: what is read can be written, and reads as the same; what can be imported is sound and can be exported.
-#include "lanista/formats/onnx.h"
+#include "lanista/io/formats/onnx/onnx.h"
 
 #include "fuzz.h"
-#include "lanista/formats/onnx_export.h"
-#include "lanista/formats/onnx_import.h"
-#include "lanista/graph/infer.h"
+#include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/io/formats/onnx/onnx_import.h"
+#include "lanista/model/graph/infer.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;

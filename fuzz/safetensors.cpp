@@ -1,5 +1,5 @@
 // Weight files: what is read can be written, and reads as the same.
-#include "lanista/formats/safetensors.h"
+#include "lanista/io/formats/safetensors.h"
 
 #include "fuzz.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "lanista/nn/aligned_bytes.h"
-#include "lanista/nn/stage_mail.h"
-#include "lanista/runtime/stage_task.h"
-#include "lanista/runtime/stage_wire.h"
+#include "lanista/exec/program/aligned_bytes.h"
+#include "lanista/exec/pipeline_parallel/stage_mail.h"
+#include "lanista/exec/pipeline_parallel/stage_task.h"
+#include "lanista/exec/pipeline_parallel/stage_wire.h"
 
 #include "fuzz.h"
 

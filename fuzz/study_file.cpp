@@ -1,5 +1,5 @@
 // Study files: what is read can be written, and reads as the same.
-#include "lanista/studyfile/study_file.h"
+#include "lanista/io/studyfile/study_file.h"
 
 #include "fuzz.h"
 

@@ -13,9 +13,9 @@
 
 #include "export_cases.h"
 #include "lanista/base/check.h"
-#include "lanista/formats/cpp_source.h"
-#include "lanista/graph/text.h"
-#include "lanista/runtime/cpp_program.h"
+#include "lanista/io/formats/cpp_export/cpp_source.h"
+#include "lanista/model/graph/text.h"
+#include "support/engine/local/cpp_program.h"
 
 namespace lanista {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "lanista/engine/fit.h"
-#include "lanista/engine/test_support.h"
-#include "lanista/runtime/worker_executor.h"
-#include "lanista/studyfile/study_file.h"
+#include "lanista/engine/core/fit.h"
+#include "support/engine/core/test_support.h"
+#include "lanista/engine/local/worker_executor.h"
+#include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::crossing {
 

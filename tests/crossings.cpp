@@ -17,7 +17,7 @@
 
 #include "crossing_process.h"
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/test_support.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::crossing {
 namespace {

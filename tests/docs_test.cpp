@@ -8,9 +8,9 @@
 #include <sstream>
 #include <string>
 
-#include "lanista/step/loss.h"
-#include "lanista/step/optimizer.h"
-#include "lanista/study/metric.h"
+#include "lanista/model/autodiff/loss.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/search/study/metric.h"
 
 namespace lanista {
 namespace {
@@ -67,7 +67,7 @@ std::string test_sources() {
 }
 
 TEST(ThreatModelPage, NamesTestsThatExist) {
-  const std::string text = page("threat-model.md"), sources = test_sources();
+  const std::string text = page("internals/threat-model.md"), sources = test_sources();
   const std::regex name("`([A-Z][A-Za-z]+)\\.([A-Z][A-Za-z]+|\\*)`|`(tests/[a-z_/.A-Z]+)`");
   int named = 0;
   for (std::sregex_iterator found(text.begin(), text.end(), name); found != std::sregex_iterator(); ++found) {
@@ -80,7 +80,7 @@ TEST(ThreatModelPage, NamesTestsThatExist) {
     const std::string rest = test == "*" ? "" : ", " + test + ")";
     const bool exists = sources.find("TEST(" + suite + rest) != std::string::npos ||
                         sources.find("TEST_F(" + suite + rest) != std::string::npos;
-    EXPECT_TRUE(exists) << "docs/threat-model.md names " << suite << "." << test;
+    EXPECT_TRUE(exists) << "docs/internals/threat-model.md names " << suite << "." << test;
   }
   EXPECT_GE(named, 50);
 }

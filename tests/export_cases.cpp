@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/graph/infer.h"
-#include "lanista/runtime/onnx_cases.h"
-#include "lanista/step/training_step.h"
+#include "lanista/model/graph/infer.h"
+#include "support/engine/local/onnx_cases.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "oracle/cases.h"
 #include "random_models.h"
 

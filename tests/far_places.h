@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "lanista/engine/worker_process.h"
+#include "lanista/ipc/worker_process.h"
 
 namespace lanista::testing {
 

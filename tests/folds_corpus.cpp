@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lanista/base/rng.h"
-#include "lanista/data/deal.h"
+#include "lanista/io/data/deal.h"
 
 namespace {
 

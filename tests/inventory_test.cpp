@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "inventory/inventory.h"
-#include "lanista/data/readers.h"
-#include "lanista/engine/test_support.h"
-#include "lanista/store/log.h"
-#include "lanista/studyfile/study_file.h"
+#include "lanista/io/data/readers.h"
+#include "support/engine/core/test_support.h"
+#include "lanista/io/store/log.h"
+#include "lanista/io/studyfile/study_file.h"
 
 // Each key of a study file and each field of a stored record or a message has a row that shows what it names and what
 // guards it. A new one without a row fails here by its name.
@@ -75,7 +75,7 @@ std::set<std::string> study_keys() {
 
 /// Modules whose sources hold no stored record: they print, or their keys are those of the study file.
 bool stores_nothing(const std::string& path) {
-  for (const std::string_view module : {"bench/", "cli/", "kernels/", "report/", "strategy/", "studyfile/"}) {
+  for (const std::string_view module : {"bench/", "app/", "exec/kernels/", "search/sampler/", "search/halving/", "io/studyfile/"}) {
     if (path.starts_with(module)) return true;
   }
   return false;

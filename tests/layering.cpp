@@ -29,30 +29,54 @@ bool is_torch_header(const std::string& path) {
   return starts("torch/") || starts("ATen/") || starts("c10/") || starts("caffe2/");
 }
 
-std::string problem_with(const Include& include, const std::string& room, bool is_test, const Layers& layers) {
-  if (is_torch_header(include.path)) {
-    if (is_test || layers.torch.contains(room)) return "";
-    return "room " + room + " is in front of the torch wall and includes " + include.path;
+bool is_below(const std::string& folder, const std::set<std::string>& folders) {
+  for (const std::string& each : folders) {
+    if (folder == each || folder.starts_with(each + "/")) return true;
   }
-  const std::optional<std::string> other = room_of(include);
-  if (!other) {
-    return include.quoted ? "quoted include \"" + include.path + "\" is not written \"lanista/<room>/…\"" : "";
-  }
-  if (layers.may_include.at(room).contains(*other)) return "";
-  return "room " + room + " may not include room " + *other + " (" + include.path + ")";
+  return false;
 }
 
-void close_over(const std::string& room, Layers& layers, const std::map<std::string, std::set<std::string>>& rows,
-                std::set<std::string>& open) {
-  if (layers.may_include.contains(room)) return;
-  if (!rows.contains(room)) throw std::runtime_error("layers: room " + room + " has no row");
-  if (!open.insert(room).second) throw std::runtime_error("layers: cycle through room " + room);
-  std::set<std::string> all{room};
-  for (const auto& below : rows.at(room)) {
-    close_over(below, layers, rows, open);
-    all.insert(layers.may_include.at(below).begin(), layers.may_include.at(below).end());
+// `file` has its layer as first folder.
+std::string problem_with(const Include& include, const fs::path& file, const Layers& layers) {
+  const std::string layer = file.begin()->string();
+  const bool is_test = file.filename().string().ends_with("_test.cpp");
+  if (is_torch_header(include.path)) {
+    if (is_test || is_below(file.parent_path().generic_string(), layers.torch_folders)) return "";
+    return "folder " + file.parent_path().generic_string() + " may not include LibTorch (" + include.path + ")";
   }
-  layers.may_include[room] = std::move(all);
+  if (is_test && (include.path.starts_with("support/") || include.path.starts_with("bench/"))) return "";
+  const std::optional<std::string> other = layer_of(include);
+  if (!other) {
+    return include.quoted ? "quoted include \"" + include.path + "\" is not written \"lanista/<layer>/…\"" : "";
+  }
+  if (is_test || layers.may_include.at(layer).contains(*other)) return "";
+  return "layer " + layer + " may not include layer " + *other + " (" + include.path + ")";
+}
+
+void close_over(const std::string& layer, Layers& layers, const std::map<std::string, std::set<std::string>>& rows,
+                std::set<std::string>& open) {
+  if (layers.may_include.contains(layer)) return;
+  if (!rows.contains(layer)) throw std::runtime_error("layers: " + layer + " has no row");
+  if (!open.insert(layer).second) throw std::runtime_error("layers: cycle through " + layer);
+  std::set<std::string> all{layer};
+  for (const auto& next : rows.at(layer)) {
+    close_over(next, layers, rows, open);
+    all.insert(layers.may_include.at(next).begin(), layers.may_include.at(next).end());
+  }
+  layers.may_include[layer] = std::move(all);
+}
+
+void check_file(const fs::directory_entry& entry, const fs::path& file, const Layers& layers,
+                std::vector<std::string>& found) {
+  const std::string layer = std::next(file.begin()) == file.end() ? "" : file.begin()->string();
+  if (!layers.may_include.contains(layer)) {
+    found.push_back(file.string() + ":0: folder \"" + layer + "\" has no row in cmake/layers.txt");
+    return;
+  }
+  for (const Include& include : includes_of(entry.path())) {
+    const std::string problem = problem_with(include, file, layers);
+    if (!problem.empty()) found.push_back(file.string() + ":" + std::to_string(include.line) + ": " + problem);
+  }
 }
 
 }  // namespace
@@ -63,20 +87,20 @@ Layers read_layers(std::string_view text) {
   std::istringstream in{std::string(text)};
   for (std::string line; std::getline(in, line);) {
     std::istringstream words(line.substr(0, line.find('#')));
-    std::string room, arrow;
-    if (!(words >> room)) continue;
-    if (!(words >> arrow) || arrow != "->") throw std::runtime_error("layers: no arrow in \"" + line + "\"");
-    if (room.ends_with("[T]")) {
-      room.resize(room.size() - 3);
-      layers.torch.insert(room);
+    std::string layer, arrow;
+    if (!(words >> layer)) continue;
+    if (layer == "torch:") {
+      for (std::string folder; words >> folder;) layers.torch_folders.insert(folder);
+      continue;
     }
-    if (rows.contains(room)) throw std::runtime_error("layers: room " + room + " has two rows");
-    auto& below = rows[room];
-    for (std::string word; words >> word;) below.insert(word);
+    if (!(words >> arrow) || arrow != "->") throw std::runtime_error("layers: no arrow in \"" + line + "\"");
+    if (rows.contains(layer)) throw std::runtime_error("layers: " + layer + " has two rows");
+    auto& next = rows[layer];
+    for (std::string word; words >> word;) next.insert(word);
   }
-  for (const auto& [room, below] : rows) {
+  for (const auto& [layer, next] : rows) {
     std::set<std::string> open;
-    close_over(room, layers, rows, open);
+    close_over(layer, layers, rows, open);
   }
   return layers;
 }
@@ -95,8 +119,9 @@ std::vector<Include> includes_of(const fs::path& file) {
   return found;
 }
 
-std::optional<std::string> room_of(const Include& include) {
-  if (include.path.rfind("lanista/", 0) != 0) return std::nullopt;
+std::optional<std::string> layer_of(const Include& include) {
+  if (include.path.starts_with("bench/")) return "bench";
+  if (!include.path.starts_with("lanista/")) return std::nullopt;
   const auto slash = include.path.find('/', 8);
   return include.path.substr(8, slash == std::string::npos ? slash : slash - 8);
 }
@@ -106,21 +131,19 @@ bool is_source(const fs::directory_entry& entry) {
   return entry.is_regular_file() && (extension == ".h" || extension == ".cpp" || extension == ".inc");
 }
 
-std::vector<std::string> find_violations(const fs::path& rooms, const Layers& layers) {
+std::vector<std::string> find_violations(const fs::path& root, const Layers& layers) {
   std::vector<std::string> found;
-  for (const auto& entry : fs::recursive_directory_iterator(rooms)) {
-    if (!is_source(entry)) continue;
-    const fs::path file = entry.path().lexically_relative(rooms);
-    const std::string room = std::next(file.begin()) == file.end() ? "" : file.begin()->string();
-    if (!layers.may_include.contains(room)) {
-      found.push_back(file.string() + ":0: folder \"" + room + "\" has no row in cmake/layers.txt");
-      continue;
-    }
-    const bool is_test = file.filename().string().ends_with("_test.cpp");
-    for (const Include& include : includes_of(entry.path())) {
-      const std::string problem = problem_with(include, room, is_test, layers);
-      if (!problem.empty()) found.push_back(file.string() + ":" + std::to_string(include.line) + ": " + problem);
-    }
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (is_source(entry)) check_file(entry, entry.path().lexically_relative(root), layers, found);
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<std::string> find_violations_of(const fs::path& folder, const std::string& layer, const Layers& layers) {
+  std::vector<std::string> found;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (is_source(entry)) check_file(entry, layer / entry.path().lexically_relative(folder), layers, found);
   }
   std::sort(found.begin(), found.end());
   return found;

@@ -12,34 +12,41 @@ namespace lanista::layering {
 
 /// The table of cmake/layers.txt, closed under "may include whatever those may include".
 struct Layers {
-  std::map<std::string, std::set<std::string>> may_include;  ///< room -> every room below it, and itself
-  std::set<std::string> torch;                               ///< rooms behind the torch wall
+  std::map<std::string, std::set<std::string>> may_include;  ///< layer -> each layer that it may include, and itself
+  std::set<std::string> torch_folders;                       ///< folders that may include headers of LibTorch
 };
 
-/// Reads "room[T] -> room room" lines; '#' starts a comment. Throws std::runtime_error for a malformed line, a room
-/// that is named but has no row, or a cycle.
+/// Reads rows "layer -> layer layer" and "torch: folder folder"; '#' starts a comment.
+///
+/// Throws std::runtime_error for a malformed row, a layer that is named but has no row, two rows of one layer, or a cycle.
 Layers read_layers(std::string_view text);
 
 /// An include line of a source file.
 struct Include {
-  int line = 0;
-  std::string path;
-  bool quoted = false;
+  int line = 0;        ///< from 1
+  std::string path;    ///< between the quotes or brackets
+  bool quoted = false; ///< "…" rather than <…>
 };
 
-/// The include lines of a file, whatever their spacing; commented-out ones do not count.
+/// Returns the include lines of `file`, whatever their spacing. Lines in comments do not count.
 std::vector<Include> includes_of(const std::filesystem::path& file);
 
-/// The room that an include names: "lanista/<room>/…"; nullopt for any other.
-std::optional<std::string> room_of(const Include& include);
+/// Returns the layer that an include names: "lanista/<layer>/…" or "bench/…"; nullopt for any other include.
+std::optional<std::string> layer_of(const Include& include);
 
-/// Whether it is a file of C++.
+/// Returns whether `entry` is a C++ file.
 bool is_source(const std::filesystem::directory_entry& entry);
 
-/// Every broken rule of the sources below `rooms` (one folder a room), as "path:line: what is wrong", sorted.
+/// Returns each broken rule of the sources below `root`, as "path:line: problem", sorted by path.
 ///
-/// Rules: a quoted include is written "lanista/<room>/…" and names a room that the file's room may include; headers
-/// of torch, ATen and c10 appear behind the torch wall and in files that end in _test.cpp; every folder has a row.
-std::vector<std::string> find_violations(const std::filesystem::path& rooms, const Layers& layers);
+/// `root` has the layers as folders. Rules: a quoted include is written "lanista/<layer>/…" and names a layer which the
+/// file's layer may include; only test files include "support/…" and "bench/…", and they may include every layer; headers
+/// of torch, ATen and c10 appear only in the folders of `torch_folders` and in test files; every folder has a row.
+/// A test file ends in _test.cpp.
+std::vector<std::string> find_violations(const std::filesystem::path& root, const Layers& layers);
+
+/// The same for the folder of one layer outside src/lanista, such as bench/.
+std::vector<std::string> find_violations_of(const std::filesystem::path& folder, const std::string& layer,
+                                            const Layers& layers);
 
 }  // namespace lanista::layering

@@ -15,11 +15,12 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const kTable =
-    "# a small house\n"
+    "# a small table\n"
     "base ->\n"
-    "graph -> base\n"
-    "step -> graph  # transitive\n"
-    "nn[T] -> step\n";
+    "model -> base\n"
+    "plan -> model  # transitive\n"
+    "exec -> plan\n"
+    "torch: exec/aten\n";
 
 Layers real_layers() {
   std::ifstream in(fs::path(LANISTA_SOURCE_DIR) / "cmake" / "layers.txt");
@@ -28,8 +29,8 @@ Layers real_layers() {
   return read_layers(text.str());
 }
 
-// A house of our own in a temporary folder, so that the checker is seen to object.
-class SyntheticHouse : public testing::Test {
+// Sources in a temporary folder, to see that the check reports what is wrong.
+class SyntheticSources : public testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / ("lanista_layering_" + std::to_string(getpid()));
@@ -46,59 +47,66 @@ class SyntheticHouse : public testing::Test {
   fs::path root_;
 };
 
-TEST(Layering, NoIncludeGoesUpstairs) {
+std::string joined(const std::vector<std::string>& lines) {
   std::string all;
-  for (const auto& v : find_violations(fs::path(LANISTA_SOURCE_DIR) / "src" / "lanista", real_layers()))
-    all += v + "\n";
-  EXPECT_EQ(all, "");
+  for (const std::string& line : lines) all += line + "\n";
+  return all;
 }
 
-TEST(Layering, TheTableKnowsTheWholeHouse) {
+TEST(Layering, HasNoUpwardInclude) {
+  const fs::path source = LANISTA_SOURCE_DIR;
+  EXPECT_EQ(joined(find_violations(source / "src" / "lanista", real_layers())), "");
+  EXPECT_EQ(joined(find_violations_of(source / "bench", "bench", real_layers())), "");
+}
+
+TEST(Layering, TableListsEveryLayer) {
   const Layers layers = real_layers();
-  EXPECT_EQ(layers.torch, (std::set<std::string>{"nn", "train", "runtime", "bench", "device"}));
+  EXPECT_EQ(layers.may_include.size(), 11u);
+  EXPECT_EQ(layers.torch_folders, (std::set<std::string>{"bench", "exec/backends/aten"}));
   EXPECT_TRUE(layers.may_include.at("engine").contains("base"));
-  EXPECT_FALSE(layers.may_include.at("engine").contains("nn"));
-  EXPECT_FALSE(layers.may_include.at("base").contains("graph"));
-  EXPECT_EQ(layers.may_include.at("cli").size(), layers.may_include.size());
+  EXPECT_FALSE(layers.may_include.at("engine").contains("app"));
+  EXPECT_FALSE(layers.may_include.at("base").contains("model"));
+  EXPECT_FALSE(layers.may_include.at("plan").contains("io"));
+  EXPECT_EQ(layers.may_include.at("bench").size(), layers.may_include.size());
 }
 
-TEST_F(SyntheticHouse, GoodIncludesPass) {
+TEST_F(SyntheticSources, AcceptsAllowedIncludes) {
   add("base/a.h", "#include <vector>\n#include \"lanista/base/b.h\"\n");
-  add("step/a.cpp", "#include \"lanista/base/a.h\"\n  #  include \"lanista/graph/a.h\"\n");
-  add("nn/a.cpp", "#include <torch/torch.h>\n#include \"lanista/step/a.h\"\n");
-  add("graph/a_test.cpp", "#include <torch/torch.h>\n");
+  add("plan/a.cpp", "#include \"lanista/base/a.h\"\n  #  include \"lanista/model/a.h\"\n");
+  add("exec/aten/a.cpp", "#include <torch/torch.h>\n#include \"lanista/plan/a.h\"\n");
+  add("model/a_test.cpp", "#include <torch/torch.h>\n#include \"support/a.h\"\n#include \"lanista/exec/a.h\"\n");
   EXPECT_EQ(violations(), std::vector<std::string>{});
 }
 
-TEST_F(SyntheticHouse, AnIncludeThatGoesUpstairsIsFound) {
-  add("graph/a.cpp", "#include \"lanista/graph/a.h\"\n#include \"lanista/step/a.h\"\n");
-  add("graph/b_test.cpp", "#  include <lanista/nn/a.h>\n");
+TEST_F(SyntheticSources, ReportsUpwardIncludes) {
+  add("model/a.cpp", "#include \"lanista/model/a.h\"\n#include \"lanista/plan/a.h\"\n");
+  add("model/b.h", "#  include <lanista/exec/a.h>\n");
   EXPECT_EQ(violations(),
-            (std::vector<std::string>{"graph/a.cpp:2: room graph may not include room step (lanista/step/a.h)",
-                                      "graph/b_test.cpp:1: room graph may not include room nn (lanista/nn/a.h)"}));
+            (std::vector<std::string>{"model/a.cpp:2: layer model may not include layer plan (lanista/plan/a.h)",
+                                      "model/b.h:1: layer model may not include layer exec (lanista/exec/a.h)"}));
 }
 
-TEST_F(SyntheticHouse, TorchInFrontOfTheWallIsFound) {
-  add("step/a.h", "#include <ATen/ATen.h>\n");
-  add("step/b.cpp", "#include \"c10/core/Device.h\"\n");
-  add("step/c.cpp", "// no room for it\n#include <torch/torch.h>\n");
+TEST_F(SyntheticSources, ReportsTorchOutsideItsFolders) {
+  add("plan/a.h", "#include <ATen/ATen.h>\n");
+  add("plan/b.cpp", "#include \"c10/core/Device.h\"\n");
+  add("exec/c.cpp", "// not a folder of LibTorch\n#include <torch/torch.h>\n");
   EXPECT_EQ(violations().size(), 3u);
 }
 
-TEST_F(SyntheticHouse, RelativeIncludesAndUnknownRoomsAreFound) {
-  add("base/a.cpp", "#include \"../graph/a.h\"\n");
-  add("attic/a.cpp", "int x;\n");
+TEST_F(SyntheticSources, ReportsRelativeIncludesAndUnknownLayers) {
+  add("base/a.cpp", "#include \"../model/a.h\"\n#include \"support/a.h\"\n");
+  add("other/a.cpp", "int x;\n");
   add("loose.cpp", "int x;\n");
-  add("graph/a.cpp", "#include \"lanista/attic/a.h\"\n");
-  EXPECT_EQ(violations().size(), 4u);
+  add("model/a.cpp", "#include \"lanista/other/a.h\"\n#include \"bench/a.h\"\n");
+  EXPECT_EQ(violations().size(), 6u);
 }
 
-TEST_F(SyntheticHouse, CommentedIncludesDoNotCount) {
-  add("base/a.cpp", "// #include \"lanista/nn/a.h\"\n");
+TEST_F(SyntheticSources, IgnoresIncludesInComments) {
+  add("base/a.cpp", "// #include \"lanista/exec/a.h\"\n");
   EXPECT_TRUE(violations().empty());
 }
 
-TEST(LayersTable, MalformedTablesAreRefused) {
+TEST(LayersTable, RefusesMalformedTables) {
   EXPECT_THROW(read_layers("base\n"), std::runtime_error);
   EXPECT_THROW(read_layers("graph -> base\n"), std::runtime_error);
   EXPECT_THROW(read_layers("a -> b\nb -> a\n"), std::runtime_error);

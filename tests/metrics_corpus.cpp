@@ -8,9 +8,9 @@
 #include <string>
 
 #include "lanista/base/rng.h"
-#include "lanista/study/metric.h"
-#include "lanista/study/record_fields.h"
-#include "lanista/train/evaluation.h"
+#include "lanista/search/study/metric.h"
+#include "lanista/search/study/record_fields.h"
+#include "lanista/exec/train/evaluation.h"
 
 namespace {
 

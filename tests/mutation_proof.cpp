@@ -13,16 +13,16 @@
 #include <string>
 #include <vector>
 
-#include "lanista/formats/float_weights.h"
-#include "lanista/formats/foreign_networks.h"
-#include "lanista/formats/onnx.h"
-#include "lanista/formats/onnx_export.h"
-#include "lanista/formats/onnx_import.h"
-#include "lanista/graph/infer.h"
-#include "lanista/graph/text.h"
-#include "lanista/mutate/model_space.h"
-#include "lanista/nn/program.h"
-#include "lanista/step/training_step.h"
+#include "lanista/io/formats/float_weights.h"
+#include "support/io/formats/foreign_networks.h"
+#include "lanista/io/formats/onnx/onnx.h"
+#include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/io/formats/onnx/onnx_import.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "mutation_spaces.h"
 
 namespace lanista {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/graph/text.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::testing {
 namespace {

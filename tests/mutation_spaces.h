@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/mutate/model_space.h"
+#include "lanista/model/mutate/model_space.h"
 
 // What the proofs over mutated models mutate.
 namespace lanista::testing {

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "lanista/base/check.h"
-#include "lanista/formats/npy.h"
-#include "lanista/formats/safetensors.h"
-#include "lanista/runtime/blend_cases.h"
-#include "lanista/runtime/onnx_cases.h"
+#include "lanista/io/formats/npy.h"
+#include "lanista/io/formats/safetensors.h"
+#include "support/engine/local/blend_cases.h"
+#include "support/engine/local/onnx_cases.h"
 
 namespace lanista {
 namespace {

@@ -15,9 +15,9 @@
 
 #include "export_cases.h"
 #include "lanista/base/check.h"
-#include "lanista/formats/onnx_export.h"
-#include "lanista/formats/onnx_import.h"
-#include "lanista/graph/text.h"
+#include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/io/formats/onnx/onnx_import.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista {
 namespace {

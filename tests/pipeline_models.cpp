@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "lanista/bench/random_cuts.h"
-#include "lanista/pipeline/planner.h"
+#include "bench/random_cuts.h"
+#include "lanista/plan/pipeline/planner.h"
 
 namespace lanista::testing {
 namespace {

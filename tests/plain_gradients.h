@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lanista/graph/graph.h"
+#include "lanista/model/graph/graph.h"
 
 namespace lanista::testing {
 

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/mutate/model_space.h"
-#include "lanista/step/optimizer.h"
-#include "lanista/step/training_step.h"
-#include "lanista/study/program_key.h"
-#include "lanista/train/lane_group.h"
-#include "lanista/train/trainer.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/search/study/program_key.h"
+#include "lanista/exec/train/lane_group.h"
+#include "lanista/exec/train/trainer.h"
 
 namespace lanista {
 namespace {

@@ -9,9 +9,9 @@
 #include <memory>
 #include <string_view>
 
-#include "lanista/engine/package.h"
-#include "lanista/engine/test_support.h"
-#include "lanista/runtime/study_process.h"
+#include "lanista/engine/core/package.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/study_process.h"
 
 namespace lanista {
 namespace {

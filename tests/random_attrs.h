@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/graph/op.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::testing {
 

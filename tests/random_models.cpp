@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/graph/infer.h"
+#include "lanista/model/graph/infer.h"
 #include "random_attrs.h"
 
 namespace lanista::testing {

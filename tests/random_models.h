@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/graph/graph.h"
-#include "lanista/graph/op.h"
+#include "lanista/model/graph/graph.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::testing {
 

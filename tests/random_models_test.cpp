@@ -8,8 +8,8 @@
 #include <set>
 #include <string>
 
-#include "lanista/graph/infer.h"
-#include "lanista/graph/text.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::testing {
 namespace {

@@ -9,12 +9,12 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
-#include "lanista/graph/infer.h"
-#include "lanista/graph/text.h"
-#include "lanista/mutate/builtin.h"
-#include "lanista/mutate/model_space.h"
-#include "lanista/report/compare.h"
-#include "lanista/report/page.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/mutate/builtin.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/app/report/compare.h"
+#include "lanista/app/report/page.h"
 
 namespace lanista {
 namespace {

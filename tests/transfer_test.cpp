@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/formats/foreign_networks.h"
-#include "lanista/graph/infer.h"
-#include "lanista/graph/text.h"
-#include "lanista/mutate/model_space.h"
-#include "lanista/nn/program.h"
-#include "lanista/step/training_step.h"
-#include "lanista/zoo/test_layers.h"
-#include "lanista/zoo/transfer.h"
+#include "support/io/formats/foreign_networks.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "support/model/transfer/test_layers.h"
+#include "lanista/model/transfer/transfer.h"
 #include "mutation_spaces.h"
 
 namespace lanista {

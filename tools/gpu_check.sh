@@ -154,7 +154,7 @@ write gpu "$work/gpu" && write torch "$work/torch"
 [ -n "$gpu" ] || [ -n "$dry" ] || echo "nvidia-smi lists no GPU: parts that need one are skipped"
 
 bench=$build/lanista-bench
-tests=$build/src/lanista/device
+tests=$build/src/lanista/exec/backends
 if [ -n "${LANISTA_GPU_BUILD:-}" ] && [ -x "$bench" ]; then
   note build ok 0 "as it lies in $build"
 else

@@ -68,7 +68,7 @@ def names(folder):
         return [each["name"] for each in json.load(text)["cases"]]
 
 
-# The models of src/lanista/bench/cases.cpp. Weights are asked for in the order in which layers are added there.
+# The models of bench/cases.cpp. Weights are asked for in the order in which layers are added there.
 
 
 def mlp(hidden):
@@ -97,7 +97,7 @@ EDGES = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
 
 
 def cell_model(operations):
-    """Of src/lanista/bench/cells.cpp: operations on the edges between four values, in the order of EDGES."""
+    """Of bench/cells.cpp: operations on the edges between four values, in the order of EDGES."""
     def model(ops, images):
         values, active = [ops.conv_norm(images)], {}
         for to in (1, 2, 3):

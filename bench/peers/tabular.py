@@ -2,7 +2,7 @@
 """Optuna on the table of `lanista bench tabular`, at the same budgets.
 
 Six edges, each a choice among the operations, a trial is a cell of the table. Without --epochs a trial is a query and its
-value the final validation accuracy; with --epochs E it sees a simulated curve, by the formula in `lanista/bench/table_curves.h` (other
+value the final validation accuracy; with --epochs E it sees a simulated curve, by the formula in `bench/table_curves.h` (other
 random numbers, the same distribution), and the budget is epochs. Prints regret in points after 10, 25, 50 (or 50, 100, 200, 500)
 trainings' worth, mean and deviation over seeds.
 

@@ -9,11 +9,11 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "lanista/data/dataset.h"
-#include "lanista/graph/text.h"
-#include "lanista/step/training_step.h"
-#include "lanista/study/metric.h"
-#include "lanista/train/trainer.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/search/study/metric.h"
+#include "lanista/exec/train/trainer.h"
 
 namespace {
 

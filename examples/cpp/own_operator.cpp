@@ -7,11 +7,11 @@
 #include <iostream>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/data/dataset.h"
-#include "lanista/graph/ops/rules.h"
-#include "lanista/graph/text.h"
-#include "lanista/step/training_step.h"
-#include "lanista/train/trainer.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/model/ops/rules.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/train/trainer.h"
 
 namespace {
 

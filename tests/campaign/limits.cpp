@@ -261,15 +261,15 @@ class Table {
       std::printf("\n");
     }
     for (const auto& [name, answers] : answers_) {
-      std::printf("\n**%s**\n\n", name.c_str());
+      std::printf("\n**%s**\n\n| code and message | calls |\n|---|---|\n", name.c_str());
       for (const auto& [answer, who] : answers) {
-        std::printf("- `%s` (", answer.c_str());
+        std::printf("| `%s` | ", answer.c_str());
         std::size_t shown = 0;
         for (const auto& each : who) {
           if (++shown <= 3) std::printf("%s`%s`", shown == 1 ? "" : ", ", each.c_str());
         }
         if (shown > 3) std::printf(", %zu in all", shown);
-        std::printf(")\n");
+        std::printf(" |\n");
       }
     }
     std::printf("\n%lld calls, %lld failed\n", static_cast<long long>(verdicts_.all()),

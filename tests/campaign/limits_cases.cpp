@@ -62,7 +62,7 @@ const std::vector<Call>& calls() {
       {"pause", {"pause", "@/half"}, "half"},
       {"stop", {"stop", "@/half", "1"}, "half"},
       {"predict", {"predict", "@/best", "@/rows.csv"}, "", true},
-      {"predict --out", {"predict", "@/ended", "@/rows.csv", "--out", "@/said.csv"}, "", true},
+      {"predict --out", {"predict", "@/ended", "@/rows.csv", "--out", "@/predictions.csv"}, "", true},
       {"eval", {"eval", "@/best", "@/rows.csv"}, "", true},
       {"export of a model",
        {"export", "@/ended", "--onnx", "@/m.onnx", "--cpp", "@/m.cpp", "--safetensors", "@/m.st", "--package", "@/m"},

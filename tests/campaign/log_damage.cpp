@@ -8,8 +8,8 @@
 #include "lanista/base/clock.h"
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/engine.h"
-#include "lanista/store/log.h"
+#include "lanista/engine/core/engine.h"
+#include "lanista/io/store/log.h"
 
 namespace lanista::campaign {
 namespace {

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstdio>
 
-#include "lanista/bench/cases.h"
-#include "lanista/device/block_machine.h"
-#include "lanista/device/block_other_hosts.h"
-#include "lanista/device/block_test_support.h"
+#include "bench/cases.h"
+#include "lanista/exec/backends/cuda_blocks/block_machine.h"
+#include "support/exec/backends/cuda_blocks/block_other_hosts.h"
+#include "support/exec/backends/cuda_blocks/block_test_support.h"
 
 namespace lanista::device {
 namespace {

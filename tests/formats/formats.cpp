@@ -40,14 +40,13 @@ std::set<std::string> sources_of_tests(const std::string& root) {
   return out;
 }
 
-/// Folders and files whose texts are no formats: benchmarks, code for devices, and helpers of tests which are no entry
-/// of a list TESTS.
+/// Folders and files whose texts are no formats: benchmarks, code for devices, and helpers of tests.
 bool is_left_out(const std::string& path) {
   const std::string whole = "/" + path;
-  for (const char* folder : {"/bench/", "/kernels/", "/device/"}) {
+  for (const char* folder : {"/bench/", "/exec/kernels/", "/exec/backends/"}) {
     if (whole.find(folder) != std::string::npos) return true;
   }
-  for (const char* helper : {"/breeding.", "/erratic.", "/fake_executor.", "/memory_file_system."}) {
+  for (const char* helper : {"/fake_executor.", "/memory_file_system."}) {
     if (whole.find(helper) != std::string::npos) return true;
   }
   return false;

@@ -156,13 +156,17 @@ std::map<std::string, Row> read_table(const std::string& path, const std::string
 
 std::vector<Source> read_sources(const std::string& root) {
   std::vector<Source> out;
-  for (const auto& entry : fs::recursive_directory_iterator(root + "/src/lanista")) {
-    const std::string name = entry.path().filename().string();
-    const bool is_source = name.ends_with(".cpp") || name.ends_with(".h");
-    if (!is_source || name.find("_test.") != std::string::npos || name.find("test_") != std::string::npos) continue;
-    out.push_back(
-        {entry.path().lexically_relative(root + "/src/lanista").string(), without_comments(read(entry.path()))});
-  }
+  const auto read_below = [&](const std::string& folder, const std::string& prefix) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_source = name.ends_with(".cpp") || name.ends_with(".h");
+      if (!is_source || name.find("_test.") != std::string::npos) continue;
+      out.push_back(
+          {prefix + entry.path().lexically_relative(folder).string(), without_comments(read(entry.path()))});
+    }
+  };
+  read_below(root + "/src/lanista", "");
+  read_below(root + "/bench", "bench/");
   std::ranges::sort(out, {}, &Source::path);
   return out;
 }

@@ -9,9 +9,9 @@
 
 #include "cases.h"
 #include "lanista/base/check.h"
-#include "lanista/graph/text.h"
-#include "lanista/mutate/spaces/published.h"
-#include "lanista/nn/old_aliasing.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/spaces/published.h"
+#include "support/exec/program/old_aliasing.h"
 
 namespace lanista::oracle {
 namespace {

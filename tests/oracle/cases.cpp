@@ -5,13 +5,13 @@
 #include <set>
 
 #include "lanista/base/check.h"
-#include "lanista/formats/foreign_networks.h"
-#include "lanista/graph/infer.h"
-#include "lanista/mutate/model_space.h"
-#include "lanista/mutate/spaces/published.h"
-#include "lanista/space/chooser.h"
-#include "lanista/step/loss.h"
-#include "lanista/step/optimizer.h"
+#include "support/io/formats/foreign_networks.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/model/spaces/published.h"
+#include "lanista/model/space/chooser.h"
+#include "lanista/model/autodiff/loss.h"
+#include "lanista/model/autodiff/optimizer.h"
 #include "mutation_spaces.h"
 #include "random_models.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/graph/graph.h"
-#include "lanista/nn/program.h"
-#include "lanista/nn/test_models.h"
+#include "lanista/model/graph/graph.h"
+#include "lanista/exec/program/program.h"
+#include "support/exec/program/test_models.h"
 
 namespace lanista::oracle {
 

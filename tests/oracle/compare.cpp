@@ -9,10 +9,10 @@
 #include <exception>
 
 #include "lanista/base/check.h"
-#include "lanista/graph/text.h"
-#include "lanista/nn/backend.h"
-#include "lanista/nn/torch_oracle.h"
-#include "lanista/step/optimizer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/exec/program/backend.h"
+#include "support/exec/program/torch_oracle.h"
+#include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::oracle {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cases.h"
-#include "lanista/nn/backend.h"
+#include "lanista/exec/program/backend.h"
 
 namespace lanista::oracle {
 

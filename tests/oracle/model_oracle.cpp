@@ -17,8 +17,8 @@
 
 #include "cases.h"
 #include "compare.h"
-#include "lanista/device/aten_backend.h"
-#include "lanista/graph/text.h"
+#include "lanista/exec/backends/aten/aten_backend.h"
+#include "lanista/model/graph/text.h"
 #include "shrink.h"
 
 namespace lanista::oracle {

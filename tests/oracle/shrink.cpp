@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "lanista/graph/infer.h"
-#include "lanista/graph/op.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::oracle {
 namespace {

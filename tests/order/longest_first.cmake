@@ -19,7 +19,6 @@ foreach(
   house.device_kill_resume=15
   readers.metrics=15
   house.kill_and_resume_with_stops=13
-  house.tour=12
   device.Block.GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases=12
   house.command_line=12
   nn.nn_torch_tests=11

@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "lanista/base/sanitized.h"
+#include "support/base/sanitized.h"
 
 namespace lanista {
 namespace {

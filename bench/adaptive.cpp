@@ -1,0 +1,185 @@
+#include "bench/adaptive.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/file_system.h"
+#include "bench/arms.h"
+#include "bench/recipe.h"
+#include "bench/timed_training.h"
+#include "lanista/exec/kernels/kernels.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/search/tuning/tuner.h"
+
+namespace lanista::bench {
+namespace {
+
+constexpr std::int64_t kSmall = 8, kFirst = 32, kMost = 512;
+constexpr std::int64_t kEpochs = 40;
+constexpr double kTarget = 0.98;
+constexpr const char* kName = "adaptive";
+
+struct Task {
+  std::string name;
+  data::Dataset data;
+  graph::Graph model;
+};
+
+Result<Task> make_task(const std::string& base) {
+  study::DataConfig config;
+  config.split = {0.7, 0.3, 0.0};
+  LANISTA_ASSIGN(auto opened, data::open_raw(config, ".", real_file_system()));
+  auto& [raw, split] = opened;
+  LANISTA_ASSIGN(auto data, data::Dataset::make(std::move(raw), std::move(split), "auto", "auto"));
+  LANISTA_ASSIGN(auto model, mutate::builtin_base(base, {data.spec().features}, data.spec().classes));
+  return Task{"digits-" + base, std::move(data), std::move(model.graph)};
+}
+
+struct Way {
+  std::string name;
+  study::PluginConfig tune;
+  std::int64_t first = kFirst;
+  std::string optimizer = "sgd";
+};
+
+/// A batch from the first step on, at a factor of the rate; the trial counts steps of the first batch still.
+Way fixed(std::int64_t batch, const char* rule, double rate) {
+  return {std::to_string(batch) + rule, study::played_back({{0, {{"batch", batch}, {"lr", rate}}}}), kFirst};
+}
+Way following(const std::string& name, std::int64_t most, const char* rate) {
+  return {name, {std::string(study::kAdaptive), {{"most", most}, {"rate", rate}}}, kFirst};
+}
+
+std::vector<Way> ways(double rate) {
+  std::vector<Way> out{{std::to_string(kFirst), {}, kFirst}};
+  for (const std::int64_t batch : {std::int64_t{128}, kMost}) {
+    const double factor = static_cast<double>(batch) / static_cast<double>(kFirst);
+    out.push_back(fixed(batch, "-sqrt", rate * std::sqrt(factor)));
+    out.push_back(fixed(batch, "-linear", rate * factor));
+  }
+  out.push_back(following("adaptive", kMost, "auto"));
+  out.push_back(following("adaptive-sqrt", kMost, "sqrt"));
+  out.push_back({std::to_string(kSmall), {}, kSmall});
+  out.push_back(following("adaptive-" + std::to_string(kSmall), kMost, "auto"));
+  out.back().first = kSmall;
+  return out;
+}
+
+/// A training, epoch by epoch, each since the beginning.
+struct Course {
+  std::vector<double> right, seconds, updates;
+  std::int64_t batch = 0;  ///< at the end
+};
+
+Result<Course> train(const Task& task, const Way& way, std::int64_t epochs, const graph::OpTable& ops,
+                     std::uint64_t seed) {
+  study::Recipe recipe = plain_recipe();
+  recipe.batch = way.first;
+  recipe.lr *= std::sqrt(static_cast<double>(way.first) / static_cast<double>(kFirst));
+  recipe.epochs = epochs;
+  recipe.tune = way.tune;
+  recipe.optimizer = way.optimizer;
+  if (way.optimizer == "adam") recipe.lr = 1e-3;
+  const train::TrainerInput input{.trial = {},
+                                  .model = task.model,
+                                  .recipe = recipe,
+                                  .metrics = {},
+                                  .trial_seed = seed,
+                                  .data_seed = seed,
+                                  .data = &task.data,
+                                  .step_ops = &ops};
+  LANISTA_ASSIGN(const auto training, TimedTraining::make(input));
+  Course course;
+  for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
+    LANISTA_TRY(training->epoch(training->run().steps_per_epoch()));
+    course.right.push_back(training->run().measurements().back().metrics.at("val_accuracy"));
+    course.seconds.push_back(training->seconds());
+    course.updates.push_back(training->updates());
+  }
+  course.batch = training->run().recipe().batch;
+  return course;
+}
+
+void print_arm(const Task& task, const std::string& arm, const std::vector<Course>& courses, bool json,
+               std::ostream& out) {
+  const auto row = [&](const std::string& unit, const std::vector<double>& values) {
+    if (!values.empty()) print(summary(kName, task.name, arm, unit, values), json, out);
+  };
+  std::vector<double> right, epoch, batch, seconds, epochs, updates;
+  for (const Course& course : courses) {
+    right.push_back(100 * course.right.back());
+    epoch.push_back(1e3 * course.seconds.back() / static_cast<double>(course.seconds.size()));
+    batch.push_back(static_cast<double>(course.batch));
+    const auto found = std::ranges::find_if(course.right, [](double each) { return each >= kTarget; });
+    if (found == course.right.end()) continue;
+    const auto at = static_cast<std::size_t>(found - course.right.begin());
+    seconds.push_back(1e3 * course.seconds[at]);
+    epochs.push_back(static_cast<double>(at + 1));
+    updates.push_back(course.updates[at]);
+  }
+  row("right%", right);
+  print({kName, task.name, arm, "reached", static_cast<double>(seconds.size()) / static_cast<double>(courses.size()), 0,
+         static_cast<int>(courses.size())},
+        json, out);
+  row("ms to target", seconds);
+  row("epochs to target", epochs);
+  row("updates to target", updates);
+  row("ms/epoch", epoch);
+  row("batch", batch);
+}
+
+/// What measuring takes: both arms do the same training.
+Result<void> print_cost(const Task& task, const std::string& optimizer, std::int64_t epochs, int seeds,
+                        const graph::OpTable& ops, bool json, std::ostream& out) {
+  std::vector<Way> arms{{"plain", {}, kFirst}, following("measured", kFirst, "auto")};
+  for (Way& arm : arms) arm.optimizer = optimizer;
+  const std::string name = task.name + "-" + optimizer;
+  std::vector<std::vector<double>> each(arms.size());
+  std::vector<double> ratios;
+  for (int seed = 0; seed < 3 * seeds; ++seed) {
+    for (std::size_t i = 0; i < arms.size(); ++i) {
+      const std::size_t arm = (i + static_cast<std::size_t>(seed)) % arms.size();
+      LANISTA_ASSIGN(const Course course, train(task, arms[arm], epochs, ops, static_cast<std::uint64_t>(seed)));
+      each[arm].push_back(1e3 * course.seconds.back() / static_cast<double>(epochs));
+    }
+    ratios.push_back(each[1].back() / each[0].back());
+  }
+  for (std::size_t arm = 0; arm < arms.size(); ++arm) {
+    print(summary(kName, name, arms[arm].name, "ms/epoch", each[arm]), json, out);
+  }
+  print(summary(kName, name, "measured", "by plain", ratios), json, out);
+  return {};
+}
+
+}  // namespace
+
+Result<void> adaptive(int seeds, bool json, std::ostream& out) {
+  kernels::set_flush_to_zero();
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  // Both arms of what measuring costs are some tenths of a second long.
+  for (const auto& [base, cost_epochs] : {std::pair{"small-mlp", 400}, {"small-cnn", 40}}) {
+    LANISTA_ASSIGN(const Task task, make_task(base));
+    const std::vector<Way> arms = ways(plain_recipe().lr);
+    std::vector<std::vector<Course>> courses(arms.size());
+    for (int seed = 0; seed < seeds; ++seed) {
+      for (std::size_t i = 0; i < arms.size(); ++i) {
+        const std::size_t arm = (i + static_cast<std::size_t>(seed)) % arms.size();
+        LANISTA_ASSIGN(auto course, train(task, arms[arm], kEpochs, ops, static_cast<std::uint64_t>(seed)));
+        courses[arm].push_back(std::move(course));
+      }
+    }
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) print_arm(task, arms[arm].name, courses[arm], json, out);
+    for (const char* optimizer : {"sgd", "adam"})
+      LANISTA_TRY(print_cost(task, optimizer, cost_epochs, seeds, ops, json, out));
+  }
+  return {};
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,34 @@
+#include "bench/arms.h"
+
+#include <gtest/gtest.h>
+
+namespace lanista::bench {
+namespace {
+
+TEST(Arms, RunOnceARoundAndTakeTurnsToBegin) {
+  std::string order;
+  double clock = 0;
+  const auto arm = [&](const std::string& name) {
+    return Arm{name, [&, name] {
+                 order += name;
+                 return ++clock;
+               }};
+  };
+
+  const auto values = rounds({arm("a"), arm("b"), arm("c")}, 3);
+
+  EXPECT_EQ(order, "abcbcacab");
+  EXPECT_EQ(values, (std::vector<std::vector<double>>{{1, 6, 8}, {2, 4, 9}, {3, 5, 7}}));
+}
+
+// Binomial(9, 1/2) is below 2 with a probability of 10/512, Binomial(21, 1/2) below 6 with 0.0133.
+TEST(LowEndOfMedian, IsTheOrderStatisticThatNinetyFivePerCentAskFor) {
+  std::vector<double> values;
+  for (int i = 21; i > 0; --i) values.push_back(i);
+  EXPECT_EQ(low_end_of_median(values), 6);
+  EXPECT_EQ(low_end_of_median({9, 8, 7, 6, 5, 4, 3, 2, 1}), 2);
+  EXPECT_EQ(low_end_of_median({5, 4, 3, 2, 1}), 1);
+}
+
+}  // namespace
+}  // namespace lanista::bench

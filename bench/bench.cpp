@@ -1,0 +1,95 @@
+#include "bench/bench.h"
+
+#include <ostream>
+
+#include "bench/adaptive.h"
+#include "bench/cluster.h"
+#include "bench/fluid.h"
+#include "bench/folds.h"
+#include "bench/fork.h"
+#include "bench/function_race.h"
+#include "bench/halving_real.h"
+#include "bench/lanes.h"
+#include "bench/lineage.h"
+#include "bench/mltuner.h"
+#include "bench/overhead.h"
+#include "bench/pack_hyperband.h"
+#include "bench/pipeline.h"
+#include "bench/pipeline_real.h"
+#include "bench/prefix.h"
+#include "bench/selective.h"
+#include "bench/tabular.h"
+#include "bench/warm_start.h"
+#include "bench/zoo_match.h"
+
+namespace lanista::bench {
+namespace {
+
+using Runner = Result<void> (*)(int repeats, bool json, std::ostream& out);
+
+/// One that knows no other wishes than these.
+Benchmark plain(std::string name, std::string help, Runner runner, int repeats = 5) {
+  return {std::move(name), std::move(help), [=](const Request& request, std::ostream& out) {
+            return runner(request.repeats > 0 ? request.repeats : repeats, request.json, out);
+          }};
+}
+
+}  // namespace
+
+std::vector<Benchmark> benchmarks() {
+  std::vector<Benchmark> all{
+      plain("adaptive",
+            "batches that follow gradient noise against fixed ones, and what measuring costs; repeats are seeds",
+            adaptive, 7),
+      {"cluster", "simulated: jobs of a workload (--file, --data) on 16 nodes of 4 devices, average completion time",
+       cluster},
+      {"fluid", "simulated: schedulers of trial groups on 4 to 64 workers, makespan over the dual bound; --worst",
+       fluid},
+      plain("folds", "one proposal on five folds as lanes that share augmentation, against five trials one by one",
+            folds, 11),
+      plain("fork", "going on from another trial's state, in memory and through a checkpoint, over a copy of its bytes",
+            fork, 11),
+      {"functions", "strategies on functions whose minimum is known: regret after 10 to 100 trainings", functions},
+      {"halving-real",
+       "successive halving on two workers, really trained: ours, one trial a worker, the simulation of both, the bound",
+       halving_real},
+      plain("lanes", "trials that stop early in the lanes of a program; arms masked, compacted, refilled; occupancy",
+            lanes),
+      plain("lineage", "what 1,000 mutated models of 300 nodes share, by ids and by structure; edits and their replay",
+            lineage),
+      {"mltuner", "steps to a target accuracy, tuning included: branches inside a trial against whole trainings",
+       mltuner},
+      plain("overhead", "engine, strategy and log around 100,000 trials that do nothing; arms ours (with log), memory",
+            overhead),
+      {"pack-hyperband",
+       "Hyperband on two workers, really trained: trials alone, with shared samples, as lanes; and the limit of "
+       "sharing",
+       pack_hyperband},
+      {"pipeline",
+       "simulated: GraphPipe's models on 4 to 32 devices, samples a second by PipeDream, Piper, ours, split backward",
+       pipeline},
+      plain("pipeline-real",
+            "steps of branchy models in stages on two threads, really done: against one thread, bounds and the "
+            "simulation",
+            pipeline_real),
+      plain("prefix",
+            "1 to 16 models behind one augmentation or frozen backbone; arms apart, shared, materialised, and the "
+            "limit",
+            prefix, 21),
+      {"profiles", "simulated: 1,000 measured models (--file) on 4 GPUs, makespan over the ideal bound", profiles},
+      plain("selective",
+            "training on some of the examples against all of them, with wrong labels, rare classes; repeats are seeds",
+            selective),
+      {"tabular", "strategies against random search on a table of accuracies (--file), a query a trial", tabular},
+      {"warm-start",
+       "steps that NAS-Bench-201 cells in an evolution's order take to a target, from random, parents', zoo's "
+       "weights",
+       warm_start},
+      {"zoo-match",
+       "the best start among 250, 2,500 and 25,000 models: all aligned, those that a bound leaves, by hash",
+       zoo_match}};
+  for (Benchmark& race : races()) all.push_back(std::move(race));
+  return all;
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+
+#include "lanista/base/file_system.h"
+#include "lanista/base/portable_math.h"
+#include "lanista/base/rng.h"
+#include "bench/arms.h"
+#include "bench/cluster.h"
+#include "lanista/plan/goodput/barrier.h"
+#include "lanista/plan/goodput/bounds.h"
+#include "lanista/plan/goodput/genetic.h"
+#include "lanista/plan/goodput/knapsack.h"
+#include "lanista/plan/goodput/packing.h"
+#include "lanista/plan/goodput/separable.h"
+#include "lanista/plan/goodput/simulate.h"
+#include "lanista/plan/elastic/fluid.h"
+
+namespace lanista::bench {
+namespace {
+
+using cluster::Allocation;
+using cluster::Allocator;
+using cluster::JobView;
+using cluster::Situation;
+
+constexpr cluster::Nodes kNodes{16, 4};
+constexpr double kInterval = 10;  ///< of all arms, as in ours: a trial may be over in ten minutes
+
+std::int32_t packable(std::int64_t wanted, const cluster::Nodes& nodes) {
+  auto k = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, nodes.total()));
+  while (!cluster::packs(k, nodes)) --k;
+  return k;
+}
+
+/// Useful examples left over examples a second on k devices; in examples where nothing is known yet.
+double seconds_with(const JobView& job, std::int32_t k, const cluster::Nodes& nodes) {
+  return job.left.value_or(0) / (job.goodput == nullptr ? k : job.goodput->packed(k, nodes.devices));
+}
+
+/// How counts are chosen where a trial is told how many.
+enum class Deal {
+  kEqual,    ///< everybody alike, to its end
+  kStatic,   ///< Fluid's algorithm 1 for those that wait, on what is idle; to their end
+  kDynamic,  ///< Fluid's algorithm 2: all anew, and who runs changes where it pays
+};
+
+/// Counts by a formula, rounded down to counts that pack. Who gets none waits; the longest are served first.
+class Dealt : public Allocator {
+ public:
+  /// `widest`: devices of a trial, as far as its batches let it.
+  Dealt(Deal deal, std::int32_t widest) : deal_(deal), widest_(widest) {}
+  std::string_view name() const override { return "dealt"; }
+
+  std::vector<Allocation> allocate(const Situation& situation) override {
+    const std::size_t jobs = situation.jobs.size();
+    if (first_jobs_ == 0) first_jobs_ = static_cast<std::int64_t>(jobs);
+    std::vector<std::int32_t> counts(jobs, 0);
+    std::vector<std::size_t> order;
+    std::int32_t idle = situation.nodes.total();
+    for (std::size_t j = 0; j < jobs; ++j) {
+      counts[j] = cluster::devices_of(situation.current[j]);
+      idle -= counts[j];
+      order.push_back(j);
+    }
+    const auto wanted = wanted_of(situation, counts, idle);
+    // Who runs is served first, and shrinks before others grow.
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+      const auto rank = [&](std::size_t j) {
+        return std::pair(counts[j] == 0 ? 1 : 0, -seconds_with(situation.jobs[j], 1, situation.nodes));
+      };
+      return rank(a) < rank(b);
+    });
+    for (const std::size_t j : order) {
+      if (wanted[j] < counts[j]) idle += counts[j] - wanted[j], counts[j] = wanted[j];
+    }
+    for (const std::size_t j : order) {
+      const std::int32_t more = packable(std::min(wanted[j], counts[j] + idle), situation.nodes) - counts[j];
+      if (more <= 0) continue;
+      counts[j] += more;
+      idle -= more;
+    }
+    return cluster::pack(counts, situation.current, situation.nodes);
+  }
+
+ private:
+  std::vector<std::int32_t> wanted_of(const Situation& situation, const std::vector<std::int32_t>& had,
+                                      std::int32_t idle) const {
+    std::vector<std::int32_t> wanted = had;
+    const schedule::Cluster devices{.workers = situation.nodes.total(), .shares = 1, .widest = widest_};
+    std::vector<double> seconds;
+    std::vector<std::size_t> whose;
+    for (std::size_t j = 0; j < had.size(); ++j) {
+      if (deal_ != Deal::kDynamic && had[j] > 0) continue;
+      seconds.push_back(seconds_with(situation.jobs[j], 1, situation.nodes));
+      whose.push_back(j);
+    }
+    if (deal_ == Deal::kEqual) {
+      for (const std::size_t j : whose) {
+        wanted[j] = packable(std::clamp<std::int64_t>(devices.workers / first_jobs_, 1, widest_), situation.nodes);
+      }
+      return wanted;
+    }
+    const auto widths = schedule::static_widths(seconds, deal_ == Deal::kStatic ? idle : devices.workers, devices);
+    for (std::size_t i = 0; i < whose.size(); ++i) {
+      const std::size_t j = whose[i];
+      const std::int32_t k = packable(widths[i].workers, situation.nodes);
+      if (had[j] == 0 || changes(situation, j, had[j], k)) wanted[j] = k;
+    }
+    return wanted;
+  }
+
+  /// Up, if it ends sooner even after the restart; down, if it occupies less.
+  static bool changes(const Situation& situation, std::size_t j, std::int32_t had, std::int32_t k) {
+    const double before = seconds_with(situation.jobs[j], had, situation.nodes),
+                 after = seconds_with(situation.jobs[j], k, situation.nodes) + situation.restart_seconds;
+    return k > had ? after < before : k < had && k * after < had * before;
+  }
+
+  Deal deal_;
+  std::int32_t widest_;
+  std::int64_t first_jobs_ = 0;
+};
+
+struct SearchArm {
+  std::string name;
+  std::unique_ptr<Allocator> allocator;
+};
+
+std::vector<SearchArm> search_arms(std::int32_t widest, std::uint64_t seed) {
+  std::vector<SearchArm> arms;
+  arms.push_back({"static", std::make_unique<Dealt>(Deal::kEqual, widest)});
+  arms.push_back({"static-fluid", std::make_unique<Dealt>(Deal::kStatic, widest)});
+  arms.push_back({"dynamic-fluid", std::make_unique<Dealt>(Deal::kDynamic, widest)});
+  arms.push_back({"pollux", cluster::genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16})});
+  cluster::SeparableOptions soonest{
+      .goal = cluster::Goal::kFinish, .guess = cluster::SizeGuess::kBudget, .newcomer = 3600, .power = 0.3};
+  arms.push_back({"budget", cluster::separable(soonest)});
+  arms.push_back({"combined", cluster::barrier()});
+  return arms;
+}
+
+/// Trials of one application that come together, 0.5 to 2 times as long as it is.
+cluster::Workload group_of(const std::shared_ptr<const cluster::Application>& application, int trials, Rng rng) {
+  cluster::Workload group{{application}, {}};
+  for (int i = 0; i < trials; ++i) {
+    cluster::Submission trial;
+    trial.name = std::to_string(i);
+    trial.batch = application->limits().initial;
+    trial.length = portable_pow(2, rng.uniform(-1, 1));
+    group.jobs.push_back(trial);
+  }
+  return group;
+}
+
+/// What no policy passes, and the best of those that keep every width from beginning to end, know all and are charged
+/// nothing.
+struct GroupBounds {
+  double all = 0, bisection = std::numeric_limits<double>::infinity();
+};
+
+GroupBounds bounds_of(const cluster::Workload& group) {
+  const cluster::Application& application = *group.applications.front();
+  cluster::Workload one = group;
+  one.jobs.resize(1);
+  one.jobs.front().length = 1;
+  const auto unit = cluster::bounds_of(one, kNodes);
+  double longest = 0, sum = 0;
+  for (const auto& trial : group.jobs) longest = std::max(longest, trial.length), sum += trial.length;
+  GroupBounds bounds{std::max(unit.isolation * longest, unit.work * sum)};
+  auto within = cluster::least_seconds(application, kNodes);
+  for (std::size_t i = 1; i < within.size(); ++i) within[i] = std::min(within[i], within[i - 1]);
+  std::vector<std::vector<double>> seconds;
+  for (const auto& trial : group.jobs) {
+    seconds.push_back(within);
+    for (double& at : seconds.back()) at *= trial.length;
+  }
+  const auto counts = cluster::barrier_counts(seconds, kNodes.total());
+  if (!counts.empty()) bounds.bisection = 0;
+  for (std::size_t j = 0; j < counts.size(); ++j) {
+    bounds.bisection = std::max(bounds.bisection, seconds[j][static_cast<std::size_t>(counts[j]) - 1]);
+  }
+  return bounds;
+}
+
+struct Outcome {
+  std::vector<double> makespan, best, device_hours, of_bound;
+};
+
+Result<void> search_group(const Request& request, const std::shared_ptr<const cluster::Application>& application,
+                          int trials, std::ostream& out) {
+  const int groups = request.seeds > 0 ? request.seeds : 3;
+  const auto& limits = application->limits();
+  const auto widest =
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(limits.most / limits.least_local, 1, kNodes.total()));
+  std::vector<Outcome> outcomes(search_arms(widest, 0).size());
+  std::vector<double> bounds, bisections;
+  for (int g = 0; g < groups; ++g) {
+    const auto seed = static_cast<std::uint64_t>(g);
+    const auto group = group_of(application, trials, Rng(20).split(static_cast<std::uint64_t>(trials)).split(seed));
+    const GroupBounds bound = bounds_of(group);
+    bounds.push_back(bound.all);
+    bisections.push_back(bound.bisection);
+    cluster::SimulationOptions options;
+    options.shares_profiles = options.tells_budget = true;
+    options.interval = kInterval;
+    auto arms = search_arms(widest, seed);
+    for (std::size_t a = 0; a < arms.size(); ++a) {
+      LANISTA_ASSIGN(const cluster::ClusterCourse course, cluster::simulate(group, *arms[a].allocator, options));
+      // Epochs end at whole seconds, so a trial may be half a second early in each.
+      if (course.makespan < 0.98 * bound.all)
+        return Error{Code::kInternal, arms[a].name + " ended before the bound", ""};
+      outcomes[a].makespan.push_back(course.makespan);
+      outcomes[a].best.push_back(course.mean_completion());
+      outcomes[a].device_hours.push_back(course.device_seconds() / 3600);
+      outcomes[a].of_bound.push_back(course.makespan / bound.all);
+    }
+  }
+  const std::string name = "search-" + application->name() + "-" + std::to_string(trials);
+  const auto arms = search_arms(widest, 0);
+  const auto row = [&](const std::string& what, const std::string& arm, const std::string& unit,
+                       const std::vector<double>& values) {
+    print(summary("cluster", name + what, arm, unit, values), request.json, out);
+  };
+  for (std::size_t a = 0; a < arms.size(); ++a) {
+    row("", arms[a].name, "s", outcomes[a].makespan);
+    row("-best", arms[a].name, "s", outcomes[a].best);
+    row("-devices", arms[a].name, "h", outcomes[a].device_hours);
+    row("-of-bound", arms[a].name, "", outcomes[a].of_bound);
+  }
+  row("", "bisection", "s", bisections);
+  row("", "bound", "s", bounds);
+  return {};
+}
+
+}  // namespace
+
+Result<void> cluster_search(const Request& request, std::ostream& out) {
+  if (request.data.empty()) {
+    return Error{Code::kInvalidArgument, "case search needs --data DIR, the folder of the applications' traces", ""};
+  }
+  FileSystem& fs = real_file_system();
+  const std::string traces = fs.exists(request.data + "/traces") ? request.data + "/traces" : request.data;
+  for (const char* name : {"cifar10", "deepspeech2"}) {
+    LANISTA_ASSIGN(cluster::Application read, cluster::read_application(fs, traces, name));
+    const auto application = std::make_shared<const cluster::Application>(std::move(read));
+    for (const int trials : {4, 8, 16, 32, 64}) LANISTA_TRY(search_group(request, application, trials, out));
+  }
+  return {};
+}
+
+}  // namespace lanista::bench

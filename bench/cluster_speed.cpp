@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <ostream>
+
+#include "lanista/base/rng.h"
+#include "bench/arms.h"
+#include "bench/cluster.h"
+#include "lanista/plan/goodput/fit.h"
+#include "lanista/plan/goodput/separable.h"
+
+namespace lanista::bench {
+namespace {
+
+using cluster::GoodputTable;
+using cluster::JobView;
+
+cluster::ThroughputModel drawn_model(Rng& rng) {
+  return {rng.uniform(0.01, 0.2), rng.uniform(0.001, 0.01),  rng.uniform(0.05, 0.5), rng.uniform(0.0001, 0.01),
+          rng.uniform(0.01, 0.1), rng.uniform(0.0001, 0.01), rng.uniform(1, 4)};
+}
+
+std::vector<cluster::StepSample> drawn_samples(Rng rng) {
+  const auto model = drawn_model(rng);
+  std::vector<cluster::StepSample> samples;
+  for (const std::int64_t replicas : {1, 2, 4, 8, 16}) {
+    for (const std::int64_t local : {16, 32, 64, 128}) {
+      const std::int64_t nodes = (replicas + 3) / 4;
+      const double wrong = 1 + 0.03 * rng.normal(), m = static_cast<double>(local);
+      samples.push_back({nodes, replicas, local, model.accumulation_seconds(m) * wrong,
+                         model.step_seconds(nodes, replicas, m) * wrong});
+    }
+  }
+  return samples;
+}
+
+/// So many jobs with models that are known, and devices that they had, asked again and again.
+double decision_ms(std::int64_t jobs, std::int64_t knowing, int repeats) {
+  Rng rng(7);
+  std::vector<GoodputTable> tables;
+  for (std::int64_t j = 0; j < knowing; ++j) {
+    cluster::JobModel model{drawn_model(rng), {1, rng.uniform(1, 100)}, {128, 4096, 32, 1024}, {}, 0};
+    tables.emplace_back(model);
+  }
+  std::vector<JobView> views;
+  for (std::int64_t j = 0; j < jobs; ++j) {
+    JobView view;
+    view.id = j;
+    view.kind = j % 6;
+    view.age = rng.uniform(0, 10'000);
+    view.goodput_service = j < knowing ? rng.uniform(0, 1e6) : 0;
+    view.most = j < knowing ? 64 : 1;
+    view.goodput = j < knowing ? &tables[static_cast<std::size_t>(j)] : nullptr;
+    views.push_back(view);
+  }
+  const std::vector<cluster::Allocation> current(views.size());
+  const auto allocator = cluster::separable({.goal = cluster::Goal::kFinish});
+  const cluster::Situation situation{0, {}, 30, views, current};
+  std::vector<double> times;
+  for (int i = 0; i < repeats; ++i) {
+    const double begin = now_seconds();
+    if (allocator->allocate(situation).size() != views.size()) return -1;
+    times.push_back((now_seconds() - begin) * 1e3);
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+}  // namespace
+
+Result<void> cluster_speed(const Request& request, std::ostream& out) {
+  const int repeats = request.repeats > 0 ? request.repeats : 21;
+  std::vector<double> fits, evaluations;
+  for (int i = 0; i < repeats; ++i) {
+    const auto samples = drawn_samples(Rng(3).split(static_cast<std::uint64_t>(i)));
+    const double begin = now_seconds();
+    const auto fit = cluster::fit_throughput(samples);
+    fits.push_back((now_seconds() - begin) * 1e3);
+    evaluations.push_back(fit.evaluations);
+  }
+  print(summary("cluster", "fit-of-20", "ours", "ms", fits), request.json, out);
+  print(summary("cluster", "fit-of-20", "evaluations", "", evaluations), request.json, out);
+  print({"cluster", "allocate-160", "ours", "ms", decision_ms(160, 160, repeats), 0, repeats}, request.json, out);
+  print({"cluster", "queue-10000", "ours", "ms", decision_ms(10'000, 160, repeats), 0, repeats}, request.json, out);
+  return {};
+}
+
+}  // namespace lanista::bench

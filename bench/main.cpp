@@ -1,0 +1,103 @@
+#include <CLI/CLI.hpp>
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "bench/bench.h"
+#include "bench/blas_setting.h"
+
+namespace {
+
+// OpenBLAS looks at the environment while it is loaded, so what is missing there takes a fresh start of this program.
+// Where that fails, baselines are slower, not wrong.
+void restart_with_blas_settings(char** argv) {
+  const auto settings = lanista::bench::missing_blas_settings();
+  if (settings.empty()) return;
+  for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
+  ::execv("/proc/self/exe", argv);
+}
+
+}  // namespace
+
+// lanista-bench, which `lanista bench` runs. Exit codes as everywhere: 0 done, 1 arms disagree, 2 wrong usage.
+int main(int argc, char** argv) {
+  CLI::App app{"lanista bench: run a benchmark; arms of a case are interleaved, values are medians", "lanista bench"};
+  lanista::bench::Request request;
+  bool list = false;
+  app.add_option("name", request.name, "which one");
+  app.add_flag("--list", list, "name them all");
+  app.add_flag("--json", request.json, "JSON lines instead of a table");
+  app.add_option("--repeats", request.repeats, "interleaved repeats of every arm")->check(CLI::Range(1, 1000));
+  app.add_option(
+         "--case", request.cases,
+         "cluster, train-step, fuse, gpu, functions, fluid, halving-real, mltuner, pack-hyperband, pipeline, profiles, "
+         "warm-start, zoo-match: these only (default: all)")
+      ->delimiter(',');
+  app.add_option("--lanes", request.lanes, "fuse, gpu: models at once (default: 1,2,4,...,64; gpu: 1,16,64,256)")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--file", request.file,
+                 "tabular: the table, with columns cell, NAME-val, NAME-test; profiles: measured models; cluster: the "
+                 "workload, with columns name, time, application, num_replicas, batch_size");
+  app.add_option("--data", request.data, "cluster: folder of the traces of the workload's applications");
+  app.add_option("--column", request.column, "tabular: NAME of the columns (default: cifar10)");
+  app.add_option(
+      "--strategy", request.strategy,
+      "tabular, functions: this one only; cluster, mltuner: this arm only (mltuner: or its options as JSON); "
+      "warm-start: these arms beside random, with commas between them");
+  app.add_option("--seeds", request.seeds,
+                 "tabular: searches by each strategy (default: 200, gp 20; functions: 50, gp 10; mltuner: 10); fluid: "
+                 "groups or jobs "
+                 "of a case; warm-start: streams of models (default: 3); cluster: of pollux's search; "
+                 "pipeline: graphs of a campaign")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--queries", request.queries,
+                 "tabular, functions: trials of a search (default: 500; 100); warm-start: models of a stream")
+      ->check(CLI::Range(1, 1'000'000'000));
+  app.add_option(
+         "--epochs", request.epochs,
+         "tabular: simulated learning curves of so many epochs, with asha and without; queries are full trainings")
+      ->check(CLI::Range(1, 100'000));
+  app.add_option("--slots", request.slots, "functions, tabular with --epochs: trials under way at a time (default: 1)")
+      ->check(CLI::Range(1, 10'000));
+  app.add_flag("--two-goals", request.two_goals, "tabular with --epochs: accuracy and few weights");
+  app.add_flag("--worst", request.worst, "fluid: 1,000 random groups with wrong predictions, against first come");
+  app.add_option("--seed", request.seed, "fluid --worst, pipeline: other groups, other graphs (default: 20)");
+  app.add_option(
+         "--devices", request.devices,
+         "gpu: their names, as in run.devices (default: torch:cuda:0); case cells-64 is of different structures")
+      ->delimiter(',');
+  app.add_option("--peak-tflops", request.peak_tflops,
+                 "gpu: of the card, float32, for the limit (default: an H100's, 67)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--bandwidth-gbs", request.bandwidth_gbs, "gpu: of the card's memory (default: an H100's, 3350)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--write", request.write,
+                 "gpu: no race; weights, batch and first losses of the cases into this folder, for tools/gpu_peers.py");
+  app.footer(
+      "examples:\n  lanista bench --list\n  lanista bench train-step --json\n  lanista bench fuse --case mlp-64,cnn-28 "
+      "--lanes 4\n  lanista bench gpu --devices torch:cpu --lanes 1,16\n  lanista bench tabular --file "
+      "accuracy.csv --seeds 20\n  lanista bench cluster --file workload-6.csv --data pollux");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? 0 : 2;
+  }
+  if (list || request.name.empty()) {
+    for (const auto& entry : lanista::bench::benchmarks()) std::cout << entry.name << "  " << entry.help << "\n";
+    return list ? 0 : 2;
+  }
+  restart_with_blas_settings(argv);
+  try {
+    const auto done = lanista::bench::run(request, std::cout);
+    if (done) return 0;
+    std::cerr << "lanista bench: " << done.error().text() << "\n";
+    const auto code = done.error().code;
+    return code == lanista::Code::kNotFound || code == lanista::Code::kInvalidArgument ? 2 : 1;
+  } catch (const std::exception& e) {
+    std::cerr << "lanista bench: internal error: " << e.what() << "\n";
+    return 1;
+  }
+}

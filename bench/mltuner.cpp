@@ -1,0 +1,145 @@
+#include "bench/mltuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/arms.h"
+#include "bench/mltuner_races.h"
+#include "bench/mltuner_tasks.h"
+#include "lanista/exec/kernels/kernels.h"
+#include "lanista/model/autodiff/training_step.h"
+
+namespace lanista::bench {
+namespace {
+
+constexpr int kSeeds = 10;
+constexpr std::uint64_t kFirstSeed = 101;  // of the tasks that are reported
+constexpr std::uint64_t kFirstTrial = 1;   // of those for development
+
+struct Way {
+  std::string name;
+  std::function<Result<std::vector<Cost>>(const TuneRaces&, std::uint64_t first, int seeds)> run;
+};
+
+Way each_seed(std::string name, std::function<Result<Cost>(const TuneRaces&, std::uint64_t seed)> run) {
+  return {std::move(name), [run = std::move(run)](const TuneRaces& races, std::uint64_t first, int seeds) {
+            std::vector<Cost> costs;
+            for (int i = 0; i < seeds; ++i) {
+              auto cost = run(races, first + static_cast<std::uint64_t>(i));
+              if (!cost) return Result<std::vector<Cost>>(cost.error());
+              costs.push_back(*cost);
+            }
+            return Result<std::vector<Cost>>(std::move(costs));
+          }};
+}
+
+Way tuned(std::string name, Options options) {
+  return each_seed(std::move(name), [options = std::move(options)](const TuneRaces& races, std::uint64_t seed) {
+    return races.inside(options, seed);
+  });
+}
+
+Way whole(std::string name, Outside outside) {
+  return each_seed(std::move(name), [outside = std::move(outside)](const TuneRaces& races, std::uint64_t seed) {
+    return races.outside(outside, seed);
+  });
+}
+
+/// `only`: an arm's name, or options of train.tune's mltuner as JSON, to try them.
+/// "ceiling" is an arm that stands for itself.
+std::vector<Way> ways(const std::string& only) {
+  if (only == "ceiling") {
+    return {each_seed(only, [](const TuneRaces& races, std::uint64_t seed) { return races.ceiling(seed); })};
+  }
+  if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
+  std::vector<Way> all{
+      {"oracle", [](const TuneRaces& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
+      tuned("published", {{"together", 1},
+                          {"paired", false},
+                          {"halving", 0},
+                          {"searcher", "random"},
+                          {"retune", 4},
+                          {"age", 0},
+                          {"end", 5}}),
+      tuned("ours", Options::object()),
+      tuned("ours-one-trial", {{"end", 0}}),
+      tuned(
+          "ours-one-batch",
+          {{"params", {{"lr", "log(1e-4, 1)"}, {"momentum", "range(0, 0.95)"}, {"weight_decay", "log(1e-6, 1e-2)"}}}}),
+      tuned("ours-unpaired", {{"paired", false}}),
+      tuned("ours-random", {{"searcher", "random"}}),
+      tuned("ours-retune-1", {{"retune", 1}, {"age", 0}}),
+      tuned("ours-retune-4", {{"retune", 4}}),
+      tuned("ours-again-2", {{"again", 2}}),
+      tuned("ours-progress", {{"progress", true}}),
+      tuned("ours-sure", {{"sure", 2}}),
+      whole("hyperband", {"random", "hyperband"}),
+      whole("hyperband-9", {"random", "hyperband", 9}),
+      whole("hyperband-81", {"random", "hyperband", 81}),
+      whole("hyperband-eta-4", {"random", "hyperband", 16, {{"eta", 4}}}),
+      whole("gp", {"gp"}),
+      whole("random", {"random"}),
+      whole("pbt", {.sampler = "pbt", .rule = "", .slots = 8})};
+  if (!only.empty()) std::erase_if(all, [&](const Way& way) { return way.name != only; });
+  return all;
+}
+double mean_logarithm(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+Result<void> mltuner(const Request& request, std::ostream& out) {
+  kernels::set_flush_to_zero();
+  const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  LANISTA_ASSIGN(const std::vector<TuneTask> tasks, tune_tasks());
+  const std::vector<Way> arms = ways(request.strategy);
+  std::map<std::string, std::vector<double>> all;  // steps of every task and seed, of each arm
+  std::string known;
+  int ran = 0;
+  for (const TuneTask& task : tasks) {
+    known += (known.empty() ? "" : ", ") + task.name;
+    const bool asked = std::ranges::find(request.cases, task.name) != request.cases.end();
+    if (request.cases.empty() ? !task.reported : !asked) continue;
+    ++ran;
+    const TuneRaces races(task, ops);
+    for (const Way& arm : arms) {
+      LANISTA_ASSIGN(const std::vector<Cost> costs, arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
+      std::vector<double> steps, seconds;
+      double reached = 0;
+      for (const Cost& cost : costs) {
+        steps.push_back(cost.steps);
+        seconds.push_back(cost.seconds);
+        reached += cost.reached ? 1.0 / seeds : 0;
+        if (!task.rate_changes) all[arm.name].push_back(cost.steps);
+      }
+      print(summary("mltuner", task.name, arm.name, "steps", steps), request.json, out);
+      print(summary("mltuner", task.name, arm.name, "s", seconds), request.json, out);
+      print({"mltuner", task.name, arm.name, "reached", reached, 0, seeds}, request.json, out);
+      print({"mltuner", task.name, arm.name, "steps, geometric mean", std::exp(mean_logarithm(steps)), 0, seeds},
+            request.json, out);
+      out.flush();
+    }
+  }
+  if (ran == 0) return Error{Code::kNotFound, "there is no such case (known: " + known + ")", "--case"};
+  const auto ratio = [&](const std::string& name, const std::string& unit, const std::string& over,
+                         const std::string& under) {
+    if (all[over].empty() || all[under].empty()) return;
+    const double times = std::exp(mean_logarithm(all[over]) - mean_logarithm(all[under]));
+    print({"mltuner", "geometric mean", name, unit, times, 0, seeds}, request.json, out);
+  };
+  for (const Way& arm : arms) ratio(arm.name, "x oracle", arm.name, "oracle");
+  ratio("hyperband / ours", "x steps", "hyperband", "ours");
+  return {};
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,154 @@
+#include "bench/overhead.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/memory_file_system.h"
+#include "bench/arms.h"
+#include "lanista/engine/core/engine.h"
+#include "lanista/engine/core/fit.h"
+#include "lanista/engine/core/noop_executor.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "lanista/engine/remote/worker_loop.h"
+#include "lanista/io/studyfile/study_file.h"
+
+namespace lanista::bench {
+namespace {
+
+constexpr std::int64_t kMostThroughProcesses = 10'000;  ///< trials; more would take minutes
+
+constexpr const char* kOneEpoch = "train: {epochs: 1}\n";
+// A thousand trials rest at the first rung before the best of them go on.
+constexpr const char* kThousandPending = "train: {epochs: 9}\nstop: {rule: successive_halving, trials: 1000}\n";
+
+/// What the trials of a case do, and how many of them at once.
+struct Case {
+  std::string name, training;
+  std::int64_t slots = study::StrategyConfig().slots;
+};
+
+// Random search over three numbers; the model is always the same small base, as in Optuna's own overhead.
+study::StudyConfig config_of(const Case& of, std::int64_t trials) {
+  const auto config = studyfile::read_study(R"yaml(
+model: {base: builtin:small-mlp}
+space: {params: {lr: log(1e-4, 1), momentum: range(0, 0.99), weight_decay: log(1e-6, 1e-2)}}
+strategy: {name: random, mutations: [0, 0]}
+budget: {trials: 1}
+)yaml" + of.training,
+                                            "overhead");
+  LANISTA_CHECK(config.ok(), "the benchmark's own study file: " + (config ? std::string() : config.error().text()));
+  study::StudyConfig out = *config;
+  out.budget.trials = trials;
+  out.strategy.slots = of.slots;
+  return out;
+}
+
+data::DataSpec digits_spec() {
+  data::DataSpec spec;
+  spec.name = "digits";
+  spec.features = {{64}};
+  spec.classes = 10;
+  spec.rows = 1797;
+  spec.split_rows = {1257, 270, 270};
+  return spec;
+}
+
+/// Milliseconds a trial of one whole study.
+Result<double> run_study(FileSystem& fs, const std::string& folder, const Case& of, std::int64_t trials,
+                         engine::Executor& executor) {
+  auto config = config_of(of, trials);
+  const auto spec = digits_spec();
+  LANISTA_TRY(engine::fit_to_data(config, spec));
+  RealClock clock;
+  NullSink sink;
+  const engine::Services services{.fs = &fs,
+                                  .clock = &clock,
+                                  .sink = &sink,
+                                  .executor = &executor,
+                                  .data = &spec,
+                                  .pause = nullptr,
+                                  .observer = {}};
+  const double begin = now_seconds();
+  LANISTA_ASSIGN(const auto engine,
+                 engine::Engine::create(folder, config, studyfile::write_study(config), {{"class", "none"}}, services));
+  LANISTA_ASSIGN(const auto summary, engine->run());
+  const double seconds = now_seconds() - begin;
+  if (summary.end != engine::End::kDone || static_cast<std::int64_t>(engine->view().trials.size()) != trials) {
+    return Error{
+        Code::kInternal,
+        "the study ended with " + std::to_string(engine->view().trials.size()) + " trials (" + summary.reason + ")",
+        ""};
+  }
+  return seconds * 1e3 / static_cast<double>(trials);
+}
+
+Result<double> in_this_process(FileSystem& fs, const std::string& folder, const Case& of, std::int64_t trials) {
+  engine::NoopExecutor executor;
+  return run_study(fs, folder, of, trials, executor);
+}
+
+/// Every order and every report goes through the socket of one of two worker processes, which do nothing either. Their
+/// begin is part of the time.
+Result<double> through_processes(const std::string& folder, const Case& of, std::int64_t trials) {
+  const RealClock clock;
+  engine::WorkerBrief brief;
+  brief.study_folder = folder;
+  brief.workers = 2;
+  engine::ProcessOptions how;
+  how.rules.keeps_nothing = true;
+  how.launch = engine::launch_function([](const std::string& socket) {
+    const auto idle = [](const engine::WorkerBrief&, const engine::TellInHand&) {
+      return Result<std::shared_ptr<engine::Executor>>(std::make_shared<engine::NoopExecutor>());
+    };
+    static_cast<void>(engine::work_for_engine(socket, idle));
+  });
+  LANISTA_ASSIGN(const auto executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, how));
+  return run_study(real_file_system(), folder, of, trials, *executor);
+}
+
+}  // namespace
+
+Result<void> overhead(int repeats, bool json, std::ostream& out) {
+  std::optional<Error> failure;
+  const auto value = [&](Result<double> measured) {
+    if (!measured) failure = measured.error();
+    return measured ? *measured : 0.0;
+  };
+  const std::vector<Case> cases{
+      {"trials/", kOneEpoch}, {"thousand-pending/", kThousandPending}, {"thousand-at-once/", kOneEpoch, 1000}};
+  for (const Case& of : cases) {
+    for (const std::int64_t trials : {1000, 10'000, 100'000}) {
+      const std::string folder =
+          (std::filesystem::temp_directory_path() / ("lanista-overhead-" + std::to_string(::getpid()))).string();
+      std::vector<Arm> arms{{"ours",
+                             [&] {
+                               const double ms = value(in_this_process(real_file_system(), folder, of, trials));
+                               std::filesystem::remove_all(folder);
+                               return ms;
+                             }},
+                            {"memory", [&] {
+                               MemoryFileSystem memory;
+                               return value(in_this_process(memory, "study", of, trials));
+                             }}};
+      if (trials <= kMostThroughProcesses) {
+        arms.push_back({"processes", [&] {
+                          const double ms = value(through_processes(folder, of, trials));
+                          std::filesystem::remove_all(folder);
+                          return ms;
+                        }});
+      }
+      const auto rows = interleave("overhead", of.name + std::to_string(trials), "ms/trial", arms, repeats);
+      if (failure) return *failure;
+      for (const auto& row : rows) print(row, json, out);
+    }
+  }
+  return {};
+}
+
+}  // namespace lanista::bench

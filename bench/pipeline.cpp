@@ -1,0 +1,215 @@
+#include "bench/pipeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <ostream>
+
+#include "bench/arms.h"
+#include "bench/pipeline_models.h"
+#include "lanista/plan/pipeline/baselines.h"
+#include "lanista/plan/pipeline/bounds.h"
+#include "lanista/plan/pipeline/planner.h"
+
+namespace lanista::bench {
+namespace {
+
+using pipeline::Baseline;
+using pipeline::Planned;
+using pipeline::Problem;
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
+Problem problem_of(pipeline::Model model, std::int64_t devices) { return {std::move(model), summit(devices)}; }
+
+/// What one case prints.
+struct Table {
+  const Request& request;
+  std::ostream& out;
+  std::string name;
+
+  void row(const std::string& arm, const std::string& unit, double value) const {
+    print({"pipeline", name, arm, unit, value, 0, 1}, request.json, out);
+    out << std::flush;
+  }
+};
+
+/// Who is compared with, and how fast they are at best.
+struct Rivals {
+  double sequential = kNever, graph = kNever;
+  std::int64_t micro_batch = 1;  ///< of the better sequential one
+};
+
+void plan_row(const Table& table, const std::string& arm, const pipeline::Plan& plan) {
+  table.row(arm, "m", static_cast<double>(plan.batch / plan.stages[0].micro_batch));
+  table.row(arm, "deep", static_cast<double>(pipeline::depth_of(plan)));
+}
+
+/// Plans with one baseline, prints it and takes it into `rivals`.
+template <class Make>
+Result<void> rival(const Table& table, const std::string& arm, const Problem& problem, bool graph, Make make,
+                   Rivals& rivals) {
+  const auto batch = static_cast<double>(problem.model.batch);
+  const double begin = now_seconds();
+  const Result<Baseline> made = make();
+  const double took = now_seconds() - begin;
+  if (!made) {
+    if (made.error().code != Code::kResourceExhausted) return made.error();
+    table.row(arm, "gives up", took);
+    return {};
+  }
+  table.row(arm, "samples/s", batch / made->chain_seconds);
+  if (graph) table.row(arm + "-graph", "samples/s", batch / made->seconds);
+  table.row(arm, "s to plan", took);
+  if (made->chain_seconds < rivals.sequential) {
+    rivals.sequential = made->chain_seconds;
+    rivals.micro_batch = made->chain.stages[0].micro_batch;
+    table.row(arm, "m", batch / static_cast<double>(rivals.micro_batch));
+    table.row(arm, "deep", static_cast<double>(pipeline::depth_of(made->chain)));
+  }
+  rivals.graph = std::min(rivals.graph, made->seconds);
+  return {};
+}
+
+Result<Rivals> rivals_of(const Table& table, const Problem& problem) {
+  Rivals rivals;
+  LANISTA_TRY(rival(
+      table, "pipedream", problem, true, [&] { return pipeline::pipedream(problem); }, rivals));
+  LANISTA_TRY(rival(
+      table, "piper", problem, true, [&] { return pipeline::piper(problem); }, rivals));
+  LANISTA_TRY(rival(
+      table, "pipedream-chain", problem, false, [&] { return pipeline::given_the_chain(problem, pipeline::pipedream); },
+      rivals));
+  LANISTA_TRY(rival(
+      table, "piper-chain", problem, false, [&] { return pipeline::given_the_chain(problem, pipeline::piper); },
+      rivals));
+  return rivals;
+}
+
+Result<Planned> ours(const Table& table, const std::string& arm, const Problem& problem,
+                     const pipeline::PlanOptions& options, const Rivals& rivals) {
+  const double bound = pipeline::bounds_of(problem).best();
+  const double begin = now_seconds();
+  LANISTA_ASSIGN(auto planned, pipeline::make_plan(problem, options));
+  const double took = now_seconds() - begin;
+  if (planned.seconds < bound * (1 - 1e-9)) return Error{Code::kInternal, table.name + " ends before its bound", ""};
+  table.row(arm, "samples/s", static_cast<double>(problem.model.batch) / planned.seconds);
+  table.row(arm, "s to plan", took);
+  plan_row(table, arm, planned.plan);
+  table.row(arm, "of bound", bound / planned.seconds);
+  table.row(arm, "x seq", rivals.sequential / planned.seconds);
+  table.row(arm, "x graph", rivals.graph / planned.seconds);
+  return planned;
+}
+
+Result<void> compare(const Table& table, const Problem& problem) {
+  LANISTA_ASSIGN(const Rivals rivals, rivals_of(table, problem));
+  pipeline::PlanOptions options;
+  LANISTA_TRY(ours(table, "ours", problem, options, rivals));
+  options.split = true;
+  LANISTA_TRY(ours(table, "split", problem, options, rivals));
+  table.row("bound", "samples/s", static_cast<double>(problem.model.batch) / pipeline::bounds_of(problem).best());
+  return {};
+}
+
+/// The paper's: branches at once with the baseline's micro-batch; then any micro-batch; then what is ours.
+Result<void> ablation(const Table& table, const Problem& problem) {
+  LANISTA_ASSIGN(const Rivals rivals, rivals_of(table, problem));
+  pipeline::PlanOptions options;
+  options.micro_batch = rivals.micro_batch;
+  options.guests = false;
+  LANISTA_TRY(ours(table, "parallel", problem, options, rivals));
+  options.micro_batch.reset();
+  LANISTA_TRY(ours(table, "micro-batch", problem, options, rivals));
+  options.guests = true;
+  LANISTA_TRY(ours(table, "guests", problem, options, rivals));
+  options.split = true;
+  LANISTA_TRY(ours(table, "split", problem, options, rivals));
+  return {};
+}
+
+/// Samples that the six stages of FlexFlow's CANDLE-Uno hold (graphpipe.md 4.2): four of branches, one that merges
+/// them, one behind; as a sequence and as a graph.
+Result<void> buffers(const Table& table) {
+  const Problem problem = problem_of(candle_uno(4, 64 * 8), 6);
+  pipeline::Plan plan{problem.model.hash, problem.model.batch, {}};
+  for (std::uint32_t s = 0; s < 6; ++s) {
+    plan.stages.push_back({{}, 64, 1, {s}, 1, {}});
+    for (std::uint32_t op = 0; op < problem.model.operators.size(); ++op) {
+      const std::uint32_t stage = op < 16 ? op / 4 : op < 18 ? 4 : 5;
+      if (stage == s) plan.stages[s].operators.push_back(op);
+    }
+  }
+  for (const bool chain : {true, false}) {
+    LANISTA_ASSIGN(const auto arranged, pipeline::arranged(plan, problem.model, chain));
+    const std::string arm = chain ? "sequential" : "graph";
+    double sum = 0;
+    for (std::size_t s = 0; s < arranged.stages.size(); ++s) {
+      const auto samples = static_cast<double>(arranged.stages[s].in_flight);
+      table.row(arm + "-" + std::to_string(s), "samples", samples);
+      sum += samples / 64;
+    }
+    table.row(arm, "micro-batches", sum);
+  }
+  return {};
+}
+
+struct Entry {
+  std::string name;
+  bool usual;  ///< else only when it is asked for
+  std::function<Result<void>(const Table&)> run;
+};
+
+std::vector<Entry> entries() {
+  std::vector<Entry> all;
+  const auto model = [&](const std::string& name, std::int64_t devices, bool usual, const auto& make) {
+    all.push_back({name + "/" + std::to_string(devices), usual,
+                   [=](const Table& table) { return compare(table, problem_of(make(), devices)); }});
+  };
+  for (const std::int64_t d : {4, 8, 16, 32}) {
+    model("mmt", d, true, [=] { return multi_modal_transformer(4, 8, 16 * d); });
+    model("dlrm", d, true, [=] { return recommendation_model(256 * d); });
+    model("candle-uno", d, true, [=] { return candle_uno(7, 256 * d); });
+    model("chain", d, true, [=] { return multi_modal_transformer(1, 32, 16 * d); });
+  }
+  model("mmt-long", 8, true, [] { return multi_modal_transformer(4, 8, 16 * 8 * 16); });
+  for (const std::int64_t b : {2, 4, 8, 16}) {
+    model("branches-" + std::to_string(b), 16, true, [=] { return candle_uno(b, 256 * 16); });
+  }
+  const auto ablate = [&](const std::string& name, const auto& make) {
+    all.push_back(
+        {"ablation-" + name, true, [=](const Table& table) { return ablation(table, problem_of(make(), 32)); }});
+  };
+  ablate("mmt", [] { return multi_modal_transformer(4, 8, 16 * 32); });
+  ablate("dlrm", [] { return recommendation_model(256 * 32); });
+  ablate("candle-uno", [] { return candle_uno(7, 256 * 32); });
+  all.push_back({"buffers", true, buffers});
+  const auto campaign = [&](const char* name, Result<void> (*run)(const Request&, std::ostream&)) {
+    all.push_back({name, false, [run](const Table& table) { return run(table.request, table.out); }});
+  };
+  campaign("oracle", pipeline_oracle);
+  campaign("never-worse", pipeline_never_worse);
+  campaign("speed", pipeline_speed);
+  campaign("large", pipeline_large);
+  return all;
+}
+
+}  // namespace
+
+Result<void> pipeline(const Request& request, std::ostream& out) {
+  const auto all = entries();
+  for (const std::string& wanted : request.cases) {
+    if (std::ranges::find(all, wanted, &Entry::name) != all.end()) continue;
+    std::string known;
+    for (const Entry& entry : all) known += (known.empty() ? "" : ", ") + entry.name;
+    return Error{Code::kNotFound, "pipeline has no case " + wanted + "; allowed are " + known, ""};
+  }
+  for (const Entry& entry : all) {
+    const bool asked = std::ranges::find(request.cases, entry.name) != request.cases.end();
+    if (request.cases.empty() ? !entry.usual : !asked) continue;
+    LANISTA_TRY(entry.run({request, out, entry.name}));
+  }
+  return {};
+}
+
+}  // namespace lanista::bench

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "bench/arms.h"
+#include "lanista/model/graph/op.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/plan/pipeline/schedule.h"
+#include "lanista/engine/local/pass_timing.h"
+#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
+#include "lanista/model/autodiff/training_step.h"
+
+// Branchy models whose stages are really run, and what their operators take here.
+namespace lanista::bench {
+
+inline constexpr std::int64_t kPlaces = 2, kBatch = 256, kMicro = 32, kClasses = 10;
+inline constexpr double kHandOver = 20e-6;  ///< seconds, as the simulation has it
+
+/// `branches` of so many linear layers with relu over one input, whose ends meet side by side (or in a sum) before a
+/// last layer.
+std::string branchy(std::int64_t inputs, int branches, int layers, std::int64_t width, bool is_sum);
+
+struct Samples {
+  std::vector<float> features;
+  std::vector<std::int32_t> labels;
+  std::vector<std::int64_t> index;
+
+  Samples(std::int64_t count, std::int64_t width);
+  nn::Batch view() const;
+};
+
+/// A model with its steps.
+struct Subject {
+  graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  step::TrainingStep train;
+  step::InferenceStep infer;
+  std::int64_t batch = 0;
+
+  static Result<Subject> make(const std::string& text, std::int64_t batch);
+  Result<nn::Program> compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes = 1,
+                              int threads = 1) const;
+};
+
+void step_of(nn::Program& program, const nn::Batch& batch);
+double median(std::vector<double> values);
+
+/// A model, measured; and one thread that does all of it.
+struct StagedModel {
+  Subject subject;
+  Samples samples;
+  runtime::PlannedModel planned;
+  pipeline::Problem problem;
+  double rest = 0;  ///< seconds of a step that are no pass: above all the update
+  nn::Program alone;
+
+  static Result<StagedModel> make(const std::string& text, std::int64_t inputs, int repeats);
+  /// What its operators take now.
+  Result<std::vector<runtime::OperatorTimes>> timed_passes(int repeats) const;
+  /// From here on they take this by simulation, and a step of one thread so many seconds.
+  void price(const std::vector<runtime::OperatorTimes>& passes, double step);
+  /// What a step of a plan takes, by simulation.
+  Result<double> predicted(const runtime::ChosenPlan& of) const;
+  Result<nn::Program> program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const;
+  /// Microseconds of a step.
+  Arm arm(std::string name, nn::Program& of) const;
+};
+
+}  // namespace lanista::bench

@@ -1,0 +1,152 @@
+#include "lanista/app/cli/app.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <sstream>
+#include <system_error>
+
+#include "lanista/base/memory_reserve.h"
+#include "lanista/base/text_distance.h"
+#include "lanista/app/cli/session.h"
+#include "lanista/app/cli/streams.h"
+#include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/verbs.h"
+#include "lanista/app/cli/version.h"
+
+namespace lanista::cli {
+namespace {
+
+// CLI11 would only say that a subcommand is required.
+int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
+  if (verb.starts_with("-")) return 0;
+  std::vector<std::string> known;
+  std::string list;
+  for (const auto* each : app.get_subcommands({})) {
+    if (each->get_name() == verb) return 0;
+    if (each->get_group().empty()) continue;  // no verb for people
+    known.push_back(each->get_name());
+    list += (list.empty() ? "" : ", ") + each->get_name();
+  }
+  const std::string near = nearest_name(verb, known);
+  std::cerr << "lanista: unknown verb '" << printable(verb) << "'; "
+            << (near.empty() ? "known: " + list : "did you mean '" + near + "'?") << "\n";
+  return kUsage;
+}
+
+// Benchmarks live in a program of their own, because loading LibTorch takes longer than most verbs.
+int run_bench(char** argv) {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) {  // without its folder the name would be a file of the current one
+    std::cerr << "lanista: cannot find the folder of this program: " << failed.message() << "\n";
+    return kUsage;
+  }
+  const std::string program = (self.parent_path() / "lanista-bench").string();
+  ::execv(program.c_str(), argv + 1);
+  std::cerr << "lanista: cannot run " << program << ": " << std::strerror(errno)
+            << "; it is built beside lanista where LibTorch is installed, for instance by ./quickstart test\n";
+  return kUsage;
+}
+
+}  // namespace
+
+// CLI11 appends the footer as it is.
+std::string examples(std::initializer_list<const char*> lines) {
+  std::string text = "examples:";
+  for (const char* line : lines) text += std::string("\n  ") + line;
+  return text;
+}
+
+std::unique_ptr<CLI::App> command_tree(int& code) {
+  auto app = std::make_unique<CLI::App>(
+      "lanista: exploratory training. Describe a space of models and a goal; it hands over the best trained model.",
+      "lanista");
+  app->set_version_flag("--version", "lanista " + std::string(kVersion), "print the version");
+  app->require_subcommand(1);
+  app->footer(examples({"lanista run                        explore models for handwritten digits",
+                        "lanista resume studies/digits-1    continue exactly where it was",
+                        "lanista run --help                 all options of a verb"}));
+  add_study_verbs(*app, code);
+  add_inspect_verbs(*app, code);
+  add_control_verbs(*app, code);
+  add_model_verbs(*app, code);
+  add_data_verbs(*app, code);
+  add_zoo_verbs(*app, code);
+  add_profiles_verbs(*app, code);
+  add_trust_verbs(*app, code);
+  add_machine_verbs(*app, code);
+  return app;
+}
+
+namespace {
+
+int run_verb(int argc, char** argv) {
+  int code = kDone;
+  if (argc >= 2 && std::string_view(argv[1]) == "bench") return run_bench(argv);
+  const auto app = command_tree(code);
+  if (argc < 2) {
+    std::cerr << app->help();
+    return kUsage;
+  }
+  if (const int refused = refuse_unknown_verb(*app, argv[1])) return refused;
+  try {
+    app->parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    std::ostringstream said;  // on a mistake it quotes what was typed
+    const bool asked = app->exit(e, std::cout, said) == 0;
+    std::cerr << printable_lines(said.str());
+    return asked ? kDone : kUsage;
+  }
+  return code;
+}
+
+int run_and_check(int argc, char** argv) {
+  const int code = run_verb(argc, argv);
+  const auto told = check_output();
+  if (told) return code;
+  report(told.error());
+  return code == kDone ? kStudyFailed : code;
+}
+
+// Where a destructor wants memory (that of nlohmann::json does) and there is none, the process ends, but with a word,
+// and not as if a trial had crashed it. A study is then as after a kill.
+[[noreturn]] void on_terminate() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::bad_alloc&) {
+    constexpr std::string_view kWords =
+        "lanista: out of memory: the system gives this process no more; a study is as after a kill: lanista resume\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+    ::_exit(kStudyFailed);
+  } catch (...) {
+  }
+  __gnu_cxx::__verbose_terminate_handler();
+  std::abort();
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  if (!guard_streams()) return kStudyFailed;
+  std::set_terminate(on_terminate);
+  try {
+    if (!keep_memory_back()) throw std::bad_alloc();
+    return run_and_check(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::cerr << "lanista: out of memory: the system gives this process no more (ulimit -v shows a limit)\n";
+  } catch (const std::system_error& e) {  // of the standard library: a thread, a path
+    std::cerr << "lanista: the system refuses: " << printable(e.what()) << "\n";
+  } catch (const std::exception& e) {
+    std::cerr << "lanista: internal error: " << printable(e.what()) << "\n";
+  }
+  return kStudyFailed;
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,96 @@
+#include "lanista/app/cli/devices.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+
+#include "lanista/base/precision.h"
+#include "lanista/exec/backends/device.h"
+
+namespace lanista::cli {
+namespace {
+
+Error cannot(const std::string& message) { return {Code::kInvalidArgument, message, "run.devices"}; }
+
+std::vector<std::string> listed(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string name; std::getline(in, name, ',');) out.push_back(name);
+  return out;
+}
+
+/// "cpu,cuda:1", of all but that one.
+std::string without(const std::vector<std::string>& names, const std::string& name) {
+  std::string out;
+  for (const std::string& other : names) {
+    if (other != name) out += (out.empty() ? "" : ",") + other;
+  }
+  return out;
+}
+
+Result<const nn::Backend*> backend_of(const std::string& name, const std::vector<std::string>& names,
+                                      const study::StudyConfig& config) {
+  const std::string& precision = config.train.precision;
+  const bool has_own_kernels = name == study::kCpu || name.starts_with("block:");
+  if (has_own_kernels && stored(precision_of(precision)) != precision_of(precision)) {
+    return cannot("train.precision: " + precision + " cannot be on device " + name +
+                  "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
+  }
+  if (name == study::kCpu) return nullptr;
+  if (config.train.shards > 1 || config.train.accumulate > 1) {
+    return cannot("train.shards and train.accumulate above 1 cannot be on device " + name +
+                  " yet; leave them out, or run.devices: [cpu]");
+  }
+  auto backend = device::open(name);
+  if (!backend && names.size() > 1) {
+    return Error{backend.error().code,
+                 backend.error().message + "; or without it this once: --device " + without(names, name),
+                 "run.devices"};
+  }
+  return backend;
+}
+
+}  // namespace
+
+Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config, const Crew& crew) {
+  const std::vector<std::string> names = crew.device ? listed(*crew.device) : config.run.devices;
+  if (names.empty()) return cannot("no device is named; allowed: " + std::string(study::kCpu) + ", or a GPU");
+  const bool is_own = names.size() == 1 && names.front() == study::kCpu;
+  if (!is_own && has_processes(crew, config)) {
+    const std::string which = names.size() == 1 ? "device " + names.front() : "several devices";
+    return cannot("run.isolation: process cannot be on " + which + " yet; leave it out, or run.devices: [cpu]");
+  }
+  std::vector<runtime::NamedBackend> out;
+  for (auto it = names.begin(); it != names.end(); ++it) {
+    if (std::find(names.begin(), it, *it) != it) {
+      return Error{Code::kInvalidArgument, "device " + *it + " is named twice; each trains with all that it has",
+                   "run.devices"};
+    }
+    LANISTA_ASSIGN(const nn::Backend* backend, backend_of(*it, names, config));
+    out.push_back({*it, backend});
+  }
+  return out;
+}
+
+Result<std::optional<std::vector<schedule::DeviceSpeed>>> told_speeds(std::size_t devices) {
+  const char* const told = std::getenv("LANISTA_DEVICE_SPEEDS");
+  std::optional<std::vector<schedule::DeviceSpeed>> out;
+  if (told == nullptr || *told == '\0') return out;
+  out.emplace();
+  for (const std::string& text : listed(told)) {
+    char* end = nullptr;
+    const double speed = std::strtod(text.c_str(), &end);
+    const bool good = !text.empty() && *end == '\0' && speed > 0 && speed < 1e300;
+    if (!good) out->clear();
+    if (!good) break;
+    out->push_back({.alone = speed, .together = speed});
+  }
+  if (out->size() == devices) return out;
+  return Error{Code::kInvalidArgument,
+               "'" + std::string(told) + "' is not what is wanted: " + std::to_string(devices) +
+                   " numbers above 0 with commas between them, one a device",
+               "LANISTA_DEVICE_SPEEDS"};
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,148 @@
+#include "lanista/app/cli/pipeline_costs.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "lanista/app/cli/version.h"
+#include "lanista/exec/program/machine_speed.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/engine/local/pass_timing.h"
+#include "lanista/engine/local/plan_timing.h"
+
+namespace lanista::cli {
+namespace {
+
+constexpr std::int64_t kLargest = 64;           // samples at which is measured
+constexpr std::int64_t kValuesBytes = 1 << 20;  // about what a stage's values lie in
+
+// Micro-batches of which one is right behind another, and steps whose median counts.
+constexpr std::int64_t kParts = 8, kMostParts = 16;
+constexpr int kStepsOfAgain = 5;
+
+/// The number of equal micro-batches, from 2 on, that is nearest to kParts; 1: there is none.
+std::int64_t parts_of(std::int64_t batch) {
+  std::int64_t best = 1;
+  for (std::int64_t parts = 2; parts <= std::min(batch, kMostParts); ++parts) {
+    const bool is_nearer = best == 1 || std::abs(parts - kParts) < std::abs(best - kParts);
+    if (batch % parts == 0 && is_nearer) best = parts;
+  }
+  return best;
+}
+
+/// Nodes of a step on whose values its loss depends.
+std::set<graph::NodeId> forward_nodes(const step::TrainingStep& train) {
+  std::set<graph::NodeId> seen{train.loss.node};
+  std::vector<graph::NodeId> open{train.loss.node};
+  while (!open.empty()) {
+    const graph::Node& node = train.graph.node(open.back());
+    open.pop_back();
+    for (const graph::Port& port : node.inputs) {
+      if (seen.insert(port.node).second) open.push_back(port.node);
+    }
+  }
+  return seen;
+}
+
+/// Which pass of its model node each node of a step belongs to, as a place in kPasses: a backward one that other model
+/// nodes' gradients come of is an input gradient.
+std::map<graph::NodeId, std::size_t> passes_of(const step::TrainingStep& train) {
+  const auto forward = forward_nodes(train);
+  std::map<graph::NodeId, std::size_t> passes;
+  for (std::size_t i = train.compute.size(); i-- > 0;) {
+    const graph::NodeId id = train.compute[i];
+    const auto origin = train.origin.find(id);
+    if (origin == train.origin.end()) continue;
+    std::size_t pass = forward.contains(id) ? 0 : 2;
+    for (const graph::Use& use : pass == 0 ? std::vector<graph::Use>{} : train.graph.consumers(id)) {
+      const auto other = train.origin.find(use.node);
+      const auto known = passes.find(use.node);
+      if (other == train.origin.end() || known == passes.end()) continue;
+      if (other->second != origin->second || known->second == 1) pass = 1;
+    }
+    passes[id] = pass;
+  }
+  return passes;
+}
+
+Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const step::StepOptions& options,
+                     std::int64_t samples, double seconds, pipeline::NodeCosts& costs) {
+  const auto all = step::training_ops(ops);
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));
+  LANISTA_ASSIGN(const auto train, step::derive_training_step(model, options, all));
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(model, all));
+  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = samples}));
+  LANISTA_TRY(program.begin(0, 1));
+  kernels::set_flush_to_zero();  // as workers do
+  const runtime::MadeUpBatch batch(train, samples);
+  const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
+  const auto passes = passes_of(train);
+  std::map<graph::NodeId, std::array<double, 3>> us;
+  const auto lines = program.plan();
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].section != "train" || !lines[i].node) continue;
+    const auto origin = train.origin.find(*lines[i].node);
+    const auto pass = passes.find(*lines[i].node);
+    if (origin != train.origin.end() && pass != passes.end()) us[origin->second][pass->second] += times.line_us[i];
+  }
+  for (const auto& node : model.nodes()) {  // what was fused into another takes nothing
+    for (std::size_t pass = 0; pass < 3; ++pass) {
+      graph::CostKey key = costs.machine;
+      key.work = pipeline::pass_work(pipeline::kPasses[pass], *node, types, samples);
+      costs.table.put(key, {us[node->id][pass], 0, 0, times.samples});
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<pipeline::NodeCosts> costs_here(const graph::Graph& model, const graph::OpTable& ops,
+                                       const step::StepOptions& options, std::int64_t batch, double seconds) {
+  const nn::MachineSpeed speed = nn::machine_speed();
+  pipeline::NodeCosts costs;
+  costs.machine.cpu = nn::cpu_model();
+  costs.machine.version = std::string(kVersion);
+  costs.prices = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kValuesBytes).gb_per_second};
+  if (seconds <= 0) return costs;
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t n = 1; n <= std::min(batch, kLargest); n *= 2) sizes.push_back(n);
+  for (const std::int64_t n : sizes) {
+    LANISTA_TRY(measure(model, ops, options, n, seconds / static_cast<double>(sizes.size()), costs));
+  }
+  return costs;
+}
+
+Result<void> measure_again(const graph::Graph& graph, const graph::OpTable& ops, const step::StepOptions& options,
+                           pipeline::Model& model) {
+  const std::int64_t parts = parts_of(model.batch);
+  if (parts < 2) {
+    return Error{Code::kUnimplemented,
+                 "a batch of " + std::to_string(model.batch) + " does not come in " + std::to_string(kMostParts) +
+                     " equal micro-batches or fewer",
+                 "data.batch"};
+  }
+  const auto all = step::training_ops(ops);
+  LANISTA_ASSIGN(const auto train, step::derive_training_step(graph, options, all));
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(graph, all));
+  LANISTA_ASSIGN(const auto planned, runtime::planned_step(train, all, model.batch, model.parameter_copies));
+  const auto compile = [&](const nn::Stages& stages) -> Result<nn::Program> {
+    LANISTA_ASSIGN(
+        nn::Program program,
+        nn::Program::compile(train, infer, {.max_batch = model.batch, .accumulate = parts, .stages = &stages}));
+    LANISTA_TRY(program.begin(0, 1));
+    return program;
+  };
+  kernels::set_flush_to_zero();  // as workers do
+  const runtime::MadeUpBatch batch(train, model.batch);
+  LANISTA_ASSIGN(const auto times,
+                 runtime::time_passes(planned, model.batch / parts, compile, batch.view(), kStepsOfAgain));
+  for (std::size_t i = 0; i < times.size(); ++i) {  // both rooms call a node's operator the same
+    const auto found = std::ranges::find(model.operators, planned.model.operators[i].name, &pipeline::Operator::name);
+    if (found != model.operators.end()) found->again = times[i].again;
+  }
+  return {};
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,269 @@
+#include "lanista/app/cli/running_study.h"
+
+#include <filesystem>
+#include <iostream>
+#include <new>
+#include <sstream>
+#include <utility>
+
+#include "lanista/base/memory_reserve.h"
+#include "lanista/app/cli/app.h"
+#include "lanista/app/cli/devices.h"
+#include "lanista/app/cli/inspect.h"
+#include "lanista/app/cli/kept_assessment.h"
+#include "lanista/app/cli/leaderboard.h"
+#include "lanista/app/cli/load.h"
+#include "lanista/app/cli/profiles_verbs.h"
+#include "lanista/app/cli/use.h"
+#include "lanista/app/cli/version.h"
+#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "lanista/exec/kernels/kernels.h"
+#include "lanista/engine/local/worker_executor.h"
+#include "lanista/search/study/searches.h"
+
+namespace lanista::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kTableRows = 10;
+constexpr std::size_t kColumnsShown = 12;
+
+ProgressStyle style(const View& view) {
+  if (view.json) return ProgressStyle::kJson;
+  if (view.quiet) return ProgressStyle::kQuiet;
+  return detect_terminal().live ? ProgressStyle::kLive : ProgressStyle::kLines;
+}
+
+// How a table was understood: the commonest surprise with data of one's own.
+void print_columns(const std::string& schema) {
+  std::istringstream lines(schema);
+  std::size_t shown = 0, more = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (shown < kColumnsShown) {
+      std::cerr << "  " << printable(line) << "\n";
+      ++shown;
+    } else {
+      ++more;
+    }
+  }
+  if (more > 0) std::cerr << "  … and " << more << " more: lanista data check SOURCE\n";
+}
+
+std::string folds_text(const study::StudyConfig& config) {
+  if (!config.data.folds) return {};
+  const std::int64_t dealings = config.strategy.repeat;
+  return ", " + std::to_string(*config.data.folds) + " folds" +
+         (dealings > 1 ? " dealt " + std::to_string(dealings) + " times" : "");
+}
+
+// How the study gets more of what has ended it, as a command; or what to do where there is nothing left.
+std::string to_go_on(const std::string& folder, const engine::Engine::Extension& more) {
+  if (more.empty()) return "nothing is left to try here; a wider space is a study of its own";
+  std::ostringstream text;
+  text << "lanista resume " << shell_word(folder);
+  if (more.trials) text << " --trials " << *more.trials;
+  if (more.steps) text << " --steps " << *more.steps;
+  if (more.minutes) text << " --minutes " << *more.minutes;
+  return text.str();
+}
+
+// An engine without memory has ended like one without a disk.
+Result<engine::Summary> run_to_the_end(engine::Engine& engine) {
+  try {
+    return engine.run();
+  } catch (const std::bad_alloc&) {
+    return Error{Code::kResourceExhausted, "out of memory: the system gives this process no more", ""};
+  }
+}
+
+// Why a study has no model to hand over.
+std::string without_winner(const engine::StudyView& view) {
+  std::size_t failed = 0;
+  std::string reason;
+  for (const auto& trial : view.trials) {
+    if (!trial.outcome || trial.outcome->kind != study::OutcomeKind::kFailed) continue;
+    ++failed;
+    reason = "; #" + std::to_string(trial.id.value) + ": " + trial.outcome->reason;
+  }
+  return "the study ended without a model: " + std::to_string(failed) + " of " + std::to_string(view.trials.size()) +
+         " trials failed" + reason;
+}
+
+}  // namespace
+
+void WarningSink::write(const LogEvent& event) {
+  if (event.level >= Level::kWarning) {
+    std::cerr << "lanista: " << one_line(to_text(event)) << "\n";
+  }
+}
+
+RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const View& view)
+    : config_(config),
+      folder_(std::move(folder)),
+      view_(view),
+      data_(std::move(data)),
+      progress_(style(view), detect_terminal(), clock_) {}
+
+Result<void> RunningStudy::make_executor(const Crew& crew) {
+  LANISTA_ASSIGN(engine::WorkerBrief brief, launching_brief(config_, crew));
+  LANISTA_ASSIGN(std::vector<engine::Launcher> launchers, launchers_of(crew, config_));
+  brief.study_folder = launchers.empty() ? folder_ : fs::absolute(folder_).string();
+  brief.data.folder = brief.study_folder;
+  brief.data.hash = data_.spec().hash;
+  are_processes_ = has_processes(crew, config_);
+  LANISTA_ASSIGN(const std::vector<runtime::NamedBackend> named, devices_of(config_, crew));
+  for (const runtime::NamedBackend& device : named) {
+    if (device.backend != nullptr) backends_.push_back(device.backend);
+  }
+  if (named.size() > 1) return make_device_crew(brief, named);
+  backend_ = named.front().backend;
+  brief = runtime::brief_alone(named.front(), std::move(brief), config_.strategy.slots);
+  if (!are_processes_) {
+    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data_, nn::Operators(), real_file_system(),
+                                                                 clock_, {.backend = backend_}));
+    machine_ = threads->machine();
+    executor_ = std::move(threads);
+    return {};
+  }
+  machine_ = runtime::machine_of(brief);
+  brief.workers = machine_.workers;
+  brief.memory_bytes = machine_.bytes;
+  engine::ProcessOptions processes;
+  processes.launch = engine::launch_this_program();
+  processes.elsewhere = std::move(launchers);
+  processes.lease_seconds = config_.run.lease_seconds;
+  processes.rules = engine::report_rules(config_.train.metrics, data_.spec());
+  processes.pause = &signals_.requested();
+  if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config_, folder_));
+  LANISTA_ASSIGN(executor_, engine::ProcessExecutor::create(brief, real_file_system(), clock_, processes));
+  return {};
+}
+
+Result<void> RunningStudy::make_device_crew(const engine::WorkerBrief& brief,
+                                            const std::vector<runtime::NamedBackend>& named) {
+  LANISTA_ASSIGN(runtime::DeviceCrew all, runtime::make_device_crew(brief, named, config_.strategy.slots, data_,
+                                                                    nn::Operators(), real_file_system(), clock_));
+  executor_ = std::move(all.executor);
+  devices_ = std::move(all.devices);
+  LANISTA_ASSIGN(const auto told, told_speeds(named.size()));
+  measure_ = std::move(all.measure);
+  if (told) measure_ = [speeds = *told](const engine::Job&) { return Result(speeds); };
+  machine_ = all.machine;
+  return {};
+}
+
+nlohmann::json RunningStudy::numerics() const {
+  return backend_ != nullptr ? runtime::numerics(*backend_) : runtime::numerics(kernels::best_isa());
+}
+
+engine::Services RunningStudy::services() {
+  return {.fs = &real_file_system(),
+          .clock = &clock_,
+          .sink = &sink_,
+          .executor = executor_.get(),
+          .data = &data_.spec(),
+          .pause = &signals_.requested(),
+          .observer = {.on_event = [this](const auto& view, const auto& event) { progress_.on_event(view, event); },
+                       .on_idle =
+                           [this](const auto& view) {
+                             refill_memory_reserve();
+                             progress_.on_idle(view);
+                             tell_news();
+                           },
+                       .on_package = [this](bool tested) { assess(tested); }},
+          .machine = machine_,
+          .devices = devices_,
+          .measure_devices = measure_,
+          // Times are of one device; where there are several nothing is remembered.
+          .profiles = {devices_.empty() ? engine::profiles_folder(config_, folder_) : "",
+                       this_device(backend_ != nullptr ? backend_->numeric_class() : std::string_view())}};
+}
+
+// What its devices have found, once each.
+void RunningStudy::tell_news() {
+  for (const nn::Backend* each : backends_) {
+    for (const std::string& news : each->take_news()) {
+      sink_.write({clock_.unix_time(), Level::kWarning, "device", {{"news", news}}});
+    }
+  }
+}
+
+// The report shows more where this succeeds; a study is whole without it.
+void RunningStudy::assess(bool tested) {
+  const auto kept = keep_assessment(*real_file_system().confined_to(folder_), folder_, data_, tested);
+  if (!kept) tell({"the report lacks how good the model is: " + kept.error().text()});
+}
+
+void RunningStudy::show_up(const char* what) {
+  if (!view_.quiet) print_head(what);
+  if (view_.open) page_.emplace(real_file_system(), clock_, folder_, folder_ + "/report.html", view_.quiet);
+}
+
+std::string RunningStudy::crew_text() const {
+  std::string several;
+  for (const engine::TrainingDevice& device : devices_) several += (several.empty() ? "" : " + ") + device.name;
+  if (!several.empty()) return several;
+  return std::to_string(machine_.workers) + (are_processes_ ? " worker process" : " worker") +
+         (machine_.workers == 1 ? ""
+          : are_processes_      ? "es"
+                                : "s");
+}
+
+void RunningStudy::print_head(const char* what) const {
+  const auto& spec = data_.spec();
+  std::cerr << "lanista " << kVersion << "   " << printable(crew_text()) << ", " << kernels::isa_name(kernels::best_isa()) << "   "
+            << what << ": " << printable(folder_) << "\n"
+            << "data " << printable(spec.name) << " (" << spec.rows << " rows"
+            << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text(config_) << ")   strategy "
+            << printable(study::strategy_text(config_));
+  if (config_.budget.trials) std::cerr << "   budget " << *config_.budget.trials << " trials";
+  std::cerr << "   seed " << config_.run.seed << "\n";
+  if (!spec.schema.is_null()) print_columns(data::schema_text(spec));
+}
+
+// Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
+// promise is broken.
+bool RunningStudy::hand_over(const engine::Engine& engine) {
+  const engine::StudyView& view = engine.view();
+  if (view.winner) assess(!view.test.empty());  // of a study that ended before there was this
+  const std::string page = folder_ + "/report.html";
+  const auto written = write_atomically(*real_file_system().confined_to(folder_), page, report_text(folder_, view));
+  if (!written) report(written.error());
+  if (!view.winner) return true;
+
+  const auto checked = check_onnx(folder_ + "/best");
+  if (!checked) report(checked.error());
+  if (view_.quiet) return static_cast<bool>(checked);
+  std::cerr << "report " << printable(page) << "   model " << printable(folder_) << "/best"
+            << (checked && *checked ? "/model.onnx" : "") << "\n"
+            << "again  " << printable(to_go_on(folder_, engine.more())) << "   use    lanista predict "
+            << printable(shell_word(folder_)) << " FILE   all of it  lanista --help\n";
+  return static_cast<bool>(checked);
+}
+
+int RunningStudy::run(engine::Engine& engine) {
+  auto summary = run_to_the_end(engine);
+  progress_.finish();
+  page_.reset();
+  tell_news();
+  if (!summary) {
+    report(summary.error());
+    std::cerr << "nothing written is lost; continue with: lanista resume " << printable(shell_word(folder_)) << "\n";
+    return kStudyFailed;
+  }
+  const auto& view = engine.view();
+  if (summary->end == engine::End::kPaused) {
+    std::cerr << "paused; continue with: lanista resume " << printable(shell_word(folder_)) << "\n";
+    const int asked = signals_.requested();
+    return asked != 0 ? asked : static_cast<int>(kRequeue);
+  }
+  if (!summary->reason.empty() && !view_.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << one_line(without_winner(view)) << "\n";
+  const bool whole = hand_over(engine);
+  if (!view_.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
+  return view.winner && whole ? kDone : kStudyFailed;
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,235 @@
+#include "lanista/app/cli/show_plan.h"
+
+#include <cstdio>
+#include <iostream>
+
+#include "lanista/base/clock.h"
+#include "lanista/app/cli/app.h"
+#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/leaderboard.h"
+#include "lanista/app/cli/load.h"
+#include "lanista/app/cli/session.h"
+#include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/version.h"
+#include "lanista/engine/core/executor.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/io/store/cost_rows.h"
+#include "lanista/search/study/config.h"
+#include "lanista/search/study/finals.h"
+#include "lanista/exec/train/evaluation.h"
+
+namespace lanista::cli {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kSeconds = 0.4;
+constexpr std::int64_t kEnoughSamples = 1000;  // more of the same would only make the log longer
+
+/// What some lines do and take together.
+struct Sum {
+  double flops = 0, bytes = 0, predicted = 0, measured = 0;
+};
+
+double predicted(const TimedPlan& plan, std::size_t line) {
+  return graph::predicted_us(plan.prices(), plan.lines[line].flops, plan.lines[line].bytes);
+}
+
+/// Of a training step (its commit included), or of a prediction.
+Sum sum_of(const TimedPlan& plan, bool prediction) {
+  Sum sum;
+  for (std::size_t i = 0; i < plan.lines.size(); ++i) {
+    if ((plan.lines[i].section == "infer") != prediction) continue;
+    sum.flops += plan.lines[i].flops;
+    sum.bytes += plan.lines[i].bytes;
+    sum.predicted += predicted(plan, i);
+    sum.measured += plan.times.line_us[i];
+  }
+  return sum;
+}
+
+std::string fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+/// Of the machine's multiply-adds, in percent; nothing where no arithmetic is counted.
+std::string share_of_peak(const TimedPlan& plan, double flops, double us) {
+  if (flops == 0 || us == 0) return "";
+  return fixed(100 * flops / (1e3 * us * plan.machine.peak_gflops), 0) + " %";
+}
+
+json values_json(const std::vector<nn::PlanValue>& values) {
+  json all = json::array();
+  for (const auto& value : values) {
+    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.place}});
+  }
+  return all;
+}
+
+json sum_json(const Sum& sum) {
+  return {{"flops", sum.flops}, {"bytes", sum.bytes}, {"predicted_us", sum.predicted}, {"measured_us", sum.measured}};
+}
+
+Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
+  LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
+  LANISTA_ASSIGN(const auto recipe, study::recipe_of(loaded.view.config, engine::loss_name(loaded.view.config, data),
+                                                     loaded.trial().proposal));
+  const auto ops = step::training_ops(loaded.ops);
+  LANISTA_ASSIGN(const auto train,
+                 step::derive_training_step(loaded.model, step::StepOptions{recipe.loss, recipe.optimizer}, ops));
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(loaded.model, ops));
+  LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
+  LANISTA_TRY(program.begin(0, 1));
+  kernels::set_flush_to_zero();  // as workers do
+  const runtime::MadeUpBatch batch(train, recipe.batch);
+  return TimedPlan{.lines = program.plan(),
+                   .bytes = program.bytes(),
+                   .machine = nn::machine_speed(),
+                   .times = runtime::time_plan(program, batch.view(), kSeconds)};
+}
+
+/// Puts what the log does not know well enough yet into it. False, with the reason, if it could not be written.
+Result<void> log_costs(const std::string& folder, const graph::CostTable& measured) {
+  LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
+  LANISTA_ASSIGN(const auto known, store::logged_costs(records));
+  graph::CostTable news;
+  for (const auto& [key, row] : measured.rows()) {
+    const auto* old = known.find(key);
+    if (old == nullptr || old->samples < kEnoughSamples) news.put(key, row);
+  }
+  if (news.rows().empty()) return {};
+  const RealClock clock;
+  LANISTA_ASSIGN(auto log, store::LogWriter::open(real_file_system(), clock, folder));
+  LANISTA_TRY(log.append(store::RecordType::kCostRows, store::cost_rows_body(news)));
+  return log.sync();
+}
+
+}  // namespace
+
+graph::CostPrices TimedPlan::prices() const {
+  // The values of one lane are used again and again, so they stay where they all fit.
+  return {.gflops = machine.peak_gflops, .gb_per_second = machine.level_of(bytes).gb_per_second};
+}
+
+graph::CostTable TimedPlan::costs() const {
+  graph::CostTable table;
+  graph::CostKey key{.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    key.work = lines[i].work();
+    table.put(
+        key,
+        {.microseconds = times.line_us[i], .flops = lines[i].flops, .bytes = lines[i].bytes, .samples = times.samples});
+  }
+  return table;
+}
+
+std::string plan_text(const TimedPlan& plan) {
+  std::vector<Row> rows{{"", "node", "kernel", "kB", "kflop", "predicted us", "measured us", "of peak", "from", "to"}};
+  const auto add = [&](Row head, const Sum& sum, Row tail) {
+    for (auto& cell :
+         Row{fixed(sum.bytes / 1e3, 1), sum.flops == 0 ? "" : fixed(sum.flops / 1e3, 0), fixed(sum.predicted, 2),
+             fixed(sum.measured, 2), share_of_peak(plan, sum.flops, sum.measured)}) {
+      head.push_back(std::move(cell));
+    }
+    head.insert(head.end(), tail.begin(), tail.end());
+    rows.push_back(std::move(head));
+  };
+  for (std::size_t i = 0; i < plan.lines.size(); ++i) {
+    const nn::PlanLine& line = plan.lines[i];
+    add({line.section, line.node ? "%" + std::to_string(line.node->value) : "", line.kernel},
+        {line.flops, line.bytes, predicted(plan, i), plan.times.line_us[i]},
+        {nn::values_text(line.inputs), nn::values_text(line.outputs)});
+  }
+  add({"step", "", "all of train and commit"}, sum_of(plan, false), {"", ""});
+  add({"predict", "", "all of infer"}, sum_of(plan, true), {"", ""});
+
+  const auto& level = plan.machine.level_of(plan.bytes);
+  return " " + plan.lines.front().family + ", batch " + std::to_string(plan.lines.front().batch) + ", " +
+         fixed(static_cast<double>(plan.bytes) / 1e3, 1) + " kB for one lane; peak " +
+         fixed(plan.machine.peak_gflops, 0) + " GFLOP/s, " + level.level + " " + fixed(level.gb_per_second, 0) +
+         " GB/s\n\n" + columns(rows, {false, false, false, true, true, true, true, true, false, false}) +
+         "\n a step as a whole takes " + fixed(plan.times.step_us, 2) + " us (medians of " +
+         std::to_string(plan.times.samples) + " rounds)\n";
+}
+
+json plan_json(const TimedPlan& plan) {
+  json lines = json::array();
+  for (std::size_t i = 0; i < plan.lines.size(); ++i) {
+    const nn::PlanLine& line = plan.lines[i];
+    lines.push_back({{"section", line.section},
+                     {"node", line.node ? json(line.node->value) : json()},
+                     {"op", line.op},
+                     {"kernel", line.kernel},
+                     {"family", line.family},
+                     {"attrs", line.attrs},
+                     {"from", values_json(line.inputs)},
+                     {"to", values_json(line.outputs)},
+                     {"flops", line.flops},
+                     {"bytes", line.bytes},
+                     {"predicted_us", predicted(plan, i)},
+                     {"measured_us", plan.times.line_us[i]}});
+  }
+  const auto& level = plan.machine.level_of(plan.bytes);
+  return {{"v", 1},
+          {"batch", plan.lines.front().batch},
+          {"lanes", 1},
+          {"bytes", plan.bytes},
+          {"peak_gflops", plan.machine.peak_gflops},
+          {"level", level.level},
+          {"gb_per_second", level.gb_per_second},
+          {"lines", std::move(lines)},
+          {"step", sum_json(sum_of(plan, false))},
+          {"predict", sum_json(sum_of(plan, true))},
+          {"step_us", plan.times.step_us},
+          {"samples", plan.times.samples}};
+}
+
+std::string timed_text(const study::TrialStep& step, TrialId trial) {
+  const std::string where =
+      step.trial == trial ? "" : ", timed in trial #" + std::to_string(step.trial.value) + " of the same model";
+  return "in stages" + where + ": " + pipeline::stages_text(*step.step) + pipeline::charts_text(*step.step);
+}
+
+json timed_json(const study::TrialStep& step) {
+  const pipeline::TimedStep& timed = *step.step;
+  json out = pipeline::timed_step_json(timed);
+  out["trial"] = step.trial.value;
+  out["simulated_seconds"] = timed.simulated().seconds;
+  out["measured_seconds"] = timed.measured().seconds;
+  out["ratio"] = timed.ratio();
+  out["stage_ratios"] = json::array();
+  for (std::uint32_t s = 0; s < timed.stages.size(); ++s) out["stage_ratios"].push_back(timed.ratio_of(s));
+  return out;
+}
+
+int show_plan(const std::string& target, bool as_json) {
+  const auto loaded = load_trial(parse_target(target).has_trial ? target : target + "#");
+  if (!loaded) return report(loaded.error());
+  const auto plan = timed_plan(*loaded);
+  if (!plan) return report(plan.error());
+  const auto timed = study::timed_step_of(loaded->view, loaded->trial(), loaded->ops);
+  if (as_json) {
+    auto out = plan_json(*plan);
+    out["trial"] = loaded->trial().id.value;
+    if (timed) out["pipeline"] = timed_json(*timed);
+    std::cout << json_line(out);
+  } else {
+    std::cout << "trial #" << loaded->trial().id.value << "  "
+              << printable(lineage_text(loaded->view, loaded->trial().proposal)) << "\n"
+              << printable_lines(plan_text(*plan));
+    if (timed) {
+      std::cout << "\n" << printable_lines(timed_text(*timed, loaded->trial().id));
+    } else if (loaded->view.config.run.pipeline != 1) {
+      std::cout << "\nin stages (run.pipeline): the log tells of no step of this model that was timed\n";
+    }
+  }
+  if (const auto logged = log_costs(loaded->folder, plan->costs()); !logged) {
+    std::cerr << "lanista: the costs are not kept: " << one_line(logged.error().text()) << "\n";
+  }
+  return kDone;
+}
+
+}  // namespace lanista::cli

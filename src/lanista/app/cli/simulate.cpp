@@ -1,0 +1,42 @@
+#include "lanista/app/cli/simulate.h"
+
+#include <iostream>
+
+#include "lanista/base/file_system.h"
+#include "lanista/app/cli/app.h"
+#include "lanista/app/cli/load.h"
+#include "lanista/app/cli/session.h"
+#include "lanista/app/cli/terminal.h"
+
+namespace lanista::cli {
+
+int print_forecast(const Result<engine::Forecast>& forecast, bool json) {
+  if (!forecast) return report(forecast.error());
+  if (json) {
+    std::cout << json_line(engine::forecast_json(*forecast));
+  } else {
+    std::cout << printable_lines(engine::forecast_text(*forecast));
+  }
+  return kDone;
+}
+
+int simulate_study(const SimulateRequest& request) {
+  const auto text = real_file_system().read(request.cluster, 0);
+  if (!text) return report(text.error());
+  const auto cluster = engine::read_cluster(*text, request.cluster);
+  if (!cluster) return report(cluster.error());
+  if (real_file_system().exists(request.study + "/log")) {
+    const auto view = load_study(request.study);
+    if (!view) return report(view.error());
+    return print_forecast(engine::forecast_log(*view, *cluster), request.json);
+  }
+  RunRequest run;
+  run.study_file = request.study;
+  run.plan = PlanAsked{};
+  run.plan->json = request.json;
+  run.plan->profiles = request.profiles;
+  run.plan->simulated_on = *cluster;
+  return run_study(run);
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,75 @@
+#include "lanista/app/cli/tensor_compare.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "lanista/model/graph/shape.h"
+
+namespace lanista::cli {
+namespace {
+
+Result<std::vector<double>> numbers_of(const Tensor& tensor) {
+  if (tensor.type == ElementType::kF32) {
+    const auto elements = elements_of<float>(tensor);
+    return std::vector<double>(elements.begin(), elements.end());
+  }
+  if (tensor.type != ElementType::kF64) return Error{Code::kInvalidArgument, "compared are floats", ""};
+  const auto elements = elements_of<double>(tensor);
+  return std::vector<double>(elements.begin(), elements.end());
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+/// "[0, 17]" of an element.
+std::string place(std::size_t element, const std::vector<std::int64_t>& shape) {
+  std::string text;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    const auto size = static_cast<std::size_t>(shape[axis]);
+    text = std::to_string(element % size) + (text.empty() ? "" : ", ") + text;
+    element /= size;
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+Result<Comparison> compare(const Tensor& seen, const Tensor& expected, double rtol, double atol) {
+  if (seen.shape != expected.shape) {
+    return Error{
+        Code::kInvalidArgument,
+        "the model gives " + graph::Shape{seen.shape}.text() + ", expected is " + graph::Shape{expected.shape}.text(),
+        ""};
+  }
+  LANISTA_ASSIGN(const auto ours, numbers_of(seen));
+  LANISTA_ASSIGN(const auto theirs, numbers_of(expected));
+  Comparison result{.elements = ours.size(), .beyond = 0, .worst = 0, .text = {}};
+  // The worst is the one furthest beyond what is allowed; a NaN is beyond everything.
+  double furthest = -1;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const double difference = ours[i] == theirs[i] ? 0 : std::abs(ours[i] - theirs[i]);
+    const double allowed = std::isfinite(theirs[i]) ? atol + rtol * std::abs(theirs[i]) : 0;  // infinities must agree
+    if (!(difference <= allowed)) ++result.beyond;
+    if (!(difference <= result.worst)) result.worst = std::isnan(result.worst) ? result.worst : difference;
+    const double share = difference - allowed;
+    if (i == 0 || std::isnan(share) || share > furthest) {
+      furthest = std::isnan(share) ? HUGE_VAL : share;
+      at = i;
+    }
+  }
+  result.text = "largest difference " + number(result.worst);
+  if (!ours.empty()) {
+    result.text += ", worst at " + place(at, seen.shape) + ": " + number(ours[at]) + " where " + number(theirs[at]) +
+                   " is expected; " + std::to_string(result.beyond) + " of " + std::to_string(result.elements) +
+                   " elements beyond " + number(atol) + " + " + number(rtol) + " |expected|";
+  }
+  return result;
+}
+
+}  // namespace lanista::cli

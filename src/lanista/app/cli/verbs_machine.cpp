@@ -1,0 +1,63 @@
+#include <iostream>
+
+#include "lanista/app/cli/app.h"
+#include "lanista/app/cli/completion.h"
+#include "lanista/app/cli/doctor.h"
+#include "lanista/app/cli/manual.h"
+#include "lanista/app/cli/verbs.h"
+#include "lanista/app/cli/worker.h"
+
+namespace lanista::cli {
+
+void add_machine_verbs(CLI::App& app, int& code) {
+  auto& doctor_verb = *app.add_subcommand("doctor", "what this machine offers and what will limit a run");
+  auto json = std::make_shared<bool>(false);
+  doctor_verb.add_flag("--json", *json, "JSON on stdout");
+  doctor_verb.footer(examples({"lanista doctor"}));
+  doctor_verb.callback([json, &code] { code = doctor(*json); });
+
+  auto& bench_verb =
+      *app.add_subcommand("bench", "run a benchmark against LibTorch and other baselines (lanista-bench)");
+  bench_verb.add_option("arguments", "passed on; see lanista bench --help");
+
+  auto socket = std::make_shared<std::string>();
+  auto streams = std::make_shared<bool>(false);
+  auto& worker_verb = *app.add_subcommand("worker", "trains for a study with worker processes, which begins it");
+  auto* at = worker_verb.add_option("--socket", *socket, "where the study's engine listens");
+  worker_verb.add_flag("--stdio", *streams, "in place of a socket, standard input and output, as ssh and srun hand them on")
+      ->excludes(at);
+  worker_verb.footer(examples({"lanista worker --socket studies/digits-1/control/workers.sock"}));
+  worker_verb.callback([socket, streams, &code] {
+    if (socket->empty() && !*streams) throw CLI::RequiredError("--socket or --stdio");
+    code = *streams ? work_over_streams() : work(*socket);
+  });
+
+  auto& stage_verb =
+      *app.add_subcommand("stage", "does a part of each step of a worker with run.pipeline, which begins it");
+  stage_verb.group("");  // nobody types it
+  stage_verb.footer(
+      "Speaks with the worker by standard input and output, and is of no use without it "
+      "(docs/internals/pipeline-parallelism.md).");
+  stage_verb.callback([&code] { code = serve_stages_over_streams(); });
+
+  auto shell = std::make_shared<std::string>();
+  auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");
+  completion_verb.add_option("shell", *shell, "bash, zsh or fish")
+      ->required()
+      ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+  completion_verb.footer(examples({"source <(lanista completion bash)", "lanista completion zsh > ~/.zfunc/_lanista",
+                                   "lanista completion fish > ~/.config/fish/completions/lanista.fish"}));
+  completion_verb.callback([shell, &app, &code] {
+    std::cout << completion_script(app, *shell);
+    code = kDone;
+  });
+
+  auto& man_verb = *app.add_subcommand("man", "the manual page, in roff");
+  man_verb.footer(examples({"lanista man | man -l -", "lanista man > /usr/local/share/man/man1/lanista.1"}));
+  man_verb.callback([&app, &code] {
+    std::cout << manual_page(app);
+    code = kDone;
+  });
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,79 @@
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "lanista/app/cli/app.h"
+#include "lanista/app/cli/session.h"
+#include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/verbs.h"
+#include "lanista/io/studyfile/trust.h"
+
+namespace lanista::cli {
+namespace {
+
+Result<study::TrustList> open_trust_list() {
+  LANISTA_ASSIGN(const std::string path, study::trust_list_path(std::getenv("XDG_CONFIG_HOME"), std::getenv("HOME")));
+  return study::TrustList::open(path);
+}
+
+void print_entry(const std::string& what, const study::TrustEntry& entry) {
+  std::cout << what << entry.hash << "  " << printable(entry.path) << "\n";
+}
+
+Result<void> add_code(const std::string& path) {
+  LANISTA_ASSIGN(const study::CodeCopy code, study::read_code(path));
+  LANISTA_ASSIGN(study::TrustList list, open_trust_list());
+  LANISTA_TRY(list.add(code));
+  print_entry("trusted ", {code.hash, code.path});
+  return {};
+}
+
+Result<void> list_code() {
+  LANISTA_ASSIGN(const study::TrustList list, open_trust_list());
+  for (const study::TrustEntry& entry : list.entries()) print_entry("", entry);
+  return {};
+}
+
+/// By hash, else by the path at which the code was added, else by the hash of what is at the path now.
+Result<void> remove_code(const std::string& hash_or_path) {
+  LANISTA_ASSIGN(study::TrustList list, open_trust_list());
+  if (list.entries().empty()) return Error{Code::kNotFound, "the list is empty", list.file()};
+  auto removed = list.remove(hash_or_path);
+  if (!removed) {
+    std::error_code failed;
+    const auto path = std::filesystem::absolute(hash_or_path, failed).lexically_normal();
+    if (const auto by_path = list.remove(path.string()); by_path) removed = by_path;
+  }
+  if (!removed) {
+    if (const auto code = study::read_code(hash_or_path)) {
+      if (const auto by_hash = list.remove(code->hash); by_hash) removed = by_hash;
+    }
+  }
+  if (!removed) return removed.error();
+  for (const study::TrustEntry& entry : *removed) print_entry("removed ", entry);
+  return {};
+}
+
+int exit_code(const Result<void>& done) { return done.ok() ? static_cast<int>(kDone) : report(done.error()); }
+
+}  // namespace
+
+void add_trust_verbs(CLI::App& app, int& code) {
+  auto& trust = *app.add_subcommand("trust", "your private list of code that study files may run: add, list, remove");
+  trust.require_subcommand(1);
+  trust.footer(examples({"lanista trust add train.py", "lanista trust ls"}));
+  auto added = std::make_shared<std::string>(), removed = std::make_shared<std::string>();
+  auto& add = *trust.add_subcommand("add", "allow a file, or a folder with all files in it, by its hash");
+  add.add_option("path", *added, "file or folder; if one byte of it changes, it is no longer allowed")->required();
+  add.footer(examples({"lanista trust add train.py", "lanista trust add plugins/"}));
+  add.callback([added, &code] { code = exit_code(add_code(*added)); });
+  auto& ls = *trust.add_subcommand("ls", "print what is allowed: the hash, and the path when it was added");
+  ls.footer(examples({"lanista trust ls"}));
+  ls.callback([&code] { code = exit_code(list_code()); });
+  auto& rm = *trust.add_subcommand("rm", "remove from the list");
+  rm.add_option("code", *removed, "hash as ls prints it, or path")->required();
+  rm.footer(examples({"lanista trust rm train.py"}));
+  rm.callback([removed, &code] { code = exit_code(remove_code(*removed)); });
+}
+
+}  // namespace lanista::cli

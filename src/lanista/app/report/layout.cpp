@@ -1,0 +1,197 @@
+#include "lanista/app/report/layout.h"
+
+#include <algorithm>
+#include <string>
+
+namespace lanista::report {
+namespace {
+
+constexpr double kGapX = 28, kGapY = 34, kMargin = 8, kBend = 12;
+constexpr std::size_t kMaxSlots = 20'000;
+constexpr int kSweeps = 12;
+
+/// A box, or the place where a long arrow passes a layer.
+struct Slot {
+  double width = 0, height = 0;
+  std::size_t layer = 0;
+  double order = 0;  ///< wished place in the layer
+  double x = 0, y = 0;
+  double row_height = 0;
+  std::vector<std::size_t> above, below;
+};
+
+struct Drawing {
+  std::vector<Slot> slots;                      ///< boxes first
+  std::vector<std::vector<std::size_t>> chain;  ///< one an arrow: the slots it runs through
+  std::vector<std::vector<std::size_t>> layers;
+};
+
+/// Layers by longest path from the boxes nothing points at.
+Result<std::vector<std::size_t>> assign_layers(std::size_t boxes, std::span<const Arrow> arrows) {
+  std::vector<std::size_t> waits(boxes, 0), layer(boxes, 0), ready;
+  std::vector<std::vector<std::size_t>> targets(boxes);
+  for (const Arrow& arrow : arrows) {
+    if (arrow.from >= boxes || arrow.to >= boxes) {
+      return Error{Code::kInvalidArgument,
+                   "arrow " + std::to_string(arrow.from) + " -> " + std::to_string(arrow.to) + ": there are only " +
+                       std::to_string(boxes) + " boxes",
+                   ""};
+    }
+    targets[arrow.from].push_back(arrow.to);
+    ++waits[arrow.to];
+  }
+  for (std::size_t box = 0; box < boxes; ++box) {
+    if (waits[box] == 0) ready.push_back(box);
+  }
+  for (std::size_t next = 0; next < ready.size(); ++next) {
+    for (const std::size_t target : targets[ready[next]]) {
+      layer[target] = std::max(layer[target], layer[ready[next]] + 1);
+      if (--waits[target] == 0) ready.push_back(target);
+    }
+  }
+  if (ready.size() < boxes) {
+    return Error{Code::kInvalidArgument, std::to_string(boxes - ready.size()) + " boxes lie on or behind a cycle", ""};
+  }
+  return layer;
+}
+
+Result<Drawing> make_drawing(std::span<const Box> boxes, std::span<const Arrow> arrows) {
+  LANISTA_ASSIGN(const auto layer, assign_layers(boxes.size(), arrows));
+  Drawing out;
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    out.slots.push_back({boxes[i].width, boxes[i].height, layer[i], 0, 0, 0, 0, {}, {}});
+  }
+  for (const Arrow& arrow : arrows) {
+    std::vector<std::size_t> chain{arrow.from};
+    for (std::size_t l = layer[arrow.from] + 1; l < layer[arrow.to]; ++l) {
+      if (out.slots.size() - boxes.size() >= kMaxSlots) {
+        return Error{Code::kResourceExhausted,
+                     "arrows cross more than " + std::to_string(kMaxSlots) + " layers together", ""};
+      }
+      chain.push_back(out.slots.size());
+      out.slots.push_back({kBend, 0, l, 0, 0, 0, 0, {}, {}});
+    }
+    chain.push_back(arrow.to);
+    for (std::size_t i = 1; i < chain.size(); ++i) {
+      out.slots[chain[i - 1]].below.push_back(chain[i]);
+      out.slots[chain[i]].above.push_back(chain[i - 1]);
+    }
+    out.chain.push_back(std::move(chain));
+  }
+  for (std::size_t i = 0; i < out.slots.size(); ++i) {
+    out.layers.resize(std::max(out.layers.size(), out.slots[i].layer + 1));
+    out.slots[i].order = static_cast<double>(out.layers[out.slots[i].layer].size());
+    out.layers[out.slots[i].layer].push_back(i);
+  }
+  return out;
+}
+
+const std::vector<std::size_t>& neighbours(const Slot& slot, bool above) { return above ? slot.above : slot.below; }
+
+double mean(const Drawing& drawing, const std::vector<std::size_t>& of, double Slot::*what, double otherwise) {
+  if (of.empty()) return otherwise;
+  double sum = 0;
+  for (const std::size_t i : of) sum += drawing.slots[i].*what;
+  return sum / static_cast<double>(of.size());
+}
+
+/// Orders a layer by the mean place of its neighbours in the layer above or below.
+void order_layer(Drawing& drawing, std::vector<std::size_t>& layer, bool above) {
+  for (const std::size_t i : layer) {
+    Slot& slot = drawing.slots[i];
+    slot.order = mean(drawing, neighbours(slot, above), &Slot::order, slot.order);
+  }
+  std::stable_sort(layer.begin(), layer.end(),
+                   [&](auto a, auto b) { return drawing.slots[a].order < drawing.slots[b].order; });
+  for (std::size_t place = 0; place < layer.size(); ++place) {
+    drawing.slots[layer[place]].order = static_cast<double>(place);
+  }
+}
+
+/// Positions nearest to the wished ones (least squares) that keep order and gaps: blocks that would collide merge and
+/// take the mean of their members' wishes (pool adjacent violators).
+void place_layer(Drawing& drawing, const std::vector<std::size_t>& layer, bool above) {
+  struct Block {
+    double wish = 0;  ///< of its first member, summed over members
+    double count = 0;
+    std::size_t end = 0;
+    double at() const { return wish / count; }
+  };
+  std::vector<double> offset(layer.size(), 0);
+  std::vector<Block> blocks;
+  for (std::size_t i = 0; i < layer.size(); ++i) {
+    const Slot& slot = drawing.slots[layer[i]];
+    if (i > 0) offset[i] = offset[i - 1] + (drawing.slots[layer[i - 1]].width + slot.width) / 2 + kGapX;
+    blocks.push_back({mean(drawing, neighbours(slot, above), &Slot::x, slot.x) - offset[i], 1, i + 1});
+    while (blocks.size() > 1 && blocks[blocks.size() - 2].at() > blocks.back().at()) {
+      const Block last = blocks.back();
+      blocks.pop_back();
+      blocks.back() = {blocks.back().wish + last.wish, blocks.back().count + last.count, last.end};
+    }
+  }
+  std::size_t i = 0;
+  for (const Block& block : blocks) {
+    for (; i < block.end; ++i) drawing.slots[layer[i]].x = block.at() + offset[i];
+  }
+}
+
+void sweep(Drawing& drawing, void (*step)(Drawing&, std::vector<std::size_t>&, bool)) {
+  for (int round = 0; round < kSweeps; ++round) {
+    const bool down = round % 2 == 0;
+    for (std::size_t i = 0; i < drawing.layers.size(); ++i) {
+      step(drawing, drawing.layers[down ? i : drawing.layers.size() - 1 - i], down);
+    }
+  }
+}
+
+void place_rows(Drawing& drawing, Placement& out) {
+  double top = kMargin;
+  for (const auto& layer : drawing.layers) {
+    double height = 0;
+    for (const std::size_t i : layer) height = std::max(height, drawing.slots[i].height);
+    for (const std::size_t i : layer) drawing.slots[i].y = top + height / 2;
+    for (const std::size_t i : layer) drawing.slots[i].row_height = height;
+    top += height + kGapY;
+  }
+  out.height = drawing.layers.empty() ? 0 : top - kGapY + kMargin;
+}
+
+/// Slanted between rows, upright inside them: so it meets no box on its way.
+std::vector<Point> path_of(const Drawing& drawing, const std::vector<std::size_t>& chain) {
+  std::vector<Point> path;
+  const auto go = [&path](double x, double y) {
+    if (path.empty() || path.back().x != x || path.back().y != y) path.push_back({x, y});
+  };
+  for (const std::size_t i : chain) {
+    const Slot& slot = drawing.slots[i];
+    const bool first = i == chain.front(), last = i == chain.back();
+    if (!first) go(slot.x, slot.y - slot.row_height / 2);
+    if (first) go(slot.x, slot.y + slot.height / 2);
+    if (last) go(slot.x, slot.y - slot.height / 2);
+    if (!last) go(slot.x, slot.y + slot.row_height / 2);
+  }
+  return path;
+}
+
+}  // namespace
+
+Result<Placement> layered_layout(std::span<const Box> boxes, std::span<const Arrow> arrows) {
+  LANISTA_ASSIGN(Drawing drawing, make_drawing(boxes, arrows));
+  sweep(drawing, order_layer);
+  sweep(drawing, [](Drawing& d, std::vector<std::size_t>& layer, bool above) { place_layer(d, layer, above); });
+  Placement out;
+  place_rows(drawing, out);
+  double left = 0, right = 0;
+  for (std::size_t i = 0; i < drawing.slots.size(); ++i) {
+    const Slot& slot = drawing.slots[i];
+    left = i == 0 ? slot.x - slot.width / 2 : std::min(left, slot.x - slot.width / 2);
+    right = i == 0 ? slot.x + slot.width / 2 : std::max(right, slot.x + slot.width / 2);
+  }
+  out.width = boxes.empty() ? 0 : right - left + 2 * kMargin;
+  for (Slot& slot : drawing.slots) slot.x += kMargin - left;
+  for (std::size_t i = 0; i < boxes.size(); ++i) out.centres.push_back({drawing.slots[i].x, drawing.slots[i].y});
+  for (const auto& chain : drawing.chain) out.paths.push_back(path_of(drawing, chain));
+  return out;
+}
+
+}  // namespace lanista::report

@@ -1,0 +1,193 @@
+#include "lanista/base/csv.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <utility>
+
+#include "lanista/base/check.h"
+#include "lanista/base/utf8.h"
+
+namespace lanista::formats {
+namespace {
+
+constexpr std::size_t kMaxColumns = 10'000;
+
+Error broken(std::size_t line, std::string message) {
+  return {Code::kDataLoss, "csv: line " + std::to_string(line) + ": " + std::move(message), ""};
+}
+
+bool is_number(std::string_view cell) {
+  while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
+  while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
+  if (!cell.empty() && cell.front() == '+') cell.remove_prefix(1);
+  double value = 0;
+  const auto [end, failed] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  return failed == std::errc() && end == cell.data() + cell.size();
+}
+
+char sniff_separator(std::string_view text) {
+  constexpr std::array<char, 3> kCandidates = {',', ';', '\t'};
+  std::array<int, 3> counts{};
+  bool quoted = false;
+  for (const char c : text) {
+    if (c == '"') quoted = !quoted;
+    if (!quoted && (c == '\n' || c == '\r')) break;
+    for (std::size_t i = 0; i < kCandidates.size(); ++i) {
+      if (!quoted && c == kCandidates[i]) ++counts[i];
+    }
+  }
+  return kCandidates[static_cast<std::size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin())];
+}
+
+}  // namespace
+
+/// Appends one line of cells after the other to a table.
+class CsvReader {
+ public:
+  CsvReader(std::string_view text, char separator) : text_(text), separator_(separator) {
+    // A cell ends at a separator, at a newline or at the end. Room that is not used is never touched; growing would
+    // hold everything twice.
+    const auto ends = std::count_if(text.begin(), text.end(), [this](char c) { return ends_cell(c); });
+    table_.ends_.reserve(static_cast<std::size_t>(ends) + 1);
+    table_.text_.reserve(text.size());
+  }
+
+  Result<CsvTable> table(const CsvOptions& options) {
+    while (!at_end()) {
+      const std::size_t line = line_, before = table_.ends_.size();
+      LANISTA_TRY(row());
+      const std::size_t cells = table_.ends_.size() - before;
+      if (cells == 0) continue;
+      if (table_.header_.empty()) {
+        begin_table(cells, options);
+      } else if (cells != table_.columns()) {
+        return broken(line, std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
+      }
+    }
+    if (table_.header_.empty()) return broken(1, "the file holds no rows");
+    return std::move(table_);
+  }
+
+ private:
+  bool at_end() const { return position_ == text_.size(); }
+  bool ends_cell(char c) const { return c == separator_ || c == '\n' || c == '\r'; }
+
+  bool take_newline() {
+    if (at_end() || (text_[position_] != '\n' && text_[position_] != '\r')) return false;
+    position_ += text_.substr(position_, 2) == "\r\n" ? 2 : 1;
+    ++line_;
+    return true;
+  }
+
+  /// The cells of the next line; none for an empty line.
+  Result<void> row() {
+    if (take_newline()) return {};
+    const std::size_t line = line_;
+    for (std::size_t cells = 0;; ++cells) {
+      if (cells == kMaxColumns) return broken(line, "more than " + std::to_string(kMaxColumns) + " columns");
+      LANISTA_TRY(cell());
+      table_.ends_.push_back(static_cast<std::uint32_t>(table_.text_.size()));
+      if (at_end() || take_newline()) return {};
+      ++position_;  // the separator, by the contract of cell()
+    }
+  }
+
+  /// Leaves the position at a separator, at a newline or at the end.
+  Result<void> cell() {
+    if (!at_end() && text_[position_] == '"') return quoted_cell();
+    const std::size_t begin = position_;
+    for (; !at_end() && !ends_cell(text_[position_]); ++position_) {
+      if (text_[position_] == '"') return broken(line_, "a quote inside a cell that does not begin with one");
+      if (text_[position_] == '\0') return broken(line_, "a zero byte; this is not a text file");
+    }
+    table_.text_ += text_.substr(begin, position_ - begin);
+    return {};
+  }
+
+  Result<void> quoted_cell() {
+    const std::size_t opened = line_;
+    ++position_;
+    while (true) {
+      if (at_end()) return broken(opened, "a quote is opened here and never closed");
+      const char c = text_[position_++];
+      if (c == '"') {
+        if (at_end() || text_[position_] != '"') break;
+        ++position_;
+      }
+      if (c == '\0') return broken(line_, "a zero byte; this is not a text file");
+      if (c == '\n') ++line_;
+      table_.text_ += c;
+    }
+    if (!at_end() && !ends_cell(text_[position_])) {
+      return broken(line_, "'" + std::string(1, text_[position_]) + "' behind a closing quote");
+    }
+    return {};
+  }
+
+  /// The first line, already in the table, is its header or its first row.
+  void begin_table(std::size_t columns, const CsvOptions& options) {
+    table_.header_.resize(columns);
+    bool numbers = false;
+    for (std::size_t c = 0; c < columns; ++c) {
+      table_.header_[c] = table_.cell(0, c);
+      numbers |= is_number(table_.header_[c]);
+    }
+    if (options.header.value_or(!numbers)) {
+      table_.ends_.clear();
+      table_.text_.clear();
+    } else {
+      for (std::size_t c = 0; c < columns; ++c) table_.header_[c] = "c" + std::to_string(c);
+    }
+  }
+
+  std::string_view text_;
+  char separator_;
+  std::size_t position_ = 0;
+  std::size_t line_ = 1;
+  CsvTable table_;
+};
+
+Result<void> CsvTable::append(const CsvTable& other, const std::vector<std::size_t>& columns) {
+  LANISTA_CHECK(columns.size() == header_.size(), "every column needs one of the other table");
+  std::size_t bytes = text_.size();
+  for (std::size_t row = 0; row < other.rows(); ++row) {
+    for (const std::size_t column : columns) bytes += other.cell(row, column).size();
+  }
+  if (bytes > std::numeric_limits<std::uint32_t>::max()) {
+    return Error{Code::kResourceExhausted, "csv: both tables together have 4 GiB of text or more", ""};
+  }
+  text_.reserve(bytes);
+  for (std::size_t row = 0; row < other.rows(); ++row) {
+    for (const std::size_t column : columns) {
+      text_ += other.cell(row, column);
+      ends_.push_back(static_cast<std::uint32_t>(text_.size()));
+    }
+  }
+  return {};
+}
+
+std::string_view CsvTable::cell(std::size_t row, std::size_t column) const {
+  const std::size_t i = row * header_.size() + column;
+  const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
+  return std::string_view(text_).substr(begin, ends_[i] - begin);
+}
+
+Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options) {
+  if (text.size() > std::numeric_limits<std::uint32_t>::max()) {
+    return Error{Code::kResourceExhausted, "csv: " + std::to_string(text.size()) + " bytes, allowed are below 4 GiB",
+                 ""};
+  }
+  if (text.substr(0, 2) == "\xFF\xFE" || text.substr(0, 2) == "\xFE\xFF") {
+    return broken(1, "the text is UTF-16; save it as UTF-8");
+  }
+  if (const auto bad = find_not_utf8(text); bad != std::string_view::npos) {
+    const auto newlines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
+    return broken(static_cast<std::size_t>(newlines) + 1, "the text is not UTF-8 from here on; save it as UTF-8");
+  }
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
+  return CsvReader(text, options.separator != 0 ? options.separator : sniff_separator(text)).table(options);
+}
+
+}  // namespace lanista::formats

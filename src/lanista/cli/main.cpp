@@ -1,3 +1,0 @@
-#include "lanista/cli/app.h"
-
-int main(int argc, char** argv) { return lanista::cli::run(argc, argv); }

@@ -1,0 +1,216 @@
+// Studies with a second stage (strategy.then): which trials are tuned, through pauses, kills, extensions, and in what
+// others take over.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "support/engine/core/custom_study.h"
+#include "lanista/engine/core/earlier_trials.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::Custom;
+using testing::kFolder;
+using testing::kOptions;
+using testing::small_study;
+
+study::StudyConfig staged_study(std::int64_t trials, std::int64_t best,
+                                study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
+  study::StudyConfig config = small_study(trials);
+  config.train.schedule = "cosine";
+  config.stop = std::move(stop);
+  config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, best, 2};
+  auto resolved = studyfile::read_study(studyfile::write_study(config), "staged.yaml");
+  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
+  return *std::move(resolved);
+}
+
+const study::StopConfig kPromoting{"asha", {{"rungs", {1, 2}}, {"eta", 2}, {"type", "promotion"}}};
+
+Custom configured(const study::StudyConfig& config) {
+  return {config, [config](const auto& models) { return *make_strategy(config, models); }};
+}
+
+/// Of the search alone, in the study's own order.
+std::vector<TrialId> searched_best(StudyView view, std::size_t count) {
+  for (TrialView& trial : view.trials) {
+    if (trial.proposal.tunes) trial.outcome.reset();
+  }
+  std::vector<TrialId> all = study::ranking(view);
+  all.resize(std::min(count, all.size()));
+  return all;
+}
+
+std::vector<TrialId> tuned(const StudyView& view) {
+  std::vector<TrialId> out;
+  for (const TrialView& trial : view.trials) {
+    if (trial.proposal.tunes) out.push_back(*trial.proposal.parent);
+  }
+  return out;
+}
+
+TEST(SecondStageStudy, TrainsItsBestOnceMore) {
+  std::int64_t rested = 0;
+  for (const study::StopConfig& stop : {staged_study(9, 1).stop, kPromoting}) {
+    for (const std::int64_t best : {1, 3}) {
+      Bench bench;
+      const auto end = bench.run(staged_study(14, best, stop), kOptions);
+      ASSERT_TRUE(end.ok()) << end.error().text();
+      const StudyView view = bench.view();
+      EXPECT_EQ(view.trials.size(), 14U);
+      EXPECT_EQ(view.end_reason, "budget");
+      EXPECT_EQ(tuned(view), searched_best(view, static_cast<std::size_t>(best)));
+      EXPECT_EQ(view.winner, study::ranking(view).front());
+      for (const TrialView& trial : view.trials) {
+        ASSERT_TRUE(trial.outcome);
+        EXPECT_EQ(trial.proposal.tunes, trial.id.value > 14 - best);
+        rested += trial.outcome->reason == "stopped by the strategy" ? 1 : 0;
+        const auto models = *make_model_space(view.config, bench.data, "", bench.disk);
+        const Job job =
+            *make_job(view.config, bench.data, trial, *models->rebuild(trial.proposal.base, trial.proposal.edits));
+        EXPECT_EQ(job.recipe.tune.name, trial.proposal.tunes ? "mltuner" : "");
+        EXPECT_EQ(job.recipe.schedule, trial.proposal.tunes ? "constant" : "cosine");
+        EXPECT_EQ(job.recipe.epochs, 4);
+        if (!trial.proposal.tunes) continue;
+        const TrialView& of = view.trials[trial.proposal.parent->value - 1];
+        EXPECT_EQ(trial.proposal.graph_hash, of.proposal.graph_hash);
+        EXPECT_EQ(trial.proposal.edits.size(), of.proposal.edits.size());
+        EXPECT_EQ(trial.proposal.sample, of.proposal.sample);
+        EXPECT_NE(job.trial_seed, trial_seed(view.config, of.id));
+      }
+    }
+  }
+  EXPECT_GT(rested, 5) << "who was paused when the search ended";
+}
+
+TEST(SecondStageStudy, IsItsSearchUpToThen) {
+  study::StudyConfig plain = staged_study(14, 3);
+  plain.strategy.then.reset();
+  plain.budget.trials = 11;
+  Bench with, without;
+  ASSERT_TRUE(with.run(staged_study(14, 3), kOptions).ok());
+  ASSERT_TRUE(without.run(plain, kOptions).ok());
+  const StudyView a = with.view(), b = without.view();
+  ASSERT_EQ(b.trials.size(), 11U);
+  for (std::size_t i = 0; i < b.trials.size(); ++i) {
+    EXPECT_EQ(study::proposal_json(a.trials[i].proposal), study::proposal_json(b.trials[i].proposal));
+    EXPECT_EQ(a.trials[i].measurements.size(), b.trials[i].measurements.size());
+    EXPECT_EQ(a.trials[i].outcome->weights_hash, b.trials[i].outcome->weights_hash);
+  }
+}
+
+TEST(SecondStageStudy, LeavesNoTraceOfKills) {
+  testing::expect_no_trace_of_kills(configured(staged_study(8, 3)), 3);
+  testing::expect_no_trace_of_kills(configured(staged_study(9, 2, kPromoting)), 4);
+  study::StudyConfig config = staged_study(9, 2, {"hyperband", Options::object()});
+  config.strategy.retry = 1;
+  config.strategy.slots = 1;
+  testing::expect_no_trace_of_kills(configured(config), 5);
+}
+
+TEST(SecondStageStudy, IsTheSameThroughPausesAnywhere) {
+  const study::StudyConfig config = staged_study(10, 3, kPromoting);
+  Bench reference;
+  ASSERT_TRUE(reference.run(config, kOptions).ok());
+  for (int after = 1; after < 50; after += 4) {
+    Bench bench;
+    int events = 0, pauses = 0;
+    bench.observer.on_event = [&](const StudyView&, const study::Event&) {
+      if (++events % after == 0) bench.pause = 15;
+    };
+    FakeOptions options = kOptions;
+    auto summary = bench.run(config, options);
+    while (summary.ok() && summary->end == End::kPaused) {
+      bench.pause = 0;
+      options.seed = static_cast<std::uint64_t>(++pauses);
+      options.workers = pauses % 2 + 1;
+      ASSERT_LT(pauses, 200);
+      summary = bench.resume(options);
+    }
+    ASSERT_TRUE(summary.ok()) << summary.error().text();
+    EXPECT_GT(pauses, 0);
+    ASSERT_EQ(testing::first_difference(bench.canonical(), reference.canonical()), "") << after;
+    EXPECT_EQ(testing::best_of(bench.disk), testing::best_of(reference.disk));
+  }
+}
+
+TEST(SecondStageStudy, IsTheSameWithAnyWorkersAndAnyOrderOfArrival) {
+  std::set<std::string> ends;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    Bench bench;
+    ASSERT_TRUE(configured(staged_study(12, 3, kPromoting)).go_on(bench, seed).ok());
+    ends.insert(bench.canonical());
+  }
+  EXPECT_EQ(ends.size(), 1U);
+}
+
+TEST(SecondStageStudy, GoesOnWithItsSearchWhenItIsExtended) {
+  int renewed = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    study::StudyConfig config = staged_study(10, 2);
+    config.run.seed = seed;
+    Bench bench;
+    ASSERT_TRUE(bench.run(config, kOptions).ok());
+    const std::size_t before = tuned(bench.view()).size();
+    ASSERT_EQ(before, 2U);
+    const auto end = bench.resume(kOptions, {.trials = 8});
+    ASSERT_TRUE(end.ok()) << end.error().text();
+    const StudyView view = bench.view();
+    EXPECT_EQ(view.trials.size(), 18U);
+    const std::vector<TrialId> all = tuned(view);
+    EXPECT_EQ(std::set<TrialId>(all.begin(), all.end()).size(), all.size());
+    renewed += all.size() > before ? 1 : 0;
+    for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
+  }
+  EXPECT_GT(renewed, 0);
+}
+
+TEST(SecondStageStudy, ComesWhenASpaceIsExhausted) {
+  study::StudyConfig config = staged_study(14, 2);
+  config.space.mutate.clear();
+  config.space.params = {};
+  ASSERT_TRUE(config.space.params.add({"lr", space::Categorical{{0.1, 0.2, 0.3, 0.4, 0.5}}, {}}));
+  config.strategy.name = "grid";
+  config.strategy.options = Options::object();
+  config.budget.trials.reset();
+  config.budget.guard_minutes = 1e6;
+  Bench bench;
+  const auto end = bench.run(config, {.workers = 2});
+  ASSERT_TRUE(end.ok()) << end.error().text();
+  const StudyView view = bench.view();
+  EXPECT_EQ(view.trials.size(), 7U);
+  EXPECT_EQ(tuned(view), searched_best(view, 2));
+  EXPECT_EQ(view.end_reason, "the strategy has nothing left to propose");
+}
+
+TEST(SecondStageStudy, IsNoResultOfItsSettingsForALaterStudy) {
+  Bench bench;
+  const study::StudyConfig config = staged_study(10, 3);
+  ASSERT_TRUE(bench.run(config, {.workers = 2}).ok());
+  study::StudyConfig later = config;
+  later.strategy.then.reset();
+  const auto models = *make_model_space(later, bench.data, "", bench.disk);
+  const auto taken = take_over(bench.view(), later, bench.data, *models);
+  ASSERT_TRUE(taken) << taken.error().text();
+  EXPECT_EQ(taken->earlier.trials.size(), 7U);
+  EXPECT_EQ(taken->left_out,
+            (std::map<std::string, std::int64_t>{{"it left its settings while it trained (strategy.then)", 3}}));
+}
+
+TEST(SecondStageStudy, IsRefusedInALogThatHasNone) {
+  Bench staged, plain;
+  ASSERT_TRUE(staged.run(staged_study(9, 2), {.workers = 2}).ok());
+  ASSERT_TRUE(plain.run(small_study(9), {.workers = 2}).ok());
+  auto records = *store::read_log(staged.disk, kFolder);
+  ASSERT_TRUE(fold(records));
+  records.front() = store::read_log(plain.disk, kFolder)->front();
+  const auto folded = fold(records);
+  ASSERT_FALSE(folded.ok());
+  EXPECT_NE(folded.error().message.find("is a final of a study without a second stage"), std::string::npos)
+      << folded.error().text();
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanista/engine/core/study_engine.h"
+#include "lanista/search/study/start_race.h"
+
+// What a trial leaves when it rests or ends, who goes on from it, and what is kept of it.
+namespace lanista::engine {
+
+using store::RecordType;
+using study::OutcomeKind;
+
+Result<void> StudyEngine::pause(Active& trial) {
+  trial.pausing = true;
+  trial.reports.clear();
+  if (horizon_.ran_ahead(trial.id)) {
+    // Nobody announced a decision here: the worker may be further on, and the state of this epoch is gone. It is
+    // trained anew when it goes on, to the same bits.
+    if (trial.started) services_.executor->command(Finish{trial.id, false, true});
+    trial.parked = ParkedReport{trial.id, trial.next, 0, {}, ""};
+    return deliver(trial);
+  }
+  if (!trial.started) LANISTA_TRY(start_for_its_end(trial));
+  if (trial.started) services_.executor->command(Park{trial.id});
+  return {};  // a failure is delivered like any other
+}
+
+Result<void> StudyEngine::note_paused(Active& trial) {
+  const TrialId id = trial.id;
+  PausedRecord record{{id, trial.next}, state_.now, trial.parked->address, {}};
+  if (!record.address.empty()) record.weights_hash = trial.parked->state_hash;
+  LANISTA_TRY(log_.append(RecordType::kPaused, paused_body(record)));
+  if (record.address.empty()) shelf_.release(state_.open.at(id).checkpoint);
+  leave(id);
+  state_.pause(record);
+  announce(record.event);
+  return end_implied();
+}
+
+Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
+  const TrialId id = member.trial;
+  const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
+  ResumedRecord record{{id, done, member.budget}, state_.now};
+  if (member.fork) {
+    LANISTA_ASSIGN(record.event.fork, found_fork(id, *member.fork));
+  }
+  LANISTA_TRY(log_.append(RecordType::kResumed, resumed_body(record)));
+  if (record.event.fork) {
+    shelf_.hold(record.event.fork->address);
+    shelf_.release(state_.open.at(id).checkpoint);
+  }
+  state_.resume(record);
+  announce(record.event);
+  return start(enter(id, done + 1), state_.open.at(id).checkpoint);
+}
+
+Result<std::optional<study::Fork>> StudyEngine::found_fork(TrialId id, study::Fork fork) {
+  const auto refuse = [&](const std::string& why) {
+    return Error{Code::kInvalidArgument,
+                 "the strategy has trial " + std::to_string(id.value) + " go on from trial " +
+                     std::to_string(fork.from.value) + ", " + why,
+                 "strategy"};
+  };
+  if (fork.from.value < 1 || fork.from.value > state_.view.trials.size()) return refuse("which is not there");
+  if (fork.from == id) return refuse("which is itself");
+  const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
+  if (fork.epoch != done) {
+    return refuse("as of epoch " + std::to_string(fork.epoch) + "; it has trained " + std::to_string(done));
+  }
+  const bool rests = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
+  if (rests) fork.address = state_.open.at(fork.from).parked;
+  if (!fork.address.empty()) return std::optional(std::move(fork));
+  event(Level::kWarning, "fork_lost", {{"trial", id.value}, {"from", fork.from.value}, {"epoch", fork.epoch}});
+  return std::optional<study::Fork>();  // it was stopped, say, after the group was asked for
+}
+
+void StudyEngine::call_off(TrialId id) {
+  const auto it = active_.find(id);
+  if (it == active_.end()) return;
+  if (it->second.started) services_.executor->command(Finish{id, false, true});
+  if (!it->second.finished) return;
+  shelf_.hold(it->second.finished->weights);  // they were kept for nothing
+  shelf_.release(it->second.finished->weights);
+}
+
+Result<void> StudyEngine::retire(TrialId id, const std::string& reason) {
+  call_off(id);
+  study::Outcome outcome{OutcomeKind::kStopped, reason, {}, "", {}};
+  const OpenTrial& open = state_.open.at(id);
+  outcome.weights_hash = open.parked_hash;
+  const TrialView& trial = state_.trial(id);
+  if (open.parked_hash && ranks(trial, outcome)) {
+    const bool keep =
+        study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, trial));
+    if (keep) outcome.weights = open.parked;
+  }
+  return conclude(id, std::move(outcome));
+}
+
+Result<void> StudyEngine::wind_up() {
+  if (state_.winding_up.empty()) {
+    ControlRecord end{.request = "end", .time = services_.clock->unix_time()};
+    end.reason = nothing_left_.empty() ? "budget" : nothing_left_;
+    LANISTA_TRY(log_.append(RecordType::kControl, control_body(end)));
+    state_.winding_up = end.reason;
+  }
+  std::vector<TrialId> paused;
+  for (const auto& [id, open] : state_.open) {
+    if (state_.paused(id)) paused.push_back(id);
+  }
+  for (const TrialId id : paused) LANISTA_TRY(retire(id, "paused until the study ended"));
+  return {};
+}
+
+Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
+  LANISTA_TRY(conclude_alone(id, std::move(outcome)));
+  return end_implied();
+}
+
+Result<void> StudyEngine::conclude_alone(TrialId id, study::Outcome outcome) {
+  const double time = state_.now;
+  LANISTA_TRY(log_.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
+  const std::string checkpoint = state_.open.at(id).checkpoint;
+  leave(id);
+  state_.end(id, outcome, time);
+  announce(study::Ended{id, outcome});
+  shelf_.hold(outcome.weights);
+  shelf_.release(checkpoint);
+  const TrialView& trial = state_.trial(id);
+  tell_zoo(trial);
+  if (!ranks(trial, outcome)) drop_weights(trial);
+  const auto trainings = study::trainings_of(state_.view, trial);
+  if (!study::trainings_done(state_.view.config, study::tally_of(trainings))) return {};
+  const auto joint = study::joint_standing(state_.view.config, trainings);
+  const auto stays =
+      joint ? study::standing_for(state_.view, state_.trial(joint->trial)) : std::vector<const TrialView*>();
+  for (const TrialView* each : trainings) {
+    const bool kept = std::ranges::find(stays, each) != stays.end();
+    if (!kept && ranks(*each, *each->outcome)) drop_weights(*each);
+  }
+  if (!joint) return {};
+  for (const TrialId out : podium_.add(*joint)) {
+    for (const TrialView* each : study::standing_for(state_.view, state_.trial(out))) drop_weights(*each);
+  }
+  return {};
+}
+
+Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
+  call_off(id);
+  return conclude(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
+}
+
+// Only what every run of the study finds at this place in logical order: a checkpoint that the clock asked for is none.
+Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
+  if (start.parent.value < 1 || start.parent.value > state_.view.trials.size()) {
+    return Error{
+        Code::kInvalidArgument,
+        "the strategy starts a trial from trial " + std::to_string(start.parent.value) + ", which is not there",
+        "strategy"};
+  }
+  if (state_.view.config.data.folds) {
+    return Error{Code::kInvalidArgument,
+                 "the strategy starts a trial from trial " + std::to_string(start.parent.value) +
+                     "; with data.folds the parent may have trained on rows that its child is measured on",
+                 "strategy"};
+  }
+  const TrialView& parent = state_.trial(start.parent);
+  if (parent.measurements.empty() || parent.measurements.back().epoch != start.epoch) return std::string();
+  if (state_.paused(parent.id)) return state_.open.at(parent.id).parked;
+  const bool is_kept = parent.outcome && shelf_.holds(parent.outcome->weights);
+  return is_kept ? parent.outcome->weights : std::string();
+}
+
+void StudyEngine::hold_start(TrialId id) {
+  for (const study::Start* start : study::starts_of(state_.trial(id).proposal)) shelf_.hold(start->address);
+}
+
+// What was lost of the trial could be made anew from its start, until nothing of it is wanted.
+void StudyEngine::drop_weights(const TrialView& trial) {
+  shelf_.release(trial.outcome->weights);
+  for (const study::Start* start : study::starts_of(trial.proposal)) shelf_.release(start->address);
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,433 @@
+#include "lanista/engine/core/study_state.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "lanista/search/study/select_branches.h"
+#include "lanista/search/study/start_race.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+using store::Record;
+using store::RecordType;
+
+Error damaged(const std::string& message) { return Error{Code::kDataLoss, message, "log"}; }
+
+std::int64_t epochs_of(const study::TrialView& trial) {
+  return trial.measurements.empty() ? 0 : trial.measurements.back().epoch;
+}
+
+std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
+
+}  // namespace
+
+const study::Proposal* StudyState::sharing_parent(const study::Proposal& child) const {
+  if (!child.parent || child.parent->value < 1 || child.parent->value > view.trials.size()) return nullptr;
+  const study::Proposal& parent = trial(*child.parent).proposal;
+  return inherited_ + parent.steps.size() + parent.edits.size() <= kMostInherited ? &parent : nullptr;
+}
+
+void StudyState::propose(TrialView trial, double logical_epoch, std::size_t place) {
+  LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
+  // A proposal right behind another one: that was no duplicate, or its outcome would stand between them.
+  if (last == Last::kProposed) duplicates_in_a_row = 0;
+  last = Last::kProposed;
+  last_trial = trial.id;
+  now = trial.logical_start;
+  OpenTrial& running = open[trial.id];
+  running.logical_epoch = logical_epoch;
+  running.began = trial.logical_start + (trial.proposal.race ? trial.proposal.race->time : 0);
+  if (trial.proposal.select_time > 0) {
+    auto guard = data::select_guard(view.config.train.select, study::full_epochs(trial.proposal));
+    if (guard) running.guard = *std::move(guard);
+  }
+  const auto asked = take_up(
+      [&place](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0; });
+  if (asked) {
+    running.priority = asked->priority;
+    if (asked->barrier) behind_barrier.insert(trial.id);
+  }
+  trial.budget = trial.proposal.budget;
+  if (trial.budget < study::full_epochs(trial.proposal)) trial.rungs.push_back(trial.budget);
+  if (const study::Proposal* parent = sharing_parent(trial.proposal)) {
+    inherited_ += parent->steps.size() + parent->edits.size();
+  }
+  view.trials.push_back(std::move(trial));
+}
+
+std::optional<StudyState::Waiting> StudyState::take_up(const std::function<bool(const strategy::Member&)>& is_meant) {
+  const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return is_meant(w.member); });
+  if (found == waiting.end()) return std::nullopt;
+  Waiting out = std::move(*found);
+  waiting.erase(found);
+  return out;
+}
+
+double StudyState::due(TrialId id, std::int64_t epoch) const {
+  const OpenTrial& running = open.at(id);
+  const double trained = static_cast<double>(epoch - running.began_behind) * running.logical_epoch;
+  if (!running.guard) return running.began + trained;
+  const auto checks = static_cast<double>(running.guard->checks(running.began_behind, epoch));
+  return running.began + trained + checks * trial(id).proposal.select_time;
+}
+
+void StudyState::begin_group(const strategy::TrialGroup& group) {
+  ++groups_;
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    waiting.push_back({group.members[i], group.barrier, group.priority, groups_});
+    if (i < group.costs.size()) waiting.back().cost = group.costs[i];
+  }
+}
+
+void StudyState::pause(const PausedRecord& paused) {
+  const TrialId id = paused.event.trial;
+  OpenTrial& resting = open.at(id);
+  resting.verdict.reset();
+  resting.checkpoint = resting.parked = paused.address;
+  resting.parked_hash = paused.weights_hash;
+  implied_in_a_row = 0;
+  trial(id).paused = true;
+  behind_barrier.erase(id);
+  ++paused_;
+  duplicates_in_a_row = 0;
+  last = Last::kOther;
+  now = paused.logical_time;
+}
+
+void StudyState::resume(const ResumedRecord& resumed) {
+  const TrialId id = resumed.event.trial;
+  OpenTrial& running = open.at(id);
+  running.parked.clear();
+  running.parked_hash.reset();
+  running.began = now = resumed.logical_time;
+  running.began_behind = resumed.event.epoch;
+  trial(id).paused = false;
+  trial(id).budget = resumed.event.budget;
+  if (!trial(id).rungs.empty()) trial(id).rungs.push_back(resumed.event.budget);
+  if (const auto& fork = resumed.event.fork) {
+    TrialView& forked = trial(id);
+    if (forked.forks.empty()) forked.first_sample = forked.proposal.sample;
+    forked.forks.push_back(*fork);
+    forked.proposal.sample = fork->sample;
+    running.checkpoint = fork->address;
+  }
+  --paused_;
+  const auto asked = take_up([id](const strategy::Member& m) {
+    const auto* resume = std::get_if<strategy::ResumeTrial>(&m);
+    return resume != nullptr && resume->trial == id;
+  });
+  if (asked) {
+    running.priority = asked->priority;
+    if (asked->barrier) behind_barrier.insert(id);
+  }
+  duplicates_in_a_row = 0;
+  last = Last::kOther;
+}
+
+void StudyState::measure(const study::Measurement& measurement) {
+  TrialView& t = trial(measurement.trial);
+  view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
+  view.steps += study::steps_given_up(measurement.race) + study::steps_given_up(measurement.selecting);
+  t.measurements.push_back(measurement);
+  duplicates_in_a_row = implied_in_a_row = 0;
+  last = Last::kMeasured;
+  last_trial = measurement.trial;
+  now = due(measurement.trial, measurement.epoch);
+}
+
+void StudyState::verdict(TrialId id, study::Verdict verdict) { open.at(id).verdict = verdict; }
+
+void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_time) {
+  trial(id).outcome = outcome;
+  if (std::exchange(trial(id).paused, false)) --paused_;
+  open.erase(id);
+  behind_barrier.erase(id);
+  const auto is_of_it = [id](const strategy::Member& member) {
+    const auto* resume = std::get_if<strategy::ResumeTrial>(&member);
+    const auto* stop = std::get_if<strategy::StopTrial>(&member);
+    return (resume != nullptr && resume->trial == id) || (stop != nullptr && stop->trial == id);
+  };
+  while (take_up(is_of_it)) {
+  }
+  duplicates_in_a_row = outcome.kind == study::OutcomeKind::kDuplicate ? duplicates_in_a_row + 1 : 0;
+  implied_in_a_row = outcome.kind == study::OutcomeKind::kImplied ? implied_in_a_row + 1 : 0;
+  last = Last::kOther;
+  now = logical_time;
+}
+
+void StudyState::end_study(const std::string& reason, std::optional<TrialId> winner,
+                           std::map<std::string, double> test, std::optional<study::Ensemble> ensemble) {
+  view.end_reason = reason;
+  view.winner = winner;
+  view.test = std::move(test);
+  view.ensemble = std::move(ensemble);
+}
+
+void StudyState::extend(const Engine::Extension& extension) {
+  // A log may ask for more than can be counted; the command line does not.
+  const auto more = [](std::int64_t count, std::int64_t by) {
+    return count + std::min(by, std::numeric_limits<std::int64_t>::max() - count);
+  };
+  if (extension.trials) trials = more(static_cast<std::int64_t>(view.trials.size()), *extension.trials);
+  if (extension.steps) steps = more(view.steps, *extension.steps);
+  if (extension.minutes) minutes = view.seconds / 60 + *extension.minutes;
+  duplicates_in_a_row = implied_in_a_row = 0;
+  view.end_reason.reset();
+  view.winner.reset();
+  view.ensemble.reset();
+  view.test.clear();
+  ending.clear();
+  winding_up.clear();
+}
+
+void StudyState::begin_attempt(double unix_time) {
+  seconds_before_ = view.seconds;
+  if (view.began == 0) view.began = unix_time;
+  view.workers.present.clear();  // they ended with their engine
+  plan = {};
+}
+
+void StudyState::worker(const WorkerReport& told) { workers_.tell(told, view.workers); }
+
+void StudyState::work(study::Span span) {
+  if (span.timed != nullptr) ++timed_steps;
+  view.spans.push_back(workers_.placed(std::move(span), view.workers));
+}
+
+void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
+
+Result<TrialId> StudyState::open_trial(TrialId id) const {
+  if (!open.contains(id)) return damaged(name_of(id) + " is spoken of, but it is not running");
+  return id;
+}
+
+Result<TrialId> StudyState::running_trial(TrialId id) const {
+  LANISTA_TRY(open_trial(id));
+  if (trial(id).paused) return damaged(name_of(id) + " is spoken of as running, but it is paused");
+  return id;
+}
+
+Result<void> StudyState::apply_header(const json& body) {
+  LANISTA_ASSIGN(HeaderRecord header, read_header(body));
+  schema = header.schema;
+  view.config = std::move(header.config);
+  view.config_text = std::move(header.text);
+  view.data = std::move(header.data);
+  view.models = std::move(header.models);
+  view.frozen = std::move(header.frozen);
+  view.start_file = std::move(header.start_file);
+  view.zoo = std::move(header.zoo);
+  view.baselines = std::move(header.baselines);
+  view.earlier = std::move(header.earlier);
+  trials = view.config.budget.trials;
+  steps = view.config.budget.steps;
+  minutes = view.config.budget.guard_minutes;
+  return {};
+}
+
+void StudyState::apply_control(const ControlRecord& control) {
+  if (control.request == "extend") {
+    extend({.trials = control.trials, .minutes = control.minutes, .steps = control.steps});
+    if (control.lost_minutes) ++lost_numbers;
+  } else if (control.request == "stop" || control.request == "guard") {
+    if (ending.empty()) ending = control.request == "stop" ? "stopped by the user" : "guard";
+  } else if (control.request == "stop-trial" && control.trial && open.contains(*control.trial)) {
+    open[*control.trial].cancel_asked = true;  // it may have ended by itself meanwhile
+  } else if (control.request == "end") {
+    winding_up = control.reason;
+  }
+}
+
+Result<void> StudyState::apply(const Record& record, const std::function<void(const study::Event&)>& on_event) {
+  const json& body = record.body;
+  const bool first = view.config_text.empty();
+  if (first != (record.type == RecordType::kHeader)) {
+    return damaged(first ? "the log does not begin with a header" : "the log has two headers");
+  }
+  switch (record.type) {
+    case RecordType::kHeader:
+      return apply_header(body);
+    case RecordType::kNumerics:
+      view.numerics = body;
+      return {};
+    case RecordType::kProposed: {
+      LANISTA_ASSIGN(ProposedRecord proposed, read_proposed(body));
+      if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
+      if (auto& model = proposed.zoo_model) view.zoo_models.insert_or_assign(model->id, *std::move(model));
+      if (proposed.proposal.tunes && !view.config.strategy.then) {
+        return damaged(name_of(proposed.trial) + " is a final of a study without a second stage");
+      }
+      for (const study::Start* start : study::starts_of(proposed.proposal)) {
+        if (start->parent >= proposed.trial) {
+          return damaged(name_of(proposed.trial) + " starts from " + name_of(start->parent));
+        }
+        if (!start->zoo.empty() && !view.zoo_models.contains(start->zoo)) {
+          return damaged(name_of(proposed.trial) + " starts from a model of the zoo that nothing is said of");
+        }
+      }
+      if (proposed.steps_of_parent + proposed.edits_of_parent > 0) {
+        const study::Proposal* parent = sharing_parent(proposed.proposal);
+        if (parent == nullptr) {
+          return damaged(name_of(proposed.trial) + " has its edits of " + name_of(*proposed.proposal.parent));
+        }
+        LANISTA_TRY(complete(proposed, *parent));
+      }
+      TrialView trial;
+      trial.id = proposed.trial;
+      trial.proposal = std::move(proposed.proposal);
+      trial.logical_start = proposed.logical_start;
+      trial.parameters = proposed.parameters;
+      trial.device = std::move(proposed.device);
+      const study::Proposed event{trial.id, trial.proposal};
+      propose(std::move(trial), proposed.logical_epoch, proposed.place);
+      on_event(event);
+      return {};
+    }
+    case RecordType::kMeasurement: {
+      LANISTA_ASSIGN(study::Measurement m, study::measurement_from_json(body));
+      LANISTA_ASSIGN(const TrialId id, running_trial(m.trial));
+      if (m.epoch != epochs_of(trial(id)) + 1) {
+        return damaged(name_of(id) + " measured epoch " + std::to_string(m.epoch) + " out of order");
+      }
+      const auto& race = trial(id).proposal.race;
+      if (!m.race.empty() && (m.epoch != 1 || !race || std::ssize(m.race) != race->racers())) {
+        return damaged(name_of(id) + " tells of a race that it was not in");
+      }
+      if (!m.selecting.empty() && view.config.train.select.name != data::kSelectAuto) {
+        return damaged(name_of(id) + " tells of a check of train.select, which is not auto");
+      }
+      measure(m);
+      on_event(study::Measured{std::move(m)});
+      return {};
+    }
+    case RecordType::kVerdict: {
+      LANISTA_ASSIGN(const VerdictRecord said, read_verdict(body));
+      LANISTA_TRY(running_trial(said.trial));
+      verdict(said.trial, said.verdict);
+      return {};
+    }
+    case RecordType::kGroup: {
+      LANISTA_ASSIGN(const strategy::TrialGroup group, read_group(body));
+      begin_group(group);
+      return {};
+    }
+    case RecordType::kPaused: {
+      LANISTA_ASSIGN(const PausedRecord paused, read_paused(body));
+      LANISTA_ASSIGN(const TrialId id, running_trial(paused.event.trial));
+      if (paused.event.epoch != epochs_of(trial(id))) return damaged(name_of(id) + " paused where it was not");
+      pause(paused);
+      on_event(paused.event);
+      return {};
+    }
+    case RecordType::kResumed: {
+      LANISTA_ASSIGN(const ResumedRecord resumed, read_resumed(body));
+      LANISTA_ASSIGN(const TrialId id, open_trial(resumed.event.trial));
+      if (!trial(id).paused) return damaged(name_of(id) + " goes on, but it runs");
+      if (resumed.event.epoch != epochs_of(trial(id)) || resumed.event.budget <= resumed.event.epoch) {
+        return damaged(name_of(id) + " goes on where it was not, or no further");
+      }
+      if (const auto& fork = resumed.event.fork) {
+        const bool known = fork->from.value <= view.trials.size() && fork->from != id;
+        if (!known || fork->epoch != resumed.event.epoch || epochs_of(trial(fork->from)) < fork->epoch) {
+          return damaged(name_of(id) + " goes on from " + name_of(fork->from) + ", which was not there");
+        }
+      }
+      resume(resumed);
+      on_event(resumed.event);
+      return {};
+    }
+    case RecordType::kOutcome: {
+      LANISTA_ASSIGN(OutcomeRecord ended, read_outcome(body));
+      LANISTA_TRY(open_trial(ended.trial));
+      if (const auto& by = ended.outcome.implied_by; by && (by->value > view.trials.size() || *by == ended.trial)) {
+        return damaged(name_of(ended.trial) + " is implied by " + name_of(*by) + ", which is not there");
+      }
+      end(ended.trial, ended.outcome, ended.logical_time);
+      on_event(study::Ended{ended.trial, std::move(ended.outcome)});
+      return {};
+    }
+    case RecordType::kCheckpoint: {
+      LANISTA_ASSIGN(CheckpointRecord saved, read_checkpoint(body));
+      // Written when the file was saved; by then the trial may have ended.
+      if (open.contains(saved.trial)) open[saved.trial].checkpoint = std::move(saved.address);
+      return {};
+    }
+    case RecordType::kAttempt: {
+      LANISTA_ASSIGN(const AttemptRecord attempt, read_attempt(body));
+      if (attempt.began) begin_attempt(*attempt.began);
+      if (attempt.seconds) worked(*attempt.seconds);
+      return {};
+    }
+    case RecordType::kControl: {
+      LANISTA_ASSIGN(const ControlRecord control, read_control(body));
+      apply_control(control);
+      return {};
+    }
+    case RecordType::kStudyEnd: {
+      LANISTA_ASSIGN(EndRecord end, read_study_end(body));
+      lost_numbers += end.nulls;
+      if (end.ensemble) {
+        for (const study::Ensemble::Member& member : end.ensemble->members) {
+          if (member.trial.value <= view.trials.size()) continue;
+          return damaged("an ensemble with " + name_of(member.trial) + ", which is not there");
+        }
+      }
+      end_study(end.reason, end.winner, std::move(end.test), std::move(end.ensemble));
+      return {};
+    }
+    case RecordType::kSpan: {
+      LANISTA_ASSIGN(const study::Span span, read_span(body));
+      if (span.trial.value > view.trials.size()) {
+        return damaged("a span of " + name_of(span.trial) + ", which is not there");
+      }
+      work(span);
+      return {};
+    }
+    case RecordType::kPlan: {
+      LANISTA_ASSIGN(const PlanRecord told, read_plan(record.body));
+      for (const schedule::Regrouping::Part& part : told.changes.parts) {
+        for (const TrialId trial : part.trials) {
+          if (trial.value > view.trials.size()) return damaged("a plan of " + name_of(trial) + ", which is not there");
+        }
+      }
+      if (told.is_whole) plan = {};
+      plan.apply(told.changes);
+      return {};
+    }
+    case RecordType::kWorker: {
+      LANISTA_ASSIGN(const WorkerReport told, read_worker(body));
+      worker(told);
+      return {};
+    }
+    case RecordType::kCostRows:
+      return {};
+  }
+  return damaged("a record of the unknown type " + std::to_string(static_cast<int>(record.type)));
+}
+
+Result<void> fold_all(StudyState& state, const std::vector<Record>& records,
+                      const std::function<void(const study::Event&)>& on_event, std::size_t before) {
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const std::string where = "log, record " + std::to_string(before + i + 1);
+    try {
+      if (auto applied = state.apply(records[i], on_event); !applied) {
+        return Error{applied.error().code, applied.error().message, where};
+      }
+    } catch (const json::exception& error) {
+      return Error{Code::kDataLoss, error.what(), where};
+    }
+  }
+  if (state.view.config_text.empty()) return damaged("the log holds no header");
+  return {};
+}
+
+Result<StudyView> fold(const std::vector<Record>& records) {
+  StudyState state;
+  LANISTA_TRY(fold_all(state, records, [](const study::Event&) {}));
+  return std::move(state.view);
+}
+
+}  // namespace lanista::engine

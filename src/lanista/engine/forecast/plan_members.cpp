@@ -1,0 +1,72 @@
+#include "lanista/engine/forecast/plan_members.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "lanista/base/precision.h"
+#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/executor.h"
+#include "lanista/search/study/epochs.h"
+#include "lanista/search/study/program_key.h"
+#include "lanista/search/tuning/tuner.h"
+
+namespace lanista::engine {
+namespace {
+
+using fuse::DataStep;
+
+/// What happens to a sample on its way into a step: all that touches its features reads and writes them once.
+std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::DataSpec& data,
+                                 const graph::CostPrices& prices) {
+  const std::int64_t bytes = data.features.elements_per_sample() * static_cast<std::int64_t>(sizeof(float));
+  const double us = graph::predicted_us(prices, 0, 2 * static_cast<double>(bytes));
+  // Data lies in memory normalised, so that is no work of a step.
+  std::vector<DataStep> steps{{"normalize(" + config.data.normalize + ")", false, 0, bytes},
+                              {"gather", false, us, bytes}};
+  for (const study::PluginConfig& augment : config.data.augment) {
+    std::string options;
+    for (const auto& [name, value] : augment.options.items()) {
+      options += (options.empty() ? "" : ", ") + name + "=" + value.dump();
+    }
+    steps.push_back({augment.name + (options.empty() ? "" : "(" + options + ")"), true, us, bytes});
+  }
+  return steps;
+}
+
+}  // namespace
+
+PlanMembers::PlanMembers(const study::StudyConfig& config, const data::DataSpec& data,
+                         std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+    : config_(config), data_(data), models_(std::move(models)), steps_(data_steps(config, data, prices)) {}
+
+Result<PlannedMember> PlanMembers::make(const study::TrialView& trial) const {
+  LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
+  LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
+  LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
+  const schedule::Trial planned{
+      trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
+      study::state_bytes(cost.parameters, job.recipe), study::kept_bytes(cost.parameters, job.recipe, job.keep)};
+  LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
+  fuse::Recipe recipe{
+      .step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
+      .batch_size = study::most_batch(job.recipe),
+      .data = {.dataset = data.hash, .order_seed = job.data_seed, .num_samples = data.split_rows[0], .steps = steps_},
+      .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
+      .precision = precision_of(job.recipe.precision),
+      .keeps_an_epoch = job.keep.picks()};
+  std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
+  for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
+  LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
+  const study::Epochs epochs = study::epochs_of(job.recipe, data.split_rows[0]);
+  LANISTA_ASSIGN(study::ExtraSteps extra, study::extra_steps(config_.train, trial.proposal, job.recipe, epochs));
+  return PlannedMember{fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
+                       planned,
+                       std::move(shape),
+                       epochs,
+                       job.recipe.epochs,
+                       data.split_rows[1],
+                       std::move(extra)};
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,357 @@
+#include "lanista/engine/forecast/study_plan.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/check_config.h"
+#include "lanista/engine/core/executor.h"
+#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/forecast/plan_members.h"
+#include "lanista/plan/sharing/group.h"
+#include "lanista/model/graph/cut.h"
+#include "lanista/model/graph/op.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/search/study/program_key.h"
+#include "lanista/search/study/view.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+
+/// The trials a study begins with.
+class Beginning {
+ public:
+  Beginning(const study::StudyConfig& config, const data::DataSpec& data,
+            std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
+      : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
+
+  /// At most `wanted` members; StudyPlan's other fields are filled in.
+  Result<std::vector<fuse::Member>> draw(std::int64_t wanted, StudyPlan& out) {
+    LANISTA_ASSIGN(const auto strategy, make_strategy(config_, models_));
+    std::vector<fuse::Member> members;
+    int duplicates = 0;
+    while (static_cast<std::int64_t>(members.size()) < wanted) {
+      auto group = strategy->suggest({1});
+      if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
+      const auto proposals = group ? group->proposals() : std::vector<study::Proposal>();
+      if (proposals.empty()) {
+        out.nothing_left = group ? "the strategy has nothing left to propose" : group.error().message;
+        break;
+      }
+      study::TrialView trial;
+      trial.id = TrialId{static_cast<std::uint32_t>(++proposed_)};
+      trial.proposal = proposals.front();
+      strategy->observe(study::Proposed{trial.id, trial.proposal});
+      const auto [first, fresh] = keys_.emplace(study::run_key(trial.proposal), trial.id);
+      if (fresh) {
+        LANISTA_ASSIGN(PlannedMember made, members_.make(trial));
+        trials_.push_back(made.trial);
+        members.push_back(std::move(made.member));
+        planned_.push_back(std::move(made));  // its member is gone
+        duplicates = 0;
+        continue;
+      }
+      ++out.duplicates;
+      strategy->observe(study::Ended{trial.id, {study::OutcomeKind::kDuplicate, "", first->second, "", {}}});
+      if (++duplicates == kMaxDuplicatesInARow) {
+        out.nothing_left = "the strategy proposes only what was tried before";
+        break;
+      }
+    }
+    return members;
+  }
+
+  /// As planners look at them, in the order of the members.
+  const std::vector<schedule::Trial>& trials() const { return trials_; }
+  /// Without their members.
+  const std::vector<PlannedMember>& planned() const { return planned_; }
+
+ private:
+  const study::StudyConfig& config_;
+  std::shared_ptr<const mutate::ModelSpace> models_;
+  PlanMembers members_;
+  std::vector<schedule::Trial> trials_;
+  std::vector<PlannedMember> planned_;
+  std::unordered_map<Digest, TrialId> keys_;  // never walked
+  std::int64_t proposed_ = 0;
+};
+
+/// What workers will compute once for all (runtime::FrozenParts), by the same rule.
+Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::Member> members, const FrozenPart& frozen,
+                                                  const study::StudyConfig& config, const data::DataSpec& data,
+                                                  const graph::OpTable& ops, std::int64_t bytes) {
+  std::vector<SharedPrefix> found;
+  if (frozen.nodes.empty()) return found;
+  for (const fuse::Member& member : members) {
+    LANISTA_ASSIGN(const graph::Cut cut, graph::cut_behind_frozen(member.model, frozen.nodes, ops));
+    std::string text = graph::to_text(cut.prefix);
+    const auto known = std::ranges::find(found, text, &SharedPrefix::text);
+    if (known != found.end()) {
+      known->trials.push_back(member.trial);
+      continue;
+    }
+    const graph::Port value = cut.prefix.node(cut.prefix.nodes_of("output").front()).inputs.front();
+    SharedPrefix prefix{.trials = {member.trial},
+                        .through = graph::port_text(value) + " " + cut.prefix.node(value.node).op,
+                        .text = std::move(text),
+                        .keeping = {}};
+    LANISTA_ASSIGN(prefix.keeping, frozen_keeping(cut.prefix, frozen, data, !config.data.augment.empty(), bytes));
+    found.push_back(std::move(prefix));
+  }
+  return found;
+}
+
+/// Groups that are trained at the same time slow each other down, as workers of the studies that are known did.
+void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
+               const std::vector<std::vector<std::size_t>>& programs, const KnownTimes& known) {
+  const std::int64_t residents = std::min<std::int64_t>(out.machine.workers, std::ssize(programs));
+  out.times.resize(planned.size());
+  for (const auto& members : programs) {
+    for (const std::size_t m : members) out.times[m] = member_time(planned[m], known, std::ssize(members), residents);
+  }
+  out.known = known.text();
+}
+
+/// As StudyEngine::logical_epoch_of: samples times the flops of their steps.
+double work_of(const PlannedMember& member) {
+  return static_cast<double>(member.full) * static_cast<double>(member.epochs.length) *
+         static_cast<double>(member.epochs.batch) * 3 * std::max(member.shape.flops, 1.0);
+}
+
+/// Who trains what, as the engine chooses, and with whom: groups of a device are by its own lanes.
+schedule::Plan plan_by_device(const std::vector<schedule::Trial>& trials, const std::vector<PlannedMember>& planned,
+                              const PlanRequest& request, std::vector<DeviceShare>& shares) {
+  std::vector<schedule::DeviceLoad> loads;
+  std::vector<std::vector<schedule::Trial>> of_device(request.devices.size());
+  for (std::size_t d = 0; d < request.devices.size(); ++d) {
+    loads.push_back({request.speeds[d], 0});
+    shares.push_back({request.devices[d].name, {}, 0, 0});
+  }
+  double all = 0;
+  for (std::size_t t = 0; t < trials.size(); ++t) {
+    const double work = work_of(planned[t]);
+    const std::size_t device = schedule::choose_device(loads, work);
+    loads[device].work += work;
+    all += work;
+    of_device[device].push_back(trials[t]);
+    shares[device].trials.push_back(trials[t].id);
+  }
+  schedule::Plan plan;
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    shares[d].share = all > 0 ? loads[d].work / all : 0;
+    shares[d].seconds = loads[d].work / loads[d].speed.together;
+    for (schedule::Group& group : schedule::make_plan(of_device[d], request.devices[d].machine).groups) {
+      plan.groups.push_back(std::move(group));
+    }
+  }
+  std::ranges::sort(plan.groups, {}, [](const schedule::Group& group) { return group.trials.front(); });
+  return plan;
+}
+
+std::string numbers(const schedule::Group& group) {
+  std::string text = group.trials.size() == 1 ? "trial" : "trials";
+  for (const TrialId trial : group.trials) text += " " + std::to_string(trial.value);
+  return text;
+}
+
+std::string share_text(const DeviceShare& share) {
+  char text[64];
+  std::snprintf(text, sizeof text, ", %.0f %% of the work, %.3g s of it at the speed measured", 100 * share.share,
+                share.seconds);
+  const std::string trials = share.trials.empty() ? "no trial" : numbers(schedule::Group{share.trials});
+  return "device " + share.name + ": " + trials + (share.trials.empty() ? "" : text) + "\n";
+}
+
+std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
+  const fuse::Materialized& keeping = prefix.keeping;
+  std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
+                     (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
+  if (!keeping.pays) return text + "computed batch by batch: " + keeping.why_not + "\n";
+  return text + "kept" + (augmented ? " of what is measured on" : "") + ", " +
+         std::to_string(keeping.bytes_per_sample * keeping.num_samples / 1000) + " kB, " +
+         std::to_string(keeping.epochs) + " epochs read it\n";
+}
+
+/// What a plan's trials train beside their own steps.
+struct GivenUp {
+  std::int64_t own = 0, expected = 0, most = 0, searches = 0;
+};
+
+GivenUp given_up_of(const StudyPlan& plan) {
+  GivenUp out;
+  for (std::size_t m = 0; m < plan.extra.size(); ++m) {
+    out.own += plan.own_steps[m];
+    out.expected += plan.extra[m].expected_steps();
+    out.most += plan.extra[m].most;
+    out.searches += plan.extra[m].searches;
+  }
+  return out;
+}
+
+std::string beside_text(const StudyPlan& plan) {
+  const GivenUp beside = given_up_of(plan);
+  if (beside.most == 0) return "";
+  std::string text = "beside their own " + std::to_string(beside.own) + " steps they train some " +
+                     std::to_string(beside.expected) + " that are given up, at most " + std::to_string(beside.most) +
+                     " by the rules";
+  if (beside.searches > 0) {
+    text += ": " + std::to_string(beside.searches) +
+            " searches inside trials, if each gets better through the first third of its epochs and no branch diverges";
+  }
+  return text + "\n";
+}
+
+std::string counted(std::size_t number, const std::string& what) {
+  return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+}
+
+double apart_us(const fuse::Group& group) {
+  if (group.parts.empty()) return group.us;
+  double us = 0;
+  for (const fuse::Group& part : group.parts) us += apart_us(part);
+  return us;
+}
+
+}  // namespace
+
+MemberTime member_time(const PlannedMember& member, const KnownTimes& known, std::int64_t lanes,
+                       std::int64_t residents) {
+  const auto expected = known.expected(member.shape, 1, lanes, residents);
+  if (!expected) return {};
+  const std::int64_t steps = member.epochs.through(member.full) + member.extra.expected_steps();
+  return {expected->measured, expected->set_up + expected->seconds(steps, member.full, member.validation_rows),
+          expected->step};
+}
+
+Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
+                             std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request) {
+  LANISTA_TRY(check_config(config));
+  const std::int64_t asked = request.trials.value_or(config.strategy.slots);
+  if (asked < 1) {
+    return Error{Code::kInvalidArgument, "a plan of " + std::to_string(asked) + " trials; at least 1 is needed", ""};
+  }
+  StudyPlan out;
+  out.machine = request.machine;
+  const graph::OpTable ops = models->ops();
+  const auto& then = config.strategy.then;
+  out.finals = then ? then->best : 0;
+  const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.finals : asked;
+  const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
+  Beginning beginning(config, data, std::move(models), request.prices.calls);
+  LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
+  if (members.empty()) return Error{Code::kResourceExhausted, out.nothing_left, "strategy"};
+  if (request.devices.empty()) {
+    out.plan = schedule::make_plan(beginning.trials(), request.machine);
+  } else {
+    out.plan = plan_by_device(beginning.trials(), beginning.planned(), request, out.devices);
+    out.machine.workers = 0;
+    for (const TrainingDevice& device : request.devices) out.machine.workers += device.machine.workers;
+  }
+  out.augmented = !config.data.augment.empty();
+  LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
+
+  std::map<TrialId, std::size_t> places;
+  for (const fuse::Member& member : members) places.emplace(member.trial, places.size());
+  std::vector<std::vector<std::size_t>> programs;
+  for (const schedule::Group& group : out.plan.groups) {
+    programs.emplace_back();
+    for (const TrialId trial : group.trials) programs.back().push_back(places.at(trial));
+  }
+  LANISTA_ASSIGN(out.predicted, fuse::plan_of(std::move(members), programs, ops,
+                                              fuse::TableCost(request.costs, request.measured_on, request.prices)));
+  for (const PlannedMember& member : beginning.planned()) {
+    out.extra.push_back(member.extra);
+    out.own_steps.push_back(member.epochs.through(member.full));
+  }
+  if (request.known && !request.known->empty()) add_times(out, beginning.planned(), programs, *request.known);
+  return out;
+}
+
+std::string plan_text(const StudyPlan& plan, bool explained) {
+  std::string text = "the first " + counted(plan.predicted.graph.members.size(), "trial") +
+                     " of the study, before any result, on " +
+                     counted(static_cast<std::size_t>(plan.machine.workers), "worker");
+  if (plan.duplicates > 0) {
+    text += "; " + counted(static_cast<std::size_t>(plan.duplicates), "duplicate") + " passed over";
+  }
+  text += "\n";
+  for (const SharedPrefix& prefix : plan.prefixes) text += prefix_text(prefix, plan.augmented);
+  if (!plan.known.empty()) text += "times known: " + plan.known + "\n";
+  if (!plan.nothing_left.empty()) text += "no more: " + plan.nothing_left + "\n";
+  for (const DeviceShare& share : plan.devices) text += share_text(share);
+  for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
+    const fuse::Group& group = plan.predicted.groups[g];
+    const bool is_alone = group.parts.empty();
+    text += "group " + std::to_string(g + 1) + ": " + numbers(plan.plan.groups[g]) +
+            (is_alone ? " alone, " : ", lanes of one program, ") + fuse::us_text(group.us) + " a step predicted" +
+            (plan.devices.empty() ? "" : " on own kernels") +
+            (is_alone ? "" : ", " + fuse::us_text(apart_us(group)) + " apart") + ", " +
+            std::to_string(group.bytes / 1000) + " kB\n";
+  }
+  text += beside_text(plan);
+  if (plan.finals > 0) {
+    text += "when the search has ended, its best " +
+            (plan.finals == 1 ? "trial is" : std::to_string(plan.finals) + " are") +
+            " trained once more, tuning themselves (strategy.then); who these are nobody knows yet\n";
+  }
+  return explained ? text + "\n" + fuse::explain(plan.predicted) : text;
+}
+
+json plan_json(const StudyPlan& plan, bool explained) {
+  json groups = json::array();
+  for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
+    const fuse::Group& group = plan.predicted.groups[g];
+    json trials = json::array();
+    for (const TrialId trial : plan.plan.groups[g].trials) trials.push_back(trial.value);
+    groups.push_back(
+        {{"trials", std::move(trials)}, {"us", group.us}, {"apart_us", apart_us(group)}, {"bytes", group.bytes}});
+  }
+  json out{{"v", 2},
+           {"trials", plan.predicted.graph.members.size()},
+           {"workers", plan.machine.workers},
+           {"duplicates", plan.duplicates},
+           {"nothing_left", plan.nothing_left},
+           {"us", plan.predicted.us()},
+           {"alone_us", plan.predicted.alone_us},
+           {"groups", std::move(groups)}};
+  for (const SharedPrefix& prefix : plan.prefixes) {
+    json trials = json::array();
+    for (const TrialId trial : prefix.trials) trials.push_back(trial.value);
+    out["frozen"].push_back({{"through", prefix.through},
+                             {"trials", std::move(trials)},
+                             {"kept", prefix.keeping.pays},
+                             {"why_not", prefix.keeping.why_not},
+                             {"bytes", prefix.keeping.bytes_per_sample * prefix.keeping.num_samples},
+                             {"epochs", prefix.keeping.epochs}});
+  }
+  if (const GivenUp beside = given_up_of(plan); beside.most > 0) {
+    out["beside"] = {{"own_steps", beside.own},
+                     {"steps_expected", beside.expected},
+                     {"steps_most", beside.most},
+                     {"searches_expected", beside.searches}};
+  }
+  for (const DeviceShare& share : plan.devices) {
+    json trials = json::array();
+    for (const TrialId trial : share.trials) trials.push_back(trial.value);
+    out["devices"].push_back(
+        {{"name", share.name}, {"trials", std::move(trials)}, {"share", share.share}, {"seconds", share.seconds}});
+  }
+  if (plan.finals > 0) out["finals"] = plan.finals;
+  if (!plan.times.empty()) {
+    out["known"] = {{"text", plan.known}, {"measured", json::array()}, {"seconds", json::array()}};
+    for (const MemberTime& time : plan.times) {
+      out["known"]["measured"].push_back(time.measured);
+      out["known"]["seconds"].push_back(time.seconds);
+    }
+  }
+  if (explained) out["explained"] = fuse::explain(plan.predicted);
+  return out;
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,396 @@
+#include "lanista/engine/forecast/study_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lanista/base/check.h"
+#include "lanista/base/frame.h"
+#include "lanista/engine/forecast/forecast.h"
+#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/records.h"
+#include "lanista/engine/core/study_state.h"
+#include "support/engine/core/test_support.h"
+#include "lanista/model/mutate/model_space.h"
+
+namespace lanista::engine {
+namespace {
+
+using testing::Bench;
+using testing::small_data;
+using testing::small_study;
+
+Result<StudyPlan> planned(const study::StudyConfig& config, const PlanRequest& request = {}) {
+  MemoryFileSystem disk;
+  const auto models = make_model_space(config, small_data(), ".", disk);
+  LANISTA_CHECK(models.ok(), models ? "" : models.error().text());
+  return plan_study(config, small_data(), *models, request);
+}
+
+study::StudyConfig one_model() {
+  study::StudyConfig config = small_study();
+  config.space.mutate.clear();
+  config.strategy = {"random", 3, Options::object()};
+  config.data.augment = {{"noise", {{"std", 0.5}}}};
+  return config;
+}
+
+std::vector<std::int64_t> drawn(const StudyPlan& plan) {
+  std::vector<std::int64_t> trials;
+  for (const fuse::Member& member : plan.predicted.graph.members) trials.push_back(member.trial.value);
+  return trials;
+}
+
+TEST(StudyPlan, TrialsOfOneModelAndOptimiserAreLanes) {
+  study::StudyConfig config = one_model();
+  config.space.params = {};
+  ASSERT_TRUE(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, {}}));
+  const auto plan = planned(config);
+
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ(schedule::plan_text(plan->plan), "1-3");
+  ASSERT_EQ(plan->predicted.groups.size(), 1U);
+  EXPECT_EQ(plan->predicted.groups[0].form(), fuse::Form::kFused);
+  EXPECT_EQ(drawn(*plan), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_NE(plan_text(*plan, false).find("group 1: trials 1 2 3, lanes of one program, "), std::string::npos);
+}
+
+TEST(StudyPlan, OtherOptimisersArePrograms) {
+  const auto plan = planned(one_model(), {.trials = 8});
+
+  ASSERT_TRUE(plan) << plan.error().text();
+  ASSERT_EQ(plan->plan.groups.size(), 2U) << "sgd and adam";
+  EXPECT_NE(fuse::explain(plan->predicted).find("noise(std=0.5)"), std::string::npos) << "augmented samples are shared";
+}
+
+TEST(StudyPlan, LooksAtTheProposalsOfTheEngineItself) {
+  study::StudyConfig config = small_study();
+  Bench bench;
+  ASSERT_TRUE(bench.run(config, {}));
+  const auto plan = planned(config);
+
+  ASSERT_TRUE(plan) << plan.error().text();
+  const StudyView view = bench.view();
+  for (const fuse::Member& member : plan->predicted.graph.members) {
+    const auto& proposal = view.trials.at(member.trial.value - 1).proposal;
+    EXPECT_EQ(graph::canonical_hash(member.model, graph::builtin_ops()), proposal.graph_hash) << member.trial.value;
+  }
+}
+
+/// The plans of a study's log, in order.
+std::vector<schedule::Plan> logged_plans(Bench& bench) {
+  std::vector<schedule::Plan> plans;
+  schedule::Grouping grouping;
+  const auto records = store::read_log(bench.disk, testing::kFolder);
+  EXPECT_TRUE(records);
+  for (const store::Record& record : *records) {
+    if (record.type != store::RecordType::kPlan) continue;
+    const auto told = read_plan(record.body);
+    EXPECT_TRUE(told) << told.error().text();
+    EXPECT_FALSE(told->is_whole);
+    grouping.apply(told->changes);
+    plans.push_back(grouping.plan());
+  }
+  return plans;
+}
+
+TEST(StudyPlan, IsTheFirstThatTheEngineLogs) {
+  for (const std::int64_t workers : {1, 2, 5}) {
+    study::StudyConfig config = small_study();
+    config.strategy.slots = 7;
+    config.budget.trials = 10;
+    Bench bench;
+    bench.machine = {.workers = workers, .lanes = 3};
+    ASSERT_TRUE(bench.run(config, {}));
+    const auto plan = planned(config, {.machine = bench.machine});
+
+    ASSERT_TRUE(plan) << plan.error().text();
+    const auto logged = logged_plans(bench);
+    ASSERT_FALSE(logged.empty());
+    schedule::Plan several = plan->plan;
+    std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
+    EXPECT_EQ(logged.front(), several);
+  }
+}
+
+TEST(StudyPlan, IsLoggedWheneverItChangesAndHoldsOnlyWhoIsUnderWay) {
+  study::StudyConfig config = one_model();
+  Bench bench;
+  bench.machine = {.workers = 2};
+  ASSERT_TRUE(bench.run(config, {.fail_one_in = 4}));
+
+  const auto records = store::read_log(bench.disk, testing::kFolder);
+  ASSERT_TRUE(records);
+  std::set<TrialId> open;
+  schedule::Grouping grouping;
+  int plans = 0;
+  for (const store::Record& record : *records) {
+    if (record.type == store::RecordType::kProposed) open.insert(TrialId{record.body["trial"].get<std::uint32_t>()});
+    if (record.type == store::RecordType::kOutcome) open.erase(TrialId{record.body["trial"].get<std::uint32_t>()});
+    if (record.type != store::RecordType::kPlan) continue;
+    const auto told = read_plan(record.body);
+    ASSERT_TRUE(told) << told.error().text();
+    grouping.apply(told->changes);
+    const schedule::Plan plan = grouping.plan();
+    std::set<TrialId> planned;
+    for (const schedule::Group& group : plan.groups) {
+      planned.insert(group.trials.begin(), group.trials.end());
+      EXPECT_GT(group.trials.size(), 1U);
+    }
+    EXPECT_TRUE(std::ranges::includes(open, planned)) << schedule::plan_text(plan);
+    EXPECT_FALSE(told->changes.parts.empty());
+    ++plans;
+  }
+  EXPECT_GE(plans, 10);
+}
+
+/// Keeps what it is told of who shares steps with whom, as executors do.
+class Listening final : public testing::PassingExecutor {
+ public:
+  using testing::PassingExecutor::PassingExecutor;
+  Result<void> start(const Job& job) override {
+    heard.apply({{{0, {job.trial}}}});  // of a trial that comes it knows nothing yet
+    return testing::PassingExecutor::start(job);
+  }
+  void command(const Command& command) override {
+    if (const auto* arrange = std::get_if<Arrange>(&command)) heard.apply(arrange->changes);
+    testing::PassingExecutor::command(command);
+  }
+  schedule::Grouping heard;
+};
+
+study::StudyConfig drawn_study(Rng& rng) {
+  study::StudyConfig config = small_study(24);
+  config.strategy.slots = rng.between(2, 12);
+  if (rng.bernoulli(0.5)) {
+    config.strategy = {"random", config.strategy.slots, Options::object()};
+    config.stop = {"successive_halving", {{"trials", 8}, {"eta", 2}}};
+  }
+  return config;
+}
+
+/// How often a reader of the log was compared with the executor, and how often there was a plan to compare.
+struct Looks {
+  int all = 0, shared = 0;
+};
+
+/// One attempt at the study on `bench`'s disk: behind every event a reader of the log sees the groups that the executor
+/// knows. Gives the disk as a kill behind event `kill_behind` leaves it; none: the study ended before.
+std::optional<testing::Files> attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
+                                      int kill_behind, Looks& looks) {
+  FakeExecutor fake = bench.executor(bench.disk, options);
+  Listening executor(fake);
+  store::LogFollower log(bench.disk, testing::kFolder);
+  StudyState reader;
+  std::size_t read = 0;
+  int events = 0;
+  std::optional<testing::Files> killed;
+  bench.observer.on_event = [&](const StudyView&, const study::Event&) {
+    const auto records = log.more();
+    LANISTA_CHECK(records.ok(), records ? "" : records.error().text());
+    const auto folded = fold_all(reader, *records, [](const study::Event&) {}, read);
+    LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
+    read += records->size();
+    const schedule::Plan seen = reader.plan.plan();
+    EXPECT_EQ(seen, executor.heard.plan()) << schedule::plan_text(seen);
+    ++looks.all;
+    if (!seen.groups.empty()) ++looks.shared;
+    if (++events == kill_behind) killed = bench.disk.files();
+  };
+  const Services services = bench.services(bench.disk, executor);
+  auto engine = bench.disk.exists(testing::kFolder + "/log/000001.log")
+                    ? Engine::resume(testing::kFolder, {}, bench.numerics, services)
+                    : Engine::create(testing::kFolder, config, studyfile::write_study(config), bench.numerics, services);
+  LANISTA_CHECK(engine.ok(), engine ? "" : engine.error().text());
+  const auto summary = (*engine)->run();
+  EXPECT_TRUE(summary) << summary.error().text();
+  return killed;
+}
+
+TEST(StudyPlan, IsTheSameForExecutorsAndReadersOfTheLogThroughKills) {
+  const Rng root(84);
+  Looks looks;
+  int kills = 0;
+  for (std::uint64_t number = 0; number < 30; ++number) {
+    SCOPED_TRACE(number);
+    Rng rng = root.split(number);
+    const study::StudyConfig config = drawn_study(rng);
+    const schedule::Machine machine{.workers = rng.between(1, 3), .lanes = rng.between(0, 5)};
+    testing::Files disk;
+    while (true) {
+      Bench bench;
+      bench.machine = machine;
+      testing::put_all(bench.disk, disk);
+      const FakeOptions options{.seed = rng.next(), .workers = 2, .checkpoint_one_in = 2, .fail_one_in = 9};
+      auto left = attempt(bench, config, options, static_cast<int>(rng.between(1, 60)), looks);
+      if (!left) break;
+      disk = *std::move(left);
+      ++kills;
+    }
+  }
+  EXPECT_GT(kills, 60);
+  EXPECT_GT(looks.shared, looks.all / 4) << "there were plans to compare";
+}
+
+/// The first records of a log as builds before schema 3 wrote them: every plan whole.
+std::string older_log(const std::vector<store::Record>& records, std::size_t count) {
+  std::string bytes;
+  schedule::Grouping grouping;
+  for (std::size_t i = 0; i < count; ++i) {
+    nlohmann::json body = records[i].body;
+    if (records[i].type == store::RecordType::kHeader) body["schema"] = 1;
+    if (records[i].type == store::RecordType::kPlan) {
+      grouping.apply(read_plan(body)->changes);
+      body = {{"groups", schedule::plan_text(grouping.plan())}};
+    }
+    encode_frame(static_cast<std::uint16_t>(records[i].type), body.dump(), bytes);
+  }
+  return bytes;
+}
+
+// What an older build began goes on in its words, so that it may also end it.
+TEST(StudyPlan, OfAnOlderLogIsReadAndWrittenWhole) {
+  Bench bench;
+  ASSERT_TRUE(bench.run(one_model(), {}));
+  const auto records = store::read_log(bench.disk, testing::kFolder);
+  ASSERT_TRUE(records);
+  EXPECT_EQ(records->front().body.at("schema"), 3);
+  for (std::size_t count = 20; count < records->size(); count += 7) {
+    Bench again;
+    again.disk.put(testing::kFolder + "/log/000001.log", older_log(*records, count));
+    ASSERT_TRUE(again.resume({}));
+
+    EXPECT_EQ(again.view().trials.size(), 14U);
+    const auto all = store::read_log(again.disk, testing::kFolder);
+    ASSERT_TRUE(all);
+    int plans = 0;
+    for (const store::Record& record : *all) {
+      if (record.type != store::RecordType::kPlan) continue;
+      EXPECT_TRUE(read_plan(record.body)->is_whole) << record.body.dump();
+      ++plans;
+    }
+    EXPECT_GT(plans, 3);
+    StudyState reader;
+    ASSERT_TRUE(fold_all(reader, *all, [](const study::Event&) {}));
+    EXPECT_LE(reader.plan.plan().groups.size(), 1U) << "a whole plan takes the place of the one before";
+  }
+}
+
+TEST(StudyPlan, EndsWithTheSpace) {
+  study::StudyConfig config = one_model();
+  config.space.params = {};
+  config.train.optimizer = "sgd";
+  const auto plan = planned(config, {.trials = 5});
+
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ(drawn(*plan), (std::vector<std::int64_t>{1}));
+  EXPECT_FALSE(plan->nothing_left.empty());
+  EXPECT_NE(plan_text(*plan, false).find("no more: " + plan->nothing_left), std::string::npos);
+}
+
+// What is read again is read once a pass, whatever is called an epoch: two steps a pass, and 40 steps.
+TEST(StudyPlan, CountsPassesOverTheRows) {
+  study::StudyConfig config = one_model();
+  config.train.steps_per_epoch = 5;
+  config.train.epochs = 8;
+  const auto plan = planned(config);
+  ASSERT_TRUE(plan) << plan.error().text();
+  for (const fuse::Member& member : plan->predicted.graph.members) EXPECT_EQ(member.recipe.epochs, 20);
+
+  config.model.frozen = study::FrozenConfig{"x", "y"};
+  config.budget.trials = 10;
+  EXPECT_EQ(frozen_part(config, small_data(), {}, "").epochs, 10 * 8) << "augmented: read to be measured on";
+  config.data.augment.clear();
+  EXPECT_EQ(frozen_part(config, small_data(), {}, "").epochs, 10 * 20);
+}
+
+TEST(StudyPlan, CountsStepsOfSearchesThatAreGivenUp) {
+  study::StudyConfig config = one_model();
+  config.space.params = {};
+  config.train.epochs = 6;
+  const auto plain = planned(config);
+  ASSERT_TRUE(plain) << plain.error().text();
+  EXPECT_EQ(plan_text(*plain, false).find("given up"), std::string::npos);
+  config.train.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}, {"together", 2}, {"time", 1}, {"trials", 2}}};
+  const auto plan = planned(config);
+  ASSERT_TRUE(plan) << plan.error().text();
+
+  std::int64_t own = 0, expected = 0, most = 0;
+  for (std::size_t m = 0; m < plan->extra.size(); ++m) {
+    own += plan->own_steps[m];
+    expected += plan->extra[m].expected_steps();
+    most += plan->extra[m].most;
+  }
+  ASSERT_GT(expected, 0);
+  EXPECT_GE(most, expected);
+  const nlohmann::json told = plan_json(*plan, false).at("beside");
+  EXPECT_EQ(told.at("own_steps"), own);
+  EXPECT_EQ(told.at("steps_expected"), expected);
+  EXPECT_EQ(told.at("steps_most"), most);
+  EXPECT_NE(plan_text(*plan, false).find("at most " + std::to_string(most) + " by the rules"), std::string::npos);
+
+  ClusterFile one;
+  one.cluster.workers = one.cluster.shares = one.cluster.widest = 1;
+  one.cluster.memory = 1e18;
+  const auto seconds = [&](const StudyPlan& of, Beside beside) {
+    const auto forecast = forecast_plan(of, 3, one, beside);
+    LANISTA_CHECK(forecast.ok(), "no forecast");
+    return forecast->course.makespan;
+  };
+  const double alone = seconds(*plain, Beside::kExpected);
+  EXPECT_DOUBLE_EQ(seconds(*plain, Beside::kMost), alone);
+  const auto part = [&](std::int64_t more) { return static_cast<double>(own + more) / static_cast<double>(own); };
+  EXPECT_NEAR(seconds(*plan, Beside::kExpected) / alone, part(expected), 1e-9);
+  EXPECT_NEAR(seconds(*plan, Beside::kMost) / alone, part(most), 1e-9);
+}
+
+TEST(StudyPlan, KeepsToTheBudgetOfTrialsAndToMemory) {
+  study::StudyConfig config = one_model();
+  config.budget.trials = 2;
+  const auto few = planned(config, {.trials = 9});
+  ASSERT_TRUE(few) << few.error().text();
+  EXPECT_EQ(drawn(*few).size(), 2U);
+
+  const auto alone = planned(one_model(), {.trials = 3, .machine = {.bytes = 1}});
+  ASSERT_TRUE(alone) << alone.error().text();
+  EXPECT_EQ(alone->plan.groups.size(), 3U);
+  EXPECT_NE(plan_text(*alone, false).find("group 2: trial 2 alone, "), std::string::npos);
+}
+
+TEST(StudyPlan, HasNoneOfTheTrialsThatFollowOnTheSearch) {
+  study::StudyConfig config = one_model();
+  config.budget.trials = 6;
+  config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, 2, 5};
+  const auto plan = planned(config, {.trials = 9});
+  ASSERT_TRUE(plan) << plan.error().text();
+  EXPECT_EQ(drawn(*plan).size(), 4U);
+  EXPECT_NE(plan_text(*plan, false).find("its best 2 are trained once more"), std::string::npos);
+  EXPECT_EQ(plan_json(*plan, false)["finals"], 2);
+  const auto without = planned(one_model(), {.trials = 4});
+  EXPECT_EQ(plan_text(*without, false).find("once more"), std::string::npos);
+  EXPECT_FALSE(plan_json(*without, false).contains("finals"));
+}
+
+TEST(StudyPlan, RefusesToPlanNothing) {
+  const auto plan = planned(one_model(), {.trials = 0});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(plan.error().message, "a plan of 0 trials; at least 1 is needed");
+}
+
+TEST(StudyPlan, IsTheSameTwiceAndInBothForms) {
+  const auto first = planned(small_study(), {.trials = 6}), again = planned(small_study(), {.trials = 6});
+  ASSERT_TRUE(first) << first.error().text();
+  EXPECT_EQ(plan_text(*first, true), plan_text(*again, true));
+
+  const auto json = plan_json(*first, false);
+  std::size_t trials = 0;
+  for (const auto& group : json["groups"]) trials += group["trials"].size();
+  EXPECT_EQ(trials, json["trials"].get<std::size_t>());
+  EXPECT_FALSE(json.contains("explained"));
+  EXPECT_EQ(plan_json(*first, true)["explained"], fuse::explain(first->predicted));
+}
+
+}  // namespace
+}  // namespace lanista::engine

@@ -1,0 +1,292 @@
+// Studies that several devices train. Two levels of own kernels stand for devices of two numeric classes, so that all
+// of it is there on any machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "lanista/base/memory_file_system.h"
+#include "support/engine/core/custom_study.h"
+#include "lanista/engine/core/fit.h"
+#include "lanista/engine/local/device_crew.h"
+#include "lanista/engine/local/device_speed.h"
+#include "lanista/engine/local/repeat.h"
+#include "support/engine/local/study_life.h"
+#include "lanista/io/studyfile/study_file.h"
+
+namespace lanista::runtime {
+namespace {
+
+using engine::testing::first_difference;
+using engine::testing::kFolder;
+using testing::canonical;
+
+const nn::Backend& plain() { return nn::cpu_backend(kernels::Isa::kPortable); }
+
+/// One life of a study on several devices.
+struct Life {
+  std::vector<NamedBackend> devices;
+  std::vector<schedule::DeviceSpeed> speeds;  ///< as they are measured
+  std::int64_t workers = 1, lanes = 0;
+  int events = 0;  ///< behind so many a pause is asked for; 0: never
+  std::function<void()> on_event = {};
+  double checkpoint_every = 0;
+};
+
+constexpr const char* kPbt = R"yaml(
+model: {base: builtin:small-mlp}
+space: {params: {lr: log(0.001, 0.5), momentum: "range(0.1, 0.95)", schedule: "choice(constant, cosine)"}}
+train: {epochs: 5, optimizer: sgd}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: pbt, population: 6, interval: 1, quantile: 0.4, slots: 4}
+keep: {top: 2, checkpoint_every: 0s}
+)yaml";
+
+// Children begin with what their parents were, wherever those were trained; some rest at rungs.
+constexpr const char* kStarts = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen, swap_op], params: {lr: log(0.01, 0.3)}}
+train: {epochs: 3, start: parent}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 4, slots: 3}
+stop: {rule: asha, rungs: [1]}
+budget: {trials: 14}
+keep: {top: 2, checkpoint_every: 0s, ensemble: 3}
+)yaml";
+
+class DevicesStudy : public ::testing::TestWithParam<const char*> {
+ protected:
+  DevicesStudy()
+      : config(*studyfile::read_study(GetParam(), "devices")), data(*data::open(config.data, ".", real_file_system())) {
+    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
+  }
+
+  Result<engine::Summary> live(MemoryFileSystem& disk, const Life& life) {
+    engine::WorkerBrief brief;
+    brief.study_folder = kFolder;
+    brief.workers = life.workers;
+    brief.lanes = life.lanes;
+    brief.crash_marks = false;
+    brief.checkpoint_every = life.checkpoint_every;
+    LANISTA_ASSIGN(DeviceCrew crew,
+                   make_device_crew(brief, life.devices, config.strategy.slots, data, nn::Operators(), disk, clock));
+    std::atomic<int> pause = 0;
+    engine::Services services{.fs = &disk,
+                              .clock = &clock,
+                              .executor = crew.executor.get(),
+                              .data = &data.spec(),
+                              .pause = &pause,
+                              .observer = {},
+                              .machine = crew.machine,
+                              .devices = crew.devices,
+                              .measure_devices = [&](const engine::Job&) {
+                                ++measured;
+                                return Result(life.speeds);
+                              }};
+    services.observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
+      if (++seen == life.events) pause = 15;
+      if (life.on_event) life.on_event();
+    };
+    const auto numerics = runtime::numerics(kernels::best_isa());
+    auto engine = disk.exists(kFolder + "/log")
+                      ? engine::Engine::resume(kFolder, {}, numerics, services)
+                      : engine::Engine::create(kFolder, config, studyfile::write_study(config), numerics, services);
+    if (!engine) return engine.error();
+    return (*engine)->run();
+  }
+  static engine::StudyView view_of(MemoryFileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
+
+  /// Two classes, the second of which is half as fast again.
+  const Life mixed{.devices = {{"cpu", nullptr}, {"plain", &plain()}}, .speeds = {{1e6, 2e6}, {1.5e6, 3e6}}};
+
+  study::StudyConfig config;
+  data::Dataset data;
+  RealClock clock;
+  int measured = 0;
+};
+
+TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
+  if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
+  MemoryFileSystem reference;
+  std::vector<std::map<std::string, std::string>> moments;
+  Life first = mixed;
+  first.on_event = [&] { moments.push_back(reference.files()); };
+  const auto end = live(reference, first);
+  ASSERT_TRUE(end) << end.error().text();
+  EXPECT_EQ(measured, 1);
+  std::map<std::string, int> trained;
+  for (const engine::TrialView& trial : view_of(reference).trials) ++trained[trial.device];
+  ASSERT_EQ(trained.size(), 2U);
+  ASSERT_GE(trained["cpu"], 2);
+  ASSERT_GE(trained["plain"], 2);
+
+  Rng rng(3);
+  Life next = mixed;
+  MemoryFileSystem paused;
+  for (bool done = false; !done;) {
+    next.workers = rng.between(1, 4);
+    next.lanes = rng.between(0, 4);
+    next.events = static_cast<int>(rng.between(1, 15));
+    const auto summary = live(paused, next);
+    ASSERT_TRUE(summary) << summary.error().text();
+    done = summary->end != engine::End::kPaused;
+  }
+  ASSERT_EQ(first_difference(canonical(paused), canonical(reference)), "");
+
+  const char* all = std::getenv("LANISTA_DEVICES_KILLS");  // every moment; one in eight every day
+  const std::size_t step = all == nullptr ? 8 : 1;
+  next.events = 0;
+  for (std::size_t k = 0; k < moments.size(); k += step) {
+    MemoryFileSystem killed;
+    for (const auto& [path, bytes] : moments[k]) killed.put(path, bytes);
+    next.workers = std::array{1, 2, 4}[k / step % 3];
+    next.lanes = rng.between(0, 4);
+    // Who measures now finds other speeds; those of the log count.
+    next.speeds = {{7e6, 7e6}, {1e6, 1e6}};
+    const auto summary = live(killed, next);
+    ASSERT_TRUE(summary) << summary.error().text();
+    ASSERT_EQ(first_difference(canonical(killed), canonical(reference)), "") << k;
+  }
+}
+
+TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirOwnDevicesRepeatToTheBit) {
+  if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
+  MemoryFileSystem disk;
+  ASSERT_TRUE(live(disk, mixed));
+  const engine::StudyView view = view_of(disk);
+  const store::CheckpointStore files(disk, kFolder);
+  const auto models = *engine::make_model_space(config, data.spec(), "", disk);
+  const FindBackend by_name = [](const std::string& device) -> Result<const nn::Backend*> {
+    return device == "plain" ? &plain() : &nn::cpu_backend();
+  };
+  int repeated = 0, others = 0;
+  for (const engine::TrialView& trial : view.trials) {
+    const bool has_start = trial.proposal.start.has_value();  // whose state is gone by now
+    if (!trial.outcome->weights_hash || has_start) continue;
+    const std::int64_t epochs = trial.measurements.back().epoch;
+    const auto line = *engine::jobs_of_line(view, data.spec(), trial, epochs,
+                                            *models->rebuild(trial.proposal.base, trial.proposal.edits));
+    const auto ignore = [](const study::Measurement&) {};
+    const auto again = repeat_line(line, {}, data, ignore, {}, &files, by_name);
+    ASSERT_TRUE(again) << again.error().text();
+    EXPECT_EQ(again->hash, *trial.outcome->weights_hash) << trial.id.value;
+    ++repeated;
+    others += repeat_line(line, {}, data, ignore, {}, &files)->hash != again->hash;
+  }
+  EXPECT_GE(repeated, 3);
+  EXPECT_GE(others, 1) << "own kernels' level makes no difference, so nothing is shown";
+}
+
+/// The export but for the header, which tells what the study file says of devices.
+std::string behind_the_header(const std::string& text) { return text.substr(text.find('\n')); }
+
+TEST_P(DevicesStudy, OfOneClassIsTheStudyOfOneDeviceToTheBit) {
+  MemoryFileSystem alone;
+  ASSERT_TRUE(testing::live(alone, testing::as_configured(config), data, clock, {}));
+  const std::string expected = behind_the_header(canonical(alone));
+  Rng rng(9);
+  for (const std::int64_t workers : {1, 2, 4}) {
+    Life life{.devices = {{"cpu", nullptr}, {"a", &nn::cpu_backend()}, {"b", &nn::cpu_backend()}},
+              .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
+              .workers = workers};
+    MemoryFileSystem disk;
+    std::set<std::string> used;
+    for (bool done = false; !done;) {
+      life.lanes = rng.between(0, 4);
+      life.events = static_cast<int>(rng.between(5, 40));
+      const auto summary = live(disk, life);
+      ASSERT_TRUE(summary) << summary.error().text();
+      done = summary->end != engine::End::kPaused;
+    }
+    const engine::StudyView view = view_of(disk);
+    for (const study::Span& span : view.spans) used.insert(span.device);
+    EXPECT_EQ(used.size(), 3U);
+    for (const engine::TrialView& trial : view.trials) EXPECT_EQ(trial.device, "");
+    std::string told = canonical(disk);
+    // Its numerics are told before its trials, and those of Custom's studies not at all.
+    const auto numerics = told.find("{\"class\"");
+    ASSERT_NE(numerics, std::string::npos);
+    EXPECT_EQ(told.substr(numerics, told.find('\n', numerics) - numerics),
+              "{\"class\":\"" + std::string(nn::cpu_backend().numeric_class()) + "\",\"record\":\"numerics\"}");
+    told.erase(numerics, told.find('\n', numerics) + 1 - numerics);
+    ASSERT_EQ(first_difference(behind_the_header(told), expected), "") << workers;
+  }
+}
+
+TEST_P(DevicesStudy, ChoosesAsItsLogSaysWhereDevicesStayAndMeasuresWhereTheyChange) {
+  MemoryFileSystem disk;
+  Life life = mixed;
+  life.events = 2;
+  ASSERT_EQ(live(disk, life)->end, engine::End::kPaused);
+  EXPECT_EQ(measured, 1);
+  ASSERT_EQ(live(disk, life)->end, engine::End::kPaused);
+  EXPECT_EQ(measured, 1);
+  life.devices.push_back({"third", &nn::cpu_backend()});
+  life.speeds.push_back({1e9, 1e9});
+  life.events = 0;
+  ASSERT_TRUE(live(disk, life));
+  EXPECT_EQ(measured, 2);
+  const engine::StudyView view = view_of(disk);
+  EXPECT_EQ(engine::devices_in(view.numerics)->rows.size(), 3U);
+  EXPECT_EQ(view.trials.back().device, "third");  // it is by far the fastest
+}
+
+/// Own kernels, but for models without the operator `relu`.
+class Picky final : public nn::Backend {
+ public:
+  std::string_view name() const override { return "picky"; }
+  std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
+  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                               const nn::ProgramOptions& options) const override {
+    if (!infer.graph.nodes_of("relu").empty()) return nn::cpu_backend().compile(train, infer, options);
+    ++refused;
+    return Error{Code::kUnimplemented, "no relu", ""};
+  }
+  mutable std::atomic<int> refused = 0;
+};
+
+// Where one device has no form of an operator, another trains the trial, and it is no failure.
+TEST_P(DevicesStudy, LeavesToOthersWhatADeviceCannotDo) {
+  Picky picky;
+  MemoryFileSystem alone, several;
+  ASSERT_TRUE(testing::live(alone, testing::as_configured(config), data, clock, {}));
+  Life life{.devices = {{"picky", &picky}, {"cpu", nullptr}}, .speeds = {{2e6, 9e6}, {1e6, 1e6}}};
+  ASSERT_TRUE(live(several, life));
+  const engine::StudyView expected = view_of(alone), view = view_of(several);
+  ASSERT_EQ(view.trials.size(), expected.trials.size());
+  for (std::size_t i = 0; i < view.trials.size(); ++i) {
+    EXPECT_EQ(view.trials[i].outcome->weights_hash, expected.trials[i].outcome->weights_hash) << i + 1;
+  }
+  EXPECT_EQ(picky.refused > 0, GetParam() == kStarts);
+  EXPECT_TRUE(std::ranges::any_of(view.spans, [](const study::Span& span) { return span.device == "picky"; }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
+                         [](const auto& instance) { return instance.param == kPbt ? "pbt" : "starts"; });
+
+// What is measured is about what a trial takes: a device that does everything twice is half as fast.
+TEST(DeviceSpeed, OfOwnKernelsAndOfManyWorkers) {
+  study::StudyConfig config = *studyfile::read_study(kStarts, "devices");
+  const data::Dataset data = testing::blobs();
+  ASSERT_TRUE(engine::fit_to_data(config, data.spec()));
+  MemoryFileSystem disk;
+  const auto models = *engine::make_model_space(config, data.spec(), "", disk);
+  study::TrialView trial;
+  trial.id = TrialId{1};
+  trial.proposal.budget = 3;
+  const auto job = *engine::make_job(config, data.spec(), trial, *models->rebuild(0, {}));
+  const RealClock clock;
+  const auto one = device_speed(job, data, nn::Operators(), nn::cpu_backend(), {.workers = 1}, clock);
+  const auto four = device_speed(job, data, nn::Operators(), nn::cpu_backend(), {.workers = 4}, clock);
+  ASSERT_TRUE(one && four) << (one ? four : one).error().text();
+  EXPECT_GT(one->alone, 0);
+  EXPECT_EQ(one->together, one->alone);
+  EXPECT_EQ(four->together, 4 * four->alone);
+}
+
+}  // namespace
+}  // namespace lanista::runtime

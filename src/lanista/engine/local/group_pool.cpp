@@ -1,0 +1,53 @@
+#include "lanista/engine/local/group_pool.h"
+
+#include <algorithm>
+
+namespace lanista::runtime {
+
+Result<train::LaneGroup> GroupPool::take(const Digest& key, const train::TrainerInput& like,
+                                         std::span<train::TrialRun* const> runs) {
+  if (auto group = take_waiting(key, runs)) return *std::move(group);
+  return train::LaneGroup::create(like, lanes_);
+}
+
+std::optional<train::LaneGroup> GroupPool::take_waiting(const Digest& key, std::span<train::TrialRun* const> runs) {
+  const std::lock_guard lock(mutex_);
+  auto best = waiting_.end();
+  std::int64_t most = -1;
+  for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
+    if (it->first != key) continue;
+    const auto seated = std::ranges::count_if(runs, [&](const auto* run) { return it->second.seats(*run); });
+    if (seated > most) {
+      most = seated;
+      best = it;
+    }
+  }
+  std::optional<train::LaneGroup> group;
+  if (best != waiting_.end()) {
+    group = std::move(best->second);
+    waiting_.erase(best);
+    group->keep(runs);
+  }
+  for (train::TrialRun* run : runs) {
+    if (!group || !group->seats(*run)) run->leave_seat();
+  }
+  return group;
+}
+
+void GroupPool::give_back(const Digest& key, train::LaneGroup group) {
+  const std::lock_guard lock(mutex_);
+  waiting_.emplace_front(key, std::move(group));
+  if (waiting_.size() > most_) waiting_.pop_back();
+}
+
+void GroupPool::clear() {
+  const std::lock_guard lock(mutex_);
+  waiting_.clear();
+}
+
+void GroupPool::send_home(train::TrialRun& run) {
+  const std::lock_guard lock(mutex_);
+  run.leave_seat();
+}
+
+}  // namespace lanista::runtime

@@ -1,0 +1,70 @@
+#include "lanista/engine/local/pass_timing.h"
+
+#include <gtest/gtest.h>
+
+#include "support/exec/program/test_models.h"
+#include "lanista/engine/local/plan_timing.h"
+
+namespace lanista::runtime {
+namespace {
+
+constexpr std::int64_t kBatch = 64, kMicro = 8;
+constexpr const char* kModel =
+    "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=512)\n%3 = relu(%2)\n%4 = linear(%3, out=10)\n"
+    "%5 = output(%4)\n";
+
+TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
+  const auto model = nn::testing::derive({"model", kModel}, "adam");
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto planned = planned_step(model.train, ops, kBatch, 4);
+  ASSERT_TRUE(planned.ok());
+  int compiled = 0;
+  const auto compile = [&](const nn::Stages& stages) -> Result<nn::Program> {
+    ++compiled;
+    EXPECT_EQ(stages.stages.size(), planned->nodes.size());
+    EXPECT_EQ(stages.places.size(), 1U);
+    nn::ProgramOptions options{.max_batch = kBatch, .accumulate = kBatch / kMicro, .stages = &stages};
+    LANISTA_ASSIGN(nn::Program program, nn::Program::compile(model.train, model.infer, options));
+    LANISTA_TRY(program.begin(0, 7));
+    return program;
+  };
+  const MadeUpBatch batch(model.train, kBatch);
+  const auto times = time_passes(*planned, kMicro, compile, batch.view(), 5);
+  ASSERT_TRUE(times.ok()) << times.error().text();
+  EXPECT_EQ(compiled, 2);
+  ASSERT_EQ(times->size(), planned->nodes.size());
+  const auto named = [&](const std::string& name) {
+    for (std::size_t i = 0; i < times->size(); ++i) {
+      if (planned->model.operators[i].name == name) return (*times)[i];
+    }
+    ADD_FAILURE() << name;
+    return OperatorTimes();
+  };
+  for (const OperatorTimes& each : *times) {
+    EXPECT_GT(each.forward, 0);
+    EXPECT_LT(each.forward + each.input_grad + each.weight_grad, 1);
+    EXPECT_GT(each.again, 0);
+    EXPECT_LE(each.again, 1);
+  }
+  // 64 x 512 against 512 x 10 numbers a sample.
+  EXPECT_GT(named("%2 linear").forward, named("%4 linear").forward);
+  EXPECT_GT(named("%2 linear").weight_grad, named("%4 linear").weight_grad);
+}
+
+TEST(TimePasses, RefusesMicroBatchesThatAreNone) {
+  const auto model = nn::testing::derive({"model", kModel}, "adam");
+  const graph::OpTable ops = step::training_ops(graph::builtin_ops());
+  const auto planned = planned_step(model.train, ops, kBatch, 4);
+  ASSERT_TRUE(planned.ok());
+  const auto never = [](const nn::Stages&) -> Result<nn::Program> { return Error{Code::kInternal, "compiled", ""}; };
+  const MadeUpBatch batch(model.train, kBatch);
+  for (const std::int64_t micro : {std::int64_t{0}, std::int64_t{7}, kBatch}) {
+    const auto refused = time_passes(*planned, micro, never, batch.view(), 1);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument) << micro;
+  }
+  EXPECT_EQ(time_passes(*planned, kMicro, never, batch.view(), 1).error().message, "compiled");
+}
+
+}  // namespace
+}  // namespace lanista::runtime

@@ -1,0 +1,223 @@
+// Studies whose trials race for what they begin with, really trained: the same on any workers, in any lanes and behind
+// kills at every record, and each trial is, alone, one that began with what won.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/engine/core/warm_start.h"
+#include "lanista/engine/local/repeat.h"
+#include "support/engine/local/study_life.h"
+#include "lanista/search/study/start_race.h"
+#include "support/io/zoo/test_store.h"
+
+namespace lanista::runtime {
+namespace {
+
+using engine::testing::Custom;
+using engine::testing::kFolder;
+using testing::canonical;
+
+constexpr const char* kStudy = R"yaml(
+model: {base: builtin:small-mlp}
+space: {mutate: [widen, deepen], params: {lr: log(0.01, 0.3)}}
+train: {epochs: 2, start: study, start_rate: eased, start_race: 3}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 4, tournament: 2, slots: 3}
+keep: {top: 4, checkpoint_every: 0s}
+budget: {trials: 12}
+)yaml";
+
+using Moments = std::vector<std::map<std::string, std::string>>;
+
+/// Narrower children too, by the loss, and statistics that are renewed; a space whose mutations shrink.
+constexpr const char* kShrinking = R"yaml(
+model:
+  space:
+    layers:
+      - linear: {out: {label: width, of: [4, 12, 24]}}
+      - batch_norm
+      - relu
+      - linear: {out: classes}
+space: {params: {lr: log(0.01, 0.3)}}
+train: {epochs: 2, start: study, start_shrink: loss, start_recalibrate: 2, start_race: 3}
+data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1", batch: 16}
+strategy: {name: evolution, population: 4, tournament: 2, slots: 3}
+keep: {top: 6, checkpoint_every: 0s}
+budget: {trials: 12}
+)yaml";
+
+class RaceStudy : public testing::BlobStudy {
+ protected:
+  Custom study(std::uint64_t seed, const std::string& zoo = "", const char* text = kStudy) {
+    study::StudyConfig config = configured(text, seed);
+    if (!zoo.empty()) config.train.start = study::kStartZoo, config.train.zoo = zoo;
+    return testing::as_configured(config);
+  }
+  int repeated(const Custom& custom, int& scored);
+};
+
+struct Seen {
+  std::int64_t races = 0, two_parents = 0, kept_start = 0, kept_rival = 0, kept_random = 0, given_up = 0, steps = 0;
+};
+Seen seen_in(const engine::StudyView& view) {
+  Seen out;
+  for (const engine::TrialView& trial : view.trials) {
+    if (!trial.measurements.empty()) out.steps += trial.measurements.back().step;
+    if (!trial.proposal.race || trial.measurements.empty()) continue;
+    ++out.races;
+    out.two_parents += !trial.proposal.race->rivals.empty();
+    const auto winner = study::race_winner(trial.measurements.front().race);
+    const std::int64_t racers = trial.proposal.race->racers();
+    ++(winner == 0U                                     ? out.kept_start
+       : winner == static_cast<std::size_t>(racers - 1) ? out.kept_random
+                                                        : out.kept_rival);
+    out.given_up += study::steps_given_up(*trial.proposal.race);
+  }
+  return out;
+}
+
+TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
+  const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;  // kills at every record
+  Seen all;
+  int kills = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    SCOPED_TRACE(seed);
+    const Custom custom = study(seed);
+    MemoryFileSystem reference;
+    Moments moments;
+    const auto view = lived(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
+    const Seen seen = seen_in(view);
+    EXPECT_EQ(study::raced_steps(view), seen.given_up);
+    EXPECT_EQ(view.steps, seen.steps + seen.given_up) << "what races take is spent";
+    all.races += seen.races, all.two_parents += seen.two_parents, all.kept_start += seen.kept_start;
+    all.kept_rival += seen.kept_rival, all.kept_random += seen.kept_random;
+    for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{2, 16}}) {
+      MemoryFileSystem other;
+      lived(other, custom, workers, lanes);
+      ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "") << workers << lanes;
+    }
+    for (std::size_t i = 0; i < moments.size(); i += whole ? 1 : seed == 1 ? 4 : 12) {
+      MemoryFileSystem killed;
+      for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
+      lived(killed, custom, 2, 0);
+      ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
+      ++kills;
+    }
+  }
+  std::cout << kills << " kills without a trace\n";
+  EXPECT_GT(all.races, 15);
+  EXPECT_GT(all.two_parents, 5);
+  EXPECT_GT(all.kept_start, 0);
+  EXPECT_GT(all.kept_rival, 0);
+  EXPECT_GT(all.kept_random, 0);
+}
+
+/// Every trial that raced, again and alone. How many there were.
+int RaceStudy::repeated(const Custom& custom, int& scored) {
+  MemoryFileSystem disk;
+  const engine::StudyView view = lived(disk, custom, 2, 0);
+  const store::CheckpointStore files(disk, kFolder);
+  int out = 0;
+  for (const engine::TrialView& trial : view.trials) {
+    if (!trial.proposal.race || !trial.outcome->weights_hash || trial.outcome->weights.empty()) continue;
+    if (!files.get(trial.outcome->weights)) continue;
+    auto job =
+        *engine::make_job(custom.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
+    EXPECT_EQ(job.race.steps, 0) << "it is over";
+    EXPECT_EQ(job.start.has_value(), study::begun_with(trial) != nullptr);
+    EXPECT_TRUE(engine::plan_start(job, view, graph::builtin_ops()).ok());
+    const auto alone = repeat_trial(
+        job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
+    if (!alone) {  // it is off the podium, and its file is here as another's start
+      EXPECT_NE(alone.error().message.find("to start from, is lost"), std::string::npos) << alone.error().text();
+      continue;
+    }
+    EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
+    scored += job.parent.has_value();
+    ++out;
+  }
+  return out;
+}
+
+TEST_F(RaceStudy, HasTrialsThatBeganWithTheWinner) {
+  int seen = 0, shrunk = 0, none = 0;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    seen += repeated(study(seed), none);
+    seen += repeated(study(seed, "", kShrinking), shrunk);
+  }
+  EXPECT_GT(seen, 6);
+  EXPECT_EQ(none, 0);
+  EXPECT_GT(shrunk, 0);
+}
+
+TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
+  const Custom custom = study(1, "", kShrinking);
+  MemoryFileSystem reference;
+  Moments moments;
+  const auto view = lived(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
+  EXPECT_GT(seen_in(view).races, 3);
+  MemoryFileSystem other;
+  lived(other, custom, 2, 16);
+  ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "");
+  for (std::size_t i = 0; i < moments.size(); i += 3) {
+    MemoryFileSystem killed;
+    for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
+    lived(killed, custom, 2, 0);
+    ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
+  }
+}
+
+// Logical time counts the steps of all that race, whoever wins.
+TEST_F(RaceStudy, TakesLogicalTimeForItsRaces) {
+  MemoryFileSystem disk;
+  lived(disk, study(1), 1, 0);
+  int seen = 0;
+  const std::vector<store::Record> records = *store::read_log(disk, kFolder);
+  for (const store::Record& record : records) {
+    if (record.type != store::RecordType::kProposed || !record.body["proposal"].contains("race")) continue;
+    const auto& race = record.body["proposal"]["race"];
+    // Five steps an epoch of 67 rows; three of them, of each that is given up.
+    const auto others = static_cast<double>(race["rivals"].size() + 1);
+    EXPECT_EQ(race["steps"], 3);
+    EXPECT_EQ(race["time"].get<double>(), record.body["logical_epoch"].get<double>() * (3 * others) / 5);
+    ++seen;
+  }
+  EXPECT_GT(seen, 5);
+}
+
+TEST_F(RaceStudy, RacesWhatTheZooHas) {
+  const zoo::testing::Folder folder("race"), saved("race_saved");
+  MemoryFileSystem first, reference;
+  lived(first, study(1, folder.path()), 2, 0);
+  std::filesystem::copy(folder.path(), saved.path(), std::filesystem::copy_options::recursive);
+  const auto back = [&] {
+    std::filesystem::remove_all(folder.path());
+    std::filesystem::copy(saved.path(), folder.path(), std::filesystem::copy_options::recursive);
+  };
+  const Custom second = study(2, folder.path());
+  Moments moments;
+  const engine::StudyView view = lived(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
+  int from_zoo = 0, beside_own = 0;
+  for (const engine::TrialView& trial : view.trials) {
+    bool own = false, zoo = false;
+    for (const study::Start* start : study::starts_of(trial.proposal)) (start->zoo.empty() ? own : zoo) = true;
+    from_zoo += zoo;
+    beside_own += own && zoo;
+    EXPECT_EQ(zoo && !trial.proposal.race, false) << trial.id.value;
+  }
+  EXPECT_GT(from_zoo, 3);
+  EXPECT_GT(beside_own, 0);
+  for (std::size_t i = 0; i < moments.size(); i += 12) {
+    back();
+    MemoryFileSystem killed;
+    for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
+    lived(killed, second, 2, 0);
+    ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
+  }
+}
+
+}  // namespace
+}  // namespace lanista::runtime

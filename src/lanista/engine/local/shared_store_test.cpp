@@ -1,0 +1,160 @@
+// Several executors, of one process and of several, that train the same trials into one folder at the same time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lanista/base/memory_file_system.h"
+#include "lanista/engine/remote/messages.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "lanista/engine/local/parked_state.h"
+#include "lanista/engine/local/worker_process.h"
+#include "support/engine/local/worker_test_support.h"
+
+namespace lanista::runtime {
+namespace {
+
+class SharedStore : public WorkerExecutorTest {
+ protected:
+  static constexpr std::uint32_t kTrials = 2;
+
+  engine::WorkerBrief brief() {
+    engine::WorkerBrief brief = one_lane(1);
+    brief.study_folder = folder_;
+    brief.data.hash = data_.spec().hash;
+    brief.numeric_class = nn::cpu_backend().numeric_class();
+    brief.checkpoint_every = 0;
+    return brief;
+  }
+
+  /// A worker process that knows nothing but a brief; of each number one.
+  std::unique_ptr<engine::ProcessExecutor> in_a_process(int number) {
+    engine::ProcessOptions how;
+    how.socket = folder_ + "/workers-" + std::to_string(number);
+    how.launch = engine::launch_function([](const std::string& socket) {
+      static_cast<void>(engine::work_for_engine(socket, worker_of_process(nn::Operators())));
+    });
+    return *engine::ProcessExecutor::create(brief(), real_file_system(), clock_, how);
+  }
+
+  /// Trains every trial on each of them, and gives the files they told of.
+  std::set<std::string> train_on_all(const std::vector<engine::Executor*>& executors) {
+    const auto step_ops = step::training_ops(ops_.table());
+    std::map<std::uint32_t, Digest> alone;
+    for (std::uint32_t id = 1; id <= kTrials; ++id) alone[id] = trained_alone(id, step_ops);
+    for (engine::Executor* executor : executors) {
+      for (std::uint32_t id = 1; id <= kTrials; ++id) {
+        EXPECT_TRUE(executor->start(job(id)));
+        executor->command(engine::Allow{TrialId{id}, kEpochs});
+        executor->command(engine::Finish{TrialId{id}, true});
+      }
+    }
+    std::set<std::string> told;
+    std::size_t ended = 0, silent = 0;
+    while (ended < executors.size() * kTrials && silent < 6000) {
+      for (engine::Executor* executor : executors) {
+        const auto report = executor->next(0.01);
+        silent = report ? 0 : silent + 1;
+        if (!report) continue;
+        if (const auto* saved = std::get_if<engine::CheckpointReport>(&*report)) told.insert(saved->address);
+        if (const auto* end = std::get_if<engine::FinishedReport>(&*report)) {
+          EXPECT_EQ(end->state_hash, alone.at(end->trial.value));
+          told.insert(end->weights);
+          ++ended;
+        }
+        const bool bad = std::holds_alternative<engine::FailureReport>(*report) ||
+                         std::holds_alternative<engine::BrokenReport>(*report);
+        if (!bad) continue;
+        ADD_FAILURE() << engine::encode(*report);
+        return told;
+      }
+    }
+    EXPECT_LT(silent, 6000U) << "silence";
+    return told;
+  }
+
+  /// Every file of the folder is whole and was told of, and there is every file that was told of.
+  void expect_exactly(const std::set<std::string>& told) {
+    const store::CheckpointStore store(real_file_system(), folder_);
+    std::set<std::string> there;
+    const auto names = real_file_system().list(folder_ + "/ckpt");
+    ASSERT_TRUE(names);
+    for (const std::string& name : *names) {
+      const std::string address = name.substr(0, 32);
+      EXPECT_EQ(name, address + ".safetensors");
+      there.insert(address);
+    }
+    EXPECT_EQ(there, told);
+    EXPECT_GT(told.size(), 100U);  // of every step of every trial, the same for all
+    for (const std::string& address : told) {
+      const auto state = store.get(address);
+      ASSERT_TRUE(state) << state.error().text();
+    }
+  }
+};
+
+TEST_F(SharedStore, OfExecutorsOfOneProcessLosesAndMixesNothing) {
+  std::vector<std::unique_ptr<WorkerExecutor>> made;
+  std::vector<engine::Executor*> executors;
+  for (int i = 0; i < 2; ++i) {
+    made.push_back(make(brief()));
+    executors.push_back(made.back().get());
+  }
+
+  expect_exactly(train_on_all(executors));
+}
+
+TEST_F(SharedStore, OfExecutorsOfSeveralProcessesLosesAndMixesNothing) {
+  std::vector<std::unique_ptr<engine::ProcessExecutor>> made;
+  std::vector<engine::Executor*> executors;
+  for (int i = 0; i < 2; ++i) {
+    made.push_back(in_a_process(i));
+    executors.push_back(made.back().get());
+  }
+
+  expect_exactly(train_on_all(executors));
+}
+
+TEST_F(SharedStore, KeepsTheParkedTrialsOfEveryExecutor) {
+  MemoryFileSystem disk;
+  store::CheckpointStore mine(disk, "study"), theirs(disk, "study");
+  const auto state = [] { return train::TrainerState{{}, {{"step", "3"}}}; };
+  const auto parked = ParkedState::put(mine, TrialId{1}, state());
+  ASSERT_TRUE(parked);
+  { ASSERT_TRUE(ParkedState::put(theirs, TrialId{1}, state())); }
+
+  const auto back = parked->get();
+
+  ASSERT_TRUE(back) << back.error().text();
+  EXPECT_EQ(back->facts, state().facts);
+}
+
+TEST_F(SharedStore, IsRefusedToWhoHasOtherDataOrOtherNumbers) {
+  const auto refuse = [&](engine::WorkerBrief other, const std::string& word) {
+    const auto made = WorkerExecutor::create(other, data_, ops_, real_file_system(), clock_);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::kFailedPrecondition);
+    EXPECT_NE(made.error().message.find(word), std::string::npos) << made.error().text();
+  };
+  engine::WorkerBrief other = brief();
+  other.data.hash = Digest{1, 2};
+  refuse(other, "00000000000000010000000000000002");
+  other = brief();
+  other.numeric_class = "own-0/odd";
+  refuse(other, "own-0/odd");
+  other = brief();
+  other.isa = "abacus";
+  refuse(other, "abacus");
+  for (const kernels::Isa isa : kernels::available_isas()) {
+    other = brief();
+    other.isa = kernels::isa_name(isa);
+    other.numeric_class = nn::cpu_backend(isa).numeric_class();
+    EXPECT_TRUE(WorkerExecutor::create(other, data_, ops_, real_file_system(), clock_));
+  }
+}
+
+}  // namespace
+}  // namespace lanista::runtime

@@ -1,0 +1,105 @@
+#include "lanista/engine/local/trial_slot.h"
+
+#include <new>
+#include <utility>
+
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "lanista/exec/train/unit_scores.h"
+
+namespace lanista::runtime {
+
+namespace {
+
+using Weights = std::shared_ptr<const train::StartWeights>;
+
+/// A start as its job tells it.
+struct Told {
+  const study::Start& start;
+  const std::optional<zoo::TransferPlan>& transfer;
+  const std::optional<graph::Graph>& parent;
+};
+
+/// The plan with the units that the loss would miss most.
+Result<zoo::TransferPlan> plan_by_loss(const engine::Job& job, const Told& told, const train::TrainerState& state,
+                                       const graph::OpTable& ops, const ScoreUnits& score) {
+  if (!score) return Error{Code::kInvalidArgument, "nobody says which units the loss would miss", ""};
+  const auto scores = score(*told.parent, state.tensors);
+  if (scores) return engine::scored_plan(job, told.start, *told.parent, *scores, ops);
+  if (scores.error().code == Code::kResourceExhausted) return scores.error();
+  return *told.transfer;
+}
+
+Result<Weights> read_weights(const store::CheckpointStore& files, const engine::Job& job, const Told& told,
+                             const graph::OpTable& ops, const ScoreUnits& score) {
+  const auto& [start, transfer, parent] = told;
+  auto stored = files.get(start.address);
+  if (!stored) {
+    return Error{stored.error().code,
+                 "the state of " + study::start_text(start) + ", to start from, is lost: " + stored.error().message,
+                 stored.error().where};
+  }
+  train::TrainerState state{std::move(stored->tensors), std::move(stored->facts), {}};
+  if (transfer && parent) {
+    LANISTA_ASSIGN(const zoo::TransferPlan plan, plan_by_loss(job, told, state, ops, score));
+    return train::transfer_weights(std::move(state), plan, job.model, ops, job.trial_seed);
+  }
+  const bool carried = start.optimizer == study::kOptimizerCarried;
+  if (transfer) return train::transfer_weights(std::move(state), *transfer, job.model, ops, job.trial_seed, carried);
+  return train::clone_weights(std::move(state), start.plan);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
+                                                              const engine::Job& job, const graph::OpTable& ops,
+                                                              const ScoreUnits& score) {
+  return read_weights(files, job, {*job.start, job.transfer, job.parent}, ops, score);
+}
+
+ScoreUnits scored_as(train::TrainerInput input) {
+  return [input = std::move(input)](const graph::Graph& parent,
+                                    std::span<const Tensor> weights) -> Result<engine::UnitScores> {
+    const kernels::FlushToZero as_workers;  // part of the numerics
+    train::TrainerInput of_parent = input;
+    of_parent.model = parent;
+    try {
+      return train::score_units(of_parent, weights);
+    } catch (const std::bad_alloc&) {
+      return Error{Code::kResourceExhausted, "out of memory", ""};
+    }
+  };
+}
+
+Result<std::vector<train::RivalStart>> read_rivals(const store::CheckpointStore& files, const engine::Job& job,
+                                                   const graph::OpTable& ops, const ScoreUnits& score) {
+  std::vector<train::RivalStart> out = rivals_of(job);
+  for (std::size_t i = 0; i < job.race.rivals.size(); ++i) {
+    const engine::RacedStart::Rival& rival = job.race.rivals[i];
+    LANISTA_ASSIGN(out[i].weights, read_weights(files, job, {rival.start, rival.transfer, rival.parent}, ops, score));
+  }
+  return out;
+}
+
+std::vector<train::RivalStart> rivals_of(const engine::Job& job) {
+  std::vector<train::RivalStart> out;
+  if (job.race.steps == 0) return out;
+  for (const engine::RacedStart::Rival& rival : job.race.rivals) {
+    out.push_back({nullptr, rival.ease, job.recipe.recalibrate});
+  }
+  out.push_back({nullptr, 1, 0});  // random values
+  return out;
+}
+
+Digest state_hash(const train::TrainerState& state) {
+  Hasher hasher;
+  for (const auto* tensors : {&state.tensors, &state.kept}) {
+    for (const auto& tensor : *tensors) {
+      hasher.text(tensor.name);
+      for (const std::int64_t dim : tensor.shape) hasher.number(dim);
+      hasher.bytes(tensor.bytes);
+    }
+  }
+  return hasher.finish();
+}
+
+}  // namespace lanista::runtime

@@ -1,0 +1,118 @@
+#include <stdlib.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "lanista/base/check.h"
+#include "lanista/base/memory_file_system.h"
+#include "support/engine/core/executor_conformance.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "support/engine/remote/wire_executor.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/engine/local/device_crew.h"
+#include "lanista/engine/local/worker_executor.h"
+#include "lanista/engine/local/worker_process.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+constexpr const char* kSource = "synthetic:blobs?rows=96&classes=3&features=4&seed=1";
+
+template <std::int64_t kWorkers, std::int64_t kLanes>
+struct WorkerBench {
+  static constexpr bool kKeeps = true;
+  static constexpr std::int64_t kEpochs = 4;
+
+  std::unique_ptr<Executor> make() {
+    WorkerBrief brief;
+    brief.study_folder = "study";
+    brief.workers = kWorkers;
+    brief.lanes = kLanes;
+    brief.crash_marks = false;
+    return *runtime::WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
+  }
+  Job job(std::uint32_t id) {
+    Job job;
+    job.trial = TrialId{id};
+    job.model = mutate::builtin_base("small-mlp", data.spec().features, 3)->graph;
+    job.recipe.loss = "cross_entropy";
+    job.recipe.optimizer = "sgd";
+    job.recipe.schedule = "constant";
+    job.recipe.precision = "float32";
+    job.recipe.epochs = kEpochs;
+    job.recipe.batch = 16;
+    job.recipe.lr = 0.02 * id;
+    job.recipe.momentum = 0.9;
+    job.trial_seed = id;
+    job.data_seed = 5;
+    return job;
+  }
+
+  data::Dataset data = [] {
+    study::DataConfig config;
+    config.source = kSource;
+    return *data::open(config, ".", real_file_system());
+  }();
+  RealClock clock;
+  MemoryFileSystem disk;
+};
+
+/// On three devices, jobs dealt to them in turn.
+struct DevicesBench : WorkerBench<2, 0> {
+  std::unique_ptr<Executor> make() {
+    WorkerBrief brief;
+    brief.study_folder = "study";
+    brief.workers = 2;
+    brief.crash_marks = false;
+    const std::vector<runtime::NamedBackend> devices{
+        {"0", nullptr}, {"1", &nn::cpu_backend()}, {"2", &nn::cpu_backend()}};
+    return std::move(runtime::make_device_crew(brief, devices, 4, data, nn::Operators(), disk, clock)->executor);
+  }
+  Job job(std::uint32_t id) {
+    Job job = WorkerBench::job(id);
+    job.device = std::to_string(id % 3);
+    return job;
+  }
+};
+
+/// Orders and reports as text.
+struct WireBench : WorkerBench<3, 0> {
+  std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(WorkerBench::make()); }
+};
+
+/// In processes, which know nothing but a brief; states go through a folder.
+template <std::int64_t kProcesses>
+struct ProcessBench : WorkerBench<1, 1> {
+  ProcessBench() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_workers_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    brief.study_folder = pattern;
+    brief.data.source = kSource;
+    brief.data.hash = data.spec().hash;
+    brief.numeric_class = nn::cpu_backend().numeric_class();
+    brief.workers = kProcesses;
+  }
+  ProcessBench(const ProcessBench&) = delete;
+  ProcessBench& operator=(const ProcessBench&) = delete;
+  ~ProcessBench() { std::filesystem::remove_all(brief.study_folder); }
+
+  std::unique_ptr<Executor> make() {
+    ProcessOptions how;
+    how.socket = brief.study_folder + "/workers-" + std::to_string(++made);  // two may live at a time
+    how.launch = launch_function([](const std::string& socket) {
+      static_cast<void>(work_for_engine(socket, runtime::worker_of_process(nn::Operators())));
+    });
+    return *ProcessExecutor::create(brief, real_file_system(), clock, how);
+  }
+
+  WorkerBrief brief;
+  int made = 0;
+};
+
+using Workers = ::testing::Types<WorkerBench<1, 1>, WorkerBench<1, 0>, WorkerBench<3, 0>, WorkerBench<4, 1>,
+                                 DevicesBench, WireBench, ProcessBench<1>, ProcessBench<3>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Workers, ExecutorConformance, Workers);
+
+}  // namespace
+}  // namespace lanista::engine::testing

@@ -1,0 +1,190 @@
+// Workers that report what is wrong or never answer: they are dropped, and the trials and the other workers continue.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "support/engine/remote/process_life.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+/// A fake whose behaviour a test changes.
+struct Behaviour {
+  std::function<void(Report&)> report = {};
+  bool ignores_pauses = false;
+  bool never_answers = false;
+};
+
+class ChangedExecutor final : public PassingExecutor {
+ public:
+  ChangedExecutor(std::unique_ptr<FakeExecutor> fake, Behaviour behaviour)
+      : PassingExecutor(*fake), fake_(std::move(fake)), behaviour_(std::move(behaviour)) {}
+  void command(const Command& command) override {
+    if (behaviour_.ignores_pauses && std::holds_alternative<PauseAll>(command)) return;
+    PassingExecutor::command(command);
+  }
+  std::optional<Report> next(double seconds) override {
+    auto report = PassingExecutor::next(seconds);
+    if (report && behaviour_.report) behaviour_.report(*report);
+    return report;
+  }
+  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override {
+    while (behaviour_.never_answers) ::pause();  // its heart beats on
+    return PassingExecutor::measure(members, part);
+  }
+
+ private:
+  std::unique_ptr<FakeExecutor> fake_;
+  Behaviour behaviour_;
+};
+
+class BadWorkerTest : public ProcessExecutorTest {
+ protected:
+  static MakeWorker worker(Behaviour behaviour) {
+    return [behaviour](const WorkerBrief& brief, const TellInHand&) {
+      const store::CheckpointStore files(real_file_system(), brief.study_folder);
+      auto fake = std::make_unique<FakeExecutor>(FakeOptions{.workers = 2, .checkpoint_one_in = 2}, files);
+      return Result<std::shared_ptr<Executor>>(std::make_shared<ChangedExecutor>(std::move(fake), behaviour));
+    };
+  }
+  /// Two workers; every process of the second one behaves so.
+  std::unique_ptr<ProcessExecutor> with_bad(const Behaviour& behaviour, double lease_seconds = 20) {
+    WorkerBrief brief;
+    brief.study_folder = folder_;
+    brief.workers = 2;
+    ProcessOptions how;
+    how.lease_seconds = lease_seconds;
+    const auto launch = [](const MakeWorker& make) {
+      return launch_function([make](const std::string& socket) { static_cast<void>(work_for_engine(socket, make)); });
+    };
+    how.elsewhere = {{"good", launch(worker({}))}, {"bad", launch(worker(behaviour))}};
+    return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+  }
+  /// Until both workers are there, so that each gets trials.
+  static void wait_for_both(ProcessExecutor& executor) {
+    ASSERT_TRUE(executor.start(short_job(1)));
+    for (int came = 0; came < 2;) {
+      const auto report = executor.next(60);
+      ASSERT_TRUE(report);
+      const auto* worker = std::get_if<WorkerReport>(&*report);
+      if (worker != nullptr && worker->came) ++came;
+    }
+  }
+  void expect_dropped(const Behaviour& behaviour, const std::string& what) {
+    auto executor = with_bad(behaviour);
+    wait_for_both(*executor);
+    const Ends ends = train(*executor, 6);
+    EXPECT_FALSE(ends.broken) << ends.broken->message;
+    EXPECT_EQ(ends.hashes, undisturbed(6));
+    for (std::uint32_t id = 1; id <= 6; ++id) expect_whole(ends, TrialId{id});
+    ASSERT_FALSE(ends.lost.empty());
+    for (const WorkerReport& lost : ends.lost) {
+      EXPECT_TRUE(lost.was_dropped);
+      EXPECT_TRUE(lost.reason.starts_with("(bad) was dropped: it ")) << lost.reason;
+      EXPECT_NE(lost.reason.find(what), std::string::npos) << lost.reason;
+    }
+  }
+};
+
+TEST_F(BadWorkerTest, IsDroppedForACheckpointAddress) {
+  expect_dropped({.report =
+                      [](Report& report) {
+                        if (auto* saved = std::get_if<CheckpointReport>(&report)) saved->address = "../../victim";
+                      }},
+                 "checkpoint address '../../victim'");
+}
+
+TEST_F(BadWorkerTest, IsDroppedForAMissingCheckpoint) {
+  expect_dropped({.report =
+                      [](Report& report) {
+                        auto* saved = std::get_if<CheckpointReport>(&report);
+                        if (saved != nullptr) saved->address = std::string(32, 'a');
+                      }},
+                 "is no file of the study's ckpt folder");
+}
+
+TEST_F(BadWorkerTest, IsDroppedForAnEpochBeyondTheBudget) {
+  expect_dropped({.report =
+                      [](Report& report) {
+                        auto* epoch = std::get_if<EpochReport>(&report);
+                        if (epoch != nullptr && epoch->measurement.epoch == 2) epoch->measurement.epoch = 900;
+                      }},
+                 "reported epoch 900");
+}
+
+TEST_F(BadWorkerTest, IsDroppedForATrialThatItDoesNotHave) {
+  expect_dropped({.report =
+                      [](Report& report) {
+                        if (auto* epoch = std::get_if<EpochReport>(&report)) epoch->measurement.trial = TrialId{77};
+                      }},
+                 "reported trial 77");
+}
+
+TEST_F(BadWorkerTest, IsDroppedForAPauseThatWasNotAskedFor) {
+  expect_dropped({.report = [](Report& report) { report = PausedReport{}; }}, "a pause that was not asked for");
+}
+
+TEST_F(BadWorkerTest, LosesItsTrialsToOthersIfItStops) {
+  auto executor = with_bad({.report = [](Report&) { ::raise(SIGSTOP); }}, 2);
+  wait_for_both(*executor);
+  const Ends ends = train(*executor, 6);
+  EXPECT_EQ(ends.hashes, undisturbed(6));
+  ASSERT_FALSE(ends.lost.empty());
+  EXPECT_FALSE(ends.lost.front().was_dropped);
+}
+
+TEST_F(BadWorkerTest, EndsTheStudyOnlyIfNoOtherWorks) {
+  auto executor = make(2, 20, worker({.report = [](Report& report) { report = PausedReport{}; }}));
+  const Ends ends = train(*executor, 3);
+  ASSERT_TRUE(ends.broken);
+  EXPECT_EQ(ends.broken->code, Code::kUnavailable);
+  EXPECT_NE(ends.broken->message.find("worker processes send wrong messages: the last one was dropped: it reported"),
+            std::string::npos)
+      << ends.broken->message;
+  EXPECT_TRUE(ends.failed.empty()) << "the trials are not to blame";
+}
+
+TEST_F(BadWorkerTest, IsLostIfItDoesNotAnswerAPause) {
+  auto executor = make(1, 1, worker({.ignores_pauses = true}));
+  ASSERT_TRUE(executor->start(short_job(1)));
+  executor->command(Allow{TrialId{1}, 1});
+  while (const auto report = executor->next(60)) {
+    if (std::holds_alternative<EpochReport>(*report)) break;
+  }
+  executor->command(PauseAll{});
+  std::string reason;
+  bool paused = false;
+  while (!paused) {
+    const auto report = executor->next(60);
+    ASSERT_TRUE(report) << "the pause has no end";
+    if (const auto* lost = std::get_if<WorkerReport>(&*report)) reason = lost->reason;
+    paused = std::holds_alternative<PausedReport>(*report);
+  }
+  EXPECT_EQ(reason, "did not answer a pause within 2.0 s (run.lease_seconds)");
+}
+
+TEST_F(BadWorkerTest, DoesNotHoldUpAPauseWithAQuestion) {
+  std::atomic<int> pause = 0;
+  WorkerBrief brief;
+  brief.study_folder = folder_;
+  brief.workers = 1;
+  ProcessOptions how;
+  how.lease_seconds = 1;
+  how.pause = &pause;
+  how.launch = launch_function([make = worker({.never_answers = true})](const std::string& socket) {
+    static_cast<void>(work_for_engine(socket, make));
+  });
+  auto executor = *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+  pause = 75;
+  const auto tested = executor->test(short_job(1), std::string(32, 'a'));
+  ASSERT_FALSE(tested);
+  EXPECT_EQ(tested.error().code, Code::kUnavailable);
+}
+
+}  // namespace
+}  // namespace lanista::engine::testing

@@ -1,0 +1,35 @@
+// That a study whose executor hears of it by text alone is the same study.
+#include "support/engine/remote/wire_executor.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
+
+#include "support/engine/core/breeding.h"
+#include "support/engine/core/custom_study.h"
+#include "lanista/engine/core/fake_executor.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+TEST(WireExecutor, ChangesNothingOfAStudy) {
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    SCOPED_TRACE(seed);
+    const Custom study = breeding(small_study(16), seed);
+    Bench plain, wired;
+    ASSERT_TRUE(study.go_on(plain, 0).ok());
+    FakeOptions options = kOptions;
+    options.seed = seed;
+    options.clock = &wired.clock;
+    WireExecutor wire(std::make_unique<FakeExecutor>(options, store::CheckpointStore(wired.disk, kFolder)));
+
+    const auto end = study.go_on(wired.services(wired.disk, wire));
+
+    ASSERT_TRUE(end.ok()) << end.error().text();
+    ASSERT_EQ(first_difference(wired.canonical(), plain.canonical()), "");
+  }
+}
+
+}  // namespace
+}  // namespace lanista::engine::testing

@@ -1,0 +1,147 @@
+// Studies with a worker whose messages are changed on their way: each ends as an undisturbed one does, and a wrong
+// worker is named. LANISTA_WHOLE_MUTATIONS=1: 2,000 studies; LANISTA_MUTATIONS_FROM: the first seed.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "support/base/sanitized.h"
+#include "support/engine/remote/mutating_proxy.h"
+#include "lanista/engine/remote/process_executor.h"
+#include "support/engine/core/test_support.h"
+#include "lanista/io/store/log.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+constexpr double kLongest = 30;  ///< seconds of one study, on a machine that does nothing else
+
+/// Runs one study with an honest worker and one behind a proxy.
+class MutatedStudy {
+ public:
+  MutatedStudy() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "lanista_mutated_XXXXXX").string();
+    LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
+    root_ = pattern;
+    study_ = root_ + "/study";
+  }
+  ~MutatedStudy() { std::filesystem::remove_all(root_); }
+  MutatedStudy(const MutatedStudy&) = delete;
+  MutatedStudy& operator=(const MutatedStudy&) = delete;
+
+  Result<Summary> run(const study::StudyConfig& config, Mutation mutation, bool always) {
+    if (!always) mutation.once = root_ + "/claimed";
+    const MakeWorker make = [](const WorkerBrief& brief, const TellInHand&) {
+      const FakeOptions options{.workers = 2, .rows = small_data().split_rows[0], .checkpoint_one_in = 2};
+      return Result<std::shared_ptr<Executor>>(
+          std::make_shared<FakeExecutor>(options, store::CheckpointStore(real_file_system(), brief.study_folder)));
+    };
+    WorkerBrief brief;
+    brief.study_folder = study_;
+    brief.workers = 2;
+    ProcessOptions how;
+    how.lease_seconds = std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2 : 8;  // a busy machine must not look like a bad worker
+    how.rules = report_rules({}, data_);
+    Mutation honest = mutation;
+    honest.at = std::int64_t{1} << 40;
+    how.elsewhere = {{"good", launch_mutating(make, honest)}, {"bad", launch_mutating(make, mutation)}};
+    LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(brief, real_file_system(), clock_, how));
+    Services services;
+    services.fs = &real_file_system();
+    services.clock = &clock_;
+    services.sink = &sink_;
+    services.executor = executor.get();
+    services.data = &data_;
+    services.pause = &pause_;
+    const double began = clock_.now();
+    services.observer.on_idle = [&](const StudyView&) {
+      if (clock_.now() - began > (LANISTA_SANITIZED != 0 ? 8 : 4) * kLongest)
+        pause_ = 75;  // a hang; the test reports it
+    };
+    LANISTA_ASSIGN(auto engine, Engine::create(study_, config, studyfile::write_study(config),
+                                               {{"class", "test"}, {"threads", 1}}, services));
+    auto summary = engine->run();
+    seconds = clock_.now() - began;
+    dropped = engine->view().workers.lost;
+    last = engine->view().workers.last ? engine->view().workers.last->reason : "";
+    return summary;
+  }
+  Fingerprint left() const {
+    const auto records = store::read_log(real_file_system(), study_);
+    const auto weights = real_file_system().read(study_ + "/best/weights.safetensors");
+    return {records ? store::canonical_export(*records) : records.error().text(), weights ? *weights : ""};
+  }
+
+  double seconds = 0;
+  std::int64_t dropped = 0;
+  std::string last;  ///< why the last worker was lost
+
+ private:
+  std::string root_, study_;
+  RealClock clock_;
+  MemorySink sink_;
+  data::DataSpec data_ = small_data();
+  std::atomic<int> pause_ = 0;
+};
+
+Fingerprint undisturbed(const study::StudyConfig& config) {
+  Bench bench;
+  LANISTA_CHECK(bench.run(config, {.rows = small_data().split_rows[0]}).ok(), "an undisturbed study ends");
+  return *fingerprint(bench.disk);
+}
+
+std::uint64_t count_of(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(WorkerMutation, EndsAsUndisturbedOrNamesTheWorker) {
+  const study::StudyConfig config = small_study(4);
+  const Fingerprint expected = undisturbed(config);
+  const std::uint64_t studies = std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2000 : 2 * kWrongs;
+  const std::uint64_t first = count_of("LANISTA_MUTATIONS_FROM", 1);
+  std::map<std::string, int> reasons;
+  std::map<int, int> unnoticed;
+  std::uint64_t named = 0;  // studies
+  double longest = 0;
+  for (std::uint64_t seed = first; seed < first + studies; ++seed) {
+    Rng rng = Rng(seed).split("mutation");
+    const auto wrong = static_cast<Wrong>(seed % kWrongs);
+    const auto at = static_cast<std::int64_t>(rng.below(3) == 0 ? rng.below(3) : rng.below(16));
+    const bool always = rng.below(8) == 0;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", mutation " + std::to_string(seed % kWrongs) + " at message " +
+                 std::to_string(at) + (always ? " of every process" : ""));
+    MutatedStudy study;
+    const auto summary = study.run(config, {.seed = rng.next(), .wrong = wrong, .at = at}, always);
+    ASSERT_TRUE(summary) << summary.error().text();
+    ASSERT_EQ(summary->end, End::kDone) << "it hung; the last loss: " << study.last;
+    const Fingerprint left = study.left();
+    ASSERT_EQ(left.canonical, expected.canonical) << study.last;
+    ASSERT_EQ(left.weights, expected.weights) << study.last;
+    longest = std::max(longest, study.seconds);
+    if (study.dropped == 0) {
+      ++unnoticed[static_cast<int>(wrong)];
+    } else {
+      EXPECT_TRUE(study.last.starts_with("(bad) ")) << study.last;
+      ++reasons[study.last.substr(0, 60)];
+      ++named;
+    }
+  }
+  std::string text;
+  for (const auto& [reason, count] : reasons) text += std::to_string(count) + "  " + reason + "\n";
+  for (const auto& [wrong, count] : unnoticed) {
+    text += std::to_string(count) + "  without effect, mutation " + std::to_string(wrong) + "\n";
+  }
+  EXPECT_GE(named, studies / 2) << text;
+  RecordProperty("longest_seconds", std::to_string(longest));
+  if (std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr) {
+    EXPECT_LT(longest, kLongest);
+    std::cout << text << "longest study " << longest << " s\n";
+  }
+}
+
+}  // namespace
+}  // namespace lanista::engine::testing

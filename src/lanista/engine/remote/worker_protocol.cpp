@@ -1,0 +1,173 @@
+#include "lanista/engine/remote/worker_protocol.h"
+
+#include <charconv>
+#include <sstream>
+#include <variant>
+
+#include "lanista/base/real_json.h"
+#include "lanista/engine/remote/messages.h"
+#include "lanista/io/store/record_json.h"
+#include "lanista/search/study/record_fields.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+using study::fields::good;
+using study::fields::integer;
+using study::fields::Malformed;
+using study::fields::read_record;
+
+constexpr std::size_t kMostErrorBytes = 16384;
+constexpr std::size_t kKiB = 1024, kMiB = kKiB * kKiB;
+
+std::string one_line(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+}  // namespace
+
+std::size_t most_bytes_of(std::uint16_t kind) {
+  switch (static_cast<WireKind>(kind)) {
+    case WireKind::kHello:
+      return 64 * kKiB;
+    case WireKind::kReady:
+    case WireKind::kBeat:
+      return 64;
+    case WireKind::kReport:
+      return 8 * kMiB;
+    case WireKind::kInHand:
+    case WireKind::kWelcome:
+      return 4 * kMiB;
+    case WireKind::kRefused:
+    case WireKind::kAnswer:
+    case WireKind::kNoAnswer:
+    case WireKind::kBroken:
+    case WireKind::kUnwelcome:
+      return kMiB;
+    case WireKind::kStart:
+    case WireKind::kCommand:
+    case WireKind::kQuestion:
+      return FrameReader::kMostBytes;
+  }
+  return 0;
+}
+
+std::size_t most_bytes_before_hello(std::uint16_t kind) {
+  return static_cast<WireKind>(kind) == WireKind::kHello ? most_bytes_of(kind) : 0;
+}
+
+std::string encode(const Hello& hello) {
+  return one_line(
+      {{"protocol", hello.protocol}, {"build", hello.build}, {"process", hello.process}, {"host", hello.host}});
+}
+
+Result<Hello> decode_hello(std::string_view text) {
+  LANISTA_ASSIGN(const json in, store::parse_record_json(text));
+  return read_record<Hello>("hello", [&] {
+    Hello hello{integer(in, "protocol"), study::fields::text(in, "build"), integer(in, "process")};
+    if (in.contains("host")) hello.host = study::fields::text(in, "host");  // other builds are to hear that they are
+    return hello;
+  });
+}
+
+Result<void> check_hello(const Hello& hello, const std::string& build) {
+  if (hello.protocol == kWorkerProtocol && hello.build == build) return {};
+  return Error{Code::kFailedPrecondition,
+               "a worker of lanista " + hello.build + " (protocol " + std::to_string(hello.protocol) +
+                   ") cannot work for this engine; allowed: the engine's own build, lanista " + build + " (protocol " +
+                   std::to_string(kWorkerProtocol) + ")",
+               "process " + std::to_string(hello.process)};
+}
+
+std::string encode(const Welcome& welcome) {
+  return one_line({{"lease_seconds", real_json(welcome.lease_seconds)}}) + "\n" + encode(welcome.brief);
+}
+
+Result<Welcome> decode_welcome(std::string_view text) {
+  const auto end = text.find('\n');
+  if (end == std::string_view::npos) return Error{Code::kDataLoss, "broken welcome: no brief", ""};
+  LANISTA_ASSIGN(const json in, store::parse_record_json(text.substr(0, end)));
+  LANISTA_ASSIGN(WorkerBrief brief, decode_brief(text.substr(end + 1)));
+  return read_record<Welcome>("welcome", [&] {
+    Welcome welcome{study::fields::real(in, "lease_seconds"), std::move(brief)};
+    if (!(welcome.lease_seconds > 0)) throw Malformed{"'lease_seconds' is not above 0"};
+    return welcome;
+  });
+}
+
+std::string encode(const std::vector<TrialId>& trials) {
+  json out = json::array();
+  for (const TrialId trial : trials) out.push_back({{"trial", trial.value}});
+  return one_line({{"trials", std::move(out)}});
+}
+
+Result<std::vector<TrialId>> decode_trials(std::string_view text) {
+  LANISTA_ASSIGN(const json in, store::parse_record_json(text));
+  return read_record<std::vector<TrialId>>("list of trials", [&] {
+    std::vector<TrialId> trials;
+    for (const json& each : study::fields::array(in, "trials")) trials.push_back(study::fields::trial(each, "trial"));
+    return trials;
+  });
+}
+
+// A line with part, weights and shares, and a line for each job.
+std::string encode(const Question& question) {
+  json head{{"part", static_cast<int>(question.part)}, {"members", json::array()}};
+  std::string jobs;
+  for (const Tested& member : question.members) {
+    head["members"].push_back({{"weights", member.weights}, {"share", real_json(member.share)}});
+    jobs += "\n" + encode(Order(member.job));
+  }
+  return one_line(head) + jobs;
+}
+
+Result<Question> decode_question(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  LANISTA_ASSIGN(const json head, store::parse_record_json(line));
+  return read_record<Question>("question", [&] {
+    const std::int64_t part = integer(head, "part");
+    if (part < 0 || part > static_cast<std::int64_t>(data::Part::kTest)) throw Malformed{"no such part"};
+    Question out{{}, static_cast<data::Part>(part)};
+    for (const json& member : study::fields::array(head, "members")) {
+      if (!std::getline(lines, line)) throw Malformed{"a member without a job"};
+      Order order = good(decode_order(line));
+      auto* job = std::get_if<Job>(&order);
+      if (job == nullptr) throw Malformed{"a member whose job is a command"};
+      out.members.push_back(
+          {std::move(*job), study::fields::text(member, "weights"), study::fields::real(member, "share")});
+    }
+    if (out.members.empty()) throw Malformed{"nobody is asked about"};
+    return out;
+  });
+}
+
+std::string encode_metrics(const std::map<std::string, double>& metrics) {
+  return one_line({{"metrics", study::fields::metrics_json(metrics)}});
+}
+
+Result<std::map<std::string, double>> decode_metrics(std::string_view text) {
+  LANISTA_ASSIGN(const json in, store::parse_record_json(text));
+  return read_record<std::map<std::string, double>>("answer", [&] { return study::fields::metrics(in, "metrics"); });
+}
+
+std::string encode(const Error& error) {
+  Error cut = error;
+  if (cut.message.size() > kMostErrorBytes) cut.message.resize(kMostErrorBytes);
+  if (cut.where.size() > kMostErrorBytes) cut.where.resize(kMostErrorBytes);
+  return encode(Report(BrokenReport{std::move(cut)}));
+}
+
+Result<BrokenReport> read_error(std::string_view text) {
+  LANISTA_ASSIGN(Report report, decode_report(text));
+  auto* broken = std::get_if<BrokenReport>(&report);
+  if (broken == nullptr) return Error{Code::kDataLoss, "a report where an error was due", ""};
+  return std::move(*broken);
+}
+
+Error decode_error(std::string_view text) {
+  auto read = read_error(text);
+  return read ? std::move(read->error) : std::move(read).error();
+}
+
+}  // namespace lanista::engine

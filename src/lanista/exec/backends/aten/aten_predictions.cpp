@@ -1,0 +1,110 @@
+// The forward pass in inference form, of all lanes that are asked at once; what is measured of it is measured on the
+// host, in sample order.
+#include <algorithm>
+#include <numeric>
+
+#include "lanista/base/check.h"
+#include "lanista/exec/backends/aten/aten_memory.h"
+#include "lanista/exec/backends/aten/aten_pending.h"
+#include "lanista/model/autodiff/loss.h"
+
+namespace lanista::device {
+
+// [lanes, elements], on the host.
+Tensor AtenMachine::predictions(const Fed& fed) const {
+  const Frame frame{
+      .lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_, .products = device_.products()};
+  const StepShape shape{.begin = fed.lanes.begin,
+                        .lanes = fed.lanes.count,
+                        .size = fed.size,
+                        .shared = fed.shared,
+                        .table = samples_of(fed)};
+  StepInputs inputs(layouts_of(shape), device_.device());
+  inputs.prepare();
+  fill_batches(inputs, 0, fed, shape.table);
+  inputs.send();
+  Values values;
+  bind_state(fed.lanes, infer_.state, values);
+  values[infer_.input] = read(inputs, shape, StepInputs::kFeatures);
+  predict_.run(frame, values);
+  // A prediction may be what was fed, whose memory goes with `inputs`.
+  return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().clone(at::MemoryFormat::Contiguous);
+}
+
+// The same of one batch for all of them, as many lanes at once as memory allows.
+Tensor AtenMachine::predictions_of(const Lanes& lanes, const nn::Batch& batch) {
+  std::vector<Tensor> parts;
+  for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
+    const std::int64_t count = std::min(at_once_, lanes.begin + lanes.count - begin);
+    try {
+      parts.push_back(predictions({.lanes = {begin, count}, .size = batch.size, .of = {&batch}, .shared = true}));
+      begin += count;
+    } catch (const std::exception& error) {
+      if (count == 1 || !is_of_memory(error)) throw;
+      take_fewer(count);
+    }
+  }
+  return parts.size() == 1 ? parts.front() : at::cat(parts);
+}
+
+void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) {
+  const AtenScope scope(*queue_);
+  check_batch(batch, false);
+  const Tensor all = predictions({.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true});
+  std::visit(
+      [&](auto span) {
+        LANISTA_CHECK(
+            static_cast<std::int64_t>(span.size()) == all.numel(),
+            "room for " + std::to_string(span.size()) + " predictions instead of " + std::to_string(all.numel()));
+        const auto copy = [&](const auto* from) {
+          std::transform(from, from + all.numel(), span.begin(),
+                         [](auto value) { return static_cast<typename decltype(span)::value_type>(value); });
+        };
+        kind_->is_double() ? copy(all.data_ptr<double>()) : copy(all.data_ptr<float>());
+      },
+      out);
+}
+
+void AtenMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
+  const AtenScope scope(*queue_);
+  if (lanes.empty()) return;
+  const auto [first, last] = std::ranges::minmax(lanes, {}, &nn::LaneMetrics::lane);
+  const Lanes all{first.lane, last.lane - first.lane + 1};
+  std::vector<nn::HostMetrics> metrics;
+  for (const nn::LaneMetrics& each : lanes) {
+    metrics.emplace_back(*each.asked, answer_size(*each.asked), kernels::best_isa());
+  }
+  std::vector<double> room;
+  while (const nn::Batch* batch = batches()) {
+    check_batch(*batch, false);
+    const Tensor told = predictions_of(all, *batch).to(at::kDouble);
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      const double* from = told.data_ptr<double>() + (lanes[i].lane - all.begin) * told.size(1);
+      room.assign(from, from + told.size(1));
+      lanes[i].asked->unit.to_own(room);
+      metrics[i].add(room, batch->labels, batch->targets, lanes[i].sums);
+    }
+  }
+}
+
+void AtenMachine::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
+  const AtenScope scope(*queue_);
+  check_batch(batch, true);
+  std::vector<double> told(static_cast<std::size_t>(batch.size * facts().prediction_size));
+  predict(lane, batch, std::span(told));
+  const nn::Metrics asked{.loss = train_->options.loss};
+  nn::HostMetrics metrics(asked, answer_size(asked), kernels::best_isa());
+  const auto of_answers = metrics.losses(told, batch.labels, batch.targets, label_smoothing);
+  const auto each = static_cast<std::size_t>(positions_);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto own = of_answers.subspan(i * each, each);
+    out[i] = std::accumulate(own.begin(), own.end(), 0.0) / static_cast<double>(each);
+  }
+}
+
+// Numbers that are one answer: of classes those of one position, else the whole prediction.
+std::int64_t AtenMachine::answer_size(const nn::Metrics& asked) const {
+  return step::find_loss(asked.loss)->of_classes() ? row_ : facts().prediction_size;
+}
+
+}  // namespace lanista::device

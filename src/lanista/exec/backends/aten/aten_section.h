@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "lanista/exec/backends/aten/aten_joins.h"
+#include "lanista/model/graph/graph.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/exec/program/plan.h"
+
+namespace lanista::device {
+
+using Values = std::map<graph::Port, Tensor>;
+
+/// Nodes of a step graph as calls, in their order; some make several. A value goes when its last reader is done.
+class AtenSection {
+ public:
+  AtenSection() = default;
+  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `changes`, where a gradient is beside
+  /// what it may change, the gradient is made when nobody reads that any more, if nobody here reads the gradient.
+  /// Errors: kUnimplemented, naming an operator without an entry and the way out.
+  static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
+                                  const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
+                                  const graph::OpTable& ops, const AtenTable& table, const AtenJoins& joins = {},
+                                  const std::map<graph::Port, graph::Port>& changes = {});
+
+  /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
+  /// NoMemory or std::runtime_error, naming the operator, for whatever ATen throws.
+  void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
+  const std::vector<nn::LaneNumber>& numbers() const { return numbers_; }
+  bool draws_masks() const { return draws_masks_; }
+  const std::vector<nn::PlanLine>& plan() const { return plan_; }
+  /// Gradients of `changes` whose makers may change things at once (Frame::descents).
+  const std::set<graph::Port>& last_readers() const { return last_readers_; }
+
+ private:
+  struct Call {
+    std::string op;
+    AtenRun run;
+    std::vector<graph::Port> inputs, outputs, dead;
+    nn::PlanLine line;
+    bool narrow = false;
+  };
+  void delay(const std::map<graph::Port, graph::Port>& changes);
+
+  std::vector<Call> calls_;
+  std::vector<nn::LaneNumber> numbers_;
+  std::vector<nn::PlanLine> plan_;
+  bool draws_masks_ = false;
+  std::set<graph::Port> last_readers_;
+};
+
+}  // namespace lanista::device

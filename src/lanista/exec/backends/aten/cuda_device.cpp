@@ -1,0 +1,175 @@
+// What needs CUDA's headers: streams, and steps as graphs.
+#include <ATen/Context.h>
+#include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDACachingAllocator.h>
+#include <c10/cuda/CUDAFunctions.h>
+#include <c10/cuda/CUDAStream.h>
+#include <dlfcn.h>
+#include <torch/version.h>
+
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <shared_mutex>
+
+#include "lanista/exec/backends/aten/aten_devices.h"
+#include "lanista/exec/backends/aten/cuda_kernels.h"
+
+namespace lanista::device {
+namespace {
+
+constexpr int kWarmups = 2;
+
+// Versions of LibTorch differ in what a capture is told: other threads may allocate meanwhile.
+template <class Graph>
+void begin_capture(Graph& graph, const at::cuda::MempoolId_t& pool) {
+  if constexpr (requires { graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal); }) {
+    graph.capture_begin(pool, cudaStreamCaptureModeThreadLocal);
+  } else {
+    graph.capture_begin(pool);
+  }
+}
+
+// Numbers that are the same every time, and single precision that is single. What is allocated need not be filled.
+template <class Context>
+void be_exact(Context& context) {
+  context.setAllowTF32CuBLAS(false);
+  context.setAllowTF32CuDNN(false);
+  context.setBenchmarkCuDNN(false);
+  context.setDeterministicCuDNN(true);
+  if constexpr (requires { context.setDeterministicFillUninitializedMemory(false); }) {
+    context.setDeterministicFillUninitializedMemory(false);
+  }
+  context.setDeterministicAlgorithms(true, false);
+}
+
+class CudaQueue final : public AtenQueue {
+ public:
+  explicit CudaQueue(c10::cuda::CUDAStream stream)
+      : AtenQueue(stream.unwrap()), stream_(stream), pool_(at::cuda::graph_pool_handle()) {}
+
+  // Graphs of one queue never run at once, so that they share their memory.
+  std::function<void()> record(const std::function<void()>& step) override {
+    for (int i = 0; i < kWarmups; ++i) step();
+    stream_.synchronize();
+    static std::mutex one_at_a_time;
+    const std::lock_guard lock(one_at_a_time);
+    auto graph = std::make_shared<at::cuda::CUDAGraph>();
+    begin_capture(*graph, pool_);
+    try {
+      step();
+    } catch (...) {
+      try {
+        graph->capture_end();
+      } catch (const c10::Error&) {  // what was thrown first says more
+      }
+      throw;
+    }
+    graph->capture_end();
+    return [graph] { graph->replay(); };
+  }
+
+  void synchronise() override { stream_.synchronize(); }
+  void free_unused() override {
+    pool_ = at::cuda::graph_pool_handle();  // the graphs of the last one are gone, and so is it
+    c10::cuda::CUDACachingAllocator::emptyCache();
+  }
+  bool is_alive() override {
+    try {
+      const at::Tensor one = at::zeros({1}, at::TensorOptions(stream_.device()));
+      stream_.synchronize();
+      return true;
+    } catch (const c10::Error&) {
+      return false;
+    }
+  }
+
+ private:
+  c10::cuda::CUDAStream stream_;
+  at::cuda::MempoolId_t pool_;
+};
+
+class Cuda final : public AtenDevice {
+ public:
+  Cuda(int index, std::unique_ptr<const CudaKernels> kernels)
+      : index_(static_cast<c10::DeviceIndex>(index)),
+        kernels_(std::move(kernels)),
+        name_("torch:cuda:" + std::to_string(index)),
+        class_("aten/" TORCH_VERSION "/cuda/sm_" + std::to_string(kernels_->architecture())) {}
+
+  at::Device device() const override { return at::Device(at::kCUDA, index_); }
+  std::string_view name() const override { return name_; }
+  std::string_view numeric_class() const override { return class_; }
+  std::unique_ptr<AtenQueue> queue() const override {
+    return std::make_unique<CudaQueue>(c10::cuda::getStreamFromPool(false, index_));
+  }
+  const LaneKernels* kernels() const override { return kernels_.get(); }
+  std::size_t steps_together() const override { return 8; }
+  bool computes_all_lanes() const override { return true; }
+  std::int64_t most_table_bytes() const override { return std::int64_t{8} << 30; }
+  // What cuBLAS may do with float32 is told for the whole process, and read as a product is called: so narrow products
+  // are called one at a time, and others while there are none.
+  ProductsScope products() const override {
+    return [](bool narrow) -> std::shared_ptr<void> {
+      static std::shared_mutex calls;
+      if (!narrow) {
+        calls.lock_shared();
+        return {nullptr, [](void*) { calls.unlock_shared(); }};
+      }
+      calls.lock();
+      at::globalContext().setAllowTF32CuBLAS(true);
+      return {nullptr, [](void*) {
+                at::globalContext().setAllowTF32CuBLAS(false);
+                calls.unlock();
+              }};
+    };
+  }
+
+ private:
+  c10::DeviceIndex index_;
+  std::unique_ptr<const CudaKernels> kernels_;
+  std::string name_, class_;
+};
+
+void* current_stream() { return c10::cuda::getCurrentCUDAStream().stream(); }
+
+std::string torch_folder() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&at::cuda::graph_pool_handle), &info) == 0 || info.dli_fname == nullptr)
+    return ".";
+  const std::string file = info.dli_fname;
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
+}  // namespace
+
+Result<const AtenDevice*> aten_cuda(int index) {
+  static std::mutex mutex;
+  static std::map<int, std::unique_ptr<const Cuda>> known;
+  const std::lock_guard lock(mutex);
+  std::unique_ptr<const Cuda>& device = known[index];
+  if (device != nullptr) return device.get();
+  const std::string name = "device 'torch:cuda:" + std::to_string(index) + "'";
+  const auto unavailable = [&](const std::string& why) {
+    return Error{.code = Code::kUnavailable, .message = name + " cannot be used: " + why, .where = {}};
+  };
+  // Read as the first handle of cuBLAS is made; without it, sums may differ from run to run.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0);
+  const int there = c10::cuda::device_count();
+  if (there == 0) return unavailable("LibTorch sees no GPU (nvidia-smi tells of driver and devices)");
+  if (index >= there) return unavailable("there are " + std::to_string(there) + " GPUs, from 0");
+  auto kernels = cuda_kernels(index, current_stream, torch_folder());
+  if (!kernels) return unavailable(kernels.error().message);
+  try {
+    be_exact(at::globalContext());
+    at::zeros({1}, at::TensorOptions(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index))));
+    device = std::make_unique<const Cuda>(index, *std::move(kernels));
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    return unavailable(text.substr(0, text.find('\n')));
+  }
+  return device.get();
+}
+
+}  // namespace lanista::device

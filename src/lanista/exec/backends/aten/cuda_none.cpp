@@ -1,0 +1,13 @@
+// Where LibTorch has no CUDA.
+#include "lanista/exec/backends/aten/aten_devices.h"
+
+namespace lanista::device {
+
+Result<const AtenDevice*> aten_cuda(int index) {
+  return Error{.code = Code::kUnavailable,
+               .message = "device 'torch:cuda:" + std::to_string(index) +
+                          "' wants a LibTorch with CUDA, and this build has one without (docs/guides/gpu.md)",
+               .where = {}};
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,199 @@
+// Products by tiles of our own, and which tile a product takes.
+#include "lanista/exec/backends/aten/lane_products.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "lanista/exec/backends/aten/aten_rounding.h"
+
+namespace lanista::device {
+namespace {
+
+// Of a GPU that these are made for; on any other, numbers are the same and times are not the best.
+constexpr std::int64_t kMultiprocessors = 132;
+
+struct TileForm {
+  const char* kernel;
+  std::int64_t rows, columns;
+  int threads, most_warps;  // of a multiprocessor, by the registers that they take
+  double speed;             // of multiplications, as measured
+  bool of_doubles = true;   // fits into the registers of a thread
+  bool anyhow = false;      // takes right sides however they lie
+};
+constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
+                                          {"product_128x64", 128, 64, 256, 16, 0.98},
+                                          {"product_64x128", 64, 128, 128, 12, 0.93, false},
+                                          {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
+                                          {"product_32x64", 32, 64, 128, 16, 0.8},
+                                          {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
+                                          {"product_32x16", 32, 16, 32, 12, 0.5}}};
+
+std::int64_t tiles_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
+  return batch * ((m + form.rows - 1) / form.rows) * ((n + form.columns - 1) / form.columns);
+}
+
+// What the busiest multiprocessor has to do, the slower the fewer warps it has: and while a block's numbers go through
+// what comes behind the sums, others must be at their sums.
+double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
+  const double wanted = ends ? 16 : 8;  // warps that keep one busy
+  const std::int64_t tiles = tiles_of(form, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
+  const double warps = static_cast<double>(std::min<std::int64_t>(own * form.threads / 32, form.most_warps));
+  return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / wanted);
+}
+
+const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
+                         std::string_view asked) {
+  const TileForm* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const TileForm& form : kForms) {
+    if ((doubles && !form.of_doubles) || (anyhow && !form.anyhow)) continue;
+    // What is asked for and cannot be is the best instead.
+    if (asked == form.kernel) return form;
+    const double cost = cost_of(form, batch, m, n, ends);
+    if (cost < least) least = cost, best = &form;
+  }
+  return *best;
+}
+
+constexpr std::int64_t kLong = 256;  // terms, beside which what comes behind them is little
+
+// Few multiprocessors would be at work, each for long; the library cuts such sums in parts.
+bool is_long_and_narrow(std::int64_t tiles, std::int64_t k) { return tiles < kMultiprocessors / 2 && k >= 512; }
+
+// [outer, inner, rows, columns].
+Tensor with_two_batches(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(1) : x; }
+
+lane::Matrices matrices_of(const Tensor& x) { return {x.stride(0), x.stride(1), x.stride(2), x.stride(3)}; }
+
+// Whether numbers along a dimension are neighbours that may be read in fours, wherever they begin.
+bool in_fours(const Tensor& x, int along) {
+  bool even = x.stride(along) == 1 && wide_of(x, x.size(along)) == 4;
+  for (int dim = 0; dim < 4; ++dim) even = even && (dim == along || x.size(dim) == 1 || x.stride(dim) % 4 == 0);
+  return even;
+}
+
+// The kernels' names for how both sides lie: n as rows of numbers, t turned, a anyhow.
+std::string_view lying_of(const Tensor& left, const Tensor& right) {
+  const bool left_terms = in_fours(left, 3), left_rows = in_fours(left, 2);
+  const bool right_terms = in_fours(right, 2), right_columns = in_fours(right, 3);
+  if (left_terms && right_columns) return "_nn";
+  if (left_terms && right_terms) return "_nt";
+  if (left_rows && right_columns) return "_tn";
+  return left_terms ? "_na" : left_rows ? "_ta" : "_aa";
+}
+
+// Whether rows of n parameters may be read in fours, and their slots with them.
+bool in_fours(const lane::Descended& to, std::int64_t n, at::ScalarType type) {
+  const auto four = static_cast<std::uintptr_t>(4 * at::elementSize(type));
+  const auto begins_well = [four](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % four == 0; };
+  return n % 4 == 0 && to.lane % 4 == 0 && begins_well(to.parameters) && begins_well(to.slots[0]) &&
+         begins_well(to.slots[1]);
+}
+
+// A kernel counts within a matrix by 32 bits.
+bool is_small(const Tensor& x) {
+  return x.size(2) * x.stride(2) + x.size(3) * x.stride(3) < std::numeric_limits<std::int32_t>::max();
+}
+
+}  // namespace
+
+LaneProducts::LaneProducts(const LaneKernels& kernels, const Products& products)
+    : kernels_(&kernels), own_(!products.are_narrow()) {}
+
+LaneProducts LaneProducts::with_tile(std::string_view kernel) const {
+  LaneProducts other = *this;
+  other.tile_ = kernel;
+  return other;
+}
+
+std::vector<std::string> LaneProducts::tiles(at::ScalarType type) {
+  std::vector<std::string> all;
+  for (const TileForm& form : kForms) {
+    if (type != at::kDouble || form.of_doubles) all.emplace_back(form.kernel);
+  }
+  return all;
+}
+
+ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
+  const Tensor l = with_two_batches(left), r = with_two_batches(right);
+  const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
+  const std::string_view lying = lying_of(l, r);
+  const TileForm& form = form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
+                                  k < kLong && (end.finish.of != lane::kAsItIs || end.other.defined()), tile_);
+  const std::int64_t tiles = tiles_of(form, batch, m, n);
+  const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
+  if (!own_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
+    return by_library(left, right, end);
+  }
+  std::vector<std::int64_t> sizes = left.sizes().vec();
+  sizes.back() = n;
+  ProductOut out;
+  const bool descends = end.descent != nullptr && lying == "_tn" && in_fours(end.descent->to, n, l.scalar_type());
+  if (!descends) out.y = end.into.defined() ? end.into : at::empty(sizes, l.options());
+  const Tensor y = descends ? Tensor() : with_two_batches(out.y);
+  if (end.finished) out.finished = at::empty(sizes, l.options());
+  if (end.column_sums) out.column_sums = at::empty({batch, n}, l.options());
+  const Tensor bias = end.bias.defined() ? dense_columns(end.bias) : Tensor();
+  const Tensor before = end.before.defined() ? end.before.contiguous() : Tensor();
+  const Tensor other = end.other.defined() ? end.other.contiguous() : Tensor();
+  const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
+  // What has no gaps may still begin anywhere.
+  const auto begins_well = [n](const Tensor& x) { return !x.defined() || wide_of(x, n) == 4; };
+  const std::string kernel = form.kernel + std::string(lying);
+  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, form.threads,
+                      lane::Product{.left = l.data_ptr(),
+                                    .right = r.data_ptr(),
+                                    .bias = memory(bias),
+                                    .other = memory(other),
+                                    .before = memory(before),
+                                    .y = memory(out.y),
+                                    .finished = memory(out.finished),
+                                    .column_sums = memory(out.column_sums),
+                                    .left_at = matrices_of(l),
+                                    .right_at = matrices_of(r),
+                                    .y_at = descends ? lane::Matrices{} : matrices_of(y),
+                                    .inner = l.size(1),
+                                    .m = m,
+                                    .n = n,
+                                    .k = k,
+                                    .bias_outer = bias.defined() ? bias.stride(0) : 0,
+                                    .y_fours = descends || (in_fours(y, 3) && begins_well(out.finished) &&
+                                                            begins_well(before) && begins_well(other)),
+                                    .bias_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
+                                    .scale = end.scale,
+                                    .a = end.finish.a,
+                                    .b = end.finish.b,
+                                    .finish = end.finish.of,
+                                    .to = descends ? end.descent->to : lane::Descended{},
+                                    .descent = descends ? end.descent->by : lane::kNoDescent});
+  return out;
+}
+
+ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
+  const auto matrices = [](const Tensor& x) { return x.reshape({-1, x.size(-2), x.size(-1)}); };
+  const Tensor r = matrices(right);
+  std::vector<std::int64_t> sizes = left.sizes().vec();
+  sizes.back() = r.size(2);
+  ProductOut out{.y = at::bmm(matrices(left), r), .finished = {}, .column_sums = {}};
+  if (end.scale != 1) out.y = out.y * end.scale;
+  if (end.bias.defined()) lane_add_columns(*kernels_, out.y, end.bias);
+  out.y = out.y.reshape(sizes);
+  if (end.other.defined()) out.y = out.y + end.other;
+  const LaneFinish& finish = end.finish;
+  if (finish.of != lane::kAsItIs && end.before.defined()) {
+    const std::string gradient = finish.name() + std::string("_grad");
+    out.y = lane_elementwise(*kernels_, gradient.c_str(), end.before.contiguous(), out.y, finish.a, finish.b);
+  }
+  if (end.finished) {
+    out.finished =
+        finish.of == lane::kAsItIs ? out.y : lane_elementwise(*kernels_, finish.name(), out.y, {}, finish.a, finish.b);
+  }
+  if (end.column_sums) out.column_sums = lane_column_sum(*kernels_, r);
+  if (end.into.defined()) out.y = Tensor(end.into).copy_(out.y);
+  return out;
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,292 @@
+// Products by tiles of our own against sums in double that are written out here.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "lanista/exec/backends/aten/aten_rounding.h"
+#include "lanista/exec/backends/aten/aten_update.h"
+#include "support/exec/backends/aten/kernel_test_support.h"
+#include "lanista/exec/backends/aten/lane_products.h"
+
+namespace lanista::device {
+namespace {
+
+using namespace testing;
+
+// What is drawn of a matrix [outer, inner, rows, columns]: turned, with gaps behind its rows, or one for all.
+at::Tensor drawn_matrices(Rng& rng, std::vector<std::int64_t> sizes, at::TensorOptions like) {
+  const bool turned = rng.between(0, 1) == 1, inner_first = rng.between(0, 3) == 0;
+  const bool shared = rng.between(0, 4) == 0 && sizes.size() == 3;
+  const std::int64_t gap = rng.between(0, 2) == 0 ? rng.between(1, 5) : 0;
+  std::vector<std::int64_t> lying = sizes;
+  if (turned) std::swap(lying[lying.size() - 1], lying[lying.size() - 2]);
+  if (shared) lying[0] = 1;
+  if (inner_first && sizes.size() == 4) std::swap(lying[0], lying[1]);
+  const std::int64_t columns = lying.back();
+  lying.back() += gap;
+  std::int64_t count = 1;
+  for (const std::int64_t each : lying) count *= each;
+  // Memory may begin anywhere.
+  const std::int64_t offset = rng.between(0, 3) == 0 ? rng.between(1, 3) : 0;
+  at::Tensor x = at::empty({offset + count}, at::TensorOptions(at::kDouble));
+  for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
+  x = x.to(like.device()).to(c10::typeMetaToScalarType(like.dtype()));
+  x = x.narrow(0, offset, count).view(lying).narrow(-1, 0, columns);
+  if (inner_first && sizes.size() == 4) x = x.transpose(0, 1);
+  if (turned) x = x.transpose(-1, -2);
+  return shared ? x.expand(sizes) : x;
+}
+
+struct Wanted {
+  std::vector<double> y, finished, columns;
+  double size = 0;  // of the terms of a sum
+};
+
+double function_of(lane::Finish finish, double x) {
+  switch (finish) {
+    case lane::kRelu:
+      return std::max(x, 0.0);
+    case lane::kGelu:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case lane::kSilu:
+      return x / (1 + std::exp(-x));
+    case lane::kHardSwish:
+      return x * std::min(std::max(x + 3, 0.0), 6.0) / 6;
+    case lane::kClip:
+      return std::min(std::max(x, 0.0), 6.0);
+    default:
+      return x;
+  }
+}
+
+double slope_of(lane::Finish finish, double x) {
+  switch (finish) {
+    case lane::kRelu:
+      return x > 0 ? 1 : 0;
+    case lane::kGelu: {
+      const double c = 2 * std::sqrt(2 / M_PI), gate = 1 / (1 + std::exp(-c * (x + 0.044715 * x * x * x)));
+      return gate + x * gate * (1 - gate) * c * (1 + 3 * 0.044715 * x * x);
+    }
+    case lane::kSilu: {
+      const double gate = 1 / (1 + std::exp(-x));
+      return gate * (1 + x * (1 - gate));
+    }
+    case lane::kHardSwish:
+      return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
+    case lane::kClip:
+      return x > 0 && x < 6 ? 1 : 0;
+    default:
+      return 1;
+  }
+}
+
+Wanted wanted(const at::Tensor& left, const at::Tensor& right, const ProductEnd& end) {
+  const auto l = numbers(left), r = numbers(right);
+  const auto bias = end.bias.defined() ? numbers(end.bias) : std::vector<double>{};
+  const auto other = end.other.defined() ? numbers(end.other) : std::vector<double>{};
+  const auto before = end.before.defined() ? numbers(end.before) : std::vector<double>{};
+  const auto m = static_cast<std::size_t>(left.size(-2)), k = static_cast<std::size_t>(left.size(-1)),
+             n = static_cast<std::size_t>(right.size(-1)), batch = l.size() / m / k;
+  Wanted all;
+  for (std::size_t b = 0; b < batch; ++b) {
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0, terms = 1;
+        for (std::size_t t = 0; t < k; ++t) {
+          const double term = l[(b * m + i) * k + t] * r[(b * k + t) * n + j];
+          sum += term;
+          terms += std::fabs(term);
+        }
+        sum *= end.scale;
+        if (!bias.empty()) sum += bias[b * n + j];
+        if (!other.empty()) sum += other[(b * m + i) * n + j];
+        if (!before.empty()) sum *= slope_of(end.finish.of, before[(b * m + i) * n + j]);
+        all.y.push_back(sum);
+        all.finished.push_back(function_of(end.finish.of, sum));
+        all.size = std::max(all.size, terms);
+      }
+    }
+    for (std::size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::size_t t = 0; t < k; ++t) sum += r[(b * k + t) * n + j];
+      all.columns.push_back(sum);
+    }
+  }
+  return all;
+}
+
+class LaneProductsOn : public KernelsOn {};
+
+TEST_P(LaneProductsOn, AreWhatDoublesSayForDrawnSizesPlacesAndEnds) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(20261126);
+  for (int round = 0; round < 150; ++round) {
+    const bool doubles = rng.between(0, 2) == 0, inner = rng.between(0, 2) == 0;
+    const auto like = at::TensorOptions(doubles ? at::kDouble : at::kFloat).device(device().device());
+    const auto size = [&](std::int64_t most) {
+      return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
+    };
+    // Now and then few numbers of long sums, which are the library's.
+    const bool is_long = rng.between(0, 9) == 0;
+    const std::int64_t m = size(is_long ? 40 : 150), k = is_long ? 512 + size(90) : size(70),
+                       n = size(is_long ? 40 : 150);
+    std::vector<std::int64_t> batch{rng.between(1, 3)};
+    if (inner) batch.push_back(rng.between(1, 3));
+    const auto sizes = [&](std::int64_t rows, std::int64_t columns) {
+      std::vector<std::int64_t> all = batch;
+      all.insert(all.end(), {rows, columns});
+      return all;
+    };
+    const at::Tensor left = drawn_matrices(rng, sizes(m, k), like), right = drawn_matrices(rng, sizes(k, n), like);
+    ProductEnd end;
+    end.finish = {static_cast<lane::Finish>(rng.between(0, 5)), 0, 6};
+    if (rng.between(0, 1) == 0) end.scale = 0.25;
+    if (rng.between(0, 2) == 0) end.other = drawn_matrices(rng, sizes(m, n), like);
+    if (!inner && rng.between(0, 1) == 0) end.bias = drawn_matrices(rng, {batch[0], 1, n}, like).squeeze(1);
+    if (rng.between(0, 2) == 0) {
+      end.before = drawn_matrices(rng, sizes(m, n), like);
+    } else {
+      end.finished = rng.between(0, 1) == 0;
+    }
+    end.column_sums = rng.between(0, 1) == 0;
+    const LaneProducts multiply(*device().kernels(), Products{});
+    const Wanted want = wanted(left, right, end);
+    const double most = want.size * (doubles ? 1e-14 : 1e-6);
+    std::vector<LaneProducts> all;
+    for (const std::string& tile : LaneProducts::tiles(left.scalar_type())) all.push_back(multiply.with_tile(tile));
+    const ProductOut first = all.front()(left, right, end);
+    all.push_back(multiply);
+    for (const LaneProducts& each : all) {
+      const ProductOut out = each(left, right, end);
+      ASSERT_EQ(out.y.sizes(), sizes(m, n));
+      EXPECT_LE(distance(out.y, want.y), most) << "round " << round;
+      if (end.finished) {
+        EXPECT_LE(distance(out.finished, want.finished), most) << "round " << round;
+      }
+      if (end.column_sums) {
+        EXPECT_LE(distance(out.column_sums, want.columns), doubles ? 1e-11 : 2e-5) << "round " << round;
+      }
+      if (!is_long || &each != &all.back()) {
+        EXPECT_TRUE(out.y.equal(first.y)) << "round " << round << ": a tile has other bits";
+      }
+    }
+    // Of the batch one alone, and beside numbers that are none.
+    const std::int64_t last = batch[0] - 1;
+    const auto alone = [&](const at::Tensor& x) { return x.defined() ? x.narrow(0, last, 1) : x; };
+    ProductEnd of = end;
+    of.bias = alone(end.bias), of.before = alone(end.before), of.other = alone(end.other);
+    EXPECT_TRUE(all.front()(alone(left), alone(right), of).y.equal(alone(first.y))) << "round " << round;
+  }
+}
+
+// In matrices that lie behind each other in another order, with gaps behind their rows.
+TEST_P(LaneProductsOn, AreWrittenWhereTheyAreWantedAndNowhereElse) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(7);
+  const auto like = at::TensorOptions(at::kFloat).device(device().device());
+  const LaneProducts multiply(*device().kernels(), Products{});
+  for (int round = 0; round < 40; ++round) {
+    const std::int64_t outer = rng.between(1, 4), inner = rng.between(1, 4), m = rng.between(1, 70),
+                       n = rng.between(1, 70);
+    const std::int64_t k = rng.between(0, 4) == 0 ? 600 : rng.between(1, 40),
+                       gap = 4 * rng.between(0, 2) + rng.between(0, 1);
+    const at::Tensor left = drawn_matrices(rng, {outer, inner, m, k}, like),
+                     right = drawn_matrices(rng, {outer, inner, k, n}, like);
+    const at::Tensor memory = at::full({outer, m, inner, n + gap}, 7, like);
+    const at::Tensor into = memory.permute({0, 2, 1, 3}).narrow(3, 0, n);
+    multiply(left, right, {.into = into});
+    const Wanted want = wanted(left, right, {});
+    EXPECT_LE(distance(into, want.y), 1e-6 * want.size) << "round " << round;
+    EXPECT_TRUE(memory.narrow(3, n, gap).eq(7).all().item<bool>()) << "round " << round;
+  }
+}
+
+TEST_P(LaneProductsOn, KeepWhatIsNoNumberInItsMatrix) {
+  const c10::InferenceMode no_gradients;
+  const auto like = at::TensorOptions(at::kFloat).device(device().device());
+  const LaneProducts multiply(*device().kernels(), Products{});
+  at::Tensor left = at::ones({3, 33, 7}, like), right = at::ones({3, 7, 21}, like);
+  left.select(0, 1).fill_(NAN);
+  for (const std::string& tile : LaneProducts::tiles(at::kFloat)) {
+    const ProductOut out = multiply.with_tile(tile)(left, right);
+    for (const std::int64_t lane : {0, 2}) EXPECT_TRUE(out.y.select(0, lane).eq(7).all().item<bool>()) << tile;
+    EXPECT_TRUE(out.y.select(0, 1).isnan().all().item<bool>()) << tile;
+  }
+}
+
+// Weights that descend where their gradient is made, beside those that do when it is there: by their bytes, with all
+// that lies around them.
+TEST_P(LaneProductsOn, LetWeightsDescendAsTheirGradientsWould) {
+  const c10::InferenceMode no_gradients;
+  Rng rng(259);
+  const std::vector<const char*> rules{"sgd", "adam", "adamw", "lion", "rmsprop"};
+  const LaneKernels& kernels = *device().kernels();
+  const LaneProducts multiply(kernels, Products{});
+  int descended = 0;
+  for (int round = 0; round < 60; ++round) {
+    const bool doubles = rng.between(0, 2) == 0;
+    const auto like = at::TensorOptions(doubles ? at::kDouble : at::kFloat).device(device().device());
+    const auto drawn = [&](std::vector<std::int64_t> sizes) {
+      at::Tensor x = at::empty(sizes, at::TensorOptions(at::kDouble));
+      for (std::int64_t i = 0; i < x.numel(); ++i) x.data_ptr<double>()[i] = rng.normal();
+      return x;
+    };
+    const auto size = [&](std::int64_t most) {
+      return rng.between(0, 1) == 0 ? 4 * rng.between(1, most / 4) : rng.between(1, most);
+    };
+    const std::int64_t lanes = rng.between(1, 4), m = size(300), n = size(150), k = size(70);
+    const std::int64_t begin = rng.between(0, 2) > 0 ? 16 : rng.between(0, 9);
+    const std::int64_t gap = rng.between(0, 2) > 0 ? 4 - m * n % 4 : rng.between(0, 3);
+    const at::Tensor left = drawn({lanes, k, m}).to(like).transpose(1, 2), right = drawn({lanes, k, n}).to(like);
+    const at::Tensor rates = drawn({lanes, UpdateHyper::kColumns}).abs().add(0.1).to(like.device());
+    const at::Tensor active = at::ones({lanes}, like.dtype(at::kLong));
+    if (lanes > 1) active.select(0, rng.between(0, lanes - 1)).fill_(0);
+    const auto rule = static_cast<std::size_t>(rng.between(0, 4));
+    const std::int64_t slots = rule == 0 || rule == 3 ? 1 : 2, row = begin + m * n + gap;
+    const at::Tensor before = drawn({1 + slots, lanes, row}).abs().to(like);
+    const auto descended_of = [&](const at::Tensor& state, std::int64_t from) {
+      const auto part = [&](std::int64_t i) { return state.select(0, i).narrow(1, from, row - from).data_ptr(); };
+      return lane::Descended{.active = reinterpret_cast<const long long*>(active.data_ptr()),
+                             .hyper = rates.data_ptr<double>(),
+                             .parameters = part(0),
+                             .slots = {part(1), slots == 2 ? part(2) : nullptr},
+                             .lane = row,
+                             .columns = UpdateHyper::kColumns};
+    };
+    const ProductOut whole = multiply(left, right, {.scale = 0.5, .column_sums = true});
+    const at::Tensor later = before.clone();
+    lane::Update update{.of = {}, .to = descended_of(later, 0), .scale = nullptr, .updates = 0, .note = {}};
+    update.of.items = 1;
+    update.of.count = (m * n + 3) / 4 * 4;
+    update.of.length[0] = m * n;
+    update.of.begin[0] = begin;
+    update.of.from[0] = whole.y.data_ptr();
+    update.of.from_lane[0] = m * n;
+    update.updates = lanes * update.of.count / 4;
+    kernels.run((std::string("update_") + rules[rule]).c_str(), before.scalar_type(), update.updates, update);
+    for (const std::string& tile : LaneProducts::tiles(before.scalar_type())) {
+      const at::Tensor at_once = before.clone();
+      const LaneDescent descent{descended_of(at_once, begin), static_cast<lane::Descent>(lane::kSgd + rule)};
+      const ProductOut out =
+          multiply.with_tile(tile)(left, right, {.scale = 0.5, .column_sums = true, .descent = &descent});
+      for (std::int64_t lane = 0; lane < lanes; ++lane) {
+        if (active[lane].item<std::int64_t>() == 0) continue;
+        EXPECT_TRUE(out.column_sums.select(0, lane).equal(whole.column_sums.select(0, lane))) << "round " << round;
+      }
+      if (out.y.defined()) continue;  // these lie so that there is no such tile
+      ++descended;
+      EXPECT_TRUE(at_once.equal(later)) << "round " << round << ", " << tile << ", " << rules[rule];
+      EXPECT_FALSE(at_once.equal(before)) << "round " << round;
+    }
+  }
+  EXPECT_GE(descended, 60);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, LaneProductsOn, kKernelDevices, kernel_device_name);
+
+}  // namespace
+}  // namespace lanista::device

@@ -1,0 +1,65 @@
+#include "lanista/exec/backends/cuda_blocks/block_backend.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "lanista/exec/backends/cuda_blocks/block_machine.h"
+
+namespace lanista::device {
+namespace {
+
+// The order of every sum is the CPU's, with its fused multiply-add: so its numeric class.
+class BlockBackend final : public nn::Backend {
+ public:
+  BlockBackend(std::string name, BlockDevice& device) : name_(std::move(name)), device_(device) {}
+  std::string_view name() const override { return name_; }
+  std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
+  nn::Capability capability() const override {
+    // A thread a structure that is under way: their lanes go in one launch (BlockCompany), and most of the time threads
+    // wait for it. A second machine for a structure serves trials that came too late for the first.
+    return &device_ == &host_blocks() ? nn::Capability{}
+                                      : nn::Capability{.workers = 64, .many_lanes = true, .machines = 2};
+  }
+  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+                                               const nn::ProgramOptions& options) const override {
+    return BlockMachine::compile(device_, train, infer, options);
+  }
+
+ private:
+  std::string name_;
+  BlockDevice& device_;
+};
+
+Error unavailable(std::string message) {
+  return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
+}
+
+}  // namespace
+
+Result<const nn::Backend*> block_backend(std::string_view device) {
+  constexpr std::string_view kCuda = "cuda:";
+  static std::mutex mutex;
+  static std::map<std::string, std::unique_ptr<BlockBackend>, std::less<>> known;
+  if (kernels::best_isa() == kernels::Isa::kPortable) {
+    return unavailable("device 'block:" + std::string(device) +
+                       "' computes with fused multiply-add, and predictions of its states are the CPU's: this CPU has "
+                       "none, or LANISTA_ISA turns it off");
+  }
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(device); found != known.end()) return found->second.get();
+  BlockDevice* blocks = nullptr;
+  if (device == "host") {
+    blocks = &host_blocks();
+  } else if (device.starts_with(kCuda)) {
+    LANISTA_ASSIGN(blocks, cuda_blocks(device.substr(kCuda.size())));
+  } else {
+    return unavailable("device 'block:" + std::string(device) +
+                       "' is not known: there are block:host and block:cuda:N");
+  }
+  std::string name = "block:" + std::string(device);
+  return known.emplace(device, std::make_unique<BlockBackend>(std::move(name), *blocks)).first->second.get();
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "lanista/base/result.h"
+#include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
+#include "lanista/exec/backends/cuda_blocks/block_company.h"
+#include "lanista/exec/backends/cuda_blocks/block_store.h"
+
+namespace lanista::device {
+
+/// Where blocks run: memory, copies and launches. Copies are done one after the other, and so are launches; a launch
+/// comes behind all copies that were begun before it, and who copies what a launch writes waits for it first. What goes
+/// wrong throws std::runtime_error, naming the call; for lack of memory std::bad_alloc. Thread-safe.
+class BlockDevice {
+ public:
+  /// So much memory waits for the next owner (BlockStore).
+  explicit BlockDevice(BlockStore::Most idle = {}) : store_(idle) {}
+  virtual ~BlockDevice() = default;
+  /// Memory with anything in it; launches may write to staging, too.
+  virtual std::byte* allocate(Memory kind, std::int64_t bytes) = 0;
+  virtual void release(Memory kind, std::byte* memory) noexcept = 0;
+  /// Begins a copy between any two memories, the host's included; a host's own memory, but staging, may change once
+  /// this returns.
+  virtual void copy(void* to, const void* from, std::int64_t bytes) = 0;
+  /// Begins the steps of all these lanes, a block or a team of blocks each.
+  virtual void launch(std::span<const block::Lane> lanes) = 0;
+  /// Until everything that was begun is done.
+  virtual void wait() = 0;
+  /// Until all copies are that were begun; a launch under way is not waited for where that can be.
+  virtual void wait_for_copies() { wait(); }
+  /// Who launches with whom.
+  BlockCompany& company() { return company_; }
+  BlockStore& store() { return store_; }
+
+ private:
+  BlockCompany company_;
+  BlockStore store_;
+};
+
+/// The host, a lane after the other. It runs what a device runs, for proofs.
+BlockDevice& host_blocks();
+
+/// The CUDA device of that name: "0", or "0/512x2" with the threads of a block and the blocks of a team. Errors:
+/// kUnavailable, naming the library, device or entry that is missing.
+Result<BlockDevice*> cuda_blocks(std::string_view name);
+
+/// The text of the kernel, whole.
+std::string_view block_text();
+
+/// The text compiled by NVRTC for sm_<architecture>, which needs no device: from the cache (LANISTA_BLOCK_CACHE, or the
+/// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. Errors:
+/// kUnavailable (no NVRTC, or the text does not compile).
+Result<std::string> compile_block(int architecture, std::string* log = nullptr);
+
+/// Memory of a device that goes back to its store with its owner; there may be anything in it.
+class BlockMemory {
+ public:
+  BlockMemory() = default;
+  BlockMemory(BlockDevice& device, Memory kind, std::int64_t bytes)
+      : device_(&device), kind_(kind), taken_(device.store().take(device, kind, bytes)) {}
+  BlockMemory(BlockMemory&& other) noexcept
+      : device_(other.device_), kind_(other.kind_), taken_(std::exchange(other.taken_, {})) {}
+  BlockMemory& operator=(BlockMemory&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(kind_, other.kind_);
+    std::swap(taken_, other.taken_);
+    return *this;
+  }
+  ~BlockMemory() {
+    if (taken_.at != nullptr) device_->store().give(*device_, kind_, taken_);
+  }
+  explicit operator bool() const { return taken_.at != nullptr; }
+  std::byte* at(std::int64_t byte = 0) const { return taken_.at + byte; }
+  std::int64_t bytes() const { return taken_.bytes; }
+
+ private:
+  BlockDevice* device_ = nullptr;
+  Memory kind_ = Memory::kDevice;
+  BlockStore::Taken taken_;
+};
+
+}  // namespace lanista::device

@@ -1,0 +1,138 @@
+// Operators that go element by element, as calls of a block.
+#include "lanista/exec/backends/cuda_blocks/block_program.h"
+
+namespace lanista::device {
+namespace {
+
+using Binding = nn::Binding<float>;
+
+// Elements of the result: fixed, and a sample.
+std::vector<std::int64_t> count_of(const Binding& b, std::int64_t which = 0) {
+  const nn::Count count(b.y_shape());
+  return {count.batched ? 0 : count.per_sample, count.batched ? count.per_sample : 0, which};
+}
+
+template <block::Op kOp, int kWhich>
+void unary(const Binding& b, Emitter& e) {
+  e.add(kOp, count_of(b, kWhich), {e.read(b, 0), e.write(b, 0)});
+}
+
+template <block::Op kOp, int kWhich>
+void binary(const Binding& b, Emitter& e) {
+  e.add(kOp, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+}
+
+void set_numbers(const Binding& b, std::initializer_list<const char*> names, EmittedCall& call) {
+  std::size_t i = 0;
+  for (const char* name : names) call.call.x[i++] = static_cast<float>(b.args().real(name));
+}
+
+template <int kWhich>
+void numbered(const Binding& b, Emitter& e, std::initializer_list<const char*> names) {
+  set_numbers(b, names, e.add(block::kWithNumbers, count_of(b, kWhich), {e.read(b, 0), e.write(b, 0)}));
+}
+
+template <int kWhich>
+void numbered_grad(const Binding& b, Emitter& e, std::initializer_list<const char*> names) {
+  set_numbers(b, names,
+              e.add(block::kWithNumbersGrad, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)}));
+}
+
+// A sum of many: ((x0 + x1) + x2) + …
+void add(const Binding& b, Emitter& e) {
+  if (b.in.size() == 1) return unary<block::kCopy, 0>(b, e);
+  binary<block::kBinary, block::kAdd>(b, e);
+  for (std::size_t i = 2; i < b.in.size(); ++i) {
+    Spot sum = e.write(b, 0);
+    sum.written = false;
+    e.add(block::kBinary, count_of(b, block::kAdd), {sum, e.read(b, i), e.write(b, 0)});
+  }
+}
+
+void zero(const Binding& b, Emitter& e) { e.add(block::kZero, count_of(b), {e.write(b, 0)}); }
+
+void negative(const Binding& b, Emitter& e) {
+  e.add(block::kScale, count_of(b), {e.read(b, 0), e.write(b, 0)}).call.x[0] = -1.0F;
+}
+
+void scale_by(const Binding& b, Emitter& e) {
+  set_numbers(b, {"by"}, e.add(block::kScale, count_of(b), {e.read(b, 0), e.write(b, 0)}));
+}
+
+// The table lies below every sample.
+void positional_embedding(const Binding& b, Emitter& e) {
+  e.add(block::kRowAdd, count_of(b, b.x_shape(0).elements_per_sample()), {e.read(b, 0), e.read(b, 1), e.write(b, 0)});
+}
+
+std::vector<std::int64_t> axis_of(const nn::AxisView& view) { return {view.outer, view.len, view.inner}; }
+
+std::vector<std::int64_t> softmax_axis(const Binding& b) {
+  const graph::Shape& shape = b.y_shape();
+  const std::int64_t axis = b.args().integer("axis"), rank = static_cast<std::int64_t>(shape.rank());
+  return axis_of(
+      nn::axis_view(shape, nn::value_layout(shape), static_cast<std::size_t>(axis < 0 ? axis + rank : axis)));
+}
+
+// Rows that lie together go in phases, with partial sums between them.
+Spot row_scratch(Emitter& e, const std::vector<std::int64_t>& axis, std::int64_t numbers) {
+  return axis[2] == 1 ? e.scratch(numbers * axis[0] * e.max_batch()) : Spot{};
+}
+
+void softmax(const Binding& b, Emitter& e) {
+  const std::vector<std::int64_t> axis = softmax_axis(b);
+  e.add(block::kSoftmax, axis, {e.read(b, 0), e.write(b, 0), row_scratch(e, axis, 16)}).barriers = axis[2] == 1;
+}
+
+void softmax_grad(const Binding& b, Emitter& e) {
+  const std::vector<std::int64_t> axis = softmax_axis(b);
+  e.add(block::kSoftmaxGrad, axis, {e.read(b, 0), e.read(b, 1), e.write(b, 0), row_scratch(e, axis, 8)}).barriers =
+      axis[2] == 1;
+}
+
+void dropout_train(const Binding& b, Emitter& e) {
+  const auto number = static_cast<std::int64_t>(b.own_number("p").index);
+  const auto node = static_cast<std::uint64_t>(b.args().integer("origin"));
+  const auto word = [](std::uint64_t bits) { return std::int64_t{static_cast<std::int32_t>(bits)}; };
+  e.add(block::kDropout, {nn::Count(b.y_shape()).per_sample, number, word(node & 0xFFFFFFFFU), word(node >> 32)},
+        {e.read(b, 0), e.write(b, 0)});
+}
+
+template <int kWhich>
+void add_activation(EmitTable& table, const char* forward, const char* gradient) {
+  table[forward] = unary<block::kActivation, kWhich>;
+  table[gradient] = binary<block::kActivationGrad, kWhich>;
+}
+
+}  // namespace
+
+void add_elementwise_calls(EmitTable& table) {
+  using B = const Binding&;
+  add_activation<block::kRelu>(table, "relu", "relu_grad");
+  add_activation<block::kGelu>(table, "gelu", "gelu_grad");
+  add_activation<block::kSilu>(table, "silu", "silu_grad");
+  add_activation<block::kTanh>(table, "tanh", "tanh_grad");
+  add_activation<block::kSigmoid>(table, "sigmoid", "sigmoid_grad");
+  add_activation<block::kHardSwish>(table, "hard_swish", "hard_swish_grad");
+  add_activation<block::kSoftsign>(table, "softsign", "softsign_grad");
+  table["leaky_relu"] = [](B b, Emitter& e) { numbered<block::kLeakyRelu>(b, e, {"alpha"}); };
+  table["leaky_relu_grad"] = [](B b, Emitter& e) { numbered_grad<block::kLeakyRelu>(b, e, {"alpha"}); };
+  table["elu"] = [](B b, Emitter& e) { numbered<block::kElu>(b, e, {"alpha"}); };
+  table["elu_grad"] = [](B b, Emitter& e) { numbered_grad<block::kElu>(b, e, {"alpha"}); };
+  table["clip"] = [](B b, Emitter& e) { numbered<block::kClipped>(b, e, {"min", "max"}); };
+  table["clip_grad"] = [](B b, Emitter& e) { numbered_grad<block::kClipped>(b, e, {"min", "max"}); };
+  table["hard_sigmoid"] = [](B b, Emitter& e) { numbered<block::kHardSigmoid>(b, e, {"alpha", "beta"}); };
+  table["hard_sigmoid_grad"] = [](B b, Emitter& e) { numbered_grad<block::kHardSigmoid>(b, e, {"alpha"}); };
+  table["add"] = add;
+  table["sub"] = binary<block::kBinary, block::kSub>;
+  table["mul"] = binary<block::kBinary, block::kMul>;
+  table["div"] = binary<block::kBinary, block::kDiv>;
+  table["negative"] = negative;
+  table["scale_by"] = scale_by;
+  table["zero"] = zero;
+  table["positional_embedding"] = positional_embedding;
+  table["softmax"] = softmax;
+  table["softmax_grad"] = softmax_grad;
+  table["dropout_train"] = dropout_train;
+}
+
+}  // namespace lanista::device

@@ -1,0 +1,363 @@
+// Chunks of steps on blocks: what goes up, and what becomes of it.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <stdexcept>
+
+#include "lanista/base/check.h"
+#include "lanista/exec/backends/cuda_blocks/block_machine.h"
+
+namespace lanista::device {
+namespace {
+
+constexpr std::int64_t kAlign = 16;
+
+std::int64_t aligned(std::int64_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
+
+// What is no token number is a token that no vocabulary holds.
+std::int32_t token_of(float number) { return number >= 0 && number < 0x1p31F ? static_cast<std::int32_t>(number) : -1; }
+
+double whole_power(double base, std::int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if ((exponent & 1) != 0) result *= base;
+  }
+  return result;
+}
+
+// The numbers of an update as the CPU's kernels convert them: once, from doubles.
+void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
+  const auto narrow = [](double x) { return static_cast<float>(x); };
+  to.done = static_cast<std::uint64_t>(done);
+  to.smoothing = h.label_smoothing;
+  to.clip_norm = h.clip_norm;
+  to.decay = narrow(h.weight_decay);
+  to.momentum = narrow(h.momentum);
+  to.beta1 = narrow(h.beta1);
+  to.take1 = narrow(1.0 - h.beta1);
+  to.beta2 = narrow(h.beta2);
+  to.take2 = narrow(1.0 - h.beta2);
+  to.eps = narrow(h.eps);
+  to.root = narrow(std::sqrt(1.0 - whole_power(h.beta2, done + 1)));
+  to.decays = h.weight_decay != 0 ? 1 : 0;
+  to.moves = h.momentum != 0 ? 1 : 0;
+  to.nesterov = h.nesterov ? 1 : 0;
+  to.first = done == 0 ? 1 : 0;
+}
+
+bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" || optimizer == "adamw"; }
+
+// Whether an update is the same; of spans, whether they are none: what they show may have changed.
+bool same_numbers(const nn::LaneHyper& a, const nn::LaneHyper& b) {
+  const auto plain = [](const nn::LaneHyper& h) { return h.numbers.empty() && h.rates.empty(); };
+  return plain(a) && plain(b) && a.lr == b.lr && a.momentum == b.momentum && a.weight_decay == b.weight_decay &&
+         a.beta1 == b.beta1 && a.beta2 == b.beta2 && a.eps == b.eps && a.clip_norm == b.clip_norm &&
+         a.label_smoothing == b.label_smoothing && a.nesterov == b.nesterov;
+}
+
+// `fed` tells what a batch brings.
+void set_batch(const auto& fed, block::Step& to) {
+  to.input = fed.input;
+  to.target = fed.target;
+  to.samples = fed.samples;
+  to.weights = fed.weights;
+  to.batch = fed.size;
+}
+
+}  // namespace
+
+// Room in the staging; where it will lie on the device goes to `on_device`.
+template <class T>
+T* BlockMachine::put(std::int64_t count, const T*& on_device) {
+  const std::int64_t bytes = aligned(count * static_cast<std::int64_t>(sizeof(T)));
+  LANISTA_CHECK(used_ + bytes <= staging_.bytes(), "a step of more bytes than were planned");
+  on_device = reinterpret_cast<const T*>(staged_.at(used_));
+  T* const here = reinterpret_cast<T*>(staging_.at(used_));
+  used_ += bytes;
+  return here;
+}
+
+void BlockMachine::check_batch(const nn::Batch& batch) const {
+  const auto want = [&](std::size_t got, std::int64_t wanted, const char* what) {
+    LANISTA_CHECK(static_cast<std::int64_t>(got) == wanted, "a batch of " + std::to_string(batch.size) +
+                                                                " samples brings " + std::to_string(got) + " " + what +
+                                                                " instead of " + std::to_string(wanted));
+  };
+  LANISTA_CHECK(batch.size >= 1 && batch.size <= options_.max_batch, "a batch of " + std::to_string(batch.size) +
+                                                                         " samples for a program of at most " +
+                                                                         std::to_string(options_.max_batch));
+  want(batch.features.size(), batch.size * sample_values_, "values");
+  if (classes_ > 0) {
+    want(batch.labels.size(), batch.size * positions_, "labels");
+    for (const std::int32_t label : batch.labels) {
+      LANISTA_CHECK(label >= 0 && label < classes_,
+                    "label " + std::to_string(label) + " of " + std::to_string(classes_) + " classes");
+    }
+  } else {
+    want(batch.targets.size(), batch.size * target_values_, "targets");
+  }
+  if (program_.draws_masks) want(batch.sample_index.size(), batch.size, "sample indices, which dropout wants,");
+  if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
+}
+
+const void* BlockMachine::put_features(const nn::Batch& batch) {
+  if (tokens_) {
+    const std::int32_t* on_device = nullptr;
+    std::ranges::transform(batch.features, put(std::ssize(batch.features), on_device), token_of);
+    return on_device;
+  }
+  const float* on_device = nullptr;
+  float* const to = put(std::ssize(batch.features), on_device);
+  if (input_.trivial()) {
+    std::ranges::copy(batch.features, to);
+  } else {
+    input_.convert(batch.size, batch.features.data(), to);
+  }
+  return on_device;
+}
+
+const void* BlockMachine::put_target(const nn::Batch& batch) {
+  if (classes_ > 0) {
+    const std::int32_t* on_device = nullptr;
+    std::ranges::copy(batch.labels, put(std::ssize(batch.labels), on_device));
+    return on_device;
+  }
+  const float* on_device = nullptr;
+  target_.convert(batch.size, batch.targets.data(), put(std::ssize(batch.targets), on_device));
+  return on_device;
+}
+
+BlockMachine::Fed BlockMachine::put_batch(const nn::Batch& batch) {
+  Fed fed;
+  fed.input = put_features(batch);
+  fed.target = put_target(batch);
+  fed.size = static_cast<int>(batch.size);
+  if (program_.draws_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), fed.samples));
+  if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), fed.weights));
+  return fed;
+}
+
+block::Step BlockMachine::put_step(const Fed& fed, const nn::LaneHyper& hyper, std::int64_t done) {
+  block::Step step{};
+  set_batch(fed, step);
+  set_update(hyper, done, step);
+  const std::vector<nn::LaneNumber>& numbers = facts().lane_numbers;
+  LANISTA_CHECK(
+      hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
+      std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " + std::to_string(numbers.size()));
+  if (!numbers.empty()) {
+    double* const to = put(std::ssize(numbers), step.numbers);
+    for (std::size_t i = 0; i < numbers.size(); ++i)
+      to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
+  }
+  std::vector<block::Piece> pieces;
+  for (const nn::Range& run : kind_->layout().trained) {
+    nn::each_rate(hyper.rates, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
+      const double lr = hyper.lr * factor;
+      const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
+      pieces.push_back({.begin = static_cast<int>(begin),
+                        .count = static_cast<int>(count),
+                        .rate = static_cast<float>(-lr / correction),
+                        .shrink = static_cast<float>(1.0 - lr * hyper.weight_decay)});
+    });
+  }
+  step.piece_count = static_cast<int>(pieces.size());
+  std::ranges::copy(pieces, put(std::ssize(pieces), step.pieces));
+  return step;
+}
+
+void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
+  LANISTA_CHECK(chunk.peers == nullptr, "steps on a device are not shared");
+  chunk_ = chunk;
+  ends_ = ends;
+  active_.assign(chunk.active.begin(), chunk.active.end());
+  next_step_ = 0;
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    if (active_[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
+  }
+}
+
+// Room for what is left of the chunk, or for so much of it as it may have; at least for a step.
+void BlockMachine::make_staging(std::int64_t lanes, std::int64_t most) {
+  const std::int64_t step = std::max<std::int64_t>(lanes, 1) * lane_bytes_, left = chunk_.steps - next_step_;
+  const std::int64_t wanted = std::max(step * 2, std::min(step * (left + 1), most));
+  if (wanted <= staging_.bytes()) return;
+  staging_ = {};
+  staged_ = {};
+  staging_ = BlockMemory(*device_, Memory::kStaging, wanted);
+  staged_ = BlockMemory(*device_, Memory::kDevice, wanted);
+}
+
+void BlockMachine::open_round(std::int64_t machines) {
+  rounds_.clear();
+  used_ = largest_step_ = 0;
+  first_step_ = next_step_;
+  rounds_.reserve(seats_.size());
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    if (active_[i] != 0) rounds_.push_back({.lane = i, .steps = {}, .hyper = {}, .first = next_step_});
+  }
+  make_staging(std::ssize(rounds_), most_staging_ / machines);
+}
+
+// For one more step: every step as large as the largest so far, and its record and loss.
+bool BlockMachine::has_room() const {
+  const std::int64_t records = std::ssize(rounds_) * (next_step_ - first_step_ + 1) *
+                               static_cast<std::int64_t>(sizeof(block::Step) + sizeof(float) + kAlign);
+  return next_step_ == first_step_ || used_ + largest_step_ + records + 4096 <= staging_.bytes();
+}
+
+// Whether a batch is the same bytes to both.
+bool BlockMachine::reads_as(const BlockMachine& other) const {
+  const auto same = [](const nn::Reorder& a, const nn::Reorder& b) {
+    return std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides());
+  };
+  return tokens_ == other.tokens_ && sample_values_ == other.sample_values_ && same(input_, other.input_) &&
+         classes_ == other.classes_ && target_values_ == other.target_values_ && same(target_, other.target_) &&
+         program_.draws_masks == other.program_.draws_masks;
+}
+
+// Sends a batch up, unless another machine has for this step.
+BlockMachine::Fed BlockMachine::batch_up(const nn::Batch& batch, std::vector<Sent>* sent) {
+  const auto same = [](auto a, auto b) { return a.data() == b.data() && a.size() == b.size(); };
+  const auto is_it = [&](const Sent& each) {
+    const nn::Batch& other = each.batch;
+    return batch.size == other.size && same(batch.features, other.features) && same(batch.labels, other.labels) &&
+           same(batch.targets, other.targets) && same(batch.sample_index, other.sample_index) &&
+           same(batch.weights, other.weights) && reads_as(*each.by);
+  };
+  check_batch(batch);
+  if (sent != nullptr) {
+    if (const auto found = std::ranges::find_if(*sent, is_it); found != sent->end()) return found->fed;
+  }
+  const Fed fed = put_batch(batch);
+  if (sent != nullptr) sent->push_back({batch, this, fed});
+  return fed;
+}
+
+void BlockMachine::take_step(std::vector<Sent>* sent) {
+  const std::int64_t before = used_;
+  const nn::StepWork work = chunk_.work(next_step_);
+  LANISTA_CHECK(
+      work.hyper.size() == seats_.size() && (work.batches.size() == 1 || work.batches.size() == seats_.size()),
+      "a step wants hyper-parameters for every lane, and one batch or one a lane");
+  Fed fed;
+  const bool shared = work.batches.size() == 1;
+  for (Round& round : rounds_) {
+    const std::size_t i = round.lane;
+    if (active_[i] == 0) continue;
+    try {
+      LANISTA_CHECK(static_cast<bool>(seats_[i].state), "lane " + std::to_string(i) + " is empty");
+      if (!shared || fed.input == nullptr) fed = batch_up(work.batches[shared ? 0 : i], sent);
+      const nn::LaneHyper& hyper = work.hyper[i];
+      // The numbers of a lane seldom change from step to step, and then what stands in the staging serves again.
+      if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
+        block::Step& step = round.steps.emplace_back(round.steps.back());
+        set_batch(fed, step);
+        ++step.done;
+        step.first = 0;
+      } else {
+        const std::int64_t done = seats_[i].state.step_count() + std::ssize(round.steps);
+        round.steps.push_back(put_step(fed, hyper, done));
+        round.hyper = hyper;
+      }
+    } catch (...) {
+      ends_[i].failure = std::current_exception();
+      active_[i] = 0;
+    }
+  }
+  largest_step_ = std::max(largest_step_, used_ - before);
+  ++next_step_;
+}
+
+// Sends up what was taken; its lanes are ready then. A launch leaves losses where the host reads them.
+void BlockMachine::close_round(std::vector<block::Lane>& lanes) {
+  const std::size_t begin = lanes.size();
+  for (const Round& round : rounds_) {
+    if (round.steps.empty()) continue;
+    block::Lane lane{};
+    lane.slab = reinterpret_cast<float*>(slab(static_cast<std::int64_t>(round.lane)));
+    lane.calls = reinterpret_cast<const block::Call*>(calls_.at());
+    lane.call_count = static_cast<int>(program_.calls.size());
+    lane.step_count = static_cast<int>(round.steps.size());
+    lane.work = program_.flops;
+    lane.seed = seats_[round.lane].state.seed();
+    if (lanes.empty()) lane.clocks = reinterpret_cast<block::u64*>(clocks_.at());
+    std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));
+    lanes.push_back(lane);
+  }
+  ++rounds_so_far_;
+  const std::int64_t goes_up = used_;
+  std::size_t next = begin;
+  for (Round& round : rounds_) {
+    if (round.steps.empty()) continue;
+    const float* unused = nullptr;
+    lanes[next].losses = put(std::ssize(round.steps), unused);
+    round.losses = lanes[next++].losses;
+  }
+  device_->copy(staged_.at(), staging_.at(), goes_up);
+}
+
+// Steps are counted when a launch is done.
+void BlockMachine::settle() {
+  for (const Round& round : rounds_) {
+    if (round.steps.empty()) continue;
+    Seat& at = seats_[round.lane];
+    nn::LaneEnd& end = ends_[round.lane];
+    for (std::size_t s = 0; s < round.steps.size(); ++s) {
+      end.loss = static_cast<double>(round.losses[s]);
+      end.loss_sum += end.loss * static_cast<double>(round.steps[s].batch);
+      if (!std::isfinite(end.loss) && end.bad_step < 0) end.bad_step = round.first + static_cast<std::int64_t>(s);
+      ++end.steps;
+    }
+    at.state.set_step_count(at.state.step_count() + std::ssize(round.steps));
+    at.ahead = true;
+  }
+  rounds_.clear();
+  if (has_steps()) return;
+  staging_ = {};  // for whoever is next
+  staged_ = {};
+}
+
+// A device fails whole, and for want of memory nothing begins: all lanes are as they were after their last round.
+void BlockMachine::fail(const std::exception_ptr& why) {
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    if (active_[i] != 0) ends_[i].failure = why;
+  }
+  try {
+    device_->wait();  // what was sent up may be under way, and the staging is the next one's
+  } catch (const std::exception&) {
+  }
+  std::ranges::fill(active_, std::uint8_t{0});
+  rounds_.clear();
+  next_step_ = chunk_.steps;
+}
+
+void BlockMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
+  begin(chunk, ends);
+  const bool watched = std::ranges::find(chunk.watched, std::uint8_t{1}) != chunk.watched.end();
+  if (watched || options_.before_commit) {
+    next_step_ = chunk.steps;
+    run_on_twin(chunk, ends);
+    return;
+  }
+  std::vector<block::Lane> lanes;
+  while (has_steps()) {
+    try {
+      open_round(1);
+      while (has_steps() && has_room()) take_step(nullptr);
+      lanes.clear();
+      close_round(lanes);
+      if (!lanes.empty()) device_->company().run(*device_, lanes, this);
+    } catch (...) {
+      fail(std::current_exception());
+      return;
+    }
+    if (has_steps()) settle();  // wait() sees the end of the last round
+  }
+}
+
+void BlockMachine::wait() {
+  if (!rounds_.empty()) settle();
+}
+
+}  // namespace lanista::device

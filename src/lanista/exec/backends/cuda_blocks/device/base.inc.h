@@ -1,0 +1,306 @@
+#pragma once
+// How one text is a block's code on a device, and a loop over its threads on the host.
+//
+// A call goes in phases: PHASE(t) { … what thread t does … }, with team_sync() between them. On a device that is one
+// thread's body and a barrier; on the host a loop over threads. Nothing lives in registers from one phase to the next.
+// Behind the last phase of a call there is no barrier: whether the next call waits is said there (Call::waits). Calls
+// that do not wait for each other share the threads out: the next begins where the last one's work ended (`turn`).
+#include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
+
+#ifdef __CUDACC_RTC__
+#define BLOCK_FN static __device__ __forceinline__
+#define BLOCK_CONSTANT static __device__ constexpr
+#define BLOCK_OP static __device__ __noinline__
+#define BLOCK_METHOD __device__ __forceinline__
+#define BLOCK_FORM static __device__ __noinline__
+#define BLOCK_UNROLL(count) _Pragma("unroll")
+#define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll(count))
+#define BLOCK_PRAGMA(text) _Pragma(#text)
+#define BLOCK_GLOBAL(p) __builtin_assume(__isGlobal(p))
+#define PHASE(t) if (const int t = own_thread(turn); true)
+#else
+#define BLOCK_FN static inline
+#define BLOCK_CONSTANT static constexpr
+#define BLOCK_OP static
+#define BLOCK_METHOD
+#define BLOCK_FORM static inline
+#define BLOCK_UNROLL(count)
+#define BLOCK_UNROLL_BY(count)
+#define BLOCK_GLOBAL(p)
+#define PHASE(t) for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, turn), true); ++number_)
+#endif
+
+namespace lanista::device::block {
+namespace {
+
+#ifdef __CUDACC_RTC__
+// How many threads a block has and how many blocks share a lane is known when it is launched: one text, compiled once.
+BLOCK_FN int block_threads() { return static_cast<int>(blockDim.x); }
+BLOCK_FN int team_size() {
+#if __CUDA_ARCH__ >= 900
+  int size;
+  asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
+  return size;
+#else
+  return 1;
+#endif
+}
+BLOCK_FN int team_rank() { return static_cast<int>(blockIdx.x) % team_size(); }
+#define kThreads (block_threads() * team_size())  // that share a lane; a power of two
+
+BLOCK_FN int own_thread(int turn) {
+  // Warps of the blocks of a team take turns, so that little work is spread over all of them.
+  const int thread = static_cast<int>(threadIdx.x);
+  return ((thread / 32 * team_size() + team_rank()) * 32 + thread % 32 + kThreads - turn) & (kThreads - 1);
+}
+
+__device__ u32 warm_sink;
+
+/// Brings memory into the first cache: what threads do who have none of `items`, where no call has gone before.
+BLOCK_FN void warm(const float* p, int words, int items) {
+  const int busy = 32 * (((items + 31) / 32 + team_size() - 1 - team_rank()) / team_size());
+  const int own = static_cast<int>(threadIdx.x) - busy, idle = block_threads() - busy;
+  if (own < 0) return;
+  const u64 begin = reinterpret_cast<u64>(p) & ~u64{15};
+  const int pieces = (words + 3) / 4;
+  u32 seen = 0;
+  BLOCK_UNROLL_BY(1)
+  for (int i = own; i < pieces; i += 4 * idle) {
+    u32 a[4], b, c, d;
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) {
+      const int at = i + j * idle < pieces ? i + j * idle : i;
+      asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(a[j]), "=r"(b), "=r"(c), "=r"(d)
+                   : "l"(begin + 16 * static_cast<u64>(at)));
+    }
+    seen ^= a[0] ^ a[1] ^ a[2] ^ a[3];
+  }
+  if (seen == 0x9E3779B9U) warm_sink = seen;
+}
+
+BLOCK_FN u64 clock_now() { return static_cast<u64>(clock64()); }
+BLOCK_FN bool is_first() { return team_rank() == 0 && threadIdx.x == 0; }
+
+BLOCK_FN void team_sync() {
+#if __CUDA_ARCH__ >= 900
+  if (team_size() > 1) {
+    // Not the aligned forms: threads may come from a loop that some of their warp were in longer.
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+    return;
+  }
+#endif
+  __syncthreads();
+}
+
+BLOCK_FN float madd(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+BLOCK_FN double madd(double a, double b, double c) { return __fma_rn(a, b, c); }
+BLOCK_FN float root_of(float x) { return __fsqrt_rn(x); }
+BLOCK_FN double root_of(double x) { return __dsqrt_rn(x); }
+BLOCK_FN int bits_of(float x) { return __float_as_int(x); }
+BLOCK_FN float real_of(int bits) { return __int_as_float(bits); }
+#else
+constexpr int kThreads = 256;
+BLOCK_FN int team_size() { return 1; }
+
+// The thread whose turn it is, and how many barriers there were: for who watches.
+struct HostBlock {
+  int (*order)(int number) = nullptr;  // null: one after the other
+  int thread = 0;
+  u32 phase = 1;
+};
+static thread_local HostBlock host;
+
+BLOCK_FN int begin_thread(int number, int turn) {
+  host.thread = host.order == nullptr ? number : host.order(number);
+  return (host.thread + kThreads - turn) & (kThreads - 1);
+}
+BLOCK_FN void end_phase() { ++host.phase; }
+BLOCK_FN void team_sync() { end_phase(); }
+BLOCK_FN u64 clock_now() { return 0; }
+BLOCK_FN bool is_first() { return true; }
+
+BLOCK_FN float madd(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+BLOCK_FN double madd(double a, double b, double c) { return __builtin_fma(a, b, c); }
+BLOCK_FN float root_of(float x) { return __builtin_sqrtf(x); }
+BLOCK_FN double root_of(double x) { return __builtin_sqrt(x); }
+BLOCK_FN int bits_of(float x) { return __builtin_bit_cast(int, x); }
+BLOCK_FN float real_of(int bits) { return __builtin_bit_cast(float, bits); }
+#endif
+
+/// Four neighbours, in one access where they begin at a multiple of 16 bytes.
+struct alignas(16) Four {
+  float v[4];
+};
+
+/// Two neighbours, which begin at a multiple of 8 bytes.
+struct alignas(8) Two {
+  float v[2];
+};
+
+#ifdef BLOCK_WATCHED
+#include BLOCK_WATCHED  // types that look like pointers, and tell of every access
+#else
+using Reals = float*;
+using Doubles = double*;
+using Ints = int*;
+using Bytes = unsigned char*;
+
+BLOCK_FN Four load4(const float* p, int i) { return *reinterpret_cast<const Four*>(p + i); }
+BLOCK_FN Two load2(const float* p, int i) { return *reinterpret_cast<const Two*>(p + i); }
+BLOCK_FN void store4(float* p, int i, const Four& four) { *reinterpret_cast<Four*>(p + i) = four; }
+BLOCK_FN bool whole(const float* p) { return (reinterpret_cast<u64>(p) & 15) == 0; }
+BLOCK_FN Ints ints_at(Reals p) { return reinterpret_cast<int*>(p); }
+BLOCK_FN Bytes bytes_at(Reals p) { return reinterpret_cast<unsigned char*>(p); }
+BLOCK_FN Doubles doubles_at(Reals p) { return reinterpret_cast<double*>(p); }
+BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<void*>(p)); }
+#endif
+
+#ifndef __CUDACC_RTC__
+BLOCK_FN void warm(const Reals&, int, int) {}
+#endif
+
+/// The rows of a tile at p[i]: four and two of them in one access.
+template <int kRows>
+struct Column {
+  float v[kRows];
+};
+template <int kRows>
+BLOCK_FN Column<kRows> column_at(Reals p, int i) {
+  static_assert(kRows == 1 || kRows == 2 || kRows == 4, "accesses are of one, two or four");
+  if constexpr (kRows == 4) {
+    const Four four = load4(p, i);
+    return {{four.v[0], four.v[1], four.v[2], four.v[3]}};
+  } else if constexpr (kRows == 2) {
+    const Two two = load2(p, i);
+    return {{two.v[0], two.v[1]}};
+  } else {
+    return {{p[i]}};
+  }
+}
+
+BLOCK_FN int smaller(int a, int b) { return a < b ? a : b; }
+BLOCK_FN int larger(int a, int b) { return a > b ? a : b; }
+BLOCK_FN float infinity() { return real_of(0x7F800000); }
+
+/// What a call sees beside its own sizes.
+struct Frame {
+  Reals slab, input, target;
+  const Step* step;
+  u64* clocks;  // of each call; null: nobody asks
+  u64 seed;
+  float* loss;
+  int batch;
+};
+
+BLOCK_FN Reals place(const Frame& f, int at) {
+  const Reals p = at >= 0 ? f.slab + at : at == kInput ? f.input : f.target;
+  BLOCK_GLOBAL(p);
+  return p;
+}
+
+/// Long sums of few outputs, in chunks of rows: while some threads add a chunk up, the others bring the next one near.
+/// work(i, begin, end) goes on with output i where it stands; near(begin, count, items) warms rows.
+template <class Near, class Work>
+BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, const Work& work) {
+  const int turn = 0;
+  near(0, smaller(at_once, rows), 0);
+  team_sync();
+  BLOCK_UNROLL_BY(1)
+  for (int begin = 0; begin < rows; begin += at_once) {
+    const int end = smaller(begin + at_once, rows);
+    if (end < rows) near(end, smaller(at_once, rows - end), items);
+    PHASE(t) {
+      BLOCK_UNROLL_BY(1)
+      for (int i = t; i < items; i += kThreads) work(i, begin, end);
+    }
+    team_sync();
+  }
+}
+
+/// Rows of a chunk: all, if they are in the first cache together; else so many that two chunks are; in fours.
+BLOCK_FN int rows_at_once(int rows, int words_a_row) {
+  if (rows * words_a_row <= 32768) return (rows + 3) / 4 * 4;
+  return larger(4, 16384 / words_a_row / 4 * 4);
+}
+
+/// Threads that a call of so many items leaves behind its own, in whole warps: where the next one begins.
+BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
+
+/// About the cycles that a term of all outputs takes, where a thread has rows x columns of them: what comes out of the
+/// first cache is a number a thread and cycle, so a tile costs its fringe, not its area; but no thread goes on before
+/// its numbers are there (`waits`: cycles a term, with so many terms on their way).
+BLOCK_FN int spent(int items, int rows, int columns, int waits) {
+  const int warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
+  return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * waits);
+}
+
+/// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for
+/// each other: what is stored may lie where f reads for element i, and for no other.
+template <int kAtOnce, class F, class Store>
+BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int i = t; i < count; i += kAtOnce * kThreads) {
+      decltype(f(0)) value[kAtOnce];
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kAtOnce; ++j) value[j] = f(i + j * kThreads < count ? i + j * kThreads : i);
+      BLOCK_UNROLL(4)
+      for (int j = 0; j < kAtOnce; ++j) {
+        if (i + j * kThreads < count) store(i + j * kThreads, value[j]);
+      }
+    }
+  }
+  return used(count);
+}
+
+/// y[i] = f(i).
+template <class F>
+BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
+  return each_into<4>(
+      count, turn, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
+}
+
+/// The same for what is seldom or small.
+template <class F>
+BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int i = t; i < count; i += kThreads) y[i] = f(i);
+  }
+  return used(count);
+}
+
+/// The same where four neighbours are had together: f(i) of elements 4 i to 4 i + 3.
+template <int kAtOnce = 4, class F>
+BLOCK_FN int each_four(int fours, Reals y, int turn, const F& f) {
+  return each_into<kAtOnce>(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
+}
+
+/// f of each element of x, and of two.
+template <int kAtOnce = 4, class F>
+BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
+  if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, turn, [&](int i) { return f(x[i]); });
+  return each_four<kAtOnce>(count / 4, y, turn, [&](int i) {
+    Four four = load4(x, 4 * i);
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) four.v[j] = f(four.v[j]);
+    return four;
+  });
+}
+template <int kAtOnce = 4, class F>
+BLOCK_FN int map(int count, Reals a, Reals b, Reals y, int turn, const F& f) {
+  if (count % 4 != 0 || !whole(a) || !whole(b) || !whole(y)) {
+    return each_alone(count, y, turn, [&](int i) { return f(a[i], b[i]); });
+  }
+  return each_four<kAtOnce>(count / 4, y, turn, [&](int i) {
+    Four left = load4(a, 4 * i);
+    const Four right = load4(b, 4 * i);
+    BLOCK_UNROLL(4)
+    for (int j = 0; j < 4; ++j) left.v[j] = f(left.v[j], right.v[j]);
+    return left;
+  });
+}
+
+}  // namespace
+}  // namespace lanista::device::block

@@ -1,0 +1,137 @@
+#pragma once
+// Losses, their gradients, and the mean of a batch. Weights of samples stand behind whatever loss there is.
+#include "lanista/exec/backends/cuda_blocks/device/elementwise.inc.h"
+
+namespace lanista::device::block {
+namespace {
+
+/// n: classes, positions a sample. at: logits, labels, loss, probabilities, scratch [positions a batch].
+BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
+  const Reals logits = place(f, call.at[0]), loss = place(f, call.at[2]), saved = place(f, call.at[3]);
+  const Ints target = ints_at(place(f, call.at[1]));
+  const int classes = call.n[0], positions = call.n[1], rows = f.batch * positions;
+  const double smoothing = f.step->smoothing;
+  const float hard = static_cast<float>(1.0 - smoothing);
+  const float soft = static_cast<float>(smoothing / static_cast<double>(classes));
+  const Reals of_rows = positions == 1 ? loss : place(f, call.at[4]);
+  const float* const weights = f.step->weights;
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int r = t; r < rows; r += kThreads) {
+      const Row x{logits + r * classes, classes};
+      const float most = row_max(x);
+      const float sum = softmax_row(x, most, saved + r * classes);
+      float rest = hard * (x.at[target[r]] - most);
+      if (smoothing != 0) {
+        const float all = tree_sum(classes, [&](int i, float acc) { return acc + (x.at[i] - most); });
+        rest = madd(soft, all, rest);
+      }
+      const float own = log_of(sum) - rest;
+      of_rows[r] = positions == 1 && weights != nullptr ? own * weights[r] : own;
+    }
+  }
+  if (positions == 1) return used(rows);
+  team_sync();
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int n = t; n < f.batch; n += kThreads) {
+      float sum = 0.0F;
+      for (int i = 0; i < positions; ++i) sum += of_rows[n * positions + i];
+      const float own = sum / static_cast<float>(positions);
+      loss[n] = weights != nullptr ? own * weights[n] : own;
+    }
+  }
+  return used(f.batch);
+}
+
+/// n: the same. at: probabilities, labels, dlogits.
+BLOCK_OP int op_cross_entropy_grad(const Call& call, const Frame& f, int turn) {
+  const Reals saved = place(f, call.at[0]), dlogits = place(f, call.at[2]);
+  const Ints target = ints_at(place(f, call.at[1]));
+  const int classes = call.n[0], positions = call.n[1];
+  const double smoothing = f.step->smoothing;
+  const float soft = static_cast<float>(smoothing / static_cast<double>(classes));
+  const float hard = static_cast<float>(1.0 - smoothing + smoothing / static_cast<double>(classes));
+  const float share = static_cast<float>(1.0 / static_cast<double>(f.batch * positions));
+  const float* const weights = f.step->weights;
+  return each(f.batch * positions * classes, dlogits, turn, [&](int i) {
+    const int row = i / classes;
+    const float own = (saved[i] - (target[row] == i % classes ? hard : soft)) * share;
+    return weights != nullptr ? own * weights[row / positions] : own;
+  });
+}
+
+BLOCK_FN float sign_of(float x) {
+  const float down = x < 0.0F ? -1.0F : x;
+  return x > 0.0F ? 1.0F : down;
+}
+
+BLOCK_FN float log_loss_of(float x, float t) {
+  const float positive = x < 0.0F ? 0.0F : x;
+  const float rest = exp_of(x < 0.0F ? x : -x);
+  const float sum = rest + 1.0F;
+  const float log_of_sum = sum == 1.0F ? rest : log_of(sum) * (rest / (sum - 1.0F));
+  return (positive - t * x) + log_of_sum;
+}
+
+BLOCK_FN float error_term(int which, float x, float t, float acc) {
+  const float d = x - t;
+  if (which == kMse) return madd(d, d, acc);
+  if (which == kMae) return madd(sign_of(d), d, acc);
+  if (which == kBce) return acc + log_loss_of(x, t);
+  const float c = clipped(d, -1.0F, 1.0F);
+  return madd(c, d - 0.5F * c, acc);
+}
+
+/// n: numbers a sample, which. at: predictions, targets, loss.
+BLOCK_OP int op_errors(const Call& call, const Frame& f, int turn) {
+  const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), loss = place(f, call.at[2]);
+  const int len = call.n[0], which = call.n[1];
+  const float* const weights = f.step->weights;
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int r = t; r < f.batch; r += kThreads) {
+      const int start = r * len;
+      const float sum =
+          tree_sum(len, [&](int i, float acc) { return error_term(which, x[start + i], target[start + i], acc); });
+      const float own = sum / static_cast<float>(len);
+      loss[r] = weights != nullptr ? own * weights[r] : own;
+    }
+  }
+  return used(f.batch);
+}
+
+/// at: predictions, targets, dpredictions.
+BLOCK_OP int op_errors_grad(const Call& call, const Frame& f, int turn) {
+  const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), dx = place(f, call.at[2]);
+  const int len = call.n[0], which = call.n[1];
+  const double times = which == kMse ? 2.0 : 1.0;
+  const float factor = static_cast<float>(times / (static_cast<double>(f.batch) * static_cast<double>(len)));
+  const float* const weights = f.step->weights;
+  return each(f.batch * len, dx, turn, [&](int i) {
+    const float p = x[i], t = target[i], d = p - t;
+    const float slope = which == kMse   ? d
+                        : which == kMae ? sign_of(d)
+                        : which == kBce ? sigmoid_of(p) - t
+                                        : clipped(d, -1.0F, 1.0F);
+    const float own = slope * factor;
+    return weights != nullptr ? own * weights[i / len] : own;
+  });
+}
+
+/// The step's loss. at: losses of samples.
+BLOCK_OP int op_mean_loss(const Call& call, const Frame& f, int turn) {
+  const Reals loss = place(f, call.at[0]);
+  PHASE(t) {
+    if (t == 0) {
+      float sum = 0.0F;
+      BLOCK_UNROLL_BY(8)
+      for (int i = 0; i < f.batch; ++i) sum += loss[i];
+      *f.loss = sum / static_cast<float>(f.batch);
+    }
+  }
+  return used(1);
+}
+
+}  // namespace
+}  // namespace lanista::device::block

@@ -1,0 +1,191 @@
+#pragma once
+// The commit: gradients are scaled, and go into parameters and slots. Rules are those of kernels/family/update.inc.h.
+#include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
+
+namespace lanista::device::block {
+namespace {
+
+constexpr int kSquareBlock = 1024;
+
+/// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at:
+/// gradients, the factor's place, scratch of doubles [9 blocks].
+BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
+  const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
+  const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
+  const Doubles partial = doubles_at(place(f, call.at[2])), sums = partial + 8 * blocks;
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int i = t; i < 8 * blocks; i += kThreads) {
+      const int start = i / 8 * kSquareBlock, end = smaller(start + kSquareBlock, count);
+      double sum = 0;
+      for (int k = start + i % 8; k < end; k += 8) {
+        const double v = static_cast<double>(gradients[k]);
+        sum = madd(v, v, sum);
+      }
+      partial[i] = sum;
+    }
+  }
+  team_sync();
+  PHASE(t) {
+    BLOCK_UNROLL_BY(1)
+    for (int i = t; i < blocks; i += kThreads) sums[i] = tree_of<double>(partial, 8 * i);
+  }
+  team_sync();
+  PHASE(t) {
+    if (t == 0) {
+      double total = 0;
+      for (int i = 0; i < blocks; ++i) total += sums[i];
+      const double wanted = f.step->clip_norm / (root_of(total) + 1e-6);
+      factor[0] = wanted >= 1 ? 1.0F : static_cast<float>(wanted);
+    }
+  }
+  return used(1);
+}
+
+/// A parameter with its slots.
+struct Moved {
+  float p, first, second;
+};
+
+template <int kRule>
+BLOCK_FN Moved moved(const Step& s, float rate, float shrink, float p, float g, float first, float second) {
+  if constexpr (kRule == kSgd) {
+    if (s.decays != 0) g = madd(s.decay, p, g);
+    if (s.moves != 0) {
+      // The first momentum is the gradient.
+      first = s.first != 0 ? g : madd(s.momentum, first, g);
+      g = s.nesterov != 0 ? madd(s.momentum, first, g) : first;
+    }
+    return {madd(rate, g, p), first, second};
+  } else if constexpr (kRule == kAdam || kRule == kAdamW) {
+    if (s.decays != 0) {
+      if constexpr (kRule == kAdamW) {
+        p = p * shrink;
+      } else {
+        g = madd(s.decay, p, g);
+      }
+    }
+    first = madd(s.beta1, first, s.take1 * g);
+    second = madd(s.beta2, second, (s.take2 * g) * g);
+    return {madd(rate, first / (root_of(second) / s.root + s.eps), p), first, second};
+  } else if constexpr (kRule == kLion) {
+    const float toward = madd(s.beta1, first, s.take1 * g);
+    const float down = toward < 0.0F ? -1.0F : toward;
+    const float sign = toward > 0.0F ? 1.0F : down;
+    return {madd(rate, sign, p * shrink), madd(s.beta2, first, s.take2 * g), second};
+  } else {
+    if (s.decays != 0) g = madd(s.decay, p, g);
+    first = madd(s.beta2, first, (s.take2 * g) * g);
+    float step = g / (root_of(first) + s.eps);
+    if (s.moves != 0) {
+      step = madd(s.momentum, second, step);
+      second = step;
+    }
+    return {madd(rate, step, p), first, second};
+  }
+}
+
+struct Moved4 {
+  Four p, first, second;
+};
+
+/// Where parameters, gradients and slots lie; which slots the rule reads.
+struct Flat {
+  Reals gradients, parameters, first, second;
+  bool has_first, has_second;
+};
+
+/// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor's place.
+BLOCK_FN Flat flat_of(const Call& call, const Frame& f) {
+  const int rule = call.n[0];
+  const bool moves = f.step->moves != 0;
+  Flat at;
+  at.gradients = place(f, call.at[0]);
+  at.parameters = place(f, call.at[1]);
+  at.has_first = rule != kSgd || moves;
+  at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && moves);
+  at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
+  at.second = at.has_second ? at.first + call.n[1] : at.parameters;
+  return at;
+}
+
+template <int kRule>
+BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int turn) {
+  const Step s = *f.step;
+  const Piece piece = s.pieces[number];
+  const Flat at = flat_of(call, f);
+  const float factor = s.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
+  const int begin = piece.begin, count = piece.count;
+  const float rate = piece.rate, shrink = piece.shrink;
+  if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
+      !whole(at.second + begin)) {
+    each_into<1>(
+        count, turn,
+        [&](int k) {
+          const int i = begin + k;
+          return moved<kRule>(s, rate, shrink, at.parameters[i], at.gradients[i] * factor,
+                              at.has_first ? at.first[i] : 0.0F, at.has_second ? at.second[i] : 0.0F);
+        },
+        [&](int k, const Moved& to) {
+          const int i = begin + k;
+          at.parameters[i] = to.p;
+          if (at.has_first) at.first[i] = to.first;
+          if (at.has_second) at.second[i] = to.second;
+        });
+    return;
+  }
+  each_into<2>(
+      count / 4, turn,
+      [&](int k) {
+        const int i = begin + 4 * k;
+        Moved4 to{load4(at.parameters, i), {}, {}};
+        const Four g = load4(at.gradients, i);
+        if (at.has_first) to.first = load4(at.first, i);
+        if (at.has_second) to.second = load4(at.second, i);
+        BLOCK_UNROLL(4)
+        for (int j = 0; j < 4; ++j) {
+          const Moved one = moved<kRule>(s, rate, shrink, to.p.v[j], g.v[j] * factor, to.first.v[j], to.second.v[j]);
+          to.p.v[j] = one.p;
+          to.first.v[j] = one.first;
+          to.second.v[j] = one.second;
+        }
+        return to;
+      },
+      [&](int k, const Moved4& to) {
+        const int i = begin + 4 * k;
+        store4(at.parameters, i, to.p);
+        if (at.has_first) store4(at.first, i, to.first);
+        if (at.has_second) store4(at.second, i, to.second);
+      });
+}
+
+template <int kRule>
+BLOCK_FN void move_all(const Call& call, const Frame& f, int turn) {
+  const int count = f.step->piece_count;
+  BLOCK_UNROLL_BY(1)
+  for (int i = 0; i < count; ++i) move_piece<kRule>(call, f, i, turn);
+}
+
+BLOCK_OP int op_update(const Call& call, const Frame& f, int turn) {
+  switch (call.n[0]) {
+    case kSgd:
+      move_all<kSgd>(call, f, turn);
+      break;
+    case kAdam:
+      move_all<kAdam>(call, f, turn);
+      break;
+    case kAdamW:
+      move_all<kAdamW>(call, f, turn);
+      break;
+    case kLion:
+      move_all<kLion>(call, f, turn);
+      break;
+    default:
+      move_all<kRmsprop>(call, f, turn);
+      break;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace lanista::device::block

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/exec/program/backend.h"
+
+namespace lanista::device {
+
+/// The backend of a device that a study names: "torch:cpu", "block:host", "block:cuda:0". Opens the library of its
+/// kind, `file` (empty: the one that library_file tells), and keeps it to the end of the process. Errors: kUnavailable,
+/// naming what is missing and the way out. Thread-safe.
+Result<const nn::Backend*> open(std::string_view name, const std::string& file = {});
+
+/// Where the library of LibTorch is looked for: LANISTA_DEVICE_LIBRARY, else beside the program.
+std::string library_file();
+
+/// A line for `lanista doctor`.
+struct Finding {
+  std::string name, value;
+  std::string advice;  ///< empty: nothing is missing
+};
+/// What is here: libraries, drivers and devices, and what each lacks.
+std::vector<Finding> findings();
+
+}  // namespace lanista::device

@@ -1,0 +1,170 @@
+// What a place makes of tasks that it cannot take. Those that it can are in tests/pipeline_proof.cpp.
+#include "lanista/exec/pipeline_parallel/stage_process.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "lanista/base/futex.h"
+#include "lanista/base/rng.h"
+#include "lanista/ipc/worker_process.h"
+#include "lanista/ipc/numbered_text.h"
+#include "lanista/exec/kernels/kernels.h"
+#include "lanista/exec/pipeline_parallel/stage_board.h"
+#include "lanista/exec/pipeline_parallel/shared_memory.h"
+#include "lanista/exec/pipeline_parallel/stage_task.h"
+#include "lanista/exec/pipeline_parallel/stage_wire.h"
+
+namespace lanista::runtime {
+namespace {
+
+StageTask good() {
+  using Kind = nn::StagePass::Kind;
+  StageTask task;
+  task.model = "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = linear(%1, out=5)\n%3 = output(%2)\n";
+  task.step = {"cross_entropy", "sgd"};
+  task.build = engine::build_fingerprint();
+  task.isa = kernels::isa_name(kernels::best_isa());
+  task.max_batch = 8;
+  task.stages.stages = {{.nodes = {graph::NodeId{1}}, .micro_batches = 1, .slots = 1, .after = {1}},
+                        {.nodes = {graph::NodeId{2}}, .micro_batches = 1, .slots = 1, .after = {}}};
+  task.stages.places = {{{Kind::kForward, 0, 0}, {Kind::kBackward, 0, 0}},
+                        {{Kind::kForward, 1, 0}, {Kind::kBackward, 1, 0}}};
+  task.stages.apart = true;
+  task.number = 5;
+  task.place = 1;
+  return task;
+}
+
+class Place {
+ public:
+  Place() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    channel_ = engine::Channel(ends[0]);
+    thread_ = std::jthread([end = ends[1]] { static_cast<void>(serve_stages(engine::Channel(end))); });
+  }
+  ~Place() { channel_ = engine::Channel(-1); }
+
+  /// Sends a task; whether it is taken within 20 seconds, whatever the place does now.
+  bool takes(const StageTask& task) {
+    channel_.send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
+    const auto answer = channel_.receive(20);
+    return answer && static_cast<StageWire>(answer->kind) == StageWire::kTaken;
+  }
+  /// Its refusal.
+  std::string told(const StageTask& task) {
+    channel_.send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
+    const auto answer = channel_.receive(20);
+    if (!answer || static_cast<StageWire>(answer->kind) != StageWire::kRefused) return "it is not refused";
+    const auto said = engine::split_token(answer->text);
+    EXPECT_TRUE(said && said->token == task.number);
+    return said ? said->text : "";
+  }
+
+ private:
+  engine::Channel channel_{-1};
+  std::jthread thread_;
+};
+
+TEST(StageProcess, RefusesWhatItCannotTakeAndListensOn) {
+  Place place;
+  const auto refusal = [&](const auto& spoil) {
+    StageTask task = good();
+    spoil(task);
+    return place.told(task);
+  };
+  const auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
+  const std::string other = refusal([](StageTask& task) { task.build = "0.0 build 0123"; });
+  EXPECT_TRUE(says(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
+  const std::string first = refusal([](StageTask& task) { task.place = 0; });
+  EXPECT_TRUE(says(first, "place 0 is the worker's own; allowed: 1 to 1")) << first;
+  const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
+  EXPECT_TRUE(says(level, "this CPU has no abacus")) << level;
+  const std::string program = refusal([](StageTask& task) { task.bytes = 64; });
+  EXPECT_TRUE(says(program, "the program is another one when it is made here")) << program;
+  EXPECT_TRUE(says(program, "bytes; allowed: 00000000000000000000000000000000 of 64")) << program;
+  const std::string model = refusal([](StageTask& task) { task.model = "%0 = inputs\n"; });
+  EXPECT_FALSE(says(model, "it is not refused"));
+  const std::string room = refusal([](StageTask& task) { task.stages.place_bytes = 100; });
+  EXPECT_TRUE(says(room, "allowed are 100")) << room;
+}
+
+// A task whose places share memory, with the size and the digest that its program has.
+StageTask sharing(Place& place, SharedMemory& memory) {
+  StageTask task = good();
+  task.stages.apart = false;
+  const std::string answer = place.told(task);  // "...: DIGEST of BYTES bytes; allowed: ..."
+  const std::string before = "is made here: ";
+  const auto at = answer.find(before);
+  EXPECT_NE(at, std::string::npos) << answer;
+  if (at == std::string::npos) return task;
+  task.digest = Digest::from_hex(answer.substr(at + before.size(), 32)).value_or(Digest{});
+  task.bytes = std::stoll(answer.substr(at + before.size() + 36));
+  memory = *SharedMemory::make(task.bytes);
+  task.memory = memory.path();
+  return task;
+}
+
+TEST(StageProcess, RefusesMemoryThatItsWorkerDidNotMake) {
+  Place place;
+  SharedMemory memory;
+  const StageTask task = sharing(place, memory);
+  const auto refusal = [&](const std::string& path) {
+    StageTask other = task;
+    other.memory = path;
+    return place.told(other);
+  };
+  const std::string planted = "/tmp/lanista_planted_" + std::to_string(::getpid());
+  std::ofstream(planted) << std::string(static_cast<std::size_t>(task.bytes), 'x');
+  const int file = ::open(planted.c_str(), O_RDWR | O_CLOEXEC);
+  const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
+  for (const std::string& path : {std::string(), planted, std::string("/dev/zero"), own + "../fd/0",
+                                  "/proc/" + std::to_string(::getppid()) + "/fd/0"}) {
+    EXPECT_NE(refusal(path).find("it must be " + own + "NUMBER"), std::string::npos) << path;
+  }
+  EXPECT_NE(refusal(own + std::to_string(file)).find("no sealed memory"), std::string::npos)
+      << refusal(own + std::to_string(file));
+  const SharedMemory small = *SharedMemory::make(task.bytes - 64);
+  EXPECT_NE(refusal(small.path()).find("it must have " + std::to_string(task.bytes)), std::string::npos);
+  EXPECT_TRUE(place.takes(task));
+  ::close(file);
+  std::ifstream unchanged(planted);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(unchanged), {}).find_first_not_of('x'), std::string::npos);
+  ::unlink(planted.c_str());
+}
+
+// Words of the board that another process spoils make a place wait, fail or skip; it still takes its next task.
+TEST(StageProcess, TakesItsNextTaskWhateverItsBoardHolds) {
+  Place place;
+  SharedMemory memory;
+  StageTask task = sharing(place, memory);
+  ASSERT_TRUE(place.takes(task));
+  Rng rng(17);
+  const auto words = static_cast<std::size_t>(nn::StageBoard::bytes(2)) / sizeof(SharedWord);
+  for (std::size_t at = 0; at < words; ++at) {
+    for (const std::uint32_t value : {0U, 1U, 0x7fffffffU, 0xffffffffU, static_cast<std::uint32_t>(rng.next())}) {
+      auto* const board = reinterpret_cast<SharedWord*>(memory.data());
+      board[at].store(value);
+      board[0].fetch_add(1);  // a step begins
+      wake_all(board[0]);
+    }
+    if (at % 8 != 7) continue;
+    SharedMemory next = *SharedMemory::make(task.bytes);
+    task.memory = next.path();
+    ++task.number;
+    ASSERT_TRUE(place.takes(task)) << "after word " << at;
+    std::swap(memory, next);
+  }
+}
+
+}  // namespace
+}  // namespace lanista::runtime

@@ -1,0 +1,135 @@
+// Pooling.
+#include "lanista/model/ops/window.h"
+#include "lanista/exec/program/kernel_table.h"
+
+namespace lanista::nn {
+namespace {
+
+kernels::PoolShape sizes(const graph::Shape& x, const graph::Shape& y) {
+  return {.n = 0,
+          .h = x.dims[2],
+          .w = x.dims[3],
+          .c = x.dims[1],
+          .oh = y.dims[2],
+          .ow = y.dims[3],
+          .kh = 0,
+          .kw = 0,
+          .stride_h = 0,
+          .stride_w = 0,
+          .pad_h = 0,
+          .pad_w = 0,
+          .pad_bottom = 0,
+          .pad_right = 0,
+          .count_include_pad = true};
+}
+
+// `x` is the larger image, `y` the pooled one.
+template <class T>
+kernels::PoolShape window(const Binding<T>& b, const graph::Shape& x, const graph::Shape& y) {
+  kernels::PoolShape shape = sizes(x, y);
+  const graph::OpArgs args = b.args();
+  const auto kernel = args.pair("kernel");
+  const auto stride = graph::ops::pool_stride(args);
+  const graph::ops::Pads pads = graph::ops::pads_of(args);
+  shape.kh = kernel.first;
+  shape.kw = kernel.second;
+  shape.stride_h = stride.first;
+  shape.stride_w = stride.second;
+  shape.pad_h = pads.top;
+  shape.pad_w = pads.left;
+  shape.pad_bottom = pads.bottom;
+  shape.pad_right = pads.right;
+  return shape;
+}
+
+template <class T>
+kernels::PoolShape average_window(const Binding<T>& b, const graph::Shape& x, const graph::Shape& y) {
+  kernels::PoolShape shape = window(b, x, y);
+  shape.count_include_pad = b.args().flag("count_include_pad");
+  return shape;
+}
+
+// From one real value to another.
+template <class T, class F>
+Run<T> pooling(const Binding<T>& b, F f, const kernels::PoolShape& shape) {
+  return [f, shape, x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+    kernels::PoolShape now = shape;
+    now.n = run.batch;
+    f(now, run.at(x), run.at(y));
+  };
+}
+
+template <class T, auto kernel>
+Run<T> max_pool(const Binding<T>& b) {
+  const bool indexed = b.out.size() > 1;
+  return [f = b.k.*kernel, shape = window(b, b.x_shape(0), b.y_shape()), indexed, x = b.in[0], y = b.out[0],
+          index = indexed ? b.out[1] : Place{}](const RunContext<T>& run) {
+    kernels::PoolShape now = shape;
+    now.n = run.batch;
+    f(now, run.at(x), run.at(y), indexed ? run.template at<std::uint8_t>(index) : nullptr);
+  };
+}
+
+template <class T>
+Run<T> max_pool_grad(const Binding<T>& b) {
+  return [f = b.k.max_pool_grad, shape = window(b, b.y_shape(), b.x_shape(1)), index = b.in[0], dy = b.in[1],
+          dx = b.out[0]](const RunContext<T>& run) {
+    kernels::PoolShape now = shape;
+    now.n = run.batch;
+    f(now, run.template at<std::uint8_t>(index), run.at(dy), run.at(dx));
+  };
+}
+
+template <class T>
+Run<T> avg_pool(const Binding<T>& b) {
+  return pooling(b, b.k.avg_pool, average_window(b, b.x_shape(0), b.y_shape()));
+}
+
+template <class T>
+Run<T> avg_pool_grad(const Binding<T>& b) {
+  const kernels::PoolShape shape = average_window(b, b.y_shape(), b.x_shape(0));
+  b.need_scratch(shape.oh * shape.ow * shape.c);
+  return [f = b.k.avg_pool_grad, shape, dy = b.in[0], dx = b.out[0]](const RunContext<T>& run) {
+    kernels::PoolShape now = shape;
+    now.n = run.batch;
+    f(now, run.at(dy), run.at(dx), run.scratch);
+  };
+}
+
+template <class T>
+Run<T> adaptive_avg_pool(const Binding<T>& b) {
+  return pooling(b, b.k.adaptive_avg_pool, sizes(b.x_shape(0), b.y_shape()));
+}
+
+template <class T>
+Run<T> adaptive_avg_pool_grad(const Binding<T>& b) {
+  return pooling(b, b.k.adaptive_avg_pool_grad, sizes(b.y_shape(), b.x_shape(0)));
+}
+
+}  // namespace
+
+template <class T>
+void add_pool_kernels(KernelTable<T>& table) {
+  using K = kernels::Kernels<T>;
+  table["max_pool2d"] = max_pool<T, &K::max_pool>;
+  table["max_pool2d_train"] = max_pool<T, &K::max_pool>;
+  table["relu_max_pool2d"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
+                                 .fuses({.first = "relu", .second = "max_pool2d", .serves_second = true});
+  // Its index says where relu was closed, so that the gradient of relu is done with that of the pool.
+  table["relu_max_pool2d_train"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
+                                       .fuses({.first = "relu",
+                                               .second = "max_pool2d_train",
+                                               .serves_second = true,
+                                               .first_grad = "relu_grad",
+                                               .second_grad = "max_pool2d_grad"});
+  table["max_pool2d_grad"] = max_pool_grad<T>;
+  table["avg_pool2d"] = avg_pool<T>;
+  table["avg_pool2d_grad"] = avg_pool_grad<T>;
+  table["adaptive_avg_pool2d"] = adaptive_avg_pool<T>;
+  table["adaptive_avg_pool2d_grad"] = adaptive_avg_pool_grad<T>;
+}
+
+template void add_pool_kernels(KernelTable<float>&);
+template void add_pool_kernels(KernelTable<double>&);
+
+}  // namespace lanista::nn

@@ -1,0 +1,90 @@
+#include "lanista/exec/train/batch_buffers.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+namespace lanista::train {
+
+BatchBuffers::BatchBuffers(std::int64_t batch, const data::DataSpec& spec)
+    : batch_(static_cast<std::size_t>(batch)),
+      features_(static_cast<std::size_t>(batch * spec.features.elements_per_sample())) {
+  if (spec.classes > 0) {
+    labels_.resize(static_cast<std::size_t>(batch * spec.labels_per_sample()));
+  } else {
+    targets_.resize(static_cast<std::size_t>(batch * spec.target_size));
+  }
+}
+
+nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows) {
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  const auto used = std::span(features_).first(rows.size() * width);
+  data.gather_features(rows, used);
+  nn::Batch batch = with_features(data, rows, used);
+  // What is computed as it is read may be of any size, and dear.
+  if (!data.spec().stream) batch.table = &table_of(data);
+  return batch;
+}
+
+const nn::SampleTable& BatchBuffers::table_of(const data::Dataset& data) {
+  nn::SampleTable& table = tables_[&data];
+  if (table.identity != nullptr) return table;
+  table.identity = &data;
+  table.rows = data.spec().rows;
+  table.read = [&data, room = std::shared_ptr<BatchBuffers>(), numbers = std::vector<std::int64_t>()](
+                   std::int64_t first, std::int64_t count) mutable {
+    if (room == nullptr || static_cast<std::int64_t>(room->batch_) < count) {
+      room = std::make_shared<BatchBuffers>(count, data.spec());
+    }
+    numbers.resize(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), first);
+    return room->fill(data, numbers);
+  };
+  return table;
+}
+
+nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int64_t> rows,
+                             const data::Augmenter& augmenter, std::uint64_t data_seed, std::int64_t epoch) {
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  const auto used = std::span(features_).first(rows.size() * width);
+  augmenter.gather(data, data_seed, epoch, rows, used);
+  return with_features(data, rows, used);
+}
+
+nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const std::int64_t> rows,
+                                      std::span<const float> ready) {
+  const auto& spec = data.spec();
+  nn::Batch batch;
+  batch.size = static_cast<std::int64_t>(rows.size());
+  batch.sample_index = rows;
+  batch.features = ready;
+  if (spec.classes > 0) {
+    const auto used = std::span(labels_).first(rows.size() * static_cast<std::size_t>(spec.labels_per_sample()));
+    data.gather_labels(rows, used);
+    batch.labels = used;
+  } else {
+    const auto used = std::span(targets_).first(rows.size() * static_cast<std::size_t>(spec.target_size));
+    data.gather_targets(rows, used);
+    batch.targets = used;
+  }
+  if (data.weighted()) {
+    weights_.resize(batch_);
+    const auto used = std::span(weights_).first(rows.size());
+    data.gather_weights(rows, used);
+    batch.weights = used;
+  }
+  return batch;
+}
+
+nn::BatchSource BatchBuffers::each(const data::Dataset& data, std::span<const std::int64_t> rows) {
+  return [this, &data, rows, batch = nn::Batch()]() mutable -> const nn::Batch* {
+    if (rows.empty()) return nullptr;
+    const auto wanted = rows.first(std::min(batch_, rows.size()));
+    rows = rows.subspan(wanted.size());
+    batch = fill(data, wanted);
+    if (!batch.targets.empty()) data.gather_raw_targets(wanted, std::span(targets_).first(batch.targets.size()));
+    return &batch;
+  };
+}
+
+}  // namespace lanista::train

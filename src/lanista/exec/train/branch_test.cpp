@@ -1,0 +1,256 @@
+// A branch computes what its parent would compute, to the bit, and is nobody but itself.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lanista/base/rng.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/program/allocation_counter.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/train/lane_group.h"
+#include "support/exec/train/test_support.h"
+
+namespace lanista::train {
+namespace {
+
+std::string drawn_model(Rng& rng) {
+  static const std::array kMiddles{"relu(%2)", "dropout(%2, p=0.3)", "batch_norm(%2)", "gelu(%2)"};
+  const std::string first = rng.bernoulli(0.7)
+                                ? "%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
+                                : "%1 = conv2d(%0, out=2, kernel=[3,3])\n%2 = batch_norm(%1)\n";
+  return "%0 = input(shape=[1,8,8])\n" + first + "%3 = " + kMiddles[rng.below(kMiddles.size())] +
+         "\n%4 = dropout(%3, p=0.2)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n";
+}
+
+TrainerInput drawn_trial(Rng rng, std::uint32_t id) {
+  study::Recipe recipe;
+  recipe.loss = "cross_entropy";
+  recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
+  recipe.schedule = std::array{"constant", "step", "cosine"}[rng.below(3)];
+  recipe.step_every = 3;
+  recipe.step_factor = 0.5;
+  recipe.warmup_epochs = rng.bernoulli(0.3) ? 1.5 : 0;
+  recipe.precision = rng.bernoulli(0.2) ? "float64" : "float32";
+  recipe.epochs = 30;
+  recipe.batch = 300;  // five steps an epoch, the last one short
+  recipe.lr = rng.uniform(0.001, 0.05);
+  recipe.momentum = 0.9;
+  recipe.beta1 = 0.9;
+  recipe.beta2 = 0.99;
+  recipe.eps = 1e-8;
+  recipe.shards = rng.between(1, 2);
+  recipe.accumulate = rng.between(1, 2);
+  if (rng.bernoulli(0.5)) recipe.augment = {{"noise", {{"std", 0.1}}}};
+  const std::array<study::PluginConfig, 5> selectors{
+      study::PluginConfig{}, study::PluginConfig{"selective", {{"beta", 1}, {"warmup_epochs", 0}}},
+      study::PluginConfig{"selective", {{"beta", 2}, {"stale", 2}, {"history", 400}, {"interrupt", 4}}},
+      study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}}, study::PluginConfig{"random", {{"keep", 0.3}}}};
+  recipe.select = selectors[rng.split("selector").below(selectors.size())];
+  return {.trial = TrialId{id},
+          .model = *graph::parse(drawn_model(rng)),
+          .recipe = recipe,
+          .metrics = {},
+          .trial_seed = rng.next(),
+          .data_seed = rng.next(),
+          .data = &digits(),
+          .step_ops = &ops()};
+}
+
+void step(LaneGroup& group, std::vector<TrialRun*> runs) {
+  for (TrialRun* run : runs) ASSERT_TRUE(group.admit(*run));
+  std::vector<StepEnd> ends(runs.size());
+  group.step(runs, ends);
+  for (const StepEnd& end : ends) ASSERT_EQ(end.failure, "");
+}
+
+TEST(Branch, WithUnchangedSettingsComputesTheParentsNextTwoHundredSteps) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SCOPED_TRACE(seed);
+    const Rng root(seed);
+    Rng rng = root.split("moments");
+    const TrainerInput input = drawn_trial(root.split("trial"), 3);
+    auto group = LaneGroup::create(input, 2);
+    ASSERT_TRUE(group) << group.error().text();
+    TrialRun parent = *TrialRun::create(input);
+    ASSERT_TRUE(group->admit(parent));
+    for (std::uint64_t i = rng.below(14); i > 0; --i) step(*group, {&parent});
+    if (rng.bernoulli(0.3)) {  // as one that comes back and has not been seen by a group
+      TrialRun back = *TrialRun::create(input);
+      ASSERT_TRUE(back.restore(parent.save()));
+      parent = std::move(back);
+    }
+    const std::int64_t at = parent.step_count(), epochs_before = parent.epochs_done();
+    const TrainerState before = parent.save();
+
+    TrainerInput same = input;
+    same.trial = TrialId{9};
+    auto child = parent.branch(same);
+
+    ASSERT_TRUE(child) << child.error().text();
+    EXPECT_TRUE(parent.save().tensors == before.tensors);
+    EXPECT_TRUE(child->save().tensors == before.tensors);
+    for (int i = 0; i < 200; ++i) {
+      if (i == 37) {  // it rests, and comes back from its own state
+        const TrainerState saved = child->save();
+        TrialRun back = *TrialRun::create(same);
+        ASSERT_TRUE(back.restore(saved));
+        EXPECT_EQ(back.save().facts, saved.facts);
+        child = std::move(back);
+      }
+      if (rng.bernoulli(0.5)) {
+        step(*group, {&parent, &*child});
+      } else {
+        step(*group, {&*child});
+        step(*group, {&parent});
+      }
+      ASSERT_EQ(child->step_count(), parent.step_count());
+    }
+    EXPECT_TRUE(child->save().tensors == parent.save().tensors);
+    ASSERT_EQ(child->epochs_done(), parent.epochs_done() - epochs_before);
+    for (std::int64_t i = 0; i < child->epochs_done(); ++i) {
+      const auto& own = child->measurements()[static_cast<std::size_t>(i)];
+      const auto& of_parent = parent.measurements()[static_cast<std::size_t>(i + epochs_before)];
+      EXPECT_EQ(own.metrics, of_parent.metrics);
+      EXPECT_EQ(own.trial, TrialId{9});
+      EXPECT_EQ(own.epoch, i + 1);
+      EXPECT_EQ(own.step, of_parent.step - at);
+    }
+  }
+}
+
+TEST(Branch, IsNobodyButItself) {
+  const TrainerInput input = [] {
+    TrainerInput drawn = drawn_trial(Rng(5), 3);
+    drawn.model = *graph::parse(
+        "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=10)\n"
+        "%4 = output(%3)\n");
+    drawn.recipe.select = {};
+    return drawn;
+  }();
+  LaneGroup group = *LaneGroup::create(input, 1);
+  TrialRun parent = *TrialRun::create(input);
+  for (int i = 0; i < 7; ++i) step(group, {&parent});
+  TrainerInput own = input;
+  own.trial = TrialId{9};
+  own.trial_seed = input.trial_seed + 1;
+  own.recipe.lr *= 2;
+  for (const bool restored : {false, true}) {
+    SCOPED_TRACE(restored);
+    if (restored) {
+      TrialRun back = *TrialRun::create(input);
+      ASSERT_TRUE(back.restore(parent.save()));
+      parent = std::move(back);
+    }
+
+    TrialRun child = *parent.branch(own);
+
+    const TrainerState begun = child.save();
+    EXPECT_EQ(begun.facts.at("trial"), "9");
+    EXPECT_EQ(begun.facts.at("epoch"), "0");
+    EXPECT_EQ(begun.facts.at("branched_at"), std::to_string(parent.step_count()));
+    EXPECT_EQ(begun.facts.at("measurements"), "[]");
+    const auto seed = std::ranges::find(begun.tensors, "seed", &Tensor::name);
+    ASSERT_TRUE(seed != begun.tensors.end());
+    EXPECT_EQ(elements_of<std::int64_t>(*seed)[0], static_cast<std::int64_t>(own.trial_seed));
+    EXPECT_EQ(parent.restore(begun).error().message, "checkpoint is of trial 9, not of trial 3");
+    EXPECT_EQ(child.restore(parent.save()).error().message, "checkpoint is of trial 3, not of trial 9");
+    step(group, {&parent});
+    step(group, {&child});
+    EXPECT_FALSE(parent.save().tensors.front() == child.save().tensors.front()) << "other masks, another rate";
+  }
+}
+
+// The twin is made from an input that says what the fork was told: other mini-batches, another rate.
+TEST(Branch, AForkTrainsAsATrialWithItsSettingAndItsSeed) {
+  for (std::uint64_t seed = 0; seed < 12; ++seed) {
+    SCOPED_TRACE(seed);
+    const Rng root(seed);
+    Rng rng = root.split("moments");
+    const TrainerInput input = drawn_trial(root.split("trial"), 3);
+    LaneGroup group = *LaneGroup::create(input, 2);
+    TrialRun parent = *TrialRun::create(input);
+    for (std::uint64_t i = 1 + rng.below(14); i > 0; --i) step(group, {&parent});
+    const TrainerState before = parent.save();
+    TrainerInput other = input;
+    other.recipe.lr = rng.uniform(0.001, 0.05);
+    other.recipe.clip_norm = 0.5;
+    if (rng.bernoulli(0.7)) other.data_seed = rng.next();
+    TrialRun twin = *TrialRun::create(other);
+    ASSERT_TRUE(twin.restore(before));
+
+    TrialRun fork = *parent.fork({{"lr", other.recipe.lr}, {"clip_norm", 0.5}}, other.data_seed);
+
+    EXPECT_EQ(fork.recipe().lr, other.recipe.lr);
+    EXPECT_EQ(fork.recipe().optimizer, other.recipe.optimizer);
+    EXPECT_EQ(fork.data_seed(), other.data_seed);
+    for (int i = 0; i < 20; ++i) {
+      step(group, {&fork});
+      step(group, {&twin});
+    }
+    EXPECT_TRUE(fork.save().tensors == twin.save().tensors);
+    EXPECT_EQ(parent.recipe().lr, input.recipe.lr);
+    EXPECT_EQ(parent.data_seed(), input.data_seed);
+    EXPECT_TRUE(parent.save().tensors == before.tensors);
+  }
+}
+
+// Whatever a trial is made of, a fork of it shares. It asks for memory for lists of numbers, and for nothing else.
+TEST(Branch, AForkCopiesNumbersAlone) {
+  using nn::testing::AllocationCounter;
+  if (!AllocationCounter::works()) GTEST_SKIP() << "a sanitizer has the allocator";
+  TrainerInput bare = drawn_trial(Rng(1), 3);
+  bare.recipe.augment.clear();
+  bare.recipe.select = {};
+  TrainerInput rich = bare;
+  rich.recipe.augment = {{"noise", {{"std", 0.1}}}, {"noise", {{"std", 0.2}}}, {"noise", {{"std", 0.3}}}};
+  rich.recipe.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}, {"weight_decay", "log(1e-6, 1e-2)"}}}}};
+  rich.recipe.rates = {{graph::NodeId{2}, 0.5}};
+  rich.metrics = {"accuracy", "f1_macro"};
+  rich.keep.goals = {study::Goal{}, study::Goal{false, "val_loss"}};
+  rich.known = {{"params", 4711.0}, {"flops", 1e6}};
+  rich.rivals.resize(3);
+  for (const TrainerInput& input : {bare, rich}) {
+    LaneGroup group = *LaneGroup::create(input, 1);
+    auto parent = TrialRun::create(input);
+    ASSERT_TRUE(parent) << parent.error().text();
+    for (int i = 0; i < 3; ++i) step(group, {&*parent});
+    parent->leave_seat();
+    const space::Sample setting{{"lr", 0.01}};
+    ASSERT_TRUE(parent->fork(setting));  // tables of names are made once
+    std::int64_t asked = 0;
+    {
+      const AllocationCounter counter;
+      const auto fork = parent->fork(setting);
+      asked = fork ? counter.count() : -1;
+    }
+    EXPECT_EQ(asked, input.recipe.rates.empty() ? 2 : 3);  // settings, dropout's shares, rates by part
+  }
+}
+
+TEST(Branch, IsRefusedWhereItCouldNotGoOn) {
+  const TrainerInput input = drawn_trial(Rng(1), 3);
+  TrialRun parent = *TrialRun::create(input);
+  TrainerInput child = input;
+  child.trial = TrialId{4};
+  EXPECT_EQ(parent.branch(child).error().message,
+            "trial 4 cannot branch from trial 3: there is no state in memory");
+  LaneGroup group = *LaneGroup::create(input, 1);
+  ASSERT_TRUE(group.admit(parent));
+  ASSERT_TRUE(parent.branch(child));
+  TrainerInput other = child;
+  other.recipe.batch = 100;
+  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it needs another program");
+  const data::Dataset copy = *data::open({}, ".", real_file_system());
+  other = child;
+  other.data = &copy;
+  EXPECT_EQ(parent.branch(other).error().message, "trial 4 cannot branch from trial 3: it has other data");
+  other = child;
+  other.start = std::make_shared<const StartWeights>();
+  EXPECT_EQ(parent.branch(other).error().message,
+            "trial 4 cannot branch from trial 3: it has a start of its own");
+}
+
+}  // namespace
+}  // namespace lanista::train

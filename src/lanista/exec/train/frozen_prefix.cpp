@@ -1,0 +1,115 @@
+#include "lanista/exec/train/frozen_prefix.h"
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "lanista/model/graph/cut.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/model/autodiff/training_step.h"
+
+namespace lanista::train {
+namespace {
+
+constexpr std::int64_t kBatch = 64;
+
+/// The tensors of the prefix among those given, in dependency order. Errors: kInvalidArgument naming what is missing.
+Result<std::vector<Tensor>> weights_of(const graph::Graph& prefix, const FrozenModel& input) {
+  LANISTA_ASSIGN(const auto wanted, graph::parameters(prefix, *input.step_ops));
+  std::vector<Tensor> found;
+  for (const graph::NamedParam& param : wanted) {
+    const auto given = std::ranges::find(input.weights, param.name, &Tensor::name);
+    if (given == input.weights.end()) {
+      return Error{Code::kInvalidArgument, "the weights of the frozen part lack '" + param.name + "'", ""};
+    }
+    found.push_back(*given);
+  }
+  return found;
+}
+
+/// Only prediction is asked of the program.
+Result<nn::Program> compile(const graph::Graph& prefix, std::span<const Tensor> weights, const FrozenModel& input) {
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(prefix, *input.step_ops));
+  nn::ProgramOptions options;
+  options.max_batch = kBatch;
+  options.backend = input.backend;
+  options.budget = input.budget;
+  options.operators = input.operators;
+  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, options));
+  LANISTA_TRY(program.begin(0, 0));
+  std::vector<Tensor> state = program.extract(0);
+  for (const Tensor& tensor : weights) *std::ranges::find(state, tensor.name, &Tensor::name) = tensor;
+  LANISTA_TRY(program.insert(0, state));
+  return program;
+}
+
+Digest digest_of(const graph::Graph& prefix, std::span<const Tensor> weights) {
+  Hasher hasher;
+  hasher.text("lanista frozen prefix 1").text(graph::to_text(prefix));
+  for (const Tensor& tensor : weights) hasher.text(tensor.name).digest(hash_bytes(tensor.bytes));
+  return hasher.finish();
+}
+
+}  // namespace
+
+struct FrozenPrefix::Impl {
+  graph::Graph head;
+  graph::Shape takes, gives;  // of one sample
+  std::vector<Tensor> weights;
+  Digest digest;
+  nn::Program program;
+  std::mutex mutex = {};  // of the program
+
+  void apply(std::span<const float> samples, std::span<float> out) {
+    const auto from = static_cast<std::size_t>(takes.elements_per_sample());
+    const auto to = static_cast<std::size_t>(gives.elements_per_sample());
+    const std::size_t rows = out.size() / to;
+    const std::lock_guard lock(mutex);
+    for (std::size_t at = 0; at < rows; at += kBatch) {
+      const std::size_t count = std::min<std::size_t>(kBatch, rows - at);
+      nn::Batch batch;
+      batch.size = static_cast<std::int64_t>(count);
+      batch.features = samples.subspan(at * from, count * from);
+      program.predict(0, batch, out.subspan(at * to, count * to));
+    }
+  }
+};
+
+FrozenPrefix::FrozenPrefix(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+const graph::Graph& FrozenPrefix::head() const { return impl_->head; }
+const std::vector<Tensor>& FrozenPrefix::weights() const { return impl_->weights; }
+Digest FrozenPrefix::digest() const { return impl_->digest; }
+
+Result<FrozenPrefix> FrozenPrefix::create(const FrozenModel& input) {
+  LANISTA_ASSIGN(graph::Cut cut, graph::cut_behind_frozen(input.model, input.frozen, *input.step_ops));
+  LANISTA_ASSIGN(auto weights, weights_of(cut.prefix, input));
+  LANISTA_ASSIGN(auto program, compile(cut.prefix, weights, input));
+  const graph::Graph& prefix = cut.prefix;
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(prefix, *input.step_ops));
+  const auto sample = [](graph::Shape shape) {
+    shape.dims.erase(shape.dims.begin());
+    return shape;
+  };
+  const graph::Shape takes = sample(types.at({prefix.nodes_of("input").front(), 0}).shape);
+  const Digest digest = digest_of(prefix, weights);
+  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), takes, sample(cut.value.shape), std::move(weights),
+                                             digest, std::move(program)));
+}
+
+Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data::Keep keep,
+                                             MemoryBudget* budget) const {
+  const data::DataSpec& spec = samples.spec();
+  if (spec.features.elements_per_sample() != impl_->takes.elements_per_sample()) {
+    return Error{Code::kInvalidArgument,
+                 "the frozen part takes samples of shape " + impl_->takes.text() + ", those of data '" + spec.name +
+                     "' have " + spec.features.text(),
+                 ""};
+  }
+  data::Transform transform{impl_->gives, impl_->digest, [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
+  return data::Dataset::transformed(samples, std::move(transform), keep, budget);
+}
+
+}  // namespace lanista::train

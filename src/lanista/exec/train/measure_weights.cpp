@@ -1,0 +1,88 @@
+#include "lanista/exec/train/measure_weights.h"
+
+#include <algorithm>
+
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/search/study/state_names.h"
+#include "lanista/exec/train/batch_buffers.h"
+#include "lanista/exec/train/evaluation.h"
+
+namespace lanista::train {
+
+namespace {
+
+/// A program that predicts, with the weights in its lane.
+Result<nn::Program> with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
+  LANISTA_ASSIGN(const auto infer, step::derive_inference_step(input.model, *input.step_ops));
+  LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options_of(input)));
+  LANISTA_TRY(check_predictions(program, input.data->spec()));
+  LANISTA_TRY(program.begin(0, 0));
+  std::vector<Tensor> state = program.extract(0);
+  for (Tensor& own : state) {
+    const auto given = std::ranges::find(tensors, own.name, &Tensor::name);
+    if (given != tensors.end()) {
+      own = *given;
+    } else if (study::is_weight(own)) {
+      return Error{Code::kDataLoss, "the weights lack '" + own.name + "'", ""};
+    }
+  }
+  if (auto inserted = program.insert(0, state); !inserted) {
+    return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
+  }
+  return program;
+}
+
+}  // namespace
+
+Result<std::map<std::string, double>> measure_weights(const TrainerInput& input, std::span<const Tensor> tensors,
+                                                      data::Part part, const std::string& prefix) {
+  LANISTA_TRY(check_measures(input));
+  LANISTA_ASSIGN(auto program, with_weights(input, tensors));
+  BatchBuffers buffers(input.recipe.batch, input.data->spec());
+  const Evaluation evaluation = evaluation_of(input);
+  nn::LaneMetrics lane{.lane = 0, .asked = &evaluation.asked()};
+  program.evaluate(buffers.each(*input.data, input.data->rows(part)), {&lane, 1});
+  return evaluation.values(lane.sums, prefix);
+}
+
+Result<std::vector<double>> predict_part(const TrainerInput& input, std::span<const Tensor> tensors, data::Part part) {
+  LANISTA_ASSIGN(auto program, with_weights(input, tensors));
+  BatchBuffers buffers(input.recipe.batch, input.data->spec());
+  const auto& rows = input.data->rows(part);
+  const auto width = static_cast<std::size_t>(program.prediction_size());
+  std::vector<double> out(rows.size() * width);
+  const nn::BatchSource batches = buffers.each(*input.data, rows);
+  std::size_t at = 0;
+  while (const nn::Batch* batch = batches()) {
+    const std::size_t count = static_cast<std::size_t>(batch->size) * width;
+    program.predict(0, *batch, std::span(out).subspan(at, count));
+    at += count;
+  }
+  unit_of(input.data->spec()).to_own(out);
+  return out;
+}
+
+Result<std::map<std::string, double>> measure_predictions(const TrainerInput& input,
+                                                          std::span<const double> predictions, data::Part part,
+                                                          const std::string& prefix) {
+  LANISTA_TRY(check_measures(input));
+  const data::DataSpec& spec = input.data->spec();
+  const auto& rows = input.data->rows(part);
+  if (predictions.size() != rows.size() * static_cast<std::size_t>(spec.outputs())) {
+    return Error{Code::kInvalidArgument, "there are not as many predictions as rows", ""};
+  }
+  const Evaluation evaluation = evaluation_of(input);
+  nn::HostMetrics metrics(evaluation.asked(), spec.width(), kernels::best_isa());
+  nn::MetricSums sums;
+  BatchBuffers buffers(input.recipe.batch, spec);
+  const nn::BatchSource batches = buffers.each(*input.data, rows);
+  std::size_t at = 0;
+  while (const nn::Batch* batch = batches()) {
+    const std::size_t count = static_cast<std::size_t>(batch->size * spec.outputs());
+    metrics.add(predictions.subspan(at, count), batch->labels, batch->targets, sums);
+    at += count;
+  }
+  return evaluation.values(sums, prefix);
+}
+
+}  // namespace lanista::train

@@ -1,0 +1,143 @@
+#include "lanista/exec/train/tuning.h"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "lanista/base/rng.h"
+#include "lanista/exec/train/branches.h"
+
+namespace lanista::train {
+namespace {
+
+/// The branches of one search, in the lanes of a group.
+class Branches {
+ public:
+  Branches(LaneGroup& group, const TrialRun& run, const std::function<bool()>& leaves)
+      : group_(group), run_(run), leaves_(leaves), rules_(*run.tune_rules()) {}
+
+  /// Mean loss of so many steps that update nothing; none: it was left. A loss that cannot be had is infinite.
+  Result<std::optional<double>> start_loss(std::int64_t steps) {
+    if (steps == 0) return std::optional(std::numeric_limits<double>::quiet_NaN());  // branches tell it themselves
+    // Without a rate no update moves anything.
+    LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
+    std::vector<BranchLane> one;
+    one.push_back({&still, {}, ""});
+    if (!train_branches(group_, one, steps, leaves_)) return std::optional<double>();
+    double sum = 0;
+    for (const double loss : one.front().losses) sum += loss;
+    if (!one.front().failure.empty()) return std::optional(std::numeric_limits<double>::infinity());
+    return std::optional(sum / static_cast<double>(one.front().losses.size()));
+  }
+
+  /// Trains what the round names. False: it was left.
+  Result<bool> train_round(study::TuneSearch& search) {
+    const study::TuneSearch::Round& round = search.round();
+    const auto width = static_cast<std::size_t>(group_.lanes());
+    for (std::size_t first = 0; first < round.branches.size(); first += width) {
+      std::vector<BranchLane> lanes;
+      const std::size_t last = std::min(first + width, round.branches.size());
+      std::int64_t steps = 0;
+      std::vector<std::size_t> which(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
+                                     round.branches.begin() + static_cast<std::ptrdiff_t>(last));
+      // Lanes of one run have done as many steps; those that are new have done none.
+      std::ranges::stable_sort(which, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
+      for (std::size_t begin = 0, end = 0; begin < which.size(); begin = end) {
+        const auto done = std::ssize(search.tries()[which[begin]].losses);
+        lanes.clear();
+        for (end = begin; end < which.size() && std::ssize(search.tries()[which[end]].losses) == done; ++end) {
+          LANISTA_ASSIGN(TrialRun * branch, of(search, which[end]));
+          lanes.push_back({branch, std::exchange(ahead_[which[end]], {}), ""});
+        }
+        steps = round.steps - done;
+        if (!train_branches(group_, lanes, steps, leaves_)) return false;
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+          const std::span<const double> losses(lanes[i].losses);
+          const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
+          search.tell(which[begin + i], due);
+          ahead_[which[begin + i]].assign(losses.begin() + std::ssize(due), losses.end());
+          if (!lanes[i].failure.empty()) search.tell_failed(which[begin + i]);
+        }
+      }
+    }
+    search.end_round();
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!search.tries()[i].alive) runs_[i].reset();  // its memory is free
+    }
+    return true;
+  }
+
+  TrialRun& at(std::size_t i) { return *runs_[i]; }
+  /// Steps that a branch has done beyond those whose losses were told: of its last update.
+  std::int64_t ahead(std::size_t i) const { return i < ahead_.size() ? std::ssize(ahead_[i]) : 0; }
+
+ private:
+  Result<TrialRun*> of(const study::TuneSearch& search, std::size_t i) {
+    if (runs_.size() <= i) {
+      runs_.resize(i + 1);
+      ahead_.resize(i + 1);
+    }
+    if (!runs_[i]) {
+      std::optional<std::uint64_t> seed;
+      if (!rules_.paired) {
+        const auto step = static_cast<std::uint64_t>(run_.step_count());
+        seed = Rng(run_.data_seed()).split("branch").split(step).split(i).key();
+      }
+      LANISTA_ASSIGN(TrialRun branch, run_.fork(search.tries()[i].setting, seed));
+      runs_[i].emplace(std::move(branch));
+    }
+    return &*runs_[i];
+  }
+
+  LaneGroup& group_;
+  const TrialRun& run_;
+  const std::function<bool()>& leaves_;
+  const study::TuneRules& rules_;
+  std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
+  std::vector<std::vector<double>> ahead_;    // of each try: losses that it has and nobody has asked for
+};
+
+std::vector<study::Branch> told(const study::TuneSearch& search, const Branches& branches, std::int64_t step) {
+  std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
+  for (std::size_t i = 0; i < search.tries().size(); ++i) {
+    const study::Try& tried = search.tries()[i];
+    out.push_back({step, tried.setting, std::ssize(tried.losses) + branches.ahead(i),
+                   tried.undone ? "undone" : std::string(study::trend_name(tried.seen.trend)), tried.seen.speed,
+                   search.winner() == i});
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
+                            const std::function<bool()>& leaves) {
+  const study::TuneRules& rules = *run.tune_rules();
+  // The last update of a branch may be of more steps than are wanted, and must not end the epoch.
+  const std::int64_t longest = run.steps_left() - rules.strides;
+  if (longest < 1) {
+    run.note_search({}, nullptr);
+    return true;
+  }
+  const auto [searches, last_tries] = run.searched();
+  const std::int64_t trials =
+      searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
+  LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
+  const study::TuneRules now =
+      study::rules_of_search(rules, searches == 0, study::longer_after(rules, run.measurements()));
+  study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
+  Branches branches(group, run, leaves);
+  LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
+  if (!start) return false;
+  search.tell_start(*start);
+  while (!search.round().branches.empty()) {
+    LANISTA_ASSIGN(const bool done, branches.train_round(search));
+    if (!done) return false;
+  }
+  const auto winner = search.winner();
+  run.note_search(told(search, branches, run.step_count()), winner ? &branches.at(*winner) : nullptr);
+  return true;
+}
+
+}  // namespace lanista::train

@@ -1,0 +1,317 @@
+#include "lanista/inference/model_assessment.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/rng.h"
+#include "lanista/io/data/spec.h"
+#include "lanista/inference/predictor.h"
+
+namespace lanista::runtime {
+namespace {
+
+using study::PartAssessment;
+
+constexpr std::size_t kRowsAtOnce = 1024;
+
+/// A model, and rows that it says something of, in data as it takes them.
+struct Asked {
+  Predictor* predictor;
+  const data::Dataset* data;
+  std::span<const std::int64_t> rows;
+};
+
+using Tell = std::function<void(std::span<const std::int64_t> rows, std::span<const double> predictions)>;
+
+/// Tells the predictions, some rows at a time: the rows' numbers, and [rows, outputs].
+void predict_rows(std::span<const Asked> all, const Tell& tell) {
+  for (const Asked& asked : all) {
+    const auto width = static_cast<std::size_t>(asked.data->spec().features.elements_per_sample());
+    std::vector<float> features;
+    for (std::size_t at = 0; at < asked.rows.size(); at += kRowsAtOnce) {
+      const auto some = asked.rows.subspan(at, std::min(kRowsAtOnce, asked.rows.size() - at));
+      features.resize(some.size() * width);
+      asked.data->gather_features(some, features);
+      tell(some, asked.predictor->predict(features));
+    }
+  }
+}
+
+/// Labels and predictions of classes, counted.
+class ClassCounts {
+ public:
+  explicit ClassCounts(std::size_t classes) : rows_(classes), predicted_(classes), right_(classes) {}
+
+  void add(std::span<const std::int32_t> labels, std::span<const double> logits) {
+    const std::size_t classes = rows_.size();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      const auto row = logits.subspan(i * classes, classes);
+      if (std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); })) {
+        ++lost_;
+        continue;
+      }
+      const auto label = static_cast<std::size_t>(labels[i]);
+      const auto largest = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+      ++rows_[label];
+      ++predicted_[largest];
+      if (label == largest) {
+        ++right_[label];
+      } else {
+        ++mistakes_[{label, largest}];
+      }
+    }
+  }
+
+  void tell(PartAssessment& out) const {
+    out.lost = lost_;
+    out.classes = scores();
+    const auto classes = static_cast<std::int64_t>(rows_.size());
+    if (classes <= PartAssessment::kMostMatrix) {
+      out.confusion.resize(rows_.size() * rows_.size());
+      for (std::size_t k = 0; k < rows_.size(); ++k) out.confusion[k * rows_.size() + k] = right_[k];
+    }
+    for (const auto& [pair, rows] : mistakes_) {
+      if (!out.confusion.empty()) out.confusion[pair.first * rows_.size() + pair.second] = rows;
+      out.confused.push_back({static_cast<std::int64_t>(pair.first), static_cast<std::int64_t>(pair.second), rows});
+    }
+    std::stable_sort(out.confused.begin(), out.confused.end(),
+                     [](const auto& a, const auto& b) { return a.rows > b.rows; });
+    if (out.confused.size() > PartAssessment::kMostConfused) out.confused.resize(PartAssessment::kMostConfused);
+  }
+
+ private:
+  std::vector<study::ClassScore> scores() const {
+    const auto share = [](std::int64_t part, std::int64_t whole) {
+      return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+    };
+    std::vector<study::ClassScore> out;
+    for (std::size_t k = 0; k < rows_.size(); ++k) {
+      if (rows_[k] == 0) continue;
+      out.push_back(
+          {static_cast<std::int64_t>(k), rows_[k], share(right_[k], predicted_[k]), share(right_[k], rows_[k])});
+    }
+    std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+      return a.recall != b.recall ? a.recall < b.recall : a.rows > b.rows;
+    });
+    if (out.size() > PartAssessment::kMostClasses) out.resize(PartAssessment::kMostClasses);
+    return out;
+  }
+
+  std::vector<std::int64_t> rows_, predicted_, right_;                    // by class
+  std::map<std::pair<std::size_t, std::size_t>, std::int64_t> mistakes_;  // by label and prediction
+  std::int64_t lost_ = 0;
+};
+
+/// As many digits as a chart shows: what is kept of single rows is no more than is needed.
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.5g", value);
+  return std::strtod(text, nullptr);
+}
+
+/// `most` of the rows, ascending: always the same.
+std::vector<std::uint32_t> drawn(std::size_t rows, std::size_t most) {
+  Rng rng = Rng(1).split("assessment");
+  auto out = rng.sample_without_replacement(static_cast<std::uint32_t>(rows),
+                                            static_cast<std::uint32_t>(std::min(rows, most)));
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// Of some outputs: columns of targets and predictions, [rows, shown].
+void tell_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
+                  PartAssessment& out) {
+  const std::size_t rows = targets.size() / shown;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto row = predictions.subspan(i * shown, shown);
+    out.lost += std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); }) ? 1 : 0;
+  }
+  out.residuals = residuals_of(predictions, targets, static_cast<std::int64_t>(shown));
+  for (const std::size_t i : drawn(rows, PartAssessment::kMostPoints / shown)) {
+    for (std::size_t k = i * shown; k < (i + 1) * shown; ++k) {
+      out.actual.push_back(rounded(static_cast<double>(targets[k])));
+      out.predicted.push_back(rounded(predictions[k]));
+    }
+  }
+}
+
+PartAssessment assess_classes(const data::Dataset& data, std::span<const Asked> all) {
+  ClassCounts counts(static_cast<std::size_t>(data.spec().classes));
+  std::vector<std::int32_t> labels;
+  predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
+    labels.resize(some.size() * static_cast<std::size_t>(data.spec().labels_per_sample()));
+    data.gather_labels(some, labels);
+    counts.add(labels, logits);
+  });
+  PartAssessment out;
+  counts.tell(out);
+  return out;
+}
+
+PartAssessment assess_numbers(const data::Dataset& data, std::span<const Asked> all) {
+  const auto outputs = static_cast<std::size_t>(data.spec().target_size);
+  const std::size_t shown = std::min(outputs, PartAssessment::kMostOutputs);
+  std::vector<float> of_some, targets;
+  std::vector<double> predictions;
+  predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> predicted) {
+    of_some.resize(some.size() * outputs);
+    data.gather_raw_targets(some, of_some);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      for (std::size_t k = i * outputs; k < i * outputs + shown; ++k) {
+        targets.push_back(of_some[k]);
+        predictions.push_back(predicted[k]);
+      }
+    }
+  });
+  PartAssessment out;
+  tell_numbers(targets, predictions, shown, out);
+  return out;
+}
+
+/// Of labels, each for itself: a row has one whose logit is above 0.
+PartAssessment assess_labels(const data::Dataset& data, std::span<const Asked> all) {
+  const auto labels = static_cast<std::size_t>(data.spec().target_size);
+  std::vector<std::int64_t> counts(4 * labels);  // [label, truth, prediction]
+  std::vector<float> truth;
+  PartAssessment out;
+  predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
+    truth.resize(some.size() * labels);
+    data.gather_raw_targets(some, truth);
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      const auto row = logits.subspan(i * labels, labels);
+      if (std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); })) {
+        ++out.lost;
+        continue;
+      }
+      for (std::size_t k = 0; k < labels; ++k) {
+        ++counts[4 * k + (truth[i * labels + k] != 0 ? 2U : 0U) + (row[k] > 0 ? 1U : 0U)];
+      }
+    }
+  });
+  out.classes = label_scores(counts);
+  std::stable_sort(out.classes.begin(), out.classes.end(), [](const auto& a, const auto& b) {
+    return a.f1() != b.f1() ? a.f1() < b.f1() : a.rows > b.rows;
+  });
+  if (out.classes.size() > PartAssessment::kMostClasses) out.classes.resize(PartAssessment::kMostClasses);
+  return out;
+}
+
+PartAssessment assess_part(const data::Dataset& data, std::span<const Asked> asked) {
+  switch (data.spec().targets().kind) {
+    case step::TargetKind::kClasses:
+      return assess_classes(data, asked);
+    case step::TargetKind::kMultilabel:
+      return assess_labels(data, asked);
+    case step::TargetKind::kNumbers:
+      break;
+  }
+  return assess_numbers(data, asked);
+}
+
+Result<const data::Dataset*> training_of(const data::Dataset& all, const std::optional<std::int64_t>& fold) {
+  if (!fold || (*fold >= 0 && *fold < std::ssize(all.spec().folds))) return &all.training(fold);
+  return Error{Code::kInvalidArgument,
+               "the package is of fold " + std::to_string(*fold) + ", which these data have not", all.spec().source};
+}
+
+/// The models of a package and what each is asked. Most packages are one model. Trainings on folds answer one by one
+/// for the rows that they were measured on, and together for the test part, which none of them knows; raw there, since
+/// each normalises in its own way.
+class Questions {
+ public:
+  /// `data` as the package's data are, and outlives this.
+  static Result<Questions> of(const engine::ModelPackage& package, const data::Dataset& data) {
+    Questions out;
+    out.data_ = &data;
+    LANISTA_ASSIGN(out.whole_, Predictor::create(package));
+    if (!package.members.front().own_units) return out;
+    for (std::size_t k = 0; k < package.members.size(); ++k) {
+      const auto fold = package.facts.at("members").at(k).at("fold").get<std::int64_t>();
+      LANISTA_ASSIGN(const data::Dataset* own, training_of(data, fold));
+      engine::ModelPackage single{{package.members[k]}, own->spec(), package.loss, package.metrics, {}};
+      single.members.front().own_units.reset();
+      single.members.front().share = 1;
+      LANISTA_ASSIGN(auto predictor, Predictor::create(single));
+      out.trainings_.emplace_back(std::move(predictor), own);
+    }
+    return out;
+  }
+
+  std::vector<Asked> about(data::Part part) {
+    if (trainings_.empty()) return {{&*whole_, data_, data_->rows(part)}};
+    if (part == data::Part::kTest) return {{&*whole_, data_->pool(), data_->rows(part)}};
+    std::vector<Asked> out;
+    for (auto& [predictor, own] : trainings_) out.push_back({&predictor, own, own->rows(part)});
+    return out;
+  }
+
+ private:
+  const data::Dataset* data_ = nullptr;
+  std::optional<Predictor> whole_;
+  std::vector<std::pair<Predictor, const data::Dataset*>> trainings_;
+};
+
+Result<void> check_same_data(const engine::ModelPackage& package, const data::DataSpec& spec) {
+  if (spec.hash == package.data.hash && spec.classes == package.data.classes &&
+      spec.target_size == package.data.target_size &&
+      spec.folds.empty() != package.members.front().own_units.has_value()) {
+    return {};
+  }
+  return Error{
+      Code::kInvalidArgument,
+      "the package is of other data: its hash is " + package.data.hash.hex() + ", that of these is " + spec.hash.hex(),
+      spec.source};
+}
+
+}  // namespace
+
+std::string identity_of(const engine::ModelPackage& package) {
+  if (package.members.size() == 1) return package.facts.value("weights_hash", "");
+  Hasher hasher;
+  const std::vector<double> shares = package.shares();
+  for (std::size_t k = 0; k < shares.size(); ++k) {
+    hasher.text(package.facts.at("members").at(k).value("weights_hash", ""))
+        .number(std::bit_cast<std::int64_t>(shares[k]));
+  }
+  return hasher.finish().hex();
+}
+
+Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package, const data::Dataset& all,
+                                            bool tested) {
+  std::optional<std::int64_t> fold;
+  if (package.facts.contains("fold")) fold = package.facts["fold"].get<std::int64_t>();
+  LANISTA_ASSIGN(const data::Dataset* data, training_of(all, fold));
+  const data::DataSpec& spec = data->spec();
+  LANISTA_TRY(check_same_data(package, spec));
+  LANISTA_ASSIGN(auto questions, Questions::of(package, *data));
+  study::ModelAssessment out;
+  // An ensemble is begun with the winner.
+  const nlohmann::json& first = package.members.size() == 1 ? package.facts : package.facts.at("members").at(0);
+  out.trial = TrialId{first.at("trial").get<std::uint32_t>()};
+  out.weights_hash = identity_of(package);
+  out.classes = spec.classes;
+  out.outputs = spec.classes > 0 ? 1 : spec.target_size;
+  out.multilabel = spec.multilabel;
+  std::vector<std::pair<std::string, data::Part>> parts{{"validation", data::Part::kValidation}};
+  if (tested) parts.emplace_back("test", data::Part::kTest);
+  for (const auto& [name, part] : parts) {
+    const std::vector<Asked> asked = questions.about(part);
+    std::size_t rows = 0;
+    for (const Asked& each : asked) rows += each.rows.size();
+    if (rows == 0) continue;
+    out.parts.push_back(assess_part(*data, asked));
+    out.parts.back().part = name;
+    out.parts.back().rows = static_cast<std::int64_t>(rows) * spec.labels_per_sample();
+  }
+  return out;
+}
+
+}  // namespace lanista::runtime

@@ -1,0 +1,295 @@
+#include "lanista/io/data/augment.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lanista/base/text_distance.h"
+
+namespace lanista::data {
+namespace {
+
+using Made = Result<std::unique_ptr<const Augmentation>>;
+
+OptionSpec whole(const std::string& name, std::int64_t otherwise, std::int64_t min, const std::string& help) {
+  OptionSpec spec;
+  spec.name = name;
+  spec.kind = OptionSpec::Kind::kInt;
+  spec.default_value = otherwise;
+  spec.min = static_cast<double>(min);
+  spec.help = help;
+  return spec;
+}
+
+/// The sides of an image, in the order in which its pixels lie.
+struct Sides {
+  std::int64_t channels, height, width;
+};
+
+/// Errors: kInvalidArgument for other shapes, and for `pixels` that are not below both sides.
+Result<Sides> sides_of(const graph::Shape& shape, const std::string& option, std::int64_t pixels) {
+  if (shape.rank() != 3) {
+    return Error{Code::kInvalidArgument, "changes images of shape [C,H,W], the samples here are " + shape.text(), ""};
+  }
+  const Sides sides{shape.dims[0], shape.dims[1], shape.dims[2]};
+  if (pixels >= sides.height || pixels >= sides.width) {
+    return Error{Code::kInvalidArgument,
+                 std::to_string(pixels) + " pixels are too many for images of shape " + shape.text() +
+                     "; it must be below both sides",
+                 option};
+  }
+  return sides;
+}
+
+/// Moves an image by whole pixels; what comes in from outside is black, or the pixel at the edge again.
+class Move final : public Augmentation {
+ public:
+  Move(const Sides& sides, std::int64_t most, std::vector<float> black)
+      : sides_(sides), most_(most), black_(std::move(black)) {}
+
+  void apply(Rng rng, std::span<float> features) const override {
+    const std::int64_t dy = rng.between(-most_, most_), dx = rng.between(-most_, most_);
+    const std::int64_t h = sides_.height;
+    for (std::int64_t c = 0; c < sides_.channels; ++c) {
+      // In place: a row is written once nobody reads it any more.
+      for (std::int64_t i = 0; i < h; ++i) {
+        const std::int64_t y = dy > 0 ? h - 1 - i : i;
+        move_row(features, c * h + y, c * h + std::clamp<std::int64_t>(y - dy, 0, h - 1), dx);
+        if (!black_.empty() && (y < dy || y >= h + dy)) paint(features, c * h + y, 0, sides_.width);
+      }
+    }
+  }
+  bool moves() const override { return true; }
+
+ private:
+  void move_row(std::span<float> features, std::int64_t to, std::int64_t from, std::int64_t dx) const {
+    const std::int64_t w = sides_.width, kept = w - std::abs(dx);
+    float* out = features.data() + to * w;
+    const float* in = features.data() + from * w;
+    const float edge = dx > 0 ? in[0] : in[w - 1];
+    std::memmove(out + std::max<std::int64_t>(dx, 0), in + std::max<std::int64_t>(-dx, 0),
+                 static_cast<std::size_t>(kept) * sizeof(float));
+    const std::int64_t begin = dx > 0 ? 0 : kept, end = begin + std::abs(dx);
+    std::fill(out + begin, out + end, edge);
+    if (!black_.empty()) paint(features, to, begin, end);
+  }
+  void paint(std::span<float> features, std::int64_t row, std::int64_t begin, std::int64_t end) const {
+    const auto at = row * sides_.width;
+    std::copy(black_.begin() + at + begin, black_.begin() + at + end, features.begin() + at + begin);
+  }
+
+  Sides sides_;
+  std::int64_t most_;
+  std::vector<float> black_;  // empty: edges are repeated
+};
+
+class Flip final : public Augmentation {
+ public:
+  Flip(const Sides& sides, bool vertical) : sides_(sides), vertical_(vertical) {}
+
+  void apply(Rng rng, std::span<float> features) const override {
+    if (!rng.bernoulli(0.5)) return;
+    const auto w = static_cast<std::ptrdiff_t>(sides_.width);
+    for (std::int64_t c = 0; c < sides_.channels; ++c) {
+      const auto plane = features.begin() + c * sides_.height * w;
+      for (std::int64_t y = 0; y < (vertical_ ? sides_.height / 2 : sides_.height); ++y) {
+        const auto row = plane + y * w;
+        if (vertical_) {
+          std::swap_ranges(row, row + w, plane + (sides_.height - 1 - y) * w);
+        } else {
+          std::reverse(row, row + w);
+        }
+      }
+    }
+  }
+  bool moves() const override { return true; }
+
+ private:
+  Sides sides_;
+  bool vertical_;
+};
+
+/// Cutout (DeVries and Taylor, 2017): a square whose middle lies anywhere in the image, so that it may reach outside.
+class Erase final : public Augmentation {
+ public:
+  Erase(const Sides& sides, std::int64_t size, std::vector<float> black)
+      : sides_(sides), size_(size), black_(std::move(black)) {}
+
+  void apply(Rng rng, std::span<float> features) const override {
+    const auto range = [&](std::int64_t side) {
+      const std::int64_t begin = rng.between(0, side - 1) - size_ / 2;
+      return std::pair{std::max<std::int64_t>(begin, 0), std::min(begin + size_, side)};
+    };
+    const auto [top, bottom] = range(sides_.height);
+    const auto [left, right] = range(sides_.width);
+    for (std::int64_t c = 0; c < sides_.channels; ++c) {
+      for (std::int64_t y = top; y < bottom; ++y) {
+        const std::int64_t row = (c * sides_.height + y) * sides_.width;
+        std::copy(black_.begin() + row + left, black_.begin() + row + right, features.begin() + row + left);
+      }
+    }
+  }
+  bool moves() const override { return true; }
+
+ private:
+  Sides sides_;
+  std::int64_t size_;
+  std::vector<float> black_;
+};
+
+class Noise final : public Augmentation {
+ public:
+  explicit Noise(double deviation) : deviation_(deviation) {}
+
+  void apply(Rng rng, std::span<float> features) const override {
+    for (float& x : features) x = static_cast<float>(static_cast<double>(x) + deviation_ * rng.normal());
+  }
+
+ private:
+  double deviation_;
+};
+
+AugmentPlugin crop_plugin() {
+  return {"crop",
+          "pads an image with black and cuts it out again somewhere else",
+          {whole("pad", 4, 1, "pixels of black on every side")},
+          [](const Options& options, const SampleForm& form) -> Made {
+            const auto pad = options.at("pad").get<std::int64_t>();
+            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "pad", pad));
+            return Made(std::make_unique<Move>(sides, pad, form.black));
+          }};
+}
+
+AugmentPlugin shift_plugin() {
+  return {"shift",
+          "moves an image, repeating the pixels at its edges",
+          {whole("max", 2, 1, "pixels, at most, in each direction")},
+          [](const Options& options, const SampleForm& form) -> Made {
+            const auto most = options.at("max").get<std::int64_t>();
+            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "max", most));
+            return Made(std::make_unique<Move>(sides, most, std::vector<float>{}));
+          }};
+}
+
+AugmentPlugin flip_plugin() {
+  OptionSpec axis;
+  axis.name = "axis";
+  axis.kind = OptionSpec::Kind::kText;
+  axis.default_value = "horizontal";
+  axis.allowed = {"horizontal", "vertical"};
+  axis.help = "horizontal: left and right change places";
+  return {"flip", "mirrors every other image", {axis}, [](const Options& options, const SampleForm& form) -> Made {
+            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "", 0));
+            return Made(std::make_unique<Flip>(sides, options.at("axis") == "vertical"));
+          }};
+}
+
+AugmentPlugin erase_plugin() {
+  return {"erase",
+          "blackens a square of an image",
+          {whole("size", 2, 1, "pixels, side of the square")},
+          [](const Options& options, const SampleForm& form) -> Made {
+            const auto size = options.at("size").get<std::int64_t>();
+            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "size", size));
+            return Made(std::make_unique<Erase>(sides, size, form.black));
+          }};
+}
+
+AugmentPlugin noise_plugin() {
+  OptionSpec deviation;
+  deviation.name = "std";
+  deviation.kind = OptionSpec::Kind::kReal;
+  deviation.default_value = 0.1;
+  deviation.min = 0;
+  deviation.max = 1e6;
+  deviation.help = "standard deviation, in units of the normalised features";
+  return {"noise",
+          "adds Gaussian noise to every feature",
+          {deviation},
+          [](const Options& options, const SampleForm&) -> Made {
+            return Made(std::make_unique<Noise>(options.at("std").get<double>()));
+          }};
+}
+
+Made make_one(const std::vector<AugmentPlugin>& plugins, const study::PluginConfig& wanted, const SampleForm& form) {
+  std::vector<std::string> names;
+  std::string list;
+  for (const AugmentPlugin& plugin : plugins) {
+    if (plugin.name == wanted.name) {
+      LANISTA_ASSIGN(const Options options, resolve_options(wanted.options, plugin.options));
+      return plugin.make(options, form);
+    }
+    names.push_back(plugin.name);
+    list += (list.empty() ? "" : ", ") + plugin.name;
+  }
+  const std::string near = nearest_name(wanted.name, names);
+  return Error{Code::kInvalidArgument,
+               "unknown; allowed: " + list + (near.empty() ? "" : "; did you mean '" + near + "'?"), ""};
+}
+
+}  // namespace
+
+std::vector<AugmentPlugin> builtin_augmentations() {
+  return {crop_plugin(), flip_plugin(), shift_plugin(), erase_plugin(), noise_plugin()};
+}
+
+Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, const DataSpec& spec) {
+  Augmenter augmenter;
+  augmenter.stream_ = spec.stream;
+  if (augment.empty()) return augmenter;
+  const DataSpec& data = spec.stream ? spec.stream->base->spec() : spec;
+  if (data.vocab > 0) {
+    return Error{Code::kInvalidArgument, augment[0].name + ": changes real numbers, the samples here are tokens",
+                 "data.augment[0]"};
+  }
+  const std::vector<AugmentPlugin> plugins = builtin_augmentations();
+  SampleForm form{data.features, std::vector<float>(static_cast<std::size_t>(data.features.elements_per_sample()))};
+  data.normalization.apply(form.black, data.features.elements_per_sample());
+  for (std::size_t i = 0; i < augment.size(); ++i) {
+    auto made = make_one(plugins, augment[i], form);
+    if (!made) {
+      const Error& error = made.error();
+      const std::string option = error.where.empty() ? "" : "." + error.where;
+      return Error{error.code, augment[i].name + ": " + error.message,
+                   "data.augment[" + std::to_string(i) + "]" + option};
+    }
+    augmenter.augmentations_.push_back(*std::move(made));
+  }
+  return augmenter;
+}
+
+std::size_t Augmenter::moving() const {
+  if (stream_) return 0;
+  const auto other = std::ranges::find_if(augmentations_, [](const auto& each) { return !each->moves(); });
+  return static_cast<std::size_t>(other - augmentations_.begin());
+}
+
+void Augmenter::apply_rest(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+                           std::span<float> features) const {
+  const Rng rng = Rng(data_seed)
+                      .split("augment")
+                      .split(static_cast<std::uint64_t>(epoch))
+                      .split(static_cast<std::uint64_t>(sample));
+  for (std::size_t i = first; i < augmentations_.size(); ++i) augmentations_[i]->apply(rng.split(i), features);
+}
+
+void Augmenter::apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+                      std::span<float> features) const {
+  if (!stream_) return change(data_seed, epoch, sample, features);
+  if (augmentations_.empty()) return;
+  const auto changed = [&](std::int64_t row, std::span<float> raw) { change(data_seed, epoch, row, raw); };
+  stream_->gather(std::span(&sample, 1), changed, features);
+}
+
+void Augmenter::gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch,
+                       std::span<const std::int64_t> rows, std::span<float> out) const {
+  if (stream_) {
+    const auto changed = [&](std::int64_t row, std::span<float> raw) { change(data_seed, epoch, row, raw); };
+    return stream_->gather(rows, changed, out);
+  }
+  data.gather_features(rows, out);
+  const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
+  for (std::size_t i = 0; i < rows.size(); ++i) change(data_seed, epoch, rows[i], out.subspan(i * width, width));
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "lanista/base/digest.h"
+#include "lanista/base/printable.h"
+#include "lanista/io/data/catalog.h"
+#include "lanista/io/data/columns.h"
+#include "lanista/io/data/dataset.h"
+
+namespace lanista::data {
+namespace {
+
+constexpr std::array<Part, 3> kParts = {Part::kTrain, Part::kValidation, Part::kTest};
+constexpr std::int64_t kImbalance = 10;  // the largest class beside the smallest
+
+/// Calls `visit(features)` for the rows of a part, one after the other.
+template <class F>
+void each_row(const Dataset& set, Part part, F&& visit) {
+  std::vector<float> features(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
+  for (const std::int64_t row : set.rows(part)) {
+    set.gather_features({&row, 1}, features);
+    visit(features);
+  }
+}
+
+void look_at_features(const Dataset& set, Report& report) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto width = static_cast<std::size_t>(set.spec().features.elements_per_sample());
+  std::vector<float> low(width, kInfinity), high(width, -kInfinity);
+  const auto widen = [&](const std::vector<float>& row) {
+    for (std::size_t f = 0; f < width; ++f) {
+      low[f] = std::min(low[f], row[f]);
+      high[f] = std::max(high[f], row[f]);
+    }
+  };
+  std::vector<Digest> seen;
+  each_row(set, Part::kTrain, [&](const std::vector<float>& row) {
+    widen(row);
+    seen.push_back(hash_bytes(std::as_bytes(std::span(row))));
+  });
+  for (std::size_t f = 0; f < width; ++f) report.constant_features += low[f] == high[f] ? 1 : 0;
+  std::sort(seen.begin(), seen.end());
+  each_row(set, Part::kValidation, widen);
+  each_row(set, Part::kTest, [&](const std::vector<float>& row) {
+    widen(row);
+    const Digest digest = hash_bytes(std::as_bytes(std::span(row)));
+    report.seen_test_rows += std::binary_search(seen.begin(), seen.end(), digest) ? 1 : 0;
+  });
+  report.min = double{*std::min_element(low.begin(), low.end())};
+  report.max = double{*std::max_element(high.begin(), high.end())};
+}
+
+void look_at_targets(const Dataset& set, Report& report) {
+  const DataSpec& spec = set.spec();
+  report.class_rows.resize(static_cast<std::size_t>(spec.multilabel ? spec.target_size : spec.classes));
+  bool first = true;
+  for (std::size_t p = 0; p < kParts.size(); ++p) {
+    const auto& rows = set.rows(kParts[p]);
+    if (spec.classes > 0) {
+      std::vector<std::int32_t> labels(rows.size() * static_cast<std::size_t>(spec.labels_per_sample()));
+      set.gather_labels(rows, labels);
+      for (const std::int32_t label : labels) ++report.class_rows[static_cast<std::size_t>(label)][p];
+      continue;
+    }
+    std::vector<float> targets(rows.size() * static_cast<std::size_t>(spec.target_size));
+    set.gather_raw_targets(rows, targets);
+    for (std::size_t i = 0; spec.multilabel && i < targets.size(); ++i) {
+      report.class_rows[i % report.class_rows.size()][p] += targets[i] != 0 ? 1 : 0;
+    }
+    for (const float t : targets) {
+      report.target_min = first ? double{t} : std::min(report.target_min, double{t});
+      report.target_max = first ? double{t} : std::max(report.target_max, double{t});
+      first = false;
+    }
+  }
+}
+
+/// Of a class, or of one of several labels.
+std::string class_name(const DataSpec& spec, std::size_t index) {
+  const std::vector<std::string> targets = spec.multilabel ? target_names(spec) : std::vector<std::string>();
+  if (index < targets.size()) return printable(targets[index]);
+  return index < spec.labels.size() ? printable(spec.labels[index]) : std::to_string(index);
+}
+
+std::string count_of(std::int64_t n, const std::string& one, const std::string& many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+void warn_of_classes(Report& report) {
+  if (report.spec.multilabel) return;
+  std::size_t smallest = 0, largest = 0, absent = 0;
+  const auto rows = [&](std::size_t c) {
+    return report.class_rows[c][0] + report.class_rows[c][1] + report.class_rows[c][2];
+  };
+  for (std::size_t c = 0; c < report.class_rows.size(); ++c) {
+    absent += report.class_rows[c][0] == 0 ? 1 : 0;
+    if (rows(c) < rows(smallest)) smallest = c;
+    if (rows(c) > rows(largest)) largest = c;
+  }
+  if (absent > 0) {
+    report.warnings.push_back(count_of(static_cast<std::int64_t>(absent), "class has", "classes have") +
+                              " no row in the training part");
+  }
+  if (!report.class_rows.empty() && rows(largest) > kImbalance * rows(smallest)) {
+    report.warnings.push_back("classes are unequal: \"" + class_name(report.spec, largest) + "\" has " +
+                              count_of(rows(largest), "row", "rows") + ", \"" + class_name(report.spec, smallest) +
+                              "\" has " + std::to_string(rows(smallest)) + " (train.class_weights: balanced makes them count alike)");
+  }
+}
+
+void warn(const std::vector<std::string>& remarks, Report& report) {
+  warn_of_classes(report);
+  const std::int64_t width = report.spec.features.elements_per_sample();
+  if (report.constant_features > 0) {
+    report.warnings.push_back(std::to_string(report.constant_features) + " of " +
+                              count_of(width, "feature is", "features are") + " the same in all training rows");
+  }
+  if (report.seen_test_rows > 0) {
+    report.warnings.push_back(count_of(report.seen_test_rows, "test row has", "test rows have") +
+                              " the features of a training row; the test will look better than it is");
+  }
+  report.warnings.insert(report.warnings.end(), remarks.begin(), remarks.end());
+  if (report.missing > 0) report.warnings.push_back(count_of(report.missing, "cell has", "cells have") + " no value");
+}
+
+}  // namespace
+
+Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
+  Report report;
+  // Read once: what a study would make of the numbers, then the numbers as they are.
+  LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
+  LANISTA_TRY(Dataset::settle(raw.first, raw.second, config.normalize, config.targets));
+  report.spec = raw.first.spec;
+  LANISTA_ASSIGN(const Dataset set, Dataset::make(std::move(raw.first), std::move(raw.second), "none", "raw"));
+  look_at_features(set, report);
+  look_at_targets(set, report);
+  if (!report.spec.schema.is_null()) {
+    LANISTA_ASSIGN(const auto columns, parse_columns(report.spec.schema.at("columns")));
+    for (const Column& column : columns) report.missing += column.missing;
+  }
+  warn(set.remarks(), report);
+  return report;
+}
+
+std::string Report::text() const {
+  constexpr std::size_t kShownClasses = 20;
+  std::string out = printable(spec.name) + "  (" + printable(spec.source) +
+                    (spec.licence.empty() ? "" : ", " + printable(spec.licence)) + ")\n";
+  out += "rows      " + std::to_string(spec.rows) + ": " + std::to_string(spec.split_rows[0]) + " training, " +
+         std::to_string(spec.split_rows[1]) + " validation, " + std::to_string(spec.split_rows[2]) + " test\n";
+  out += "samples   " + spec.features.text() + ", from " + short_number(min) + " to " + short_number(max) + "\n";
+  if (spec.multilabel) {
+    out += "labels    " + std::to_string(spec.target_size) + " (rows that have it: training, validation, test)\n";
+  } else if (spec.classes == 0) {
+    out += "targets   " + count_of(spec.target_size, "number", "numbers") + " from " + short_number(target_min) +
+           " to " + short_number(target_max) + "\n";
+  } else {
+    out += "classes   " + std::to_string(spec.classes) + " (training, validation, test)\n";
+  }
+  for (std::size_t c = 0; c < std::min(class_rows.size(), kShownClasses); ++c) {
+    out += "    " + class_name(spec, c) + ": " + std::to_string(class_rows[c][0]) + ", " +
+           std::to_string(class_rows[c][1]) + ", " + std::to_string(class_rows[c][2]) + "\n";
+  }
+  if (class_rows.size() > kShownClasses) {
+    out += "    … and " + std::to_string(class_rows.size() - kShownClasses) + " more\n";
+  }
+  if (!spec.schema.is_null()) out += "columns\n" + schema_text(spec);
+  out += "hash      " + spec.hash.hex() + "\n";
+  for (const std::string& warning : warnings) out += "warning: " + printable(warning) + "\n";
+  return out;
+}
+
+nlohmann::json Report::json() const {
+  nlohmann::json out = {{"data", spec_json(spec)},
+                        {"class_rows", class_rows},
+                        {"min", min},
+                        {"max", max},
+                        {"missing", missing},
+                        {"constant_features", constant_features},
+                        {"seen_test_rows", seen_test_rows},
+                        {"warnings", warnings}};
+  if (spec.classes == 0) out.update({{"target_min", target_min}, {"target_max", target_max}});
+  return out;
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,170 @@
+#include "lanista/io/data/export.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <span>
+
+#include "lanista/io/formats/csv_writer.h"
+#include "lanista/io/formats/idx.h"
+#include "lanista/io/formats/image.h"
+#include "lanista/io/formats/npy.h"
+
+namespace lanista::data {
+namespace {
+
+using Files = std::map<std::string, std::string>;
+
+/// The rows as they stand in the data set.
+struct Numbers {
+  const DataSpec& spec;
+  std::size_t rows, width;
+  std::vector<float> features, targets;
+  std::vector<std::int32_t> labels;
+
+  Numbers(const Dataset& data, const std::vector<std::int64_t>& wanted)
+      : spec(data.spec()),
+        rows(wanted.size()),
+        width(static_cast<std::size_t>(spec.features.elements_per_sample())),
+        features(rows * width) {
+    data.gather_features(wanted, features);
+    if (spec.classes > 0) {
+      labels.resize(rows * static_cast<std::size_t>(spec.labels_per_sample()));
+      data.gather_labels(wanted, labels);
+    } else {
+      targets.resize(rows * static_cast<std::size_t>(spec.target_size));
+      data.gather_raw_targets(wanted, targets);
+    }
+  }
+
+  std::string label(std::size_t row) const {
+    const auto label = static_cast<std::size_t>(labels[row]);
+    return label < spec.labels.size() ? spec.labels[label] : std::to_string(label);
+  }
+};
+
+Error unfit(const Numbers& numbers, const std::string& form, const std::string& why) {
+  return {Code::kInvalidArgument, "data '" + numbers.spec.name + "' cannot be written as " + form + ": " + why, ""};
+}
+
+template <class T>
+Tensor tensor(ElementType type, std::vector<std::int64_t> shape, std::span<const T> values) {
+  Tensor out{.name = {}, .type = type, .shape = std::move(shape), .bytes = std::vector<std::byte>(values.size_bytes())};
+  if (!values.empty()) std::memcpy(out.bytes.data(), values.data(), values.size_bytes());
+  return out;
+}
+
+std::vector<std::int64_t> with_rows(const Numbers& numbers, std::vector<std::int64_t> dims) {
+  dims.insert(dims.begin(), static_cast<std::int64_t>(numbers.rows));
+  return dims;
+}
+
+/// Of formats that have one label a row.
+Result<void> want_one_label(const Numbers& numbers, const std::string& form) {
+  if (numbers.spec.positions == 0) return {};
+  return unfit(numbers, form, "its rows have a label at every position; write npy");
+}
+
+Result<Files> as_csv(const Numbers& numbers) {
+  LANISTA_TRY(want_one_label(numbers, "CSV"));
+  std::string text;
+  std::vector<std::string> cells;
+  for (std::size_t f = 0; f < numbers.width; ++f) cells.push_back("f" + std::to_string(f));
+  const auto targets = numbers.spec.classes > 0 ? std::size_t{1} : static_cast<std::size_t>(numbers.spec.target_size);
+  for (std::size_t t = 0; t < targets; ++t) cells.push_back("target" + (t == 0 ? "" : std::to_string(t)));
+  formats::add_csv_row(text, cells);
+  for (std::size_t row = 0; row < numbers.rows; ++row) {
+    cells.clear();
+    for (std::size_t f = 0; f < numbers.width; ++f) {
+      cells.push_back(formats::csv_cell(double{numbers.features[row * numbers.width + f]}));
+    }
+    if (numbers.spec.classes > 0) cells.push_back(formats::csv_cell(numbers.label(row)));
+    for (std::size_t t = 0; t < targets && numbers.spec.classes == 0; ++t) {
+      cells.push_back(formats::csv_cell(double{numbers.targets[row * targets + t]}));
+    }
+    formats::add_csv_row(text, cells);
+  }
+  return Files{{"data.csv", std::move(text)}};
+}
+
+Result<Files> as_npy(const Numbers& numbers) {
+  const Tensor x = tensor<float>(ElementType::kF32, with_rows(numbers, numbers.spec.features.dims), numbers.features);
+  const std::int64_t positions = numbers.spec.positions;
+  const std::vector<std::int64_t> label = positions > 0 ? std::vector{positions} : std::vector<std::int64_t>();
+  const Tensor y =
+      numbers.spec.classes > 0
+          ? tensor<std::int32_t>(ElementType::kI32, with_rows(numbers, label), numbers.labels)
+          : tensor<float>(ElementType::kF32, with_rows(numbers, {numbers.spec.target_size}), numbers.targets);
+  return Files{{"x.npy", formats::encode_npy(x)}, {"y.npy", formats::encode_npy(y)}};
+}
+
+Result<Files> as_idx(const Numbers& numbers) {
+  LANISTA_TRY(want_one_label(numbers, "IDX"));
+  std::vector<std::int64_t> dims = numbers.spec.features.dims;
+  if (numbers.spec.classes == 0) return unfit(numbers, "IDX", "its targets are numbers, not classes");
+  if (dims.size() == 3 && dims[0] == 1) dims.erase(dims.begin());
+  std::vector<std::uint8_t> pixels, labels(numbers.labels.begin(), numbers.labels.end());
+  for (const float x : numbers.features) {
+    if (!(x >= 0 && x <= 255 && x == std::floor(x))) {
+      return unfit(numbers, "IDX", "it holds " + std::to_string(x) + ", no whole number from 0 to 255");
+    }
+    pixels.push_back(static_cast<std::uint8_t>(x));
+  }
+  Files files;
+  const Tensor images = tensor<std::uint8_t>(ElementType::kU8, with_rows(numbers, dims), pixels);
+  const Tensor classes = tensor<std::uint8_t>(ElementType::kU8, with_rows(numbers, {}), labels);
+  LANISTA_ASSIGN(files["train-images-idx3-ubyte"], formats::encode_idx(images));
+  LANISTA_ASSIGN(files["train-labels-idx1-ubyte"], formats::encode_idx(classes));
+  return files;
+}
+
+/// A class as a folder: what could leave the folder, or hide, is replaced.
+std::string folder_name(std::string label) {
+  for (char& c : label) {
+    if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20) c = '_';
+  }
+  return label.empty() || label.front() == '.' ? "_" + label : label;
+}
+
+Result<Files> as_folder(const Numbers& numbers) {
+  LANISTA_TRY(want_one_label(numbers, "a folder of images"));
+  const auto& dims = numbers.spec.features.dims;
+  if (numbers.spec.classes == 0) return unfit(numbers, "a folder of images", "its targets are numbers, not classes");
+  if (dims.size() != 3 || (dims[0] != 1 && dims[0] != 3)) {
+    return unfit(numbers, "a folder of images",
+                 "its samples are " + numbers.spec.features.text() + ", images are [1, H, W] or [3, H, W]");
+  }
+  const auto [least, most] = std::minmax_element(numbers.features.begin(), numbers.features.end());
+  if (*least < 0) return unfit(numbers, "a folder of images", "it holds negative numbers");
+  const float scale = *most > 0 ? 255 / *most : 1;
+  Files files;
+  for (std::size_t row = 0; row < numbers.rows; ++row) {
+    formats::Image image{.channels = dims[0], .height = dims[1], .width = dims[2], .pixels = {}};
+    for (const float x : std::span(numbers.features).subspan(row * numbers.width, numbers.width)) {
+      image.pixels.push_back(static_cast<std::uint8_t>(std::lround(x * scale)));
+    }
+    std::string number = std::to_string(row);
+    number.insert(0, 6 - std::min<std::size_t>(6, number.size()), '0');
+    LANISTA_ASSIGN(files[folder_name(numbers.label(row)) + "/" + number + ".png"], formats::encode_png(image));
+  }
+  return files;
+}
+
+}  // namespace
+
+Result<Files> export_rows(const Dataset& data, const std::vector<std::int64_t>& rows, FileForm form) {
+  const Numbers numbers(data, rows);
+  switch (form) {
+    case FileForm::kCsv:
+      return as_csv(numbers);
+    case FileForm::kNpy:
+      return as_npy(numbers);
+    case FileForm::kIdx:
+      return as_idx(numbers);
+    case FileForm::kFolder:
+      return as_folder(numbers);
+  }
+  return Error{Code::kInternal, "unknown form", ""};
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,92 @@
+#include "lanista/io/data/normalization.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace lanista::data {
+namespace {
+
+Error no_normalization(std::string message) { return {Code::kDataLoss, "normalization: " + std::move(message), ""}; }
+
+Result<std::vector<double>> numbers_at(const nlohmann::json& json, const char* key) {
+  if (!json.is_object() || !json.contains(key) || !json[key].is_array()) {
+    return no_normalization("\"" + std::string(key) + "\" is not a list of numbers");
+  }
+  std::vector<double> numbers;
+  for (const auto& number : json[key]) {
+    if (!number.is_number() || !std::isfinite(number.get<double>())) {
+      return no_normalization("\"" + std::string(key) + "\" holds " + number.dump().substr(0, 32) +
+                              ", which is no finite number");
+    }
+    numbers.push_back(number.get<double>());
+  }
+  return numbers;
+}
+
+/// Replaces every number of whole rows by what `f` makes of it and of its entry.
+template <class F>
+void each(const Normalization& by, std::span<float> rows, std::int64_t width, F&& f) {
+  const auto w = static_cast<std::size_t>(width), entries = by.mean.size();
+  LANISTA_CHECK(w > 0 && by.scale.size() == entries && entries > 0 && w % entries == 0,
+                "the entries of a normalisation must divide the features");
+  const std::size_t run = w / entries;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t entry = i % w / run;
+    rows[i] = static_cast<float>(f(static_cast<double>(rows[i]), by.mean[entry], by.scale[entry]));
+  }
+}
+
+}  // namespace
+
+void Normalization::apply(std::span<float> rows, std::int64_t width) const {
+  each(*this, rows, width, [](double x, double m, double s) { return (x - m) / s; });
+}
+
+void Normalization::undo(std::span<float> rows, std::int64_t width) const {
+  each(*this, rows, width, [](double x, double m, double s) { return x * s + m; });
+}
+
+std::int64_t normalization_entries(const graph::Shape& features) {
+  return features.rank() == 3 ? features.dims.front() : 1;
+}
+
+Normalization fit_normalization(std::span<const float> features, std::int64_t width, std::int64_t entries,
+                                std::span<const std::int64_t> rows) {
+  LANISTA_CHECK(entries > 0 && width % entries == 0, "the entries of a normalisation must divide the features");
+  const auto w = static_cast<std::size_t>(width), n = static_cast<std::size_t>(entries);
+  const std::size_t run = w / n;
+  const auto average = [&](auto&& term) {
+    std::vector<double> total(n, 0.0);
+    for (const std::int64_t row : rows) {
+      const float* first = features.data() + static_cast<std::size_t>(row) * w;
+      for (std::size_t f = 0; f < w; ++f) total[f / run] += term(f / run, static_cast<double>(first[f]));
+    }
+    for (double& t : total) t /= static_cast<double>(rows.size()) * static_cast<double>(run);
+    return total;
+  };
+  Normalization out;
+  out.mean = average([](std::size_t, double x) { return x; });
+  out.scale = average([&](std::size_t e, double x) { return (x - out.mean[e]) * (x - out.mean[e]); });
+  for (double& s : out.scale) s = s > 0 ? std::sqrt(s) : 1.0;
+  return out;
+}
+
+nlohmann::json normalization_json(const Normalization& normalization) {
+  return {{"mean", normalization.mean}, {"scale", normalization.scale}};
+}
+
+Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64_t width, const std::string& what) {
+  Normalization out;
+  LANISTA_ASSIGN(out.mean, numbers_at(json, "mean"));
+  LANISTA_ASSIGN(out.scale, numbers_at(json, "scale"));
+  const auto entries = static_cast<std::int64_t>(out.mean.size());
+  if (out.scale.size() != out.mean.size() || entries == 0 || width % entries != 0) {
+    return no_normalization(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) +
+                            " scales do not fit " + std::to_string(width) + " " + what);
+  }
+  if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return no_normalization("a scale is 0");
+  return out;
+}
+
+}  // namespace lanista::data

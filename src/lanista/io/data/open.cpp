@@ -1,0 +1,146 @@
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/data/deal.h"
+#include "lanista/io/data/readers.h"
+
+namespace lanista::data {
+namespace {
+
+Result<Split> split_of(const Found& found, const std::array<double, 3>& fractions) {
+  const RawData& raw = found.raw;
+  const std::int64_t rows = found.columns ? static_cast<std::int64_t>(found.columns->table.rows()) : raw.rows();
+  if (found.in_order) return split_blocks(rows, fractions);
+  if (!found.times.empty()) return split_in_time(found.times, fractions, found.test);
+  if (!found.groups.empty()) return split_groups(found.groups, raw.labels, raw.spec.classes, fractions, found.test);
+  return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
+}
+
+/// Of one target as it has been since the first study.
+nlohmann::json target_json(const Table& table, const TableRoles& roles, const DataSpec& spec) {
+  nlohmann::json out{{"kind", spec.classes > 0 ? "classes" : spec.multilabel ? "multilabel" : "numbers"}};
+  std::vector<std::string> names;
+  for (const std::size_t column : roles.targets) names.push_back(table.header()[column]);
+  if (names.size() == 1) {
+    out["name"] = names.front();
+  } else {
+    out["names"] = names;
+  }
+  return out;
+}
+
+/// Without a validation share the test part is shared out as if there were one.
+std::array<double, 3> with_validation(std::array<double, 3> fractions) {
+  if (fractions[1] > 0) return fractions;
+  return {fractions[0] / 2, fractions[0] / 2, fractions[2]};
+}
+
+/// A split for each training, in the order of their folds: dealing after dealing.
+Result<std::vector<Split>> deal_out(const Found& found, const Split& split, std::int64_t folds,
+                                    std::int64_t repetitions) {
+  if (folds > study::kMaxFolds / repetitions) {
+    return Error{Code::kInvalidArgument,
+                 std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) +
+                     " times, are more than the " + std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
+                 "data.folds"};
+  }
+  Deck deck{.rows = split[0], .labels = found.raw.labels, .classes = found.raw.spec.classes, .groups = found.groups,
+            .times = found.times, .in_order = found.in_order};
+  deck.rows.insert(deck.rows.end(), split[1].begin(), split[1].end());
+  std::ranges::sort(deck.rows);
+  std::vector<Split> out;
+  for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
+    LANISTA_ASSIGN(const Dealing dealt, deal(deck, folds, repetition));
+    for (std::size_t fold = 0; fold < dealt.folds.size(); ++fold) {
+      out.push_back({dealt.train_rows(fold), dealt.folds[fold], split[2]});
+    }
+  }
+  return out;
+}
+
+/// Turns a table into features, fitted on the training rows alone. `leave_missing`: what is missing stays so (NaN).
+Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>& train, bool leave_missing,
+                    RawData& raw) {
+  const auto& [table, roles] = found;
+  LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train));
+  const std::vector<Column>& columns = fitted.columns;
+  std::ranges::move(fitted.remarks, std::back_inserter(raw.remarks));
+  std::vector<std::size_t> indices;
+  for (const RawColumn& column : roles.features) indices.push_back(column.index);
+  LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, indices, columns));
+  DataSpec& spec = raw.spec;
+  spec.normalization = normalization_of(columns);
+  spec.features.dims = {static_cast<std::int64_t>(spec.normalization.mean.size())};
+  if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
+  spec.schema = {{"columns", columns_json(columns)}, {"target", target_json(table, roles, spec)}};
+  if (roles.weight) spec.schema["weight"] = table.header()[*roles.weight];
+  if (roles.holdout) spec.schema["holdout"] = table.header()[*roles.holdout];
+  raw.features = std::move(rows.features);
+  raw.missing = rows.missing;
+  raw.unknown = rows.unknown;
+  LANISTA_TRY(check_numbers(raw));
+  if (!leave_missing || rows.missing == 0) return {};
+  for (Column& column : fitted.columns) column.keeps_missing = true;
+  LANISTA_ASSIGN(rows, encode_rows(table, indices, fitted.columns));
+  raw.features = std::move(rows.features);
+  return {};
+}
+
+struct Opened {
+  RawData raw;
+  std::vector<Split> splits;  ///< one, or one a training
+};
+
+Result<Opened> open_split(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
+                          std::int64_t repetitions) {
+  Request request{.source = {}, .folder = folder, .fs = &fs};
+  LANISTA_ASSIGN(request.source, parse_source(config.source));
+  LANISTA_ASSIGN(const Kind* kind, kind_of(request.source));
+  LANISTA_ASSIGN(Found found, kind->read(request));
+  const std::string path = request.path(request.source.argument);
+  if (auto checked = check_numbers(found.raw); !checked) return at_file(checked.error(), path);
+  // The split comes before what is fitted (means, categories), which may look at the training part alone. With folds
+  // that is done for each training; which columns and categories there are is the same for all, so that all have models
+  // of one shape.
+  LANISTA_ASSIGN(Split split, split_of(found, config.folds ? with_validation(config.split) : config.split));
+  std::vector<std::int64_t> seen = split[0];
+  Opened out;
+  if (config.folds) {
+    LANISTA_ASSIGN(out.splits, deal_out(found, split, *config.folds, repetitions));
+    seen.insert(seen.end(), split[1].begin(), split[1].end());
+    std::ranges::sort(seen);
+  } else {
+    out.splits.push_back(std::move(split));
+  }
+  if (found.columns) {
+    auto encoded = encode(*found.columns, seen, config.folds.has_value(), found.raw);
+    if (!encoded) return at_file(encoded.error(), path);
+    found.columns.reset();
+  }
+  found.raw.spec.source = request.source.text;
+  out.raw = std::move(found.raw);
+  return out;
+}
+
+}  // namespace
+
+Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
+  study::DataConfig single = config;
+  if (config.folds) single.split = with_validation(config.split);
+  single.folds.reset();
+  LANISTA_ASSIGN(Opened opened, open_split(single, folder, fs, 1));
+  return std::pair(std::move(opened.raw), std::move(opened.splits.front()));
+}
+
+Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
+                     std::int64_t repetitions) {
+  LANISTA_ASSIGN(Opened opened, open_split(config, folder, fs, repetitions));
+  if (config.folds) return Dataset::folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
+                                               config.class_weights);
+  return Dataset::make(std::move(opened.raw), std::move(opened.splits.front()), config.normalize, config.targets,
+                       config.class_weights);
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,108 @@
+#include "lanista/io/data/raw_input.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "lanista/io/data/readers.h"
+
+namespace lanista::data {
+namespace {
+
+const Kind* find_kind(const std::string& name) {
+  const auto it = std::ranges::find(kinds(), name, &Kind::name);
+  return it == kinds().end() ? nullptr : &*it;
+}
+
+/// What the name of a file tells about its format; empty if nothing.
+std::string kind_by_name(const std::string& path) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kEndings = {{{"csv", "csv"},
+                                                                                      {"tsv", "csv"},
+                                                                                      {"npy", "npy"},
+                                                                                      {"npz", "npz"},
+                                                                                      {"png", "folder"},
+                                                                                      {"jpg", "folder"},
+                                                                                      {"jpeg", "folder"}}};
+  const std::string ending = ending_of(path);
+  for (const auto& [known, kind] : kEndings) {
+    if (ending == known) return std::string(kind);
+  }
+  return {};
+}
+
+Result<std::string> kind_of_file(const std::string& own, const std::string& path, FileSystem& fs) {
+  const bool files = own != "builtin" && own != "synthetic";
+  if (files && is_folder(fs, path)) return own;
+  // A text may have any name.
+  if (const std::string kind = kind_by_name(path); !kind.empty() && own != "tokens") return kind;
+  if (files) return own;
+  return Error{Code::kInvalidArgument,
+               "the name does not tell the format; known are .csv, .tsv, .npy, .npz, or kind:FILE", path};
+}
+
+/// The path as a source, with the options of training that say how a file is read.
+Result<Source> source_of(const DataSpec& spec, const std::string& path, FileSystem& fs) {
+  const auto own = parse_source(spec.source);
+  const std::string own_kind = own ? own->kind : "builtin";
+  Source source{.text = path, .kind = {}, .argument = path, .options = {}};
+  if (find_kind(path.substr(0, path.find(':'))) != nullptr && path.find(':') != std::string::npos) {
+    LANISTA_ASSIGN(source, parse_source(path));
+  } else {
+    LANISTA_ASSIGN(source.kind, kind_of_file(own_kind, path, fs));
+  }
+  const Kind* kind = find_kind(source.kind);
+  if (kind == nullptr || source.kind != own_kind) return source;
+  for (const Kind::Option& option : kind->options) {
+    const auto value = own->value(option.name);
+    if (option.lasting && value) source.options.emplace(option.name, *value);
+  }
+  return source;
+}
+
+/// Whether rows of one kind may stand for those of the data set.
+Result<void> check_kind(const DataSpec& spec, const Source& source) {
+  if (!spec.schema.is_null() && source.kind != "csv") {
+    return source.error("the data set \"" + spec.name + "\" is a table; new rows come as csv");
+  }
+  const auto own = parse_source(spec.source);
+  const bool pixels = own && (own->kind == "folder" || own->kind == "idx" || own->kind == "cifar");
+  if (source.kind == "folder" && !pixels) {
+    return source.error("the numbers of \"" + spec.source + "\" need not be pixels from 0 to 255; give npy or csv");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<RawData> read_raw(const DataSpec& spec, const std::string& path, FileSystem& fs) {
+  Request request{.source = {}, .folder = "", .fs = &fs, .known = &spec};
+  LANISTA_ASSIGN(request.source, source_of(spec, path, fs));
+  LANISTA_ASSIGN(const Kind* kind, kind_of(request.source));
+  LANISTA_TRY(check_kind(spec, request.source));
+  LANISTA_ASSIGN(Found found, kind->read(request));
+  RawData& raw = found.raw;
+  const bool other_target = spec.classes > 0 ? !raw.targets.empty() : !raw.labels.empty();
+  if (raw.spec.features != spec.features || other_target) {
+    return request.source.error("its samples " + raw.spec.features.text() +
+                                (other_target ? ", with another kind of target," : "") + " do not fit \"" + spec.name +
+                                "\", whose samples are " + spec.features.text());
+  }
+  const auto labels = static_cast<std::size_t>(raw.rows() * spec.labels_per_sample());
+  if (!raw.labels.empty() && raw.labels.size() != labels) {
+    return request.source.error("its rows have one label each; \"" + spec.name + "\" has one at each of " +
+                                std::to_string(spec.positions) + " positions: give tokens:FILE, or rows without labels");
+  }
+  raw.spec = spec;
+  if (auto checked = check_numbers(raw); !checked) return at_file(checked.error(), request.source.argument);
+  for (const std::size_t row : found.untold) {
+    const auto outputs = static_cast<std::size_t>(spec.target_size);
+    if (!raw.labels.empty()) raw.labels[row] = kNoLabel;
+    if (!raw.targets.empty()) {
+      std::fill_n(raw.targets.begin() + static_cast<std::ptrdiff_t>(row * outputs), outputs, kNoTarget);
+    }
+  }
+  spec.normalization.apply(raw.features, spec.features.elements_per_sample());
+  return std::move(raw);
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,91 @@
+#include "lanista/io/data/source.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lanista/base/text_distance.h"
+
+namespace lanista::data {
+
+Error Source::error(const std::string& message) const {
+  return {Code::kInvalidArgument, "source \"" + text + "\": " + message, ""};
+}
+
+Result<void> Source::allow_only(const std::vector<std::string>& names) const {
+  for (const auto& [name, unused] : options) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    std::string known;
+    for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
+    const std::string near = nearest_name(name, names);
+    return error("unknown option \"" + name + "\"" + (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
+                 (known.empty() ? "; there are none" : "; there are " + known));
+  }
+  return {};
+}
+
+Result<std::int64_t> Source::integer(const std::string& name, std::int64_t otherwise, std::int64_t min,
+                                     std::int64_t max) const {
+  const auto it = options.find(name);
+  if (it == options.end()) return otherwise;
+  const std::string& v = it->second;
+  std::int64_t number = 0;
+  const auto [end, failed] = std::from_chars(v.data(), v.data() + v.size(), number);
+  if (failed != std::errc() || end != v.data() + v.size() || number < min || number > max) {
+    return error(name + " is \"" + v + "\", allowed is a whole number from " + std::to_string(min) + " to " +
+                 std::to_string(max));
+  }
+  return number;
+}
+
+Result<std::string> Source::choice(const std::string& name, const std::vector<std::string>& allowed) const {
+  const auto it = options.find(name);
+  if (it == options.end()) return allowed.front();
+  if (std::find(allowed.begin(), allowed.end(), it->second) != allowed.end()) return it->second;
+  std::string known;
+  for (const std::string& a : allowed) known += (known.empty() ? "" : ", ") + a;
+  return error(name + " is \"" + it->second + "\", allowed are " + known);
+}
+
+std::optional<std::string> Source::value(const std::string& name) const {
+  const auto it = options.find(name);
+  if (it == options.end()) return std::nullopt;
+  return it->second;
+}
+
+std::vector<std::string> split_at_commas(const std::string& text) {
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0;;) {
+    const std::size_t comma = text.find(',', begin);
+    pieces.push_back(text.substr(begin, comma - begin));
+    if (comma == std::string::npos) return pieces;
+    begin = comma + 1;
+  }
+}
+
+Result<Source> parse_source(const std::string& text) {
+  Source source;
+  source.text = text;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || colon == 0) {
+    return source.error("expected kind:argument, such as builtin:digits or csv:iris.csv?target=species");
+  }
+  source.kind = text.substr(0, colon);
+  const std::size_t question = text.find('?', colon);
+  source.argument = text.substr(colon + 1, question == std::string::npos ? question : question - colon - 1);
+  if (question == std::string::npos) return source;
+  for (std::size_t begin = question + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find('&', begin), text.size());
+    const std::string option = text.substr(begin, end - begin);
+    const std::size_t equals = option.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return source.error("\"" + option + "\" is not of the form option=value");
+    }
+    if (!source.options.emplace(option.substr(0, equals), option.substr(equals + 1)).second) {
+      return source.error("option \"" + option.substr(0, equals) + "\" stands twice");
+    }
+    begin = end + 1;
+  }
+  return source;
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/io/data/table.h"
+
+namespace lanista::data {
+namespace {
+
+using nlohmann::json;
+
+/// A feature each: a row of that many takes 16 KiB.
+constexpr std::int64_t kMostCategories = 4096;
+
+struct KindName {
+  ColumnKind kind;
+  std::string_view in_schema;
+  const char* option;  ///< of the source, which lists columns of the kind
+};
+constexpr std::array<KindName, 3> kKinds{{{ColumnKind::kNumber, "number", "numeric"},
+                                          {ColumnKind::kCategory, "category", "categorical"},
+                                          {ColumnKind::kDate, "date", "dates"}}};
+
+Error refused(std::string message) { return {Code::kInvalidArgument, "schema: " + std::move(message), ""}; }
+
+std::string text_at(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+Result<RawColumn> declared_column(const json& entry, const std::vector<std::string>& header) {
+  if (!entry.is_object()) return refused("a column is no object");
+  RawColumn out;
+  const std::string name = text_at(entry, "name"), kind = text_at(entry, "kind");
+  LANISTA_ASSIGN(out.index, find_column(header, name));
+  const auto known = std::ranges::find(kKinds, std::string_view(kind), &KindName::in_schema);
+  if (known == kKinds.end()) {
+    return refused("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number, category and date");
+  }
+  out.kind = known->kind;
+  const auto categories = entry.find("categories");
+  if (categories == entry.end()) return out;
+  if (out.kind != ColumnKind::kCategory || !categories->is_array() ||
+      !std::ranges::all_of(*categories, [](const json& c) { return c.is_string(); })) {
+    return refused("column \"" + name + "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
+  }
+  out.categories = categories->get<std::vector<std::string>>();
+  std::ranges::sort(out.categories);
+  if (std::ranges::adjacent_find(out.categories) != out.categories.end()) {
+    return refused("column \"" + name + "\": a category stands twice");
+  }
+  return out;
+}
+
+/// The kinds that numeric=, categorical= and dates= declare.
+Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, const std::vector<std::string>& header) {
+  std::map<std::size_t, ColumnKind> kinds;
+  for (const auto& [kind, in_schema, option] : kKinds) {
+    const auto names = source.value(option);
+    if (!names) continue;
+    for (const std::string& name : split_at_commas(*names)) {
+      const auto column = find_column(header, name);
+      if (!column) return source.error(column.error().message);
+      if (!kinds.emplace(*column, kind).second) return source.error("column \"" + name + "\" is declared twice");
+    }
+  }
+  return kinds;
+}
+
+}  // namespace
+
+Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles) {
+  for (const auto& [option, column] : {std::pair("group", &roles.by.group),
+                                       {"order", &roles.by.order},
+                                       {"weight", &roles.weight},
+                                       {"holdout", &roles.holdout}}) {
+    const auto name = source.value(option);
+    if (!name) continue;
+    auto found = find_column(header, *name);
+    if (!found) return source.error(found.error().message);
+    if (roles.is_target(*found)) return source.error(std::string(option) + "= names the target \"" + *name + "\"");
+    *column = *found;
+  }
+  if (roles.by.group && roles.by.order) return source.error("group= and order= exclude each other");
+  return {};
+}
+
+Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& wanted) {
+  const auto refuse = [](std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; };
+  const auto count = std::count(header.begin(), header.end(), wanted);
+  if (count > 1) return refuse("there are " + std::to_string(count) + " columns called \"" + wanted + "\"");
+  if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), wanted) - header.begin());
+  std::size_t index = 0;
+  const auto [end, failed] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
+  if (failed == std::errc() && end == wanted.data() + wanted.size() && index < header.size()) return index;
+  const std::string near = nearest_name(wanted, header);
+  return refuse("no column \"" + wanted + "\"" + (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
+                "; there are " + std::to_string(header.size()) + " columns");
+}
+
+namespace {
+
+/// The columns that target= names: one, or several with commas between them; a name may have a comma itself.
+Result<std::vector<std::size_t>> columns_to_predict(const Source& source, const std::vector<std::string>& header) {
+  const auto wanted = source.value("target");
+  if (!wanted) return std::vector{header.size() - 1};
+  const bool one = std::ranges::find(header, *wanted) != header.end() || wanted->find(',') == std::string::npos;
+  std::vector<std::size_t> out;
+  for (const std::string& name : one ? std::vector{*wanted} : split_at_commas(*wanted)) {
+    auto found = find_column(header, name);
+    if (!found) return source.error(found.error().message);
+    if (std::ranges::find(out, *found) != out.end()) return source.error("target= names \"" + name + "\" twice");
+    out.push_back(*found);
+  }
+  return out;
+}
+
+std::string quoted_names(const std::vector<std::string>& header, const std::vector<std::size_t>& columns) {
+  std::string out;
+  for (const std::size_t column : columns) out += (out.empty() ? "\"" : ", \"") + header[column] + "\"";
+  return out;
+}
+
+}  // namespace
+
+Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header) {
+  const auto column_of = [&](const std::string& name) -> Result<std::size_t> {
+    auto found = find_column(header, name);
+    if (!found) return source.error(found.error().message);
+    return found;
+  };
+  TableRoles roles;
+  LANISTA_ASSIGN(roles.task, source.choice("task", table_tasks()));
+  LANISTA_ASSIGN(roles.targets, columns_to_predict(source, header));
+  LANISTA_ASSIGN(const auto kinds, declared_kinds(source, header));
+  std::set<std::size_t> dropped(roles.targets.begin(), roles.targets.end());
+  if (const auto drop = source.value("drop")) {
+    for (const std::string& name : split_at_commas(*drop)) {
+      LANISTA_ASSIGN(const std::size_t column, column_of(name));
+      if (roles.is_target(column)) return source.error("the target \"" + name + "\" cannot be dropped");
+      dropped.insert(column);
+    }
+  }
+  LANISTA_TRY(choose_row_columns(source, header, roles));
+  for (const auto& column : {roles.by.group, roles.by.order}) {
+    if (column && !kinds.contains(*column)) dropped.insert(*column);
+  }
+  for (const auto& column : {roles.weight, roles.holdout}) {
+    if (column) dropped.insert(*column);
+  }
+  for (const auto& [column, kind] : kinds) {
+    if (dropped.contains(column)) {
+      return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");
+    }
+  }
+  LANISTA_ASSIGN(const std::int64_t most, source.integer("categories", 0, 1, kMostCategories));
+  for (std::size_t c = 0; c < header.size(); ++c) {
+    if (dropped.contains(c)) continue;
+    const auto kind = kinds.find(c);
+    roles.features.push_back({.index = c,
+                              .kind = kind == kinds.end() ? std::nullopt : std::optional(kind->second),
+                              .categories = {},
+                              .most = most});
+  }
+  if (roles.features.empty()) {
+    return source.error("beside the target " + quoted_names(header, roles.targets) + " no column is left");
+  }
+  // New rows are read by names.
+  std::vector<std::size_t> used = roles.targets;
+  for (const RawColumn& column : roles.features) used.push_back(column.index);
+  std::set<std::string_view> names;
+  for (const std::size_t column : used) {
+    if (!names.insert(header[column]).second) {
+      return source.error("two columns are called \"" + header[column] + "\"; leave one out with drop=NUMBER");
+    }
+  }
+  return roles;
+}
+
+Result<TableRoles> declared_roles(const json& schema, const std::vector<std::string>& header) {
+  if (!schema.is_object() || !schema.contains("columns") || !schema["columns"].is_array() ||
+      !schema.contains("target") || !schema["target"].is_object()) {
+    return refused("expected {\"columns\": [{\"name\", \"kind\"}…], \"target\": {\"name\"}}");
+  }
+  const json& target = schema["target"];
+  TableRoles roles;
+  const bool several = target.contains("names") && target["names"].is_array() && !target["names"].empty();
+  for (const json& name : several ? target["names"] : json::array({text_at(target, "name")})) {
+    if (!name.is_string()) return refused("\"names\" of the target is a list of texts");
+    LANISTA_ASSIGN(const std::size_t column, find_column(header, name.get<std::string>()));
+    if (roles.is_target(column)) return refused("target \"" + header[column] + "\" stands twice");
+    roles.targets.push_back(column);
+  }
+  roles.task = target.contains("kind") ? text_at(target, "kind") : "auto";
+  if (std::ranges::find(table_tasks(), roles.task) == table_tasks().end()) {
+    return refused("target " + quoted_names(header, roles.targets) + ": \"kind\" is \"" + roles.task +
+                   "\", allowed are classes, numbers and multilabel");
+  }
+  std::set<std::size_t> used(roles.targets.begin(), roles.targets.end());
+  for (const json& entry : schema["columns"]) {
+    LANISTA_ASSIGN(RawColumn column, declared_column(entry, header));
+    if (!used.insert(column.index).second) return refused("column \"" + header[column.index] + "\" stands twice");
+    roles.features.push_back(std::move(column));
+  }
+  if (roles.features.empty()) return refused("\"columns\" is empty");
+  return roles;
+}
+
+}  // namespace lanista::data

@@ -1,0 +1,142 @@
+#include <csetjmp>
+#include <cstddef>
+#include <cstdio>
+// libjpeg's header wants the two above it.
+#include <jpeglib.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "lanista/io/formats/image_readers.h"
+
+namespace lanista::formats {
+namespace {
+
+/// A picture sent in many scans is gone through as often; honest ones have some ten.
+constexpr int kMaxScans = 100;
+/// What the decoder may take beside the picture: 4 x input and 64 MB, less the picture and its own small change.
+constexpr std::int64_t kMemory = std::int64_t{56} << 20;
+
+/// libjpeg's state and its last words. Freed here, whichever way libjpeg is left.
+struct Reader {
+  Reader() { codec.err = jpeg_std_error(&errors); }
+  ~Reader() { jpeg_destroy_decompress(&codec); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  jpeg_decompress_struct codec{};
+  jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
+  std::jmp_buf escape{};
+  std::array<char, JMSG_LENGTH_MAX> message{};
+  bool too_many_scans = false;
+};
+
+Reader& reader_of(j_common_ptr codec) { return *static_cast<Reader*>(codec->client_data); }
+
+[[noreturn]] void on_error(j_common_ptr codec) {
+  Reader& reader = reader_of(codec);
+  if (reader.message[0] == '\0') (*codec->err->format_message)(codec, reader.message.data());
+  std::longjmp(reader.escape, 1);
+}
+
+/// A warning says that data are damaged and that grey is put in their place: an error here.
+void on_message(j_common_ptr codec, int level) {
+  if (level < 0) on_error(codec);
+}
+
+void on_progress(j_common_ptr codec) {
+  Reader& reader = reader_of(codec);
+  if (reader.codec.input_scan_number <= kMaxScans) return;
+  reader.too_many_scans = true;
+  on_error(codec);
+}
+
+bool read_header(Reader& reader, std::string_view bytes) {
+  reader.errors.error_exit = on_error;
+  reader.errors.emit_message = on_message;
+  reader.codec.client_data = &reader;
+  if (setjmp(reader.escape) != 0) return false;
+  jpeg_create_decompress(&reader.codec);
+  reader.progress.progress_monitor = on_progress;
+  reader.codec.progress = &reader.progress;
+  jpeg_mem_src(&reader.codec, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
+  jpeg_read_header(&reader.codec, TRUE);
+  return true;
+}
+
+/// The coefficients of the whole picture, which a picture of several scans is collected in.
+std::int64_t collected_bytes(Reader& reader) {
+  if (!jpeg_has_multiple_scans(&reader.codec)) return 0;
+  std::int64_t blocks = 0;
+  for (int c = 0; c < reader.codec.num_components; ++c) {
+    const jpeg_component_info& component = reader.codec.comp_info[c];
+    // Rows and columns are rounded up to whole sampling units.
+    blocks += (std::int64_t{component.width_in_blocks} + 4) * (std::int64_t{component.height_in_blocks} + 4);
+  }
+  return blocks * DCTSIZE2 * static_cast<std::int64_t>(sizeof(JCOEF));
+}
+
+/// Reads row by row into the planes.
+bool read_pixels(Reader& reader, std::uint8_t* row, std::uint8_t* pixels) {
+  if (setjmp(reader.escape) != 0) return false;
+  jpeg_start_decompress(&reader.codec);
+  const std::size_t width = reader.codec.output_width, height = reader.codec.output_height;
+  const auto channels = static_cast<std::size_t>(reader.codec.output_components);
+  while (reader.codec.output_scanline < height) {
+    const std::size_t y = reader.codec.output_scanline;
+    jpeg_read_scanlines(&reader.codec, &row, 1);
+    for (std::size_t x = 0; x < width; ++x) {
+      for (std::size_t c = 0; c < channels; ++c) pixels[(c * height + y) * width + x] = row[x * channels + c];
+    }
+  }
+  jpeg_finish_decompress(&reader.codec);
+  return true;
+}
+
+Error error_of(const Reader& reader) {
+  if (reader.too_many_scans) {
+    return {Code::kResourceExhausted, "jpeg: more than " + std::to_string(kMaxScans) + " scans", ""};
+  }
+  return {Code::kDataLoss, std::string("jpeg: ") + reader.message.data(), ""};
+}
+
+}  // namespace
+
+Result<Image> read_jpeg(std::string_view bytes) {
+  Reader reader;
+  if (!read_header(reader, bytes)) return error_of(reader);
+  // Its decoder takes missing data for zeros without a warning, so that a few bytes could claim any picture.
+  if (reader.codec.arith_code != 0) {
+    return Error{Code::kUnimplemented, "jpeg: arithmetic coding, which hardly any program reads; Huffman is wanted",
+                 ""};
+  }
+  const std::int64_t width = reader.codec.image_width, height = reader.codec.image_height;
+  LANISTA_TRY(check_image_size(width, height));
+  const bool grey = reader.codec.jpeg_color_space == JCS_GRAYSCALE;
+  if (!grey && reader.codec.jpeg_color_space != JCS_YCbCr && reader.codec.jpeg_color_space != JCS_RGB) {
+    return Error{Code::kUnimplemented,
+                 "jpeg: a picture of " + std::to_string(reader.codec.num_components) +
+                     " channels that are neither grey nor red, green and blue (CMYK?)",
+                 ""};
+  }
+  const std::int64_t channels = grey ? 1 : 3;
+  const std::int64_t allowed = kMemory + 4 * static_cast<std::int64_t>(bytes.size()) - channels * width * height;
+  if (const std::int64_t wanted = collected_bytes(reader); wanted > allowed) {
+    return Error{Code::kResourceExhausted,
+                 "jpeg: a progressive picture of " + std::to_string(width) + " x " + std::to_string(height) +
+                     " pixels takes " + std::to_string(wanted) + " bytes beside its pixels; " +
+                     std::to_string(allowed) + " are allowed",
+                 ""};
+  }
+  reader.codec.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+  reader.codec.dct_method = JDCT_ISLOW;  // the one whose bits do not depend on the processor
+  Image image{.channels = channels, .height = height, .width = width, .pixels = {}};
+  image.pixels.resize(static_cast<std::size_t>(channels * height * width));
+  std::vector<std::uint8_t> row(static_cast<std::size_t>(channels * width));
+  if (!read_pixels(reader, row.data(), image.pixels.data())) return error_of(reader);
+  return image;
+}
+
+}  // namespace lanista::formats

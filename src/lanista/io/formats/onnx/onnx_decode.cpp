@@ -1,0 +1,347 @@
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "lanista/io/formats/onnx/onnx.h"
+#include "lanista/io/formats/onnx/onnx_fields.h"
+#include "lanista/io/formats/onnx/onnx_tensor.h"
+#include "lanista/io/formats/onnx/wire.h"
+
+namespace lanista::formats {
+namespace {
+
+using namespace onnx;
+
+constexpr std::size_t kMaxNodes = 100'000;
+constexpr std::size_t kMaxInitializers = 50'000;
+constexpr std::size_t kMaxNames = 300'000;  // inputs and outputs of all nodes
+constexpr std::size_t kMaxAttributes = 100'000;
+constexpr std::size_t kMaxInfos = 50'000;  // inputs of the model; early files list initialisers as well
+constexpr std::size_t kMaxMetadata = 1'000;
+
+bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+/// An attribute's message: every kind of value has its own field, and `type` says which one counts.
+struct AttributeParts {
+  std::string name;
+  std::optional<std::uint64_t> type;
+  std::int64_t integer = 0;
+  float real = 0;
+  std::string text;
+  std::vector<std::int64_t> integers;
+  std::vector<float> reals;
+  std::optional<std::string_view> tensor;
+};
+
+/// One file; the parts of it that come in any number draw on common bounds.
+class Decoder {
+ public:
+  explicit Decoder(const OnnxExternal& external) : external_(external) {}
+
+  Result<OnnxModel> model(std::string_view message) {
+    std::optional<std::string_view> graph_message;
+    std::optional<std::int64_t> opset;
+    model_.ir_version = 0;
+    LANISTA_TRY(each_field(message, [&](const WireReader& f) { return model_part(f, graph_message, opset); }));
+    if (model_.ir_version < 1) return broken("the model has no ir_version; is this an ONNX file?");
+    if (!opset) return broken("the model names no version of the default operator set");
+    if (!graph_message) return broken("the model has no graph");
+    model_.opset = *opset;
+    LANISTA_TRY(count_graph(*graph_message));
+    LANISTA_TRY(each_field(*graph_message, [&](const WireReader& f) { return graph_part(f); }));
+    drop_default_inputs();
+    LANISTA_TRY(check_names());
+    return std::move(model_);
+  }
+
+ private:
+  Result<void> model_part(const WireReader& field, std::optional<std::string_view>& graph_message,
+                          std::optional<std::int64_t>& opset) {
+    switch (field.field()) {
+      case model_field::kIrVersion: {
+        LANISTA_ASSIGN(model_.ir_version, field.integer());
+        return {};
+      }
+      case model_field::kProducer: {
+        LANISTA_ASSIGN(model_.producer, text_of(field));
+        return {};
+      }
+      case model_field::kGraph: {
+        if (graph_message) return broken("the model has two graphs");
+        LANISTA_ASSIGN(graph_message, field.bytes());
+        return {};
+      }
+      case model_field::kOpsets: {
+        LANISTA_ASSIGN(const std::string_view message, field.bytes());
+        return read_opset(message, opset);
+      }
+      case model_field::kMetadata:
+        return read_metadata(field);
+      case model_field::kFunctions:
+        return refused("the model defines functions of its own, which are not read");
+      default:
+        return {};
+    }
+  }
+
+  Result<void> read_opset(std::string_view message, std::optional<std::int64_t>& opset) {
+    std::string domain;
+    std::int64_t version = 0;
+    LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+      if (f.field() == opset_field::kDomain) {
+        LANISTA_ASSIGN(domain, text_of(f));
+      } else if (f.field() == opset_field::kVersion) {
+        LANISTA_ASSIGN(version, f.integer());
+      }
+      return {};
+    }));
+    // Other domains may be announced as long as no node uses them.
+    if (!is_default_domain(domain)) return {};
+    if (opset) return broken("the model names two versions of the default operator set");
+    if (version < 1) return broken("version " + std::to_string(version) + " of the operator set, below 1");
+    opset = version;
+    return {};
+  }
+
+  Result<void> read_metadata(const WireReader& field) {
+    LANISTA_TRY(want_room(model_.metadata.size(), kMaxMetadata, "entries of metadata"));
+    LANISTA_ASSIGN(auto entry, read_entry(field));
+    const auto [at, fresh] = model_.metadata.insert(std::move(entry));
+    if (!fresh) return broken("the metadata " + shown(at->first) + " stands twice");
+    return {};
+  }
+
+  /// Bounds and room for what the graph holds, before any of it is read.
+  Result<void> count_graph(std::string_view message) {
+    std::size_t nodes = 0, tensors = 0;
+    LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+      nodes += f.field() == graph_field::kNodes ? 1U : 0U;
+      tensors += f.field() == graph_field::kInitializers ? 1U : 0U;
+      return {};
+    }));
+    if (nodes > kMaxNodes) return broken(std::to_string(nodes) + " nodes, at most 100000 are allowed");
+    if (tensors > kMaxInitializers) {
+      return broken(std::to_string(tensors) + " initialisers, at most 50000 are allowed");
+    }
+    model_.nodes.reserve(nodes);
+    model_.initializers.reserve(tensors);
+    return {};
+  }
+
+  Result<void> graph_part(const WireReader& field) {
+    switch (field.field()) {
+      case graph_field::kNodes: {
+        LANISTA_ASSIGN(const std::string_view message, field.bytes());
+        return read_node(message);
+      }
+      case graph_field::kName: {
+        LANISTA_ASSIGN(model_.graph_name, text_of(field));
+        return {};
+      }
+      case graph_field::kInitializers: {
+        LANISTA_ASSIGN(const std::string_view message, field.bytes());
+        LANISTA_ASSIGN(Tensor tensor, read_tensor(message, integers_, external_));
+        model_.initializers.push_back(std::move(tensor));
+        return {};
+      }
+      case graph_field::kSparseInitializers:
+        return refused("the graph has sparse initialisers, which are not held");
+      case graph_field::kInputs:
+        return read_infos(field, model_.inputs);
+      case graph_field::kOutputs:
+        return read_infos(field, model_.outputs);
+      default:
+        return {};
+    }
+  }
+
+  Result<void> read_node(std::string_view message) {
+    OnnxNode node;
+    std::string domain;
+    const auto read = each_field(message, [&](const WireReader& f) { return node_part(f, node, domain); });
+    const std::string where = "node " + shown(node.name) + (node.op.empty() ? "" : " (" + shown(node.op) + ")");
+    if (!read) return placed(where, read.error());
+    if (!is_default_domain(domain)) {
+      return refused(where + ": the operator is of the domain " + shown(domain) + "; only ONNX's own are read");
+    }
+    if (node.op.empty()) return broken(where + ": has no operator");
+    model_.nodes.push_back(std::move(node));
+    return {};
+  }
+
+  Result<void> node_part(const WireReader& field, OnnxNode& node, std::string& domain) {
+    switch (field.field()) {
+      case node_field::kInputs:
+      case node_field::kOutputs: {
+        LANISTA_TRY(want_room(names_++, kMaxNames, "inputs and outputs of nodes"));
+        LANISTA_ASSIGN(std::string name, text_of(field));
+        (field.field() == node_field::kInputs ? node.inputs : node.outputs).push_back(std::move(name));
+        return {};
+      }
+      case node_field::kName: {
+        LANISTA_ASSIGN(node.name, text_of(field));
+        return {};
+      }
+      case node_field::kOp: {
+        LANISTA_ASSIGN(node.op, text_of(field));
+        return {};
+      }
+      case node_field::kDomain: {
+        LANISTA_ASSIGN(domain, text_of(field));
+        return {};
+      }
+      case node_field::kAttributes: {
+        LANISTA_TRY(want_room(attributes_++, kMaxAttributes, "attributes"));
+        LANISTA_ASSIGN(const std::string_view message, field.bytes());
+        return read_attribute(message, node);
+      }
+      default:
+        return {};
+    }
+  }
+
+  Result<void> read_attribute(std::string_view message, OnnxNode& node) {
+    AttributeParts parts;
+    const auto read = each_field(message, [&](const WireReader& f) { return attribute_part(f, parts); });
+    const std::string where = "attribute " + shown(parts.name);
+    if (!read) return placed(where, read.error());
+    auto value = attribute_value(parts);
+    if (!value) return placed(where, value.error());
+    if (!node.attributes.emplace(std::move(parts.name), *std::move(value)).second) {
+      return broken(where + " stands twice");
+    }
+    return {};
+  }
+
+  Result<void> attribute_part(const WireReader& field, AttributeParts& parts) {
+    switch (field.field()) {
+      case attribute_field::kName: {
+        LANISTA_ASSIGN(parts.name, text_of(field));
+        return {};
+      }
+      case attribute_field::kType: {
+        LANISTA_ASSIGN(parts.type, field.varint());
+        return {};
+      }
+      case attribute_field::kFloat: {
+        LANISTA_ASSIGN(parts.real, field.fixed_float());
+        return {};
+      }
+      case attribute_field::kInt: {
+        LANISTA_ASSIGN(parts.integer, field.integer());
+        return {};
+      }
+      case attribute_field::kString: {
+        LANISTA_ASSIGN(parts.text, text_of(field));
+        return {};
+      }
+      case attribute_field::kTensor: {
+        LANISTA_ASSIGN(parts.tensor, field.bytes());
+        return {};
+      }
+      case attribute_field::kFloats:
+        return each_fixed<float>(field, [&](float value) -> Result<void> {
+          parts.reals.push_back(value);
+          return {};
+        });
+      case attribute_field::kInts:
+        return each_integer(field, [&](std::int64_t value) -> Result<void> {
+          LANISTA_TRY(want_room(integers_++, kMaxPackedIntegers, "integers in lists"));
+          parts.integers.push_back(value);
+          return {};
+        });
+      default:
+        return {};
+    }
+  }
+
+  Result<OnnxValue> attribute_value(AttributeParts& parts) {
+    switch (parts.type.value_or(0)) {
+      case attribute_type::kInt:
+        return OnnxValue(parts.integer);
+      case attribute_type::kFloat:
+        return OnnxValue(parts.real);
+      case attribute_type::kString:
+        return OnnxValue(std::move(parts.text));
+      case attribute_type::kInts:
+        return OnnxValue(std::move(parts.integers));
+      case attribute_type::kFloats:
+        return OnnxValue(std::move(parts.reals));
+      case attribute_type::kTensor: {
+        if (!parts.tensor) return broken("is a tensor, but holds none");
+        LANISTA_ASSIGN(Tensor tensor, read_tensor(*parts.tensor, integers_, external_));
+        return OnnxValue(std::move(tensor));
+      }
+      case attribute_type::kGraph:
+      case attribute_type::kGraphs:
+        return refused("is a sub-graph; models with control flow are not read");
+      case 0:
+        return broken("says no type");
+      default:
+        return refused("has the type " + std::to_string(*parts.type) +
+                       "; held are numbers, strings, tensors and lists of numbers");
+    }
+  }
+
+  Result<void> read_infos(const WireReader& field, std::vector<OnnxInfo>& infos) {
+    LANISTA_TRY(want_room(infos.size(), kMaxInfos, "inputs or outputs of the model"));
+    LANISTA_ASSIGN(const std::string_view message, field.bytes());
+    LANISTA_ASSIGN(OnnxInfo info, read_info(message));
+    infos.push_back(std::move(info));
+    return {};
+  }
+
+  /// Early files list initialisers among the inputs as well: those are defaults, not what the caller must give.
+  void drop_default_inputs() {
+    std::set<std::string_view> given;
+    for (const Tensor& tensor : model_.initializers) given.insert(tensor.name);
+    std::erase_if(model_.inputs, [&](const OnnxInfo& info) { return given.contains(info.name); });
+  }
+
+  /// Every name is given once, and before it is read.
+  Result<void> check_names() const {
+    std::set<std::string_view> known;
+    const auto define = [&](std::string_view name, const std::string& by) -> Result<void> {
+      if (name.empty()) return broken(by + " has no name");
+      if (!known.insert(name).second) return broken("the name " + shown(name) + " is given twice");
+      return {};
+    };
+    for (const OnnxInfo& info : model_.inputs) LANISTA_TRY(define(info.name, "an input of the model"));
+    for (const Tensor& tensor : model_.initializers) LANISTA_TRY(define(tensor.name, "an initialiser"));
+    for (const OnnxNode& node : model_.nodes) {
+      for (const std::string& name : node.inputs) {
+        if (name.empty() || known.contains(name)) continue;
+        return broken("node " + shown(node.name) + " (" + shown(node.op) + ") reads " + shown(name) +
+                      ", which nothing before it gives");
+      }
+      for (const std::string& name : node.outputs) {
+        if (!name.empty()) LANISTA_TRY(define(name, "an output"));
+      }
+    }
+    for (const OnnxInfo& info : model_.outputs) {
+      if (!known.contains(info.name)) return broken("nothing gives the output " + shown(info.name));
+    }
+    return {};
+  }
+
+  const OnnxExternal& external_;
+  OnnxModel model_;
+  std::size_t names_ = 0, attributes_ = 0, integers_ = 0;
+};
+
+}  // namespace
+
+Result<OnnxModel> decode_onnx(std::string_view bytes, const OnnxExternal& external) {
+  auto model = Decoder(external).model(bytes);
+  if (!model) return placed("onnx", model.error());
+  return model;
+}
+
+Result<Tensor> decode_onnx_tensor(std::string_view bytes) {
+  std::size_t integers = 0;
+  auto tensor = read_tensor(bytes, integers);
+  if (!tensor) return placed("onnx", tensor.error());
+  return tensor;
+}
+
+}  // namespace lanista::formats

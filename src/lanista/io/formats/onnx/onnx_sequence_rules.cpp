@@ -1,0 +1,97 @@
+// Sequences: rows of a table by token number.
+#include <limits>
+#include <utility>
+
+#include "lanista/io/formats/onnx/onnx_rules.h"
+#include "lanista/io/formats/onnx/onnx_tensor.h"
+
+namespace lanista::formats::onnx {
+namespace {
+
+Result<Plan> gather(const Site& site) {
+  LANISTA_TRY(site.only({"axis"}));
+  LANISTA_TRY(site.must_be("axis", 0));
+  LANISTA_ASSIGN(const Tensor* table, site.weight(0));
+  LANISTA_ASSIGN(std::string tokens, site.data(1));
+  if (table->shape.size() != 2) {
+    return refused("its table has the shape " + graph::Shape{table->shape}.text() + "; read are [tokens, features]");
+  }
+  return direct({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}}, {table});
+}
+
+/// The only integer of a constant.
+bool is_integer(const Site& site, std::size_t i, std::int64_t number) {
+  const auto list = site.has(i) ? site.integers(i) : Result<List>(List{});
+  return list.ok() && *list == List{number};
+}
+
+/// Our own form of an embedding: Where(Unsqueeze(tokens == t), Gather(table, t), 0) of t = Clip(tokens, 0, vocab - 1).
+Result<Plan> embedding_group(const Site& site) {
+  const View& view = site.view();
+  const auto& names = site.node().inputs;
+  const Tensor* none = names.size() == 3 ? view.constant(names[2]) : nullptr;
+  if (none == nullptr || none->shape.size() > 1 || view.scalar(names[2]) != 0.0F) return Plan{};
+  const OnnxNode* wide = view.maker(names[0], "Unsqueeze");
+  const OnnxNode* known = wide != nullptr && wide->inputs.size() == 2 ? view.maker(wide->inputs[0], "Equal") : nullptr;
+  const OnnxNode* vectors = view.maker(names[1], "Gather");
+  if (known == nullptr || known->inputs.size() != 2 || vectors == nullptr || vectors->inputs.size() != 2) return Plan{};
+  const std::string& token = vectors->inputs[1];
+  const OnnxNode* clip = view.maker(token, "Clip");
+  const bool same = clip != nullptr && clip->inputs.size() == 3 && known->inputs[0] == clip->inputs[0] &&
+                    known->inputs[1] == token && is_integer(Site(view, *wide), 1, 2);
+  if (!same) return Plan{};
+  const Site table(view, *vectors);
+  LANISTA_ASSIGN(const Tensor* weight, table.weight(0));
+  LANISTA_TRY(table.must_be("axis", 0));
+  if (weight->shape.size() != 2) return Plan{};
+  const Site range(view, *clip);
+  if (!is_integer(range, 1, 0) || !is_integer(range, 2, weight->shape[0] - 1)) return Plan{};
+  return direct({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}}, {weight});
+}
+
+/// Is this minus infinity above the diagonal of a square, and zero elsewhere?
+bool is_causal(const Tensor& mask) {
+  const List& shape = mask.shape;
+  if (mask.type != ElementType::kF32 || shape.size() < 2 || shape.back() < 2) return false;
+  if (shape.back() != shape[shape.size() - 2] || product(shape) != shape.back() * shape.back()) return false;
+  const auto numbers = elements_of<float>(mask);
+  const auto length = static_cast<std::size_t>(shape.back());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const float wanted = i % length > i / length ? -std::numeric_limits<float>::infinity() : 0;
+    if (numbers[i] != wanted) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<Plan> causal_mask_group(const Site& site) {
+  const View& view = site.view();
+  const auto& names = site.node().inputs;
+  for (const std::size_t i : {0U, 1U}) {
+    const Tensor* mask = names.size() == 2 ? view.constant(names[i]) : nullptr;
+    if (mask == nullptr || !is_causal(*mask)) continue;
+    std::string source = names[1 - i];
+    // What the mask would be added to may be cleared before, so that nothing but the mask is left of it.
+    const OnnxNode* below = view.maker(source, "Trilu");
+    if (below != nullptr && below->inputs.size() == 1) {
+      LANISTA_TRY(Site(view, *below).only({"upper"}));
+      LANISTA_TRY(Site(view, *below).must_be("upper", 0));
+      source = below->inputs[0];
+    }
+    const List shape = mask->shape;
+    return Plan{{std::move(source)},
+                [shape](ModelWriter& w, std::span<const graph::Port> inputs) -> Result<graph::Port> {
+                  const List& dims = w.dims(inputs[0]);
+                  const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
+                                    dims[dims.size() - 2] == shape.back();
+                  if (!fits) return refused("its mask would stretch " + shown_sizes(dims));
+                  return w.add("causal_mask", {inputs[0]});
+                }};
+  }
+  return Plan{};
+}
+
+Rules sequence_rules() { return {{"Gather", {gather}}, {"Where", {embedding_group}}}; }
+
+}  // namespace lanista::formats::onnx

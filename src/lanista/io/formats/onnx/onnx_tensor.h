@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "lanista/base/result.h"
+#include "lanista/base/tensor.h"
+#include "lanista/io/formats/onnx/onnx.h"
+#include "lanista/io/formats/onnx/wire.h"
+
+// The parts of reading ONNX that nodes and tensors share.
+namespace lanista::formats::onnx {
+
+inline constexpr std::size_t kMaxRank = 64;
+
+/// Integers that take one byte in a file take eight in memory; so many of them a file may hold.
+inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
+
+// Errors of the parts say what is wrong; whoever calls them says where.
+Error broken(std::string message);   ///< kDataLoss
+Error refused(std::string message);  ///< kUnimplemented
+/// A name from the file, quoted and cut to a decent length.
+std::string shown(std::string_view name);
+
+/// The error with a place in front.
+Error placed(const std::string& where, Error error);
+/// Errors: kDataLoss if `used` has reached `most`.
+Result<void> want_room(std::size_t used, std::size_t most, const std::string& what);
+Result<std::string> text_of(const WireReader& field);
+/// Key and value of a StringStringEntryProto.
+Result<std::pair<std::string, std::string>> read_entry(const WireReader& field);
+
+/// Hands every field of a message to `visit(const WireReader&)`. Errors: broken bytes; the visitor's.
+template <class Visit>
+Result<void> each_field(std::string_view message, Visit&& visit) {
+  WireReader reader(message);
+  while (true) {
+    LANISTA_ASSIGN(const bool more, reader.next());
+    if (!more) return {};
+    LANISTA_TRY(visit(std::as_const(reader)));
+  }
+}
+
+/// Hands every number of a repeated field to `take(std::int64_t)`, packed or not.
+template <class Take>
+Result<void> each_integer(const WireReader& field, Take&& take) {
+  if (field.type() == WireReader::Type::kVarint) {
+    LANISTA_ASSIGN(const std::int64_t number, field.integer());
+    return take(number);
+  }
+  LANISTA_ASSIGN(std::string_view packed, field.bytes());
+  while (!packed.empty()) {
+    LANISTA_ASSIGN(const std::uint64_t number, take_varint(packed));
+    LANISTA_TRY(take(static_cast<std::int64_t>(number)));
+  }
+  return {};
+}
+
+/// Hands every float or double of a repeated field to `take(T)`, packed or not.
+template <class T, class Take>
+Result<void> each_fixed(const WireReader& field, Take&& take) {
+  if (field.type() == WireReader::Type::kBytes) {
+    LANISTA_ASSIGN(const std::string_view packed, field.bytes());
+    if (packed.size() % sizeof(T) != 0) {
+      return broken("a packed list of " + std::to_string(sizeof(T)) + "-byte numbers has " +
+                    std::to_string(packed.size()) + " bytes");
+    }
+    for (std::size_t at = 0; at < packed.size(); at += sizeof(T)) {
+      T value;
+      std::memcpy(&value, packed.data() + at, sizeof value);
+      LANISTA_TRY(take(value));
+    }
+    return {};
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    LANISTA_ASSIGN(const float value, field.fixed_float());
+    return take(value);
+  } else {
+    LANISTA_ASSIGN(const double value, field.fixed_double());
+    return take(value);
+  }
+}
+
+/// A tensor from its message; elements come from raw_data, from the typed arrays or from `external`. `integers` counts
+/// what it takes of kMaxPackedIntegers. Errors: kDataLoss naming the rule; kUnimplemented (segments, element types,
+/// external data if nobody gives it); those of `external`.
+Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
+
+/// The element type of this code. Errors: kDataLoss, kUnimplemented.
+Result<ElementType> element_type(std::uint64_t code);
+
+/// An input or output of a model; unknown sizes, named or not, are all the same: -1. Errors: as read_tensor;
+/// kUnimplemented for what is no dense tensor.
+Result<OnnxInfo> read_info(std::string_view message);
+
+}  // namespace lanista::formats::onnx

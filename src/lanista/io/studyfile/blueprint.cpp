@@ -1,0 +1,178 @@
+#include "lanista/io/studyfile/blueprint.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/model/spaces/published.h"
+#include "lanista/io/studyfile/mistakes.h"
+#include "lanista/io/studyfile/notation.h"
+#include "lanista/io/studyfile/yaml_guard.h"
+
+namespace lanista::studyfile {
+
+using mutate::BlueprintSpace;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kBuiltin = "builtin:";
+
+}  // namespace
+
+json blueprint_schema() {
+  const json text{{"type", "string"}};
+  const json names{{"anyOf", {text, {{"type", "array"}, {"items", text}}}}};
+  const json blocks{{"type", "array"}, {"items", {{"type", json::array({"string", "object"})}}}};
+  const json domain{{"description", "a list of values, or int() range() log() quant() choice()"}};
+  const auto object = [](const char* help, json properties, std::vector<std::string> required) {
+    return json{{"type", "object"},
+                {"description", help},
+                {"additionalProperties", false},
+                {"properties", std::move(properties)},
+                {"required", std::move(required)}};
+  };
+  const json reduce{{"enum", {"sum", "mean", "concat", "mul"}}};
+  json block{{"type", "object"}, {"description", "one of these keys, or the name of an operator with its settings"}};
+  block["properties"] = {
+      {"name", text},
+      {"from", names},
+      {"label", text},
+      {"layers", blocks},
+      {"if", text},
+      {"then", blocks},
+      {"else", blocks},
+      {"choice", object("one of several", {{"label", text}, {"of", blocks}}, {"label", "of"})},
+      {"inputs", object("some of the named values",
+                        {{"label", text},
+                         {"from", names},
+                         {"always", names},
+                         {"choose", {{"description", "a number, [fewest, most], or any"}, {"default", 1}}},
+                         {"reduce", reduce}},
+                        {"label", "from"})},
+      {"repeat", object("several times",
+                        {{"label", text},
+                         {"depth", domain},
+                         {"layers", blocks},
+                         {"each", {{"enum", {"shared", "own"}}}},
+                         {"index", text},
+                         {"choices", {{"type", "object"}, {"additionalProperties", domain}}}},
+                        {"depth", "layers"})},
+      {"parallel", object("branches of one value",
+                          {{"branches", {{"type", "array"}, {"items", blocks}}}, {"reduce", reduce}}, {"branches"})},
+      {"cell", object("a cell of the NASNet kind",
+                      {{"label", text},
+                       {"nodes", {{"type", "integer"}}},
+                       {"inputs", {{"type", "integer"}}},
+                       {"of", blocks},
+                       {"previous", names},
+                       {"distinct", {{"type", "boolean"}}},
+                       {"join", {{"enum", {"all", "loose_end"}}}},
+                       {"reduce", reduce}},
+                      {"label", "of"})}};
+  json schema = object("blocks with choices",
+                       {{"choices", {{"type", "object"}, {"additionalProperties", domain}}},
+                        {"layers", {{"type", "array"}, {"items", {{"anyOf", {text, block}}}}}}},
+                       {"layers"});
+  return schema;
+}
+
+namespace {
+
+// "2,3" is a list.
+json option_value(const std::string& text) {
+  if (text.find(',') == std::string::npos) return space::value_json(parse_value(text));
+  json list = json::array();
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find(',', start), text.size());
+    list.push_back(space::value_json(parse_value(text.substr(start, end - start))));
+    start = end + 1;
+  }
+  return list;
+}
+
+}  // namespace
+
+Result<NamedSpace> parse_named_space(const std::string& text) {
+  const std::string rest = text.substr(kBuiltin.size());
+  NamedSpace out;
+  const auto mark = rest.find('?');
+  out.name = rest.substr(0, mark);
+  std::string options = mark == std::string::npos ? "" : rest.substr(mark + 1);
+  while (!options.empty()) {
+    const auto next = options.find('&');
+    const std::string option = options.substr(0, next);
+    options = next == std::string::npos ? "" : options.substr(next + 1);
+    const auto equals = option.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      return Error{Code::kInvalidArgument, "'" + option + "' is no option; option=value is wanted", ""};
+    }
+    out.options[option.substr(0, equals)] = option_value(option.substr(equals + 1));
+  }
+  return out;
+}
+
+Result<NamedSpace> check_named_space(const std::string& text) {
+  LANISTA_ASSIGN(NamedSpace named, parse_named_space(text));
+  const auto all = mutate::published_spaces();
+  const auto space = std::ranges::find(all, named.name, &mutate::PublishedSpace::name);
+  if (space == all.end()) {
+    const std::string near = nearest_name(named.name, names_of(all));
+    return Error{Code::kNotFound,
+                 "there is no published space '" + named.name + "'" +
+                     (near.empty() ? "; known: " + join(names_of(all)) : "; did you mean '" + near + "'?"),
+                 ""};
+  }
+  if (auto resolved = mutate::resolve_space_options(*space, named.options); !resolved) {
+    return Error{Code::kInvalidArgument, resolved.error().text(), ""};
+  }
+  return named;
+}
+
+Result<BlueprintSpace> make_blueprint(const study::StudyConfig& config, const graph::OpTable& ops,
+                                      const mutate::Ends& ends) {
+  const auto at_key = [](Error error) {
+    error.where = "model.space" + (error.where.empty() ? "" : "." + error.where);
+    return error;
+  };
+  if (config.model.space.is_string()) {
+    const auto text = config.model.space.get<std::string>();
+    if (!text.starts_with(kBuiltin))
+      return Error{Code::kInvalidArgument, "the file '" + text + "' was not read", "model.space"};
+    auto named = parse_named_space(text);
+    if (!named) return at_key(named.error());
+    auto blueprint = mutate::published_space(named->name, named->options, ops, ends);
+    if (!blueprint) return Error{blueprint.error().code, blueprint.error().text(), "model.space"};
+    return BlueprintSpace{named->name, *std::move(blueprint), ends};
+  }
+  auto blueprint = read_blueprint(ops, config.model.space);
+  if (!blueprint) return at_key(blueprint.error());
+  return BlueprintSpace{"space", *std::move(blueprint), ends};
+}
+
+Result<void> inline_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
+  if (!config.model.space.is_string()) return {};
+  const auto source = config.model.space.get<std::string>();
+  if (source.starts_with(kBuiltin)) return {};
+  std::string path = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  if (!fs.exists(path)) path = std::filesystem::path(path).lexically_normal().string();
+  LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  const std::string protected_text = protect_calls(text);
+  LANISTA_TRY(guard_yaml(protected_text, source));
+  try {
+    const YAML::Node root = YAML::Load(protected_text);
+    Mistakes mistakes(source, {});
+    json space = mistakes.to_json(root);
+    if (auto good = read_blueprint(graph::builtin_ops(), space); !good) {
+      mistakes.add(node_at(root, good.error().where), good.error().where, good.error().message);
+      return Error{Code::kInvalidArgument, mistakes.text(), ""};
+    }
+    config.model.space = std::move(space);
+  } catch (const YAML::Exception& e) {
+    return Error{Code::kInvalidArgument, e.msg,
+                 source + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
+  }
+  return {};
+}
+
+}  // namespace lanista::studyfile

@@ -1,0 +1,365 @@
+#include "lanista/io/studyfile/blueprint.h"
+
+#include <algorithm>
+#include <map>
+
+#include "lanista/model/spaces/blueprint_plan.h"
+#include "lanista/io/studyfile/mapping.h"
+#include "lanista/io/studyfile/mistakes.h"
+#include "lanista/io/studyfile/notation.h"
+
+namespace lanista::studyfile {
+namespace {
+
+using nlohmann::json;
+using namespace mutate;
+
+constexpr std::size_t kMaxDepth = 64;
+
+/// YAML's flow style takes the comma for itself, so calls come with semicolons: see protect_calls.
+std::string with_commas(std::string text) {
+  std::ranges::replace(text, ';', ',');
+  return text;
+}
+
+/// Reads the tree; every block's place in the blueprint is remembered with its key in the file.
+class BlueprintReader {
+ public:
+  explicit BlueprintReader(const graph::OpTable& ops) : ops_(ops) {}
+
+  Result<Blueprint> read(const json& space) {
+    LANISTA_TRY(check_keys(space, "", {"choices", "layers"}));
+    if (!space.contains("layers")) return wrong("", "a space of models needs 'layers'");
+    LANISTA_ASSIGN(auto choices, read_choices(space, ""));
+    LANISTA_ASSIGN(Chain layers, read_chain(space["layers"], "layers", "layers"));
+    for (const ValueChoice& choice : choices) places_["choices." + choice.label] = "choices." + choice.label;
+    auto made = Blueprint::make(ops_, std::move(layers), std::move(choices));
+    if (made) return made;
+    Error error = std::move(made).error();
+    const auto known = places_.find(error.where);
+    return Error{error.code, error.message, known == places_.end() ? "layers" : known->second};
+  }
+
+ private:
+  static Result<Join> reduce(const json& map, const std::string& path, Join fallback) {
+    LANISTA_ASSIGN(const std::string word, member<std::string>(map, "reduce", path, ""));
+    if (word.empty()) return fallback;
+    const std::vector<std::pair<std::string, Join>> known{
+        {"sum", Join::kSum}, {"mean", Join::kMean}, {"concat", Join::kConcat}, {"mul", Join::kMul}};
+    for (const auto& [name, join] : known) {
+      if (word == name) return join;
+    }
+    return wrong(inside(path, "reduce"), "'" + word + "' is not allowed; allowed: sum, mean, concat, mul");
+  }
+
+  static Result<space::Domain> read_domain(const json& value, const std::string& path) {
+    if (value.is_array()) {
+      space::Categorical out;
+      for (const json& item : value) {
+        auto read = space::value_from_json(item);
+        if (!read) return wrong(path, shown(item) + " is no value to choose");
+        out.values.push_back(*std::move(read));
+      }
+      return space::Domain(std::move(out));
+    }
+    std::string call = value.is_string() ? value.get<std::string>() : "";
+    if (value.is_object() && value.size() == 1 && value.begin()->is_array()) {
+      call = value.begin().key() + "(";
+      for (const json& item : *value.begin()) call += (call.back() == '(' ? "" : ",") + shown(item);
+      call += ")";
+    }
+    if (value.is_number_integer()) {
+      const auto fixed = value.get<std::int64_t>();
+      return space::Domain(space::IntRange{fixed, fixed});
+    }
+    const auto parsed = parse_domain(call);
+    if (!parsed) return wrong(path, shown(value) + " is neither a list of values nor a range such as int(1, 3)");
+    if (!*parsed) return wrong(path, parsed->error().message);
+    return **parsed;
+  }
+
+  static Result<std::vector<ValueChoice>> read_choices(const json& map, const std::string& path) {
+    std::vector<ValueChoice> out;
+    const auto it = map.find("choices");
+    if (it == map.end()) return out;
+    const std::string inner = inside(path, "choices");
+    if (!it->is_object()) return wrong(inner, "a mapping from name to values is wanted");
+    for (const auto& [name, value] : it->items()) {
+      LANISTA_ASSIGN(auto domain, read_domain(value, inner + "." + name));
+      out.push_back({name, std::move(domain)});
+    }
+    return out;
+  }
+
+  Result<Chain> read_chain(const json& list, const std::string& path, const std::string& place) {
+    if (++depth_ > kMaxDepth) return wrong(path, "blocks stand too deep in one another");
+    if (!list.is_array()) return wrong(path, "a list of blocks is wanted, not " + shown(list));
+    Chain chain;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      LANISTA_ASSIGN(chain.emplace_back(), read_block(list[i], path + "[" + std::to_string(i) + "]", place, i));
+    }
+    --depth_;
+    return chain;
+  }
+
+  Result<Block> read_block(const json& item, const std::string& path, const std::string& chain, std::size_t index) {
+    const auto remember = [&](const Block& head) {
+      const std::string place = block_place(chain, index, head);
+      places_[place] = path;
+      return place;
+    };
+    if (item.is_string()) {
+      Block block = layer(item.get<std::string>());
+      remember(block);
+      return block;
+    }
+    if (!item.is_object()) return wrong(path, "a block is an operator's name or a mapping, not " + shown(item));
+    Block block;
+    LANISTA_ASSIGN(block.name, member<std::string>(item, "name", path, ""));
+    LANISTA_ASSIGN(block.from, words(item, "from", path));
+    std::vector<std::string> heads;
+    for (const auto& [key, value] : item.items()) {
+      if (key != "name" && key != "from" && key != "label" && key != "then" && key != "else") heads.push_back(key);
+    }
+    if (heads.empty() && !block.name.empty() && !block.from.empty()) heads = {"layers"};
+    if (heads.size() != 1) {
+      return wrong(path, heads.empty() ? "the block says nothing to do"
+                                       : "'" + heads[0] + "' and '" + heads[1] + "' in one block; one is wanted");
+    }
+    const std::string& head = heads.front();
+    const json empty = json::object();
+    const json& body = item.contains(head) ? item[head] : empty;
+    const std::string inner = inside(path, head);
+    const auto given_keys = [&](std::vector<std::string> more) {
+      more.insert(more.end(), {"name", "from", head});
+      return check_keys(item, path, more);
+    };
+    if (head == "if") {
+      LANISTA_TRY(given_keys({"then", "else"}));
+      return read_when(item, path, std::move(block), remember);
+    }
+    if (head == "layers") {
+      LANISTA_TRY(given_keys({}));
+      block.what = Group{};
+      const std::string place = remember(block);
+      if (item.contains("layers")) {
+        LANISTA_ASSIGN(std::get<Group>(block.what).layers, read_chain(body, inner, place));
+      }
+      return block;
+    }
+    if (head == "choice") return read_choice(body, inner, std::move(block), remember);
+    if (head == "inputs") return read_inputs(body, inner, std::move(block), remember);
+    if (head == "repeat") return read_repeat(body, inner, std::move(block), remember);
+    if (head == "parallel") return read_parallel(body, inner, std::move(block), remember);
+    if (head == "cell") return read_cell(body, inner, std::move(block), remember);
+    LANISTA_TRY(given_keys({"label"}));
+    Layer own{head, {}, {}};
+    LANISTA_ASSIGN(own.label, member<std::string>(item, "label", path, ""));
+    block.what = own;
+    remember(block);
+    if (!body.is_null() && !body.is_object()) return wrong(inner, "the settings of " + head + " are a mapping");
+    for (const auto& [name, value] : body.items()) {
+      LANISTA_ASSIGN(auto setting, read_setting(head, name, value, inside(inner, name)));
+      std::get<Layer>(block.what).attrs.emplace_back(name, std::move(setting));
+    }
+    return block;
+  }
+
+  Result<Setting> read_setting(const std::string& op, const std::string& name, const json& value,
+                               const std::string& path) const {
+    if (value.is_boolean()) return Setting(value.get<bool>());
+    if (value.is_number_integer()) return Setting(value.get<std::int64_t>());
+    if (value.is_number()) return Setting(value.get<double>());
+    if (value.is_string()) return read_text(op, name, with_commas(value.get<std::string>()), path);
+    if (value.is_array()) {
+      std::vector<std::int64_t> numbers;
+      std::vector<Formula> formulas;
+      for (const json& item : value) {
+        if (item.is_number_integer()) numbers.push_back(item.get<std::int64_t>());
+        if (!item.is_number_integer() && !item.is_string()) return wrong(path, shown(item) + " is no whole number");
+        formulas.push_back(formula(item.is_string() ? with_commas(item.get<std::string>()) : shown(item)));
+      }
+      return numbers.size() == value.size() ? Setting(std::move(numbers)) : Setting(std::move(formulas));
+    }
+    LANISTA_TRY(check_keys(value, path, {"label", "of", "formula"}));
+    if (value.contains("formula")) {
+      LANISTA_ASSIGN(const std::string formula_text, text(value, "formula", path));
+      return Setting(formula(with_commas(formula_text)));
+    }
+    LANISTA_ASSIGN(std::string label, text(value, "label", path));
+    if (!value.contains("of")) return wrong(path, "'of' is missing: the values to choose among");
+    LANISTA_ASSIGN(auto domain, read_domain(value["of"], inside(path, "of")));
+    return Setting(ValueChoice{std::move(label), std::move(domain)});
+  }
+  /// A text is a text where the attribute is one, else a formula.
+  Result<Setting> read_text(const std::string& op, const std::string& name, const std::string& value,
+                            const std::string& path) const {
+    const graph::OpDef* def = ops_.find(op);
+    bool is_text = name == "padding" && value == "same";
+    for (const graph::AttrSpec& spec : def == nullptr ? std::vector<graph::AttrSpec>{} : def->attrs) {
+      is_text = is_text || (spec.name == name && std::holds_alternative<std::string>(spec.default_value));
+    }
+    if (is_text) return Setting(value);
+    if (const auto domain = parse_domain(value); domain && *domain) {
+      return wrong(path, "a choice on the spot needs a label: {label: NAME, of: " + value + "}");
+    }
+    return Setting(formula(value));
+  }
+
+  template <class Remember>
+  Result<Block> read_when(const json& item, const std::string& path, Block block, const Remember& remember) {
+    LANISTA_ASSIGN(const std::string condition, text(item, "if", path));
+    block.what = When{formula(with_commas(condition)), {}, {}};
+    const std::string place = remember(block);
+    auto& when = std::get<When>(block.what);
+    if (item.contains("then")) {
+      LANISTA_ASSIGN(when.then, read_chain(item["then"], inside(path, "then"), place + ".then"));
+    }
+    if (item.contains("else")) {
+      LANISTA_ASSIGN(when.otherwise, read_chain(item["else"], inside(path, "else"), place + ".else"));
+    }
+    return block;
+  }
+
+  Result<std::vector<Option>> read_options(const json& list, const std::string& path, const std::string& place) {
+    if (!list.is_array()) return wrong(path, "a list of options is wanted, not " + shown(list));
+    std::vector<Option> options;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      const json& item = list[i];
+      const std::string at = path + "[" + std::to_string(i) + "]";
+      if (item.is_string() && item == "skip") {
+        options.push_back({"skip", {}});
+      } else if (item.is_object() && item.contains("layers") && item.contains("name")) {
+        LANISTA_TRY(check_keys(item, at, {"name", "layers"}));
+        Option option;
+        LANISTA_ASSIGN(option.name, text(item, "name", at));
+        LANISTA_ASSIGN(option.layers, read_chain(item["layers"], at + ".layers", place + "." + option.name));
+        options.push_back(std::move(option));
+      } else {
+        // One operator is an option of its own name.
+        json plain = item;
+        std::string name = item.is_string() ? item.get<std::string>() : "";
+        if (item.is_object() && item.contains("name")) {
+          LANISTA_ASSIGN(name, text(item, "name", at));
+          plain.erase("name");
+        }
+        LANISTA_ASSIGN(Block block, read_block(plain, at, place + "." + name, 0));
+        const auto* own = std::get_if<Layer>(&block.what);
+        if (name.empty() && own != nullptr) name = own->op;
+        if (name.empty()) return wrong(at, "the option needs a name: {name: NAME, layers: [...]}");
+        options.push_back({name, {std::move(block)}});
+      }
+    }
+    return options;
+  }
+
+  template <class Remember>
+  Result<Block> read_choice(const json& body, const std::string& path, Block block, const Remember& remember) {
+    LANISTA_TRY(check_keys(body, path, {"label", "of"}));
+    LayerChoice choice;
+    LANISTA_ASSIGN(choice.label, text(body, "label", path));
+    if (!body.contains("of")) return wrong(path, "'of' is missing: the options");
+    block.what = choice;
+    const std::string place = remember(block);
+    LANISTA_ASSIGN(std::get<LayerChoice>(block.what).options, read_options(body["of"], path + ".of", place));
+    return block;
+  }
+
+  template <class Remember>
+  Result<Block> read_inputs(const json& body, const std::string& path, Block block, const Remember& remember) {
+    LANISTA_TRY(check_keys(body, path, {"label", "from", "choose", "reduce", "always"}));
+    InputChoice choice;
+    LANISTA_ASSIGN(choice.label, text(body, "label", path));
+    LANISTA_ASSIGN(choice.from, words(body, "from", path));
+    LANISTA_ASSIGN(choice.always, words(body, "always", path));
+    LANISTA_ASSIGN(choice.join, reduce(body, path, Join::kSum));
+    const json choose = body.value("choose", json(1));
+    if (choose == json("any")) {
+      choice.least = choice.always.empty() ? 1 : 0;
+      choice.most = static_cast<std::int64_t>(choice.from.size());
+    } else if (choose.is_array() && choose.size() == 2 && choose[0].is_number_integer() &&
+               choose[1].is_number_integer()) {
+      choice.least = choose[0].get<std::int64_t>();
+      choice.most = choose[1].get<std::int64_t>();
+    } else if (choose.is_number_integer()) {
+      choice.least = choice.most = choose.get<std::int64_t>();
+    } else {
+      return wrong(path + ".choose", shown(choose) + " is not allowed; a number, [fewest, most], or any");
+    }
+    block.what = std::move(choice);
+    remember(block);
+    return block;
+  }
+
+  template <class Remember>
+  Result<Block> read_repeat(const json& body, const std::string& path, Block block, const Remember& remember) {
+    LANISTA_TRY(check_keys(body, path, {"label", "depth", "layers", "each", "index", "choices"}));
+    Repeat repeat;
+    LANISTA_ASSIGN(repeat.label, member<std::string>(body, "label", path, ""));
+    LANISTA_ASSIGN(repeat.index, member<std::string>(body, "index", path, ""));
+    LANISTA_ASSIGN(const std::string each, member<std::string>(body, "each", path, "shared"));
+    if (each != "shared" && each != "own") {
+      return wrong(path + ".each", "'" + each + "' is not allowed; allowed: shared, own");
+    }
+    repeat.own = each == "own";
+    if (!body.contains("depth")) return wrong(path, "'depth' is missing: a number, or int(1, 3)");
+    LANISTA_ASSIGN(repeat.depth, read_domain(body["depth"], path + ".depth"));
+    LANISTA_ASSIGN(repeat.choices, read_choices(body, path));
+    block.what = std::move(repeat);
+    const std::string place = remember(block);
+    if (!body.contains("layers")) return wrong(path, "'layers' is missing");
+    LANISTA_ASSIGN(std::get<Repeat>(block.what).layers, read_chain(body["layers"], path + ".layers", place));
+    return block;
+  }
+
+  template <class Remember>
+  Result<Block> read_parallel(const json& body, const std::string& path, Block block, const Remember& remember) {
+    LANISTA_TRY(check_keys(body, path, {"branches", "reduce"}));
+    Parallel parallel;
+    LANISTA_ASSIGN(parallel.join, reduce(body, path, Join::kSum));
+    block.what = parallel;
+    const std::string place = remember(block);
+    const json branches = body.value("branches", json::array());
+    if (!branches.is_array()) return wrong(path + ".branches", "a list of chains is wanted");
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      const std::string at = ".branches[" + std::to_string(i) + "]";
+      LANISTA_ASSIGN(std::get<Parallel>(block.what).branches.emplace_back(),
+                     read_chain(branches[i], path + at, place + at));
+    }
+    return block;
+  }
+
+  template <class Remember>
+  Result<Block> read_cell(const json& body, const std::string& path, Block block, const Remember& remember) {
+    LANISTA_TRY(check_keys(body, path, {"label", "nodes", "inputs", "of", "previous", "distinct", "join", "reduce"}));
+    Cell cell;
+    LANISTA_ASSIGN(cell.label, text(body, "label", path));
+    LANISTA_ASSIGN(cell.nodes, member<std::int64_t>(body, "nodes", path, cell.nodes));
+    LANISTA_ASSIGN(cell.inputs, member<std::int64_t>(body, "inputs", path, cell.inputs));
+    LANISTA_ASSIGN(cell.previous, words(body, "previous", path));
+    LANISTA_ASSIGN(cell.distinct, member<bool>(body, "distinct", path, false));
+    LANISTA_ASSIGN(const std::string ends, member<std::string>(body, "join", path, "all"));
+    if (ends != "all" && ends != "loose_end") {
+      return wrong(path + ".join", "'" + ends + "' is not allowed; allowed: all, loose_end");
+    }
+    cell.loose_ends = ends == "loose_end";
+    LANISTA_ASSIGN(cell.join, reduce(body, path, Join::kConcat));
+    block.what = std::move(cell);
+    const std::string place = remember(block);
+    if (!body.contains("of")) return wrong(path, "'of' is missing: the operators");
+    LANISTA_ASSIGN(std::get<Cell>(block.what).ops, read_options(body["of"], path + ".of", place));
+    return block;
+  }
+
+  const graph::OpTable& ops_;
+  std::map<std::string, std::string> places_;  ///< key in the file, by place in the blueprint
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+Result<Blueprint> read_blueprint(const graph::OpTable& ops, const json& space) {
+  return BlueprintReader(ops).read(space);
+}
+
+}  // namespace lanista::studyfile

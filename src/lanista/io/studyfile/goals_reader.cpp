@@ -1,0 +1,68 @@
+#include "lanista/io/studyfile/goals_reader.h"
+
+#include <algorithm>
+
+#include "lanista/io/studyfile/notation.h"
+
+namespace lanista::studyfile {
+
+void read_goals(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes) {
+  if (node.IsScalar() && node.Scalar() == "auto") return;
+  const auto add = [&](const YAML::Node& item) {
+    auto goal = parse_goal(item.IsScalar() ? item.Scalar() : "");
+    if (!goal) return mistakes.add(item, "goal", goal.error().message);
+    config.goals.push_back(*goal);
+  };
+  if (node.IsSequence()) {
+    for (const auto& item : node) add(item);
+  } else {
+    add(node);
+  }
+  if (config.goals.empty() && mistakes.empty()) mistakes.add(node, "goal", "at least one goal is wanted");
+}
+
+void read_constraints(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes) {
+  const auto add = [&](const YAML::Node& item) {
+    std::string text = item.IsScalar() ? item.Scalar() : "";
+    std::ranges::replace(text, ';', ',');  // undoes protect_calls
+    auto constraint = study::Constraint::parse(text);
+    if (!constraint) return mistakes.add(item, "subject_to", constraint.error().message);
+    config.subject_to.push_back(*std::move(constraint));
+  };
+  if (!node.IsSequence()) return add(node);
+  for (const auto& item : node) add(item);
+}
+
+void read_implied(const YAML::Node& root, const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes) {
+  if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+  if (!node.IsSequence()) {
+    return mistakes.add(node, "implied",
+                        "a list of rules {when: EVENT, along: PARAMETER, direction: up or down} or {when: decided}");
+  }
+  bool are_all_read = true;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const std::string path = "implied[" + std::to_string(i) + "]";
+    auto rule = study::rule_from_json(mistakes.to_json(node[i]));
+    if (rule) {
+      config.implied.push_back(*std::move(rule));
+      continue;
+    }
+    are_all_read = false;
+    const std::string& where = rule.error().where;
+    mistakes.add(node_at(root, path + (where.empty() ? "" : "." + where)), path + (where.empty() ? "" : "." + where),
+                 rule.error().message);
+  }
+  if (!are_all_read) return;
+  std::vector<space::Parameter> known = config.space.params.parameters();
+  for (const study::ImpliedRule& rule : config.implied) {
+    if (study::is_of_rungs(rule) || !space::is_model_choice(rule.along)) continue;
+    known.push_back({rule.along, space::IntRange{0, 1}, {}});
+  }
+  const auto checked = study::check_rules(config.implied, known);
+  if (!checked) {
+    const std::string& where = checked.error().where;
+    mistakes.add(node_at(root, "implied" + where), "implied" + where, checked.error().message);
+  }
+}
+
+}  // namespace lanista::studyfile

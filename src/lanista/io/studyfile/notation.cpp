@@ -1,0 +1,203 @@
+#include "lanista/io/studyfile/notation.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/search/study/metric.h"
+
+namespace lanista::studyfile {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+/// Finite numbers only: "inf" and "nan" are words here, since JSON could not write them back.
+template <class T>
+std::optional<T> number(std::string_view text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (text.empty() || parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  if (!std::isfinite(static_cast<double>(value))) return std::nullopt;
+  return value;
+}
+
+Error invalid(std::string_view seen, const std::string& allowed) {
+  std::string shown(seen);
+  std::ranges::replace(shown, ';', ',');  // undoes protect_calls
+  return {Code::kInvalidArgument, "'" + shown + "' is not allowed; allowed: " + allowed, ""};
+}
+
+/// What a goal may be, of some kind of targets.
+std::vector<std::string> measured_names() {
+  std::vector<std::string> names{"val_loss", "train_loss", "params", "flops"};
+  for (const std::int64_t classes : {2, 10, 0}) {
+    for (const std::string& metric : study::suiting_metrics(classes)) names.push_back("val_" + metric);
+  }
+  return names;
+}
+
+std::vector<std::string_view> arguments(std::string_view inside) {
+  std::vector<std::string_view> out;
+  while (true) {
+    const auto comma = inside.find_first_of(",;");
+    out.push_back(trim(inside.substr(0, comma)));
+    if (comma == std::string_view::npos) return out;
+    inside.remove_prefix(comma + 1);
+  }
+}
+
+struct Notation {
+  std::string_view name;
+  std::string_view form;
+};
+constexpr Notation kNotations[] = {{"range", "range(lo, hi)"},
+                                   {"log", "log(lo, hi) with lo > 0"},
+                                   {"int", "int(lo, hi)"},
+                                   {"quant", "quant(lo, hi, step)"},
+                                   {"choice", "choice(a, b, ...)"}};
+
+Result<space::Domain> make_domain(std::string_view name, std::string_view form,
+                                  const std::vector<std::string_view>& args, std::string_view text) {
+  if (name == "choice") {
+    space::Categorical choice;
+    for (const auto& arg : args) choice.values.push_back(parse_value(arg));
+    return space::Domain{choice};
+  }
+  const std::size_t wanted = name == "quant" ? 3 : 2;
+  if (args.size() != wanted) return invalid(text, std::string(form));
+  if (name == "int") {
+    const auto lo = number<std::int64_t>(args[0]);
+    const auto hi = number<std::int64_t>(args[1]);
+    if (!lo || !hi) return invalid(text, std::string(form) + " with integers");
+    return space::Domain{space::IntRange{.lo = *lo, .hi = *hi}};
+  }
+  const auto lo = number<double>(args[0]);
+  const auto hi = number<double>(args[1]);
+  const auto step = wanted == 3 ? number<double>(args[2]) : 0.0;
+  if (!lo || !hi || !step) return invalid(text, std::string(form) + " with numbers");
+  return space::Domain{space::FloatRange{.lo = *lo, .hi = *hi, .quant = *step, .log = name == "log"}};
+}
+
+// Does a word stand right before `open`, an opening parenthesis? Any word: a misspelt one should be reported whole.
+bool begins_call(std::string_view text, std::size_t open) {
+  std::size_t begin = open;
+  while (begin > 0 && text[begin - 1] >= 'a' && text[begin - 1] <= 'z') --begin;
+  return begin < open && (begin == 0 || std::string_view(" \t[{:,-\n").find(text[begin - 1]) != std::string_view::npos);
+}
+
+}  // namespace
+
+std::string protect_calls(std::string_view text) {
+  std::string out(text);
+  char quote = 0;
+  bool comment = false, call = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      comment = call = false;
+    } else if (comment) {
+      continue;
+    } else if (quote != 0) {
+      // An escaped character is no end: \" between double quotes, '' between single ones.
+      const bool escapes = quote == '"' ? c == '\\' : c == quote && text.substr(i + 1).starts_with(quote);
+      if (escapes) {
+        ++i;
+      } else if (c == quote) {
+        quote = 0;
+      }
+    } else if (call) {
+      if (c == ',') out[i] = ';';
+      if (c == ')') call = false;
+    } else if (c == '"' || c == '\'') {
+      // An apostrophe inside a plain word opens nothing.
+      const bool opens = i == 0 || std::string_view(" \t[{:,\n").find(text[i - 1]) != std::string_view::npos;
+      if (opens) quote = c;
+    } else if (c == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\n')) {
+      comment = true;
+    } else if (c == '(' && begins_call(text, i)) {
+      call = true;
+    }
+  }
+  return out;
+}
+
+space::Value parse_value(std::string_view text) {
+  text = trim(text);
+  if (text == "true" || text == "false") return text == "true";
+  if (const auto integer = number<std::int64_t>(text)) return *integer;
+  if (const auto real = number<double>(text)) return *real;
+  return std::string(text);
+}
+
+std::optional<Result<space::Domain>> parse_domain(std::string_view text) {
+  text = trim(text);
+  const auto open = text.find('(');
+  if (open == std::string_view::npos || !text.ends_with(')')) return std::nullopt;
+  const std::string_view name = trim(text.substr(0, open));
+  std::vector<std::string> names;
+  for (const auto& notation : kNotations) {
+    names.emplace_back(notation.name);
+    if (notation.name != name) continue;
+    auto domain = make_domain(name, notation.form, arguments(text.substr(open + 1, text.size() - open - 2)), text);
+    if (domain) {
+      if (auto checked = space::check_domain(*domain); !checked) {
+        return Result<space::Domain>(invalid(text, std::string(notation.form) + "; " + checked.error().message));
+      }
+    }
+    return domain;
+  }
+  const std::string near = nearest_name(name, names);
+  std::string allowed;
+  for (const auto& notation : kNotations) allowed += (allowed.empty() ? "" : ", ") + std::string(notation.form);
+  return Result<space::Domain>(invalid(text, allowed + (near.empty() ? "" : "; did you mean '" + near + "'?")));
+}
+
+Result<study::Goal> parse_goal(std::string_view text) {
+  text = trim(text);
+  const auto space = text.find(' ');
+  const std::string_view direction = text.substr(0, space);
+  const std::string_view metric = space == std::string_view::npos ? "" : trim(text.substr(space));
+  if (const auto more = study::more_is_better(text)) return study::Goal{*more, std::string(text)};
+  if ((direction != "maximize" && direction != "minimize") || metric.empty()) {
+    const std::string near = space == std::string_view::npos ? nearest_name(text, measured_names()) : "";
+    return invalid(text, "'maximize METRIC', 'minimize METRIC', or a metric alone, such as val_accuracy" +
+                             (near.empty() ? "" : "; did you mean '" + near + "'?"));
+  }
+  return study::Goal{direction == "maximize", std::string(metric)};
+}
+
+std::string goal_text(const study::Goal& goal) { return (goal.maximize ? "maximize " : "minimize ") + goal.metric; }
+
+Result<double> parse_limit(std::string_view text) {
+  std::string_view rest = trim(text);
+  if (rest.starts_with("<=")) rest = trim(rest.substr(2));
+  double unit = 1;
+  if (rest.ends_with('k')) unit = 1e3;
+  if (rest.ends_with('M')) unit = 1e6;
+  if (rest.ends_with('G')) unit = 1e9;
+  if (unit > 1) rest = trim(rest.substr(0, rest.size() - 1));
+  const auto value = number<double>(rest);
+  if (!value || !(*value > 0) || !std::isfinite(*value * unit))
+    return invalid(text, "an upper bound such as '<= 200k', '5M' or 12000");
+  return *value * unit;
+}
+
+Result<double> parse_seconds(std::string_view text) {
+  std::string_view rest = trim(text);
+  double unit = 1;
+  if (rest.ends_with('m')) unit = 60;
+  if (rest.ends_with('m') || rest.ends_with('s')) rest = trim(rest.substr(0, rest.size() - 1));
+  const auto value = number<double>(rest);
+  if (!value || !(*value >= 0) || !std::isfinite(*value * unit))
+    return invalid(text, "seconds such as '30s', '0.5s' or '2m'");
+  return *value * unit;
+}
+
+}  // namespace lanista::studyfile

@@ -1,0 +1,157 @@
+#include "lanista/io/studyfile/space_reader.h"
+
+#include <algorithm>
+
+#include "lanista/model/mutate/mutator.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/io/studyfile/notation.h"
+#include "lanista/io/studyfile/plugins.h"
+
+namespace lanista::studyfile {
+namespace {
+
+using nlohmann::json;
+
+/// Whose number a hyper-parameter is, if it is not this optimizer's; else nothing.
+std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
+  const step::Optimizer* own = step::find_optimizer(optimizer);
+  return own == nullptr || own->reads(parameter) ? "" : step::readers_of(parameter);
+}
+
+class SpaceReader {
+ public:
+  SpaceReader(study::StudyConfig& config, Mistakes& mistakes) : config_(config), mistakes_(mistakes) {}
+
+  void read(const YAML::Node& node) {
+    if (!node.IsMap()) return mistakes_.add(node, "space", "a mapping is wanted here");
+    const std::vector<std::string> known{"mutate", "repair", "params", "limits"};
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      if (key == "mutate") {
+        read_mutators(item.second);
+      } else if (key == "repair") {
+        read_repair(item.second);
+      } else if (key == "params") {
+        read_params(item.second);
+      } else if (key == "limits") {
+        read_limits(item.second);
+      } else {
+        mistakes_.unknown(item.first, "space." + key, key, known);
+      }
+    }
+  }
+
+ private:
+  void read_mutators(const YAML::Node& node) {
+    const auto check = [](const mutate::MutatorPlugin& plugin, const Options& options) -> Result<void> {
+      LANISTA_TRY(plugin.make(options));
+      return {};
+    };
+    read_plugins(node, "space.mutate", mutate::builtin_mutators(), config_.space.mutate, mistakes_, check);
+  }
+
+  void read_repair(const YAML::Node& node) {
+    read_choice(node, "space.repair", "channels", {"project", "pad", "reject"}, config_.space.repair_channels);
+    read_choice(node, "space.repair", "spatial", {"pool", "interpolate", "reject"}, config_.space.repair_spatial);
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      if (key != "channels" && key != "spatial")
+        mistakes_.unknown(item.first, "space.repair." + key, key, {"channels", "spatial"});
+    }
+  }
+  void read_choice(const YAML::Node& map, const std::string& path, const std::string& key,
+                   const std::vector<std::string>& allowed, std::string& out) {
+    const auto node = find_key(map, key);
+    if (!node) return;
+    const std::string value = node.IsScalar() ? node.Scalar() : "";
+    if (std::ranges::find(allowed, value) == allowed.end()) {
+      return mistakes_.add(node, path + "." + key, "'" + value + "' is not allowed; allowed: " + join(allowed));
+    }
+    out = value;
+  }
+
+  void read_limits(const YAML::Node& node) {
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      const std::string path = "space.limits." + key;
+      if (key != "params" && key != "flops") {
+        mistakes_.unknown(item.first, path, key, {"params", "flops"});
+        continue;
+      }
+      const auto limit = parse_limit(item.second.IsScalar() ? item.second.Scalar() : "");
+      if (!limit) {
+        mistakes_.add(item.second, path, limit.error().message);
+        continue;
+      }
+      (key == "params" ? config_.space.limit_params : config_.space.limit_flops) = *limit;
+    }
+  }
+
+  void read_params(const YAML::Node& node) {
+    if (!node.IsMap()) return mistakes_.add(node, "space.params", "a mapping from hyper-parameter to values is wanted");
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      // A map below a name is a choice with conditional parameters: optimizer: {sgd: {lr: …}, adam: {…}}.
+      if (!item.second.IsMap()) {
+        add_param(item.first, item.second, key, "space.params." + key, {});
+        continue;
+      }
+      space::Categorical branches;
+      for (const auto& branch : item.second) branches.values.push_back(parse_value(branch.first.as<std::string>()));
+      add_parameter(item.first, "space.params." + key, {key, branches, {}});
+      for (const auto& branch : item.second) {
+        const auto name = branch.first.as<std::string>();
+        if (branch.second.IsNull()) continue;
+        for (const auto& inner : branch.second) {
+          const auto inner_key = inner.first.as<std::string>();
+          const std::string path = "space.params." + key + "." + name + "." + inner_key;
+          if (const std::string other = key == "optimizer" ? other_optimizer(name, inner_key) : ""; !other.empty()) {
+            mistakes_.add(inner.first, path,
+                          "'" + inner_key + "' has no effect on " + name + "; it is a number of " + other);
+            continue;
+          }
+          add_param(inner.first, inner.second, inner_key, path, {{key, {parse_value(name)}}});
+        }
+      }
+    }
+  }
+  void add_param(const YAML::Node& key_node, const YAML::Node& node, const std::string& key, const std::string& path,
+                 const std::vector<space::Parameter::Condition>& when) {
+    if (node.IsSequence()) {
+      space::Categorical choice;
+      for (const auto& item : node) choice.values.push_back(parse_value(item.IsScalar() ? item.Scalar() : ""));
+      return add_parameter(key_node, path, {key, choice, when});
+    }
+    if (!node.IsScalar())
+      return mistakes_.add(node, path, "a value, a list, or a range such as log(1e-3, 0.5) is wanted");
+    const auto domain = parse_domain(node.Scalar());
+    if (domain && !*domain) return mistakes_.add(node, path, domain->error().message);
+    add_parameter(key_node, path,
+                  {key, domain ? **domain : space::Domain{space::Categorical{{parse_value(node.Scalar())}}}, when});
+  }
+  void add_parameter(const YAML::Node& node, const std::string& path, const space::Parameter& parameter) {
+    const auto& known = study::sample_names();
+    if (std::ranges::find(known, parameter.name) == known.end())
+      return mistakes_.unknown(node, path, parameter.name, known);
+    // Every countable value must be one a recipe can hold; bounds of ranges stand for their insides.
+    const std::int64_t count = space::domain_size(parameter.domain).value_or(2);
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 1000); ++i) {
+      const auto value = space::domain_value(parameter.domain, i, count);
+      if (auto recipe = study::make_recipe(config_, "cross_entropy", {{parameter.name, value}}); !recipe) {
+        return mistakes_.add(node, path, recipe.error().message);
+      }
+    }
+    if (auto added = config_.space.params.add(parameter); !added) mistakes_.add(node, path, added.error().message);
+  }
+
+  study::StudyConfig& config_;
+  Mistakes& mistakes_;
+};
+
+}  // namespace
+
+void read_space(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes) {
+  SpaceReader(config, mistakes).read(node);
+}
+
+}  // namespace lanista::studyfile

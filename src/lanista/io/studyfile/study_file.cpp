@@ -1,0 +1,397 @@
+#include "lanista/io/studyfile/study_file.h"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "lanista/base/text_distance.h"
+#include "lanista/io/data/augment.h"
+#include "lanista/io/data/select_guard.h"
+#include "lanista/io/data/selector.h"
+#include "lanista/search/sampler/second_stage.h"
+#include "lanista/search/sampler/strategy.h"
+#include "lanista/search/study/epochs.h"
+#include "lanista/io/studyfile/fields.h"
+#include "lanista/io/studyfile/goals_reader.h"
+#include "lanista/io/studyfile/mistakes.h"
+#include "lanista/io/studyfile/model_reader.h"
+#include "lanista/io/studyfile/notation.h"
+#include "lanista/io/studyfile/plugins.h"
+#include "lanista/io/studyfile/rates_reader.h"
+#include "lanista/io/studyfile/space_reader.h"
+#include "lanista/io/studyfile/tuning.h"
+#include "lanista/io/studyfile/tuning_reader.h"
+#include "lanista/io/studyfile/yaml_guard.h"
+
+namespace lanista::studyfile {
+namespace {
+
+using nlohmann::json;
+
+/// Keys at the top that are no section of fields, and keys of sections that are read by hand.
+constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
+constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
+    {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
+    {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
+    {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
+
+/// A key of older studies. It named the program that workers run on other hosts.
+constexpr std::string_view kProgramKey = "cluster.program";
+
+enum class Origin { kFile, kStored };
+
+/// Turns the tree of one study file into a configuration, collecting every mistake.
+class Reader {
+ public:
+  Reader(YAML::Node root, std::string file, std::map<std::string, std::string> overridden, study::StudyConfig defaults,
+         Origin origin)
+      : root_(std::move(root)),
+        mistakes_(std::move(file), std::move(overridden)),
+        config_(std::move(defaults)),
+        origin_(origin) {
+    // Left to the data unless the file says otherwise; see fit_to_data.
+    config_.model.base = {"builtin:auto"};
+    config_.goals.clear();
+  }
+
+  Result<study::StudyConfig> read() {
+    if (!root_.IsMap()) {
+      return Error{Code::kInvalidArgument, "a study file is a mapping of sections", mistakes_.place(root_, "")};
+    }
+    std::vector<std::string> keys(std::begin(kTopKeys), std::end(kTopKeys));
+    for (const auto& section : sections_) keys.push_back(section.name);
+    for (const auto& item : root_) {
+      const auto key = item.first.as<std::string>();
+      if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, places_of(key));
+    }
+    if (const auto node = find_key(root_, "schema")) read_schema(node);
+    if (const auto node = find_key(root_, "name")) read_name(node);
+    for (const auto& section : sections_) {
+      if (const auto node = find_key(root_, section.name)) read_section(section, node);
+    }
+    if (const auto node = find_key(root_, "goal")) read_goals(node, config_, mistakes_);
+    if (const auto node = find_key(root_, "subject_to")) read_constraints(node, config_, mistakes_);
+    if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
+    if (const auto node = find_key(root_, "implied")) read_implied(root_, node, config_, mistakes_);
+    if (!find_key(root_, "name")) config_.name = name_of_source(config_.data.source);
+    read_strategy_mltuner(root_, extra_nodes_["strategy"], config_, mistakes_);
+    check_plugins();
+    check_whole();
+    if (mistakes_.empty()) return config_;
+    return Error{Code::kInvalidArgument, mistakes_.text(), ""};
+  }
+
+ private:
+  void read_schema(const YAML::Node& node) {
+    if (mistakes_.to_json(node) != json(1)) mistakes_.add(node, "schema", "only schema 1 is known to this version");
+  }
+  void read_name(const YAML::Node& node) {
+    const std::string name = node.IsScalar() ? node.Scalar() : "";
+    const auto good = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    };
+    if (name.empty() || name.size() > 64 || name.front() == '.' || name.front() == '-' ||
+        !std::ranges::all_of(name, good)) {
+      return mistakes_.add(
+          node, "name",
+          "'" + name + "' is not allowed; 1 to 64 letters, digits, '-', '_' or '.', the first a letter, digit or '_'");
+    }
+    config_.name = name;
+  }
+
+  /// The full names of all keys that are called so: "run.seed", or "goal" at the top.
+  std::set<std::string> places_of(const std::string& key) const {
+    std::set<std::string> out;
+    if (std::ranges::find(kTopKeys, key) != std::end(kTopKeys)) out.insert(key);
+    for (const auto& section : sections_) {
+      const auto is_key = [&](const Field& field) { return field.spec.name == key; };
+      if (std::ranges::any_of(section.fields, is_key)) out.insert(section.name + "." + key);
+    }
+    for (const auto& [section, name] : kFurtherKeys) {
+      if (name == key) out.insert(std::string(section) + "." + key);
+    }
+    const auto is_option = [&](const auto& plugin) {
+      return std::ranges::any_of(plugin.options, [&](const OptionSpec& option) { return option.name == key; });
+    };
+    if (std::ranges::any_of(strategy::builtin_strategies(), is_option)) out.insert("strategy." + key);
+    if (std::ranges::any_of(strategy::builtin_stopping_rules(), is_option)) out.insert("stop." + key);
+    return out;
+  }
+
+  void read_section(const Section& section, const YAML::Node& node) {
+    if (section.name == "stop" && node.IsScalar() && node.Scalar() == "none") return;
+    if (section.name == "strategy" && node.IsScalar()) {  // a name alone; check_plugins knows whether it is one
+      config_.strategy.name = node.Scalar();
+      return;
+    }
+    if (!node.IsMap()) {
+      const bool is_epoch = section.name == "keep" && node.IsScalar() &&
+                            (node.Scalar() == study::kKeepBestEpoch || node.Scalar() == study::kKeepLast);
+      return mistakes_.add(node, section.name,
+                           std::string("a mapping of settings is wanted here") +
+                               (is_epoch ? "; which epoch a trial stands for is said by train.keep" : ""));
+    }
+    std::vector<std::string> known;
+    for (const auto& field : section.fields) known.push_back(field.spec.name);
+    if (section.name == "keep") known.emplace_back("checkpoint_every");
+    if (section.name == "data") known.emplace_back("augment");
+    if (section.name == "train") {
+      known.emplace_back("class_weights");
+      known.emplace_back("select");
+      known.emplace_back("tune");
+      known.emplace_back("rates");
+    }
+    if (section.name == "model") {
+      known.emplace_back("space");
+      known.emplace_back("frozen");
+    }
+    json extra = json::object();
+    for (const auto& item : node) {
+      const auto key = item.first.as<std::string>();
+      const std::string path = section.name + "." + key;
+      const auto field = std::ranges::find(section.fields, key, [](const Field& f) { return f.spec.name; });
+      if (section.name == "train" && key == "schedule" && item.second.IsMap()) {
+        read_played_back(item.second, path, config_, mistakes_);
+      } else if (path == "data.batch" && item.second.IsScalar() && item.second.Scalar().starts_with(kAdaptiveCall)) {
+        read_adaptive(item.second, path, config_, mistakes_);
+      } else if (field != section.fields.end()) {
+        read_field(*field, item.second, path);
+      } else if (section.name == "keep" && key == "checkpoint_every") {
+        read_checkpoint_every(item.second, path);
+      } else if (section.name == "data" && key == "augment") {
+        // Whether they suit the samples is known when the data are: see fit_to_data.
+        read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
+                     [](const auto&, const Options&) { return Result<void>(); });
+      } else if (section.name == "train" && key == "class_weights") {
+        // Whether the classes are there is known when the data are: see data::row_weights.
+        auto weights = study::read_class_weights(mistakes_.to_json(item.second));
+        if (!weights) {
+          mistakes_.add(item.second, path, weights.error().message);
+        } else {
+          config_.data.class_weights = *std::move(weights);
+        }
+      } else if (section.name == "train" && key == "select") {
+        read_select(item.second, path);
+      } else if (section.name == "train" && key == "tune") {
+        read_tune(item.second, path, config_, mistakes_);
+      } else if (section.name == "train" && key == "rates") {
+        read_rates(item.second, path, config_, mistakes_);
+      } else if (section.name == "model" && key == "space") {
+        read_model_space(item.second, path, config_, mistakes_);
+      } else if (section.name == "model" && key == "frozen") {
+        read_frozen(item.second, path, config_, mistakes_);
+      } else if (section.name == "strategy" && key == "then") {
+        read_then(item.second, path, config_, mistakes_);
+      } else if (path == kProgramKey) {
+        refuse_program(item.first);
+      } else if (section.name == "strategy" || section.name == "stop") {
+        extra[key] = mistakes_.to_json(item.second);
+        extra_nodes_[section.name].emplace(key, item.first);
+      } else {
+        mistakes_.unknown(item.first, path, key, known, places_of(key));
+      }
+    }
+    if (section.name == "strategy") config_.strategy.options = extra;
+    if (section.name == "stop") config_.stop.options = extra;
+  }
+
+  /// A study file may come from another person, so it names no program. Old stored studies have the key.
+  void refuse_program(const YAML::Node& node) {
+    if (origin_ == Origin::kStored) {
+      config_.ignored.emplace_back(kProgramKey);
+      return;
+    }
+    mistakes_.add(node, std::string(kProgramKey),
+                  "is not allowed in a study file, since it names a program to run; allowed is the option --program "
+                  "PATH, or --program HOST=PATH, of lanista run and lanista resume");
+  }
+
+  void read_select(const YAML::Node& node, const std::string& path) {
+    if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+    std::vector<study::PluginConfig> read;
+    read_plugin(
+        node, path, data::builtin_selectors(), read, mistakes_,
+        [](const data::SelectorPlugin&, const Options& options) { return data::check_selection_options(options); });
+    if (!read.empty()) config_.train.select = std::move(read.front());
+  }
+
+  void read_field(const Field& field, const YAML::Node& node, const std::string& path) {
+    json value = mistakes_.to_json(node);
+    if (field.optional && (node.IsNull() || value == json("none"))) return field.set(config_, json());
+    if (field.spec.kind == OptionSpec::Kind::kTextList && value.is_string()) value = json::array({value});
+    auto resolved = resolve_options({{field.spec.name, value}}, {field.spec});
+    if (!resolved) return mistakes_.add(node, path, resolved.error().message);
+    const json& checked = (*resolved)[field.spec.name];
+    if (path == "data.split") {
+      double sum = 0;
+      for (const auto& share : checked) sum += share.get<double>();
+      if (checked.size() != 3 || std::abs(sum - 1.0) > 1e-9 || checked[0] == 0.0) return bad_split(node, checked);
+    }
+    field.set(config_, checked);
+  }
+
+  void bad_split(const YAML::Node& node, const json& shares) {
+    mistakes_.add(node, "data.split",
+                  shares.dump(-1, ' ', false, json::error_handler_t::replace) +
+                      " is not allowed; three shares that add up to 1, training and validation above 0");
+  }
+
+  void read_checkpoint_every(const YAML::Node& node, const std::string& path) {
+    const auto seconds = parse_seconds(node.IsScalar() ? node.Scalar() : "");
+    if (!seconds) return mistakes_.add(node, path, seconds.error().message);
+    config_.keep.checkpoint_every = *seconds;
+  }
+
+  void check_plugins() {
+    if (config_.strategy.name != kMltuner) {  // of which the mistakes are told
+      check_plugin(strategy::builtin_strategies(), "strategy", "name", config_.strategy.name, config_.strategy.options,
+                   {std::string(kMltuner)});
+    }
+    check_plugin(strategy::builtin_stopping_rules(), "stop", "rule", config_.stop.rule, config_.stop.options);
+    const auto all = strategy::builtin_strategies();
+    const auto plugin = std::ranges::find(all, config_.strategy.name, &strategy::StrategyPlugin::name);
+    if (plugin == all.end()) return;
+    const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
+    if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
+    for (const auto& refusal : {strategy::beside_own_halving(*plugin, config_), strategy::beside_decided(config_),
+                                strategy::beside_again(config_), strategy::beside_second_stage(config_)}) {
+      if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
+    }
+  }
+  template <class Plugins>
+  void check_plugin(const Plugins& plugins, const std::string& section, const std::string& key, const std::string& name,
+                    json& options, const std::vector<std::string>& further = {}) {
+    const auto section_node = find_key(root_, section);
+    const auto node = section_node && section_node.IsMap() && find_key(section_node, key) ? find_key(section_node, key)
+                      : section_node && section_node.IsScalar()                           ? section_node
+                                                                                          : root_;
+    const auto plugin = std::ranges::find(plugins, name, [](const auto& p) { return p.name; });
+    if (plugin == plugins.end()) {
+      std::vector<std::string> known = names_of(plugins);
+      known.insert(known.end(), further.begin(), further.end());
+      const std::string near = nearest_name(name, known);
+      return mistakes_.add(node, section + "." + key,
+                           "'" + name + "' is not known; known: " + join(known) +
+                               (near.empty() ? "" : "; did you mean '" + near + "'?"));
+    }
+    auto resolved = resolve_options(options, plugin->options);
+    if (resolved) {
+      options = *resolved;
+      return;
+    }
+    const auto& nodes = extra_nodes_[section];
+    const auto culprit = nodes.find(resolved.error().where);
+    mistakes_.add(culprit == nodes.end() ? node : culprit->second, section + "." + resolved.error().where,
+                  resolved.error().message);
+  }
+
+  void check_whole() {
+    const auto& budget = config_.budget;
+    if (!budget.trials && !budget.steps && !budget.guard_minutes) {
+      mistakes_.add(find_key(root_, "budget"), "budget",
+                    "nothing ends this study; give trials, steps or guard_minutes");
+    }
+    const auto model = find_key(root_, "model");
+    if (!config_.model.space.is_null()) {
+      const auto base = model && model.IsMap() ? find_key(model, "base") : YAML::Node(YAML::NodeType::Undefined);
+      if (base && (base.IsScalar() || base.size() > 0)) {
+        mistakes_.add(base, "model.base", "a study has base models or a space of models, not both");
+      }
+      config_.model.base.clear();
+    } else if (config_.model.base.empty())
+      mistakes_.add(find_key(root_, "model"), "model.base", "at least one base model is wanted");
+    check_frozen(model, config_, mistakes_);
+    check_rates(root_, config_, mistakes_);
+    check_epochs();
+    check_tune(root_, config_, mistakes_);
+    // Folds take the place of a validation part.
+    if (config_.data.split[1] == 0 && !config_.data.folds) {
+      bad_split(find_key(find_key(root_, "data"), "split"), json(config_.data.split));
+    }
+  }
+
+  // How many epochs a budget in steps has is known here, or else when the data are: see fit_to_data.
+  void check_epochs() {
+    if (!config_.train.steps) return;
+    const YAML::Node train = find_key(root_, "train");
+    if (const YAML::Node epochs = find_key(train, "epochs")) {
+      mistakes_.add(epochs, "train.epochs", "a trial's budget is in epochs or in steps (train.steps), not both");
+    }
+    if (auto settled = study::settle_epochs(config_.train); !settled) {
+      mistakes_.add(find_key(train, "steps"), settled.error().where, settled.error().message);
+    }
+  }
+
+  YAML::Node root_;
+  Mistakes mistakes_;
+  const std::vector<Section> sections_ = study_sections();
+  study::StudyConfig config_;
+  const Origin origin_;
+  std::map<std::string, std::map<std::string, YAML::Node>> extra_nodes_;
+};
+
+Result<void> set_override(YAML::Node root, const Override& override) {
+  const std::string where = override.file.empty() ? "--set " + override.key : override.file;
+  const std::string value = protect_calls(override.value);
+  LANISTA_TRY(guard_yaml(value, where));
+  std::string rest = override.key;
+  YAML::Node at = root;
+  while (true) {
+    const auto dot = rest.find('.');
+    const std::string key = rest.substr(0, dot);
+    if (key.empty()) return Error{Code::kInvalidArgument, "a key such as train.epochs is wanted", where};
+    if (override.key.starts_with("strategy.") && at.IsScalar()) {  // a name alone
+      YAML::Node whole(YAML::NodeType::Map);
+      whole["name"] = at.Scalar();
+      root["strategy"] = whole;
+      at.reset(whole);
+    }
+    if (!at.IsMap() && !at.IsNull() && at.IsDefined()) {
+      return Error{Code::kInvalidArgument, "'" + key + "' cannot be set inside a value that is not a mapping", where};
+    }
+    if (dot == std::string::npos) {
+      at[key] = YAML::Load(value);
+      return {};
+    }
+    at.reset(at[key]);
+    rest = rest.substr(dot + 1);
+  }
+}
+
+Result<study::StudyConfig> read_with_defaults(std::string_view text, const std::string& file,
+                                              const std::vector<Override>& overrides,
+                                              const study::StudyConfig& defaults, Origin origin) {
+  const std::string protected_text = protect_calls(text);
+  LANISTA_TRY(guard_yaml(protected_text, file));
+  try {
+    YAML::Node root = YAML::Load(protected_text);
+    if (root.IsNull()) root = YAML::Node(YAML::NodeType::Map);
+    std::map<std::string, std::string> overridden;
+    for (const auto& override : overrides) {
+      LANISTA_TRY(set_override(root, override));
+      overridden[override.key] = override.file;
+    }
+    return Reader(root, file, overridden, defaults, origin).read();
+  } catch (const YAML::Exception& e) {
+    return Error{Code::kInvalidArgument, e.msg,
+                 file + ":" + std::to_string(e.mark.line + 1) + ":" + std::to_string(e.mark.column + 1)};
+  }
+}
+
+}  // namespace
+
+Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
+                                      const std::vector<Override>& overrides) {
+  return read_with_defaults(text, file, overrides, {}, Origin::kFile);
+}
+
+Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file) {
+  study::StudyConfig defaults;
+  defaults.train.keep = study::kKeepLast;
+  defaults.train.ties = study::kTiesToEarlier;
+  return read_with_defaults(text, file, {}, defaults, Origin::kStored);
+}
+
+}  // namespace lanista::studyfile

@@ -1,0 +1,149 @@
+#include "lanista/io/studyfile/tuning.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lanista/base/option_specs.h"
+#include "lanista/search/sampler/strategy.h"
+#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/io/studyfile/tune_space.h"
+
+namespace lanista::studyfile {
+namespace {
+
+constexpr const char* kEnd = "end";
+constexpr const char* kScheduleKey = "train.schedule";
+
+bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kPlayedBack; }
+bool searches(const study::PluginConfig& tune) { return !plays_back(tune) && tune.name != study::kAdaptive; }
+
+OptionSpec end_option(std::int64_t usual, const char* help) {
+  return number_option(kEnd, OptionSpec::Kind::kInt, usual, 1, 1e6, help);
+}
+
+}  // namespace
+
+std::vector<OptionSpec> mltuner_strategy_options() {
+  std::vector<OptionSpec> options = study::builtin_tuners().front().options;
+  options.push_back(end_option(kTrialEnd, "mltuner: epochs without an improvement after which a trial ends"));
+  return options;
+}
+
+std::vector<OptionSpec> second_stage_options() {
+  const study::SecondStage usual;
+  return {count_option("best", usual.best, 1, "trials of the search that are trained once more, the best first"),
+          end_option(usual.end, "epochs without an improvement after which one of them ends")};
+}
+
+std::vector<study::TunePlugin> second_stage_tuners() {
+  std::vector<study::TunePlugin> out = study::builtin_tuners();
+  std::erase_if(out, [](const study::TunePlugin& plugin) { return !searches({plugin.name, {}}); });
+  return out;
+}
+
+Result<void> check_tuner(const std::string& name, const Options& options) {
+  if (name == study::kPlayedBack) {
+    if (options.at("from") != "" && options.at("settings").empty()) return {};  // read when the study's folder is known
+    LANISTA_TRY(study::read_schedule(options));
+    return {};
+  }
+  if (name == study::kAdaptive) {  // whether the first batch suits is known when all is read
+    if (options.at("most").is_number_integer()) return {};
+    return Error{Code::kInvalidArgument, "is missing: the largest batch that the trial may come to", "most"};
+  }
+  LANISTA_TRY(tune_space(options));
+  LANISTA_TRY(study::tune_rules(study::PluginConfig{name, options}));
+  return {};
+}
+
+study::PluginConfig tidied(study::PluginConfig tune) {
+  if (!searches(tune)) return tune;
+  const auto space = tune_space(tune.options);
+  if (!space) return tune;
+  for (const space::Parameter& parameter : space->parameters()) {
+    if (tune.options.at("params").at(parameter.name).is_string()) {
+      tune.options["params"][parameter.name] = space::domain_text(parameter.domain);
+    }
+  }
+  return tune;
+}
+
+study::PluginConfig played_back_from(const std::string& folder) {
+  return {std::string(study::kPlayedBack), {{"settings", nlohmann::json::array()}, {"from", folder}}};
+}
+
+std::optional<Error> beside_tuning(const study::StudyConfig& config) {
+  const study::TrainConfig& train = config.train;
+  const auto refusal = [](const char* where, const std::string& message) {
+    return Error{Code::kInvalidArgument, message, where};
+  };
+  if (train.tune.name == study::kAdaptive) {
+    if (!train.select.name.empty()) {
+      return refusal("data.batch",
+                     "adaptive(…) does not go with train.select: chosen examples are other draws than those "
+                     "whose noise it would measure; leave out one of the two");
+    }
+    if (const auto why = study::beside_batches(config, train.tune)) {
+      return refusal("data.batch", "adaptive(…)" + std::string(why->starts_with("most ") ? ": " : " ") + *why);
+    }
+    return std::nullopt;
+  }
+  if (!train.select.name.empty()) {
+    return refusal("train.tune", "does not go with train.select: losses of chosen examples cannot be compared");
+  }
+  if (const auto why = study::beside_batches(config, train.tune)) return refusal("train.tune", *why);
+  if (!study::tunes_rate(train.tune)) return std::nullopt;
+  if (train.schedule != "constant" || train.warmup_epochs > 0) {
+    return refusal("train.tune", "changes the learning rate itself; train.schedule must be constant, without warm-up");
+  }
+  const auto& varied = config.space.params.parameters();
+  for (const char* name : {"schedule", "warmup_epochs"}) {
+    if (std::ranges::find(varied, name, &space::Parameter::name) == varied.end()) continue;
+    return refusal("train.tune", "changes the learning rate itself; " + std::string(name) + " cannot vary beside it");
+  }
+  return std::nullopt;
+}
+
+Result<void> tune_of_strategy(study::StudyConfig& config, bool has_bound) {
+  LANISTA_ASSIGN(Options options, resolve_options(config.strategy.options, mltuner_strategy_options()));
+  const nlohmann::json end = options.at(kEnd);
+  options.erase(kEnd);
+  LANISTA_TRY(check_tuner(std::string(kMltuner), options));
+  config.train.tune = tidied({std::string(kMltuner), std::move(options)});
+  config.strategy.name = "random";
+  config.strategy.options = {{"again", true}};
+  const bool again = !strategy::beside_again(config);  // else others train it several times
+  if (!again) config.strategy.options = Options::object();
+  config.stop.rule = "patience";
+  config.stop.options = {{"epochs", end}};
+  const std::int64_t models = std::max<std::int64_t>(1, std::ssize(config.model.base));
+  if (!has_bound) config.budget.trials = again ? kTrialsAModel * models : models;
+  return {};
+}
+
+Result<void> inline_schedule(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
+  study::PluginConfig& tune = config.train.tune;
+  if (!plays_back(tune)) return {};
+  const auto source = tune.options.value("from", std::string());
+  if (source.empty()) return {};
+  const std::string at = source.starts_with("/") || folder.empty() ? source : folder + "/" + source;
+  std::string path = at + "/package.json";
+  if (!fs.exists(path)) path = at + "/best/package.json";
+  if (!fs.exists(path)) {
+    return Error{Code::kNotFound, "'" + source + "' has no package.json, nor has its best/", kScheduleKey};
+  }
+  LANISTA_ASSIGN(const std::string text, fs.read(path, 0));
+  const auto package = nlohmann::json::parse(text, nullptr, false);
+  if (!package.is_object() || !package.contains("schedule")) {
+    return Error{Code::kInvalidArgument,
+                 "the model of '" + source + "' was trained under one setting: it tells no schedule", kScheduleKey};
+  }
+  Options options{{"settings", package.at("schedule")}, {"from", ""}};
+  if (auto good = study::read_schedule(options); !good) {
+    return Error{good.error().code, "the schedule of '" + source + "': " + good.error().message, kScheduleKey};
+  }
+  tune.options = std::move(options);
+  return {};
+}
+
+}  // namespace lanista::studyfile

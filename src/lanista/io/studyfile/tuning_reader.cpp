@@ -1,0 +1,172 @@
+#include "lanista/io/studyfile/tuning_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/io/studyfile/plugins.h"
+#include "lanista/io/studyfile/tuning.h"
+
+namespace lanista::studyfile {
+namespace {
+
+void said_twice(const YAML::Node& node, const std::string& path, const study::StudyConfig& config, Mistakes& mistakes) {
+  if (config.train.tune.name == study::kAdaptive) {
+    return mistakes.add(
+        node, path,
+        "says what changes in training, as data.batch: adaptive(…) does, which is train.tune: {adaptive: "
+        "{most: …}} in short; one of them");
+  }
+  mistakes.add(node, path, "train.tune and train.schedule: {from: DIR} both say what changes in training; one of them");
+}
+
+/// As of train.tune; the count of finals does not stand among the tuner's options, which have a name like it.
+Result<void> check_finals_tuner(const study::TunePlugin& plugin, const Options& options) {
+  const auto usual = std::ranges::find(plugin.options, "best", &OptionSpec::name);
+  if (options.at("halving") != 0 && options.at("best") != usual->default_value) {
+    return Error{Code::kInvalidArgument,
+                 "is " + options.at("best").dump() +
+                     ", which is for halving: 0; how many trials are trained once more stands "
+                     "beside " +
+                     plugin.name + ": then: {" + plugin.name + ": {…}, best: " + options.at("best").dump() + "}",
+                 "best"};
+  }
+  return check_tuner(plugin.name, options);
+}
+
+}  // namespace
+
+void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
+  std::vector<study::PluginConfig> read;
+  read_plugin(
+      node, path, study::builtin_tuners(), read, mistakes,
+      [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
+  if (!read.empty()) config.train.tune = tidied(std::move(read.front()));
+}
+
+void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  std::string_view text = node.Scalar();
+  const auto wrong = [&] {
+    std::string seen = node.Scalar();
+    std::ranges::replace(seen, ';', ',');  // undoes protect_calls
+    mistakes.add(node, path,
+                 "'" + seen +
+                     "' is not allowed; adaptive(FROM, MOST) is wanted, such as adaptive(32, 512), or "
+                     "adaptive(MOST), whose FROM is " +
+                     std::to_string(study::DataConfig{}.batch));
+  };
+  text.remove_prefix(kAdaptiveCall.size());
+  if (!text.ends_with(')')) return wrong();
+  text.remove_suffix(1);
+  std::vector<std::int64_t> said;
+  while (true) {
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || value < 1 || value > study::kMaxBatch) return wrong();
+    said.push_back(value);
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    if (text.empty()) break;
+    if (text.front() != ';' && text.front() != ',') return wrong();
+    text.remove_prefix(1);
+  }
+  if (said.size() > 2) return wrong();
+  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
+  if (said.size() == 2) config.data.batch = said.front();
+  config.train.tune = {std::string(study::kAdaptive),
+                       *resolve_options({{"most", said.back()}}, study::adaptive_options())};
+}
+
+void read_played_back(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
+  const YAML::Node from = find_key(node, "from");
+  if (!from || node.size() != 1 || !from.IsScalar() || from.Scalar().empty()) {
+    return mistakes.add(node, path, "a schedule's name, or {from: DIR} of the study whose settings are played back");
+  }
+  config.train.tune = played_back_from(from.Scalar());
+}
+
+void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+  if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
+  const auto tuners = second_stage_tuners();
+  const std::string wanted = join(names_of(tuners)) + ": {params: {…}}";
+  if (!node.IsMap()) return mistakes.add(node, path, "a mapping {" + wanted + ", best: 1} is wanted here");
+  const std::vector<OptionSpec> own = second_stage_options();
+  std::vector<std::string> known = names_of(tuners);
+  for (const OptionSpec& option : own) known.push_back(option.name);
+  std::vector<study::PluginConfig> read;
+  Options given = Options::object();
+  for (const auto& item : node) {
+    const auto key = item.first.as<std::string>();
+    const auto option = std::ranges::find(own, key, &OptionSpec::name);
+    if (std::ranges::find(known, key) == known.end()) {
+      mistakes.unknown(item.first, path + "." + key, key, known);
+    } else if (option == own.end()) {
+      add_plugin(item.first, path, key, item.second.IsNull() ? nlohmann::json::object() : mistakes.to_json(item.second),
+                 tuners, read, mistakes, check_finals_tuner);
+    } else if (auto value = resolve_options({{key, mistakes.to_json(item.second)}}, {*option})) {
+      given[key] = value->at(key);
+    } else {
+      mistakes.add(item.second, path + "." + key, value.error().message);
+    }
+  }
+  if (!mistakes.empty()) return;
+  if (read.empty()) return mistakes.add(node, path, "is missing: " + wanted + ", what its trials tune themselves by");
+  auto& then = config.strategy.then.emplace();
+  then.tune = tidied(std::move(read.front()));
+  then.best = given.value("best", then.best);
+  then.end = given.value("end", then.end);
+}
+
+void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
+                           study::StudyConfig& config, Mistakes& mistakes) {
+  if (config.strategy.name != kMltuner) return;
+  const YAML::Node node = find_key(root, "strategy");
+  if (config.strategy.then) {
+    config.strategy.then.reset();
+    mistakes.add(find_key(node, "then"), std::string(study::kThenKey),
+                 "goes behind a search, and strategy mltuner tunes base models without one; leave it out, or name a "
+                 "strategy that searches, such as random");
+  }
+  const YAML::Node budget = find_key(root, "budget");
+  if (!config.train.tune.name.empty()) {
+    return mistakes.add(node, "strategy.name", "mltuner is said twice, here and by train.tune");
+  }
+  if (!config.space.mutate.empty() || !config.model.space.is_null()) {
+    return mistakes.add(node, "strategy.name",
+                        "mltuner tunes base models; for models that a search finds, train.tune goes with its strategy");
+  }
+  const YAML::Node stop = find_key(root, "stop");
+  if (stop && config.strategy.options.contains("end")) {
+    return mistakes.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
+  }
+  const study::StopConfig said = config.stop;
+  auto tuned = tune_of_strategy(config, budget && budget.IsMap() && budget.size() > 0);
+  if (stop) config.stop = said;
+  const YAML::Node train = find_key(root, "train");
+  const bool says_length = train && train.IsMap() && (find_key(train, "epochs") || find_key(train, "steps"));
+  if (!stop && !says_length) config.train.epochs = kTrialEpochs;
+  if (tuned) return;
+  const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
+  mistakes.add(culprit == options.end() ? node : culprit->second, "strategy." + tuned.error().where,
+               tuned.error().message);
+}
+
+void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes) {
+  if (config.train.tune.name.empty()) return;
+  const YAML::Node train = find_key(root, "train");
+  const YAML::Node tune = train ? find_key(train, "tune") : train;
+  const auto refused = beside_tuning(config);
+  if (!refused) return;
+  const YAML::Node data = find_key(root, "data");
+  const YAML::Node batch = data && data.IsMap() ? find_key(data, "batch") : data;
+  const bool is_batch = refused->where == "data.batch" && batch;
+  mistakes.add(is_batch ? batch : tune ? tune : train, refused->where, refused->message);
+}
+
+}  // namespace lanista::studyfile

@@ -1,0 +1,58 @@
+#include "lanista/ipc/frame_reader.h"
+
+#include "lanista/base/frame.h"
+
+namespace lanista::engine {
+namespace {
+
+constexpr std::size_t kChecksum = 4;
+
+std::size_t length_of(std::string_view header) {
+  std::size_t length = 0;
+  for (std::size_t i = 4; i > 0; --i) length = length << 8 | static_cast<unsigned char>(header[i - 1]);
+  return length;
+}
+
+std::uint16_t kind_of(std::string_view header) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(header[i])); };
+  return static_cast<std::uint16_t>(byte(5) << 8 | byte(4));
+}
+
+}  // namespace
+
+void FrameReader::feed(std::string_view bytes) {
+  if (fault_) return;
+  if (at_ > bytes_.size() / 2) {
+    bytes_.erase(0, at_);
+    at_ = 0;
+  }
+  bytes_ += bytes;
+}
+
+Result<std::optional<Message>> FrameReader::next() {
+  if (fault_) return *fault_;
+  const std::string_view rest = std::string_view(bytes_).substr(at_);
+  if (rest.size() < kFrameHeader) return std::optional<Message>();
+  const std::size_t length = length_of(rest);
+  const std::uint16_t kind = kind_of(rest);
+  const std::size_t most = limit_ == nullptr ? kMostBytes : limit_(kind);
+  if (length > most) {
+    fault_ = Error{Code::kDataLoss,
+                   "a message of " + std::to_string(length) + " bytes; allowed: up to " + std::to_string(most) +
+                       (limit_ == nullptr ? "" : " for kind " + std::to_string(kind)),
+                   ""};
+    return *fault_;
+  }
+  const std::size_t whole = kFrameHeader + length + kChecksum;
+  if (rest.size() < whole) return std::optional<Message>();
+  const auto frame = frame_at(rest, 0, kMostBytes);
+  if (!frame) {
+    fault_ = Error{Code::kDataLoss, "a message whose bytes do not match their checksum", ""};
+    return *fault_;
+  }
+  Message message{frame->type, std::string(frame->payload)};
+  at_ += whole;
+  return std::optional<Message>(std::move(message));
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,89 @@
+#include <utility>
+
+#include "lanista/model/ops/rules.h"
+#include "lanista/model/autodiff/step_ops.h"
+
+namespace lanista::step {
+namespace {
+
+using graph::AttrRole;
+using graph::OpArgs;
+using graph::OpDef;
+using graph::Shape;
+using graph::ValueType;
+using Types = Result<std::vector<ValueType>>;
+namespace ops = graph::ops;
+
+// Of one value: looks at a forward value and dy of its shape, and has the attributes of the operator itself.
+OpDef grad_of(const std::string& op) {
+  OpDef def = train_form_of(op);
+  def.name = op + "_grad";
+  def.help = "Gradient of " + op + ".";
+  def.min_inputs = 2;
+  def.max_inputs = 2;
+  def.cost = {};
+  def.infer = [forward = def.infer](const OpArgs& args) -> Types {
+    LANISTA_TRY(ops::want_same_shapes(args));
+    return forward(args);
+  };
+  return def;
+}
+
+Types infer_slice_grad(const OpArgs& args) {
+  const Shape full = ops::batched(args.list("shape"));
+  LANISTA_TRY(ops::want_real(args));
+  const Shape& dy = ops::shape_of(args);
+  const auto axis = static_cast<std::size_t>(args.integer("axis"));
+  const std::int64_t start = args.integer("start");
+  Shape cut = full;
+  if (axis < full.rank() && axis < dy.rank()) cut.dims[axis] = dy.dims[axis];
+  if (axis >= full.rank() || dy != cut || start + dy.dims[axis] > full.dims[axis]) {
+    return ops::misfit("dy " + dy.text() + " is no slice of " + full.text() + " along axis " + std::to_string(axis) +
+                       " from element " + std::to_string(start));
+  }
+  return ops::value(full);
+}
+
+OpDef slice_grad_op() {
+  OpDef def = step_op("slice_grad", "dy among zeros.", 1, infer_slice_grad);
+  def.attrs = {ops::required_int("axis", 1, AttrRole::kStatic, "logical axis, not the batch"),
+               ops::required_int("start", 0, AttrRole::kStatic, "first element of dy in the result"),
+               ops::required_list("shape", 1, AttrRole::kStatic, "shape of the forward input, without the batch")};
+  return def;
+}
+
+Types infer_gate_grad(const OpArgs& args) {
+  LANISTA_TRY(ops::want_same_shapes(args));
+  const Shape& shape = ops::shape_of(args);
+  if (shape.rank() < 3) return ops::misfit("x " + shape.text() + " has no positions to sum over");
+  return ops::value(ops::batched({shape.dims[ops::channel_dim(shape)]}));
+}
+
+Types infer_resize_grad(const OpArgs& args) {
+  LANISTA_TRY(ops::want_image(args));
+  const auto& size = args.list("input_size");
+  if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
+    return ops::misfit("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
+                       ops::shown(args));
+  }
+  return ops::value(ops::batched(size));
+}
+
+OpDef resize_grad_op() {
+  OpDef def = step_op("resize_grad", "Sends dy back to the cells it was made of.", 1, infer_resize_grad);
+  def.attrs = {ops::required_list("input_size", 1, AttrRole::kStatic, "[C, H, W] of the forward input"),
+               ops::one_of("mode", {"nearest", "bilinear"}, "as in resize")};
+  return def;
+}
+
+}  // namespace
+
+Result<void> add_image_grad_ops(graph::OpTable& table) {
+  LANISTA_TRY(table.add(grad_of("lrn")));
+  LANISTA_TRY(table.add(step_op("negative", "Minus its input: a gradient of sub and div.", 1, ops::infer_same)));
+  LANISTA_TRY(table.add(slice_grad_op()));
+  LANISTA_TRY(table.add(step_op("scale_grad_gate", "Gradient of scale by its gate.", 2, infer_gate_grad)));
+  return table.add(resize_grad_op());
+}
+
+}  // namespace lanista::step

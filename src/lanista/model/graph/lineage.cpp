@@ -1,0 +1,134 @@
+#include "lanista/model/graph/lineage.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "lanista/base/check.h"
+#include "lanista/model/graph/flat.h"
+
+namespace lanista::graph {
+namespace {
+
+/// Walks upstream from each node that could be shared, deciding inputs before their users.
+class Lineage {
+ public:
+  Lineage(const Graph& a, const Graph& b, const OpTable& ops) : a_(a), b_(b), ops_(ops), states_(a.size()) {}
+
+  std::vector<NodeId> run() {
+    compare();
+    std::vector<NodeId> shared;
+    for (std::size_t place = 0; place < states_.size(); ++place) {
+      if (states_[place] == State::kOpen) decide(place);
+      if (states_[place] == State::kShared) shared.push_back(a_.nodes()[place]->id);
+    }
+    return shared;
+  }
+
+ private:
+  enum class State : std::uint8_t { kDiffers, kOpen, kWaiting, kShared };
+
+  /// Both lists stand in order of id; nodes that look the same are open until their inputs are known.
+  void compare() {
+    const auto others = b_.nodes();
+    std::size_t at = 0;
+    for (std::size_t place = 0; place < states_.size(); ++place) {
+      const auto& node = a_.nodes()[place];
+      while (at < others.size() && others[at]->id < node->id) ++at;
+      if (at == others.size()) return;
+      const auto& other = others[at];
+      if (other->id != node->id) continue;
+      // What no edit touched is one object in both models.
+      if (other == node || (other->inputs == node->inputs && same_operation(*node, *other, ops_))) {
+        states_[place] = State::kOpen;
+      }
+    }
+  }
+
+  /// Settles the node and all above it that are still open.
+  void decide(std::size_t place) {
+    stack_.assign(1, {place, 0});
+    states_[place] = State::kWaiting;
+    while (!stack_.empty()) {
+      auto& [at, next] = stack_.back();
+      const auto& inputs = a_.nodes()[at]->inputs;
+      if (next == inputs.size()) {
+        states_[at] = State::kShared;
+        stack_.pop_back();
+        continue;
+      }
+      const std::size_t source = a_.place(inputs[next].node);
+      const State state = source == a_.size() ? State::kDiffers : states_[source];
+      if (state == State::kShared) {
+        ++next;
+      } else if (state == State::kOpen) {
+        states_[source] = State::kWaiting;
+        stack_.emplace_back(source, 0);
+      } else {
+        LANISTA_CHECK(state != State::kWaiting, "a graph with a cycle has no lineage");
+        // Everything on the stack stands below this node.
+        for (const auto& waiting : stack_) states_[waiting.first] = State::kDiffers;
+        stack_.clear();
+      }
+    }
+  }
+
+  const Graph& a_;
+  const Graph& b_;
+  const OpTable& ops_;
+  std::vector<State> states_;                               // by place in a_
+  std::vector<std::pair<std::size_t, std::size_t>> stack_;  // a node and the input that is looked at
+};
+
+/// What decides whether two nodes are the same: hash, and the inputs as nodes and ports of `b`.
+using Signature = std::pair<Digest, std::vector<Edge>>;
+
+}  // namespace
+
+std::vector<NodeId> lineage_match(const Graph& a, const Graph& b, const OpTable& ops) {
+  return Lineage(a, b, ops).run();
+}
+
+std::vector<NodePair> structural_match(const Graph& a, const Graph& b, const OpTable& ops) {
+  const Flat left = flatten(a, ops);
+  const Flat right = flatten(b, ops);
+  const auto left_hashes = merkle(left);
+  const auto right_hashes = merkle(right);
+
+  // Of nodes with one signature the first is taken first.
+  std::map<Signature, std::vector<std::size_t>> free;
+  for (std::size_t v = right.size(); v-- > 0;) {
+    std::vector<Edge> inputs(right.inputs[v].begin(), right.inputs[v].end());
+    std::sort(inputs.begin(), inputs.end());
+    free[{right_hashes[v], std::move(inputs)}].push_back(v);
+  }
+
+  std::vector<std::size_t> partner(left.size(), kNoNode);
+  std::vector<NodePair> pairs;
+  for (std::size_t v = 0; v < left.size(); ++v) {
+    std::vector<Edge> inputs(left.inputs[v].begin(), left.inputs[v].end());
+    for (Edge& edge : inputs) {
+      if (edge.node != kNoNode) edge.node = partner[edge.node];
+    }
+    if (std::any_of(inputs.begin(), inputs.end(), [](const Edge& e) { return e.node == kNoNode; })) continue;
+    std::sort(inputs.begin(), inputs.end());
+    const auto alike = free.find({left_hashes[v], std::move(inputs)});
+    if (alike == free.end() || alike->second.empty()) continue;
+    partner[v] = alike->second.back();
+    alike->second.pop_back();
+    pairs.push_back({left.nodes[v]->id, right.nodes[partner[v]]->id});
+  }
+  return pairs;
+}
+
+std::vector<NodeHash> structural_hashes(const Graph& graph, const OpTable& ops) {
+  const Flat flat = flatten(graph, ops);
+  const auto hashes = merkle(flat);
+  std::vector<NodeHash> out;
+  out.reserve(hashes.size());
+  for (std::size_t v = 0; v < hashes.size(); ++v) out.push_back({flat.nodes[v]->id, hashes[v]});
+  return out;
+}
+
+}  // namespace lanista::graph

@@ -1,0 +1,70 @@
+// Family "duplicate": a chain of layers a second time, with parameters of its own.
+#include <algorithm>
+
+#include "lanista/model/mutate/builtin.h"
+#include "lanista/model/mutate/change.h"
+#include "lanista/model/mutate/edits.h"
+#include "lanista/model/mutate/pattern_option.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+class Duplicate final : public Mutator {
+ public:
+  explicit Duplicate(PatternOption match) : match_(std::move(match)) {}
+
+  std::string_view name() const override { return "duplicate"; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    std::vector<Change> offers;
+    SiteLog log;
+    for (const Match& match : match_.pattern.find(view)) {
+      Result<Change> change = doubling(view, match, repair);
+      std::string why;
+      if (any_applies({&change, 1}, why)) {
+        offers.push_back(*std::move(change));
+      } else {
+        log.reject(base.node(match.nodes.front()), why);
+      }
+    }
+    if (offers.empty()) return log.error(name(), match_.what("chain"));
+    return choose.one_of("site", offers).make();
+  }
+
+ private:
+  static Result<Change> doubling(const View& view, const Match& match, const RepairPolicy& repair) {
+    if (std::string why = why_no_chain(view, match); !why.empty()) return not_applicable(std::move(why));
+    std::vector<Replacement> layers;
+    for (const graph::NodeId id : match.nodes) {
+      layers.push_back({view.graph().node(id).op, view.graph().node(id).attrs});
+    }
+    const graph::ValueType& end = view.type(match.nodes.back());
+    return Change{[&view, &repair, match] {
+                    graph::Editor editor(view.graph(), view.ops());
+                    duplicate(editor, match.nodes);
+                    return settle(std::move(editor), view, repair);
+                  },
+                  lead(view, end, layers, end)};
+  }
+
+  PatternOption match_;
+};
+
+}  // namespace
+
+MutatorPlugin duplicate_plugin() {
+  return {
+      "duplicate",
+      "repeats a chain of layers behind itself, with parameters of its own",
+      {{"match", OptionSpec::Kind::kText, nullptr, {}, {}, {}, "which chain, e.g. \"conv2d >> batch_norm >> relu\""}},
+      [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+        LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", Pattern::kMaxSteps));
+        return std::unique_ptr<Mutator>(std::make_unique<Duplicate>(std::move(match)));
+      },
+      {{"match", "linear >> relu"}}};
+}
+
+}  // namespace lanista::mutate

@@ -1,0 +1,234 @@
+// Family "input": a node reads another, earlier value, or one more.
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/flat.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/mutate/builtin.h"
+#include "lanista/model/mutate/edits.h"
+#include "lanista/model/mutate/fit_table.h"
+#include "lanista/model/mutate/pattern_option.h"
+
+namespace lanista::mutate {
+
+using graph::Node;
+using graph::NodeId;
+using graph::Port;
+
+namespace {
+
+/// The model in which a node reads `from` over this edge: instead of what it read, or (`adds`) as well.
+Result<graph::Edited> rewired(const View& view, graph::Use edge, NodeId from, bool adds, const RepairPolicy& repair) {
+  const Node& node = view.graph().node(edge.node);
+  graph::Editor editor(view.graph(), view.ops());
+  if (edge.slot == node.inputs.size()) {
+    editor.set_input(edge.node, edge.slot, {from, 0});
+    return settle(std::move(editor), view, repair);
+  }
+  const Port old = node.inputs[edge.slot];
+  LANISTA_ASSIGN(const auto plan, fit_plan(view.type(from), view.type(old.node), repair));
+  const Port fitted = emit_plan(editor, {from, 0}, plan);
+  if (adds) {
+    editor.set_input(edge.node, edge.slot, {editor.add("add", {old, fitted}, {}, std::string(kSkipLabel)), 0});
+  } else {
+    rewire(editor, edge, fitted);
+  }
+  return settle(std::move(editor), view, repair);
+}
+
+/// Which values may come in over which edges. What a node reads keeps its type, so types alone tell nearly always; a
+/// model is built and typed only where a join would change its shape or the result could be the model that is there.
+class Edges {
+ public:
+  Edges(const View& view, const PatternOption& from, bool adds, const RepairPolicy& repair)
+      : view_(view),
+        adds_(adds),
+        repair_(repair),
+        fits_(view, repair),
+        flat_(graph::flatten(view.graph(), view.ops())) {
+    const auto merkle = graph::merkle(flat_);
+    for (std::size_t place = 0; place < flat_.size(); ++place) {
+      const Node& node = *flat_.nodes[place];
+      places_[node.id] = place;
+      merkle_[node.id] = merkle[place];
+      if (!is_repair(node) && from.pattern.matches(view, node)) values_.push_back(node.id);
+    }
+  }
+
+  /// The node's edges that are asked about: all, or of a join that takes one more the one behind them.
+  std::vector<graph::Use> of(const Node& node) const {
+    if (adds_ && is_variadic(node)) return {{node.id, static_cast<std::uint32_t>(node.inputs.size())}};
+    std::vector<graph::Use> edges;
+    for (std::uint32_t slot = 0; slot < node.inputs.size(); ++slot) edges.push_back({node.id, slot});
+    return edges;
+  }
+
+  /// Whether any value may come in; else `why` says what is wrong with the last one.
+  bool any(graph::Use edge, std::string& why) {
+    return !each(edge, [&](NodeId, const std::optional<std::string>& objection) {
+      if (objection) why = *objection;
+      return objection.has_value();
+    });
+  }
+
+  /// All that may, in dependency order.
+  std::vector<NodeId> sources(graph::Use edge) {
+    std::vector<NodeId> all;
+    each(edge, [&](NodeId from, const std::optional<std::string>& objection) {
+      if (!objection) all.push_back(from);
+      return true;
+    });
+    return all;
+  }
+
+ private:
+  bool is_variadic(const Node& node) const { return view_.ops().find(node.op)->max_inputs < 0; }
+
+  /// Visits the values before the node in dependency order that it does not read yet and that `from` means, while
+  /// `visit` says true; false if it did not.
+  template <class Visit>
+  bool each(graph::Use edge, Visit visit) {
+    const Node& node = view_.graph().node(edge.node);
+    std::set<NodeId> read;
+    for (const Port port : node.inputs) read.insert({port.node, unrepaired(view_.graph(), port)});
+    for (const NodeId from : values_) {
+      if (places_.at(from) >= places_.at(node.id)) break;
+      if (!read.contains(from) && !visit(from, objection(edge, from))) return false;
+    }
+    return true;
+  }
+
+  std::optional<std::string> objection(graph::Use edge, NodeId from) {
+    const Node& node = view_.graph().node(edge.node);
+    if (edge.slot == node.inputs.size()) return join_objection(node, from);
+    const Port old = node.inputs[edge.slot];
+    if (old.slot != 0) return tried(edge, from);
+    if (const auto& why = fits_.objection(from, old.node)) return why;
+    if (adds_) return sum_objection(old.node);
+    return may_be_the_same(old.node, from) ? tried(edge, from) : std::nullopt;
+  }
+
+  /// Whether an add can give what `value` is.
+  std::optional<std::string> sum_objection(NodeId value) const {
+    const std::vector<graph::ValueType> both(2, view_.type(value));
+    const auto sum = result_type(view_.ops(), "add", {}, both);
+    return sum ? std::nullopt : std::optional(sum.error().message);
+  }
+
+  /// One answer for all values of a type.
+  std::optional<std::string> join_objection(const Node& node, NodeId from) {
+    const auto [known, is_new] = joins_.try_emplace({node.id, fits_.type_number(from)});
+    if (is_new && !keeps_its_shape(node, from)) {
+      known->second = tried({node.id, static_cast<std::uint32_t>(node.inputs.size())}, from);
+    }
+    return known->second;
+  }
+
+  /// Whether the join stays what it is with `from` made to fit: the others need no repair, nor does what reads it.
+  bool keeps_its_shape(const Node& join, NodeId from) {
+    if (!is_join(view_.ops(), join.op) || join.op == "concat" || join.inputs.size() >= graph::kMaxTextInputs)
+      return false;
+    std::vector<graph::ValueType> inputs = view_.inputs(join);
+    const graph::ValueType now = inputs.front();
+    inputs.push_back(view_.type(from));
+    const bool stays = std::all_of(inputs.begin(), inputs.end() - 1, [&](const auto& type) { return type == now; }) &&
+                       common_type(inputs, repair_) == now && join.inputs.front().slot == 0;
+    if (!stays || fits_.objection(from, join.inputs.front().node)) return false;
+    inputs.back() = now;
+    const auto result = result_type(view_.ops(), join.op, join.attrs, inputs);
+    return result && *result == view_.type(join.id);
+  }
+
+  /// Whether the nodes that would lead from `from` to the value stand in front of it already. The Merkle hash of the
+  /// output holds that of the value, so the model changes if the value does.
+  bool may_be_the_same(NodeId value, NodeId from) {
+    const std::vector<Piece>& plan = *fits_.plan(from, value);
+    for (auto piece = plan.rbegin(); piece != plan.rend(); ++piece) {
+      const Node& node = view_.graph().node(value);
+      if (node.op != piece->op || node.inputs.empty()) return false;
+      value = node.inputs.front().node;
+    }
+    return merkle_.at(value) == merkle_.at(from);
+  }
+
+  std::optional<std::string> tried(graph::Use edge, NodeId from) {
+    const auto made = rewired(view_, edge, from, adds_, repair_);
+    if (!made) return made.error().message;
+    if (!before_) before_ = graph::canonical_hash(view_.graph(), view_.ops());
+    if (graph::canonical_hash(made->graph, view_.ops()) != *before_) return std::nullopt;
+    return "a projection would only take the place of an equal layer";
+  }
+
+  const View& view_;
+  bool adds_;
+  const RepairPolicy& repair_;
+  FitTable fits_;
+  graph::Flat flat_;
+  std::map<NodeId, std::size_t> places_;  ///< in dependency order
+  std::map<NodeId, Digest> merkle_;
+  std::vector<NodeId> values_;  ///< that `from` means, in dependency order
+  std::map<std::pair<NodeId, std::size_t>, std::optional<std::string>> joins_;
+  std::optional<Digest> before_;
+};
+
+class Input final : public Mutator {
+ public:
+  Input(PatternOption match, PatternOption from, bool adds)
+      : match_(std::move(match)), from_(std::move(from)), adds_(adds) {}
+
+  std::string_view name() const override { return "input"; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    Edges edges(view, from_, adds_, repair);
+    std::vector<graph::Use> sites;
+    SiteLog log;
+    for (const Match& match : match_.pattern.find(view)) {
+      const Node& node = base.node(match.nodes.front());
+      if (node.op == "output") continue;
+      std::string why = "no other value comes before it";
+      const std::size_t sites_before = sites.size();
+      for (const graph::Use edge : edges.of(node)) {
+        if (edges.any(edge, why)) sites.push_back(edge);
+      }
+      if (sites.size() == sites_before && !node.inputs.empty()) log.reject(node, why);
+    }
+    if (sites.empty()) return log.error(name(), match_.what("node"));
+    const graph::Use site = choose.one_of("site", sites);
+    return rewired(view, site, choose.one_of("from", edges.sources(site)), adds_, repair);
+  }
+
+ private:
+  PatternOption match_;
+  PatternOption from_;
+  bool adds_;
+};
+
+}  // namespace
+
+MutatorPlugin input_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {"input",
+          "lets a node read another, earlier value instead of one of its own, or one more",
+          {{"match", Kind::kText, "", {}, {}, {}, "which nodes, e.g. \"add & label(cell*)\"; empty: all"},
+           {"from", Kind::kText, "", {}, {}, {}, "which earlier values, e.g. \"relu\"; empty: all"},
+           {"mode",
+            Kind::kText,
+            "rewire",
+            {},
+            {},
+            {"rewire", "add"},
+            "rewire: instead of an input; add: a further input of a join, for others a sum with what is read"}},
+          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+            LANISTA_ASSIGN(auto match, PatternOption::read(options, "match", 1));
+            LANISTA_ASSIGN(auto from, PatternOption::read(options, "from", 1));
+            const bool adds = options.at("mode") == "add";
+            return std::unique_ptr<Mutator>(std::make_unique<Input>(std::move(match), std::move(from), adds));
+          }};
+}
+
+}  // namespace lanista::mutate

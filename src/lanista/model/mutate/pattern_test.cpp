@@ -1,0 +1,152 @@
+#include "lanista/model/mutate/pattern.h"
+
+#include "support/model/mutate/test_models.h"
+
+namespace lanista::mutate {
+namespace {
+
+using testing::base_model;
+using testing::residual_model;
+
+std::string shown(const std::vector<Match>& matches) {
+  std::string text;
+  for (const Match& match : matches) {
+    if (!text.empty()) text += ", ";
+    for (std::size_t i = 0; i < match.nodes.size(); ++i) {
+      text += (i == 0 ? "" : " ") + std::to_string(match.nodes[i].value);
+      if (!match.names[i].empty()) text += "=" + match.names[i];
+    }
+  }
+  return text;
+}
+
+std::string found(const graph::Graph& model, const Pattern& pattern) {
+  const auto ops = graph::builtin_ops();
+  const auto view = View::make(model, ops);
+  EXPECT_TRUE(view.ok()) << view.error().text();
+  return shown(pattern.find(*view));
+}
+
+/// What the text finds, or the message.
+std::string found(const graph::Graph& model, const char* text) {
+  const auto pattern = Pattern::parse(text, graph::builtin_ops());
+  return pattern ? found(model, *pattern) : pattern.error().message;
+}
+
+TEST(Pattern, JoinsItsTerms) {
+  const auto cnn = base_model("small-cnn");
+
+  EXPECT_EQ(found(cnn, ""), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9");
+  EXPECT_EQ(found(cnn, "conv2d"), "1, 4");
+  EXPECT_EQ(found(cnn, "conv3x3&label(*2)"), "4");
+  EXPECT_EQ(found(cnn, " conv2d && label( stage? ) "), "1, 4");
+  EXPECT_EQ(found(cnn, "conv1x1"), "");
+  EXPECT_EQ(found(cnn, "relu & conv2d"), "");
+  EXPECT_EQ(found(cnn, "%4"), "4");
+  EXPECT_EQ(found(cnn, "* & label(stage*)"), "1, 4");
+}
+
+TEST(Pattern, ReadsAttributesWithTheirDefaults) {
+  const auto model = residual_model();
+
+  EXPECT_EQ(found(model, "conv2d & kernel > 1"), "1, 4");
+  EXPECT_EQ(found(model, "kernel == 1"), "8");
+  EXPECT_EQ(found(model, "conv2d & kernel != 3"), "8");
+  EXPECT_EQ(found(model, "out in [12, 16, 24]"), "8, 9, 15");
+  EXPECT_EQ(found(model, "conv2d & groups == 1"), "1, 8");
+  EXPECT_EQ(found(model, "groups >= 2 & out < 9"), "4");
+  EXPECT_EQ(found(model, "padding == same & kernel >= 1 & conv2d"), "1, 4, 8");
+  EXPECT_EQ(found(model, "padding == same & stride == [2,2]"), "8, 9");
+  EXPECT_EQ(found(model, "bias == false"), "");
+  EXPECT_EQ(found(model, "dropout & p == 0.1"), "11");
+}
+
+TEST(Pattern, FollowsChainsThatNobodyElseReads) {
+  const auto model = residual_model();
+
+  EXPECT_EQ(found(model, "conv2d as c >> batch_norm >> relu as r"), "1=c 2 3=r");
+  EXPECT_EQ(found(model, "relu >> conv2d"), "") << "the add reads the relu too";
+  EXPECT_EQ(found(model, "relu -> conv2d"), "3 4");
+  EXPECT_EQ(found(model, "relu -> *"), "3 4, 3 7");
+  EXPECT_EQ(found(model, "* >> add"), "6 7");
+  EXPECT_EQ(found(model, "linear >> * >> linear"), "15 16 17");
+}
+
+TEST(Pattern, IsTheSameInWordsOfCpp) {
+  const auto model = residual_model();
+
+  EXPECT_EQ(found(model, Pattern(op("conv2d") && attr("kernel") > 1 && label("st*"))), "1, 4");
+  EXPECT_EQ(found(model, chain(op("conv2d").as("c") >> op("batch_norm") >> op("relu").as("r"))), "1=c 2 3=r");
+  EXPECT_EQ(found(model, Pattern(op("relu")).then(op("conv2d"), true)), "3 4");
+  EXPECT_EQ(found(model, Pattern(one_of(attr("out"), {attr_value(12), attr_value(16)}))), "8, 9");
+  EXPECT_EQ(found(model, Pattern(op("conv2d") && attr("padding") == "same" && attr("groups") != 1)), "4");
+  EXPECT_EQ(found(model, Pattern(node(graph::NodeId{7}))), "7");
+}
+
+TEST(Pattern, NeverMeansARepair) {
+  const auto model = testing::model(
+      "%0 = input(shape=[4])\n%1 = linear(%0, out=4) \"repair\"\n%2 = linear(%1, out=4)\n%3 = output(%2)\n");
+
+  EXPECT_EQ(found(model, "linear"), "2");
+  EXPECT_EQ(found(model, "linear >> linear"), "");
+}
+
+TEST(Pattern, SaysWhereItsTextIsWrong) {
+  const auto cnn = base_model("small-cnn");
+  const auto message = [&](const std::string& text) {
+    const std::string all = found(cnn, text.c_str());
+    const std::string head = "in the pattern \"" + text + "\", column ";
+    return all.starts_with(head) ? all.substr(head.size()) : all;
+  };
+
+  EXPECT_EQ(message("relu &"), "7: a term is missing: found the end");
+  EXPECT_EQ(message("relu >> "), "9: a term is missing: found the end");
+  EXPECT_EQ(message("relu & label(x"), "8: label( lacks its closing bracket");
+  EXPECT_EQ(message("gelo"), "1: unknown term 'gelo'; did you mean 'gelu'?");
+  EXPECT_EQ(message("conv2d & kernal > 1"), "10: unknown attribute 'kernal'; did you mean 'kernel'?");
+  EXPECT_EQ(message("conv2d & kernel in 3"), "20: expected [VALUE, …] behind 'in', found '3'");
+  EXPECT_EQ(message("conv2d as a >> relu as a"), "24: the name 'a' is given twice");
+  EXPECT_EQ(message("conv2d as >> relu"), "11: expected a name behind 'as', found '>> relu'");
+  EXPECT_EQ(message("conv2d relu"), "8: expected &, as, >> or ->, found 'relu'");
+  EXPECT_EQ(message("relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu"), "47: a chain has at most 8 nodes");
+}
+
+TEST(Pattern, AnswersWhateverIsWritten) {
+  const std::vector<std::string> tokens{
+      "conv2d", "relu", "kernel", "in",  "as",   "label(", ")", "*",    "%",  "3",
+      ">>",     "->",   "&",      "&&",  ">",    "==",     "[", "]",    ",",  " ",
+      "same",   "\"",   "-1",     "1e9", "\xff", "\\",     "$", "true", "!=", "99999999999999999999"};
+  const auto ops = graph::builtin_ops();
+  const auto cnn = base_model("small-cnn");
+  const auto view = View::make(cnn, ops);
+  ASSERT_TRUE(view.ok());
+  Rng rng(9);
+  int accepted = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string text;
+    for (std::uint64_t left = 1 + rng.below(8); left > 0; --left) text += tokens[rng.below(tokens.size())];
+    const auto pattern = Pattern::parse(text, ops);
+    if (!pattern) {
+      ASSERT_EQ(pattern.error().code, Code::kInvalidArgument) << text;
+      ASSERT_NE(pattern.error().message.find("column "), std::string::npos) << pattern.error().message;
+    } else {
+      ++accepted;
+      (void)pattern->find(*view);
+    }
+  }
+  EXPECT_GT(accepted, 10);
+}
+
+TEST(Pattern, GlobsTakeStarsAndQuestionMarks) {
+  for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
+           {"", ""}, {"*", ""}, {"a*c", "abbc"}, {"a*c", "acbc"}, {"*ab", "aab"}, {"?b?", "abc"}, {"a**b", "ab"}}) {
+    EXPECT_TRUE(glob_matches(glob, text)) << glob << " " << text;
+  }
+  for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
+           {"", "a"}, {"?", ""}, {"a*c", "abcd"}, {"a", "ab"}, {"*ab", "abb"}, {"stage?", "stage10"}}) {
+    EXPECT_FALSE(glob_matches(glob, text)) << glob << " " << text;
+  }
+}
+
+}  // namespace
+}  // namespace lanista::mutate

@@ -1,0 +1,77 @@
+// One operation less: its users read what it read.
+#include <algorithm>
+
+#include "lanista/model/mutate/builtin.h"
+#include "lanista/model/mutate/fit.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+bool is_candidate(const graph::OpTable& ops, const graph::Node& node) {
+  if (is_repair(node)) return false;
+  if (node.op == "add") return node.label == kSkipLabel;
+  return is_layer(ops, node.op) || is_norm(ops, node.op) || is_activation(ops, node.op) || is_pool(ops, node.op) ||
+         node.op == "dropout";
+}
+
+class Remove final : public Mutator {
+ public:
+  std::string_view name() const override { return "remove"; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    const auto num_layers = std::count_if(base.nodes().begin(), base.nodes().end(), [&](const auto& node) {
+      return is_layer(ops, node->op) && !is_repair(*node);
+    });
+    std::vector<graph::NodeId> sites;
+    SiteLog log;
+    for (const auto& node : base.nodes()) {
+      if (!is_candidate(ops, *node)) continue;
+      if (const std::string why = why_not(view, *node, num_layers, repair); why.empty()) {
+        sites.push_back(node->id);
+      } else {
+        log.reject(*node, why);
+      }
+    }
+    if (sites.empty()) return log.error(name(), "operation that could be left out");
+
+    const graph::NodeId site = choose.one_of("site", sites);
+    return settle(without(view, site), view, repair);
+  }
+
+ private:
+  static graph::Editor without(const View& view, graph::NodeId site) {
+    graph::Editor editor(view.graph(), view.ops());
+    editor.bypass(site);
+    return editor;
+  }
+
+  /// Empty if the node may go.
+  static std::string why_not(const View& view, const graph::Node& node, std::ptrdiff_t num_layers,
+                             const RepairPolicy& repair) {
+    const graph::ValueType before = view.inputs(node).front();
+    const graph::ValueType& after = view.type(node.id);
+    if (is_layer(view.ops(), node.op) && num_layers == 1) return "is the only layer";
+    if (before == after) return {};
+    const std::string change = "turns " + before.shape.text() + " into " + after.shape.text();
+    if (!is_pool(view.ops(), node.op)) return change;
+    // Without a pool images are larger from here on; whether the rest takes them only trying tells.
+    const auto tried = settle(without(view, node.id), view, repair);
+    return tried ? std::string() : change + "; without it: " + tried.error().message;
+  }
+};
+
+}  // namespace
+
+MutatorPlugin remove_plugin() {
+  return {"remove",
+          "takes out an activation, a layer that keeps the shape, a normalisation, a dropout, a pool, or a skip",
+          {},
+          [](const Options&) -> Result<std::unique_ptr<Mutator>> {
+            return std::unique_ptr<Mutator>(std::make_unique<Remove>());
+          }};
+}
+
+}  // namespace lanista::mutate

@@ -1,0 +1,89 @@
+// Another operator of the same family at one site; every value keeps its shape, so nothing downstream changes.
+#include <algorithm>
+
+#include "lanista/model/mutate/builtin.h"
+#include "lanista/model/mutate/family.h"
+#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/pattern.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+class SwapOp final : public Mutator {
+ public:
+  SwapOp(Pattern where, std::vector<std::string> to) : where_(std::move(where)), to_(std::move(to)) {}
+
+  std::string_view name() const override { return "swap_op"; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    std::vector<graph::NodeId> nodes;
+    for (const auto& node : base.nodes()) {
+      if (!is_repair(*node) && !words_for(view, *node).empty() && where_.matches(view, *node))
+        nodes.push_back(node->id);
+    }
+
+    struct Offer {
+      Site site;
+      std::vector<std::string> words;
+    };
+    std::vector<Offer> offers;
+    SiteLog log;
+    for (Site& site : tied_sites(base, nodes)) {
+      auto words = fitting_words(view, site);
+      if (words.empty()) {
+        log.reject(base.node(site.front()), "no other operator of `to` keeps its shape");
+      } else {
+        offers.push_back({std::move(site), std::move(words)});
+      }
+    }
+    if (offers.empty()) return log.error(name(), "node that `where` means and that has an operator to swap");
+
+    const Offer& offer = choose.one_of("site", offers);
+    const std::string& word = choose.one_of("to", offer.words);
+    graph::Editor editor(base, ops);
+    for (const graph::NodeId id : offer.site) {
+      auto made = *rewrite(view, base.node(id), word);
+      editor.replace(id, std::move(made.op), std::move(made.attrs));
+    }
+    return settle(std::move(editor), view, repair);
+  }
+
+ private:
+  /// Words that every node of the site can become and none is already.
+  std::vector<std::string> fitting_words(const View& view, const Site& site) const {
+    std::vector<std::string> words = words_for(view, view.graph().node(site.front()));
+    std::erase_if(words, [&](const std::string& word) {
+      if (!to_.empty() && std::find(to_.begin(), to_.end(), word) == to_.end()) return true;
+      return std::any_of(site.begin(), site.end(), [&](graph::NodeId id) {
+        const graph::Node& node = view.graph().node(id);
+        return word_of(view, node) == word || !rewrite(view, node, word);
+      });
+    });
+    return words;
+  }
+
+  Pattern where_;
+  std::vector<std::string> to_;
+};
+
+}  // namespace
+
+MutatorPlugin swap_op_plugin() {
+  const auto words = family_words();
+  return {
+      "swap_op",
+      "puts another operator of the same family (activations, convolutions, pools) in the place of one",
+      {{"where", OptionSpec::Kind::kText, "", {}, {}, {}, "which nodes, e.g. \"conv2d & label(stage*)\"; empty: all"},
+       {"to", OptionSpec::Kind::kTextList, Options::array(), {}, {}, words, "what may be put in; empty: all"}},
+      [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+        auto where = Pattern::parse(options.at("where").get<std::string>(), graph::builtin_ops());
+        if (!where) return Error{where.error().code, where.error().message, "where"};
+        auto to = options.at("to").get<std::vector<std::string>>();
+        return std::unique_ptr<Mutator>(std::make_unique<SwapOp>(*std::move(where), std::move(to)));
+      }};
+}
+
+}  // namespace lanista::mutate

@@ -1,0 +1,168 @@
+// Another width for a hidden layer; what reads it infers its own new input width.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+
+#include "lanista/model/mutate/builtin.h"
+#include "lanista/model/mutate/change.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+constexpr double kMaxWidth = 1 << 24;
+
+/// Layers that say how wide they are; a depthwise convolution is as wide as its input makes it.
+bool has_width(const graph::OpTable& ops, std::string_view op) {
+  if (!is_layer(ops, op)) return false;
+  return std::ranges::any_of(ops.find(op)->attrs, [](const graph::AttrSpec& attr) { return attr.name == "out"; });
+}
+
+/// Where the width of a layer ends up.
+enum class Reach {
+  kAbsorbed,  ///< every path ends in a layer that takes any input width
+  kOutput,    ///< it is the width of the output
+  kUnsure,    ///< it meets joins, groups or reshapes: only trying tells
+};
+
+/// Follows the dimension `axis` of a layer's result downstream.
+class WidthTrace {
+ public:
+  explicit WidthTrace(const View& view) : view_(view) {}
+
+  Reach follow(const graph::Node& layer) {
+    const std::size_t rank = view_.type(layer.id).shape.rank();
+    const bool own_groups = layer.op == "conv2d" && view_.args(layer).integer("groups") != 1;
+    if (own_groups) reach_ = Reach::kUnsure;
+    visit(layer.id, layer.op == "linear" ? rank - 1 : 1);
+    return reach_;
+  }
+
+ private:
+  void visit(graph::NodeId id, std::size_t axis) {
+    for (const graph::Use& use : view_.graph().consumers(id)) {
+      if (reach_ == Reach::kOutput) return;
+      const graph::Node& user = view_.graph().node(use.node);
+      if (user.op == "output") {
+        reach_ = Reach::kOutput;
+      } else if (const auto next = pass(user, axis, view_.type(id).shape.rank())) {
+        if (*next != kEnds && seen_.insert({user.id, *next}).second) visit(user.id, *next);
+      } else {
+        reach_ = Reach::kUnsure;
+      }
+    }
+  }
+
+  static constexpr std::size_t kEnds = static_cast<std::size_t>(-1);
+
+  /// The axis behind `user`, kEnds if it takes any width, nothing if that cannot be told from here.
+  std::optional<std::size_t> pass(const graph::Node& user, std::size_t axis, std::size_t rank) const {
+    const graph::SizeFlow flow = view_.ops().find(user.op)->size_flow;
+    if (flow == graph::SizeFlow::kAny) return axis;
+    if (user.op == "linear") return axis == rank - 1 ? std::optional(kEnds) : std::nullopt;
+    if (user.op == "flatten") return 1;
+    if (axis != 1 || rank != 4) return std::nullopt;
+    if (user.op == "separable_conv2d") return kEnds;
+    if (user.op == "conv2d" && view_.args(user).integer("groups") == 1) return kEnds;
+    return flow == graph::SizeFlow::kChannels ? std::optional<std::size_t>(1) : std::nullopt;
+  }
+
+  const View& view_;
+  Reach reach_ = Reach::kAbsorbed;
+  std::set<std::pair<graph::NodeId, std::size_t>> seen_;
+};
+
+class Widen final : public Mutator {
+ public:
+  explicit Widen(std::vector<double> by) : by_(std::move(by)) {}
+
+  std::string_view name() const override { return "widen"; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    std::vector<graph::NodeId> nodes;
+    for (const auto& node : base.nodes()) {
+      if (has_width(ops, node->op) && !is_repair(*node)) nodes.push_back(node->id);
+    }
+
+    std::vector<Site> offers;
+    SiteLog log;
+    for (Site& site : tied_sites(base, nodes)) {
+      std::string why = "no factor of `by` gives another width";
+      const Reach reach = reach_of(view, site);
+      if (reach == Reach::kOutput) {
+        log.reject(base.node(site.front()), "its width is the width of the output");
+      } else if (any_applies(changes(view, site, reach, repair), why)) {
+        offers.push_back(std::move(site));
+      } else {
+        log.reject(base.node(site.front()), why);
+      }
+    }
+    if (offers.empty()) return log.error(name(), "linear, conv2d or separable_conv2d layer");
+
+    const Site& site = choose.one_of("site", offers);
+    return choose.one_of("by", applying(changes(view, site, reach_of(view, site), repair))).make();
+  }
+
+ private:
+  static std::int64_t width(const View& view, graph::NodeId id) {
+    return view.args(view.graph().node(id)).integer("out");
+  }
+
+  /// The new width, or 0 if it is beyond reason.
+  static std::int64_t scaled(std::int64_t out, double by) {
+    const double wanted = std::floor(static_cast<double>(out) * by + 0.5);
+    return wanted > kMaxWidth ? 0 : std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
+  }
+
+  static graph::Editor edited(const View& view, const Site& site, double by) {
+    graph::Editor editor(view.graph(), view.ops());
+    for (const graph::NodeId id : site) editor.set(id, "out", scaled(width(view, id), by));
+    return editor;
+  }
+
+  static Reach reach_of(const View& view, const Site& site) {
+    Reach reach = Reach::kAbsorbed;
+    for (const graph::NodeId id : site) {
+      const Reach one = WidthTrace(view).follow(view.graph().node(id));
+      if (one == Reach::kOutput) return one;
+      if (one == Reach::kUnsure) reach = one;
+    }
+    return reach;
+  }
+
+  /// One for each factor that gives all layers of the site another width.
+  std::vector<Result<Change>> changes(const View& view, const Site& site, Reach reach,
+                                      const RepairPolicy& repair) const {
+    std::vector<Result<Change>> all;
+    for (const double by : by_) {
+      const bool changes = std::all_of(site.begin(), site.end(), [&](graph::NodeId id) {
+        const std::int64_t now = width(view, id), wanted = scaled(now, by);
+        return wanted != 0 && wanted != now;
+      });
+      if (!changes) continue;
+      all.push_back(Change{[&view, &repair, site, by] { return settle(edited(view, site, by), view, repair); },
+                           reach == Reach::kAbsorbed});
+    }
+    return all;
+  }
+
+  std::vector<double> by_;
+};
+
+}  // namespace
+
+MutatorPlugin widen_plugin() {
+  return {"widen",
+          "changes the width of a hidden linear or convolutional layer by a factor",
+          {{"by", OptionSpec::Kind::kRealList, Options::array({0.5, 2}), 0.001, 1000, {}, "factors to choose from"}},
+          [](const Options& options) -> Result<std::unique_ptr<Mutator>> {
+            auto by = options.at("by").get<std::vector<double>>();
+            if (by.empty()) return Error{Code::kInvalidArgument, "at least one factor is needed", "by"};
+            return std::unique_ptr<Mutator>(std::make_unique<Widen>(std::move(by)));
+          }};
+}
+
+}  // namespace lanista::mutate

@@ -1,0 +1,106 @@
+#include <utility>
+
+#include "lanista/model/ops/rules.h"
+
+namespace lanista::graph::ops {
+namespace {
+
+OpDef activation(std::string name, std::string help, double flops_per_element, Saved saved) {
+  OpDef def;
+  def.name = std::move(name);
+  def.help = std::move(help);
+  def.infer = infer_same;
+  def.cost = elementwise_cost(flops_per_element);
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  give_elementwise_gradient(def, saved);
+  return def;
+}
+
+OpDef identity_op() {
+  OpDef def;
+  def.name = "identity";
+  def.help = "Its input, unchanged.";
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  def.renames = true;
+  def.infer = infer_same;
+  def.gradient = [](GradientContext& step) { step.set_input_grad(0, step.grad()); };
+  return def;
+}
+
+OpDef zero_op() {
+  OpDef def;
+  def.name = "zero";
+  def.help = "Zeros in the shape of its input; no gradient passes.";
+  def.infer = infer_same;
+  return def;
+}
+
+Result<std::vector<ValueType>> infer_softmax(const OpArgs& args) {
+  LANISTA_TRY(want_real(args));
+  const auto rank = static_cast<std::int64_t>(shape_of(args).rank());
+  const std::int64_t axis = args.integer("axis");
+  const std::int64_t logical = axis < 0 ? axis + rank : axis;
+  if (logical < 1 || logical >= rank) {
+    return misfit("axis " + std::to_string(axis) + " of " + shown(args) + " does not exist or is the batch");
+  }
+  return value(shape_of(args));
+}
+
+OpDef softmax_op() {
+  OpDef def;
+  def.name = "softmax";
+  def.help = "Exponentials along an axis, scaled to sum one.";
+  def.attrs = {optional_int("axis", -1, -8, AttrRole::kStatic, "logical axis, negative from the end; not the batch")};
+  def.infer = infer_softmax;
+  def.cost = elementwise_cost(5);
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    step.set_input_grad(0, step.emit("softmax_grad", {step.output(), step.grad()}, taken(step.args().attrs, {"axis"})));
+  };
+  return def;
+}
+
+OpDef dropout_op() {
+  OpDef def;
+  def.name = "dropout";
+  def.help = "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).";
+  def.random = true;
+  def.renames = true;
+  def.size_flow = SizeFlow::kAny;
+  def.attrs = {optional_real("p", 0.5, AttrRole::kTunable, "probability of zero, in [0, 1)")};
+  def.attrs[0].per_lane = true;
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    const double p = args.real("p");
+    if (!(p >= 0 && p < 1)) return misfit("p must lie in [0, 1), but it is " + attr_text(p));
+    return infer_same(args);
+  };
+  def.train_form = "dropout_train";
+  // The mask is a function of its key, so the gradient is the same operation on dy.
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = taken(step.args().attrs, {"p"});
+    attrs.set("origin", static_cast<std::int64_t>(step.origin().value));
+    step.set_input_grad(0, step.emit("dropout_train", {step.grad()}, std::move(attrs)));
+  };
+  return def;
+}
+
+}  // namespace
+
+Result<void> add_activation_ops(OpTable& table) {
+  // Operations per element are nominal: an exponential counts as eight.
+  LANISTA_TRY(table.add(activation("relu", "max(x, 0).", 1, Saved::kOutput)));
+  LANISTA_TRY(table.add(activation("gelu", "Gaussian error linear unit, tanh form.", 14, Saved::kInput)));
+  LANISTA_TRY(table.add(activation("silu", "x times the logistic function of x.", 11, Saved::kInput)));
+  LANISTA_TRY(table.add(activation("tanh", "Hyperbolic tangent.", 10, Saved::kOutput)));
+  LANISTA_TRY(table.add(activation("sigmoid", "Logistic function.", 10, Saved::kOutput)));
+  LANISTA_TRY(table.add(activation("softsign", "x / (1 + |x|).", 3, Saved::kInput)));
+  LANISTA_TRY(table.add(identity_op()));
+  LANISTA_TRY(table.add(zero_op()));
+  LANISTA_TRY(table.add(softmax_op()));
+  return table.add(dropout_op());
+}
+
+}  // namespace lanista::graph::ops

@@ -1,0 +1,91 @@
+// Activations of straight pieces, and the exponential linear unit.
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "lanista/model/ops/rules.h"
+
+namespace lanista::graph::ops {
+namespace {
+
+constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
+
+/// Errors: an attribute that is no number in single precision.
+Result<void> want_floats(const OpArgs& args) {
+  for (const AttrSpec& spec : args.def.attrs) {
+    const double given = args.real(spec.name);
+    if (std::abs(given) <= kLargest) continue;
+    return misfit(spec.name + " must be a number in single precision, but it is " + attr_text(given));
+  }
+  return {};
+}
+
+OpDef piecewise(std::string name, std::string help, double flops_per_element, Saved saved,
+                std::vector<AttrSpec> attrs) {
+  OpDef def;
+  def.name = std::move(name);
+  def.help = std::move(help);
+  def.attrs = std::move(attrs);
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_floats(args));
+    return infer_same(args);
+  };
+  def.cost = elementwise_cost(flops_per_element);
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  give_elementwise_gradient(def, saved);
+  return def;
+}
+
+OpDef elu_op() {
+  OpDef def = piecewise("elu", "x, and alpha (exp(x) - 1) below zero.", 10, Saved::kOutput,
+                        {optional_real("alpha", 1, AttrRole::kStatic, "minus the limit towards minus infinity")});
+  def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    const double alpha = args.real("alpha");
+    if (alpha < 0) return misfit("alpha must not be negative, but it is " + attr_text(alpha));
+    return plain(args);
+  };
+  return def;
+}
+
+OpDef clip_op() {
+  OpDef def = piecewise("clip", "x, no smaller than min and no larger than max.", 2, Saved::kOutput,
+                        {optional_real("min", -kLargest, AttrRole::kStatic, "smallest value"),
+                         optional_real("max", kLargest, AttrRole::kStatic, "largest value")});
+  def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    const double min = args.real("min"), max = args.real("max");
+    if (min > max) return misfit("min " + attr_text(min) + " is above max " + attr_text(max));
+    return plain(args);
+  };
+  def.family = OpFamily::kOther;  // a bound, not what makes a layer bend
+  def.size_flow = SizeFlow::kUnknown;
+  return def;
+}
+
+OpDef relu6_op() {
+  OpDef def;
+  def.name = "relu6";
+  def.help = "max(x, 0), no larger than 6.";
+  def.infer = infer_same;
+  def.cost = elementwise_cost(2);
+  def.family = OpFamily::kActivation;
+  def.size_flow = SizeFlow::kAny;
+  def.decompose = [](StepContext& step) { return step.emit("clip", {step.input(0)}, {{"min", 0.0}, {"max", 6.0}}); };
+  return def;
+}
+
+}  // namespace
+
+Result<void> add_piecewise_ops(OpTable& table) {
+  LANISTA_TRY(table.add(piecewise("leaky_relu", "x, and alpha x below zero.", 2, Saved::kInput,
+                                  {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")})));
+  LANISTA_TRY(table.add(elu_op()));
+  LANISTA_TRY(table.add(clip_op()));
+  LANISTA_TRY(table.add(relu6_op()));
+  LANISTA_TRY(table.add(piecewise("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, Saved::kOutput,
+                                  {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
+                                   optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")})));
+  return table.add(piecewise("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, Saved::kInput, {}));
+}
+
+}  // namespace lanista::graph::ops

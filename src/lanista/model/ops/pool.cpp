@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <utility>
+
+#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/window.h"
+
+namespace lanista::graph::ops {
+namespace {
+
+// The byte that remembers the winner of a window counts to 254; 255 means none.
+constexpr std::int64_t kMaxPoolCells = 255;
+
+Result<PoolDims> dims_of(const OpArgs& args) {
+  LANISTA_TRY(want_image(args));
+  return pool_dims(args, without_batch(shape_of(args)));
+}
+
+Cost pool_cost(const OpArgs& args) {
+  const PoolDims dims = *dims_of(args);
+  return cost_of(args, static_cast<double>(dims.output().elements_per_sample()) * static_cast<double>(dims.kh) *
+                           static_cast<double>(dims.kw));
+}
+
+OpDef max_pool_op() {
+  OpDef def;
+  def.name = "max_pool2d";
+  def.family = OpFamily::kPool;
+  def.size_flow = SizeFlow::kChannels;
+  def.help = "The largest value of each window.";
+  def.attrs = pool_attrs();
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_ASSIGN(const PoolDims dims, dims_of(args));
+    if (dims.kw > kMaxPoolCells / dims.kh) {
+      return misfit("a max-pooling window has at most " + std::to_string(kMaxPoolCells) + " cells, but the kernel is " +
+                    by(dims.kh, dims.kw));
+    }
+    return value(dims.output());
+  };
+  def.cost = pool_cost;
+  def.train_form = "max_pool2d_train";
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode"});
+    attrs.set("input_size", without_batch(shape_of(step.args())));
+    step.set_input_grad(0, step.emit("max_pool2d_grad", {step.output(1), step.grad()}, std::move(attrs)));
+  };
+  return def;
+}
+
+OpDef avg_pool_op() {
+  OpDef def;
+  def.name = "avg_pool2d";
+  def.family = OpFamily::kPool;
+  def.size_flow = SizeFlow::kChannels;
+  def.help = "The mean of each window.";
+  def.attrs = pool_attrs();
+  def.attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_ASSIGN(const PoolDims dims, dims_of(args));
+    return value(dims.output());
+  };
+  def.cost = pool_cost;
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
+    attrs.set("input_size", without_batch(shape_of(step.args())));
+    step.set_input_grad(0, step.emit("avg_pool2d_grad", {step.grad()}, std::move(attrs)));
+  };
+  return def;
+}
+
+OpDef adaptive_avg_pool_op() {
+  OpDef def;
+  def.name = "adaptive_avg_pool2d";
+  def.family = OpFamily::kPool;
+  def.size_flow = SizeFlow::kChannels;
+  def.help = "Means over as many windows as the result has cells.";
+  def.attrs = {required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both")};
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(want_pair(args, "out"));
+    const auto [h, w] = args.pair("out");
+    return value(batched({shape_of(args).dims[1], h, w}));
+  };
+  def.cost = [](const OpArgs& args) {
+    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+  };
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    const Attrs attrs{{"input_size", without_batch(shape_of(step.args()))}};
+    step.set_input_grad(0, step.emit("adaptive_avg_pool2d_grad", {step.grad()}, attrs));
+  };
+  return def;
+}
+
+Result<void> want_positions(const OpArgs& args) {
+  LANISTA_TRY(want_real(args));
+  const std::size_t rank = shape_of(args).rank();
+  if (rank == 3 || rank == 4) return {};
+  return misfit("input 0 must be [N, C, L] or [N, C, H, W], but it is " + shown(args));
+}
+
+OpDef global_avg_pool_op() {
+  OpDef def;
+  def.name = "global_avg_pool";
+  def.size_flow = SizeFlow::kChannels;
+  def.help = "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].";
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_positions(args));
+    return value(batched({shape_of(args).dims[1]}));
+  };
+  def.cost = [](const OpArgs& args) {
+    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+  };
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    const Shape& shape = shape_of(step.args());
+    std::vector<std::int64_t> axes{2};
+    if (shape.rank() == 4) axes.push_back(3);
+    const Attrs attrs{{"axes", std::move(axes)}, {"shape", without_batch(shape)}};
+    step.set_input_grad(0, step.emit("mean_grad", {step.grad()}, attrs));
+  };
+  return def;
+}
+
+// Columns, then rows: a byte remembers the winner of each, so that images up to 255 x 255 fit.
+OpDef global_max_pool_op() {
+  OpDef def;
+  def.name = "global_max_pool";
+  def.help = "The largest value of each channel: [N, C, H, W] to [N, C].";
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_image(args));
+    const auto& dims = shape_of(args).dims;
+    if (std::max(dims[2], dims[3]) > kMaxPoolCells) {
+      return misfit("images are at most " + by(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " + shown(args));
+    }
+    return value(batched({dims[1]}));
+  };
+  def.cost = [](const OpArgs& args) {
+    return cost_of(args, static_cast<double>(shape_of(args).elements_per_sample()));
+  };
+  def.decompose = [](StepContext& step) {
+    const std::vector<std::int64_t> dims = shape_of(step.args()).dims;
+    const auto most = [&](Port x, std::int64_t rows, std::int64_t columns) {
+      return step.emit("max_pool2d", {x}, {{"kernel", std::vector<std::int64_t>{rows, columns}}});
+    };
+    return step.emit("flatten", {most(most(step.input(0), dims[2], 1), 1, dims[3])});
+  };
+  return def;
+}
+
+}  // namespace
+
+Result<void> add_pool_ops(OpTable& table) {
+  LANISTA_TRY(table.add(max_pool_op()));
+  LANISTA_TRY(table.add(avg_pool_op()));
+  LANISTA_TRY(table.add(adaptive_avg_pool_op()));
+  LANISTA_TRY(table.add(global_avg_pool_op()));
+  return table.add(global_max_pool_op());
+}
+
+}  // namespace lanista::graph::ops

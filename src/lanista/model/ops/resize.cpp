@@ -1,0 +1,85 @@
+// Images of another size.
+#include <utility>
+
+#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/window.h"
+
+namespace lanista::graph::ops {
+namespace {
+
+// Keeps the positions that the kernels compute with inside 64 bits.
+constexpr std::int64_t kMaxSide = std::int64_t{1} << 20;
+
+AttrSpec mode() {
+  return one_of("mode", {"nearest", "bilinear"},
+                "nearest: cell floor(i in / out); bilinear: between the cells around (i + 1/2) in / out - 1/2");
+}
+
+Cost resize_cost(const OpArgs& args) {
+  const auto [h, w] = *resized(args);
+  const double cells = static_cast<double>(shape_of(args).dims[1]) * static_cast<double>(h) * static_cast<double>(w);
+  return cost_of(args, args.text("mode") == "bilinear" ? 8 * cells : 0);
+}
+
+OpDef resize_family(std::string name, std::string help, AttrSpec size) {
+  OpDef def;
+  def.name = std::move(name);
+  def.help = std::move(help);
+  def.attrs = {std::move(size), mode()};
+  def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
+    LANISTA_TRY(want_image(args));
+    LANISTA_ASSIGN(const auto result, resized(args));
+    return value(batched({shape_of(args).dims[1], result.first, result.second}));
+  };
+  def.cost = resize_cost;
+  return def;
+}
+
+OpDef resize_op() {
+  OpDef def =
+      resize_family("resize", "Images brought to a stated size.",
+                    required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both"));
+  def.gradient = [](GradientContext& step) {
+    if (!step.needs_grad(0)) return;
+    Attrs attrs = taken(step.args().attrs, {"mode"});
+    attrs.set("input_size", without_batch(shape_of(step.args())));
+    step.set_input_grad(0, step.emit("resize_grad", {step.grad()}, std::move(attrs)));
+  };
+  return def;
+}
+
+OpDef upsample_op() {
+  OpDef def = resize_family("upsample", "Images enlarged by a whole factor.",
+                            required_list("factor", 1, AttrRole::kTunable, "of height and width, or one for both"));
+  def.decompose = [](StepContext& step) {
+    const auto [h, w] = *resized(step.args());
+    Attrs attrs = taken(step.args().attrs, {"mode"});
+    attrs.set("out", std::vector<std::int64_t>{h, w});
+    return step.emit("resize", {step.input(0)}, std::move(attrs));
+  };
+  return def;
+}
+
+}  // namespace
+
+Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args) {
+  const bool by_factor = args.attrs.find("factor") != nullptr;
+  const std::string_view name = by_factor ? "factor" : "out";
+  LANISTA_TRY(want_pair(args, name));
+  auto [h, w] = args.pair(name);
+  if (by_factor) {
+    h *= shape_of(args).dims[2];
+    w *= shape_of(args).dims[3];
+  }
+  if (h > kMaxSide || w > kMaxSide) {
+    return misfit("a result of " + by(h, w) + " cells is above " + std::to_string(kMaxSide) + " a side");
+  }
+  return std::pair{h, w};
+}
+
+Result<void> add_resize_ops(OpTable& table) {
+  LANISTA_TRY(table.add(resize_op()));
+  return table.add(upsample_op());
+}
+
+}  // namespace lanista::graph::ops

@@ -1,0 +1,170 @@
+#include "lanista/model/space/domain.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lanista/base/portable_math.h"
+#include "lanista/model/space/grid.h"
+
+namespace lanista::space {
+
+namespace {
+
+Error bad(const Domain& domain, const std::string& rule) {
+  return Error{Code::kInvalidArgument, domain_text(domain) + ": " + rule, ""};
+}
+
+Result<void> check(const Categorical& c) {
+  if (c.values.empty()) return bad(c, "a choice needs at least one value");
+  for (std::size_t i = 0; i < c.values.size(); ++i) {
+    const auto* real = std::get_if<double>(&c.values[i]);
+    if (real && !std::isfinite(*real)) return bad(c, "values must be finite");
+    if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), c.values[i]) !=
+        c.values.begin() + static_cast<std::ptrdiff_t>(i)) {
+      return bad(c, "the value " + value_text(c.values[i]) + " stands twice");
+    }
+  }
+  return {};
+}
+
+Result<void> check(const IntRange& r) {
+  if (r.lo > r.hi) return bad(r, "the lower bound must not be above the upper one");
+  if (r.step < 1) return bad(r, "the step must be at least 1");
+  if (r.log && r.lo < 1) return bad(r, "a logarithmic range must start above 0");
+  const std::uint64_t span = static_cast<std::uint64_t>(r.hi) - static_cast<std::uint64_t>(r.lo);
+  if (span >= std::uint64_t{1} << 62) return bad(r, "the range is wider than 2^62");
+  return {};
+}
+
+Result<void> check(const FloatRange& r) {
+  if (!std::isfinite(r.lo) || !std::isfinite(r.hi) || !std::isfinite(r.hi - r.lo)) {
+    return bad(r, "the bounds must be finite");
+  }
+  if (r.lo > r.hi) return bad(r, "the lower bound must not be above the upper one");
+  if (r.log && r.lo <= 0) return bad(r, "a logarithmic range must start above 0");
+  if (!(r.quant >= 0) || !std::isfinite(r.quant)) return bad(r, "the quantum must be 0 (none) or a positive number");
+  if (r.quant > 0) {
+    constexpr double kExact = 4503599627370496.0;  // 2^52: beyond it neighbouring multiples run together
+    if (std::max(std::abs(r.lo), std::abs(r.hi)) / r.quant > kExact) return bad(r, "the quantum is too small");
+    if (const auto grid = quantum_grid(r); grid.first > grid.last) {
+      return bad(r, "no multiple of the quantum lies inside the bounds");
+    }
+  }
+  return {};
+}
+
+std::string list_text(const std::vector<Value>& values) {
+  std::string text;
+  for (const Value& value : values) {
+    if (!text.empty()) text += ", ";
+    text += value_text(value);
+  }
+  return text;
+}
+
+}  // namespace
+
+// A bound that should be a multiple often is not one in binary (0.3 / 0.1 = 2.9999999999999996), hence the tolerance.
+QuantumGrid quantum_grid(const FloatRange& range) {
+  const auto snap = [](double x, bool up) {
+    const double nearest = std::nearbyint(x);
+    if (std::abs(x - nearest) <= 1e-9 * std::max(1.0, std::abs(x))) return nearest;
+    return up ? std::ceil(x) : std::floor(x);
+  };
+  return {static_cast<std::int64_t>(snap(range.lo / range.quant, true)),
+          static_cast<std::int64_t>(snap(range.hi / range.quant, false))};
+}
+
+// Division by a whole number where the quantum is one over it: 3 / 10 is the number people write, 3 * 0.1 is not.
+double quantum_value(const FloatRange& range, std::int64_t multiple) {
+  const double parts = std::nearbyint(1 / range.quant);
+  const bool is_fraction = parts >= 1 && parts < 1e15 && std::abs(parts * range.quant - 1) <= 1e-12;
+  const auto k = static_cast<double>(multiple);
+  return std::clamp(is_fraction ? k / parts : k * range.quant, range.lo, range.hi);
+}
+
+Result<void> check_domain(const Domain& domain) {
+  return std::visit([](const auto& d) { return check(d); }, domain);
+}
+
+std::optional<std::int64_t> domain_size(const Domain& domain) {
+  if (const auto* c = std::get_if<Categorical>(&domain)) return static_cast<std::int64_t>(c->values.size());
+  if (const auto* r = std::get_if<IntRange>(&domain)) return (r->hi - r->lo) / r->step + 1;
+  const auto& f = std::get<FloatRange>(domain);
+  if (f.quant > 0) {
+    const auto grid = quantum_grid(f);
+    return grid.last - grid.first + 1;
+  }
+  if (f.lo == f.hi) return 1;
+  return std::nullopt;
+}
+
+Value domain_value(const Domain& domain, std::int64_t i, std::int64_t of) {
+  if (const auto size = domain_size(domain)) {
+    LANISTA_CHECK(i >= 0 && i < *size, "value " + std::to_string(i) + " of " + domain_text(domain));
+  } else {
+    LANISTA_CHECK(i >= 0 && i < of, "value " + std::to_string(i) + " of " + std::to_string(of));
+  }
+  if (const auto* c = std::get_if<Categorical>(&domain)) return c->values[static_cast<std::size_t>(i)];
+  if (const auto* r = std::get_if<IntRange>(&domain)) return r->lo + i * r->step;
+
+  const auto& f = std::get<FloatRange>(domain);
+  if (f.quant > 0) return quantum_value(f, quantum_grid(f).first + i);
+  if (f.lo == f.hi) return f.lo;
+  if (of > 1 && i == 0) return f.lo;
+  if (of > 1 && i == of - 1) return f.hi;
+  const double t = of > 1 ? static_cast<double>(i) / static_cast<double>(of - 1) : 0.5;
+  if (!f.log) return std::clamp(f.lo + (f.hi - f.lo) * t, f.lo, f.hi);
+  const double lo = portable_log(f.lo);
+  return std::clamp(portable_exp(lo + (portable_log(f.hi) - lo) * t), f.lo, f.hi);
+}
+
+bool domain_contains(const Domain& domain, const Value& value) {
+  if (const auto* c = std::get_if<Categorical>(&domain)) {
+    return std::find(c->values.begin(), c->values.end(), value) != c->values.end();
+  }
+  if (const auto* r = std::get_if<IntRange>(&domain)) {
+    const auto* v = std::get_if<std::int64_t>(&value);
+    return v && *v >= r->lo && *v <= r->hi && (*v - r->lo) % r->step == 0;
+  }
+  const auto& f = std::get<FloatRange>(domain);
+  const auto* v = std::get_if<double>(&value);
+  if (!v || !(*v >= f.lo && *v <= f.hi)) return false;
+  if (f.quant == 0) return true;
+  const auto grid = quantum_grid(f);
+  const auto nearest = static_cast<std::int64_t>(std::nearbyint(*v / f.quant));
+  return nearest >= grid.first && nearest <= grid.last && quantum_value(f, nearest) == *v;
+}
+
+std::optional<Value> value_in(const Domain& domain, const nlohmann::json& json) {
+  std::vector<Value> ways;
+  if (json.is_boolean()) ways.emplace_back(json.get<bool>());
+  if (json.is_string()) ways.emplace_back(json.get<std::string>());
+  if (json.is_number_integer()) ways.emplace_back(json.get<std::int64_t>());
+  if (json.is_number()) {
+    const auto real = json.get<double>();
+    ways.emplace_back(real);
+    // Below 2^53 whole numbers are reals without loss.
+    if (json.is_number_float() && std::abs(real) < 0x1p53 && real == std::floor(real)) {
+      ways.emplace_back(static_cast<std::int64_t>(real));
+    }
+  }
+  const auto good =
+      std::find_if(ways.begin(), ways.end(), [&](const Value& way) { return domain_contains(domain, way); });
+  if (good == ways.end()) return std::nullopt;
+  return *good;
+}
+
+std::string domain_text(const Domain& domain) {
+  if (const auto* c = std::get_if<Categorical>(&domain)) return "choice(" + list_text(c->values) + ")";
+  if (const auto* r = std::get_if<IntRange>(&domain)) {
+    std::string text = "int(" + list_text({r->lo, r->hi});
+    if (r->step != 1) text += ", " + value_text(r->step);
+    return text + (r->log ? ", log)" : ")");
+  }
+  const auto& f = std::get<FloatRange>(domain);
+  if (f.quant != 0) return "quant(" + list_text({f.lo, f.hi, f.quant}) + (f.log ? ", log)" : ")");
+  return (f.log ? "log(" : "range(") + list_text({f.lo, f.hi}) + ")";
+}
+
+}  // namespace lanista::space

@@ -1,0 +1,108 @@
+// A model space over a blueprint: samples draw models, which are the base with edits, and mutations come on top.
+#include <gtest/gtest.h>
+
+#include "lanista/model/mutate/model_space.h"
+
+namespace lanista::mutate {
+namespace {
+
+using space::Sample;
+using space::Value;
+
+ModelSpace make(Chain layers, std::vector<ValueChoice> choices = {}, Limits limits = {}) {
+  const graph::OpTable ops = graph::builtin_ops();
+  auto blueprint = Blueprint::make(ops, std::move(layers), std::move(choices));
+  LANISTA_CHECK(blueprint.ok(), blueprint ? "" : blueprint.error().text());
+  std::vector<std::shared_ptr<const Mutator>> mutators;
+  for (const MutatorPlugin& plugin : builtin_mutators()) {
+    if (plugin.name == "widen" || plugin.name == "deepen")
+      mutators.push_back(*plugin.make(*resolve_options({}, plugin.options)));
+  }
+  auto space =
+      ModelSpace::make(ops, {"toy", *blueprint, ends({{6}}, 3)}, std::nullopt, std::move(mutators), {}, limits);
+  LANISTA_CHECK(space.ok(), space ? "" : space.error().text());
+  return *std::move(space);
+}
+
+ModelSpace toy(Limits limits = {}) {
+  return make({layer("linear", {{"out", formula("width")}}), choice("act", {{"relu", {layer("relu")}}, {"skip", {}}}),
+               repeat("depth", space::IntRange{0, 3}, {layer("linear", {{"out", formula("width")}}), layer("gelu")}),
+               layer("linear", {{"out", formula("outputs")}})},
+              {pick("width", {8, 16, 512})}, limits);
+}
+
+Sample sample(std::int64_t width, const char* act, std::int64_t depth) {
+  return {{"model.width", Value(width)},
+          {"model.act", Value(std::string(act))},
+          {"model.depth", Value(depth)},
+          {"lr", Value(0.1)}};
+}
+
+TEST(ModelSpaceOverABlueprint, NamesItsChoicesApartFromHyperParameters) {
+  const auto parameters = toy().parameters();
+  ASSERT_EQ(parameters.size(), 3U);
+  EXPECT_EQ(parameters[0].name, "model.width");
+  EXPECT_TRUE(space::is_model_choice(parameters[1].name));
+}
+
+TEST(ModelSpaceOverABlueprint, DrawsModelsAsEditsOfTheBase) {
+  const ModelSpace space = toy();
+  const Candidate base = space.base(0);
+  const auto drawn = space.drawn(0, sample(16, "skip", 2));
+  ASSERT_TRUE(drawn.ok()) << drawn.error().text();
+
+  EXPECT_TRUE(*space.rebuild(0, drawn->edits) == drawn->graph);
+  EXPECT_TRUE(drawn->steps.empty());
+  EXPECT_EQ(drawn->graph.next_id(), base.graph.next_id());
+  // The base is the first sample: width 8, relu, depth 0.
+  EXPECT_TRUE(space.drawn(0, sample(8, "relu", 0))->edits.empty());
+  EXPECT_FALSE(space.drawn(0, {{"lr", Value(0.1)}}).ok());
+}
+
+TEST(ModelSpaceOverABlueprint, MutatesOnTopAndReplaysOverAnotherSample) {
+  const ModelSpace space = toy();
+  const auto drawn = space.drawn(0, sample(16, "relu", 1));
+  ASSERT_TRUE(drawn.ok());
+  int replayed = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const auto child = space.mutate(*drawn, 2, Rng(seed));
+    if (!child) continue;
+    EXPECT_TRUE(*space.rebuild(0, child->edits) == child->graph);
+    // Ids of mutations begin behind everything that a blueprint may make.
+    for (const auto& node : child->graph.nodes()) {
+      EXPECT_TRUE(drawn->graph.contains(node->id) || node->id >= space.base(0).graph.next_id());
+    }
+    const auto other = space.drawn(0, sample(8, "relu", 1));
+    const auto moved = space.replay(*other, child->steps);
+    if (!moved) {
+      EXPECT_EQ(moved.error().code, Code::kNotApplicable);
+      continue;
+    }
+    EXPECT_TRUE(*space.rebuild(0, moved->edits) == moved->graph);
+    EXPECT_EQ(moved->steps, child->steps);
+    ++replayed;
+  }
+  EXPECT_GT(replayed, 10);
+}
+
+TEST(ModelSpaceOverABlueprint, KeepsToItsLimits) {
+  const ModelSpace space = toy({.params = 10'000, .flops = {}});
+  const auto wide = space.drawn(0, sample(512, "relu", 3));
+  ASSERT_FALSE(wide.ok());
+  EXPECT_EQ(wide.error().code, Code::kNotApplicable);
+  EXPECT_NE(wide.error().message.find("the limit is 10000"), std::string::npos);
+}
+
+TEST(ModelSpaceOverABlueprint, ReadsTokensWhereTheEndsSayThem) {
+  const graph::OpTable ops = graph::builtin_ops();
+  const Chain layers{layer("embedding", {{"vocab", formula("vocab")}, {"dim", 4}}), layer("flatten"),
+                     layer("linear", {{"out", formula("outputs")}})};
+  const auto space =
+      ModelSpace::make(ops, {"text", *Blueprint::make(ops, layers), ends({{5}}, 7, 20)}, std::nullopt, {}, {}, {});
+  ASSERT_TRUE(space.ok()) << space.error().text();
+  EXPECT_EQ(space->base(0).graph.node({0}).attrs,
+            (graph::Attrs{{"dtype", std::string("index")}, {"shape", std::vector<std::int64_t>{5}}}));
+}
+
+}  // namespace
+}  // namespace lanista::mutate

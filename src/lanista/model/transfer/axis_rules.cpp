@@ -1,0 +1,19 @@
+#include "lanista/model/transfer/axis_rules.h"
+
+#include <map>
+
+namespace lanista::zoo {
+
+const AxisRule* axis_rule(std::string_view op) {
+  static const std::map<std::string_view, AxisRule> kRules = [] {
+    std::map<std::string_view, AxisRule> out;
+    for (const auto& theme : {shape_rules(), pointwise_rules(), layer_rules(), norm_rules(), sequence_rules()}) {
+      for (const AxisRule& rule : theme) out.emplace(rule.op, rule);
+    }
+    return out;
+  }();
+  const auto it = kRules.find(op);
+  return it == kRules.end() ? nullptr : &it->second;
+}
+
+}  // namespace lanista::zoo

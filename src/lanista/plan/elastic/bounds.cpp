@@ -1,0 +1,96 @@
+#include "lanista/plan/elastic/bounds.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace lanista::schedule {
+namespace {
+
+/// A way to run a trial: how long it takes and what it occupies of the workers, in worker-seconds.
+struct Way {
+  double seconds = 0, area = 0;
+};
+
+std::vector<Way> ways_of(const Prediction& trial, const Cluster& cluster) {
+  const double alone = seconds_at(trial, 1);
+  std::vector<Way> ways{{alone, cluster.shares > 1 ? std::min(1.0, trial.busy) * alone : alone}};
+  for (std::int64_t w = 2; w <= std::min({cluster.widest, cluster.workers, trial.widest}); ++w) {
+    const double seconds = seconds_at(trial, w);
+    ways.push_back({seconds, static_cast<double>(w) * seconds});
+  }
+  return ways;
+}
+
+/// What a trial occupies at least if it ends within `limit` and keeps its width.
+double fixed_area(const std::vector<Way>& ways, double limit) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const Way& way : ways) {
+    if (way.seconds <= limit) least = std::min(least, way.area);
+  }
+  return least;
+}
+
+/// The same of a trial that may do parts of its work in different ways: a straight line between two of them.
+double mixed_area(const std::vector<Way>& ways, double limit) {
+  double least = fixed_area(ways, limit);
+  for (const Way& quick : ways) {
+    if (quick.seconds > limit) continue;
+    for (const Way& slow : ways) {
+      if (slow.seconds <= limit) continue;
+      const double part = (limit - quick.seconds) / (slow.seconds - quick.seconds);
+      least = std::min(least, quick.area + part * (slow.area - quick.area));
+    }
+  }
+  return least;
+}
+
+/// The smallest T >= least with sum of area(trial, T) <= workers x T: the left side falls with T, the right one grows.
+template <class Area>
+double smallest_limit(const std::vector<std::vector<Way>>& trials, double workers, double least, Area area) {
+  const auto fits = [&](double limit) {
+    double sum = 0;
+    for (const auto& ways : trials) sum += area(ways, limit);
+    return sum <= workers * limit;
+  };
+  if (fits(least)) return least;
+  double low = least, high = least;
+  while (!fits(high)) high *= 2;
+  for (int i = 0; i < 200 && low < high; ++i) {
+    const double middle = low + (high - low) / 2;
+    if (middle <= low || middle >= high) break;
+    (fits(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+double Bounds::best() const { return std::max({area, longest, memory, elastic}); }
+
+Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster) {
+  Bounds out;
+  if (trials.empty()) return out;
+  const double workers = static_cast<double>(cluster.workers);
+  std::vector<std::vector<Way>> ways;
+  for (const Prediction& trial : trials) {
+    ways.push_back(ways_of(trial, cluster));
+    double area = std::numeric_limits<double>::infinity(), seconds = area;
+    for (const Way& way : ways.back()) area = std::min(area, way.area), seconds = std::min(seconds, way.seconds);
+    out.area += area / workers;
+    out.longest = std::max(out.longest, seconds);
+    out.memory += trial.memory * seconds / (workers * cluster.usable_memory());
+  }
+  if (out.longest == 0) return out;
+  out.dual = smallest_limit(ways, workers, out.longest, fixed_area);
+  out.elastic = smallest_limit(ways, workers, out.longest, mixed_area);
+  return out;
+}
+
+double asynchronous_bound(std::span<const Prediction> parts, std::span<const double> chains, const Cluster& cluster) {
+  double bound = bounds_of(parts, cluster).area;
+  for (const double chain : chains) bound = std::max(bound, chain);
+  return bound;
+}
+
+}  // namespace lanista::schedule

@@ -1,0 +1,293 @@
+// Who helps whom. What a choice is worth is played by a simulator of its own, which shares no code with the room.
+#include "lanista/plan/elastic/helpers.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "lanista/base/rng.h"
+#include "lanista/plan/elastic/baselines.h"
+
+namespace lanista::schedule {
+namespace {
+
+using Assigned = std::map<std::size_t, TrialId>;
+
+/// So many seconds alone, of which a tenth is not shared.
+Housed housed(std::uint32_t id, std::int32_t home, double seconds, std::int64_t most = 4) {
+  return {TrialId{id}, home, true, most, prediction_of(seconds, 0.1, 1, 0, 0.001)};
+}
+
+Homes homes_of(std::size_t workers, std::vector<Housed> trials, Assigned helping = {}) {
+  return {.there = std::vector<bool>(workers, true), .trials = std::move(trials), .helping = std::move(helping)};
+}
+
+Assigned ours(const Homes& homes) { return assign_helpers(homes, *policy_of_helpers()).helping; }
+
+TEST(Helpers, GoToTheTrialThatWouldEndLast) {
+  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 10), housed(2, 1, 100)})), (Assigned{{2, TrialId{2}}, {3, TrialId{2}}}));
+  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 100), housed(2, 1, 10)})), (Assigned{{2, TrialId{1}}, {3, TrialId{1}}}));
+}
+
+TEST(Helpers, AreNoMoreThanATrialMayHave) {
+  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 10), housed(2, 1, 100, 2)})), (Assigned{{2, TrialId{2}}, {3, TrialId{1}}}));
+  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 10, 1), housed(2, 1, 100, 1)})), Assigned{});
+}
+
+// Two of a home take turns, so a helper of one is idle while the other trains: each gets one before one gets two.
+TEST(Helpers, OfAHomeWithSeveralTrialsGoWhereTheyGainMost) {
+  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 50), housed(2, 0, 50)})), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
+  Housed shares_badly = housed(1, 0, 50);
+  shares_badly.expected = prediction_of(50, 0.9);
+  EXPECT_EQ(ours(homes_of(3, {shares_badly, housed(2, 0, 40)})), (Assigned{{1, TrialId{2}}, {2, TrialId{2}}}));
+}
+
+TEST(Helpers, StayWithATrialThatWaitsUnlessOthersHaveWork) {
+  Housed waits = housed(2, 1, 10);
+  waits.has_work = false;
+  const Assigned present{{2, TrialId{2}}};
+  EXPECT_EQ(ours(homes_of(3, {waits}, present)), present);
+  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 2), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
+  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 3), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{1}}}));
+  EXPECT_EQ(ours(homes_of(3, {}, present)), Assigned{});  // it has ended
+}
+
+TEST(Helpers, AreCalledBackWhereATrialMayHaveFewer) {
+  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 2)}, {{1, TrialId{1}}, {2, TrialId{1}}})), (Assigned{{1, TrialId{1}}}));
+  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 1)}, {{1, TrialId{1}}, {2, TrialId{1}}})), Assigned{});
+}
+
+// What nobody else wants is not enough: steps have to get shorter, by as much as the policy asks for.
+TEST(Helpers, AreLeftWhereTheyAreIfStepsGetNoShorter) {
+  Housed slow = housed(1, 0, 10);
+  slow.expected.transfer = 10;
+  EXPECT_EQ(ours(homes_of(2, {slow})), Assigned{});
+  Housed hardly = housed(1, 0, 10);
+  hardly.expected = prediction_of(10, 0.99);
+  EXPECT_EQ(ours(homes_of(2, {hardly})), Assigned{});
+}
+
+// So it is the policy's to say whether a worker that helps goes elsewhere.
+TEST(Helpers, AreSeenWhereTheyAre) {
+  Housed waits = housed(3, 1, 10);
+  waits.has_work = false;
+  const Situation seen = situation_of(
+      homes_of(5, {housed(1, 3, 10), housed(2, 0, 20, 2), waits}, {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
+
+  ASSERT_EQ(seen.tasks.size(), 2U);
+  EXPECT_EQ(seen.tasks[0].place, (Place{{0, 2}, 1}));  // one more than its trial may have is nobody's
+  EXPECT_EQ(seen.tasks[1].place, (Place{{1, 3}, 1}));
+}
+
+// A policy that would rather have a trial elsewhere is followed as far as homes allow.
+TEST(Helpers, OfAnyPolicyAreWorkersWithoutWork) {
+  class Elsewhere : public Policy {
+   public:
+    std::string_view name() const override { return "elsewhere"; }
+    Decision decide(const Situation& situation) const override {
+      Decision out;
+      for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
+        out.places.push_back({{static_cast<std::int32_t>(i), static_cast<std::int32_t>(i) + 2}, 1});
+      }
+      return out;
+    }
+  };
+  // Trial 1 is at home on 3, which the policy gives to trial 2's home 1 as a second worker.
+  const Homes homes = homes_of(4, {housed(1, 3, 10), housed(2, 1, 10)});
+  EXPECT_EQ(assign_helpers(homes, Elsewhere()).helping, (Assigned{{0, TrialId{2}}}));
+}
+
+// Drawn situations, under several policies.
+
+struct Drawn {
+  Homes homes;
+  std::vector<double> serial;  ///< of each trial
+};
+
+/// A trial a home, and up to so many more.
+Drawn draw(Rng& rng, bool all_work, std::int64_t more = 2) {
+  Drawn out;
+  const auto workers = static_cast<std::size_t>(rng.between(2, 9));
+  const std::int64_t busy = rng.between(1, static_cast<std::int64_t>(workers));
+  out.homes.there.assign(workers, true);
+  const std::int64_t trials = rng.between(busy, busy + more);
+  for (std::int64_t i = 0; i < trials; ++i) {
+    const double seconds = std::exp(rng.normal()) * 20, serial = rng.uniform(0.02, 0.4);
+    Housed trial = housed(static_cast<std::uint32_t>(i) + 1, static_cast<std::int32_t>(i % busy), seconds,
+                          rng.between(1, 6));
+    trial.expected = prediction_of(seconds, serial, 1, 0, 0.001);
+    trial.has_work = all_work || rng.below(4) > 0;
+    out.serial.push_back(serial);
+    out.homes.trials.push_back(trial);
+  }
+  if (all_work) return out;
+  for (std::size_t worker = 0; worker < workers; ++worker) {
+    if (rng.below(8) == 0) out.homes.there[worker] = false;
+    if (rng.below(2) == 0) out.homes.helping[worker] = TrialId{static_cast<std::uint32_t>(rng.between(1, trials + 1))};
+  }
+  return out;
+}
+
+TEST(Helpers, OversubscribeNobodyWhateverIsDrawn) {
+  Rng rng(3);
+  const auto policies = {policy_of_helpers, uniform_redistribution, printed_dynamic, first_come};
+  std::int64_t sent = 0;
+  for (int round = 0; round < 400; ++round) {
+    const Homes homes = draw(rng, false).homes;
+    std::set<std::int32_t> busy;
+    for (const Housed& trial : homes.trials) {
+      if (trial.has_work) busy.insert(trial.home);
+    }
+    for (const auto& make : policies) {
+      const auto policy = make();
+      const Situation seen = situation_of(homes);
+      EXPECT_TRUE(check_decision(seen, policy->decide(seen)).ok()) << policy->name();
+      const Helpers helpers = assign_helpers(homes, *policy);
+      EXPECT_EQ(helpers, assign_helpers(homes, *policy));
+      std::map<TrialId, std::int64_t> of_trial;
+      for (const auto& [worker, trial] : helpers.helping) {
+        EXPECT_TRUE(homes.there.at(worker));
+        EXPECT_FALSE(busy.contains(static_cast<std::int32_t>(worker)));
+        ++of_trial[trial];
+        ++sent;
+      }
+      for (const Housed& trial : homes.trials) {
+        const auto its = of_trial.find(trial.trial);
+        if (its == of_trial.end()) continue;
+        EXPECT_LT(its->second, trial.most);
+        EXPECT_TRUE(homes.there[static_cast<std::size_t>(trial.home)] || !trial.has_work);
+        of_trial.erase(its);
+      }
+      EXPECT_TRUE(of_trial.empty());  // nobody helps one that has ended
+    }
+  }
+  EXPECT_GT(sent, 1000);
+}
+
+// Play. A home trains its trials in turns, so that all of them get on by as much; one with helpers is
+// w / (1 + s (w - 1)) times as fast while it is its turn.
+
+using Rule = std::function<Assigned(const Homes&)>;
+
+
+double makespan(const Drawn& drawn, const Rule& rule) {
+  Homes homes = drawn.homes;
+  std::vector<double> left;  // seconds, alone
+  std::vector<double> serial = drawn.serial;
+  for (const Housed& trial : homes.trials) left.push_back(trial.expected.work + trial.expected.overhead);
+  double now = 0;
+  while (!homes.trials.empty()) {
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      homes.trials[i].expected = prediction_of(left[i], serial[i], 1, 0, 0.001);
+    }
+    homes.now = now;
+    homes.helping = rule(homes);
+    std::map<std::int32_t, double> turn;  // seconds in which all trials of a home get on by one
+    std::map<TrialId, double> workers;
+    for (const Housed& trial : homes.trials) workers[trial.trial] = 1;
+    for (const auto& [worker, trial] : homes.helping) workers[trial] += 1;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      const double w = workers[homes.trials[i].trial];
+      turn[homes.trials[i].home] += (1 + serial[i] * (w - 1)) / w;
+    }
+    std::vector<double> rates;
+    double next = 1e300;
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      rates.push_back(1 / turn[homes.trials[i].home]);
+      next = std::min(next, left[i] / rates[i]);
+    }
+    now += next;
+    for (std::size_t i = left.size(); i-- > 0;) {
+      left[i] -= next * rates[i];
+      if (left[i] > 1e-9) continue;
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      left.erase(left.begin() + at);
+      serial.erase(serial.begin() + at);
+      homes.trials.erase(homes.trials.begin() + at);
+    }
+  }
+  return now;
+}
+
+/// The rule before there was a policy: whoever helps stays, the others go where the fewest are.
+Assigned evenly(const Homes& homes) {
+  Assigned out;
+  std::map<TrialId, std::int64_t> helpers;
+  std::set<std::int32_t> busy;
+  for (const Housed& trial : homes.trials) busy.insert(trial.home);
+  const auto trial_of = [&](TrialId id) { return std::ranges::find(homes.trials, id, &Housed::trial); };
+  for (const auto& [worker, trial] : homes.helping) {
+    const auto its = trial_of(trial);
+    if (its == homes.trials.end() || helpers[trial] + 1 >= its->most) continue;
+    out[worker] = trial;
+    ++helpers[trial];
+  }
+  for (std::size_t worker = 0; worker < homes.there.size(); ++worker) {
+    if (busy.contains(static_cast<std::int32_t>(worker)) || out.contains(worker)) continue;
+    const Housed* best = nullptr;
+    for (const Housed& trial : homes.trials) {
+      if (helpers[trial.trial] + 1 >= trial.most) continue;
+      if (best == nullptr || helpers[trial.trial] < helpers[best->trial]) best = &trial;
+    }
+    if (best == nullptr) continue;
+    out[worker] = best->trial;
+    ++helpers[best->trial];
+  }
+  return out;
+}
+
+/// Makespans over those of the even rule, of drawn cases.
+std::vector<double> ratios(std::uint64_t seed, std::int64_t more) {
+  const auto policy = policy_of_helpers();
+  Rng rng(seed);
+  std::vector<double> out;
+  for (int round = 0; round < 400; ++round) {
+    const Drawn drawn = draw(rng, true, more);
+    Aim aim;
+    const Rule by_policy = [&](const Homes& homes) {
+      Homes asked = homes;
+      asked.aim = aim;
+      const Helpers helpers = assign_helpers(asked, *policy);
+      aim = helpers.aim;
+      return helpers.helping;
+    };
+    out.push_back(makespan(drawn, by_policy) / makespan(drawn, evenly));
+  }
+  return out;
+}
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::int64_t below(const std::vector<double>& values, double limit) {
+  return std::ranges::count_if(values, [&](double value) { return value < limit; });
+}
+
+// Many of the drawn cases leave nothing to choose (no worker without work, no trial that may have help), so the mean is
+// near 1.
+TEST(Helpers, EndUnequalTrialsSoonerThanWhenTheyAreSpreadEvenly) {
+  const auto seen = ratios(12, 0);
+
+  EXPECT_LE(std::ranges::max(seen), 1.02);
+  EXPECT_LE(mean(seen), 0.985);
+  EXPECT_GE(below(seen, 0.98), 100);
+}
+
+// What a home of several trials takes is no line of a Prediction, so now and then its help comes too late.
+TEST(Helpers, EndTrialsThatShareHomesSoonerAsARule) {
+  const auto seen = ratios(11, 2);
+
+  EXPECT_LE(std::ssize(seen) - below(seen, 1.02), 4);
+  EXPECT_LE(std::ranges::max(seen), 1.1);
+  EXPECT_LE(mean(seen), 0.985);
+  EXPECT_GE(below(seen, 0.98), 100);
+}
+
+}  // namespace
+}  // namespace lanista::schedule

@@ -1,0 +1,258 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "lanista/base/rng.h"
+#include "lanista/plan/goodput/barrier.h"
+#include "lanista/plan/goodput/baselines.h"
+#include "lanista/plan/goodput/bounds.h"
+#include "lanista/plan/goodput/genetic.h"
+#include "lanista/plan/goodput/knapsack.h"
+#include "lanista/plan/goodput/packing.h"
+#include "lanista/plan/goodput/separable.h"
+#include "support/plan/goodput/test_crowd.h"
+
+namespace lanista::cluster {
+namespace {
+
+TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
+  Rng rng(5);
+  const Nodes nodes{8, 4};
+  std::vector<Allocation> current(12);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<std::int32_t> counts;
+    std::int32_t left = nodes.total();
+    for (std::size_t j = 0; j < current.size(); ++j) {
+      std::int32_t k = std::vector<std::int32_t>{0, 1, 2, 4, 8, 12}[rng.below(6)];
+      // Half of them as before, so that there is something to keep.
+      if (rng.bernoulli(0.5)) k = devices_of(current[j]);
+      counts.push_back(k <= left ? k : 0);
+      left -= counts.back();
+    }
+    const auto packed = pack(counts, current, nodes);
+    std::vector<std::int32_t> used(8, 0), spanning(8, 0);
+    bool moved = false, grew = false;
+    for (std::size_t j = 0; j < packed.size(); ++j) {
+      EXPECT_EQ(devices_of(packed[j]), counts[j]);
+      EXPECT_LE(packed[j].size(), static_cast<std::size_t>((counts[j] + 3) / 4));
+      for (const Share& share : packed[j]) {
+        used[static_cast<std::size_t>(share.node)] += share.devices;
+        spanning[static_cast<std::size_t>(share.node)] += packed[j].size() > 1;
+      }
+      moved = moved || (counts[j] == devices_of(current[j]) && packed[j] != current[j]);
+      grew = grew || counts[j] > devices_of(current[j]);
+    }
+    for (std::size_t n = 0; n < 8; ++n) {
+      EXPECT_LE(used[n], 4);
+      EXPECT_LE(spanning[n], 1);
+    }
+    EXPECT_TRUE(!moved || grew) << "nobody moves where nobody grows";
+    current = packed;
+  }
+}
+
+TEST(Packing, SendsAwayOnlyWhoIsOnTheEmptiestNode) {
+  Rng rng(6);
+  const Nodes nodes{8, 4};
+  for (int round = 0; round < 50; ++round) {
+    // Jobs of one device fill nodes to a half or so, and there comes one that needs a node.
+    std::vector<Allocation> current;
+    const auto least = static_cast<std::int32_t>(rng.below(8));
+    for (std::int32_t n = 0; n < nodes.count; ++n) {
+      const std::int64_t here = n == least ? 1 : rng.between(2, 3);
+      for (std::int64_t i = 0; i < here; ++i) current.push_back({{n, 1}});
+    }
+    std::vector<std::int32_t> counts(current.size(), 1);
+    const auto comes = static_cast<std::ptrdiff_t>(rng.below(counts.size() + 1));
+    counts.insert(counts.begin() + comes, 4);
+    current.insert(current.begin() + comes, Allocation{});
+    const auto packed = pack(counts, current, nodes);
+    for (std::size_t j = 0; j < packed.size(); ++j) {
+      if (counts[j] == 4) {
+        EXPECT_EQ(packed[j], (Allocation{{least, 4}}));
+      } else if (current[j].front().node == least) {
+        EXPECT_NE(packed[j].front().node, least);
+      } else {
+        EXPECT_EQ(packed[j], current[j]) << "who is not in the way stays";
+      }
+    }
+  }
+}
+
+TEST(BarrierGroup, EndsAsSoonAsAnyPackedCountsLet) {
+  Rng rng(8);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    Crowd crowd(3, Rng(seed), {2, 4});
+    // Short enough that a restart decides, or long.
+    for (JobView& view : crowd.views) view.left = rng.uniform(1e3, seed % 2 == 0 ? 1e5 : 1e6);
+    const auto options = {1, 2, 4, 8};
+    const auto policy = barrier();
+    // The second time it starts from devices that it dealt to other lengths.
+    for (int time = 0; time < 2; ++time) {
+      const auto end_of = [&](const std::vector<std::int32_t>& counts) {
+        double end = 0;
+        for (std::size_t j = 0; j < 3; ++j) {
+          const double wait = counts[j] == devices_of(crowd.current[j]) ? 0 : 30;
+          end = std::max(end, *crowd.views[j].left / crowd.tables[j].packed(counts[j], 4) + wait);
+        }
+        return end;
+      };
+      double best = 1e300;
+      for (const auto a : options) {
+        for (const auto b : options) {
+          for (const auto c : options) {
+            if (a + b + c <= 8) best = std::min(best, end_of({a, b, c}));
+          }
+        }
+      }
+      const auto decided = policy->allocate(crowd.situation());
+      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      EXPECT_DOUBLE_EQ(end_of(counts_of(decided)), best);
+      crowd.current = decided;
+      EXPECT_EQ(policy->allocate(crowd.situation()), decided) << "nobody moves for nothing";
+      for (JobView& view : crowd.views) *view.left *= rng.uniform(0.3, 0.9);
+    }
+  }
+}
+
+TEST(BarrierGroup, LeavesDevicesToWhoEndsInTimeWithThem) {
+  Crowd crowd(2, Rng(1), {2, 4});
+  JobModel model;
+  // Eight devices are slower than four: the link between nodes costs more than they save.
+  model.throughput = {0.1, 0.005, 0.4, 0.0001, 0.01, 0.0001, 1};
+  model.gradients = {1, 100};
+  model.limits = {32, 2048, 8, 256};
+  model.rule = BatchRule::kFixed;
+  model.fixed_batch = 256;
+  crowd.tables.clear();
+  for (JobView& view : crowd.views) {
+    crowd.tables.emplace_back(model);
+    view.goodput = &crowd.tables.back();
+  }
+  crowd.views[0].left = 1e4;
+  crowd.views[1].left = 1e6;
+  crowd.views[1].most = 2;
+  crowd.current = {{{0, 4}}, {}};
+  EXPECT_EQ(counts_of(barrier()->allocate(crowd.situation())), (std::vector<std::int32_t>{4, 2}))
+      << "nobody needs what the short one has";
+  crowd.views[1].most = 8;
+  crowd.views[1].left = 1e4;
+  crowd.views[0].left = 1e6;
+  crowd.current = {{{0, 4}, {1, 4}}, {}};
+  const GoodputTable& table = crowd.tables.front();
+  ASSERT_GT(table.at(1, 4), 1.3 * table.at(2, 8));
+  ASSERT_LT(table.at(1, 4), 1.9 * table.at(2, 8));
+  EXPECT_EQ(counts_of(barrier()->allocate(
+                {1000, crowd.nodes, 30, std::span(crowd.views).first(1), std::span(crowd.current).first(1)})),
+            (std::vector<std::int32_t>{4}))
+      << "what is too slow is not kept";
+}
+
+TEST(BarrierGroup, BeginsWithTheLongestWhereDevicesAreFew) {
+  Crowd crowd(10, Rng(1), {2, 4});
+  for (JobView& view : crowd.views) {
+    view.goodput = nullptr;
+    view.left = 1000.0 * static_cast<double>(1 + view.id);
+  }
+  EXPECT_EQ(counts_of(barrier()->allocate(crowd.situation())),
+            (std::vector<std::int32_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
+}
+
+TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
+  for (std::uint64_t seed = 0; seed < 5; ++seed) {
+    Crowd crowd(6, Rng(seed), {4, 4});
+    const auto search = genetic({.population = 40, .generations = 40, .seed = seed});
+    std::vector<Allocation> decided;
+    for (int i = 0; i < 2; ++i) decided = search->allocate(crowd.situation());
+    ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+    std::vector<int> spanning(4, 0);
+    for (std::size_t j = 0; j < decided.size(); ++j) {
+      EXPECT_LE(devices_of(decided[j]), crowd.views[j].most);
+      if (!is_distributed(decided[j])) continue;
+      for (const Share& share : decided[j]) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+    }
+    const double exact = crowd.cost(counts_of(separable()->allocate(crowd.situation())));
+    EXPECT_LE(crowd.cost(counts_of(decided)), 1.1 * exact);
+    EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()),
+              genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()));
+  }
+}
+
+TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
+  // Two jobs that are much faster on six devices than on four: on three nodes they would have to share one.
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    Crowd crowd(2, Rng(1), {3, 4});
+    crowd.tables.clear();
+    for (JobView& view : crowd.views) {
+      JobModel model;
+      model.throughput = {0.1, 0.05, 0.001, 0.0001, 0.001, 0.0001, 1};
+      model.gradients = {1, 1000};
+      model.limits = {32, 4096, 8, 128};
+      crowd.tables.emplace_back(model);
+      view.goodput = &crowd.tables.back();
+      view.most = 6;
+      view.age = 1e6;
+    }
+    const GoodputTable& table = crowd.tables.back();
+    ASSERT_GT(table.at(2, 6), 1.2 * table.at(1, 4));
+    const auto search = genetic({.population = 30, .generations = 30, .seed = seed});
+    // The second time they are told to have met.
+    for (int i = 0; i < 2; ++i) {
+      const auto decided = search->allocate(crowd.situation());
+      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      std::vector<int> spanning(3, 0);
+      for (const Allocation& allocation : decided) {
+        EXPECT_FALSE(allocation.empty());
+        if (!is_distributed(allocation)) continue;
+        for (const Share& share : allocation) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+      }
+      crowd.current = {{{0, 4}, {1, 2}}, {{1, 2}, {2, 4}}};
+    }
+  }
+}
+
+TEST(Baselines, GiveWhatUsersAskForInTheirOrder) {
+  Crowd crowd(5, Rng(1), {2, 4});
+  for (auto& view : crowd.views) view.wanted = 3;
+  EXPECT_EQ(counts_of(first_come()->allocate(crowd.situation())), (std::vector<std::int32_t>{3, 3, 0, 0, 0}));
+  crowd.views[3].wanted = 2;
+  EXPECT_EQ(counts_of(tiresias()->allocate(crowd.situation())), (std::vector<std::int32_t>{3, 3, 0, 2, 0}))
+      << "who fits into what is left is let past";
+}
+
+TEST(Baselines, TiresiasDemotesWhoHadSixteenDeviceHours) {
+  Crowd crowd(2, Rng(1), {1, 4});
+  for (auto& view : crowd.views) view.wanted = 4;
+  const auto policy = tiresias();
+  Situation situation = crowd.situation();
+  situation.now = 0;
+  crowd.current = policy->allocate(situation);
+  ASSERT_EQ(counts_of(crowd.current), (std::vector<std::int32_t>{4, 0}));
+  situation.current = crowd.current;
+  situation.now = 4 * 3600 - 1;
+  EXPECT_EQ(counts_of(policy->allocate(situation)), (std::vector<std::int32_t>{4, 0}));
+  situation.now = 4 * 3600;
+  EXPECT_EQ(counts_of(policy->allocate(situation)), (std::vector<std::int32_t>{0, 4}));
+}
+
+TEST(Allocations, AreRefusedWhereTheyGiveWhatIsNotThere) {
+  const Crowd crowd(2, Rng(1), {2, 4});
+  const auto code = [&](std::vector<Allocation> all) {
+    const auto checked = check_allocations(crowd.situation(), all);
+    return checked ? Code::kCancelled : checked.error().code;
+  };
+  EXPECT_EQ(code({{{0, 4}}, {{1, 4}}}), Code::kCancelled);
+  EXPECT_EQ(code({{{0, 3}}, {{0, 2}}}), Code::kInvalidArgument);
+  EXPECT_EQ(code({{{2, 1}}, {}}), Code::kInvalidArgument);
+  EXPECT_EQ(code({{{0, 1}, {0, 1}}, {}}), Code::kInvalidArgument);
+  EXPECT_EQ(code({{}}), Code::kInvalidArgument);
+}
+
+TEST(Bounds, OfShortestFirstAreThoseOfAHandWorkedCase) {
+  // 4 devices: jobs of 8, 4 and 12 device-seconds at 0, 1 and 100: [0,1] first, [1,2] second, [2,3] first, [100,103].
+  const std::vector<double> arrivals{0, 1, 100}, work{8, 3.9, 12};
+  EXPECT_NEAR(shortest_first_mean(arrivals, work, 4), (2.975 + 0.975 + 3) / 3, 1e-12);
+}
+
+}  // namespace
+}  // namespace lanista::cluster

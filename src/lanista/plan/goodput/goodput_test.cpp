@@ -1,0 +1,250 @@
+#include "lanista/plan/goodput/goodput.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "lanista/base/rng.h"
+#include "lanista/plan/goodput/allocation.h"
+#include "lanista/plan/goodput/autoscale.h"
+#include "lanista/plan/goodput/noise_scale.h"
+
+namespace lanista::cluster {
+namespace {
+
+TEST(Throughput, IsTheFormulaOfThePaper) {
+  Rng rng(1);
+  for (int i = 0; i < 1000; ++i) {
+    const ThroughputModel model{rng.uniform(0.01, 1), rng.uniform(0, 0.1), rng.uniform(0.01, 1), rng.uniform(0, 0.1),
+                                rng.uniform(0.01, 1), rng.uniform(0, 0.1), rng.uniform(1, 10)};
+    const std::int64_t nodes = rng.between(1, 4), k = nodes * rng.between(1, 4), m = rng.between(1, 100),
+                       s = rng.between(0, 3);
+    const double x = static_cast<double>(m), extra = static_cast<double>(k - 2);
+    const double grad = model.alpha_grad + model.beta_grad * x;
+    double sync = nodes > 1 ? model.alpha_node + model.beta_node * extra : model.alpha_local + model.beta_local * extra;
+    if (k == 1) sync = 0;
+    const double step = std::pow(std::pow(grad, model.gamma) + std::pow(sync, model.gamma), 1 / model.gamma);
+    const double expected = static_cast<double>(k * m * (s + 1)) / (static_cast<double>(s) * grad + step);
+    EXPECT_NEAR(throughput_of(model, nodes, k, {m, s}), expected, 1e-6 * expected);
+  }
+}
+
+TEST(Goodput, EfficiencyIsThatOfTheNoiseScale) {
+  Rng rng(2);
+  for (int i = 0; i < 1000; ++i) {
+    const GradientStats stats{rng.uniform(0.01, 10), rng.uniform(0.01, 100)};
+    const double initial = 64, scale = rng.uniform(1, 50), noise = initial * stats.var / stats.sqr;
+    EXPECT_NEAR(efficiency_of(stats, scale), (noise + initial) / (noise + scale * initial), 1e-12);
+    EXPECT_GE(gain_of(stats, scale), 1 - 1e-12);
+    EXPECT_LE(gain_of(stats, scale), scale + 1e-12);
+  }
+  EXPECT_EQ(rate_factor(RateRule::kSquareRoot, {1, 1}, 16), 4);
+  EXPECT_EQ(rate_factor(RateRule::kAdaScale, {0, 1}, 16), 16) << "pure noise: as good as so many steps";
+  EXPECT_EQ(rate_factor(RateRule::kAdaScale, {1, 0}, 16), 1) << "no noise: a larger batch tells nothing new";
+}
+
+TEST(Goodput, BestPlanIsNearTheBestOfAll) {
+  Rng rng(3);
+  for (int i = 0; i < 40; ++i) {
+    JobModel model;
+    model.throughput = {rng.uniform(0.01, 0.2), rng.uniform(0.001, 0.01), 0.3, 0.01, 0.05, 0.001, rng.uniform(1, 3)};
+    model.gradients = {1, rng.uniform(0.1, 100)};
+    model.limits = {32, 2048, 8, 128};
+    const std::int64_t k = rng.between(1, 8), nodes = k > 4 ? 2 : 1;
+    double best = 0;
+    for (std::int64_t m = 8; m <= 128; ++m) {
+      for (std::int64_t s = 0; k * m * (s + 1) <= 2048; ++s) {
+        const std::int64_t total = k * m * (s + 1);
+        if (total < 32 || (k == 1 && s == 0 && total > 32)) continue;
+        best = std::max(best, throughput_of(model.throughput, nodes, k, {m, s}) *
+                                  efficiency_of(model.gradients, static_cast<double>(total) / 32));
+      }
+    }
+    const BestPlan found = best_plan(model, nodes, k);
+    // A rounded-up batch may pass the largest one a little.
+    EXPECT_GE(found.goodput, 0.97 * best);
+    EXPECT_LE(found.goodput, 1.02 * best);
+    EXPECT_GE(found.plan.total(k), 32);
+    EXPECT_TRUE(k > 1 || found.plan.total(1) == 32 || found.plan.accumulations >= 1);
+  }
+}
+
+TEST(Goodput, StrongScalingKeepsTheBatch) {
+  JobModel model;
+  model.limits = {32, 2048, 8, 128};
+  model.rule = BatchRule::kFixed;
+  model.fixed_batch = 512;
+  EXPECT_EQ(best_plan(model, 1, 4).plan.total(4), 512);
+  EXPECT_EQ(best_plan(model, 1, 2).plan, (BatchPlan{128, 1}));
+  EXPECT_EQ(best_plan(model, 32, 128).goodput, 0) << "a replica would have less than it may";
+}
+
+TEST(ScaleInvariantProgress, OfTheInitialBatchIsSteps) {
+  ScaleInvariantProgress progress;
+  for (int i = 0; i < 10; ++i) progress.add_step({1, 5}, 1);
+  EXPECT_DOUBLE_EQ(progress.value(), 10);
+  progress.add_step({1, 3}, 4);
+  EXPECT_DOUBLE_EQ(progress.value(), 10 + 4 / 1.75);
+}
+
+/// Feeds steps of n gradients over m examples each, of a quadratic whose gradient and noise are known.
+GradientStats estimated(int steps, int n, double scale, std::int64_t initial, double sigma,
+                        const std::vector<double>& preconditioner = {}) {
+  const std::vector<double> truth{0.5, -0.25, 1.0};
+  const double m = scale * static_cast<double>(initial) / n;
+  Rng rng(5);
+  // The average must not forget: many short ones, whose means are averaged.
+  GradientStats sum;
+  constexpr int kPart = 100;
+  for (int part = 0; part < steps / kPart; ++part) {
+    for (int step = 0; step < kPart; ++step) {
+      std::vector<double> mean(truth.size(), 0);
+      double squares = 0;
+      for (int i = 0; i < n; ++i) {
+        std::vector<double> g;
+        for (std::size_t d = 0; d < truth.size(); ++d) {
+          g.push_back(truth[d] + sigma * rng.normal() / std::sqrt(m));
+          mean[d] += g.back() / n;
+        }
+        squares += preconditioned_square(g, preconditioner) / n;
+      }
+      NoiseScale one;
+      const GradientNorms norms{squares, preconditioned_square(mean, preconditioner)};
+      EXPECT_TRUE(one.add({&norms, 1}, n, scale));
+      // The clamps would bias a single step's numbers: take them apart here as the class averages them.
+      sum.sqr += (n * norms.square_of_mean - norms.mean_square) / (n - 1);
+      sum.var += (norms.mean_square - norms.square_of_mean) * scale / (n - 1);
+    }
+  }
+  return {sum.sqr / steps, sum.var / steps};
+}
+
+/// The class itself over many steps: its average forgets with 0.999 a step, so this is a mean of some 2,000.
+TEST(NoiseScale, OfAKnownQuadraticIsRight) {
+  const double sigma = 2;
+  for (const auto& [n, scale] : std::vector<std::pair<int, double>>{{2, 1.0}, {4, 1.0}, {8, 0.5}}) {
+    Rng rng(7);
+    double sqr = 0, var = 0;
+    constexpr int kDraws = 100'000;
+    NoiseScale estimate;
+    int read = 0;
+    for (int step = 0; step < kDraws; ++step) {
+      const double m = scale * 64 / n;
+      double mean[3] = {0, 0, 0}, squares = 0;
+      for (int i = 0; i < n; ++i) {
+        for (double& x : mean) {
+          const double g = 0.5 + sigma * rng.normal() / std::sqrt(m);
+          x += g / n;
+          squares += g * g / n;
+        }
+      }
+      const GradientNorms norms{squares, mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]};
+      ASSERT_TRUE(estimate.add({&norms, 1}, n, scale));
+      if (step % 1000 != 999) continue;
+      sqr += estimate.total().sqr;
+      var += estimate.total().var;
+      ++read;
+    }
+    EXPECT_NEAR(sqr / read, 0.75, 0.02 * 0.75) << n << " samples";
+    EXPECT_NEAR(var / read, 3 * sigma * sigma / 64, 0.02 * 3 * sigma * sigma / 64) << n << " samples";
+  }
+}
+
+TEST(NoiseScale, DividesByThePreconditioner) {
+  const std::vector<double> p{2, 1, 4};
+  const GradientStats stats = estimated(10'000, 4, 1, 64, 1, p);
+  EXPECT_NEAR(stats.sqr, 0.25 * 0.25 + 0.25 * 0.25 + 0.25 * 0.25, 0.01);
+  EXPECT_NEAR(stats.var, (0.25 + 1 + 1.0 / 16) / 64, 0.0005);
+}
+
+TEST(NoiseScale, IsTheSameHoweverAStepWasDealt) {
+  const GradientStats two = estimated(8'000, 2, 1, 64, 1), eight = estimated(8'000, 8, 1, 64, 1),
+                      large = estimated(8'000, 8, 4, 64, 1);
+  EXPECT_NEAR(two.var, eight.var, 0.05 * two.var);
+  EXPECT_NEAR(large.var, eight.var, 0.05 * two.var);
+  EXPECT_NEAR(two.sqr, eight.sqr, 0.05 * two.sqr);
+}
+
+TEST(NoiseScale, OfSinglesIsDroppedForBetter) {
+  NoiseScale estimate(2);
+  const std::vector<double> now{4, 1}, before{4, 1}, mean{2, 0.5};
+  ASSERT_TRUE(estimate.add_single(now, before, mean, 1));
+  // n = 2 and twice the batch: sqr = 2 T - L = 0, var = (L - T) 2.
+  EXPECT_DOUBLE_EQ(estimate.group(0).sqr, 0);
+  EXPECT_DOUBLE_EQ(estimate.group(0).var, 4);
+  EXPECT_DOUBLE_EQ(estimate.group(1).var, 1);
+  const std::vector<GradientNorms> real{{3, 2}, {1, 1}};
+  ASSERT_TRUE(estimate.add(real, 2, 1));
+  EXPECT_DOUBLE_EQ(estimate.group(0).sqr, 1);
+  EXPECT_DOUBLE_EQ(estimate.group(0).var, 1);
+  EXPECT_DOUBLE_EQ(estimate.group(1).var, 1e-6) << "clamped";
+  EXPECT_EQ(estimate.steps(), 1);
+  ASSERT_TRUE(estimate.add_single(now, before, mean, 1));
+  EXPECT_EQ(estimate.steps(), 1) << "nothing is taken of a single gradient any more";
+}
+
+// A step that stands for others fades what was before by all of them; for itself it fades by its scale.
+TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
+  const GradientNorms first{3, 2}, second{9, 4};  // |g|^2 of 1 and -1, noise of 1 and 5, for two gradients of scale 1
+  for (const double stands_for : {0.0, 1.0, 40.0, 1000.0}) {
+    NoiseScale estimate;
+    ASSERT_TRUE(estimate.add({&first, 1}, 2, 1, stands_for));
+    ASSERT_TRUE(estimate.add({&second, 1}, 2, 1, stands_for));
+    const double keep = std::pow(0.999, stands_for == 0 ? 1 : stands_for);
+    EXPECT_NEAR(estimate.total().var, (keep * 1 + 5) / (keep + 1), 1e-9) << stands_for;
+  }
+}
+
+TEST(NoiseScale, TakesOneGradientOfSeveralAndNoWholeNumberOfThem) {
+  NoiseScale estimate;
+  // A row's noise of 12 in batches of 5 and of 2 of them, |g|^2 of 7, and a first batch of 3.
+  const GradientNorms norms{7 + 12 / 2.0, 7 + 12 / 5.0};
+  ASSERT_TRUE(estimate.add({&norms, 1}, 2.5, 5 / 3.0));
+  EXPECT_NEAR(estimate.total().sqr, 7, 1e-12);
+  EXPECT_NEAR(estimate.total().var, 12 / 3.0, 1e-12);
+}
+
+TEST(NoiseScale, GoesOnFromWhatItKnows) {
+  NoiseScale whole(2);
+  EXPECT_EQ(whole.known().sums.size(), 2U) << "before anything is known";
+  for (int i = 1; i < 20; ++i) {
+    const std::vector<GradientNorms> norms{{3.0 * i, 2.0 / i}, {1, 0.5}};
+    NoiseScale back;
+    back.restore(whole.known());
+    ASSERT_TRUE(whole.add(norms, 2, i));
+    ASSERT_TRUE(back.add(norms, 2, i));
+    EXPECT_EQ(back.total(), whole.total());
+    EXPECT_EQ(back.group(1), whole.group(1));
+    EXPECT_EQ(back.steps(), whole.steps());
+  }
+}
+
+TEST(NoiseScale, SaysNothingOfFewStepsAndSkipsWhatIsNotFinite) {
+  NoiseScale estimate;
+  const GradientNorms bad{INFINITY, 1}, good{3, 2};
+  EXPECT_FALSE(estimate.add({&bad, 1}, 2, 1));
+  EXPECT_EQ(estimate.steps(), 0);
+  for (int i = 0; i < 19; ++i) estimate.add({&good, 1}, 2, 1);
+  EXPECT_FALSE(estimate.noise_scale(32).has_value());
+  estimate.add({&good, 1}, 2, 1);
+  EXPECT_NEAR(estimate.noise_scale(32).value(), 32, 1e-9);
+}
+
+TEST(Autoscale, AddsNodesWhileDevicesAreWorthTheirPart) {
+  JobModel model;
+  model.throughput = {0.1, 0.01, 0.05, 0.002, 0.02, 0.001, 1};
+  model.gradients = {1, 1000};
+  model.limits = {32, 8192, 8, 64};
+  const GoodputTable noisy(model);
+  const std::int32_t many = nodes_for_job(noisy, 4, 1, 16);
+  EXPECT_GT(many, 1);
+  model.gradients = {1, 0.01};
+  EXPECT_EQ(nodes_for_job(GoodputTable(model), 4, 1, 16), 1) << "large batches help nobody";
+  const auto utility = [](std::int32_t nodes) { return 4.0 / nodes; };
+  EXPECT_EQ(nodes_for_utility(utility, 10, 1, 16), 10);
+  EXPECT_EQ(nodes_for_utility(utility, 2, 1, 16), 8);
+  EXPECT_EQ(nodes_for_utility(utility, 16, 1, 16), 8);
+}
+
+}  // namespace
+}  // namespace lanista::cluster

@@ -1,0 +1,204 @@
+#include "lanista/plan/goodput/knapsack.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::cluster {
+namespace {
+
+TEST(Knapsack, IsTheBestOfAll) {
+  Rng rng(1);
+  for (int round = 0; round < 200; ++round) {
+    const std::int32_t total = static_cast<std::int32_t>(rng.between(1, 8));
+    std::vector<std::vector<Choice>> choices(static_cast<std::size_t>(rng.between(1, 5)));
+    for (auto& job : choices) {
+      job.push_back({0, rng.uniform(-1, 1)});
+      for (const std::int32_t k : {1, 2, 4}) job.push_back({k, rng.uniform(-1, 2)});
+    }
+    double best = -1e300;
+    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
+                                                                           double sum) {
+      if (j == choices.size()) {
+        best = std::max(best, sum);
+        return;
+      }
+      for (const Choice& choice : choices[j]) {
+        if (choice.devices <= left) all(j + 1, left - choice.devices, sum + choice.value);
+      }
+    };
+    all(0, total, 0);
+    const auto counts = best_counts(choices, total);
+    ASSERT_EQ(counts.size(), choices.size());
+    double sum = 0;
+    std::int32_t used = 0;
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      used += counts[j];
+      for (const Choice& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+    }
+    EXPECT_LE(used, total);
+    EXPECT_NEAR(sum, best, 1e-12);
+  }
+  EXPECT_TRUE(best_counts(std::vector<std::vector<Choice>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
+}
+
+TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
+  Rng rng(2);
+  for (int round = 0; round < 100; ++round) {
+    std::vector<double> scale, power;
+    std::vector<std::vector<Choice>> choices(6);
+    for (auto& job : choices) {
+      scale.push_back(rng.uniform(0.1, 3));
+      power.push_back(rng.uniform(0.1, 0.9));
+      for (std::int32_t k = 0; k <= 12; ++k) job.push_back({k, scale.back() * std::pow(k, power.back())});
+    }
+    const auto value = [&](std::size_t j, std::int32_t k) { return scale[j] * std::pow(k, power[j]); };
+    const auto exact = best_counts(choices, 12), greedy = greedy_counts(6, 12, value);
+    double a = 0, b = 0;
+    for (std::size_t j = 0; j < 6; ++j) {
+      a += value(j, exact[j]);
+      b += value(j, greedy[j]);
+    }
+    EXPECT_NEAR(a, b, 1e-9);
+  }
+}
+
+/// Each job's choices as one list, or equal ones shared.
+ChoiceLists lists_of(const std::vector<std::vector<Choice>>& kinds, const std::vector<std::uint32_t>& kind_of) {
+  ChoiceLists lists;
+  for (const auto& kind : kinds) {
+    lists.choices.insert(lists.choices.end(), kind.begin(), kind.end());
+    lists.ends.push_back(lists.choices.size());
+  }
+  lists.list_of = kind_of;
+  return lists;
+}
+
+TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
+  Rng rng(12);
+  int waited = 0;
+  for (int round = 0; round < 1000; ++round) {
+    const std::int32_t total = static_cast<std::int32_t>(rng.between(0, 12));
+    std::vector<std::vector<Choice>> kinds(static_cast<std::size_t>(rng.between(1, 40)));
+    for (auto& kind : kinds) {
+      // Some have one device at most, some cannot have one, and some had rather none.
+      kind.push_back({0, rng.uniform(-1, 1)});
+      const std::int32_t from = rng.bernoulli(0.2) ? 2 : 1, most = rng.bernoulli(0.5) ? 1 : 4;
+      const double level = rng.uniform(-0.5, 2);
+      for (std::int32_t k = from; k <= most; k *= 2) kind.push_back({k, level + rng.uniform(-0.5, 2) * k});
+    }
+    std::vector<std::uint32_t> kind_of(static_cast<std::size_t>(rng.between(0, 60)));
+    for (auto& kind : kind_of) kind = static_cast<std::uint32_t>(rng.below(kinds.size()));
+    std::vector<std::vector<Choice>> everybody;
+    for (const std::uint32_t kind : kind_of) everybody.push_back(kinds[kind]);
+    const auto exact = best_counts(everybody, total), crowd = crowd_counts(lists_of(kinds, kind_of), total);
+    ASSERT_EQ(crowd.size(), everybody.size());
+    const auto sum_of = [&](const std::vector<std::int32_t>& counts) {
+      double sum = 0;
+      for (std::size_t j = 0; j < counts.size(); ++j) {
+        for (const Choice& choice : everybody[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+      }
+      return sum;
+    };
+    std::int32_t used = 0;
+    for (const std::int32_t k : crowd) used += k;
+    EXPECT_LE(used, total);
+    EXPECT_NEAR(sum_of(crowd), sum_of(exact), 1e-9);
+    waited += static_cast<std::int32_t>(kind_of.size()) > total;
+  }
+  EXPECT_GT(waited, 500);
+}
+
+TEST(Knapsack, OfACrowdLetsTheFirstOfEqualsIn) {
+  const std::vector<std::vector<Choice>> kinds{{{0, 0}, {1, 0.5}}, {{0, 0}, {1, 0.25}, {2, 1.5}}};
+  std::vector<std::uint32_t> kind_of(1000, 0);
+  kind_of[999] = 1;
+  std::vector<std::int32_t> counts(1000, 0);
+  counts[0] = counts[1] = 1;
+  counts[999] = 2;
+  EXPECT_EQ(crowd_counts(lists_of(kinds, kind_of), 4), counts);
+}
+
+TEST(DeviceClasses, AreTheBestOfAll) {
+  Rng rng(3);
+  for (int round = 0; round < 100; ++round) {
+    const std::vector<std::int32_t> sizes{3, 4};
+    std::vector<std::vector<ClassChoice>> choices(4);
+    for (auto& job : choices) {
+      for (std::int32_t c = 0; c < 2; ++c) {
+        for (const std::int32_t k : {1, 2, 4}) job.push_back({c, k, rng.uniform(-0.5, 2)});
+      }
+    }
+    double best = -1e300;
+    const std::function<void(std::size_t, std::int32_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t a,
+                                                                                         std::int32_t b, double sum) {
+      if (j == choices.size()) {
+        best = std::max(best, sum);
+        return;
+      }
+      all(j + 1, a, b, sum);
+      for (const auto& choice : choices[j]) {
+        const std::int32_t after_a = a - (choice.device_class == 0 ? choice.devices : 0),
+                           after_b = b - (choice.device_class == 1 ? choice.devices : 0);
+        if (after_a >= 0 && after_b >= 0) all(j + 1, after_a, after_b, sum + choice.value);
+      }
+    };
+    all(0, sizes[0], sizes[1], 0);
+    const auto chosen = best_classes(choices, sizes);
+    ASSERT_TRUE(chosen);
+    double sum = 0;
+    std::vector<std::int32_t> used{0, 0};
+    for (std::size_t j = 0; j < choices.size(); ++j) {
+      if ((*chosen)[j] < 0) continue;
+      const auto& choice = choices[j][static_cast<std::size_t>((*chosen)[j])];
+      sum += choice.value;
+      used[static_cast<std::size_t>(choice.device_class)] += choice.devices;
+    }
+    EXPECT_LE(used[0], sizes[0]);
+    EXPECT_LE(used[1], sizes[1]);
+    EXPECT_NEAR(sum, best, 1e-12);
+  }
+  const std::vector<std::int32_t> huge{1000, 1000};
+  EXPECT_EQ(best_classes({}, huge).error().code, Code::kResourceExhausted);
+}
+
+TEST(Barrier, EndsAsSoonAsAnyDealLets) {
+  Rng rng(4);
+  for (int round = 0; round < 200; ++round) {
+    const std::int32_t total = static_cast<std::int32_t>(rng.between(3, 9));
+    std::vector<std::vector<double>> seconds(static_cast<std::size_t>(rng.between(1, 3)));
+    for (auto& job : seconds) {
+      double at = rng.uniform(1, 10);
+      for (std::int32_t k = 0; k < total; ++k, at *= rng.uniform(0.5, 1)) job.push_back(at);
+    }
+    double best = std::numeric_limits<double>::infinity();
+    const std::function<void(std::size_t, std::int32_t, double)> all = [&](std::size_t j, std::int32_t left,
+                                                                           double end) {
+      if (j == seconds.size()) {
+        best = std::min(best, end);
+        return;
+      }
+      for (std::int32_t k = 1; k <= left; ++k)
+        all(j + 1, left - k, std::max(end, seconds[j][static_cast<std::size_t>(k - 1)]));
+    };
+    all(0, total, 0);
+    const auto counts = barrier_counts(seconds, total);
+    ASSERT_EQ(counts.size(), seconds.size());
+    double end = 0;
+    std::int32_t used = 0;
+    for (std::size_t j = 0; j < counts.size(); ++j) {
+      used += counts[j];
+      end = std::max(end, seconds[j][static_cast<std::size_t>(counts[j] - 1)]);
+    }
+    EXPECT_LE(used, total);
+    EXPECT_DOUBLE_EQ(end, best);
+  }
+  EXPECT_TRUE(barrier_counts(std::vector<std::vector<double>>{{1.0}, {1.0}}, 1).empty());
+}
+
+}  // namespace
+}  // namespace lanista::cluster

@@ -1,0 +1,65 @@
+#include "lanista/plan/goodput/policies.h"
+
+#include <algorithm>
+
+#include "lanista/plan/goodput/baselines.h"
+#include "lanista/plan/goodput/genetic.h"
+#include "lanista/plan/goodput/separable.h"
+
+namespace lanista::cluster {
+namespace {
+
+NamedPolicy plain(std::string name, std::string help, JobFreedom freedom, std::unique_ptr<Allocator> (*make)()) {
+  NamedPolicy policy{std::move(name), std::move(help), {}, false, [make](std::uint64_t) { return make(); }};
+  policy.options.freedom = freedom;
+  return policy;
+}
+
+NamedPolicy exact(std::string name, std::string help, const SeparableOptions& options, bool shares, double interval) {
+  NamedPolicy policy{
+      std::move(name), std::move(help), {}, false, [options](std::uint64_t) { return separable(options); }};
+  policy.options.shares_profiles = shares;
+  policy.options.interval = interval;
+  policy.options.tells_budget = options.guess == SizeGuess::kBudget;
+  return policy;
+}
+
+std::vector<NamedPolicy> made() {
+  std::vector<NamedPolicy> all;
+  all.push_back(plain("static", "what users ask for, first come first served", JobFreedom::kRigid, first_come));
+  all.push_back(plain("tiresias", "what users ask for, least attained first", JobFreedom::kRigid, tiresias));
+  all.push_back(
+      plain("optimus", "replicas by marginal gain; knows true times and steps", JobFreedom::kElastic, optimus));
+  all.back().options.tells_truth = true;
+  NamedPolicy pollux{"pollux", "genetic search for the harmonic mean of speed-ups", {}, true, [](std::uint64_t seed) {
+                       return genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16});
+                     }};
+  all.push_back(std::move(pollux));
+  SeparableOptions options;
+  all.push_back(exact("exact", "Pollux's objective, exactly", options, false, 60));
+  all.push_back(exact("exact-shared", "the same, jobs of an application share what they measured", options, true, 60));
+  options = {.goal = Goal::kFinish, .guess = SizeGuess::kAttained, .newcomer = 3600, .power = 0.4, .horizon = 240};
+  all.push_back(exact("finish", "whoever is finished soonest, guessed by attained work", options, true, 60));
+  options.guess = SizeGuess::kKind;
+  options.power = 0.5;
+  all.push_back(exact("kind", "the same, guessed by jobs of the application", options, true, 60));
+  all.push_back(exact("ours", "the same, decided every 10 s", options, true, 10));
+  options.guess = SizeGuess::kBudget;
+  options.power = 0.3;
+  all.push_back(exact("budget", "the same, told what is left of each job", options, true, 10));
+  return all;
+}
+
+}  // namespace
+
+const std::vector<NamedPolicy>& policies() {
+  static const std::vector<NamedPolicy> all = made();
+  return all;
+}
+
+const NamedPolicy* find_policy(std::string_view name) {
+  const auto found = std::ranges::find(policies(), name, &NamedPolicy::name);
+  return found == policies().end() ? nullptr : &*found;
+}
+
+}  // namespace lanista::cluster

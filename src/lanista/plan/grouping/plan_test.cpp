@@ -1,0 +1,130 @@
+#include "lanista/plan/grouping/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::schedule {
+namespace {
+
+Trial trial(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
+  return {TrialId{id}, hash_text(program), bytes};
+}
+
+std::vector<Trial> of_one_program(std::uint32_t count, std::int64_t bytes = 0) {
+  std::vector<Trial> trials;
+  for (std::uint32_t id = 1; id <= count; ++id) trials.push_back(trial(id, "a", bytes));
+  return trials;
+}
+
+std::string text(const Plan& plan) { return plan_text(plan); }
+
+TEST(Lanes, AreAsManyAsAskedForAndAsHaveRoom) {
+  const Trial of_100_bytes = trial(1, "a", 100);
+  EXPECT_EQ(most_lanes(of_100_bytes, {.lanes = 20}), 20);
+  EXPECT_EQ(most_lanes(of_100_bytes, {.workers = 2, .bytes = 1000}), 5) << "each worker has half of the memory";
+  EXPECT_EQ(most_lanes(of_100_bytes, {.bytes = 1}), 1) << "whether a single trial fits is for who admits it";
+}
+
+TEST(Lanes, HaveRoomForWhatTrialsKeepAndPayAsIfTheyKeptNothing) {
+  Trial keeping = trial(1, "a", 100);
+  keeping.kept_bytes = 100;
+  EXPECT_EQ(most_lanes(keeping, {.workers = 2, .bytes = 1000}), 2);
+  keeping.kept_bytes = 1'000'000'000;
+  EXPECT_EQ(most_lanes(keeping, {}), most_lanes(trial(1, "a", 100), {})) << "no step touches it";
+}
+
+TEST(FairShare, LeavesSomeForEveryWorker) {
+  EXPECT_EQ(fair_share(5, 2), 3);
+  EXPECT_EQ(fair_share(5, 1), 5);
+  EXPECT_EQ(fair_share(5, 8), 1);
+  EXPECT_EQ(fair_share(0, 8), 1);
+}
+
+TEST(Plan, TrialsOfOneProgramAreLanes) {
+  const std::vector<Trial> trials{trial(4, "b"), trial(1, "b"), trial(2, "a"), trial(3, "b")};
+
+  EXPECT_EQ(text(make_plan(trials, {})), "1 3 4, 2");
+}
+
+TEST(Plan, DealsLargePopulationsEvenly) {
+  EXPECT_EQ(text(make_plan(of_one_program(10), {.lanes = 4})), "1-3, 4-6, 7-10");
+}
+
+TEST(Plan, LeavesSomeForEveryWorker) {
+  EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 2})), "1 2, 3-5");
+  EXPECT_EQ(text(make_plan(of_one_program(3), {.workers = 8})), "1, 2, 3");
+}
+
+TEST(Plan, KeepsGroupsWholeWhereThatIsAskedFor) {
+  EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 8, .whole_groups = true})), "1-5");
+  EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 4, .whole_groups = true})), "1 2, 3-5");
+  EXPECT_EQ(most_lanes(trial(1, "a", 100), {.workers = 8, .lanes = 20, .bytes = 1000, .whole_groups = true}), 10);
+}
+
+TEST(Plan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), Plan{}); }
+
+TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
+  const Rng root(20261122);
+  for (std::uint64_t number = 0; number < 500; ++number) {
+    Rng rng = root.split(number);
+    const auto draw = [&](std::int64_t least, std::int64_t most) {
+      return least + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most - least + 1)));
+    };
+    const Machine machine{.workers = draw(1, 5), .lanes = draw(0, 6), .bytes = draw(1, 4000)};
+    std::vector<Trial> trials;
+    std::map<TrialId, Trial> by_id;
+    for (std::uint32_t id = 1; id <= static_cast<std::uint32_t>(draw(0, 40)); ++id) {
+      const std::int64_t program = draw(0, 4);
+      trials.push_back(trial(id, std::to_string(program), 100 * (program + 1)));
+      by_id[TrialId{id}] = trials.back();
+    }
+    const Plan plan = make_plan(trials, machine);
+
+    std::map<Digest, std::pair<std::size_t, std::size_t>> sizes;  // smallest and largest
+    std::size_t planned = 0;
+    for (const Group& group : plan.groups) {
+      const Trial& first = by_id.at(group.trials.front());
+      ASSERT_LE(std::ssize(group.trials), most_lanes(first, machine));
+      ASSERT_LE(std::ssize(group.trials), fair_share(std::ssize(trials), machine.workers));
+      ASSERT_TRUE(std::ranges::is_sorted(group.trials));
+      for (const TrialId id : group.trials) {
+        ASSERT_EQ(by_id.at(id).program, first.program);
+        ++planned;
+      }
+      auto& [least, most] = sizes.try_emplace(first.program, group.trials.size(), group.trials.size()).first->second;
+      least = std::min(least, group.trials.size());
+      most = std::max(most, group.trials.size());
+    }
+    ASSERT_EQ(planned, trials.size());
+    for (const auto& [program, range] : sizes) ASSERT_LE(range.second - range.first, 1U);
+
+    std::ranges::reverse(trials);
+    ASSERT_EQ(make_plan(trials, machine), plan) << "their order does not count";
+    const auto read = plan_from_text(plan_text(plan));
+    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_EQ(*read, plan);
+  }
+}
+
+TEST(Plan, IsNotReadFromWhatIsNone) {
+  for (const char* text :
+       {" ", "0", "1,", "1 ", "1, ", "1,2", "1  2", "-1", "1.5", "4294967296", "a", "1;2", ", 1", " 1", "1\n",
+        "1-", "-2", "1-2", "3-1", "1-1", "1--3", "1-3-5", "0-3", "1-4294967295", "1 2-1048577"}) {
+    const auto plan = plan_from_text(text);
+    ASSERT_FALSE(plan) << text;
+    EXPECT_EQ(plan.error().code, Code::kDataLoss);
+  }
+  const auto twice = plan_from_text("1 2, 2");
+  ASSERT_FALSE(twice);
+  EXPECT_EQ(twice.error().message, "a plan names trial 2 twice");
+  EXPECT_FALSE(plan_from_text("1-5, 4"));
+}
+
+}  // namespace
+}  // namespace lanista::schedule

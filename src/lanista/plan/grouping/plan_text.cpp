@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "lanista/plan/grouping/plan.h"
+
+namespace lanista::schedule {
+namespace {
+
+// That a text may name: a short range must not ask for all memory.
+constexpr std::uint64_t kMostTrials = std::uint64_t{1} << 20;
+
+Error no_plan(const std::string& what) { return {Code::kDataLoss, "a plan " + what, "groups"}; }
+
+void put_trials(std::string& text, const std::vector<TrialId>& trials) {
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    if (i > 0) text += ' ';
+    text += std::to_string(trials[i].value);
+    std::size_t last = i;
+    while (last + 1 < trials.size() && trials[last + 1].value == trials[last].value + 1) ++last;
+    if (last < i + 2) continue;
+    text.append("-").append(std::to_string(trials[last].value));
+    i = last;
+  }
+}
+
+/// Reads groups of trials and what stands between them.
+class PlanReader {
+ public:
+  explicit PlanReader(std::string_view text) : text_(text) {}
+
+  bool at_end() const { return text_.empty(); }
+  Error unexpected(const std::string& place) const {
+    return no_plan("has '" + std::string(text_.substr(0, 20)) + "' in the place of " + place);
+  }
+  bool skip(std::string_view word) {
+    if (!text_.starts_with(word)) return false;
+    text_.remove_prefix(word.size());
+    return true;
+  }
+  /// What begins a group: nothing before the first, a comma before every other.
+  Result<void> begin_group() {
+    const bool is_first = std::exchange(is_first_, false);
+    if (skip(", ") == is_first) return unexpected("a group");
+    return {};
+  }
+  template <class Number>
+  std::optional<Number> number(Number least) {
+    Number number = 0;
+    const auto read = std::from_chars(text_.data(), text_.data() + text_.size(), number);
+    if (read.ec != std::errc() || number < least) return std::nullopt;
+    text_.remove_prefix(static_cast<std::size_t>(read.ptr - text_.data()));
+    return number;
+  }
+  /// "1 5-8"
+  Result<std::vector<TrialId>> trials() {
+    std::vector<TrialId> trials;
+    do {
+      const auto first = number<std::uint32_t>(1);
+      if (!first) return unexpected("a trial; they are numbered from 1");
+      const bool is_range = skip("-");
+      const auto last = is_range ? number<std::uint32_t>(1) : first;
+      if (is_range && (!last || *last < *first || *last - *first < 2)) {
+        return no_plan("has no range in '" + std::string(text_.substr(0, 20)) + "'");
+      }
+      if (*last - *first >= kMostTrials - seen_.size()) {
+        return no_plan("of more than " + std::to_string(kMostTrials) + " trials");
+      }
+      for (std::uint64_t number = *first; number <= *last; ++number) {
+        trials.push_back(TrialId{static_cast<std::uint32_t>(number)});
+        seen_.push_back(trials.back());
+      }
+    } while (skip(" "));
+    return trials;
+  }
+  /// That nobody stood in it twice.
+  Result<void> end() {
+    std::ranges::sort(seen_);
+    const auto twice = std::ranges::adjacent_find(seen_);
+    if (twice != seen_.end()) return no_plan("names trial " + std::to_string(twice->value) + " twice");
+    return {};
+  }
+
+ private:
+  std::string_view text_;
+  bool is_first_ = true;
+  std::vector<TrialId> seen_;
+};
+
+}  // namespace
+
+std::string plan_text(const Plan& plan) {
+  std::string text;
+  for (const Group& group : plan.groups) {
+    if (!text.empty()) text += ", ";
+    put_trials(text, group.trials);
+  }
+  return text;
+}
+
+Result<Plan> plan_from_text(std::string_view text) {
+  Plan plan;
+  PlanReader reader(text);
+  while (!reader.at_end()) {
+    LANISTA_TRY(reader.begin_group());
+    LANISTA_ASSIGN(auto trials, reader.trials());
+    plan.groups.push_back({std::move(trials)});
+  }
+  LANISTA_TRY(reader.end());
+  return plan;
+}
+
+std::string regrouping_text(const Regrouping& changes) {
+  std::string text;
+  for (const Regrouping::Part& part : changes.parts) {
+    if (!text.empty()) text += ", ";
+    text.append(std::to_string(part.group)).append(": ");
+    put_trials(text, part.trials);
+  }
+  return text;
+}
+
+Result<Regrouping> regrouping_from_text(std::string_view text) {
+  Regrouping changes;
+  PlanReader reader(text);
+  while (!reader.at_end()) {
+    LANISTA_TRY(reader.begin_group());
+    const auto group = reader.number<std::int64_t>(0);
+    if (!group || !reader.skip(": ")) return reader.unexpected("a group's number");
+    if (!changes.parts.empty() && changes.parts.back().group >= *group) {
+      return no_plan("names group " + std::to_string(*group) + " behind group " +
+                     std::to_string(changes.parts.back().group));
+    }
+    LANISTA_ASSIGN(auto trials, reader.trials());
+    changes.parts.push_back({*group, std::move(trials)});
+  }
+  LANISTA_TRY(reader.end());
+  return changes;
+}
+
+}  // namespace lanista::schedule

@@ -1,0 +1,74 @@
+#include "lanista/plan/pipeline/bounds.h"
+
+#include <algorithm>
+
+#include "lanista/plan/pipeline/simulate.h"
+
+namespace lanista::pipeline {
+
+double Bounds::best() const { return std::max({work, stage, path, transfer}); }
+
+Bounds bounds_of(const Problem& problem) {
+  Bounds bounds;
+  const Model& model = problem.model;
+  double fastest = 0;
+  for (const DeviceClass& each : problem.devices.classes) fastest = std::max(fastest, each.speed);
+  std::vector<double> least(model.operators.size());  // the cheapest single pass of any size
+  for (std::size_t i = 0; i < least.size(); ++i) {
+    const Operator& op = model.operators[i];
+    // Times are linear between sizes, so the best time per sample is at one of them, or at the batch itself.
+    double per_sample = op.again * work_at(op, model.batch) / static_cast<double>(model.batch);
+    least[i] = op.again * work_at(op, model.batch);
+    for (std::int64_t n = 1; n <= model.batch; n *= 2) {
+      per_sample = std::min(per_sample, op.again * work_at(op, n) / static_cast<double>(n));
+      least[i] = std::min(least[i], op.again * (seconds_at(op.forward, n) + seconds_at(op.input_grad, n)));
+    }
+    bounds.work += per_sample * static_cast<double>(model.batch);
+  }
+  bounds.work /= problem.devices.speed();
+  const Neighbours neighbours(model);
+  std::vector<double> end(least.size(), 0);
+  for (const std::uint32_t v : dependency_order(neighbours)) {
+    for (const std::uint32_t before : neighbours.previous[v]) end[v] = std::max(end[v], end[before]);
+    bounds.path = std::max(bounds.path, end[v] += least[v] / fastest);
+  }
+  return bounds;
+}
+
+Bounds bounds_of(const Plan& plan, const Problem& problem) {
+  Bounds bounds = bounds_of(problem);
+  Timing timing(plan, problem);
+  for (StageTimes& each : timing.stages) {  // as if every pass had the same one before it
+    each.forward *= each.again, each.input_grad *= each.again, each.weight_grad *= each.again;
+  }
+  const std::size_t count = plan.stages.size();
+  const auto passes = [&](std::size_t s) { return static_cast<double>(plan.batch / plan.stages[s].micro_batch); };
+  std::vector<double> head(count, 0), tail(count, 0), path(count, 0);
+  for (std::size_t s = 0; s < count; ++s) {
+    for (const std::uint32_t e : timing.in[s]) {
+      const std::uint32_t from = timing.edges[e].edge.from;
+      head[s] = std::max(head[s], head[from] + timing.stages[from].forward + timing.edges[e].forth);
+    }
+  }
+  // Weight gradients need not hold up anybody, so behind a stage only input gradients are sure to follow; the last
+  // stage on the way back has a weight gradient to make.
+  for (std::size_t s = 0; s < count; ++s) {
+    for (const std::uint32_t e : timing.in[s]) {
+      const std::uint32_t from = timing.edges[e].edge.from;
+      const StageTimes& its = timing.stages[from];
+      const double behind = std::max(tail[from], its.weight_grad);
+      tail[s] = std::max(tail[s], timing.edges[e].back + its.input_grad + behind);
+    }
+    const StageTimes& mine = timing.stages[s];
+    const double ends =
+        std::max(passes(s) * mine.weight_grad + mine.reduce, mine.weight_grad + tail[s] - mine.weight_grad);
+    bounds.stage = std::max(bounds.stage, head[s] + passes(s) * (mine.forward + mine.input_grad) + ends);
+  }
+  for (const EdgeTimes& edge : timing.edges) {
+    bounds.transfer =
+        std::max({bounds.transfer, edge.forth * passes(edge.edge.from), edge.back * passes(edge.edge.to)});
+  }
+  return bounds;
+}
+
+}  // namespace lanista::pipeline

@@ -1,0 +1,250 @@
+#include "lanista/plan/pipeline/greedy.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <queue>
+
+#include "lanista/plan/pipeline/flow.h"
+
+namespace lanista::pipeline {
+namespace {
+
+constexpr double kCheap = 0.02;  // of a place's longest pass
+
+/// How far a stage has come.
+struct Progress {
+  std::uint32_t count = 0, forward = 0, input_grad = 0, weight_grad = 0;
+  std::int64_t most = 0;  ///< samples in flight
+};
+
+class Greedy {
+ public:
+  Greedy(const Plan& plan, const Problem& problem, const GreedyRule& rule)
+      : plan_(plan),
+        rule_(rule),
+        timing_(plan, problem),
+        flow_(plan, timing_),
+        schedule_{places_of(plan, &stages_)},
+        place_of_(plan.stages.size()),
+        free_(stages_.size(), 0),
+        longest_(stages_.size(), 0) {
+    for (const Stage& stage : plan.stages) {
+      const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) * rule.in_flight));
+      progress_.push_back({static_cast<std::uint32_t>(plan.batch / stage.micro_batch), 0, 0, 0,
+                           std::clamp(most, stage.micro_batch, plan.batch)});
+    }
+    for (std::uint32_t p = 0; p < stages_.size(); ++p) {
+      for (const std::uint32_t s : stages_[p]) {
+        place_of_[s] = p;
+        longest_[p] = std::max({longest_[p], timing_.stages[s].forward, timing_.stages[s].input_grad});
+      }
+    }
+  }
+
+  Result<Schedule> run() {
+    for (std::uint32_t p = 0; p < stages_.size(); ++p) wake(p, 0);
+    while (!events_.empty()) {
+      const Event event = events_.top();
+      events_.pop();
+      if (free_[event.place] > event.time) continue;  // it is at work; its end is an event of its own
+      act(event.place, event.time);
+    }
+    for (std::uint32_t s = 0; s < progress_.size(); ++s) {
+      if (progress_[s].weight_grad < progress_[s].count) {
+        return Error{Code::kFailedPrecondition, "stage " + std::to_string(s) + " waits for ever", ""};
+      }
+    }
+    for (std::size_t p = 0; p < stages_.size(); ++p) {
+      for (const std::uint32_t s : stages_[p]) {
+        if (plan_.stages[s].devices.size() > 1) schedule_.places[p].actions.push_back({Kind::kReduce, s});
+        schedule_.places[p].actions.push_back({Kind::kStep, s});
+      }
+    }
+    return std::move(schedule_);
+  }
+
+ private:
+  struct Event {
+    double time = 0;
+    std::uint32_t place = 0;
+    bool operator<(const Event& other) const {  // the earliest on top
+      return time > other.time || (time == other.time && place > other.place);
+    }
+  };
+
+  void wake(std::uint32_t place, double time) { events_.push({time, place}); }
+
+  /// The pass if it can begin by `time`; a later arrival is an event.
+  bool can(const Action& action, double time) const { return flow_.ready(action) <= time; }
+
+  bool forward_at(std::uint32_t s, double time, Action* found) const {
+    const Progress& its = progress_[s];
+    if (its.forward == its.count) return false;
+    const std::int64_t held = static_cast<std::int64_t>(its.forward - its.weight_grad) * plan_.stages[s].micro_batch;
+    if (held + plan_.stages[s].micro_batch > its.most) return false;
+    *found = {Kind::kForward, s, its.forward};
+    return can(*found, time);
+  }
+
+  bool backward_at(std::uint32_t s, double time, Action* found) const {
+    const Progress& its = progress_[s];
+    if (its.input_grad == its.forward) return false;
+    *found = {rule_.split ? Kind::kInputGrad : Kind::kBackward, s, its.input_grad};
+    return can(*found, time);
+  }
+
+  bool choose(std::uint32_t place, double time, Action* found) const {
+    const auto& mine = stages_[place];
+    for (const std::uint32_t s : mine) {
+      // What takes nearly nothing is not put off: its samples would be held for it.
+      if (timing_.stages[s].weight_grad <= kCheap * longest_[place] && weight_grad_at(s, found)) return true;
+    }
+    for (const bool backward : {!rule_.forwards_first, rule_.forwards_first}) {
+      // Later stages first: what is nearest to its end frees memory soonest.
+      for (std::size_t i = mine.size(); i-- > 0;) {
+        if (backward ? backward_at(mine[i], time, found) : forward_at(mine[i], time, found)) return true;
+      }
+    }
+    return std::ranges::any_of(mine, [&](std::uint32_t s) { return weight_grad_at(s, found); });
+  }
+
+  bool weight_grad_at(std::uint32_t s, Action* found) const {
+    *found = {Kind::kWeightGrad, s, progress_[s].weight_grad};
+    return progress_[s].weight_grad < progress_[s].input_grad;
+  }
+
+  void act(std::uint32_t place, double time) {
+    Action action;
+    if (!choose(place, time, &action)) return;
+    Progress& its = progress_[action.stage];
+    const double end = time + flow_.seconds(action);
+    flow_.finish(action, end);
+    schedule_.places[place].actions.push_back(action);
+    if (action.kind == Kind::kForward) {
+      ++its.forward;
+      for (const std::uint32_t e : timing_.out[action.stage]) {
+        wake(place_of_[timing_.edges[e].edge.to], flow_.forth[e][action.micro]);
+      }
+    } else if (action.kind == Kind::kWeightGrad) {
+      ++its.weight_grad;
+    } else {
+      ++its.input_grad;
+      if (action.kind == Kind::kBackward) ++its.weight_grad;
+      for (const std::uint32_t e : timing_.in[action.stage]) {
+        wake(place_of_[timing_.edges[e].edge.from], flow_.back[e][action.micro]);
+      }
+    }
+    free_[place] = end;
+    wake(place, end);
+  }
+
+  const Plan& plan_;
+  const GreedyRule rule_;
+  const Timing timing_;
+  Flow flow_;
+  std::vector<std::vector<std::uint32_t>> stages_;
+  Schedule schedule_;
+  std::vector<std::uint32_t> place_of_;
+  std::vector<double> free_;
+  std::vector<double> longest_;  ///< pass of a place
+  std::vector<Progress> progress_;
+  std::priority_queue<Event> events_;
+};
+
+/// Every backward pass in its two parts, one right behind the other.
+Schedule in_parts(Schedule schedule) {
+  for (Place& place : schedule.places) {
+    std::vector<Action> actions;
+    for (const Action& action : place.actions) {
+      if (action.kind != Kind::kBackward) {
+        actions.push_back(action);
+        continue;
+      }
+      actions.push_back({Kind::kInputGrad, action.stage, action.micro});
+      actions.push_back({Kind::kWeightGrad, action.stage, action.micro});
+    }
+    place.actions = std::move(actions);
+  }
+  return schedule;
+}
+
+}  // namespace
+
+Result<Schedule> greedy(const Plan& plan, const Problem& problem, const GreedyRule& rule) {
+  return Greedy(plan, problem, rule).run();
+}
+
+Schedule split_backward(Plan& plan, const Problem& problem) {
+  Schedule best = in_parts(kfkb(plan, problem));
+  const auto plain = simulate(best, plan, problem, false);
+  double seconds = plain ? plain->seconds : Flow::kNever;
+  Plan chosen = plan;
+  for (const double in_flight : {1.0, 1.5, 2.0}) {
+    Plan wider = plan;
+    for (Stage& stage : wider.stages) {
+      const auto micro = static_cast<double>(stage.micro_batch);
+      stage.in_flight = std::min(
+          plan.batch,
+          static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) * in_flight / micro) * micro));
+    }
+    if (!fits(wider, problem)) break;
+    for (const bool forwards_first : {false, true}) {
+      auto order = greedy(wider, problem, {true, forwards_first, 1});
+      if (!order) continue;
+      const auto course = simulate(*order, wider, problem, false);
+      if (!course || course->seconds >= seconds) continue;
+      seconds = course->seconds;
+      best = *std::move(order);
+      chosen = wider;
+    }
+  }
+  plan = std::move(chosen);
+  return best;
+}
+
+Result<Plan> interleaved(const Plan& plan, const Problem& problem, std::int64_t chunks) {
+  const std::size_t stages = plan.stages.size();
+  for (std::uint32_t s = 0; s < stages; ++s) {
+    const auto& next = plan.stages[s].successors;
+    if (s + 1 < stages && (next.empty() || next.front() != s + 1)) {
+      return Error{Code::kInvalidArgument, "stage " + std::to_string(s) + " is not followed by the next: no chain", ""};
+    }
+  }
+  std::vector<std::uint32_t> order;
+  const auto all = dependency_order(Neighbours(problem.model));
+  std::vector<std::size_t> stage_of(all.size());
+  for (std::size_t s = 0; s < stages; ++s) {
+    for (const std::uint32_t op : plan.stages[s].operators) stage_of[op] = s;
+  }
+  for (std::size_t s = 0; s < stages; ++s) {
+    for (const std::uint32_t op : all) {
+      if (stage_of[op] == s) order.push_back(op);
+    }
+  }
+  double total = 0, sum = 0;
+  const std::int64_t micro = plan.stages[0].micro_batch;
+  for (const std::uint32_t op : order) total += work_at(problem.model.operators[op], micro);
+  const auto parts = static_cast<std::size_t>(chunks) * stages;
+  if (chunks < 1 || parts > order.size()) {
+    return Error{Code::kInvalidArgument,
+                 std::to_string(chunks) + " chunks for " + std::to_string(stages) + " stages; allowed are 1 to " +
+                     std::to_string(order.size() / stages) + ", by the operators there are",
+                 ""};
+  }
+  Plan out{plan.model, plan.batch, {}};
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const std::size_t left = order.size() - i, empty = parts - out.stages.size();
+    if (out.stages.empty() || left <= empty ||
+        (empty > 0 && sum >= total * static_cast<double>(out.stages.size()) / static_cast<double>(parts))) {
+      Stage fresh = plan.stages[out.stages.size() % stages];
+      fresh.operators.clear();
+      out.stages.push_back(std::move(fresh));
+    }
+    out.stages.back().operators.push_back(order[i]);
+    sum += work_at(problem.model.operators[order[i]], micro);
+  }
+  return arranged(std::move(out), problem.model, true);
+}
+
+}  // namespace lanista::pipeline

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <vector>
+
+#include "lanista/plan/pipeline/schedule.h"
+
+namespace lanista::pipeline {
+
+/// The different sets of devices of a plan in order of their first stages, and the stages of each.
+std::vector<Place> places_of(const Plan& plan, std::vector<std::vector<std::uint32_t>>* stages);
+
+}  // namespace lanista::pipeline

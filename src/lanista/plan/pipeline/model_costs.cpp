@@ -1,0 +1,106 @@
+#include "lanista/plan/pipeline/model_costs.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+
+namespace lanista::pipeline {
+namespace {
+
+double bytes_of(const graph::ValueType& type) { return 4.0 * static_cast<double>(type.shape.elements_per_sample()); }
+
+/// Forward work of a sample.
+graph::Cost work_of(const graph::OpDef& def, const graph::OpArgs& args, std::span<const graph::ValueType> inputs,
+                    double output_bytes) {
+  if (def.cost) return def.cost(args);
+  graph::Cost cost{0, output_bytes};
+  for (const graph::ValueType& type : inputs) cost.bytes += bytes_of(type);
+  return cost;
+}
+
+/// Seconds at 1, 2, 4, ... samples up to the first that reaches the batch.
+Curve curve_of(std::string_view pass, const graph::Node& node, const graph::Types& types, const graph::Cost& work,
+               std::int64_t batch, const NodeCosts& costs) {
+  Curve curve;
+  graph::CostKey key = costs.machine;
+  bool measured = true;
+  for (std::int64_t n = 1;; n *= 2) {
+    key.work = pass_work(pass, node, types, n);
+    const graph::CostRow* row = measured ? costs.table.find(key) : nullptr;
+    const auto samples = static_cast<double>(n);
+    if (row != nullptr) {
+      curve.push_back(1e-6 * row->microseconds);
+    } else if (n > 1 && measured) {
+      break;  // above the largest size that was measured it is proportional
+    } else {
+      measured = false;
+      curve.push_back(1e-6 * graph::predicted_us(costs.prices, work.flops * samples, work.bytes * samples));
+    }
+    if (n >= batch) break;
+  }
+  return curve;
+}
+
+/// Curves of a node have equally many sizes: the shorter ones go on in proportion.
+void make_equal(Operator& op) {
+  const std::size_t sizes = std::max({op.forward.size(), op.input_grad.size(), op.weight_grad.size()});
+  for (Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
+    while (curve->size() < sizes) curve->push_back(2 * curve->back());
+  }
+}
+
+}  // namespace
+
+std::string pass_work(std::string_view pass, const graph::Node& node, const graph::Types& types, std::int64_t samples) {
+  std::string attrs;
+  for (const auto& [name, value] : node.attrs) {
+    attrs += (attrs.empty() ? "" : ", ") + name + "=" + graph::attr_text(value);
+  }
+  std::string text = std::string(pass) + " " + node.op + "(" + attrs + ")";
+  for (const graph::ValueType& type : types.inputs(node)) text += " " + type.shape.text();
+  return text + ", batch " + std::to_string(samples);
+}
+
+Result<Model> model_of(const graph::Graph& graph, const graph::OpTable& ops, std::int64_t batch,
+                       double parameter_copies, const NodeCosts& costs) {
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(graph, ops));
+  Model model;
+  model.batch = batch;
+  model.parameter_copies = parameter_copies;
+  model.hash = graph::canonical_hash(graph, ops);
+  std::map<graph::NodeId, std::uint32_t> number;
+  for (const graph::NodeId id : graph.topo()) {
+    const graph::Node& node = graph.node(id);
+    if (node.op == "input" || node.op == "output") continue;
+    const graph::OpDef& def = *ops.find(node.op);
+    const std::vector<graph::ValueType> all = types.inputs(node);
+    const auto inputs = std::span(all).first(graph::num_data_inputs(node, def));
+    const graph::OpArgs args{inputs, node.attrs, def};
+    Operator op;
+    op.name = "%" + std::to_string(id.value) + " " + node.op;
+    for (const graph::ValueType& type : types.outputs(id)) op.output_bytes += bytes_of(type);
+    op.activation_bytes = op.output_bytes;
+    bool trained = false;
+    for (const graph::ParamSpec& param : def.params ? def.params(args) : std::vector<graph::ParamSpec>{}) {
+      op.parameter_bytes += 4.0 * static_cast<double>(param.shape.elements_per_sample());
+      trained = trained || param.trained;
+    }
+    const graph::Cost work = work_of(def, args, inputs, op.output_bytes);
+    op.forward = curve_of("forward", node, types, work, batch, costs);
+    op.input_grad = curve_of("input_grad", node, types, work, batch, costs);
+    op.weight_grad = trained ? curve_of("weight_grad", node, types, work, batch, costs) : Curve{0};
+    make_equal(op);
+    const auto at = static_cast<std::uint32_t>(model.operators.size());
+    number[id] = at;
+    for (const graph::Port& port : node.inputs) {
+      if (const auto from = number.find(port.node); from != number.end()) model.edges.push_back({from->second, at});
+    }
+    model.operators.push_back(std::move(op));
+  }
+  std::ranges::sort(model.edges);
+  model.edges.erase(std::unique(model.edges.begin(), model.edges.end()), model.edges.end());
+  LANISTA_TRY(check(model));
+  return model;
+}
+
+}  // namespace lanista::pipeline

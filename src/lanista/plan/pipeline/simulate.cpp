@@ -1,0 +1,269 @@
+#include "lanista/plan/pipeline/simulate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "lanista/plan/pipeline/flow.h"
+
+namespace lanista::pipeline {
+
+namespace {
+
+double all_passes(const Model& model, std::int64_t samples) {
+  double seconds = 0;
+  for (const Operator& op : model.operators) {
+    seconds +=
+        seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) + seconds_at(op.weight_grad, samples);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
+  std::map<std::int64_t, double> far;
+  std::vector<StageTimes> all;
+  for (const Stage& stage : plan.stages) {
+    StageTimes times;
+    double parameters = 0, saved = 0;
+    const auto share = static_cast<std::int64_t>(stage.devices.size());
+    const std::int64_t samples = (stage.micro_batch + share - 1) / share;
+    for (const std::uint32_t o : stage.operators) {
+      const Operator& op = problem.model.operators[o];
+      times.forward += seconds_at(op.forward, samples);
+      times.input_grad += seconds_at(op.input_grad, samples);
+      times.weight_grad += seconds_at(op.weight_grad, samples);
+      parameters += op.parameter_bytes;
+      saved += (1 - op.again) * (seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) +
+                                 seconds_at(op.weight_grad, samples));
+    }
+    const double whole = times.forward + times.backward();
+    const double speed = problem.devices.classes[problem.devices.class_of(stage.devices[0])].speed;
+    if (whole > 0 && saved > 0) {
+      times.again = 1 - saved / whole;
+      const auto [found, is_new] = far.try_emplace(samples, 0);
+      if (is_new) found->second = all_passes(problem.model, samples);
+      times.far = found->second / speed;
+    }
+    times.forward /= speed, times.input_grad /= speed, times.weight_grad /= speed;
+    if (share > 1 && parameters > 0) {
+      times.reduce = reduce_seconds(parameters, share, problem.devices.link(stage.devices, stage.devices));
+    }
+    all.push_back(times);
+  }
+  return all;
+}
+
+double reduce_seconds(double bytes, std::int64_t devices, const Link& link) {
+  const auto others = static_cast<double>(devices - 1);
+  return 2 * others * (link.seconds + bytes / static_cast<double>(devices) / link.bytes_per_second);
+}
+
+std::vector<EdgeTimes> edge_times_of(const Plan& plan, const Problem& problem) {
+  std::vector<EdgeTimes> all;
+  for (const StageEdge& edge : edges_of(plan, problem.model)) {
+    EdgeTimes times{edge, 0, 0};
+    const Stage &from = plan.stages[edge.from], &to = plan.stages[edge.to];
+    if (edge.bytes_per_sample > 0 && from.devices != to.devices) {
+      const Link link = problem.devices.link(from.devices, to.devices);
+      const auto lanes = static_cast<double>(std::min(from.devices.size(), to.devices.size()));
+      times.forth = link.of(edge.bytes_per_sample * static_cast<double>(from.micro_batch) / lanes);
+      times.back = link.of(edge.bytes_per_sample * static_cast<double>(to.micro_batch) / lanes);
+    }
+    all.push_back(times);
+  }
+  return all;
+}
+
+Timing::Timing(const Plan& plan, const Problem& problem)
+    : Timing(plan, times_of(plan, problem), edge_times_of(plan, problem)) {}
+
+Timing::Timing(const Plan& plan, std::vector<StageTimes> stage_times, std::vector<EdgeTimes> edge_times)
+    : stages(std::move(stage_times)), edges(std::move(edge_times)), in(plan.stages.size()), out(plan.stages.size()) {
+  for (std::uint32_t e = 0; e < edges.size(); ++e) {
+    out[edges[e].edge.from].push_back(e);
+    in[edges[e].edge.to].push_back(e);
+  }
+}
+
+Flow::Flow(const Plan& the_plan, const Timing& the_timing) : plan(the_plan), timing(the_timing) {
+  for (const EdgeTimes& edge : timing.edges) {
+    forth.emplace_back(plan.batch / plan.stages[edge.edge.from].micro_batch, kNever);
+    back.emplace_back(plan.batch / plan.stages[edge.edge.to].micro_batch, kNever);
+  }
+  forth_free.assign(forth.size(), 0);
+  back_free.assign(back.size(), 0);
+}
+
+double Flow::ready(const Action& action) const {
+  double at = 0;
+  const std::int64_t last = (action.micro + 1) * plan.stages[action.stage].micro_batch - 1;
+  if (action.kind == Kind::kForward) {
+    for (const std::uint32_t e : timing.in[action.stage]) {
+      const std::int64_t step = plan.stages[timing.edges[e].edge.from].micro_batch;
+      at = std::max(at, forth[e][static_cast<std::size_t>(last / step)]);
+    }
+  } else if (action.kind == Kind::kBackward || action.kind == Kind::kInputGrad) {
+    for (const std::uint32_t e : timing.out[action.stage]) {
+      const std::int64_t step = plan.stages[timing.edges[e].edge.to].micro_batch;
+      at = std::max(at, back[e][static_cast<std::size_t>(last / step)]);
+    }
+  }
+  return at;
+}
+
+void Flow::finish(const Action& action, double end) {
+  if (action.kind == Kind::kForward) {
+    for (const std::uint32_t e : timing.out[action.stage]) {
+      forth[e][action.micro] = forth_free[e] = std::max(forth_free[e], end) + timing.edges[e].forth;
+    }
+  } else if (action.kind == Kind::kBackward || action.kind == Kind::kInputGrad) {
+    for (const std::uint32_t e : timing.in[action.stage]) {
+      back[e][action.micro] = back_free[e] = std::max(back_free[e], end) + timing.edges[e].back;
+    }
+  }
+}
+
+double Flow::seconds(const Action& action, Near& near) const {
+  const StageTimes& times = timing.stages[action.stage];
+  const double whole = seconds(action);
+  if (times.again == 1) return whole;
+  near.worked += whole;
+  const auto of = std::ranges::find_if(
+      near.last, [&](const Near::Last& each) { return each.stage == action.stage && each.kind == action.kind; });
+  if (of == near.last.end()) {
+    near.last.push_back({action.stage, action.kind, near.worked});
+    return whole;
+  }
+  const double since = near.worked - std::exchange(of->worked, near.worked);
+  return whole * (times.again + (1 - times.again) * std::min(1.0, since / times.far));
+}
+
+double Flow::seconds(const Action& action) const {
+  const StageTimes& times = timing.stages[action.stage];
+  switch (action.kind) {
+    case Kind::kForward:
+      return times.forward;
+    case Kind::kBackward:
+      return times.backward();
+    case Kind::kInputGrad:
+      return times.input_grad;
+    case Kind::kWeightGrad:
+      return times.weight_grad;
+    case Kind::kReduce:
+      return times.reduce;
+    default:
+      return 0;
+  }
+}
+
+namespace {
+
+/// Most samples of each stage between forward pass and weight gradient; its place alone decides that.
+std::vector<std::int64_t> live_samples(const Schedule& schedule, const Plan& plan) {
+  std::vector<std::int64_t> now(plan.stages.size(), 0), most(plan.stages.size(), 0);
+  for (const Place& place : schedule.places) {
+    for (const Action& action : place.actions) {
+      const std::int64_t samples = plan.stages[action.stage].micro_batch;
+      if (action.kind == Kind::kForward) {
+        most[action.stage] = std::max(most[action.stage], now[action.stage] += samples);
+      } else if (action.kind == Kind::kBackward || action.kind == Kind::kWeightGrad) {
+        now[action.stage] -= samples;
+      }
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Problem& problem, bool spans) {
+  const Timing timing(plan, problem);
+  Flow flow(plan, timing);
+  Course course;
+  course.busy_seconds.assign(schedule.places.size(), 0);
+  std::vector<std::size_t> at(schedule.places.size(), 0);
+  std::vector<double> clock(schedule.places.size(), 0);
+  std::vector<Near> near(schedule.places.size());
+  std::vector<std::vector<Span>> of_place(schedule.places.size());
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (std::uint32_t p = 0; p < schedule.places.size(); ++p) {
+      const auto& actions = schedule.places[p].actions;
+      for (; at[p] < actions.size(); ++at[p], moved = true) {
+        const Action& action = actions[at[p]];
+        const double ready = flow.ready(action);
+        if (ready >= Flow::kNever) break;
+        const double begin = std::max(clock[p], ready);
+        const double seconds = flow.seconds(action, near[p]);
+        clock[p] = begin + seconds;
+        course.busy_seconds[p] += seconds;
+        flow.finish(action, clock[p]);
+        if (spans) of_place[p].push_back({action, p, begin, clock[p]});
+      }
+    }
+  }
+  for (std::size_t p = 0; p < schedule.places.size(); ++p) {
+    if (at[p] < schedule.places[p].actions.size()) {
+      return Error{Code::kFailedPrecondition,
+                   "place " + std::to_string(p) + " waits for ever at " + text_of(schedule.places[p].actions[at[p]]),
+                   ""};
+    }
+    course.seconds = std::max(course.seconds, clock[p]);
+    course.spans.insert(course.spans.end(), of_place[p].begin(), of_place[p].end());
+  }
+  course.live_samples = live_samples(schedule, plan);
+  Plan held = plan;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) held.stages[s].in_flight = course.live_samples[s];
+  course.peak_bytes = bytes_of(held, problem.model);
+  for (const EdgeTimes& edge : timing.edges) {
+    course.sent_bytes.push_back(2 * edge.edge.bytes_per_sample * static_cast<double>(plan.batch));
+  }
+  return course;
+}
+
+double kfkb_seconds(const Plan& plan, const Timing& timing) {
+  Flow flow(plan, timing);
+  const std::size_t stages = plan.stages.size();
+  struct At {
+    std::uint32_t forward = 0, backward = 0;
+    double clock = 0;
+    Near near;
+  };
+  std::vector<At> at(stages);
+  std::size_t ended = 0;
+  double seconds = 0;
+  for (bool moved = true; moved && ended < stages;) {
+    moved = false;
+    for (std::uint32_t s = 0; s < stages; ++s) {
+      const Stage& stage = plan.stages[s];
+      const auto count = static_cast<std::uint32_t>(plan.batch / stage.micro_batch);
+      const auto warm = static_cast<std::uint32_t>(stage.in_flight / stage.micro_batch);
+      const auto k = static_cast<std::uint32_t>(stage.k);
+      At& my = at[s];
+      if (my.backward == count) continue;
+      while (my.backward < count) {
+        // Behind the warm-up, backward b is followed by forwards once a turn of k is complete.
+        const std::uint32_t allowed = std::min(count, warm + my.backward / k * k);
+        const bool forward = my.forward < allowed;
+        const Action action{forward ? Kind::kForward : Kind::kBackward, s, forward ? my.forward : my.backward};
+        const double ready = flow.ready(action);
+        if (ready >= Flow::kNever) break;
+        my.clock = std::max(my.clock, ready) + flow.seconds(action, my.near);
+        flow.finish(action, my.clock);
+        ++(forward ? my.forward : my.backward);
+        moved = true;
+      }
+      if (my.backward == count) {
+        ++ended;
+        seconds = std::max(seconds, my.clock + timing.stages[s].reduce);
+      }
+    }
+  }
+  return ended == stages ? seconds : std::numeric_limits<double>::infinity();
+}
+
+}  // namespace lanista::pipeline

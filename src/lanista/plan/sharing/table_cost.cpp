@@ -1,0 +1,70 @@
+#include "lanista/plan/sharing/table_cost.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lanista/base/check.h"
+
+namespace lanista::fuse {
+namespace {
+
+constexpr double kBytesPerUs = 1e3;  // of one GB/s
+
+}  // namespace
+
+std::string work_text(const Work& work) {
+  std::string text = work.operation->op;
+  std::string attrs;
+  for (const auto& [name, value] : work.operation->attrs) {
+    attrs += (attrs.empty() ? "" : ", ") + name + "=" + graph::attr_text(value);
+  }
+  if (!attrs.empty()) text += "(" + attrs + ")";
+  for (std::size_t i = 0; i < work.inputs.size(); ++i) {
+    text += (i == 0 ? " of " : ", ") + work.inputs[i].shape.text();
+    if (work.inputs[i].dtype == graph::DType::kIndex) text += " index";
+    if (work.inputs[i].dtype == graph::DType::kByte) text += " byte";
+  }
+  text += " batch " + std::to_string(work.batch);
+  if (work.weight_grad) text += " with weight_grad";
+  if (work.input_grad) text += std::string(work.weight_grad ? "," : " with") + " input_grad";
+  return text;
+}
+
+TableCost::TableCost(graph::CostTable table, graph::CostKey machine, const MachinePrices& prices)
+    : table_(std::move(table)), machine_(std::move(machine)), prices_(prices) {
+  LANISTA_CHECK(prices.calls.gflops > 0 && prices.calls.gb_per_second > 0 && prices.calls.call_us >= 0 &&
+                    prices.memory_gb_per_second > 0,
+                "a machine without speed");
+}
+
+double TableCost::lane_us(const Work& work, std::size_t lanes) const {
+  if (!table_.rows().empty()) {
+    graph::CostKey key = machine_;
+    key.work = work_text(work);
+    key.lanes = static_cast<std::int64_t>(lanes);
+    const graph::CostRow* row = table_.find(key);
+    key.lanes = 1;
+    if (row == nullptr) row = table_.find(key);
+    if (row != nullptr) return row->microseconds;
+  }
+  graph::CostPrices all = prices_.calls;
+  all.call_us *= work.launches;
+  return graph::predicted_us(all, work.flops, work.in_bytes + work.other_bytes);
+}
+
+double TableCost::op_us(std::span<const Work* const> lanes, OpForm form) const {
+  double us = 0;
+  for (const Work* work : lanes) {
+    const bool reads_again = form == OpForm::kFanOut && work != lanes.front();
+    const double saved = reads_again ? work->in_bytes / (prices_.calls.gb_per_second * kBytesPerUs) : 0;
+    us += work->host_us + std::max(0.0, lane_us(*work, lanes.size()) - saved);
+  }
+  return us;
+}
+
+// Bytes are read and written.
+double TableCost::copy_us(double bytes) const { return 2 * bytes / (prices_.calls.gb_per_second * kBytesPerUs); }
+double TableCost::store_us(double bytes) const { return bytes / (prices_.memory_gb_per_second * kBytesPerUs); }
+double TableCost::load_us(double bytes) const { return bytes / (prices_.memory_gb_per_second * kBytesPerUs); }
+
+}  // namespace lanista::fuse

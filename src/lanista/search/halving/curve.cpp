@@ -1,0 +1,99 @@
+// Extrapolation: a trial whose curve is hardly going to reach the best result ends.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/option_specs.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/math/extrapolation.h"
+#include "lanista/search/halving/standing.h"
+#include "lanista/search/study/metric.h"
+#include "lanista/search/study/pareto.h"
+
+namespace lanista::strategy {
+namespace {
+
+/// A trial ends at an epoch from `least` on if the chance that its curve ends below the best result of the trials that
+/// have trained to their end is less than `chance` (Domhan et al., IJCAI'15, section 4.2). There must be `startup` such
+/// trials. One whose curve holds what is no number is left alone.
+class Extrapolating final : public Halving {
+ public:
+  Extrapolating(study::Goal goal, std::int64_t least, double chance, std::int64_t startup)
+      : goals_{std::move(goal)}, least_(least), chance_(chance), startup_(startup) {}
+
+  void observe(const study::Event& event) override {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      open_[proposed->trial].epochs = study::full_epochs(proposed->proposal);
+    } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
+      judge(measured->measurement);
+    } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
+      const auto trial = open_.extract(ended->trial);
+      if (!trial || ended->outcome.kind != study::OutcomeKind::kSucceeded || trial.mapped().losses.empty()) return;
+      ++complete_;
+      if (trial.mapped().losses.back() < best_) best_ = trial.mapped().losses.back();
+    }
+  }
+
+  Ruling verdict(TrialId id) const override {
+    const auto trial = open_.find(id);
+    if (trial == open_.end()) return {study::Verdict::kContinue, least_};
+    return {trial->second.hopeless ? study::Verdict::kStop : study::Verdict::kContinue, least_};
+  }
+
+ private:
+  struct Trial {
+    std::int64_t epochs = 0;
+    std::vector<double> losses;  ///< epoch by epoch
+    bool hopeless = false;
+  };
+
+  void judge(const study::Measurement& m) {
+    const auto known = open_.find(m.trial);
+    if (known == open_.end()) return;
+    Trial& trial = known->second;
+    trial.losses.push_back(study::losses(goals_, m).front());
+    const std::int64_t seen = std::ssize(trial.losses);
+    if (seen < least_ || seen >= trial.epochs || complete_ < startup_) return;
+    if (std::any_of(trial.losses.begin(), trial.losses.end(), [](double loss) { return !std::isfinite(loss); })) return;
+    trial.hopeless = chance_below(trial.losses, trial.epochs, best_) < chance_;
+  }
+
+  std::vector<study::Goal> goals_;  ///< one
+  std::int64_t least_;
+  double chance_;
+  std::int64_t startup_;
+  std::map<TrialId, Trial> open_;
+  std::int64_t complete_ = 0;
+  double best_ = std::numeric_limits<double>::infinity();  ///< of complete trials
+};
+
+Result<std::unique_ptr<Halving>> make_curve(const Judged& judged, const Options& options) {
+  auto goals = watched(judged.goals, options.at("on").get<std::string>());
+  std::erase_if(goals, [](const study::Goal& goal) { return !study::is_metric(goal.metric); });
+  if (goals.empty()) {
+    return Error{Code::kInvalidArgument, "curve needs a goal that is measured in training, or another metric", "on"};
+  }
+  std::unique_ptr<Halving> rule =
+      std::make_unique<Extrapolating>(goals.front(), options.at("min").get<std::int64_t>(),
+                                      options.at("chance").get<double>(), options.at("startup").get<std::int64_t>());
+  // What a trial would stand for at its end is what the best one stands for.
+  return told_standing_results(std::move(rule), judged.keep);
+}
+
+}  // namespace
+
+StoppingPlugin curve_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {"curve",
+          "a trial ends whose curve, extrapolated, hardly reaches the best result",
+          {count_option("min", 4, 3, "epoch before which no trial ends"),
+           number_option("chance", Kind::kReal, 0.05, 0, 1, "a trial ends whose chance to end below the best is less"),
+           count_option("startup", 3, 1, "trials that must have trained to their end before one is stopped"),
+           text_option("on", "", "metric to extrapolate; empty: the first goal that is measured in training")},
+          make_curve};
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "lanista/base/portable_math.h"
+#include "lanista/model/space/unit.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/decisions.h"
+#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/history.h"
+#include "lanista/search/math/kde.h"
+
+namespace lanista::strategy {
+namespace {
+
+constexpr double kLeastLogDensity = -73.68272297580947;  ///< log(1e-32): what is less likely is as unlikely
+
+struct BohbSettings {
+  double random_fraction = 1.0 / 3;
+  std::int64_t candidates = 64;
+  std::int64_t top_percent = 15;
+  double widening = 3;
+  MutationCount mutations;
+};
+
+/// The model of BOHB (Falkner et al., ICML'18): of candidates near good trials it takes the one that is most like them
+/// and least like the others, by two kernel densities over all decisions together. A third of all proposals is drawn at
+/// random instead.
+///
+/// A model for each budget, and the one of the largest budget that has enough results is asked. A budget is an epoch
+/// at which some trial came to rest, so that the halving beside it need not be known; whoever went on counts there,
+/// too, with what it had measured by then. Enough are d + 1 good and d + 1 bad results, where d is the number of
+/// decisions. A failed trial is bad at every budget up to the one that it was trained for, and a result without a
+/// number is bad; neither is ever good.
+class Bohb final : public Folding {
+ public:
+  Bohb(const Context& context, const BohbSettings& settings)
+      : Folding(context),
+        settings_(settings),
+        drawer_(context, settings.mutations),
+        decisions_(context, false),
+        history_(context) {
+    for (const auto& group : decisions_.groups()) {
+      const auto* choice = std::get_if<space::Categorical>(&decisions_.domain(group[0]));
+      levels_.push_back(choice == nullptr ? 0 : choice->values.size());
+    }
+  }
+  std::string_view name() const override { return "bohb"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+    Rng coin = rng.split("coin");
+    if (coin.bernoulli(settings_.random_fraction) || model() == nullptr) return random_new(drawer_, rng, taken);
+    return new_or_random(drawer_, rng, taken, rng.split("model"), [&](const Rng& r) { return propose(r); });
+  }
+
+  void fold(const study::Event& event) override {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      target_[proposed->trial] = proposed->proposal.budget;
+    } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
+      target_[resumed->trial] = resumed->budget;
+    }
+    auto seen = history_.observe(event);
+    if (seen && seen->outcome != study::OutcomeKind::kCancelled) take(*std::move(seen));
+    if (const auto* ended = std::get_if<study::Ended>(&event)) target_.erase(ended->trial);
+  }
+
+ private:
+  using Row = std::vector<std::optional<double>>;  ///< a place for each decision that the trial has
+  struct Rested {
+    Observation trial;  ///< its proposal is not kept
+    Row row;
+    std::int64_t target = 0;  ///< of a failed one: the budget that it was trained for
+  };
+  struct Model {
+    ProductKde good, bad;
+  };
+
+  void take(Observation trial) {
+    if (!trial.losses.empty()) budgets_.insert(trial.epoch);
+    Rested rested{{}, row_of(trial.proposal), target_[trial.trial]};
+    trial.proposal = {};
+    rested.trial = std::move(trial);
+    rested_[rested.trial.trial] = std::move(rested);
+    model_.reset();
+  }
+
+  Row row_of(const study::Proposal& proposal) const {
+    const Decisions::Answers answers = decisions_.answers(proposal);
+    Row row;
+    for (const auto& group : decisions_.groups()) {
+      const auto& answer = answers[group[0]];
+      row.push_back(answer ? std::optional(place(decisions_.domain(group[0]), *answer)) : std::nullopt);
+    }
+    return row;
+  }
+  static double place(const space::Domain& domain, const space::Value& value) {
+    if (const auto* choice = std::get_if<space::Categorical>(&domain)) {
+      return static_cast<double>(std::ranges::find(choice->values, value) - choice->values.begin());
+    }
+    return space::unit_position(domain, value);
+  }
+
+  std::size_t least_rows() const { return levels_.size() + 1; }
+
+  /// Null: no budget has enough results.
+  const Model* model() const {
+    if (!model_) {
+      model_.emplace();
+      for (auto budget = budgets_.rbegin(); budget != budgets_.rend() && !*model_ && !levels_.empty(); ++budget) {
+        *model_ = model_of(*budget);
+      }
+    }
+    return *model_ ? &**model_ : nullptr;
+  }
+
+  /// Results of a budget, the best first: those with a usable number, then the others; and how many have one.
+  std::pair<std::vector<const Rested*>, std::size_t> ordered(std::int64_t budget) const {
+    std::vector<const Rested*> usable, lost;
+    std::vector<Reading> readings;
+    for (const auto& [id, rested] : rested_) {
+      auto reading = reading_at(rested.trial, budget);
+      if (!reading) {
+        const bool failed = rested.trial.losses.empty();
+        if (failed && budget <= std::max(rested.target, rested.trial.epoch)) lost.push_back(&rested);
+        continue;
+      }
+      const bool has_number = std::ranges::none_of(reading->losses, [](double loss) {
+        return std::isnan(loss) || loss == std::numeric_limits<double>::infinity();
+      });
+      (has_number ? usable : lost).push_back(&rested);
+      if (has_number) readings.push_back(*std::move(reading));
+    }
+    const std::vector<std::int64_t> rank = by_fronts(readings);
+    std::vector<std::size_t> order(usable.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
+    std::vector<const Rested*> out;
+    for (const std::size_t i : order) out.push_back(usable[i]);
+    out.insert(out.end(), lost.begin(), lost.end());
+    return {std::move(out), usable.size()};
+  }
+
+  std::optional<Model> model_of(std::int64_t budget) const {
+    const auto [all, usable] = ordered(budget);
+    const std::size_t n = all.size(), percent = static_cast<std::size_t>(settings_.top_percent);
+    if (n < 2 * least_rows() || usable < least_rows()) return std::nullopt;
+    const std::size_t good = std::min({std::max(least_rows(), n * percent / 100), usable, n - least_rows()});
+    const std::size_t bad = std::min(std::max(least_rows(), n * (100 - percent) / 100), n - good);
+    const auto begin = all.begin(), middle = begin + static_cast<std::ptrdiff_t>(good);
+    const Rng rng = context().rng.split("imputed");
+    return Model{density({begin, middle}, rng), density({middle, middle + static_cast<std::ptrdiff_t>(bad)}, rng)};
+  }
+
+  /// What a trial does not have is what another row has, chosen at random, else drawn from the whole axis.
+  ProductKde density(const std::vector<const Rested*>& rested, const Rng& rng) const {
+    std::vector<std::vector<double>> rows;
+    for (const Rested* each : rested) {
+      std::vector<double>& row = rows.emplace_back();
+      for (std::size_t k = 0; k < levels_.size(); ++k) {
+        row.push_back(each->row[k] ? *each->row[k] : imputed(rested, k, rng.split(each->trial.trial.value).split(k)));
+      }
+    }
+    return {levels_, std::move(rows)};
+  }
+  double imputed(const std::vector<const Rested*>& rested, std::size_t axis, Rng rng) const {
+    std::vector<double> there;
+    for (const Rested* each : rested) {
+      if (each->row[axis]) there.push_back(*each->row[axis]);
+    }
+    if (!there.empty()) return there[rng.below(there.size())];
+    return levels_[axis] == 0 ? rng.uniform() : static_cast<double>(rng.below(levels_[axis]));
+  }
+
+  Result<study::Proposal> propose(const Rng& rng) const {
+    const Model& model = *this->model();
+    std::vector<double> best;
+    double highest = 0;
+    for (std::int64_t i = 0; i < settings_.candidates; ++i) {
+      std::vector<double> at =
+          model.good.near_a_row(rng.split("candidate").split(static_cast<std::uint64_t>(i)), settings_.widening);
+      const double gain = std::max(model.good.log_density(at), kLeastLogDensity) -
+                          std::max(model.bad.log_density(at), kLeastLogDensity);
+      if (!best.empty() && gain <= highest) continue;
+      best = std::move(at);
+      highest = gain;
+    }
+    auto [base, sample] = decisions_.decide([&](std::size_t group) -> std::vector<space::Value> {
+      const space::Domain& domain = decisions_.domain(decisions_.groups()[group][0]);
+      const double at = best[group];
+      if (const auto* choice = std::get_if<space::Categorical>(&domain)) {
+        return {choice->values[static_cast<std::size_t>(at)]};
+      }
+      return {space::value_at(domain, at)};
+    });
+    return drawer_.mutated(base, std::move(sample), rng);
+  }
+
+  BohbSettings settings_;
+  Drawer drawer_;
+  Decisions decisions_;
+  History history_;
+  std::vector<std::size_t> levels_;  ///< of each decision; 0: a number
+  std::map<TrialId, Rested> rested_;
+  std::map<TrialId, std::int64_t> target_;             ///< budgets of those that have not ended
+  std::set<std::int64_t> budgets_;                     ///< epochs at which somebody came to rest
+  mutable std::optional<std::optional<Model>> model_;  ///< a function of rested_, kept until it changes
+};
+
+}  // namespace
+
+StrategyPlugin bohb_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {
+      "bohb",
+      "BOHB's model: two kernel densities over all decisions, made at the largest budget with enough results; with "
+      "stop: {rule: hyperband} it is BOHB",
+      {number_option("random_fraction", Kind::kReal, 1.0 / 3, 0, 1, "part of the proposals that is drawn at random"),
+       number_option("candidates", Kind::kInt, 64, 1, 10'000, "draws of which the most promising is proposed"),
+       number_option("top_percent", Kind::kInt, 15, 1, 99, "good trials among a hundred"),
+       number_option("widening", Kind::kReal, 3.0, 1e-3, 100, "bandwidths of draws over those of the densities"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        BohbSettings settings;
+        settings.random_fraction = options.at("random_fraction").get<double>();
+        settings.candidates = options.at("candidates").get<std::int64_t>();
+        settings.top_percent = options.at("top_percent").get<std::int64_t>();
+        settings.widening = options.at("widening").get<double>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Sampler>(std::make_unique<Bohb>(context, settings));
+      }};
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,204 @@
+// BOHB's model: when there is one, of which budget, and what it learns.
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "support/search/sampler/test_support.h"
+
+namespace lanista::strategy {
+namespace {
+
+using testing::must;
+using testing::small_context;
+using testing::text_of;
+
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+/// d numbers between 0 and 1, without mutations.
+Context unit_cube(std::uint64_t seed, int d, std::int64_t epochs = 9) {
+  Context context = small_context(seed, false);
+  context.params = {};
+  context.goals = {{false, "loss"}};
+  context.epochs = epochs;
+  for (int k = 0; k < d; ++k) {
+    const std::string name = "x" + std::to_string(k);
+    LANISTA_CHECK(context.params.add({name, space::FloatRange{0, 1, 0, false}, {}}).ok(), "the test's own space");
+  }
+  return context;
+}
+
+std::unique_ptr<Sampler> sampler(const StrategyPlugin& plugin, const Context& context, const nlohmann::json& options) {
+  return must(plugin.make(context, must(resolve_options(options, plugin.options))));
+}
+
+/// The model alone, next to random search on the same events: they differ as soon as there is a model.
+struct Pair {
+  explicit Pair(const Context& context)
+      : model(sampler(bohb_plugin(), context, {{"random_fraction", 0.0}})),
+        random(sampler(bohb_plugin(), context, {{"random_fraction", 1.0}})) {}
+
+  void tell(const study::Event& event) {
+    model->observe(event);
+    random->observe(event);
+  }
+  study::Proposal next() const { return must(model->draw(1)).proposals().at(0); }
+  bool has_model() const { return text_of(must(model->draw(1))) != text_of(must(random->draw(1))); }
+
+  TrialId begin(study::Proposal proposal) {
+    const TrialId id{++count};
+    tell(study::Proposed{id, std::move(proposal)});
+    return id;
+  }
+  /// Trains a new trial to `epoch`, where it pauses, or ends if that is all.
+  TrialId train(study::Proposal proposal, std::int64_t epoch, double loss) {
+    const std::int64_t all = proposal.budget;
+    proposal.horizon = all;
+    proposal.budget = epoch;
+    const TrialId id = begin(std::move(proposal));
+    for (std::int64_t e = 1; e <= epoch; ++e) tell(study::Measured{{id, e, e, {{"loss", loss}}}});
+    epoch < all ? tell(study::Paused{id, epoch}) : tell(study::Ended{id, {}});
+    return id;
+  }
+  void fail(study::Proposal proposal) {
+    study::Outcome outcome;
+    outcome.kind = study::OutcomeKind::kFailed;
+    tell(study::Ended{begin(std::move(proposal)), outcome});
+  }
+
+  std::unique_ptr<Sampler> model, random;
+  std::uint32_t count = 0;
+};
+
+TEST(Bohb, HasItsFirstModelAtExactlyTwiceTheDimensionPlusOneResultsOfOneBudget) {
+  for (const int d : {1, 2, 5}) {
+    Pair whole(unit_cube(3, d));
+    for (int n = 0; n < 2 * (d + 1); ++n) {
+      EXPECT_FALSE(whole.has_model()) << d << " dimensions, " << n << " results";
+      whole.train(whole.next(), 9, 0.1 * n);
+    }
+    EXPECT_TRUE(whole.has_model()) << d;
+
+    // As many at epoch 3 and at the end: neither is enough, although together they are twice as many; who trained to
+    // the end was at epoch 3, too.
+    Pair parts(unit_cube(4, d));
+    for (int n = 0; n < d; ++n) parts.train(parts.next(), 3, 0.1 * n);
+    for (int n = 0; n < d + 1; ++n) parts.train(parts.next(), 9, 0.1 * n);
+    EXPECT_FALSE(parts.has_model()) << d;
+    parts.train(parts.next(), 3, 0.5);
+    EXPECT_TRUE(parts.has_model()) << d;
+  }
+}
+
+TEST(Bohb, TakesTheModelOfTheLargestBudgetThatHasOne) {
+  // At one epoch x near 0.2 is best, at nine epochs x near 0.8.
+  Pair pair(unit_cube(1, 1));
+  const auto at = [&](double x) {
+    study::Proposal proposal = pair.next();
+    proposal.sample["x0"] = x;
+    return proposal;
+  };
+  const auto mean_next = [&] {
+    double sum = 0;
+    for (const study::Proposal& each : must(pair.model->draw(20)).proposals()) {
+      sum += std::get<double>(each.sample.at("x0")) / 20;
+    }
+    return sum;
+  };
+  for (int i = 0; i < 40; ++i) pair.train(at((i + 0.5) / 40), 1, std::abs((i + 0.5) / 40 - 0.2));
+  EXPECT_NEAR(mean_next(), 0.2, 0.08);
+  for (int i = 0; i < 3; ++i) pair.train(at(0.26 + 0.2 * i), 9, std::abs(0.26 + 0.2 * i - 0.8));
+  EXPECT_NEAR(mean_next(), 0.2, 0.08) << "three results make no model of one dimension";
+  for (int i = 3; i < 40; ++i) pair.train(at((i + 0.25) / 40), 9, std::abs((i + 0.25) / 40 - 0.8));
+  EXPECT_NEAR(mean_next(), 0.8, 0.08);
+}
+
+TEST(Bohb, CountsWhoWentOnAtEveryBudgetOnItsWay) {
+  Pair pair(unit_cube(4, 1));
+  const TrialId first = pair.train(pair.next(), 3, 0.1);
+  for (int i = 0; i < 2; ++i) pair.train(pair.next(), 3, 0.2 + i);
+  EXPECT_FALSE(pair.has_model());
+  // The first one goes on; its reading of epoch 3 stays, so that one more makes four.
+  pair.tell(study::Resumed{first, 3, 9});
+  for (std::int64_t e = 4; e <= 9; ++e) pair.tell(study::Measured{{first, e, e, {{"loss", 0.05}}}});
+  pair.tell(study::Ended{first, {}});
+  EXPECT_FALSE(pair.has_model());
+  pair.train(pair.next(), 3, 0.3);
+  EXPECT_TRUE(pair.has_model());
+}
+
+TEST(Bohb, CountsFailuresAndMissingNumbersAsBadAndNeverAsGood) {
+  for (const double lost : {kNoNumber, kInfinite}) {
+    Pair pair(unit_cube(5, 1));
+    pair.train(pair.next(), 9, 0.5);
+    for (int i = 0; i < 6; ++i) pair.train(pair.next(), 9, lost);
+    pair.fail(pair.next());
+    EXPECT_FALSE(pair.has_model()) << "one good result is not two";
+    pair.train(pair.next(), 9, -kInfinite);
+    EXPECT_TRUE(pair.has_model()) << "minus infinity is the best there is";
+  }
+  Pair pair(unit_cube(6, 1));
+  for (int i = 0; i < 2; ++i) pair.train(pair.next(), 9, 0.5);
+  pair.fail(pair.next());
+  EXPECT_FALSE(pair.has_model());
+  pair.fail(pair.next());
+  EXPECT_TRUE(pair.has_model());
+}
+
+TEST(Bohb, LooksAwayFromWhereTrialsFail) {
+  Pair pair(unit_cube(2, 1));
+  for (int i = 0; i < 40; ++i) {
+    study::Proposal proposal = pair.next();
+    const double x = (i + 0.5) / 40;
+    proposal.sample["x0"] = x;
+    x < 0.5 ? pair.fail(proposal) : static_cast<void>(pair.train(proposal, 9, 1));
+  }
+  for (const study::Proposal& each : must(pair.model->draw(30)).proposals()) {
+    EXPECT_GT(std::get<double>(each.sample.at("x0")), 0.4);
+  }
+}
+
+TEST(Bohb, DrawsItsPartAtRandom) {
+  const Context context = unit_cube(8, 1);
+  auto bohb = sampler(bohb_plugin(), context, Options::object());
+  auto random = sampler(bohb_plugin(), context, {{"random_fraction", 1.0}});
+  int equal = 0;
+  for (std::uint32_t id = 1; id <= 300; ++id) {
+    const auto next = must(bohb->draw(1));
+    if (id > 4 && text_of(next) == text_of(must(random->draw(1)))) ++equal;
+    const study::Proposed proposed{TrialId{id}, next.proposals().at(0)};
+    for (Sampler* each : {bohb.get(), random.get()}) {
+      each->observe(proposed);
+      each->observe(study::Measured{{proposed.trial, 9, 9, {{"loss", 0.1 * (id % 7)}}}});
+      each->observe(study::Ended{proposed.trial, {}});
+    }
+  }
+  EXPECT_NEAR(equal, 296 / 3.0, 30);
+}
+
+TEST(Bohb, ProposesWhatIsGoodOverConditionalParameters) {
+  // The mean of the toy's losses over the second half of 60 proposals. Only proposals of the model are to be judged:
+  // the best of many random draws is a matter of luck, and of 60 a good one.
+  const auto mean_loss = [](double random_fraction) {
+    double sum = 0;
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+      Context context = small_context(seed, false);
+      context.goals = {{false, "loss"}};
+      auto bohb = sampler(bohb_plugin(), context, {{"random_fraction", random_fraction}});
+      for (std::uint32_t id = 1; id <= 60; ++id) {
+        const study::Proposed proposed{TrialId{id}, must(bohb->draw(1)).proposals().at(0)};
+        const double loss = testing::toy_loss(proposed.proposal.sample);
+        bohb->observe(proposed);
+        bohb->observe(study::Measured{{proposed.trial, 4, 4, {{"loss", loss}}}});
+        bohb->observe(study::Ended{proposed.trial, {}});
+        if (id > 30) sum += loss / 300;
+      }
+    }
+    return sum;
+  };
+  EXPECT_LT(mean_loss(0), 0.3 * mean_loss(1));
+}
+
+}  // namespace
+}  // namespace lanista::strategy

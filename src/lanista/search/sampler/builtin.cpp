@@ -1,0 +1,149 @@
+#include "lanista/search/sampler/builtin.h"
+
+#include <algorithm>
+
+#include "lanista/search/sampler/enqueued.h"
+#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/search/study/metric.h"
+#include "lanista/search/study/trainings.h"
+
+namespace lanista::strategy {
+namespace {
+
+class NoHalving final : public Halving {
+ public:
+  void observe(const study::Event&) override {}
+  Ruling verdict(TrialId) const override { return kGoOn; }
+};
+
+}  // namespace
+
+StoppingPlugin no_stopping_plugin() {
+  return {"none",
+          "every trial trains to its budget",
+          {},
+          [](const Judged&, const Options&) -> Result<std::unique_ptr<Halving>> {
+            return std::unique_ptr<Halving>(std::make_unique<NoHalving>());
+          }};
+}
+
+namespace {
+
+/// States fit trials of one program, and what is kept of an earlier epoch is of another line.
+std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::StudyConfig& config) {
+  const auto refuse = [&](const std::string& key, const std::string& what) {
+    return Error{Code::kInvalidArgument, what, key};
+  };
+  if (config.train.keep != study::kKeepLast) {
+    return refuse("train.keep", "is '" + config.train.keep + "'; with strategy " + plugin.name +
+                                    " trials go on from each other's states, so that it must be " +
+                                    std::string(study::kKeepLast) + " or left out");
+  }
+  if (config.train.tune.name == study::kAdaptive) {
+    return refuse("data.batch", "is adaptive(…), and strategy " + plugin.name +
+                                    " gives trials other settings whenever they fork; one of the two");
+  }
+  if (!config.train.tune.name.empty()) {
+    return refuse("train.tune", "has trials find their own settings, and strategy " + plugin.name +
+                                    " gives them others whenever they fork; one of the two");
+  }
+  if (config.strategy.options.value("fixed", "refuse") == "keep") return std::nullopt;
+  const std::string otherwise = " (strategy.fixed: keep has members fork among those that agree in it)";
+  const std::string one = "; strategy " + plugin.name + " trains one model, since a state fits no other" + otherwise;
+  if (config.model.base.size() > 1 && config.model.space.is_null()) {
+    return refuse("model.base", "has " + std::to_string(config.model.base.size()) + " models" + one);
+  }
+  if (!config.model.space.is_null()) return refuse("model.space", "has many models" + one);
+  if (!config.space.mutate.empty()) return refuse("space.mutate", "changes the model" + one);
+  std::string can;
+  for (const std::string& name : study::sample_names()) {
+    if (study::changes_in_training(name)) can += (can.empty() ? "" : ", ") + name;
+  }
+  for (const space::Parameter& parameter : config.space.params.parameters()) {
+    if (study::changes_in_training(parameter.name)) continue;
+    return refuse("space.params", "'" + parameter.name + "' cannot change while a trial trains, which strategy " +
+                                      plugin.name + " is about; what can: " + can + otherwise);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config) {
+  if (!plugin.halves) return std::nullopt;
+  const auto refuse = [&](const std::string& key, const std::string& seen, const std::string& allowed) {
+    return Error{Code::kInvalidArgument, "is " + seen + "; strategy " + plugin.name + " " + allowed, key};
+  };
+  if (config.stop.rule != "none") {
+    return refuse("stop.rule", "'" + config.stop.rule + "'",
+                  "says itself how far trials train, so that it must be none or left out");
+  }
+  const std::string once = "trains every proposal once, so that it must be ";
+  if (config.strategy.repeat > 1) return refuse("strategy.repeat", std::to_string(config.strategy.repeat), once + "1");
+  if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
+  if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");
+  return plugin.forks ? beside_forks(plugin, config) : std::nullopt;
+}
+
+std::optional<Error> beside_decided(const study::StudyConfig& config) {
+  const auto rule = std::ranges::find_if(config.implied, study::is_of_rungs);
+  if (rule == config.implied.end()) return std::nullopt;
+  const std::string where = "implied[" + std::to_string(rule - config.implied.begin()) + "].when";
+  const auto refuse = [&](const std::string& why) {
+    return Error{Code::kInvalidArgument, "'" + rule->when + "' " + why, where};
+  };
+  std::string waiting;
+  bool waits = false;
+  for (const StoppingPlugin& plugin : builtin_stopping_rules()) {
+    if (plugin.waits) waiting += (waiting.empty() ? "" : " or ") + plugin.name;
+    waits = waits || (plugin.waits && plugin.name == config.stop.rule);
+  }
+  if (!waits) {
+    return refuse("needs rungs whose trials wait for each other, stop.rule " + waiting + "; it is " + config.stop.rule);
+  }
+  if (config.train.keep != study::kKeepBestEpoch) {
+    return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +
+                  ": what a trial stands for must not get worse; it is " + config.train.keep);
+  }
+  if (study::trainings_each(config) > 1) return refuse("needs one training a proposal, since means decide of several");
+  if (config.keep.ensemble > 0) {
+    return refuse("says nothing of who is second, which keep.ensemble is about; one of the two");
+  }
+  if (config.goals.empty()) return std::nullopt;  // they are known when the data are
+  const std::string on = config.stop.options.value("on", "");
+  if (config.goals.size() > 1 || (!on.empty() && on != config.goals.front().metric)) {
+    return refuse("needs one goal, by which rungs are judged as well");
+  }
+  if (!study::best_possible(config.goals.front().metric)) {
+    return refuse("needs a goal that has a best value, as accuracy has 1; nobody has declared one of " +
+                  config.goals.front().metric);
+  }
+  if (study::tie_goal(config)) {
+    return refuse("needs train.ties " + std::string(study::kTiesToEarlier) +
+                  ": who equals the best in the goal could still be better by the loss; it is " + config.train.ties);
+  }
+  return std::nullopt;
+}
+
+std::vector<StrategyPlugin> builtin_strategies() {
+  std::vector<StrategyPlugin> all{random_plugin(),         grid_plugin(), evolution_plugin(), nsga2_plugin(),
+                                  cmaes_plugin(),          gp_plugin(),   sobol_plugin(),     tpe_plugin(),
+                                  bohb_plugin(),           dehb_plugin(), pbt_plugin(),       local_search_plugin(),
+                                  policy_gradient_plugin()};
+  for (StrategyPlugin& plugin : all) plugin.options.push_back(enqueue_option());
+  return all;
+}
+
+std::vector<StoppingPlugin> builtin_stopping_rules() {
+  return {no_stopping_plugin(), asha_plugin(),     hyperband_plugin(), successive_halving_plugin(),
+          median_plugin(),      patience_plugin(), curve_plugin()};
+}
+
+std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {
+  if (metric.empty()) return goals;
+  const auto goal = std::ranges::find(goals, metric, &study::Goal::metric);
+  if (goal != goals.end()) return {*goal};
+  return {{study::more_is_better(metric).value_or(false), metric}};
+}
+
+}  // namespace lanista::strategy

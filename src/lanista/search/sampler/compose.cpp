@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <utility>
+
+#include "lanista/search/sampler/strategy.h"
+
+namespace lanista::strategy {
+namespace {
+
+class Composed final : public Strategy {
+ public:
+  Composed(std::unique_ptr<Sampler> sampler, std::unique_ptr<Halving> halving)
+      : sampler_(std::move(sampler)), halving_(std::move(halving)) {}
+
+  std::string_view name() const override { return sampler_->name(); }
+
+  Result<Suggestion> suggest(const Capacity& capacity) const override {
+    Suggestion out;
+    std::vector<Member>& members = out.group.members;
+    Advance next = halving_ ? halving_->advance(capacity.free_slots, true) : Advance{};
+    members = std::move(next.members);
+    std::int64_t taken = 0;
+    for (const Member& member : members) taken += std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
+    const std::int64_t room = std::min({capacity.free_slots - taken, capacity.new_trials, next.room});
+    Result<Suggestion> drawn = room > 0 ? sampler_->draw(room) : Suggestion::nothing_left();
+    bool held = next.room <= 0;  // there may be something new, but its turn has not come
+    if (drawn && drawn->kind == Suggestion::Kind::kGroup) held = !add(drawn->proposals(), members);
+    if (!members.empty()) return out;
+
+    const bool later = held || (drawn && drawn->kind == Suggestion::Kind::kWait);
+    if (halving_ && (!later || capacity.running == 0)) {
+      members = halving_->advance(capacity.free_slots, false).members;
+      if (!members.empty()) return out;
+    }
+    if (held) return capacity.running > 0 ? Suggestion::wait() : Suggestion::nothing_left();
+    if (!drawn || drawn->kind == Suggestion::Kind::kWait) return drawn;
+    return may_resume(capacity) ? Suggestion::wait() : Suggestion::nothing_left();
+  }
+
+  void observe(const study::Event& event) override {
+    if (halving_) halving_->observe(event);
+    sampler_->observe(event);
+  }
+
+  Ruling verdict(TrialId trial) const override { return halving_ ? halving_->verdict(trial) : kGoOn; }
+
+ private:
+  /// Whether any of them is taken.
+  bool add(std::vector<study::Proposal> fresh, std::vector<Member>& members) const {
+    if (halving_) halving_->limit(fresh);
+    for (study::Proposal& proposal : fresh) members.emplace_back(NewTrial{std::move(proposal)});
+    return !fresh.empty();
+  }
+  /// What runs may yet give somebody who rests a reason to go on.
+  bool may_resume(const Capacity& capacity) const {
+    return halving_ != nullptr && capacity.paused > 0 && capacity.running > 0;
+  }
+
+  std::unique_ptr<Sampler> sampler_;
+  std::unique_ptr<Halving> halving_;
+};
+
+}  // namespace
+
+std::vector<study::Proposal> TrialGroup::proposals() const {
+  std::vector<study::Proposal> out;
+  for (const Member& member : members) {
+    if (const auto* fresh = std::get_if<NewTrial>(&member)) out.push_back(fresh->proposal);
+  }
+  return out;
+}
+
+std::unique_ptr<Strategy> compose(std::unique_ptr<Sampler> sampler, std::unique_ptr<Halving> halving) {
+  return std::make_unique<Composed>(std::move(sampler), std::move(halving));
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,257 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+
+#include "lanista/model/space/unit.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/comparable.h"
+#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/history.h"
+#include "lanista/search/math/improvement.h"
+#include "lanista/search/sampler/sobol.h"
+#include "lanista/search/study/pareto.h"
+
+namespace lanista::strategy {
+namespace {
+
+struct Settings {
+  std::int64_t startup = 10;
+  std::int64_t candidates = 1024;
+  std::int64_t fantasies = 128;
+  std::int64_t observations = 200;
+  std::int64_t refit = 1;
+  MutationCount mutations;
+};
+
+constexpr std::size_t kStarts = 4;        ///< that a local search improves: of the candidates, and of the best results
+constexpr std::int64_t kLocalSteps = 60;  ///< of each
+
+/// Bayesian optimisation with exact Gaussian processes by the first goal: kernel, priors and start-up of Optuna's
+/// sampler; the next trial is the one with the highest logarithm of the constrained expected improvement
+/// (improvement.h) among a scrambled Sobol set and what a local search makes of its best and of the best results
+/// (Hutter et al., 2011). Results of different epochs meet at one of them (comparable.h). A parameter that is not
+/// active stands at the middle of its range: what it depends on tells the branches apart. Mutations of the base model
+/// are drawn at random.
+class GaussianProcessSearch final : public Folding {
+ public:
+  GaussianProcessSearch(const Context& context, const Settings& settings)
+      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {
+    unordered_.push_back(true);  // the base model
+    for (const space::Parameter& parameter : context.params.parameters()) {
+      unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
+    }
+  }
+  std::string_view name() const override { return "gp"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+    if (static_cast<std::int64_t>(seen_.size()) >= settings_.startup) {
+      std::uint64_t i = 0;
+      for (const Candidate& candidate : ranked(rng, taken)) {
+        auto proposal = drawer_.mutated(candidate.base, candidate.sample, rng.split("model").split(i++));
+        if (!proposal && proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
+        if (proposal && !taken.refuses(*proposal)) return std::optional(*std::move(proposal));
+      }
+      // All that promises something is known: look elsewhere.
+    }
+    return random_new(drawer_, rng, taken);
+  }
+
+  void fold(const study::Event& event) override {
+    auto ended = history_.observe(event);
+    if (const auto* measured = std::get_if<study::Measured>(&event)) {
+      const study::Measurement& m = measured->measurement;
+      for (const auto* trials : {&history_.running(), &history_.resting()}) {
+        const auto trial = trials->find(m.trial);
+        if (trial == trials->end()) continue;
+        excesses_[m.trial][m.epoch] = study::excesses(context().constraints, m, trial->second.proposal.sample);
+      }
+      return;
+    }
+    if (ended && ended->outcome != study::OutcomeKind::kCancelled) take(*ended);
+    if (const auto* end = std::get_if<study::Ended>(&event)) excesses_.erase(end->trial);
+  }
+
+ private:
+  /// Of a trial that came to rest.
+  void take(Observation& trial) {
+    const auto excesses = excesses_.find(trial.trial);
+    SeenTrial seen{coordinates(trial.proposal), std::move(trial), {}};
+    seen.trial.proposal = {};
+    if (excesses != excesses_.end()) seen.excesses = excesses->second;
+    known_.reset();
+    const auto before = std::find_if(seen_.begin(), seen_.end(),
+                                     [&](const SeenTrial& each) { return each.trial.trial == seen.trial.trial; });
+    if (seen.trial.again && before != seen_.end()) {
+      *before = std::move(seen);
+      fitted_ = 0;  // kernels are a function of what is seen now
+    } else {
+      seen_.push_back(std::move(seen));
+    }
+  }
+
+  using Point = std::vector<double>;
+  struct Candidate {
+    Point u;  ///< in the unit cube
+    std::int64_t base = 0;
+    space::Sample sample;
+    double score = 0;
+  };
+  Point coordinates(const study::Proposal& proposal) const { return coordinates(proposal.base, proposal.sample); }
+  Point coordinates(std::int64_t base, const space::Sample& sample) const {
+    Point x{static_cast<double>(base)};
+    for (const space::Parameter& parameter : context().params.parameters()) {
+      const auto it = sample.find(parameter.name);
+      const bool active = it != sample.end() && space::is_active(parameter, sample) &&
+                          space::domain_contains(parameter.domain, it->second);
+      x.push_back(active ? space::unit_position(parameter.domain, it->second) : 0.5);
+    }
+    return x;
+  }
+
+  Candidate candidate(Point u) const {
+    Candidate out;
+    const auto bases = static_cast<double>(drawer_.bases().size());
+    out.base = static_cast<std::int64_t>(std::min(u[0] * bases, bases - 1));
+    std::size_t i = 1;
+    for (const space::Parameter& parameter : context().params.parameters()) {
+      const double place = u[i++];
+      if (space::is_active(parameter, out.sample)) {
+        out.sample[parameter.name] = space::value_at(parameter.domain, place);
+      }
+    }
+    out.u = std::move(u);
+    return out;
+  }
+
+  Evaluated comparable_of(std::size_t count) const {
+    const std::size_t enough = std::max(static_cast<std::size_t>(settings_.startup), unordered_.size() + 2);
+    return comparable(std::span(seen_).first(count), unordered_, enough,
+                      static_cast<std::size_t>(settings_.observations));
+  }
+
+  /// What the results alone say: the same for all proposals until the next result. The kernels are those of the last
+  /// refit, which depends on the number of results and not on who asked when.
+  const Evaluated& known() const {
+    if (known_) return *known_;
+    const auto startup = static_cast<std::size_t>(settings_.startup), refit = static_cast<std::size_t>(settings_.refit);
+    const std::size_t last = startup + (seen_.size() - startup) / refit * refit;
+    if (fitted_ != last) {
+      kernels_ = Improvement::fit(comparable_of(last));
+      fitted_ = last;
+    }
+    known_ = comparable_of(seen_.size());
+    return *known_;
+  }
+
+  Improvement improvement(const Taken& taken) const {
+    const Evaluated& known = this->known();
+    std::vector<Point> pending;
+    for (const auto& [trial, running] : history_.running()) pending.push_back(coordinates(running.proposal));
+    for (const study::Proposal& proposal : taken.group()) pending.push_back(coordinates(proposal));
+    return {known, kernels_, pending, settings_.fantasies};
+  }
+
+  /// Candidates, the most promising first; at most kMaxDraws.
+  std::vector<Candidate> ranked(const Rng& rng, const Taken& taken) const {
+    const Improvement improvement = this->improvement(taken);
+    const auto scored = [&](Point u) {
+      Candidate out = candidate(std::move(u));
+      out.score = improvement.score(coordinates(out.base, out.sample));
+      return out;
+    };
+    const auto better = [](const Candidate& a, const Candidate& b) { return a.score > b.score; };
+    std::vector<Candidate> all;
+    for (std::int64_t i = 0; i < settings_.candidates; ++i) {
+      all.push_back(
+          scored(sobol_point(unordered_.size(), static_cast<std::uint64_t>(i), Scramble::kShift, rng.split("sobol"))));
+    }
+    std::stable_sort(all.begin(), all.end(), better);
+    all.resize(std::min(all.size(), static_cast<std::size_t>(kMaxDraws)));
+    std::vector<Candidate> starts(all.begin(),
+                                  all.begin() + static_cast<std::ptrdiff_t>(std::min(kStarts, all.size())));
+    for (Point& u : best_points()) starts.push_back(scored(std::move(u)));
+    for (std::size_t i = 0; i < starts.size(); ++i) {
+      all.push_back(climb(std::move(starts[i]), rng.split("climb").split(i), scored));
+    }
+    std::stable_sort(all.begin(), all.end(), better);
+    return all;
+  }
+
+  /// Where the best results lie in the unit cube; feasible ones go first, failed ones last.
+  std::vector<Point> best_points() const {
+    const Evaluated& known = this->known();
+    std::vector<std::tuple<bool, bool, double, std::size_t>> order;
+    for (std::size_t i = 0; i < known.losses.size(); ++i) {
+      const bool lost = std::isnan(known.losses[i]);
+      order.emplace_back(!known.feasible(i), lost, lost ? 0 : known.losses[i], i);
+    }
+    std::sort(order.begin(), order.end());
+    order.resize(std::min(kStarts, order.size()));
+    std::vector<Point> out;
+    for (const auto& place : order) {
+      out.push_back(known.points.x[std::get<3>(place)]);
+      out.back()[0] = (out.back()[0] + 0.5) / static_cast<double>(drawer_.bases().size());
+    }
+    return out;
+  }
+
+  /// Moves one coordinate at a time, by ever smaller steps, and keeps what scores higher.
+  template <class Scored>
+  Candidate climb(Candidate best, Rng rng, const Scored& scored) const {
+    double step = 0.2;
+    for (std::int64_t i = 0; i < kLocalSteps; ++i, step *= 0.92) {
+      Point u = best.u;
+      const std::size_t k = rng.below(u.size());
+      u[k] = unordered_[k] ? rng.uniform() : std::clamp(u[k] + step * rng.normal(), 0.0, 1.0);
+      Candidate moved = scored(std::move(u));
+      if (moved.score > best.score) best = std::move(moved);
+    }
+    return best;
+  }
+
+  Settings settings_;
+  Drawer drawer_;
+  History history_;
+  std::vector<bool> unordered_;
+  std::vector<SeenTrial> seen_;
+  std::map<TrialId, std::map<std::int64_t, std::vector<double>>> excesses_;  ///< of running trials, by epoch
+  // Functions of seen_, kept because all slots ask for them.
+  mutable std::optional<Evaluated> known_;
+  mutable Improvement::Kernels kernels_;
+  mutable std::size_t fitted_ = 0;  ///< results that kernels_ were fitted to
+};
+
+}  // namespace
+
+StrategyPlugin gp_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {
+      "gp",
+      "Gaussian-process search by the first goal: the trial with the highest expected improvement that keeps to the "
+      "constraints; mutations are drawn at random",
+      {number_option("startup", Kind::kInt, 10, 1, 10'000, "results before the model is asked; until then random"),
+       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points of which the best are looked at closely"),
+       number_option("fantasies", Kind::kInt, 128, 1, 10'000, "guesses at what running trials will give"),
+       number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted anew"),
+       number_option("observations", Kind::kInt, 200, 2, 2'000,
+                     "results that the model knows: the best and the newest"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        if (context.goals.empty()) return Error{Code::kInvalidArgument, "gp needs a goal to model", "goals"};
+        Settings settings;
+        settings.startup = options.at("startup").get<std::int64_t>();
+        settings.candidates = options.at("candidates").get<std::int64_t>();
+        settings.fantasies = options.at("fantasies").get<std::int64_t>();
+        settings.observations = options.at("observations").get<std::int64_t>();
+        settings.refit = options.at("refit").get<std::int64_t>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Sampler>(std::make_unique<GaussianProcessSearch>(context, settings));
+      }};
+}
+
+}  // namespace lanista::strategy

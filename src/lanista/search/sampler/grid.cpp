@@ -1,0 +1,78 @@
+#include <algorithm>
+
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/draw.h"
+
+namespace lanista::strategy {
+namespace {
+
+constexpr std::int64_t kMaxBarren = 100'000;  // points in a row that may give nothing new
+
+/// All bases times all samples, in a fixed order (Drawer::point). The cursor is the first number that was not proposed
+/// yet.
+class GridSearch final : public Folding {
+ public:
+  GridSearch(const Context& context, std::int64_t grain) : Folding(context), drawer_(context, {0, 0}), grain_(grain) {
+    end_ = drawer_.points(grain);
+  }
+  std::string_view name() const override { return "grid"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&, const Taken& taken) const override {
+    std::int64_t barren = 0;
+    for (std::uint64_t i = cursor_; i < end_; ++i) {
+      auto proposal = drawer_.point(i, grain_);
+      if (proposal && !*proposal) continue;
+      if (proposal && !taken.refuses(**proposal)) return proposal;
+      if (++barren == kMaxBarren) {
+        return Error{Code::kResourceExhausted,
+                     "bad luck: " + std::to_string(kMaxBarren) + " points in a row gave no new model", ""};
+      }
+    }
+    return std::optional<study::Proposal>();
+  }
+
+  void fold(const study::Event& event) override {
+    const auto* proposed = std::get_if<study::Proposed>(&event);
+    if (proposed == nullptr) return;
+    const Digest key = study::run_key(proposed->proposal);
+    // A proposal that is not the grid's next one moves nothing.
+    for (std::uint64_t i = cursor_; i < end_; ++i) {
+      const auto own = drawer_.point(i, grain_);
+      if (!own || !*own || filter().broken(**own)) continue;
+      const Digest own_key = study::run_key(**own);
+      if (own_key == key) cursor_ = i + 1;
+      if (own_key == key || !seen(own_key)) break;
+    }
+  }
+
+ private:
+  Drawer drawer_;
+  std::int64_t grain_;
+  std::uint64_t end_ = 0;
+  std::uint64_t cursor_ = 0;
+};
+
+}  // namespace
+
+StrategyPlugin grid_plugin() {
+  OptionSpec grain;
+  grain.name = "grain";
+  grain.kind = OptionSpec::Kind::kInt;
+  grain.default_value = 5;
+  grain.min = 1;
+  grain.max = 1'000'000;
+  grain.help = "values taken from a continuous domain";
+  return {
+      "grid",
+      "all bases with all hyper-parameters in order; no mutations",
+      {grain},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        return std::unique_ptr<Sampler>(std::make_unique<GridSearch>(context, options.at("grain").get<std::int64_t>()));
+      },
+      false,
+      false,
+      false};
+}
+
+}  // namespace lanista::strategy

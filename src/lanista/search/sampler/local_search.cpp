@@ -1,0 +1,160 @@
+#include <algorithm>
+#include <cmath>
+
+#include "lanista/model/space/unit.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/history.h"
+
+namespace lanista::strategy {
+namespace {
+
+struct Settings {
+  std::int64_t starts = 3;
+  std::int64_t patience = 25;
+  double radius = 0.1;
+  double p_model = 0.5;
+  MutationCount mutations;
+};
+
+/// Keeps the values of a point where they still fit and moves one parameter to a value near it; what has no value yet
+/// is drawn.
+class NeighbourChooser final : public space::Chooser {
+ public:
+  NeighbourChooser(const space::Sample& point, std::string target, double radius, Rng rng)
+      : point_(point), target_(std::move(target)), radius_(radius), rng_(rng) {}
+
+ protected:
+  std::int64_t pick_index(std::string_view label, std::int64_t count) override {
+    return space::RandomChooser(rng_.split(label)).index(label, count);
+  }
+  space::Value pick_value(std::string_view label, const space::Domain& domain) override {
+    const auto old = point_.find(std::string(label));
+    space::RandomChooser random(rng_.split(label));
+    if (old == point_.end() || !space::domain_contains(domain, old->second)) return random.draw(label, domain);
+    if (label != target_) return old->second;
+    Rng rng = rng_.split(label);
+    const bool ordered = !std::holds_alternative<space::Categorical>(domain);
+    const double from = space::unit_position(domain, old->second);
+    // A step that changes nothing is taken again; a domain of one value has no other.
+    for (int i = 0; i < 16; ++i) {
+      space::Value value = ordered ? space::value_at(domain, step(from, rng)) : random.draw(label, domain);
+      if (value != old->second) return value;
+    }
+    return random.draw(label, domain);
+  }
+
+ private:
+  /// A normal step, reflected at the ends.
+  double step(double from, Rng& rng) const {
+    const double to = std::abs(from + radius_ * rng.normal());
+    return to <= 1 ? to : std::clamp(2 - to, 0.0, 1.0);
+  }
+
+  const space::Sample& point_;
+  std::string target_;
+  double radius_;
+  Rng rng_;
+};
+
+/// Hill climbing with restarts (White et al., UAI'21, the variant that moves at the first improvement): the best of a
+/// few random trials, then neighbours of the best trial so far, until `patience` trials in a row bring nothing. The
+/// best is the first by rank at equal fidelity (history.h); with several goals the first counts, the next ones where it
+/// is equal.
+class LocalSearch final : public Folding {
+ public:
+  LocalSearch(const Context& context, const Settings& settings)
+      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
+  std::string_view name() const override { return "local_search"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
+    const auto begun = static_cast<std::int64_t>(index - first_);
+    if (top_ && begun >= settings_.starts) {
+      // A random draw where all neighbours are known also uses up the patience.
+      return new_or_random(drawer_, rng, taken, rng.split("near"), [this](const Rng& r) { return neighbour(r); });
+    }
+    return random_new(drawer_, rng, taken);
+  }
+
+  void fold(const study::Event& event) override {
+    if (std::holds_alternative<study::Proposed>(event)) ++proposed_;
+    auto ended = history_.observe(event);
+    // A trial of an earlier climb says nothing about this one. Trials are numbered in the order of proposal.
+    if (!ended || ended->trial.value <= first_ || ended->outcome == study::OutcomeKind::kCancelled) return;
+    const std::optional<std::size_t> before = top_;
+    const bool again = ended->again;
+    if (!ended->losses.empty()) {
+      put(climb_, *std::move(ended));
+      const std::vector<std::int64_t> rank = ranks(climb_, by_goals_in_turn);
+      top_ = std::min_element(rank.begin(), rank.end()) - rank.begin();
+    }
+    if (top_ != before) {
+      fruitless_ = 0;
+    } else if (!again && top_ && ++fruitless_ >= settings_.patience) {
+      climb_.clear();
+      top_.reset();
+      fruitless_ = 0;
+      first_ = proposed_;
+    }
+  }
+
+ private:
+  Result<study::Proposal> neighbour(const Rng& rng) const {
+    const Observation& top = climb_[*top_];
+    const study::Proposal& from = top.proposal;
+    const bool has_mutators = context().models->mutator_count() > 0;
+    study::Proposal out = from;
+    out.parent = top.trial;
+    if (has_mutators && (from.sample.empty() || rng.split("model?").bernoulli(settings_.p_model))) {
+      LANISTA_ASSIGN(const mutate::Candidate before, drawer_.redrawn(from, from.sample));
+      LANISTA_ASSIGN(const mutate::Candidate changed, context().models->mutate(before, 1, rng.split("mutate")));
+      out = drawer_.proposal(changed, from.sample);
+      out.parent = top.trial;
+    } else if (!from.sample.empty()) {
+      auto target = from.sample.begin();
+      std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
+      NeighbourChooser choose(from.sample, target->first, settings_.radius, rng.split("value"));
+      space::Sample sample = context().params.draw(choose);
+      LANISTA_ASSIGN(const mutate::Candidate model, drawer_.redrawn(from, sample));
+      out = drawer_.proposal(model, std::move(sample));
+      out.parent = top.trial;
+    }
+    return out;
+  }
+
+  Settings settings_;
+  Drawer drawer_;
+  History history_;
+  std::uint64_t proposed_ = 0;
+  std::uint64_t first_ = 0;         ///< proposals before this climb
+  std::vector<Observation> climb_;  ///< trials of this climb that ended with a result, in the order in which they did
+  std::optional<std::size_t> top_;  ///< the best of them
+  std::int64_t fruitless_ = 0;      ///< trials that ended since it became so
+};
+
+}  // namespace
+
+StrategyPlugin local_search_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {"local_search",
+          "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
+          {number_option("starts", Kind::kInt, 3, 1, 10'000, "random trials at the beginning of a climb"),
+           number_option("patience", Kind::kInt, 25, 1, 1'000'000,
+                         "trials without improvement after which a new climb begins"),
+           number_option("radius", Kind::kReal, 0.1, 0.001, 10,
+                         "standard deviation of a step in a number, in parts of its range"),
+           number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
+           mutation_count_option()},
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+            Settings settings;
+            settings.starts = options.at("starts").get<std::int64_t>();
+            settings.patience = options.at("patience").get<std::int64_t>();
+            settings.radius = options.at("radius").get<double>();
+            settings.p_model = options.at("p_model").get<double>();
+            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+            return std::unique_ptr<Sampler>(std::make_unique<LocalSearch>(context, settings));
+          }};
+}
+
+}  // namespace lanista::strategy

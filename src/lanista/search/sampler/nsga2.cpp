@@ -1,0 +1,189 @@
+#include <algorithm>
+
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/history.h"
+#include "lanista/search/study/pareto.h"
+
+namespace lanista::strategy {
+namespace {
+
+struct Settings {
+  std::int64_t population = 50;
+  double p_crossover = 0.9;
+  double p_swap = 0.5;
+  double p_mutation = 0;  ///< 0: one over the number of genes
+  MutationCount mutations;
+};
+
+/// Uniform crossover: each value comes from one of two parents, or is drawn anew.
+class CrossChooser final : public space::Chooser {
+ public:
+  CrossChooser(const space::Sample& first, const space::Sample& second, double p_swap, double p_mutation, Rng rng)
+      : first_(first), second_(second), p_swap_(p_swap), p_mutation_(p_mutation), rng_(rng) {}
+
+ protected:
+  std::int64_t pick_index(std::string_view label, std::int64_t count) override {
+    return space::RandomChooser(rng_.split(label)).index(label, count);
+  }
+  space::Value pick_value(std::string_view label, const space::Domain& domain) override {
+    const Rng rng = rng_.split(label);
+    if (!rng.split("mutate?").bernoulli(p_mutation_)) {
+      const bool swap = rng.split("swap?").bernoulli(p_swap_);
+      for (const space::Sample* parent : {swap ? &second_ : &first_, swap ? &first_ : &second_}) {
+        const auto gene = parent->find(std::string(label));
+        if (gene != parent->end() && space::domain_contains(domain, gene->second)) return gene->second;
+      }
+    }
+    return space::RandomChooser(rng.split("value")).draw(label, domain);
+  }
+
+ private:
+  const space::Sample& first_;
+  const space::Sample& second_;
+  double p_swap_, p_mutation_;
+  Rng rng_;
+};
+
+/// NSGA-II (Deb et al., 2002) with the defaults of Optuna, but steady: after each trial that ends the population is cut
+/// to its best by front at equal fidelity (constrained domination, history.h), then by crowding distance (Nebro &
+/// Durillo, 2009), so that no trial waits for a generation. A trial without results is no member. The model is a gene
+/// like a hyper-parameter: two models of one base exchange mutations.
+class Nsga2 final : public Folding {
+ public:
+  Nsga2(const Context& context, const Settings& settings)
+      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
+  std::string_view name() const override { return "nsga2"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
+    if (index >= static_cast<std::uint64_t>(settings_.population) && !members_.empty()) {
+      return new_or_random(drawer_, rng, taken, rng.split("child"), [this](const Rng& r) { return child(r); });
+    }
+    return random_new(drawer_, rng, taken);
+  }
+
+  void fold(const study::Event& event) override {
+    auto ended = history_.observe(event);
+    if (!ended || ended->losses.empty()) return;
+    put(members_, *std::move(ended));
+    rank();
+    if (static_cast<std::int64_t>(members_.size()) <= settings_.population) return;
+    members_.erase(members_.begin() + (std::max_element(standing_.begin(), standing_.end()) - standing_.begin()));
+    rank();
+  }
+
+ private:
+  /// What members are compared by; the smaller the better.
+  struct Standing {
+    std::int64_t front = 0;
+    double crowded = 0;  ///< minus the crowding distance
+    TrialId trial;
+    auto operator<=>(const Standing&) const = default;
+  };
+
+  void rank() {
+    std::vector<std::vector<double>> points;
+    for (const Observation& member : members_) points.push_back(member.losses);
+    const std::vector<std::int64_t> front = ranks(members_);
+    const std::vector<double> distances = study::crowding_distances(points, front);
+    standing_.clear();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      standing_.push_back({front[i], -distances[i], members_[i].trial});
+    }
+  }
+
+  /// Binary tournament.
+  const Observation& select(Rng rng) const {
+    const std::size_t a = rng.below(members_.size());
+    const std::size_t b = rng.below(members_.size());
+    return members_[standing_[b] < standing_[a] ? b : a];
+  }
+
+  Result<study::Proposal> child(const Rng& rng) const {
+    const Observation& first = select(rng.split("first"));
+    const bool cross = rng.split("cross?").bernoulli(settings_.p_crossover);
+    const Observation& second = cross ? select(rng.split("second")) : first;
+    const bool has_mutators = context().models->mutator_count() > 0;
+    const std::size_t genes = first.proposal.sample.size() + (has_mutators ? 1 : 0);
+    const double p_mutation =
+        settings_.p_mutation > 0 ? settings_.p_mutation : 1.0 / static_cast<double>(std::max<std::size_t>(genes, 1));
+
+    CrossChooser choose(first.proposal.sample, second.proposal.sample, settings_.p_swap, p_mutation,
+                        rng.split("sample"));
+    space::Sample sample = context().params.draw(choose);
+    LANISTA_ASSIGN(mutate::Candidate model, cross_models(first.proposal, second.proposal, sample, rng.split("model")));
+    if (has_mutators && rng.split("mutate?").bernoulli(p_mutation)) {
+      LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));
+    }
+    study::Proposal out = drawer_.proposal(model, std::move(sample));
+    out.parent = first.trial;
+    return out;
+  }
+
+  /// Models of one base: the mutations that both began with stay, of the others each is applied with probability
+  /// `p_swap` of either side, and left out where it no longer fits. Models of different bases: one of the two. Over a
+  /// blueprint the model to begin with is that of the crossed sample.
+  Result<mutate::Candidate> cross_models(const study::Proposal& first, const study::Proposal& second,
+                                         const space::Sample& sample, Rng rng) const {
+    if (first.base != second.base) return rebuilt(rng.bernoulli(settings_.p_swap) ? second : first);
+    if (first.graph_hash == second.graph_hash && first.steps == second.steps) return drawer_.redrawn(first, sample);
+    const auto [rest_a, rest_b] =
+        std::mismatch(first.steps.begin(), first.steps.end(), second.steps.begin(), second.steps.end());
+    LANISTA_ASSIGN(mutate::Candidate model, drawer_.drawn(first.base, sample));
+    for (auto step = first.steps.begin(); step != rest_a; ++step) LANISTA_TRY(apply(*step, model));
+    for (auto step = rest_a; step != first.steps.end(); ++step) {
+      if (!rng.bernoulli(settings_.p_swap)) LANISTA_TRY(apply(*step, model));
+    }
+    for (auto step = rest_b; step != second.steps.end(); ++step) {
+      if (rng.bernoulli(settings_.p_swap)) LANISTA_TRY(apply(*step, model));
+    }
+    return model;
+  }
+
+  /// Changes the model if the mutation's recorded decisions fit it.
+  Result<void> apply(const space::MutationStep& step, mutate::Candidate& model) const {
+    space::ReplayChooser choose(step.trace);
+    auto mutated = context().models->mutate(model, choose);
+    if (!mutated && mutated.error().code != Code::kNotApplicable) return std::move(mutated).error();
+    if (mutated && choose.status()) model = *std::move(mutated);
+    return {};
+  }
+
+  Result<mutate::Candidate> rebuilt(const study::Proposal& proposal) const {
+    LANISTA_ASSIGN(graph::Graph graph, context().models->rebuild(proposal.base, proposal.edits));
+    return mutate::Candidate{proposal.base, proposal.steps, proposal.edits, std::move(graph), proposal.graph_hash};
+  }
+
+  Settings settings_;
+  Drawer drawer_;
+  History history_;
+  std::vector<Observation> members_;
+  std::vector<Standing> standing_;  ///< of the members, in their order
+};
+
+}  // namespace
+
+StrategyPlugin nsga2_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {
+      "nsga2",
+      "several goals at once: cross the trials that no other dominates, keep the front spread out",
+      {number_option("population", Kind::kInt, 50, 2, 10'000, "trials that may be parents; the first ones are random"),
+       number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents"),
+       number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a gene comes from the second parent"),
+       number_option("p_mutation", Kind::kReal, 0, 0, 1,
+                     "probability that a gene is drawn anew, or the model mutated; 0: one over their number"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        Settings settings;
+        settings.population = options.at("population").get<std::int64_t>();
+        settings.p_crossover = options.at("p_crossover").get<double>();
+        settings.p_swap = options.at("p_swap").get<double>();
+        settings.p_mutation = options.at("p_mutation").get<double>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Sampler>(std::make_unique<Nsga2>(context, settings));
+      }};
+}
+
+}  // namespace lanista::strategy

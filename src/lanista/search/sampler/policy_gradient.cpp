@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "lanista/model/space/unit.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/decisions.h"
+#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/history.h"
+#include "lanista/search/math/policy.h"
+
+namespace lanista::strategy {
+namespace {
+
+constexpr std::uint64_t kTries = 32;  // draws of a mutation until one applies, as at random
+
+struct Settings {
+  double rate = 0.4;
+  double baseline_decay = 0.9;
+  double entropy = 0.01;
+  std::int64_t bins = 8;
+  std::int64_t window = 64;
+  MutationCount mutations;
+};
+
+/// The bins of a domain: each value where they are few, else equal parts of the unit interval.
+std::int64_t bin_count(const space::Domain& domain, std::int64_t bins) {
+  if (std::holds_alternative<space::Categorical>(domain)) return *space::domain_size(domain);
+  return std::min(space::domain_size(domain).value_or(bins), bins);
+}
+
+bool is_listed(const space::Domain& domain, std::int64_t bins) { return space::domain_size(domain) == bins; }
+
+space::Value value_in(const space::Domain& domain, std::int64_t bins, std::int64_t bin, double u) {
+  if (is_listed(domain, bins)) return space::domain_value(domain, bin, bins);
+  return space::value_at(domain, std::min(1.0, (static_cast<double>(bin) + u) / static_cast<double>(bins)));
+}
+
+std::int64_t bin_of(const space::Domain& domain, std::int64_t bins, const space::Value& value) {
+  if (is_listed(domain, bins)) {
+    std::int64_t i = 0;
+    while (space::domain_value(domain, i, bins) != value) ++i;
+    return i;
+  }
+  const double place = space::unit_position(domain, value) * static_cast<double>(bins);
+  return std::min(bins - 1, static_cast<std::int64_t>(place));
+}
+
+std::string site(std::string_view mutator, std::string_view label) {
+  return "mutate/" + std::string(mutator) + "/" + std::string(label);
+}
+
+/// Answers a mutator's questions by the policy: first which mutator, then its own.
+class PolicyChooser final : public space::Chooser {
+ public:
+  PolicyChooser(const Policy& policy, Rng rng) : policy_(policy), rng_(rng) {}
+
+ protected:
+  std::int64_t pick_index(std::string_view label, std::int64_t count) override {
+    const bool first = trace().empty();
+    const std::int64_t answer = policy_.sample(site(mutator_, label), count, rng_.split(trace().size()));
+    if (first) mutator_ = std::to_string(answer);
+    return answer;
+  }
+  space::Value pick_value(std::string_view label, const space::Domain& domain) override {
+    return space::RandomChooser(rng_.split(trace().size())).draw(label, domain);
+  }
+
+ private:
+  const Policy& policy_;
+  Rng rng_;
+  std::string mutator_;
+};
+
+/// REINFORCE with a moving baseline (Williams, 1992; Zoph and Le, ICLR'17, with independent softmaxes in place of their
+/// recurrent network). The reward of a trial is the part of the last `window` trials that it is better than, which
+/// needs no scale: by rank at equal fidelity (history.h), with several goals by fronts.
+class PolicyGradient final : public Folding {
+ public:
+  PolicyGradient(const Context& context, const Settings& settings)
+      : Folding(context),
+        settings_(settings),
+        drawer_(context, settings.mutations),
+        decisions_(context, false),
+        history_(context) {}
+  std::string_view name() const override { return "policy_gradient"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+    return new_or_random(drawer_, rng, taken, rng.split("policy"), [this](const Rng& r) { return policy_proposal(r); });
+  }
+
+  void fold(const study::Event& event) override {
+    auto ended = history_.observe(event);
+    if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
+    const study::Proposal proposal = std::exchange(ended->proposal, {});
+    if (ended->again) {  // it teaches once; others are compared with what it is now
+      const auto known = std::find_if(recent_.begin(), recent_.end(),
+                                      [&](const Observation& each) { return each.trial == ended->trial; });
+      if (known != recent_.end()) *known = *std::move(ended);
+      return;
+    }
+    recent_.push_back(*std::move(ended));
+    const double reward = newest_reward();
+    learn(proposal, reward - baseline_);
+    baseline_ = settings_.baseline_decay * baseline_ + (1 - settings_.baseline_decay) * reward;
+    if (static_cast<std::int64_t>(recent_.size()) > settings_.window) recent_.pop_front();
+  }
+
+ private:
+  double newest_reward() const {
+    const std::vector<std::int64_t> rank = ranks(recent_);
+    if (rank.size() == 1) return 0.5;
+    double beaten = 0;
+    for (std::size_t i = 0; i + 1 < rank.size(); ++i) {
+      beaten += rank[i] > rank.back() ? 1 : (rank[i] == rank.back() ? 0.5 : 0);
+    }
+    return beaten / static_cast<double>(rank.size() - 1);
+  }
+
+  std::string label(std::size_t decision) const { return "decision " + std::to_string(decision); }
+  std::int64_t bins(std::size_t decision) const { return bin_count(decisions_.domain(decision), settings_.bins); }
+  std::int64_t counts() const { return settings_.mutations.hi - settings_.mutations.lo + 1; }
+
+  Result<study::Proposal> policy_proposal(const Rng& rng) const {
+    const auto decide = [&](std::size_t group) {
+      const std::size_t i = decisions_.groups()[group][0];
+      const Rng own = rng.split("decision").split(i);
+      const std::int64_t bin = policy_.sample(label(i), bins(i), own);
+      return std::vector{value_in(decisions_.domain(i), bins(i), bin, own.split("inside").uniform())};
+    };
+    auto [base, sample] = decisions_.decide(decide);
+    LANISTA_ASSIGN(mutate::Candidate model, drawer_.drawn(base, sample));
+    if (context().models->mutator_count() == 0) return drawer_.proposal(model, std::move(sample));
+    const std::int64_t count = settings_.mutations.lo + policy_.sample("mutations", counts(), rng.split("count"));
+    for (std::int64_t i = 0; i < count; ++i) {
+      LANISTA_ASSIGN(model, mutate(model, rng.split("mutate").split(static_cast<std::uint64_t>(i))));
+    }
+    return drawer_.proposal(model, std::move(sample));
+  }
+
+  Result<mutate::Candidate> mutate(const mutate::Candidate& model, const Rng& rng) const {
+    for (std::uint64_t attempt = 0;; ++attempt) {
+      PolicyChooser choose(policy_, rng.split(attempt));
+      auto child = context().models->mutate(model, choose);
+      if (child || child.error().code != Code::kNotApplicable || attempt + 1 == kTries) return child;
+    }
+  }
+
+  void learn(const study::Proposal& proposal, double advantage) {
+    const auto step = [&](const std::string& decision, std::int64_t count, std::int64_t answer) {
+      policy_.reinforce(decision, count, answer, advantage, settings_.rate, settings_.entropy);
+    };
+    const Decisions::Answers answers = decisions_.answers(proposal);
+    for (const std::vector<std::size_t>& group : decisions_.groups()) {
+      const std::size_t i = group[0];
+      if (answers[i]) step(label(i), bins(i), bin_of(decisions_.domain(i), bins(i), *answers[i]));
+    }
+    const auto mutations = static_cast<std::int64_t>(proposal.steps.size()) - settings_.mutations.lo;
+    if (context().models->mutator_count() == 0 || mutations < 0 || mutations >= counts()) return;
+    step("mutations", counts(), mutations);
+    for (const space::MutationStep& mutation : proposal.steps) {
+      std::string mutator;
+      for (const space::Decision& decision : mutation.trace) {
+        const auto* answer = std::get_if<std::int64_t>(&decision.answer);
+        if (answer == nullptr || *answer < 0 || *answer >= decision.count) continue;  // a value, drawn at random
+        step(site(mutator, decision.label), decision.count, *answer);
+        if (&decision == &mutation.trace.front()) mutator = std::to_string(*answer);
+      }
+    }
+  }
+
+  Settings settings_;
+  Drawer drawer_;
+  Decisions decisions_;
+  History history_;
+  Policy policy_;
+  double baseline_ = 0.5;
+  std::deque<Observation> recent_;  ///< without their proposals
+};
+
+}  // namespace
+
+StrategyPlugin policy_gradient_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {"policy_gradient",
+          "REINFORCE: learns independent probabilities of all decisions, mutations included",
+          {number_option("rate", Kind::kReal, 0.4, 0, 100, "learning rate of the logits"),
+           number_option("baseline_decay", Kind::kReal, 0.9, 0, 1, "part of the old baseline in the moving average"),
+           number_option("entropy", Kind::kReal, 0.01, 0, 10, "weight of the policy's entropy, which keeps it curious"),
+           number_option("bins", Kind::kInt, 8, 1, 10'000, "parts into which a domain of numbers is cut"),
+           number_option("window", Kind::kInt, 64, 1, 10'000, "recent trials that a result is compared with"),
+           mutation_count_option()},
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+            Settings settings;
+            settings.rate = options.at("rate").get<double>();
+            settings.baseline_decay = options.at("baseline_decay").get<double>();
+            settings.entropy = options.at("entropy").get<double>();
+            settings.bins = options.at("bins").get<std::int64_t>();
+            settings.window = options.at("window").get<std::int64_t>();
+            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+            return std::unique_ptr<Sampler>(std::make_unique<PolicyGradient>(context, settings));
+          }};
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,253 @@
+#include "lanista/search/sampler/second_stage.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "lanista/model/graph/infer.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/search/study/finals.h"
+#include "lanista/search/study/trainings.h"
+#include "lanista/search/tuning/tuner.h"
+#include "lanista/search/study/view.h"
+
+namespace lanista::strategy {
+namespace {
+
+TrialId trial_of(const study::Measured& measured) { return measured.measurement.trial; }
+template <class Event>
+TrialId trial_of(const Event& event) {
+  return event.trial;
+}
+
+/// The best trials of a search, as study::standings ranks them.
+class SearchRanking {
+ public:
+  struct Place {
+    study::Standing standing;
+    study::Proposal proposal;
+  };
+
+  SearchRanking(const study::StudyConfig& config, std::shared_ptr<const mutate::ModelSpace> models)
+      : config_(config), models_(std::move(models)), size_(static_cast<std::size_t>(config.strategy.then->best)) {}
+
+  void observe(const study::Event& event) {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
+      open_[proposed->trial].id = proposed->trial;
+      open_[proposed->trial].proposal = proposed->proposal;
+    } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
+      const auto trial = open_.find(trial_of(*measured));
+      if (trial != open_.end()) trial->second.measurements.push_back(measured->measurement);
+    } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
+      if (auto trial = open_.extract(ended->trial)) rank(trial.mapped(), ended->outcome);
+    }
+  }
+
+  /// The best first.
+  const std::vector<Place>& best() const { return best_; }
+
+ private:
+  bool admits(const study::Standing& standing) const {
+    return best_.size() < size_ || standing < best_.back().standing;
+  }
+
+  void rank(const study::TrialView& trial, const study::Outcome& outcome) {
+    if (!study::ranks(trial, outcome)) return;
+    study::Standing standing = study::standing(config_, trial);
+    if (!admits(standing)) return;  // not even with no parameters, by which equals are ranked
+    standing.parameters = parameters_of(trial.proposal);
+    if (!admits(standing)) return;
+    const auto place = std::ranges::upper_bound(best_, standing, {}, &Place::standing);
+    best_.insert(place, {std::move(standing), trial.proposal});
+    if (best_.size() > size_) best_.pop_back();
+  }
+
+  /// The most that there can be of a model that is not there any more: it was trained, but its log may be anything.
+  std::int64_t parameters_of(const study::Proposal& proposal) const {
+    const auto model = models_->rebuild(proposal.base, proposal.edits);
+    const auto cost = model ? graph::model_cost(*model, models_->ops()) : Result<graph::ModelCost>(model.error());
+    return cost ? cost->parameters : std::numeric_limits<std::int64_t>::max();
+  }
+
+  study::StudyConfig config_;
+  std::shared_ptr<const mutate::ModelSpace> models_;
+  std::size_t size_;
+  std::map<TrialId, study::TrialView> open_;
+  std::vector<Place> best_;
+};
+
+class SecondStage final : public Strategy {
+ public:
+  SecondStage(std::unique_ptr<Strategy> search, std::unique_ptr<Halving> end, const study::StudyConfig& config,
+              std::shared_ptr<const mutate::ModelSpace> models)
+      : search_(std::move(search)),
+        end_(std::move(end)),
+        ranking_(config, std::move(models)),
+        reserved_(config.strategy.then->best) {}
+
+  std::string_view name() const override { return search_->name(); }
+
+  Result<Suggestion> suggest(const Capacity& capacity) const override {
+    Capacity of_search = capacity;
+    of_search.running -= std::ssize(running_finals_);
+    of_search.new_trials = std::max<std::int64_t>(0, capacity.new_trials - reserved_);
+    Result<Suggestion> next = ask_search(of_search);
+    if (!next && next.error().code != Code::kResourceExhausted) return next;
+    if (goes_on(next) || of_search.running > 0) return next;
+
+    Suggestion out;
+    for (const TrialId trial : paused_) out.group.members.emplace_back(StopTrial{trial});
+    if (out.group.members.empty()) out.group.members = finals(capacity.new_trials);
+    if (!out.group.members.empty()) return out;
+    // Behind an extension nothing is kept for finals that were had already.
+    if (finals_ < reserved_ || capacity.new_trials == of_search.new_trials) return next;
+    of_search.new_trials = capacity.new_trials;
+    return ask_search(of_search);
+  }
+
+  void observe(const study::Event& event) override {
+    const TrialId trial = std::visit([](const auto& e) { return trial_of(e); }, event);
+    if (const auto* proposed = std::get_if<study::Proposed>(&event); proposed && proposed->proposal.tunes) {
+      running_finals_.insert(trial);
+      if (proposed->proposal.parent) tuned_.insert(*proposed->proposal.parent);
+      ++finals_;
+    }
+    if (running_finals_.contains(trial)) {
+      end_->observe(event);
+      if (std::holds_alternative<study::Ended>(event)) running_finals_.erase(trial);
+      return;
+    }
+    if (std::holds_alternative<study::Paused>(event)) {
+      paused_.insert(trial);
+    } else if (std::holds_alternative<study::Resumed>(event) || std::holds_alternative<study::Ended>(event)) {
+      paused_.erase(trial);
+    }
+    ranking_.observe(event);
+    search_->observe(event);
+  }
+
+  Ruling verdict(TrialId trial) const override {
+    return running_finals_.contains(trial) ? end_->verdict(trial) : search_->verdict(trial);
+  }
+
+ private:
+  Result<Suggestion> ask_search(const Capacity& capacity) const {
+    if (capacity.new_trials > 0 || capacity.paused > 0) return search_->suggest(capacity);
+    return Suggestion::nothing_left();
+  }
+  static bool goes_on(const Result<Suggestion>& next) {
+    return next && next->kind == Suggestion::Kind::kGroup && !next->group.members.empty();
+  }
+
+  /// At most so many, those that have been none yet.
+  std::vector<Member> finals(std::int64_t most) const {
+    std::vector<Member> out;
+    for (const SearchRanking::Place& place : ranking_.best()) {
+      if (std::ssize(out) >= most || tuned_.contains(place.standing.trial)) continue;
+      out.emplace_back(NewTrial{study::final_of(place.standing.trial, place.proposal)});
+    }
+    return out;
+  }
+
+  std::unique_ptr<Strategy> search_;
+  std::unique_ptr<Halving> end_;  ///< of finals, which it alone hears of
+  SearchRanking ranking_;
+  std::int64_t reserved_;
+  std::int64_t finals_ = 0;  ///< proposed
+  std::set<TrialId> running_finals_;
+  std::set<TrialId> paused_;  ///< of the search
+  std::set<TrialId> tuned_;   ///< of the search, that a final was proposed of
+};
+
+bool is_drawn(const study::StudyConfig& config, std::string_view name) {
+  const auto& drawn = config.space.params.parameters();
+  return std::ranges::find(drawn, name, &space::Parameter::name) != drawn.end();
+}
+
+/// A search that would go on for ever, but for its budget.
+bool is_endless(const study::StudyConfig& config) {
+  const auto is_continuous = [](const space::Parameter& parameter) { return !space::domain_size(parameter.domain); };
+  return !config.space.mutate.empty() || std::ranges::any_of(config.space.params.parameters(), is_continuous);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> search, const study::StudyConfig& config,
+                                                    std::shared_ptr<const mutate::ModelSpace> models) {
+  if (!config.strategy.then) return search;
+  const StoppingPlugin patience = patience_plugin();
+  LANISTA_ASSIGN(const Options options, resolve_options({{"epochs", config.strategy.then->end}}, patience.options));
+  auto end = patience.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, options);
+  if (!end) {
+    return Error{Code::kInvalidArgument, "its trials end by patience, which needs a goal that is measured in training",
+                 std::string(study::kThenKey)};
+  }
+  return std::unique_ptr<Strategy>(
+      std::make_unique<SecondStage>(std::move(search), *std::move(end), config, std::move(models)));
+}
+
+std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
+  if (!config.strategy.then) return std::nullopt;
+  const study::SecondStage& stage = *config.strategy.then;
+  const auto refuse = [](const std::string& what) {
+    return Error{Code::kInvalidArgument, what, std::string(study::kThenKey)};
+  };
+  const auto all = builtin_strategies();
+  const auto plugin = std::ranges::find(all, config.strategy.name, &StrategyPlugin::name);
+  if (plugin != all.end() && plugin->forks) {
+    return refuse("does not go with strategy " + plugin->name +
+                  ", whose trials go on from each other's states: nothing that it found can be trained from the "
+                  "beginning; name another strategy");
+  }
+  if (!config.train.tune.name.empty()) {
+    const std::string& name = config.train.tune.name;
+    return refuse("does not go with " +
+                  std::string(name == study::kPlayedBack ? "train.schedule: {from: DIR}"
+                              : name == study::kAdaptive ? "data.batch: adaptive(…)"
+                                                         : "train.tune") +
+                  ", by which every trial changes its settings; leave out one of the two");
+  }
+  if (!config.train.select.name.empty()) {
+    return refuse("does not go with train.select: losses of chosen examples cannot be compared");
+  }
+  if (config.data.folds) return refuse("does not go with data.folds: a trial that tunes itself is trained once");
+  if (config.strategy.repeat > 1) {
+    return refuse("does not go with strategy.repeat, which is " + std::to_string(config.strategy.repeat) +
+                  ": a trial that tunes itself is trained once");
+  }
+  if (!config.implied.empty()) {
+    return refuse("does not go with implied: its trials leave the settings that rules speak of");
+  }
+  const std::string& start = config.train.start;
+  if (start != study::kStartOff && start != study::kStartFile) {
+    return refuse("trains trials from the beginning, and with train.start: " + start +
+                  " they would begin with their own trained weights; start may be off or file");
+  }
+  if (config.train.start_race > 0) {
+    return refuse("searches at a trial's beginning itself; leave out train.start_race");
+  }
+  for (const char* name : {"schedule", "warmup_epochs"}) {
+    if (!study::tunes_rate(stage.tune) || !is_drawn(config, name)) continue;
+    return refuse("changes the learning rate itself; " + std::string(name) + " cannot vary in front of it");
+  }
+  if (const auto why = study::beside_batches(config, stage.tune)) return refuse(*why);
+  const study::BudgetConfig& budget = config.budget;
+  if (budget.steps) {
+    return refuse(
+        "has a number of trials kept for it, and steps are nobody's; say budget.trials in place of "
+        "budget.steps");
+  }
+  if (budget.trials && *budget.trials <= stage.best) {
+    return refuse("takes the last " + std::to_string(stage.best) + " of budget.trials, which is " +
+                  std::to_string(*budget.trials) + ", and leaves nothing to search");
+  }
+  if (!budget.trials && is_endless(config)) {
+    return refuse("comes when the search has ended, which it never does by itself in such a space; say budget.trials");
+  }
+  return std::nullopt;
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,425 @@
+#include "lanista/search/sampler/second_stage.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "lanista/model/graph/infer.h"
+#include "support/search/sampler/second_stage_test_support.h"
+#include "lanista/search/study/finals.h"
+
+namespace lanista::strategy {
+namespace {
+
+using testing::must;
+using testing::search_of;
+using testing::staged_config;
+using testing::staged_context;
+
+constexpr std::int64_t kUnbounded = std::numeric_limits<std::int64_t>::max();
+
+TrialId trial_of(const study::Event& event) {
+  const auto* measured = std::get_if<study::Measured>(&event);
+  if (measured != nullptr) return measured->measurement.trial;
+  return std::visit(
+      [](const auto& e) {
+        if constexpr (requires { e.trial; }) return e.trial;
+        return TrialId{};
+      },
+      event);
+}
+
+std::string text_of(const study::Event& event) {
+  std::string text = std::to_string(event.index()) + " " + std::to_string(trial_of(event).value);
+  if (const auto* measured = std::get_if<study::Measured>(&event)) {
+    text += study::measurement_json(measured->measurement).dump();
+  }
+  if (const auto* ended = std::get_if<study::Ended>(&event)) text += study::outcome_json(ended->outcome).dump();
+  if (const auto* proposed = std::get_if<study::Proposed>(&event))
+    text += study::proposal_json(proposed->proposal).dump();
+  return text;
+}
+
+std::string text_of(const Result<Suggestion>& answer) {
+  if (!answer) return answer.error().text();
+  std::string text = std::to_string(static_cast<int>(answer->kind));
+  for (const Member& member : answer->group.members) {
+    if (const auto* fresh = std::get_if<NewTrial>(&member)) text += " " + study::proposal_json(fresh->proposal).dump();
+    if (const auto* on = std::get_if<ResumeTrial>(&member)) text += " on " + std::to_string(on->trial.value);
+    if (const auto* stop = std::get_if<StopTrial>(&member)) text += " stop " + std::to_string(stop->trial.value);
+  }
+  return text;
+}
+
+/// What a search hears and how it is asked.
+struct Notes {
+  std::vector<std::string> heard;
+  std::vector<Capacity> asked;
+};
+
+class Noted final : public Strategy {
+ public:
+  Noted(std::unique_ptr<Strategy> inner, Notes* notes) : inner_(std::move(inner)), notes_(notes) {}
+  std::string_view name() const override { return inner_->name(); }
+  Result<Suggestion> suggest(const Capacity& capacity) const override {
+    notes_->asked.push_back(capacity);
+    return inner_->suggest(capacity);
+  }
+  void observe(const study::Event& event) override {
+    notes_->heard.push_back(text_of(event));
+    inner_->observe(event);
+  }
+  Ruling verdict(TrialId trial) const override { return inner_->verdict(trial); }
+
+ private:
+  std::unique_ptr<Strategy> inner_;
+  Notes* notes_;
+};
+
+/// A study as an engine would run it: results are coarse, so that many are equal, and drawn of trial and epoch.
+class Played {
+ public:
+  struct Trial {
+    study::Proposal proposal;
+    std::int64_t epoch = 0, budget = 0;
+    study::Measurement last;
+    std::optional<study::OutcomeKind> outcome;
+    bool paused = false;
+  };
+  struct Asked {
+    std::size_t events = 0;
+    Capacity capacity;
+    std::string answer;
+  };
+
+  Played(Strategy& strategy, std::int64_t slots, std::int64_t limit, double fails, Rng rng)
+      : trials_limit(limit),
+        strategy_(strategy),
+        slots_(slots),
+        fails_(fails),
+        rng_(rng),
+        results_(rng.split("results")) {}
+
+  void run() {
+    while (true) {
+      fill();
+      if (running_.empty()) return;
+      epoch_of(running_[rng_.below(running_.size())]);
+    }
+  }
+
+  std::int64_t trials_limit;
+  std::map<TrialId, Trial> trials;
+  std::vector<study::Event> events;
+  std::vector<Asked> asked;
+  std::string last_answer;
+
+ private:
+  void tell(study::Event event) {
+    strategy_.observe(event);
+    events.push_back(std::move(event));
+  }
+  std::int64_t paused() const {
+    return std::ranges::count_if(trials, [](const auto& each) { return each.second.paused; });
+  }
+
+  void fill() {
+    while (std::ssize(running_) < slots_) {
+      if (waiting_.empty()) {
+        const std::int64_t left = trials_limit == kUnbounded ? kUnbounded : trials_limit - std::ssize(trials);
+        if (left <= 0 && paused() == 0) return;
+        const Capacity capacity{slots_ - std::ssize(running_), left, std::ssize(running_), paused()};
+        const auto answer = strategy_.suggest(capacity);
+        last_answer = text_of(answer);
+        asked.push_back({events.size(), capacity, last_answer});
+        if (!answer || answer->kind != Suggestion::Kind::kGroup || answer->group.members.empty()) return;
+        waiting_.assign(answer->group.members.begin(), answer->group.members.end());
+      }
+      const Member member = waiting_.front();
+      waiting_.pop_front();
+      take_up(member);
+    }
+  }
+
+  void take_up(const Member& member) {
+    if (const auto* fresh = std::get_if<NewTrial>(&member)) {
+      ASSERT_LT(std::ssize(trials), trials_limit) << "it was told how many are left";
+      const TrialId id{static_cast<std::uint32_t>(trials.size() + 1)};
+      trials[id].proposal = fresh->proposal;
+      trials[id].budget = fresh->proposal.budget;
+      running_.push_back(id);
+      tell(study::Proposed{id, fresh->proposal});
+    } else if (const auto* on = std::get_if<ResumeTrial>(&member)) {
+      Trial& trial = trials.at(on->trial);
+      ASSERT_TRUE(std::exchange(trial.paused, false));
+      trial.budget = on->budget;
+      running_.push_back(on->trial);
+      tell(study::Resumed{on->trial, trial.epoch, on->budget});
+    } else {
+      end(std::get<StopTrial>(member).trial, study::OutcomeKind::kStopped);
+    }
+  }
+
+  void epoch_of(TrialId id) {
+    Trial& trial = trials.at(id);
+    Rng of = results_.split(id.value).split(static_cast<std::uint64_t>(++trial.epoch));
+    if (of.split("fails").bernoulli(fails_)) return end(id, study::OutcomeKind::kFailed);
+    const double accuracy = static_cast<double>(of.below(4)) / 4, loss = static_cast<double>(of.below(2));
+    trial.last = {id, trial.epoch, trial.epoch, {{"val_accuracy", accuracy}, {"val_loss", loss}}};
+    tell(study::Measured{trial.last});
+    if (trial.epoch == study::full_epochs(trial.proposal)) return end(id, study::OutcomeKind::kSucceeded);
+    if (strategy_.verdict(id).verdict == study::Verdict::kStop) return end(id, study::OutcomeKind::kStopped);
+    if (trial.epoch < trial.budget) return;
+    trial.paused = true;
+    std::erase(running_, id);
+    tell(study::Paused{id, trial.epoch});
+  }
+
+  void end(TrialId id, study::OutcomeKind kind) {
+    std::erase(running_, id);
+    trials.at(id).paused = false;
+    trials.at(id).outcome = kind;
+    study::Outcome outcome;
+    outcome.kind = kind;
+    tell(study::Ended{id, outcome});
+  }
+
+  Strategy& strategy_;
+  std::int64_t slots_;
+  double fails_;
+  Rng rng_, results_;
+  std::deque<Member> waiting_;
+  std::vector<TrialId> running_;
+};
+
+/// By brute force: of the search's trials with results the best, by accuracy, loss, size and number.
+std::vector<TrialId> best_of(const Played& played, const Context& context, std::size_t count) {
+  std::vector<std::tuple<double, double, std::int64_t, std::uint32_t>> all;
+  for (const auto& [id, trial] : played.trials) {
+    if (trial.proposal.tunes || !trial.outcome || trial.epoch == 0 || trial.last.metrics.empty()) continue;
+    if (*trial.outcome != study::OutcomeKind::kSucceeded && *trial.outcome != study::OutcomeKind::kStopped) continue;
+    const auto model = must(context.models->rebuild(trial.proposal.base, trial.proposal.edits));
+    const auto cost = must(graph::model_cost(model, context.models->ops()));
+    all.emplace_back(-trial.last.metrics.at("val_accuracy"), trial.last.metrics.at("val_loss"), cost.parameters,
+                     id.value);
+  }
+  std::ranges::sort(all);
+  std::vector<TrialId> out;
+  for (std::size_t i = 0; i < std::min(count, all.size()); ++i) out.push_back(TrialId{std::get<3>(all[i])});
+  return out;
+}
+
+std::vector<TrialId> tuned(const Played& played) {
+  std::vector<TrialId> out;
+  for (const auto& [id, trial] : played.trials) {
+    if (trial.proposal.tunes) out.push_back(*trial.proposal.parent);
+  }
+  return out;
+}
+
+/// The same, told the same, says the same wherever it was asked.
+template <class Make>
+void expect_rebuilt(const Played& played, const Make& make) {
+  auto again = make();
+  std::size_t told = 0;
+  for (const Played::Asked& asked : played.asked) {
+    for (; told < asked.events; ++told) again->observe(played.events[told]);
+    ASSERT_EQ(text_of(again->suggest(asked.capacity)), asked.answer) << "behind event " << told;
+  }
+}
+
+TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingOfIt) {
+  std::int64_t several = 0, rested = 0, ended_early = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Rng rng(seed);
+    const Context context = staged_context(seed);
+    const std::int64_t best = rng.between(1, 4), slots = rng.between(1, 5), trials = best + rng.between(1, 14);
+    const study::StudyConfig config = staged_config(context, best, rng.between(1, 3));
+    const char* names[] = {"random", "evolution", "tpe", "dehb"};
+    StrategyPlugin plugin;
+    for (StrategyPlugin& each : builtin_strategies()) {
+      if (each.name == names[seed % 4]) plugin = std::move(each);
+    }
+    Notes notes;
+    const char* type = seed % 3 == 0 ? "stopping" : "promotion";
+    const auto make = [&](Notes* heard) {
+      return must(
+          with_second_stage(std::make_unique<Noted>(search_of(plugin, context, type), heard), config, context.models));
+    };
+    auto strategy = make(&notes);
+    Played played(*strategy, slots, trials, 0.1, rng.split("results"));
+    played.run();
+    if (HasFatalFailure()) return;
+
+    EXPECT_EQ(tuned(played), best_of(played, context, static_cast<std::size_t>(best)));
+    std::vector<std::string> of_search;
+    std::set<TrialId> under_way;
+    std::int64_t searched = 0;
+    for (const study::Event& event : played.events) {
+      const TrialId id = trial_of(event);
+      const study::Proposal& proposal = played.trials.at(id).proposal;
+      if (!proposal.tunes) {
+        of_search.push_back(text_of(event));
+        under_way.insert(id);
+        if (std::holds_alternative<study::Ended>(event)) under_way.erase(id);
+        searched += std::holds_alternative<study::Proposed>(event) ? 1 : 0;
+        rested += std::holds_alternative<study::Paused>(event) ? 1 : 0;
+      } else {
+        EXPECT_TRUE(under_way.empty()) << "a final beside the search";
+        EXPECT_EQ(proposal.budget, context.epochs);
+        EXPECT_NE(study::run_key(proposal), study::run_key(played.trials.at(*proposal.parent).proposal));
+      }
+    }
+    EXPECT_EQ(notes.heard, of_search);
+    EXPECT_EQ(searched, trials - best);
+    std::vector<std::int64_t> room, told;
+    for (const Played::Asked& asked : played.asked) {
+      const std::int64_t own = std::max<std::int64_t>(0, asked.capacity.new_trials - best);
+      if (own > 0 || asked.capacity.paused > 0) room.push_back(own);
+    }
+    for (const Capacity& capacity : notes.asked) told.push_back(capacity.new_trials);
+    EXPECT_EQ(told, room);
+    // Patience, by what finals measured: the first goal, no better for so many epochs.
+    for (const auto& [id, trial] : played.trials) {
+      if (!trial.proposal.tunes || *trial.outcome == study::OutcomeKind::kFailed) continue;
+      double top = -1;
+      std::int64_t since = 0, end = 0;
+      for (const study::Event& event : played.events) {
+        const auto* measured = std::get_if<study::Measured>(&event);
+        if (measured == nullptr || measured->measurement.trial != id || end > 0) continue;
+        const double now = measured->measurement.metrics.at("val_accuracy");
+        since = now > top ? 0 : since + 1;
+        top = std::max(top, now);
+        if (since >= config.strategy.then->end) end = measured->measurement.epoch;
+      }
+      EXPECT_EQ(trial.epoch, end > 0 ? end : context.epochs);
+      ended_early += trial.epoch < context.epochs ? 1 : 0;
+    }
+    several += tuned(played).size() > 1 ? 1 : 0;
+    Notes unread;
+    expect_rebuilt(played, [&] { return make(&unread); });
+  }
+  EXPECT_GT(several, 20);
+  EXPECT_GT(rested, 50);
+  EXPECT_GT(ended_early, 10);
+}
+
+struct Stage {
+  Context context;
+  Notes notes;
+  std::unique_ptr<Strategy> strategy;
+
+  Stage(std::uint64_t seed, std::int64_t best) : context(staged_context(seed, false)) {
+    strategy = must(with_second_stage(std::make_unique<Noted>(search_of(random_plugin(), context, "stopping"), &notes),
+                                      staged_config(context, best), context.models));
+  }
+};
+
+TEST(SecondStage, TakesAsManyAsHaveResults) {
+  int fewer = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Stage stage(seed, 4);
+    Played played(*stage.strategy, 2, 8, 0.6, Rng(seed));
+    played.run();
+    const std::size_t there = best_of(played, stage.context, 8).size();
+    EXPECT_EQ(tuned(played), best_of(played, stage.context, 4));
+    EXPECT_EQ(played.trials.size(), 4 + std::min<std::size_t>(4, there));
+    if (there >= 4) continue;
+    EXPECT_EQ(played.last_answer, "2") << "nothing is left";
+    fewer += there > 0 ? 1 : 0;
+  }
+  EXPECT_GT(fewer, 5);
+  // Who fails at once has measured nothing.
+  Stage stage(1, 2);
+  Played played(*stage.strategy, 2, 6, 1, Rng(1));
+  played.run();
+  EXPECT_EQ(played.trials.size(), 4U);
+  EXPECT_EQ(played.last_answer, "2");
+}
+
+TEST(SecondStage, OfAnExtendedStudyComesBehindWhatFollows) {
+  int renewed = 0, unchanged = 0;
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Stage stage(seed, 2);
+    Played played(*stage.strategy, 3, 8, 0.1, Rng(seed));
+    played.run();
+    const std::vector<TrialId> first = tuned(played);
+    if (first.size() < 2) continue;
+    played.trials_limit += 6;
+    played.run();
+    ASSERT_FALSE(HasFatalFailure());
+
+    EXPECT_EQ(played.trials.size(), 14U) << "what no final needs is the search's";
+    // Whoever is among the best was tuned, as far as there was room behind the last of the search.
+    std::vector<TrialId> all = tuned(played);
+    const std::set<TrialId> once(all.begin(), all.end());
+    EXPECT_EQ(once.size(), all.size());
+    (all.size() > 2 ? renewed : unchanged) += 1;
+    for (std::size_t i = 2; i < all.size(); ++i) EXPECT_GT(all[i].value, 8U) << "only who is new";
+    for (const auto& [id, trial] : played.trials) {
+      const bool is_next = id.value > 8 && id.value <= 12;
+      EXPECT_FALSE(is_next && trial.proposal.tunes) << "the search goes on first";
+    }
+    Stage again(seed, 2);
+    expect_rebuilt(played, [&] { return std::move(again.strategy); });
+  }
+  EXPECT_GT(renewed, 5);
+  EXPECT_GT(unchanged, 3);
+}
+
+/// Has bad luck after a few proposals.
+class Unlucky final : public Strategy {
+ public:
+  explicit Unlucky(std::unique_ptr<Strategy> inner) : inner_(std::move(inner)) {}
+  std::string_view name() const override { return "unlucky"; }
+  Result<Suggestion> suggest(const Capacity& capacity) const override {
+    if (proposed_ == 5) return Error{Code::kResourceExhausted, "drew in vain", ""};
+    if (proposed_ > 5) return Error{Code::kInternal, "asked for ever", ""};
+    return inner_->suggest(capacity);
+  }
+  void observe(const study::Event& event) override {
+    proposed_ += std::holds_alternative<study::Proposed>(event) ? 1 : 0;
+    inner_->observe(event);
+  }
+  Ruling verdict(TrialId trial) const override { return inner_->verdict(trial); }
+
+ private:
+  std::unique_ptr<Strategy> inner_;
+  int proposed_ = 0;
+};
+
+TEST(SecondStage, FollowsOnASearchThatEndsByItself) {
+  const Context context = staged_context(3, false);
+  for (const bool some : {true, false}) {
+    auto strategy = must(with_second_stage(std::make_unique<Unlucky>(search_of(random_plugin(), context, "promotion")),
+                                           staged_config(context, 2), context.models));
+    Played played(*strategy, 3, some ? 40 : kUnbounded, 0, Rng(4));
+    played.run();
+    EXPECT_EQ(played.trials.size(), 7U);
+    EXPECT_EQ(tuned(played), best_of(played, context, 2));
+    EXPECT_NE(played.last_answer.find("drew in vain"), std::string::npos) << played.last_answer;
+  }
+}
+
+TEST(SecondStage, TellsMistakesOfTheSearch) {
+  class Broken final : public Strategy {
+    std::string_view name() const override { return "broken"; }
+    Result<Suggestion> suggest(const Capacity&) const override { return Error{Code::kInternal, "broken", ""}; }
+    void observe(const study::Event&) override {}
+    Ruling verdict(TrialId) const override { return {}; }
+  };
+  const Context context = staged_context(3);
+  auto strategy = must(with_second_stage(std::make_unique<Broken>(), staged_config(context, 2), context.models));
+  EXPECT_EQ(strategy->suggest({1}).error().code, Code::kInternal);
+}
+
+}  // namespace
+}  // namespace lanista::strategy

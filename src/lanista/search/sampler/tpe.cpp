@@ -1,0 +1,186 @@
+#include "lanista/search/sampler/tpe.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/decisions.h"
+#include "lanista/search/sampler/draw.h"
+#include "lanista/search/math/parzen.h"
+
+namespace lanista::strategy {
+namespace {
+
+struct Settings {
+  std::int64_t startup = 10;
+  std::int64_t candidates = 24;
+  bool multivariate = true;
+  bool constant_liar = true;
+  Gamma gamma = Gamma::kLinear;
+  MutationCount mutations;
+};
+
+/// Tree-structured Parzen estimator (Bergstra et al., NeurIPS'11): of values drawn from the density of good trials it
+/// takes the one that is least like the others. Decisions that exist together form a group, which has densities of its
+/// own, made from the trials that have it.
+class Tpe final : public Folding {
+ public:
+  Tpe(const Context& context, const Settings& settings)
+      : Folding(context),
+        settings_(settings),
+        drawer_(context, settings.mutations),
+        decisions_(context, settings.multivariate),
+        history_(context) {}
+  std::string_view name() const override { return "tpe"; }
+
+ protected:
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+    if (static_cast<std::int64_t>(ended_.size()) >= settings_.startup && decisions_.size() > 0) {
+      const Split split = split_rows(taken);
+      Models models;
+      return new_or_random(drawer_, rng, taken, rng.split("model"),
+                           [&](const Rng& r) { return model_proposal(r, split, models); });
+    }
+    return random_new(drawer_, rng, taken);
+  }
+
+  void fold(const study::Event& event) override {
+    auto ended = history_.observe(event);
+    if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
+    Row row = row_of(ended->proposal);
+    if (put(ended_, *std::move(ended)).second) rows_.push_back(std::move(row));
+  }
+
+ private:
+  using Row = std::vector<std::optional<Place>>;  ///< where a trial's answers lie, by decision
+  struct Split {
+    std::vector<const Row*> below, above;  ///< from the oldest to the newest
+    std::deque<Row> running;               ///< rows that only this split has
+  };
+  struct Pair {
+    Parzen below, above;
+    std::map<std::vector<space::Value>, double> gains;  ///< those that were asked for: late draws repeat each other
+  };
+  using Models = std::map<std::size_t, Pair>;  ///< by group; made when asked for
+
+  Row row_of(const study::Proposal& proposal) const {
+    const Decisions::Answers answers = decisions_.answers(proposal);
+    Row row(answers.size());
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (answers[i]) row[i] = place_of(decisions_.domain(i), *answers[i]);
+    }
+    return row;
+  }
+
+  Split split_rows(const Taken& taken) const {
+    Split out;
+    std::vector<bool> good(ended_.size(), false);
+    for (const std::size_t i : best_trials(ended_, good_count(settings_.gamma, ended_.size()))) good[i] = true;
+    std::vector<std::pair<TrialId, const Row*>> below, above;
+    for (std::size_t i = 0; i < ended_.size(); ++i) {
+      (good[i] ? below : above).emplace_back(ended_[i].trial, &rows_[i]);
+    }
+    if (settings_.constant_liar) {  // what is running counts as bad, so that nobody tries it again next door
+      for (const auto& [trial, o] : history_.running()) {
+        above.emplace_back(trial, &out.running.emplace_back(row_of(o.proposal)));
+      }
+    }
+    std::sort(below.begin(), below.end());
+    std::sort(above.begin(), above.end());
+    for (const auto& [trial, row] : below) out.below.push_back(row);
+    for (const auto& [trial, row] : above) out.above.push_back(row);
+    if (settings_.constant_liar) {
+      for (const study::Proposal& proposal : taken.group()) {
+        out.above.push_back(&out.running.emplace_back(row_of(proposal)));
+      }
+    }
+    return out;
+  }
+
+  Parzen density(std::size_t group, const std::vector<const Row*>& rows) const {
+    const std::vector<std::size_t>& members = decisions_.groups()[group];
+    std::vector<space::Domain> domains;
+    for (const std::size_t member : members) domains.push_back(decisions_.domain(member));
+    std::vector<std::vector<Place>> places;
+    for (const Row* row : rows) {
+      if (std::any_of(members.begin(), members.end(), [&](std::size_t m) { return !(*row)[m]; })) continue;
+      std::vector<Place>& place = places.emplace_back();
+      for (const std::size_t member : members) place.push_back(*(*row)[member]);
+    }
+    return Parzen(std::move(domains), places);
+  }
+
+  Result<study::Proposal> model_proposal(const Rng& rng, const Split& split, Models& models) const {
+    const auto decide = [&](std::size_t group) {
+      auto it = models.find(group);
+      if (it == models.end()) {
+        it = models.emplace(group, Pair{density(group, split.below), density(group, split.above), {}}).first;
+      }
+      return best_candidate(it->second, group, rng.split("group").split(group));
+    };
+    auto [base, sample] = decisions_.decide(decide);
+    return drawer_.mutated(base, std::move(sample), rng);
+  }
+
+  std::vector<space::Value> best_candidate(Pair& pair, std::size_t group, const Rng& rng) const {
+    const std::vector<std::size_t>& members = decisions_.groups()[group];
+    std::vector<space::Value> best;
+    double highest = 0;
+    for (std::int64_t i = 0; i < settings_.candidates; ++i) {
+      std::vector<space::Value> values = pair.below.sample(rng.split(static_cast<std::uint64_t>(i)));
+      const auto [known, fresh] = pair.gains.try_emplace(values, 0.0);
+      if (fresh) {
+        std::vector<Place> at;
+        for (std::size_t k = 0; k < members.size(); ++k) {
+          at.push_back(place_of(decisions_.domain(members[k]), values[k]));
+        }
+        known->second = pair.below.log_density(at) - pair.above.log_density(at);
+      }
+      const double gain = known->second;
+      if (best.empty() || gain > highest) {
+        best = std::move(values);
+        highest = gain;
+      }
+    }
+    return best;
+  }
+
+  Settings settings_;
+  Drawer drawer_;
+  Decisions decisions_;
+  History history_;
+  std::vector<Observation> ended_;
+  std::vector<Row> rows_;  ///< of those, in the same order
+};
+
+}  // namespace
+
+StrategyPlugin tpe_plugin() {
+  using Kind = OptionSpec::Kind;
+  return {
+      "tpe",
+      "tree-structured Parzen estimator: more like good trials, less like the others; mutations are drawn at random",
+      {number_option("startup", Kind::kInt, 10, 1, 10'000, "trials that must have ended before the model is used"),
+       number_option("candidates", Kind::kInt, 24, 1, 10'000, "draws of which the most promising is proposed"),
+       flag_option("multivariate", true, "model the decisions that exist together jointly, not each on its own"),
+       flag_option("constant_liar", true, "count running trials as bad ones, so that they are not tried again"),
+       text_option("gamma", "linear",
+                   "good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as in hyperopt",
+                   {"linear", "sqrt"}),
+       mutation_count_option()},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        Settings settings;
+        settings.startup = options.at("startup").get<std::int64_t>();
+        settings.candidates = options.at("candidates").get<std::int64_t>();
+        settings.multivariate = options.at("multivariate").get<bool>();
+        settings.constant_liar = options.at("constant_liar").get<bool>();
+        settings.gamma = options.at("gamma") == "sqrt" ? Gamma::kSqrt : Gamma::kLinear;
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Sampler>(std::make_unique<Tpe>(context, settings));
+      }};
+}
+
+}  // namespace lanista::strategy

@@ -1,0 +1,101 @@
+#include "lanista/search/study/constraint.h"
+
+#include <cmath>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::study {
+namespace {
+
+const std::map<std::string, double> kTrial{{"params", 40'000}, {"val_loss", 1.5}, {"lr", 0.1}, {"bad", NAN}};
+
+std::optional<double> violation(const std::string& text) {
+  const auto constraint = Constraint::parse(text);
+  LANISTA_CHECK(constraint.ok(), constraint ? "" : constraint.error().text());
+  return constraint->violation([](const std::string& name) -> std::optional<double> {
+    const auto it = kTrial.find(name);
+    return it == kTrial.end() ? std::nullopt : std::optional(it->second);
+  });
+}
+
+TEST(Constraint, HoldsOrSaysByWhatPartItIsBroken) {
+  EXPECT_EQ(violation("params <= 50k"), 0);
+  EXPECT_EQ(violation("params<=40000"), 0);
+  EXPECT_EQ(violation("params <= 10k"), 0.75);
+  EXPECT_EQ(violation("50k >= params"), 0);
+  EXPECT_EQ(violation("params >= 0.05M"), 0.2);
+  EXPECT_DOUBLE_EQ(*violation("val_loss <= 1"), 1.0 / 3);
+  EXPECT_EQ(violation("2 * (lr + 0.2) - val_loss / 3 <= 0.2"), 0);
+  EXPECT_GT(*violation("2 * lr + 0.2 - val_loss / 3 <= -0.2"), 0);
+  EXPECT_EQ(violation("-lr >= -1e-1"), 0);
+}
+
+TEST(Constraint, IsBrokenWithoutBoundByNoNumberAndSilentWhereANameHasNoValue) {
+  EXPECT_EQ(violation("bad <= 1"), HUGE_VAL);
+  EXPECT_EQ(violation("flops <= 1"), std::nullopt);
+  EXPECT_EQ(violation("lr / (lr - lr) <= 1"), HUGE_VAL);
+}
+
+TEST(Constraint, TellsHowMuchRoomThereIs) {
+  const auto excess = [](const std::string& text) {
+    return Constraint::parse(text)->excess([](const std::string& name) -> std::optional<double> {
+      const auto it = kTrial.find(name);
+      return it == kTrial.end() ? std::nullopt : std::optional(it->second);
+    });
+  };
+  EXPECT_EQ(excess("params <= 50k"), -10'000);
+  EXPECT_EQ(excess("params <= 10k"), 30'000);
+  EXPECT_EQ(excess("val_loss >= 2"), 0.5);
+  EXPECT_EQ(excess("params <= 40k"), 0);
+  EXPECT_EQ(excess("bad <= 1"), HUGE_VAL);
+  EXPECT_EQ(excess("flops <= 1"), std::nullopt);
+}
+
+TEST(Constraint, KnowsItsNamesAndAPlainUpperBound) {
+  EXPECT_EQ(Constraint::parse("a + b <= a * 2")->names(), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(Constraint::parse("lr <= val_loss")->is_measured());
+  EXPECT_FALSE(Constraint::parse("lr <= momentum")->is_measured());
+  EXPECT_EQ(Constraint::parse("params <= 200k")->upper_bound("params"), 200e3);
+  EXPECT_EQ(Constraint::parse("200k >= params")->upper_bound("params"), 200e3);
+  EXPECT_EQ(Constraint::parse("params <= 200k")->upper_bound("flops"), std::nullopt);
+  EXPECT_EQ(Constraint::parse("params >= 200k")->upper_bound("params"), std::nullopt);
+  EXPECT_EQ(Constraint::parse("params <= 2 * 3")->upper_bound("params"), std::nullopt);
+}
+
+TEST(Constraint, SaysWhatIsWrongAndWhere) {
+  const auto message = [](const std::string& text) {
+    const auto constraint = Constraint::parse(text);
+    LANISTA_CHECK(!constraint.ok(), text);
+    EXPECT_EQ(constraint.error().code, Code::kInvalidArgument);
+    return constraint.error().message;
+  };
+  EXPECT_EQ(message("lr < 1"), "'lr < 1' is no constraint: at '< 1', '<=' or '>=' is wanted");
+  EXPECT_EQ(message("lr <="), "'lr <=' is no constraint: at its end, a name or a number is wanted");
+  EXPECT_EQ(message("(lr <= 1"), "'(lr <= 1' is no constraint: at '<= 1', ')' is wanted");
+  EXPECT_EQ(message("lr <= 1q"), "'lr <= 1q' is no constraint: at 'q', a number's unit is k, M or G");
+  EXPECT_EQ(message("lr <= 1 2"), "'lr <= 1 2' is no constraint: at '2', an operator or the end is wanted");
+  EXPECT_EQ(message("1 <= 2"), "'1 <= 2' is no constraint: at its end, it names nothing that a trial has");
+  EXPECT_EQ(message("lr <= 1e999"), "'lr <= 1e999' is no constraint: at '1e999', a number that is too large or none");
+  EXPECT_NE(message(std::string(40, '(') + "lr").find("it is nested deeper than 32"), std::string::npos);
+  EXPECT_NE(message(std::string(40, '-') + "lr").find("it is nested deeper than 32"), std::string::npos);
+  EXPECT_NE(message(std::string(1001, 'a')).find("it is longer than 1000 characters"), std::string::npos);
+}
+
+TEST(Constraint, TakesAnyText) {
+  Rng rng(7);
+  const std::string alphabet = "ab1.k+-*/()<>= ~M";
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text;
+    for (std::uint64_t k = rng.below(14); k > 0; --k) text += alphabet[rng.below(alphabet.size())];
+    const auto constraint = Constraint::parse(text);
+    if (!constraint) continue;
+    const auto broken = constraint->violation([](const std::string&) { return 2.0; });
+    EXPECT_TRUE(broken && *broken >= 0) << text;
+  }
+}
+
+}  // namespace
+}  // namespace lanista::study

@@ -1,0 +1,107 @@
+#include "lanista/search/study/ensemble.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "lanista/base/check.h"
+#include "lanista/search/study/record_fields.h"
+
+namespace lanista::study {
+namespace {
+
+using nlohmann::json;
+using Draws = std::vector<std::int64_t>;
+
+/// Two losses that differ by less, relative to the larger, differ by rounding.
+constexpr double kRounding = 1e-9;
+
+Draws shortened(Draws draws) {
+  std::int64_t by = 0;
+  for (const std::int64_t count : draws) by = std::gcd(by, count);
+  for (std::int64_t& count : draws) count /= by;
+  return draws;
+}
+
+std::int64_t models_in(const Draws& draws) {
+  return std::ranges::count_if(draws, [](std::int64_t count) { return count > 0; });
+}
+
+bool is_clearly_less(double a, double b) { return a < b - kRounding * std::max(std::abs(a), std::abs(b)); }
+
+}  // namespace
+
+std::vector<double> Ensemble::shares() const {
+  std::int64_t sum = 0;
+  for (const Member& member : members) sum += member.draws;
+  std::vector<double> out;
+  for (const Member& member : members) out.push_back(static_cast<double>(member.draws) / static_cast<double>(sum));
+  return out;
+}
+
+json ensemble_json(const Ensemble& ensemble) {
+  json members = json::array();
+  for (const Ensemble::Member& member : ensemble.members) {
+    members.push_back({{"trial", member.trial.value}, {"draws", member.draws}});
+  }
+  return {{"members", members},
+          {"validation", fields::metrics_json(ensemble.validation)},
+          {"test", fields::metrics_json(ensemble.test)}};
+}
+
+Ensemble read_ensemble(const json& object) {
+  Ensemble out;
+  std::set<TrialId> seen;
+  for (const json& each : fields::array(object, "members")) {
+    const Ensemble::Member member{fields::trial(each, "trial"), fields::integer(each, "draws")};
+    if (member.draws < 1) throw fields::Malformed{"'draws' is below 1"};
+    if (!seen.insert(member.trial).second) throw fields::Malformed{"an ensemble has a trial twice"};
+    out.members.push_back(member);
+  }
+  if (out.members.empty()) throw fields::Malformed{"an ensemble of nobody"};
+  out.validation = fields::metrics(object, "validation");
+  out.test = fields::metrics(object, "test");
+  return out;
+}
+
+Result<Draws> select_ensemble(std::size_t models, std::int64_t most, const BlendLoss& loss) {
+  LANISTA_CHECK(models > 0, "an ensemble of an empty library");
+  std::map<Draws, std::optional<double>> known;
+  const auto loss_of = [&](const Draws& draws) -> Result<std::optional<double>> {
+    const Draws key = shortened(draws);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+    LANISTA_ASSIGN(std::optional<double> value, loss(key));
+    if (value && std::isnan(*value)) value.reset();
+    return known.emplace(key, value).first->second;
+  };
+
+  Draws drawn(models, 0);
+  drawn[0] = 1;
+  Draws best = drawn;
+  LANISTA_ASSIGN(std::optional<double> best_loss, loss_of(drawn));
+  if (!best_loss) return best;
+  for (std::int64_t count = 1; count < most; ++count) {
+    std::optional<std::tuple<double, bool, std::size_t>> next;  // loss, whether it brings a model along, which
+    for (std::size_t k = 0; k < models; ++k) {
+      Draws with = drawn;
+      ++with[k];
+      LANISTA_ASSIGN(const std::optional<double> value, loss_of(with));
+      if (!value) continue;
+      const std::tuple turn{*value, drawn[k] == 0, k};
+      if (!next || turn < *next) next = turn;
+    }
+    if (!next) break;
+    ++drawn[std::get<2>(*next)];
+    const double now = std::get<0>(*next);
+    const bool tied = !is_clearly_less(*best_loss, now);
+    if (is_clearly_less(now, *best_loss) || (tied && models_in(drawn) < models_in(best))) {
+      best = drawn;
+      best_loss = now;
+    }
+  }
+  return shortened(best);
+}
+
+}  // namespace lanista::study

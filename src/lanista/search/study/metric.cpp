@@ -1,0 +1,220 @@
+#include "lanista/search/study/metric.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "lanista/base/text_distance.h"
+
+namespace lanista::study {
+namespace {
+
+constexpr std::int64_t kLeastRank = 2;  // the first is accuracy
+constexpr std::int64_t kMostPercent = 99;
+
+/// "top" of "top<k>"; empty of a name without a number.
+std::string_view stem(std::string_view name) {
+  const std::size_t place = name.find('<');
+  return place == std::string_view::npos ? std::string_view() : name.substr(0, place);
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+bool number_fits(const Metric& metric, std::int64_t number) {
+  if (stem(metric.name).empty()) return true;
+  return metric.targets == MetricTargets::kNumbers ? number >= 1 && number <= kMostPercent : number >= kLeastRank;
+}
+
+bool suits(const Metric& metric, const Targets& targets) {
+  switch (metric.targets) {
+    case MetricTargets::kClasses:
+      return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.of_labels.empty());
+    case MetricTargets::kTwoClasses:
+      return targets.classes == 2;
+    case MetricTargets::kNumbers:
+      return targets.kind == step::TargetKind::kNumbers;
+    case MetricTargets::kLabels:
+      return targets.kind == step::TargetKind::kMultilabel;
+  }
+  return false;
+}
+
+std::string allowed_text(const Metric& metric, std::int64_t classes) {
+  if (stem(metric.name).empty()) return metric.name;
+  if (metric.targets == MetricTargets::kNumbers)
+    return metric.name + " with q from 1 to " + std::to_string(kMostPercent);
+  return metric.name + " with k from 2 to " + std::to_string(classes);
+}
+
+/// A row of the table whose values stop there.
+Metric at_best(double bound, Metric metric) {
+  metric.bound = bound;
+  return metric;
+}
+
+std::string wanted(const Metric& metric) {
+  switch (metric.targets) {
+    case MetricTargets::kClasses:
+      return "classes";
+    case MetricTargets::kTwoClasses:
+      return "two classes";
+    case MetricTargets::kNumbers:
+      return "numbers";
+    case MetricTargets::kLabels:
+      return "labels";
+  }
+  return "";
+}
+
+}  // namespace
+
+const std::vector<Metric>& metrics() {
+  using enum MetricTargets;
+  static const std::vector<Metric> all{
+      at_best(1, {"accuracy",
+                  kClasses,
+                  true,
+                  "share of the rows whose largest logit is the label's; of equal ones the first counts",
+                  0,
+                  {},
+                  "share of right labels, over all rows and labels; a row has a label if its logit is above 0"}),
+      at_best(1, {"exact_match", kLabels, true, "share of the rows all of whose labels are right"}),
+      at_best(1, {"top<k>", kClasses, true, "share of the rows whose label is among the k largest logits", 5}),
+      at_best(1, {"balanced_accuracy", kClasses, true, "mean recall of the classes that have rows"}),
+      at_best(1, {"f1_macro",
+                  kClasses,
+                  true,
+                  "mean of f1 over the classes that are a label or a prediction; 0 / 0 is 0",
+                  0,
+                  {},
+                  "mean of f1 over all labels; 0 / 0 is 0"}),
+      at_best(0, {"log_loss",
+                  kClasses,
+                  false,
+                  "mean of minus the logarithm of the label's probability by softmax",
+                  0,
+                  {},
+                  "mean over rows and labels of minus the logarithm of what the sigmoid gives the truth"}),
+      at_best(1, {"perplexity", kClasses, false,
+                  "e to the power of log_loss: as uncertain as among so many equal classes"}),
+      at_best(0, {"calibration_error", kClasses, false,
+                  "mean distance between the largest probability and the accuracy, in 15 bins of that probability"}),
+      {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},
+      at_best(1, {"roc_auc",
+                  kClasses,
+                  true,
+                  "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
+                  0,
+                  {},
+                  "mean of the areas of all labels"}),
+      at_best(
+          1,
+          {"average_precision",
+           kClasses,
+           true,
+           "sum of precision times gained recall by the score of class 1; of more classes the mean of each against the "
+           "rest",
+           0,
+           {},
+           "mean of all labels"}),
+      at_best(1, {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"}),
+      at_best(0, {"mae", kNumbers, false, "mean absolute error"}),
+      at_best(0, {"rmse", kNumbers, false,
+                  "square root of the mean squared error; of several targets the mean of their roots"}),
+      at_best(
+          1, {"r2", kNumbers, true,
+              "1 minus squared errors over squared distances of targets from their mean; of several targets the mean"}),
+      at_best(0, {"mape", kNumbers, false,
+                  "mean of absolute error by the target's size, which is at least 2.2e-16; 0.1 is 10 %"}),
+      at_best(0,
+              {"quantile<q>", kNumbers, false,
+               "pinball loss: q % of what predictions fall short of targets, 100 - q % of what they exceed them", 90}),
+  };
+  return all;
+}
+
+std::optional<NamedMetric> find_metric(std::string_view name, std::span<const Metric> own) {
+  const auto among = [&](std::span<const Metric> table) -> std::optional<NamedMetric> {
+    for (const Metric& metric : table) {
+      if (const std::string_view word = stem(metric.name); word.empty()) {
+        if (metric.name == name) return NamedMetric{metric};
+      } else if (name.starts_with(word)) {
+        const auto number = whole_number(name.substr(word.size()));
+        if (number && number_fits(metric, *number)) return NamedMetric{metric, *number};
+      }
+    }
+    return std::nullopt;
+  };
+  if (auto found = among(own)) return found;
+  return among(metrics());
+}
+
+Result<void> check_metric(std::string_view name, const Targets& targets, std::span<const Metric> own) {
+  const std::int64_t classes = targets.classes;
+  const auto found = find_metric(name, own);
+  const bool ranks = found && found->metric.targets == MetricTargets::kClasses && found->number > classes;
+  if (found && suits(found->metric, targets) && !ranks) return {};
+  std::string allowed;
+  std::vector<std::string> names = suiting_metrics(targets);
+  const auto add = [&](const Metric& metric) {
+    if (suits(metric, targets)) allowed += (allowed.empty() ? "" : ", ") + allowed_text(metric, classes);
+  };
+  for (const Metric& metric : own) {
+    add(metric);
+    names.push_back(metric.name);
+  }
+  for (const Metric& metric : metrics()) add(metric);
+  const std::string near = nearest_name(name, names);
+  const std::string why = found && !ranks ? ", it is of " + wanted(found->metric) : "";
+  return Error{Code::kInvalidArgument,
+               "metric '" + std::string(name) + "' does not fit" + why + "; allowed: " + allowed +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"),
+               "train.metrics"};
+}
+
+std::vector<std::string> default_metrics(const Targets& targets) {
+  return {targets.kind == step::TargetKind::kNumbers ? "mae" : "accuracy"};
+}
+
+std::vector<std::string> suiting_metrics(const Targets& targets) {
+  std::vector<std::string> names;
+  for (const Metric& metric : metrics()) {
+    if (!suits(metric, targets)) continue;
+    const std::string_view word = stem(metric.name);
+    // The five largest of fewer classes are all of them.
+    if (!word.empty() && metric.targets == MetricTargets::kClasses && metric.usual >= targets.classes) continue;
+    names.push_back(word.empty() ? metric.name : std::string(word) + std::to_string(metric.usual));
+  }
+  return names;
+}
+
+std::string metric_list() {
+  std::string list;
+  for (const Metric& metric : metrics()) list += (list.empty() ? "" : ", ") + metric.name;
+  return list;
+}
+
+std::string_view validation_metric(std::string_view measured) {
+  constexpr std::string_view kPart = "val_";
+  if (!measured.starts_with(kPart) || measured == "val_loss") return {};
+  return measured.substr(kPart.size());
+}
+
+std::optional<bool> more_is_better(std::string_view measured) {
+  for (const std::string_view less : {"train_loss", "val_loss", "params", "flops"}) {
+    if (measured == less) return false;
+  }
+  const auto found = find_metric(validation_metric(measured));
+  return found ? std::optional(found->metric.maximize) : std::nullopt;
+}
+
+std::optional<double> best_possible(std::string_view measured) {
+  const auto found = find_metric(validation_metric(measured));
+  return found ? found->metric.bound : std::nullopt;
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,130 @@
+// A recipe as JSON, and back.
+#include <limits>
+#include <map>
+#include <utility>
+
+#include "lanista/search/study/config.h"
+#include "lanista/search/study/record_fields.h"
+
+namespace lanista::study {
+
+using fields::array;
+using fields::flag;
+using fields::integer;
+using fields::Malformed;
+using fields::member;
+using fields::read_record;
+using fields::real;
+using fields::text;
+
+namespace {
+
+nlohmann::json plugin_json(const PluginConfig& plugin) { return {{plugin.name, plugin.options}}; }
+PluginConfig plugin_of(const nlohmann::json& in, const char* what) {
+  if (!in.is_object() || in.size() != 1) throw Malformed{"'" + std::string(what) + "' holds what is no name with options"};
+  return {in.begin().key(), in.begin().value()};
+}
+
+/// By factor the nodes that have it: [[0.1, 3, 4], ...], factors ascending.
+nlohmann::json rates_json(const std::map<graph::NodeId, double>& rates) {
+  std::map<double, nlohmann::json> groups;
+  for (const auto& [node, factor] : rates) {
+    nlohmann::json& group = groups.try_emplace(factor, nlohmann::json::array({factor})).first->second;
+    group.push_back(node.value);
+  }
+  auto out = nlohmann::json::array();
+  for (auto& [factor, group] : groups) out.push_back(std::move(group));
+  return out;
+}
+std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
+  std::map<graph::NodeId, double> rates;
+  for (const nlohmann::json& group : in) {
+    if (!group.is_array() || group.empty() || !group[0].is_number()) throw Malformed{"'rates' holds what is no group"};
+    for (std::size_t i = 1; i < group.size(); ++i) {
+      if (!group[i].is_number_unsigned() || group[i] > std::numeric_limits<std::uint32_t>::max()) {
+        throw Malformed{"a node of 'rates' is no number"};
+      }
+      rates[graph::NodeId{group[i].get<std::uint32_t>()}] = group[0].get<double>();
+    }
+  }
+  return rates;
+}
+
+}  // namespace
+
+nlohmann::json recipe_json(const Recipe& recipe) {
+  nlohmann::json json = {{"loss", recipe.loss},
+                         {"optimizer", recipe.optimizer},
+                         {"schedule", recipe.schedule},
+                         {"precision", recipe.precision},
+                         {"epochs", recipe.epochs},
+                         {"batch", recipe.batch},
+                         {"step_every", recipe.step_every},
+                         {"step_factor", recipe.step_factor},
+                         {"warmup_epochs", recipe.warmup_epochs},
+                         {"clip_norm", recipe.clip_norm},
+                         {"label_smoothing", recipe.label_smoothing},
+                         {"lr", recipe.lr},
+                         {"momentum", recipe.momentum},
+                         {"weight_decay", recipe.weight_decay},
+                         {"beta1", recipe.beta1},
+                         {"beta2", recipe.beta2},
+                         {"eps", recipe.eps},
+                         {"nesterov", recipe.nesterov}};
+  // Absent where there is none, as in recipes from before there was any.
+  if (recipe.shards != 1) json["shards"] = recipe.shards;
+  if (recipe.accumulate != 1) json["accumulate"] = recipe.accumulate;
+  if (recipe.steps_per_epoch != 0) json["steps_per_epoch"] = recipe.steps_per_epoch;
+  if (recipe.steps != 0) json["steps"] = recipe.steps;
+  if (recipe.ease != 1) json["ease"] = recipe.ease;
+  if (recipe.recalibrate != 0) json["recalibrate"] = recipe.recalibrate;
+  if (recipe.all_rows_at != 1) json["all_rows_at"] = recipe.all_rows_at;
+  if (!recipe.select.name.empty()) json["select"] = plugin_json(recipe.select);
+  if (!recipe.tune.name.empty()) json["tune"] = plugin_json(recipe.tune);
+  if (!recipe.rates.empty()) json["rates"] = rates_json(recipe.rates);
+  for (const PluginConfig& plugin : recipe.augment) json["augment"].push_back(plugin_json(plugin));
+  return json;
+}
+
+Result<Recipe> recipe_from_json(const nlohmann::json& in) {
+  return read_record<Recipe>("recipe", [&] {
+    Recipe recipe;
+    for (const auto& [name, field] :
+         {std::pair("loss", &Recipe::loss), std::pair("optimizer", &Recipe::optimizer),
+          std::pair("schedule", &Recipe::schedule), std::pair("precision", &Recipe::precision)}) {
+      recipe.*field = text(in, name);
+    }
+    recipe.batch = integer(in, "batch");
+    for (const auto& [name, field] :
+         {std::pair("epochs", &Recipe::epochs), std::pair("step_every", &Recipe::step_every)}) {
+      recipe.*field = integer(in, name);
+    }
+    for (const auto& [name, field] :
+         {std::pair("step_factor", &Recipe::step_factor), std::pair("warmup_epochs", &Recipe::warmup_epochs)}) {
+      recipe.*field = real(in, name);
+    }
+    for (const auto& [name, field] :
+         {std::pair("clip_norm", &StepNumbers::clip_norm), std::pair("label_smoothing", &StepNumbers::label_smoothing),
+          std::pair("lr", &StepNumbers::lr), std::pair("momentum", &StepNumbers::momentum),
+          std::pair("weight_decay", &StepNumbers::weight_decay), std::pair("beta1", &StepNumbers::beta1),
+          std::pair("beta2", &StepNumbers::beta2), std::pair("eps", &StepNumbers::eps)}) {
+      recipe.*field = real(in, name);
+    }
+    recipe.nesterov = flag(in, "nesterov");
+    if (in.contains("shards")) recipe.shards = integer(in, "shards");
+    if (in.contains("accumulate")) recipe.accumulate = integer(in, "accumulate");
+    if (in.contains("steps_per_epoch")) recipe.steps_per_epoch = integer(in, "steps_per_epoch");
+    if (in.contains("steps")) recipe.steps = integer(in, "steps");
+    if (in.contains("ease")) recipe.ease = real(in, "ease");
+    if (in.contains("recalibrate")) recipe.recalibrate = integer(in, "recalibrate");
+    if (in.contains("all_rows_at")) recipe.all_rows_at = integer(in, "all_rows_at");
+    if (in.contains("select")) recipe.select = plugin_of(in.at("select"), "select");
+    if (in.contains("tune")) recipe.tune = plugin_of(in.at("tune"), "tune");
+    if (in.contains("rates")) recipe.rates = rates_of(array(in, "rates"));
+    if (!in.contains("augment")) return recipe;
+    for (const nlohmann::json& plugin : array(in, "augment")) recipe.augment.push_back(plugin_of(plugin, "augment"));
+    return recipe;
+  });
+}
+
+}  // namespace lanista::study

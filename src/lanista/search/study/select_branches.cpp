@@ -1,0 +1,91 @@
+#include "lanista/search/study/select_branches.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "lanista/base/printable.h"
+
+namespace lanista::study {
+
+std::vector<SelectingAt> selecting_of(std::span<const Measurement> measurements) {
+  std::vector<SelectingAt> out;
+  for (const Measurement& measurement : measurements) {
+    for (const SelectBranch& branch : measurement.selecting) {
+      if (branch.kept) out.push_back({branch.step, branch.selects});
+    }
+  }
+  return out;
+}
+
+nlohmann::json selecting_json(std::span<const SelectingAt> found) {
+  auto list = nlohmann::json::array();
+  for (const SelectingAt& each : found) list.push_back({{"step", each.step}, {"selects", each.selects}});
+  return list;
+}
+
+Result<std::vector<SelectingAt>> read_selecting(const nlohmann::json& list) {
+  std::vector<SelectingAt> out;
+  const auto wrong = [&](const std::string& message) {
+    return Error{Code::kInvalidArgument, "entry " + std::to_string(out.size() + 1) + ": " + message, "found"};
+  };
+  for (const nlohmann::json& item : list) {
+    const bool whole = item.is_object() && item.size() == 2 && item.contains("step") && item.contains("selects");
+    if (!whole || !item.at("step").is_number_integer() || !item.at("selects").is_boolean()) {
+      return wrong("{step: …, selects: true or false} is wanted, not " + item.dump());
+    }
+    const SelectingAt at{item.at("step").get<std::int64_t>(), item.at("selects").get<bool>()};
+    const std::int64_t before = out.empty() ? -1 : out.back().step;
+    if (at.step <= before) {
+      return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
+    }
+    out.push_back(at);
+  }
+  return out;
+}
+
+std::int64_t steps_given_up(std::span<const SelectBranch> branches) {
+  std::int64_t steps = 0;
+  for (const SelectBranch& branch : branches) steps += branch.kept ? 0 : branch.steps;
+  return steps;
+}
+
+std::int64_t select_steps_given_up(const StudyView& view) {
+  std::int64_t steps = 0;
+  for (const TrialView& trial : view.trials) {
+    for (const Measurement& measurement : trial.measurements) steps += steps_given_up(measurement.selecting);
+  }
+  return steps;
+}
+
+std::string selecting_text(const StudyView& view) {
+  std::int64_t checks = 0, on = 0;
+  for (const TrialView& trial : view.trials) {
+    for (const Measurement& measurement : trial.measurements) {
+      if (measurement.selecting.empty()) continue;
+      ++checks;
+      on += std::ranges::any_of(measurement.selecting, [](const SelectBranch& b) { return b.kept && b.selects; });
+    }
+  }
+  if (checks == 0) return {};
+  const std::int64_t steps = select_steps_given_up(view);
+  return "chosen examples against all, at equal computation: " + std::to_string(checks) +
+         (checks == 1 ? " check, " : " checks, ") + std::to_string(on) + " won by chosen ones; " +
+         std::to_string(steps) + " steps (" + std::to_string(view.steps > 0 ? 100 * steps / view.steps : 0) +
+         " % of all) were of what was given up";
+}
+
+std::string selecting_text(const TrialView& trial) {
+  std::ostringstream out;
+  for (const Measurement& measurement : trial.measurements) {
+    if (measurement.selecting.empty()) continue;
+    out << "\nbefore epoch " << measurement.epoch << ", behind step " << measurement.selecting.front().step
+        << ": chosen examples or all\n";
+    for (const SelectBranch& branch : measurement.selecting) {
+      out << (branch.kept ? "  > " : "    ") << (branch.selects ? "chosen" : "all") << "  " << branch.steps
+          << " steps at the cost of " << branch.cost << ", " << printable(branch.metric) << " " << branch.value << "\n";
+    }
+  }
+  return out.str();
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,93 @@
+#include "lanista/search/study/start_race.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+namespace lanista::study {
+namespace {
+
+Start from(std::uint32_t trial) {
+  Start out{TrialId{trial}, 2, "lineage 1 00", "ab"};
+  out.chosen = true;
+  out.coverage = 0.5;
+  return out;
+}
+
+TrialView raced(std::vector<Racer> told) {
+  TrialView trial;
+  trial.id = TrialId{3};
+  trial.proposal.start = from(1);
+  trial.proposal.race = StartRace{10, 0.5, {from(2)}};
+  trial.measurements.push_back({trial.id, 1, 24, {{"val_loss", 0.5}}, {}, std::move(told)});
+  return trial;
+}
+
+TEST(StartRace, TellsWhatATrialBeganWith) {
+  const TrialView start = raced({{10, 0.1, true}, {10, 0.2, false}, {10, 0.9, false}});
+  EXPECT_EQ(begun_with(start), &*start.proposal.start);
+  EXPECT_EQ(began_text(start), inherited_text(from(1)));
+  const TrialView rival = raced({{10, 0.3, false}, {10, 0.2, true}, {10, 0.9, false}});
+  EXPECT_EQ(begun_with(rival), &rival.proposal.race->rivals.front());
+  EXPECT_EQ(began_text(rival), inherited_text(from(2)) + ", better after 10 steps than " + inherited_text(from(1)));
+  const TrialView random = raced({{10, 0.3, false}, {10, 0.2, false}, {10, 0.1, true}});
+  EXPECT_EQ(begun_with(random), nullptr);
+  EXPECT_EQ(race_text(random),
+            "\n    trial 1 as of epoch 2  10 steps, loss 0.3\n    trial 2 as of epoch 2  10 steps, loss 0.2"
+            "\n  > random values  10 steps, loss 0.1");
+  TrialView waiting = random;
+  waiting.measurements.clear();
+  EXPECT_EQ(begun_with(waiting), &*waiting.proposal.start) << "until it is known";
+  const double none = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(begun_with(raced({{0, none, false}, {10, none, false}, {10, none, false}}))->parent, TrialId{1})
+      << "nobody won";
+  EXPECT_EQ(begun_with(TrialView()), nullptr);
+}
+
+TEST(StartRace, CountsTheStepsOfThoseThatAreGivenUp) {
+  StudyView view;
+  view.trials = {raced({{10, 0.1, true}, {10, 0.2, false}, {7, 0.9, false}}), TrialView(),
+                 raced({{10, 0.3, false}, {10, 0.2, false}, {10, 0.1, true}})};
+  view.steps = 74;
+  EXPECT_EQ(raced_steps(view), 37);
+  EXPECT_EQ(steps_given_up(*view.trials[0].proposal.race), 20);
+  EXPECT_EQ(races_text(view),
+            "2 starts raced: 1 went on, in place of 0 another parent, of 1 random values; "
+            "37 steps (50 % of all) were of those given up");
+  EXPECT_EQ(races_text(StudyView()), "");
+}
+
+TEST(StartRace, IsToldInRecordsAndReadBack) {
+  TrialView trial = raced({{10, 0.1, true}, {10, 0.2, false}, {3, std::numeric_limits<double>::infinity(), false}});
+  const auto proposal = proposal_from_json(proposal_json(trial.proposal));
+  ASSERT_TRUE(proposal) << proposal.error().text();
+  EXPECT_EQ(proposal->race, trial.proposal.race);
+  const auto measured = measurement_from_json(measurement_json(trial.measurements.front()));
+  ASSERT_TRUE(measured) << measured.error().text();
+  EXPECT_EQ(measured->race, trial.measurements.front().race);
+  EXPECT_EQ(run_key(*proposal), run_key(Proposal())) << "what the engine chose is no decision";
+}
+
+TEST(StartRace, IsRefusedWhereARecordCannotBe) {
+  const auto text_of = [](const nlohmann::json& json) {
+    const auto read = start_race_from_json(json);
+    return read ? "" : read.error().message;
+  };
+  const nlohmann::json good = start_race_json({10, 0.5, {from(2)}});
+  EXPECT_EQ(text_of(good), "");
+  nlohmann::json bad = good;
+  bad["steps"] = 0;
+  EXPECT_NE(text_of(bad).find("'steps' is 0"), std::string::npos) << text_of(bad);
+  bad = good;
+  bad["time"] = -1;
+  EXPECT_NE(text_of(bad).find("'time' is no time"), std::string::npos) << text_of(bad);
+  bad = good;
+  bad["rivals"][0].erase("chosen");
+  EXPECT_NE(text_of(bad).find("a rival that nobody chose"), std::string::npos) << text_of(bad);
+  Proposal alone;
+  alone.race = StartRace{10, 0, {}};
+  EXPECT_FALSE(proposal_from_json(proposal_json(alone)));
+}
+
+}  // namespace
+}  // namespace lanista::study

@@ -1,0 +1,173 @@
+#include "lanista/search/study/zoo_start.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "lanista/base/real_json.h"
+#include "lanista/search/study/record_fields.h"
+#include "lanista/search/study/start_race.h"
+#include "lanista/search/study/view.h"
+
+namespace lanista::study {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kNearly = 0.02;  // a best value is a lucky one: who comes so near is there
+
+/// A metric of measurements by its name in a zoo, larger is better.
+struct Signed {
+  std::string name;
+  double sign = 1;
+  explicit Signed(const std::string& metric)
+      : name("val_" + (metric.starts_with("-") ? metric.substr(1) : metric)), sign(metric.starts_with("-") ? -1 : 1) {}
+};
+
+double number(const json& object, const char* name) {
+  const double value = fields::real(object, name);
+  if (!std::isfinite(value)) throw fields::Malformed{std::string("'") + name + "' is no finite number"};
+  return value;
+}
+
+std::int64_t tally(const json& object, const char* name) {
+  const std::int64_t value = fields::integer(object, name);
+  if (value < 0) throw fields::Malformed{std::string("'") + name + "' is below 0"};
+  return value;
+}
+
+std::string trials_text(std::int64_t trials) { return std::to_string(trials) + (trials == 1 ? " trial" : " trials"); }
+
+}  // namespace
+
+json zoo_moment_json(const ZooMoment& moment) {
+  json out{{"change", moment.change}, {"models", moment.models}};
+  if (moment.related) out["related"] = true;
+  if (!moment.trouble.empty()) out["trouble"] = moment.trouble;
+  return out;
+}
+
+ZooMoment read_zoo_moment(const json& in) {
+  ZooMoment out;
+  out.change = tally(in, "change");
+  out.models = tally(in, "models");
+  if (in.contains("related")) out.related = fields::flag(in, "related");
+  if (in.contains("trouble")) out.trouble = fields::text(in, "trouble");
+  return out;
+}
+
+json zoo_model_json(const ZooModel& model) {
+  json out{{"id", model.id},
+           {"graph", model.graph},
+           {"metric", model.metric},
+           {"quality", real_json(model.quality)},
+           {"target", real_json(model.reference.target)},
+           {"steps", model.reference.steps}};
+  if (model.related) out["related"] = true;
+  return out;
+}
+
+ZooModel read_zoo_model(const json& in) {
+  ZooModel out{fields::text(in, "id"),
+               fields::text(in, "graph"),
+               fields::text(in, "metric"),
+               number(in, "quality"),
+               {number(in, "target"), tally(in, "steps")}};
+  if (out.id.empty()) throw fields::Malformed{"a model of the zoo without an id"};
+  if (in.contains("related")) out.related = fields::flag(in, "related");
+  return out;
+}
+
+std::optional<std::int64_t> steps_to(const TrialView& trial, const std::string& metric, double target) {
+  const Signed wanted(metric);
+  for (const Measurement& each : trial.measurements) {
+    const auto value = each.metrics.find(wanted.name);
+    if (value != each.metrics.end() && wanted.sign * value->second >= target) return each.step;
+  }
+  return std::nullopt;
+}
+
+Reference reference_of(const StudyView& view, const TrialView& trial, const std::string& metric, double quality) {
+  const Start* start = begun_with(trial);
+  if (start == nullptr) {
+    const double target = quality - kNearly * std::abs(quality);
+    return {target, steps_to(trial, metric, target).value_or(0)};
+  }
+  if (!start->zoo.empty()) {
+    const auto model = view.zoo_models.find(start->zoo);
+    const bool told = model != view.zoo_models.end() && model->second.metric == metric && !model->second.related;
+    return told ? model->second.reference : Reference();
+  }
+  if (start->is_file() || start->parent.value > view.trials.size()) return {};
+  const TrialView& parent = view.trials[start->parent.value - 1];
+  // What the parent stands for is where its own weights were worth taking.
+  const Signed wanted(metric);
+  if (parent.measurements.empty()) return {};
+  const auto& metrics = result_of(view.config, parent).metrics;
+  const auto value = metrics.find(wanted.name);
+  if (value == metrics.end() || !std::isfinite(value->second)) return {};
+  return reference_of(view, parent, metric, wanted.sign * value->second);
+}
+
+std::optional<StartOutcome> start_outcome(const StudyView& view, const TrialView& trial) {
+  const Start* start = begun_with(trial);
+  if (start == nullptr || start->zoo.empty() || !trial.outcome || trial.measurements.empty()) return std::nullopt;
+  const auto model = view.zoo_models.find(start->zoo);
+  if (model == view.zoo_models.end() || model->second.reference.steps < 1) return std::nullopt;
+  const Reference& known = model->second.reference;
+  const std::int64_t raced = steps_given_up(trial.measurements.front().race);
+  if (const auto steps = steps_to(trial, model->second.metric, known.target)) {
+    return StartOutcome{*steps + raced, known.steps, true};
+  }
+  if (trial.outcome->kind != OutcomeKind::kSucceeded) return std::nullopt;
+  return StartOutcome{std::max(trial.measurements.back().step + raced, known.steps), known.steps, false};
+}
+
+ZooSaving zoo_saving(const StudyView& view) {
+  ZooSaving out;
+  for (const TrialView& trial : view.trials) {
+    const Start* start = begun_with(trial);
+    if (start == nullptr || start->zoo.empty()) continue;
+    ++out.started;
+    const auto outcome = start_outcome(view, trial);
+    if (!outcome) continue;
+    const auto model = view.zoo_models.find(start->zoo);
+    out.related = out.related || model->second.related;
+    ++out.compared;
+    out.reached += outcome->reached;
+    out.steps += outcome->steps;
+    out.reference += outcome->reference;
+  }
+  return out;
+}
+
+std::string zoo_note(const ZooMoment& zoo, const std::string& folder) {
+  if (!zoo.trouble.empty()) return "trials begin without the zoo: " + zoo.trouble;
+  if (zoo.models == 0) {
+    return "the zoo " + folder +
+           " has no model of this task: trials begin without it, and those that are kept go into it";
+  }
+  return "trials may begin with " + std::to_string(zoo.models) + " models of the zoo in " + folder +
+         (zoo.related ? ", trained on other data of the same form" : "");
+}
+
+std::string zoo_text(const StudyView& view) {
+  if (!view.zoo) return {};
+  if (!view.zoo->trouble.empty())
+    return "nothing was taken of the zoo, so trials began without it: " + view.zoo->trouble;
+  if (view.zoo->models == 0) return "the zoo had no model of this task when the study began";
+  const ZooSaving saved = zoo_saving(view);
+  std::string out = trials_text(saved.started) + " began with models of the zoo";
+  if (saved.started == 0) return out;
+  if (saved.compared == 0)
+    return out + "; how long these took from random values is not known, so neither is what was saved";
+  const auto percent = static_cast<std::int64_t>(std::llround(100 * saved.saving()));
+  out += "; " + std::to_string(saved.reached) + " of " + std::to_string(saved.compared) +
+         " came within 2 % of their models' quality, in " + std::to_string(saved.steps) + " steps";
+  if (saved.reached < saved.compared) out += " (the others count as no saving)";
+  out += ", where from random values these took " + std::to_string(saved.reference);
+  if (saved.related) out += " on their own data";
+  if (percent < 0) return out + ": " + std::to_string(-percent) + " % more steps than that";
+  return out + ": " + std::to_string(percent) + " % of the steps saved";
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,168 @@
+#include "lanista/search/tuning/extra_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "lanista/search/tuning/adapt_rules.h"
+
+namespace lanista::study {
+namespace {
+
+constexpr std::array<std::int64_t, 3> kPatience{1, 2, 4};  // longer_after
+
+/// Of a search before this epoch, whose last step is the trial's own, whatever batch has the last update.
+std::int64_t longest_branch(const Epochs& epochs, std::int64_t epoch, std::int64_t strides) {
+  return epochs.through(epoch) - epochs.through(epoch - 1) - strides;
+}
+
+/// Steps given up by a search whose branches fall evenly, each at its own rate, and what it tried.
+std::pair<std::int64_t, std::int64_t> played(const TuneRules& rules, bool is_first, std::int64_t trials,
+                                             std::int64_t longest) {
+  TuneRules quiet = rules_of_search(rules, is_first, 1);
+  TuneSearch search(
+      quiet, longest, std::max<std::int64_t>(1, trials),
+      [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
+  search.tell_start(1);
+  while (!search.round().branches.empty()) {
+    const TuneSearch::Round round = search.round();
+    for (const std::size_t branch : round.branches) {
+      double rate = 0, digit = 0.5;  // van der Corput's sequence: rates spread evenly, in no order
+      for (std::size_t left = branch + 1; left > 0; left /= 2, digit /= 2) rate += left % 2 ? digit : 0;
+      std::vector<double> losses;
+      for (auto k = std::ssize(search.tries()[branch].losses); k < round.steps; ++k) {
+        losses.push_back(1 - rate * static_cast<double>(k + 1) / static_cast<double>(2 * longest + 2));
+      }
+      search.tell(branch, losses);
+    }
+    search.end_round();
+  }
+  const auto winner = search.winner();
+  const std::int64_t own = winner ? std::ssize(search.tries()[*winner].losses) : 0;
+  return {search.steps() - own, std::ssize(search.tries())};
+}
+
+/// All of a race's rounds, of so many that begin together; with `beside` one more stays whatever comes, to the end.
+std::int64_t whole_race(std::int64_t together, std::int64_t time, std::int64_t halving, std::int64_t longest,
+                        bool beside) {
+  std::int64_t steps = 0, done = 0;
+  time = std::min(std::max<std::int64_t>(time, 1), longest);
+  for (std::int64_t left = together;;) {
+    steps += left * (time - done);
+    if (time == longest || (!beside && left < 2 * halving)) return steps;  // one of them goes on, or none
+    left = std::min(left, left / halving + (beside ? 1 : 0));
+    done = std::exchange(time, std::min(time * halving, longest));
+  }
+}
+
+/// No search whose branches may be `longest` steps long trains more: each of them may be ahead of that, and so may the
+/// one that updates nothing.
+std::int64_t most_of_search(const TuneRules& rules, bool is_first, std::int64_t longer, std::int64_t longest) {
+  const TuneRules now = rules_of_search(rules, is_first, longer);
+  const std::int64_t ahead = rules.strides - 1, all = now.trials * (longest + ahead);
+  if (now.halving == 0) return std::min(now.trend.windows, longest) + ahead + all;
+  std::int64_t steps = 0;
+  const std::int64_t together = std::max<std::int64_t>(1, now.together);
+  for (std::int64_t left = now.trials; left > 0; left -= together) {
+    steps += whole_race(std::min(left, together), now.time, now.halving, longest, now.sure > 0 && !is_first);
+  }
+  return std::min(steps + now.trials * ahead, all);
+}
+
+/// The number of measured epochs behind which there is a search, where nothing has got better since `since`; beyond
+/// `count` there is none.
+std::int64_t next_search(const TuneRules& rules, std::int64_t since, std::int64_t longer, std::int64_t count) {
+  const auto wants = [&](std::int64_t measured) {
+    return measured - since >=
+           std::max(static_cast<std::int64_t>(rules.age * static_cast<double>(measured)), rules.retune * longer);
+  };
+  std::int64_t low = std::max<std::int64_t>(1, since + 1);
+  if (rules.retune == 0 || (rules.age >= 1 && since > 0)) return count + 1;
+  if (rules.age >= 1) {
+    while (low <= count && !wants(low)) ++low;
+    return low;
+  }
+  std::int64_t high = count + 1;  // what is left of the epochs grows with them
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (wants(middle) ? high : low) = wants(middle) ? middle : middle + 1;
+  }
+  return low;
+}
+
+/// The course of searches that trains most, from the last epoch on.
+std::int64_t most_of_trial(const TuneRules& rules, const Epochs& epochs, std::int64_t count) {
+  using ByPatience = std::array<std::int64_t, kPatience.size()>;
+  std::vector<ByPatience> most(static_cast<std::size_t>(count) + 1);  // behind a search at since = i
+  const std::int64_t first = longest_branch(epochs, 1, rules.strides);
+  const auto search = [&](std::int64_t measured, std::size_t patience) {
+    const std::int64_t longest = longest_branch(epochs, measured + 1, rules.strides);
+    if (longest < 1) return std::int64_t{0};
+    const std::int64_t longer = rules.halving > 0 ? kPatience[patience] : 1;
+    std::int64_t now = most_of_search(rules, false, longer, longest);
+    if (first < 1) now = std::max(now, most_of_search(rules, true, longer, longest));  // it may be the first
+    const ByPatience& then = most[static_cast<std::size_t>(measured)];
+    return now + std::max(then[0], then[std::min(patience + 1, kPatience.size() - 1)]);
+  };
+  for (std::int64_t since = count - 1; since >= 0; --since) {
+    for (std::size_t patience = 0; patience < kPatience.size(); ++patience) {
+      const std::int64_t longer = rules.halving > 0 ? kPatience[patience] : 1;
+      const std::int64_t measured = next_search(rules, since, longer, count);
+      if (measured < count) most[static_cast<std::size_t>(since)][patience] = search(measured, patience);
+    }
+  }
+  const std::int64_t begin = first < 1 ? 0 : most_of_search(rules, true, 1, first);
+  return begin + std::max(most[0][0], most[0][1]);
+}
+
+}  // namespace
+
+std::int64_t ExtraSteps::through(std::int64_t from, std::int64_t to) const {
+  std::int64_t steps = 0;
+  for (const At& at : expected) steps += at.epoch > from && at.epoch <= to ? at.steps : 0;
+  return steps;
+}
+
+ExtraSteps search_steps(const TuneRules& rules, const Epochs& epochs, std::int64_t count) {
+  ExtraSteps out;
+  if (count < 1) return out;
+  std::int64_t trials = rules.trials, since = count / 3;
+  for (std::int64_t measured = 0; measured < count;) {
+    if (const std::int64_t longest = longest_branch(epochs, measured + 1, rules.strides); longest >= 1) {
+      const auto [steps, tried] = played(rules, measured == 0, trials, longest);
+      out.expected.push_back({measured + 1, steps});
+      ++out.searches;
+      trials = std::min(rules.trials, std::max<std::int64_t>(tried, 1));
+    }
+    since = std::max(since, measured);
+    measured = next_search(rules, since, 1, count);
+  }
+  out.most = most_of_trial(rules, epochs, count);
+  return out;
+}
+
+ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const Epochs& epochs) {
+  ExtraSteps out;
+  const std::int64_t steps = std::min(train.start_race, longest_branch(epochs, 1, 1));
+  if (steps < 1 || train.start == kStartOff || proposal.start) return out;
+  const bool is_file = train.start == kStartFile;
+  if (is_file) out.expected.push_back({1, steps});
+  out.most = (is_file ? 1 : kRacingParents) * steps;
+  return out;
+}
+
+Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
+                               const Epochs& epochs) {
+  ExtraSteps out = race_steps(train, proposal, epochs);
+  const std::string& tune = recipe.tune.name;
+  if (tune.empty() || tune == kPlayedBack || tune == kAdaptive) return out;  // none of them tries anything
+  LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe));
+  ExtraSteps searches = search_steps(rules, epochs, recipe.epochs);
+  out.expected.insert(out.expected.end(), searches.expected.begin(), searches.expected.end());
+  out.searches = searches.searches;
+  out.most += searches.most;
+  return out;
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,214 @@
+#include "lanista/search/tuning/extra_steps.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::study {
+namespace {
+
+TuneRules racing() {
+  TuneRules rules;
+  rules.halving = 2;
+  rules.time = 4;
+  rules.together = 8;
+  rules.trials = 30;
+  rules.retune = 2;
+  rules.age = 0.25;
+  rules.progress = false;
+  return rules;
+}
+
+Epochs of_steps(std::int64_t length) { return {.rows = 32 * length, .batch = 32, .length = length}; }
+
+TEST(SearchSteps, AreThoseOfTheRules) {
+  const ExtraSteps extra = search_steps(racing(), of_steps(40), 20);
+
+  // 8 x 4, 4 more x 4, 2 more x 8, of which the winner's 16 are the trial's. Nothing gets better behind epoch 6: 8
+  // epochs are over when a quarter of them and 2 have passed, then 10, 13, 17.
+  ASSERT_EQ(extra.searches, 5);
+  for (const auto& at : extra.expected) EXPECT_EQ(at.steps, 48);
+  EXPECT_EQ(extra.expected[0].epoch, 1);
+  EXPECT_EQ(extra.expected[1].epoch, 9);
+  EXPECT_EQ(extra.expected[2].epoch, 11);
+  EXPECT_EQ(extra.expected[3].epoch, 14);
+  EXPECT_EQ(extra.expected[4].epoch, 18);
+  EXPECT_EQ(extra.expected_steps(), 240);
+  EXPECT_EQ(extra.through(1, 13), 96);
+  TuneRules once = racing();
+  once.retune = 0;
+  EXPECT_EQ(search_steps(once, of_steps(40), 20).searches, 1);
+  EXPECT_EQ(search_steps(once, of_steps(40), 20).most, 3 * 64 + 6 * 4 + 3 * 4) << "three races of 8 and one of 6";
+  EXPECT_EQ(search_steps(racing(), of_steps(1), 5).most, 0) << "an epoch's last step is the trial's own";
+}
+
+/// A search whose branches all diverge, each time in the last round that it can be.
+std::int64_t worst_search(TuneRules rules, std::int64_t longer, std::int64_t longest, bool is_first) {
+  rules.time *= longer;
+  TuneSearch search(
+      rules, longest, rules.trials, [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
+  search.tell_start(std::numeric_limits<double>::quiet_NaN());
+  while (!search.round().branches.empty()) {
+    const TuneSearch::Round round = search.round();
+    const bool is_last = round.steps == longest || std::ssize(round.branches) < 2 * rules.halving;
+    for (const std::size_t branch : round.branches) {
+      const auto done = std::ssize(search.tries()[branch].losses);
+      search.tell(branch, std::vector<double>(static_cast<std::size_t>(round.steps - done), 1.0));
+      if (is_last) search.tell_failed(branch);
+    }
+    search.end_round();
+  }
+  return search.steps();
+}
+
+TEST(SearchSteps, AreAtMostWhatTheWorstOfAllCoursesTakes) {
+  for (const auto& [retune, age, count] : {std::tuple(2, 0.25, 20), std::tuple(1, 0.5, 14), std::tuple(3, 0.0, 30)}) {
+    TuneRules rules = racing();
+    rules.retune = retune;
+    rules.age = age;
+    std::int64_t most = 0;
+    const std::int64_t first = worst_search(rules, 1, 39, true);
+    const std::map<std::int64_t, std::int64_t> later{{1, worst_search(rules, 1, 39, false)},
+                                                     {2, worst_search(rules, 2, 39, false)},
+                                                     {4, worst_search(rules, 4, 39, false)}};
+    for (std::uint32_t finds = 0; finds < 1U << 12; ++finds) {  // of each search, whether it finds a setting
+      std::vector<Measurement> measurements;
+      std::int64_t steps = 0, searches = 0;
+      for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
+        Measurement m{TrialId{1}, epoch, 40 * epoch, {}};
+        if (wants_search(rules, measurements)) {
+          steps += searches == 0 ? first : later.at(longer_after(rules, measurements));
+          const bool found = (finds >> searches) & 1;
+          m.branches = {{0, {{"lr", static_cast<double>(++searches)}}, 1, "converging", 0, found}};
+        }
+        measurements.push_back(std::move(m));
+      }
+      ASSERT_LE(searches, 12);
+      most = std::max(most, steps);
+    }
+    EXPECT_EQ(search_steps(rules, of_steps(40), count).most, most) << retune << " " << age;
+  }
+}
+
+/// A whole trial, whose metrics and branches' losses are drawn: what train::search_setting and TrialRun do.
+std::int64_t drawn_course(const TuneRules& rules, const Epochs& epochs, std::int64_t count, Rng rng) {
+  std::vector<Measurement> measurements;
+  std::int64_t given_up = 0, last_tries = 0;
+  const double better = rng.uniform(0, 0.6), diverges = rng.bernoulli(0.5) ? 0 : rng.uniform(0, 1);
+  const bool diverges_late = rng.bernoulli(0.5);
+  double metric = 0;
+  for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
+    Measurement m{TrialId{1}, epoch, epochs.through(epoch), {}};
+    const std::int64_t longest = epochs.through(epoch) - epochs.through(epoch - 1) - rules.strides;
+    if (wants_search(rules, measurements) && longest >= 1) {
+      const bool is_first = last_tries == 0;
+      TuneRules now = rules;
+      now.time *= longer_after(rules, measurements);
+      if (!is_first && rules.halving > 0)
+        now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
+      if (!is_first && rules.strides > 1) now.time = std::max(now.time, 2 * rules.strides);
+      const std::int64_t trials = is_first ? rules.trials : std::min(rules.trials, last_tries);
+      double rate = 0;
+      TuneSearch search(
+          now, longest, trials,
+          [&](std::span<const Try>) {
+            return std::optional(space::Sample{{"lr", rate += 1}});
+          },
+          !is_first);
+      search.tell_start(rules.halving > 0 ? std::numeric_limits<double>::quiet_NaN() : 1.0);
+      while (!search.round().branches.empty()) {
+        const TuneSearch::Round round = search.round();
+        for (const std::size_t branch : round.branches) {
+          const auto done = std::ssize(search.tries()[branch].losses);
+          std::vector<double> losses;
+          for (auto k = done; k < round.steps; ++k) losses.push_back(k == 0 ? 1 : rng.uniform(0.2, 1.2));
+          search.tell(branch, losses);
+          if ((done > 0 || !diverges_late) && rng.bernoulli(diverges)) search.tell_failed(branch);
+        }
+        search.end_round();
+      }
+      const auto winner = search.winner();
+      given_up += search.steps() - (winner ? std::ssize(search.tries()[*winner].losses) : 0);
+      for (std::size_t i = 0; i < search.tries().size(); ++i) {  // the last update is done whole
+        const std::int64_t steps = std::ssize(search.tries()[i].losses), batch = rng.between(1, rules.strides);
+        if (winner != i) given_up += (batch - steps % batch) % batch;
+      }
+      last_tries = std::ssize(search.tries());
+      m.branches.push_back({m.step, {}, 0, "start", 1, false});
+      for (std::size_t i = 0; i < search.tries().size(); ++i) {
+        m.branches.push_back({m.step, search.tries()[i].setting, 1, "converging", 0, winner == i});
+      }
+    }
+    if (rng.bernoulli(better)) metric += 1;
+    m.metrics["val_accuracy"] = metric;
+    measurements.push_back(std::move(m));
+  }
+  return given_up;
+}
+
+TEST(SearchSteps, OfNoCourseAreMoreThanTheMost) {
+  double nearest = 0;
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    Rng rng(seed);
+    TuneRules rules = racing();
+    rules.halving = std::vector<std::int64_t>{0, 2, 2, 3}[rng.below(4)];
+    rules.time = rng.between(0, 9);
+    rules.together = rng.between(1, 9);
+    rules.trials = rng.between(1, 20);
+    rules.retune = rng.between(0, 4);
+    rules.age = rng.bernoulli(0.3) ? 0 : rng.uniform(0, 1.2);
+    rules.again = rng.bernoulli(0.5) ? 1 : rng.uniform(0.5, 3);
+    rules.sure = rng.bernoulli(0.3) ? 2 : 0;
+    rules.sequential = rng.bernoulli(0.3) ? 1 : 0;
+    rules.second_look = rng.bernoulli(0.3) ? 2 : 1;
+    if (rng.bernoulli(0.3)) rules.strides = rng.between(2, 6);
+    const Epochs epochs = of_steps(rng.between(1, 30));
+    const std::int64_t count = rng.between(1, 25);
+    const ExtraSteps extra = search_steps(rules, epochs, count);
+    ASSERT_LE(extra.expected_steps(), extra.most) << seed;
+    for (std::uint64_t course = 0; course < 3; ++course) {
+      const std::int64_t steps = drawn_course(rules, epochs, count, rng.split(course));
+      ASSERT_LE(steps, extra.most) << seed;
+      if (extra.most > 0) nearest = std::max(nearest, static_cast<double>(steps) / static_cast<double>(extra.most));
+    }
+  }
+  EXPECT_GT(nearest, 0.95) << "it is not far from what may be";
+}
+
+TEST(RaceSteps, AreThoseOfWhoeverLoses) {
+  TrainConfig train;
+  train.start_race = 10;
+  EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 0) << "there is nothing to race";
+  train.start = "file";
+  EXPECT_EQ(race_steps(train, {}, of_steps(40)).expected_steps(), 10);
+  EXPECT_EQ(race_steps(train, {}, of_steps(4)).most, 3);
+  train.start = "study";
+  EXPECT_EQ(race_steps(train, {}, of_steps(40)).expected_steps(), 0);
+  EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 20);
+}
+
+TEST(ExtraSteps, AddRacesAndSearches) {
+  TrainConfig train;
+  Recipe recipe;
+  recipe.epochs = 1;
+  EXPECT_EQ(extra_steps(train, {}, recipe, of_steps(40))->most, 0);
+  recipe.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}};
+  const auto extra = extra_steps(train, {}, recipe, of_steps(40));
+  ASSERT_TRUE(extra.ok()) << extra.error().message;
+  EXPECT_EQ(extra->expected_steps(), 48);
+  recipe.tune = {std::string(kPlayedBack), {}};
+  EXPECT_EQ(extra_steps(train, {}, recipe, of_steps(40))->expected_steps(), 0);
+  recipe.tune = {"mltuner", {{"halving", 1}, {"params", {{"lr", "log(1e-4, 1)"}}}}};
+  EXPECT_FALSE(extra_steps(train, {}, recipe, of_steps(40)).ok());
+}
+
+}  // namespace
+}  // namespace lanista::study

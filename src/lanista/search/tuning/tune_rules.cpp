@@ -1,0 +1,289 @@
+// What a search inside a trial may be told, and schedules that it has found.
+#include "lanista/search/tuning/tuner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lanista/base/check.h"
+#include "lanista/base/option_specs.h"
+#include "lanista/base/real_json.h"
+#include "lanista/base/text_distance.h"
+#include "lanista/search/tuning/adapt_rules.h"
+
+namespace lanista::study {
+namespace {
+
+constexpr double kMostSteps = 1e9;
+constexpr const char* kBatch = "batch";
+
+std::vector<OptionSpec> mltuner_options() {
+  using Kind = OptionSpec::Kind;
+  OptionSpec searcher = option("searcher", Kind::kText, "sobol", "what proposes settings");
+  searcher.allowed = {"random", "grid", "sobol", "tpe", "gp", "marginal"};
+  OptionSpec halving = number_option("halving", Kind::kInt, 2, 0, 64,
+                                     "of tries that begin at once one of so many goes on, so many times as long; 0: "
+                                     "the published search, a try at a time against the best so far");
+  return {
+      option("params", Kind::kMap, nullptr,
+             "what is tuned: lr, momentum, weight_decay, … with the notation of space.params"),
+      searcher,
+      number_option("windows", Kind::kInt, 10, 2, 1000, "window means that a loss trace is cut into"),
+      number_option("diverged", Kind::kReal, 10.0, 1, 1e300,
+                    "times the loss at the start, above which a branch has diverged"),
+      number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
+                    "share of the loss's fall, above which its largest rise is too much"),
+      number_option("time", Kind::kInt, 4, 0, kMostSteps,
+                    "steps of the first tries, at least; without halving never fewer than windows"),
+      number_option(
+          "again", Kind::kReal, 1.0, 1, 1000,
+          "with halving: times as many steps have the first tries of a later search, as what differs is less"),
+      number_option("trials", Kind::kInt, 30, 1, 10'000, "tries of a search, at most"),
+      number_option("together", Kind::kInt, 8, 1, 64, "tries that begin at once"),
+      halving,
+      number_option("best", Kind::kInt, 5, 2, 10'000, "so many of the best speeds end a search when they are alike"),
+      number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which they are alike"),
+      number_option("retune", Kind::kInt, 2, 0, 1e6,
+                    "epochs without an improvement after which the trial searches again; 0: it never does"),
+      number_option("age", Kind::kReal, 0.25, 0, 1,
+                    "and never fewer than this share of the epochs so far: old trials wait longer"),
+      option("on", Kind::kText, "", "metric that is to improve; empty: val_accuracy, or else val_loss"),
+      option("paired", Kind::kBool, true, "whether all branches of a search see the same mini-batches"),
+      number_option("sequential", Kind::kReal, 0.0, 0, 100,
+                    "standard errors by which a branch that falls behind is given up before its time; 0: none is"),
+      number_option("second_look", Kind::kReal, 1.0, 1, 100,
+                    "times the trial time that the two best branches run before one is chosen; 1: no second look"),
+      option("progress", Kind::kBool, false,
+             "whether the first search's winner must have a loss below the start's, which is one batch's with halving; "
+             "where none has, the trial goes on as it was"),
+      number_option("reach", Kind::kReal, 20.0, 0, 1e9,
+                    "with halving: times more or less than the setting at hand that later searches look at, in ranges "
+                    "with log; 0, or up to 1: all of the range"),
+      number_option("sure", Kind::kReal, 0.0, 0, 100,
+                    "with halving: standard errors by which a later search's winner must be ahead of the setting at "
+                    "hand; they run on until that is told, at most to the epoch's end; 0: the lower loss wins"),
+      number_option("undo", Kind::kReal, 0.0, 0, 100,
+                    "with halving: the winner goes on so many times its steps before it is taken, and the trial goes "
+                    "back to where it was if its loss is above what the setting at hand had come to; 0: no")};
+}
+
+std::vector<OptionSpec> schedule_options() {
+  using Kind = OptionSpec::Kind;
+  return {option("settings", Kind::kMapList, nlohmann::json::array(),
+                 "settings by step, rising: a list of {step: 0, lr: 0.1, …}, as a model package tells it"),
+          option("from", Kind::kText, "", "a study, or its best/, whose winner's schedule is read in their place")};
+}
+
+/// Numbers that a list, or a number alone, says.
+void add_numbers(const nlohmann::json& said, std::vector<double>& out) {
+  if (said.is_number()) out.push_back(said.get<double>());
+  if (!said.is_array()) return;
+  for (const nlohmann::json& each : said) add_numbers(each, out);
+}
+
+/// Batches that a trial may come to beside its own.
+std::vector<double> later_batches(const PluginConfig& tune) {
+  std::vector<double> out;
+  if (tune.name == kAdaptive && tune.options.contains("most")) add_numbers(tune.options.at("most"), out);
+  if (const auto params = tune.options.find("params"); params != tune.options.end() && params->contains(kBatch)) {
+    add_numbers(params->at(kBatch), out);
+  }
+  const auto settings = tune.options.find("settings");
+  if (settings == tune.options.end() || !settings->is_array()) return out;
+  for (const nlohmann::json& each : *settings) {
+    if (each.contains(kBatch)) add_numbers(each.at(kBatch), out);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::int64_t most_batch(const Recipe& recipe) {
+  double most = static_cast<double>(recipe.batch);
+  for (const double each : later_batches(recipe.tune)) most = std::max(most, each);
+  return static_cast<std::int64_t>(std::min(most, static_cast<double>(kMaxBatch)));
+}
+
+Result<void> check_batches(const Recipe& recipe) {
+  if (recipe.tune.name == kAdaptive) {
+    LANISTA_TRY(adapt_rules(recipe));
+    return {};
+  }
+  for (const double each : later_batches(recipe.tune)) {
+    if (each >= 1 && std::fmod(each, static_cast<double>(recipe.batch)) == 0) continue;
+    const bool is_whole = std::abs(each) < kMostSteps && each == std::floor(each);
+    const std::string text = is_whole ? std::to_string(static_cast<std::int64_t>(each)) : real_json(each).dump();
+    return Error{Code::kInvalidArgument,
+                 "a batch of " + text + " is no multiple of " + std::to_string(recipe.batch) +
+                     ", the batch that the trial begins with (data.batch): a larger one reads whole batches of it",
+                 kBatch};
+  }
+  return {};
+}
+
+std::optional<std::string> beside_batches(const StudyConfig& config, const PluginConfig& tune) {
+  if (later_batches(tune).empty()) return std::nullopt;
+  const auto& varied = config.space.params.parameters();
+  if (std::ranges::find(varied, kBatch, &space::Parameter::name) != varied.end()) {
+    return "changes the batch size itself; batch cannot vary beside it";
+  }
+  Recipe first;
+  first.batch = config.data.batch;
+  first.tune = tune;
+  const auto fits = check_batches(first);
+  if (fits) return std::nullopt;
+  return (tune.name == kAdaptive ? fits.error().where + " " : "") + fits.error().message;
+}
+
+const std::vector<std::string>& tunable_names() {
+  static const std::vector<std::string> names{"lr",  "momentum",  "weight_decay",    "beta1", "beta2",
+                                              "eps", "clip_norm", "label_smoothing", kBatch};
+  return names;
+}
+
+Result<void> check_tunable(std::string_view name) {
+  const std::vector<std::string>& names = tunable_names();
+  if (std::ranges::find(names, name) != names.end()) return {};
+  std::string all;
+  for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
+  const std::string near = nearest_name(std::string(name), names);
+  return Error{Code::kInvalidArgument,
+               "'" + std::string(name) + "' cannot change while a trial trains; what can: " + all +
+                   (near.empty() ? "" : "; did you mean '" + near + "'?"),
+               std::string(name)};
+}
+
+const std::vector<TunePlugin>& builtin_tuners() {
+  static const std::vector<TunePlugin> tuners{
+      {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
+      {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()},
+      {std::string(kAdaptive),
+       "measures gradient noise in training and chooses the batch by it (data.batch: adaptive(…))",
+       adaptive_options()}};
+  return tuners;
+}
+
+bool tunes_rate(const PluginConfig& tune) {
+  if (tune.name == kPlayedBack) return true;
+  const auto params = tune.options.find("params");
+  return params != tune.options.end() && params->contains("lr");
+}
+
+std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements) {
+  std::vector<SettingAt> schedule;
+  for (const Measurement& measurement : measurements) {
+    for (const Branch& branch : measurement.branches) {
+      if (branch.kept) schedule.push_back({branch.step, branch.setting});
+    }
+  }
+  return schedule;
+}
+
+PluginConfig played_back(const std::vector<SettingAt>& schedule) {
+  auto settings = nlohmann::json::array();
+  for (const SettingAt& each : schedule) {
+    nlohmann::json item{{"step", each.step}};
+    for (const auto& [name, value] : each.setting) item[name] = space::value_json(value);
+    settings.push_back(std::move(item));
+  }
+  return {std::string(kPlayedBack), {{"settings", std::move(settings)}}};
+}
+
+Result<std::vector<SettingAt>> read_schedule(const Options& options) {
+  std::vector<SettingAt> schedule;
+  const auto wrong = [&](const std::string& message) {
+    return Error{Code::kInvalidArgument, "entry " + std::to_string(schedule.size() + 1) + ": " + message, "settings"};
+  };
+  if (const auto from = options.find("from"); from != options.end() && *from != "") {
+    return Error{Code::kInvalidArgument, "the schedule of " + from->dump() + " was not read", "from"};
+  }
+  const auto settings = options.find("settings");
+  if (settings == options.end() || !settings->is_array()) return wrong("a list of settings is wanted");
+  for (const nlohmann::json& item : *settings) {
+    SettingAt at;
+    if (!item.is_object() || !item.contains("step") || !item.at("step").is_number_integer()) {
+      return wrong("'step' is missing: from which step on it is trained so");
+    }
+    at.step = item.at("step").get<std::int64_t>();
+    const std::int64_t before = schedule.empty() ? -1 : schedule.back().step;
+    if (at.step <= before)
+      return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
+    for (const auto& [name, value] : item.items()) {
+      if (name == "step") continue;
+      if (const auto known = check_tunable(name); !known) return wrong(known.error().message);
+      if (!value.is_number()) return wrong("'" + name + "' is " + value.dump() + "; a number is wanted");
+      at.setting[name] = value.get<double>();
+    }
+    schedule.push_back(std::move(at));
+  }
+  return schedule;
+}
+
+Result<TuneRules> tune_rules(const Recipe& recipe) {
+  LANISTA_ASSIGN(TuneRules rules, tune_rules(recipe.tune));
+  LANISTA_TRY(check_batches(recipe));
+  const std::int64_t most = most_batch(recipe);
+  if (most > recipe.batch) rules.strides = most / recipe.batch;
+  return rules;
+}
+
+TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer) {
+  rules.time *= longer;
+  if (is_first) return rules;
+  if (rules.halving > 0) rules.time = static_cast<std::int64_t>(rules.again * static_cast<double>(rules.time));
+  if (rules.strides > 1) rules.time = std::max(rules.time, 2 * rules.strides);
+  return rules;
+}
+
+space::SearchSpace within_reach(const space::SearchSpace& space, const space::Sample& now, double reach) {
+  space::SearchSpace near;
+  for (space::Parameter parameter : space.parameters()) {
+    if (const auto* range = std::get_if<space::FloatRange>(&parameter.domain); range != nullptr && range->log) {
+      const double at = std::get<double>(now.at(parameter.name));
+      space::FloatRange cut = *range;
+      cut.lo = std::max(range->lo, at / reach);
+      cut.hi = std::min(range->hi, at * reach);
+      if (cut.lo < cut.hi && space::check_domain(cut)) parameter.domain = cut;
+    }
+    const auto added = near.add(std::move(parameter));
+    LANISTA_CHECK(added.ok(), added ? "" : added.error().message);
+  }
+  return near;
+}
+
+Result<TuneRules> tune_rules(const PluginConfig& tune) {
+  const auto& plugin = builtin_tuners().front();
+  if (tune.name != plugin.name) {
+    return Error{Code::kInvalidArgument, "'" + tune.name + "' searches nothing; known: " + plugin.name, "train.tune"};
+  }
+  LANISTA_ASSIGN(const Options options, resolve_options(tune.options, plugin.options));
+  TuneRules rules;
+  rules.searcher = options.at("searcher").get<std::string>();
+  rules.trend.windows = options.at("windows").get<std::int64_t>();
+  rules.trend.diverged = options.at("diverged").get<double>();
+  rules.trend.unstable = options.at("unstable").get<double>();
+  rules.time = options.at("time").get<std::int64_t>();
+  rules.again = options.at("again").get<double>();
+  rules.trials = options.at("trials").get<std::int64_t>();
+  rules.together = options.at("together").get<std::int64_t>();
+  rules.best = options.at("best").get<std::int64_t>();
+  rules.within = options.at("within").get<double>();
+  rules.halving = options.at("halving").get<std::int64_t>();
+  if (rules.halving == 1) {
+    return Error{Code::kInvalidArgument, "halving is 1, so that a search would never end; allowed: 0, or 2 to 64",
+                 "train.tune"};
+  }
+  rules.retune = options.at("retune").get<std::int64_t>();
+  rules.age = options.at("age").get<double>();
+  rules.progress = options.at("progress").get<bool>();
+  rules.reach = options.at("reach").get<double>();
+  rules.sure = options.at("sure").get<double>();
+  rules.undo = options.at("undo").get<double>();
+  rules.on = options.at("on").get<std::string>();
+  rules.paired = options.at("paired").get<bool>();
+  rules.sequential = options.at("sequential").get<double>();
+  rules.second_look = options.at("second_look").get<double>();
+  return rules;
+}
+
+}  // namespace lanista::study

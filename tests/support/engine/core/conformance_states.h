@@ -1,0 +1,304 @@
+#pragma once
+
+#include "support/engine/core/conformance_fixture.h"
+
+// Of executor_conformance.h: what is kept of trials, and who goes on from it.
+namespace lanista::engine::testing {
+
+TYPED_TEST_P(ExecutorConformance, GoesOnFromCheckpointsAsIfNothingHadHappened) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  const auto all = [&] {
+    for (std::uint32_t id = 1; id <= 3; ++id) {
+      this->allow(id, TestFixture::kEpochs);
+      this->finish(id);
+    }
+    return this->listen(this->ends(3));
+  };
+  for (std::uint32_t id = 1; id <= 3; ++id) this->start(id);
+  const Told undisturbed = all();
+
+  this->executor = this->bench.make();
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    this->start(id);
+    this->allow(id, id);
+  }
+  Told before = this->listen([](const Told& told) {
+    const auto third = told.epochs.find(TrialId{3});
+    return told.epochs.size() == 3 && third->second.size() == 3 && told.epochs.at(TrialId{2}).size() == 2;
+  });
+  this->executor->command(PauseAll{});
+  const Told saved = this->listen([](const Told& told) { return told.paused > 0; });
+  EXPECT_TRUE(std::holds_alternative<PausedReport>(saved.all.back()));
+
+  this->executor = this->bench.make();
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    // What was saved before the pause and has not changed since need not be saved again.
+    const auto& last = saved.checkpoints.contains(TrialId{id}) ? saved.checkpoints : before.checkpoints;
+    ASSERT_TRUE(last.contains(TrialId{id})) << "trial " << id << " is not saved";
+    EXPECT_EQ(last.at(TrialId{id}).epoch, id);
+    this->start(id, last.at(TrialId{id}).address);
+  }
+  const Told repeated = this->listen([](const Told& told) { return told.epochs.size() == 3; });
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    this->expect_epochs(repeated, id, id);
+    EXPECT_EQ(TestFixture::texts(repeated.epochs.at(TrialId{id})), TestFixture::texts(before.epochs.at(TrialId{id})));
+  }
+  const Told after = all();
+
+  for (std::uint32_t id = 1; id <= 3; ++id) {
+    auto epochs = repeated.epochs.at(TrialId{id});
+    const auto rest = after.epochs.find(TrialId{id});
+    if (rest != after.epochs.end()) epochs.insert(epochs.end(), rest->second.begin(), rest->second.end());
+    EXPECT_EQ(TestFixture::texts(epochs), TestFixture::texts(undisturbed.epochs.at(TrialId{id}))) << "trial " << id;
+    EXPECT_EQ(after.finished.at(TrialId{id}).front().state_hash,
+              undisturbed.finished.at(TrialId{id}).front().state_hash);
+  }
+}
+
+TYPED_TEST_P(ExecutorConformance, ParksATrialAtItsAllowedEpochAndLetsGoOfIt) {
+  for (std::uint32_t id = 1; id <= 3; ++id) this->start(id);
+  this->allow(2, 2);
+  this->park(2);
+  this->park(77);
+  this->allow(3, TestFixture::kEpochs);
+  this->finish(3);
+
+  const Told told = this->listen([](const Told& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
+
+  this->expect_epochs(told, 2, 2);
+  this->expect_epochs(told, 3, TestFixture::kEpochs);
+  ASSERT_EQ(told.parked.at(TrialId{2}).size(), 1U);
+  EXPECT_EQ(told.parked.at(TrialId{2}).front().epoch, 2);
+  EXPECT_EQ(told.parked.at(TrialId{2}).front().address.empty(), !TypeParam::kKeeps);
+  EXPECT_FALSE(told.finished.contains(TrialId{2}));
+  EXPECT_TRUE(told.failed.empty());
+  this->allow(2, TestFixture::kEpochs);
+  this->park(2);
+  this->finish(2, true);
+  const Told after = this->listen();
+  EXPECT_TRUE(after.epochs.empty());
+  EXPECT_TRUE(after.parked.empty());
+  EXPECT_TRUE(after.finished.empty());
+}
+
+TYPED_TEST_P(ExecutorConformance, GoesOnFromWhereATrialWasParkedOnWhateverExecutor) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  this->start(1);
+  this->allow(1, TestFixture::kEpochs);
+  this->finish(1, true);
+  const Told undisturbed = this->listen(this->ends(1));
+  this->executor = this->bench.make();
+  this->start(1);
+  this->allow(1, 1);
+  this->finish(1, false);
+  const Told first_epoch = this->listen(this->ends(1));
+
+  std::string address;
+  std::vector<study::Measurement> last;
+  for (std::int64_t epoch = 1; epoch < TestFixture::kEpochs; ++epoch) {
+    if (epoch % 2 == 1) this->executor = this->bench.make();  // and once at the same one, at once
+    this->start(1, address);
+    this->allow(1, epoch);
+    this->park(1);
+    const Told told = this->listen(this->parks(1));
+    this->expect_epochs(told, 1, epoch);  // those that it had are told again
+    const ParkedReport& parked = told.parked.at(TrialId{1}).front();
+    EXPECT_EQ(parked.epoch, epoch);
+    EXPECT_EQ(parked.step, told.epochs.at(TrialId{1}).back().step);
+    if (epoch == 1) {
+      EXPECT_EQ(parked.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
+    }
+    EXPECT_TRUE(this->executor->test(this->bench.job(1), parked.address));
+    address = parked.address;
+  }
+  this->start(1, address);
+  this->allow(1, TestFixture::kEpochs);
+  this->finish(1, true);
+  const Told told = this->listen(this->ends(1));
+
+  EXPECT_EQ(TestFixture::texts(told.epochs.at(TrialId{1})), TestFixture::texts(undisturbed.epochs.at(TrialId{1})));
+  EXPECT_EQ(told.finished.at(TrialId{1}).front().state_hash, undisturbed.finished.at(TrialId{1}).front().state_hash);
+  EXPECT_EQ(told.finished.at(TrialId{1}).front().weights, undisturbed.finished.at(TrialId{1}).front().weights);
+}
+
+// Cloning is not resuming: the child tells its own epochs from the first on, and a checkpoint of its own needs nothing
+// of its start.
+TYPED_TEST_P(ExecutorConformance, BeginsWithTheWeightsThatAnotherTrialLeft) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  this->start(1);
+  this->allow(1, 1);
+  this->park(1);
+  const std::string left = this->listen(this->parks(1)).parked.at(TrialId{1}).front().address;
+  const auto whole = [&](const std::string& start_at) {
+    this->executor = this->bench.make();
+    this->start(2, {}, start_at);
+    this->allow(2, TestFixture::kEpochs);
+    this->finish(2, true);
+    return this->listen(this->ends(1));
+  };
+  const Told fresh = whole({}), child = whole(left), again = whole(left);
+  this->executor = this->bench.make();
+  this->start(2, {}, left);
+  this->allow(2, 1);
+  this->park(2);
+  const std::string own = this->listen(this->parks(1)).parked.at(TrialId{2}).front().address;
+  this->start(2, own, left);
+  this->allow(2, TestFixture::kEpochs);
+  this->finish(2, true);
+  const Told resumed = this->listen(this->ends(1));
+
+  for (const Told* told : {&fresh, &child, &again, &resumed}) {
+    this->expect_epochs(*told, 2, TestFixture::kEpochs);
+    EXPECT_EQ(told->epochs.size(), 1U) << "of nobody but the child";
+  }
+  const auto end = [](const Told& told) { return told.finished.at(TrialId{2}).front().state_hash; };
+  EXPECT_NE(end(child), end(fresh));
+  for (const Told* told : {&again, &resumed}) {
+    EXPECT_EQ(end(*told), end(child));
+    EXPECT_EQ(TestFixture::texts(told->epochs.at(TrialId{2})), TestFixture::texts(child.epochs.at(TrialId{2})));
+  }
+}
+
+// Forking is neither: the trial stays itself, with what it measured so far, and goes on from what another one was.
+TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  Job own = this->bench.job(1);  // of one program with it
+  own.trial = TrialId{2};
+  own.trial_seed = own.trial_seed + 1;
+  own.recipe.lr *= 0.5;
+  this->start(1);
+  ASSERT_TRUE(this->executor->start(own));
+  for (std::uint32_t id = 1; id <= 2; ++id) {
+    this->allow(id, 1);
+    this->park(id);
+  }
+  const Told rested = this->listen(this->parks(2));
+  const auto had = rested.epochs.at(TrialId{2});
+  const std::string others = rested.parked.at(TrialId{1}).front().address;
+  const auto whole = [&](const std::string& checkpoint, bool forks) {
+    this->executor = this->bench.make();
+    Job job = own;
+    job.checkpoint = checkpoint;
+    if (forks) job.fork = ForkedRun{TrialId{1}, had};
+    const auto started = this->executor->start(job);
+    EXPECT_TRUE(started) << started.error().text();
+    this->allow(2, TestFixture::kEpochs);
+    this->finish(2, true);
+    return this->listen(this->ends(1));
+  };
+  const Told plain = whole(rested.parked.at(TrialId{2}).front().address, false);
+  const Told forked = whole(others, true), again = whole(others, true);
+  // In the middle of what came of the fork.
+  this->executor = this->bench.make();
+  Job job = own;
+  job.checkpoint = others;
+  job.fork = ForkedRun{TrialId{1}, had};
+  ASSERT_TRUE(this->executor->start(job));
+  this->allow(2, 2);
+  this->park(2);
+  const Told resumed = whole(this->listen(this->parks(1)).parked.at(TrialId{2}).front().address, true);
+
+  const auto end = [](const Told& told) { return told.finished.at(TrialId{2}).front(); };
+  const auto texts = [](const Told& told) { return TestFixture::texts(told.epochs.at(TrialId{2})); };
+  for (const Told* told : {&plain, &forked, &again, &resumed}) {
+    this->expect_epochs(*told, 2, TestFixture::kEpochs);
+    EXPECT_EQ(told->epochs.size(), 1U) << "of nobody but itself";
+    EXPECT_EQ(texts(*told).front(), TestFixture::texts(had).front()) << "what it had measured";
+  }
+  EXPECT_NE(end(forked).state_hash, end(plain).state_hash);
+  for (const Told* told : {&again, &resumed}) {
+    EXPECT_EQ(end(*told).state_hash, end(forked).state_hash);
+    EXPECT_EQ(end(*told).weights, end(forked).weights);
+    EXPECT_EQ(texts(*told), texts(forked));
+  }
+  // Whose state is lost does not begin anew.
+  Job lost = job;
+  lost.checkpoint.clear();
+  EXPECT_FALSE(this->executor->start(lost));
+}
+
+TYPED_TEST_P(ExecutorConformance, RefusesAStartThatIsNotThere) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  Job job = this->bench.job(2);
+  job.start = study::Start{TrialId{1}, 1, "", std::string(32, '0')};
+
+  EXPECT_FALSE(this->executor->start(job));
+
+  EXPECT_TRUE(this->listen().all.empty());
+}
+
+TYPED_TEST_P(ExecutorConformance, RefusesACheckpointThatIsNotThere) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  Job job = this->bench.job(1);
+  job.checkpoint = std::string(32, '0');
+
+  EXPECT_FALSE(this->executor->start(job));
+
+  EXPECT_TRUE(this->listen().all.empty());
+  this->start(2);
+  this->allow(2, 1);
+  this->finish(2);
+  this->expect_epochs(this->listen(this->ends(1)), 2, 1);
+}
+
+TYPED_TEST_P(ExecutorConformance, TestsTheWeightsThatItKept) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  this->start(1);
+  this->allow(1, 2);
+  this->finish(1, true);
+  const Told told = this->listen(this->ends(1));
+  ASSERT_TRUE(told.finished.contains(TrialId{1}));
+  const std::string weights = told.finished.at(TrialId{1}).front().weights;
+  ASSERT_FALSE(weights.empty());
+
+  const auto metrics = this->executor->test(this->bench.job(1), weights);
+  const auto again = this->bench.make()->test(this->bench.job(1), weights);
+
+  ASSERT_TRUE(metrics) << metrics.error().text();
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_FALSE(metrics->empty());
+  EXPECT_EQ(*metrics, *again);
+  EXPECT_FALSE(this->executor->test(this->bench.job(1), std::string(32, '0')));
+  EXPECT_TRUE(this->listen().all.empty());
+}
+
+TYPED_TEST_P(ExecutorConformance, MeasuresTrialsAndBlendsOfThem) {
+  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+  std::vector<Tested> members;
+  std::vector<study::Measurement> last;
+  for (const std::uint32_t id : {1U, 2U}) {
+    this->start(id);
+    this->allow(id, 2);
+    this->finish(id, true);
+    const Told told = this->listen(this->ends(1));
+    ASSERT_TRUE(told.finished.contains(TrialId{id}));
+    members.push_back({this->bench.job(id), told.finished.at(TrialId{id}).front().weights, 0.5});
+    last.push_back(told.epochs.at(TrialId{id}).back());
+  }
+
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Tested only{members[k].job, members[k].weights};
+    const auto alone = this->executor->measure({&only, 1}, data::Part::kValidation);
+    ASSERT_TRUE(alone) << alone.error().text();
+    for (const auto& [name, value] : *alone) EXPECT_EQ(value, last[k].metrics.at(name)) << name;
+    EXPECT_TRUE(alone->contains("val_loss"));
+  }
+  const auto blend = this->executor->measure(members, data::Part::kValidation);
+  const auto again = this->bench.make()->measure(members, data::Part::kValidation);
+  const auto tested = this->executor->measure(members, data::Part::kTest);
+  members[0].share = 1.0 / 3;
+  members[1].share = 2.0 / 3;
+  const auto other = this->executor->measure(members, data::Part::kValidation);
+
+  ASSERT_TRUE(blend && again && tested && other);
+  EXPECT_EQ(*blend, *again);
+  if (members[0].weights != members[1].weights) {
+    EXPECT_NE(*blend, *other);
+  }
+  EXPECT_TRUE(blend->contains("val_loss"));
+  for (const auto& [name, value] : *tested) EXPECT_TRUE(name.starts_with("test_")) << name;
+  members[1].weights = std::string(32, '0');
+  EXPECT_FALSE(this->executor->measure(members, data::Part::kValidation));
+}
+
+}  // namespace lanista::engine::testing

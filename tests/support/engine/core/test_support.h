@@ -1,0 +1,232 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lanista/base/clock.h"
+#include "lanista/base/file_system.h"
+#include "lanista/base/memory_file_system.h"
+#include "lanista/engine/core/engine.h"
+#include "lanista/engine/core/fake_executor.h"
+#include "lanista/io/studyfile/study_file.h"
+
+namespace lanista::engine::testing {
+
+inline const std::string kFolder = "/studies/one";
+
+/// Passes everything on and tells of it before it happens.
+class WatchedFileSystem final : public FileSystem {
+ public:
+  explicit WatchedFileSystem(FileSystem& inner) : inner_(inner) {}
+  std::function<void()> before_change;                  ///< of a file or a name
+  std::function<void(const std::string&)> before_list;  ///< of a folder
+
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
+    LANISTA_ASSIGN(auto file, (changes(), inner_.open_append(path)));
+    return std::unique_ptr<AppendFile>(std::make_unique<File>(*this, std::move(file)));
+  }
+  Result<std::string> read(const std::string& path, std::uint64_t offset) override { return inner_.read(path, offset); }
+  Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
+    return changes(), inner_.write_file(path, data);
+  }
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    return changes(), inner_.rename(from, to);
+  }
+  Result<void> sync_folder(const std::string& path) override { return inner_.sync_folder(path); }
+  Result<void> truncate(const std::string& path, std::uint64_t size) override {
+    return changes(), inner_.truncate(path, size);
+  }
+  Result<void> remove(const std::string& path) override { return changes(), inner_.remove(path); }
+  Result<void> make_folder(const std::string& path) override { return changes(), inner_.make_folder(path); }
+  Result<std::vector<std::string>> list(const std::string& folder) override {
+    if (before_list) before_list(folder);
+    return inner_.list(folder);
+  }
+  bool exists(const std::string& path) override { return inner_.exists(path); }
+  FileKind kind(const std::string& path) override { return inner_.kind(path); }
+  Result<std::uint64_t> size(const std::string& path) override { return inner_.size(path); }
+  Result<std::unique_ptr<FileLock>> lock(const std::string& path) override { return inner_.lock(path); }
+
+ private:
+  class File final : public AppendFile {
+   public:
+    File(WatchedFileSystem& fs, std::unique_ptr<AppendFile> inner) : fs_(fs), inner_(std::move(inner)) {}
+    Result<void> append(std::span<const std::byte> data) override { return fs_.changes(), inner_->append(data); }
+    Result<void> sync() override { return inner_->sync(); }
+
+   private:
+    WatchedFileSystem& fs_;
+    std::unique_ptr<AppendFile> inner_;
+  };
+  void changes() {
+    if (before_change) before_change();
+  }
+  FileSystem& inner_;
+};
+
+/// What lies on a disk, to be put on another one.
+using Files = std::map<std::string, std::string>;
+inline void put_all(MemoryFileSystem& disk, const Files& files) {
+  for (const auto& [path, bytes] : files) disk.put(path, bytes);
+}
+
+/// All files of a study's best/.
+inline Files best_of(const MemoryFileSystem& disk) {
+  Files out;
+  for (const auto& [path, bytes] : disk.files()) {
+    if (path.starts_with(kFolder + "/best/")) out[path] = bytes;
+  }
+  return out;
+}
+
+/// A study's files as a kill left them before there was a winner.
+inline void copy_without_best(const MemoryFileSystem& from, MemoryFileSystem& to) {
+  for (const auto& [path, bytes] : from.files()) {
+    if (!path.starts_with(kFolder + "/best/")) to.put(path, bytes);
+  }
+}
+
+/// Passes everything on; a test says what goes otherwise.
+class PassingExecutor : public Executor {
+ public:
+  explicit PassingExecutor(Executor& inner) : inner_(inner) {}
+  Result<void> start(const Job& job) override { return inner_.start(job); }
+  void command(const Command& command) override { inner_.command(command); }
+  std::optional<Report> next(double seconds) override { return inner_.next(seconds); }
+  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override {
+    return inner_.measure(members, part);
+  }
+
+ private:
+  Executor& inner_;
+};
+
+/// Proposes the same over and over.
+class Stubborn final : public strategy::Strategy {
+ public:
+  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
+  std::string_view name() const override { return "stubborn"; }
+  Result<strategy::Suggestion> suggest(const strategy::Capacity&) const override {
+    return strategy::Suggestion{strategy::Suggestion::Kind::kGroup, {0, {strategy::NewTrial{proposal_}}}};
+  }
+  void observe(const study::Event& event) override {
+    if (std::holds_alternative<study::Ended>(event)) ++ended;
+  }
+  strategy::Ruling verdict(TrialId) const override { return {}; }
+  int ended = 0;  ///< trials
+
+ private:
+  study::Proposal proposal_;
+};
+
+/// What two runs of one study have in common to the bit: the canonical export and the winner's weights, of which a
+/// study without a winner has none.
+struct Fingerprint {
+  std::string canonical, weights;
+  bool operator==(const Fingerprint&) const = default;
+};
+inline Result<Fingerprint> fingerprint(FileSystem& fs) {
+  LANISTA_ASSIGN(const auto records, store::read_log(fs, kFolder));
+  const auto weights = fs.read(kFolder + "/best/weights.safetensors");
+  return Fingerprint{store::canonical_export(records), weights ? *weights : ""};
+}
+
+inline data::DataSpec small_data() {
+  data::DataSpec data;
+  data.name = "tiny";
+  data.source = "synthetic:tiny";
+  data.features = {{6}};
+  data.classes = 3;
+  data.labels = {"a", "b", "c"};
+  data.rows = 20;
+  data.split_rows = {14, 3, 3};
+  data.hash = hash_text("tiny");
+  return data;
+}
+
+/// Three rungs, evolution after six random trials, two mutators, conditional hyper-parameters.
+inline study::StudyConfig small_study(std::int64_t trials = 14) {
+  study::StudyConfig config;
+  config.name = "tiny";
+  config.data.source = "synthetic:tiny";
+  config.data.batch = 8;
+  config.model.base = {"builtin:small-mlp"};
+  config.space.mutate = {{"widen", Options::object()}, {"deepen", Options::object()}};
+  const auto must = [](const Result<void>& result) { LANISTA_CHECK(result.ok(), "the test's own space"); };
+  must(config.space.params.add(
+      {"optimizer", space::Categorical{{space::Value(std::string("sgd")), space::Value(std::string("adam"))}}, {}}));
+  const std::vector<space::Parameter::Condition> sgd{{"optimizer", {space::Value(std::string("sgd"))}}};
+  const std::vector<space::Parameter::Condition> adam{{"optimizer", {space::Value(std::string("adam"))}}};
+  must(config.space.params.add({"lr", space::FloatRange{0.01, 0.5, 0, true}, sgd}));
+  must(config.space.params.add({"momentum", space::FloatRange{0, 0.9, 0, false}, sgd}));
+  must(config.space.params.add({"lr", space::FloatRange{0.0001, 0.01, 0, true}, adam}));
+  config.train.epochs = 4;
+  config.strategy = {"evolution", 3, {{"population", 6}, {"tournament", 3}}};
+  config.stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}};
+  config.budget = {trials, {}, {}};
+  config.run.seed = 7;
+  config.keep.top = 2;
+  auto resolved = studyfile::read_study(studyfile::write_study(config), "tiny.yaml");
+  LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
+  return *std::move(resolved);
+}
+
+/// A study in memory with everything around it.
+struct Bench {
+  MemoryFileSystem disk;
+  VirtualClock clock;
+  MemorySink sink;
+  data::DataSpec data = small_data();
+  nlohmann::json numerics = {{"class", "test"}, {"threads", 1}};
+  std::atomic<int> pause = 0;
+  Observer observer;
+  schedule::Machine machine;
+  std::vector<TrainingDevice> devices;  // fewer than two: there is one
+  std::vector<schedule::DeviceSpeed> speeds;
+  int measured = 0;  // times
+
+  Services services(FileSystem& fs, Executor& executor) {
+    const auto measure = [this](const Job&) {
+      ++measured;
+      return Result(speeds);
+    };
+    return {&fs, &clock, &sink, &executor, &data, graph::builtin_ops(), &pause, observer, machine, devices, measure};
+  }
+  FakeExecutor executor(FileSystem& fs, FakeOptions options) {
+    options.clock = &clock;
+    return FakeExecutor(options, store::CheckpointStore(fs, kFolder));
+  }
+  std::string canonical() {
+    const auto records = store::read_log(disk, kFolder);
+    return records ? store::canonical_export(*records) : records.error().text();
+  }
+  /// Runs a new study to whatever end; the error of create or run.
+  Result<Summary> run(const study::StudyConfig& config, const FakeOptions& options) {
+    return run(config, options, disk);
+  }
+  Result<Summary> run(const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs) {
+    FakeExecutor fake = executor(fs, options);
+    auto engine = Engine::create(kFolder, config, studyfile::write_study(config), numerics, services(fs, fake));
+    if (!engine) return std::move(engine).error();
+    return (*engine)->run();
+  }
+  Result<Summary> resume(const FakeOptions& options, const Engine::Extension& extension = {}) {
+    FakeExecutor fake = executor(disk, options);
+    auto engine = Engine::resume(kFolder, extension, numerics, services(disk, fake));
+    if (!engine) return std::move(engine).error();
+    return (*engine)->run();
+  }
+  StudyView view() {
+    const auto records = store::read_log(disk, kFolder);
+    LANISTA_CHECK(records.ok(), "the test's own log");
+    auto view = fold(*records);
+    LANISTA_CHECK(view.ok(), view ? "" : view.error().text());
+    return *std::move(view);
+  }
+};
+
+}  // namespace lanista::engine::testing

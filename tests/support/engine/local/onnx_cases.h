@@ -1,0 +1,38 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lanista/base/tensor.h"
+#include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/model/graph/graph.h"
+
+// Models with which export and import are tried, here and against other readers.
+namespace lanista::runtime::testing {
+
+/// A model with random weights and running statistics, and a batch of raw numbers.
+struct OnnxCase {
+  std::string name;
+  graph::Graph graph;
+  std::vector<Tensor> weights;
+  formats::OnnxExport options;
+  Tensor x;  ///< [n, features...]
+};
+
+/// The model with random weights and a batch of three samples, both drawn by its name.
+OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {});
+/// A model of one operator, input and output for each of graph::builtin_ops(); "input" and "output" stand in all.
+std::vector<OnnxCase> operator_cases();
+/// The built-in bases for several shapes of data, with and without normalisation.
+std::vector<OnnxCase> base_cases();
+/// Models that together use every operator in many forms, and `count` mutations of them and of the bases.
+std::vector<OnnxCase> composed_cases();
+std::vector<OnnxCase> mutated_cases(int count);
+
+/// What nn computes from the case's x in the units of its options. [n, ...]
+Tensor predict(const OnnxCase& one);
+/// The same without a unit of targets.
+Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
+               const std::vector<double>& scale, const Tensor& x);
+
+}  // namespace lanista::runtime::testing

@@ -1,0 +1,295 @@
+#include "support/engine/remote/mutating_proxy.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lanista/base/check.h"
+#include "lanista/base/frame.h"
+#include "lanista/engine/remote/messages.h"
+#include "lanista/engine/remote/worker_protocol.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+using nlohmann::json;
+using Steady = std::chrono::steady_clock;
+
+/// Places of values in a JSON text. Values that an honest worker could have sent in their place are left out: nothing
+/// but training once more tells whether a metric or a state's hash is right.
+void add_places(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
+  if (!value.is_structured()) return places.push_back(at);
+  for (auto it = value.begin(); it != value.end(); ++it) {
+    const std::string key = value.is_object() ? it.key() : "";
+    if (key == "state_hash" || key == "reason" || key == "process" || key == "host") continue;
+    const auto place = value.is_object() ? at / key : at / static_cast<std::size_t>(it - value.begin());
+    if (key == "metrics") {
+      if (!it->empty()) places.push_back(place);
+    } else {
+      add_places(*it, place, places);
+    }
+  }
+}
+
+json other_value(const json& value, Rng& rng) {
+  static constexpr std::array<double, 3> kReals{-1, 1e308, 0.5};
+  const std::vector<json> any{nullptr, json::array(), json::object(),           true,
+                              "",      "../../x",     std::string(70'000, 'x'), -1};
+  if (rng.below(4) == 0) return any[rng.below(any.size())];
+  if (value.is_number_integer()) {
+    const auto number = value.get<std::int64_t>();
+    const std::array<json, 6> numbers{number + 1,        number - 1,   0, std::int64_t{1} << 53,
+                                      ~std::uint64_t{0}, -(number + 1)};
+    return numbers[rng.below(numbers.size())];
+  }
+  if (value.is_number()) return kReals[rng.below(kReals.size())];
+  if (!value.is_string()) return any[rng.below(any.size())];
+  std::string text = value.get<std::string>();
+  if (text.empty()) return "x";
+  text[rng.below(text.size())] = "0123456789abcdef\n\x1b"[rng.below(18)];
+  return text;
+}
+
+/// Empty: there is no JSON in the text to change.
+std::string with_other_value(const std::string& text, Rng& rng) {
+  const auto begin = text.find('{');
+  if (begin == std::string::npos) return "";
+  json all = json::parse(text.substr(begin), nullptr, false);
+  if (all.is_discarded()) return "";
+  std::vector<json::json_pointer> places;
+  add_places(all, json::json_pointer(), places);
+  if (places.empty()) return "";
+  const json::json_pointer place = places[rng.below(places.size())];
+  const bool is_metrics = place.back() == "metrics";
+  if (is_metrics) {
+    all[place].erase(all[place].begin());
+  } else if (rng.below(5) == 0 && all[place.parent_pointer()].is_object()) {
+    all[place.parent_pointer()].erase(place.back());
+  } else {
+    all[place] = other_value(all[place], rng);
+  }
+  return text.substr(0, begin) + all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+class Proxy {
+ public:
+  Proxy(Channel engine, Channel worker, Mutation mutation)
+      : engine_(std::move(engine)), worker_(std::move(worker)), mutation_(std::move(mutation)), rng_(mutation_.seed) {}
+
+  void run() {
+    while (!engine_.closed() && !worker_.closed()) {
+      while (const auto message = engine_.receive(0)) worker_.send(message->kind, message->text);
+      while (Steady::now() >= silent_until_) {
+        const auto message = worker_.receive(0);
+        if (!message) break;
+        pass(*message);
+      }
+      if (held_ && Steady::now() >= held_until_) pass_on(*std::exchange(held_, std::nullopt));
+      std::array<pollfd, 2> ends{pollfd{engine_.socket(), POLLIN, 0}, pollfd{worker_.socket(), POLLIN, 0}};
+      ::poll(ends.data(), ends.size(), 3);
+    }
+    engine_.flush(1);
+  }
+
+ private:
+  struct Numbered {
+    std::uint16_t kind = 0;
+    std::uint64_t number = 0;
+    std::string body;
+  };
+
+  void pass(const Message& message) {
+    const std::int64_t index = count_++;
+    auto numbered = split_token(message.text);
+    const bool is_hello = index == 0;
+    Numbered each{message.kind, is_hello || !numbered ? 0 : numbered->token,
+                  is_hello || !numbered ? message.text : numbered->text};
+    if (held_) {
+      const Numbered first = *std::exchange(held_, std::nullopt);
+      if (mutation_.wrong == Wrong::kSwapAgain) std::swap(each.number, held_number_);
+      pass_on(each);
+      Numbered last = first;
+      if (mutation_.wrong == Wrong::kSwapAgain) last.number = held_number_;
+      return pass_on(last);
+    }
+    if (index < mutation_.at || is_done_ || !may_mutate() || !mutate(each)) return pass_on(each);
+    is_done_ = true;
+  }
+
+  bool may_mutate() {
+    if (mutation_.once.empty() || is_claimed_) return true;
+    const int file = ::open(mutation_.once.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (file < 0) {
+      is_done_ = true;
+      return false;
+    }
+    ::close(file);
+    return is_claimed_ = true;
+  }
+
+  void pass_on(const Numbered& each) { engine_.send(each.kind, text_of(each)); }
+  std::string text_of(const Numbered& each) const {
+    return each.number == 0 ? each.body : with_token(each.number + shift_, each.body);
+  }
+
+  /// Bytes that Channel would not send. What was sent before goes out first.
+  void send_raw(const std::string& bytes) {
+    engine_.flush(5);
+    for (std::size_t at = 0; at < bytes.size();) {
+      const ssize_t put = ::send(engine_.socket(), bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+      if (put <= 0) return;
+      at += static_cast<std::size_t>(put);
+    }
+  }
+
+  /// False: this message cannot be changed so; the next one may.
+  bool mutate(Numbered each) {
+    std::string frame;
+    encode_frame(each.kind, text_of(each), frame);
+    switch (mutation_.wrong) {
+      case Wrong::kValue: {
+        each.body = with_other_value(each.body, rng_);
+        if (each.body.empty()) return false;
+        return pass_on(each), true;
+      }
+      case Wrong::kBits: {
+        const bool has_values = each.body.find("\"metrics\"") != std::string::npos ||
+                                each.body.find("state_hash") != std::string::npos ||
+                                each.body.find("\"process\"") != std::string::npos;
+        if (each.body.empty() || has_values) return false;
+        each.body[rng_.below(each.body.size())] ^= static_cast<char>(1 << rng_.below(7));
+        return pass_on(each), true;
+      }
+      case Wrong::kNumber: {
+        if (each.number == 0) return false;
+        const bool is_token = rng_.below(2) == 0 && each.body.find('\n') != std::string::npos;
+        if (is_token) {
+          each.body = std::to_string(rng_.below(12)) + "9" + each.body.substr(each.body.find('\n'));
+        } else {
+          each.number += 1 + rng_.below(5);
+        }
+        return pass_on(each), true;
+      }
+      case Wrong::kKind: {
+        static constexpr std::array<std::uint16_t, 15> kKinds{0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 22, 24, 40, 77, 65535};
+        std::uint16_t kind = each.kind;
+        while (kind == each.kind) kind = kKinds[rng_.below(kKinds.size())];
+        each.kind = kind;
+        return pass_on(each), true;
+      }
+      case Wrong::kDrop:
+        return true;
+      case Wrong::kRepeat:
+      case Wrong::kRepeatAgain:
+        pass_on(each);
+        if (mutation_.wrong == Wrong::kRepeatAgain) ++shift_;
+        return pass_on(each), true;
+      case Wrong::kSwap:
+      case Wrong::kSwapAgain:
+        held_ = each;
+        held_number_ = each.number;
+        held_until_ = Steady::now() + std::chrono::milliseconds(200);
+        return true;
+      case Wrong::kDelay:
+        pass_on(each);
+        silent_until_ = Steady::now() + std::chrono::milliseconds(20 + rng_.below(300));
+        return true;
+      case Wrong::kExtra:
+        return add_extra(each), true;
+      case Wrong::kTail:
+        each.body += rng_.below(2) == 0 ? "{}" : std::string(1, '\0');
+        return pass_on(each), true;
+      case Wrong::kEmpty:
+        engine_.send(each.kind, "");
+        return true;
+      case Wrong::kLong:
+        each.body.resize(std::size_t{9} << 20, ' ');
+        return pass_on(each), true;
+      case Wrong::kChecksum:
+        frame.back() ^= 0x11;
+        return send_raw(frame), true;
+      case Wrong::kGiant:
+        frame.replace(0, 4, "\xff\xff\xff\xff");
+        return send_raw(frame), true;
+      case Wrong::kCut:
+        return send_raw(frame.substr(0, 1 + rng_.below(frame.size() - 1))), true;
+      case Wrong::kTrickle:
+        trickle(each);
+        return true;
+      case Wrong::kGarbage:
+        for (char& byte : frame) byte = static_cast<char>(rng_.below(256));
+        return send_raw(frame), true;
+    }
+    return false;
+  }
+
+  void add_extra(const Numbered& each) {
+    const std::string no_error = R"({"kind":"paused"})";
+    const std::array<std::pair<WireKind, std::string>, 7> extras{
+        std::pair{WireKind::kReport, with_token(0, encode(Report(PausedReport{})))},
+        std::pair{WireKind::kAnswer, encode_metrics({{"test_accuracy", 1}})},
+        std::pair{WireKind::kBroken, no_error},
+        std::pair{WireKind::kReady, std::string()},
+        std::pair{WireKind::kHello, encode(Hello{})},
+        std::pair{WireKind::kInHand, encode(std::vector<TrialId>{TrialId{99}})},
+        std::pair{WireKind::kReport, with_token(1, encode(Report(FailureReport{TrialId{99}, 1, "extra"})))}};
+    const auto& [kind, text] = extras[rng_.below(extras.size())];
+    pass_on(each);
+    ++shift_;
+    pass_on({static_cast<std::uint16_t>(kind), each.number, text});
+  }
+
+  void trickle(const Numbered& each) {
+    std::string frame;
+    encode_frame(each.kind, text_of(each) + std::string(std::size_t{1} << 10, ' '), frame);
+    for (const char byte : frame) {
+      if (engine_.closed()) return;
+      send_raw(std::string(1, byte));
+      static_cast<void>(engine_.receive(0.1));
+    }
+  }
+
+  Channel engine_, worker_;
+  const Mutation mutation_;
+  Rng rng_;
+  std::int64_t count_ = 0;
+  std::uint64_t shift_ = 0;
+  bool is_done_ = false, is_claimed_ = false;
+  std::optional<Numbered> held_;
+  std::uint64_t held_number_ = 0;
+  Steady::time_point held_until_, silent_until_;
+};
+
+}  // namespace
+
+LaunchWorker launch_mutating(MakeWorker make, Mutation mutation) {
+  return [make = std::move(make), mutation = std::move(mutation)](const std::string&) -> Result<Begun> {
+    std::array<int, 2> outer{}, inner{};
+    LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, outer.data()) == 0, "no socket");
+    const pid_t parent = ::getpid();
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (::getppid() != parent) ::_exit(1);
+      ::close(outer[0]);
+      LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, inner.data()) == 0, "no socket");
+      std::thread([&] { static_cast<void>(work_for_engine(Channel(inner[1]), make)); }).detach();
+      Proxy(Channel(outer[1]), Channel(inner[0]), mutation).run();
+      ::_exit(0);
+    }
+    ::close(outer[1]);
+    return Begun{child, Channel(outer[0])};
+  };
+}
+
+}  // namespace lanista::engine::testing

@@ -1,0 +1,44 @@
+#include "support/engine/remote/wire_executor.h"
+
+#include <variant>
+#include <vector>
+
+#include "lanista/base/check.h"
+#include "lanista/engine/remote/messages.h"
+
+namespace lanista::engine::testing {
+namespace {
+
+Result<Order> heard(const Order& order) { return decode_order(encode(order)); }
+
+}  // namespace
+
+Result<void> WireExecutor::start(const Job& job) {
+  LANISTA_ASSIGN(const Order order, heard(job));
+  return inner_->start(std::get<Job>(order));
+}
+
+void WireExecutor::command(const Command& command) {
+  const auto order = heard(command);
+  LANISTA_CHECK(order.ok(), "a command is not read again: " + order.error().text());
+  inner_->command(std::get<Command>(*order));
+}
+
+std::optional<Report> WireExecutor::next(double seconds) {
+  const auto report = inner_->next(seconds);
+  if (!report) return std::nullopt;
+  auto told = decode_report(encode(*report));
+  LANISTA_CHECK(told.ok(), "a report is not read again: " + told.error().text());
+  return *std::move(told);
+}
+
+Result<std::map<std::string, double>> WireExecutor::measure(std::span<const Tested> members, data::Part part) {
+  std::vector<Tested> told(members.begin(), members.end());
+  for (Tested& member : told) {
+    LANISTA_ASSIGN(const Order order, heard(member.job));
+    member.job = std::get<Job>(order);
+  }
+  return inner_->measure(told, part);
+}
+
+}  // namespace lanista::engine::testing

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lanista/exec/backends/cuda_blocks/block_backend.h"
+#include "lanista/exec/backends/device.h"
+#include "lanista/exec/kernels/flush_to_zero.h"
+#include "support/exec/program/test_models.h"
+
+// Steps of a block's backend beside those of the CPU.
+namespace lanista::device::testing {
+
+using namespace nn::testing;
+using nn::Batch;
+using nn::Chunk;
+using nn::LaneEnd;
+using nn::LaneHyper;
+using nn::StepWork;
+
+inline constexpr std::int64_t kMost = 8;
+
+inline bool has_form(const Derived& derived, const nn::Backend& backend) {
+  return nn::Program::compile(derived.train, derived.infer, {.max_batch = kMost, .backend = &backend}).ok();
+}
+
+inline const nn::Backend& host() {
+  const auto backend = block_backend("host");
+  EXPECT_TRUE(backend.ok()) << backend.error().message;
+  return **backend;
+}
+
+// Bytes of a state but that no number equals no number: their signs and payloads are nobody's promise.
+inline void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted, const std::string& what) {
+  ASSERT_EQ(got.size(), wanted.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i].bytes == wanted[i].bytes) continue;
+    ASSERT_EQ(got[i].type, ElementType::kF32) << what << " " << got[i].name;
+    const auto a = elements_of<float>(got[i]), b = elements_of<float>(wanted[i]);
+    for (std::size_t e = 0; e < a.size(); ++e) {
+      if (std::isnan(a[e]) && std::isnan(b[e])) continue;
+      ASSERT_EQ(std::memcmp(&a[e], &b[e], sizeof(float)), 0)
+          << what << ": " << got[i].name << "[" << e << "] is " << a[e] << " instead of " << b[e];
+    }
+  }
+}
+
+struct Trained {
+  std::vector<LaneEnd> ends;
+  std::vector<std::vector<Tensor>> states;
+};
+
+// Fresh lanes, each with its own rates, through a chunk whose batches are drawn by step (and by lane, unless shared).
+inline Trained train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
+                     const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMost) {
+  auto program =
+      nn::Program::compile(derived.train, derived.infer, {.lanes = lanes, .max_batch = most, .backend = &backend});
+  EXPECT_TRUE(program.ok()) << program.error().message;
+  Trained trained;
+  if (!program) return trained;
+  for (std::int64_t lane = 0; lane < lanes; ++lane)
+    EXPECT_TRUE(program->begin(lane, 7 + static_cast<std::uint64_t>(lane)));
+  std::vector<LaneHyper> hyper;
+  for (std::int64_t lane = 0; lane < lanes; ++lane) {
+    hyper.push_back(recipe[static_cast<std::size_t>(lane) % recipe.size()]);
+    hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
+  }
+  const std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 1);
+  trained.ends.resize(active.size());
+  std::vector<OwnedBatch> owned;
+  std::vector<Batch> batches;
+  const auto work = [&](std::int64_t step) {
+    owned.clear();
+    batches.clear();
+    for (std::int64_t lane = 0; lane < (shared ? 1 : lanes); ++lane) {
+      // A short batch now and then.
+      const std::int64_t size = (step + lane) % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
+      owned.push_back(random_batch(derived, size, static_cast<std::uint64_t>(100 * step + lane)));
+    }
+    for (const OwnedBatch& each : owned) batches.push_back(each.view());
+    return StepWork{batches, hyper};
+  };
+  program->run({.steps = steps, .active = active, .work = work}, trained.ends);
+  for (std::int64_t lane = 0; lane < lanes; ++lane) trained.states.push_back(program->extract(lane));
+  return trained;
+}
+
+inline void expect_twins(const Trained& got, const Trained& wanted, const std::string& what) {
+  ASSERT_EQ(got.ends.size(), wanted.ends.size());
+  for (std::size_t i = 0; i < got.ends.size(); ++i) {
+    const std::string lane = what + ", lane " + std::to_string(i);
+    EXPECT_FALSE(got.ends[i].failure) << lane;
+    EXPECT_EQ(got.ends[i].steps, wanted.ends[i].steps) << lane;
+    EXPECT_EQ(got.ends[i].bad_step, wanted.ends[i].bad_step) << lane;
+    if (!std::isnan(wanted.ends[i].loss_sum)) {
+      EXPECT_EQ(got.ends[i].loss, wanted.ends[i].loss) << lane;
+      EXPECT_EQ(got.ends[i].loss_sum, wanted.ends[i].loss_sum) << lane;
+    }
+    expect_same(got.states[i], wanted.states[i], lane);
+  }
+}
+
+inline std::vector<LaneHyper> recipes() {
+  return {{.lr = 0.05, .momentum = 0.9},
+          {.lr = 0.1, .weight_decay = 0.01, .label_smoothing = 0.1},
+          {.lr = 0.05, .momentum = 0.8, .weight_decay = 0.02, .clip_norm = 0.3, .nesterov = true}};
+}
+
+// On a device: skipped where there is none. LANISTA_BLOCK_DEVICE names another, as "block:cuda:0/512x2".
+inline const nn::Backend* cuda(std::string& why) {
+  const char* const asked = std::getenv("LANISTA_BLOCK_DEVICE");
+  const auto backend = open(asked != nullptr ? asked : "block:cuda:0");
+  if (backend.ok()) return *backend;
+  why = backend.error().message;
+  return nullptr;
+}
+
+}  // namespace lanista::device::testing

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "lanista/base/rng.h"
+#include "lanista/exec/kernels/kernels.h"
+
+/// What the tests of this room share: seeded data, the scalar definition of a term, comparisons, levels.
+namespace lanista::kernels {
+
+inline std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+/// One term of a sum as the level defines it.
+template <class T>
+T term(Isa isa, T a, T b, T sum) {
+  if (isa == Isa::kPortable) return a * b + sum;
+  return std::fma(a, b, sum);
+}
+
+template <class T>
+std::vector<T> random_values(Rng& rng, std::int64_t count, double lo = -1, double hi = 1) {
+  std::vector<T> values(static_cast<std::size_t>(count));
+  for (T& value : values) value = static_cast<T>(rng.uniform(lo, hi));
+  return values;
+}
+
+/// Output buffers start as a pattern that no kernel may leave behind or write beyond.
+template <class T>
+struct Guarded {
+  static constexpr std::int64_t kMargin = 16;
+  explicit Guarded(std::int64_t count)
+      : size(count), values(static_cast<std::size_t>(count + 2 * kMargin), static_cast<T>(-77)) {}
+  T* data() { return values.data() + kMargin; }
+  T operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i + kMargin)]; }
+  bool margins_untouched() const {
+    for (std::int64_t i = 0; i < kMargin; ++i) {
+      if ((*this)[-1 - i] != static_cast<T>(-77) || (*this)[size + i] != static_cast<T>(-77)) return false;
+    }
+    return true;
+  }
+  std::vector<T> inside() const { return {values.begin() + kMargin, values.end() - kMargin}; }
+  std::int64_t size;
+  std::vector<T> values;
+};
+
+template <class T>
+::testing::AssertionResult same_bytes(const std::vector<T>& want, const Guarded<T>& got) {
+  if (!got.margins_untouched()) return ::testing::AssertionFailure() << "wrote outside its output";
+  if (static_cast<std::int64_t>(want.size()) != got.size) return ::testing::AssertionFailure() << "sizes differ";
+  for (std::int64_t i = 0; i < got.size; ++i) {
+    const T a = want[static_cast<std::size_t>(i)], b = got[i];
+    if (std::memcmp(&a, &b, sizeof(T)) != 0) {
+      return ::testing::AssertionFailure() << "element " << i << " of " << got.size << ": want "
+                                           << static_cast<double>(a) << ", got " << static_cast<double>(b);
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+/// |got - want| <= tolerance * max(1, |want|) * epsilon of T, element by element.
+template <class T, class W>
+::testing::AssertionResult close(const std::vector<W>& want, const Guarded<T>& got, double epsilons) {
+  if (!got.margins_untouched()) return ::testing::AssertionFailure() << "wrote outside its output";
+  if (static_cast<std::int64_t>(want.size()) != got.size) return ::testing::AssertionFailure() << "sizes differ";
+  const double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
+  for (std::int64_t i = 0; i < got.size; ++i) {
+    const double a = static_cast<double>(want[static_cast<std::size_t>(i)]), b = static_cast<double>(got[i]);
+    if (!(std::abs(a - b) <= epsilons * epsilon * std::max(1.0, std::abs(a)))) {
+      return ::testing::AssertionFailure() << "element " << i << ": want " << a << ", got " << b;
+    }
+  }
+  return ::testing::AssertionSuccess();
+}
+
+/// Runs `body.operator()<T>(isa, kernels)` for every element type and level of this machine.
+template <class Body>
+void for_every_family(Body body) {
+  for (const Isa isa : available_isas()) {
+    {
+      SCOPED_TRACE(std::string(isa_name(isa)) + " float");
+      body(float{}, isa, kernels<float>(isa));
+    }
+    {
+      SCOPED_TRACE(std::string(isa_name(isa)) + " double");
+      body(double{}, isa, kernels<double>(isa));
+    }
+  }
+}
+
+}  // namespace lanista::kernels

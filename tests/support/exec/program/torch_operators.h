@@ -1,0 +1,36 @@
+#pragma once
+
+#include <ATen/ATen.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lanista/model/graph/op.h"
+
+namespace lanista::nn::testing {
+
+/// One use of an operator, as its interpretation in LibTorch sees it.
+struct TorchCall {
+  const graph::OpArgs& args;                                             ///< attributes; types of inputs are not given
+  const std::vector<at::Tensor>& x;                                      ///< data inputs, canonical order
+  const std::function<at::Tensor(const std::string&)>& param;            ///< by name; undefined where there is none
+  const std::function<at::Tensor(const at::Tensor& x, double p)>& mask;  ///< 0 or 1 / (1 - p), in the shape of x
+  /// Set where it is asked what rounding may do: a value a little off. Norms are then computed by their parts, since
+  /// LibTorch's own round inside.
+  const std::function<at::Tensor(const at::Tensor&)>& rounded;
+  bool training;
+
+  /// Two numbers from a list of one or two.
+  std::vector<std::int64_t> pair(std::string_view name) const;
+};
+
+/// The values of all outputs. In training, buffers advance in place.
+using TorchOperator = std::function<std::vector<at::Tensor>(const TorchCall&)>;
+
+/// What each operator of models means, written from its documentation in LibTorch's words; `input` stands apart. No
+/// code is shared with the rooms that it judges (step, kernels, nn).
+const std::map<std::string, TorchOperator, std::less<>>& torch_operators();
+
+}  // namespace lanista::nn::testing

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "lanista/base/rng.h"
+#include "support/base/sanitized.h"
+
+// What the tests of the codecs share.
+namespace lanista::formats::test {
+
+/// The same bytes on every machine.
+inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
+  Rng rng(seed);
+  std::string out(size, '\0');
+  for (char& c : out) c = static_cast<char>(rng.below(256));
+  return out;
+}
+
+/// Calls `decode(bytes)` with every prefix and with every byte changed in three ways; `damaged` is told what came out.
+template <class Decode, class Damaged>
+void damage(const std::string& good, Decode decode, Damaged damaged) {
+  for (std::size_t size = 0; size < good.size(); ++size) damaged(decode(good.substr(0, size)), true);
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    for (const unsigned change : {0x01U, 0x80U, 0xFFU}) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(static_cast<unsigned char>(bad[at]) ^ change);
+      damaged(decode(bad), false);
+    }
+  }
+}
+
+/// Whether `holds()` says true in a child whose memory may grow by 4 x input + 64 MB and no more; C libraries are
+/// counted too. A child that dies for want of memory says false. Sanitizers map terabytes for themselves; under them
+/// only the answer counts.
+template <class Holds>
+bool within_memory(std::size_t input_bytes, Holds holds) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t limit = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + 4 * input_bytes + (rlim_t{64} << 20U);
+    const rlimit memory{limit, limit};
+#if LANISTA_SANITIZED
+    bool good = memory.rlim_cur > 0;
+#else
+    bool good = pages > 0 && setrlimit(RLIMIT_AS, &memory) == 0;
+#endif
+    try {
+      good = good && holds();
+    } catch (...) {
+      good = false;
+    }
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+}  // namespace lanista::formats::test

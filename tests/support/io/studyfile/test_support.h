@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lanista/io/studyfile/study_file.h"
+
+namespace lanista::studyfile::testing {
+
+/// What the reader says of a study file "s.yaml" with this text; empty: nothing is wrong with it.
+inline std::string mistakes(std::string_view text, const std::vector<Override>& overrides = {}) {
+  const auto read = read_study(text, "s.yaml", overrides);
+  return read ? "" : read.error().text();
+}
+
+}  // namespace lanista::studyfile::testing

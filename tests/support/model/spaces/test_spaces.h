@@ -1,0 +1,33 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <utility>
+
+#include "lanista/model/spaces/published.h"
+
+// Small helpers of the published spaces' tests.
+namespace lanista::mutate::testing {
+
+/// Data that suits the space: `images` with ten classes where it does not want tokens or rows.
+inline Ends ends_for(std::string_view name, const graph::Shape& images) {
+  if (name == "wide_deep") return ends(graph::Shape{{7}}, 3);
+  if (name != "transformer") return ends(images, 10);
+  return {{{"shape", std::vector<std::int64_t>{16}}, {"dtype", "index"}}, 50};
+}
+
+inline Blueprint made(std::string_view name, const Ends& ends,
+                      const nlohmann::json& options = nlohmann::json::object()) {
+  auto blueprint = published_space(name, options, graph::builtin_ops(), ends);
+  EXPECT_TRUE(blueprint.ok()) << name << ": " << blueprint.error().text();
+  return *std::move(blueprint);
+}
+
+inline space::SearchSpace search_space(const Blueprint& blueprint) {
+  space::SearchSpace space;
+  for (const space::Parameter& parameter : blueprint.parameters()) EXPECT_TRUE(space.add(parameter).ok());
+  return space;
+}
+
+}  // namespace lanista::mutate::testing

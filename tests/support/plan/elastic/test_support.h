@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+
+#include "lanista/plan/elastic/cluster.h"
+#include "lanista/plan/elastic/simulate.h"
+
+namespace lanista::schedule {
+
+inline Cluster cluster_of(std::int64_t workers, std::int64_t shares = 4, std::int64_t widest = 4) {
+  Cluster cluster;
+  cluster.workers = workers;
+  cluster.shares = shares;
+  cluster.widest = widest;
+  return cluster;
+}
+
+/// A trial that is as predicted.
+inline Arrival arrival(std::int64_t id, const Prediction& trial) { return {id, trial, trial, {}}; }
+
+}  // namespace lanista::schedule

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "lanista/plan/pipeline/exact.h"
+#include "lanista/plan/pipeline/plan.h"
+#include "lanista/plan/pipeline/random_problem.h"
+
+namespace lanista::pipeline {
+
+/// An operator of so many seconds a sample forward and twice as many backward.
+inline Operator an_operator(double seconds, double bytes = 0) {
+  Operator op;
+  op.name = "op";
+  for (int n = 1; n <= 64; n *= 2) {
+    op.forward.push_back(seconds * n);
+    op.input_grad.push_back(seconds * n);
+    op.weight_grad.push_back(seconds * n);
+  }
+  op.activation_bytes = op.output_bytes = bytes;
+  return op;
+}
+
+inline Problem a_problem(std::size_t operators, std::vector<std::pair<std::uint32_t, std::uint32_t>> edges,
+                         std::int64_t batch, std::int64_t devices) {
+  Problem problem;
+  problem.model.operators.assign(operators, an_operator(1));
+  problem.model.edges = std::move(edges);
+  problem.model.batch = batch;
+  problem.model.hash = hash_of(problem.model);
+  problem.devices = equal_devices(devices, 1e18, {0, 1e18});
+  return problem;
+}
+
+/// Every operator a stage on a device of its own.
+inline Plan one_each(const Problem& problem, std::vector<std::int64_t> micro_batches) {
+  Plan plan{problem.model.hash, problem.model.batch, {}};
+  for (std::uint32_t i = 0; i < problem.model.operators.size(); ++i) {
+    plan.stages.push_back({{i}, micro_batches[i % micro_batches.size()], 1, {i}, 1, {}});
+  }
+  return *arranged(std::move(plan), problem.model);
+}
+
+}  // namespace lanista::pipeline

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "lanista/search/sampler/second_stage.h"
+#include "support/search/sampler/test_support.h"
+
+namespace lanista::strategy::testing {
+
+/// small_context by metrics that a study knows.
+inline Context staged_context(std::uint64_t seed, bool mutators = true) {
+  Context context = small_context(seed, mutators);
+  context.goals = {{true, "val_accuracy"}, {false, "val_loss"}};
+  return context;
+}
+
+/// A study of it with a second stage, in which trials stand for their last epoch.
+inline study::StudyConfig staged_config(const Context& context, std::int64_t best, std::int64_t end = 2) {
+  study::StudyConfig config;
+  config.goals = context.goals;
+  config.train.epochs = context.epochs;
+  config.train.keep = study::kKeepLast;
+  config.space.params = context.params;
+  config.strategy.name = "tpe";
+  config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, best, end};
+  return config;
+}
+
+/// With a halving of its own, or else asha of that type.
+inline std::unique_ptr<Strategy> search_of(const StrategyPlugin& plugin, const Context& context, const char* type) {
+  auto sampler = must(plugin.make(context, must(resolve_options(Options::object(), plugin.options))));
+  if (plugin.halves) {
+    auto own = sampler->own_halving();
+    return compose(std::move(sampler), std::move(own));
+  }
+  const StoppingPlugin rule = asha_plugin();
+  const Options options = must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}, {"type", type}}, rule.options));
+  return compose(std::move(sampler), must(rule.make({context.goals, context.epochs}, options)));
+}
+
+}  // namespace lanista::strategy::testing

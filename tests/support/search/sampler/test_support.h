@@ -1,0 +1,154 @@
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lanista/base/portable_math.h"
+#include "lanista/model/graph/op.h"
+#include "lanista/model/mutate/mutator.h"
+#include "lanista/search/sampler/builtin.h"
+
+namespace lanista::strategy::testing {
+
+template <class T>
+T must(Result<T> result) {
+  LANISTA_CHECK(result.ok(), result ? "" : result.error().text());
+  return *std::move(result);
+}
+
+/// One small base, two mutators (or none), sgd with lr and momentum or adam with lr.
+inline Context small_context(std::uint64_t seed, bool mutators = true) {
+  std::vector<std::shared_ptr<const mutate::Mutator>> all;
+  if (mutators) {
+    for (const mutate::MutatorPlugin& plugin : mutate::builtin_mutators()) {
+      if (plugin.name != "widen" && plugin.name != "deepen") continue;
+      all.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
+    }
+  }
+  std::vector<mutate::BaseModel> bases{must(mutate::builtin_base("small-mlp", {{6}}, 3))};
+  space::SearchSpace params;
+  const auto add = [&](space::Parameter parameter) {
+    LANISTA_CHECK(params.add(std::move(parameter)).ok(), "the test's own space");
+  };
+  add({"optimizer", space::Categorical{{space::Value(std::string("sgd")), space::Value(std::string("adam"))}}, {}});
+  const std::vector<space::Parameter::Condition> sgd{{"optimizer", {space::Value(std::string("sgd"))}}};
+  const std::vector<space::Parameter::Condition> adam{{"optimizer", {space::Value(std::string("adam"))}}};
+  add({"lr", space::FloatRange{0.01, 0.5, 0, true}, sgd});
+  add({"momentum", space::FloatRange{0, 0.9, 0, false}, sgd});
+  add({"lr", space::FloatRange{0.0001, 0.01, 0, true}, adam});
+  return {std::make_shared<const mutate::ModelSpace>(
+              must(mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(all), {}, {}))),
+          std::move(params),
+          {{true, "acc"}, {false, "loss"}},
+          4,
+          Rng(seed)};
+}
+
+/// The hyper-parameters of small_context over a blueprint with choices in choices, of which some make no model.
+inline Context blueprint_context(std::uint64_t seed) {
+  using namespace mutate;
+  const Chain layers{
+      layer("linear", {{"out", pick("width", {4, 8, 16})}}),
+      choice("act", {{"relu", {layer("relu")}},
+                     {"gelu", {layer("gelu"), layer("linear", {{"out", formula("width // divisor")}})}}}),
+      repeat("depth", space::IntRange{0, 2, 1, false},
+             {parallel({{layer("linear", {{"out", pick("inner", {4, 6})}})}, {}}), layer("relu")}),
+      layer("linear", {{"out", formula("outputs if width != 16 or depth < 2 else 2")}})};
+  const graph::OpTable ops = graph::builtin_ops();
+  Context context = small_context(seed);
+  std::vector<std::shared_ptr<const Mutator>> mutators;
+  for (const MutatorPlugin& plugin : builtin_mutators()) {
+    if (plugin.name != "widen" && plugin.name != "deepen") continue;
+    mutators.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
+  }
+  BlueprintSpace space{"toy", must(Blueprint::make(ops, layers, {pick("divisor", {1, 2, 32})})), ends({{6}}, 3)};
+  context.models = std::make_shared<const ModelSpace>(
+      must(ModelSpace::make(ops, std::move(space), std::nullopt, std::move(mutators), {}, {})));
+  for (const space::Parameter& parameter : context.models->parameters()) {
+    LANISTA_CHECK(context.params.add(parameter).ok(), "the test's own space");
+  }
+  return context;
+}
+
+inline std::unique_ptr<Halving> small_rule(const Context& context) {
+  const StoppingPlugin plugin = asha_plugin();
+  return must(plugin.make({context.goals, context.epochs, context.constraints},
+                          must(resolve_options({{"rungs", {1, 2}}, {"eta", 2}}, plugin.options))));
+}
+
+/// A population that is asked for no size has room for all that a test proposes.
+inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Context& context,
+                                      nlohmann::json options = Options::object()) {
+  if (plugin.forks && !options.contains("population")) options["population"] = 1000;
+  auto sampler = must(plugin.make(context, must(resolve_options(options, plugin.options))));
+  auto rule = plugin.halves ? sampler->own_halving() : small_rule(context);
+  return compose(std::move(sampler), std::move(rule));
+}
+
+/// A history as an engine would make it: proposals come from the strategy, numbers from `rng`, some trials fail.
+inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, Rng rng) {
+  std::vector<study::Event> events;
+  const auto tell = [&](study::Event event) {
+    strategy.observe(event);
+    events.push_back(std::move(event));
+  };
+  for (std::uint32_t id = 1; id <= trials; ++id) {
+    auto group = strategy.suggest({1});
+    if (!group || group->proposals().empty()) break;
+    const std::int64_t budget = group->proposals()[0].budget;
+    tell(study::Proposed{TrialId{id}, group->proposals()[0]});
+    study::Outcome outcome;
+    if (rng.bernoulli(0.15)) outcome.kind = study::OutcomeKind::kFailed;
+    for (std::int64_t epoch = 1; epoch <= budget; ++epoch) {
+      tell(study::Measured{{TrialId{id}, epoch, epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
+      if (strategy.verdict(TrialId{id}).verdict != study::Verdict::kStop) continue;
+      outcome.kind = study::OutcomeKind::kStopped;
+      break;
+    }
+    tell(study::Ended{TrialId{id}, outcome});
+  }
+  return events;
+}
+
+/// A smooth landscape over small_context's parameters: sgd with learning rate 0.1 and momentum 0.5 is best (0), adam is
+/// never better than 0.3.
+inline double toy_loss(const space::Sample& sample) {
+  const double lr = portable_log(std::get<double>(sample.at("lr")));
+  if (!sample.contains("momentum")) return 0.3 + 0.1 * (lr + 7) * (lr + 7);
+  const double momentum = std::get<double>(sample.at("momentum")) - 0.5;
+  return (lr + 2.3) * (lr + 2.3) + 4 * momentum * momentum;
+}
+
+/// The logarithm of the lowest toy loss among `trials`, averaged over 20 seeds; each proposal waits for the results of
+/// all but the last `running`.
+inline double toy_result(const StrategyPlugin& plugin, const nlohmann::json& options, std::uint32_t trials = 60,
+                         std::uint32_t running = 0) {
+  double sum = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Context context = small_context(seed, false);
+    context.goals = {{false, "loss"}};
+    auto strategy = make(plugin, context, options);
+    std::vector<double> losses;
+    for (std::uint32_t id = 1; id <= trials; ++id) {
+      const auto group = must(strategy->suggest({1}));
+      losses.push_back(toy_loss(group.proposals().at(0).sample));
+      strategy->observe(study::Proposed{TrialId{id}, group.proposals()[0]});
+      if (id <= running) continue;
+      const TrialId ends{id - running};
+      strategy->observe(study::Measured{{ends, 4, 4, {{"loss", losses[ends.value - 1]}}}});
+      strategy->observe(study::Ended{ends, {}});
+    }
+    sum += portable_log(*std::min_element(losses.begin(), losses.end()) + 1e-9);
+  }
+  return sum / 20;
+}
+
+inline std::string text_of(const Suggestion& group) {
+  std::string text;
+  for (const study::Proposal& proposal : group.proposals()) text += study::proposal_json(proposal).dump() + "\n";
+  return text;
+}
+
+}  // namespace lanista::strategy::testing

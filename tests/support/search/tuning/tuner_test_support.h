@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lanista/search/tuning/tuner.h"
+
+// Searches whose branches have losses that are known beforehand.
+namespace lanista::study::testing {
+
+using Indices = std::vector<std::size_t>;
+
+/// The loss of a branch behind so many steps; the start is 1.
+using Curve = std::function<double(std::int64_t step)>;
+
+inline Curve falls(double speed) {
+  return [speed](std::int64_t step) { return 1 - speed * static_cast<double>(step); };
+}
+inline Curve explodes() {
+  return [](std::int64_t) { return 100.0; };
+}
+
+/// A search that hears the losses of these curves, one a try.
+struct Scripted {
+  std::vector<Curve> curves;
+  TuneSearch search;
+  std::vector<TuneSearch::Round> rounds;
+
+  Scripted(TuneRules rules, std::vector<Curve> all, std::int64_t longest = 1000, std::int64_t trials = 100,
+           bool from_now = false)
+      : curves(std::move(all)),
+        search(
+            std::move(rules), longest, trials,
+            [count = curves.size()](std::span<const Try> tries) -> std::optional<space::Sample> {
+              if (tries.size() == count) return std::nullopt;
+              return space::Sample{{"lr", static_cast<double>(tries.size())}};
+            },
+            from_now) {
+    search.tell_start(search.start_steps() == 0 ? std::nan("") : 1);
+  }
+  void one_round() {
+    const TuneSearch::Round round = search.round();
+    rounds.push_back(round);
+    for (const std::size_t branch : round.branches) {
+      std::vector<double> losses;
+      for (std::int64_t step = std::ssize(search.tries()[branch].losses) + 1; step <= round.steps; ++step) {
+        losses.push_back(curves[branch](step));
+      }
+      search.tell(branch, losses);
+    }
+    search.end_round();
+  }
+  void run() {
+    while (!search.round().branches.empty()) {
+      ASSERT_LT(rounds.size(), 200U);
+      one_round();
+    }
+  }
+  Indices alive() const {
+    Indices out;
+    for (std::size_t i = 0; i < search.tries().size(); ++i) {
+      if (search.tries()[i].alive) out.push_back(i);
+    }
+    return out;
+  }
+};
+
+}  // namespace lanista::study::testing
