@@ -211,6 +211,14 @@ class Limits(unittest.TestCase):
         self.assertEqual(tree.run("--tighten")[0], 1)
         self.assertEqual(tree.read("tools/prose_limits.txt"), "a.md | 1 | old text\n")
 
+    def test_begin_writes_the_first_table_only(self):
+        tree = Tree({"a.md": self.two})
+        self.assertEqual(tree.run("--begin", "old text")[0], 1)
+        os.remove(os.path.join(tree.root, "tools/prose_limits.txt"))
+        self.assertEqual(tree.run("--begin", "old text")[0], 0)
+        self.assertEqual(tree.read("tools/prose_limits.txt").splitlines()[-1], "a.md | 2 | old text")
+        self.assertEqual(tree.run("--check")[0], 0)
+
     def test_a_row_needs_a_reason(self):
         for row in ("a.md | 2\n", "a.md | 2 | \n", "a.md | two | old\n"):
             status, out = Tree({"a.md": self.two}, row).run("--check")

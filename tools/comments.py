@@ -6,6 +6,7 @@ usage:
     comments.py [--fields] [PATH...]   each one as path:line: name, and a count for each module
     comments.py --check                fails where a header has more of them than its row in comment_limits.txt
     comments.py --tighten              lowers the rows to what is found; a row follows its moved file
+    comments.py --begin REASON         writes comment_limits.txt, if there is none
 
 Public declarations are types and functions of namespaces in headers of src, and public functions and types of classes.
 A comment is the declaration's own if it ends on the line above, or is on a line of the declaration. Right below another
@@ -326,6 +327,7 @@ def main():
     p.add_argument("--fields", action="store_true")
     p.add_argument("--check", action="store_true")
     p.add_argument("--tighten", action="store_true")
+    p.add_argument("--begin", metavar="REASON")
     p.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     p.add_argument("paths", nargs="*")
     a = p.parse_args()
@@ -337,8 +339,10 @@ def main():
         with open(os.path.join(root, f), encoding="utf-8", errors="replace") as file:
             found[f] = findings(file.read(), a.fields)
     counts = {f: len(x) for f, x in found.items() if x}
-    if a.check or a.tighten:
+    if a.check or a.tighten or a.begin:
         limits = ratchet.Limits(root, os.path.join(root, "tools/comment_limits.txt"))
+        if a.begin:
+            return limits.begin(counts, "comments", a.begin)
         if a.tighten:
             return limits.tighten(counts)
         return limits.check(counts, "comments", lambda f: [f"{f}:{line}: {text}" for line, text in found[f]])

@@ -7,6 +7,7 @@ usage:
     prose.py --words [PATH...]      how often each banned word is used
     prose.py --check                fails where a file has more findings than its row in prose_limits.txt
     prose.py --tighten              lowers the rows to what is found; a row follows its moved file
+    prose.py --begin REASON         writes prose_limits.txt, if there is none
 
 A finding is one of these:
 
@@ -171,6 +172,7 @@ def main():
     p.add_argument("--words", action="store_true")
     p.add_argument("--check", action="store_true")
     p.add_argument("--tighten", action="store_true")
+    p.add_argument("--begin", metavar="REASON")
     p.add_argument("--root", default=os.path.dirname(HERE))
     p.add_argument("--rules", default=os.path.join(HERE, "prose_rules.txt"))
     p.add_argument("--limits")
@@ -185,10 +187,12 @@ def main():
     found = {f: checker.findings(f) for f in ratchet.chosen(files, paths)}
     counts = {f: len(x) for f, x in found.items() if x}
 
-    if a.tighten or a.check:
+    if a.tighten or a.check or a.begin:
         if paths:
-            sys.exit("prose: --check and --tighten read the whole tree; give no paths")
+            sys.exit("prose: --check, --tighten and --begin read the whole tree; give no paths")
         limits = ratchet.Limits(root, limits_path)
+        if a.begin:
+            return limits.begin(counts, "prose", a.begin)
         if a.tighten:
             return limits.tighten(counts)
         return limits.check(counts, "prose", lambda f: [f"{f}:{line}: {text}" for line, _, text in found[f]])

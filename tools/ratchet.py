@@ -76,6 +76,17 @@ class Limits:
         print(f"{name}: ok; {total} findings in {len(counts)} files, all listed in {table}")
         return 0
 
+    def begin(self, counts, tool, reason):
+        """Writes the first table: a row for each file with findings. Refuses if there is a table."""
+        if os.path.exists(self.path):
+            print(f"{os.path.relpath(self.path, self.root)} exists; its numbers only get lower")
+            return 1
+        self.head = [f"# Files with findings of tools/{tool}.py. The numbers only get lower: `tools/{tool}.py --tighten`",
+                     "# writes them. A file that is not listed has no finding. In the end each row has its own reason.",
+                     "#", "# PATH | FINDINGS | REASON"]
+        self.rows = {path: (n, reason) for path, n in counts.items()}
+        return self.tighten(counts)
+
     def moved(self):
         """Old path -> new path of files that moved, by git."""
         out = {}
