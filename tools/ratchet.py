@@ -81,9 +81,11 @@ class Limits:
         if os.path.exists(self.path):
             print(f"{os.path.relpath(self.path, self.root)} exists; its numbers only get lower")
             return 1
-        self.head = [f"# Files with findings of tools/{tool}.py. The numbers only get lower: `tools/{tool}.py --tighten`",
-                     "# writes them. A file that is not listed has no finding. In the end each row has its own reason.",
-                     "#", "# PATH | FINDINGS | REASON"]
+        head = f"""# Files with findings of tools/{tool}.py. The numbers only get lower: `tools/{tool}.py --tighten`
+# writes them. A file that is not listed has no finding. In the end each row has its own reason.
+#
+# PATH | FINDINGS | REASON"""
+        self.head = head.split("\n")
         self.rows = {path: (n, reason) for path, n in counts.items()}
         return self.tighten(counts)
 
