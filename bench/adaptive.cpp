@@ -15,7 +15,7 @@
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/model/autodiff/training_step.h"
-#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/tuning/tuner.h"
 
 namespace lanista::bench {
@@ -42,7 +42,7 @@ Result<Task> make_task(const std::string& base) {
   return Task{"digits-" + base, std::move(data), std::move(model.graph)};
 }
 
-struct Way {
+struct AdaptiveArm {
   std::string name;
   study::PluginConfig tune;
   std::int64_t first = kFirst;
@@ -50,43 +50,43 @@ struct Way {
 };
 
 /// A batch from the first step on, at a factor of the rate; the trial counts steps of the first batch still.
-Way fixed(std::int64_t batch, const char* rule, double rate) {
-  return {std::to_string(batch) + rule, study::played_back({{0, {{"batch", batch}, {"lr", rate}}}}), kFirst};
+AdaptiveArm fixed_batch_arm(std::int64_t batch, const char* rule, double rate) {
+  return {std::to_string(batch) + rule, study::replay_schedule({{0, {{"batch", batch}, {"lr", rate}}}}), kFirst};
 }
-Way following(const std::string& name, std::int64_t most, const char* rate) {
+AdaptiveArm adaptive_arm(const std::string& name, std::int64_t most, const char* rate) {
   return {name, {std::string(study::kAdaptive), {{"most", most}, {"rate", rate}}}, kFirst};
 }
 
-std::vector<Way> ways(double rate) {
-  std::vector<Way> out{{std::to_string(kFirst), {}, kFirst}};
+std::vector<AdaptiveArm> make_arms(double rate) {
+  std::vector<AdaptiveArm> out{{std::to_string(kFirst), {}, kFirst}};
   for (const std::int64_t batch : {std::int64_t{128}, kMost}) {
     const double factor = static_cast<double>(batch) / static_cast<double>(kFirst);
-    out.push_back(fixed(batch, "-sqrt", rate * std::sqrt(factor)));
-    out.push_back(fixed(batch, "-linear", rate * factor));
+    out.push_back(fixed_batch_arm(batch, "-sqrt", rate * std::sqrt(factor)));
+    out.push_back(fixed_batch_arm(batch, "-linear", rate * factor));
   }
-  out.push_back(following("adaptive", kMost, "auto"));
-  out.push_back(following("adaptive-sqrt", kMost, "sqrt"));
+  out.push_back(adaptive_arm("adaptive", kMost, "auto"));
+  out.push_back(adaptive_arm("adaptive-sqrt", kMost, "sqrt"));
   out.push_back({std::to_string(kSmall), {}, kSmall});
-  out.push_back(following("adaptive-" + std::to_string(kSmall), kMost, "auto"));
+  out.push_back(adaptive_arm("adaptive-" + std::to_string(kSmall), kMost, "auto"));
   out.back().first = kSmall;
   return out;
 }
 
 /// A training, epoch by epoch, each since the beginning.
-struct Course {
-  std::vector<double> right, seconds, updates;
+struct AdaptiveCurve {
+  std::vector<double> accuracy, seconds, updates;
   std::int64_t batch = 0;  ///< at the end
 };
 
-Result<Course> train(const Task& task, const Way& way, std::int64_t epochs, const graph::OpTable& ops,
+Result<AdaptiveCurve> train(const Task& task, const AdaptiveArm& arm_settings, std::int64_t epochs, const graph::OpTable& ops,
                      std::uint64_t seed) {
   study::Recipe recipe = plain_recipe();
-  recipe.batch = way.first;
-  recipe.lr *= std::sqrt(static_cast<double>(way.first) / static_cast<double>(kFirst));
+  recipe.batch = arm_settings.first;
+  recipe.lr *= std::sqrt(static_cast<double>(arm_settings.first) / static_cast<double>(kFirst));
   recipe.epochs = epochs;
-  recipe.tune = way.tune;
-  recipe.optimizer = way.optimizer;
-  if (way.optimizer == "adam") recipe.lr = 1e-3;
+  recipe.tune = arm_settings.tune;
+  recipe.optimizer = arm_settings.optimizer;
+  if (arm_settings.optimizer == "adam") recipe.lr = 1e-3;
   const train::TrainerInput input{.trial = {},
                                   .model = task.model,
                                   .recipe = recipe,
@@ -96,37 +96,37 @@ Result<Course> train(const Task& task, const Way& way, std::int64_t epochs, cons
                                   .data = &task.data,
                                   .step_ops = &ops};
   LANISTA_ASSIGN(const auto training, TimedTraining::make(input));
-  Course course;
+  AdaptiveCurve curve;
   for (std::int64_t epoch = 0; epoch < epochs; ++epoch) {
     LANISTA_TRY(training->epoch(training->run().steps_per_epoch()));
-    course.right.push_back(training->run().measurements().back().metrics.at("val_accuracy"));
-    course.seconds.push_back(training->seconds());
-    course.updates.push_back(training->updates());
+    curve.accuracy.push_back(training->run().measurements().back().metrics.at("val_accuracy"));
+    curve.seconds.push_back(training->seconds());
+    curve.updates.push_back(training->updates());
   }
-  course.batch = training->run().recipe().batch;
-  return course;
+  curve.batch = training->run().recipe().batch;
+  return curve;
 }
 
-void print_arm(const Task& task, const std::string& arm, const std::vector<Course>& courses, bool json,
+void print_arm(const Task& task, const std::string& arm, const std::vector<AdaptiveCurve>& curves, bool json,
                std::ostream& out) {
   const auto row = [&](const std::string& unit, const std::vector<double>& values) {
     if (!values.empty()) print(summary(kName, task.name, arm, unit, values), json, out);
   };
-  std::vector<double> right, epoch, batch, seconds, epochs, updates;
-  for (const Course& course : courses) {
-    right.push_back(100 * course.right.back());
-    epoch.push_back(1e3 * course.seconds.back() / static_cast<double>(course.seconds.size()));
-    batch.push_back(static_cast<double>(course.batch));
-    const auto found = std::ranges::find_if(course.right, [](double each) { return each >= kTarget; });
-    if (found == course.right.end()) continue;
-    const auto at = static_cast<std::size_t>(found - course.right.begin());
-    seconds.push_back(1e3 * course.seconds[at]);
+  std::vector<double> accuracy, epoch, batch, seconds, epochs, updates;
+  for (const AdaptiveCurve& curve : curves) {
+    accuracy.push_back(100 * curve.accuracy.back());
+    epoch.push_back(1e3 * curve.seconds.back() / static_cast<double>(curve.seconds.size()));
+    batch.push_back(static_cast<double>(curve.batch));
+    const auto found = std::ranges::find_if(curve.accuracy, [](double each) { return each >= kTarget; });
+    if (found == curve.accuracy.end()) continue;
+    const auto at = static_cast<std::size_t>(found - curve.accuracy.begin());
+    seconds.push_back(1e3 * curve.seconds[at]);
     epochs.push_back(static_cast<double>(at + 1));
-    updates.push_back(course.updates[at]);
+    updates.push_back(curve.updates[at]);
   }
-  row("right%", right);
-  print({kName, task.name, arm, "reached", static_cast<double>(seconds.size()) / static_cast<double>(courses.size()), 0,
-         static_cast<int>(courses.size())},
+  row("right%", accuracy);
+  print({kName, task.name, arm, "reached", static_cast<double>(seconds.size()) / static_cast<double>(curves.size()), 0,
+         static_cast<int>(curves.size())},
         json, out);
   row("ms to target", seconds);
   row("epochs to target", epochs);
@@ -138,16 +138,16 @@ void print_arm(const Task& task, const std::string& arm, const std::vector<Cours
 /// What measuring takes: both arms do the same training.
 Result<void> print_cost(const Task& task, const std::string& optimizer, std::int64_t epochs, int seeds,
                         const graph::OpTable& ops, bool json, std::ostream& out) {
-  std::vector<Way> arms{{"plain", {}, kFirst}, following("measured", kFirst, "auto")};
-  for (Way& arm : arms) arm.optimizer = optimizer;
+  std::vector<AdaptiveArm> arms{{"plain", {}, kFirst}, adaptive_arm("measured", kFirst, "auto")};
+  for (AdaptiveArm& arm : arms) arm.optimizer = optimizer;
   const std::string name = task.name + "-" + optimizer;
   std::vector<std::vector<double>> each(arms.size());
   std::vector<double> ratios;
   for (int seed = 0; seed < 3 * seeds; ++seed) {
     for (std::size_t i = 0; i < arms.size(); ++i) {
       const std::size_t arm = (i + static_cast<std::size_t>(seed)) % arms.size();
-      LANISTA_ASSIGN(const Course course, train(task, arms[arm], epochs, ops, static_cast<std::uint64_t>(seed)));
-      each[arm].push_back(1e3 * course.seconds.back() / static_cast<double>(epochs));
+      LANISTA_ASSIGN(const AdaptiveCurve curve, train(task, arms[arm], epochs, ops, static_cast<std::uint64_t>(seed)));
+      each[arm].push_back(1e3 * curve.seconds.back() / static_cast<double>(epochs));
     }
     ratios.push_back(each[1].back() / each[0].back());
   }
@@ -166,16 +166,16 @@ Result<void> adaptive(int seeds, bool json, std::ostream& out) {
   // Both arms of what measuring costs are some tenths of a second long.
   for (const auto& [base, cost_epochs] : {std::pair{"small-mlp", 400}, {"small-cnn", 40}}) {
     LANISTA_ASSIGN(const Task task, make_task(base));
-    const std::vector<Way> arms = ways(plain_recipe().lr);
-    std::vector<std::vector<Course>> courses(arms.size());
+    const std::vector<AdaptiveArm> arms = make_arms(plain_recipe().lr);
+    std::vector<std::vector<AdaptiveCurve>> curves(arms.size());
     for (int seed = 0; seed < seeds; ++seed) {
       for (std::size_t i = 0; i < arms.size(); ++i) {
         const std::size_t arm = (i + static_cast<std::size_t>(seed)) % arms.size();
-        LANISTA_ASSIGN(auto course, train(task, arms[arm], kEpochs, ops, static_cast<std::uint64_t>(seed)));
-        courses[arm].push_back(std::move(course));
+        LANISTA_ASSIGN(auto curve, train(task, arms[arm], kEpochs, ops, static_cast<std::uint64_t>(seed)));
+        curves[arm].push_back(std::move(curve));
       }
     }
-    for (std::size_t arm = 0; arm < arms.size(); ++arm) print_arm(task, arms[arm].name, courses[arm], json, out);
+    for (std::size_t arm = 0; arm < arms.size(); ++arm) print_arm(task, arms[arm].name, curves[arm], json, out);
     for (const char* optimizer : {"sgd", "adam"})
       LANISTA_TRY(print_cost(task, optimizer, cost_epochs, seeds, ops, json, out));
   }

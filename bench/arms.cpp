@@ -15,7 +15,7 @@
 namespace lanista::bench {
 namespace {
 
-double rate(const std::function<void()>& call, double seconds) {
+double measured_rate(const std::function<void()>& call, double seconds) {
   const double begin = now_seconds();
   double elapsed = 0;
   std::int64_t calls = 0;
@@ -37,17 +37,17 @@ double quantile(std::vector<double> values, double q) {
 
 }  // namespace
 
-double warm_rate(const std::function<void()>& call, double seconds) {
+double calls_per_second(const std::function<void()>& call, double seconds) {
   kernels::set_flush_to_zero();
-  const double first = rate(call, seconds / 10);
-  return first * seconds <= 1 ? first : rate(call, seconds);
+  const double first = measured_rate(call, seconds / 10);
+  return first * seconds <= 1 ? first : measured_rate(call, seconds);
 }
 
-Arm timed(std::string name, std::vector<Work> works) {
+Arm timed(std::string name, std::vector<RepeatedWork> works) {
   return {std::move(name), [works = std::move(works)] {
             std::vector<double> rates(works.size());
             const auto measure = [&](std::size_t i) {
-              rates[i] = works[i].models * warm_rate(works[i].call, kSampleSeconds);
+              rates[i] = works[i].models * calls_per_second(works[i].call, kSampleSeconds);
             };
             {
               std::vector<std::jthread> helpers;
@@ -58,7 +58,7 @@ Arm timed(std::string name, std::vector<Work> works) {
           }};
 }
 
-Row summary(std::string bench, std::string case_name, std::string arm, std::string unit,
+BenchRow summary(std::string bench, std::string case_name, std::string arm, std::string unit,
             const std::vector<double>& values) {
   const double median = quantile(values, 0.5);
   const double spread = (quantile(values, 0.75) - quantile(values, 0.25)) / median;
@@ -67,7 +67,7 @@ Row summary(std::string bench, std::string case_name, std::string arm, std::stri
 }
 
 // So many values lie below the median with a probability of at most 2.5 %, were the k-th above it: Binomial(n, 1/2).
-double low_end_of_median(std::vector<double> values) {
+double median_lower_bound(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const auto n = static_cast<double>(values.size());
   double term = std::pow(0.5, n), below = term;
@@ -80,7 +80,7 @@ double low_end_of_median(std::vector<double> values) {
   return values[k > 0 ? k - 1 : 0];
 }
 
-std::vector<std::vector<double>> rounds(const std::vector<Arm>& arms, int repeats) {
+std::vector<std::vector<double>> run_rounds(const std::vector<Arm>& arms, int repeats) {
   std::vector<std::vector<double>> values(arms.size());
   for (int round = 0; round < repeats; ++round) {
     for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -91,35 +91,35 @@ std::vector<std::vector<double>> rounds(const std::vector<Arm>& arms, int repeat
   return values;
 }
 
-std::vector<Row> interleave(const std::string& bench, const std::string& case_name, const std::string& unit,
+std::vector<BenchRow> run_interleaved(const std::string& bench, const std::string& case_name, const std::string& unit,
                             const std::vector<Arm>& arms, int repeats) {
-  const auto values = rounds(arms, repeats);
-  std::vector<Row> rows;
+  const auto values = run_rounds(arms, repeats);
+  std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     rows.push_back(summary(bench, case_name, arms[i].name, unit, values[i]));
   }
   return rows;
 }
 
-std::vector<Row> standing(const std::string& bench, const std::string& case_name, const std::string& what,
+std::vector<BenchRow> compare_to_best(const std::string& bench, const std::string& case_name, const std::string& what,
                           const std::string& arm, const std::vector<Arm>& arms,
                           const std::vector<std::vector<double>>& values,
                           const std::function<bool(const std::string&)>& is_other) {
   const auto at = std::ranges::find(arms, arm, &Arm::name) - arms.begin();
   const std::vector<double>& ours = values[static_cast<std::size_t>(at)];
-  std::vector<Row> best;
+  std::vector<BenchRow> best;
   for (std::size_t i = 0; i < arms.size(); ++i) {
     if (!is_other(arms[i].name)) continue;
     std::vector<double> quotients;
     for (std::size_t round = 0; round < ours.size(); ++round) quotients.push_back(values[i][round] / ours[round]);
-    const Row row = summary(bench, case_name, what + "/" + arm, "x", quotients);
+    const BenchRow row = summary(bench, case_name, what + "/" + arm, "x", quotients);
     if (!best.empty() && row.value >= best.front().value) continue;
-    best = {row, {bench, case_name, what + "/" + arm + "-low", "x", low_end_of_median(quotients), 0, 1}};
+    best = {row, {bench, case_name, what + "/" + arm + "-low", "x", median_lower_bound(quotients), 0, 1}};
   }
   return best;
 }
 
-void print_lack(const Row& row, const std::string& status, const std::string& reason, bool json, std::ostream& out) {
+void print_missing(const BenchRow& row, const std::string& status, const std::string& reason, bool json, std::ostream& out) {
   if (json) {
     const auto dump = nlohmann::json{
         {"bench", row.bench}, {"case", row.case_name}, {"arm", row.arm}, {"status", status}, {"reason", reason}};
@@ -131,7 +131,7 @@ void print_lack(const Row& row, const std::string& status, const std::string& re
   out << text << status << ": " << reason << "\n";
 }
 
-void print(const Row& row, bool json, std::ostream& out) {
+void print(const BenchRow& row, bool json, std::ostream& out) {
   if (json) {
     out << nlohmann::json{{"bench", row.bench}, {"case", row.case_name},  {"arm", row.arm},      {"value", row.value},
                           {"unit", row.unit},   {"repeats", row.repeats}, {"spread", row.spread}}

@@ -5,7 +5,7 @@
 namespace lanista::bench {
 namespace {
 
-TEST(Arms, RunOnceARoundAndTakeTurnsToBegin) {
+TEST(Arms, RunOncePerRoundAndRotateFirst) {
   std::string order;
   double clock = 0;
   const auto arm = [&](const std::string& name) {
@@ -15,19 +15,19 @@ TEST(Arms, RunOnceARoundAndTakeTurnsToBegin) {
                }};
   };
 
-  const auto values = rounds({arm("a"), arm("b"), arm("c")}, 3);
+  const auto values = run_rounds({arm("a"), arm("b"), arm("c")}, 3);
 
   EXPECT_EQ(order, "abcbcacab");
   EXPECT_EQ(values, (std::vector<std::vector<double>>{{1, 6, 8}, {2, 4, 9}, {3, 5, 7}}));
 }
 
 // Binomial(9, 1/2) is below 2 with a probability of 10/512, Binomial(21, 1/2) below 6 with 0.0133.
-TEST(LowEndOfMedian, IsTheOrderStatisticThatNinetyFivePerCentAskFor) {
+TEST(LowEndOfMedian, IsOrderStatisticForConfidence95) {
   std::vector<double> values;
   for (int i = 21; i > 0; --i) values.push_back(i);
-  EXPECT_EQ(low_end_of_median(values), 6);
-  EXPECT_EQ(low_end_of_median({9, 8, 7, 6, 5, 4, 3, 2, 1}), 2);
-  EXPECT_EQ(low_end_of_median({5, 4, 3, 2, 1}), 1);
+  EXPECT_EQ(median_lower_bound(values), 6);
+  EXPECT_EQ(median_lower_bound({9, 8, 7, 6, 5, 4, 3, 2, 1}), 2);
+  EXPECT_EQ(median_lower_bound({5, 4, 3, 2, 1}), 1);
 }
 
 }  // namespace

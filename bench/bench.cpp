@@ -7,7 +7,7 @@
 #include "bench/fluid.h"
 #include "bench/folds.h"
 #include "bench/fork.h"
-#include "bench/function_race.h"
+#include "bench/function_benchmark.h"
 #include "bench/halving_real.h"
 #include "bench/lanes.h"
 #include "bench/lineage.h"
@@ -29,7 +29,7 @@ using Runner = Result<void> (*)(int repeats, bool json, std::ostream& out);
 
 /// One that knows no other wishes than these.
 Benchmark plain(std::string name, std::string help, Runner runner, int repeats = 5) {
-  return {std::move(name), std::move(help), [=](const Request& request, std::ostream& out) {
+  return {std::move(name), std::move(help), [=](const BenchRequest& request, std::ostream& out) {
             return runner(request.repeats > 0 ? request.repeats : repeats, request.json, out);
           }};
 }
@@ -88,7 +88,7 @@ std::vector<Benchmark> benchmarks() {
       {"zoo-match",
        "the best start among 250, 2,500 and 25,000 models: all aligned, those that a bound leaves, by hash",
        zoo_match}};
-  for (Benchmark& race : races()) all.push_back(std::move(race));
+  for (Benchmark& training_benchmark : training_benchmarks()) all.push_back(std::move(training_benchmark));
   return all;
 }
 

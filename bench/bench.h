@@ -10,7 +10,7 @@
 
 namespace lanista::bench {
 
-struct Request {
+struct BenchRequest {
   std::string name;
   int repeats = 0;  ///< 0: the benchmark's own choice, at least five
   bool json = false;
@@ -37,11 +37,11 @@ struct Request {
 struct Benchmark {
   std::string name;
   std::string help;
-  std::function<Result<void>(const Request&, std::ostream&)> run;
+  std::function<Result<void>(const BenchRequest&, std::ostream&)> run;
 };
 /// Races of training steps: against LibTorch, where it is, and on devices, where their room is. They stand on rooms nn
 /// and device alone.
-std::vector<Benchmark> races();
+std::vector<Benchmark> training_benchmarks();
 /// All that this program was built with: the races, and where there are studies, the others.
 std::vector<Benchmark> benchmarks();
 
@@ -49,6 +49,6 @@ std::vector<Benchmark> benchmarks();
 /// arm):
 /// {"bench","case","arm","value","unit","repeats","spread"}. Errors: kNotFound with the known names; kInternal if arms
 /// disagree on results.
-Result<void> run(const Request& request, std::ostream& out);
+Result<void> run(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/base/file_system.h"
-#include "bench/our_program.h"
+#include "bench/lanista_program.h"
 
 namespace lanista::bench {
 namespace {
@@ -56,7 +56,7 @@ void add_batch(Floats& file, const Case& c, const CaseBatch& batch) {
 Result<Floats> floats_of(const Case& c, std::int64_t models, int steps) {
   const auto batch = std::make_shared<CaseBatch>(c);
   LANISTA_ASSIGN(auto program,
-                 OurProgram::make(c, {.lanes = models, .threads = static_cast<int>(host_cores())}, batch));
+                 LanistaProgram::make(c, {.lanes = models, .threads = static_cast<int>(host_cores())}, batch));
   std::vector<double> rates, losses;
   std::vector<StartWeights> weights;
   for (std::int64_t i = 0; i < models; ++i) {
@@ -87,7 +87,7 @@ Result<Floats> floats_of_cells(std::span<const Cell> cells, int steps) {
   std::vector<double> rates, losses(static_cast<std::size_t>(steps) * cells.size());
   std::vector<StartWeights> weights;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    LANISTA_ASSIGN(auto program, OurProgram::make(cell_case(cells[i]), {.first = static_cast<std::int64_t>(i)}, batch));
+    LANISTA_ASSIGN(auto program, LanistaProgram::make(cell_case(cells[i]), {.first = static_cast<std::int64_t>(i)}, batch));
     rates.push_back(program.rate(0));
     weights.push_back(program.weights(0));
     for (std::size_t step = 0; step < static_cast<std::size_t>(steps); ++step) {

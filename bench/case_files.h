@@ -16,7 +16,7 @@ namespace lanista::bench {
 /// rates [models], losses [steps, models] of own kernels before each step, and then the starting weights in the order
 /// of a step's state, [models, …]: "trained/NAME", "buffer/NAME". With `cells`, an entry "cells-N"
 /// besides: "cells" lists the operations of each on its edges (Cell), and weights are "I/trained/NAME", "I/buffer/NAME"
-/// of cell I, without the axis of models. Makes the folder. Errors: kIo, those of OurProgram.
+/// of cell I, without the axis of models. Makes the folder. Errors: kIo, those of LanistaProgram.
 Result<void> write_case_files(std::span<const Case> cases, std::int64_t models, int steps, std::span<const Cell> cells,
                               const std::string& folder);
 

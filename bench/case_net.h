@@ -20,8 +20,8 @@ class Net {
       : input_{builder_.add("input", {}, {{"shape", sample}, {"dtype", dtype}}), 0} {}
 
   graph::Port input() const { return input_; }
-  graph::Port then(graph::Port from, const char* op, graph::Attrs attrs = {}) { return {builder_.add(op, {from}, std::move(attrs)), 0}; }
-  graph::Port linear(graph::Port from, std::int64_t out) { return then(from, "linear", {{"out", out}}); }
+  graph::Port append(graph::Port from, const char* op, graph::Attrs attrs = {}) { return {builder_.add(op, {from}, std::move(attrs)), 0}; }
+  graph::Port linear(graph::Port from, std::int64_t out) { return append(from, "linear", {{"out", out}}); }
   graph::Port add(std::vector<graph::Port> values) { return {builder_.add("add", std::move(values)), 0}; }
 
   /// A square convolution without bias that keeps the size at stride 1, normalised.
@@ -31,15 +31,15 @@ class Net {
                       {"stride", List{stride}},
                       {"padding", List{kernel / 2}},
                       {"bias", false}};
-    return then(then(from, "conv2d", attrs), "batch_norm");
+    return append(append(from, "conv2d", attrs), "batch_norm");
   }
   graph::Port depthwise_norm(graph::Port from, std::int64_t stride) {
     const graph::Attrs attrs{{"stride", List{stride}}, {"padding", List{1}}, {"bias", false}};
-    return then(then(from, "depthwise_conv2d", attrs), "batch_norm");
+    return append(append(from, "depthwise_conv2d", attrs), "batch_norm");
   }
 
   graph::Graph classify(graph::Port from) && {
-    then(linear(from, kCaseClasses), "output");
+    append(linear(from, kCaseClasses), "output");
     return std::move(builder_).take();
   }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "bench/case_net.h"
 
 namespace lanista::bench {
@@ -20,7 +20,7 @@ constexpr std::int64_t kVocab = 128;
 graph::Graph mlp(const List& sample, std::initializer_list<std::int64_t> hidden) {
   Net net(sample);
   Port end = net.input();
-  for (const std::int64_t width : hidden) end = net.then(net.linear(end, width), "relu");
+  for (const std::int64_t width : hidden) end = net.append(net.linear(end, width), "relu");
   return std::move(net).classify(end);
 }
 
@@ -28,51 +28,51 @@ graph::Graph cnn(const List& sample) {
   Net net(sample);
   Port end = net.input();
   for (const std::int64_t channels : {16, 32}) {
-    end = net.then(end, "conv2d", {{"out", channels}, {"padding", List{1}}});
-    end = net.then(net.then(end, "relu"), "max_pool2d");
+    end = net.append(end, "conv2d", {{"out", channels}, {"padding", List{1}}});
+    end = net.append(net.append(end, "relu"), "max_pool2d");
   }
-  return std::move(net).classify(net.then(end, "flatten"));
+  return std::move(net).classify(net.append(end, "flatten"));
 }
 
 graph::Graph nb201_cell(const List& sample) {
   constexpr std::int64_t kChannels = 16;
   Net net(sample);
   const Port x = net.conv_norm(net.input(), kChannels, 3);
-  const Port active = net.then(x, "relu");
+  const Port active = net.append(x, "relu");
   const Port wide = net.conv_norm(active, kChannels, 3);
   const Port narrow = net.conv_norm(active, kChannels, 1);
-  const Port mean = net.then(
+  const Port mean = net.append(
       x, "avg_pool2d", {{"kernel", List{3}}, {"stride", List{1}}, {"padding", List{1}}, {"count_include_pad", false}});
-  return std::move(net).classify(net.then(net.add({wide, narrow, mean}), "global_avg_pool"));
+  return std::move(net).classify(net.append(net.add({wide, narrow, mean}), "global_avg_pool"));
 }
 
 graph::Graph mobilenet(const List& sample) {
   constexpr std::int64_t kExpansion = 4;
   Net net(sample);
-  Port end = net.then(net.conv_norm(net.input(), 16, 3, 2), "relu6");
+  Port end = net.append(net.conv_norm(net.input(), 16, 3, 2), "relu6");
   std::int64_t channels = 16;
   for (const auto& [out, stride] : {std::pair{16, 1}, std::pair{24, 2}, std::pair{24, 1}}) {
     const Port before = end;
-    end = net.then(net.conv_norm(before, kExpansion * channels, 1), "relu6");
-    end = net.conv_norm(net.then(net.depthwise_norm(end, stride), "relu6"), out, 1);
+    end = net.append(net.conv_norm(before, kExpansion * channels, 1), "relu6");
+    end = net.conv_norm(net.append(net.depthwise_norm(end, stride), "relu6"), out, 1);
     if (stride == 1 && out == channels) end = net.add({before, end});
     channels = out;
   }
-  end = net.then(net.conv_norm(end, 64, 1), "relu6");
-  return std::move(net).classify(net.then(end, "global_avg_pool"));
+  end = net.append(net.conv_norm(end, 64, 1), "relu6");
+  return std::move(net).classify(net.append(end, "global_avg_pool"));
 }
 
 // Normalised in front of each half (Xiong et al., ICML'20).
 graph::Graph transformer(const List& sample) {
   constexpr std::int64_t kFeatures = 64, kHeads = 4, kHidden = 256;
   Net net(sample, "index");
-  const Port token = net.then(net.input(), "embedding", {{"vocab", kVocab}, {"dim", kFeatures}});
-  const Port start = net.then(token, "positional_embedding");
-  const Port seen = net.then(net.then(start, "layer_norm"), "attention", {{"heads", kHeads}});
+  const Port token = net.append(net.input(), "embedding", {{"vocab", kVocab}, {"dim", kFeatures}});
+  const Port start = net.append(token, "positional_embedding");
+  const Port seen = net.append(net.append(start, "layer_norm"), "attention", {{"heads", kHeads}});
   const Port between = net.add({start, seen});
-  const Port hidden = net.then(net.linear(net.then(between, "layer_norm"), kHidden), "gelu");
+  const Port hidden = net.append(net.linear(net.append(between, "layer_norm"), kHidden), "gelu");
   const Port end = net.add({between, net.linear(hidden, kFeatures)});
-  return std::move(net).classify(net.then(net.then(end, "layer_norm"), "mean", {{"axes", List{1}}}));
+  return std::move(net).classify(net.append(net.append(end, "layer_norm"), "mean", {{"axes", List{1}}}));
 }
 
 }  // namespace
@@ -102,9 +102,9 @@ Result<std::vector<Case>> training_cases(std::span<const std::string> names) {
     if (std::find(known.begin(), known.end(), name) != known.end()) continue;
     std::string list;
     for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
-    const std::string near = nearest_name(name, known);
+    const std::string nearest = nearest_name(name, known);
     return Error{Code::kNotFound,
-                 "there is no case '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
+                 "there is no case '" + name + "'" + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?") +
                      " (known: " + list + ")",
                  "--case"};
   }

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/our_program.h"
+#include "bench/lanista_program.h"
 #include "bench/step_work.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/mutate/model_space.h"
@@ -19,12 +19,12 @@ Case case_named(const std::string& name) {
   return found->front();
 }
 
-StepWork work_of(const Case& c) {
+StepInput work_of(const Case& c) {
   const auto ops = step::training_ops(graph::builtin_ops());
   return step_work(*step::derive_training_step(c.model, {}, ops), ops, c.batch);
 }
 
-TEST(TrainingCases, HoldAsManyParametersAsTheirDescriptionsSay) {
+TEST(TrainingCases, HaveDocumentedParameterCounts) {
   // Without bias: a convolution and the two vectors of the norm behind it.
   const auto conv_norm = [](std::int64_t in, std::int64_t out, std::int64_t window) {
     return in * out * window + 2 * out;
@@ -67,7 +67,7 @@ TEST(TrainingCases, AreModelsThatCanBeTrained) {
   }
 }
 
-TEST(TrainingCases, AreTheBuiltInBasesWhereTheySaySo) {
+TEST(TrainingCases, EqualBuiltInBases) {
   const auto ops = graph::builtin_ops();
   const auto hash = [&](const char* base, const graph::Shape& input) {
     return graph::canonical_hash(mutate::builtin_base(base, input, 10)->graph, ops);
@@ -94,7 +94,7 @@ TEST(TrainingCases, AreChosenByName) {
       "nb201-cell-16, mobilenet-small, transformer-tiny)");
 }
 
-TEST(CaseBatch, HoldsTokensBelowTheVocabularyAndLabelsOfTheClasses) {
+TEST(CaseBatch, HasTokensAndLabelsInRange) {
   const Case c = case_named("transformer-tiny");
   const CaseBatch batch(c);
   EXPECT_EQ(batch.features().size(), 32U * 32U);
@@ -106,7 +106,7 @@ TEST(CaseBatch, HoldsTokensBelowTheVocabularyAndLabelsOfTheClasses) {
   for (const std::int32_t label : batch.labels()) EXPECT_TRUE(label >= 0 && label < 10);
 }
 
-TEST(StepWork, CountsTheProductsOfForwardAndBackwardPass) {
+TEST(StepInput, CountsTheProductsOfForwardAndBackwardPass) {
   // Every weight is used three times, those of the first layer twice: nobody asks for the gradient of the input.
   EXPECT_EQ(work_of(case_named("mlp-64")).flops, 2.0 * 32 * (2 * 64 * 64 + 3 * 64 * 10));
   EXPECT_EQ(work_of(case_named("mlp-256")).flops, 2.0 * 128 * (2 * 784 * 256 + 3 * 256 * 256 + 3 * 256 * 10));
@@ -120,15 +120,15 @@ TEST(StepWork, CountsTheProductsOfForwardAndBackwardPass) {
             2.0 * 32 * 3 * (t * (4 * d * d + 2 * d * 256) + 2 * t * t * d + d * 10));
 }
 
-TEST(StepWork, CountsOneInputChannelAWeightOfADepthwiseConvolution) {
+TEST(StepInput, CountsDepthwiseConvolution) {
   const double stem = 2 * 64 * 9 * 16, first = 64 * (16 * 64 + 9 * 64 + 64 * 16);
   const double second = 64 * 16 * 64 + 16 * (9 * 64 + 64 * 24), third = 16 * (24 * 96 + 9 * 96 + 96 * 24);
   EXPECT_EQ(work_of(case_named("mobilenet-small")).flops,
             2.0 * 32 * (stem + 3 * (first + second + third + 16 * 24 * 64 + 64 * 10)));
 }
 
-TEST(StepWork, CountsBatchStateAndWhatTheGradientsOfWeightsRead) {
-  const StepWork work = work_of(case_named("mlp-64"));
+TEST(StepInput, CountsBytesOfBatchStateAndSavedValues) {
+  const StepInput work = work_of(case_named("mlp-64"));
   EXPECT_EQ(work.batch_bytes, 4.0 * 32 * 64);
   EXPECT_EQ(work.kept_bytes, 4.0 * 32 * 64);  // the hidden layer
   EXPECT_EQ(work.state_bytes, 8.0 * (65 * 64 + 65 * 10));
@@ -136,9 +136,9 @@ TEST(StepWork, CountsBatchStateAndWhatTheGradientsOfWeightsRead) {
   EXPECT_EQ(work.resident(3), 8.0 * 32 * 64 + 3 * 8.0 * (65 * 64 + 65 * 10));
 }
 
-TEST(OurProgram, TrainsEveryLaneFromItsOwnWeightsAtItsOwnRate) {
-  auto one = OurProgram::make(case_named("mlp-64"), 1, 1);
-  auto three = OurProgram::make(case_named("mlp-64"), 3, 2);
+TEST(LanistaProgram, TrainsEachLaneWithOwnWeightsAndRate) {
+  auto one = LanistaProgram::make(case_named("mlp-64"), 1, 1);
+  auto three = LanistaProgram::make(case_named("mlp-64"), 3, 2);
   ASSERT_TRUE(one.ok() && three.ok());
   ASSERT_EQ(one->weights(0).trained.size(), 4U);
   EXPECT_EQ(one->weights(0).trained, three->weights(0).trained);

@@ -49,8 +49,8 @@ bool has_convolution(const Cell& cell) {
 
 }  // namespace
 
-std::vector<Cell> drawn_cells(std::int64_t count) {
-  LANISTA_CHECK(count >= 1 && count <= kMostCells, std::to_string(count) + " cells; there are 1 to 64");
+std::vector<Cell> random_cells(std::int64_t count) {
+  LANISTA_CHECK(count >= 1 && count <= kMaxCells, std::to_string(count) + " cells; there are 1 to 64");
   Rng rng(201);
   std::vector<Cell> cells;
   std::set<std::string> known;
@@ -76,11 +76,11 @@ Case cell_case(const Cell& cell) {
       const std::size_t from = Cell::kEdges[i].from;
       const graph::Port x = *values[from];
       const bool convolves = cell.ops[i] == Cell::kConv1 || cell.ops[i] == Cell::kConv3;
-      if (convolves && !active[from]) active[from] = net.then(x, "relu");
+      if (convolves && !active[from]) active[from] = net.append(x, "relu");
       if (convolves) {
         terms[to].push_back(net.conv_norm(*active[from], kChannels, cell.ops[i] == Cell::kConv1 ? 1 : 3));
       } else if (cell.ops[i] == Cell::kPool) {
-        terms[to].push_back(net.then(
+        terms[to].push_back(net.append(
             x, "avg_pool2d",
             {{"kernel", List{3}}, {"stride", List{1}}, {"padding", List{1}}, {"count_include_pad", false}}));
       } else {
@@ -89,7 +89,7 @@ Case cell_case(const Cell& cell) {
     }
     values[to] = terms[to].size() == 1 ? terms[to][0] : net.add(terms[to]);
   }
-  return {.name = "cell", .model = std::move(net).classify(net.then(*values[3], "global_avg_pool")), .sample = sample, .rate = 0.01};
+  return {.name = "cell", .model = std::move(net).classify(net.append(*values[3], "global_avg_pool")), .sample = sample, .rate = 0.01};
 }
 
 }  // namespace lanista::bench

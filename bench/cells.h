@@ -22,11 +22,11 @@ struct Cell {
   std::array<Op, 6> ops{};  ///< of the edges, in their order
 };
 
-inline constexpr std::int64_t kMostCells = 64;
+inline constexpr std::int64_t kMaxCells = 64;
 
 /// Models of the size of case nb201-cell, each with another cell, drawn: no two compute the same function of their
-/// weights, and every value of each counts. The first of more are the same. At most kMostCells.
-std::vector<Cell> drawn_cells(std::int64_t count);
+/// weights, and every value of each counts. The first of more are the same. At most kMaxCells.
+std::vector<Cell> random_cells(std::int64_t count);
 
 /// The model with that cell in the place of nb201-cell's, for the same batch.
 Case cell_case(const Cell& cell);

@@ -13,7 +13,7 @@ namespace lanista::bench {
 /// the makespan. Cases (--case): `completion`, `sensitivity` (what jobs or policies believe is wrong), `speed`
 /// (milliseconds of a fit, and of decisions), `search` (groups of trials that end together). It fails where a course
 /// ends before the bound.
-Result<void> cluster(const Request& request, std::ostream& out);
+Result<void> cluster(const BenchRequest& request, std::ostream& out);
 
 /// Its case `search`, on --data alone: groups of 4 to 64 trials of one application, 0.5 to 2 times as long as it is,
 /// all there from the beginning; --seeds groups of a size (default: 3). Arms: equal shares (`static`), Fluid's two
@@ -21,9 +21,9 @@ Result<void> cluster(const Request& request, std::ostream& out);
 /// share what they measured; `bisection` (widths that never change, all known, nothing charged) and `bound` (all
 /// policies). Values: makespan; `-best`: when a trial ends on average, and any is as likely to be the best; `-devices`:
 /// hours of devices.
-Result<void> cluster_search(const Request& request, std::ostream& out);
+Result<void> cluster_search(const BenchRequest& request, std::ostream& out);
 
 /// Its case `speed`: needs no files.
-Result<void> cluster_speed(const Request& request, std::ostream& out);
+Result<void> cluster_speed(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

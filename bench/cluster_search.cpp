@@ -8,12 +8,12 @@
 #include "lanista/base/rng.h"
 #include "bench/arms.h"
 #include "bench/cluster.h"
-#include "lanista/plan/goodput/barrier.h"
+#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/packing.h"
-#include "lanista/plan/goodput/separable.h"
+#include "lanista/plan/goodput/knapsack_allocator.h"
 #include "lanista/plan/goodput/simulate.h"
 #include "lanista/plan/elastic/fluid.h"
 
@@ -23,14 +23,14 @@ namespace {
 using cluster::Allocation;
 using cluster::Allocator;
 using cluster::JobView;
-using cluster::Situation;
+using cluster::AllocatorState;
 
 constexpr cluster::Nodes kNodes{16, 4};
 constexpr double kInterval = 10;  ///< of all arms, as in ours: a trial may be over in ten minutes
 
-std::int32_t packable(std::int64_t wanted, const cluster::Nodes& nodes) {
-  auto k = static_cast<std::int32_t>(std::min<std::int64_t>(wanted, nodes.total()));
-  while (!cluster::packs(k, nodes)) --k;
+std::int32_t largest_packable(std::int64_t target_counts, const cluster::Nodes& nodes) {
+  auto k = static_cast<std::int32_t>(std::min<std::int64_t>(target_counts, nodes.total()));
+  while (!cluster::is_packable(k, nodes)) --k;
   return k;
 }
 
@@ -40,20 +40,20 @@ double seconds_with(const JobView& job, std::int32_t k, const cluster::Nodes& no
 }
 
 /// How counts are chosen where a trial is told how many.
-enum class Deal {
+enum class WidthRule {
   kEqual,    ///< everybody alike, to its end
   kStatic,   ///< Fluid's algorithm 1 for those that wait, on what is idle; to their end
   kDynamic,  ///< Fluid's algorithm 2: all anew, and who runs changes where it pays
 };
 
 /// Counts by a formula, rounded down to counts that pack. Who gets none waits; the longest are served first.
-class Dealt : public Allocator {
+class FormulaAllocator : public Allocator {
  public:
   /// `widest`: devices of a trial, as far as its batches let it.
-  Dealt(Deal deal, std::int32_t widest) : deal_(deal), widest_(widest) {}
+  FormulaAllocator(WidthRule rule, std::int32_t widest) : rule_(rule), widest_(widest) {}
   std::string_view name() const override { return "dealt"; }
 
-  std::vector<Allocation> allocate(const Situation& situation) override {
+  std::vector<Allocation> allocate(const AllocatorState& situation) override {
     const std::size_t jobs = situation.jobs.size();
     if (first_jobs_ == 0) first_jobs_ = static_cast<std::int64_t>(jobs);
     std::vector<std::int32_t> counts(jobs, 0);
@@ -64,7 +64,7 @@ class Dealt : public Allocator {
       idle -= counts[j];
       order.push_back(j);
     }
-    const auto wanted = wanted_of(situation, counts, idle);
+    const auto target_counts = target_counts_of(situation, counts, idle);
     // Who runs is served first, and shrinks before others grow.
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
       const auto rank = [&](std::size_t j) {
@@ -73,10 +73,10 @@ class Dealt : public Allocator {
       return rank(a) < rank(b);
     });
     for (const std::size_t j : order) {
-      if (wanted[j] < counts[j]) idle += counts[j] - wanted[j], counts[j] = wanted[j];
+      if (target_counts[j] < counts[j]) idle += counts[j] - target_counts[j], counts[j] = target_counts[j];
     }
     for (const std::size_t j : order) {
-      const std::int32_t more = packable(std::min(wanted[j], counts[j] + idle), situation.nodes) - counts[j];
+      const std::int32_t more = largest_packable(std::min(target_counts[j], counts[j] + idle), situation.nodes) - counts[j];
       if (more <= 0) continue;
       counts[j] += more;
       idle -= more;
@@ -85,40 +85,40 @@ class Dealt : public Allocator {
   }
 
  private:
-  std::vector<std::int32_t> wanted_of(const Situation& situation, const std::vector<std::int32_t>& had,
+  std::vector<std::int32_t> target_counts_of(const AllocatorState& situation, const std::vector<std::int32_t>& current_counts,
                                       std::int32_t idle) const {
-    std::vector<std::int32_t> wanted = had;
+    std::vector<std::int32_t> target_counts = current_counts;
     const schedule::Cluster devices{.workers = situation.nodes.total(), .shares = 1, .widest = widest_};
     std::vector<double> seconds;
-    std::vector<std::size_t> whose;
-    for (std::size_t j = 0; j < had.size(); ++j) {
-      if (deal_ != Deal::kDynamic && had[j] > 0) continue;
+    std::vector<std::size_t> resized_jobs;
+    for (std::size_t j = 0; j < current_counts.size(); ++j) {
+      if (rule_ != WidthRule::kDynamic && current_counts[j] > 0) continue;
       seconds.push_back(seconds_with(situation.jobs[j], 1, situation.nodes));
-      whose.push_back(j);
+      resized_jobs.push_back(j);
     }
-    if (deal_ == Deal::kEqual) {
-      for (const std::size_t j : whose) {
-        wanted[j] = packable(std::clamp<std::int64_t>(devices.workers / first_jobs_, 1, widest_), situation.nodes);
+    if (rule_ == WidthRule::kEqual) {
+      for (const std::size_t j : resized_jobs) {
+        target_counts[j] = largest_packable(std::clamp<std::int64_t>(devices.workers / first_jobs_, 1, widest_), situation.nodes);
       }
-      return wanted;
+      return target_counts;
     }
-    const auto widths = schedule::static_widths(seconds, deal_ == Deal::kStatic ? idle : devices.workers, devices);
-    for (std::size_t i = 0; i < whose.size(); ++i) {
-      const std::size_t j = whose[i];
-      const std::int32_t k = packable(widths[i].workers, situation.nodes);
-      if (had[j] == 0 || changes(situation, j, had[j], k)) wanted[j] = k;
+    const auto widths = schedule::static_widths(seconds, rule_ == WidthRule::kStatic ? idle : devices.workers, devices);
+    for (std::size_t i = 0; i < resized_jobs.size(); ++i) {
+      const std::size_t j = resized_jobs[i];
+      const std::int32_t k = largest_packable(widths[i].workers, situation.nodes);
+      if (current_counts[j] == 0 || is_worth_resizing(situation, j, current_counts[j], k)) target_counts[j] = k;
     }
-    return wanted;
+    return target_counts;
   }
 
   /// Up, if it ends sooner even after the restart; down, if it occupies less.
-  static bool changes(const Situation& situation, std::size_t j, std::int32_t had, std::int32_t k) {
-    const double before = seconds_with(situation.jobs[j], had, situation.nodes),
+  static bool is_worth_resizing(const AllocatorState& situation, std::size_t j, std::int32_t current_counts, std::int32_t k) {
+    const double before = seconds_with(situation.jobs[j], current_counts, situation.nodes),
                  after = seconds_with(situation.jobs[j], k, situation.nodes) + situation.restart_seconds;
-    return k > had ? after < before : k < had && k * after < had * before;
+    return k > current_counts ? after < before : k < current_counts && k * after < current_counts * before;
   }
 
-  Deal deal_;
+  WidthRule rule_;
   std::int32_t widest_;
   std::int64_t first_jobs_ = 0;
 };
@@ -130,14 +130,14 @@ struct SearchArm {
 
 std::vector<SearchArm> search_arms(std::int32_t widest, std::uint64_t seed) {
   std::vector<SearchArm> arms;
-  arms.push_back({"static", std::make_unique<Dealt>(Deal::kEqual, widest)});
-  arms.push_back({"static-fluid", std::make_unique<Dealt>(Deal::kStatic, widest)});
-  arms.push_back({"dynamic-fluid", std::make_unique<Dealt>(Deal::kDynamic, widest)});
+  arms.push_back({"static", std::make_unique<FormulaAllocator>(WidthRule::kEqual, widest)});
+  arms.push_back({"static-fluid", std::make_unique<FormulaAllocator>(WidthRule::kStatic, widest)});
+  arms.push_back({"dynamic-fluid", std::make_unique<FormulaAllocator>(WidthRule::kDynamic, widest)});
   arms.push_back({"pollux", cluster::genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16})});
-  cluster::SeparableOptions soonest{
-      .goal = cluster::Goal::kFinish, .guess = cluster::SizeGuess::kBudget, .newcomer = 3600, .power = 0.3};
-  arms.push_back({"budget", cluster::separable(soonest)});
-  arms.push_back({"combined", cluster::barrier()});
+  cluster::KnapsackOptions soonest{
+      .goal = cluster::Goal::kFinish, .guess = cluster::SizeGuess::kBudget, .new_job_device_seconds = 3600, .power = 0.3};
+  arms.push_back({"budget", cluster::knapsack_allocator(soonest)});
+  arms.push_back({"combined", cluster::group_end_allocator()});
   return arms;
 }
 
@@ -169,14 +169,14 @@ GroupBounds bounds_of(const cluster::Workload& group) {
   double longest = 0, sum = 0;
   for (const auto& trial : group.jobs) longest = std::max(longest, trial.length), sum += trial.length;
   GroupBounds bounds{std::max(unit.isolation * longest, unit.work * sum)};
-  auto within = cluster::least_seconds(application, kNodes);
+  auto within = cluster::best_seconds_by_devices(application, kNodes);
   for (std::size_t i = 1; i < within.size(); ++i) within[i] = std::min(within[i], within[i - 1]);
   std::vector<std::vector<double>> seconds;
   for (const auto& trial : group.jobs) {
     seconds.push_back(within);
     for (double& at : seconds.back()) at *= trial.length;
   }
-  const auto counts = cluster::barrier_counts(seconds, kNodes.total());
+  const auto counts = cluster::group_end_counts(seconds, kNodes.total());
   if (!counts.empty()) bounds.bisection = 0;
   for (std::size_t j = 0; j < counts.size(); ++j) {
     bounds.bisection = std::max(bounds.bisection, seconds[j][static_cast<std::size_t>(counts[j]) - 1]);
@@ -188,12 +188,12 @@ struct Outcome {
   std::vector<double> makespan, best, device_hours, of_bound;
 };
 
-Result<void> search_group(const Request& request, const std::shared_ptr<const cluster::Application>& application,
+Result<void> search_group(const BenchRequest& request, const std::shared_ptr<const cluster::Application>& application,
                           int trials, std::ostream& out) {
   const int groups = request.seeds > 0 ? request.seeds : 3;
   const auto& limits = application->limits();
   const auto widest =
-      static_cast<std::int32_t>(std::clamp<std::int64_t>(limits.most / limits.least_local, 1, kNodes.total()));
+      static_cast<std::int32_t>(std::clamp<std::int64_t>(limits.most / limits.min_local, 1, kNodes.total()));
   std::vector<Outcome> outcomes(search_arms(widest, 0).size());
   std::vector<double> bounds, bisections;
   for (int g = 0; g < groups; ++g) {
@@ -203,18 +203,18 @@ Result<void> search_group(const Request& request, const std::shared_ptr<const cl
     bounds.push_back(bound.all);
     bisections.push_back(bound.bisection);
     cluster::SimulationOptions options;
-    options.shares_profiles = options.tells_budget = true;
+    options.shares_profiles = options.reveals_budget = true;
     options.interval = kInterval;
     auto arms = search_arms(widest, seed);
     for (std::size_t a = 0; a < arms.size(); ++a) {
-      LANISTA_ASSIGN(const cluster::ClusterCourse course, cluster::simulate(group, *arms[a].allocator, options));
-      // Epochs end at whole seconds, so a trial may be half a second early in each.
-      if (course.makespan < 0.98 * bound.all)
+      LANISTA_ASSIGN(const cluster::ClusterResult simulation, cluster::simulate(group, *arms[a].allocator, options));
+      // EpochSchedule end at whole seconds, so a trial may be half a second early in each.
+      if (simulation.makespan < 0.98 * bound.all)
         return Error{Code::kInternal, arms[a].name + " ended before the bound", ""};
-      outcomes[a].makespan.push_back(course.makespan);
-      outcomes[a].best.push_back(course.mean_completion());
-      outcomes[a].device_hours.push_back(course.device_seconds() / 3600);
-      outcomes[a].of_bound.push_back(course.makespan / bound.all);
+      outcomes[a].makespan.push_back(simulation.makespan);
+      outcomes[a].best.push_back(simulation.mean_completion());
+      outcomes[a].device_hours.push_back(simulation.device_seconds() / 3600);
+      outcomes[a].of_bound.push_back(simulation.makespan / bound.all);
     }
   }
   const std::string name = "search-" + application->name() + "-" + std::to_string(trials);
@@ -236,7 +236,7 @@ Result<void> search_group(const Request& request, const std::shared_ptr<const cl
 
 }  // namespace
 
-Result<void> cluster_search(const Request& request, std::ostream& out) {
+Result<void> cluster_search(const BenchRequest& request, std::ostream& out) {
   if (request.data.empty()) {
     return Error{Code::kInvalidArgument, "case search needs --data DIR, the folder of the applications' traces", ""};
   }

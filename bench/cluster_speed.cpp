@@ -5,7 +5,7 @@
 #include "bench/arms.h"
 #include "bench/cluster.h"
 #include "lanista/plan/goodput/fit.h"
-#include "lanista/plan/goodput/separable.h"
+#include "lanista/plan/goodput/knapsack_allocator.h"
 
 namespace lanista::bench {
 namespace {
@@ -13,13 +13,13 @@ namespace {
 using cluster::GoodputTable;
 using cluster::JobView;
 
-cluster::ThroughputModel drawn_model(Rng& rng) {
+cluster::ThroughputModel random_model(Rng& rng) {
   return {rng.uniform(0.01, 0.2), rng.uniform(0.001, 0.01),  rng.uniform(0.05, 0.5), rng.uniform(0.0001, 0.01),
           rng.uniform(0.01, 0.1), rng.uniform(0.0001, 0.01), rng.uniform(1, 4)};
 }
 
-std::vector<cluster::StepSample> drawn_samples(Rng rng) {
-  const auto model = drawn_model(rng);
+std::vector<cluster::StepSample> random_samples(Rng rng) {
+  const auto model = random_model(rng);
   std::vector<cluster::StepSample> samples;
   for (const std::int64_t replicas : {1, 2, 4, 8, 16}) {
     for (const std::int64_t local : {16, 32, 64, 128}) {
@@ -37,7 +37,7 @@ double decision_ms(std::int64_t jobs, std::int64_t knowing, int repeats) {
   Rng rng(7);
   std::vector<GoodputTable> tables;
   for (std::int64_t j = 0; j < knowing; ++j) {
-    cluster::JobModel model{drawn_model(rng), {1, rng.uniform(1, 100)}, {128, 4096, 32, 1024}, {}, 0};
+    cluster::JobModel model{random_model(rng), {1, rng.uniform(1, 100)}, {128, 4096, 32, 1024}, {}, 0};
     tables.emplace_back(model);
   }
   std::vector<JobView> views;
@@ -52,8 +52,8 @@ double decision_ms(std::int64_t jobs, std::int64_t knowing, int repeats) {
     views.push_back(view);
   }
   const std::vector<cluster::Allocation> current(views.size());
-  const auto allocator = cluster::separable({.goal = cluster::Goal::kFinish});
-  const cluster::Situation situation{0, {}, 30, views, current};
+  const auto allocator = cluster::knapsack_allocator({.goal = cluster::Goal::kFinish});
+  const cluster::AllocatorState situation{0, {}, 30, views, current};
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
     const double begin = now_seconds();
@@ -66,11 +66,11 @@ double decision_ms(std::int64_t jobs, std::int64_t knowing, int repeats) {
 
 }  // namespace
 
-Result<void> cluster_speed(const Request& request, std::ostream& out) {
+Result<void> cluster_speed(const BenchRequest& request, std::ostream& out) {
   const int repeats = request.repeats > 0 ? request.repeats : 21;
   std::vector<double> fits, evaluations;
   for (int i = 0; i < repeats; ++i) {
-    const auto samples = drawn_samples(Rng(3).split(static_cast<std::uint64_t>(i)));
+    const auto samples = random_samples(Rng(3).split(static_cast<std::uint64_t>(i)));
     const double begin = now_seconds();
     const auto fit = cluster::fit_throughput(samples);
     fits.push_back((now_seconds() - begin) * 1e3);

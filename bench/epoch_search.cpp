@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "bench/arms.h"
-#include "bench/searching.h"
+#include "bench/benchmark_strategy.h"
 #include "lanista/search/sampler/tpe.h"
 #include "lanista/search/study/pareto.h"
 
@@ -73,13 +73,13 @@ class Search {
     std::optional<Volume> volume;
     if (budget_.two_goals) volume.emplace(table_);
     const double begin = now_seconds();
-    for (const std::int64_t mark : budget_.marks) {
-      LANISTA_TRY(driver_.run_to(mark));
+    for (const std::int64_t mark : budget_.epoch_milestones) {
+      LANISTA_TRY(driver_.run_until(mark));
       out_.after.push_back({best_epoch_ == 0 ? table_.best_validation() : table_.best_validation() - best_final_,
                             volume ? volume->regret(finished_) : 0, kept()});
     }
     out_.seconds = now_seconds() - begin;
-    out_.trials = driver_.trials();
+    out_.trials = driver_.num_trials();
     return std::move(out_);
   }
 
@@ -136,7 +136,7 @@ Result<EpochRun> search_epochs(const AccuracyTable& table, const strategy::Strat
   if (budget.two_goals) context.goals.push_back({false, "weights"});
   Options rule_options = Options::object();
   if (!budget.on.empty()) rule_options["on"] = budget.on;
-  LANISTA_ASSIGN(const auto strategy, searching(context, plugin, options, budget.rule, rule_options));
+  LANISTA_ASSIGN(const auto strategy, make_benchmark_strategy(context, plugin, options, budget.rule, rule_options));
   return Search(table, *strategy, budget, seed).run();
 }
 

@@ -14,7 +14,7 @@ namespace lanista::bench {
 struct EpochBudget {
   std::int64_t epochs = 27;         ///< of a trial that nobody stops
   std::int64_t slots = 1;           ///< trials under way; each gets an epoch in turn
-  std::vector<std::int64_t> marks;  ///< ascending numbers of epochs; the last ends the search
+  std::vector<std::int64_t> epoch_milestones;  ///< ascending numbers of epochs; the last ends the search
   std::string rule = "none";        ///< of builtin_stopping_rules, with its defaults; a strategy's own goes before it
   bool two_goals = false;           ///< few weights is the second goal
   std::string on = {};              ///< the metric by which the rule compares; empty: all goals

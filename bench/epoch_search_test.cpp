@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/tabular_race.h"
+#include "bench/tabular_arms.h"
 
 namespace lanista::bench {
 namespace {
@@ -36,7 +36,7 @@ AccuracyTable table_of_six_edges() {
   return *std::move(table);
 }
 
-Racer racer_named(const std::string& name) {
+StrategyArm strategy_arm_named(const std::string& name) {
   for (strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
     if (plugin.name == name) return {name, 1, plugin, *resolve_options(Options::object(), plugin.options)};
   }
@@ -44,8 +44,8 @@ Racer racer_named(const std::string& name) {
 }
 
 EpochRun search(const AccuracyTable& table, const std::string& name, const EpochBudget& budget, std::uint64_t seed) {
-  const Racer racer = racer_named(name);
-  auto run = search_epochs(table, racer.plugin, racer.options, budget, seed);
+  const StrategyArm strategy_arm = strategy_arm_named(name);
+  auto run = search_epochs(table, strategy_arm.plugin, strategy_arm.options, budget, seed);
   LANISTA_CHECK(run.ok(), "a search of the test's table");
   return *std::move(run);
 }
@@ -64,7 +64,7 @@ double concordance(const TableCurves& curves, const AccuracyTable& table, std::i
   return same / pairs;
 }
 
-TEST(TableCurves, EndAtTheTableAndTellMoreAndMoreOfIt) {
+TEST(TableCurves, EndAtTableWithRisingCorrelation) {
   const AccuracyTable table = table_of_six_edges();
   const TableCurves curves(table, 27, 3);
 
@@ -81,7 +81,7 @@ TEST(TableCurves, EndAtTheTableAndTellMoreAndMoreOfIt) {
   EXPECT_NEAR(curves.rank_correlation(27), 1, 1e-12);
 }
 
-TEST(TableCurves, AreTheSameForOneSeedAndOthersForAnother) {
+TEST(TableCurves, DependOnSeed) {
   const AccuracyTable table = table_of_six_edges();
   EXPECT_EQ(TableCurves(table, 9, 1).validation(5, 2), TableCurves(table, 9, 1).validation(5, 2));
   EXPECT_NE(TableCurves(table, 9, 1).validation(5, 2), TableCurves(table, 9, 2).validation(5, 2));
@@ -99,7 +99,7 @@ TEST(AccuracyTable, CountsTheWeightsOfConvolutions) {
   EXPECT_EQ(counts[54], 1);
 }
 
-TEST(SearchEpochs, SpendsEpochsAndNothingElse) {
+TEST(SearchEpochs, SpendsExactEpochBudget) {
   const AccuracyTable table = table_of_six_edges();
   EpochBudget budget{9, 1, {9 * 4, 9 * 20}};
 
@@ -119,7 +119,7 @@ TEST(SearchEpochs, SpendsEpochsAndNothingElse) {
   EXPECT_LT(stopped.finished, 15);
 }
 
-TEST(SearchEpochs, FindsMoreInTheSameEpochsWhenTrialsAreStopped) {
+TEST(SearchEpochs, FindsMoreWithEarlyStopping) {
   const AccuracyTable table = table_of_six_edges();
   double with = 0, without = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -130,7 +130,7 @@ TEST(SearchEpochs, FindsMoreInTheSameEpochsWhenTrialsAreStopped) {
 }
 
 // Of R = 27 and eta = 3, resumed: brackets of 27, 12, 6, 4 trials; 81 + 78 + 90 + 108 epochs; 1 + 1 + 2 + 4 to the end.
-TEST(SearchEpochs, PausesAndGoesOnAsHyperbandsTableSays) {
+TEST(SearchEpochs, FollowsHyperbandSchedule) {
   const AccuracyTable table = table_of_six_edges();
   const EpochRun cycle = search(table, "random", {27, 1, {357}, "hyperband"}, 1);
   EXPECT_EQ(cycle.trials, 49);
@@ -148,7 +148,7 @@ TEST(SearchEpochs, LeavesAStrategyItsOwnHalving) {
   EXPECT_GT(own.finished, 0);
 }
 
-TEST(SearchEpochs, KnowsTheWholeFrontWhenEverythingWasTrained) {
+TEST(SearchEpochs, FindsWholeFrontWithFullTraining) {
   const AccuracyTable table = table_of_six_edges();
   const EpochRun run = search(table, "grid", {2, 1, {2 * 100, 2 * 729}, "none", true}, 1);
   EXPECT_GT(run.after[0].volume_regret, 1);
@@ -157,7 +157,7 @@ TEST(SearchEpochs, KnowsTheWholeFrontWhenEverythingWasTrained) {
   EXPECT_EQ(run.after[1].validation_regret, 0);
 }
 
-TEST(SearchEpochs, KeepsTheFrontOfTwoGoalsUnderAsha) {
+TEST(SearchEpochs, KeepsParetoFrontUnderAsha) {
   const AccuracyTable table = table_of_six_edges();
   const auto kept = [&](const std::string& on) {
     double sum = 0;

@@ -7,9 +7,9 @@
 
 #include "lanista/base/portable_math.h"
 #include "bench/arms.h"
-#include "bench/tabular_race.h"
+#include "bench/tabular_arms.h"
 #include "bench/tuning_jobs.h"
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
 #include "lanista/plan/elastic/simulate.h"
@@ -22,14 +22,14 @@ using schedule::Cluster;
 using schedule::Policy;
 using schedule::Prediction;
 
-constexpr int kGroups = 60, kJobs = 10, kWorst = 1000;
+constexpr int kGroups = 60, kJobs = 10, kWorstCaseGroups = 1000;
 
 std::vector<std::unique_ptr<Policy>> schedulers() {
   std::vector<std::unique_ptr<Policy>> all;
   all.push_back(schedule::first_come());
   all.push_back(schedule::longest_trial_first());
-  all.push_back(schedule::printed_static());
-  all.push_back(schedule::printed_dynamic());
+  all.push_back(schedule::fluid_static());
+  all.push_back(schedule::fluid_dynamic());
   all.push_back(schedule::uniform_redistribution());
   all.push_back(schedule::elastic());
   return all;
@@ -52,12 +52,12 @@ Result<Ratio> over_bound(double makespan, const TuningJob::Limit& limit, std::st
 
 /// Prints a case: a row an arm, and ours over the stricter bound.
 void print_case(const std::string& name, const std::vector<std::string>& arms,
-                const std::vector<std::vector<Ratio>>& ratios, const Request& request, std::ostream& out) {
+                const std::vector<std::vector<Ratio>>& ratios, const BenchRequest& request, std::ostream& out) {
   for (std::size_t a = 0; a < arms.size(); ++a) {
     std::vector<double> dual, elastic;
     for (const Ratio& ratio : ratios[a]) dual.push_back(ratio.dual), elastic.push_back(ratio.elastic);
     const int count = static_cast<int>(dual.size());
-    const Mean mean = mean_of(dual), strict = mean_of(elastic);
+    const MeanAndDeviation mean = mean_of(dual), strict = mean_of(elastic);
     print({"fluid", name, arms[a], "of dual bound", mean.mean, mean.deviation, count}, request.json, out);
     if (a + 1 == arms.size()) {
       print({"fluid", name, arms[a] + "-elastic", "of elastic bound", strict.mean, strict.deviation, count},
@@ -89,7 +89,7 @@ std::vector<Arrival> random_group(Rng rng, const GroupCase& of) {
   return group;
 }
 
-Result<void> groups(const Request& request, const std::set<std::string>& wanted, std::ostream& out) {
+Result<void> groups(const BenchRequest& request, const std::set<std::string>& requested, std::ostream& out) {
   const auto policies = schedulers();
   std::vector<std::string> arms;
   for (const auto& policy : policies) arms.emplace_back(policy->name());
@@ -97,7 +97,7 @@ Result<void> groups(const Request& request, const std::set<std::string>& wanted,
                               GroupCase{64, 16, 0.3, 0.8}, GroupCase{128, 16, 0.3, 0.8}, GroupCase{32, 16, 0.9, 1.0}}) {
     const std::string name = "group-" + std::to_string(of.trials) + "-of-" + std::to_string(of.workers) +
                              (of.least_busy > 0.8 ? "-busy" : "");
-    if (!wanted.empty() && !wanted.contains(name)) continue;
+    if (!requested.empty() && !requested.contains(name)) continue;
     Cluster cluster;
     cluster.workers = of.workers;
     std::vector<std::vector<Ratio>> ratios(policies.size());
@@ -108,9 +108,9 @@ Result<void> groups(const Request& request, const std::set<std::string>& wanted,
       for (const Arrival& each : group) trials.push_back(each.actual);
       const auto bounds = schedule::bounds_of(trials, cluster);
       for (std::size_t a = 0; a < policies.size(); ++a) {
-        schedule::OneGroup source(group);
-        LANISTA_ASSIGN(const auto course, schedule::simulate(cluster, source, *policies[a]));
-        LANISTA_ASSIGN(const Ratio ratio, over_bound(course.makespan, {bounds.dual, bounds.best()}, arms[a]));
+        schedule::SingleGroup source(group);
+        LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, source, *policies[a]));
+        LANISTA_ASSIGN(const Ratio ratio, over_bound(simulation.makespan, {bounds.dual, bounds.best()}, arms[a]));
         ratios[a].push_back(ratio);
       }
     }
@@ -119,14 +119,14 @@ Result<void> groups(const Request& request, const std::set<std::string>& wanted,
   return {};
 }
 
-Result<void> jobs(const Request& request, const std::set<std::string>& wanted, std::ostream& out) {
+Result<void> jobs(const BenchRequest& request, const std::set<std::string>& requested, std::ostream& out) {
   const auto policies = schedulers();
   std::vector<std::string> arms;
   for (const auto& policy : policies) arms.emplace_back(policy->name());
   for (const std::string& algorithm : tuning_jobs()) {
     for (const std::int64_t workers : {4, 8, 16, 32, 64}) {
       const std::string name = algorithm + "-" + std::to_string(workers);
-      if (!wanted.empty() && !wanted.contains(name)) continue;
+      if (!requested.empty() && !requested.contains(name)) continue;
       Cluster cluster;
       cluster.workers = workers;
       std::vector<std::vector<Ratio>> ratios(policies.size());
@@ -134,8 +134,8 @@ Result<void> jobs(const Request& request, const std::set<std::string>& wanted, s
       for (int seed = 0; seed < seeds; ++seed) {
         for (std::size_t a = 0; a < policies.size(); ++a) {
           const auto job = make_tuning_job(algorithm, static_cast<std::uint64_t>(seed), {});
-          LANISTA_ASSIGN(const auto course, schedule::simulate(cluster, *job, *policies[a]));
-          LANISTA_ASSIGN(const Ratio ratio, over_bound(course.makespan, job->limit(cluster), arms[a]));
+          LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, *job, *policies[a]));
+          LANISTA_ASSIGN(const Ratio ratio, over_bound(simulation.makespan, job->limit(cluster), arms[a]));
           ratios[a].push_back(ratio);
         }
       }
@@ -146,7 +146,7 @@ Result<void> jobs(const Request& request, const std::set<std::string>& wanted, s
 }
 
 /// A random group for the worst case, and what a scheduler believes of it.
-std::vector<Arrival> misjudged_group(Rng rng, std::int64_t count) {
+std::vector<Arrival> group_with_wrong_predictions(Rng rng, std::int64_t count) {
   const double sigma = rng.uniform(0.2, 1.2), least_busy = rng.uniform(0.2, 0.9), resize = rng.uniform(0, 0.3);
   std::vector<Arrival> group;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -161,38 +161,38 @@ std::vector<Arrival> misjudged_group(Rng rng, std::int64_t count) {
   return group;
 }
 
-Result<void> worst(const Request& request, const std::set<std::string>& wanted, std::ostream& out) {
+Result<void> worst(const BenchRequest& request, const std::set<std::string>& requested, std::ostream& out) {
   const auto policies = schedulers();
-  const int count = request.seeds > 0 ? request.seeds : kWorst;
+  const int count = request.seeds > 0 ? request.seeds : kWorstCaseGroups;
   struct Variant {
     const char* name;
     double learn_after;
-    bool shows_pace;
+    bool reports_pace;
   };
   // Errors that stay: nobody corrects a prediction, but whoever looks sees how fast a trial gets on.
-  for (const auto& [name, learn_after, shows_pace] : {Variant{"worst-errors-stay", 2, true},
+  for (const auto& [name, learn_after, reports_pace] : {Variant{"worst-errors-stay", 2, true},
                                                       {"worst-errors-seen-after-5%", 0.05, true},
                                                       {"worst-nothing-seen", 2, false}}) {
-    if (!wanted.empty() && !wanted.contains(name)) continue;
+    if (!requested.empty() && !requested.contains(name)) continue;
     std::vector<std::vector<double>> ratios(policies.size());
     for (int k = 0; k < count; ++k) {
       Rng rng = Rng(request.seed).split(static_cast<std::uint64_t>(k));
       Cluster cluster;
       cluster.workers = rng.between(1, 16);
-      const auto group = misjudged_group(rng.split("trials"), rng.between(1, 48));
+      const auto group = group_with_wrong_predictions(rng.split("trials"), rng.between(1, 48));
       schedule::SimulationOptions options;
       options.learn_after = learn_after;
-      options.shows_pace = shows_pace;
+      options.reports_pace = reports_pace;
       double first = 0;
       for (std::size_t a = 0; a < policies.size(); ++a) {
-        schedule::OneGroup source(group);
-        LANISTA_ASSIGN(const auto course, schedule::simulate(cluster, source, *policies[a], options));
-        if (a == 0) first = course.makespan;
-        ratios[a].push_back(course.makespan / first);
+        schedule::SingleGroup source(group);
+        LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, source, *policies[a], options));
+        if (a == 0) first = simulation.makespan;
+        ratios[a].push_back(simulation.makespan / first);
       }
     }
     for (std::size_t a = 1; a < policies.size(); ++a) {
-      const Mean mean = mean_of(ratios[a]);
+      const MeanAndDeviation mean = mean_of(ratios[a]);
       const std::string arm(policies[a]->name());
       const auto over = std::ranges::count_if(ratios[a], [](double ratio) { return ratio > 1.02; });
       print({"fluid", name, arm, "worst of fifo", std::ranges::max(ratios[a]), 0, count}, request.json, out);
@@ -206,11 +206,11 @@ Result<void> worst(const Request& request, const std::set<std::string>& wanted, 
 
 }  // namespace
 
-Result<void> fluid(const Request& request, std::ostream& out) {
-  const std::set<std::string> wanted(request.cases.begin(), request.cases.end());
-  if (request.worst) return worst(request, wanted, out);
-  LANISTA_TRY(groups(request, wanted, out));
-  return jobs(request, wanted, out);
+Result<void> fluid(const BenchRequest& request, std::ostream& out) {
+  const std::set<std::string> requested(request.cases.begin(), request.cases.end());
+  if (request.worst) return worst(request, requested, out);
+  LANISTA_TRY(groups(request, requested, out));
+  return jobs(request, requested, out);
 }
 
 }  // namespace lanista::bench

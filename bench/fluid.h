@@ -14,10 +14,10 @@ namespace lanista::bench {
 /// predictions off by up to 50 % and changes of width that cost up to 30 % of a trial; makespan over first come's, the
 /// worst (spread: of all), where nobody corrects predictions, where they are corrected after 5 % of a trial, and where
 /// not even the pace of trials can be seen. It fails where a schedule ends before the bound.
-Result<void> fluid(const Request& request, std::ostream& out);
+Result<void> fluid(const BenchRequest& request, std::ostream& out);
 
 /// Simulated on measured profiles (--file: columns step_seconds_median, gpu_utilisation_mean, peak_memory_fraction):
 /// makespan over the ideal bound on 4 GPUs, with a barrier behind every 50 models and without.
-Result<void> profiles(const Request& request, std::ostream& out);
+Result<void> profiles(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -35,18 +35,18 @@ train::TrainerInput of_fold(const train::TrainerInput& like, const data::Dataset
 }
 
 /// Five lanes that go on from epoch to epoch.
-struct AsLanes {
-  std::unique_ptr<data::EpochCache> pool;
+struct FoldsAsLanes {
+  std::unique_ptr<data::EpochCache> fold_union;
   Caches caches;
   std::vector<train::TrialRun> runs;
   std::unique_ptr<train::LaneGroup> group;
 
-  static Result<AsLanes> make(const train::TrainerInput& like, const data::Dataset& data) {
-    AsLanes out;
-    out.pool = std::make_unique<data::EpochCache>(*data.pool(), kEpochBytesOfFolds, nullptr);
+  static Result<FoldsAsLanes> make(const train::TrainerInput& like, const data::Dataset& data) {
+    FoldsAsLanes out;
+    out.fold_union = std::make_unique<data::EpochCache>(*data.fold_union(), kEpochBytesOfFolds, nullptr);
     for (std::int64_t fold = 0; fold < kFolds; ++fold) {
       out.caches.push_back(
-          std::make_unique<data::EpochCache>(data.training(fold), kEpochBytesOfFolds, nullptr, out.pool.get()));
+          std::make_unique<data::EpochCache>(data.training(fold), kEpochBytesOfFolds, nullptr, out.fold_union.get()));
       LANISTA_ASSIGN(auto run, train::TrialRun::create(of_fold(like, data, fold, out.caches.back().get())));
       out.runs.push_back(std::move(run));
     }
@@ -58,13 +58,13 @@ struct AsLanes {
 
   double epoch() {
     const double begin = now_seconds();
-    const std::int64_t wanted = runs.front().epochs_done() + 1;
+    const std::int64_t requested = runs.front().epochs_done() + 1;
     std::vector<train::TrialRun*> left;
-    std::vector<train::StepEnd> ends;
+    std::vector<train::StepResult> ends;
     do {
       left.clear();
       for (train::TrialRun& run : runs) {
-        if (run.epochs_done() < wanted) left.push_back(&run);
+        if (run.epochs_done() < requested) left.push_back(&run);
       }
       ends.resize(left.size());
       if (!left.empty()) group->advance(left, 1024, ends);
@@ -75,12 +75,12 @@ struct AsLanes {
 };
 
 /// Five trials of their own.
-struct Single {
+struct SeparateTrials {
   Caches caches;
   std::vector<train::Trainer> trainers;
 
-  static Result<Single> make(const train::TrainerInput& like, const data::Dataset& data) {
-    Single out;
+  static Result<SeparateTrials> make(const train::TrainerInput& like, const data::Dataset& data) {
+    SeparateTrials out;
     for (std::int64_t fold = 0; fold < kFolds; ++fold) {
       out.caches.push_back(std::make_unique<data::EpochCache>(data.training(fold), kEpochBytesOfFolds, nullptr));
       LANISTA_ASSIGN(auto trainer, train::Trainer::create(of_fold(like, data, fold, out.caches.back().get())));
@@ -102,10 +102,10 @@ struct Single {
 
 Result<void> measure_folds(const std::string& name, const train::TrainerInput& like, const data::Dataset& data,
                            int repeats, bool json, std::ostream& out) {
-  LANISTA_ASSIGN(AsLanes lanes, AsLanes::make(like, data));
-  LANISTA_ASSIGN(Single single, Single::make(like, data));
+  LANISTA_ASSIGN(FoldsAsLanes lanes, FoldsAsLanes::make(like, data));
+  LANISTA_ASSIGN(SeparateTrials single, SeparateTrials::make(like, data));
   const std::vector<Arm> arms{{"folds", [&] { return lanes.epoch(); }}, {"single", [&] { return single.epoch(); }}};
-  const auto values = rounds(arms, repeats);
+  const auto values = run_rounds(arms, repeats);
   if (lanes.loss() != single.loss()) return Error{Code::kInternal, "folds train otherwise as lanes than alone", name};
   std::vector<double> quotients;
   for (std::size_t i = 0; i < values[0].size(); ++i) quotients.push_back(values[1][i] / values[0][i]);

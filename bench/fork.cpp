@@ -60,11 +60,11 @@ Result<study::Recipe> recipe_of() {
 
 /// Microseconds a call.
 Arm micros(std::string name, std::function<void()> call) {
-  return {std::move(name), [call = std::move(call)] { return 1e6 / warm_rate(call, kSampleSeconds); }};
+  return {std::move(name), [call = std::move(call)] { return 1e6 / calls_per_second(call, kSampleSeconds); }};
 }
 
 /// A fork as paused trials have it, in a disk's memory.
-Result<void> through_the_store(const train::TrialRun& parent, train::TrialRun& child, const train::TrainerInput& own,
+Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& child, const train::TrainerInput& own,
                                store::CheckpointStore& files) {
   train::TrainerState state = parent.save();
   LANISTA_ASSIGN(const std::string address,
@@ -78,13 +78,13 @@ Result<void> through_the_store(const train::TrialRun& parent, train::TrialRun& c
 }
 
 /// A fork's state, and what its first update does beyond those of others.
-Result<void> cloned(const nn::LaneState& state, bool written) {
+Result<void> copy_state(const nn::LaneState& state, bool written) {
   LANISTA_ASSIGN(nn::LaneState copy, state.clone(2));
-  if (written) copy.make_own();
+  if (written) copy.ensure_unique();
   return {};
 }
 
-Result<void> one(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats, bool json,
+Result<void> benchmark_model(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats, bool json,
                  std::ostream& out) {
   LANISTA_ASSIGN(const study::Recipe recipe, recipe_of());
   const train::TrainerInput input{.trial = TrialId{1},
@@ -103,20 +103,20 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
   LANISTA_ASSIGN(train::TrialRun child, train::TrialRun::create(own));
   LANISTA_ASSIGN(train::TrialRun trained, train::TrialRun::create(own));
   LANISTA_TRY(group.admit(parent));
-  std::array<train::StepEnd, 1> ends;
+  std::array<train::StepResult, 1> ends;
   const auto step = [&](train::TrialRun& run) {
     std::array<train::TrialRun*, 1> runs{&run};
     group.step(runs, ends);
   };
   while (parent.epochs_done() < 1) step(parent);
-  parent.leave_seat();
+  parent.release_lane();
   LANISTA_TRY(group.admit(trained));
 
   std::optional<Error> failed;
   const auto keep = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();
   };
-  const auto bytes = static_cast<std::size_t>(group.program().state_kind().bytes());
+  const auto bytes = static_cast<std::size_t>(group.program().state_format().bytes());
   std::vector<std::byte> from(bytes, std::byte{1}), to(bytes, std::byte{2});
   LANISTA_ASSIGN(const nn::LaneState state, group.program().make_state(1));
   const space::Sample setting{{"lr", 0.01}};
@@ -127,8 +127,8 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
                                        std::memcpy(to.data(), from.data(), bytes);
                                        from[0] = to[bytes - 1];  // somebody reads it
                                      }),
-                              micros("state", [&] { keep(cloned(state, false)); }),
-                              micros("state-written", [&] { keep(cloned(state, true)); }),
+                              micros("state", [&] { keep(copy_state(state, false)); }),
+                              micros("state-written", [&] { keep(copy_state(state, true)); }),
                               micros("fork",
                                      [&] {
                                        auto fork = parent.fork(setting);
@@ -139,9 +139,9 @@ Result<void> one(const Model& model, const data::Dataset& digits, const graph::O
                                        auto branch = parent.branch(own);
                                        keep(branch ? Result<void>() : Result<void>(branch.error()));
                                      }),
-                              micros("park", [&] { keep(through_the_store(parent, child, own, files)); }),
+                              micros("park", [&] { keep(fork_through_store(parent, child, own, files)); }),
                               micros("step", [&] { step(trained); })};
-  const std::vector<std::vector<double>> all = rounds(arms, repeats);
+  const std::vector<std::vector<double>> all = run_rounds(arms, repeats);
   if (failed) return *failed;
   if (!ends[0].failure.empty()) return Error{Code::kInternal, ends[0].failure, "fork"};
   const std::string name = model.name + "/" + std::to_string(bytes) + "-bytes";
@@ -165,7 +165,7 @@ Result<void> fork(int repeats, bool json, std::ostream& out) {
   LANISTA_ASSIGN(const data::Dataset digits, data::open({}, ".", real_file_system()));
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const std::vector<Model> all, models(digits.spec()));
-  for (const Model& model : all) LANISTA_TRY(one(model, digits, ops, repeats, json, out));
+  for (const Model& model : all) LANISTA_TRY(benchmark_model(model, digits, ops, repeats, json, out));
   return {};
 }
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "bench/arms.h"
-#include "bench/searching.h"
+#include "bench/benchmark_strategy.h"
 
 namespace lanista::bench {
 namespace {
@@ -22,12 +22,12 @@ class FunctionSearch {
   Result<FunctionRun> run() {
     FunctionRun out;
     const double begin = now_seconds();
-    for (const std::int64_t mark : budget_.marks) {
-      LANISTA_TRY(driver_.run_to(mark));
+    for (const std::int64_t mark : budget_.epoch_milestones) {
+      LANISTA_TRY(driver_.run_until(mark));
       out.regrets.push_back(chosen_ - function_.minimum);
     }
     out.seconds = now_seconds() - begin;
-    out.trials = driver_.trials();
+    out.trials = driver_.num_trials();
     return out;
   }
 
@@ -40,7 +40,7 @@ class FunctionSearch {
     const double loss = function_.measured(sample, part, noise);
     if (std::pair(-trial.epoch, loss) < best_) {
       best_ = {-trial.epoch, loss};
-      chosen_ = function_.truth(sample);
+      chosen_ = function_.true_value(sample);
     }
     return {{"loss", loss}};
   }
@@ -57,7 +57,7 @@ class FunctionSearch {
 
 Result<FunctionRun> search_function(const TestFunction& function, const strategy::StrategyPlugin& plugin,
                                     const Options& options, const FunctionBudget& budget, std::uint64_t seed) {
-  LANISTA_ASSIGN(const auto strategy, searching(function.context(seed), plugin, options, budget.rule));
+  LANISTA_ASSIGN(const auto strategy, make_benchmark_strategy(function.context(seed), plugin, options, budget.rule));
   return FunctionSearch(function, *strategy, budget, seed).run();
 }
 

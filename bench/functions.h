@@ -16,7 +16,7 @@ struct TestFunction {
   std::int64_t epochs = 1;  ///< of a full training; 1: there is nothing to stop early
   double minimum = 0;
   space::SearchSpace params;
-  double (*truth)(const space::Sample&) = nullptr;  ///< after all epochs, without noise
+  double (*true_value)(const space::Sample&) = nullptr;  ///< after all epochs, without noise
   /// `rng` belongs to the configuration and the epoch.
   double (*measured)(const space::Sample&, double part, Rng rng) = nullptr;  ///< part: of all epochs, in (0, 1]
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/function_race.h"
+#include "bench/function_benchmark.h"
 #include "bench/function_search.h"
 
 namespace lanista::bench {
@@ -21,7 +21,7 @@ TestFunction named(const std::string& name) {
 
 /// Downhill from a place, coordinate by coordinate: where a published optimum really lies.
 double descend(const TestFunction& function, space::Sample sample) {
-  double best = function.truth(sample);
+  double best = function.true_value(sample);
   for (double step = 0.05; step > 1e-9;) {
     bool moved = false;
     for (auto& [name, value] : sample) {
@@ -30,7 +30,7 @@ double descend(const TestFunction& function, space::Sample sample) {
       for (const double by : {step, -step}) {
         const double before = *x;
         *x = before + by;
-        const double there = function.params.check(sample).ok() ? function.truth(sample) : best;
+        const double there = function.params.check(sample).ok() ? function.true_value(sample) : best;
         if (there < best) {
           best = there;
           moved = true;
@@ -44,19 +44,19 @@ double descend(const TestFunction& function, space::Sample sample) {
   return best;
 }
 
-TEST(TestFunctions, HaveTheirMinimaWhereThePapersSay) {
+TEST(TestFunctions, HavePublishedMinima) {
   const TestFunction branin = named("branin"), hartmann = named("hartmann6"), tree = named("tree");
   for (const auto& [x, y] : {std::pair(-3.14159, 12.275), std::pair(3.14159, 2.275), std::pair(9.42478, 2.475)}) {
     EXPECT_NEAR(descend(branin, {{"x", x}, {"y", y}}), branin.minimum, 1e-9);
   }
-  const space::Sample place{{"x0", 0.20169},  {"x1", 0.150011}, {"x2", 0.476874},
+  const space::Sample optimum{{"x0", 0.20169},  {"x1", 0.150011}, {"x2", 0.476874},
                             {"x3", 0.275332}, {"x4", 0.311652}, {"x5", 0.6573}};
-  EXPECT_NEAR(descend(hartmann, place), hartmann.minimum, 1e-9);
-  EXPECT_NEAR(hartmann.truth(place), -3.32237, 1e-5);
+  EXPECT_NEAR(descend(hartmann, optimum), hartmann.minimum, 1e-9);
+  EXPECT_NEAR(hartmann.true_value(optimum), -3.32237, 1e-5);
   const space::Value zero(std::int64_t{0});
   const space::Sample lowest{{"first", zero}, {"left", zero}, {"x4", 0.0}, {"r8", 0.0}};
   ASSERT_TRUE(tree.params.check(lowest).ok());
-  EXPECT_DOUBLE_EQ(tree.truth(lowest), tree.minimum);
+  EXPECT_DOUBLE_EQ(tree.true_value(lowest), tree.minimum);
 }
 
 TEST(TestFunctions, AreNowhereBelowTheirMinima) {
@@ -65,13 +65,13 @@ TEST(TestFunctions, AreNowhereBelowTheirMinima) {
     for (std::uint64_t i = 0; i < 3000; ++i) {
       space::RandomChooser choose(Rng(3).split(i));
       const space::Sample sample = function.params.draw(choose);
-      EXPECT_GE(function.truth(sample), function.minimum) << function.name;
-      EXPECT_NEAR(function.measured(sample, 1, Rng(i)), function.truth(sample), noise) << function.name;
+      EXPECT_GE(function.true_value(sample), function.minimum) << function.name;
+      EXPECT_NEAR(function.measured(sample, 1, Rng(i)), function.true_value(sample), noise) << function.name;
     }
   }
 }
 
-TEST(SearchFunction, SpendsItsEpochsAndNeverLosesWhatItFound) {
+TEST(SearchFunction, SpendsBudgetAndRegretNeverRises) {
   for (const strategy::StrategyPlugin& plugin : strategy::builtin_strategies()) {
     if (plugin.name != "random" && plugin.name != "dehb") continue;
     const Options options = *resolve_options(Options::object(), plugin.options);
@@ -95,8 +95,8 @@ TEST(SearchFunction, SpendsItsEpochsAndNeverLosesWhatItFound) {
   }
 }
 
-TEST(FunctionRace, PrintsARowForEveryMarkAndRefusesUnknownNames) {
-  Request request;
+TEST(FunctionRace, PrintsRowForEachMilestoneAndRefusesUnknownNames) {
+  BenchRequest request;
   request.json = true;
   request.cases = {"tree"};
   request.strategy = "random";

@@ -20,6 +20,6 @@ namespace lanista::bench {
 /// (auto-bytes, single-bytes) and what it took to compile them (auto-plan, single-plan, "ms"). All start from the same
 /// weights; over the first steps ours agree to the bit, over 20 the loops to 1e-4 (relative). Errors: kNotFound for a
 /// case; kInternal where arms disagree; kIo without processes. Starts those, so it must be called from the only thread.
-Result<void> fuse(const Request& request, std::ostream& out);
+Result<void> fuse(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -13,7 +13,7 @@
 #include "bench/arms.h"
 #include "bench/trained_study.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/simulate.h"
 
@@ -21,7 +21,7 @@ namespace lanista::bench {
 namespace {
 
 using schedule::Arrival;
-using schedule::End;
+using schedule::TrialEnd;
 using schedule::Prediction;
 
 constexpr std::int64_t kWorkers = 2, kProfiledEpochs = 8;
@@ -42,22 +42,22 @@ budget: {trials: 27}
 )yaml";
 
 /// A study of the same 27 proposals, with so many of them under way.
-study::StudyConfig halving_study(const std::string& course, std::int64_t slots, const data::Dataset& data) {
+study::StudyConfig halving_study(const std::string& training_yaml, std::int64_t slots, const data::Dataset& data) {
   const std::string strategy =
       "strategy: {name: random, mutations: [0, 2], slots: " + std::to_string(slots) + "}\n";
-  return study_for(std::string(kModels) + course + strategy, data);
+  return study_for(std::string(kModels) + training_yaml + strategy, data);
 }
 
 using Seconds = std::map<TrialId, double>;
 
 /// Of an epoch, as workers told it: the median over epochs behind the first, in which programs are made.
 Seconds epoch_seconds(const study::StudyView& view) {
-  std::map<TrialId, std::vector<double>> told;
+  std::map<TrialId, std::vector<double>> epoch_seconds_by_trial;
   for (const study::Span& span : view.spans) {
-    if (span.epoch > 1) told[span.trial].push_back(span.ended - span.began);
+    if (span.epoch > 1) epoch_seconds_by_trial[span.trial].push_back(span.ended - span.began);
   }
   Seconds of;
-  for (const auto& [trial, seconds] : told) of[trial] = summary("", "", "", "s", seconds).value;
+  for (const auto& [trial, seconds] : epoch_seconds_by_trial) of[trial] = summary("", "", "", "s", seconds).value;
   return of;
 }
 
@@ -89,22 +89,22 @@ std::vector<Rung> rungs_of(const study::StudyView& view) {
 
 /// Trials of a rung in pieces, one after the other; the next rung comes when all of the one before have ended. Executors
 /// hand out epochs, so the pieces of ours are epochs, and whoever waits longest has its next one.
-class InRungs : public schedule::Source {
+class RungTrials : public schedule::TrialSource {
  public:
-  InRungs(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs)
+  RungTrials(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs)
       : rungs_(rungs), epoch_(epoch), by_epochs_(by_epochs) {}
 
-  std::vector<Arrival> next(std::span<const End> ended, std::size_t waiting, std::size_t running) override {
-    std::vector<Arrival> asked;
-    for (const End& end : ended) {
+  std::vector<Arrival> next(std::span<const TrialEnd> ended, std::size_t waiting, std::size_t running) override {
+    std::vector<Arrival> arrivals;
+    for (const TrialEnd& end : ended) {
       Piece& piece = pieces_[static_cast<std::size_t>(end.id)];
-      if (piece.left > 0) ask(piece.trial, piece.left, asked);
+      if (piece.left > 0) add_arrival(piece.trial, piece.left, arrivals);
     }
-    if (asked.empty() && waiting + running == 0 && at_ < rungs_.size()) {
+    if (arrivals.empty() && waiting + running == 0 && at_ < rungs_.size()) {
       const Rung& rung = rungs_[at_++];
-      for (const TrialId trial : rung.trials) ask(trial, rung.epochs, asked);
+      for (const TrialId trial : rung.trials) add_arrival(trial, rung.epochs, arrivals);
     }
-    return asked;
+    return arrivals;
   }
 
  private:
@@ -112,10 +112,10 @@ class InRungs : public schedule::Source {
     TrialId trial;
     std::int64_t left = 0;  ///< epochs behind it
   };
-  void ask(TrialId trial, std::int64_t epochs, std::vector<Arrival>& asked) {
+  void add_arrival(TrialId trial, std::int64_t epochs, std::vector<Arrival>& arrivals) {
     const std::int64_t now = by_epochs_ ? 1 : epochs;
     const auto piece = schedule::prediction_of(static_cast<double>(now) * epoch_.at(trial), 0);
-    asked.push_back({std::ssize(pieces_), piece, piece, {}});
+    arrivals.push_back({std::ssize(pieces_), piece, piece, {}});
     pieces_.push_back({trial, epochs - now});
   }
 
@@ -135,9 +135,9 @@ schedule::Cluster two_workers() {
 }
 
 Result<double> simulated_seconds(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs) {
-  InRungs source(rungs, epoch, by_epochs);
-  LANISTA_ASSIGN(const auto course, schedule::simulate(two_workers(), source, *schedule::first_come()));
-  return course.makespan;
+  RungTrials source(rungs, epoch, by_epochs);
+  LANISTA_ASSIGN(const auto training_yaml, schedule::simulate(two_workers(), source, *schedule::first_come()));
+  return training_yaml.makespan;
 }
 
 double bound_seconds(const std::vector<Rung>& rungs, const Seconds& epoch) {
@@ -176,7 +176,7 @@ struct Round {
 };
 
 Result<Round> run_round(const data::Dataset& data, bool fifo_first) {
-  const Crew one_a_worker{.workers = kWorkers, .lanes = 1}, lanes{.workers = kWorkers};
+  const ExecutorSettings one_a_worker{.workers = kWorkers, .lanes = 1}, lanes{.workers = kWorkers};
   const std::string short_course =
       "train: {epochs: " + std::to_string(kProfiledEpochs) + "}\nstop: {rule: none}\nbudget: {trials: 27}\n";
   LANISTA_ASSIGN(const auto profile, train_study(halving_study(short_course, kWorkers, data), data, one_a_worker));
@@ -199,7 +199,7 @@ Result<Round> run_round(const data::Dataset& data, bool fifo_first) {
 
 }  // namespace
 
-Result<void> halving_real(const Request& request, std::ostream& out) {
+Result<void> halving_real(const BenchRequest& request, std::ostream& out) {
   kernels::set_flush_to_zero();
   const int repeats = request.repeats > 0 ? request.repeats : 7;
   LANISTA_ASSIGN(const auto digits, data::open({}, ".", real_file_system()));

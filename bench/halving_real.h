@@ -13,6 +13,6 @@ namespace lanista::bench {
 /// `ours-bound`: rung by rung the least that two workers need for what `ours` measured. Seconds, and quotients round by
 /// round: `simulated/real` of both, `fifo/ours`, `ours/bound`. Errors: those of train_study; kInternal (arms differ in a
 /// decision or a measurement).
-Result<void> halving_real(const Request& request, std::ostream& out);
+Result<void> halving_real(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -61,29 +61,29 @@ struct Outcome {
   Digest weights;          // of all trials
 };
 
-class Stage {
+class LaneScenario {
  public:
-  Stage(const data::Dataset& data, const graph::OpTable& ops, graph::Graph model, const Script& script)
+  LaneScenario(const data::Dataset& data, const graph::OpTable& ops, graph::Graph model, const Script& script)
       : data_(data), ops_(ops), model_(std::move(model)), script_(script) {}
 
-  Result<Outcome> play(Policy policy) {
+  Result<Outcome> run_policy(Policy policy) {
     runs_.clear();
     next_ = 0;
     lane_steps_ = seat_steps_ = 0;
     LANISTA_TRY(resize(script_.lanes));
     const double begin = now_seconds();
-    std::vector<std::size_t> live;
+    std::vector<std::size_t> active_trials;
     while (true) {
-      const bool takes_next = policy == Policy::kRefilled || live.empty();
-      while (takes_next && std::ssize(live) < group_->lanes() && next_ < script_.epochs.size()) {
-        LANISTA_TRY(enter(live));
+      const bool takes_next = policy == Policy::kRefilled || active_trials.empty();
+      while (takes_next && std::ssize(active_trials) < group_->lanes() && next_ < script_.epochs.size()) {
+        LANISTA_TRY(enter(active_trials));
       }
-      if (live.empty()) break;
+      if (active_trials.empty()) break;
       const bool queue_is_empty = next_ == script_.epochs.size();
       const bool compacts = policy == Policy::kCompacted || (policy == Policy::kRefilled && queue_is_empty);
-      if (compacts && 2 * std::ssize(live) <= group_->lanes()) LANISTA_TRY(resize(std::ssize(live)));
-      LANISTA_TRY(step(live));
-      if (live.empty() && !queue_is_empty) LANISTA_TRY(resize(script_.lanes));
+      if (compacts && 2 * std::ssize(active_trials) <= group_->lanes()) LANISTA_TRY(resize(std::ssize(active_trials)));
+      LANISTA_TRY(step(active_trials));
+      if (active_trials.empty() && !queue_is_empty) LANISTA_TRY(resize(script_.lanes));
     }
     const double seconds = now_seconds() - begin;
     Hasher weights;
@@ -119,25 +119,25 @@ class Stage {
     return {};
   }
 
-  Result<void> enter(std::vector<std::size_t>& live) {
+  Result<void> enter(std::vector<std::size_t>& active_trials) {
     LANISTA_ASSIGN(auto run, train::TrialRun::create(trial(static_cast<std::uint32_t>(next_))));
     LANISTA_TRY(group_->admit(run));
     runs_.push_back(std::move(run));
-    live.push_back(next_++);
+    active_trials.push_back(next_++);
     return {};
   }
 
-  Result<void> step(std::vector<std::size_t>& live) {
+  Result<void> step(std::vector<std::size_t>& active_trials) {
     std::vector<train::TrialRun*> work;
-    for (const std::size_t i : live) work.push_back(&runs_[i]);
-    std::vector<train::StepEnd> ends(work.size());
+    for (const std::size_t i : active_trials) work.push_back(&runs_[i]);
+    std::vector<train::StepResult> ends(work.size());
     group_->step(work, ends);
     lane_steps_ += std::ssize(work);
     seat_steps_ += group_->lanes();
     for (const auto& end : ends) {
       if (!end.failure.empty()) return Error{Code::kInternal, end.failure, script_.name};
     }
-    std::erase_if(live, [&](std::size_t i) { return runs_[i].epochs_done() == script_.epochs[i]; });
+    std::erase_if(active_trials, [&](std::size_t i) { return runs_[i].epochs_done() == script_.epochs[i]; });
     return {};
   }
 
@@ -158,20 +158,20 @@ Result<void> run_case(const data::Dataset& data, const graph::OpTable& ops, cons
   const std::string name = base + "/" + script.name;
   std::vector<std::pair<std::string, Policy>> policies{
       {"masked", Policy::kMasked}, {"compacted", Policy::kCompacted}, {"refilled", Policy::kRefilled}};
-  Stage stage(data, ops, model.graph, script);
+  LaneScenario stage(data, ops, model.graph, script);
   std::map<std::string, Outcome> last;
   std::vector<Arm> arms;
   Result<void> failure;
   for (const auto& [arm, policy] : policies) {
     arms.push_back({arm, [&, policy = policy, arm = arm] {
-                      auto outcome = stage.play(policy);
+                      auto outcome = stage.run_policy(policy);
                       if (!outcome) failure = outcome.error();
                       return outcome ? (last[arm] = *outcome).us_per_step : std::nan("");
                     }});
   }
-  const std::vector<Row> rows = interleave("lanes", name, "us/step", arms, repeats);
+  const std::vector<BenchRow> rows = run_interleaved("lanes", name, "us/step", arms, repeats);
   LANISTA_TRY(failure);
-  for (const Row& row : rows) print(row, json, out);
+  for (const BenchRow& row : rows) print(row, json, out);
   for (const auto& [arm, policy] : policies) {
     if (last[arm].weights != last["masked"].weights) {
       return Error{Code::kInternal, "arms masked and " + arm + " end with different weights", name};

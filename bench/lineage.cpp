@@ -150,14 +150,14 @@ Result<void> lineage(int repeats, bool json, std::ostream& out) {
                [&ops](const auto& a, const auto& b) { return graph::lineage_match(a, b, ops).size(); }),
       per_pair("structure", models,
                [&ops](const auto& a, const auto& b) { return graph::structural_match(a, b, ops).size(); })};
-  for (const auto& row : interleave("lineage", "pair/" + size, "us", pairs, repeats)) print(row, json, out);
+  for (const auto& row : run_interleaved("lineage", "pair/" + size, "us", pairs, repeats)) print(row, json, out);
 
   const std::vector<Arm> edits{{"ours", [&] { return edits_per_second(base, ops); }}};
-  for (const auto& row : interleave("lineage", "edit/" + size, "edits/s", edits, repeats)) print(row, json, out);
+  for (const auto& row : run_interleaved("lineage", "edit/" + size, "edits/s", edits, repeats)) print(row, json, out);
 
   LANISTA_ASSIGN(const auto replayed, twenty_edits(space));
   const std::vector<Arm> replay{{"ours", [&] { return replay_microseconds(space, replayed); }}};
-  for (const auto& row : interleave("lineage", "replay-20/" + size, "us", replay, repeats)) print(row, json, out);
+  for (const auto& row : run_interleaved("lineage", "replay-20/" + size, "us", replay, repeats)) print(row, json, out);
   return {};
 }
 

@@ -6,14 +6,14 @@
 #include <iostream>
 
 #include "bench/bench.h"
-#include "bench/blas_setting.h"
+#include "bench/blas_environment.h"
 
 namespace {
 
 // OpenBLAS looks at the environment while it is loaded, so what is missing there takes a fresh start of this program.
 // Where that fails, baselines are slower, not wrong.
 void restart_with_blas_settings(char** argv) {
-  const auto settings = lanista::bench::missing_blas_settings();
+  const auto settings = lanista::bench::missing_blas_variables();
   if (settings.empty()) return;
   for (const auto& [name, value] : settings) ::setenv(name.c_str(), value.c_str(), 1);
   ::execv("/proc/self/exe", argv);
@@ -24,7 +24,7 @@ void restart_with_blas_settings(char** argv) {
 // lanista-bench, which `lanista bench` runs. Exit codes as everywhere: 0 done, 1 arms disagree, 2 wrong usage.
 int main(int argc, char** argv) {
   CLI::App app{"lanista bench: run a benchmark; arms of a case are interleaved, values are medians", "lanista bench"};
-  lanista::bench::Request request;
+  lanista::bench::BenchRequest request;
   bool list = false;
   app.add_option("name", request.name, "which one");
   app.add_flag("--list", list, "name them all");

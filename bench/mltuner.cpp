@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/arms.h"
-#include "bench/mltuner_races.h"
+#include "bench/tuning_runs.h"
 #include "bench/mltuner_tasks.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -22,44 +22,44 @@ constexpr int kSeeds = 10;
 constexpr std::uint64_t kFirstSeed = 101;  // of the tasks that are reported
 constexpr std::uint64_t kFirstTrial = 1;   // of those for development
 
-struct Way {
+struct MltunerArm {
   std::string name;
-  std::function<Result<std::vector<Cost>>(const TuneRaces&, std::uint64_t first, int seeds)> run;
+  std::function<Result<std::vector<TuningCost>>(const TuningRuns&, std::uint64_t first, int seeds)> run;
 };
 
-Way each_seed(std::string name, std::function<Result<Cost>(const TuneRaces&, std::uint64_t seed)> run) {
-  return {std::move(name), [run = std::move(run)](const TuneRaces& races, std::uint64_t first, int seeds) {
-            std::vector<Cost> costs;
+MltunerArm each_seed(std::string name, std::function<Result<TuningCost>(const TuningRuns&, std::uint64_t seed)> run) {
+  return {std::move(name), [run = std::move(run)](const TuningRuns& races, std::uint64_t first, int seeds) {
+            std::vector<TuningCost> costs;
             for (int i = 0; i < seeds; ++i) {
               auto cost = run(races, first + static_cast<std::uint64_t>(i));
-              if (!cost) return Result<std::vector<Cost>>(cost.error());
+              if (!cost) return Result<std::vector<TuningCost>>(cost.error());
               costs.push_back(*cost);
             }
-            return Result<std::vector<Cost>>(std::move(costs));
+            return Result<std::vector<TuningCost>>(std::move(costs));
           }};
 }
 
-Way tuned(std::string name, Options options) {
-  return each_seed(std::move(name), [options = std::move(options)](const TuneRaces& races, std::uint64_t seed) {
-    return races.inside(options, seed);
+MltunerArm tuned(std::string name, Options options) {
+  return each_seed(std::move(name), [options = std::move(options)](const TuningRuns& races, std::uint64_t seed) {
+    return races.run_self_tuning(options, seed);
   });
 }
 
-Way whole(std::string name, Outside outside) {
-  return each_seed(std::move(name), [outside = std::move(outside)](const TuneRaces& races, std::uint64_t seed) {
-    return races.outside(outside, seed);
+MltunerArm whole(std::string name, StrategySettings run_strategy) {
+  return each_seed(std::move(name), [run_strategy = std::move(run_strategy)](const TuningRuns& races, std::uint64_t seed) {
+    return races.run_strategy(run_strategy, seed);
   });
 }
 
 /// `only`: an arm's name, or options of train.tune's mltuner as JSON, to try them.
 /// "ceiling" is an arm that stands for itself.
-std::vector<Way> ways(const std::string& only) {
+std::vector<MltunerArm> make_arms(const std::string& only) {
   if (only == "ceiling") {
-    return {each_seed(only, [](const TuneRaces& races, std::uint64_t seed) { return races.ceiling(seed); })};
+    return {each_seed(only, [](const TuningRuns& races, std::uint64_t seed) { return races.best_value(seed); })};
   }
   if (only.starts_with("{")) return {tuned("tried", Options::parse(only))};
-  std::vector<Way> all{
-      {"oracle", [](const TuneRaces& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
+  std::vector<MltunerArm> all{
+      {"oracle", [](const TuningRuns& races, std::uint64_t first, int seeds) { return races.oracle(first, seeds); }},
       tuned("published", {{"together", 1},
                           {"paired", false},
                           {"halving", 0},
@@ -86,7 +86,7 @@ std::vector<Way> ways(const std::string& only) {
       whole("gp", {"gp"}),
       whole("random", {"random"}),
       whole("pbt", {.sampler = "pbt", .rule = "", .slots = 8})};
-  if (!only.empty()) std::erase_if(all, [&](const Way& way) { return way.name != only; });
+  if (!only.empty()) std::erase_if(all, [&](const MltunerArm& settings) { return settings.name != only; });
   return all;
 }
 double mean_logarithm(const std::vector<double>& values) {
@@ -97,26 +97,26 @@ double mean_logarithm(const std::vector<double>& values) {
 
 }  // namespace
 
-Result<void> mltuner(const Request& request, std::ostream& out) {
+Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
   kernels::set_flush_to_zero();
   const int seeds = request.seeds > 0 ? request.seeds : kSeeds;
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const std::vector<TuneTask> tasks, tune_tasks());
-  const std::vector<Way> arms = ways(request.strategy);
+  const std::vector<MltunerArm> arms = make_arms(request.strategy);
   std::map<std::string, std::vector<double>> all;  // steps of every task and seed, of each arm
   std::string known;
   int ran = 0;
   for (const TuneTask& task : tasks) {
     known += (known.empty() ? "" : ", ") + task.name;
-    const bool asked = std::ranges::find(request.cases, task.name) != request.cases.end();
-    if (request.cases.empty() ? !task.reported : !asked) continue;
+    const bool requested = std::ranges::find(request.cases, task.name) != request.cases.end();
+    if (request.cases.empty() ? !task.reported : !requested) continue;
     ++ran;
-    const TuneRaces races(task, ops);
-    for (const Way& arm : arms) {
-      LANISTA_ASSIGN(const std::vector<Cost> costs, arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
+    const TuningRuns races(task, ops);
+    for (const MltunerArm& arm : arms) {
+      LANISTA_ASSIGN(const std::vector<TuningCost> costs, arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
       std::vector<double> steps, seconds;
       double reached = 0;
-      for (const Cost& cost : costs) {
+      for (const TuningCost& cost : costs) {
         steps.push_back(cost.steps);
         seconds.push_back(cost.seconds);
         reached += cost.reached ? 1.0 / seeds : 0;
@@ -137,7 +137,7 @@ Result<void> mltuner(const Request& request, std::ostream& out) {
     const double times = std::exp(mean_logarithm(all[over]) - mean_logarithm(all[under]));
     print({"mltuner", "geometric mean", name, unit, times, 0, seeds}, request.json, out);
   };
-  for (const Way& arm : arms) ratio(arm.name, "x oracle", arm.name, "oracle");
+  for (const MltunerArm& arm : arms) ratio(arm.name, "x oracle", arm.name, "oracle");
   ratio("hyperband / ours", "x steps", "hyperband", "ours");
   return {};
 }

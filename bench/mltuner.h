@@ -15,6 +15,6 @@ namespace lanista::bench {
 /// is the share of seeds that got there within the cap of steps, the others count as the cap. Then each arm's steps
 /// over those of `oracle`, and `hyperband`'s over those of `ours`, over tasks without a rate that changes.
 /// request.strategy: one arm, or options of mltuner as JSON. Errors: those of trainings and strategies.
-Result<void> mltuner(const Request& request, std::ostream& out);
+Result<void> mltuner(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

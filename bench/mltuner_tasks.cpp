@@ -19,7 +19,7 @@ constexpr const char* kCell =
     "output(%10)\n";
 
 constexpr const char* kLine = "%0 = input(shape=[12])\n%1 = linear(%0, out=1)\n%2 = output(%1)\n";
-constexpr double kNear = 1.01;  // times the least loss: the target of a line
+constexpr double kTargetDistance = 1.01;  // times the least loss: the target of a line
 
 /// Every fourth row validates.
 data::Split quarters(std::int64_t rows) {
@@ -103,7 +103,7 @@ Result<std::vector<TuneTask>> tune_tasks() {
   const auto add_line = [&](const std::string& name, std::uint64_t seed, double least) -> Result<void> {
     double floor = 0;
     auto data = noisy_line(seed, least, floor);
-    LANISTA_TRY(add(name, std::move(data), graph::parse(kLine), kNear * floor));
+    LANISTA_TRY(add(name, std::move(data), graph::parse(kLine), kTargetDistance * floor));
     tasks.back().loss = "mse";
     tasks.back().batch = 8;
     tasks.back().steps_per_epoch = 100;

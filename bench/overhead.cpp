@@ -12,7 +12,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "bench/arms.h"
 #include "lanista/engine/core/engine.h"
-#include "lanista/engine/core/fit.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/core/noop_executor.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/engine/remote/worker_loop.h"
@@ -21,7 +21,7 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kMostThroughProcesses = 10'000;  ///< trials; more would take minutes
+constexpr std::int64_t kMaxThroughProcesses = 10'000;  ///< trials; more would take minutes
 
 constexpr const char* kOneEpoch = "train: {epochs: 1}\n";
 // A thousand trials rest at the first rung before the best of them go on.
@@ -64,7 +64,7 @@ Result<double> run_study(FileSystem& fs, const std::string& folder, const Case& 
                          engine::Executor& executor) {
   auto config = config_of(of, trials);
   const auto spec = digits_spec();
-  LANISTA_TRY(engine::fit_to_data(config, spec));
+  LANISTA_TRY(engine::resolve_from_data(config, spec));
   RealClock clock;
   NullSink sink;
   const engine::Services services{.fs = &fs,
@@ -79,7 +79,7 @@ Result<double> run_study(FileSystem& fs, const std::string& folder, const Case& 
                  engine::Engine::create(folder, config, studyfile::write_study(config), {{"class", "none"}}, services));
   LANISTA_ASSIGN(const auto summary, engine->run());
   const double seconds = now_seconds() - begin;
-  if (summary.end != engine::End::kDone || static_cast<std::int64_t>(engine->view().trials.size()) != trials) {
+  if (summary.end != engine::RunEnd::kDone || static_cast<std::int64_t>(engine->view().trials.size()) != trials) {
     return Error{
         Code::kInternal,
         "the study ended with " + std::to_string(engine->view().trials.size()) + " trials (" + summary.reason + ")",
@@ -97,18 +97,18 @@ Result<double> in_this_process(FileSystem& fs, const std::string& folder, const 
 /// begin is part of the time.
 Result<double> through_processes(const std::string& folder, const Case& of, std::int64_t trials) {
   const RealClock clock;
-  engine::WorkerBrief brief;
-  brief.study_folder = folder;
-  brief.workers = 2;
+  engine::WorkerConfig worker_config;
+  worker_config.study_folder = folder;
+  worker_config.workers = 2;
   engine::ProcessOptions how;
-  how.rules.keeps_nothing = true;
+  how.rules.stores_no_weights = true;
   how.launch = engine::launch_function([](const std::string& socket) {
-    const auto idle = [](const engine::WorkerBrief&, const engine::TellInHand&) {
+    const auto idle = [](const engine::WorkerConfig&, const engine::ReportActiveTrials&) {
       return Result<std::shared_ptr<engine::Executor>>(std::make_shared<engine::NoopExecutor>());
     };
-    static_cast<void>(engine::work_for_engine(socket, idle));
+    static_cast<void>(engine::run_worker(socket, idle));
   });
-  LANISTA_ASSIGN(const auto executor, engine::ProcessExecutor::create(brief, real_file_system(), clock, how));
+  LANISTA_ASSIGN(const auto executor, engine::ProcessExecutor::create(worker_config, real_file_system(), clock, how));
   return run_study(real_file_system(), folder, of, trials, *executor);
 }
 
@@ -136,14 +136,14 @@ Result<void> overhead(int repeats, bool json, std::ostream& out) {
                                MemoryFileSystem memory;
                                return value(in_this_process(memory, "study", of, trials));
                              }}};
-      if (trials <= kMostThroughProcesses) {
+      if (trials <= kMaxThroughProcesses) {
         arms.push_back({"processes", [&] {
                           const double ms = value(through_processes(folder, of, trials));
                           std::filesystem::remove_all(folder);
                           return ms;
                         }});
       }
-      const auto rows = interleave("overhead", of.name + std::to_string(trials), "ms/trial", arms, repeats);
+      const auto rows = run_interleaved("overhead", of.name + std::to_string(trials), "ms/trial", arms, repeats);
       if (failure) return *failure;
       for (const auto& row : rows) print(row, json, out);
     }

@@ -52,7 +52,7 @@ Result<double> preparing_seconds(const study::StudyConfig& config, const data::D
   std::vector<float> features(batch * static_cast<std::size_t>(data.spec().features.elements_per_sample()));
   const auto width = features.size() / batch;
   std::int64_t epoch = 0;
-  const double rate = warm_rate(
+  const double rate = calls_per_second(
       [&] {
         for (std::size_t at = 0; at < rows.size(); at += batch) {
           const auto part = std::span(rows).subspan(at, std::min(batch, rows.size() - at));
@@ -71,13 +71,13 @@ double sharing_limit(const study::StudyView& view, double preparing) {
   for (const auto& trial : view.trials) {
     for (const auto& measured : trial.measurements) epochs.insert(measured.epoch), ++trained;
   }
-  const double all = worked_seconds(view);
+  const double all = training_seconds(view);
   return all / (all - preparing * static_cast<double>(trained - std::ssize(epochs)));
 }
 
 struct HyperbandArm {
   std::string name;
-  Crew crew;
+  ExecutorSettings executor_settings;
   TrainedStudy last;
 };
 
@@ -91,7 +91,7 @@ Result<void> run_case(const HyperbandCase& of, const data::Dataset& data, int re
   std::vector<Arm> arms;
   for (HyperbandArm& arm : all) {
     arms.push_back({arm.name, [&] {
-                      auto trained = train_study(config, data, arm.crew);
+                      auto trained = train_study(config, data, arm.executor_settings);
                       if (!trained) failure = trained.error();
                       if (!failure.ok()) return std::nan("");
                       arm.last = *std::move(trained);
@@ -103,7 +103,7 @@ Result<void> run_case(const HyperbandCase& of, const data::Dataset& data, int re
                       return arm.last.seconds;
                     }});
   }
-  const auto values = rounds(arms, repeats);
+  const auto values = run_rounds(arms, repeats);
   LANISTA_TRY(failure);
   for (const HyperbandArm& arm : all) {
     if (arm.last.canonical == all.front().last.canonical && arm.last.view.winner == all.front().last.view.winner) {
@@ -126,7 +126,7 @@ Result<void> run_case(const HyperbandCase& of, const data::Dataset& data, int re
 
 }  // namespace
 
-Result<void> pack_hyperband(const Request& request, std::ostream& out) {
+Result<void> pack_hyperband(const BenchRequest& request, std::ostream& out) {
   kernels::set_flush_to_zero();
   const int repeats = request.repeats > 0 ? request.repeats : 7;
   LANISTA_ASSIGN(const auto digits, data::open({}, ".", real_file_system()));

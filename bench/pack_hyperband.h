@@ -13,6 +13,6 @@ namespace lanista::bench {
 /// Rows: seconds of the study, `plain/packed` and `plain/fused` as quotients round by round, and `limit`: what sharing
 /// samples alone could give at most (Pack, DEEM'21: sum t_i / (t_in + sum (t_i - t_in))), with t_in and t_i as measured
 /// in `plain`. Errors: those of train_study; kInternal (arms differ in what they decided).
-Result<void> pack_hyperband(const Request& request, std::ostream& out);
+Result<void> pack_hyperband(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -7,7 +7,7 @@
 
 #include "bench/arms.h"
 #include "bench/pipeline_models.h"
-#include "lanista/plan/pipeline/baselines.h"
+#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/planner.h"
 
@@ -24,7 +24,7 @@ Problem problem_of(pipeline::Model model, std::int64_t devices) { return {std::m
 
 /// What one case prints.
 struct Table {
-  const Request& request;
+  const BenchRequest& request;
   std::ostream& out;
   std::string name;
 
@@ -35,96 +35,96 @@ struct Table {
 };
 
 /// Who is compared with, and how fast they are at best.
-struct Rivals {
+struct Baselines {
   double sequential = kNever, graph = kNever;
   std::int64_t micro_batch = 1;  ///< of the better sequential one
 };
 
-void plan_row(const Table& table, const std::string& arm, const pipeline::Plan& plan) {
+void plan_row(const Table& table, const std::string& arm, const pipeline::PipelinePlan& plan) {
   table.row(arm, "m", static_cast<double>(plan.batch / plan.stages[0].micro_batch));
   table.row(arm, "deep", static_cast<double>(pipeline::depth_of(plan)));
 }
 
-/// Plans with one baseline, prints it and takes it into `rivals`.
+/// Plans with one baseline, prints it and takes it into `baselines`.
 template <class Make>
-Result<void> rival(const Table& table, const std::string& arm, const Problem& problem, bool graph, Make make,
-                   Rivals& rivals) {
+Result<void> run_baseline(const Table& table, const std::string& arm, const Problem& problem, bool graph, Make make,
+                   Baselines& baselines) {
   const auto batch = static_cast<double>(problem.model.batch);
   const double begin = now_seconds();
   const Result<Baseline> made = make();
-  const double took = now_seconds() - begin;
+  const double planning_seconds = now_seconds() - begin;
   if (!made) {
     if (made.error().code != Code::kResourceExhausted) return made.error();
-    table.row(arm, "gives up", took);
+    table.row(arm, "gives up", planning_seconds);
     return {};
   }
   table.row(arm, "samples/s", batch / made->chain_seconds);
   if (graph) table.row(arm + "-graph", "samples/s", batch / made->seconds);
-  table.row(arm, "s to plan", took);
-  if (made->chain_seconds < rivals.sequential) {
-    rivals.sequential = made->chain_seconds;
-    rivals.micro_batch = made->chain.stages[0].micro_batch;
-    table.row(arm, "m", batch / static_cast<double>(rivals.micro_batch));
+  table.row(arm, "s to plan", planning_seconds);
+  if (made->chain_seconds < baselines.sequential) {
+    baselines.sequential = made->chain_seconds;
+    baselines.micro_batch = made->chain.stages[0].micro_batch;
+    table.row(arm, "m", batch / static_cast<double>(baselines.micro_batch));
     table.row(arm, "deep", static_cast<double>(pipeline::depth_of(made->chain)));
   }
-  rivals.graph = std::min(rivals.graph, made->seconds);
+  baselines.graph = std::min(baselines.graph, made->seconds);
   return {};
 }
 
-Result<Rivals> rivals_of(const Table& table, const Problem& problem) {
-  Rivals rivals;
-  LANISTA_TRY(rival(
-      table, "pipedream", problem, true, [&] { return pipeline::pipedream(problem); }, rivals));
-  LANISTA_TRY(rival(
-      table, "piper", problem, true, [&] { return pipeline::piper(problem); }, rivals));
-  LANISTA_TRY(rival(
-      table, "pipedream-chain", problem, false, [&] { return pipeline::given_the_chain(problem, pipeline::pipedream); },
-      rivals));
-  LANISTA_TRY(rival(
-      table, "piper-chain", problem, false, [&] { return pipeline::given_the_chain(problem, pipeline::piper); },
-      rivals));
-  return rivals;
+Result<Baselines> run_baselines(const Table& table, const Problem& problem) {
+  Baselines baselines;
+  LANISTA_TRY(run_baseline(
+      table, "pipedream", problem, true, [&] { return pipeline::pipedream(problem); }, baselines));
+  LANISTA_TRY(run_baseline(
+      table, "piper", problem, true, [&] { return pipeline::piper(problem); }, baselines));
+  LANISTA_TRY(run_baseline(
+      table, "pipedream-chain", problem, false, [&] { return pipeline::plan_on_chain(problem, pipeline::pipedream); },
+      baselines));
+  LANISTA_TRY(run_baseline(
+      table, "piper-chain", problem, false, [&] { return pipeline::plan_on_chain(problem, pipeline::piper); },
+      baselines));
+  return baselines;
 }
 
 Result<Planned> ours(const Table& table, const std::string& arm, const Problem& problem,
-                     const pipeline::PlanOptions& options, const Rivals& rivals) {
+                     const pipeline::PlanOptions& options, const Baselines& baselines) {
   const double bound = pipeline::bounds_of(problem).best();
   const double begin = now_seconds();
   LANISTA_ASSIGN(auto planned, pipeline::make_plan(problem, options));
-  const double took = now_seconds() - begin;
+  const double planning_seconds = now_seconds() - begin;
   if (planned.seconds < bound * (1 - 1e-9)) return Error{Code::kInternal, table.name + " ends before its bound", ""};
   table.row(arm, "samples/s", static_cast<double>(problem.model.batch) / planned.seconds);
-  table.row(arm, "s to plan", took);
+  table.row(arm, "s to plan", planning_seconds);
   plan_row(table, arm, planned.plan);
   table.row(arm, "of bound", bound / planned.seconds);
-  table.row(arm, "x seq", rivals.sequential / planned.seconds);
-  table.row(arm, "x graph", rivals.graph / planned.seconds);
+  table.row(arm, "x seq", baselines.sequential / planned.seconds);
+  table.row(arm, "x graph", baselines.graph / planned.seconds);
   return planned;
 }
 
 Result<void> compare(const Table& table, const Problem& problem) {
-  LANISTA_ASSIGN(const Rivals rivals, rivals_of(table, problem));
+  LANISTA_ASSIGN(const Baselines baselines, run_baselines(table, problem));
   pipeline::PlanOptions options;
-  LANISTA_TRY(ours(table, "ours", problem, options, rivals));
+  LANISTA_TRY(ours(table, "ours", problem, options, baselines));
   options.split = true;
-  LANISTA_TRY(ours(table, "split", problem, options, rivals));
+  LANISTA_TRY(ours(table, "split", problem, options, baselines));
   table.row("bound", "samples/s", static_cast<double>(problem.model.batch) / pipeline::bounds_of(problem).best());
   return {};
 }
 
 /// The paper's: branches at once with the baseline's micro-batch; then any micro-batch; then what is ours.
 Result<void> ablation(const Table& table, const Problem& problem) {
-  LANISTA_ASSIGN(const Rivals rivals, rivals_of(table, problem));
+  LANISTA_ASSIGN(const Baselines baselines, run_baselines(table, problem));
   pipeline::PlanOptions options;
-  options.micro_batch = rivals.micro_batch;
-  options.guests = false;
-  LANISTA_TRY(ours(table, "parallel", problem, options, rivals));
+  options.micro_batch = baselines.micro_batch;
+  options.allows_colocation = false;
+  LANISTA_TRY(ours(table, "parallel", problem, options, baselines));
   options.micro_batch.reset();
-  LANISTA_TRY(ours(table, "micro-batch", problem, options, rivals));
-  options.guests = true;
-  LANISTA_TRY(ours(table, "guests", problem, options, rivals));
+  LANISTA_TRY(ours(table, "micro-batch", problem, options, baselines));
+  options.allows_colocation = true;
+  LANISTA_TRY(ours(table, "guests", problem, options, baselines));
   options.split = true;
-  LANISTA_TRY(ours(table, "split", problem, options, rivals));
+  LANISTA_TRY(ours(table, "split", problem, options, baselines));
   return {};
 }
 
@@ -132,7 +132,7 @@ Result<void> ablation(const Table& table, const Problem& problem) {
 /// them, one behind; as a sequence and as a graph.
 Result<void> buffers(const Table& table) {
   const Problem problem = problem_of(candle_uno(4, 64 * 8), 6);
-  pipeline::Plan plan{problem.model.hash, problem.model.batch, {}};
+  pipeline::PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
   for (std::uint32_t s = 0; s < 6; ++s) {
     plan.stages.push_back({{}, 64, 1, {s}, 1, {}});
     for (std::uint32_t op = 0; op < problem.model.operators.size(); ++op) {
@@ -184,7 +184,7 @@ std::vector<Entry> entries() {
   ablate("dlrm", [] { return recommendation_model(256 * 32); });
   ablate("candle-uno", [] { return candle_uno(7, 256 * 32); });
   all.push_back({"buffers", true, buffers});
-  const auto campaign = [&](const char* name, Result<void> (*run)(const Request&, std::ostream&)) {
+  const auto campaign = [&](const char* name, Result<void> (*run)(const BenchRequest&, std::ostream&)) {
     all.push_back({name, false, [run](const Table& table) { return run(table.request, table.out); }});
   };
   campaign("oracle", pipeline_oracle);
@@ -196,17 +196,17 @@ std::vector<Entry> entries() {
 
 }  // namespace
 
-Result<void> pipeline(const Request& request, std::ostream& out) {
+Result<void> pipeline(const BenchRequest& request, std::ostream& out) {
   const auto all = entries();
-  for (const std::string& wanted : request.cases) {
-    if (std::ranges::find(all, wanted, &Entry::name) != all.end()) continue;
+  for (const std::string& requested : request.cases) {
+    if (std::ranges::find(all, requested, &Entry::name) != all.end()) continue;
     std::string known;
     for (const Entry& entry : all) known += (known.empty() ? "" : ", ") + entry.name;
-    return Error{Code::kNotFound, "pipeline has no case " + wanted + "; allowed are " + known, ""};
+    return Error{Code::kNotFound, "pipeline has no case " + requested + "; allowed are " + known, ""};
   }
   for (const Entry& entry : all) {
-    const bool asked = std::ranges::find(request.cases, entry.name) != request.cases.end();
-    if (request.cases.empty() ? !entry.usual : !asked) continue;
+    const bool requested = std::ranges::find(request.cases, entry.name) != request.cases.end();
+    if (request.cases.empty() ? !entry.usual : !requested) continue;
     LANISTA_TRY(entry.run({request, out, entry.name}));
   }
   return {};

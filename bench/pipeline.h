@@ -16,15 +16,15 @@ namespace lanista::bench {
 /// (batches 16 times as large); branches-2 to -16 (of candle-uno, 16 devices); ablation-<model>; buffers (of
 /// candle-uno); campaigns `oracle`, `never-worse`, `speed` and `large`, which `--case` asks for. It fails where a step
 /// ends before its bound.
-Result<void> pipeline(const Request& request, std::ostream& out);
+Result<void> pipeline(const BenchRequest& request, std::ostream& out);
 
 /// Its campaigns on random graphs, --seeds of them. `oracle` (300): ours over the best of all partitions of up to 12
 /// operators on 2 to 4 devices. `never-worse` (1,000): over the better of PipeDream and Piper, with transfers and
 /// little memory in every other one; it fails where a plan of ours is slower. `speed` (20): seconds to plan, over
 /// Piper's. `large`: 10,000 operators on 64 devices, a chain and 100 branches.
-Result<void> pipeline_oracle(const Request& request, std::ostream& out);
-Result<void> pipeline_never_worse(const Request& request, std::ostream& out);
-Result<void> pipeline_speed(const Request& request, std::ostream& out);
-Result<void> pipeline_large(const Request& request, std::ostream& out);
+Result<void> pipeline_oracle(const BenchRequest& request, std::ostream& out);
+Result<void> pipeline_never_worse(const BenchRequest& request, std::ostream& out);
+Result<void> pipeline_speed(const BenchRequest& request, std::ostream& out);
+Result<void> pipeline_large(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -5,9 +5,9 @@
 
 #include "bench/arms.h"
 #include "bench/pipeline.h"
-#include "lanista/plan/pipeline/baselines.h"
+#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/bounds.h"
-#include "lanista/plan/pipeline/exact.h"
+#include "lanista/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/planner.h"
 #include "lanista/plan/pipeline/random_problem.h"
 #include "lanista/plan/pipeline/simulate.h"
@@ -17,12 +17,12 @@ namespace {
 
 using pipeline::Problem;
 
-std::uint64_t count_of(const Request& request, int usual) {
+std::uint64_t count_of(const BenchRequest& request, int usual) {
   return static_cast<std::uint64_t>(request.seeds > 0 ? request.seeds : usual);
 }
 
 /// A random problem of up to `most` operators; every other one with values to send and a memory that not all fits into.
-Problem drawn(std::uint64_t seed, std::size_t most, std::int64_t most_devices, bool sends) {
+Problem random_pipeline_problem(std::uint64_t seed, std::size_t most, std::int64_t most_devices, bool sends) {
   Rng rng = Rng(seed);
   const std::int64_t devices = rng.between(2, most_devices);
   Problem problem = pipeline::random_problem(rng.split(1), most, devices, 16);
@@ -42,7 +42,7 @@ Problem drawn(std::uint64_t seed, std::size_t most, std::int64_t most_devices, b
   return problem;
 }
 
-void rows(const Request& request, std::ostream& out, const std::string& name, const std::string& arm,
+void rows(const BenchRequest& request, std::ostream& out, const std::string& name, const std::string& arm,
           std::vector<double> values) {
   std::ranges::sort(values);
   const auto row = [&](const std::string& unit, double value) {
@@ -63,13 +63,13 @@ double timed_call(const Call& call) {
 }
 
 /// Whether a plan is one and takes what it says.
-Result<void> ends_so(const pipeline::Planned& planned, const Problem& problem) {
+Result<void> check_simulated_end(const pipeline::Planned& planned, const Problem& problem) {
   LANISTA_TRY(pipeline::check(planned.plan, problem));
   LANISTA_TRY(pipeline::prove(pipeline::lowered(planned.schedule, planned.plan, problem.model), planned.plan));
-  LANISTA_ASSIGN(const auto course, pipeline::simulate(planned.schedule, planned.plan, problem, false));
-  if (std::abs(course.seconds - planned.seconds) > 1e-9 * course.seconds ||
-      course.seconds < pipeline::bounds_of(planned.plan, problem).best() * (1 - 1e-9)) {
-    return Error{Code::kInternal, "a plan takes " + std::to_string(course.seconds) + " s, not what it says", ""};
+  LANISTA_ASSIGN(const auto simulation, pipeline::simulate(planned.schedule, planned.plan, problem, false));
+  if (std::abs(simulation.seconds - planned.seconds) > 1e-9 * simulation.seconds ||
+      simulation.seconds < pipeline::bounds_of(planned.plan, problem).best() * (1 - 1e-9)) {
+    return Error{Code::kInternal, "a plan takes " + std::to_string(simulation.seconds) + " s, not what it says", ""};
   }
   return {};
 }
@@ -112,7 +112,7 @@ Problem large_problem(std::int64_t branches, std::int64_t operators) {
 
 }  // namespace
 
-Result<void> pipeline_oracle(const Request& request, std::ostream& out) {
+Result<void> pipeline_oracle(const BenchRequest& request, std::ostream& out) {
   std::vector<double> ratios;
   std::uint64_t beyond = 0;
   for (std::uint64_t i = 0; i < count_of(request, 300); ++i) {
@@ -120,7 +120,7 @@ Result<void> pipeline_oracle(const Request& request, std::ostream& out) {
     const std::int64_t devices = rng.between(2, 4);
     const Problem problem = pipeline::random_problem(rng.split(1), 12, devices, 8);
     LANISTA_ASSIGN(const auto planned, pipeline::make_plan(problem));
-    LANISTA_TRY(ends_so(planned, problem));
+    LANISTA_TRY(check_simulated_end(planned, problem));
     const double best = pipeline::exact_seconds(problem, planned.seconds * (1 + 1e-9));
     ratios.push_back(planned.seconds / best);
     if (planned.seconds > best * 1.02) ++beyond;
@@ -130,12 +130,12 @@ Result<void> pipeline_oracle(const Request& request, std::ostream& out) {
   return {};
 }
 
-Result<void> pipeline_never_worse(const Request& request, std::ostream& out) {
+Result<void> pipeline_never_worse(const BenchRequest& request, std::ostream& out) {
   std::vector<double> ratios;
   std::uint64_t worse = 0, none = 0;
   const std::uint64_t count = count_of(request, 1000);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const Problem problem = drawn(request.seed * 1'000'003 + i, 20, 8, i % 2 == 1);
+    const Problem problem = random_pipeline_problem(request.seed * 1'000'003 + i, 20, 8, i % 2 == 1);
     const auto ours = pipeline::make_plan(problem);
     double best = 1e300;
     for (const auto& theirs : {pipeline::pipedream(problem), pipeline::piper(problem)}) {
@@ -145,7 +145,7 @@ Result<void> pipeline_never_worse(const Request& request, std::ostream& out) {
       ++none;
       continue;
     }
-    if (ours) LANISTA_TRY(ends_so(*ours, problem));
+    if (ours) LANISTA_TRY(check_simulated_end(*ours, problem));
     const double ratio = ours ? ours->seconds / best : 1e9;
     ratios.push_back(ratio);
     if (ratio <= 1 + 1e-9) continue;
@@ -159,10 +159,10 @@ Result<void> pipeline_never_worse(const Request& request, std::ostream& out) {
   return {};
 }
 
-Result<void> pipeline_speed(const Request& request, std::ostream& out) {
+Result<void> pipeline_speed(const BenchRequest& request, std::ostream& out) {
   std::vector<double> ratios, ours, theirs;
   for (std::uint64_t i = 0; ratios.size() < count_of(request, 20) && i < 10'000; ++i) {
-    const Problem problem = drawn(request.seed * 1'000'003 + i, 60, 8, i % 2 == 1);
+    const Problem problem = random_pipeline_problem(request.seed * 1'000'003 + i, 60, 8, i % 2 == 1);
     if (problem.model.operators.size() < 30) continue;
     Result<pipeline::Planned> planned = Error{};
     Result<pipeline::Baseline> piper = Error{};
@@ -179,7 +179,7 @@ Result<void> pipeline_speed(const Request& request, std::ostream& out) {
   return {};
 }
 
-Result<void> pipeline_large(const Request& request, std::ostream& out) {
+Result<void> pipeline_large(const BenchRequest& request, std::ostream& out) {
   for (const std::int64_t branches : {1, 100}) {
     const Problem problem = large_problem(branches, 10'000);
     const std::string name = branches == 1 ? "large-chain" : "large-branches";

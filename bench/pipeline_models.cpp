@@ -12,14 +12,14 @@ constexpr double kKernel = 10e-6, kFlops = 0.8 * 15.7e12, kRate = 0.8 * 900e9;
 constexpr double kWidth = 4096;
 
 /// What the passes of an operator do.
-struct Work {
+struct OperatorWork {
   double kernels = 1;
   double forward_flops = 0, input_flops = 0, weight_flops = 0;  ///< a sample
   double touched = 0;                                           ///< bytes a sample, beside the parameters that are read
   double read = 0;                                              ///< parameter bytes that a pass reads
 };
 
-Operator operator_of(std::string name, const Work& work, std::int64_t batch) {
+Operator operator_of(std::string name, const OperatorWork& work, std::int64_t batch) {
   Operator op;
   op.name = std::move(name);
   const auto pass = [&](double flops, double touches, std::int64_t n) {

@@ -10,9 +10,9 @@
 
 #include "lanista/base/rng.h"
 #include "bench/arms.h"
-#include "bench/random_cuts.h"
-#include "bench/ranks.h"
-#include "bench/stage_watch.h"
+#include "bench/random_plans.h"
+#include "bench/rank_correlation.h"
+#include "bench/pass_replay.h"
 #include "bench/staged_model.h"
 #include "lanista/plan/pipeline/schedule.h"
 #include "lanista/plan/pipeline/simulate.h"
@@ -23,43 +23,43 @@ namespace {
 
 constexpr int kToBeTimed = 20;  // steps, more than enough
 
-Error other_bits(const std::string& name) {
+Error different_bits_error(const std::string& name) {
   return {Code::kInternal, name + ": a pipeline and one thread came to different weights", ""};
 }
 
 // Both do as many steps, so they must have come to the same bits.
 Result<bool> same_bits(const StagedModel& bench, nn::Program& ours) {
-  LANISTA_ASSIGN(nn::Program alone, bench.subject.compile(kBatch / kMicro, nullptr));
+  LANISTA_ASSIGN(nn::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
   ours.initialise(0, 1);
   for (int i = 0; i < 2; ++i) {
-    step_of(alone, bench.samples.view());
+    step_of(single_thread, bench.samples.view());
     step_of(ours, bench.samples.view());
   }
-  return alone.extract(0) == ours.extract(0);
+  return single_thread.extract(0) == ours.extract(0);
 }
 
 // On a machine with other work, where two threads do not get two cores.
 Result<void> replayed(const StagedModel& bench, const runtime::ChosenPlan& chosen, const std::string& name, int repeats,
                       bool json, std::ostream& out) {
   LANISTA_ASSIGN(nn::Stages stages,
-                 runtime::stages_of(chosen.plan, chosen.schedule, bench.problem, bench.planned.nodes));
-  Replay replay(stages);
+                 runtime::executable_stages(chosen.plan, chosen.schedule, bench.problem, bench.planned.nodes));
+  PassReplay replay(stages);
   stages.observer = &replay;
-  LANISTA_ASSIGN(nn::Program ours, bench.subject.compile(kBatch / kMicro, &stages));
-  LANISTA_ASSIGN(nn::Program alone, bench.subject.compile(kBatch / kMicro, nullptr));
-  std::vector<double> of_one, of_two, gain;
+  LANISTA_ASSIGN(nn::Program ours, bench.derived.compile(kBatch / kMicroBatch, &stages));
+  LANISTA_ASSIGN(nn::Program single_thread, bench.derived.compile(kBatch / kMicroBatch, nullptr));
+  std::vector<double> create_private, of_two, gain;
   for (int i = -1; i < repeats; ++i) {
-    const double begin = thread_seconds();
-    step_of(alone, bench.samples.view());
-    const double one = thread_seconds() - begin;
+    const double begin = thread_cpu_seconds();
+    step_of(single_thread, bench.samples.view());
+    const double one = thread_cpu_seconds() - begin;
     step_of(ours, bench.samples.view());
     const double two = replay.seconds();
     if (i < 0) continue;  // warm now
-    of_one.push_back(1e6 * one);
+    create_private.push_back(1e6 * one);
     of_two.push_back(1e6 * two);
     gain.push_back(one / two);
   }
-  print(summary("pipeline-real", name, "alone-core-time", "us", of_one), json, out);
+  print(summary("pipeline-real", name, "alone-core-time", "us", create_private), json, out);
   print(summary("pipeline-real", name, "replayed-core-time", "us", of_two), json, out);
   print(summary("pipeline-real", name, "gain-replayed", "", gain), json, out);
   return {};
@@ -81,18 +81,18 @@ Result<void> draw(const StagedModel& bench, const runtime::ChosenPlan& chosen, s
 Result<void> two_branches(int repeats, bool json, std::ostream& out) {
   const std::string name = "two-branches/2";
   LANISTA_ASSIGN(StagedModel bench, StagedModel::make(branchy(1024, 2, 3, 1024, false), 1024, 3));
-  LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicro));
+  LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicroBatch));
   LANISTA_ASSIGN(nn::Program ours, bench.program(chosen.plan, chosen.schedule));
   LANISTA_ASSIGN(const bool same, same_bits(bench, ours));
-  if (!same) return other_bits(name);
-  const std::vector<Arm> arms{bench.arm("alone", bench.alone), bench.arm("ours", ours)};
-  const auto seen = rounds(arms, repeats);
+  if (!same) return different_bits_error(name);
+  const std::vector<Arm> arms{bench.arm("alone", bench.single_thread), bench.arm("ours", ours)};
+  const auto seen = run_rounds(arms, repeats);
   for (std::size_t a = 0; a < arms.size(); ++a)
     print(summary("pipeline-real", name, arms[a].name, "us", seen[a]), json, out);
   std::vector<double> gain, of_bound;
   for (std::size_t r = 0; r < seen[0].size(); ++r) {
     gain.push_back(seen[0][r] / seen[1][r]);
-    of_bound.push_back(gain.back() / static_cast<double>(kPlaces));
+    of_bound.push_back(gain.back() / static_cast<double>(kRanks));
   }
   LANISTA_ASSIGN(const double predicted, bench.predicted(chosen));
   print({"pipeline-real", name, "simulated", "us", 1e6 * predicted, 0, 1}, json, out);
@@ -109,10 +109,10 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
 
 // Steps of a plan, replayed; a first one warms up.
 Result<std::vector<double>> replays(const StagedModel& bench, const runtime::ChosenPlan& plan, int repeats) {
-  LANISTA_ASSIGN(nn::Stages stages, runtime::stages_of(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
-  Replay replay(stages);
+  LANISTA_ASSIGN(nn::Stages stages, runtime::executable_stages(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
+  PassReplay replay(stages);
   stages.observer = &replay;
-  LANISTA_ASSIGN(nn::Program program, bench.subject.compile(kBatch / kMicro, &stages));
+  LANISTA_ASSIGN(nn::Program program, bench.derived.compile(kBatch / kMicroBatch, &stages));
   std::vector<double> seconds;
   for (int i = 0; i <= repeats; ++i) {
     step_of(program, bench.samples.view());
@@ -123,10 +123,10 @@ Result<std::vector<double>> replays(const StagedModel& bench, const runtime::Cho
 }
 
 // A plan and a schedule of it.
-runtime::ChosenPlan drawn_plan(Rng& rng, const pipeline::Problem& problem, int i) {
+runtime::ChosenPlan random_plan(Rng& rng, const pipeline::Problem& problem, int i) {
   runtime::ChosenPlan one;
   // Some at one place: what is predicted must tell good plans from bad ones.
-  one.plan = random_cut(rng, problem, 2 + rng.below(5), {kMicro}, i % 5 == 0 ? 1 : kPlaces);
+  one.plan = random_stage_plan(rng, problem, 2 + rng.below(5), {kMicroBatch}, i % 5 == 0 ? 1 : kRanks);
   if (i % 3 == 2) one.plan = pipeline::with_whole_batch_in_flight(one.plan);
   one.schedule = i % 3 == 0   ? pipeline::split_backward(one.plan, problem)
                  : i % 3 == 1 ? pipeline::kfkb(one.plan, problem)
@@ -148,9 +148,9 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   LANISTA_ASSIGN(StagedModel bench, StagedModel::make(branchy(512, 3, 3, 640, false), 512, 3));
   Rng rng(5);
   std::vector<runtime::ChosenPlan> plans;
-  LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicro));
+  LANISTA_ASSIGN(const auto chosen, runtime::chosen_plan(bench.problem, kMicroBatch));
   plans.push_back(chosen);
-  for (int i = 1; i <= 30; ++i) plans.push_back(drawn_plan(rng, bench.problem, i));
+  for (int i = 1; i <= 30; ++i) plans.push_back(random_plan(rng, bench.problem, i));
   std::vector<nn::Program> programs;
   std::vector<double> replayed;
   for (const auto& one : plans) {
@@ -161,11 +161,11 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   }
   std::vector<Arm> arms;
   for (std::size_t i = 0; i < programs.size(); ++i) arms.push_back(bench.arm(std::to_string(i), programs[i]));
-  arms.push_back(bench.arm("alone", bench.alone));
+  arms.push_back(bench.arm("alone", bench.single_thread));
   std::vector<std::vector<double>> seen(arms.size());
   std::vector<std::vector<runtime::OperatorTimes>> passes;
   for (int round = 0; round < repeats; ++round) {
-    const auto values = rounds(arms, 1);
+    const auto values = run_rounds(arms, 1);
     for (std::size_t i = 0; i < arms.size(); ++i) seen[i].push_back(values[i][0]);
     LANISTA_ASSIGN(auto timed, bench.timed_passes(3));
     passes.push_back(std::move(timed));
@@ -173,12 +173,12 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
   std::ranges::sort(passes, {}, all_passes);
   const auto compare = [&](const std::string& with, const std::vector<double>& real,
                            const std::vector<runtime::OperatorTimes>& by, double step, bool whole) -> Result<void> {
-    bench.price(by, 1e-6 * step);
+    bench.set_pass_costs(by, 1e-6 * step);
     std::vector<double> predicted, off;
     for (std::size_t i = 0; i < plans.size(); ++i) {
       LANISTA_ASSIGN(const double seconds, bench.predicted(plans[i]));
       predicted.push_back(1e6 * seconds);
-      const double beside = whole ? 0 : 1e6 * bench.rest;  // replays have passes alone
+      const double beside = whole ? 0 : 1e6 * bench.non_pass_seconds;  // replays have passes alone
       off.push_back(std::abs(predicted[i] / (real[i] + beside) - 1));
     }
     const auto row = [&](const std::string& arm, double value) {
@@ -207,7 +207,7 @@ Result<void> thirty_plans(int repeats, bool json, std::ostream& out) {
 Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t branches) {
   const auto n = static_cast<std::uint32_t>(problem.model.operators.size());
   const auto each = static_cast<std::uint32_t>((n - 1) / branches);
-  pipeline::Plan plan{problem.model.hash, problem.model.batch, {}};
+  pipeline::PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
   plan.stages.assign(3, {.operators = {}, .micro_batch = problem.model.batch, .devices = {1}, .successors = {}});
   plan.stages[0].devices = {0};
   for (std::uint32_t i = 0; i < n; ++i)
@@ -215,8 +215,8 @@ Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t
   runtime::ChosenPlan one;
   LANISTA_ASSIGN(one.plan, pipeline::arranged(std::move(plan), problem.model));
   one.schedule = pipeline::split_backward(one.plan, problem);
-  LANISTA_ASSIGN(const auto course, pipeline::simulate(one.schedule, one.plan, problem, false));
-  one.seconds = course.seconds;
+  LANISTA_ASSIGN(const auto simulation, pipeline::simulate(one.schedule, one.plan, problem, false));
+  one.seconds = simulation.seconds;
   return one;
 }
 
@@ -225,20 +225,20 @@ Result<runtime::ChosenPlan> halves(const pipeline::Problem& problem, std::size_t
 Result<void> population(const std::string& name, std::int64_t inputs, std::int64_t width, std::int64_t batch,
                         int repeats, bool json, std::ostream& out) {
   constexpr std::int64_t kTrials = 8;
-  LANISTA_ASSIGN(const Subject one, Subject::make(branchy(inputs, 1, 2, width, true), batch));
-  LANISTA_ASSIGN(const Subject all, Subject::make(branchy(inputs, kTrials, 2, width, true), batch));
+  LANISTA_ASSIGN(const DerivedModel one, DerivedModel::make(branchy(inputs, 1, 2, width, true), batch));
+  LANISTA_ASSIGN(const DerivedModel all, DerivedModel::make(branchy(inputs, kTrials, 2, width, true), batch));
   const Samples samples(batch, inputs);
   std::vector<nn::Program> single;
   for (std::int64_t i = 0; i < kTrials; ++i) {
     LANISTA_ASSIGN(nn::Program program, one.compile(1, nullptr));
     single.push_back(std::move(program));
   }
-  LANISTA_ASSIGN(nn::Program fused, one.compile(1, nullptr, kTrials, kPlaces));
+  LANISTA_ASSIGN(nn::Program fused, one.compile(1, nullptr, kTrials, kRanks));
   LANISTA_ASSIGN(const auto planned, runtime::planned_step(all.train, all.ops, batch, 4));
-  const pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
+  const pipeline::Problem problem{planned.model, runtime::single_devices(kRanks, kTransferSeconds)};
   LANISTA_ASSIGN(const auto chosen, halves(problem, kTrials));
   LANISTA_ASSIGN(const auto plan, runtime::chosen_plan(problem, batch));
-  LANISTA_ASSIGN(const auto stages, runtime::stages_of(chosen.plan, chosen.schedule, problem, planned.nodes));
+  LANISTA_ASSIGN(const auto stages, runtime::executable_stages(chosen.plan, chosen.schedule, problem, planned.nodes));
   LANISTA_ASSIGN(nn::Program branches, all.compile(1, &stages));
   const auto turns = [&](std::size_t begin, std::size_t end) {
     return [&, begin, end] {
@@ -251,7 +251,7 @@ Result<void> population(const std::string& name, std::int64_t inputs, std::int64
       timed("packed", {{turns(0, kTrials / 2), trials / 2}, {turns(kTrials / 2, kTrials), trials / 2}}),
       timed("fused", {{[&] { step_of(fused, samples.view()); }, trials}}),
       timed("branches", {{[&] { step_of(branches, samples.view()); }, trials}})};
-  for (const Row& row : interleave("pipeline-real", name, "us", arms, repeats)) print(row, json, out);
+  for (const BenchRow& row : run_interleaved("pipeline-real", name, "us", arms, repeats)) print(row, json, out);
   print({"pipeline-real", name, "planner-over-halves", "", plan.seconds / chosen.seconds, 0, 1}, json, out);
   return {};
 }

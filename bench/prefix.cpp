@@ -6,7 +6,7 @@
 
 #include "lanista/base/file_system.h"
 #include "bench/prefix_frozen.h"
-#include "bench/prefix_runners.h"
+#include "bench/trainer_sets.h"
 #include "bench/recipe.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/model/mutate/model_space.h"
@@ -22,9 +22,9 @@ Result<void> augmented(const std::string& base, const data::Dataset& data, const
       .trial = {}, .model = model.graph, .recipe = plain_recipe(), .metrics = {}, .data = &data, .step_ops = &ops};
   input.recipe.augment = {{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};
   for (const std::int64_t count : {1, 2, 4, 8, 16}) {
-    LANISTA_ASSIGN(Runners apart, Runners::make(input, count, nullptr));
-    std::vector<Apart> others;
-    others.push_back({"apart", std::move(apart)});
+    LANISTA_ASSIGN(TrainerSet separate_arms, TrainerSet::make(input, count, nullptr));
+    std::vector<SeparateArm> others;
+    others.push_back({"apart", std::move(separate_arms)});
     LANISTA_TRY(
         measure_sharing(base + "/" + std::to_string(count), input, count, std::move(others), repeats, json, out));
   }

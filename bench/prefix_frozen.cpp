@@ -9,7 +9,7 @@
 #include "lanista/base/check.h"
 #include "lanista/base/file_system.h"
 #include "bench/arms.h"
-#include "bench/prefix_runners.h"
+#include "bench/trainer_sets.h"
 #include "bench/recipe.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -64,18 +64,18 @@ struct Backbone {
 };
 
 /// Fresh weights serve as well as trained ones: times do not depend on them.
-Result<Backbone> backbone(const Case& wanted, const data::Dataset& digits, const graph::OpTable& ops) {
-  LANISTA_ASSIGN(const auto model, graph::parse(wanted.model));
+Result<Backbone> backbone(const Case& requested, const data::Dataset& digits, const graph::OpTable& ops) {
+  LANISTA_ASSIGN(const auto model, graph::parse(requested.model));
   LANISTA_ASSIGN(
       const auto fresh,
       train::Trainer::create(
           {.trial = {}, .model = model, .recipe = plain_recipe(), .metrics = {}, .data = &digits, .step_ops = &ops}));
   const std::vector<Tensor> weights = fresh.save().tensors;
   LANISTA_ASSIGN(auto prefix, train::FrozenPrefix::create(
-                                  {.model = model, .frozen = wanted.frozen, .weights = weights, .step_ops = &ops}));
-  LANISTA_ASSIGN(auto plain, prefix.features(digits, data::Keep::kNothing, nullptr));
-  LANISTA_ASSIGN(auto streamed, prefix.features(digits, data::Keep::kValidation, nullptr));
-  LANISTA_ASSIGN(auto kept, prefix.features(digits, data::Keep::kAll, nullptr));
+                                  {.model = model, .frozen = requested.frozen, .weights = weights, .step_ops = &ops}));
+  LANISTA_ASSIGN(auto plain, prefix.features(digits, data::StoredSamples::kNothing, nullptr));
+  LANISTA_ASSIGN(auto streamed, prefix.features(digits, data::StoredSamples::kValidation, nullptr));
+  LANISTA_ASSIGN(auto kept, prefix.features(digits, data::StoredSamples::kAll, nullptr));
   return Backbone{std::move(prefix), std::move(plain), std::move(streamed), std::move(kept)};
 }
 
@@ -89,10 +89,10 @@ Result<void> run_case(const std::string& name, const Backbone& on, const graph::
                                .data = &data,
                                .step_ops = &ops};
   };
-  LANISTA_ASSIGN(Runners apart, Runners::make(head_on(on.plain), count, nullptr));
-  LANISTA_ASSIGN(Runners kept, Runners::make(head_on(on.kept), count, nullptr));
-  std::vector<Apart> others;
-  others.push_back({"apart", std::move(apart)});
+  LANISTA_ASSIGN(TrainerSet separate_arms, TrainerSet::make(head_on(on.plain), count, nullptr));
+  LANISTA_ASSIGN(TrainerSet kept, TrainerSet::make(head_on(on.kept), count, nullptr));
+  std::vector<SeparateArm> others;
+  others.push_back({"apart", std::move(separate_arms)});
   others.push_back({"materialised", std::move(kept)});
   return measure_sharing(name, head_on(on.streamed), count, std::move(others), repeats, json, out);
 }
@@ -103,7 +103,7 @@ void measure_store(const std::string& name, const Backbone& on, const data::Data
   std::vector<double> times;
   for (int i = 0; i < repeats; ++i) {
     const double begin = now_seconds();
-    const bool kept = on.prefix.features(digits, data::Keep::kAll, nullptr).ok();
+    const bool kept = on.prefix.features(digits, data::StoredSamples::kAll, nullptr).ok();
     times.push_back(1e6 * (now_seconds() - begin));
     LANISTA_CHECK(kept, "values that were kept before can be kept again");
   }

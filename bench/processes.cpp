@@ -14,7 +14,7 @@
 
 #include "lanista/base/check.h"
 #include "bench/arms.h"
-#include "bench/model_turns.h"
+#include "bench/model_time_slices.h"
 #include "lanista/exec/kernels/kernels.h"
 
 namespace lanista::bench {
@@ -73,7 +73,7 @@ bool receive_list(int socket, List& list) {
 /// What a process does.
 class Worker {
  public:
-  Answer obey(const Order& order) {
+  Answer execute_order(const Order& order) {
     try {
       const Result<std::vector<double>> values = values_for(order);
       return values ? Answer{"", *values} : Answer{values.error().text(), {}};
@@ -89,30 +89,30 @@ class Worker {
       const std::vector<std::string> names{order.case_name.data()};
       LANISTA_ASSIGN(const auto cases, training_cases(names));
       const auto batch = std::make_shared<CaseBatch>(cases.front());
-      LANISTA_ASSIGN(models_, ModelTurns::make(cases.front(), order.first, order.models, batch));
+      LANISTA_ASSIGN(models_, ModelTimeSlices::make(cases.front(), order.first, order.models, batch));
       return std::vector<double>();
     }
     LANISTA_CHECK(models_.has_value(), "a process has no models yet");
     if (order.kind == Order::Kind::kLosses) return models_->losses(static_cast<int>(order.steps));
-    return std::vector<double>{warm_rate([this] { models_->burst(); }, order.seconds)};
+    return std::vector<double>{calls_per_second([this] { models_->run_slice(); }, order.seconds)};
   }
 
-  std::optional<ModelTurns> models_;
+  std::optional<ModelTimeSlices> models_;
 };
 
 [[noreturn]] void serve(int socket) {
   kernels::set_flush_to_zero();
   Worker worker;
   for (Order order; receive_bytes(socket, &order, sizeof order);) {
-    const Answer answer = worker.obey(order);
+    const Answer answer = worker.execute_order(order);
     if (!send_list(socket, answer.error) || !send_list(socket, answer.values)) break;
   }
   ::_exit(0);  // what the parent has buffered or registered is the parent's
 }
 
-bool give(int socket, const Order& order) { return send_bytes(socket, &order, sizeof order); }
+bool send_order(int socket, const Order& order) { return send_bytes(socket, &order, sizeof order); }
 
-Result<std::vector<double>> answer_of(int socket) {
+Result<std::vector<double>> receive_answer(int socket) {
   Answer answer;
   if (!receive_list(socket, answer.error) || !receive_list(socket, answer.values)) {
     return Error{Code::kInternal, "a process of the benchmark has ended", ""};
@@ -151,11 +151,11 @@ ProcessPair::~ProcessPair() {
   for (const Process& process : processes_) ::waitpid(process.id, nullptr, 0);
 }
 
-Result<std::vector<std::vector<double>>> ProcessPair::answers() {
+Result<std::vector<std::vector<double>>> ProcessPair::receive_answers() {
   std::vector<std::vector<double>> out;
   std::optional<Error> failure;
   for (const Process& process : processes_) {  // of all: what is left unread would answer the next order
-    auto answer = answer_of(process.socket);
+    auto answer = receive_answer(process.socket);
     if (answer) {
       out.push_back(std::move(*answer));
     } else if (!failure) {
@@ -172,17 +172,17 @@ Result<void> ProcessPair::load(const std::string& case_name, std::int64_t models
   std::copy(case_name.begin(), case_name.end(), order.case_name.begin());
   for (Process& process : processes_) {
     order.models = process.models = order.first == 0 ? models - models / 2 : models / 2;
-    give(process.socket, order);
+    send_order(process.socket, order);
     order.first = process.models;
   }
-  LANISTA_TRY(answers());
+  LANISTA_TRY(receive_answers());
   return {};
 }
 
 Result<std::vector<double>> ProcessPair::losses(int steps) {
   std::vector<double> out;
-  for (const Process& process : processes_) give(process.socket, {.kind = Order::Kind::kLosses, .steps = steps});
-  LANISTA_ASSIGN(const auto halves, answers());
+  for (const Process& process : processes_) send_order(process.socket, {.kind = Order::Kind::kLosses, .steps = steps});
+  LANISTA_ASSIGN(const auto halves, receive_answers());
   for (std::int64_t step = 0; step < steps; ++step) {
     for (std::size_t i = 0; i < halves.size(); ++i) {
       const auto begin = halves[i].begin() + step * processes_[i].models;
@@ -194,8 +194,8 @@ Result<std::vector<double>> ProcessPair::losses(int steps) {
 
 Result<double> ProcessPair::rate(double seconds) {
   double sum = 0;
-  for (const Process& process : processes_) give(process.socket, {.kind = Order::Kind::kRate, .seconds = seconds});
-  LANISTA_ASSIGN(const auto rates, answers());
+  for (const Process& process : processes_) send_order(process.socket, {.kind = Order::Kind::kRate, .seconds = seconds});
+  LANISTA_ASSIGN(const auto rates, receive_answers());
   for (const auto& values : rates) sum += values.at(0);
   return sum;
 }

@@ -10,7 +10,7 @@
 
 namespace lanista::bench {
 
-/// Two processes that train half of a case's models each, as ModelTurns; they start once and wait for orders.
+/// Two processes that train half of a case's models each, as ModelTimeSlices; they start once and wait for orders.
 class ProcessPair {
  public:
   /// Forks, so it must come before this process has a second thread. Errors: kIo.
@@ -36,7 +36,7 @@ class ProcessPair {
   };
 
   ProcessPair() = default;
-  Result<std::vector<std::vector<double>>> answers();
+  Result<std::vector<std::vector<double>>> receive_answers();
 
   std::vector<Process> processes_;
 };

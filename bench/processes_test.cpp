@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "bench/cases.h"
-#include "bench/model_turns.h"
+#include "bench/model_time_slices.h"
 
 namespace lanista::bench {
 namespace {
@@ -13,11 +13,11 @@ namespace {
 std::vector<double> losses_here(const std::string& case_name, std::int64_t models, int steps) {
   const std::vector<std::string> names{case_name};
   const auto cases = training_cases(names);
-  auto turns = ModelTurns::make(cases->front(), 0, models, std::make_shared<CaseBatch>(cases->front()));
+  auto turns = ModelTimeSlices::make(cases->front(), 0, models, std::make_shared<CaseBatch>(cases->front()));
   return turns.ok() ? turns->losses(steps) : std::vector<double>();
 }
 
-TEST(ProcessPair, TrainsTheModelsOfTheirCaseInTheirOrder) {
+TEST(ProcessPair, TrainsModelsInOrder) {
   auto pair = ProcessPair::start();
   ASSERT_TRUE(pair.ok()) << pair.error().text();
   for (const auto& [name, models] : {std::pair<std::string, std::int64_t>{"mlp-64", 2}, {"cnn-digits", 5}}) {
@@ -32,7 +32,7 @@ TEST(ProcessPair, TrainsTheModelsOfTheirCaseInTheirOrder) {
   }
 }
 
-TEST(ProcessPair, SaysWhatWentWrongThereAndGoesOn) {
+TEST(ProcessPair, ReportsErrorOfProcessAndContinues) {
   auto pair = ProcessPair::start();
   ASSERT_TRUE(pair.ok()) << pair.error().text();
   const auto unknown = pair->load("mlp-65", 2);

@@ -6,8 +6,8 @@
 #include "bench/arms.h"
 #include "bench/fluid.h"
 #include "lanista/base/csv.h"
-#include "lanista/plan/elastic/baselines.h"
-#include "lanista/plan/elastic/board.h"
+#include "lanista/plan/elastic/baseline_policies.h"
+#include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
 #include "lanista/plan/elastic/simulate.h"
@@ -62,10 +62,10 @@ Result<std::vector<Prediction>> read_profiles(std::string_view text) {
 class Greedy : public schedule::Policy {
  public:
   std::string_view name() const override { return "greedy"; }
-  schedule::Decision decide(const schedule::Situation& situation) const override {
+  schedule::Decision decide(const schedule::SchedulerState& situation) const override {
     schedule::Board board(situation);
     for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
-      if (!board.place(i).waits()) continue;
+      if (!board.placement(i).waits()) continue;
       for (std::int32_t worker = 0; worker < board.num_workers(); ++worker) {
         const double busy = board.load(worker).busy + situation.tasks[i].expected.busy;
         if (!board.may_join(i, worker) || (board.load(worker).count > 0 && busy > 1)) continue;
@@ -79,16 +79,16 @@ class Greedy : public schedule::Policy {
 };
 
 /// Groups one after the other.
-class Barriers : public schedule::Source {
+class Barriers : public schedule::TrialSource {
  public:
   Barriers(const std::vector<Prediction>& trials, std::size_t size) : trials_(trials), size_(size) {}
-  std::vector<Arrival> next(std::span<const schedule::End>, std::size_t waiting, std::size_t running) override {
-    std::vector<Arrival> asked;
-    if (waiting + running > 0) return asked;
-    for (; at_ < trials_.size() && asked.size() < size_; ++at_) {
-      asked.push_back({static_cast<std::int64_t>(at_), trials_[at_], trials_[at_], {}});
+  std::vector<Arrival> next(std::span<const schedule::TrialEnd>, std::size_t waiting, std::size_t running) override {
+    std::vector<Arrival> requested;
+    if (waiting + running > 0) return requested;
+    for (; at_ < trials_.size() && requested.size() < size_; ++at_) {
+      requested.push_back({static_cast<std::int64_t>(at_), trials_[at_], trials_[at_], {}});
     }
-    return asked;
+    return requested;
   }
 
  private:
@@ -98,7 +98,7 @@ class Barriers : public schedule::Source {
 
 }  // namespace
 
-Result<void> profiles(const Request& request, std::ostream& out) {
+Result<void> profiles(const BenchRequest& request, std::ostream& out) {
   if (request.file.empty()) {
     return Error{
         Code::kInvalidArgument,
@@ -129,11 +129,11 @@ Result<void> profiles(const Request& request, std::ostream& out) {
       if (!request.cases.empty() && std::ranges::find(request.cases, name) == request.cases.end()) continue;
       for (const auto& policy : policies) {
         Barriers source(trials, size);
-        LANISTA_ASSIGN(const auto course, schedule::simulate(cluster, source, *policy));
-        if (course.makespan < bound * (1 - 1e-6)) {
+        LANISTA_ASSIGN(const auto simulation, schedule::simulate(cluster, source, *policy));
+        if (simulation.makespan < bound * (1 - 1e-6)) {
           return Error{Code::kInternal, std::string(policy->name()) + " ended before the bound", name};
         }
-        print({"profiles", name, std::string(policy->name()), "of ideal bound", course.makespan / bound, 0, 1},
+        print({"profiles", name, std::string(policy->name()), "of ideal bound", simulation.makespan / bound, 0, 1},
               request.json, out);
         out << std::flush;
       }

@@ -15,7 +15,7 @@
 #include "lanista/base/rng.h"
 #include "bench/arms.h"
 #include "bench/recipe.h"
-#include "bench/select_model.h"
+#include "bench/selection_cost_model.h"
 #include "bench/timed_training.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/model/mutate/model_space.h"
@@ -68,13 +68,13 @@ Result<Task> make_task(const std::string& name, const std::string& source, const
 }
 
 /// What an arm trains with; a share of the epochs, for the control that does as many backward passes.
-struct Way {
+struct SelectiveArm {
   std::string name;
   study::PluginConfig select;
   std::int64_t epochs = kEpochs;
 };
 
-std::vector<Way> ways() {
+std::vector<SelectiveArm> make_arms() {
   const auto by_loss = [](double beta, std::int64_t stale) {
     return study::PluginConfig{"selective", {{"beta", beta}, {"stale", stale}}};
   };
@@ -101,7 +101,7 @@ double median(std::vector<double> values) {
 
 /// Trainings by which the parts of an epoch are measured, each with one more of them. They choose next to nothing, so
 /// that only what remains is theirs.
-std::vector<Way> part_ways() {
+std::vector<SelectiveArm> part_arms() {
   const auto of = [](const char* name, Options own) {
     own["warmup_epochs"] = 0;
     own["max_wait"] = kNever;
@@ -115,22 +115,22 @@ std::vector<Way> part_ways() {
 }
 
 /// A training, epoch by epoch.
-struct Course {
+struct SelectiveCurve {
   std::vector<double> error;     ///< per cent of the validation rows
   std::vector<double> seconds;   ///< of training, since the beginning
   std::vector<double> backward;  ///< examples since the beginning
-  std::vector<SelectWork> work;  ///< of each epoch
+  std::vector<SelectionWork> work;  ///< of each epoch
   std::vector<double> evaluation;  ///< seconds, of each epoch's
 };
 
 /// A training on its way.
 class Training {
  public:
-  static Result<Training> make(const Task& task, const Way& way, const graph::OpTable& ops, std::uint64_t seed) {
+  static Result<Training> make(const Task& task, const SelectiveArm& arm_settings, const graph::OpTable& ops, std::uint64_t seed) {
     study::Recipe recipe = plain_recipe();
     recipe.schedule = "cosine";
-    recipe.epochs = way.epochs;
-    recipe.select = way.select;
+    recipe.epochs = arm_settings.epochs;
+    recipe.select = arm_settings.select;
     const train::TrainerInput input{.trial = {},
                                     .model = task.model,
                                     .recipe = recipe,
@@ -143,12 +143,12 @@ class Training {
     return Training(recipe, static_cast<double>(task.data.rows(data::Part::kTrain).size()), std::move(training));
   }
 
-  bool ended() const { return std::ssize(course_.error) == recipe_.epochs; }
-  const Course& course() const { return course_; }
+  bool ended() const { return std::ssize(curve_.error) == recipe_.epochs; }
+  const SelectiveCurve& curve() const { return curve_; }
 
   Result<void> epoch() {
     const auto check = [](train::LaneGroup& group, train::TrialRun& run) -> Result<void> {
-      if (!run.wants_select_check()) return {};
+      if (!run.is_select_check_due()) return {};
       LANISTA_ASSIGN(const bool done, train::check_selecting(group, run, [] { return false; }));
       LANISTA_CHECK(done, "nobody leaves");
       return {};
@@ -159,18 +159,18 @@ class Training {
     for (const study::SelectBranch& branch : measurement.selecting) {
       if (branch.kept) won_ = branch.selects;
     }
-    LANISTA_ASSIGN(SelectWork work, select_work(recipe_.select, recipe_.epochs, std::ssize(course_.error), won_));
+    LANISTA_ASSIGN(SelectionWork work, selection_work(recipe_.select, recipe_.epochs, std::ssize(curve_.error), won_));
     const auto trained = metrics.find("trained_rows");
     const double rows = trained != metrics.end() ? trained->second : rows_;
     backward_ += rows;
     work.trained = rows / rows_;
     if (work.chosen > 0) work.queued = work.trained - (1 - work.chosen);  // where batches are not trained on whole
     for (const study::SelectBranch& branch : measurement.selecting) count(branch, work);
-    course_.error.push_back(100 * (1 - metrics.at("val_accuracy")));
-    course_.seconds.push_back(training_->seconds());
-    course_.backward.push_back(backward_);
-    course_.work.push_back(work);
-    course_.evaluation.push_back(training_->evaluation());
+    curve_.error.push_back(100 * (1 - metrics.at("val_accuracy")));
+    curve_.seconds.push_back(training_->seconds());
+    curve_.backward.push_back(backward_);
+    curve_.work.push_back(work);
+    curve_.evaluation.push_back(training_->evaluation());
     return {};
   }
 
@@ -179,17 +179,17 @@ class Training {
       : recipe_(recipe), rows_(rows), training_(std::move(training)) {}
 
   // What is given up has cost as much as training on so many; both branches are measured.
-  void count(const study::SelectBranch& branch, SelectWork& work) {
+  void count(const study::SelectBranch& branch, SelectionWork& work) {
     work.evaluations += 1;
     if (branch.kept) return;
     const auto batch = static_cast<double>(recipe_.batch);
     backward_ += branch.cost * batch;
     const double read = static_cast<double>(branch.steps) * batch;
-    const double looked = branch.selects ? read : 0;
+    const double scored = branch.selects ? read : 0;
     // By the guard's reckoning: a pass forward costs as much as one backward here, and a step is both.
-    const double trained = (2 * branch.cost * batch - looked) / 2;
-    work.looked += looked / rows_;
-    work.chosen += looked / rows_;
+    const double trained = (2 * branch.cost * batch - scored) / 2;
+    work.scored += scored / rows_;
+    work.chosen += scored / rows_;
     work.trained += trained / rows_;
     if (branch.selects) work.queued += trained / rows_;
   }
@@ -198,30 +198,30 @@ class Training {
   double rows_ = 0, backward_ = 0;
   bool won_ = false;
   std::unique_ptr<TimedTraining> training_;
-  Course course_;
+  SelectiveCurve curve_;
 };
 
 /// Trains all of them side by side, an epoch of each in turn, so that whatever else the machine does is in all alike.
-Result<std::vector<Course>> train(const Task& task, const std::vector<Way>& ways, const graph::OpTable& ops,
+Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<SelectiveArm>& make_arms, const graph::OpTable& ops,
                                   std::uint64_t seed) {
   std::vector<Training> trainings;
-  for (const Way& way : ways) {
-    LANISTA_ASSIGN(auto training, Training::make(task, way, ops, seed));
+  for (const SelectiveArm& arm_settings : make_arms) {
+    LANISTA_ASSIGN(auto training, Training::make(task, arm_settings, ops, seed));
     trainings.push_back(std::move(training));
   }
   for (std::size_t turn = 0; turn < static_cast<std::size_t>(kEpochs); ++turn) {
-    for (std::size_t i = 0; i < ways.size(); ++i) {
-      Training& training = trainings[(i + turn + static_cast<std::size_t>(seed)) % ways.size()];
+    for (std::size_t i = 0; i < make_arms.size(); ++i) {
+      Training& training = trainings[(i + turn + static_cast<std::size_t>(seed)) % make_arms.size()];
       if (!training.ended()) LANISTA_TRY(training.epoch());
     }
   }
-  std::vector<Course> courses;
-  for (const Training& training : trainings) courses.push_back(training.course());
-  return courses;
+  std::vector<SelectiveCurve> curves;
+  for (const Training& training : trainings) curves.push_back(training.curve());
+  return curves;
 }
 
-// Mean and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
-Row interval(const std::string& name, const std::string& arm, const std::string& unit, const std::vector<double>& all) {
+// MeanAndDeviation and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
+BenchRow interval(const std::string& name, const std::string& arm, const std::string& unit, const std::vector<double>& all) {
   constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
   const auto count = static_cast<double>(all.size());
   double mean = 0, square = 0;
@@ -233,45 +233,45 @@ Row interval(const std::string& name, const std::string& arm, const std::string&
 }
 
 /// Milliseconds of an epoch: the mean of those from the second to the last of so many.
-double epoch_ms(const Course& course, std::size_t epochs) {
-  return 1e3 * (course.seconds[epochs - 1] - course.seconds[0]) / static_cast<double>(epochs - 1);
+double epoch_ms(const SelectiveCurve& curve, std::size_t epochs) {
+  return 1e3 * (curve.seconds[epochs - 1] - curve.seconds[0]) / static_cast<double>(epochs - 1);
 }
 
-/// The parts as arms of this kind have them, by trainings of part_ways() over as many epochs beside them.
-SelectParts parts_of(const std::string& kind, const std::vector<Course>& courses, std::size_t epochs,
-                     const SelectAlone& alone) {
-  const auto share = [&](const Course& course) {
+/// The parts as arms of this kind have them, by trainings of part_arms() over as many epochs beside them.
+SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurve>& curves, std::size_t epochs,
+                     const SelectionOverhead& alone) {
+  const auto share = [&](const SelectiveCurve& curve) {
     double trained = 0;
-    for (std::size_t e = 1; e < epochs; ++e) trained += course.work[e].trained;
+    for (std::size_t e = 1; e < epochs; ++e) trained += curve.work[e].trained;
     return trained / static_cast<double>(epochs - 1);
   };
-  SelectParts parts;
-  const double all = epoch_ms(courses[0], epochs);
+  SelectionCosts parts;
+  const double all = epoch_ms(curves[0], epochs);
   // The few rows that were trained on cost what they cost when all are.
-  const auto without = [&](const Course& course) { return epoch_ms(course, epochs) - share(course) * parts.train; };
-  parts.read = std::max(0.0, epoch_ms(courses[1], epochs) - share(courses[1]) * all - alone.draws);
+  const auto without = [&](const SelectiveCurve& curve) { return epoch_ms(curve, epochs) - share(curve) * parts.train; };
+  parts.read = std::max(0.0, epoch_ms(curves[1], epochs) - share(curves[1]) * all - alone.sampling);
   parts.train = all - parts.read;
   parts.queue = alone.queue;
-  parts.forward = without(courses[3]) - without(courses[2]);
-  parts.choose = without(courses[2]) - parts.read;
-  if (kind == "random") parts.choose = alone.draws;
-  if (kind == "batch") parts.choose = without(courses[4]) - parts.read - parts.forward;
+  parts.forward = without(curves[3]) - without(curves[2]);
+  parts.choose = without(curves[2]) - parts.read;
+  if (kind == "random") parts.choose = alone.sampling;
+  if (kind == "batch") parts.choose = without(curves[4]) - parts.read - parts.forward;
   for (std::size_t e = 1; e < epochs; ++e) {
-    parts.evaluate += 1e3 * courses[0].evaluation[e] / static_cast<double>(epochs - 1);
+    parts.evaluate += 1e3 * curves[0].evaluation[e] / static_cast<double>(epochs - 1);
   }
   return parts;
 }
 
 /// What the parts took, which stand behind the arms.
-void print_parts(const Task& task, const std::vector<std::vector<Course>>& courses, const SelectAlone& alone, bool json,
+void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves, const SelectionOverhead& alone, bool json,
                  std::ostream& out) {
-  const std::size_t first = ways().size();
+  const std::size_t first = make_arms().size();
   std::map<std::string, std::vector<double>> parts;
-  for (std::size_t seed = 0; seed < courses[first].size(); ++seed) {
-    std::vector<Course> beside;
-    for (std::size_t part = first; part < courses.size(); ++part) beside.push_back(courses[part][seed]);
-    const auto of = [&](const char* kind) { return parts_of(kind, beside, kEpochs, alone); };
-    const SelectParts all = of("selective");
+  for (std::size_t seed = 0; seed < curves[first].size(); ++seed) {
+    std::vector<SelectiveCurve> part_curves;
+    for (std::size_t part = first; part < curves.size(); ++part) part_curves.push_back(curves[part][seed]);
+    const auto of = [&](const char* kind) { return parts_of(kind, part_curves, kEpochs, alone); };
+    const SelectionCosts all = of("selective");
     parts["read"].push_back(all.read);
     parts["forward"].push_back(all.forward);
     parts["train"].push_back(all.train);
@@ -285,14 +285,14 @@ void print_parts(const Task& task, const std::vector<std::vector<Course>>& cours
     print(summary("selective", task.name, part, "ms of all rows", values), json, out);
 }
 
-/// Prints what came out of one task; arms in the order of ways(), behind them those of part_ways(); seeds in the same
+/// Prints what came out of one task; arms in the order of ways(), behind them those of part_arms(); seeds in the same
 /// order for each.
-void print_task(const Task& task, const std::vector<std::vector<Course>>& courses, bool json, std::ostream& out) {
-  const std::vector<Way> arms = ways();
-  const SelectAlone alone = select_alone(std::ssize(task.data.rows(data::Part::kTrain)), plain_recipe().batch);
+void print_task(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves, bool json, std::ostream& out) {
+  const std::vector<SelectiveArm> arms = make_arms();
+  const SelectionOverhead alone = measure_selection_overhead(std::ssize(task.data.rows(data::Part::kTrain)), plain_recipe().batch);
   const auto finals = [&](std::size_t arm) {
     std::vector<double> values;
-    for (const Course& course : courses[arm]) values.push_back(course.error.back());
+    for (const SelectiveCurve& curve : curves[arm]) values.push_back(curve.error.back());
     return values;
   };
   const double baseline = median(finals(0));
@@ -307,31 +307,31 @@ void print_task(const Task& task, const std::vector<std::vector<Course>>& course
     }
     for (const double factor : {1.1, 1.2, 1.4}) {
       std::vector<double> seconds, backward;
-      for (const Course& course : courses[arm]) {
-        const auto found = std::ranges::find_if(course.error, [&](double e) { return e <= factor * baseline; });
-        if (found == course.error.end()) continue;
-        const auto epoch = static_cast<std::size_t>(found - course.error.begin());
-        seconds.push_back(course.seconds[epoch]);
-        backward.push_back(course.backward[epoch] / 1e3);
+      for (const SelectiveCurve& curve : curves[arm]) {
+        const auto found = std::ranges::find_if(curve.error, [&](double e) { return e <= factor * baseline; });
+        if (found == curve.error.end()) continue;
+        const auto epoch = static_cast<std::size_t>(found - curve.error.begin());
+        seconds.push_back(curve.seconds[epoch]);
+        backward.push_back(curve.backward[epoch] / 1e3);
       }
       const std::string target = " to " + std::to_string(factor).substr(0, 3) + "x";
-      const double reached = static_cast<double>(seconds.size()) / static_cast<double>(courses[arm].size());
-      print({"selective", task.name, name, "reached" + target, reached, 0, static_cast<int>(courses[arm].size())}, json,
+      const double reached = static_cast<double>(seconds.size()) / static_cast<double>(curves[arm].size());
+      print({"selective", task.name, name, "reached" + target, reached, 0, static_cast<int>(curves[arm].size())}, json,
             out);
       if (seconds.empty()) continue;
       print(summary("selective", task.name, name, "s" + target, seconds), json, out);
       print(summary("selective", task.name, name, "kback" + target, backward), json, out);
     }
     std::vector<double> epochs, predicted, ratio;
-    for (std::size_t seed = 0; seed < courses[arm].size(); ++seed) {
-      const Course& course = courses[arm][seed];
-      const std::size_t count = course.work.size();
-      std::vector<Course> beside;
-      for (std::size_t part = arms.size(); part < courses.size(); ++part) beside.push_back(courses[part][seed]);
-      const SelectParts parts = parts_of(arms[arm].select.name, beside, count, alone);
+    for (std::size_t seed = 0; seed < curves[arm].size(); ++seed) {
+      const SelectiveCurve& curve = curves[arm][seed];
+      const std::size_t count = curve.work.size();
+      std::vector<SelectiveCurve> part_curves;
+      for (std::size_t part = arms.size(); part < curves.size(); ++part) part_curves.push_back(curves[part][seed]);
+      const SelectionCosts parts = parts_of(arms[arm].select.name, part_curves, count, alone);
       double all = 0;
-      for (std::size_t e = 1; e < count; ++e) all += select_milliseconds(parts, course.work[e]);
-      epochs.push_back(epoch_ms(course, count));
+      for (std::size_t e = 1; e < count; ++e) all += predict_epoch_milliseconds(parts, curve.work[e]);
+      epochs.push_back(epoch_ms(curve, count));
       predicted.push_back(all / static_cast<double>(count - 1));
       ratio.push_back(predicted.back() / epochs.back());
     }
@@ -339,7 +339,7 @@ void print_task(const Task& task, const std::vector<std::vector<Course>>& course
     print(summary("selective", task.name, name, "ms/epoch predicted", predicted), json, out);
     print(summary("selective", task.name, name, "predicted/epoch", ratio), json, out);
   }
-  print_parts(task, courses, alone, json, out);
+  print_parts(task, curves, alone, json, out);
 }
 
 }  // namespace
@@ -357,15 +357,15 @@ Result<void> selective(int seeds, bool json, std::ostream& out) {
   tasks.push_back(std::move(rare));
   LANISTA_ASSIGN(auto spirals, make_task("spirals", "synthetic:spirals?rows=6000&classes=3&seed=3", "small-mlp", 0, false));
   tasks.push_back(std::move(spirals));
-  std::vector<Way> arms = ways();
-  std::ranges::copy(part_ways(), std::back_inserter(arms));
+  std::vector<SelectiveArm> arms = make_arms();
+  std::ranges::copy(part_arms(), std::back_inserter(arms));
   for (const Task& task : tasks) {
-    std::vector<std::vector<Course>> courses(arms.size());
+    std::vector<std::vector<SelectiveCurve>> curves(arms.size());
     for (int seed = 0; seed < seeds; ++seed) {
       LANISTA_ASSIGN(auto some, train(task, arms, ops, static_cast<std::uint64_t>(seed)));
-      for (std::size_t arm = 0; arm < arms.size(); ++arm) courses[arm].push_back(std::move(some[arm]));
+      for (std::size_t arm = 0; arm < arms.size(); ++arm) curves[arm].push_back(std::move(some[arm]));
     }
-    print_task(task, courses, json, out);
+    print_task(task, curves, json, out);
   }
   return {};
 }

@@ -12,13 +12,13 @@
 namespace lanista::bench {
 namespace {
 
-constexpr int kLeastRepeats = 15;
+constexpr int kMinRepeats = 15;
 constexpr double kSliceSeconds = 0.03;
 
 /// A second thread that lives on between its pieces of work: it wakes where it was, away from the first one's core.
-class Companion {
+class HelperThread {
  public:
-  Companion() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
+  HelperThread() : thread_([this](const std::stop_token& stop) { serve(stop); }) {}
 
   void begin(std::function<void()> work) {
     {
@@ -50,43 +50,43 @@ class Companion {
   std::jthread thread_;  // last: joined before the rest goes
 };
 
-double gain(const Doubling& doubling, Companion& companion) {
-  const auto slice = [](const Work& work) { return work.models * warm_rate(work.call, kSliceSeconds); };
-  const double alone = slice(doubling.alone);
-  double twin = 0, second = 0;
-  companion.begin([&] { twin = slice(doubling.twin); });
-  companion.wait();
-  const bool both = doubling.together.size() == 2;
-  if (both) companion.begin([&] { second = slice(doubling.together[1]); });
-  const double first = slice(doubling.together[0]);
-  if (both) companion.wait();
-  return (first + second) / ((alone + twin) / 2);
+double gain(const ThreadPairWork& thread_pair, HelperThread& helper) {
+  const auto slice = [](const RepeatedWork& work) { return work.models * calls_per_second(work.call, kSliceSeconds); };
+  const double alone = slice(thread_pair.alone);
+  double second_alone = 0, second = 0;
+  helper.begin([&] { second_alone = slice(thread_pair.second_alone); });
+  helper.wait();
+  const bool both = thread_pair.together.size() == 2;
+  if (both) helper.begin([&] { second = slice(thread_pair.together[1]); });
+  const double first = slice(thread_pair.together[0]);
+  if (both) helper.wait();
+  return (first + second) / ((alone + second_alone) / 2);
 }
 
 }  // namespace
 
-Row speedup_row(const std::string& bench, const std::string& case_name, const Doubling& doubling, int repeats) {
-  LANISTA_CHECK(!doubling.together.empty() && doubling.together.size() <= 2, "a doubling is the work of two threads");
-  Companion companion;
+BenchRow speedup_row(const std::string& bench, const std::string& case_name, const ThreadPairWork& thread_pair, int repeats) {
+  LANISTA_CHECK(!thread_pair.together.empty() && thread_pair.together.size() <= 2, "a doubling is the work of two threads");
+  HelperThread helper;
   std::vector<double> gains;
-  for (int i = 0; i < std::max(repeats, kLeastRepeats); ++i) gains.push_back(gain(doubling, companion));
+  for (int i = 0; i < std::max(repeats, kMinRepeats); ++i) gains.push_back(gain(thread_pair, helper));
   return summary(bench, case_name, "speedup-2", "x", gains);
 }
 
-Row speedup_row(const std::string& bench, const std::string& case_name, OurProgram& alone, OurProgram& twin,
-                const std::vector<OurProgram*>& together, int repeats) {
-  Doubling doubling{.alone = alone.work(), .twin = twin.work(), .together = {}};
-  for (OurProgram* program : together) doubling.together.push_back(program->work());
-  return speedup_row(bench, case_name, doubling, repeats);
+BenchRow speedup_row(const std::string& bench, const std::string& case_name, LanistaProgram& alone, LanistaProgram& second_alone,
+                const std::vector<LanistaProgram*>& together, int repeats) {
+  ThreadPairWork thread_pair{.alone = alone.work(), .second_alone = second_alone.work(), .together = {}};
+  for (LanistaProgram* program : together) thread_pair.together.push_back(program->work());
+  return speedup_row(bench, case_name, thread_pair, repeats);
 }
 
-Row machine_speedup_row(const std::string& bench, int repeats) {
+BenchRow machine_speedup_row(const std::string& bench, int repeats) {
   const auto& kernels = kernels::kernels<float>(kernels::best_isa());
-  const Work chain{.call = [&kernels] {
+  const RepeatedWork chain{.call = [&kernels] {
     std::array<float, kernels::kProbeChains> out;
     kernels.fma_chain(20'000, out.data());
   }};
-  return speedup_row(bench, "machine", {.alone = chain, .twin = chain, .together = {chain, chain}}, repeats);
+  return speedup_row(bench, "machine", {.alone = chain, .second_alone = chain, .together = {chain, chain}}, repeats);
 }
 
 }  // namespace lanista::bench

@@ -9,27 +9,27 @@
 namespace lanista::bench {
 namespace {
 
-TEST(Speedup, TakesEnoughSamplesAndTellsTheCase) {
-  const Row row = machine_speedup_row("fuse", 1);
+TEST(Speedup, TakesEnoughSamplesAndNamesCase) {
+  const BenchRow row = machine_speedup_row("fuse", 1);
   EXPECT_EQ(row.bench + " " + row.case_name + " " + row.arm + " " + row.unit, "fuse machine speedup-2 x");
   EXPECT_EQ(row.repeats, 15);
   EXPECT_GT(row.value, 0);
 }
 
-TEST(Speedup, RunsTheTwinAndTheSecondOfTwoOnOneOtherThread) {
-  std::set<std::thread::id> alone, twin, second;
+TEST(Speedup, RunsSecondWorkOnOneOtherThread) {
+  std::set<std::thread::id> alone, second_alone, second;
   const auto note = [](std::set<std::thread::id>& ids) { return [&ids] { ids.insert(std::this_thread::get_id()); }; };
-  speedup_row("fuse", "mlp-64/1", {{note(alone)}, {note(twin)}, {{note(alone)}, {note(second)}}}, 1);
+  speedup_row("fuse", "mlp-64/1", {{note(alone)}, {note(second_alone)}, {{note(alone)}, {note(second)}}}, 1);
   EXPECT_EQ(alone, std::set{std::this_thread::get_id()});
-  EXPECT_EQ(twin.size(), 1U);
-  EXPECT_EQ(twin, second);
-  EXPECT_NE(twin, alone);
+  EXPECT_EQ(second_alone.size(), 1U);
+  EXPECT_EQ(second_alone, second);
+  EXPECT_NE(second_alone, alone);
 }
 
-// Work that takes as long together as alone, but is said to be three times as much.
+// RepeatedWork that takes as long together as alone, but is said to be three times as much.
 TEST(Speedup, CountsModels) {
   const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
-  const Row row = speedup_row("fuse", "mlp-64/2", {{sleep}, {sleep}, {{sleep, 3}}}, 1);
+  const BenchRow row = speedup_row("fuse", "mlp-64/2", {{sleep}, {sleep}, {{sleep, 3}}}, 1);
   EXPECT_GT(row.value, 2);
   EXPECT_LT(row.value, 4.5);
 }

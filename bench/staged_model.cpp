@@ -50,16 +50,16 @@ nn::Batch Samples::view() const {
           .sample_index = index};
 }
 
-Result<Subject> Subject::make(const std::string& text, std::int64_t batch) {
-  Subject subject;
-  subject.batch = batch;
+Result<DerivedModel> DerivedModel::make(const std::string& text, std::int64_t batch) {
+  DerivedModel derived;
+  derived.batch = batch;
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(text));
-  LANISTA_ASSIGN(subject.train, step::derive_training_step(model, {}, subject.ops));
-  LANISTA_ASSIGN(subject.infer, step::derive_inference_step(model, subject.ops));
-  return subject;
+  LANISTA_ASSIGN(derived.train, step::derive_training_step(model, {}, derived.ops));
+  LANISTA_ASSIGN(derived.infer, step::derive_inference_step(model, derived.ops));
+  return derived;
 }
 
-Result<nn::Program> Subject::compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes,
+Result<nn::Program> DerivedModel::compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes,
                                      int threads) const {
   nn::ProgramOptions options{.lanes = lanes, .max_batch = batch, .accumulate = parts, .stages = stages};
   options.threads = threads;
@@ -90,56 +90,56 @@ double serial_seconds(const pipeline::Model& model) {
   double seconds = 0;
   for (const pipeline::Operator& op : model.operators) {
     for (const pipeline::Curve* each : {&op.forward, &op.input_grad, &op.weight_grad}) {
-      seconds += pipeline::seconds_at(*each, kMicro);
+      seconds += pipeline::seconds_at(*each, kMicroBatch);
     }
   }
-  return seconds * static_cast<double>(kBatch / kMicro);
+  return seconds * static_cast<double>(kBatch / kMicroBatch);
 }
 
 }  // namespace
 
 Result<StagedModel> StagedModel::make(const std::string& text, std::int64_t inputs, int repeats) {
-  LANISTA_ASSIGN(Subject subject, Subject::make(text, kBatch));
+  LANISTA_ASSIGN(DerivedModel derived, DerivedModel::make(text, kBatch));
   Samples samples(kBatch, inputs);
-  LANISTA_ASSIGN(auto planned, runtime::planned_step(subject.train, subject.ops, kBatch, 4));
-  LANISTA_ASSIGN(nn::Program alone, subject.compile(kBatch / kMicro, nullptr));
-  pipeline::Problem problem{planned.model, runtime::single_devices(kPlaces, kHandOver)};
-  StagedModel model{std::move(subject), std::move(samples), std::move(planned), std::move(problem), 0,
-                    std::move(alone)};
+  LANISTA_ASSIGN(auto planned, runtime::planned_step(derived.train, derived.ops, kBatch, 4));
+  LANISTA_ASSIGN(nn::Program single_thread, derived.compile(kBatch / kMicroBatch, nullptr));
+  pipeline::Problem problem{planned.model, runtime::single_devices(kRanks, kTransferSeconds)};
+  StagedModel model{std::move(derived), std::move(samples), std::move(planned), std::move(problem), 0,
+                    std::move(single_thread)};
   LANISTA_ASSIGN(const auto passes, model.timed_passes(repeats));
-  model.price(passes, 1e-6 * median(rounds({model.arm("alone", model.alone)}, repeats)[0]));
+  model.set_pass_costs(passes, 1e-6 * median(run_rounds({model.arm("alone", model.single_thread)}, repeats)[0]));
   return model;
 }
 
 Result<std::vector<runtime::OperatorTimes>> StagedModel::timed_passes(int repeats) const {
-  const auto compile = [&](const nn::Stages& stages) { return subject.compile(subject.batch / kMicro, &stages); };
-  return runtime::time_passes(planned, kMicro, compile, samples.view(), repeats);
+  const auto compile = [&](const nn::Stages& stages) { return derived.compile(derived.batch / kMicroBatch, &stages); };
+  return runtime::time_passes(planned, kMicroBatch, compile, samples.view(), repeats);
 }
 
 // For micro-batches of one size.
-void StagedModel::price(const std::vector<runtime::OperatorTimes>& passes, double step) {
+void StagedModel::set_pass_costs(const std::vector<runtime::OperatorTimes>& passes, double step) {
   for (std::size_t i = 0; i < passes.size(); ++i) {
     pipeline::Operator& op = problem.model.operators[i];
     const auto put = [](pipeline::Curve& curve, double each) {
       for (std::size_t k = 0; k < curve.size(); ++k)
-        curve[k] = each / kMicro * static_cast<double>(std::int64_t{1} << k);
+        curve[k] = each / kMicroBatch * static_cast<double>(std::int64_t{1} << k);
     };
     put(op.forward, passes[i].forward);
     put(op.input_grad, passes[i].input_grad);
     put(op.weight_grad, passes[i].weight_grad);
-    op.again = passes[i].again;
+    op.warm_cache_factor = passes[i].warm_cache_factor;
   }
-  rest = std::max(0.0, step - serial_seconds(problem.model));
+  non_pass_seconds = std::max(0.0, step - serial_seconds(problem.model));
 }
 
 Result<double> StagedModel::predicted(const runtime::ChosenPlan& of) const {
-  LANISTA_ASSIGN(const auto course, pipeline::simulate(of.schedule, of.plan, problem, false));
-  return course.seconds + rest;
+  LANISTA_ASSIGN(const auto simulation, pipeline::simulate(of.schedule, of.plan, problem, false));
+  return simulation.seconds + non_pass_seconds;
 }
 
-Result<nn::Program> StagedModel::program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const {
-  LANISTA_ASSIGN(const nn::Stages stages, runtime::stages_of(plan, schedule, problem, planned.nodes));
-  return subject.compile(kBatch / kMicro, &stages);
+Result<nn::Program> StagedModel::program(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule) const {
+  LANISTA_ASSIGN(const nn::Stages stages, runtime::executable_stages(plan, schedule, problem, planned.nodes));
+  return derived.compile(kBatch / kMicroBatch, &stages);
 }
 
 Arm StagedModel::arm(std::string name, nn::Program& of) const {

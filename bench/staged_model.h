@@ -16,8 +16,8 @@
 // Branchy models whose stages are really run, and what their operators take here.
 namespace lanista::bench {
 
-inline constexpr std::int64_t kPlaces = 2, kBatch = 256, kMicro = 32, kClasses = 10;
-inline constexpr double kHandOver = 20e-6;  ///< seconds, as the simulation has it
+inline constexpr std::int64_t kRanks = 2, kBatch = 256, kMicroBatch = 32, kClasses = 10;
+inline constexpr double kTransferSeconds = 20e-6;  ///< seconds, as the simulation has it
 
 /// `branches` of so many linear layers with relu over one input, whose ends meet side by side (or in a sum) before a
 /// last layer.
@@ -33,13 +33,13 @@ struct Samples {
 };
 
 /// A model with its steps.
-struct Subject {
+struct DerivedModel {
   graph::OpTable ops = step::training_ops(graph::builtin_ops());
   step::TrainingStep train;
   step::InferenceStep infer;
   std::int64_t batch = 0;
 
-  static Result<Subject> make(const std::string& text, std::int64_t batch);
+  static Result<DerivedModel> make(const std::string& text, std::int64_t batch);
   Result<nn::Program> compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes = 1,
                               int threads = 1) const;
 };
@@ -49,21 +49,21 @@ double median(std::vector<double> values);
 
 /// A model, measured; and one thread that does all of it.
 struct StagedModel {
-  Subject subject;
+  DerivedModel derived;
   Samples samples;
   runtime::PlannedModel planned;
   pipeline::Problem problem;
-  double rest = 0;  ///< seconds of a step that are no pass: above all the update
-  nn::Program alone;
+  double non_pass_seconds = 0;  ///< seconds of a step that are no pass: above all the update
+  nn::Program single_thread;
 
   static Result<StagedModel> make(const std::string& text, std::int64_t inputs, int repeats);
   /// What its operators take now.
   Result<std::vector<runtime::OperatorTimes>> timed_passes(int repeats) const;
   /// From here on they take this by simulation, and a step of one thread so many seconds.
-  void price(const std::vector<runtime::OperatorTimes>& passes, double step);
+  void set_pass_costs(const std::vector<runtime::OperatorTimes>& passes, double step);
   /// What a step of a plan takes, by simulation.
   Result<double> predicted(const runtime::ChosenPlan& of) const;
-  Result<nn::Program> program(const pipeline::Plan& plan, const pipeline::Schedule& schedule) const;
+  Result<nn::Program> program(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule) const;
   /// Microseconds of a step.
   Arm arm(std::string name, nn::Program& of) const;
 };

@@ -22,8 +22,8 @@ constexpr std::array<Product, 6> kProducts{{{"linear", -1, 1},
                                             {"conv2d_grad_w", 1, -1}}};
 
 double product_flops(const Product& product, const graph::Node& node, const graph::Types& types, std::int64_t batch) {
-  const auto shape = [&](int place) -> const graph::Shape& {
-    return types.at(place < 0 ? graph::Port{node.id, 0} : node.inputs[static_cast<std::size_t>(place)]).shape;
+  const auto shape = [&](int position) -> const graph::Shape& {
+    return types.at(position < 0 ? graph::Port{node.id, 0} : node.inputs[static_cast<std::size_t>(position)]).shape;
   };
   const graph::Shape& weight = shape(product.weight);
   const std::int64_t terms = weight.elements_per_sample() / weight.dims.front();
@@ -43,11 +43,11 @@ double flops_of(const graph::Node& node, const step::TrainingStep& step, const g
 
 }  // namespace
 
-StepWork step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch) {
+StepInput step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch) {
   const auto bytes = [&](graph::Port port) {
     return static_cast<double>(sizeof(float)) * static_cast<double>(step.types.at(port).shape.elements(batch));
   };
-  StepWork work{.batch_bytes = bytes(step.input)};
+  StepInput work{.batch_bytes = bytes(step.input)};
   std::set<graph::Port> kept;
   for (const graph::NodeId id : step.compute) {
     const graph::Node& node = step.graph.node(id);

@@ -8,7 +8,7 @@
 namespace lanista::bench {
 
 /// What one training step of one model cannot do without, whatever the program.
-struct StepWork {
+struct StepInput {
   /// Of its products (linear layers, convolutions, matrix products, and their gradients), two a multiply-add;
   /// multiplications with padding count.
   double flops = 0;
@@ -26,6 +26,6 @@ struct StepWork {
 };
 
 /// Of momentum SGD in single precision. `ops` is training_ops(...).
-StepWork step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch);
+StepInput step_work(const step::TrainingStep& step, const graph::OpTable& ops, std::int64_t batch);
 
 }  // namespace lanista::bench

@@ -6,7 +6,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
-#include "bench/ranks.h"
+#include "bench/rank_correlation.h"
 
 namespace lanista::bench {
 namespace {

@@ -12,7 +12,7 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::size_t kMostCodes = 1 << 26;
+constexpr std::size_t kMaxCodes = 1 << 26;
 
 Error at_line(std::size_t row, const std::string& what) {
   return {Code::kDataLoss, what, "line " + std::to_string(row + 2)};
@@ -100,7 +100,7 @@ Result<AccuracyTable> AccuracyTable::read(std::string_view csv, const std::strin
   for (std::size_t i = 0; i < edges; ++i) {
     out.edges_.push_back("edge" + std::to_string(i));
     codes *= out.operations_.size();
-    if (codes > kMostCodes) {
+    if (codes > kMaxCodes) {
       return Error{Code::kResourceExhausted, "the space of the table's cells has more than 2^26 of them", ""};
     }
   }
@@ -139,7 +139,7 @@ std::optional<std::size_t> AccuracyTable::row_of(const space::Sample& sample) co
   return row < 0 ? std::nullopt : std::optional(static_cast<std::size_t>(row));
 }
 
-const AccuracyTable::Row* AccuracyTable::find(const space::Sample& sample) const {
+const AccuracyTable::CellAccuracy* AccuracyTable::find(const space::Sample& sample) const {
   const auto row = row_of(sample);
   return row ? &rows_[*row] : nullptr;
 }
@@ -168,7 +168,7 @@ Result<SearchRun> search_table(const AccuracyTable& table, const strategy::Strat
   LANISTA_ASSIGN(auto sampler, plugin.make(table.context(seed), options));
   const auto strategy = strategy::compose(std::move(sampler), nullptr);
   SearchRun out;
-  AccuracyTable::Row best{-1, 0};
+  AccuracyTable::CellAccuracy best{-1, 0};
   const double begin = now_seconds();
   for (const std::int64_t mark : marks) {
     for (; out.queries < mark; ++out.queries) {
@@ -176,7 +176,7 @@ Result<SearchRun> search_table(const AccuracyTable& table, const strategy::Strat
       if (!group && group.error().code != Code::kResourceExhausted) return group.error();
       if (!group || group->proposals().empty()) break;
       const TrialId trial{static_cast<std::uint32_t>(out.queries + 1)};
-      const AccuracyTable::Row* row = table.find(group->proposals()[0].sample);
+      const AccuracyTable::CellAccuracy* row = table.find(group->proposals()[0].sample);
       strategy->observe(study::Proposed{trial, group->proposals()[0]});
       study::Outcome outcome;
       if (row != nullptr) {

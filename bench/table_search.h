@@ -20,13 +20,13 @@ class AccuracyTable {
   /// forms, a cell that stands twice, a value that is no percentage; kNotFound for a column, with those there are.
   static Result<AccuracyTable> read(std::string_view csv, const std::string& name);
 
-  struct Row {
+  struct CellAccuracy {
     double validation = 0, test = 0;
   };
   /// Nullopt: the table has no such cell.
   std::optional<std::size_t> row_of(const space::Sample& sample) const;
-  const Row* find(const space::Sample& sample) const;  ///< the same; null
-  const Row& row(std::size_t index) const { return rows_[index]; }
+  const CellAccuracy* find(const space::Sample& sample) const;  ///< the same; null
+  const CellAccuracy& row(std::size_t index) const { return rows_[index]; }
   /// What the cell's convolutions have, in units of squared channels: K x K for each "conv...KxK" ("conv1" is 1 x 1).
   double weights(std::size_t row) const { return weights_[row]; }
   double best_validation() const { return best_.validation; }    ///< of all cells
@@ -44,9 +44,9 @@ class AccuracyTable {
   std::vector<std::string> operations_;    ///< sorted
   std::vector<std::string> edges_;         ///< names of the parameters
   std::vector<std::int32_t> row_of_code_;  ///< by the operations as digits, the first edge counting most; -1: none
-  std::vector<Row> rows_;
+  std::vector<CellAccuracy> rows_;
   std::vector<double> weights_;  ///< of each row
-  Row best_;
+  CellAccuracy best_;
   double worst_validation_ = 100;
 };
 

@@ -7,7 +7,7 @@
 #include "bench/arms.h"
 #include "bench/table_search.h"
 #include "bench/tabular_epochs.h"
-#include "bench/tabular_race.h"
+#include "bench/tabular_arms.h"
 
 namespace lanista::bench {
 namespace {
@@ -24,7 +24,7 @@ std::vector<std::int64_t> marks_up_to(std::int64_t queries) {
 }
 
 /// All seeds of one strategy.
-struct Race {
+struct TabularRuns {
   std::vector<std::int64_t> marks;
   std::vector<SearchRun> runs;
   double microseconds() const {
@@ -33,42 +33,42 @@ struct Race {
     for (const SearchRun& run : runs) seconds += run.seconds, queries += run.queries;
     return seconds * 1e6 / static_cast<double>(std::max<std::int64_t>(queries, 1));
   }
-  Mean regret(std::size_t mark, double SearchRun::Found::*which) const {
+  MeanAndDeviation regret(std::size_t mark, double SearchRun::Found::*which) const {
     std::vector<double> values;
     for (const SearchRun& run : runs) values.push_back(run.after[mark].*which);
     return mean_of(values);
   }
 };
 
-void print_rows(const std::string& name, const std::string& arm, const Race& race, std::ostream& out) {
-  const int seeds = static_cast<int>(race.runs.size());
-  for (std::size_t i = 0; i < race.marks.size(); ++i) {
-    const std::string after = "/" + std::to_string(race.marks[i]);
-    const Mean validation = race.regret(i, &SearchRun::Found::validation_regret);
-    const Mean test = race.regret(i, &SearchRun::Found::test_regret);
+void print_rows(const std::string& name, const std::string& arm, const TabularRuns& runs_of_arm, std::ostream& out) {
+  const int seeds = static_cast<int>(runs_of_arm.runs.size());
+  for (std::size_t i = 0; i < runs_of_arm.marks.size(); ++i) {
+    const std::string after = "/" + std::to_string(runs_of_arm.marks[i]);
+    const MeanAndDeviation validation = runs_of_arm.regret(i, &SearchRun::Found::validation_regret);
+    const MeanAndDeviation test = runs_of_arm.regret(i, &SearchRun::Found::test_regret);
     print({"tabular", name + "-val" + after, arm, "points", validation.mean, validation.deviation, seeds}, true, out);
     print({"tabular", name + "-test" + after, arm, "points", test.mean, test.deviation, seeds}, true, out);
   }
-  print({"tabular", name + "-cost", arm, "us/query", race.microseconds(), 0, seeds}, true, out);
+  print({"tabular", name + "-cost", arm, "us/query", runs_of_arm.microseconds(), 0, seeds}, true, out);
 }
 
-std::string table_line(const std::string& arm, const Race& race) {
+std::string table_line(const std::string& arm, const TabularRuns& runs_of_arm) {
   std::string line = format("%-16s", arm.c_str());
-  for (std::size_t i = 0; i < race.marks.size(); ++i) {
-    const Mean validation = race.regret(i, &SearchRun::Found::validation_regret);
-    const Mean test = race.regret(i, &SearchRun::Found::test_regret);
+  for (std::size_t i = 0; i < runs_of_arm.marks.size(); ++i) {
+    const MeanAndDeviation validation = runs_of_arm.regret(i, &SearchRun::Found::validation_regret);
+    const MeanAndDeviation test = runs_of_arm.regret(i, &SearchRun::Found::test_regret);
     line += format("  %5.2f +-%5.2f /%5.2f", validation.mean, validation.deviation, test.mean);
   }
-  return line + format("  %6zu %9.1f\n", race.runs.size(), race.microseconds());
+  return line + format("  %6zu %9.1f\n", runs_of_arm.runs.size(), runs_of_arm.microseconds());
 }
 
 }  // namespace
 
-Result<void> tabular(const Request& request, std::ostream& out) {
+Result<void> tabular(const BenchRequest& request, std::ostream& out) {
   if (request.file.empty()) {
     return Error{Code::kInvalidArgument, "tabular needs a table: --file accuracy.csv (cell, NAME-val, NAME-test)", ""};
   }
-  LANISTA_ASSIGN(const std::vector<Racer> chosen, racers(request.strategy, request.epochs > 0));
+  LANISTA_ASSIGN(const std::vector<StrategyArm> chosen, strategy_arms(request.strategy, request.epochs > 0));
   const std::string name = request.column.empty() ? "cifar10" : request.column;
   LANISTA_ASSIGN(const std::string text, real_file_system().read(request.file, 0));
   auto table = AccuracyTable::read(text, name);
@@ -89,15 +89,15 @@ Result<void> tabular(const Request& request, std::ostream& out) {
     for (const std::int64_t mark : marks) out << format("  %20lld", static_cast<long long>(mark));
     out << "   seeds  us/query\n";
   }
-  for (const Racer& racer : chosen) {
-    Race race{marks, {}};
-    for (int seed = 0; seed < std::max(1, seeds / racer.seeds_divisor); ++seed) {
+  for (const StrategyArm& strategy_arm : chosen) {
+    TabularRuns runs_of_arm{marks, {}};
+    for (int seed = 0; seed < std::max(1, seeds / strategy_arm.seeds_divisor); ++seed) {
       LANISTA_ASSIGN(SearchRun run,
-                     search_table(*table, racer.plugin, racer.options, marks, static_cast<std::uint64_t>(seed)));
-      race.runs.push_back(std::move(run));
+                     search_table(*table, strategy_arm.plugin, strategy_arm.options, marks, static_cast<std::uint64_t>(seed)));
+      runs_of_arm.runs.push_back(std::move(run));
     }
-    if (request.json) print_rows(name, racer.name, race, out);
-    if (!request.json) out << table_line(racer.name, race) << std::flush;
+    if (request.json) print_rows(name, strategy_arm.name, runs_of_arm, out);
+    if (!request.json) out << table_line(strategy_arm.name, runs_of_arm) << std::flush;
   }
   return {};
 }

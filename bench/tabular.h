@@ -12,6 +12,6 @@ namespace lanista::bench {
 /// points of validation accuracy, which is what strategies see, and of the test accuracy of the cell that is best by
 /// it. With request.epochs see tabular_epochs.h. The Gaussian process runs over a tenth of the seeds, for it costs a
 /// thousand times as much. Errors: kInvalidArgument without a file; AccuracyTable's.
-Result<void> tabular(const Request& request, std::ostream& out);
+Result<void> tabular(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -7,7 +7,7 @@
 #include "lanista/base/result.h"
 #include "bench/bench.h"
 #include "bench/epoch_search.h"
-#include "bench/tabular_race.h"
+#include "bench/tabular_arms.h"
 
 namespace lanista::bench {
 
@@ -16,7 +16,7 @@ namespace lanista::bench {
 /// as many as 10, 25, 50 full trainings take (those up to request.queries, and that number itself). With
 /// request.two_goals, what is missing of the front's volume, and which part of the front of all trials was trained to
 /// the end.
-Result<void> tabular_epochs(const Request& request, const AccuracyTable& table, const std::string& name,
-                            const std::vector<Racer>& chosen, std::ostream& out);
+Result<void> tabular_epochs(const BenchRequest& request, const AccuracyTable& table, const std::string& name,
+                            const std::vector<StrategyArm>& chosen, std::ostream& out);
 
 }  // namespace lanista::bench

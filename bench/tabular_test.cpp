@@ -47,7 +47,7 @@ SearchRun search(const AccuracyTable& table, const std::string& name, const std:
   return *std::move(run);
 }
 
-TEST(AccuracyTable, FindsEveryCellOfTheFile) {
+TEST(AccuracyTable, FindsEachCell) {
   const auto table = AccuracyTable::read(small_table(), "toy");
 
   ASSERT_TRUE(table.ok()) << table.error().text();
@@ -64,7 +64,7 @@ TEST(AccuracyTable, FindsEveryCellOfTheFile) {
   EXPECT_EQ(table->find({{"edge0", value("pool")}, {"edge1", value("none")}, {"edge2", value("none")}}), nullptr);
 }
 
-TEST(AccuracyTable, SaysWhatIsWrongWithAFile) {
+TEST(AccuracyTable, ReportsErrorsOfFile) {
   const auto message = [](const std::string& csv, const std::string& name = "toy") {
     const auto table = AccuracyTable::read(csv, name);
     return table ? std::string("no error") : std::string(code_name(table.error().code)) + " " + table.error().text();
@@ -82,7 +82,7 @@ TEST(AccuracyTable, SaysWhatIsWrongWithAFile) {
   EXPECT_EQ(message(head + "|a~0|,101,2\n"), "data_loss line 2: '101' is no percentage from 0 to 100");
 }
 
-TEST(AccuracyTable, TakesAnyBytes) {
+TEST(AccuracyTable, HandlesAnyBytes) {
   Rng rng(3);
   const std::string good = small_table();
   for (int i = 0; i < 300; ++i) {
@@ -93,7 +93,7 @@ TEST(AccuracyTable, TakesAnyBytes) {
   }
 }
 
-TEST(SearchTable, EndsWithNoRegretWhenEverythingWasAskedAndNeverGetsWorse) {
+TEST(SearchTable, ReachesZeroRegretAndNeverGetsWorse) {
   const auto table = *AccuracyTable::read(small_table(), "toy");
   for (const std::string name : {"random", "grid", "evolution", "tpe", "local_search", "policy_gradient", "nsga2"}) {
     const SearchRun run = search(table, name, {1, 8, 64}, 5);
@@ -118,7 +118,7 @@ TEST(SearchTable, LearnsMoreThanRandomSearchFromTheSameQueries) {
   EXPECT_LT(mean("local_search"), 0.6 * random);
 }
 
-TEST(SearchTable, CountsACellThatTheTableDoesNotHaveAsAFailedTrial) {
+TEST(SearchTable, CountsMissingCellAsFailedTrial) {
   const auto table =
       AccuracyTable::read("cell,toy-val,toy-test\n|a~0|+|a~0|b~1|,10,20\n|b~0|+|a~0|a~1|,30,10\n", "toy");
   ASSERT_TRUE(table.ok());
@@ -138,9 +138,9 @@ class TabularFile : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(TabularFile, GivesARowForEveryStrategyAndMark) {
+TEST_F(TabularFile, PrintsRowForEachStrategyAndMilestone) {
   std::ostringstream out;
-  Request request;
+  BenchRequest request;
   request.json = true;
   request.file = path_;
   request.column = "toy";
@@ -161,9 +161,9 @@ TEST_F(TabularFile, GivesARowForEveryStrategyAndMark) {
   EXPECT_EQ(rows, 3 * 7);
 }
 
-TEST(Tabular, NeedsAFile) {
+TEST(Tabular, RequiresFile) {
   std::ostringstream out;
-  const auto done = tabular(Request(), out);
+  const auto done = tabular(BenchRequest(), out);
   ASSERT_FALSE(done.ok());
   EXPECT_EQ(done.error().code, Code::kInvalidArgument);
   EXPECT_EQ(done.error().message, "tabular needs a table: --file accuracy.csv (cell, NAME-val, NAME-test)");

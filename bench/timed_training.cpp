@@ -14,17 +14,17 @@ Result<std::unique_ptr<TimedTraining>> TimedTraining::make(const train::TrainerI
 
 Result<void> TimedTraining::epoch(std::int64_t most,
                                   const std::function<Result<void>(train::LaneGroup&, train::TrialRun&)>& before) {
-  const double start = thread_seconds();
+  const double start = thread_cpu_seconds();
   if (before) LANISTA_TRY(before(group_, run_));
   train::TrialRun* const one = &run_;
-  train::StepEnd end;
+  train::StepResult end;
   while (!end.epoch_ended && end.failure.empty()) {
     updates_ += static_cast<double>(group_.advance({&one, 1}, most, {&end, 1}));
   }
   if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
-  const double end_of_epoch = thread_seconds();
+  const double end_of_epoch = thread_cpu_seconds();
   group_.evaluate(run_, data::Part::kValidation, "");
-  evaluation_ = thread_seconds() - end_of_epoch;
+  evaluation_ = thread_cpu_seconds() - end_of_epoch;
   seconds_ += end_of_epoch - start - evaluation_;
   return {};
 }

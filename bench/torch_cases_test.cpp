@@ -14,10 +14,10 @@
 namespace lanista::bench {
 namespace {
 
-TEST(TorchForward, GivesOurLossesForEveryCase) {
+TEST(TorchForward, GivesLanistaLossesForEachCase) {
   for (const Case& c : training_cases()) {
     for (const bool channels_last : {false, true}) {
-      auto ours = OurProgram::make(c, 1, 1);
+      auto ours = LanistaProgram::make(c, 1, 1);
       ASSERT_TRUE(ours.ok()) << c.name << ": " << ours.error().text();
       const TorchBatch batch(c, channels_last);
       TorchLoop loop(torch_forward(c.name), ours->weights(0), ours->rate(0), channels_last);
@@ -29,8 +29,8 @@ TEST(TorchForward, GivesOurLossesForEveryCase) {
   }
 }
 
-Request quick(const std::string& bench, const std::string& case_name) {
-  Request request;
+BenchRequest quick(const std::string& bench, const std::string& case_name) {
+  BenchRequest request;
   request.name = bench;
   request.repeats = 1;
   request.json = true;
@@ -59,7 +59,7 @@ std::set<std::string> expected(std::vector<std::pair<std::string, std::vector<st
   return out;
 }
 
-TEST(TrainStep, GivesARowForEveryArm) {
+TEST(TrainStep, PrintsRowForEachArm) {
   std::ostringstream out;
 
   const auto done = train_step(quick("train-step", "cnn-digits"), out);
@@ -71,27 +71,27 @@ TEST(TrainStep, GivesARowForEveryArm) {
                         "limit-bytes us/step", "speedup-2 x", "loop/ours x", "loop/ours-low x"}}}));
 }
 
-TEST(Fuse, GivesARowForEveryArmAndLaneCount) {
+TEST(Fuse, PrintsRowForEachArmAndLaneCount) {
   std::ostringstream out;
-  Request request = quick("fuse", "mlp-64");
+  BenchRequest request = quick("fuse", "mlp-64");
   request.lanes = {1, 3};
 
   const auto done = fuse(request, out);
 
   ASSERT_TRUE(done.ok()) << done.error().text();
-  std::vector<std::string> of_one{"loop us/step",        "single us/step", "auto us/step",     "limit-flops us/step",
+  std::vector<std::string> create_private{"loop us/step",        "single us/step", "auto us/step",     "limit-flops us/step",
                                   "limit-bytes us/step", "speedup-2 x",    "auto-bytes bytes", "single-bytes bytes",
                                   "auto-plan ms",        "single-plan ms", "best/auto x",      "best/auto-low x"};
-  auto of_three = of_one;
-  for (auto* rows : {&of_one, &of_three}) {
-    const std::string row = rows == &of_one ? "loop/auto" : "loop/auto-1";
+  auto of_three = create_private;
+  for (auto* rows : {&create_private, &of_three}) {
+    const std::string row = rows == &create_private ? "loop/auto" : "loop/auto-1";
     rows->insert(rows->end(), {row + " x", row + "-low x"});
   }
   of_three.insert(of_three.end(), {"auto-1 us/step", "packed us/step", "processes us/step"});
-  EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", of_one}, {"mlp-64/3", of_three}}));
+  EXPECT_EQ(arms_of(out.str()), expected({{"mlp-64/1", create_private}, {"mlp-64/3", of_three}}));
 }
 
-TEST(Fuse, KnowsItsCases) {
+TEST(Fuse, RefusesUnknownCase) {
   std::ostringstream out;
   const auto done = fuse(quick("fuse", "small-mlp"), out);
   ASSERT_FALSE(done.ok());

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/cases.h"
-#include "bench/our_program.h"
+#include "bench/lanista_program.h"
 
 namespace lanista::bench {
 

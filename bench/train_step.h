@@ -16,6 +16,6 @@ namespace lanista::bench {
 /// - speedup-2 ("x"): what the second thread gains (speedup.h), and case `machine`: what it gains for multiply-adds
 /// All start from the same weights, and over the first 20 steps losses must agree: ours to the bit, the loops' to 1e-4
 /// (relative). Errors: kNotFound for a case; kInternal where arms disagree.
-Result<void> train_step(const Request& request, std::ostream& out);
+Result<void> train_step(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -6,12 +6,12 @@
 #include "lanista/base/result.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::bench {
 
 /// What a study is trained by. None of it changes what comes out, only how long it takes.
-struct Crew {
+struct ExecutorSettings {
   std::int64_t workers = 2;
   std::int64_t lanes = 0;    ///< trials of one program that a worker trains together, at most; 0: as many as pay
   bool shares_epochs = true; ///< prepared samples are kept for whoever comes to the same epoch
@@ -29,9 +29,9 @@ study::StudyConfig study_for(const std::string& yaml, const data::Dataset& data)
 
 /// Trains it in memory: no disk takes part in the time. `data` are those of config.data. Errors: those of the engine;
 /// kInternal if the study did not end by itself.
-Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data, const Crew& crew);
+Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data, const ExecutorSettings& executor_settings);
 
 /// Seconds in which somebody trained, over all workers.
-double worked_seconds(const study::StudyView& view);
+double training_seconds(const study::StudyView& view);
 
 }  // namespace lanista::bench

@@ -10,7 +10,7 @@ namespace lanista::bench {
 namespace {
 
 using schedule::Arrival;
-using schedule::End;
+using schedule::TrialEnd;
 using schedule::Prediction;
 
 constexpr std::int64_t kBudget = 81, kEta = 3;
@@ -21,7 +21,7 @@ class Configurations {
  public:
   Configurations(std::uint64_t seed, const Workload& workload) : rng_(seed), workload_(workload) {}
 
-  double loss(std::int64_t number, std::int64_t budget) const { return engine::made_up_loss(rng_, number, budget); }
+  double loss(std::int64_t number, std::int64_t budget) const { return engine::synthetic_loss(rng_, number, budget); }
 
   /// A trial that adds `units` to what a configuration has.
   Arrival part(std::int64_t id, std::int64_t number, std::int64_t units) const {
@@ -74,20 +74,20 @@ class Halvings : public TuningJob {
   Halvings(std::uint64_t seed, const Workload& workload, Brackets brackets)
       : configurations_(seed, workload), brackets_(brackets), shapes_(shapes(brackets == Brackets::kTogether)) {}
 
-  std::vector<Arrival> next(std::span<const End> ended, std::size_t waiting, std::size_t running) override {
-    std::vector<Arrival> asked;
-    for (const End& end : ended) {
+  std::vector<Arrival> next(std::span<const TrialEnd> ended, std::size_t waiting, std::size_t running) override {
+    std::vector<Arrival> arrivals;
+    for (const TrialEnd& end : ended) {
       Bracket& bracket = begun_[of_trial_.at(end.id)];
-      if (--bracket.open == 0) promote(bracket, asked);
+      if (--bracket.open == 0) promote(bracket, arrivals);
     }
     const auto may_begin = [&] {
       if (begun_.size() == shapes_.size()) return false;
       if (brackets_ == Brackets::kTogether) return true;
-      if (brackets_ == Brackets::kInTurn) return waiting + running + asked.size() == 0;
-      return waiting + running + asked.size() < kSlots;
+      if (brackets_ == Brackets::kInTurn) return waiting + running + arrivals.size() == 0;
+      return waiting + running + arrivals.size() < kSlots;
     };
-    while (may_begin()) begin(asked);
-    return asked;
+    while (may_begin()) begin(arrivals);
+    return arrivals;
   }
 
   Limit limit(const schedule::Cluster& cluster) const override {
@@ -111,16 +111,16 @@ class Halvings : public TuningJob {
   std::int64_t trials() const override { return static_cast<std::int64_t>(of_trial_.size()); }
 
  private:
-  void begin(std::vector<Arrival>& asked) {
+  void begin(std::vector<Arrival>& arrivals) {
     const Shape shape = shapes_[begun_.size()];
     Bracket bracket;
     bracket.budget = shape.budget;
     for (std::int64_t i = 0; i < shape.configurations; ++i) bracket.numbers.push_back(configurations_made_++);
     begun_.push_back(std::move(bracket));
-    ask(begun_.size() - 1, asked);
+    add_arrival(begun_.size() - 1, arrivals);
   }
 
-  void promote(Bracket& bracket, std::vector<Arrival>& asked) {
+  void promote(Bracket& bracket, std::vector<Arrival>& arrivals) {
     const std::size_t kept = bracket.numbers.size() / static_cast<std::size_t>(kEta);
     if (bracket.budget >= kBudget || kept == 0) return;
     std::ranges::stable_sort(bracket.numbers, {},
@@ -129,17 +129,17 @@ class Halvings : public TuningJob {
     std::ranges::sort(bracket.numbers);
     bracket.before = bracket.budget;
     bracket.budget *= kEta;
-    ask(static_cast<std::size_t>(&bracket - begun_.data()), asked);
+    add_arrival(static_cast<std::size_t>(&bracket - begun_.data()), arrivals);
   }
 
-  void ask(std::size_t which, std::vector<Arrival>& asked) {
+  void add_arrival(std::size_t which, std::vector<Arrival>& arrivals) {
     Bracket& bracket = begun_[which];
     bracket.rungs.emplace_back();
     for (const std::int64_t number : bracket.numbers) {
       const auto id = static_cast<std::int64_t>(of_trial_.size());
       of_trial_[id] = which;
-      asked.push_back(configurations_.part(id, number, bracket.budget - bracket.before));
-      bracket.rungs.back().push_back(asked.back().actual);
+      arrivals.push_back(configurations_.part(id, number, bracket.budget - bracket.before));
+      bracket.rungs.back().push_back(arrivals.back().actual);
     }
     bracket.open = bracket.numbers.size();
   }
@@ -159,16 +159,16 @@ class Promotions : public TuningJob {
     for (std::int64_t budget = 1; budget <= kBudget; budget *= kEta) rungs_.push_back({budget, {}, {}});
   }
 
-  std::vector<Arrival> next(std::span<const End> ended, std::size_t waiting, std::size_t running) override {
-    for (const End& end : ended) {
+  std::vector<Arrival> next(std::span<const TrialEnd> ended, std::size_t waiting, std::size_t running) override {
+    for (const TrialEnd& end : ended) {
       const Part part = of_trial_.at(end.id);
       rungs_[part.rung].results.push_back({configurations_.loss(part.number, rungs_[part.rung].budget), part.number});
     }
-    std::vector<Arrival> asked;
-    while (waiting + running + asked.size() < kSlots) {
-      if (!promote(asked) && !begin(asked)) break;
+    std::vector<Arrival> arrivals;
+    while (waiting + running + arrivals.size() < kSlots) {
+      if (!promote(arrivals) && !begin(arrivals)) break;
     }
-    return asked;
+    return arrivals;
   }
 
   Limit limit(const schedule::Cluster& cluster) const override {
@@ -202,7 +202,7 @@ class Promotions : public TuningJob {
     std::size_t rung = 0;
   };
 
-  bool promote(std::vector<Arrival>& asked) {
+  bool promote(std::vector<Arrival>& arrivals) {
     for (std::size_t k = rungs_.size() - 1; k-- > 0;) {
       Rung& rung = rungs_[k];
       std::ranges::sort(rung.results);
@@ -211,25 +211,25 @@ class Promotions : public TuningJob {
         const std::int64_t number = rung.results[i].number;
         if (std::ranges::find(rung.promoted, number) != rung.promoted.end()) continue;
         rung.promoted.push_back(number);
-        ask(number, k + 1, rungs_[k + 1].budget - rung.budget, asked);
+        add_arrival(number, k + 1, rungs_[k + 1].budget - rung.budget, arrivals);
         return true;
       }
     }
     return false;
   }
 
-  bool begin(std::vector<Arrival>& asked) {
+  bool begin(std::vector<Arrival>& arrivals) {
     if (begun_ == kBudget) return false;
-    ask(begun_++, 0, rungs_.front().budget, asked);
+    add_arrival(begun_++, 0, rungs_.front().budget, arrivals);
     return true;
   }
 
-  void ask(std::int64_t number, std::size_t rung, std::int64_t units, std::vector<Arrival>& asked) {
+  void add_arrival(std::int64_t number, std::size_t rung, std::int64_t units, std::vector<Arrival>& arrivals) {
     const auto id = static_cast<std::int64_t>(of_trial_.size());
     of_trial_[id] = {number, rung};
-    asked.push_back(configurations_.part(id, number, units));
-    parts_.push_back(asked.back().actual);
-    chains_[number].push_back(asked.back().actual);
+    arrivals.push_back(configurations_.part(id, number, units));
+    parts_.push_back(arrivals.back().actual);
+    chains_[number].push_back(arrivals.back().actual);
   }
 
   Configurations configurations_;

@@ -14,7 +14,7 @@ namespace lanista::bench {
 /// A tuning algorithm on made-up configurations, as the groups of trials that it asks for. Configurations have a
 /// learning curve and a time a unit of budget, both functions of (seed, number); rungs pay for what they add to a
 /// budget.
-class TuningJob : public schedule::Source {
+class TuningJob : public schedule::TrialSource {
  public:
   /// No schedule of the work that was asked for ends sooner: rung by rung where there are barriers, else the larger of
   /// all work and the longest chain of what has to wait for each other.

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 
 namespace lanista::bench {
 namespace {
@@ -15,66 +15,66 @@ schedule::Cluster workers(std::int64_t count) {
   return cluster;
 }
 
-TEST(TuningJobs, HaveThePublishedNumbersOfEvaluations) {
+TEST(TuningJobs, HavePublishedEvaluationCounts) {
   // R = 81, eta = 3: 81, 34, 15, 8, 5 configurations rounded up, 81, 27, 9, 6, 5 rounded down.
   const auto policy = schedule::first_come();
   for (const auto& [name, evaluations] : {std::pair{"hyperband", 206}, {"bohb", 187}, {"syncbohb", 187}}) {
     const auto job = make_tuning_job(name, 1, {});
-    const auto course = schedule::simulate(workers(8), *job, *policy);
-    ASSERT_TRUE(course) << course.error().text();
+    const auto simulation = schedule::simulate(workers(8), *job, *policy);
+    ASSERT_TRUE(simulation) << simulation.error().text();
     EXPECT_EQ(job->trials(), evaluations) << name;
-    EXPECT_EQ(course->ends.size(), static_cast<std::size_t>(evaluations));
+    EXPECT_EQ(simulation->ends.size(), static_cast<std::size_t>(evaluations));
   }
 }
 
-TEST(TuningJobs, OfSyncbohbRunOneRungAtATime) {
+TEST(TuningJobs, SyncbohbRunsOneRungAtATime) {
   const auto policy = schedule::first_come();
   const auto job = make_tuning_job("syncbohb", 2, {});
 
-  auto course = schedule::simulate(workers(8), *job, *policy);
+  auto simulation = schedule::simulate(workers(8), *job, *policy);
 
-  ASSERT_TRUE(course) << course.error().text();
-  std::ranges::sort(course->ends, {}, &schedule::End::id);
+  ASSERT_TRUE(simulation) << simulation.error().text();
+  std::ranges::sort(simulation->ends, {}, &schedule::TrialEnd::id);
   const std::vector<std::int64_t> sizes{81, 27, 9, 3, 1, 27, 9, 3, 1, 9, 3, 1, 6, 2, 5};
   std::size_t at = 0;
   double before = 0;
   for (const std::int64_t size : sizes) {
     double last = 0;
     for (std::int64_t i = 0; i < size; ++i, ++at) {
-      EXPECT_GE(course->ends[at].began, before) << at;
-      last = std::max(last, course->ends[at].ended);
+      EXPECT_GE(simulation->ends[at].began, before) << at;
+      last = std::max(last, simulation->ends[at].ended);
     }
     before = last;
   }
-  EXPECT_EQ(at, course->ends.size());
+  EXPECT_EQ(at, simulation->ends.size());
 }
 
-TEST(TuningJobs, OfAshaPromoteAtLeastAThirdAndHaveSixteenUnderWay) {
+TEST(TuningJobs, AshaPromotesAtLeastThirdWithSixteenRunning) {
   const auto policy = schedule::first_come();
   const auto job = make_tuning_job("asha", 3, {});
 
-  const auto course = schedule::simulate(workers(64), *job, *policy);
+  const auto simulation = schedule::simulate(workers(64), *job, *policy);
 
-  ASSERT_TRUE(course) << course.error().text();
+  ASSERT_TRUE(simulation) << simulation.error().text();
   // More than a third may go on: who is among the best changes as results come in.
   EXPECT_GE(job->trials(), 81 + 27 + 9);
-  for (const schedule::End& end : course->ends) {
-    const auto open = std::ranges::count_if(course->ends, [&](const schedule::End& other) {
+  for (const schedule::TrialEnd& end : simulation->ends) {
+    const auto open = std::ranges::count_if(simulation->ends, [&](const schedule::TrialEnd& other) {
       return other.began <= end.began && end.began < other.ended;
     });
     EXPECT_LE(open, 16);
   }
 }
 
-TEST(TuningJobs, EndNoSoonerThanTheirLimits) {
+TEST(TuningJobs, EndNotBeforeTheirBounds) {
   const auto policy = schedule::longest_trial_first();
   for (const std::string& name : tuning_jobs()) {
     for (const std::int64_t count : {1, 16}) {
       const auto job = make_tuning_job(name, 4, {});
-      const auto course = schedule::simulate(workers(count), *job, *policy);
-      ASSERT_TRUE(course) << course.error().text();
+      const auto simulation = schedule::simulate(workers(count), *job, *policy);
+      ASSERT_TRUE(simulation) << simulation.error().text();
       const auto limit = job->limit(workers(count));
-      EXPECT_GE(course->makespan, limit.elastic * (1 - 1e-9)) << name;
+      EXPECT_GE(simulation->makespan, limit.elastic * (1 - 1e-9)) << name;
       EXPECT_LE(limit.elastic, limit.dual * (1 + 1e-9)) << name;
       EXPECT_GT(limit.elastic, 0) << name;
     }

@@ -24,7 +24,7 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kEpochSteps = 20, kMostEpochs = 40, kPatience = 8, kRaceSteps = 10;
+constexpr std::int64_t kEpochSteps = 20, kMaxEpochs = 40, kPatience = 8, kRaceSteps = 10;
 constexpr double kShrink = 0.4, kPerturb = 0.1;  // Ash and Adams, NeurIPS'20
 
 /// A model as an arm has trained it.
@@ -38,7 +38,7 @@ struct Trained {
 };
 
 /// What an arm knows when a model arrives.
-struct Arriving {
+struct ArrivingModel {
   const WarmTask& task;
   const graph::OpTable& ops;
   const std::vector<Trained>& before;
@@ -48,51 +48,51 @@ struct Arriving {
 };
 using Weights = std::shared_ptr<const train::StartWeights>;
 
-Result<Weights> through(const Arriving& now, const Trained& parent, std::span<const graph::NodePair> pairs) {
-  LANISTA_ASSIGN(const auto plan, zoo::plan_transfer(parent.model, now.model, pairs, now.ops, {.seed = now.seed}));
-  if (!plan.exact && zoo::inherited_share(plan) < engine::kLeastCoverage) return Weights();
-  return train::transfer_weights(parent.state, plan, now.model, now.ops, now.seed);
+Result<Weights> transfer_from(const ArrivingModel& arriving, const Trained& parent, std::span<const graph::NodePair> pairs) {
+  LANISTA_ASSIGN(const auto plan, zoo::plan_transfer(parent.model, arriving.model, pairs, arriving.ops, {.seed = arriving.seed}));
+  if (!plan.exact && zoo::inherited_share(plan) < engine::kMinCoverage) return Weights();
+  return train::transfer_weights(parent.state, plan, arriving.model, arriving.ops, arriving.seed);
 }
 
-Result<Weights> of_lineage(const Arriving& now) {
-  if (!now.parent) return Weights();
-  const Trained& parent = now.before[*now.parent];
-  return through(now, parent, zoo::lineage_mapping(parent.model, now.model));
+Result<Weights> from_lineage(const ArrivingModel& arriving) {
+  if (!arriving.parent) return Weights();
+  const Trained& parent = arriving.before[*arriving.parent];
+  return transfer_from(arriving, parent, zoo::lineage_mapping(parent.model, arriving.model));
 }
 
-Result<Weights> of_zoo(const Arriving& now, zoo::Catalogue& known) {
-  LANISTA_ASSIGN(const auto model, zoo::MatchModel::of(now.model, now.ops));
-  const auto offer = known.best(model, now.task.name);
+Result<Weights> from_zoo(const ArrivingModel& arriving, zoo::Catalogue& known) {
+  LANISTA_ASSIGN(const auto model, zoo::MatchModel::of(arriving.model, arriving.ops));
+  const auto offer = known.best(model, arriving.task.name);
   if (!offer) return Weights();
-  return through(now, now.before[static_cast<std::size_t>(offer->entry.age)], offer->match.pairs);
+  return transfer_from(arriving, arriving.before[static_cast<std::size_t>(offer->entry.age)], offer->match.pairs);
 }
 
-Result<Weights> of_any(const Arriving& now) {
-  if (now.before.empty()) return Weights();
-  Rng rng = Rng(now.seed).split("any");
-  const Trained& parent = now.before[rng.below(now.before.size())];
-  return through(now, parent, zoo::lineage_mapping(parent.model, now.model));
+Result<Weights> from_random_parent(const ArrivingModel& arriving) {
+  if (arriving.before.empty()) return Weights();
+  Rng rng = Rng(arriving.seed).split("any");
+  const Trained& parent = arriving.before[rng.below(arriving.before.size())];
+  return transfer_from(arriving, parent, zoo::lineage_mapping(parent.model, arriving.model));
 }
 
-Result<train::Trainer> trainer_of(const Arriving& now, Weights start) {
+Result<train::Trainer> trainer_of(const ArrivingModel& arriving, Weights start) {
   study::Recipe recipe = plain_recipe();
   recipe.steps_per_epoch = kEpochSteps;
   return train::Trainer::create({.trial = {},
-                                 .model = now.model,
+                                 .model = arriving.model,
                                  .recipe = recipe,
                                  .metrics = {},
-                                 .trial_seed = now.seed,
+                                 .trial_seed = arriving.seed,
                                  .data_seed = 1,
-                                 .data = &now.task.data,
-                                 .step_ops = &now.ops,
+                                 .data = &arriving.task.data,
+                                 .step_ops = &arriving.ops,
                                  .start = std::move(start)});
 }
 
 // Weights of the parent, smaller, and some of the child's own initial values; norms and their buffers as they are.
-Result<Weights> shrunk(const Arriving& now) {
-  LANISTA_ASSIGN(const Weights start, of_lineage(now));
+Result<Weights> shrink_and_perturb(const ArrivingModel& arriving) {
+  LANISTA_ASSIGN(const Weights start, from_lineage(arriving));
   if (!start) return start;
-  LANISTA_ASSIGN(const auto fresh, trainer_of(now, nullptr));
+  LANISTA_ASSIGN(const auto fresh, trainer_of(arriving, nullptr));
   const std::vector<Tensor> own = train::weights_in(fresh.save().tensors);
   auto out = std::make_shared<train::StartWeights>(*start);
   for (Tensor& tensor : out->tensors) {
@@ -109,12 +109,12 @@ Result<Weights> shrunk(const Arriving& now) {
 }
 
 /// Trains the model of the best beginning. `starts`: one, or several that race.
-Result<Trained> train_from(const Arriving& now, std::vector<Weights> starts) {
+Result<Trained> train_from(const ArrivingModel& arriving, std::vector<Weights> starts) {
   std::int64_t lost = 0;
   std::optional<train::Trainer> best;
   double best_loss = 0;
   for (Weights& start : starts) {
-    LANISTA_ASSIGN(auto trainer, trainer_of(now, std::move(start)));
+    LANISTA_ASSIGN(auto trainer, trainer_of(arriving, std::move(start)));
     double loss = 0;
     if (starts.size() > 1) {
       for (std::int64_t step = 0; step < kRaceSteps; ++step) trainer.step();
@@ -123,16 +123,16 @@ Result<Trained> train_from(const Arriving& now, std::vector<Weights> starts) {
     }
     if (!best || loss < best_loss) best.emplace(std::move(trainer)), best_loss = loss;
   }
-  Trained out{now.model, {}, 0, lost, 0, false};
+  Trained out{arriving.model, {}, 0, lost, 0, false};
   const auto done = [&](std::int64_t since_best) { return out.reached && since_best >= kPatience; };
-  for (std::int64_t epoch = 0, since_best = 0; epoch < kMostEpochs && !done(since_best); ++epoch) {
+  for (std::int64_t epoch = 0, since_best = 0; epoch < kMaxEpochs && !done(since_best); ++epoch) {
     do ++out.steps;
     while (!best->step());
     const double accuracy = best->measurements().back().metrics.at("val_accuracy");
     since_best = accuracy > out.accuracy ? 0 : since_best + 1;
     if (accuracy > out.accuracy) out.accuracy = accuracy, out.state = best->save();
     if (!out.reached) out.to_target = lost + best->measurements().back().step;
-    out.reached = out.reached || accuracy >= now.task.target;
+    out.reached = out.reached || accuracy >= arriving.task.target;
   }
   if (starts.size() > 1) out.steps += kRaceSteps;
   if (out.state.tensors.empty()) out.state = best->save();
@@ -145,23 +145,23 @@ class WarmArm {
   explicit WarmArm(std::string name) : name_(std::move(name)) {}
   Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model, const CellArrival& arrival,
                      std::uint64_t seed) {
-    const Arriving now{task, ops, done, model, arrival.parent, Rng(seed).split("model").split(done.size()).key()};
+    const ArrivingModel arriving{task, ops, done, model, arrival.parent, Rng(seed).split("model").split(done.size()).key()};
     std::vector<Weights> starts;
     if (name_ == "lineage" || name_ == "race") {
-      LANISTA_ASSIGN(starts.emplace_back(), of_lineage(now));
+      LANISTA_ASSIGN(starts.emplace_back(), from_lineage(arriving));
     }
     if (name_ == "zoo" || name_ == "race") {
-      LANISTA_ASSIGN(starts.emplace_back(), of_zoo(now, known_));
+      LANISTA_ASSIGN(starts.emplace_back(), from_zoo(arriving, known_));
     }
     if (name_ == "any") {
-      LANISTA_ASSIGN(starts.emplace_back(), of_any(now));
+      LANISTA_ASSIGN(starts.emplace_back(), from_random_parent(arriving));
     }
     if (name_ == "shrunk") {
-      LANISTA_ASSIGN(starts.emplace_back(), shrunk(now));
+      LANISTA_ASSIGN(starts.emplace_back(), shrink_and_perturb(arriving));
     }
     if (name_ == "race") std::erase(starts, nullptr);
     if (name_ == "random" || name_ == "race") starts.emplace_back();
-    LANISTA_ASSIGN(Trained trained, train_from(now, std::move(starts)));
+    LANISTA_ASSIGN(Trained trained, train_from(arriving, std::move(starts)));
     const double chance = 1 / static_cast<double>(task.data.spec().classes);
     if ((name_ == "zoo" || name_ == "race") && zoo::refusal(trained.accuracy, chance, admitted_).empty()) {
       admitted_.push_back(trained.accuracy);
@@ -183,11 +183,11 @@ class WarmArm {
 
 const std::vector<std::string> kArms{"random", "lineage", "zoo", "race", "any", "shrunk"};
 
-/// `wanted`: names, with commas between them; empty: all. Every other arm is held against random.
-Result<std::vector<std::string>> arms_of(const std::string& wanted) {
-  if (wanted.empty()) return kArms;
+/// `requested`: names, with commas between them; empty: all. Every other arm is held against random.
+Result<std::vector<std::string>> arms_of(const std::string& requested) {
+  if (requested.empty()) return kArms;
   std::vector<std::string> out{kArms.front()};
-  std::istringstream names(wanted);
+  std::istringstream names(requested);
   for (std::string name; std::getline(names, name, ',');) {
     if (std::ranges::find(kArms, name) == kArms.end()) {
       return Error{Code::kInvalidArgument,
@@ -211,12 +211,12 @@ double mean(const WarmArm& arm, const std::function<double(const Trained&)>& val
 }
 
 /// Called after every model of a stream: what its arms have come to.
-using Told = std::function<void(std::uint64_t seed, const std::vector<WarmArm>& arms)>;
+using ProgressCallback = std::function<void(std::uint64_t seed, const std::vector<WarmArm>& arms)>;
 
 /// What one seed comes to: arms in the order of their names.
 Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable& ops,
                                       const std::vector<std::string>& names, std::int64_t models, std::uint64_t seed,
-                                      const Told& told) {
+                                      const ProgressCallback& on_progress) {
   const kernels::FlushToZero as_workers;
   LANISTA_ASSIGN(const auto space, CellModels::make(task.data.spec(), ops));
   const CellEvolution evolution(seed);
@@ -229,7 +229,7 @@ Result<std::vector<WarmArm>> run_seed(const WarmTask& task, const graph::OpTable
     LANISTA_ASSIGN(const graph::Graph model, space.model(arrivals.back().cell, ops));
     for (WarmArm& arm : arms) LANISTA_TRY(arm.train(task, ops, model, arrivals.back(), seed));
     accuracy.push_back(arms.front().done.back().accuracy);
-    told(seed, arms);
+    on_progress(seed, arms);
   }
   return arms;
 }
@@ -291,7 +291,7 @@ void print_progress(const WarmTask& task, std::int64_t models, std::uint64_t see
 
 }  // namespace
 
-Result<void> warm_start(const Request& request, std::ostream& out) {
+Result<void> warm_start(const BenchRequest& request, std::ostream& out) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const int seeds = request.seeds > 0 ? request.seeds : 3;
   LANISTA_ASSIGN(const auto names, arms_of(request.strategy));
@@ -303,14 +303,14 @@ Result<void> warm_start(const Request& request, std::ostream& out) {
     const int first = dev ? 11 : 1;
     const std::int64_t models = request.queries > 0 ? request.queries : task.models;
     std::mutex printing;
-    const Told told = [&](std::uint64_t seed, const std::vector<WarmArm>& arms) {
+    const ProgressCallback on_progress = [&](std::uint64_t seed, const std::vector<WarmArm>& arms) {
       const std::scoped_lock lock(printing);
       if (!request.json) print_progress(task, models, seed, arms, out);
     };
     std::vector<std::future<Result<std::vector<WarmArm>>>> under_way;
     for (int seed = first; seed < first + seeds; ++seed) {
       under_way.push_back(std::async(std::launch::async, [&, seed] {
-        return run_seed(task, ops, names, models, static_cast<std::uint64_t>(seed), told);
+        return run_seed(task, ops, names, models, static_cast<std::uint64_t>(seed), on_progress);
       }));
     }
     std::vector<std::vector<WarmArm>> done;

@@ -13,7 +13,7 @@ namespace lanista::bench {
 /// - `random`: random initial values;
 /// - `lineage`: the weights of the cell's parent, as this arm has trained it;
 /// - `zoo`: those of what room zoo offers among all that this arm has trained before and a zoo admits;
-/// - `race`: ten steps of each, and of random values; on with the least validation loss;
+/// - `benchmark`: ten steps of each, and of random values; on with the least validation loss;
 /// - controls: `any` (a parent drawn from all before) and `shrunk` (lineage, times 0.4, plus a tenth of random values).
 /// One stopping rule: the target accuracy and then no new best for 8 evaluations, of 20 steps each, or 40 of them in
 /// all. Rows: steps (in thousands) to the target (a model that never reaches it counts with all its steps), the saving
@@ -22,6 +22,6 @@ namespace lanista::bench {
 /// request.cases: digits (200 models), glyphs (60), and dev-glyphs (60, seeds from 11 on), to choose constants on, only
 /// where it is named; request.queries: so many models in place of these; request.strategy: these arms beside `random`,
 /// with commas between them. As a table, what a stream has come to is told after every tenth model.
-Result<void> warm_start(const Request& request, std::ostream& out);
+Result<void> warm_start(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

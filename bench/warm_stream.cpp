@@ -63,11 +63,11 @@ Result<WarmTask> task_of(const Glyphs& form) {
     Rng rng = study_rng.split("row").split(static_cast<std::uint64_t>(row));
     std::vector<float> image(static_cast<std::size_t>(form.side * form.side));
     const auto label = static_cast<std::int32_t>(row % form.classes);
-    const auto place = [&] { return rng.between(0, form.side - kStroke); };
-    const std::int64_t top = place(), left = place();
+    const auto offset = [&] { return rng.between(0, form.side - kStroke); };
+    const std::int64_t top = offset(), left = offset();
     draw(image, form.side, strokes[static_cast<std::size_t>(label)], top, left, kStroke, rng.uniform(0.6, 1.2));
     // Half of another one, anywhere: what is not looked at whole misleads.
-    const std::int64_t other_top = place(), other_left = place();
+    const std::int64_t other_top = offset(), other_left = offset();
     draw(image, form.side, strokes[rng.below(static_cast<std::uint64_t>(form.classes))], other_top, other_left,
          kStroke / 2, rng.uniform(0.3, 0.8));
     for (float& pixel : image) pixel += static_cast<float>(form.noise * rng.normal());
@@ -117,7 +117,7 @@ CellArrival CellEvolution::next(const std::vector<CellArrival>& before, const st
 }
 
 Result<CellModels> CellModels::make(const data::DataSpec& data, const graph::OpTable& ops) {
-  const mutate::Ends ends = mutate::ends(data.features, data.classes);
+  const mutate::ModelInterface ends = mutate::model_interface(data.features, data.classes);
   LANISTA_ASSIGN(auto blueprint,
                  mutate::published_space("nasbench201", {{"width", 4}, {"cells", 1}, {"stages", 2}}, ops, ends));
   return CellModels(std::move(blueprint), ends);

@@ -54,10 +54,10 @@ class CellModels {
   Result<graph::Graph> model(const mutate::Nasbench201Cell& cell, const graph::OpTable& ops) const;
 
  private:
-  CellModels(mutate::Blueprint blueprint, mutate::Ends ends)
+  CellModels(mutate::Blueprint blueprint, mutate::ModelInterface ends)
       : blueprint_(std::move(blueprint)), ends_(std::move(ends)) {}
   mutate::Blueprint blueprint_;
-  mutate::Ends ends_;
+  mutate::ModelInterface ends_;
 };
 
 }  // namespace lanista::bench

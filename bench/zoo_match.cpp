@@ -15,14 +15,14 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::size_t kFewestNodes = 30, kMostNodes = 300, kChildren = 40;
-constexpr std::size_t kMostExhaustive = 2500;
+constexpr std::size_t kFewestNodes = 30, kMaxNodes = 300, kChildren = 40;
+constexpr std::size_t kMaxExhaustive = 2500;
 const std::string kTask = "images";
 
 struct Space {
   mutate::Blueprint blueprint;
   space::SearchSpace choices;
-  mutate::Ends ends;
+  mutate::ModelInterface ends;
 };
 
 /// All spaces of images, each at several sizes.
@@ -36,7 +36,7 @@ Result<std::vector<Space>> image_spaces(const graph::OpTable& ops) {
     };
     if (has("width")) sizes = {{{"width", 8}}, {{"width", 12}}, {{"width", 16}}};
     for (const nlohmann::json& size : sizes) {
-      const mutate::Ends ends = mutate::ends(graph::Shape{{3, 32, 32}}, 10);
+      const mutate::ModelInterface ends = mutate::model_interface(graph::Shape{{3, 32, 32}}, 10);
       LANISTA_ASSIGN(auto blueprint, mutate::published_space(published.name, size, ops, ends));
       space::SearchSpace choices;
       for (const space::Parameter& parameter : blueprint.parameters()) LANISTA_TRY(choices.add(parameter));
@@ -47,17 +47,17 @@ Result<std::vector<Space>> image_spaces(const graph::OpTable& ops) {
 }
 
 /// Different models, drawn in turn from the spaces.
-class Models {
+class ModelSampler {
  public:
-  explicit Models(std::vector<Space> spaces) : spaces_(std::move(spaces)) {}
+  explicit ModelSampler(std::vector<Space> spaces) : spaces_(std::move(spaces)) {}
 
   /// The next model that nobody has had; nullopt if a thousand draws gave none.
   std::optional<zoo::MatchModel> next() {
     for (int tries = 0; tries < 1000; ++tries) {
-      const Space& space = spaces_[draw_ % spaces_.size()];
-      space::RandomChooser choose(Rng(17).split("zoo").split(draw_++));
+      const Space& space = spaces_[rng_ % spaces_.size()];
+      space::RandomChooser choose(Rng(17).split("zoo").split(rng_++));
       const auto graph = space.blueprint.expand(space.choices.draw(choose), ops_, space.ends);
-      if (!graph || graph->size() < kFewestNodes || graph->size() > kMostNodes) continue;
+      if (!graph || graph->size() < kFewestNodes || graph->size() > kMaxNodes) continue;
       auto model = zoo::MatchModel::of(*graph, ops_);
       if (model && seen_.insert(model->hash).second) return *std::move(model);
     }
@@ -68,7 +68,7 @@ class Models {
   graph::OpTable ops_ = graph::builtin_ops();
   std::vector<Space> spaces_;
   std::set<Digest> seen_;
-  std::uint64_t draw_ = 0;
+  std::uint64_t rng_ = 0;
 };
 
 double quantile(std::vector<double> values, double at) {
@@ -86,7 +86,7 @@ Search search(const zoo::Catalogue& catalogue, const std::vector<zoo::MatchModel
               std::size_t every) {
   Search out;
   for (std::size_t k = 0; k < children.size(); k += every) {
-    zoo::SearchCount count;
+    zoo::SearchStats count;
     const double begin = now_seconds();
     const auto offer = catalogue.best(children[k], kTask, {.match = {}, .exhaustive = exhaustive}, &count);
     out.milliseconds.push_back((now_seconds() - begin) * 1e3);
@@ -100,7 +100,7 @@ Search search(const zoo::Catalogue& catalogue, const std::vector<zoo::MatchModel
 void print_search(const Search& search, std::size_t size, const std::string& arm, bool json, std::ostream& out) {
   const int repeats = static_cast<int>(search.milliseconds.size());
   const auto row = [&](const std::string& name, const std::string& unit, double value) {
-    print(Row{"zoo-match", std::to_string(size), name, unit, value, 0, repeats}, json, out);
+    print(BenchRow{"zoo-match", std::to_string(size), name, unit, value, 0, repeats}, json, out);
   };
   row(arm + "/p50", "ms", quantile(search.milliseconds, 0.5));
   row(arm + "/p95", "ms", quantile(search.milliseconds, 0.95));
@@ -109,9 +109,9 @@ void print_search(const Search& search, std::size_t size, const std::string& arm
 
 }  // namespace
 
-Result<void> zoo_match(const Request& request, std::ostream& out) {
+Result<void> zoo_match(const BenchRequest& request, std::ostream& out) {
   LANISTA_ASSIGN(auto spaces, image_spaces(graph::builtin_ops()));
-  Models models(std::move(spaces));
+  ModelSampler models(std::move(spaces));
   std::vector<zoo::MatchModel> children, known;
   for (std::size_t k = 0; k < kChildren; ++k) {
     auto child = models.next();
@@ -132,7 +132,7 @@ Result<void> zoo_match(const Request& request, std::ostream& out) {
       LANISTA_TRY(catalogue.add({"m" + std::to_string(age), kTask, quality, age}, *model));
     }
     const Search filtered = search(catalogue, children, false, 1);
-    if (size <= kMostExhaustive) {
+    if (size <= kMaxExhaustive) {
       constexpr std::size_t kEvery = 10;
       const Search exhaustive = search(catalogue, children, true, kEvery);
       for (std::size_t k = 0; k < exhaustive.chosen.size(); ++k) {

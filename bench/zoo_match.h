@@ -11,6 +11,6 @@ namespace lanista::bench {
 /// are not in it, on one thread; the search alone, in ms, p50 and p95 over children: all models aligned (exhaustive; a
 /// tenth of the children, and none at 25,000), those that the bound leaves (filtered), and children that the zoo has
 /// (cached: found by their hash). Fails where exhaustive and filtered searches choose different parents.
-Result<void> zoo_match(const Request& request, std::ostream& out);
+Result<void> zoo_match(const BenchRequest& request, std::ostream& out);
 
 }  // namespace lanista::bench

@@ -44,12 +44,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (const auto welcome = engine::decode_welcome(text)) {
     LANISTA_CHECK(engine::decode_welcome(engine::encode(*welcome)).ok(), "a welcome is not read again");
   }
-  if (const auto question = engine::decode_question(text)) {
-    LANISTA_CHECK(engine::decode_question(engine::encode(*question)).ok(), "a question is not read again");
+  if (const auto question = engine::decode_measure_request(text)) {
+    LANISTA_CHECK(engine::decode_measure_request(engine::encode(*question)).ok(), "a question is not read again");
   }
   static_cast<void>(engine::split_token(text));
   static_cast<void>(engine::decode_trials(text));
-  static_cast<void>(engine::decode_metrics(text));
+  static_cast<void>(engine::decode_measured_metrics(text));
   static_cast<void>(engine::decode_error(text));
   return 0;
 }

@@ -2,7 +2,7 @@
 // a message says the same when it is told again.
 #include "lanista/engine/remote/messages.h"
 
-#include "lanista/engine/remote/worker_brief.h"
+#include "lanista/engine/remote/worker_config.h"
 
 #include "fuzz.h"
 
@@ -10,8 +10,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lanista;
   const std::string_view input = fuzz::as_text(data, size);
   const auto encode = [](const auto& message) { return engine::encode(message); };
-  fuzz::check_told_again(input, engine::decode_order, encode, "an order");
+  fuzz::check_told_again(input, engine::decode_executor_request, encode, "an order");
   fuzz::check_told_again(input, engine::decode_report, encode, "a report");
-  fuzz::check_told_again(input, engine::decode_brief, encode, "a brief");
+  fuzz::check_told_again(input, engine::decode_worker_config, encode, "a brief");
   return 0;
 }

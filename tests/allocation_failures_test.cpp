@@ -49,16 +49,16 @@ constexpr const char* kModel =
     "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = batch_norm(%1)\n"
     "%3 = relu(%2)\n%4 = flatten(%3)\n%5 = dropout(%4, p=0.25)\n%6 = linear(%5, out=3)\n%7 = output(%6)\n";
 
-TEST(AllocationFailures, OfTheOperatorTable) {
+TEST(AllocationFailures, InOperatorTable) {
   EXPECT_GT(refuse_each([] { static_cast<void>(graph::builtin_ops()); }), 100);
 }
 
-TEST(AllocationFailures, OfReadingAModel) {
+TEST(AllocationFailures, InModelReader) {
   ASSERT_TRUE(graph::parse(kModel));
   EXPECT_GT(refuse_each([] { static_cast<void>(graph::parse(kModel)); }), 20);
 }
 
-TEST(AllocationFailures, OfDerivingATrainingStep) {
+TEST(AllocationFailures, InTrainingStepDerivation) {
   const auto model = *graph::parse(kModel);
   const auto ops = step::training_ops(graph::builtin_ops());
   const auto step = step::derive_training_step(model, {}, ops);

@@ -30,7 +30,7 @@ struct Tally {
   double worst = 0;  ///< of the models that are not ill conditioned
 };
 
-void tell(const ExportCase& one, const std::string& why, Tally& tally) {
+void report_failure(const ExportCase& one, const std::string& why, Tally& tally) {
   ++tally.failed;
   std::cout << "FAILED: " << one.name << ": " << why << "\n" << graph::to_text(one.graph);
 }
@@ -43,7 +43,7 @@ void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tall
   for (const ExportCase& one : cases) {
     auto source = formats::to_cpp(one.graph, one.weights);
     if (!source) {
-      tell(one, source.error().text(), tally);
+      report_failure(one, source.error().text(), tally);
       continue;
     }
     written.push_back(&one);
@@ -61,7 +61,7 @@ void run_unit(const fs::path& folder, const std::vector<ExportCase>& cases, Tall
     const double away = testing::distance({begin, begin + static_cast<std::ptrdiff_t>(one->y.size())}, one->y);
     at += one->y.size();
     if (!(away <= one->tolerance)) {
-      tell(*one, "is " + std::to_string(away) + " away, allowed is " + std::to_string(one->tolerance), tally);
+      report_failure(*one, "is " + std::to_string(away) + " away, allowed is " + std::to_string(one->tolerance), tally);
     }
     tally.ill_conditioned += one->is_ill_conditioned ? 1 : 0;
     if (!one->is_ill_conditioned) tally.worst = std::max(tally.worst, away);

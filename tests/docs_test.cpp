@@ -22,7 +22,7 @@ std::string page(const std::string& name) {
   return text.str();
 }
 
-TEST(StudyFilePage, NamesEveryLossAndEveryOptimiserWithItsNumbers) {
+TEST(StudyFilePage, ListsEachLossAndOptimiser) {
   const std::string text = page("study-file.md");
   for (const std::string& loss : step::loss_names()) EXPECT_NE(text.find("`" + loss + "`"), std::string::npos) << loss;
   for (const step::Optimizer& optimizer : step::optimizers()) {
@@ -34,7 +34,7 @@ TEST(StudyFilePage, NamesEveryLossAndEveryOptimiserWithItsNumbers) {
   }
 }
 
-TEST(StudyFilePage, NamesEveryMetricWithItsTargetsAndItsBetterSide) {
+TEST(StudyFilePage, ListsEachMetricWithTargetsAndDirection) {
   const std::string text = page("study-file.md");
   const std::map<study::MetricTargets, std::string> targets{{study::MetricTargets::kClasses, "classes"},
                                                             {study::MetricTargets::kTwoClasses, "two classes"},
@@ -44,10 +44,10 @@ TEST(StudyFilePage, NamesEveryMetricWithItsTargetsAndItsBetterSide) {
     const std::string row = "| `" + metric.name + "` | " + targets.at(metric.targets) + " | " +
                             (metric.maximize ? "larger" : "smaller") + " | " + metric.help + " |";
     EXPECT_NE(text.find(row), std::string::npos) << "docs/study-file.md has no row\n" << row;
-    if (metric.of_labels.empty()) continue;
-    const std::string of_labels = "| `" + metric.name + "` | labels | " + (metric.maximize ? "larger" : "smaller") +
-                                  " | " + metric.of_labels + " |";
-    EXPECT_NE(text.find(of_labels), std::string::npos) << "docs/study-file.md has no row\n" << of_labels;
+    if (metric.label_metric.empty()) continue;
+    const std::string label_metric = "| `" + metric.name + "` | labels | " + (metric.maximize ? "larger" : "smaller") +
+                                  " | " + metric.label_metric + " |";
+    EXPECT_NE(text.find(label_metric), std::string::npos) << "docs/study-file.md has no row\n" << label_metric;
   }
 }
 

@@ -79,8 +79,8 @@ class Computed {
 };
 
 /// Adds what the model computes, and how exactly that can be known.
-ExportCase completed(oracle::Case drawn) {
-  auto made = runtime::testing::make_case(std::move(drawn.origin), std::move(drawn.model));
+ExportCase completed(oracle::Case oracle_case) {
+  auto made = runtime::testing::make_case(std::move(oracle_case.origin), std::move(oracle_case.model));
   ExportCase one{.name = std::move(made.name),
                  .graph = std::move(made.graph),
                  .weights = std::move(made.weights),

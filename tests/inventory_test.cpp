@@ -64,8 +64,8 @@ void add_properties(const json& node, const std::string& path, std::set<std::str
 /// All keys of the schema, and the options of data sources, which are written into one text.
 std::set<std::string> study_keys() {
   std::set<std::string> keys;
-  add_properties(studyfile::study_schema(), "", keys);
-  for (const data::Kind& kind : data::kinds()) {
+  add_properties(studyfile::study_json_schema(), "", keys);
+  for (const data::SourceKind& kind : data::source_kinds()) {
     const std::string source = "data.source." + std::string(kind.name);
     keys.insert(source);
     for (const auto& option : kind.options) keys.insert(source + "." + std::string(option.name));
@@ -91,10 +91,10 @@ std::set<std::string> stored_fields() {
   return fields;
 }
 
-std::set<std::string> starting_places() {
+std::set<std::string> program_starts() {
   std::set<std::string> places;
   for (const Source& source : read_sources(kRoot)) {
-    for (const std::string& start : starts(source.text)) places.insert(source.path + ": " + start);
+    for (const std::string& start : program_starts_in(source.text)) places.insert(source.path + ": " + start);
   }
   return places;
 }
@@ -142,7 +142,7 @@ TEST(Inventory, HasEachKeyOfTheStudyFile) { expect_complete("study_keys.txt", ".
 TEST(Inventory, HasEachFieldOfStoredRecordsAndMessages) { expect_complete("stored_fields.txt", ": ", stored_fields()); }
 
 TEST(Inventory, HasEachPlaceThatStartsAProgramOrReadsTheEnvironment) {
-  expect_complete("starts.txt", ": ", starting_places());
+  expect_complete("starts.txt", ": ", program_starts());
 }
 
 // The scan of the sources must not be blind: what real records hold, it has found.
@@ -198,7 +198,7 @@ TEST(Inventory, ScansEachFormOfAField) {
   EXPECT_EQ(json_fields(source), (std::set<std::string>{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
   EXPECT_EQ(sql_columns("CREATE TABLE t(a TEXT, b INTEGER CHECK(b > 0), PRIMARY KEY(a, b));\nCREATE TABLE u(c BLOB)"),
             (std::set<std::string>{"t.a", "t.b", "u.c"}));
-  EXPECT_EQ(starts("::dlopen(\"x.so\", 1); ::execv(p, w); std::getenv(\"HOME\"); std::system(c); file_system(y);"),
+  EXPECT_EQ(program_starts_in("::dlopen(\"x.so\", 1); ::execv(p, w); std::getenv(\"HOME\"); std::system(c); file_system(y);"),
             (std::set<std::string>{"dlopen:x.so", "execv", "getenv:HOME", "system"}));
 }
 

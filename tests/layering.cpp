@@ -37,7 +37,7 @@ bool is_below(const std::string& folder, const std::set<std::string>& folders) {
 }
 
 // `file` has its layer as first folder.
-std::string problem_with(const Include& include, const fs::path& file, const Layers& layers) {
+std::string include_error(const Include& include, const fs::path& file, const Layers& layers) {
   const std::string layer = file.begin()->string();
   const bool is_test = file.filename().string().ends_with("_test.cpp");
   if (is_torch_header(include.path)) {
@@ -53,14 +53,14 @@ std::string problem_with(const Include& include, const fs::path& file, const Lay
   return "layer " + layer + " may not include layer " + *other + " (" + include.path + ")";
 }
 
-void close_over(const std::string& layer, Layers& layers, const std::map<std::string, std::set<std::string>>& rows,
+void add_transitive(const std::string& layer, Layers& layers, const std::map<std::string, std::set<std::string>>& rows,
                 std::set<std::string>& open) {
   if (layers.may_include.contains(layer)) return;
   if (!rows.contains(layer)) throw std::runtime_error("layers: " + layer + " has no row");
   if (!open.insert(layer).second) throw std::runtime_error("layers: cycle through " + layer);
   std::set<std::string> all{layer};
   for (const auto& next : rows.at(layer)) {
-    close_over(next, layers, rows, open);
+    add_transitive(next, layers, rows, open);
     all.insert(layers.may_include.at(next).begin(), layers.may_include.at(next).end());
   }
   layers.may_include[layer] = std::move(all);
@@ -74,7 +74,7 @@ void check_file(const fs::directory_entry& entry, const fs::path& file, const La
     return;
   }
   for (const Include& include : includes_of(entry.path())) {
-    const std::string problem = problem_with(include, file, layers);
+    const std::string problem = include_error(include, file, layers);
     if (!problem.empty()) found.push_back(file.string() + ":" + std::to_string(include.line) + ": " + problem);
   }
 }
@@ -100,7 +100,7 @@ Layers read_layers(std::string_view text) {
   }
   for (const auto& [layer, next] : rows) {
     std::set<std::string> open;
-    close_over(layer, layers, rows, open);
+    add_transitive(layer, layers, rows, open);
   }
   return layers;
 }

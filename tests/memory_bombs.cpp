@@ -124,7 +124,7 @@ auto with(Decode decode) {
   return [decode](const std::string& bytes) { return decode(bytes).ok(); };
 }
 
-std::vector<Bomb> yaml_bombs() {
+std::vector<HostileInput> yaml_bombs() {
   const auto aliases = [] {
     std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
     for (int i = 1; i < 12; ++i) {
@@ -159,7 +159,7 @@ std::vector<Bomb> yaml_bombs() {
   };
 }
 
-std::vector<Bomb> weight_bombs() {
+std::vector<HostileInput> weight_bombs() {
   const auto decode = with(formats::decode_safetensors);
   const auto entry = [](const std::string& name, const std::string& shape, std::size_t begin, std::size_t end) {
     return "\"" + name + R"(":{"dtype":"U8","shape":)" + shape + R"(,"data_offsets":[)" + std::to_string(begin) + "," +
@@ -215,7 +215,7 @@ std::vector<Bomb> weight_bombs() {
   };
 }
 
-std::vector<Bomb> table_bombs() {
+std::vector<HostileInput> table_bombs() {
   return {
       {"csv", "commas", [] { return repeated(std::string(9'999, ',') + "\n", 16 * kMiB); }, csv, true},
       {"csv", "pairs of nothing", [] { return repeated(",\n", 16 * kMiB); }, csv, true},
@@ -230,7 +230,7 @@ std::vector<Bomb> table_bombs() {
   };
 }
 
-std::vector<Bomb> model_bombs() {
+std::vector<HostileInput> model_bombs() {
   const auto nodes = [](std::size_t count, const std::string& rest) {
     return numbered("", count, [&](const std::string& n) { return "%" + n + "=a(" + rest + ")\n"; });
   };
@@ -277,7 +277,7 @@ std::vector<Bomb> model_bombs() {
   };
 }
 
-std::vector<Bomb> log_bombs() {
+std::vector<HostileInput> log_bombs() {
   const std::string lies = std::string("\0\0\x40\0\4\0\0\0", 8);  // every eighth byte claims four megabytes
   return {
       {"log", "lying length", [] { return log_of({}) + std::string("\xFF\xFF\xFF\x03\4\0\0\0x", 9); }, log, true},
@@ -301,7 +301,7 @@ std::vector<Bomb> log_bombs() {
   };
 }
 
-std::vector<Bomb> packed_bombs() {
+std::vector<HostileInput> packed_bombs() {
   const auto gunzip = [](const std::string& bytes) { return formats::gunzip(bytes, std::uint64_t{1} << 40).ok(); };
   const std::string record = std::string("PK\1\2", 4) + std::string(42, '\0');
   return {
@@ -334,10 +334,10 @@ std::vector<Bomb> packed_bombs() {
 
 }  // namespace
 
-std::vector<Bomb> all_bombs() {
-  std::vector<Bomb> all;
+std::vector<HostileInput> all_hostile_inputs() {
+  std::vector<HostileInput> all;
   for (auto* make : {&yaml_bombs, &weight_bombs, &table_bombs, &model_bombs, &log_bombs, &packed_bombs}) {
-    for (Bomb& bomb : (*make)()) all.push_back(std::move(bomb));
+    for (HostileInput& hostile_input : (*make)()) all.push_back(std::move(hostile_input));
   }
   return all;
 }

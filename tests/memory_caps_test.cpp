@@ -36,7 +36,7 @@ struct Seen {
 };
 
 /// Parses in a child, whose highest resident size is set back first.
-Seen detonate(const Bomb& bomb, const std::string& input) {
+Seen parse_with_limit(const HostileInput& hostile_input, const std::string& input) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return {};
   malloc_trim(0);  // else what was freed here would serve the child unseen
@@ -46,7 +46,7 @@ Seen detonate(const Bomb& bomb, const std::string& input) {
     const std::size_t before = status_bytes("VmRSS:");
     Seen seen;
     try {
-      seen.read = bomb.parse(input);
+      seen.read = hostile_input.parse(input);
       seen.survived = true;
     } catch (...) {
     }
@@ -63,32 +63,32 @@ Seen detonate(const Bomb& bomb, const std::string& input) {
   return seen;
 }
 
-class MemoryCaps : public ::testing::TestWithParam<Bomb> {};
+class MemoryCaps : public ::testing::TestWithParam<HostileInput> {};
 
-TEST_P(MemoryCaps, AreKept) {
-  const Bomb& bomb = GetParam();
-  const std::string input = bomb.make();
-  const Seen seen = detonate(bomb, input);
+TEST_P(MemoryCaps, HoldForEachInput) {
+  const HostileInput& hostile_input = GetParam();
+  const std::string input = hostile_input.make();
+  const Seen seen = parse_with_limit(hostile_input, input);
 
-  std::printf("%-12s %-32s input %8.2f MB   peak %8.2f MB   %s\n", bomb.parser.c_str(), bomb.name.c_str(),
+  std::printf("%-12s %-32s input %8.2f MB   peak %8.2f MB   %s\n", hostile_input.parser.c_str(), hostile_input.name.c_str(),
               static_cast<double>(input.size()) / kMiB, static_cast<double>(seen.peak) / kMiB,
               !seen.survived ? "died"
               : seen.read    ? "read"
                              : "refused");
   ASSERT_TRUE(seen.survived);
-  EXPECT_EQ(seen.read, bomb.read);
+  EXPECT_EQ(seen.read, hostile_input.read);
   if (kMeasured) {
     EXPECT_LE(seen.peak, 4 * input.size() + 64 * kMiB);
   }
 }
 
-std::string test_name(const ::testing::TestParamInfo<Bomb>& bomb) {
-  std::string name = bomb.param.parser + "_" + bomb.param.name;
+std::string test_name(const ::testing::TestParamInfo<HostileInput>& hostile_input) {
+  std::string name = hostile_input.param.parser + "_" + hostile_input.param.name;
   for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MemoryCaps, ::testing::ValuesIn(all_bombs()), test_name);
+INSTANTIATE_TEST_SUITE_P(All, MemoryCaps, ::testing::ValuesIn(all_hostile_inputs()), test_name);
 
 }  // namespace
 }  // namespace lanista

@@ -30,116 +30,116 @@ struct Case {
 
 std::size_t some_rows(Rng& rng) { return rng.bernoulli(0.3) ? 1 + rng.below(8) : 1 + rng.below(500); }
 
-void draw_labels(Case& drawn, Rng& rng) {
-  const auto classes = static_cast<std::uint64_t>(drawn.classes);
+void sample_labels(Case& sampled_case, Rng& rng) {
+  const auto classes = static_cast<std::uint64_t>(sampled_case.classes);
   const auto kind = rng.below(5);
   const auto only = rng.below(classes), missing = rng.below(classes);
   const double share = rng.uniform();
-  for (std::size_t i = 0; i < drawn.rows; ++i) {
+  for (std::size_t i = 0; i < sampled_case.rows; ++i) {
     std::uint64_t label = rng.below(classes);
     if (kind == 0) label = only;                                       // one class
     if (kind == 1 && label == missing) label = (label + 1) % classes;  // one class less
     if (kind == 2 && rng.uniform() < share) label = only;              // one in excess
-    drawn.labels.push_back(static_cast<std::int32_t>(label));
+    sampled_case.labels.push_back(static_cast<std::int32_t>(label));
   }
 }
 
 // Sums of exponentials in another order round otherwise, so ties must be ties to every reader: equal rows, rows apart
 // by an exact number, and of two classes any coarse numbers.
-void draw_logits(Case& drawn, Rng& rng) {
-  const auto width = static_cast<std::size_t>(drawn.width);
+void sample_logits(Case& sampled_case, Rng& rng) {
+  const auto width = static_cast<std::size_t>(sampled_case.width);
   const auto kind = rng.below(5);
-  drawn.plain = kind <= 1;
+  sampled_case.plain = kind <= 1;
   const double size = kind == 2 ? 1000 : rng.uniform(0.1, 4), skill = rng.uniform(-0.5, 3);
-  for (std::size_t i = 0; i < drawn.rows; ++i) {
+  for (std::size_t i = 0; i < sampled_case.rows; ++i) {
     if (kind == 3 && i > 0 && rng.bernoulli(0.6)) {
       const std::size_t like = rng.below(i);
       const double apart = static_cast<double>(rng.between(-3, 3));
-      for (std::size_t k = 0; k < width; ++k) drawn.scores.push_back(drawn.scores[like * width + k] + apart);
+      for (std::size_t k = 0; k < width; ++k) sampled_case.scores.push_back(sampled_case.scores[like * width + k] + apart);
       continue;
     }
     for (std::size_t k = 0; k < width; ++k) {
-      double logit = size * (rng.normal() + (drawn.labels[i] == static_cast<std::int32_t>(k) ? skill : 0));
+      double logit = size * (rng.normal() + (sampled_case.labels[i] == static_cast<std::int32_t>(k) ? skill : 0));
       if (kind == 3) logit = static_cast<double>(static_cast<std::int64_t>(logit * 64)) / 64;
       if (kind == 4) logit = width == 2 ? static_cast<double>(rng.between(-2, 2)) : 0;
-      drawn.scores.push_back(logit);
+      sampled_case.scores.push_back(logit);
     }
   }
 }
 
-Case draw_classes(Rng& rng) {
-  Case drawn;
-  drawn.classes = drawn.width = rng.bernoulli(0.4) ? 2 : rng.between(3, 12);
-  drawn.rows = some_rows(rng);
-  draw_labels(drawn, rng);
-  draw_logits(drawn, rng);
-  return drawn;
+Case sample_classes(Rng& rng) {
+  Case sampled_case;
+  sampled_case.classes = sampled_case.width = rng.bernoulli(0.4) ? 2 : rng.between(3, 12);
+  sampled_case.rows = some_rows(rng);
+  sample_labels(sampled_case, rng);
+  sample_logits(sampled_case, rng);
+  return sampled_case;
 }
 
-Case draw_numbers(Rng& rng) {
-  Case drawn;
-  drawn.width = rng.bernoulli(0.6) ? 1 : rng.between(2, 4);
-  drawn.rows = some_rows(rng);
+Case sample_numbers(Rng& rng) {
+  Case sampled_case;
+  sampled_case.width = rng.bernoulli(0.6) ? 1 : rng.between(2, 4);
+  sampled_case.rows = some_rows(rng);
   const auto kind = rng.below(5);
   const double center = rng.bernoulli(0.5) ? 0 : 1000 * rng.normal(), size = rng.uniform(0.01, 50);
-  for (std::size_t i = 0; i < drawn.rows * static_cast<std::size_t>(drawn.width); ++i) {
+  for (std::size_t i = 0; i < sampled_case.rows * static_cast<std::size_t>(sampled_case.width); ++i) {
     double target = center + size * rng.normal();
     if (kind == 0) target = center;                                   // constant
     if (kind == 1) target = static_cast<double>(rng.between(-2, 2));  // equal ones, zeros
     const auto stored = static_cast<float>(target);
-    drawn.targets.push_back(stored);
+    sampled_case.targets.push_back(stored);
     double error = size * rng.normal() * rng.uniform();
     if (kind == 2 && rng.bernoulli(0.02)) error *= 1e6;
     if (kind == 3 || (kind == 0 && center > 0)) error = 0;  // all right
-    drawn.scores.push_back(static_cast<double>(stored) - error);
+    sampled_case.scores.push_back(static_cast<double>(stored) - error);
   }
-  return drawn;
+  return sampled_case;
 }
 
 // Labels that all rows have, or none; logits that tie, and those that are far out.
-Case draw_of_labels(Rng& rng) {
-  Case drawn;
-  drawn.multilabel = true;
-  drawn.width = rng.between(1, 6);
-  drawn.rows = some_rows(rng);
+Case sample_label_case(Rng& rng) {
+  Case sampled_case;
+  sampled_case.multilabel = true;
+  sampled_case.width = rng.between(1, 6);
+  sampled_case.rows = some_rows(rng);
   const auto kind = rng.below(4);
   const double size = kind == 0 ? 500 : rng.uniform(0.1, 4), skill = rng.uniform(-0.5, 3);
   std::vector<double> shares;
-  for (std::int64_t k = 0; k < drawn.width; ++k) shares.push_back(rng.bernoulli(0.1) ? 0 : rng.bernoulli(0.1) ? 1 : rng.uniform());
-  for (std::size_t i = 0; i < drawn.rows; ++i) {
+  for (std::int64_t k = 0; k < sampled_case.width; ++k) shares.push_back(rng.bernoulli(0.1) ? 0 : rng.bernoulli(0.1) ? 1 : rng.uniform());
+  for (std::size_t i = 0; i < sampled_case.rows; ++i) {
     for (const double share : shares) {
       const bool has = rng.uniform() < share;
-      drawn.targets.push_back(has ? 1.0F : 0.0F);
+      sampled_case.targets.push_back(has ? 1.0F : 0.0F);
       const double logit = size * (rng.normal() + (has ? skill : 0));
-      drawn.scores.push_back(kind == 1 ? static_cast<double>(static_cast<std::int64_t>(logit)) : logit);
+      sampled_case.scores.push_back(kind == 1 ? static_cast<double>(static_cast<std::int64_t>(logit)) : logit);
     }
   }
-  return drawn;
+  return sampled_case;
 }
 
-std::string loss_of(const Case& drawn) { return drawn.classes > 0 ? "cross_entropy" : drawn.multilabel ? "bce" : "mse"; }
+std::string loss_of(const Case& sampled_case) { return sampled_case.classes > 0 ? "cross_entropy" : sampled_case.multilabel ? "bce" : "mse"; }
 
-std::map<std::string, double> measured(const Case& drawn, Rng& rng) {
+std::map<std::string, double> measured(const Case& sampled_case, Rng& rng) {
   std::vector<std::string> metrics =
-      study::suiting_metrics(drawn.multilabel ? study::Targets::multilabel() : study::Targets(drawn.classes));
-  if (drawn.multilabel) {
+      study::applicable_metrics(sampled_case.multilabel ? study::Targets::multilabel() : study::Targets(sampled_case.classes));
+  if (sampled_case.multilabel) {
     // All that there are.
-  } else if (drawn.classes > 0) {
-    metrics.push_back("top" + std::to_string(rng.between(2, drawn.classes)));
+  } else if (sampled_case.classes > 0) {
+    metrics.push_back("top" + std::to_string(rng.between(2, sampled_case.classes)));
   } else {
     metrics.push_back("quantile" + std::to_string(rng.between(1, 99)));
   }
-  const train::Evaluation evaluation(loss_of(drawn), metrics, drawn.width);
-  nn::HostMetrics host(evaluation.asked(), drawn.width, kernels::best_isa());
+  const train::Evaluation evaluation(loss_of(sampled_case), metrics, sampled_case.width);
+  nn::HostMetrics host(evaluation.requested(), sampled_case.width, kernels::best_isa());
   nn::MetricSums sums;
-  const auto width = static_cast<std::size_t>(drawn.width);
-  for (std::size_t at = 0, size = 0; at < drawn.rows; at += size) {
-    size = std::min<std::size_t>(1 + rng.below(64), drawn.rows - at);
-    const auto scores = std::span(drawn.scores).subspan(at * width, size * width);
-    if (drawn.classes > 0) {
-      host.add(scores, std::span(drawn.labels).subspan(at, size), {}, sums);
+  const auto width = static_cast<std::size_t>(sampled_case.width);
+  for (std::size_t at = 0, size = 0; at < sampled_case.rows; at += size) {
+    size = std::min<std::size_t>(1 + rng.below(64), sampled_case.rows - at);
+    const auto scores = std::span(sampled_case.scores).subspan(at * width, size * width);
+    if (sampled_case.classes > 0) {
+      host.add(scores, std::span(sampled_case.labels).subspan(at, size), {}, sums);
     } else {
-      host.add(scores, {}, std::span(drawn.targets).subspan(at * width, size * width), sums);
+      host.add(scores, {}, std::span(sampled_case.targets).subspan(at * width, size * width), sums);
     }
   }
   return evaluation.values(sums, "");
@@ -155,16 +155,16 @@ int main(int argc, char** argv) {
   std::ofstream file(argv[1], std::ios::binary);
   for (std::uint64_t i = 0; i < std::stoull(argv[2]); ++i) {
     Rng rng = Rng(20).split(i);
-    const Case drawn = i % 4 == 3 ? draw_of_labels(rng) : i % 4 == 2 ? draw_numbers(rng) : draw_classes(rng);
+    const Case sampled_case = i % 4 == 3 ? sample_label_case(rng) : i % 4 == 2 ? sample_numbers(rng) : sample_classes(rng);
     json line{{"case", i},
-              {"classes", drawn.classes},
-              {"multilabel", drawn.multilabel},
-              {"width", drawn.width},
-              {"plain", drawn.plain},
-              {"scores", drawn.scores},
-              {"labels", drawn.labels},
-              {"targets", std::vector<double>(drawn.targets.begin(), drawn.targets.end())},
-              {"metrics", study::fields::metrics_json(measured(drawn, rng))}};
+              {"classes", sampled_case.classes},
+              {"multilabel", sampled_case.multilabel},
+              {"width", sampled_case.width},
+              {"plain", sampled_case.plain},
+              {"scores", sampled_case.scores},
+              {"labels", sampled_case.labels},
+              {"targets", std::vector<double>(sampled_case.targets.begin(), sampled_case.targets.end())},
+              {"metrics", study::fields::metrics_json(measured(sampled_case, rng))}};
     file << line.dump() << "\n";
   }
   file.close();

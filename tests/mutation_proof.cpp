@@ -29,7 +29,7 @@ namespace lanista {
 namespace {
 
 constexpr std::int64_t kBatchSize = 3;
-constexpr std::uint64_t kMostEdits = 20;
+constexpr std::uint64_t kMaxEdits = 20;
 constexpr std::int64_t kTokens = 8;
 constexpr double kTolerance = 1e-5;
 
@@ -58,10 +58,10 @@ struct Trained {
     const graph::ValueType& input = types.outputs(model.nodes_of("input").front()).front();
     Trained made{std::move(program), {}, {}};
     made.x.resize(static_cast<std::size_t>(input.shape.elements(kBatchSize)));
-    Rng draws = rng.split("x");
+    Rng choices = rng.split("x");
     for (float& value : made.x) {
       const bool token = input.dtype == graph::DType::kIndex;
-      value = token ? static_cast<float>(draws.below(kTokens)) : static_cast<float>(draws.normal());
+      value = token ? static_cast<float>(choices.below(kTokens)) : static_cast<float>(choices.normal());
     }
     made.y.resize(static_cast<std::size_t>(kBatchSize * made.program.prediction_size()));
     return made;
@@ -165,9 +165,9 @@ Result<void> run_sequence(const std::vector<mutate::ModelSpace>& spaces, std::ui
   const auto& space = spaces[seed % spaces.size()];
   const std::uint64_t base = seed / spaces.size() % space.bases().size();
   mutate::Candidate now = space.base(static_cast<std::int64_t>(base));
-  const std::uint64_t wanted = 1 + rng.split("length").key() % kMostEdits;
+  const std::uint64_t expected = 1 + rng.split("length").key() % kMaxEdits;
   std::uint64_t accepted = 0;
-  for (std::uint64_t draw = 0; accepted < wanted && draw < 4 * wanted; ++draw) {
+  for (std::uint64_t draw = 0; accepted < expected && draw < 4 * expected; ++draw) {
     space::RandomChooser choose(rng.split(draw));
     auto next = space.mutate(now, choose);
     if (!next) {

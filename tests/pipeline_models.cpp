@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "bench/random_cuts.h"
+#include "bench/random_plans.h"
 #include "lanista/plan/pipeline/planner.h"
 
 namespace lanista::testing {
@@ -11,7 +11,7 @@ namespace {
 
 using graph::NodeId;
 using graph::Port;
-using pipeline::Plan;
+using pipeline::PipelinePlan;
 
 constexpr std::int64_t kWidth = 6;
 
@@ -82,14 +82,14 @@ class Builder {
 };
 
 // Between two and six stages, of equal micro-batches or drawn one by one; never the whole batch.
-Plan drawn_cut(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
+Plan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t b = 1; b < problem.model.batch; ++b) {
     if (problem.model.batch % b == 0) sizes.push_back(b);
   }
   if (!may_be_unequal || rng.bernoulli(0.5)) sizes = {sizes[rng.below(sizes.size())]};
   const auto most = std::min<std::int64_t>(6, static_cast<std::int64_t>(problem.model.operators.size()));
-  return bench::random_cut(rng, problem, static_cast<std::size_t>(rng.between(2, most)), sizes, places);
+  return bench::random_stage_plan(rng, problem, static_cast<std::size_t>(rng.between(2, most)), sizes, places);
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ PipelineCase random_case(Rng rng, const step::TrainingStep& train, const graph::
   if (is_planned) {
     made.plan = must(pipeline::make_plan(made.problem, {.micro_batch = batch / (batch % 4 == 0 ? 4 : 2)})).plan;
   } else {
-    made.plan = drawn_cut(rng, made.problem, places, may_be_unequal);
+    made.plan = random_stage_plan(rng, made.problem, places, may_be_unequal);
   }
   auto& stages = made.plan.stages;
   made.is_equal = std::ranges::all_of(stages, [&](const auto& s) { return s.micro_batch == stages[0].micro_batch; });

@@ -29,7 +29,7 @@ graph::Graph random_branchy(Rng rng, Extras extras);
 struct PipelineCase {
   runtime::PlannedModel planned;
   pipeline::Problem problem;
-  pipeline::Plan plan;
+  pipeline::PipelinePlan plan;
   pipeline::Schedule schedule;
   std::string kind;        ///< "1F1B", "2F2B", "gpipe", "split"; "planned" in front where the planner cut
   bool is_equal = true;    ///< all stages have one micro-batch size

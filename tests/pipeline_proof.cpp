@@ -28,18 +28,18 @@
 #include <utility>
 #include <vector>
 
-#include "far_places.h"
+#include "tcp_stages.h"
 #include "lanista/base/check.h"
-#include "lanista/ipc/elsewhere.h"
+#include "lanista/ipc/remote_launcher.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "lanista/exec/pipeline_parallel/stage_crews.h"
+#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
 #include "lanista/exec/pipeline_parallel/stage_process.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "pipeline_models.h"
-#include "plain_gradients.h"
+#include "reference_gradients.h"
 
 namespace lanista::testing {
 namespace {
@@ -50,10 +50,10 @@ using nn::Program;
 using State = std::vector<Tensor>;
 
 constexpr double kTolerance = 1e-12;
-constexpr int kMostLost = 100;  // places of a case
+constexpr int kMaxLost = 100;  // places of a case
 
-void want(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error(what);
+void expect(bool on_held_samples, const std::string& what) {
+  if (!on_held_samples) throw std::runtime_error(what);
 }
 
 // What the places did, and what was sent and held.
@@ -64,13 +64,13 @@ class Record : public nn::StageObserver {
     most.assign(stages, 0);
     sent_bytes.clear();
   }
-  void begins(std::size_t place, const nn::StagePass& pass) override { done[place].push_back(pass); }
-  void ends(std::size_t, const nn::StagePass&) override {}
-  void sent(std::uint32_t from, std::uint32_t to, bool gradient, std::int64_t bytes) override {
+  void on_pass_begin(std::size_t place, const nn::StagePass& pass) override { done[place].push_back(pass); }
+  void on_pass_end(std::size_t, const nn::StagePass&) override {}
+  void on_edge_copy(std::uint32_t from, std::uint32_t to, bool gradient, std::int64_t bytes) override {
     const std::lock_guard lock(mutex_);
     sent_bytes[{gradient ? to : from, gradient ? from : to}][gradient ? 1 : 0] += bytes;
   }
-  void holds(std::uint32_t stage, std::int64_t samples) override { most[stage] = std::max(most[stage], samples); }
+  void on_held_samples(std::uint32_t stage, std::int64_t samples) override { most[stage] = std::max(most[stage], samples); }
 
   std::vector<std::vector<nn::StagePass>> done;
   std::vector<std::int64_t> most;
@@ -104,11 +104,11 @@ struct OwnedBatch {
   Batch all() const { return part(0, size()); }
 };
 
-class Case {
+class PipelineProof {
  public:
   /// Of processes, if there are crews of them.
-  Case(std::uint64_t number, runtime::StageCrews* crews)
-      : crews_(crews),
+  PipelineProof(std::uint64_t number, runtime::StageProcessPool* process_pool)
+      : process_pool_(process_pool),
         rng_(Rng(19).split(number)),
         extras_(std::array{Extras::kNone, Extras::kPerSample, Extras::kBatchNorm}[number % 3]),
         ops_(step::training_ops(graph::builtin_ops())),
@@ -123,7 +123,7 @@ class Case {
 
   std::string name() const {
     return cut_.kind + ", " + std::to_string(cut_.plan.stages.size()) + " stages at " +
-           std::to_string(cut_.schedule.places.size()) + " places, batch " + std::to_string(batch_) +
+           std::to_string(cut_.schedule.ranks.size()) + " places, batch " + std::to_string(batch_) +
            (cut_.is_equal ? "" : ", unlike micro-batches");
   }
   const PipelineCase& cut() const { return cut_; }
@@ -138,7 +138,7 @@ class Case {
  private:
   std::int64_t pieces() const { return stages().pieces(); }
   nn::Stages stages() const {
-    return must(runtime::stages_of(cut_.plan, cut_.schedule, cut_.problem, cut_.planned.nodes));
+    return must(runtime::executable_stages(cut_.plan, cut_.schedule, cut_.problem, cut_.planned.nodes));
   }
 
   Program compile(Precision precision, const nn::Stages* stages) const {
@@ -147,9 +147,9 @@ class Case {
     if (stages != nullptr) {
       options.accumulate = stages->pieces();
       own = *stages;
-      if (crews_ != nullptr && own.places.size() > 1) {
-        own.apart = crews_->are_apart();
-        own.elsewhere = crews_->places(task_of(own, precision));
+      if (process_pool_ != nullptr && own.ranks.size() > 1) {
+        own.has_separate_memory = process_pool_->have_separate_memory();
+        own.remote_ranks = process_pool_->ranks(task_of(own, precision));
       }
       options.stages = &own;
     }
@@ -190,12 +190,12 @@ class Case {
     Program ours = compile(precision, &plan);
     const OwnedBatch batch(rng_.split("batch"), batch_, 6);
     LaneGradients seen = must(ours.make_gradients());
-    record_.begin_step(plan.places.size(), plan.stages.size());
+    record_.begin_step(plan.ranks.size(), plan.stages.size());
     until_done([&] { ours.gradients(0, batch.all(), batch_, hyper_, seen); });
-    if (crews_ == nullptr) compare_course(plan, precision);
+    if (process_pool_ == nullptr) compare_simulation(plan, precision);
 
     // With micro-batches of unlike sizes, every stage is compared with one thread in that stage's.
-    std::map<std::string, Tensor> wanted;
+    std::map<std::string, Tensor> expected;
     std::map<std::int64_t, std::map<std::string, Tensor>> by_count;
     for (const nn::Stage& stage : plan.stages) {
       auto& gradients = by_count[stage.micro_batches];
@@ -208,12 +208,12 @@ class Case {
       for (Tensor& tensor : out.extract()) gradients[tensor.name] = tensor;
     }
     const State all = seen.extract();
-    want(!all.empty(), "no gradients");
+    expect(!all.empty(), "no gradients");
     const bool by_batch = extras_ == Extras::kBatchNorm && !cut_.is_equal;
     for (const Tensor& tensor : all) {
       const auto& from = by_count.at(plan.stages.at(stage_of(plan, tensor.name)).micro_batches);
       // Values of batch norm hang on micro-batches, so stages of other sizes read others.
-      if (!by_batch) want(tensor == from.at(tensor.name), "gradient of " + tensor.name + " has other bits");
+      if (!by_batch) expect(tensor == from.at(tensor.name), "gradient of " + tensor.name + " has other bits");
     }
     if (precision == Precision::kFloat64 && extras_ != Extras::kBatchNorm) compare_whole(batch, all);
   }
@@ -224,9 +224,9 @@ class Case {
     while (true) {
       try {
         return step();
-      } catch (const nn::PlacesLost&) {
+      } catch (const nn::RankLost&) {
         ++lost;
-        want(lost < kMostLost, "places are lost again and again");
+        expect(lost < kMaxLost, "places are lost again and again");
       }
     }
   }
@@ -241,7 +241,7 @@ class Case {
 
   // The whole batch at once: by formulas where there are some, else by a program without micro-batches.
   void compare_whole(const OwnedBatch& batch, const State& seen) {
-    std::map<std::string, std::vector<double>> wanted;
+    std::map<std::string, std::vector<double>> expected;
     Program whole = compile(Precision::kFloat64, nullptr);
     if (extras_ == Extras::kNone) {
       std::map<std::string, std::vector<double>> parameters;
@@ -250,14 +250,14 @@ class Case {
         const auto values = elements_of<double>(tensor);
         parameters[tensor.name].assign(values.begin(), values.end());
       }
-      wanted = plain_step(model_, parameters, batch.features, batch.labels).gradients;
+      expected = reference_step(model_, parameters, batch.features, batch.labels).gradients;
       ++by_formula;
     } else {
       LaneGradients out = must(whole.make_gradients());
       whole.gradients(0, batch.all(), batch_, hyper_, out);
       for (const Tensor& tensor : out.extract()) {
         const auto values = elements_of<double>(tensor);
-        wanted[tensor.name].assign(values.begin(), values.end());
+        expected[tensor.name].assign(values.begin(), values.end());
       }
     }
     double scale = 0;
@@ -266,16 +266,16 @@ class Case {
       for (const double value : values) most = std::max(most, std::abs(value));
       return most;
     };
-    for (const auto& [name, values] : wanted) scale = std::max(scale, largest(values));
+    for (const auto& [name, values] : expected) scale = std::max(scale, largest(values));
     for (const Tensor& tensor : seen) {
       const auto values = elements_of<double>(tensor);
-      const std::vector<double>& of = wanted.at(tensor.name);
-      want(values.size() == of.size(), tensor.name + " is of another size");
+      const std::vector<double>& of = expected.at(tensor.name);
+      expect(values.size() == of.size(), tensor.name + " is of another size");
       const double unit = std::max(largest(of), 1e-2 * scale);
       for (std::size_t i = 0; i < of.size(); ++i) {
         const double distance = of[i] == values[i] ? 0 : std::abs(of[i] - values[i]) / unit;
         worst = std::max(worst, distance);
-        want(distance <= kTolerance,
+        expect(distance <= kTolerance,
              "gradient of " + tensor.name + " is off by " + std::to_string(distance / 1e-12) + "e-12 of its size");
       }
     }
@@ -283,33 +283,33 @@ class Case {
 
   nn::Stages with_record() {
     nn::Stages plan = stages();
-    if (crews_ == nullptr) plan.observer = &record_;
+    if (process_pool_ == nullptr) plan.observer = &record_;
     return plan;
   }
 
-  void compare_course(const nn::Stages& plan, Precision precision) const {
-    want(record_.done == plan.places, "a place did not do what its list says");
-    const pipeline::Course course = must(pipeline::simulate(cut_.schedule, cut_.plan, cut_.problem, false));
-    want(record_.most == course.live_samples, "other samples were held than in the simulation");
+  void compare_simulation(const nn::Stages& plan, Precision precision) const {
+    expect(record_.done == plan.ranks, "a place did not do what its list says");
+    const pipeline::SimulationResult simulation = must(pipeline::simulate(cut_.schedule, cut_.plan, cut_.problem, false));
+    expect(record_.most == simulation.live_samples, "other samples were held than in the simulation");
     if (precision != Precision::kFloat32) return;  // bytes of the problem are those of float32
-    compare_bytes(course);
+    compare_bytes(simulation);
   }
 
   // What is merely renamed goes straight from its maker to its reader, and nothing comes back where nothing trained
   // lies upstream: such models are left out.
-  void compare_bytes(const pipeline::Course& course) const {
+  void compare_bytes(const pipeline::SimulationResult& simulation) const {
     const auto edges = pipeline::edges_of(cut_.plan, cut_.problem.model);
     if (!is_plain()) return;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> forth, back = gradients_sent();
     for (const auto& [edge, bytes] : record_.sent_bytes) {
       forth[edge] = bytes[0];
-      want(bytes[1] == back[edge], "other gradients were sent than are read");
+      expect(bytes[1] == back[edge], "other gradients were sent than are read");
       back.erase(edge);
       counted += bytes[0] + bytes[1];
     }
-    want(std::ranges::all_of(back, [](const auto& each) { return each.second == 0; }), "a gradient was not sent");
+    expect(std::ranges::all_of(back, [](const auto& each) { return each.second == 0; }), "a gradient was not sent");
     for (std::size_t e = 0; e < edges.size(); ++e) {
-      want(static_cast<double>(2 * forth[{edges[e].from, edges[e].to}]) == course.sent_bytes[e],
+      expect(static_cast<double>(2 * forth[{edges[e].from, edges[e].to}]) == simulation.sent_bytes[e],
            "other bytes were sent than in the simulation");
     }
   }
@@ -385,13 +385,13 @@ class Case {
       const std::uint8_t active = 1;
       double seen = 0;
       until_done([&] { ours.train_step({&all, 1}, {&hyper_, 1}, {&active, 1}, {&seen, 1}); });
-      want(seen == loss || (std::isnan(seen) && std::isnan(loss)), "step " + std::to_string(i) + " has another loss");
-      want(ours.extract(0) == plain.extract(0), "step " + std::to_string(i) + " leaves another state");
+      expect(seen == loss || (std::isnan(seen) && std::isnan(loss)), "step " + std::to_string(i) + " has another loss");
+      expect(ours.extract(0) == plain.extract(0), "step " + std::to_string(i) + " leaves another state");
       ++steps_done;
     }
   }
 
-  runtime::StageCrews* crews_;
+  runtime::StageProcessPool* process_pool_;
   Rng rng_;
   Extras extras_;
   graph::OpTable ops_;
@@ -410,15 +410,15 @@ class Case {
   double worst = 0;
 };
 
-int prove(std::uint64_t cases, std::uint64_t first, runtime::StageCrews* crews) {
+int prove(std::uint64_t cases, std::uint64_t first, runtime::StageProcessPool* process_pool) {
   std::map<std::string, int> kinds;
   std::int64_t counted = 0;
   int unlike = 0, shared = 0, by_formula = 0, steps = 0, failed = 0, lost = 0;
   double worst = 0;
   for (std::uint64_t i = first; i < first + cases; ++i) {
-    std::optional<Case> one;
+    std::optional<PipelineProof> one;
     try {
-      one.emplace(i, crews);
+      one.emplace(i, process_pool);
       one->run();
     } catch (const std::exception& error) {
       std::printf("case %llu (%s): %s\n", static_cast<unsigned long long>(i), one ? one->name().c_str() : "not made",
@@ -452,23 +452,23 @@ int prove(std::uint64_t cases, std::uint64_t first, runtime::StageCrews* crews) 
 int main(int argc, char** argv) {
   using namespace lanista;
   if (argc > 1 && std::string(argv[1]) == "stage") {
-    return runtime::serve_stages(engine::take_standard_streams()) ? 0 : 1;
+    return runtime::serve_stages(engine::claim_standard_streams()) ? 0 : 1;
   }
   const std::uint64_t cases = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 200;
   const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 0;
   if (argc <= 3) return testing::prove(cases, first, nullptr);
   testing::Killer killer(argc > 4 ? std::atoi(argv[4]) : 0);
-  runtime::StageHosts hosts = runtime::stages_here();
-  if (std::string(argv[3]) == "tcp") hosts = {.hosts = {{testing::launch_by_tcp()}}, .apart = true};
+  runtime::StageHosts hosts = runtime::local_stage_hosts();
+  if (std::string(argv[3]) == "tcp") hosts = {.hosts = {{testing::launch_by_tcp()}}, .has_separate_memory = true};
   for (runtime::StageHost& host : hosts.hosts) host.launch = killer.watched(std::move(host.launch));
   int lost = 0, others = 0;
-  runtime::StageCrews crews(std::move(hosts), [&](const runtime::LostPlace& place) {
+  runtime::StageProcessPool process_pool(std::move(hosts), [&](const runtime::LostRank& place) {
     ++lost;
     if (place.reason.find("signal 9") != std::string::npos) return;
     std::printf("a place %s\n", place.reason.c_str());
     ++others;
   });
-  const int result = testing::prove(cases, first, &crews);
+  const int result = testing::prove(cases, first, &process_pool);
   const int killed = killer.end();
   if (killed + lost > 0) std::printf("%d places killed, %d losses told\n", killed, lost);
   return others > 0 ? 1 : result;

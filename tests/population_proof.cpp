@@ -26,12 +26,12 @@ namespace {
 constexpr std::int64_t kSteps = 4;
 constexpr std::int64_t kBatch = 420;  // three steps an epoch, so that every trial is measured once
 
-struct World {
+struct PopulationWorld {
   data::Dataset digits;
   graph::OpTable ops;
   mutate::ModelSpace space;
 
-  static Result<World> make() {
+  static Result<PopulationWorld> make() {
     LANISTA_ASSIGN(auto digits, data::open({}, ".", real_file_system()));
     std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
     for (const auto& plugin : mutate::builtin_mutators()) {
@@ -46,7 +46,7 @@ struct World {
     }
     LANISTA_ASSIGN(auto space,
                    mutate::ModelSpace::make(graph::builtin_ops(), bases, mutators, {}, {.params = 1e5, .flops = 1e6}));
-    return World{std::move(digits), step::training_ops(graph::builtin_ops()), std::move(space)};
+    return PopulationWorld{std::move(digits), step::training_ops(graph::builtin_ops()), std::move(space)};
   }
 };
 
@@ -72,7 +72,7 @@ study::Recipe random_recipe(Rng& rng) {
 }
 
 /// Two to twelve trials: relatives, so that some share their structure, with recipes of one kind or of several.
-Result<std::vector<train::TrainerInput>> population(const World& world, const Rng& seed) {
+Result<std::vector<train::TrainerInput>> population(const PopulationWorld& world, const Rng& seed) {
   Rng rng = seed.split("population");
   const auto base = static_cast<std::int64_t>(rng.below(world.space.bases().size()));
   std::vector<mutate::Candidate> models{world.space.base(base)};
@@ -101,7 +101,7 @@ Result<std::vector<train::TrainerInput>> population(const World& world, const Rn
 
 using States = std::vector<train::TrainerState>;
 
-Result<States> one_by_one(const std::vector<train::TrainerInput>& trials) {
+Result<States> train_one_by_one(const std::vector<train::TrainerInput>& trials) {
   States states;
   for (const auto& trial : trials) {
     LANISTA_ASSIGN(auto trainer, train::Trainer::create(trial));
@@ -112,7 +112,7 @@ Result<States> one_by_one(const std::vector<train::TrainerInput>& trials) {
 }
 
 /// In groups of up to `lanes`; who comes next, and with whom, is drawn before every step.
-Result<States> together(const std::vector<train::TrainerInput>& trials, std::int64_t lanes, Rng rng) {
+Result<States> train_as_lanes(const std::vector<train::TrainerInput>& trials, std::int64_t lanes, Rng rng) {
   std::map<Digest, train::LaneGroup> groups;
   std::vector<train::TrialRun> runs;
   for (const auto& trial : trials) {
@@ -133,7 +133,7 @@ Result<States> together(const std::vector<train::TrainerInput>& trials, std::int
       const bool joins = &run == &first || (run.key() == first.key() && !is_done(run) && rng.bernoulli(0.8));
       if (joins && static_cast<std::int64_t>(work.size()) < lanes) work.push_back(&run);
     }
-    std::vector<train::StepEnd> ends(work.size());
+    std::vector<train::StepResult> ends(work.size());
     groups.at(first.key()).step(work, ends);
     for (const auto& end : ends) {
       if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
@@ -153,12 +153,12 @@ struct Tally {
   std::size_t trials = 0, structures = 0, different = 0;
 };
 
-Result<void> run_population(const World& world, std::uint64_t number, Tally& tally) {
+Result<void> run_in_one_launch(const PopulationWorld& world, std::uint64_t number, Tally& tally) {
   const Rng seed(number);
   LANISTA_ASSIGN(const auto trials, population(world, seed));
-  LANISTA_ASSIGN(const States single, one_by_one(trials));
-  LANISTA_ASSIGN(const States packed, together(trials, 1, seed.split("packed")));
-  LANISTA_ASSIGN(const States fused, together(trials, 12, seed.split("fused")));
+  LANISTA_ASSIGN(const States single, train_one_by_one(trials));
+  LANISTA_ASSIGN(const States packed, train_as_lanes(trials, 1, seed.split("packed")));
+  LANISTA_ASSIGN(const States fused, train_as_lanes(trials, 12, seed.split("fused")));
   std::map<Digest, int> structures;
   for (const auto& trial : trials) ++structures[study::program_key(study::structure_key(trial.model, world.ops), trial.recipe)];
   tally.trials += trials.size();
@@ -170,7 +170,7 @@ Result<void> run_population(const World& world, std::uint64_t number, Tally& tal
 }
 
 int prove(std::uint64_t count, std::uint64_t first) {
-  auto world = World::make();
+  auto world = PopulationWorld::make();
   if (!world) {
     std::fprintf(stderr, "population_proof: %s\n", world.error().text().c_str());
     return 1;
@@ -179,7 +179,7 @@ int prove(std::uint64_t count, std::uint64_t first) {
   Tally tally;
   bool failed = false;
   for (std::uint64_t i = first; i < first + count; ++i) {
-    if (auto done = run_population(*world, i, tally); !done) {
+    if (auto done = run_in_one_launch(*world, i, tally); !done) {
       failed = true;
       std::fprintf(stderr, "population_proof: %s\n", done.error().text().c_str());
     }

@@ -23,13 +23,13 @@ const std::string kLog = kFolder + "/log/000001.log";
 const std::string kBest = kFolder + "/best";
 
 /// Everything of a study but its disk; each call is the life of one process.
-class World {
+class StudyWorld {
  public:
-  virtual ~World() = default;
-  Result<engine::Summary> run(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, true); }
-  Result<engine::Summary> resume(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, false); }
+  virtual ~StudyWorld() = default;
+  Result<engine::RunResult> run(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, true); }
+  Result<engine::RunResult> resume(FileSystem& fs, std::uint64_t seed) { return work(fs, seed, false); }
   /// Goes on; begins again if there was no study yet, as a user would.
-  Result<engine::Summary> go_on(FileSystem& fs, std::uint64_t seed) {
+  Result<engine::RunResult> continue_study(FileSystem& fs, std::uint64_t seed) {
     auto began = run(fs, seed);
     if (began || began.error().code != Code::kAlreadyExists) return began;
     return resume(fs, seed);
@@ -41,13 +41,13 @@ class World {
   }
 
  protected:
-  virtual Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) = 0;
+  virtual Result<engine::RunResult> work(FileSystem& fs, std::uint64_t seed, bool anew) = 0;
   MemorySink sink_;
 };
 
-class FakeWorld final : public World {
+class FakeWorld final : public StudyWorld {
  private:
-  Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
+  Result<engine::RunResult> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
     engine::FakeOptions options{.seed = seed,
                                 .workers = static_cast<std::int64_t>(seed % 3) + 1,
                                 .checkpoint_one_in = 2,
@@ -68,9 +68,9 @@ class FakeWorld final : public World {
   data::DataSpec data_ = engine::testing::small_data();
 };
 
-class RealWorld final : public World {
+class RealWorld final : public StudyWorld {
  private:
-  Result<engine::Summary> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
+  Result<engine::RunResult> work(FileSystem& fs, std::uint64_t seed, bool anew) override {
     runtime::testing::StudyProcess process(
         fs, {.folder = kFolder, .trials = 5, .workers = static_cast<std::int64_t>(seed % 3) + 1, .sink = &sink_});
     return anew ? process.run() : process.resume();
@@ -83,15 +83,15 @@ Result<Fingerprint> fingerprint(FileSystem& fs) {
   return engine::testing::fingerprint(fs);
 }
 
-enum class Loss { kNothing, kBytes, kNames, kDrawn };
+enum class Loss { kNothing, kBytes, kNames, kSampled };
 constexpr std::array<const char*, 4> kLosses{"nothing", "bytes", "names", "drawn"};
 
 /// What the disk holds after a cut. Gives what is wrong with it, or nothing.
 std::string cut_power(MemoryFileSystem& disk, Loss loss, Rng draw) {
   const std::string promised = disk.synced(kLog);
-  if (loss == Loss::kBytes) disk.lose_power(PowerLoss::kBytes, draw);
-  if (loss == Loss::kNames) disk.lose_power(PowerLoss::kNames, draw);
-  if (loss == Loss::kDrawn) disk.lose_power(PowerLoss::kDrawn, draw);
+  if (loss == Loss::kBytes) disk.simulate_power_loss(PowerLoss::kBytes, draw);
+  if (loss == Loss::kNames) disk.simulate_power_loss(PowerLoss::kNames, draw);
+  if (loss == Loss::kSampled) disk.simulate_power_loss(PowerLoss::kSampled, draw);
 
   const auto records = store::read_log(disk, kFolder);
   if (!records) {
@@ -119,35 +119,35 @@ std::string cut_power(MemoryFileSystem& disk, Loss loss, Rng draw) {
 }
 
 /// One study, cut off before its call `at`. Gives what went wrong, or nothing.
-std::string survive(World& world, const Fingerprint& wanted, std::int64_t at, Loss loss, Rng draw) {
+std::string check_power_cut(StudyWorld& world, const Fingerprint& expected, std::int64_t at, Loss loss, Rng draw) {
   MemoryFileSystem disk;
   const auto cut_off = [&](std::int64_t call, bool torn, bool anew) {
     FaultyFileSystem faulty(disk, {.at = call, .sticky = true, .torn = torn, .error = {Code::kIo, "no power", ""}});
-    return anew ? world.run(faulty, draw.next()) : world.go_on(faulty, draw.next());
+    return anew ? world.run(faulty, draw.next()) : world.continue_study(faulty, draw.next());
   };
   static_cast<void>(cut_off(at, draw.below(2) == 0, true));
   if (auto wrong = cut_power(disk, loss, draw.split("first")); !wrong.empty()) return wrong;
-  for (std::uint64_t again = draw.below(3); again > 0; --again) {  // and while it goes on, too
+  for (std::uint64_t repeated = draw.below(3); repeated > 0; --repeated) {  // and while it goes on, too
     static_cast<void>(cut_off(static_cast<std::int64_t>(draw.below(80)), draw.below(2) == 0, false));
-    if (auto wrong = cut_power(disk, loss, draw.split(again)); !wrong.empty()) return "second cut: " + wrong;
+    if (auto wrong = cut_power(disk, loss, draw.split(repeated)); !wrong.empty()) return "second cut: " + wrong;
   }
-  const auto ended = world.go_on(disk, draw.next());
+  const auto ended = world.continue_study(disk, draw.next());
   if (!ended) return "cannot go on: " + ended.error().text();
   // What was told to have ended is there, whatever happens now.
   if (auto wrong = cut_power(disk, loss, draw.split("last")); !wrong.empty()) return "at the end: " + wrong;
   const auto found = fingerprint(disk);
   if (!found) return "at the end: " + found.error().text();
-  if (*found != wanted) return found->canonical != wanted.canonical ? "another canonical export" : "other weights";
+  if (*found != expected) return found->canonical != expected.canonical ? "another canonical export" : "other weights";
   return "";
 }
 
-int prove(World& world, std::int64_t cuts, std::uint64_t seed) {
+int prove(StudyWorld& world, std::int64_t cuts, std::uint64_t seed) {
   MemoryFileSystem undisturbed;
   FaultyFileSystem counting(undisturbed, {});
   const auto whole = world.run(counting, 0);
   LANISTA_CHECK(whole.ok(), whole ? "" : whole.error().text());
-  const auto wanted = fingerprint(undisturbed);
-  LANISTA_CHECK(wanted.ok(), wanted ? "" : wanted.error().text());
+  const auto expected = fingerprint(undisturbed);
+  LANISTA_CHECK(expected.ok(), expected ? "" : expected.error().text());
   std::printf("a study of %lld calls\n", static_cast<long long>(counting.calls()));
 
   int failed = 0;
@@ -157,7 +157,7 @@ int prove(World& world, std::int64_t cuts, std::uint64_t seed) {
       const Rng draw = Rng(seed).split(static_cast<std::uint64_t>(cut)).split(loss);
       // Spread over the whole, so that a short proof sees every part of a study.
       const std::int64_t at = (cut * counting.calls() + counting.calls() / 2) / cuts % counting.calls();
-      const std::string wrong = survive(world, *wanted, at, static_cast<Loss>(loss), draw);
+      const std::string wrong = check_power_cut(world, *expected, at, static_cast<Loss>(loss), draw);
       ++done;
       if (wrong.empty()) continue;
       if (++failed <= 10) {
@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: power_proof fake|real CUTS [SEED]\n");
     return 2;
   }
-  std::unique_ptr<lanista::World> world;
+  std::unique_ptr<lanista::StudyWorld> world;
   if (kind == "fake") {
     world = std::make_unique<lanista::FakeWorld>();
   } else {

@@ -12,10 +12,10 @@ using graph::AttrValue;
 using List = std::vector<std::int64_t>;
 
 /// What the draws of one attribute look at.
-struct Site {
+struct AttrContext {
   const graph::OpDef& def;
   std::span<const graph::ValueType> inputs;
-  const graph::Attrs& drawn;  // so far
+  const graph::Attrs& sampled_attrs;  // so far
 
   std::int64_t rank() const { return inputs.empty() ? 1 : static_cast<std::int64_t>(inputs[0].shape.rank()); }
   std::int64_t dim(std::int64_t axis) const {
@@ -37,13 +37,13 @@ T one_of(Rng& rng, const std::vector<T>& choices) {
   return choices[rng.below(choices.size())];
 }
 
-std::int64_t random_integer(Rng& rng, const AttrSpec& spec, const Site& site) {
+std::int64_t random_integer(Rng& rng, const AttrSpec& spec, const AttrContext& context) {
   const std::string_view name = spec.name;
-  if (name == "axis" && spec.min < 0) return rng.between(1 - site.rank(), std::max<std::int64_t>(1, site.rank() - 1));
-  if (name == "axis" || name == "axes") return rng.between(1, std::max<std::int64_t>(1, site.rank() - 1));
-  if (name == "groups" || name == "heads") return one_of(rng, divisors(site.channels()));
+  if (name == "axis" && spec.min < 0) return rng.between(1 - context.rank(), std::max<std::int64_t>(1, context.rank() - 1));
+  if (name == "axis" || name == "axes") return rng.between(1, std::max<std::int64_t>(1, context.rank() - 1));
+  if (name == "groups" || name == "heads") return one_of(rng, divisors(context.channels()));
   if (name == "start" || name == "end") {
-    const std::int64_t most = site.dim(rng.between(1, std::max<std::int64_t>(1, site.rank() - 1)));
+    const std::int64_t most = context.dim(rng.between(1, std::max<std::int64_t>(1, context.rank() - 1)));
     return rng.between(-most, most);
   }
   if (name == "size") return 1 + 2 * rng.between(0, 3);
@@ -52,25 +52,25 @@ std::int64_t random_integer(Rng& rng, const AttrSpec& spec, const Site& site) {
 }
 
 // Around the image: all, rows and columns, or four sides; around a sequence: both ends, or each.
-List random_padding(Rng& rng, const Site& site) {
-  List padding(site.rank() == 4 ? one_of(rng, List{1, 2, 2, 4, 4}) : one_of(rng, List{1, 2, 2}));
+List random_padding(Rng& rng, const AttrContext& context) {
+  List padding(context.rank() == 4 ? one_of(rng, List{1, 2, 2, 4, 4}) : one_of(rng, List{1, 2, 2}));
   const std::int64_t most = rng.bernoulli(0.25) ? 2 : 1;
   for (std::int64_t& cells : padding) cells = rng.between(0, most);
   return padding;
 }
 
-std::int64_t largest_stride(const Site& site) {
-  const AttrValue* stride = site.drawn.find("stride");
+std::int64_t largest_stride(const AttrContext& context) {
+  const AttrValue* stride = context.sampled_attrs.find("stride");
   return stride == nullptr ? 1 : std::ranges::max(std::get<List>(*stride));
 }
 
-List random_list(Rng& rng, const AttrSpec& spec, const Site& site) {
+List random_list(Rng& rng, const AttrSpec& spec, const AttrContext& context) {
   const std::string_view name = spec.name;
-  if (name == "padding") return random_padding(rng, site);
-  if (name == "shape") return random_dims(rng, site.inputs.empty() ? 1 : site.inputs[0].shape.elements_per_sample());
+  if (name == "padding") return random_padding(rng, context);
+  if (name == "shape") return random_dims(rng, context.inputs.empty() ? 1 : context.inputs[0].shape.elements_per_sample());
   if (name == "axes" && spec.min == 0) {
     List axes{0};
-    for (const std::uint32_t axis : rng.permutation(static_cast<std::uint32_t>(site.rank() - 1))) {
+    for (const std::uint32_t axis : rng.permutation(static_cast<std::uint32_t>(context.rank() - 1))) {
       axes.push_back(axis + 1);
     }
     return axes;
@@ -78,12 +78,12 @@ List random_list(Rng& rng, const AttrSpec& spec, const Site& site) {
   if (name == "axes") {
     List axes;
     const bool all = rng.bernoulli(0.2);
-    for (std::int64_t axis = 1; axis < site.rank(); ++axis) {
+    for (std::int64_t axis = 1; axis < context.rank(); ++axis) {
       if (all || rng.bernoulli(0.5)) axes.push_back(axis);
     }
     return axes;
   }
-  const std::int64_t span = name == "out" ? 4 : name == "output_padding" ? largest_stride(site) - 1 : 2;
+  const std::int64_t span = name == "out" ? 4 : name == "output_padding" ? largest_stride(context) - 1 : 2;
   List list(name == "pads" ? 4 : 1 + rng.below(2), spec.min + rng.between(0, span));
   if (rng.bernoulli(0.3)) return list;
   for (std::int64_t& value : list) value = spec.min + rng.between(0, span);
@@ -102,12 +102,12 @@ double random_real(Rng& rng, const AttrSpec& spec) {
   return rng.uniform(-1.5, 1.5);
 }
 
-AttrValue random_value(Rng& rng, const AttrSpec& spec, const Site& site) {
+AttrValue random_value(Rng& rng, const AttrSpec& spec, const AttrContext& context) {
   if (std::holds_alternative<bool>(spec.default_value)) return rng.bernoulli(0.5);
   if (std::holds_alternative<double>(spec.default_value)) return random_real(rng, spec);
-  if (std::holds_alternative<std::int64_t>(spec.default_value)) return random_integer(rng, spec, site);
+  if (std::holds_alternative<std::int64_t>(spec.default_value)) return random_integer(rng, spec, context);
   if (std::holds_alternative<std::string>(spec.default_value)) return one_of(rng, spec.allowed);
-  return random_list(rng, spec, site);
+  return random_list(rng, spec, context);
 }
 
 }  // namespace

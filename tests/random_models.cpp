@@ -23,9 +23,9 @@ struct Value {
 };
 
 /// A graph as it grows: its values, and which of them nobody uses yet.
-class Growth {
+class ModelBuilder {
  public:
-  Growth(Rng rng, const graph::OpTable& ops, const RandomModelOptions& options)
+  ModelBuilder(Rng rng, const graph::OpTable& ops, const RandomModelOptions& options)
       : rng_(rng), ops_(ops), options_(options) {
     for (const std::string& name : ops.names()) {
       const bool source = name == "input" || name == "output";
@@ -39,7 +39,7 @@ class Growth {
   graph::Graph grow() {
     put("input", {}, random_input());
     first_layer();
-    for (std::int64_t left = rng_.between(1, options_.most_draws); left > 0; --left) draw();
+    for (std::int64_t left = rng_.between(1, options_.max_operators); left > 0; --left) add_random_operator();
     put("output", {finish()}, {});
     return std::move(builder_).take();
   }
@@ -63,11 +63,11 @@ class Growth {
     if (!tokens && rng_.bernoulli(0.15)) return;
     for (int left = 200; left > 0; --left) {
       const std::string& name = tokens ? std::string("embedding") : names_[rng_.below(names_.size())];
-      if (ops_.find(name)->params && try_draw(name, 2)) return;
+      if (ops_.find(name)->params && try_operator(name, 2)) return;
     }
   }
 
-  void draw() {
+  void add_random_operator() {
     const std::string& name = names_[rng_.below(names_.size())];
     if (rng_.bernoulli(0.2)) {
       const Value some = any_real();
@@ -75,7 +75,7 @@ class Growth {
         reshaped(some, random_dims(rng_, some.type.shape.elements_per_sample()));
       }
     }
-    if (try_draw(name, kTries)) return;
+    if (try_operator(name, kTries)) return;
     // Its inputs have another rank, or no partner: make what it may want.
     const Value from = any_real();
     if (from.type.dtype == graph::DType::kIndex) return;
@@ -84,11 +84,11 @@ class Growth {
     } else {
       gate(from);
     }
-    try_draw(name, 2 * kTries);
+    try_operator(name, 2 * kTries);
   }
 
   // Puts the operator somewhere if `tries` draws find a place where its inference accepts it.
-  bool try_draw(const std::string& name, int tries) {
+  bool try_operator(const std::string& name, int tries) {
     const graph::OpDef& def = *ops_.find(name);
     for (; tries > 0; --tries) {
       const std::vector<Value> inputs = random_inputs(def);
@@ -124,11 +124,11 @@ class Growth {
     const auto results = def.infer(args);
     if (!results) return false;
     for (const ValueType& result : *results) {
-      if (result.shape.elements_per_sample() > options_.most_elements) return false;
+      if (result.shape.elements_per_sample() > options_.max_elements) return false;
     }
     if (!def.params) return true;
     return std::ranges::all_of(def.params(args), [&](const graph::ParamSpec& param) {
-      return param.shape.elements_per_sample() <= options_.most_weights;
+      return param.shape.elements_per_sample() <= options_.max_weights;
     });
   }
 
@@ -224,7 +224,7 @@ class Growth {
 }  // namespace
 
 graph::Graph random_model(Rng rng, const graph::OpTable& ops, const RandomModelOptions& options) {
-  graph::Graph model = Growth(rng, ops, options).grow();
+  graph::Graph model = ModelBuilder(rng, ops, options).grow();
   const auto verified = graph::verify(model, ops);
   LANISTA_CHECK(verified.ok(), verified ? "" : verified.error().text());
   return model;

@@ -35,7 +35,7 @@ std::string kind_of(const graph::AttrSpec& spec, const graph::AttrValue& value) 
 }
 
 // What must appear of an attribute. Lists are named one by one: what lengths mean is the operator's affair.
-std::vector<std::string> kinds_wanted(const std::string& op, const graph::AttrSpec& spec) {
+std::vector<std::string> required_kinds(const std::string& op, const graph::AttrSpec& spec) {
   if (std::holds_alternative<bool>(spec.default_value)) return {"true", "false"};
   if (std::holds_alternative<std::string>(spec.default_value)) {
     std::vector<std::string> all;
@@ -114,19 +114,19 @@ void expect_often(const std::string& what) {
   EXPECT_GE(found == counted().end() ? 0 : found->second, kLeast) << what;
 }
 
-TEST(RandomModels, DrawEveryOperatorAndEveryKindOfAttribute) {
+TEST(RandomModels, ContainEachOperatorAndAttributeKind) {
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
     expect_often(name);
     for (const graph::AttrSpec& spec : ops.find(name)->attrs) {
       if (spec.role == graph::AttrRole::kDerived) continue;
       if (!spec.required) expect_often(name + "." + spec.name + ": absent");
-      for (const std::string& kind : kinds_wanted(name, spec)) expect_often(name + "." + spec.name + ": " + kind);
+      for (const std::string& kind : required_kinds(name, spec)) expect_often(name + "." + spec.name + ": " + kind);
     }
   }
 }
 
-TEST(RandomModels, UseValuesInEveryWay) {
+TEST(RandomModels, UseValuesInEachWay) {
   for (const std::string op : {"add", "concat"}) {
     for (const auto* pair : {"0 and 1", "0 and 2", "1 and 2", "1 and 3", "2 and 3"}) {
       expect_often(op + " uses one value at " + pair);
@@ -148,7 +148,7 @@ TEST(RandomModels, ReachEveryRank) {
   }
 }
 
-TEST(RandomModels, ComeBackFromTheirTextAndFromTheirSeed) {
+TEST(RandomModels, RoundTripThroughTextAndSeed) {
   const graph::OpTable ops = graph::builtin_ops();
   std::set<std::string> different;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
@@ -162,9 +162,9 @@ TEST(RandomModels, ComeBackFromTheirTextAndFromTheirSeed) {
   EXPECT_GE(different.size(), 198U);
 }
 
-TEST(RandomModels, KeepToTheirOptions) {
+TEST(RandomModels, RespectOptions) {
   const graph::OpTable ops = graph::builtin_ops();
-  const RandomModelOptions options{.most_draws = 5, .most_elements = 40, .classes = true, .without = {"mul", "conv2d"}};
+  const RandomModelOptions options{.max_operators = 5, .max_elements = 40, .classes = true, .without = {"mul", "conv2d"}};
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const graph::Graph model = random_model(Rng(seed), ops, options);
     const graph::Types types = *graph::infer_shapes(model, ops);

@@ -46,7 +46,7 @@ mutate::ModelSpace model_space() {
   return must(mutate::ModelSpace::make(graph::builtin_ops(), std::move(bases), std::move(mutators), {}, {3e5, {}}));
 }
 
-StudyView bare(const mutate::ModelSpace& models) {
+StudyView study_without_trials(const mutate::ModelSpace& models) {
   StudyView view;
   view.config.space.mutate = {{"widen", {}}, {"deepen", {}}, {"remove", {}}, {"add_skip", {}}};
   auto& params = view.config.space.params;
@@ -78,7 +78,7 @@ StudyView bare(const mutate::ModelSpace& models) {
   return view;
 }
 
-space::Sample draw_sample(const StudyView& view, const Rng& rng) {
+space::Sample random_sample(const StudyView& view, const Rng& rng) {
   space::RandomChooser choose(rng);
   return view.config.space.params.draw(choose);
 }
@@ -104,7 +104,7 @@ study::Measurement measure(const TrialView& trial, std::int64_t epoch, double fi
 
 /// An evolution without training: parents are good trials, children mutate them, a rule like successive halving stops
 /// the worse half at each rung.
-struct Breeder {
+struct MutationDriver {
   const mutate::ModelSpace& models;
   StudyView view;
   std::vector<mutate::Candidate> candidates;
@@ -134,7 +134,7 @@ struct Breeder {
     proposal.steps = candidate.steps;
     proposal.edits = candidate.edits;
     proposal.graph_hash = candidate.hash;
-    proposal.sample = draw_sample(view, rng.split("sample"));
+    proposal.sample = random_sample(view, rng.split("sample"));
     proposal.budget = kEpochs;
     trial.parameters = must(graph::model_cost(candidate.graph, models.ops())).parameters;
     qualities.push_back(quality(trial, inherited, rng));
@@ -193,7 +193,7 @@ struct Breeder {
 };
 
 StudyView evolved(const mutate::ModelSpace& models, std::int64_t count, std::int64_t running, std::uint64_t seed) {
-  Breeder breeder{models, bare(models), {}, {}};
+  MutationDriver breeder{models, study_without_trials(models), {}, {}};
   breeder.view.config.budget.trials = count;
   for (std::int64_t i = 0; i < count; ++i) breeder.propose(Rng(seed).split(static_cast<std::uint64_t>(i)));
   return breeder.finish(running);
@@ -293,13 +293,13 @@ std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64
     part.confusion.resize(n * n);
     for (std::size_t k = 0; k < n; ++k) part.confusion[k * n + k] = 20 + static_cast<std::int64_t>(rng.below(9));
     for (int mistakes = 0; mistakes < 14; ++mistakes) {
-      const auto label = rng.below(n), taken = rng.below(n);
-      part.confusion[label * n + taken] += 1 + static_cast<std::int64_t>(rng.below(3));
+      const auto label = rng.below(n), predicted_class = rng.below(n);
+      part.confusion[label * n + predicted_class] += 1 + static_cast<std::int64_t>(rng.below(3));
     }
     for (std::size_t k = 0; k < n * n; ++k) {
       part.rows += part.confusion[k];
-      const auto label = static_cast<std::int64_t>(k / n), taken = static_cast<std::int64_t>(k % n);
-      if (label != taken && part.confusion[k] > 0) part.confused.push_back({label, taken, part.confusion[k]});
+      const auto label = static_cast<std::int64_t>(k / n), predicted_class = static_cast<std::int64_t>(k % n);
+      if (label != predicted_class && part.confusion[k] > 0) part.confused.push_back({label, predicted_class, part.confusion[k]});
     }
     part.confused.resize(std::min(part.confused.size(), study::PartAssessment::kMostConfused));
     for (std::size_t k = 0; k < n; ++k) {
@@ -325,9 +325,9 @@ std::optional<study::ModelAssessment> assessed_numbers(const StudyView& view) {
   part.lost = 1;
   Rng rng = Rng(5).split("numbers");
   for (int i = 0; i < 250; ++i) {
-    const double price = 2e5 + 3e5 * rng.uniform(), rooms = 1 + 5 * rng.uniform();
-    part.actual.insert(part.actual.end(), {price, rooms});
-    part.predicted.insert(part.predicted.end(), {price + 2e4 * rng.normal(), i == 7 ? std::nan("") : rooms + 0.5 * rng.normal()});
+    const double price = 2e5 + 3e5 * rng.uniform(), byte_limits = 1 + 5 * rng.uniform();
+    part.actual.insert(part.actual.end(), {price, byte_limits});
+    part.predicted.insert(part.predicted.end(), {price + 2e4 * rng.normal(), i == 7 ? std::nan("") : byte_limits + 0.5 * rng.normal()});
   }
   part.residuals = {{-310, 20150, {-47000, -33000, -13500, -290, 13400, 32800, 46900}},
                     {std::nan(""), std::nan(""), {}}};
@@ -377,7 +377,7 @@ StudyView numbers(const mutate::ModelSpace& models) {
 }
 
 /// Trial 1 searched at its beginning and twice later: with a winner, without one, and without its loss at the start.
-void let_search(StudyView& view) {
+void add_searches(StudyView& view) {
   TrialView& trial = view.trials[0];
   const auto tried = [](std::int64_t step, double lr, std::int64_t steps, const char* trend, double speed, bool kept) {
     return study::Branch{step, {{"lr", Value(lr)}}, steps, trend, speed, kept};
@@ -422,13 +422,13 @@ void put_on_hosts(StudyView& view, const std::string& last) {
 
 /// Of the first two spans a step in three stages at two places was timed, whose operators are called so.
 void time_steps(StudyView& view, const std::string& operators) {
-  using pipeline::Kind;
+  using pipeline::ActionKind;
   pipeline::TimedStep step{
       .batch = 32,
       .stages = {{"%1 conv2d", 1, 16, 32, {2}}, {operators, 3, 16, 32, {2}}, {"%5 add", 1, 16, 16, {}}},
-      .places = {{}, {}}};
+      .ranks = {{}, {}}};
   const auto pass = [&](std::size_t place, Kind kind, std::uint32_t stage, std::uint32_t micro, double begin) {
-    step.places[place].push_back(
+    step.ranks[place].push_back(
         {kind, stage, micro, 1e-3 * begin, 1e-3 * (begin + 1), 2e-3 * begin, 2e-3 * begin + 1e-3});
   };
   for (std::uint32_t micro = 0; micro < 2; ++micro) {
@@ -474,7 +474,7 @@ void write_all(const std::string& folder) {
   small.baselines = {{"constant", {{"val_accuracy", 0.1037}, {"val_loss", 2.3}}},
                      {"linear", {{"val_accuracy", 0.87}, {"val_loss", 0.4}}}};
   share_workers(small);
-  let_search(small);
+  add_searches(small);
   write(folder, "small", small, "studies/digits-7", 0, assessed(small, 10));
   StudyView running = evolved(models, 20, 4, 8);
   put_on_hosts(running, "a-node-whose-name-is-longer-than-a-label-may-be");
@@ -483,7 +483,7 @@ void write_all(const std::string& folder) {
   write(folder, "live", evolved(models, 20, 4, 8), "studies/digits-8", 0.5);
   write_comparison(folder, models);
   write(folder, "single", evolved(models, 1, 0, 7), "studies/one");
-  write(folder, "empty", bare(models), "studies/empty");
+  write(folder, "empty", study_without_trials(models), "studies/empty");
   write(folder, "failed", all_failed(models), "studies/failed");
   write(folder, "duplicates", only_duplicates(models), "studies/doubles");
   write(folder, "pareto", two_goals(models), "studies/two-goals");

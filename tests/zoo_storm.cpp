@@ -12,7 +12,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: zoo_storm FOLDER SECONDS [PROCESSES]\n");
     return 2;
   }
-  const auto tally = lanista::zoo::testing::storm(
+  const auto tally = lanista::zoo::testing::run_crash_storm(
       argv[1], {.processes = argc > 3 ? std::atoi(argv[3]) : 8, .milliseconds = std::atol(argv[2]) * 1000});
   std::printf("%ld models acknowledged, %ld processes killed\n%s", static_cast<long>(tally.acknowledged),
               static_cast<long>(tally.killed), tally.failures.c_str());

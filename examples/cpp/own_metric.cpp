@@ -2,7 +2,7 @@
 // that is written and the number that is read.
 //
 // A metric is a name, which targets it suits, whether larger is better, and a function over the scores of a part of the
-// data. Trainers take it from TrainerInput::own_metrics; studies from engine::fit_to_data, where goals and constraints
+// data. Trainers take it from TrainerInput::own_metrics; studies from engine::resolve_from_data, where goals and constraints
 // may name it, and runtime::WorkerOptions::own_metrics.
 #include <algorithm>
 #include <cstdio>

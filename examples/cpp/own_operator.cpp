@@ -8,7 +8,7 @@
 
 #include "lanista/base/portable_math.h"
 #include "lanista/io/data/dataset.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"

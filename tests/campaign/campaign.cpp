@@ -30,17 +30,17 @@ int main(int argc, char** argv) {
   const auto count = [&](std::uint64_t otherwise) { return static_cast<std::int64_t>(number(3, otherwise)); };
   bool held = false;
   if (what == "storms") {
-    held = lanista::campaign::run_storms(lanista, count(500), number(4, 1));
+    held = lanista::campaign::run_signal_stress(lanista, count(500), number(4, 1));
   } else if (what == "log") {
     held = lanista::campaign::run_log_damage(lanista, number(3, 1), number(4, 1));
   } else if (what == "mutants") {
-    held = lanista::campaign::run_mutants(lanista, LANISTA_SOURCE_DIR, count(2000), number(4, 1));
+    held = lanista::campaign::run_corrupted_files(lanista, LANISTA_SOURCE_DIR, count(2000), number(4, 1));
   } else if (what == "grid") {
     held = lanista::campaign::run_grid(lanista, argc > 3);
   } else if (what == "workers") {
     const std::string halving = argc > 5 ? argv[5] : "{rule: asha, type: promotion, rungs: [1, 3]}";
     const auto stops = static_cast<std::int64_t>(number(4, 20));
-    held = lanista::campaign::run_worker_storms(lanista, count(200), stops, halving, number(6, 1));
+    held = lanista::campaign::run_worker_signal_stress(lanista, count(200), stops, halving, number(6, 1));
   } else {
     std::fprintf(stderr, "usage: campaign LANISTA storms|log|mutants|grid|workers [NUMBER [SEED]]\n");
     return 2;

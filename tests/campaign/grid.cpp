@@ -71,29 +71,29 @@ constexpr std::array kNumbersOfLanes{1, 4, 16};
 }  // namespace
 
 bool run_grid(const std::string& lanista, bool few) {
-  const Workplace place;
-  Verdicts verdicts;
+  const CampaignFolder campaign_folder;
+  CheckCounts verdicts;
   double longest = 0;
   for (const Case& each : kCases) {
-    const std::string file = place.path("grid.yaml"), study = place.path("study");
+    const std::string file = campaign_folder.path("grid.yaml"), study = campaign_folder.path("study");
     write_file(file, std::string(kCommon) + "strategy: " + each.strategy + "\ntrain: " + each.train + "\n" +
                          each.space + each.rest);
-    std::string wanted;
+    std::string expected;
     for (const int workers : kNumbersOfWorkers) {
       for (const int lanes : kNumbersOfLanes) {
         if (few && !(workers == 1 && lanes == 1) && !(workers == 4 && lanes == 16)) continue;
         for (const std::string isolation : {"thread", "process"}) {
           if (few && (isolation == "thread") != (workers == 1)) continue;
           remove_all(study);
-          const Ended ended =
+          const ProcessResult ended =
               run({.command = {lanista, "run", file, "--quiet", "--out", study, "--workers", std::to_string(workers),
                                "--lanes", std::to_string(lanes), "--isolation", isolation}});
           longest = std::max(longest, ended.seconds);
           const std::string found = fingerprint(lanista, study);
-          if (wanted.empty()) wanted = found;
-          std::string wrong = misbehaviour(ended);
+          if (expected.empty()) expected = found;
+          std::string wrong = find_misbehaviour(ended);
           if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
-          if (wrong.empty() && (found.empty() || found != wanted)) wrong = "is another study";
+          if (wrong.empty() && (found.empty() || found != expected)) wrong = "is another study";
           verdicts.take(std::string(each.name) + ", " + std::to_string(workers) + " workers, " + std::to_string(lanes) +
                             " lanes, isolation " + isolation,
                         wrong, &ended);

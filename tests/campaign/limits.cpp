@@ -34,7 +34,7 @@ constexpr int kNotLoaded = 127;
 /// One value of a limit.
 struct Setting {
   std::string value;
-  std::function<void(Start&)> apply;
+  std::function<void(ProcessOptions&)> apply;
 };
 
 /// A column of the table.
@@ -50,7 +50,7 @@ struct Condition {
 rlim_t mib(double count) { return static_cast<rlim_t>(count * 1048576); }
 
 Setting limit(int what, rlim_t most, const std::string& name) {
-  return {name, [what, most](Start& start) { start.limits[what] = most; }};
+  return {name, [what, most](ProcessOptions& start) { start.limits[what] = most; }};
 }
 
 /// The smallest address space in which the program can say its name; below it, the loader speaks.
@@ -58,7 +58,7 @@ double least_mib(const std::string& lanista) {
   double low = 1, high = 512;
   while (high - low > 0.25) {
     const double middle = (low + high) / 2;
-    const Ended ended = run({.command = {lanista, "--version"}, .limits = {{RLIMIT_AS, mib(middle)}}});
+    const ProcessResult ended = run({.command = {lanista, "--version"}, .limits = {{RLIMIT_AS, mib(middle)}}});
     (ended.code == 0 && ended.signal == 0 ? high : low) = middle;
   }
   return high;
@@ -84,12 +84,12 @@ bool can_mount(const std::string& folder) {
 std::vector<Condition> conditions(const std::string& lanista, bool few, const std::string& spare) {
   std::vector<Condition> all;
   const auto closed = [](const std::string& name, std::vector<int> streams) {
-    return Setting{name, [streams](Start& start) { start.closed = streams; }};
+    return Setting{name, [streams](ProcessOptions& start) { start.closed = streams; }};
   };
   all.push_back(
       {"closed streams",
        {closed("0", {0}), closed("1", {1}), closed("2", {2}), closed("1 2", {1, 2}), closed("0 1 2", {0, 1, 2})}});
-  all.push_back({"full output", {{"/dev/full", [](Start& start) { start.output = "/dev/full"; }}}});
+  all.push_back({"full output", {{"/dev/full", [](ProcessOptions& start) { start.output = "/dev/full"; }}}});
 
   Condition sizes{"size of files", {}};
   for (const rlim_t bytes : {0, 1, 100, 512, 2048, 4096, 8192, 16384, 32768, 65536, 262144}) {
@@ -119,7 +119,7 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, const st
     Condition threads{.name = "threads", .as_user = true};
     for (const rlim_t count : {1, 2, 3}) threads.settings.push_back(limit(RLIMIT_NPROC, count, std::to_string(count)));
     all.push_back(threads);
-    all.push_back({.name = "read-only folder", .settings = {{"", [](Start&) {}}}, .as_user = true, .read_only = true});
+    all.push_back({.name = "read-only folder", .settings = {{"", [](ProcessOptions&) {}}}, .as_user = true, .read_only = true});
   } else {
     std::printf("<!-- threads, read-only folder: left out, no other user's rights can be taken here -->\n");
   }
@@ -129,7 +129,7 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, const st
   }
   Condition disk{.name = "full disk", .has_own_disk = true};
   for (const int free : {0, 4, 8, 16, 32, 64, 128}) {
-    if (!few || free == 0 || free == 16) disk.settings.push_back({std::to_string(free) + " KiB free", [](Start&) {}});
+    if (!few || free == 0 || free == 16) disk.settings.push_back({std::to_string(free) + " KiB free", [](ProcessOptions&) {}});
   }
   all.push_back(disk);
   return all;
@@ -143,7 +143,7 @@ void give_to(const std::string& folder, uid_t user) {
 }
 
 /// The last complaint, or the last line; paths that differ from run to run are not what was said.
-std::string said(const Ended& ended, const std::string& folder) {
+std::string result_text(const ProcessResult& ended, const std::string& folder) {
   std::string text;
   std::istringstream lines(ended.errors);
   for (std::string line; std::getline(lines, line);) {
@@ -161,12 +161,12 @@ class Table {
   Table(const std::string& lanista, bool few) : lanista_(lanista), few_(few) {}
 
   bool run() {
-    if (!make_exhibits(lanista_, place_.path("exhibits"))) {
-      verdicts_.failed("the exhibits");
+    if (!make_fixtures(lanista_, campaign_folder_.path("exhibits"))) {
+      verdicts_.count_failure("the exhibits");
       return false;
     }
-    conditions_ = conditions(lanista_, few_, place_.path("spare"));
-    for (const Call& call : calls()) {
+    conditions_ = conditions(lanista_, few_, campaign_folder_.path("spare"));
+    for (const LimitCall& call : calls()) {
       std::vector<std::string>& row = rows_[call.name];
       for (const Condition& condition : conditions_) row.push_back(cell(call, condition));
     }
@@ -175,46 +175,46 @@ class Table {
   }
 
  private:
-  std::string cell(const Call& call, const Condition& condition) {
+  std::string cell(const LimitCall& call, const Condition& condition) {
     std::string codes;
     int last = -1;
     for (const Setting& setting : condition.settings) {
-      const Ended ended = attempt(call, condition, setting);
-      const int code = ended.signal != 0 ? 1000 + ended.signal : ended.hung ? 999 : ended.code;
+      const ProcessResult ended = attempt(call, condition, setting);
+      const int code = ended.signal != 0 ? 1000 + ended.signal : ended.is_timed_out ? 999 : ended.code;
       if (code != last) codes += (codes.empty() ? "" : " ") + std::to_string(code);
       last = code;
     }
     return codes;
   }
 
-  Ended attempt(const Call& call, const Condition& condition, const Setting& setting) {
-    const std::string folder = place_.path("work");
+  ProcessResult attempt(const LimitCall& call, const Condition& condition, const Setting& setting) {
+    const std::string folder = campaign_folder_.path("work");
     if (condition.has_own_disk) {
       if (!mount_disk(folder)) {
-        verdicts_.failed("a disk of its own cannot be mounted any more");
+        verdicts_.count_failure("a disk of its own cannot be mounted any more");
         return {};
       }
-      fs::copy(place_.path("exhibits"), folder, fs::copy_options::recursive);
+      fs::copy(campaign_folder_.path("exhibits"), folder, fs::copy_options::recursive);
       fill(folder, std::atoll(setting.value.c_str()) * 1024);
     } else {
-      copy_folder(place_.path("exhibits"), folder);
+      copy_folder(campaign_folder_.path("exhibits"), folder);
     }
     if (condition.as_user && !condition.read_only) give_to(folder, kUser);
-    Start start{.command = {lanista_}, .folder = folder};
+    ProcessOptions start{.command = {lanista_}, .folder = folder};
     for (std::string word : call.words) {
       if (const auto at = word.find('@'); at != std::string::npos) word.replace(at, 1, folder);
       start.command.push_back(word);
     }
     if (condition.as_user) start.user = kUser;
     setting.apply(start);
-    const Ended ended = campaign::run(start);
+    const ProcessResult ended = campaign::run(start);
     const std::string what = call.name + ", " + condition.name + " " + setting.value;
     std::string wrong = misbehaviour_of(ended, start);
     const bool is_half_done = !call.study.empty() && (ended.code != 0 || call.study == "half");
     if (wrong.empty() && is_half_done) wrong = resumable(call, condition, folder);
     verdicts_.take(what, wrong, &ended);
     if (ended.code != 0) {
-      auto& who = answers_[condition.name][std::to_string(ended.code) + ": " + said(ended, folder)];
+      auto& who = answers_[condition.name][std::to_string(ended.code) + ": " + result_text(ended, folder)];
       who.insert(call.name);
     }
     if (condition.has_own_disk) ::umount(folder.c_str());
@@ -222,12 +222,12 @@ class Table {
   }
 
   // Whose standard error is closed cannot say why.
-  static std::string misbehaviour_of(const Ended& ended, const Start& start) {
+  static std::string misbehaviour_of(const ProcessResult& ended, const ProcessOptions& start) {
     // Before the program begins, it is the loader that answers.
     if (ended.code == kNotLoaded && ended.errors.find("error while loading shared libraries") != std::string::npos) {
       return "";
     }
-    const std::string wrong = misbehaviour(ended);
+    const std::string wrong = find_misbehaviour(ended);
     const bool mute = std::ranges::find(start.closed, STDERR_FILENO) != start.closed.end();
     return mute && wrong == "an error without a word" ? "" : wrong;
   }
@@ -238,13 +238,13 @@ class Table {
     if (free > left) write_file(folder + "/ballast", std::string(static_cast<std::size_t>(free - left), 'x'));
   }
 
-  std::string resumable(const Call& call, const Condition& condition, const std::string& folder) {
+  std::string resumable(const LimitCall& call, const Condition& condition, const std::string& folder) {
     remove_all(folder + "/ballast");
     const std::string study = folder + "/" + call.study;
-    const Ended status = campaign::run({.command = {lanista_, "status", study}});
+    const ProcessResult status = campaign::run({.command = {lanista_, "status", study}});
     if (status.code != 0) return call.study == "new" ? "" : "the study is lost: " + first_line(status.errors);
-    const Ended resumed = campaign::run({.command = {lanista_, "resume", study, "--quiet"}});
-    if (const std::string wrong = misbehaviour(resumed); !wrong.empty()) return "resuming it: " + wrong;
+    const ProcessResult resumed = campaign::run({.command = {lanista_, "resume", study, "--quiet"}});
+    if (const std::string wrong = find_misbehaviour(resumed); !wrong.empty()) return "resuming it: " + wrong;
     if (resumed.code == 0 || (resumed.code == 1 && condition.may_change_trials)) return "";
     return "cannot be resumed: " + first_line(resumed.errors);
   }
@@ -255,7 +255,7 @@ class Table {
     std::printf("\n|---|");
     for (std::size_t i = 0; i < conditions_.size(); ++i) std::printf("---|");
     std::printf("\n");
-    for (const Call& call : calls()) {
+    for (const LimitCall& call : calls()) {
       std::printf("| `%s` |", call.name.c_str());
       for (const auto& text : rows_.at(call.name)) std::printf(" %s |", text.c_str());
       std::printf("\n");
@@ -276,13 +276,13 @@ class Table {
                 static_cast<long long>(verdicts_.failures()));
   }
 
-  const Workplace place_;
+  const CampaignFolder campaign_folder_;
   const std::string& lanista_;
   bool few_;
   std::vector<Condition> conditions_;
   std::map<std::string, std::vector<std::string>> rows_;
   std::map<std::string, std::map<std::string, std::set<std::string>>> answers_;
-  Verdicts verdicts_;
+  CheckCounts verdicts_;
 };
 
 }  // namespace

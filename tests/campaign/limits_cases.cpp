@@ -29,15 +29,15 @@ std::string rows() {
 
 // The log's first half in whole records: what a kill leaves.
 std::string half_of(const std::string& log) {
-  const FrameScan scan = decode_frames(log);
+  const DecodedFrames scan = decode_frames(log);
   const auto& middle = scan.frames[scan.frames.size() / 2];
   return log.substr(0, static_cast<std::size_t>(middle.payload.data() - log.data()) - kFrameHeader);
 }
 
 }  // namespace
 
-const std::vector<Call>& calls() {
-  static const std::vector<Call> all{
+const std::vector<LimitCall>& calls() {
+  static const std::vector<LimitCall> all{
       {"run", {"run", "@/study.yaml", "--out", "@/new"}, "new", true},
       {"run --quiet", {"run", "@/study.yaml", "--out", "@/new", "--quiet"}, "new", true},
       {"run --json", {"run", "@/study.yaml", "--out", "@/new", "--json"}, "new", true},
@@ -87,7 +87,7 @@ const std::vector<Call>& calls() {
   return all;
 }
 
-bool make_exhibits(const std::string& lanista, const std::string& folder) {
+bool make_fixtures(const std::string& lanista, const std::string& folder) {
   namespace fs = std::filesystem;
   write_file(folder + "/study.yaml", kStudy);
   write_file(folder + "/rows.csv", rows());

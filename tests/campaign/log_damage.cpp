@@ -52,7 +52,7 @@ bool is_beginning(const std::vector<store::Record>& some, const std::vector<stor
 }
 
 /// Reads a damaged log, folds it, and opens it for writing. What was wrong, or nothing.
-std::string read_here(const Damage& damage, const std::string& log, const std::vector<store::Record>& all) {
+std::string read_in_process(const Damage& damage, const std::string& log, const std::vector<store::Record>& all) {
   MemoryFileSystem disk;
   disk.put(std::string(kMemory) + kLog, damage.bytes);
   const auto records = store::read_log(disk, kMemory);
@@ -79,49 +79,49 @@ class Campaign {
     if (!prepare()) return false;
     std::printf("log: %zu bytes\n", log_.size());
     for (std::size_t byte = 0; byte < log_.size(); ++byte) {
-      for (unsigned bit = 0; bit < 8; ++bit) here(flipped(log_, byte, bit));
-      here(cut(log_, byte));
+      for (unsigned bit = 0; bit < 8; ++bit) check_in_process(flipped(log_, byte, bit));
+      check_in_process(cut(log_, byte));
     }
-    const auto in_process = here_.all();
+    const auto in_process = is_in_process_.all();
     for (std::size_t byte = 0; byte < log_.size(); byte += stride) {
       by_program(flipped(log_, byte, static_cast<unsigned>(rng_.below(8))), false);
       by_program(cut(log_, byte), true);
     }
     std::printf("  read in this process: %lld, %lld failed\n  by the program: %lld (%lld processes), %lld failed\n",
-                static_cast<long long>(in_process), static_cast<long long>(here_.failures()),
+                static_cast<long long>(in_process), static_cast<long long>(is_in_process_.failures()),
                 static_cast<long long>(program_.all()), static_cast<long long>(processes_),
                 static_cast<long long>(program_.failures()));
     std::printf("  of these, %lld were gone on with to the same end, %lld refused; the longest answer took %.1f s\n",
-                static_cast<long long>(mended_), static_cast<long long>(refused_), longest_);
-    return here_.failures() + program_.failures() == 0;
+                static_cast<long long>(num_repaired_), static_cast<long long>(refused_), longest_);
+    return is_in_process_.failures() + program_.failures() == 0;
   }
 
  private:
   bool prepare() {
-    write_file(place_.path("tiny.yaml"), kStudy);
-    pristine_ = place_.path("pristine");
-    study_ = place_.path("damaged");
-    const Ended ended = campaign::run(
-        {.command = {lanista_, "run", place_.path("tiny.yaml"), "--quiet", "--workers", "1", "--out", pristine_}});
-    fingerprint_ = fingerprint(lanista_, pristine_);
-    log_ = read_file(pristine_ + kLog);
+    write_file(campaign_folder_.path("tiny.yaml"), kStudy);
+    intact_ = campaign_folder_.path("pristine");
+    study_ = campaign_folder_.path("damaged");
+    const ProcessResult ended = campaign::run(
+        {.command = {lanista_, "run", campaign_folder_.path("tiny.yaml"), "--quiet", "--workers", "1", "--out", intact_}});
+    fingerprint_ = fingerprint(lanista_, intact_);
+    log_ = read_file(intact_ + kLog);
     MemoryFileSystem disk;
     disk.put(std::string(kMemory) + kLog, log_);
     if (auto records = store::read_log(disk, kMemory)) all_ = *std::move(records);
     if (!fingerprint_.empty() && !all_.empty()) return true;
-    program_.failed("the study itself", &ended);
+    program_.count_failure("the study itself", &ended);
     return false;
   }
 
-  void here(const Damage& damage) { here_.take("log, " + damage.what, read_here(damage, log_, all_)); }
+  void check_in_process(const Damage& damage) { is_in_process_.take("log, " + damage.what, read_in_process(damage, log_, all_)); }
 
   void by_program(const Damage& damage, bool is_cut) {
-    copy_folder(pristine_, study_);
+    copy_folder(intact_, study_);
     write_file(study_ + kLog, damage.bytes);
     program_.take("log, " + damage.what, read_and_resume(damage, is_cut), &last_);
   }
 
-  const Ended& call(std::vector<std::string> arguments) {
+  const ProcessResult& call(std::vector<std::string> arguments) {
     ++processes_;
     arguments.insert(arguments.begin(), lanista_);
     last_ = campaign::run({.command = std::move(arguments)});
@@ -130,7 +130,7 @@ class Campaign {
   }
 
   std::string read_and_resume(const Damage& damage, bool is_cut) {
-    const std::string page = place_.path("page.html"), table = place_.path("trials.csv");
+    const std::string page = campaign_folder_.path("page.html"), table = campaign_folder_.path("trials.csv");
     const std::vector<std::vector<std::string>> readers{{"status", study_},
                                                         {"show", study_},
                                                         {"show", study_ + "#1"},
@@ -140,14 +140,14 @@ class Campaign {
                                                         {"export", study_, "--csv", table}};
     for (int i = 0; i < 2; ++i) {
       const auto& reader = readers[next_reader_++ % readers.size()];
-      const std::string wrong = misbehaviour(call(reader));
+      const std::string wrong = find_misbehaviour(call(reader));
       if (!wrong.empty()) return reader.front() + ": " + wrong;
       if (read_file(study_ + kLog) != damage.bytes) return reader.front() + " changed the log";
     }
-    const Ended& resumed = call({"resume", study_, "--quiet"});
-    if (const std::string wrong = misbehaviour(resumed); !wrong.empty()) return "resume: " + wrong;
+    const ProcessResult& resumed = call({"resume", study_, "--quiet"});
+    if (const std::string wrong = find_misbehaviour(resumed); !wrong.empty()) return "resume: " + wrong;
     if (resumed.code == 0) {
-      ++mended_;
+      ++num_repaired_;
       return fingerprint(lanista_, study_) == fingerprint_ ? "" : "ends differently";
     }
     ++refused_;
@@ -163,15 +163,15 @@ class Campaign {
     return 8 + length + 4;
   }
 
-  const Workplace place_;
+  const CampaignFolder campaign_folder_;
   const std::string& lanista_;
   Rng rng_;
-  std::string pristine_, study_, fingerprint_, log_;
+  std::string intact_, study_, fingerprint_, log_;
   std::vector<store::Record> all_;
-  Verdicts here_, program_;
-  Ended last_;
+  CheckCounts is_in_process_, program_;
+  ProcessResult last_;
   std::size_t next_reader_ = 0;
-  std::int64_t processes_ = 0, mended_ = 0, refused_ = 0;
+  std::int64_t processes_ = 0, num_repaired_ = 0, refused_ = 0;
   double longest_ = 0;
 };
 

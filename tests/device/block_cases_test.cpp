@@ -5,7 +5,7 @@
 #include <cstdio>
 
 #include "bench/cases.h"
-#include "lanista/exec/backends/cuda_blocks/block_machine.h"
+#include "lanista/exec/backends/cuda_blocks/block_executable.h"
 #include "support/exec/backends/cuda_blocks/block_other_hosts.h"
 #include "support/exec/backends/cuda_blocks/block_test_support.h"
 
@@ -37,7 +37,7 @@ void expect_cases(const nn::Backend& backend, std::int64_t lanes, std::int64_t s
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
     const std::int64_t batch = std::min(each.batch, most);
-    expect_twins(train(each.derived, backend, lanes, steps, {each.hyper}, true, batch),
+    expect_equal_results(train(each.derived, backend, lanes, steps, {each.hyper}, true, batch),
                  train(each.derived, nn::cpu_backend(), lanes, steps, {each.hyper}, true, batch), each.name);
   }
 }
@@ -48,15 +48,15 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
   const std::vector<CaseSteps> all = cases();
   const std::vector<std::uint8_t> active(static_cast<std::size_t>(lanes), 1);
   struct Member {
-    std::unique_ptr<nn::Machine> machine;
+    std::unique_ptr<nn::Executable> machine;
     std::vector<LaneHyper> hyper;
     OwnedBatch owned;
     Batch batch;
     Chunk chunk;
-    std::vector<LaneEnd> ends;
+    std::vector<LaneResult> results;
   };
   std::vector<Member> members(all.size());
-  std::vector<PopulationPart> parts;
+  std::vector<LaunchPart> parts;
   for (std::size_t m = 0; m < all.size(); ++m) {
     Member& member = members[m];
     auto machine = backend.compile(&all[m].derived.train, all[m].derived.infer, {.lanes = lanes, .max_batch = most});
@@ -67,40 +67,40 @@ void expect_population(const nn::Backend& backend, std::int64_t lanes, std::int6
       member.hyper.push_back(all[m].hyper);
       member.hyper.back().lr *= 1 + 0.1 * static_cast<double>(lane);
     }
-    member.ends.resize(active.size());
+    member.results.resize(active.size());
     member.chunk = {
-        .steps = steps, .active = active, .work = [&member, &derived = all[m].derived, most](std::int64_t step) {
+        .steps = steps, .active = active, .step_input = [&member, &derived = all[m].derived, most](std::int64_t step) {
           const std::int64_t size = step % 5 == 3 ? std::max<std::int64_t>(1, most - 3) : most;
           member.owned = random_batch(derived, size, static_cast<std::uint64_t>(100 * step));
           member.batch = member.owned.view();
-          return StepWork{{&member.batch, 1}, member.hyper};
+          return StepInput{{&member.batch, 1}, member.hyper};
         }};
-    parts.push_back({member.machine.get(), &member.chunk, member.ends});
+    parts.push_back({member.machine.get(), &member.chunk, member.results});
   }
-  run_population(parts);
+  run_in_one_launch(parts);
   for (std::size_t m = 0; m < all.size(); ++m) {
-    Trained got{members[m].ends, {}};
-    for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->copy_out(lane));
-    expect_twins(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most), all[m].name);
+    TrainingRun got{members[m].results, {}};
+    for (std::int64_t lane = 0; lane < lanes; ++lane) got.states.push_back(members[m].machine->extract_state(lane));
+    expect_equal_results(got, train(all[m].derived, nn::cpu_backend(), lanes, steps, {all[m].hyper}, true, most), all[m].name);
   }
 }
 
-TEST(Block, GivesTheBitsOfTheCpuOverFiftyStepsOfTheEightCases) { expect_cases(host(), 1, 50, 128); }
+TEST(Block, EqualsCpuBitsOverFiftySteps) { expect_cases(host(), 1, 50, 128); }
 
-TEST(Block, GivesTheBitsOfTheCpuInThreeLanes) { expect_cases(host(), 3, 4, 8); }
+TEST(Block, EqualsCpuBitsInThreeLanes) { expect_cases(host(), 3, 4, 8); }
 
 TEST(Block, RunsSixtyFourLanesOfEightStructuresInOneLaunch) { expect_population(host(), 8, 6, 5); }
 
 TEST(BlockRaces, AreNoneInTheEightCases) {
   const kernels::FlushToZero as_workers;
   for (const CaseSteps& each : cases()) {
-    WatchedBlocks watched;
-    ASSERT_FALSE(train_on(watched, each.derived, 5).empty()) << each.name;
-    EXPECT_EQ(watched.watch.races, 0) << each.name << ": " << watched.watch.first;
+    RaceDetectingDevice wants_gradient_norm;
+    ASSERT_FALSE(train_on(wants_gradient_norm, each.derived, 5).empty()) << each.name;
+    EXPECT_EQ(wants_gradient_norm.race_report.races, 0) << each.name << ": " << wants_gradient_norm.race_report.first;
   }
 }
 
-TEST(BlockOnCuda, GivesTheBitsOfTheCpuForTheEightCases) {
+TEST(BlockOnCuda, EqualsCpuBitsForEightCases) {
   std::string why;
   const nn::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
@@ -117,7 +117,7 @@ TEST(BlockOnCuda, RunsSixtyFourLanesOfEightStructuresInOneLaunch) {
 }
 
 // What a step takes, in microseconds a model: for who tunes. LANISTA_BLOCK_TIMES=1 wants it.
-TEST(BlockOnCuda, TellsWhatStepsTake) {
+TEST(BlockOnCuda, ReportsStepTimes) {
   std::string why;
   const nn::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
@@ -129,24 +129,24 @@ TEST(BlockOnCuda, TellsWhatStepsTake) {
         std::printf("%-16s %4d lanes: %s\n", each.name.c_str(), static_cast<int>(lanes), made.error().message.c_str());
         continue;
       }
-      nn::Machine& machine = **made;
+      nn::Executable& machine = **made;
       for (std::int64_t lane = 0; lane < lanes; ++lane) machine.attach(lane, *machine.make_state(7));
       const OwnedBatch owned = random_batch(each.derived, each.batch, 1);
       const Batch batch = owned.view();
       const std::vector<LaneHyper> hyper(static_cast<std::size_t>(lanes), each.hyper);
       const std::vector<std::uint8_t> active(hyper.size(), 1);
-      std::vector<LaneEnd> ends(hyper.size());
+      std::vector<LaneResult> results(hyper.size());
       const auto run = [&](std::int64_t steps) {
         const auto begin = std::chrono::steady_clock::now();
         machine.run({.steps = steps,
                      .active = active,
-                     .work =
+                     .step_input =
                          [&](std::int64_t) {
-                           return StepWork{{&batch, 1}, hyper};
+                           return StepInput{{&batch, 1}, hyper};
                          }},
-                    ends);
+                    results);
         machine.wait();
-        if (ends[0].failure) std::rethrow_exception(ends[0].failure);
+        if (results[0].failure) std::rethrow_exception(results[0].failure);
         return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       };
       run(2);
@@ -158,7 +158,7 @@ TEST(BlockOnCuda, TellsWhatStepsTake) {
                   static_cast<int>(lanes), 1e6 * best / static_cast<double>(steps),
                   1e6 * best / static_cast<double>(steps * lanes));
       if (lanes != 64) continue;
-      auto& blocks = dynamic_cast<BlockMachine&>(machine);
+      auto& blocks = dynamic_cast<BlockExecutable&>(machine);
       blocks.time_calls();
       run(10);
       std::uint64_t all = 0;
@@ -168,7 +168,7 @@ TEST(BlockOnCuda, TellsWhatStepsTake) {
       for (const auto& call : timed) {
         std::printf(" %d(", call.call.op);
         for (int k = 0; k < 7; ++k) std::printf("%s%d", k > 0 ? "," : "", call.call.n[k]);
-        std::printf(")%s=%llu", call.call.waits != 0 ? "w" : "", static_cast<unsigned long long>(call.cycles / 10));
+        std::printf(")%s=%llu", call.call.needs_barrier != 0 ? "w" : "", static_cast<unsigned long long>(call.cycles / 10));
       }
       std::printf("\n");
       std::fflush(stdout);

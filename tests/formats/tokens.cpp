@@ -56,13 +56,13 @@ class Reader {
     } else if (is_digit(c)) {
       std::size_t end = at_;
       while (end < text_.size() && (is_name_char(text_[end]) || text_[end] == '.' || text_[end] == '\'')) ++end;
-      take(Token::Kind::kNumber, end);
+      add_token(Token::Kind::kNumber, end);
     } else if (is_name_char(c)) {
       std::size_t end = at_;
       while (end < text_.size() && is_name_char(text_[end])) ++end;
-      take(Token::Kind::kName, end);
+      add_token(Token::Kind::kName, end);
     } else {
-      take(Token::Kind::kSign, at_ + (begins("->") || begins("::") ? 2 : 1));
+      add_token(Token::Kind::kSign, at_ + (begins("->") || begins("::") ? 2 : 1));
     }
   }
 
@@ -88,7 +88,7 @@ class Reader {
     return text_.substr(begin, end - begin);
   }
 
-  void take(Token::Kind kind, std::size_t end) {
+  void add_token(Token::Kind kind, std::size_t end) {
     add(kind, std::string(text_.substr(at_, end - at_)));
     at_ = end;
   }

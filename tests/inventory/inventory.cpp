@@ -221,7 +221,7 @@ std::set<std::string> sql_columns(const std::string& text) {
   return columns;
 }
 
-std::set<std::string> starts(const std::string& text) {
+std::set<std::string> program_starts_in(const std::string& text) {
   constexpr std::array<std::string_view, 14> kCalls{"execv",       "execve",       "execvp", "execvpe",      "execl",
                                                     "execlp",      "fexecve",      "dlopen", "dlmopen",      "popen",
                                                     "posix_spawn", "posix_spawnp", "getenv", "secure_getenv"};

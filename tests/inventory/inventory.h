@@ -38,7 +38,7 @@ std::set<std::string> json_fields(const std::string& source);
 std::set<std::string> sql_columns(const std::string& text);
 
 /// Calls that start a program, load a library or read the environment: "dlopen libcuda.so.1", "getenv HOME", "execv".
-std::set<std::string> starts(const std::string& text);
+std::set<std::string> program_starts_in(const std::string& text);
 
 /// What a guard names: tests `Unit.Name`, and functions `name()`.
 struct GuardNames {

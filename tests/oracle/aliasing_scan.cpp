@@ -25,14 +25,14 @@ struct Scan {
     const auto infer = step::derive_inference_step(model, kOps);
     LANISTA_CHECK(train.ok() && infer.ok(), "a model without a step");
     ++models;
-    if (!nn::testing::old_rule_overwrote_a_value_read_again(*train, *infer)) return;
+    if (!nn::testing::v1_rule_overwrote_value_read_again(*train, *infer)) return;
     if (++wrong == 1) std::printf("the first of them:\n%s", graph::to_text(model).c_str());
   }
 };
 
 void scan_every_cell(Scan& scan) {
   const graph::OpTable ops = graph::builtin_ops();
-  const mutate::Ends between = mutate::ends(graph::Shape{{1, 8, 8}}, 10);
+  const mutate::ModelInterface between = mutate::model_interface(graph::Shape{{1, 8, 8}}, 10);
   const auto blueprint = mutate::published_space("nasbench201", nlohmann::json::object(), ops, between);
   LANISTA_CHECK(blueprint.ok(), "no such space");
   const auto& choices = blueprint->parameters();

@@ -33,9 +33,9 @@ T must(Result<T> result) {
   return *std::move(result);
 }
 
-mutate::Ends ends_for(const std::string& space, bool everywhere) {
-  if (space == "wide_deep") return mutate::ends(graph::Shape{{7}}, 3);
-  if (space != "transformer") return mutate::ends(graph::Shape{{1, 8, 8}}, 4);
+mutate::ModelInterface ends_for(const std::string& space, bool everywhere) {
+  if (space == "wide_deep") return mutate::model_interface(graph::Shape{{7}}, 3);
+  if (space != "transformer") return mutate::model_interface(graph::Shape{{1, 8, 8}}, 4);
   return {{{"shape", std::vector<std::int64_t>{6}}, {"dtype", "index"}}, 4, kTokens, everywhere ? 6 : 0};
 }
 
@@ -64,8 +64,8 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
   if (!loss.of_classes()) {
     batch.targets.resize(static_cast<std::size_t>(prediction.elements(size)));
     for (float& value : batch.targets) {
-      const double drawn = rng.normal();
-      value = loss.kind == step::TargetKind::kMultilabel ? (drawn > 0 ? 1.0F : 0.0F) : static_cast<float>(drawn);
+      const double sampled = rng.normal();
+      value = loss.kind == step::TargetKind::kMultilabel ? (sampled > 0 ? 1.0F : 0.0F) : static_cast<float>(sampled);
     }
   } else {
     const std::int64_t classes = prediction.dims.back();
@@ -77,8 +77,8 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
   return batch;
 }
 
-/// Draws of a published space between these ends.
-void add_published(const mutate::PublishedSpace& published, const mutate::Ends& between, std::uint64_t each,
+/// CaseInputs of a published space between these ends.
+void add_published(const mutate::PublishedSpace& published, const mutate::ModelInterface& between, std::uint64_t each,
                    std::uint64_t first, std::vector<Case>& cases) {
   const graph::OpTable& ops = shipped();
   const std::string name = published.name + (between.positions > 0 ? " everywhere" : "");
@@ -144,36 +144,36 @@ std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first) {
   return cases;
 }
 
-Draws draws_of(const Case& c, const nn::testing::Derived& derived) {
+CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived) {
   Rng rng = Rng(c.seed).split("draws");
-  Draws draws;
-  draws.max_batch = rng.between(1, 4);
+  CaseInputs inputs;
+  inputs.max_batch = rng.between(1, 4);
   const auto isas = kernels::available_isas();
-  draws.isa = isas[rng.below(isas.size())];
-  draws.trial_seed = rng.next() >> 1;  // states hold it as a signed number
-  draws.own_numbers = rng.bernoulli(0.3);
-  // Draws of their own: other shapes of a step leave the numbers of a case as they are.
+  inputs.isa = isas[rng.below(isas.size())];
+  inputs.trial_seed = rng.next() >> 1;  // states hold it as a signed number
+  inputs.lane_attr_values = rng.bernoulli(0.3);
+  // CaseInputs of their own: other shapes of a step leave the numbers of a case as they are.
   Rng parts = rng.split("parts");
-  if (parts.bernoulli(0.6)) draws.shards = parts.between(1, 5);
-  if (parts.bernoulli(0.4)) draws.accumulate = parts.between(1, 3);
-  if (parts.bernoulli(0.3)) draws.max_batch += parts.between(1, 6);
+  if (parts.bernoulli(0.6)) inputs.shards = parts.between(1, 5);
+  if (parts.bernoulli(0.4)) inputs.accumulate = parts.between(1, 3);
+  if (parts.bernoulli(0.3)) inputs.max_batch += parts.between(1, 6);
   // A full batch, one of any size, a short last one.
-  for (const std::int64_t size : {draws.max_batch, rng.between(1, draws.max_batch), rng.between(1, draws.max_batch),
-                                  rng.between(1, draws.max_batch)}) {
-    draws.batches.push_back(random_batch(rng, derived, size));
+  for (const std::int64_t size : {inputs.max_batch, rng.between(1, inputs.max_batch), rng.between(1, inputs.max_batch),
+                                  rng.between(1, inputs.max_batch)}) {
+    inputs.batches.push_back(random_batch(rng, derived, size));
   }
   for (const step::Optimizer& optimizer : step::optimizers()) {
-    draws.hyper.emplace_back().fill(random_hyper(rng, optimizer.name));
-    for (LaneHyper& hyper : draws.hyper.back()) hyper.lr *= rng.uniform(0.3, 1);
+    inputs.hyper.emplace_back().fill(random_hyper(rng, optimizer.name));
+    for (LaneHyper& hyper : inputs.hyper.back()) hyper.lr *= rng.uniform(0.3, 1);
   }
-  return draws;
+  return inputs;
 }
 
-double number_of(const Case& c, const nn::LaneNumber& number) {
+double number_of(const Case& c, const nn::LaneAttr& number) {
   return Rng(c.seed).split("numbers").split(number.node.value).split(number.attr).uniform() * 0.9;
 }
 
-std::vector<Tensor> shaken(const Case& c, std::vector<Tensor> state) {
+std::vector<Tensor> perturbed_state(const Case& c, std::vector<Tensor> state) {
   for (Tensor& tensor : state) {
     if (tensor.type != ElementType::kF64 || tensor.name.find('/') != std::string::npos) continue;
     Rng rng = Rng(c.seed).split(tensor.name);

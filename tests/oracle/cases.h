@@ -30,21 +30,21 @@ std::vector<Case> published_cases(std::uint64_t each, std::uint64_t first, std::
 std::vector<Case> mutated_cases(std::uint64_t count, std::uint64_t first);
 
 /// What is drawn for a case beside the model: hyper-parameters, batches, initial values.
-struct Draws {
+struct CaseInputs {
   std::int64_t max_batch = 1;
   std::int64_t shards = 1, accumulate = 1;  ///< parts that the program takes a batch in; the oracle takes it whole
   kernels::Isa isa = kernels::Isa::kPortable;
   std::vector<nn::testing::OwnedBatch> batches;     ///< of three steps, then one that is predicted
   std::vector<std::array<nn::LaneHyper, 3>> hyper;  ///< by optimiser and step: the rate changes from step to step
   std::uint64_t trial_seed = 0;
-  bool own_numbers = false;  ///< whether the lane sets the attributes for itself that it may set
+  bool lane_attr_values = false;  ///< whether the lane sets the attributes for itself that it may set
 };
-Draws draws_of(const Case& c, const nn::testing::Derived& derived);
+CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived);
 
 /// The number that the lane sets for an attribute: equal wherever the attribute stands in the program.
-double number_of(const Case& c, const nn::LaneNumber& number);
+double number_of(const Case& c, const nn::LaneAttr& number);
 
 /// The state of a fresh lane with other values: nothing stands exactly at zero or one, where derivatives jump.
-std::vector<Tensor> shaken(const Case& c, std::vector<Tensor> state);
+std::vector<Tensor> perturbed_state(const Case& c, std::vector<Tensor> state);
 
 }  // namespace lanista::oracle

@@ -28,8 +28,8 @@ constexpr std::uint64_t kDisturbedRuns = 6;
 // A tensor is measured by its largest element, but by no less than this share of the largest of its kind in the model:
 // in exact arithmetic some gradients are zero (of a bias in front of a normalisation), and rounding has no size of its
 // own there. Second moments are squares.
-constexpr double kLeastShare = 1e-3, kLeastShareOfSquares = 1e-6;
-constexpr double kLeastScale = 1e-30;
+constexpr double kMinShare = 1e-3, kMinShareOfSquares = 1e-6;
+constexpr double kMinScale = 1e-30;
 // What Lion takes the sign of is all rounding below this share of the largest of its arguments in the model.
 constexpr double kUndecided = 1e-11;
 // Sums of values beyond may overflow on the way, or not, depending on their order alone.
@@ -43,17 +43,17 @@ at::Tensor scalar(double value) { return at::tensor(std::vector<double>{value});
 struct Setup {
   const Case& c;
   Derived derived;
-  Draws draws;
+  CaseInputs inputs;
   std::size_t optimizer;
   const nn::Backend& backend;
 
   Setup(const Case& each, std::size_t kind, const nn::Backend* device)
       : c(each),
         derived(nn::testing::derive({each.origin, graph::to_text(each.model), each.loss}, optimizer_named(kind))),
-        draws(draws_of(each, derived)),
+        inputs(inputs_of(each, derived)),
         optimizer(kind),
-        backend(device != nullptr ? *device : nn::cpu_backend(draws.isa)) {
-    if (device != nullptr) draws.shards = draws.accumulate = 1;  // batches in parts are for the CPU
+        backend(device != nullptr ? *device : nn::cpu_backend(inputs.isa)) {
+    if (device != nullptr) inputs.shards = inputs.accumulate = 1;  // batches in parts are for the CPU
   }
 
   std::string name(const std::string& what) const { return optimizer_named(optimizer) + " " + what; }
@@ -61,22 +61,22 @@ struct Setup {
 };
 
 /// A program in the shaken state, and the numbers that its lane sets.
-struct Ours {
+struct LanistaRun {
   nn::Program program;
   std::vector<Tensor> start;
-  std::vector<double> numbers;
+  std::vector<double> lane_attrs;
 
-  explicit Ours(const Setup& setup)
-      : program(nn::testing::compile(setup.derived, {.max_batch = setup.draws.max_batch,
-                                                     .shards = setup.draws.shards,
-                                                     .accumulate = setup.draws.accumulate,
+  explicit LanistaRun(const Setup& setup)
+      : program(nn::testing::compile(setup.derived, {.max_batch = setup.inputs.max_batch,
+                                                     .shards = setup.inputs.shards,
+                                                     .accumulate = setup.inputs.accumulate,
                                                      .precision = Precision::kFloat64,
                                                      .backend = &setup.backend})) {
-    program.initialise(0, setup.draws.trial_seed);
-    start = shaken(setup.c, program.extract(0));
+    program.initialise(0, setup.inputs.trial_seed);
+    start = perturbed_state(setup.c, program.extract(0));
     reset();
-    if (!setup.draws.own_numbers) return;
-    for (const nn::LaneNumber& number : program.lane_numbers()) numbers.push_back(number_of(setup.c, number));
+    if (!setup.inputs.lane_attr_values) return;
+    for (const nn::LaneAttr& number : program.lane_attrs()) lane_attrs.push_back(number_of(setup.c, number));
   }
 
   void reset() {
@@ -85,7 +85,7 @@ struct Ours {
   }
 
   double step(const nn::testing::OwnedBatch& batch, nn::LaneHyper hyper) {
-    hyper.numbers = numbers;
+    hyper.lane_attrs = lane_attrs;
     return nn::testing::step_once(program, batch, hyper);
   }
 
@@ -96,11 +96,11 @@ struct Ours {
   }
 };
 
-TorchModel oracle_of(const Setup& setup, const Ours& ours) {
+TorchModel oracle_of(const Setup& setup, const LanistaRun& ours) {
   TorchModel oracle(setup.derived, ours.start, at::kDouble);
-  for (std::size_t i = 0; i < ours.numbers.size(); ++i) {
-    const nn::LaneNumber& number = ours.program.lane_numbers()[i];
-    oracle.set_number(number.node, number.attr, ours.numbers[i]);
+  for (std::size_t i = 0; i < ours.lane_attrs.size(); ++i) {
+    const nn::LaneAttr& number = ours.program.lane_attrs()[i];
+    oracle.set_number(number.node, number.attr, ours.lane_attrs[i]);
   }
   return oracle;
 }
@@ -113,12 +113,12 @@ constexpr std::size_t kSteps = 3;
 // The parameters after each step, by name.
 using Steps = std::array<Tensors, kSteps>;
 
-void watch_program(const Setup& setup, Ours& ours, Tensors& seen, Steps& steps) {
-  const auto& batches = setup.draws.batches;
+void watch_program(const Setup& setup, LanistaRun& ours, Tensors& seen, Steps& steps) {
+  const auto& batches = setup.inputs.batches;
   if (setup.optimizer == 0) {
     seen["prediction at first"] = ours.predict(batches[3]);
     nn::LaneHyper hyper = kGradientStep;
-    hyper.label_smoothing = setup.draws.hyper[0][0].label_smoothing;
+    hyper.label_smoothing = setup.inputs.hyper[0][0].label_smoothing;
     seen["loss"] = scalar(ours.step(batches[0], hyper));
     for (const Tensor& tensor : ours.program.extract(0)) {
       if (!tensor.name.ends_with("/momentum")) continue;
@@ -127,7 +127,7 @@ void watch_program(const Setup& setup, Ours& ours, Tensors& seen, Steps& steps) 
     ours.reset();
   }
   for (std::size_t i = 0; i < kSteps; ++i) {
-    const double loss = ours.step(batches[i], setup.draws.hyper[setup.optimizer][i]);
+    const double loss = ours.step(batches[i], setup.inputs.hyper[setup.optimizer][i]);
     seen[setup.name("loss " + std::to_string(i))] = scalar(loss);
     if (!setup.takes_signs()) continue;
     for (const Tensor& tensor : ours.program.extract(0)) {
@@ -177,10 +177,10 @@ double step_with_signs_of(const Tensors& program, TorchModel& oracle, const nn::
 }
 
 // `steps`: of the program, where the oracle is to take its signs that are rounding's; else null.
-void watch_oracle(const Setup& setup, const Ours& ours, double disturbance, std::uint64_t noise, const Steps* steps,
+void watch_oracle(const Setup& setup, const LanistaRun& ours, double disturbance, std::uint64_t noise, const Steps* steps,
                   Tensors& seen) {
-  const auto& batches = setup.draws.batches;
-  const auto& hyper = setup.draws.hyper[setup.optimizer];
+  const auto& batches = setup.inputs.batches;
+  const auto& hyper = setup.inputs.hyper[setup.optimizer];
   TorchModel oracle = oracle_of(setup, ours);
   oracle.disturb(disturbance, noise);
   if (setup.optimizer == 0) {
@@ -208,8 +208,8 @@ std::string number(double value) {
   return text;
 }
 
-std::string first_difference(const at::Tensor& ours, const at::Tensor& wanted, double allowed) {
-  const at::Tensor a = ours.contiguous().reshape({-1}), b = wanted.contiguous().reshape({-1});
+std::string first_difference(const at::Tensor& ours, const at::Tensor& expected_values, double allowed) {
+  const at::Tensor a = ours.contiguous().reshape({-1}), b = expected_values.contiguous().reshape({-1});
   for (std::int64_t i = 0; i < b.numel(); ++i) {
     const double x = a[i].item<double>(), y = b[i].item<double>();
     if (std::abs(x - y) <= allowed || (std::isnan(x) && std::isnan(y)) || x == y) continue;
@@ -228,27 +228,27 @@ std::string kind_of(const std::string& name) {
 /// Everything that both sides say about one optimiser.
 class Comparison {
  public:
-  explicit Comparison(const Setup& setup) : setup_(setup), ours_(setup) {
-    watch_program(setup_, ours_, seen_, steps_);
-    watch_oracle(setup_, ours_, 0, 0, nullptr, wanted_);
+  explicit Comparison(const Setup& setup) : setup_(setup), lanista_run_(setup) {
+    watch_program(setup_, lanista_run_, seen_, steps_);
+    watch_oracle(setup_, lanista_run_, 0, 0, nullptr, wanted_);
   }
 
-  std::optional<Difference> run(Tally& tally) {
+  std::optional<Difference> run(ComparisonCounts& counts) {
     for (const auto& [name, value] : wanted_) {
       if (!of_state(name)) continue;
-      const double share = name.ends_with("/v") ? kLeastShareOfSquares : kLeastShare;
+      const double share = name.ends_with("/v") ? kMinShareOfSquares : kMinShare;
       least_[kind_of(name)] = std::max(least_[kind_of(name)], share * largest(value));
     }
     for (const auto& [name, value] : seen_) {
-      at::Tensor want;
+      at::Tensor expected;
       if (wanted_.contains(name)) {
-        want = wanted_.at(name);
+        expected = wanted_.at(name);
       } else if (name.find('/') != std::string::npos) {
-        want = at::zeros_like(value);  // a slot that no gradient has reached
+        expected = at::zeros_like(value);  // a slot that no gradient has reached
       } else {
         return Difference{name, "the oracle knows no such value"};
       }
-      if (const auto found = check(name, value, want.reshape(value.sizes()), tally)) return found;
+      if (const auto found = check(name, value, expected.reshape(value.sizes()), counts)) return found;
     }
     for (const auto& [name, value] : wanted_) {
       if (!seen_.contains(name)) return Difference{name, "the program has no such value"};
@@ -260,30 +260,30 @@ class Comparison {
   bool not_finite() const { return not_finite_; }
 
  private:
-  std::optional<Difference> check(const std::string& name, at::Tensor value, const at::Tensor& want, Tally& tally) {
-    ++tally.values;
-    if (behind_divergence(name)) {
-      const at::Tensor overflows = (want.abs() >= kRange).logical_and(at::isfinite(value).logical_not());
-      value = at::where(at::isfinite(want).logical_and(overflows.logical_not()), value, want);
+  std::optional<Difference> check(const std::string& name, at::Tensor value, const at::Tensor& expected, ComparisonCounts& counts) {
+    ++counts.values;
+    if (is_after_divergence(name)) {
+      const at::Tensor overflows = (expected.abs() >= kRange).logical_and(at::isfinite(value).logical_not());
+      value = at::where(at::isfinite(expected).logical_and(overflows.logical_not()), value, expected);
     }
-    not_finite_ = not_finite_ || !at::isfinite(want).all().item<bool>();
-    double error = nn::testing::scaled_error(value, want, least(name));
+    not_finite_ = not_finite_ || !at::isfinite(expected).all().item<bool>();
+    double error = nn::testing::scaled_error(value, expected, least(name));
     if (error <= kTolerance) {
-      tally.worst = std::max(tally.worst, error);
+      counts.worst = std::max(counts.worst, error);
       return std::nullopt;
     }
-    const at::Tensor& judge = with_own_signs(name, want);
+    const at::Tensor& judge = with_own_signs(name, expected);
     error = nn::testing::scaled_error(value, judge.reshape(value.sizes()), least(name));
     const double rounding = kMargin * rounding_of(name, judge);
     if (error <= std::max(kTolerance, rounding)) {
       ill_conditioned_ = true;
       return std::nullopt;
     }
-    const double scale = std::max(least(name), largest(want));
+    const double scale = std::max(least(name), largest(expected));
     std::string sizes;
-    for (const auto& batch : setup_.draws.batches) sizes += " " + std::to_string(batch.size);
-    return Difference{name, "batches of" + sizes + " in " + std::to_string(setup_.draws.shards) + " x " +
-                                std::to_string(setup_.draws.accumulate) + " parts, " +
+    for (const auto& batch : setup_.inputs.batches) sizes += " " + std::to_string(batch.size);
+    return Difference{name, "batches of" + sizes + " in " + std::to_string(setup_.inputs.shards) + " x " +
+                                std::to_string(setup_.inputs.accumulate) + " parts, " +
                                 std::string(setup_.backend.name()) + ": off by " + number(error) +
                                 " of its largest element, rounding may do " + number(rounding) + "; " +
                                 first_difference(value, judge, std::max(kTolerance, rounding) * scale)};
@@ -291,7 +291,7 @@ class Comparison {
 
   // Whether a loss before it was no number, in both. Then nothing is said of elements that are no numbers in the
   // oracle: where padding alone meets a weight, NaN times zero is NaN there, and here a sum of no terms.
-  bool behind_divergence(const std::string& name) const {
+  bool is_after_divergence(const std::string& name) const {
     const auto lost = [&](const std::string& loss) {
       const auto found = wanted_.find(loss);
       return found != wanted_.end() && !at::isfinite(found->second).all().item<bool>();
@@ -309,38 +309,38 @@ class Comparison {
   static bool of_state(const std::string& name) { return name.find('.') != std::string::npos; }
   double least(const std::string& name) const {
     // A loss is a difference of logarithms of the size of one, however certain the model is.
-    if (name.find("loss") != std::string::npos) return kLeastShare;
+    if (name.find("loss") != std::string::npos) return kMinShare;
     const auto found = of_state(name) ? least_.find(kind_of(name)) : least_.end();
-    return found == least_.end() ? kLeastScale : std::max(kLeastScale, found->second);
+    return found == least_.end() ? kMinScale : std::max(kMinScale, found->second);
   }
 
   // What the oracle says when it steps as the program does wherever Lion's sign is rounding's; of others, what it says.
-  const at::Tensor& with_own_signs(const std::string& name, const at::Tensor& want) {
-    if (!setup_.takes_signs()) return want;
-    if (signed_.empty()) watch_oracle(setup_, ours_, 0, 0, &steps_, signed_);
+  const at::Tensor& with_own_signs(const std::string& name, const at::Tensor& expected) {
+    if (!setup_.takes_signs()) return expected;
+    if (signed_.empty()) watch_oracle(setup_, lanista_run_, 0, 0, &steps_, signed_);
     const auto found = signed_.find(name);
-    return found == signed_.end() ? want : found->second;
+    return found == signed_.end() ? expected : found->second;
   }
 
   // How far the oracle moves when all its values are a little off, in the same measure.
-  double rounding_of(const std::string& name, const at::Tensor& want) {
+  double rounding_of(const std::string& name, const at::Tensor& expected) {
     if (disturbed_.empty()) {
       const Steps* signs = setup_.takes_signs() ? &steps_ : nullptr;
       for (std::uint64_t i = 0; i < kDisturbedRuns; ++i) {
-        watch_oracle(setup_, ours_, kDisturbance, setup_.c.seed + 2 * i, signs, disturbed_.emplace_back());
+        watch_oracle(setup_, lanista_run_, kDisturbance, setup_.c.seed + 2 * i, signs, disturbed_.emplace_back());
       }
     }
     double most = 0;
     for (const Tensors& each : disturbed_) {
       const auto found = each.find(name);
       if (found == each.end()) return 0;
-      most = std::max(most, nn::testing::scaled_error(found->second.reshape(want.sizes()), want, least(name)));
+      most = std::max(most, nn::testing::scaled_error(found->second.reshape(expected.sizes()), expected, least(name)));
     }
     return most;
   }
 
   const Setup& setup_;
-  Ours ours_;
+  LanistaRun lanista_run_;
   Tensors seen_, wanted_, signed_;
   Steps steps_;  // of the program
   std::vector<Tensors> disturbed_;
@@ -350,15 +350,15 @@ class Comparison {
 
 }  // namespace
 
-std::optional<Difference> compare(const Case& c, Tally& tally, const nn::Backend* device) {
-  ++tally.models;
+std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const nn::Backend* device) {
+  ++counts.models;
   bool ill_conditioned = false, not_finite = false;
   std::optional<Difference> found;
   try {
     for (std::size_t kind = 0; kind < step::optimizers().size() && !found; ++kind) {
       const Setup setup(c, kind, device);
       Comparison comparison(setup);
-      found = comparison.run(tally);
+      found = comparison.run(counts);
       ill_conditioned = ill_conditioned || comparison.ill_conditioned();
       not_finite = not_finite || comparison.not_finite();
     }
@@ -366,8 +366,8 @@ std::optional<Difference> compare(const Case& c, Tally& tally, const nn::Backend
     const std::string text = error.what();  // LibTorch appends where it stood
     return Difference{"exception", text.substr(0, text.find('\n'))};
   }
-  tally.ill_conditioned += ill_conditioned ? 1 : 0;
-  tally.not_finite += not_finite ? 1 : 0;
+  counts.ill_conditioned += ill_conditioned ? 1 : 0;
+  counts.not_finite += not_finite ? 1 : 0;
   return found;
 }
 

@@ -16,7 +16,7 @@ struct Difference {
 };
 
 /// What comparisons came upon.
-struct Tally {
+struct ComparisonCounts {
   std::int64_t models = 0, values = 0;
   std::int64_t ill_conditioned = 0;  ///< models in which rounding in the oracle alone moves a value by more than 1e-10
   std::int64_t not_finite = 0;       ///< models with a value that is no number, in both
@@ -31,6 +31,6 @@ struct Tally {
 /// that is zero in exact arithmetic) the oracle is run once more with the program's own step there, and must then
 /// agree. A loss that is no number must be none in both; what the oracle says "no number" of behind it is not compared,
 /// nor an overflow beyond 1e300.
-std::optional<Difference> compare(const Case& c, Tally& tally, const nn::Backend* device = nullptr);
+std::optional<Difference> compare(const Case& c, ComparisonCounts& counts, const nn::Backend* device = nullptr);
 
 }  // namespace lanista::oracle

@@ -24,7 +24,7 @@
 namespace lanista::oracle {
 namespace {
 
-constexpr int kMostPrinted = 10;
+constexpr int kMaxPrinted = 10;
 constexpr int kTriesOfShrinking = 400;
 
 struct Failures {
@@ -38,17 +38,17 @@ void print(const char* title, const Case& c, const Difference& difference) {
 }
 
 void report(const Case& c, const Difference& difference, const nn::Backend* device, Failures& failures) {
-  if (++failures.count > kMostPrinted) return;
+  if (++failures.count > kMaxPrinted) return;
   print(c.origin.c_str(), c, difference);
   const Case small = shrunk(
       c,
       [&](const Case& candidate) {
-        Tally unused;
+        ComparisonCounts unused;
         const auto found = compare(candidate, unused, device);
         return found && (found->what == "exception") == (difference.what == "exception");
       },
       kTriesOfShrinking);
-  Tally unused;
+  ComparisonCounts unused;
   if (const auto still = compare(small, unused, device)) print("  shrunk", small, *still);
   std::set<std::string> operators;
   for (const auto& node : small.model.nodes()) operators.insert(node->op);
@@ -58,10 +58,10 @@ void report(const Case& c, const Difference& difference, const nn::Backend* devi
 int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const nn::Backend* device) {
   torch::set_num_threads(1);
   const auto begin = std::chrono::steady_clock::now();
-  Tally tally;
+  ComparisonCounts counts;
   Failures failures;
   const auto judge = [&](const Case& c) {
-    if (const auto difference = compare(c, tally, device)) report(c, *difference, device, failures);
+    if (const auto difference = compare(c, counts, device)) report(c, *difference, device, failures);
   };
   if (kind == "random") {
     for (std::uint64_t number = first; number < first + count; ++number) judge(random_case(number));
@@ -72,11 +72,11 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const
   std::printf(
       "%s%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
       "models, %lld with values that are no numbers; %.1f models/s\n",
-      device != nullptr ? (std::string(device->name()) + " ").c_str() : "", kind.c_str(), static_cast<long long>(tally.models), failures.count,
-      static_cast<long long>(tally.values), tally.worst, static_cast<long long>(tally.ill_conditioned),
-      static_cast<long long>(tally.not_finite), static_cast<double>(tally.models) / seconds);
+      device != nullptr ? (std::string(device->name()) + " ").c_str() : "", kind.c_str(), static_cast<long long>(counts.models), failures.count,
+      static_cast<long long>(counts.values), counts.worst, static_cast<long long>(counts.ill_conditioned),
+      static_cast<long long>(counts.not_finite), static_cast<double>(counts.models) / seconds);
   for (const auto& [op, times] : failures.by_operator) std::printf("  differs with %-20s %d\n", op.c_str(), times);
-  return failures.count == 0 && tally.models > 0 ? 0 : 1;
+  return failures.count == 0 && counts.models > 0 ? 0 : 1;
 }
 
 }  // namespace

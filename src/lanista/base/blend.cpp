@@ -41,10 +41,10 @@ std::vector<double> of_classes(std::span<const std::vector<double>> members, std
                                std::size_t width) {
   std::vector<double> out(members.front().size(), kNothing);
   for (std::size_t k = 0; k < members.size(); ++k) {
-    const double log_share = portable_log(shares[k]);
+    const double log_weight = portable_log(shares[k]);
     for (std::size_t at = 0; at < out.size(); at += width) {
       const double shift = log_softmax_shift(std::span(members[k]).subspan(at, width));
-      for (std::size_t i = at; i < at + width; ++i) out[i] = log_sum(out[i], log_share + members[k][i] - shift);
+      for (std::size_t i = at; i < at + width; ++i) out[i] = log_sum(out[i], log_weight + members[k][i] - shift);
     }
   }
   return out;
@@ -55,9 +55,9 @@ std::vector<double> of_labels(std::span<const std::vector<double>> members, std:
   for (std::size_t i = 0; i < out.size(); ++i) {
     double yes = kNothing, no = kNothing;
     for (std::size_t k = 0; k < members.size(); ++k) {
-      const double log_share = portable_log(shares[k]);
-      yes = log_sum(yes, log_share + log_sigmoid(members[k][i]));
-      no = log_sum(no, log_share + log_sigmoid(-members[k][i]));
+      const double log_weight = portable_log(shares[k]);
+      yes = log_sum(yes, log_weight + log_sigmoid(members[k][i]));
+      no = log_sum(no, log_weight + log_sigmoid(-members[k][i]));
     }
     out[i] = yes - no;
   }
@@ -66,14 +66,14 @@ std::vector<double> of_labels(std::span<const std::vector<double>> members, std:
 
 }  // namespace
 
-std::vector<double> blend(Blend how, std::span<const std::vector<double>> members, std::span<const double> shares,
+std::vector<double> blend(Blend kind, std::span<const std::vector<double>> members, std::span<const double> shares,
                           std::size_t width) {
   LANISTA_CHECK(!members.empty() && members.size() == shares.size(), "every member has a share");
   for (const auto& each : members) LANISTA_CHECK(each.size() == members.front().size(), "members predict other rows");
   LANISTA_CHECK(width > 0 && members.front().size() % width == 0, "predictions are not whole rows");
   if (members.size() == 1) return members.front();
-  if (how == Blend::kNumbers) return mean_of(members, shares);
-  return how == Blend::kClasses ? of_classes(members, shares, width) : of_labels(members, shares);
+  if (kind == Blend::kNumbers) return mean_of(members, shares);
+  return kind == Blend::kClasses ? of_classes(members, shares, width) : of_labels(members, shares);
 }
 
 }  // namespace lanista

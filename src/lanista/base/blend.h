@@ -17,7 +17,7 @@ enum class Blend {
 /// `members` are predictions [rows, width], `shares` sum to 1, one each. Of a single member its predictions, untouched.
 /// In double, members added up in their order, the same bits on every machine. A not-a-number of any member is one of
 /// the blend: with classes of its whole row.
-std::vector<double> blend(Blend how, std::span<const std::vector<double>> members, std::span<const double> shares,
+std::vector<double> blend(Blend kind, std::span<const std::vector<double>> members, std::span<const double> shares,
                           std::size_t width);
 
 }  // namespace lanista

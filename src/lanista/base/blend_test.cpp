@@ -21,15 +21,15 @@ std::vector<long double> softmax_by_definition(const std::vector<double>& logits
   return out;
 }
 
-struct DrawnBlend {
+struct RandomBlend {
   Members members;
   std::vector<double> shares;
   std::size_t width = 0, rows = 0;
 };
 
-DrawnBlend drawn(std::uint64_t seed) {
+RandomBlend random_blend(std::uint64_t seed) {
   Rng rng = Rng(7).split(seed);
-  DrawnBlend out{{}, {}, 2 + rng.below(4), 1 + rng.below(5)};
+  RandomBlend out{{}, {}, 2 + rng.below(4), 1 + rng.below(5)};
   const std::size_t count = 2 + rng.below(4);
   double sum = 0;
   for (std::size_t k = 0; k < count; ++k) {
@@ -41,9 +41,9 @@ DrawnBlend drawn(std::uint64_t seed) {
   return out;
 }
 
-TEST(Blend, OfClassesIsTheLogarithmOfTheMeanProbability) {
+TEST(Blend, ClassesGiveLogOfMeanProbability) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const DrawnBlend one = drawn(seed);
+    const RandomBlend one = random_blend(seed);
 
     const auto seen = blend(Blend::kClasses, one.members, one.shares, one.width);
 
@@ -59,9 +59,9 @@ TEST(Blend, OfClassesIsTheLogarithmOfTheMeanProbability) {
   }
 }
 
-TEST(Blend, OfLabelsIsTheLogitOfTheMeanProbability) {
+TEST(Blend, LabelsGiveLogitOfMeanProbability) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    const DrawnBlend one = drawn(seed);
+    const RandomBlend one = random_blend(seed);
 
     const auto seen = blend(Blend::kLabels, one.members, one.shares, one.width);
 
@@ -77,19 +77,19 @@ TEST(Blend, OfLabelsIsTheLogitOfTheMeanProbability) {
   }
 }
 
-TEST(Blend, OfNumbersIsTheWeightedMean) {
+TEST(Blend, NumbersGiveWeightedMean) {
   const auto seen = blend(Blend::kNumbers, Members{{1, 2}, {5, -2}}, std::vector{0.75, 0.25}, 2);
 
   EXPECT_EQ(seen, (std::vector<double>{2, 1}));
 }
 
-TEST(Blend, OfOneIsThatOne) {
+TEST(Blend, SingleMemberIsUnchanged) {
   for (const Blend how : {Blend::kNumbers, Blend::kClasses, Blend::kLabels}) {
     EXPECT_EQ(blend(how, Members{{3, -1e300}}, std::vector{1.0}, 2), (std::vector<double>{3, -1e300}));
   }
 }
 
-TEST(Blend, LosesNoProbabilityHoweverSmall) {
+TEST(Blend, KeepsTinyProbabilities) {
   const auto classes = blend(Blend::kClasses, Members{{0, -5000}, {0, -7000}}, std::vector{0.5, 0.5}, 2);
   EXPECT_NEAR(classes[0], 0, 1e-15);
   EXPECT_NEAR(classes[1], -5000 + std::log(0.5), 1e-9);
@@ -98,7 +98,7 @@ TEST(Blend, LosesNoProbabilityHoweverSmall) {
   EXPECT_NEAR(labels[0], -5000 + std::log(0.5), 1e-9);
 }
 
-TEST(Blend, SaysWhereAMemberHasNoNumber) {
+TEST(Blend, PropagatesNan) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto classes = blend(Blend::kClasses, Members{{1, nan, 1, 2}, {1, 2, 3, 4}}, std::vector{0.5, 0.5}, 2);
   EXPECT_TRUE(std::isnan(classes[0]) && std::isnan(classes[1]));
@@ -110,7 +110,7 @@ TEST(Blend, SaysWhereAMemberHasNoNumber) {
   }
 }
 
-TEST(Blend, OfInfiniteLogitsIsThatOfTheirProbabilities) {
+TEST(Blend, InfiniteLogitsGiveTheirProbabilities) {
   const double inf = std::numeric_limits<double>::infinity();
   const auto classes = blend(Blend::kClasses, Members{{0, -inf}, {0, -inf}}, std::vector{0.5, 0.5}, 2);
   EXPECT_NEAR(classes[0], 0, 1e-15);

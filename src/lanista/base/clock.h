@@ -25,12 +25,12 @@ class RealClock final : public Clock {
 class VirtualClock final : public Clock {
  public:
   double now() const override { return now_; }
-  double unix_time() const override { return now_ + jumped_; }
+  double unix_time() const override { return now_ + date_shift_; }
   void advance(double seconds) { now_ += seconds; }
-  void set_date_by(double seconds) { jumped_ += seconds; }  ///< somebody sets the date
+  void shift_date(double seconds) { date_shift_ += seconds; }  ///< somebody sets the date
 
  private:
-  double now_ = 0, jumped_ = 0;
+  double now_ = 0, date_shift_ = 0;
 };
 
 }  // namespace lanista

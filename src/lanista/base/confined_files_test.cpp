@@ -54,7 +54,7 @@ class ConfinedFiles : public testing::Test {
   std::shared_ptr<FileSystem> fs_;
 };
 
-TEST_F(ConfinedFiles, WorkLikeOthersWhereNothingIsPlanted) {
+TEST_F(ConfinedFiles, WorksInRegularFolders) {
   ASSERT_TRUE(fs_->make_folder(study("a/b/")));
   ASSERT_TRUE(fs_->write_file(study("a/b/c"), bytes("one")));
   ASSERT_TRUE(write_atomically(*fs_, study("a/b/c"), "two"));
@@ -73,7 +73,7 @@ TEST_F(ConfinedFiles, WorkLikeOthersWhereNothingIsPlanted) {
   EXPECT_TRUE(fs_->remove(study("gone/file")));
 }
 
-TEST_F(ConfinedFiles, RefuseALinkInPlaceOfAFile) {
+TEST_F(ConfinedFiles, RefusesLinkAsFile) {
   for (const std::string& target : {std::string("../victim/key"), std::string("../victim/new"), key()}) {
     link(target, "file");
     expect_refused(study("file"), Code::kDataLoss, study("file"));
@@ -88,7 +88,7 @@ TEST_F(ConfinedFiles, RefuseALinkInPlaceOfAFile) {
   }
 }
 
-TEST_F(ConfinedFiles, RefuseALinkInPlaceOfAFolder) {
+TEST_F(ConfinedFiles, RefusesLinkAsFolder) {
   link("../victim", "ckpt");
   expect_refused(study("ckpt/key"), Code::kDataLoss, study("ckpt"));
   EXPECT_EQ(fs_->list(study("ckpt")).error().code, Code::kDataLoss);
@@ -102,7 +102,7 @@ TEST_F(ConfinedFiles, RefuseALinkInPlaceOfAFolder) {
   expect_untouched();
 }
 
-TEST_F(ConfinedFiles, RefuseAFifoAndNeverWaitForIt) {
+TEST_F(ConfinedFiles, RefusesFifoWithoutBlocking) {
   ASSERT_EQ(::mkfifo(study("fifo").c_str(), 0600), 0);
   for (const Code code : {error_of(fs_->open_append(study("fifo"))).code, error_of(fs_->lock(study("fifo"))).code,
                           error_of(fs_->truncate(study("fifo"), 0)).code,
@@ -114,7 +114,7 @@ TEST_F(ConfinedFiles, RefuseAFifoAndNeverWaitForIt) {
   EXPECT_EQ(*fs_->list(study()), (std::vector<std::string>{"fifo", "inner"}));
 }
 
-TEST_F(ConfinedFiles, RefuseToWriteAFileWithASecondName) {
+TEST_F(ConfinedFiles, RefusesToWriteHardLinkedFile) {
   ASSERT_EQ(::link(key().c_str(), study("log").c_str()), 0);
   for (const Code code : {error_of(fs_->open_append(study("log"))).code, error_of(fs_->lock(study("log"))).code,
                           error_of(fs_->truncate(study("log"), 0)).code}) {
@@ -124,7 +124,7 @@ TEST_F(ConfinedFiles, RefuseToWriteAFileWithASecondName) {
   expect_untouched();
 }
 
-TEST_F(ConfinedFiles, RefuseToWriteAFileOfAnotherUser) {
+TEST_F(ConfinedFiles, RefusesToWriteForeignFile) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to make a file of another user";
   constexpr uid_t kOther = 54321;
   ASSERT_TRUE(fs_->write_file(study("theirs"), bytes("theirs")));
@@ -140,7 +140,7 @@ TEST_F(ConfinedFiles, RefuseToWriteAFileOfAnotherUser) {
   EXPECT_EQ(fs_->kind(study("theirs")), FileKind::kFile);
 }
 
-TEST_F(ConfinedFiles, ReadDataBeyondTheFolderAndWriteNoneThere) {
+TEST_F(ConfinedFiles, ReadsOutsideButNeverWritesThere) {
   EXPECT_EQ(*fs_->read(study("../victim/key")), "key");
   EXPECT_EQ(fs_->open_append(study("../victim/key")).error().code, Code::kDataLoss);
   EXPECT_EQ(fs_->remove(study("inner/../../victim/key")).error().code, Code::kDataLoss);
@@ -149,7 +149,7 @@ TEST_F(ConfinedFiles, ReadDataBeyondTheFolderAndWriteNoneThere) {
   expect_untouched();
 }
 
-TEST_F(ConfinedFiles, FollowALinkToTheFolderItself) {
+TEST_F(ConfinedFiles, FollowsLinkToTheRoot) {
   ASSERT_EQ(::symlink("study", (root_ + "/short").c_str()), 0);
   const auto by_link = real_file_system().confined_to(root_ + "/short/");
   ASSERT_TRUE(write_atomically(*by_link, root_ + "/short/inner/file", "x"));
@@ -158,7 +158,7 @@ TEST_F(ConfinedFiles, FollowALinkToTheFolderItself) {
   EXPECT_FALSE(by_link->open_append(root_ + "/short/file"));
 }
 
-TEST_F(ConfinedFiles, StayInTheOpenedFolderWhenItsPathIsReplaced) {
+TEST_F(ConfinedFiles, KeepsOpenedFolderWhenPathChanges) {
   ASSERT_TRUE(write_atomically(*fs_, study("inner/first"), "x"));
   std::filesystem::rename(study(), root_ + "/moved");
   ASSERT_EQ(::symlink("victim", study().c_str()), 0);
@@ -167,7 +167,7 @@ TEST_F(ConfinedFiles, StayInTheOpenedFolderWhenItsPathIsReplaced) {
   expect_untouched();
 }
 
-TEST_F(ConfinedFiles, OpenAFolderAgainThatWasMadeAnew) {
+TEST_F(ConfinedFiles, ReopensRecreatedFolder) {
   ASSERT_TRUE(fs_->write_file(study("inner/first"), {}));
   std::filesystem::remove_all(study());
   EXPECT_EQ(fs_->write_file(study("inner/first"), {}).error().code, Code::kNotFound);
@@ -175,7 +175,7 @@ TEST_F(ConfinedFiles, OpenAFolderAgainThatWasMadeAnew) {
   EXPECT_TRUE(fs_->write_file(study("inner/first"), {}));
 }
 
-TEST_F(ConfinedFiles, AreConfinedOnceForAFolderAndThoseBelow) {
+TEST_F(ConfinedFiles, ConfinesNestedFoldersOnce) {
   const auto inner = fs_->confined_to(study("inner"));
   link("../victim", "linked");
   EXPECT_EQ(inner->read(study("linked/key")).error().code, Code::kDataLoss);
@@ -184,7 +184,7 @@ TEST_F(ConfinedFiles, AreConfinedOnceForAFolderAndThoseBelow) {
   EXPECT_EQ(inner->read(study("inner/key")).error().code, Code::kDataLoss);
 }
 
-TEST_F(ConfinedFiles, LoseOnlyOwnLeftovers) {
+TEST_F(ConfinedFiles, RemovesOnlyOwnLeftovers) {
   const std::string leftover = "report.html.tmp-0123456789abcdef";
   ASSERT_TRUE(fs_->write_file(study(leftover), {}));
   for (const char* name : {"mine.tmp", "mine.tmp-0123456789abcde", "mine.tmp-0123456789abcdeF", "mine.tmp-"}) {
@@ -200,19 +200,19 @@ TEST_F(ConfinedFiles, LoseOnlyOwnLeftovers) {
   expect_untouched();
 }
 
-TEST_F(ConfinedFiles, GetLocksThatNoOtherUserCanOpen) {
+TEST_F(ConfinedFiles, LocksArePrivateToTheUser) {
   ASSERT_TRUE(fs_->write_file(study("lock"), {}));  // as earlier builds made it
-  struct stat facts {};
-  ASSERT_EQ(::stat(study("lock").c_str(), &facts), 0);
-  ASSERT_EQ(facts.st_mode & 0777U, 0666U & ~static_cast<unsigned>([] {
+  struct stat file_status {};
+  ASSERT_EQ(::stat(study("lock").c_str(), &file_status), 0);
+  ASSERT_EQ(file_status.st_mode & 0777U, 0666U & ~static_cast<unsigned>([] {
               const mode_t mask = ::umask(0);
               ::umask(mask);
               return mask;
             }()));
   for (const char* name : {"lock", "new-lock"}) {
     ASSERT_TRUE(fs_->lock(study(name)));
-    ASSERT_EQ(::stat(study(name).c_str(), &facts), 0);
-    EXPECT_EQ(facts.st_mode & 0777U, 0600U) << name;
+    ASSERT_EQ(::stat(study(name).c_str(), &file_status), 0);
+    EXPECT_EQ(file_status.st_mode & 0777U, 0600U) << name;
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kMaxColumns = 10'000;
 
-Error broken(std::size_t line, std::string message) {
+Error malformed(std::size_t line, std::string message) {
   return {Code::kDataLoss, "csv: line " + std::to_string(line) + ": " + std::move(message), ""};
 }
 
@@ -63,10 +63,10 @@ class CsvReader {
       if (table_.header_.empty()) {
         begin_table(cells, options);
       } else if (cells != table_.columns()) {
-        return broken(line, std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
+        return malformed(line, std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
       }
     }
-    if (table_.header_.empty()) return broken(1, "the file holds no rows");
+    if (table_.header_.empty()) return malformed(1, "the file holds no rows");
     return std::move(table_);
   }
 
@@ -74,7 +74,7 @@ class CsvReader {
   bool at_end() const { return position_ == text_.size(); }
   bool ends_cell(char c) const { return c == separator_ || c == '\n' || c == '\r'; }
 
-  bool take_newline() {
+  bool consume_newline() {
     if (at_end() || (text_[position_] != '\n' && text_[position_] != '\r')) return false;
     position_ += text_.substr(position_, 2) == "\r\n" ? 2 : 1;
     ++line_;
@@ -83,13 +83,13 @@ class CsvReader {
 
   /// The cells of the next line; none for an empty line.
   Result<void> row() {
-    if (take_newline()) return {};
+    if (consume_newline()) return {};
     const std::size_t line = line_;
     for (std::size_t cells = 0;; ++cells) {
-      if (cells == kMaxColumns) return broken(line, "more than " + std::to_string(kMaxColumns) + " columns");
+      if (cells == kMaxColumns) return malformed(line, "more than " + std::to_string(kMaxColumns) + " columns");
       LANISTA_TRY(cell());
       table_.ends_.push_back(static_cast<std::uint32_t>(table_.text_.size()));
-      if (at_end() || take_newline()) return {};
+      if (at_end() || consume_newline()) return {};
       ++position_;  // the separator, by the contract of cell()
     }
   }
@@ -99,8 +99,8 @@ class CsvReader {
     if (!at_end() && text_[position_] == '"') return quoted_cell();
     const std::size_t begin = position_;
     for (; !at_end() && !ends_cell(text_[position_]); ++position_) {
-      if (text_[position_] == '"') return broken(line_, "a quote inside a cell that does not begin with one");
-      if (text_[position_] == '\0') return broken(line_, "a zero byte; this is not a text file");
+      if (text_[position_] == '"') return malformed(line_, "a quote inside a cell that does not begin with one");
+      if (text_[position_] == '\0') return malformed(line_, "a zero byte; this is not a text file");
     }
     table_.text_ += text_.substr(begin, position_ - begin);
     return {};
@@ -110,18 +110,18 @@ class CsvReader {
     const std::size_t opened = line_;
     ++position_;
     while (true) {
-      if (at_end()) return broken(opened, "a quote is opened here and never closed");
+      if (at_end()) return malformed(opened, "a quote is opened here and never closed");
       const char c = text_[position_++];
       if (c == '"') {
         if (at_end() || text_[position_] != '"') break;
         ++position_;
       }
-      if (c == '\0') return broken(line_, "a zero byte; this is not a text file");
+      if (c == '\0') return malformed(line_, "a zero byte; this is not a text file");
       if (c == '\n') ++line_;
       table_.text_ += c;
     }
     if (!at_end() && !ends_cell(text_[position_])) {
-      return broken(line_, "'" + std::string(1, text_[position_]) + "' behind a closing quote");
+      return malformed(line_, "'" + std::string(1, text_[position_]) + "' behind a closing quote");
     }
     return {};
   }
@@ -180,11 +180,11 @@ Result<CsvTable> parse_csv(std::string_view text, const CsvOptions& options) {
                  ""};
   }
   if (text.substr(0, 2) == "\xFF\xFE" || text.substr(0, 2) == "\xFE\xFF") {
-    return broken(1, "the text is UTF-16; save it as UTF-8");
+    return malformed(1, "the text is UTF-16; save it as UTF-8");
   }
-  if (const auto bad = find_not_utf8(text); bad != std::string_view::npos) {
+  if (const auto bad = find_invalid_utf8(text); bad != std::string_view::npos) {
     const auto newlines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bad), '\n');
-    return broken(static_cast<std::size_t>(newlines) + 1, "the text is not UTF-8 from here on; save it as UTF-8");
+    return malformed(static_cast<std::size_t>(newlines) + 1, "the text is not UTF-8 from here on; save it as UTF-8");
   }
   if (text.substr(0, 3) == "\xEF\xBB\xBF") text.remove_prefix(3);
   return CsvReader(text, options.separator != 0 ? options.separator : sniff_separator(text)).table(options);

@@ -32,16 +32,16 @@ TEST(Csv, ReadsAHeaderAndRows) {
   EXPECT_EQ(rows_of(*table), (std::vector<Row>{{"1", "x"}, {"2", "y"}}));
 }
 
-TEST(Csv, TakesAFirstLineWithANumberAsData) {
+TEST(Csv, ReadsFirstLineWithNumberAsData) {
   for (const std::string first : {"1,x", "x, -2.5e3 ", "x,+7"}) {
     const auto table = parse_csv(first + "\n2,y\n");
     ASSERT_TRUE(table.ok());
     EXPECT_EQ(table->header(), (Row{"c0", "c1"}));
     EXPECT_EQ(table->rows(), 2U);
   }
-  const auto told = parse_csv("1,x\n2,y\n", {.separator = 0, .header = true});
-  ASSERT_TRUE(told.ok());
-  EXPECT_EQ(told->header(), (Row{"1", "x"}));
+  const auto parsed = parse_csv("1,x\n2,y\n", {.separator = 0, .header = true});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->header(), (Row{"1", "x"}));
   const auto none = parse_csv("a,b\n", {.separator = 0, .header = false});
   ASSERT_TRUE(none.ok());
   EXPECT_EQ(none->rows(), 1U);
@@ -54,9 +54,9 @@ TEST(Csv, FindsTheSeparator) {
     ASSERT_TRUE(table.ok()) << table.error().message;
     EXPECT_EQ(table->header().size(), 3U);
   }
-  const auto told = parse_csv("a,b|c\n", {.separator = '|', .header = std::nullopt});
-  ASSERT_TRUE(told.ok());
-  EXPECT_EQ(told->header(), (Row{"a,b", "c"}));
+  const auto parsed = parse_csv("a,b|c\n", {.separator = '|', .header = std::nullopt});
+  ASSERT_TRUE(parsed.ok());
+  EXPECT_EQ(parsed->header(), (Row{"a,b", "c"}));
 }
 
 TEST(Csv, ReadsQuotedCells) {
@@ -77,7 +77,7 @@ TEST(Csv, ReadsTheSameTableWithEveryLineEndAndAByteOrderMark) {
   }
 }
 
-TEST(Csv, NamesTheLineThatBreaksARule) {
+TEST(Csv, NamesLineOfError) {
   expect_broken("a,b\n1,2\n3\n", "line 3: 1 cells, the first line has 2");
   expect_broken("a,b\r\n1,2\r\n\r\n3,4,5\r\n", "line 4: 3 cells");
   expect_broken("a,b\n\"x\ny\",2\n3,4,\n", "line 4: 3 cells");
@@ -110,7 +110,7 @@ std::string quoted_text(const CsvTable& table) {
   return text;
 }
 
-TEST(Csv, ReadsWhatItReadFromRandomTextAgainWhenItIsQuoted) {
+TEST(Csv, RoundTripsRandomTextThroughQuoting) {
   Rng rng(7);
   int whole = 0;
   for (int round = 0; round < 5000; ++round) {
@@ -119,10 +119,10 @@ TEST(Csv, ReadsWhatItReadFromRandomTextAgainWhenItIsQuoted) {
     const auto table = parse_csv(text);
     if (!table) continue;
     ++whole;
-    const auto again = parse_csv(quoted_text(*table), {.separator = ',', .header = true});
-    ASSERT_TRUE(again) << again.error().message;
-    ASSERT_EQ(again->header(), table->header());
-    ASSERT_EQ(rows_of(*again), rows_of(*table));
+    const auto reread = parse_csv(quoted_text(*table), {.separator = ',', .header = true});
+    ASSERT_TRUE(reread) << reread.error().message;
+    ASSERT_EQ(reread->header(), table->header());
+    ASSERT_EQ(rows_of(*reread), rows_of(*table));
   }
   EXPECT_GT(whole, 50);
 }

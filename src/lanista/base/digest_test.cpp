@@ -42,13 +42,13 @@ TEST(Hasher, FeedingInPiecesGivesTheSameDigest) {
   EXPECT_EQ(pieces.finish(), hash_text(text));
 }
 
-TEST(Hasher, FieldsCannotRunTogether) {
+TEST(Hasher, FieldsAreLengthPrefixed) {
   EXPECT_NE(Hasher().text("ab").text("c").finish(), Hasher().text("a").text("bc").finish());
   EXPECT_NE(Hasher().text("").finish(), Hasher().finish());
   EXPECT_NE(Hasher().text("a").text("").finish(), Hasher().text("a").finish());
 }
 
-TEST(Hasher, EveryKindOfValueCounts) {
+TEST(Hasher, EveryValueKindChangesTheDigest) {
   std::set<Digest> seen;
   seen.insert(Hasher().finish());
   seen.insert(Hasher().number(1).finish());
@@ -59,7 +59,7 @@ TEST(Hasher, EveryKindOfValueCounts) {
   EXPECT_EQ(seen.size(), 6u);
 }
 
-TEST(Hasher, FinishMayBeAskedInBetween) {
+TEST(Hasher, FinishCanBeCalledMidway) {
   Hasher hasher;
   hasher.number(1);
   const Digest one = hasher.finish();

@@ -55,32 +55,32 @@ class Durability : public testing::Test {
     EXPECT_TRUE(action());
     return synced;
   }
-  std::string root_name() const { return std::filesystem::path(root_).filename().string(); }
+  std::string root_folder_name() const { return std::filesystem::path(root_).filename().string(); }
 
   FileSystem& fs_ = real_file_system();
   std::string root_;
 };
 
-TEST_F(Durability, OfAppendedBytesIsAskedFor) {
+TEST_F(Durability, SyncsAppendedBytes) {
   const auto file = *fs_.open_append(root_ + "/log");
   EXPECT_EQ(synced_by([&] { return file->append(bytes("x")); }), Names{});
   EXPECT_EQ(synced_by([&] { return file->sync(); }), Names{"log"});
 }
 
-TEST_F(Durability, OfAWholeFileIsAskedForBeforeItsNameChanges) {
+TEST_F(Durability, SyncsFileBeforeRename) {
   EXPECT_EQ(synced_by([&] { return fs_.write_file(root_ + "/f", bytes("x")); }), Names{"f"});
   const Names whole = synced_by([&] { return write_atomically(fs_, root_ + "/g", std::string_view("x")); });
   ASSERT_EQ(whole.size(), 2U);
   EXPECT_TRUE(is_temporary_name(whole[0])) << whole[0];
-  EXPECT_EQ(whole[1], root_name());
+  EXPECT_EQ(whole[1], root_folder_name());
 }
 
-TEST_F(Durability, OfNamesIsAskedForInTheirFolder) {
-  EXPECT_EQ(synced_by([&] { return fs_.sync_folder(root_); }), Names{root_name()});
+TEST_F(Durability, SyncsFolderOfNewNames) {
+  EXPECT_EQ(synced_by([&] { return fs_.sync_folder(root_); }), Names{root_folder_name()});
   const Names made = synced_by([&] { return make_durable_folder(fs_, root_ + "/a/b"); });
   ASSERT_GE(made.size(), 2U);
   EXPECT_EQ(made[0], "a");
-  EXPECT_EQ(made[1], root_name());
+  EXPECT_EQ(made[1], root_folder_name());
 }
 
 }  // namespace

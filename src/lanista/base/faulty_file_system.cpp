@@ -21,7 +21,7 @@ struct FaultyFileSystem::State {
     return error;
   }
 
-  std::span<const std::byte> torn_part(std::span<const std::byte> data) const {
+  std::span<const std::byte> random_prefix(std::span<const std::byte> data) const {
     return data.first(fault.torn ? data.size() / 2 : 0);
   }
 
@@ -40,7 +40,7 @@ class FaultyAppendFile final : public AppendFile {
 
   Result<void> append(std::span<const std::byte> data) override {
     if (auto error = state_->count(path_)) {
-      if (state_->fault.torn) LANISTA_TRY(inner_->append(state_->torn_part(data)));
+      if (state_->fault.torn) LANISTA_TRY(inner_->append(state_->random_prefix(data)));
       return *std::move(error);
     }
     return inner_->append(data);
@@ -82,7 +82,7 @@ Result<void> FaultyFileSystem::write_file(const std::string& path, std::span<con
     if (!state_->fault.torn) return *std::move(error);
     LANISTA_TRY(inner_.remove(path));
     LANISTA_ASSIGN(const auto file, inner_.open_append(path));
-    LANISTA_TRY(file->append(state_->torn_part(data)));
+    LANISTA_TRY(file->append(state_->random_prefix(data)));
     return *std::move(error);
   }
   return inner_.write_file(path, data);

@@ -45,17 +45,17 @@ Error refused(const std::string& found, const std::string& allowed, const std::s
 
 /// Checks an open file that will be written.
 Result<void> check_writable(int fd, const FileLocation& location) {
-  struct stat facts {};
-  if (::fstat(fd, &facts) != 0) return system_error("cannot examine", location.path, errno);
-  if (S_ISDIR(facts.st_mode)) return system_error("cannot open for writing", location.path, EISDIR);
-  if (!S_ISREG(facts.st_mode)) return refused(kind_name(facts.st_mode), "a regular file", location.path);
+  struct stat file_status {};
+  if (::fstat(fd, &file_status) != 0) return system_error("cannot examine", location.path, errno);
+  if (S_ISDIR(file_status.st_mode)) return system_error("cannot open for writing", location.path, EISDIR);
+  if (!S_ISREG(file_status.st_mode)) return refused(file_type_name(file_status.st_mode), "a regular file", location.path);
   if (!location.is_confined) return {};
-  if (facts.st_nlink > 1) {
-    return refused("a file with " + std::to_string(facts.st_nlink) + " names (hard links)",
+  if (file_status.st_nlink > 1) {
+    return refused("a file with " + std::to_string(file_status.st_nlink) + " names (hard links)",
                    "one name; replace the file by a copy of it", location.path);
   }
-  if (facts.st_uid != ::geteuid() && facts.st_uid != location.owner) {
-    return refused("a file of user " + std::to_string(facts.st_uid),
+  if (file_status.st_uid != ::geteuid() && file_status.st_uid != location.owner) {
+    return refused("a file of user " + std::to_string(file_status.st_uid),
                    "files of this user and of the folder's owner", location.path);
   }
   return {};
@@ -63,7 +63,7 @@ Result<void> check_writable(int fd, const FileLocation& location) {
 
 }  // namespace
 
-const char* kind_name(mode_t mode) {
+const char* file_type_name(mode_t mode) {
   if (S_ISLNK(mode)) return "a symbolic link";
   if (S_ISDIR(mode)) return "a folder";
   if (S_ISFIFO(mode)) return "a FIFO";
@@ -85,17 +85,17 @@ bool ConfiningFolder::contains(const std::string& path) const {
   return path.starts_with(prefix_) && path.find_first_not_of('/', prefix_.size()) != std::string::npos;
 }
 
-Result<Descriptor> ConfiningFolder::opened(uid_t* owner) {
+Result<Descriptor> ConfiningFolder::open_folder(uid_t* owner) {
   const std::lock_guard lock(mutex_);
-  struct stat facts {};
+  struct stat file_status {};
   // A folder that was removed meanwhile is opened again under its name: it may have been made anew.
-  const bool is_there = folder_.valid() && ::fstat(folder_.get(), &facts) == 0 && facts.st_nlink > 0;
+  const bool is_there = folder_.valid() && ::fstat(folder_.get(), &file_status) == 0 && file_status.st_nlink > 0;
   if (!is_there) {
     folder_ = Descriptor(
-        retry_interrupted([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
-    if (!folder_.valid() || ::fstat(folder_.get(), &facts) != 0) return system_error("cannot open folder", path_, errno);
+        retry_on_eintr([&] { return ::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC); }));
+    if (!folder_.valid() || ::fstat(folder_.get(), &file_status) != 0) return system_error("cannot open folder", path_, errno);
   }
-  *owner = facts.st_uid;
+  *owner = file_status.st_uid;
   Descriptor copy(::fcntl(folder_.get(), F_DUPFD_CLOEXEC, 0));
   if (!copy.valid()) return system_error("cannot open folder", path_, errno);
   return copy;
@@ -104,7 +104,7 @@ Result<Descriptor> ConfiningFolder::opened(uid_t* owner) {
 Result<FileLocation> ConfiningFolder::locate(const std::string& path) {
   std::vector<std::string> components = components_of(path.substr(prefix_.size()));
   FileLocation out{{}, components.back(), path, true, 0};
-  LANISTA_ASSIGN(out.folder, opened(&out.owner));
+  LANISTA_ASSIGN(out.folder, open_folder(&out.owner));
   for (const std::string& component : components) {
     if (component == "..") return refused("a path with ..", "paths below " + path_, path);
   }
@@ -112,14 +112,14 @@ Result<FileLocation> ConfiningFolder::locate(const std::string& path) {
   std::string way = prefix_;
   for (const std::string& component : components) {
     way += component;
-    Descriptor inner(retry_interrupted([&] {
+    Descriptor inner(retry_on_eintr([&] {
       return ::openat(out.folder.get(), component.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }));
     if (!inner.valid()) {
       const int error = errno;
-      struct stat facts {};
-      const bool known = ::fstatat(out.folder.get(), component.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
-      if (known && S_ISLNK(facts.st_mode)) return refused("a symbolic link", "a folder", way);
+      struct stat file_status {};
+      const bool known = ::fstatat(out.folder.get(), component.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) == 0;
+      if (known && S_ISLNK(file_status.st_mode)) return refused("a symbolic link", "a folder", way);
       return system_error("cannot open folder", error == ENOTDIR ? path : way, error);
     }
     out.folder = std::move(inner);
@@ -129,31 +129,31 @@ Result<FileLocation> ConfiningFolder::locate(const std::string& path) {
 }
 
 FileKind kind_at(const FileLocation& location) {
-  struct stat facts {};
-  if (::fstatat(location.at(), location.name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return FileKind::kNothing;
-  if (S_ISREG(facts.st_mode)) {
-    const bool is_ours = !location.is_confined || facts.st_uid == ::geteuid() || facts.st_uid == location.owner;
+  struct stat file_status {};
+  if (::fstatat(location.at(), location.name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) != 0) return FileKind::kNothing;
+  if (S_ISREG(file_status.st_mode)) {
+    const bool is_ours = !location.is_confined || file_status.st_uid == ::geteuid() || file_status.st_uid == location.owner;
     return is_ours ? FileKind::kFile : FileKind::kOther;
   }
-  if (S_ISDIR(facts.st_mode)) return FileKind::kFolder;
-  return S_ISLNK(facts.st_mode) ? FileKind::kLink : FileKind::kOther;
+  if (S_ISDIR(file_status.st_mode)) return FileKind::kFolder;
+  return S_ISLNK(file_status.st_mode) ? FileKind::kLink : FileKind::kOther;
 }
 
 Result<Descriptor> open_at(const FileLocation& location, int flags, mode_t mode, const std::string& action) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   const int no_link = writes || location.is_confined ? O_NOFOLLOW : 0;
-  Descriptor fd(retry_interrupted([&] {
+  Descriptor fd(retry_on_eintr([&] {
     return ::openat(location.at(), location.name.c_str(), flags | no_link | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, mode);
   }));
   if (!fd.valid()) {
     const int error = errno;
     const bool wants_folder = (flags & O_DIRECTORY) != 0;
-    struct stat facts {};
-    const bool known = ::fstatat(location.at(), location.name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0;
-    const bool is_link = known && S_ISLNK(facts.st_mode) && no_link != 0;
-    const bool is_special = known && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode) && !S_ISLNK(facts.st_mode);
+    struct stat file_status {};
+    const bool known = ::fstatat(location.at(), location.name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) == 0;
+    const bool is_link = known && S_ISLNK(file_status.st_mode) && no_link != 0;
+    const bool is_special = known && !S_ISREG(file_status.st_mode) && !S_ISDIR(file_status.st_mode) && !S_ISLNK(file_status.st_mode);
     if (error != EEXIST && (is_link || (is_special && !wants_folder))) {
-      return refused(kind_name(facts.st_mode), wants_folder ? "a folder" : "a regular file", location.path);
+      return refused(file_type_name(file_status.st_mode), wants_folder ? "a folder" : "a regular file", location.path);
     }
     return system_error(action, location.path, error);
   }

@@ -18,7 +18,7 @@ namespace lanista {
 
 /// Repeats a system call that a signal interrupted.
 template <class Call>
-auto retry_interrupted(Call call) {
+auto retry_on_eintr(Call call) {
   auto result = call();
   while (result == -1 && errno == EINTR) result = call();
   return result;
@@ -52,7 +52,7 @@ class ConfiningFolder {
   Result<FileLocation> locate(const std::string& path);
 
  private:
-  Result<Descriptor> opened(uid_t* owner);
+  Result<Descriptor> open_folder(uid_t* owner);
 
   std::string path_, prefix_;
   std::mutex mutex_;
@@ -60,7 +60,7 @@ class ConfiningFolder {
 };
 
 /// The kind of a file in words, by `st_mode`: "a symbolic link", "a FIFO".
-const char* kind_name(mode_t mode);
+const char* file_type_name(mode_t mode);
 
 /// What is at a location, without following a link. At a confined one a file of another user is kOther.
 FileKind kind_at(const FileLocation& location);

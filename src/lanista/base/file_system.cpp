@@ -31,13 +31,13 @@ Result<void> make_durable_folder(FileSystem& fs, const std::string& path) {
 
 std::shared_ptr<FileSystem> FileSystem::confined_to(const std::string&) { return {std::shared_ptr<void>(), this}; }
 
-std::string random_word() {
+std::string random_hex() {
   std::uint64_t word = 0;
   LANISTA_CHECK(::getentropy(&word, sizeof(word)) == 0, "the system gives no randomness");
   return Digest{0, word}.hex().substr(16);
 }
 
-std::string temporary_name(const std::string& path) { return path + std::string(kTemporary) + random_word(); }
+std::string temporary_name(const std::string& path) { return path + std::string(kTemporary) + random_hex(); }
 
 bool is_temporary_name(std::string_view name) {
   const std::size_t at = name.rfind(kTemporary);

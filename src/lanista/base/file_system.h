@@ -87,7 +87,7 @@ std::string temporary_name(const std::string& path);
 /// Whether a name ends as temporary_name() makes it.
 bool is_temporary_name(std::string_view name);
 /// 16 hex digits of the system's randomness.
-std::string random_word();
+std::string random_hex();
 
 /// Removes what crashes left in a folder: regular files of temporary names, of which no other process is writing one.
 /// Nothing is there: no error.

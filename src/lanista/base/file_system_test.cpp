@@ -50,7 +50,7 @@ TEST_F(RealFiles, AppendsAcrossOpenings) {
   EXPECT_EQ(*fs_.size(at("log")), 7u);
 }
 
-TEST_F(RealFiles, ReadsNeitherPipesNorDevicesNorFilesWithoutMeasure) {
+TEST_F(RealFiles, RefusesPipesDevicesAndEndlessFiles) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   ASSERT_TRUE(fs_.write_file(at("vast"), bytes("x")));
   std::filesystem::resize_file(at("vast"), std::uintmax_t{1} << 40);  // a hole
@@ -90,7 +90,7 @@ TEST_F(RealFiles, MakesFoldersWithParentsAndListsSorted) {
   EXPECT_EQ(in_the_way.error().where, at("x/b"));
 }
 
-TEST_F(RealFiles, ErrorsCarryCodePlaceAndTheSystemsWords) {
+TEST_F(RealFiles, ErrorsHaveCodePathAndSystemText) {
   const std::string gone = at("gone/file");
   const std::vector<Error> errors{fs_.read(gone).error(),           fs_.open_append(gone).error(),
                                   fs_.write_file(gone, {}).error(), fs_.rename(gone, at("b")).error(),
@@ -121,7 +121,7 @@ TEST_F(RealFiles, ReportsAFullDiskAsResourceExhausted) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-TEST_F(RealFiles, WritesNoDeviceNoFifoAndNoLink) {
+TEST_F(RealFiles, RefusesToWriteSpecialFiles) {
   ASSERT_EQ(::mkfifo(at("pipe").c_str(), 0600), 0);
   ASSERT_TRUE(fs_.write_file(at("file"), bytes("mine")));
   ASSERT_EQ(::symlink("file", at("link").c_str()), 0);
@@ -136,7 +136,7 @@ TEST_F(RealFiles, WritesNoDeviceNoFifoAndNoLink) {
   EXPECT_EQ(fs_.list(root_)->size(), 3U);
 }
 
-TEST_F(RealFiles, ALockIsHeldOnceAndFreedByItsEnd) {
+TEST_F(RealFiles, LockIsExclusiveAndReleasedOnDestruction) {
   {
     const auto lock = fs_.lock(at("lock"));
     ASSERT_TRUE(lock);
@@ -145,7 +145,7 @@ TEST_F(RealFiles, ALockIsHeldOnceAndFreedByItsEnd) {
   EXPECT_TRUE(fs_.lock(at("lock")));
 }
 
-TEST_F(RealFiles, ALockKeepsOtherProcessesOutAndDiesWithItsOwner) {
+TEST_F(RealFiles, LockExcludesProcessesUntilOwnerExits) {
   const auto try_in_child = [&] {
     const pid_t child = fork();
     if (child == 0) _exit(fs_.lock(at("lock")) ? 0 : 1);
@@ -169,7 +169,7 @@ TEST_F(AtomicWrite, ReplacesTheWholeFile) {
   EXPECT_EQ(*fs_.list(root_), std::vector<std::string>{"a"});
 }
 
-TEST_F(AtomicWrite, ReadersSeeOldOrNewWhicheverCallFails) {
+TEST_F(AtomicWrite, ReaderSeesOldOrNewAfterAnyFault) {
   FaultyFileSystem counter(fs_, {});
   ASSERT_TRUE(write_atomically(counter, at("count"), "x"));
   for (const bool sticky : {false, true}) {
@@ -206,7 +206,7 @@ std::vector<bool> one_of_each(FileSystem& fs, const std::string& root) {
   return ok;
 }
 
-TEST_F(FaultyFiles, WithoutAFaultPassesThroughAndCountsMutatingCallsOnly) {
+TEST_F(FaultyFiles, CountsMutatingCallsWithoutFault) {
   FaultyFileSystem faulty(fs_, {});
   EXPECT_EQ(one_of_each(faulty, root_), std::vector<bool>(10, true));
   EXPECT_EQ(faulty.calls(), 10);
@@ -217,7 +217,7 @@ TEST_F(FaultyFiles, WithoutAFaultPassesThroughAndCountsMutatingCallsOnly) {
   EXPECT_EQ(faulty.calls(), 10);
 }
 
-TEST_F(FaultyFiles, FailsTheCallItIsToldTo) {
+TEST_F(FaultyFiles, FailsConfiguredCall) {
   for (const std::int64_t n : {0, 2, 3, 7, 8, 9}) {  // after the others, later calls could not go on
     const std::string root = at(std::to_string(n));
     ASSERT_TRUE(fs_.make_folder(root));
@@ -248,7 +248,7 @@ TEST_F(FaultyFiles, TornWritesLeaveAPrefix) {
   }
 }
 
-TEST_F(FaultyFiles, GivesTheErrorItWasGiven) {
+TEST_F(FaultyFiles, ReturnsConfiguredError) {
   FaultyFileSystem faulty(fs_, {.at = 0, .error = {Code::kIo, "Read-only file system", "here"}});
   EXPECT_EQ(faulty.remove(at("x")).error(), (Error{Code::kIo, "Read-only file system", "here"}));
 }

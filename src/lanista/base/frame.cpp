@@ -68,8 +68,8 @@ void encode_frame(std::uint16_t type, std::string_view payload, std::string& out
   put_little_endian(checksum(std::string_view(out).substr(start)), 4, out);
 }
 
-FrameScan decode_frames(std::string_view bytes) {
-  FrameScan scan;
+DecodedFrames decode_frames(std::string_view bytes) {
+  DecodedFrames scan;
   scan.frames.reserve(count_frames(bytes));
   std::size_t at = 0;
   while (at < bytes.size()) {
@@ -78,16 +78,16 @@ FrameScan decode_frames(std::string_view bytes) {
     scan.frames.push_back(frame_of(bytes, at, *length));
     at += kFrameHeader + *length + kTrailer;
   }
-  scan.good_bytes = at;
+  scan.num_valid_bytes = at;
   scan.torn = at < bytes.size();
-  scan.damaged_middle = scan.torn && frame_follows(bytes, at);
+  scan.has_data_after_damage = scan.torn && frame_follows(bytes, at);
   return scan;
 }
 
-std::optional<Frame> frame_at(std::string_view bytes, std::uint64_t at, std::size_t most) {
+std::optional<Frame> frame_at(std::string_view bytes, std::uint64_t at, std::size_t max_payload_bytes) {
   if (at >= bytes.size()) return std::nullopt;
   const auto length = claimed_length(bytes, at);
-  if (!length || *length > most || !has_right_checksum(bytes, at, *length)) return std::nullopt;
+  if (!length || *length > max_payload_bytes || !has_right_checksum(bytes, at, *length)) return std::nullopt;
   return frame_of(bytes, at, *length);
 }
 

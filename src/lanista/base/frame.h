@@ -21,19 +21,19 @@ struct Frame {
 void encode_frame(std::uint16_t type, std::string_view payload, std::string& out);
 
 /// What `decode_frames` found: whole frames, how many bytes they took, and whether anything follows them.
-struct FrameScan {
+struct DecodedFrames {
   std::vector<Frame> frames;
-  std::uint64_t good_bytes = 0;
-  bool torn = false;  ///< bytes after good_bytes are an unfinished or damaged frame
+  std::uint64_t num_valid_bytes = 0;
+  bool torn = false;  ///< bytes after num_valid_bytes are an unfinished or damaged frame
   /// A whole, valid frame follows the damage, or so many headers of long ones that looking at all of them would take
   /// too long: not a torn tail, but corruption.
-  bool damaged_middle = false;
+  bool has_data_after_damage = false;
 };
 
 /// Reads frames until the end or the first damage. A length above 64 MiB counts as damage.
-FrameScan decode_frames(std::string_view bytes);
+DecodedFrames decode_frames(std::string_view bytes);
 
-/// The whole frame that begins at byte `at`, if there is one and its payload is not longer than `most`.
-std::optional<Frame> frame_at(std::string_view bytes, std::uint64_t at, std::size_t most);
+/// The whole frame that begins at byte `at`, if there is one and its payload is not longer than `max_payload_bytes`.
+std::optional<Frame> frame_at(std::string_view bytes, std::uint64_t at, std::size_t max_payload_bytes);
 
 }  // namespace lanista

@@ -66,10 +66,10 @@ TEST(Frame, HasTheDocumentedBytes) {
 
 TEST(Frame, WholeFilesRoundTrip) {
   const std::string bytes = encoded();
-  const FrameScan scan = decode_frames(bytes);
+  const DecodedFrames scan = decode_frames(bytes);
   EXPECT_EQ(scan.frames, kFrames);
-  EXPECT_EQ(scan.good_bytes, bytes.size());
-  EXPECT_FALSE(scan.torn || scan.damaged_middle);
+  EXPECT_EQ(scan.num_valid_bytes, bytes.size());
+  EXPECT_FALSE(scan.torn || scan.has_data_after_damage);
   EXPECT_TRUE(decode_frames("").frames.empty());
   EXPECT_FALSE(decode_frames("").torn);
 }
@@ -79,15 +79,15 @@ TEST(Frame, EveryTruncationIsATornTail) {
   const auto end = ends();
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto whole = static_cast<std::size_t>(std::upper_bound(end.begin(), end.end(), size) - end.begin());
-    const FrameScan scan = decode_frames(std::string_view(bytes).substr(0, size));
+    const DecodedFrames scan = decode_frames(std::string_view(bytes).substr(0, size));
     EXPECT_EQ(scan.frames, first(whole)) << size;
-    EXPECT_EQ(scan.good_bytes, whole == 0 ? 0 : end[whole - 1]) << size;
-    EXPECT_EQ(scan.torn, scan.good_bytes != size) << size;
-    EXPECT_FALSE(scan.damaged_middle) << size;
+    EXPECT_EQ(scan.num_valid_bytes, whole == 0 ? 0 : end[whole - 1]) << size;
+    EXPECT_EQ(scan.torn, scan.num_valid_bytes != size) << size;
+    EXPECT_FALSE(scan.has_data_after_damage) << size;
   }
 }
 
-TEST(Frame, EveryFlippedByteIsSeenAndStopsThere) {
+TEST(Frame, StopsAtEveryFlippedByte) {
   const std::string good = encoded();
   const auto end = ends();
   for (std::size_t at = 0; at < good.size(); ++at) {
@@ -95,30 +95,30 @@ TEST(Frame, EveryFlippedByteIsSeenAndStopsThere) {
       std::string bytes = good;
       bytes[at] = static_cast<char>(bytes[at] ^ mask);
       const auto hit = static_cast<std::size_t>(std::upper_bound(end.begin(), end.end(), at) - end.begin());
-      const FrameScan scan = decode_frames(bytes);
+      const DecodedFrames scan = decode_frames(bytes);
       EXPECT_EQ(scan.frames, first(hit)) << at;
-      EXPECT_EQ(scan.good_bytes, hit == 0 ? 0 : end[hit - 1]) << at;
+      EXPECT_EQ(scan.num_valid_bytes, hit == 0 ? 0 : end[hit - 1]) << at;
       EXPECT_TRUE(scan.torn) << at;
-      EXPECT_EQ(scan.damaged_middle, hit + 1 < kFrames.size()) << at;
+      EXPECT_EQ(scan.has_data_after_damage, hit + 1 < kFrames.size()) << at;
     }
   }
 }
 
 TEST(Frame, ZerosAfterTheEndAreATornTail) {
   const std::string bytes = encoded() + std::string(4096, '\0');
-  const FrameScan scan = decode_frames(bytes);
+  const DecodedFrames scan = decode_frames(bytes);
   EXPECT_EQ(scan.frames, kFrames);
   EXPECT_TRUE(scan.torn);
-  EXPECT_FALSE(scan.damaged_middle);
+  EXPECT_FALSE(scan.has_data_after_damage);
 }
 
-TEST(Frame, ManyHeadersOfLongFramesAreCorruptionAndNotReadOneByOne) {
+TEST(Frame, ManyLongHeadersAreCorruption) {
   // Every eighth byte begins a header that claims half of the file: 65,000 checksums of half a megabyte each.
   std::string bytes = encoded();
   for (int i = 0; i < 1 << 17; ++i) bytes += std::string_view("\0\0\x08\0\1\0\0\0", 8);
-  const FrameScan scan = decode_frames(bytes);
+  const DecodedFrames scan = decode_frames(bytes);
   EXPECT_EQ(scan.frames, kFrames);
-  EXPECT_TRUE(scan.damaged_middle);
+  EXPECT_TRUE(scan.has_data_after_damage);
 }
 
 TEST(Frame, PayloadsAboveTheLimitAreABug) {
@@ -132,9 +132,9 @@ TEST(Frame, RandomBytesNeverBreakTheReader) {
   for (int round = 0; round < 2000; ++round) {
     std::string bytes(rng.below(64), '\0');
     for (auto& c : bytes) c = static_cast<char>(rng.below(rng.bernoulli(0.5) ? 2 : 256));
-    const FrameScan scan = decode_frames(bytes);
-    EXPECT_LE(scan.good_bytes, bytes.size());
-    EXPECT_EQ(scan.torn, scan.good_bytes != bytes.size());
+    const DecodedFrames scan = decode_frames(bytes);
+    EXPECT_LE(scan.num_valid_bytes, bytes.size());
+    EXPECT_EQ(scan.torn, scan.num_valid_bytes != bytes.size());
   }
 }
 

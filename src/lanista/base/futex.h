@@ -16,14 +16,14 @@ using SharedWord = std::atomic<std::uint32_t>;
 static_assert(SharedWord::is_always_lock_free && sizeof(SharedWord) == sizeof(std::uint32_t));
 
 /// Until somebody wakes, the word is another, or so much time has passed; sooner now and then.
-inline void sleep_while(SharedWord& word, std::uint32_t seen, std::chrono::nanoseconds most) {
+inline void futex_wait(SharedWord& word, std::uint32_t seen, std::chrono::nanoseconds most) {
   const timespec time{most.count() / 1'000'000'000, most.count() % 1'000'000'000};
   ::syscall(SYS_futex, &word, FUTEX_WAIT, seen, &time, nullptr, 0);  // none of the private forms
 }
-inline void wake_all(SharedWord& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE, 1 << 20, nullptr, nullptr, 0); }
+inline void futex_wake_all(SharedWord& word) { ::syscall(SYS_futex, &word, FUTEX_WAKE, 1 << 20, nullptr, nullptr, 0); }
 
 /// Of who looks at a word again and again, for some tens of microseconds at most.
-inline void breathe() {
+inline void cpu_pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif

@@ -17,9 +17,9 @@ using nlohmann::json;
 constexpr auto kReplace = json::error_handler_t::replace;
 
 /// Documents of every kind of value; of numbers, any bits.
-class Drawn {
+class RandomJson {
  public:
-  explicit Drawn(Rng rng) : rng_(rng) {}
+  explicit RandomJson(Rng rng) : rng_(rng) {}
 
   json value(int depth) {
     switch (rng_.below(depth > 0 ? 9 : 7)) {
@@ -65,7 +65,7 @@ class Drawn {
 };
 
 /// Numbers of a document, one a line, written with 17 digits, so that only the values count and not their notation.
-json without_notation(const json& value) {
+json without_number_notation(const json& value) {
   if (value.is_number_float()) {
     char digits[40];
     std::snprintf(digits, sizeof digits, "%.17g", value.get<double>());
@@ -73,23 +73,23 @@ json without_notation(const json& value) {
   }
   json out = value;
   if (value.is_structured()) {
-    for (auto& each : out) each = without_notation(each);
+    for (auto& each : out) each = without_number_notation(each);
   }
   return out;
 }
 
-TEST(JsonText, SaysWhatTheLibrarySays) {
+TEST(JsonText, MatchesLibraryDump) {
   const Rng root(20261123);
   for (std::uint64_t number = 0; number < 20'000; ++number) {
-    const json value = Drawn(root.split(number)).value(3);
+    const json value = RandomJson(root.split(number)).value(3);
     const std::string theirs = value.dump(-1, ' ', false, kReplace), ours = json_text(value);
     const json read = json::parse(ours, nullptr, false);
     ASSERT_FALSE(read.is_discarded()) << ours;
-    ASSERT_EQ(without_notation(read), without_notation(json::parse(theirs))) << ours << "\n" << theirs;
+    ASSERT_EQ(without_number_notation(read), without_number_notation(json::parse(theirs))) << ours << "\n" << theirs;
   }
 }
 
-TEST(JsonText, KeepsKindsOfNumbersApart) {
+TEST(JsonText, KeepsNumberKinds) {
   EXPECT_EQ(json_text({1, -1, 1.0, -0.0, 1e300, 5e-324, 0.1}), "[1,-1,1.0,-0.0,1e+300,5e-324,0.1]");
   EXPECT_EQ(json_text(std::numeric_limits<double>::infinity()), "null");
   EXPECT_EQ(json_text(std::numeric_limits<std::uint64_t>::max()), "18446744073709551615");
@@ -102,7 +102,7 @@ TEST(JsonText, EscapesAndReplaces) {
   EXPECT_EQ(json_text(json::array()), "[]");
 }
 
-TEST(JsonObject, HoldsNamesAndValuesInTurn) {
+TEST(JsonObject, AlternatesNamesAndValues) {
   const std::string name = "a name of more letters than a small string holds";
   json list = json::array({1, 2});
 

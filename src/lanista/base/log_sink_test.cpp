@@ -32,7 +32,7 @@ TEST(MemorySink, KeepsEventsOfSeveralThreads) {
   EXPECT_EQ(sink.events().size(), 200u);
 }
 
-TEST(Clock, VirtualTimeMovesWhenTold) {
+TEST(Clock, VirtualTimeMovesOnAdvance) {
   VirtualClock clock;
   EXPECT_EQ(clock.now(), 0);
   clock.advance(2.5);

@@ -9,7 +9,7 @@
 namespace lanista {
 namespace {
 
-TEST(MemoryBudget, HoldsBytesAsLongAsTheReservationLives) {
+TEST(MemoryBudget, HoldsBytesUntilReservationEnds) {
   MemoryBudget budget(100);
   {
     auto first = budget.reserve(60);
@@ -20,7 +20,7 @@ TEST(MemoryBudget, HoldsBytesAsLongAsTheReservationLives) {
   EXPECT_EQ(budget.used(), 0);
 }
 
-TEST(MemoryBudget, RefusesWhatDoesNotFitAndSaysTheNumbers) {
+TEST(MemoryBudget, RefusesExcessAndReportsBytes) {
   MemoryBudget budget(100);
   auto first = budget.reserve(60);
   ASSERT_TRUE(first);
@@ -34,7 +34,7 @@ TEST(MemoryBudget, RefusesWhatDoesNotFitAndSaysTheNumbers) {
   EXPECT_TRUE(budget.reserve(40));
 }
 
-TEST(MemoryBudget, MovedReservationsAreReturnedOnce) {
+TEST(MemoryBudget, MovedReservationIsReleasedOnce) {
   MemoryBudget budget(100);
   auto first = budget.reserve(10);
   auto second = budget.reserve(20);
@@ -48,7 +48,7 @@ TEST(MemoryBudget, MovedReservationsAreReturnedOnce) {
   EXPECT_EQ(budget.used(), 0);
 }
 
-TEST(MemoryBudget, NeverHandsOutMoreThanItsLimitToManyThreads) {
+TEST(MemoryBudget, NeverExceedsLimitWithManyThreads) {
   MemoryBudget budget(1000);
   std::atomic<std::int64_t> held = 0, most = 0;
   {

@@ -39,13 +39,13 @@ using FilePtr = std::shared_ptr<File>;
 /// What a disk may hold of a file after a power cut: a length, and of what was not synced any blocks.
 std::string torn(const File& file, Rng& draw) {
   constexpr std::array<std::size_t, 4> kBlocks{16, 64, 512, 4096};
-  enum Kept { kNone, kAll, kFirst, kHoles, kNoise, kStale };
-  const auto kept = static_cast<Kept>(draw.below(6));
+  enum SurvivingBytes { kNone, kAll, kPrefix, kZeroedBlocks, kRandomBlocks, kOldBlocks };
+  const auto kept = static_cast<SurvivingBytes>(draw.below(6));
   std::string out = file.bytes.substr(0, file.synced);
   if (kept == kNone) return out + file.cut;
   if (kept == kAll) return file.bytes;
   std::string pending = file.bytes.substr(file.synced);
-  if (kept == kFirst) return out + pending.substr(0, draw.below(pending.size() + 1));
+  if (kept == kPrefix) return out + pending.substr(0, draw.below(pending.size() + 1));
   const std::size_t block = kBlocks[draw.below(kBlocks.size())];
   for (std::size_t at = 0; at < pending.size(); at += block) {
     if (draw.below(2) == 0) continue;
@@ -53,8 +53,8 @@ std::string torn(const File& file, Rng& draw) {
     for (std::size_t i = at; i < std::min(at + block, pending.size()); ++i) {
       const std::size_t from = older + i - at;
       // Not from its first byte on: nobody can tell an old record right at the seam from a new one.
-      const bool stale = kept == kStale && i >= at + 8 && from < out.size();
-      pending[i] = kept == kNoise ? static_cast<char>(draw.below(256)) : stale ? out[from] : '\0';
+      const bool stale = kept == kOldBlocks && i >= at + 8 && from < out.size();
+      pending[i] = kept == kRandomBlocks ? static_cast<char>(draw.below(256)) : stale ? out[from] : '\0';
     }
   }
   return out + pending;
@@ -69,7 +69,7 @@ struct NameChange {
 };
 
 /// Which name stands for what.
-struct Names {
+struct NameTable {
   std::map<std::string, FilePtr> files;
   std::set<std::string> folders;
 
@@ -90,17 +90,17 @@ struct Names {
 
 struct MemoryFileSystem::State {
   mutable std::mutex mutex;
-  Names seen, on_disk;
+  NameTable visible, on_disk;
   std::map<std::string, std::vector<NameChange>> unsynced;  ///< of each folder, in order
   std::set<std::string> locks;
 
   void change(NameChange change) {
-    seen.apply(change);
+    visible.apply(change);
     unsynced[parent_of(change.path)].push_back(std::move(change));
   }
   FilePtr find(const std::string& path) const {
-    const auto it = seen.files.find(path);
-    return it == seen.files.end() ? nullptr : it->second;
+    const auto it = visible.files.find(path);
+    return it == visible.files.end() ? nullptr : it->second;
   }
   FilePtr find_or_make(const std::string& path) {
     if (auto file = find(path)) return file;
@@ -108,7 +108,7 @@ struct MemoryFileSystem::State {
     return find(path);
   }
   /// A folder that somebody made is gone, and with it all that lies in it.
-  bool hangs_in_the_air(std::string path, const std::set<std::string>& made) const {
+  bool has_missing_parent(std::string path, const std::set<std::string>& made) const {
     for (; path != "." && path != "/"; path = parent_of(path)) {
       if (made.contains(path) && !on_disk.folders.contains(path)) return true;
     }
@@ -197,7 +197,7 @@ Result<void> MemoryFileSystem::make_folder(const std::string& path) {
   std::vector<std::string> made;
   for (std::string part = path; part != "." && part != "/"; part = parent_of(part)) made.push_back(part);
   for (; !made.empty(); made.pop_back()) {
-    if (!state_->seen.folders.contains(made.back())) state_->change({NameChange::kFolder, made.back()});
+    if (!state_->visible.folders.contains(made.back())) state_->change({NameChange::kFolder, made.back()});
   }
   return {};
 }
@@ -210,18 +210,18 @@ Result<std::vector<std::string>> MemoryFileSystem::list(const std::string& folde
     if (path.starts_with(prefix))
       names.insert(path.substr(prefix.size(), path.find('/', prefix.size()) - prefix.size()));
   };
-  for (const auto& [path, file] : state_->seen.files) collect(path);
-  for (const auto& path : state_->seen.folders) collect(path);
-  if (names.empty() && !state_->seen.folders.contains(folder)) return missing(folder);
+  for (const auto& [path, file] : state_->visible.files) collect(path);
+  for (const auto& path : state_->visible.folders) collect(path);
+  if (names.empty() && !state_->visible.folders.contains(folder)) return missing(folder);
   return std::vector<std::string>(names.begin(), names.end());
 }
 
 bool MemoryFileSystem::exists(const std::string& path) {
   const std::lock_guard lock(state_->mutex);
-  const Names& seen = state_->seen;
-  if (seen.files.contains(path) || seen.folders.contains(path)) return true;
-  const auto below = seen.files.lower_bound(path + "/");
-  return below != seen.files.end() && below->first.starts_with(path + "/");
+  const NameTable& visible = state_->visible;
+  if (visible.files.contains(path) || visible.folders.contains(path)) return true;
+  const auto below = visible.files.lower_bound(path + "/");
+  return below != visible.files.end() && below->first.starts_with(path + "/");
 }
 
 FileKind MemoryFileSystem::kind(const std::string& path) {
@@ -258,13 +258,13 @@ Result<std::unique_ptr<FileLock>> MemoryFileSystem::lock(const std::string& path
   return std::unique_ptr<FileLock>(std::make_unique<Lock>(state_, path));
 }
 
-void MemoryFileSystem::lose_power(PowerLoss what, Rng draw) {
+void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng draw) {
   const std::lock_guard lock(state_->mutex);
   State& state = *state_;
   LANISTA_CHECK(state.locks.empty(), "a power cut while somebody holds a lock of the memory file system");
   // Any order allowed: of the changes of a folder any may have reached the disk without those before them.
   Rng names = draw.split("names");
-  const std::uint64_t keep_of_four = what == PowerLoss::kBytes ? 4 : what == PowerLoss::kDrawn ? names.below(5) : 0;
+  const std::uint64_t keep_of_four = loss == PowerLoss::kBytes ? 4 : loss == PowerLoss::kSampled ? names.below(5) : 0;
   for (const auto& [folder, changes] : state.unsynced) {
     for (const NameChange& change : changes) {
       if (names.below(4) < keep_of_four) state.on_disk.apply(change);
@@ -272,18 +272,18 @@ void MemoryFileSystem::lose_power(PowerLoss what, Rng draw) {
   }
   state.unsynced.clear();
   std::erase_if(state.on_disk.files,
-                [&](const auto& entry) { return state.hangs_in_the_air(parent_of(entry.first), state.seen.folders); });
-  const std::set<std::string> made = state.seen.folders;
+                [&](const auto& entry) { return state.has_missing_parent(parent_of(entry.first), state.visible.folders); });
+  const std::set<std::string> made = state.visible.folders;
   std::erase_if(state.on_disk.folders, [&](const std::string& path) {
-    return parent_of(path) != path && state.hangs_in_the_air(parent_of(path), made);
+    return parent_of(path) != path && state.has_missing_parent(parent_of(path), made);
   });
   Rng bytes = draw.split("bytes");
   for (const auto& [path, file] : state.on_disk.files) {
-    if (what == PowerLoss::kAll) file->bytes = file->bytes.substr(0, file->synced) + file->cut;
-    if (what == PowerLoss::kBytes || what == PowerLoss::kDrawn) file->bytes = torn(*file, bytes);
+    if (loss == PowerLoss::kAll) file->bytes = file->bytes.substr(0, file->synced) + file->cut;
+    if (loss == PowerLoss::kBytes || loss == PowerLoss::kSampled) file->bytes = torn(*file, bytes);
     file->sync();
   }
-  state.seen = state.on_disk;
+  state.visible = state.on_disk;
 }
 
 std::string MemoryFileSystem::synced(const std::string& path) const {
@@ -295,7 +295,7 @@ std::string MemoryFileSystem::synced(const std::string& path) const {
 std::map<std::string, std::string> MemoryFileSystem::files() const {
   const std::lock_guard lock(state_->mutex);
   std::map<std::string, std::string> out;
-  for (const auto& [path, file] : state_->seen.files) out[path] = file->bytes;
+  for (const auto& [path, file] : state_->visible.files) out[path] = file->bytes;
   return out;
 }
 
@@ -304,9 +304,9 @@ void MemoryFileSystem::put(const std::string& path, std::string bytes) {
   const auto file = std::make_shared<File>();
   file->bytes = std::move(bytes);
   file->sync();
-  state_->seen.files[path] = state_->on_disk.files[path] = file;
+  state_->visible.files[path] = state_->on_disk.files[path] = file;
   for (std::string part = parent_of(path); part != "." && part != "/"; part = parent_of(part)) {
-    if (state_->seen.folders.contains(part)) state_->on_disk.folders.insert(part);
+    if (state_->visible.folders.contains(part)) state_->on_disk.folders.insert(part);
   }
 }
 

@@ -14,14 +14,14 @@ enum class PowerLoss {
   kBytes,  ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
   kNames,  ///< names made, renamed or removed since their folder was synced: all
   kAll,    ///< every byte and every name
-  kDrawn   ///< each byte block and each name as the draw says, in any order
+  kSampled   ///< each byte block and each name as the draw says, in any order
 };
 
 /// A file system that lives in memory: for studies that leave nothing behind, and for tests. Paths are names, compared
 /// as they are written; folders exist once made, or once something lies in them. Thread-safe.
 ///
 /// It keeps apart what POSIX promises to outlive a power cut and what it does not: bytes since the last sync of their
-/// file, names since the last sync of their folder. `lose_power` leaves what a disk may hold then.
+/// file, names since the last sync of their folder. `simulate_power_loss` leaves what a disk may hold then.
 class MemoryFileSystem final : public FileSystem {
  public:
   MemoryFileSystem();
@@ -42,7 +42,7 @@ class MemoryFileSystem final : public FileSystem {
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override;
 
   /// The machine loses its power and comes back. Nobody may have a file open or hold a lock.
-  void lose_power(PowerLoss what, Rng draw);
+  void simulate_power_loss(PowerLoss loss, Rng draw);
   /// The bytes of a file that were synced, whatever became of its name.
   std::string synced(const std::string& path) const;
   /// Every file and its bytes.

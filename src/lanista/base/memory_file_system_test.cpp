@@ -10,7 +10,7 @@ namespace {
 
 std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
 
-TEST(MemoryFileSystem, KeepsWhatIsWrittenAndForgetsWhatIsRemoved) {
+TEST(MemoryFileSystem, KeepsWrittenAndDropsRemovedFiles) {
   MemoryFileSystem fs;
   {
     auto file = fs.open_append("a/log");
@@ -44,7 +44,7 @@ TEST(MemoryFileSystem, ListsNamesOfAFolderInOrder) {
   EXPECT_EQ(fs.list("t").error().code, Code::kNotFound);
 }
 
-TEST(MemoryFileSystem, GivesALockToOneAtATime) {
+TEST(MemoryFileSystem, LockIsExclusive) {
   MemoryFileSystem fs;
   auto first = fs.lock("s/lock");
   ASSERT_TRUE(first);
@@ -53,7 +53,7 @@ TEST(MemoryFileSystem, GivesALockToOneAtATime) {
   EXPECT_TRUE(fs.lock("s/lock"));
 }
 
-TEST(MemoryFileSystem, LosesUnsyncedBytesInManyWaysAndSyncedOnesNever) {
+TEST(MemoryFileSystem, LosesOnlyUnsyncedBytes) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     MemoryFileSystem fs;
@@ -64,7 +64,7 @@ TEST(MemoryFileSystem, LosesUnsyncedBytesInManyWaysAndSyncedOnesNever) {
       ASSERT_TRUE(file->append(bytes(std::string(100, 'u'))));
     }
     EXPECT_EQ(fs.synced("/s/log"), "synced");
-    fs.lose_power(PowerLoss::kBytes, Rng(seed));
+    fs.simulate_power_loss(PowerLoss::kBytes, Rng(seed));
     const std::string left = *fs.read("/s/log");
     ASSERT_TRUE(left.starts_with("synced"));
     ASSERT_LE(left.size(), 106U);
@@ -78,7 +78,7 @@ TEST(MemoryFileSystem, LosesUnsyncedBytesInManyWaysAndSyncedOnesNever) {
   EXPECT_GT(seen.size(), 40U);
 }
 
-TEST(MemoryFileSystem, LosesNamesUntilTheirFolderIsSynced) {
+TEST(MemoryFileSystem, LosesNamesOfUnsyncedFolders) {
   MemoryFileSystem fs;
   ASSERT_TRUE(fs.make_folder("/s"));
   ASSERT_TRUE(fs.sync_folder("/"));
@@ -93,10 +93,10 @@ TEST(MemoryFileSystem, LosesNamesUntilTheirFolderIsSynced) {
   MemoryFileSystem twin;
   twin.put("/t/x", "x");
   ASSERT_TRUE(twin.remove("/t/x"));
-  twin.lose_power(PowerLoss::kNames, Rng(1));
+  twin.simulate_power_loss(PowerLoss::kNames, Rng(1));
   EXPECT_TRUE(twin.exists("/t/x")) << "a removal is a change of names, too";
 
-  fs.lose_power(PowerLoss::kNames, Rng(1));
+  fs.simulate_power_loss(PowerLoss::kNames, Rng(1));
 
   EXPECT_EQ(*fs.read("/s/kept"), "1");
   EXPECT_FALSE(fs.exists("/s/new"));
@@ -104,39 +104,39 @@ TEST(MemoryFileSystem, LosesNamesUntilTheirFolderIsSynced) {
   EXPECT_FALSE(fs.exists("/s/below/file"));
 }
 
-TEST(MemoryFileSystem, MayUndoATruncationThatWasNotSynced) {
+TEST(MemoryFileSystem, CanUndoUnsyncedTruncation) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     MemoryFileSystem fs;
     fs.put("/f", "whole and torn");
     ASSERT_TRUE(fs.truncate("/f", 5));
-    fs.lose_power(PowerLoss::kDrawn, Rng(seed));
+    fs.simulate_power_loss(PowerLoss::kSampled, Rng(seed));
     seen.insert(*fs.read("/f"));
   }
   EXPECT_EQ(seen, (std::set<std::string>{"whole", "whole and torn"}));
 }
 
-TEST(DurableFolder, StaysWithAllItsParents) {
+TEST(DurableFolder, SurvivesPowerLossWithParents) {
   MemoryFileSystem fs;
   ASSERT_TRUE(make_durable_folder(fs, "/a/b/c"));
   ASSERT_TRUE(make_durable_folder(fs, "d/e"));
-  fs.lose_power(PowerLoss::kNames, Rng(1));
+  fs.simulate_power_loss(PowerLoss::kNames, Rng(1));
   EXPECT_TRUE(fs.exists("/a/b/c"));
   EXPECT_TRUE(fs.exists("d/e"));
 
   // Another process made it, and died before it synced anything.
   ASSERT_TRUE(fs.make_folder("/x/y/z"));
   ASSERT_TRUE(make_durable_folder(fs, "/x/y/z"));
-  fs.lose_power(PowerLoss::kNames, Rng(2));
+  fs.simulate_power_loss(PowerLoss::kNames, Rng(2));
   EXPECT_TRUE(fs.exists("/x/y/z"));
 }
 
-TEST(MemoryFileSystem, KeepsWhatWasWrittenAtomically) {
-  for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kDrawn}) {
+TEST(MemoryFileSystem, AtomicWriteSurvivesPowerLoss) {
+  for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kSampled}) {
     MemoryFileSystem fs;
     fs.put("/f", "old");
     ASSERT_TRUE(write_atomically(fs, "/f", std::string_view("new")));
-    fs.lose_power(what, Rng(3));
+    fs.simulate_power_loss(what, Rng(3));
     EXPECT_EQ(*fs.read("/f"), "new");
   }
 }

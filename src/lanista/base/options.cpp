@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista {
 
@@ -162,7 +162,7 @@ Result<Options> resolve_options(const Json& given, const std::vector<OptionSpec>
     auto checked = check_value(spec, is_given ? given[spec.name] : spec.default_value);
     LANISTA_CHECK(is_given || checked.ok(), "the default of option '" + spec.name + "' breaks its own rules");
     if (!checked) return std::move(checked).error();
-    if (!spec.silent_default || *checked != spec.default_value) options[spec.name] = *std::move(checked);
+    if (!spec.omits_default || *checked != spec.default_value) options[spec.name] = *std::move(checked);
   }
   return options;
 }

@@ -22,7 +22,7 @@ struct OptionSpec {
   std::optional<double> min, max;    ///< inclusive; for lists: of each element
   std::vector<std::string> allowed;  ///< texts; empty: any. Of kInt: words that may stand in the place of a number
   std::string help;
-  bool silent_default = false;  ///< resolved options leave it out where it has its default
+  bool omits_default = false;  ///< resolved options leave it out where it has its default
 };
 
 /// A validated set of option values: every option of the schema is present, but for silent defaults.

@@ -39,7 +39,7 @@ TEST(Options, FillsDefaults) {
             R"({"by":[0.5,2.0],"momentum":0.0,"population":24,"rule":"asha","rungs":[1,3,9],"strict":false,"to":[]})");
 }
 
-TEST(Options, KeepsGivenValuesAndTurnsWholeNumbersIntoReals) {
+TEST(Options, KeepsValuesAndConvertsIntegersToReals) {
   const auto options = resolve_options({{"momentum", 1}, {"population", 2}, {"to", {"gelu"}}}, schema());
 
   ASSERT_TRUE(options.ok()) << options.error().text();
@@ -85,14 +85,14 @@ TEST(Options, RefusesUnknownTexts) {
   expect_error({{"to", {"relu", "rulu"}}}, "to", "unknown value 'rulu'");
 }
 
-TEST(Options, AsksForWhatHasNoDefault) {
+TEST(Options, RequiresOptionsWithoutDefault) {
   const auto result = resolve_options(json::object(), {{"file", Kind::kText, nullptr, {}, {}, {}, "a path"}});
 
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "option 'file' must be given: expected a text");
 }
 
-TEST(Options, ADefaultThatBreaksItsRulesIsABug) {
+TEST(Options, InvalidDefaultIsInternalError) {
   EXPECT_THROW((void)resolve_options(nullptr, {{"n", Kind::kInt, 0, 1, {}, {}, ""}}), InternalError);
 }
 

@@ -21,7 +21,7 @@ constexpr off_t kMostBytes = off_t{8} << 30;                              ///< o
 
 Result<void> write_all(int fd, std::span<const std::byte> data, const std::string& path) {
   while (!data.empty()) {
-    const ssize_t written = retry_interrupted([&] { return ::write(fd, data.data(), data.size()); });
+    const ssize_t written = retry_on_eintr([&] { return ::write(fd, data.data(), data.size()); });
     if (written < 0) return system_error("cannot write", path, errno);
     data = data.subspan(static_cast<std::size_t>(written));
   }
@@ -49,7 +49,7 @@ class PosixAppendFile final : public AppendFile {
   Result<void> append(std::span<const std::byte> data) override { return write_all(fd_.get(), data, path_); }
 
   Result<void> sync() override {
-    if (retry_interrupted([&] { return ::fdatasync(fd_.get()); }) != 0) return system_error("cannot sync", path_, errno);
+    if (retry_on_eintr([&] { return ::fdatasync(fd_.get()); }) != 0) return system_error("cannot sync", path_, errno);
     return {};
   }
 
@@ -95,7 +95,7 @@ class PosixFileSystem final : public FileSystem {
     std::string text;
     std::array<char, 65536> buffer;
     while (true) {
-      const ssize_t got = retry_interrupted([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
+      const ssize_t got = retry_on_eintr([&] { return ::read(fd.get(), buffer.data(), buffer.size()); });
       if (got < 0) return system_error("cannot read", path, errno);
       if (got == 0) return text;
       text.append(buffer.data(), static_cast<std::size_t>(got));
@@ -105,7 +105,7 @@ class PosixFileSystem final : public FileSystem {
   Result<void> write_file(const std::string& path, std::span<const std::byte> data) override {
     LANISTA_ASSIGN(Descriptor fd, open(path, O_WRONLY | O_CREAT | O_EXCL, "cannot create"));
     LANISTA_TRY(write_all(fd.get(), data, path));
-    if (retry_interrupted([&] { return ::fdatasync(fd.get()); }) != 0) return system_error("cannot sync", path, errno);
+    if (retry_on_eintr([&] { return ::fdatasync(fd.get()); }) != 0) return system_error("cannot sync", path, errno);
     if (fd.close() != 0 && errno != EINTR) return system_error("cannot close", path, errno);
     return {};
   }
@@ -130,7 +130,7 @@ class PosixFileSystem final : public FileSystem {
   Result<void> sync_folder(const std::string& path) override {
     LANISTA_ASSIGN(const Descriptor fd, open(path, O_RDONLY | O_DIRECTORY, "cannot open folder"));
     // EINVAL: a file system that has nothing to sync in a folder.
-    if (retry_interrupted([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
+    if (retry_on_eintr([&] { return ::fsync(fd.get()); }) != 0 && errno != EINVAL) {
       return system_error("cannot sync folder", path, errno);
     }
     return {};
@@ -139,7 +139,7 @@ class PosixFileSystem final : public FileSystem {
   Result<void> truncate(const std::string& path, std::uint64_t size) override {
     const std::string action = "cannot truncate to " + std::to_string(size) + " bytes";
     LANISTA_ASSIGN(const Descriptor fd, open(path, O_WRONLY, action));
-    if (retry_interrupted([&] { return ::ftruncate(fd.get(), static_cast<off_t>(size)); }) != 0) {
+    if (retry_on_eintr([&] { return ::ftruncate(fd.get(), static_cast<off_t>(size)); }) != 0) {
       return system_error(action, path, errno);
     }
     return {};
@@ -211,7 +211,7 @@ class PosixFileSystem final : public FileSystem {
     LANISTA_ASSIGN(Descriptor fd, open(path, O_RDWR | O_CREAT, "cannot open the lock", kLockMode));
     // Earlier builds made it readable to others. Not ours to change: then it stays as it is.
     static_cast<void>(::fchmod(fd.get(), kLockMode));
-    if (retry_interrupted([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
+    if (retry_on_eintr([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
       const int error = errno;
       if (error == EWOULDBLOCK) return Error{Code::kUnavailable, "another process is working here", path};
       return system_error("cannot lock", path, error);

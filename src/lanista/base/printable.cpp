@@ -13,7 +13,7 @@ struct Range {
   std::uint32_t first, last;
 };
 
-constexpr std::array<Range, 9> kSteering{{{0x00, 0x1f},
+constexpr std::array<Range, 9> kControlCharacters{{{0x00, 0x1f},
                                           {0x7f, 0x9f},
                                           {0x61c, 0x61c},
                                           {0x200b, 0x200f},
@@ -60,7 +60,7 @@ Character character_at(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return {first, 1, true};
   const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (find_not_utf8(text.substr(at, bytes)) != std::string_view::npos || at + bytes > text.size()) return {0, 1, false};
+  if (find_invalid_utf8(text.substr(at, bytes)) != std::string_view::npos || at + bytes > text.size()) return {0, 1, false};
   std::uint32_t code = first & (0xffU >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
   return {code, bytes, true};
@@ -74,7 +74,7 @@ std::string line_of(std::string_view text, std::size_t most) {
   std::size_t columns = 0;
   for (std::size_t at = 0; at < text.size();) {
     const Character c = character_at(text, at);
-    const bool shown = c.valid && !is_in(kSteering, c.code);
+    const bool shown = c.valid && !is_in(kControlCharacters, c.code);
     columns += shown ? width_of(c) : 1;
     if (columns > most) return out + "…";
     out += shown ? text.substr(at, c.bytes) : "?";
@@ -87,12 +87,12 @@ std::string line_of(std::string_view text, std::size_t most) {
 
 std::string printable(std::string_view text) { return line_of(text, std::string::npos); }
 
-std::string printable_lines(std::string_view text, std::size_t most_lines, std::size_t most_columns) {
+std::string printable_lines(std::string_view text, std::size_t max_lines, std::size_t max_columns) {
   std::string out;
   for (std::size_t line = 0;; ++line) {
-    if (line == most_lines) return out + "… and " + std::to_string(std::ranges::count(text, '\n') + 1) + " lines more";
+    if (line == max_lines) return out + "… and " + std::to_string(std::ranges::count(text, '\n') + 1) + " lines more";
     const auto end = text.find('\n');
-    out += line_of(text.substr(0, end), most_columns);
+    out += line_of(text.substr(0, end), max_columns);
     if (end == std::string_view::npos) return out;
     out += '\n';
     text.remove_prefix(end + 1);

@@ -12,9 +12,9 @@ namespace lanista {
 /// separators, marks that turn the direction of writing) and bytes that are no UTF-8 become '?'.
 std::string printable(std::string_view text);
 
-/// The same, line by line; lines above `most_columns` and those behind `most_lines` are cut, which is said.
-std::string printable_lines(std::string_view text, std::size_t most_lines = std::string::npos,
-                            std::size_t most_columns = std::string::npos);
+/// The same, line by line; lines above `max_columns` and those behind `max_lines` are cut, which is said.
+std::string printable_lines(std::string_view text, std::size_t max_lines = std::string::npos,
+                            std::size_t max_columns = std::string::npos);
 
 /// Columns that a printable text takes on a terminal: two for wide characters (East Asian ones, emoji), none for
 /// combining marks (Unicode 15, the common ranges of both).

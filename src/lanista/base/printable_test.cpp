@@ -8,7 +8,7 @@
 namespace lanista {
 namespace {
 
-TEST(Printable, KeepsWhatSteersATerminalOut) {
+TEST(Printable, RemovesTerminalControls) {
   EXPECT_EQ(printable("a\033[31m\n\x7f é"), "a?[31m?? é");
   EXPECT_EQ(printable("\x9b"
                       "2J"),
@@ -29,13 +29,13 @@ TEST(Printable, KeepsWhatSteersATerminalOut) {
   EXPECT_EQ(printable("日本 ü €"), "日本 ü €");
 }
 
-TEST(Printable, IsUtf8WithoutControlsWhateverComes) {
+TEST(Printable, IsUtf8WithoutControls) {
   Rng rng(3);
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     for (std::uint64_t i = rng.below(40); i > 0; --i) text += static_cast<char>(rng.below(256));
     const std::string shown = printable(text);
-    ASSERT_EQ(find_not_utf8(shown), std::string::npos);
+    ASSERT_EQ(find_invalid_utf8(shown), std::string::npos);
     for (const char c : shown) ASSERT_TRUE(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
     for (std::size_t at = shown.find('\xc2'); at != std::string::npos; at = shown.find('\xc2', at + 1)) {
       ASSERT_GE(static_cast<unsigned char>(shown[at + 1]), 0xa0);
@@ -50,7 +50,7 @@ TEST(Printable, CutsLinesAndColumns) {
   EXPECT_EQ(printable_lines("日本語", 9, 5), "日本…");
 }
 
-TEST(Printable, KnowsHowWideCharactersAre) {
+TEST(Printable, MeasuresDisplayWidth) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("日本"), 4U);
   EXPECT_EQ(display_width("e\xcc\x81"), 1U);

@@ -63,29 +63,29 @@ Result<void> check_name(const std::string& name) {
 
 /// Whether an open file is what this class makes. `what` and `type` name and identify the kind.
 Result<void> check_own(int file, mode_t type, mode_t mode, const std::string& path) {
-  struct stat facts {};
-  if (::fstat(file, &facts) != 0) return failed("the file has no attributes", errno, path);
+  struct stat file_status {};
+  if (::fstat(file, &file_status) != 0) return failed("the file has no attributes", errno, path);
   const auto refuse = [&](const std::string& what) -> Error { return {Code::kFailedPrecondition, what, path}; };
   const bool is_folder = type == S_IFDIR;
-  if ((facts.st_mode & S_IFMT) != type)
+  if ((file_status.st_mode & S_IFMT) != type)
     return refuse(is_folder ? "this is not a folder" : "this is not a regular file");
-  if (facts.st_uid != ::geteuid()) {
-    return refuse("the owner is user " + std::to_string(facts.st_uid) + "; it must be user " +
+  if (file_status.st_uid != ::geteuid()) {
+    return refuse("the owner is user " + std::to_string(file_status.st_uid) + "; it must be user " +
                   std::to_string(::geteuid()));
   }
-  if ((facts.st_mode & kModeBits) != mode) {
-    return refuse("the mode is " + octal(facts.st_mode & kModeBits) + "; it must be " + octal(mode));
+  if ((file_status.st_mode & kModeBits) != mode) {
+    return refuse("the mode is " + octal(file_status.st_mode & kModeBits) + "; it must be " + octal(mode));
   }
-  if (!is_folder && facts.st_nlink > 1) {
-    return refuse("the file has " + std::to_string(facts.st_nlink) + " names; it must have 1");
+  if (!is_folder && file_status.st_nlink > 1) {
+    return refuse("the file has " + std::to_string(file_status.st_nlink) + " names; it must have 1");
   }
   return {};
 }
 
 bool is_own_regular_file(int folder, const std::string& name) {
-  struct stat facts {};
-  return ::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(facts.st_mode) &&
-         facts.st_uid == ::geteuid();
+  struct stat file_status {};
+  return ::fstatat(folder, name.c_str(), &file_status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file_status.st_mode) &&
+         file_status.st_uid == ::geteuid();
 }
 
 /// Names in an open folder, without `.` and `..`.

@@ -43,25 +43,25 @@ class PrivateFolders : public ::testing::Test {
   std::string root;
 };
 
-TEST_F(PrivateFolders, HaveRandomNamesAndClosedModes) {
+TEST_F(PrivateFolders, HasRandomNamesAndMode0700) {
   std::set<std::string> names;
   for (int i = 0; i < 20; ++i) names.insert(make().path());
   EXPECT_EQ(names.size(), 20U);
-  struct stat facts {};
-  ASSERT_EQ(::stat(names.begin()->c_str(), &facts), 0);
-  EXPECT_EQ(facts.st_mode & 07777, 0700U);
+  struct stat file_status {};
+  ASSERT_EQ(::stat(names.begin()->c_str(), &file_status), 0);
+  EXPECT_EQ(file_status.st_mode & 07777, 0700U);
   const PrivateFolder folder = make();
   const auto file = folder.create_file("data");
   ASSERT_TRUE(file.ok());
-  ASSERT_EQ(::fstat(*file, &facts), 0);
-  EXPECT_EQ(facts.st_mode & 07777, 0600U);
+  ASSERT_EQ(::fstat(*file, &file_status), 0);
+  EXPECT_EQ(file_status.st_mode & 07777, 0600U);
   ::close(*file);
   EXPECT_EQ(folder.create_file("data").error().code, Code::kAlreadyExists);
   EXPECT_EQ(opened(folder, "data").code, Code::kInternal);
   EXPECT_EQ(opened(folder, "none").code, Code::kNotFound);
 }
 
-TEST_F(PrivateFolders, AreRefusedWhenOthersCouldHaveMadeThem) {
+TEST_F(PrivateFolders, RefusesFoldersOthersCouldCreate) {
   const std::string path = make().path();
   EXPECT_TRUE(PrivateFolder::open(path).ok());
   fs::create_directory_symlink(path, root + "/link");
@@ -81,7 +81,7 @@ TEST_F(PrivateFolders, AreRefusedWhenOthersCouldHaveMadeThem) {
   EXPECT_EQ(foreign.error().message, "the owner is user 54321; it must be user 0");
 }
 
-TEST_F(PrivateFolders, RefusePlantedFilesWithoutWaiting) {
+TEST_F(PrivateFolders, RefusesForeignFilesWithoutBlocking) {
   const PrivateFolder folder = make();
   const auto at = [&](const char* name) { return folder.path() + "/" + name; };
   write(root + "/outside");
@@ -109,7 +109,7 @@ TEST_F(PrivateFolders, RefusePlantedFilesWithoutWaiting) {
   EXPECT_EQ(fs::file_size(root + "/outside"), 4U);
 }
 
-TEST_F(PrivateFolders, SweepRemovesOwnFilesOnly) {
+TEST_F(PrivateFolders, SweepRemovesOnlyOwnFiles) {
   const std::string clean = make().path(), used = make().path();
   for (const std::string& folder : {clean, used}) write(folder + "/data1");
   write(used + "/notes");

@@ -12,7 +12,7 @@ nlohmann::json real_json(double value) {
   return value;
 }
 
-std::optional<double> real_of(const nlohmann::json& value) {
+std::optional<double> parse_real_json(const nlohmann::json& value) {
   if (value.is_number()) {
     const auto number = value.get<double>();
     if (std::isfinite(number)) return number;
@@ -24,9 +24,9 @@ std::optional<double> real_of(const nlohmann::json& value) {
   return std::nullopt;
 }
 
-bool has_unwritable_number(const nlohmann::json& value) {
+bool has_non_finite_number(const nlohmann::json& value) {
   if (value.is_number_float()) return !std::isfinite(value.get<double>());
-  return value.is_structured() && std::any_of(value.begin(), value.end(), has_unwritable_number);
+  return value.is_structured() && std::any_of(value.begin(), value.end(), has_non_finite_number);
 }
 
 }  // namespace lanista

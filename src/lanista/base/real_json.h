@@ -11,9 +11,9 @@ nlohmann::json real_json(double value);
 
 /// The number that `real_json` wrote; nullopt for everything else, also for a value that would not survive being
 /// written as JSON (a number that is not finite, before it was made a text).
-std::optional<double> real_of(const nlohmann::json& value);
+std::optional<double> parse_real_json(const nlohmann::json& value);
 
 /// Whether some number in `value`, however deep, would be written as null.
-bool has_unwritable_number(const nlohmann::json& value);
+bool has_non_finite_number(const nlohmann::json& value);
 
 }  // namespace lanista

@@ -13,9 +13,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::optional<double> read_back(double value) { return real_of(Json::parse(real_json(value).dump())); }
+std::optional<double> read_back(double value) { return parse_real_json(Json::parse(real_json(value).dump())); }
 
-TEST(RealJson, ComesBackToTheBit) {
+TEST(RealJson, RoundTripsExactly) {
   using Limits = std::numeric_limits<double>;
   std::vector<double> values{0.0,
                              -0.0,
@@ -41,18 +41,18 @@ TEST(RealJson, ComesBackToTheBit) {
   EXPECT_TRUE(std::isnan(*nan));
 }
 
-TEST(RealJson, TakesNothingThatWouldNotSurviveBeingWritten) {
+TEST(RealJson, RefusesNumbersThatJsonLoses) {
   const double inf = std::numeric_limits<double>::infinity();
   for (const Json& value : {Json(), Json("NaN"), Json("1"), Json(true), Json::array(), Json(inf), Json(-inf)}) {
-    EXPECT_FALSE(real_of(value)) << value;
+    EXPECT_FALSE(parse_real_json(value)) << value;
   }
 }
 
-TEST(RealJson, FindsUnwritableNumbersHoweverDeep) {
+TEST(RealJson, FindsNestedNonFiniteNumbers) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_TRUE(has_unwritable_number(nan));
-  EXPECT_TRUE(has_unwritable_number({{"a", {1, {{"b", nan}}}}}));
-  EXPECT_FALSE(has_unwritable_number({{"a", {1, 2.5, "nan", {{"b", Json()}}}}}));
+  EXPECT_TRUE(has_non_finite_number(nan));
+  EXPECT_TRUE(has_non_finite_number({{"a", {1, {{"b", nan}}}}}));
+  EXPECT_FALSE(has_non_finite_number({{"a", {1, 2.5, "nan", {{"b", Json()}}}}}));
 }
 
 }  // namespace

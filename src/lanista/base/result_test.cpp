@@ -30,13 +30,13 @@ TEST(Result, HoldsAValueOrAnError) {
   EXPECT_EQ(bad.error().text(), "input: 7 is odd");
 }
 
-TEST(Result, MacrosPassTheFirstErrorUp) {
+TEST(Result, MacrosReturnFirstError) {
   EXPECT_EQ(*quarter(8), 2);
   EXPECT_EQ(quarter(7).error().message, "7 is odd");
   EXPECT_EQ(quarter(6).error().message, "3 is odd");
 }
 
-TEST(Result, ReadingTheWrongSideIsABug) {
+TEST(Result, WrongSideReadIsInternalError) {
   EXPECT_THROW(static_cast<void>(*half(7)), InternalError);
   EXPECT_THROW(static_cast<void>(half(8).error()), InternalError);
   const Result<void> fine;
@@ -44,13 +44,13 @@ TEST(Result, ReadingTheWrongSideIsABug) {
   EXPECT_THROW(static_cast<void>(fine.error()), InternalError);
 }
 
-TEST(Result, MovesWhatCannotBeCopied) {
+TEST(Result, HoldsMoveOnlyValues) {
   Result<std::unique_ptr<int>> owner(std::make_unique<int>(5));
   const std::unique_ptr<int> taken = *std::move(owner);
   EXPECT_EQ(*taken, 5);
 }
 
-TEST(Error, TextLeavesOutAnEmptyPlace) { EXPECT_EQ((Error{Code::kIo, "gone", ""}).text(), "gone"); }
+TEST(Error, TextOmitsEmptyLocation) { EXPECT_EQ((Error{Code::kIo, "gone", ""}).text(), "gone"); }
 
 TEST(Code, NamesAreDistinct) {
   std::set<std::string_view> names;
@@ -59,7 +59,7 @@ TEST(Code, NamesAreDistinct) {
   EXPECT_EQ(code_name(Code::kDataLoss), "data_loss");
 }
 
-TEST(Check, NamesTheConditionAndThePlace) {
+TEST(Check, NamesConditionAndLocation) {
   try {
     LANISTA_CHECK(1 + 1 == 3, "arithmetic");
     FAIL() << "did not throw";

@@ -34,7 +34,7 @@ TEST(Philox, GivesThePublishedAnswers) {
             (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(Rng, SameSeedSameStreamOtherSeedOtherStream) {
+TEST(Rng, StreamDependsOnSeedOnly) {
   Rng a(1), b(1), c(2);
   EXPECT_EQ(a, b);
   std::set<std::uint64_t> seen;
@@ -98,7 +98,7 @@ TEST(Rng, UniformRangeIsHalfOpen) {
   EXPECT_THROW(rng.uniform(2.0, 1.0), InternalError);
 }
 
-TEST(Rng, BelowIsEvenForAwkwardBounds) {
+TEST(Rng, BelowIsUniform) {
   Rng rng(13);
   std::vector<int> counts(7);
   for (int i = 0; i < 70000; ++i) ++counts[rng.below(7)];
@@ -151,7 +151,7 @@ TEST(Rng, BernoulliHitsItsRate) {
   EXPECT_TRUE(rng.bernoulli(1.0));
 }
 
-TEST(Rng, PermutationIsOneAndEveryOneIsAsLikely) {
+TEST(Rng, PermutationIsUniform) {
   Rng rng(17);
   auto order = rng.permutation(1000);
   std::sort(order.begin(), order.end());
@@ -167,7 +167,7 @@ TEST(Rng, PermutationIsOneAndEveryOneIsAsLikely) {
   EXPECT_TRUE(rng.permutation(0).empty());
 }
 
-TEST(Rng, SampleHasDistinctMembersAndIsThePrefixOfAPermutation) {
+TEST(Rng, SampleIsPrefixOfPermutation) {
   Rng rng(18);
   for (std::uint32_t k = 0; k <= 20; ++k) {
     Rng twin = rng;

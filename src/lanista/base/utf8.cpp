@@ -40,7 +40,7 @@ std::size_t character_bytes(std::string_view text) {
 
 }  // namespace
 
-std::size_t find_not_utf8(std::string_view text) {
+std::size_t find_invalid_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t bytes = character_bytes(text.substr(at));
     if (bytes == 0) return at;

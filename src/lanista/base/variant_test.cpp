@@ -13,35 +13,35 @@ namespace {
 
 /// An allocator that gives nothing while it is dry.
 template <class T>
-struct Well {
+struct FailingAllocator {
   using value_type = T;
-  inline static bool dry = false;
-  Well() = default;
+  inline static bool is_exhausted = false;
+  FailingAllocator() = default;
   template <class U>
-  Well(const Well<U>&) {}
+  FailingAllocator(const FailingAllocator<U>&) {}
   T* allocate(std::size_t count) {
-    if (dry) throw std::bad_alloc();
+    if (is_exhausted) throw std::bad_alloc();
     return std::allocator<T>().allocate(count);
   }
   void deallocate(T* place, std::size_t count) { std::allocator<T>().deallocate(place, count); }
-  bool operator==(const Well&) const { return true; }
+  bool operator==(const FailingAllocator&) const { return true; }
 };
 
-using Text = std::basic_string<char, std::char_traits<char>, Well<char>>;
-using Numbers = std::vector<int, Well<int>>;
+using Text = std::basic_string<char, std::char_traits<char>, FailingAllocator<char>>;
+using Numbers = std::vector<int, FailingAllocator<int>>;
 using Value = Variant<bool, double, Text, Numbers>;
 
-TEST(Variant, CanBeCopiedWhereThereIsNoMemory) {
+TEST(Variant, CopyThrowsBadAllocWithoutMemory) {
   const Value text = Text(100, 'x');
   const Value numbers = Numbers{1, 2, 3};
   Value kept = 0.5;
-  Well<char>::dry = Well<int>::dry = true;
+  FailingAllocator<char>::is_exhausted = FailingAllocator<int>::is_exhausted = true;
 
   EXPECT_THROW(const Value copy(text), std::bad_alloc);
   EXPECT_THROW(const Value copy(numbers), std::bad_alloc);
   EXPECT_THROW(kept = text, std::bad_alloc);
 
-  Well<char>::dry = Well<int>::dry = false;
+  FailingAllocator<char>::is_exhausted = FailingAllocator<int>::is_exhausted = false;
   EXPECT_EQ(kept, Value(0.5));
   EXPECT_EQ(Value(text), text);
 }

@@ -6,7 +6,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/raw_input.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
@@ -67,7 +67,7 @@ Trained trained_on_folds(const std::string& path, const std::string& goal, const
     auto model = *study::trial_model(view, trial, graph::builtin_ops());
     const auto job = *engine::make_job(view.config, data.spec(), trial, model);
     singles.push_back(engine::make_package(view.config, data.spec(), trial, job.recipe, std::move(model),
-                                           store::standing_weights(*checkpoints.get(trial.outcome->weights)), {}));
+                                           store::selected_weights(*checkpoints.get(trial.outcome->weights)), {}));
   }
   return {std::move(view), std::move(data), *std::move(package), std::move(singles),
           *disk.read(kFolder + "/best/model.onnx")};
@@ -104,7 +104,7 @@ TEST(FoldsPackage, PredictsTheMeanOfWhatEachTrainingSaysByItsOwnRules) {
     const Trained all = trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae");
     ASSERT_EQ(all.package.members.size(), 3U);
     std::size_t unseen = 0;
-    for (const engine::ModelMember& member : all.package.members) unseen += member.own_units->unseen.size();
+    for (const engine::ModelMember& member : all.package.members) unseen += member.own_preprocessing->unseen.size();
     const auto names = data::feature_names(all.package.data);
     const std::size_t width = names.size();
     ASSERT_GT(width, 6U) << "the test's own table";
@@ -167,7 +167,7 @@ TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
     std::vector<float> features(rows.size() * data::feature_names(all.package.data).size()),
         targets(classes ? 0 : rows.size());
     std::vector<std::int32_t> labels(classes ? rows.size() : 0);
-    all.data.pool()->gather_features(rows, features);
+    all.data.fold_union()->gather_features(rows, features);
     if (classes) all.data.gather_labels(rows, labels);
     if (!classes) all.data.gather_raw_targets(rows, targets);
     auto predictor = *Predictor::create(all.package);

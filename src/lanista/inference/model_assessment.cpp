@@ -20,27 +20,27 @@ namespace {
 
 using study::PartAssessment;
 
-constexpr std::size_t kRowsAtOnce = 1024;
+constexpr std::size_t kRowsPerBatch = 1024;
 
 /// A model, and rows that it says something of, in data as it takes them.
-struct Asked {
+struct PredictionRequest {
   Predictor* predictor;
   const data::Dataset* data;
   std::span<const std::int64_t> rows;
 };
 
-using Tell = std::function<void(std::span<const std::int64_t> rows, std::span<const double> predictions)>;
+using OnPredictions = std::function<void(std::span<const std::int64_t> rows, std::span<const double> predictions)>;
 
 /// Tells the predictions, some rows at a time: the rows' numbers, and [rows, outputs].
-void predict_rows(std::span<const Asked> all, const Tell& tell) {
-  for (const Asked& asked : all) {
-    const auto width = static_cast<std::size_t>(asked.data->spec().features.elements_per_sample());
+void predict_rows(std::span<const PredictionRequest> all, const OnPredictions& report) {
+  for (const PredictionRequest& requested : all) {
+    const auto width = static_cast<std::size_t>(requested.data->spec().features.elements_per_sample());
     std::vector<float> features;
-    for (std::size_t at = 0; at < asked.rows.size(); at += kRowsAtOnce) {
-      const auto some = asked.rows.subspan(at, std::min(kRowsAtOnce, asked.rows.size() - at));
+    for (std::size_t at = 0; at < requested.rows.size(); at += kRowsPerBatch) {
+      const auto some = requested.rows.subspan(at, std::min(kRowsPerBatch, requested.rows.size() - at));
       features.resize(some.size() * width);
-      asked.data->gather_features(some, features);
-      tell(some, asked.predictor->predict(features));
+      requested.data->gather_features(some, features);
+      report(some, requested.predictor->predict(features));
     }
   }
 }
@@ -55,7 +55,7 @@ class ClassCounts {
     for (std::size_t i = 0; i < labels.size(); ++i) {
       const auto row = logits.subspan(i * classes, classes);
       if (std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); })) {
-        ++lost_;
+        ++num_nan_;
         continue;
       }
       const auto label = static_cast<std::size_t>(labels[i]);
@@ -70,11 +70,11 @@ class ClassCounts {
     }
   }
 
-  void tell(PartAssessment& out) const {
-    out.lost = lost_;
+  void report(PartAssessment& out) const {
+    out.lost = num_nan_;
     out.classes = scores();
     const auto classes = static_cast<std::int64_t>(rows_.size());
-    if (classes <= PartAssessment::kMostMatrix) {
+    if (classes <= PartAssessment::kMaxConfusionClasses) {
       out.confusion.resize(rows_.size() * rows_.size());
       for (std::size_t k = 0; k < rows_.size(); ++k) out.confusion[k * rows_.size() + k] = right_[k];
     }
@@ -84,7 +84,7 @@ class ClassCounts {
     }
     std::stable_sort(out.confused.begin(), out.confused.end(),
                      [](const auto& a, const auto& b) { return a.rows > b.rows; });
-    if (out.confused.size() > PartAssessment::kMostConfused) out.confused.resize(PartAssessment::kMostConfused);
+    if (out.confused.size() > PartAssessment::kMaxConfusedPairs) out.confused.resize(PartAssessment::kMaxConfusedPairs);
   }
 
  private:
@@ -101,13 +101,13 @@ class ClassCounts {
     std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
       return a.recall != b.recall ? a.recall < b.recall : a.rows > b.rows;
     });
-    if (out.size() > PartAssessment::kMostClasses) out.resize(PartAssessment::kMostClasses);
+    if (out.size() > PartAssessment::kMaxClasses) out.resize(PartAssessment::kMaxClasses);
     return out;
   }
 
   std::vector<std::int64_t> rows_, predicted_, right_;                    // by class
   std::map<std::pair<std::size_t, std::size_t>, std::int64_t> mistakes_;  // by label and prediction
-  std::int64_t lost_ = 0;
+  std::int64_t num_nan_ = 0;
 };
 
 /// As many digits as a chart shows: what is kept of single rows is no more than is needed.
@@ -118,7 +118,7 @@ double rounded(double value) {
 }
 
 /// `most` of the rows, ascending: always the same.
-std::vector<std::uint32_t> drawn(std::size_t rows, std::size_t most) {
+std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
   Rng rng = Rng(1).split("assessment");
   auto out = rng.sample_without_replacement(static_cast<std::uint32_t>(rows),
                                             static_cast<std::uint32_t>(std::min(rows, most)));
@@ -127,7 +127,7 @@ std::vector<std::uint32_t> drawn(std::size_t rows, std::size_t most) {
 }
 
 /// Of some outputs: columns of targets and predictions, [rows, shown].
-void tell_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
+void report_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
                   PartAssessment& out) {
   const std::size_t rows = targets.size() / shown;
   for (std::size_t i = 0; i < rows; ++i) {
@@ -135,7 +135,7 @@ void tell_numbers(std::span<const float> targets, std::span<const double> predic
     out.lost += std::any_of(row.begin(), row.end(), [](double x) { return std::isnan(x); }) ? 1 : 0;
   }
   out.residuals = residuals_of(predictions, targets, static_cast<std::int64_t>(shown));
-  for (const std::size_t i : drawn(rows, PartAssessment::kMostPoints / shown)) {
+  for (const std::size_t i : sampled_rows(rows, PartAssessment::kMaxPoints / shown)) {
     for (std::size_t k = i * shown; k < (i + 1) * shown; ++k) {
       out.actual.push_back(rounded(static_cast<double>(targets[k])));
       out.predicted.push_back(rounded(predictions[k]));
@@ -143,7 +143,7 @@ void tell_numbers(std::span<const float> targets, std::span<const double> predic
   }
 }
 
-PartAssessment assess_classes(const data::Dataset& data, std::span<const Asked> all) {
+PartAssessment assess_classes(const data::Dataset& data, std::span<const PredictionRequest> all) {
   ClassCounts counts(static_cast<std::size_t>(data.spec().classes));
   std::vector<std::int32_t> labels;
   predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> logits) {
@@ -152,13 +152,13 @@ PartAssessment assess_classes(const data::Dataset& data, std::span<const Asked> 
     counts.add(labels, logits);
   });
   PartAssessment out;
-  counts.tell(out);
+  counts.report(out);
   return out;
 }
 
-PartAssessment assess_numbers(const data::Dataset& data, std::span<const Asked> all) {
+PartAssessment assess_numbers(const data::Dataset& data, std::span<const PredictionRequest> all) {
   const auto outputs = static_cast<std::size_t>(data.spec().target_size);
-  const std::size_t shown = std::min(outputs, PartAssessment::kMostOutputs);
+  const std::size_t shown = std::min(outputs, PartAssessment::kMaxOutputs);
   std::vector<float> of_some, targets;
   std::vector<double> predictions;
   predict_rows(all, [&](std::span<const std::int64_t> some, std::span<const double> predicted) {
@@ -172,12 +172,12 @@ PartAssessment assess_numbers(const data::Dataset& data, std::span<const Asked> 
     }
   });
   PartAssessment out;
-  tell_numbers(targets, predictions, shown, out);
+  report_numbers(targets, predictions, shown, out);
   return out;
 }
 
 /// Of labels, each for itself: a row has one whose logit is above 0.
-PartAssessment assess_labels(const data::Dataset& data, std::span<const Asked> all) {
+PartAssessment assess_labels(const data::Dataset& data, std::span<const PredictionRequest> all) {
   const auto labels = static_cast<std::size_t>(data.spec().target_size);
   std::vector<std::int64_t> counts(4 * labels);  // [label, truth, prediction]
   std::vector<float> truth;
@@ -200,20 +200,20 @@ PartAssessment assess_labels(const data::Dataset& data, std::span<const Asked> a
   std::stable_sort(out.classes.begin(), out.classes.end(), [](const auto& a, const auto& b) {
     return a.f1() != b.f1() ? a.f1() < b.f1() : a.rows > b.rows;
   });
-  if (out.classes.size() > PartAssessment::kMostClasses) out.classes.resize(PartAssessment::kMostClasses);
+  if (out.classes.size() > PartAssessment::kMaxClasses) out.classes.resize(PartAssessment::kMaxClasses);
   return out;
 }
 
-PartAssessment assess_part(const data::Dataset& data, std::span<const Asked> asked) {
+PartAssessment assess_part(const data::Dataset& data, std::span<const PredictionRequest> requested) {
   switch (data.spec().targets().kind) {
     case step::TargetKind::kClasses:
-      return assess_classes(data, asked);
+      return assess_classes(data, requested);
     case step::TargetKind::kMultilabel:
-      return assess_labels(data, asked);
+      return assess_labels(data, requested);
     case step::TargetKind::kNumbers:
       break;
   }
-  return assess_numbers(data, asked);
+  return assess_numbers(data, requested);
 }
 
 Result<const data::Dataset*> training_of(const data::Dataset& all, const std::optional<std::int64_t>& fold) {
@@ -225,19 +225,19 @@ Result<const data::Dataset*> training_of(const data::Dataset& all, const std::op
 /// The models of a package and what each is asked. Most packages are one model. Trainings on folds answer one by one
 /// for the rows that they were measured on, and together for the test part, which none of them knows; raw there, since
 /// each normalises in its own way.
-class Questions {
+class AssessmentRequests {
  public:
   /// `data` as the package's data are, and outlives this.
-  static Result<Questions> of(const engine::ModelPackage& package, const data::Dataset& data) {
-    Questions out;
+  static Result<AssessmentRequests> of(const engine::ModelPackage& package, const data::Dataset& data) {
+    AssessmentRequests out;
     out.data_ = &data;
-    LANISTA_ASSIGN(out.whole_, Predictor::create(package));
-    if (!package.members.front().own_units) return out;
+    LANISTA_ASSIGN(out.package_predictor_, Predictor::create(package));
+    if (!package.members.front().own_preprocessing) return out;
     for (std::size_t k = 0; k < package.members.size(); ++k) {
       const auto fold = package.facts.at("members").at(k).at("fold").get<std::int64_t>();
       LANISTA_ASSIGN(const data::Dataset* own, training_of(data, fold));
       engine::ModelPackage single{{package.members[k]}, own->spec(), package.loss, package.metrics, {}};
-      single.members.front().own_units.reset();
+      single.members.front().own_preprocessing.reset();
       single.members.front().share = 1;
       LANISTA_ASSIGN(auto predictor, Predictor::create(single));
       out.trainings_.emplace_back(std::move(predictor), own);
@@ -245,24 +245,24 @@ class Questions {
     return out;
   }
 
-  std::vector<Asked> about(data::Part part) {
-    if (trainings_.empty()) return {{&*whole_, data_, data_->rows(part)}};
-    if (part == data::Part::kTest) return {{&*whole_, data_->pool(), data_->rows(part)}};
-    std::vector<Asked> out;
+  std::vector<PredictionRequest> requests_for(data::Part part) {
+    if (trainings_.empty()) return {{&*package_predictor_, data_, data_->rows(part)}};
+    if (part == data::Part::kTest) return {{&*package_predictor_, data_->pool(), data_->rows(part)}};
+    std::vector<PredictionRequest> out;
     for (auto& [predictor, own] : trainings_) out.push_back({&predictor, own, own->rows(part)});
     return out;
   }
 
  private:
   const data::Dataset* data_ = nullptr;
-  std::optional<Predictor> whole_;
+  std::optional<Predictor> package_predictor_;
   std::vector<std::pair<Predictor, const data::Dataset*>> trainings_;
 };
 
 Result<void> check_same_data(const engine::ModelPackage& package, const data::DataSpec& spec) {
   if (spec.hash == package.data.hash && spec.classes == package.data.classes &&
       spec.target_size == package.data.target_size &&
-      spec.folds.empty() != package.members.front().own_units.has_value()) {
+      spec.folds.empty() != package.members.front().own_preprocessing.has_value()) {
     return {};
   }
   return Error{
@@ -291,7 +291,7 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
   LANISTA_ASSIGN(const data::Dataset* data, training_of(all, fold));
   const data::DataSpec& spec = data->spec();
   LANISTA_TRY(check_same_data(package, spec));
-  LANISTA_ASSIGN(auto questions, Questions::of(package, *data));
+  LANISTA_ASSIGN(auto requests, AssessmentRequests::of(package, *data));
   study::ModelAssessment out;
   // An ensemble is begun with the winner.
   const nlohmann::json& first = package.members.size() == 1 ? package.facts : package.facts.at("members").at(0);
@@ -303,11 +303,11 @@ Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package,
   std::vector<std::pair<std::string, data::Part>> parts{{"validation", data::Part::kValidation}};
   if (tested) parts.emplace_back("test", data::Part::kTest);
   for (const auto& [name, part] : parts) {
-    const std::vector<Asked> asked = questions.about(part);
+    const std::vector<PredictionRequest> requested = requests.requests_for(part);
     std::size_t rows = 0;
-    for (const Asked& each : asked) rows += each.rows.size();
+    for (const PredictionRequest& each : requested) rows += each.rows.size();
     if (rows == 0) continue;
-    out.parts.push_back(assess_part(*data, asked));
+    out.parts.push_back(assess_part(*data, requested));
     out.parts.back().part = name;
     out.parts.back().rows = static_cast<std::int64_t>(rows) * spec.labels_per_sample();
   }

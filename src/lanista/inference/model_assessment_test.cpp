@@ -82,13 +82,13 @@ TEST(AssessModel, CountsWhichClassIsTakenForWhich) {
     EXPECT_EQ(of.rows, static_cast<std::int64_t>(rows.size()));
     EXPECT_EQ(of.lost, 0);
     EXPECT_EQ(of.confusion, confusion);
-    double right = 0, wrong = 0;
+    double right = 0, fault = 0;
     for (std::size_t k = 0; k < 4; ++k) right += static_cast<double>(confusion[k * 4 + k]);
-    for (const study::Confused& each : of.confused) {
+    for (const study::ConfusedPair& each : of.confused) {
       EXPECT_EQ(each.rows, confusion[static_cast<std::size_t>(each.label * 4 + each.prediction)]);
-      wrong += static_cast<double>(each.rows);
+      fault += static_cast<double>(each.rows);
     }
-    EXPECT_EQ(right + wrong, static_cast<double>(rows.size()));
+    EXPECT_EQ(right + fault, static_cast<double>(rows.size()));
     ASSERT_EQ(of.classes.size(), 4U);
     for (std::size_t k = 0; k < 4; ++k) {
       const study::ClassScore& score = of.classes[k];
@@ -155,7 +155,7 @@ TEST(AssessModel, TellsHowFarOffNumbersAre) {
   EXPECT_GE(of.residuals[0].quantiles[3], off[off.size() / 2 - 1]);
   EXPECT_LE(of.residuals[0].quantiles[3], off[off.size() / 2]);
   // Single rows: so many, pairs of one row each, with five digits, and not the first ones.
-  EXPECT_EQ(of.actual.size(), PartAssessment::kMostPoints);
+  EXPECT_EQ(of.actual.size(), PartAssessment::kMaxPoints);
   std::multimap<long, double> pairs;
   for (std::size_t i = 0; i < rows.size(); ++i) pairs.emplace(std::lround(10 * targets[i]), predictions[i][0]);
   std::size_t found = 0;
@@ -245,8 +245,8 @@ TEST(AssessModel, TellsOfManyClassesTheWorst) {
   const auto assessed = assess_model(study.package, study.data, false);
   const PartAssessment& of = assessed->parts.at(0);
   EXPECT_TRUE(of.confusion.empty());
-  EXPECT_EQ(of.classes.size(), PartAssessment::kMostClasses);
-  EXPECT_EQ(of.confused.size(), PartAssessment::kMostConfused);
+  EXPECT_EQ(of.classes.size(), PartAssessment::kMaxClasses);
+  EXPECT_EQ(of.confused.size(), PartAssessment::kMaxConfusedPairs);
   EXPECT_TRUE(study::read_assessment(study::assessment_json(*assessed).dump()));
 }
 

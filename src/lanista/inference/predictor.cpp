@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kBatch = 64;
 
 /// The program's fresh state with the package's weights in it: optimiser slots are of no use here.
-Result<std::vector<Tensor>> with_weights(std::vector<Tensor> state, const graph::Graph& model,
+Result<std::vector<Tensor>> state_with_weights(std::vector<Tensor> state, const graph::Graph& model,
                                          std::span<const Tensor> weights, const graph::OpTable& ops) {
   LANISTA_ASSIGN(const auto wanted, graph::parameters(model, ops));
   for (const graph::NamedParam& param : wanted) {
@@ -51,7 +51,7 @@ Result<nn::Program> compile(const graph::Graph& model, std::span<const Tensor> w
   program_options.operators = &operators;
   LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options));
   LANISTA_TRY(program.begin(0, 0));
-  LANISTA_ASSIGN(const auto state, with_weights(program.extract(0), model, weights, operators.table()));
+  LANISTA_ASSIGN(const auto state, state_with_weights(program.extract(0), model, weights, operators.table()));
   if (auto inserted = program.insert(0, state); !inserted) return Error{Code::kDataLoss, inserted.error().message, ""};
   return program;
 }
@@ -90,31 +90,31 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
 }
 
 /// What the file does to its output last.
-nn::TargetUnit unit_in(const formats::ImportedModel& model) { return {model.target_mean, model.target_scale}; }
+nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) { return {model.target_mean, model.target_scale}; }
 
-nn::TargetUnit unit_of(const std::optional<data::Normalization>& targets) {
-  return targets ? nn::TargetUnit{targets->mean, targets->scale} : nn::TargetUnit{};
+nn::TargetScaling target_scaling_of(const std::optional<data::Normalization>& targets) {
+  return targets ? nn::TargetScaling{targets->mean, targets->scale} : nn::TargetScaling{};
 }
 
 /// What a member with units of its own does to raw features.
-data::Finish finish_of(const engine::ModelMember::Units& units) {
+data::Finish finish_of(const engine::ModelMember::Preprocessing& units) {
   data::Finish out{units.features, {}, units.unseen};
   for (const double value : units.missing) out.missing.push_back(static_cast<float>(value));
   return out;
 }
 
 /// The metrics of a package's study that we know, and all others that suit its task. A caller's own are unknown here.
-Result<std::vector<std::string>> measured_of(const engine::ModelPackage& package) {
+Result<std::vector<std::string>> metrics_of(const engine::ModelPackage& package) {
   const study::Targets targets = package.data.targets();
   const step::Loss* loss = step::find_loss(package.loss);
   if (loss == nullptr || loss->kind != targets.kind) {
     return Error{Code::kDataLoss, "loss '" + package.loss + "' does not fit the package's data", ""};
   }
-  std::vector<std::string> metrics = study::suiting_metrics(targets);
+  std::vector<std::string> metrics = study::applicable_metrics(targets);
   // Every position of a text is a row: who ranks all of them would keep vocabulary times text in memory.
   std::erase_if(metrics, [&](const std::string& name) {
     return package.data.positions > 0 &&
-           train::Evaluation(package.loss, {name}, package.data.width()).asked().scores;
+           train::Evaluation(package.loss, {name}, package.data.width()).requested().scores;
   });
   for (const std::string& name : package.metrics) {
     const bool there = std::ranges::find(metrics, name) != metrics.end();
@@ -151,14 +151,14 @@ Result<std::vector<float>> as_features(const Tensor& input) {
 }  // namespace
 
 /// One of a package's models, compiled.
-struct RunningMember {
+struct CompiledMember {
   nn::Program program;
   std::optional<data::Finish> finish;  ///< of features that the package leaves raw
-  nn::TargetUnit unit;
+  nn::TargetScaling unit;
 };
 
 struct Predictor::Impl {
-  std::vector<RunningMember> members;
+  std::vector<CompiledMember> members;
   std::vector<double> shares;
   Blend how;
   std::string loss;
@@ -167,7 +167,7 @@ struct Predictor::Impl {
   std::size_t width;
   std::int64_t answer;  ///< numbers that are one (data::DataSpec::width)
   kernels::Isa isa;
-  nn::TargetUnit unit;  ///< in which the loss is taken
+  nn::TargetScaling unit;  ///< in which the loss is taken
 };
 
 Predictor::Predictor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -178,7 +178,7 @@ Predictor::~Predictor() = default;
 Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels::Isa isa,
                                     const nn::Operators& operators) {
   const std::int64_t wanted = package.data.outputs();
-  std::vector<RunningMember> members;
+  std::vector<CompiledMember> members;
   for (const engine::ModelMember& member : package.members) {
     LANISTA_ASSIGN(auto program, compile(member.model, member.weights, member.precision, isa, operators));
     if (program.prediction_size() != wanted) {
@@ -187,15 +187,15 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
                        " numbers a sample, the package says " + std::to_string(wanted),
                    ""};
     }
-    const engine::ModelMember::Units units = package.units_of(member);
-    RunningMember& running = members.emplace_back(RunningMember{std::move(program), {}, unit_of(units.targets)});
-    if (member.own_units) running.finish = finish_of(units);
+    const engine::ModelMember::Preprocessing units = package.preprocessing_of(member);
+    CompiledMember& running = members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
+    if (member.own_preprocessing) running.finish = finish_of(units);
   }
-  LANISTA_ASSIGN(auto metrics, measured_of(package));
+  LANISTA_ASSIGN(auto metrics, metrics_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   return Predictor(std::make_unique<Impl>(Impl{std::move(members), package.shares(), package.blend(), package.loss,
                                                std::move(metrics), package.data.targets(), width,
-                                               package.data.width(), isa, train::unit_of(package.data)}));
+                                               package.data.width(), isa, train::target_scaling_of(package.data)}));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->members.front().program.prediction_size(); }
@@ -203,7 +203,7 @@ std::int64_t Predictor::outputs() const { return impl_->members.front().program.
 std::vector<double> Predictor::predict(std::span<const float> features) {
   LANISTA_CHECK(features.size() % impl_->width == 0, "features are not whole rows");
   std::vector<std::vector<double>> predictions;
-  for (RunningMember& member : impl_->members) {
+  for (CompiledMember& member : impl_->members) {
     if (member.finish) {
       std::vector<float> own(features.begin(), features.end());
       member.finish->apply(own, static_cast<std::int64_t>(impl_->width));
@@ -211,7 +211,7 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
     } else {
       predictions.push_back(run(member.program, features, impl_->width));
     }
-    member.unit.to_own(predictions.back());
+    member.unit.to_original(predictions.back());
   }
   return blend(impl_->how, predictions, impl_->shares, static_cast<std::size_t>(impl_->answer));
 }
@@ -219,10 +219,10 @@ std::vector<double> Predictor::predict(std::span<const float> features) {
 Assessment Predictor::assess(std::span<const double> predictions, std::span<const std::int32_t> labels,
                              std::span<const float> targets) const {
   const train::Evaluation evaluation(impl_->loss, impl_->metrics, impl_->answer, {}, impl_->unit);
-  nn::Metrics asked = evaluation.asked();
-  asked.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
+  nn::Metrics requested = evaluation.requested();
+  requested.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
   nn::MetricSums sums;
-  nn::HostMetrics(asked, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
+  nn::HostMetrics(requested, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
   Assessment out;
   out.rows = sums.samples;
   out.lost = sums.lost;
@@ -251,7 +251,7 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
   const std::int64_t batch = std::min(kBatch, input.shape.front());
   LANISTA_ASSIGN(auto program, compile(model.graph, model.weights, "float32", kernels::best_isa(), {}, batch));
   auto values = run(program, features, static_cast<std::size_t>(width), static_cast<std::size_t>(batch));
-  unit_in(model).to_own(values);
+  target_scaling_in(model).to_original(values);
   Tensor output{.name = "output", .type = ElementType::kF32, .shape = shape_of("output").dims, .bytes = {}};
   output.shape.front() = input.shape.front();
   output.bytes.resize(values.size() * sizeof(float));
@@ -262,10 +262,10 @@ Result<Tensor> run_imported(const formats::ImportedModel& model, const Tensor& i
 namespace {
 
 /// A package's ONNX file, read by our own reader and ready to use.
-class ReadBack {
+class ReimportedModel {
  public:
-  static Result<ReadBack> create(const engine::ModelPackage& package, const formats::OnnxModel& file) {
-    ReadBack out(package);
+  static Result<ReimportedModel> create(const engine::ModelPackage& package, const formats::OnnxModel& file) {
+    ReimportedModel out(package);
     std::vector<formats::OnnxModel> members{file};
     if (package.members.size() > 1) {
       LANISTA_ASSIGN(members, formats::blended_members(file, package.blend(), out.shares_));
@@ -287,7 +287,7 @@ class ReadBack {
       std::vector<float> features(raw.begin(), raw.end());
       normalize(member.imported, features, width);
       predictions.push_back(run(member.program, features, static_cast<std::size_t>(width)));
-      unit_in(member.imported).to_own(predictions.back());
+      target_scaling_in(member.imported).to_original(predictions.back());
     }
     return blend(how_, predictions, shares_, width_);
   }
@@ -297,7 +297,7 @@ class ReadBack {
     formats::ImportedModel imported;
     nn::Program program;
   };
-  explicit ReadBack(const engine::ModelPackage& package) : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
+  explicit ReimportedModel(const engine::ModelPackage& package) : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
 
   Blend how_;
   std::size_t width_;
@@ -309,7 +309,7 @@ class ReadBack {
 
 Result<double> onnx_difference(const engine::ModelPackage& package, std::string_view onnx, std::int64_t samples) {
   LANISTA_ASSIGN(const formats::OnnxModel decoded, formats::decode_onnx(onnx));
-  LANISTA_ASSIGN(auto theirs, ReadBack::create(package, decoded));
+  LANISTA_ASSIGN(auto theirs, ReimportedModel::create(package, decoded));
   LANISTA_ASSIGN(auto ours, Predictor::create(package));
   if (theirs.outputs() != ours.outputs()) {
     return Error{Code::kDataLoss, "the ONNX model gives another number of outputs", ""};
@@ -326,7 +326,7 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
   }
   std::vector<float> raw = features;
   const std::int64_t numbers = package.data.features.elements_per_sample();
-  package.units_of(package.members.front()).features.undo(raw, numbers);
+  package.preprocessing_of(package.members.front()).features.undo(raw, numbers);
   features = raw;
   package.data.normalization.apply(features, numbers);
 

@@ -20,7 +20,7 @@ constexpr std::uint16_t kKind = 7;
 
 // What comes out of pieces is what went in, as far as it was whole; or, of bytes that were tampered with, less, and
 // why.
-TEST(FrameReader, CutsAStreamIntoMessagesInWhateverPieces) {
+TEST(FrameReader, SplitsStreamIntoMessages) {
   const Rng root(6);
   int damaged = 0;
   for (std::uint64_t number = 0; number < 500; ++number) {
@@ -79,7 +79,7 @@ TEST(FrameReader, RefusesLongMessagesOfAKindByTheirHeader) {
   EXPECT_EQ(second.error().message, "a message of 11 bytes; allowed: up to 10 for kind 7");
 }
 
-TEST(FrameReader, RefusesWhatNobodyWouldSayBeforeItIsThere) {
+TEST(FrameReader, RefusesOversizedLengthFromHeader) {
   FrameReader reader;
   std::string header(kFrameHeader, '\0');
   header[3] = 0x7f;
@@ -91,7 +91,7 @@ TEST(FrameReader, RefusesWhatNobodyWouldSayBeforeItIsThere) {
   EXPECT_NE(message.error().message.find("allowed: up to 67108864"), std::string::npos) << message.error().message;
 }
 
-TEST(Channel, HearsMessagesInWhateverPiecesTheyCome) {
+TEST(Channel, ReceivesSplitMessages) {
   const Rng root(5);
   for (std::uint64_t number = 0; number < 100; ++number) {
     Rng rng = root.split(number);
@@ -128,7 +128,7 @@ TEST(Channel, HearsMessagesInWhateverPiecesTheyCome) {
 }
 
 // Both write more than the system keeps for them, before either reads.
-TEST(Channel, LetsBothSidesWriteAtOnce) {
+TEST(Channel, AllowsBothSidesToWriteAtOnce) {
   const std::string large(3'000'000, 'x');
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
@@ -152,7 +152,7 @@ TEST(Channel, LetsBothSidesWriteAtOnce) {
   EXPECT_EQ(heard, (std::array<int, 2>{3, 3}));
 }
 
-TEST(Channel, ClosesAtWhatIsNoMessageAndSaysWhy) {
+TEST(Channel, ClosesAtInvalidMessageWithReason) {
   std::array<int, 2> ends{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
   Channel channel(ends[0]);

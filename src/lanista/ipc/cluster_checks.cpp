@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kSlurmKey = "cluster.slurm";
 constexpr std::string_view kProgramOption = "--program";
-constexpr std::size_t kMostHostBytes = 255;
+constexpr std::size_t kMaxHostBytes = 255;
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
@@ -38,7 +38,7 @@ bool is_ipv6(std::string_view text) {
 
 /// [user@]host, or ssh://[user@]host[:port]. ssh splits at the last `@`; a user of a jump host may have further ones.
 bool is_host(std::string_view text) {
-  if (text.size() > kMostHostBytes) return false;
+  if (text.size() > kMaxHostBytes) return false;
   const bool is_url = text.starts_with("ssh://");
   if (is_url) text.remove_prefix(6);
   if (const auto at = text.rfind('@'); at != text.npos) {
@@ -99,7 +99,7 @@ constexpr std::array<SlurmOption, 21> kSlurmOptions{{{"account"},
                                                      {"time", SlurmValue::kRequired, "-:"},
                                                      {"wckey", SlurmValue::kRequired, "-.@"}}};
 
-std::string names_of_options() {
+std::string allowed_option_names() {
   std::string out;
   for (const SlurmOption& option : kSlurmOptions) out += (out.empty() ? "" : ", ") + std::string(option.name);
   return out;
@@ -120,7 +120,7 @@ Result<void> check_slurm_option(const std::string& option) {
   const auto* known = std::ranges::find(kSlurmOptions, name, &SlurmOption::name);
   if (known == kSlurmOptions.end()) {
     return not_allowed("'" + name + "' is no option that a study file may set",
-                       names_of_options() + " (--slurm on the command line allows any)", kSlurmKey);
+                       allowed_option_names() + " (--slurm on the command line allows any)", kSlurmKey);
   }
   if (equals == std::string::npos) {
     if (known->value != SlurmValue::kRequired) return {};
@@ -149,9 +149,9 @@ Result<void> check_cluster(const study::ClusterConfig& cluster) {
   return {};
 }
 
-const std::string& ProgramPaths::on(const std::string& host) const {
-  const auto found = by_host.find(host);
-  return found == by_host.end() ? everywhere : found->second;
+const std::string& ProgramPaths::path_on(const std::string& host) const {
+  const auto found = path_by_host.find(host);
+  return found == path_by_host.end() ? default_path : found->second;
 }
 
 Result<void> check_program(const std::string& path) {
@@ -183,19 +183,19 @@ Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, 
     }
     const std::string path = host == hosts.end() ? value : value.substr(host->size() + 1);
     LANISTA_TRY(check_program(path));
-    std::string& place = host == hosts.end() ? out.everywhere : out.by_host[*host];
+    std::string& place = host == hosts.end() ? out.default_path : out.path_by_host[*host];
     if (!place.empty()) {
       return not_allowed("'" + value + "' is a second path for " + (host == hosts.end() ? "all hosts" : *host), "one",
                          kProgramOption);
     }
     place = path;
   }
-  if (out.everywhere.empty()) out.everywhere = usual;
-  LANISTA_TRY(check_program(out.everywhere));
+  if (out.default_path.empty()) out.default_path = usual;
+  LANISTA_TRY(check_program(out.default_path));
   return out;
 }
 
-Result<ProgramPaths> programs_of_places(const std::vector<std::string>& hosts, const std::vector<std::string>& paths) {
+Result<ProgramPaths> programs_of_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& paths) {
   LANISTA_TRY(check_hosts(hosts, "cluster.places"));
   if (hosts.size() != paths.size()) {
     return Error{Code::kInvalidArgument,
@@ -206,7 +206,7 @@ Result<ProgramPaths> programs_of_places(const std::vector<std::string>& hosts, c
   ProgramPaths out;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     LANISTA_TRY(check_program(paths[i]));
-    out.by_host[hosts[i]] = paths[i];
+    out.path_by_host[hosts[i]] = paths[i];
   }
   return out;
 }

@@ -17,10 +17,10 @@ Result<void> check_cluster(const study::ClusterConfig& cluster);
 
 /// The paths of lanista on other hosts. They come from the command line, or from this program; never from a file.
 struct ProgramPaths {
-  std::string everywhere;                           ///< on each host that `by_host` does not name
-  std::map<std::string, std::string> by_host = {};  ///< by the host as ClusterConfig::ssh or ::places has it
+  std::string default_path;                           ///< on each host that `path_by_host` does not name
+  std::map<std::string, std::string> path_by_host = {};  ///< by the host as ClusterConfig::ssh or ::places has it
 
-  const std::string& on(const std::string& host) const;
+  const std::string& path_on(const std::string& host) const;
 };
 
 /// Checks one path of lanista on a host: not empty, no NUL, and no `-` at its start, since a launcher would read an
@@ -34,6 +34,6 @@ Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, 
 
 /// Puts the paths on `hosts` together, and checks both as check_cluster and check_program do.
 /// Errors: kInvalidArgument (also where the two lists are not equally long).
-Result<ProgramPaths> programs_of_places(const std::vector<std::string>& hosts, const std::vector<std::string>& paths);
+Result<ProgramPaths> programs_of_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& paths);
 
 }  // namespace lanista::engine

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/ipc/elsewhere.h"
+#include "lanista/ipc/remote_launcher.h"
 
 namespace lanista::engine::testing {
 namespace {
@@ -23,7 +23,7 @@ TEST(ClusterChecks, AllowsNamesOfHosts) {
       "node1",  "me@node2.site",           "here",        "10.0.0.7", "fe80::1%eth0",
       "me@::1", "ssh://me@node.site:2222", "ssh://node1", "_gpu-07",  "me@target@bastion.site"};
   EXPECT_TRUE(check_cluster({.ssh = hosts, .slurm = {}}).ok());
-  EXPECT_TRUE(check_cluster({.ssh = {}, .slurm = {}, .places = hosts}).ok());
+  EXPECT_TRUE(check_cluster({.ssh = {}, .slurm = {}, .ranks = hosts}).ok());
 }
 
 TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
@@ -51,7 +51,7 @@ TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
                                        std::string("node1\0", 6)};
   for (const std::string& host : hosts) {
     expect_refused(check_cluster({.ssh = {host}, .slurm = {}}), "'" + host + "' is no host");
-    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .places = {"here", host}}), "'" + host + "' is no host");
+    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .ranks = {"here", host}}), "'" + host + "' is no host");
   }
 }
 
@@ -120,10 +120,10 @@ TEST(ProgramPaths, GivesEachHostItsPath) {
   const std::vector<std::string> hosts{"node1", "ssh://me@node2:22", "node3"};
   const auto paths = read_program_paths({"/opt/a=b/lanista", "node1=lanista", "ssh://me@node2:22=/x=y"}, hosts, "/own");
   ASSERT_TRUE(paths.ok()) << paths.error().text();
-  EXPECT_EQ(paths->on("node1"), "lanista");
-  EXPECT_EQ(paths->on("ssh://me@node2:22"), "/x=y");
-  EXPECT_EQ(paths->on("node3"), "/opt/a=b/lanista");
-  EXPECT_EQ(read_program_paths({}, hosts, "/own")->on("node1"), "/own");
+  EXPECT_EQ(paths->path_on("node1"), "lanista");
+  EXPECT_EQ(paths->path_on("ssh://me@node2:22"), "/x=y");
+  EXPECT_EQ(paths->path_on("node3"), "/opt/a=b/lanista");
+  EXPECT_EQ(read_program_paths({}, hosts, "/own")->path_on("node1"), "/own");
 }
 
 TEST(ProgramPaths, RefusesBadPathsAndUnknownHosts) {
@@ -147,34 +147,34 @@ TEST(ProgramPaths, RefusesBadPathsAndUnknownHosts) {
 // An empty word disappears in the command line of the remote shell. Then the shell would run "worker".
 TEST(ProgramPaths, RefusesAnUnknownPathOfThisProgram) { EXPECT_FALSE(read_program_paths({}, {"node1"}, "").ok()); }
 
-TEST(ProgramPaths, ChecksHostsAndPathsOfPlaces) {
-  const auto good = programs_of_places({"here", "node1"}, {"/a", "/b"});
+TEST(ProgramPaths, ChecksStageHostsAndPaths) {
+  const auto good = programs_of_hosts({"here", "node1"}, {"/a", "/b"});
   ASSERT_TRUE(good.ok());
-  EXPECT_EQ(good->on("node1"), "/b");
-  EXPECT_FALSE(programs_of_places({"node1"}, {}).ok());
-  EXPECT_FALSE(programs_of_places({"node1"}, {"-x"}).ok());
-  EXPECT_FALSE(programs_of_places({"-oProxyCommand=true"}, {"/a"}).ok());
+  EXPECT_EQ(good->path_on("node1"), "/b");
+  EXPECT_FALSE(programs_of_hosts({"node1"}, {}).ok());
+  EXPECT_FALSE(programs_of_hosts({"node1"}, {"-x"}).ok());
+  EXPECT_FALSE(programs_of_hosts({"-oProxyCommand=true"}, {"/a"}).ok());
 }
 
 // The shell of the host reads an unquoted A=b as an assignment, and would run "worker".
-TEST(ProgramPaths, QuotesPathsThatTheRemoteShellWouldInterpret) {
+TEST(ProgramPaths, QuotesPathsForTheRemoteShell) {
   for (const char* path : {"A=b", "/opt/my tools/lanista", "~/lanista", "/x*", "%1", "/a;id", "[x]"}) {
-    const auto places = places_of({.ssh = {"node1"}, .slurm = {}}, ProgramPaths{path});
+    const auto places = ssh_and_slurm_launchers({.ssh = {"node1"}, .slurm = {}}, ProgramPaths{path});
     ASSERT_EQ(places.size(), 1U);
-    EXPECT_EQ(places[0].words[6], "'" + std::string(path) + "'");
+    EXPECT_EQ(places[0].arguments[6], "'" + std::string(path) + "'");
   }
 }
 
-TEST(ProgramPaths, StandBehindTheEndOfOptions) {
-  const auto jobs = places_of({.ssh = {}, .slurm = {"partition=short"}}, ProgramPaths{"/opt/lanista"});
+TEST(ProgramPaths, FollowEndOfOptions) {
+  const auto jobs = ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short"}}, ProgramPaths{"/opt/lanista"});
   ASSERT_EQ(jobs.size(), 1U);
-  EXPECT_EQ(jobs[0].words, (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1",
+  EXPECT_EQ(jobs[0].arguments, (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1",
                                                      "--partition=short", "--", "/opt/lanista", "worker", "--stdio"}));
-  const auto hosts = places_of({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
+  const auto hosts = ssh_and_slurm_launchers({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
   ASSERT_EQ(hosts.size(), 2U);
-  EXPECT_EQ(hosts[1].words,
+  EXPECT_EQ(hosts[1].arguments,
             (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", "node2", "/b", "worker", "--stdio"}));
-  EXPECT_EQ(places_of({.ssh = {"ssh://me@node2:22"}, .slurm = {}}, ProgramPaths{"/a"})[0].host, "node2");
+  EXPECT_EQ(ssh_and_slurm_launchers({.ssh = {"ssh://me@node2:22"}, .slurm = {}}, ProgramPaths{"/a"})[0].host, "node2");
 }
 
 }  // namespace

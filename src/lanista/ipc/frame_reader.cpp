@@ -21,37 +21,37 @@ std::uint16_t kind_of(std::string_view header) {
 }  // namespace
 
 void FrameReader::feed(std::string_view bytes) {
-  if (fault_) return;
-  if (at_ > bytes_.size() / 2) {
-    bytes_.erase(0, at_);
-    at_ = 0;
+  if (error_) return;
+  if (position_ > bytes_.size() / 2) {
+    bytes_.erase(0, position_);
+    position_ = 0;
   }
   bytes_ += bytes;
 }
 
 Result<std::optional<Message>> FrameReader::next() {
-  if (fault_) return *fault_;
-  const std::string_view rest = std::string_view(bytes_).substr(at_);
+  if (error_) return *error_;
+  const std::string_view rest = std::string_view(bytes_).substr(position_);
   if (rest.size() < kFrameHeader) return std::optional<Message>();
   const std::size_t length = length_of(rest);
   const std::uint16_t kind = kind_of(rest);
-  const std::size_t most = limit_ == nullptr ? kMostBytes : limit_(kind);
+  const std::size_t most = limit_ == nullptr ? kMaxBytes : limit_(kind);
   if (length > most) {
-    fault_ = Error{Code::kDataLoss,
+    error_ = Error{Code::kDataLoss,
                    "a message of " + std::to_string(length) + " bytes; allowed: up to " + std::to_string(most) +
                        (limit_ == nullptr ? "" : " for kind " + std::to_string(kind)),
                    ""};
-    return *fault_;
+    return *error_;
   }
   const std::size_t whole = kFrameHeader + length + kChecksum;
   if (rest.size() < whole) return std::optional<Message>();
-  const auto frame = frame_at(rest, 0, kMostBytes);
+  const auto frame = frame_at(rest, 0, kMaxBytes);
   if (!frame) {
-    fault_ = Error{Code::kDataLoss, "a message whose bytes do not match their checksum", ""};
-    return *fault_;
+    error_ = Error{Code::kDataLoss, "a message whose bytes do not match their checksum", ""};
+    return *error_;
   }
   Message message{frame->type, std::string(frame->payload)};
-  at_ += whole;
+  position_ += whole;
   return std::optional<Message>(std::move(message));
 }
 

@@ -21,24 +21,24 @@ struct Message {
 /// refused for good, since nobody knows where the next one begins. Holds one unfinished message at most.
 class FrameReader {
  public:
-  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;  ///< of a message's text
-  /// The most bytes that the text of a message of this kind may have; at most kMostBytes.
+  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  ///< of a message's text
+  /// The most bytes that the text of a message of this kind may have; at most kMaxBytes.
   using LimitOfKind = std::size_t (*)(std::uint16_t kind);
 
   /// More of the stream. Amortised linear.
   void feed(std::string_view bytes);
-  /// The next whole message; none: more bytes are needed. Errors: kDataLoss (a length above kMostBytes, or bytes that
+  /// The next whole message; none: more bytes are needed. Errors: kDataLoss (a length above kMaxBytes, or bytes that
   /// do not match their checksum), from then on for ever.
   Result<std::optional<Message>> next();
-  bool empty() const { return at_ == bytes_.size(); }
-  /// The limits from the next message on; null: kMostBytes for every kind. A longer message is refused when its header
+  bool empty() const { return position_ == bytes_.size(); }
+  /// The limits from the next message on; null: kMaxBytes for every kind. A longer message is refused when its header
   /// is there, so that its text is never stored.
   void set_limit(LimitOfKind limit) { limit_ = limit; }
 
  private:
   std::string bytes_;
-  std::size_t at_ = 0;  // those before were read
-  std::optional<Error> fault_;
+  std::size_t position_ = 0;  // those before were read
+  std::optional<Error> error_;
   LimitOfKind limit_ = nullptr;
 };
 

@@ -9,8 +9,8 @@ std::string with_token(std::uint64_t token, std::string_view text) {
   return out.append(text);
 }
 
-Result<Tokened> split_token(const std::string& text) {
-  Tokened out;
+Result<TokenMessage> split_token(const std::string& text) {
+  TokenMessage out;
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, out.token);
   if (read.ec != std::errc() || read.ptr == end || *read.ptr != '\n') {

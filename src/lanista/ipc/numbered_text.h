@@ -10,7 +10,7 @@
 namespace lanista::engine {
 
 /// A text with the number that stands in front of it.
-struct Tokened {
+struct TokenMessage {
   std::uint64_t token = 0;
   std::string text;
 };
@@ -19,6 +19,6 @@ struct Tokened {
 std::string with_token(std::uint64_t token, std::string_view text);
 
 /// Splits what `with_token` returned. Errors: kDataLoss (no number in front).
-Result<Tokened> split_token(const std::string& text);
+Result<TokenMessage> split_token(const std::string& text);
 
 }  // namespace lanista::engine

@@ -80,24 +80,24 @@ ProcessEnd end_of(int status) {
 }  // namespace
 
 LaunchWorker launch_this_program() {
-  return [](const std::string& socket) -> Result<Begun> {
+  return [](const std::string& socket) -> Result<LaunchedWorker> {
     std::string program = "/proc/self/exe", verb = "worker", option = "--socket", path = socket;
-    const std::array<char*, 5> words{program.data(), verb.data(), option.data(), path.data(), nullptr};
+    const std::array<char*, 5> arguments{program.data(), verb.data(), option.data(), path.data(), nullptr};
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) return no_process();
     if (child == 0) {
       settle_child(parent);
-      ::execv(program.c_str(), words.data());
+      ::execv(program.c_str(), arguments.data());
       ::_exit(kNoProgram);
     }
-    return Begun{child};
+    return LaunchedWorker{child};
   };
 }
 
-LaunchWorker launch_command(std::vector<std::string> words) {
-  return [words = std::move(words)](const std::string&) -> Result<Begun> {
-    std::vector<std::string> own = words;
+LaunchWorker launch_command(std::vector<std::string> arguments) {
+  return [arguments = std::move(arguments)](const std::string&) -> Result<LaunchedWorker> {
+    std::vector<std::string> own = arguments;
     std::vector<char*> argv;
     for (std::string& word : own) argv.push_back(word.data());
     argv.push_back(nullptr);
@@ -113,12 +113,12 @@ LaunchWorker launch_command(std::vector<std::string> words) {
     }
     ::close(ends[1]);
     if (child < 0) return no_process();
-    return Begun{child, std::move(channel)};
+    return LaunchedWorker{child, std::move(channel)};
   };
 }
 
-LaunchWorker launch_function(std::function<void(const std::string& socket)> work) {
-  return [work = std::move(work)](const std::string& socket) -> Result<Begun> {
+LaunchWorker launch_function(std::function<void(const std::string& socket)> body) {
+  return [body = std::move(body)](const std::string& socket) -> Result<LaunchedWorker> {
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) return no_process();
@@ -126,13 +126,13 @@ LaunchWorker launch_function(std::function<void(const std::string& socket)> work
       settle_child(parent);
       int code = 0;
       try {
-        work(socket);
+        body(socket);
       } catch (...) {
         code = 1;
       }
       ::_exit(code);  // the parent's objects are not the child's to destroy
     }
-    return Begun{child};
+    return LaunchedWorker{child};
   };
 }
 
@@ -144,7 +144,7 @@ bool ProcessEnd::is_own_fault() const {
   return false;
 }
 
-ProcessEnd ProcessEnd::as_told() const {
+ProcessEnd ProcessEnd::as_launcher_exit() const {
   const bool tells = is_known && signal == 0 && code > kSignalled && code < kSignalled + kSignals;
   return tells ? ProcessEnd{.signal = code - kSignalled} : *this;
 }
@@ -156,17 +156,17 @@ std::string ProcessEnd::text() const {
 }
 
 Reaper::~Reaper() {
-  for (const pid_t process : waiting_) {
+  for (const pid_t process : waiting_processes_) {
     ::kill(process, SIGKILL);
-    static_cast<void>(ended(process, 5));
+    static_cast<void>(wait_for_exit(process, 5));
   }
 }
 
 void Reaper::collect() {
-  std::erase_if(waiting_, [](pid_t process) { return ended(process, 0).has_value(); });
+  std::erase_if(waiting_processes_, [](pid_t process) { return wait_for_exit(process, 0).has_value(); });
 }
 
-std::optional<ProcessEnd> ended(pid_t process, double seconds) {
+std::optional<ProcessEnd> wait_for_exit(pid_t process, double seconds) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (true) {
     int status = 0;

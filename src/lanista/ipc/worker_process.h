@@ -13,14 +13,14 @@
 namespace lanista::engine {
 
 /// A child, and what is said to it, if it does not knock at the socket.
-struct Begun {
+struct LaunchedWorker {
   pid_t process = 0;
   std::optional<Channel> channel = {};
 };
 
 /// Begins a worker process that connects to this socket. The process is a child, ends when its parent does, and hears
 /// nothing of the signals by which a terminal or a batch system asks the engine to pause. Errors: kResourceExhausted.
-using LaunchWorker = std::function<Result<Begun>(const std::string& socket)>;
+using LaunchWorker = std::function<Result<LaunchedWorker>(const std::string& socket)>;
 
 /// Runs the program that runs now, as `PROGRAM worker --socket PATH`. Its output goes to stderr. The thread that calls
 /// must live as long as the workers shall. Safe where other threads run.
@@ -28,10 +28,10 @@ LaunchWorker launch_this_program();
 
 /// Runs another program, found as a shell would, that hands its standard streams on to `lanista worker --stdio`
 /// wherever that may be (ssh, srun). Its errors go to stderr; it is told to end (SIGTERM) when the engine is gone.
-LaunchWorker launch_command(std::vector<std::string> words);
+LaunchWorker launch_command(std::vector<std::string> arguments);
 
-/// Forks and calls `work`, for tests and benchmarks. No other thread may run here.
-LaunchWorker launch_function(std::function<void(const std::string& socket)> work);
+/// Forks and calls `body`, for tests and benchmarks. No other thread may run here.
+LaunchWorker launch_function(std::function<void(const std::string& socket)> body);
 
 /// How a process ended.
 struct ProcessEnd {
@@ -43,7 +43,7 @@ struct ProcessEnd {
   bool is_own_fault() const;
   /// Of a program that began the worker elsewhere: by convention 128 and more says by which signal that ended; else
   /// nothing is known of it, a connection may have been lost.
-  ProcessEnd as_told() const;
+  ProcessEnd as_launcher_exit() const;
   std::string text() const;  ///< "was killed by signal 9 (Killed)", "ended with exit code 3"
 };
 
@@ -55,17 +55,17 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
   ~Reaper();  ///< kills and collects whoever is left
 
-  void add(pid_t process) { waiting_.push_back(process); }
+  void add(pid_t process) { waiting_processes_.push_back(process); }
   /// Ends of those that have ended are forgotten.
   void collect();
-  std::size_t waiting() const { return waiting_.size(); }
+  std::size_t num_waiting() const { return waiting_processes_.size(); }
 
  private:
-  std::vector<pid_t> waiting_;
+  std::vector<pid_t> waiting_processes_;
 };
 
 /// How a child ended, waiting at most `seconds` for it; none: it lives. Nothing may ask twice.
-std::optional<ProcessEnd> ended(pid_t process, double seconds);
+std::optional<ProcessEnd> wait_for_exit(pid_t process, double seconds);
 
 /// What a build is known by: workers of another one are refused. Version and hash of the running program's file, which
 /// is read once.

@@ -134,13 +134,13 @@ WorkerSocket::~WorkerSocket() {
   if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
-std::optional<WorkerSocket::Guest> WorkerSocket::accept() {
+std::optional<WorkerSocket::Connection> WorkerSocket::accept() {
   while (true) {
     const int guest = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
     if (guest < 0) return std::nullopt;
     Channel channel(guest);
     ucred peer{};
-    if (is_of_this_user(guest, peer)) return Guest{std::move(channel), peer.pid};
+    if (is_of_this_user(guest, peer)) return Connection{std::move(channel), peer.pid};
   }
 }
 

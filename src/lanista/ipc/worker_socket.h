@@ -22,12 +22,12 @@ class WorkerSocket {
   WorkerSocket& operator=(WorkerSocket&&) = delete;
   ~WorkerSocket();
 
-  struct Guest {
+  struct Connection {
     Channel channel;
     pid_t process = 0;  ///< as the system says
   };
   /// Who knocks, if anybody does; processes of other users are shown the door.
-  std::optional<Guest> accept();
+  std::optional<Connection> accept();
 
   const std::string& path() const { return path_; }
   int socket() const { return socket_; }

@@ -54,7 +54,7 @@ int socket_at(const std::string& path) {
   return made;
 }
 
-TEST_F(WorkerSocketTest, ReplacesASocketThatAKilledEngineLeft) {
+TEST_F(WorkerSocketTest, ReplacesStaleSocket) {
   ::close(socket_at(path));
   const auto socket = WorkerSocket::listen(path);
   ASSERT_TRUE(socket.ok()) << socket.error().text();
@@ -62,7 +62,7 @@ TEST_F(WorkerSocketTest, ReplacesASocketThatAKilledEngineLeft) {
   EXPECT_TRUE(connect_to_engine(path).ok());
 }
 
-TEST_F(WorkerSocketTest, IsClosedToOthersUnderEveryUmask) {
+TEST_F(WorkerSocketTest, IsPrivateUnderEveryUmask) {
   for (const mode_t mask : {0000U, 0022U, 0777U}) {
     const mode_t before = ::umask(mask);
     const auto socket = WorkerSocket::listen(path);
@@ -73,7 +73,7 @@ TEST_F(WorkerSocketTest, IsClosedToOthersUnderEveryUmask) {
   }
 }
 
-TEST_F(WorkerSocketTest, LeavesOtherFilesInItsPlaceAlone) {
+TEST_F(WorkerSocketTest, KeepsOtherFilesAtItsPath) {
   const std::string outside = folder + "/outside";
   std::ofstream(outside) << "mine";
   const std::string wanted = "the place of the workers' socket holds a file that is no socket; remove it";
@@ -103,7 +103,7 @@ TEST_F(WorkerSocketTest, LeavesOtherFilesInItsPlaceAlone) {
   EXPECT_FALSE(fs::exists(folder + "/nothing"));
 }
 
-TEST_F(WorkerSocketTest, TrustsNoSocketOfAnotherUser) {
+TEST_F(WorkerSocketTest, RefusesSocketOfAnotherUser) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can be another user";
   ASSERT_EQ(::chmod(folder.c_str(), 0777), 0);
   std::array<int, 2> ready{}, end{};

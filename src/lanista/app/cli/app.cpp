@@ -12,8 +12,8 @@
 #include <sstream>
 #include <system_error>
 
-#include "lanista/base/memory_reserve.h"
-#include "lanista/base/text_distance.h"
+#include "lanista/base/bad_alloc_reserve.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/streams.h"
 #include "lanista/app/cli/terminal.h"
@@ -34,9 +34,9 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
     known.push_back(each->get_name());
     list += (list.empty() ? "" : ", ") + each->get_name();
   }
-  const std::string near = nearest_name(verb, known);
+  const std::string nearest = nearest_name(verb, known);
   std::cerr << "lanista: unknown verb '" << printable(verb) << "'; "
-            << (near.empty() ? "known: " + list : "did you mean '" + near + "'?") << "\n";
+            << (nearest.empty() ? "known: " + list : "did you mean '" + nearest + "'?") << "\n";
   return kUsage;
 }
 
@@ -109,9 +109,9 @@ int run_verb(int argc, char** argv) {
 
 int run_and_check(int argc, char** argv) {
   const int code = run_verb(argc, argv);
-  const auto told = check_output();
-  if (told) return code;
-  report(told.error());
+  const auto output_check = check_output();
+  if (output_check) return code;
+  print_error(output_check.error());
   return code == kDone ? kStudyFailed : code;
 }
 
@@ -134,10 +134,10 @@ int run_and_check(int argc, char** argv) {
 }  // namespace
 
 int run(int argc, char** argv) {
-  if (!guard_streams()) return kStudyFailed;
+  if (!reserve_standard_streams()) return kStudyFailed;
   std::set_terminate(on_terminate);
   try {
-    if (!keep_memory_back()) throw std::bad_alloc();
+    if (!reserve_memory_for_bad_alloc()) throw std::bad_alloc();
     return run_and_check(argc, argv);
   } catch (const std::bad_alloc&) {
     std::cerr << "lanista: out of memory: the system gives this process no more (ulimit -v shows a limit)\n";

@@ -4,7 +4,7 @@
 
 #include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/io/formats/csv_writer.h"
 #include "lanista/search/study/record_fields.h"
 
@@ -39,26 +39,26 @@ std::string four_digits(double value) {
 
 std::string matrix_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
   const auto n = static_cast<std::size_t>(assessment.classes);
-  std::vector<Row> rows{{"label"}};
+  std::vector<TableRow> rows{{"label"}};
   for (std::size_t j = 0; j < n; ++j) rows[0].push_back(std::to_string(j));
   for (std::size_t i = 0; i < n; ++i) {
-    Row row{class_name(data, i)};
+    TableRow row{class_name(data, i)};
     for (std::size_t j = 0; j < n; ++j) row.push_back(std::to_string(assessment.confusion[i * n + j]));
     rows.push_back(std::move(row));
   }
   std::vector<bool> right(n + 1, true);
   right[0] = false;
-  return "\nconfusion: a row for each label, a column for each prediction\n" + columns(rows, right);
+  return "\nconfusion: a row for each label, a column for each prediction\n" + text_table(rows, right);
 }
 
 std::string hardest_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
-  std::vector<Row> rows{{"label", "recall", "precision", "rows"}};
+  std::vector<TableRow> rows{{"label", "recall", "precision", "rows"}};
   for (const auto& score : runtime::hardest_classes(assessment.confusion, assessment.classes, kHardest)) {
     rows.push_back({class_name(data, static_cast<std::size_t>(score.label)), four_digits(score.recall),
                     four_digits(score.precision), std::to_string(score.rows)});
   }
   return "\nclasses with the lowest recall, of " + std::to_string(assessment.classes) + "\n" +
-         columns(rows, {false, true, true, true});
+         text_table(rows, {false, true, true, true});
 }
 
 /// Of one of several outputs: its column in the table that training read, or its number.
@@ -69,35 +69,35 @@ std::string output_name(const data::DataSpec& data, std::size_t index) {
 }
 
 std::string labels_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
-  std::vector<Row> rows{{"label", "precision", "recall", "f1", "rows"}};
+  std::vector<TableRow> rows{{"label", "precision", "recall", "f1", "rows"}};
   for (const auto& score : runtime::label_scores(assessment.confusion)) {
     rows.push_back({output_name(data, static_cast<std::size_t>(score.label)), four_digits(score.precision),
                     four_digits(score.recall), four_digits(score.f1()), std::to_string(score.rows)});
   }
-  return "\nlabels, with the rows that have them\n" + columns(rows, {false, true, true, true, true});
+  return "\nlabels, with the rows that have them\n" + text_table(rows, {false, true, true, true, true});
 }
 
 /// Of several numbers, each for itself.
 std::string targets_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
-  std::vector<Row> rows{{"target", "mae", "rmse", "r2"}};
+  std::vector<TableRow> rows{{"target", "mae", "rmse", "r2"}};
   for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
     const runtime::Residuals& of = assessment.residuals[k];
     rows.push_back({output_name(data, k), four_digits(of.mae), four_digits(of.rmse), four_digits(of.r2)});
   }
-  return "\ntargets, each for itself\n" + columns(rows, {false, true, true, true});
+  return "\ntargets, each for itself\n" + text_table(rows, {false, true, true, true});
 }
 
 std::string residuals_text(const runtime::Assessment& assessment, const data::DataSpec& data) {
-  std::vector<Row> rows{{"output", "mean", "spread"}};
+  std::vector<TableRow> rows{{"output", "mean", "spread"}};
   for (const int percent : runtime::kResidualPercents) rows[0].push_back(std::to_string(percent) + "%");
   for (std::size_t k = 0; k < assessment.residuals.size(); ++k) {
     const runtime::Residuals& of = assessment.residuals[k];
-    Row row{output_name(data, k), four_digits(of.mean), four_digits(of.spread)};
+    TableRow row{output_name(data, k), four_digits(of.mean), four_digits(of.spread)};
     for (const double quantile : of.quantiles) row.push_back(four_digits(quantile));
     rows.push_back(std::move(row));
   }
   return "\nresiduals: target minus prediction, with quantiles\n" +
-         columns(rows, std::vector<bool>(rows[0].size(), true));
+         text_table(rows, std::vector<bool>(rows[0].size(), true));
 }
 
 }  // namespace

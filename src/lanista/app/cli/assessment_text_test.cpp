@@ -24,7 +24,7 @@ runtime::Assessment of_classes(std::int64_t count) {
   return out;
 }
 
-TEST(AssessmentText, HasTheMatrixOfFewClasses) {
+TEST(AssessmentText, ShowsConfusionMatrixForFewClasses) {
   auto spec = classes(2);
   spec.labels = {"cat", "dog"};
   auto two = of_classes(2);
@@ -40,7 +40,7 @@ TEST(AssessmentText, HasTheMatrixOfFewClasses) {
             " 1 dog   0  1\n");
 }
 
-TEST(AssessmentText, HasTheHardestOfManyClasses) {
+TEST(AssessmentText, ShowsLowestRecallForManyClasses) {
   auto many = of_classes(21);
   for (std::size_t i = 0; i < 21; ++i) many.confusion[i * 21 + (i < 3 ? 20 : i)] = 4;
   many.lost = 1;
@@ -55,7 +55,7 @@ TEST(AssessmentText, HasTheHardestOfManyClasses) {
   EXPECT_NE(assessment_text(of_classes(20), classes(20)).find("confusion: "), std::string::npos);
 }
 
-TEST(AssessmentText, HasALineForEveryLabel) {
+TEST(AssessmentText, ShowsLineForEachLabel) {
   data::DataSpec spec;
   spec.multilabel = true;
   spec.target_size = 2;
@@ -78,7 +78,7 @@ TEST(AssessmentText, HasALineForEveryLabel) {
   EXPECT_EQ(json["labels"][0]["recall"], 0.75);
 }
 
-TEST(AssessmentText, HasALineForEveryOneOfSeveralTargets) {
+TEST(AssessmentText, ShowsLineForEachTarget) {
   data::DataSpec spec;
   spec.target_size = 2;
   spec.schema = {{"target", {{"names", {"price", "days"}}, {"kind", "numbers"}}}};
@@ -98,7 +98,7 @@ TEST(AssessmentText, HasALineForEveryOneOfSeveralTargets) {
   EXPECT_EQ(json["residuals"][0]["mae"], 1.0);
 }
 
-TEST(AssessmentText, HasResidualsOfNumbers) {
+TEST(AssessmentText, ShowsResiduals) {
   runtime::Assessment numbers;
   numbers.rows = 3;
   numbers.metrics = {{"mae", 1}};
@@ -112,7 +112,7 @@ TEST(AssessmentText, HasResidualsOfNumbers) {
             "      0  -0.5       2  -3  -2   -1    0    1    2    3\n");
 }
 
-TEST(AssessmentText, LetsNoLabelSteerATerminal) {
+TEST(AssessmentText, EscapesControlCharactersOfLabels) {
   auto spec = classes(2);
   spec.labels = {
       "\x1b[2J\xc2\x9b"
@@ -133,7 +133,7 @@ TEST(AssessmentText, LetsNoLabelSteerATerminal) {
   for (const char c : json.substr(0, json.size() - 1)) EXPECT_TRUE(c >= ' ' && c < 0x7f);
 }
 
-TEST(AssessmentJson, HasEverything) {
+TEST(AssessmentJson, ContainsAllFields) {
   auto spec = classes(2);
   spec.labels = {"cat", "dog"};
   auto two = of_classes(2);

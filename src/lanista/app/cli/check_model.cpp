@@ -48,31 +48,31 @@ Result<std::string> described(const formats::ImportedModel& model) {
 
 int check_model(const CheckRequest& request) {
   const auto model = engine::import_onnx_file(real_file_system(), request.file);
-  if (!model) return report(model.error());
-  tell(model->notices);
+  if (!model) return print_error(model.error());
+  print_notes(model->notices);
   if (request.inputs.empty()) {
     const auto text = described(*model);
-    if (!text) return report(text.error());
+    if (!text) return print_error(text.error());
     std::cout << *text;
     return kDone;
   }
   const auto input = read_tensor(request.inputs);
-  if (!input) return report(input.error());
+  if (!input) return print_error(input.error());
   const auto output = runtime::run_imported(*model, *input);
-  if (!output) return report(output.error());
+  if (!output) return print_error(output.error());
   if (request.expect.empty()) {
     std::cout << formats::encode_npy(*output) << std::flush;
     return kDone;
   }
   const auto expected = read_tensor(request.expect);
-  if (!expected) return report(expected.error());
+  if (!expected) return print_error(expected.error());
   const auto result = compare(*output, *expected, request.rtol, request.atol);
   if (!result) {
     std::cout << "differs: " << one_line(result.error().message) << "\n";
     return kStudyFailed;
   }
-  std::cout << (result->beyond == 0 ? "agrees: " : "differs: ") << one_line(result->text) << "\n";
-  return result->beyond == 0 ? kDone : kStudyFailed;
+  std::cout << (result->num_outside_tolerance == 0 ? "agrees: " : "differs: ") << one_line(result->text) << "\n";
+  return result->num_outside_tolerance == 0 ? kDone : kStudyFailed;
 }
 
 }  // namespace lanista::cli

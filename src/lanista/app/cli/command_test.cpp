@@ -31,7 +31,7 @@ class Command : public ::testing::Test {
   std::vector<VerbText> verbs_ = command_text(*tree_);
 };
 
-TEST_F(Command, EveryVerbHasAHelpThatFitsAScreenAndEndsInExamples) {
+TEST_F(Command, HelpOfEachVerbFitsOneScreen) {
   for (const auto& verb : verbs_) {
     if (path_of(verb) == "bench") continue;  // a program of its own
     const std::string help = help_of(*tree_, verb);
@@ -43,7 +43,7 @@ TEST_F(Command, EveryVerbHasAHelpThatFitsAScreenAndEndsInExamples) {
   }
 }
 
-TEST_F(Command, TheTextsNameEveryOptionOfHelpAndNoOther) {
+TEST_F(Command, TextsListExactlyTheOptionsOfHelp) {
   for (const auto& verb : verbs_) {
     std::set<std::string> in_help, in_text;
     std::istringstream words(help_of(*tree_, verb).substr(0, help_of(*tree_, verb).find("examples:")));
@@ -60,7 +60,7 @@ TEST_F(Command, TheTextsNameEveryOptionOfHelpAndNoOther) {
   }
 }
 
-TEST_F(Command, EveryShellCompletesEveryVerbAndOption) {
+TEST_F(Command, EachShellCompletesAllVerbsAndOptions) {
   for (const std::string shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(*tree_, shell);
     for (const auto& verb : verbs_) {
@@ -76,7 +76,7 @@ TEST_F(Command, EveryShellCompletesEveryVerbAndOption) {
   }
 }
 
-TEST_F(Command, TheManualHasASectionForEveryVerb) {
+TEST_F(Command, ManualHasSectionForEachVerb) {
   const std::string manual = manual_page(*tree_);
   for (const auto& verb : verbs_) {
     if (verb.path.empty()) continue;

@@ -25,7 +25,7 @@ OptionText option_text(const CLI::Option& option) {
   return out;
 }
 
-void walk(const CLI::App& app, const std::vector<std::string>& path, std::vector<VerbText>& out) {
+void collect_verbs(const CLI::App& app, const std::vector<std::string>& path, std::vector<VerbText>& out) {
   VerbText verb{.path = path, .help = app.get_description(), .footer = app.get_footer(), .options = {}, .verbs = {}};
   for (const CLI::Option* option : app.get_options()) verb.options.push_back(option_text(*option));
   auto below = app.get_subcommands(nullptr);
@@ -35,7 +35,7 @@ void walk(const CLI::App& app, const std::vector<std::string>& path, std::vector
   for (const CLI::App* each : below) {
     auto deeper = path;
     deeper.push_back(each->get_name());
-    walk(*each, deeper, out);
+    collect_verbs(*each, deeper, out);
   }
 }
 
@@ -43,7 +43,7 @@ void walk(const CLI::App& app, const std::vector<std::string>& path, std::vector
 
 std::vector<VerbText> command_text(const CLI::App& app) {
   std::vector<VerbText> out;
-  walk(app, {}, out);
+  collect_verbs(app, {}, out);
   return out;
 }
 

@@ -8,7 +8,7 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
@@ -24,7 +24,7 @@ constexpr std::size_t kValueWidth = 36;  ///< columns of a setting
 std::string value_text(const std::optional<double>& value) { return value ? four_digits(*value) : "-"; }
 
 /// Small studies take less than a second.
-std::string time_text(double seconds) {
+std::string forecast_time_text(double seconds) {
   if (!(seconds < 100)) return clock_text(seconds);
   char text[32];
   std::snprintf(text, sizeof text, "%.3g s", seconds);
@@ -44,9 +44,9 @@ std::string shortened(std::string text) {
   return text + "...";
 }
 
-std::string results_table(const report::Comparison& comparison) {
+std::string results_table(const report::StudyComparison& comparison) {
   const std::size_t shown = std::min(kMeasuresShown, comparison.measures.size());
-  std::vector<Row> rows{{"study"}};
+  std::vector<TableRow> rows{{"study"}};
   std::vector<bool> right{false};
   const auto head = [&](const std::string& text, bool number) {
     rows.front().push_back(text);
@@ -61,7 +61,7 @@ std::string results_table(const report::Comparison& comparison) {
   head("strategy", false);
   head("", false);
   for (const auto& of : comparison.studies) {
-    Row row{printable(of.name)};
+    TableRow row{printable(of.name)};
     for (std::size_t m = 0; m < shown; ++m) {
       const auto& best = of.best[m];
       row.push_back(best.empty() ? "-" : four_digits(best.back().value));
@@ -74,48 +74,48 @@ std::string results_table(const report::Comparison& comparison) {
     row.push_back(std::to_string(of.trainings));
     row.push_back(std::to_string(of.failed));
     row.push_back(short_number(static_cast<double>(of.steps)));
-    row.push_back(time_text(of.seconds));
+    row.push_back(forecast_time_text(of.seconds));
     row.push_back(printable(of.strategy));
     row.push_back(of.ended ? "" : "not ended");
     rows.push_back(std::move(row));
   }
-  return columns(rows, right);
+  return text_table(rows, right);
 }
 
 /// The first measure only: the others are in the JSON and on the page.
-std::string effort_table(const report::Comparison& comparison) {
-  const auto counts = report::training_marks(comparison);
-  const auto seconds = report::second_marks(comparison);
+std::string effort_table(const report::StudyComparison& comparison) {
+  const auto counts = report::training_milestones(comparison);
+  const auto seconds = report::seconds_milestones(comparison);
   if (comparison.measures.empty() || counts.empty()) return "";
-  std::vector<Row> rows{{"best " + printable(comparison.measures.front().metric) + " after"}};
+  std::vector<TableRow> rows{{"best " + printable(comparison.measures.front().metric) + " after"}};
   std::vector<bool> right{false};
   for (const auto count : counts) rows.front().push_back(std::to_string(count) + (count == 1 ? " trial" : " trials"));
-  for (const auto second : seconds) rows.front().push_back(time_text(second));
+  for (const auto second : seconds) rows.front().push_back(forecast_time_text(second));
   right.insert(right.end(), counts.size() + seconds.size(), true);
   for (const auto& of : comparison.studies) {
-    Row row{printable(of.name)};
-    for (const auto count : counts) row.push_back(value_text(report::best_after(of.best.front(), count)));
+    TableRow row{printable(of.name)};
+    for (const auto count : counts) row.push_back(value_text(report::best_after_trainings(of.best.front(), count)));
     for (const auto second : seconds) row.push_back(value_text(report::best_after_seconds(of.best.front(), second)));
     rows.push_back(std::move(row));
   }
-  return "\n" + columns(rows, right);
+  return "\n" + text_table(rows, right);
 }
 
-std::string differences_table(const report::Comparison& comparison) {
+std::string differences_table(const report::StudyComparison& comparison) {
   if (comparison.differences.empty()) return "\n The study files say the same.\n";
-  std::vector<Row> rows{{"setting"}};
+  std::vector<TableRow> rows{{"setting"}};
   for (const auto& of : comparison.studies) rows.front().push_back(shortened(of.name));
   for (const auto& difference : comparison.differences) {
-    Row row{printable(difference.key)};
+    TableRow row{printable(difference.key)};
     for (const auto& value : difference.values) row.push_back(value.empty() ? "-" : shortened(value));
     rows.push_back(std::move(row));
   }
-  return "\n" + columns(rows, std::vector<bool>(comparison.studies.size() + 1, false));
+  return "\n" + text_table(rows, std::vector<bool>(comparison.studies.size() + 1, false));
 }
 
 }  // namespace
 
-std::string comparison_text(const report::Comparison& comparison) {
+std::string comparison_text(const report::StudyComparison& comparison) {
   std::string out = results_table(comparison) + effort_table(comparison) + differences_table(comparison);
   if (!comparison.notes.empty()) out += "\n";
   for (const std::string& note : comparison.notes) out += " " + printable(note) + "\n";
@@ -126,18 +126,18 @@ int compare_studies(const CompareRequest& request) {
   std::vector<study::StudyView> views;
   for (const std::string& folder : request.folders) {
     auto view = load_study(folder);
-    if (!view) return report(view.error());
+    if (!view) return print_error(view.error());
     views.push_back(*std::move(view));
   }
-  std::vector<report::Compared> studies;
+  std::vector<report::ComparedStudy> studies;
   for (std::size_t i = 0; i < views.size(); ++i) {
     studies.push_back({request.folders[i], &views[i], studyfile::write_study(views[i].config)});
   }
-  const report::Comparison comparison = report::compare(studies);
+  const report::StudyComparison comparison = report::compare(studies);
   if (!request.page.empty()) {
     const std::string page = report::compare_page(comparison, std::string(kVersion));
     const auto written = write_atomically(real_file_system(), request.page, page);
-    if (!written) return report(written.error());
+    if (!written) return print_error(written.error());
     std::cerr << "wrote " << printable(request.page) << "\n";
   }
   if (request.json) {

@@ -18,6 +18,6 @@ int compare_studies(const CompareRequest& request);
 
 /// The comparison as tables of plain text: results, the best so far at equal effort, what the study files say
 /// differently.
-std::string comparison_text(const report::Comparison& comparison);
+std::string comparison_text(const report::StudyComparison& comparison);
 
 }  // namespace lanista::cli

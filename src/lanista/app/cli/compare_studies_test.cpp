@@ -7,10 +7,10 @@
 namespace lanista::cli {
 namespace {
 
-report::Comparison two_studies() {
-  report::Comparison out;
+report::StudyComparison two_studies() {
+  report::StudyComparison out;
   out.measures = {{"val_accuracy", true}};
-  report::Comparison::Study a, b;
+  report::StudyComparison::Study a, b;
   a.name = "a";
   a.ended = "budget";
   a.strategy = "evolution+asha";
@@ -32,7 +32,7 @@ report::Comparison two_studies() {
   return out;
 }
 
-TEST(ComparisonText, HasResultsEffortDifferencesAndNotes) {
+TEST(ComparisonText, ContainsResultsEffortDifferencesAndNotes) {
   EXPECT_EQ(
       comparison_text(two_studies()),
       " study   best val_accuracy  trial    test  trials  trained  failed  steps  time  strategy\n"
@@ -50,8 +50,8 @@ TEST(ComparisonText, HasResultsEffortDifferencesAndNotes) {
       " Not every study?has ended.\n");
 }
 
-TEST(ComparisonText, SaysWhereNothingIsToBeCompared) {
-  report::Comparison none = two_studies();
+TEST(ComparisonText, ReportsWhenNothingIsComparable) {
+  report::StudyComparison none = two_studies();
   none.measures.clear();
   none.differences.clear();
   for (auto& of : none.studies) of.best.clear();

@@ -30,7 +30,7 @@ std::vector<std::int64_t> rows_of(const data::Dataset& data, const std::string& 
   return all;
 }
 
-Result<void> write_files(const data::Dataset& data, const std::vector<std::int64_t>& rows, data::FileForm form,
+Result<void> write_files(const data::Dataset& data, const std::vector<std::int64_t>& rows, data::ExportFormat form,
                          const std::string& folder) {
   auto& files = real_file_system();
   LANISTA_ASSIGN(const auto made, data::export_rows(data, rows, form));
@@ -45,7 +45,7 @@ Result<void> write_files(const data::Dataset& data, const std::vector<std::int64
 }
 
 Result<void> write_table(const data::Dataset& data, const std::vector<std::int64_t>& rows, const std::string& path) {
-  LANISTA_ASSIGN(const auto made, data::export_rows(data, rows, data::FileForm::kCsv));
+  LANISTA_ASSIGN(const auto made, data::export_rows(data, rows, data::ExportFormat::kCsv));
   LANISTA_TRY(write_atomically(real_file_system(), path, made.begin()->second));
   std::cerr << "wrote " << printable(path) << "\n";
   return {};
@@ -63,33 +63,33 @@ int check_data(const DataCheckRequest& request) {
   study::DataConfig config;
   config.source = request.source;
   const auto found = data::check_source(config, ".", real_file_system());
-  if (!found) return report(found.error());
+  if (!found) return print_error(found.error());
   std::cout << (request.json ? json_line(found->json()) : printable_lines(found->text()));
   return kDone;
 }
 
 int list_rows(const DataRowsRequest& request) {
   const auto data = open_raw(request.source);
-  if (!data) return report(data.error());
+  if (!data) return print_error(data.error());
   for (const std::int64_t row : rows_of(*data, request.part)) std::cout << row << "\n";
   return kDone;
 }
 
 int export_data(const DataExportRequest& request) {
   if (request.csv.empty() && request.npy.empty() && request.idx.empty() && request.folder.empty()) {
-    return report({Code::kInvalidArgument, "nothing to write; say what and where, e.g. --csv data.csv", "data export"});
+    return print_error({Code::kInvalidArgument, "nothing to write; say what and where, e.g. --csv data.csv", "data export"});
   }
   const auto data = open_raw(request.source);
-  if (!data) return report(data.error());
+  if (!data) return print_error(data.error());
   const auto rows = rows_of(*data, request.part);
   const auto write_all = [&]() -> Result<void> {
     if (!request.csv.empty()) LANISTA_TRY(write_table(*data, rows, request.csv));
-    if (!request.npy.empty()) LANISTA_TRY(write_files(*data, rows, data::FileForm::kNpy, request.npy));
-    if (!request.idx.empty()) LANISTA_TRY(write_files(*data, rows, data::FileForm::kIdx, request.idx));
-    if (!request.folder.empty()) LANISTA_TRY(write_files(*data, rows, data::FileForm::kFolder, request.folder));
+    if (!request.npy.empty()) LANISTA_TRY(write_files(*data, rows, data::ExportFormat::kNpy, request.npy));
+    if (!request.idx.empty()) LANISTA_TRY(write_files(*data, rows, data::ExportFormat::kIdx, request.idx));
+    if (!request.folder.empty()) LANISTA_TRY(write_files(*data, rows, data::ExportFormat::kFolder, request.folder));
     return {};
   };
-  if (auto done = write_all(); !done) return report(done.error());
+  if (auto done = write_all(); !done) return print_error(done.error());
   return kDone;
 }
 

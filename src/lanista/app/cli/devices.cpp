@@ -11,7 +11,7 @@
 namespace lanista::cli {
 namespace {
 
-Error cannot(const std::string& message) { return {Code::kInvalidArgument, message, "run.devices"}; }
+Error invalid_setting(const std::string& message) { return {Code::kInvalidArgument, message, "run.devices"}; }
 
 std::vector<std::string> listed(const std::string& text) {
   std::vector<std::string> out;
@@ -34,12 +34,12 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
   const std::string& precision = config.train.precision;
   const bool has_own_kernels = name == study::kCpu || name.starts_with("block:");
   if (has_own_kernels && stored(precision_of(precision)) != precision_of(precision)) {
-    return cannot("train.precision: " + precision + " cannot be on device " + name +
+    return invalid_setting("train.precision: " + precision + " cannot be on device " + name +
                   "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
   }
   if (name == study::kCpu) return nullptr;
   if (config.train.shards > 1 || config.train.accumulate > 1) {
-    return cannot("train.shards and train.accumulate above 1 cannot be on device " + name +
+    return invalid_setting("train.shards and train.accumulate above 1 cannot be on device " + name +
                   " yet; leave them out, or run.devices: [cpu]");
   }
   auto backend = device::open(name);
@@ -53,13 +53,13 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
 
 }  // namespace
 
-Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config, const Crew& crew) {
-  const std::vector<std::string> names = crew.device ? listed(*crew.device) : config.run.devices;
-  if (names.empty()) return cannot("no device is named; allowed: " + std::string(study::kCpu) + ", or a GPU");
+Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config, const WorkerOverrides& worker_overrides) {
+  const std::vector<std::string> names = worker_overrides.device ? listed(*worker_overrides.device) : config.run.devices;
+  if (names.empty()) return invalid_setting("no device is named; allowed: " + std::string(study::kCpu) + ", or a GPU");
   const bool is_own = names.size() == 1 && names.front() == study::kCpu;
-  if (!is_own && has_processes(crew, config)) {
+  if (!is_own && uses_processes(worker_overrides, config)) {
     const std::string which = names.size() == 1 ? "device " + names.front() : "several devices";
-    return cannot("run.isolation: process cannot be on " + which + " yet; leave it out, or run.devices: [cpu]");
+    return invalid_setting("run.isolation: process cannot be on " + which + " yet; leave it out, or run.devices: [cpu]");
   }
   std::vector<runtime::NamedBackend> out;
   for (auto it = names.begin(); it != names.end(); ++it) {
@@ -73,12 +73,12 @@ Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& 
   return out;
 }
 
-Result<std::optional<std::vector<schedule::DeviceSpeed>>> told_speeds(std::size_t devices) {
-  const char* const told = std::getenv("LANISTA_DEVICE_SPEEDS");
+Result<std::optional<std::vector<schedule::DeviceSpeed>>> speeds_from_environment(std::size_t devices) {
+  const char* const speeds_text = std::getenv("LANISTA_DEVICE_SPEEDS");
   std::optional<std::vector<schedule::DeviceSpeed>> out;
-  if (told == nullptr || *told == '\0') return out;
+  if (speeds_text == nullptr || *speeds_text == '\0') return out;
   out.emplace();
-  for (const std::string& text : listed(told)) {
+  for (const std::string& text : listed(speeds_text)) {
     char* end = nullptr;
     const double speed = std::strtod(text.c_str(), &end);
     const bool good = !text.empty() && *end == '\0' && speed > 0 && speed < 1e300;
@@ -88,7 +88,7 @@ Result<std::optional<std::vector<schedule::DeviceSpeed>>> told_speeds(std::size_
   }
   if (out->size() == devices) return out;
   return Error{Code::kInvalidArgument,
-               "'" + std::string(told) + "' is not what is wanted: " + std::to_string(devices) +
+               "'" + std::string(speeds_text) + "' is not what is wanted: " + std::to_string(devices) +
                    " numbers above 0 with commas between them, one a device",
                "LANISTA_DEVICE_SPEEDS"};
 }

@@ -17,14 +17,14 @@
 #include "lanista/app/cli/version.h"
 #include "lanista/exec/backends/device.h"
 #include "lanista/ipc/worker_socket.h"
-#include "lanista/exec/program/machine_speed.h"
+#include "lanista/exec/program/cpu_speed.h"
 #include "lanista/engine/local/worker_executor.h"
 
 namespace lanista::cli {
 namespace {
 
 /// One line of the report; `advice` is empty where all is well. `facts` are its numbers, for JSON.
-struct Finding {
+struct DeviceCheck {
   std::string name, value, advice;
   nlohmann::json facts = nlohmann::json::object();
 };
@@ -37,7 +37,7 @@ std::string one_decimal(double value, const char* unit) {
   return text;
 }
 
-Finding disk() {
+DeviceCheck disk() {
   struct statvfs space {};
   if (::statvfs(".", &space) != 0) return {"disk", "cannot be asked", ""};
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
@@ -45,7 +45,7 @@ Finding disk() {
           free < 1e9 ? "less than 1 GB free: checkpoints may not fit" : ""};
 }
 
-Finding file_system() {
+DeviceCheck file_system() {
   struct statfs kind {};
   if (::statfs(".", &kind) != 0) return {"file system", "cannot be asked", ""};
   constexpr long kNfs = 0x6969;
@@ -54,7 +54,7 @@ Finding file_system() {
 }
 
 /// What worker processes of a study here would speak through.
-Finding isolation() {
+DeviceCheck isolation() {
   const std::string here = "./.lanista-doctor-" + std::to_string(::getpid());
   const auto socket = engine::WorkerSocket::listen(here);
   if (!socket) return {"isolation", "threads only", "run.isolation: process cannot be: " + socket.error().text()};
@@ -65,7 +65,7 @@ Finding isolation() {
               : "this file system holds no sockets: those of worker processes lie in the folder for temporary files"};
 }
 
-Finding clock_step() {
+DeviceCheck clock_step() {
   using Clock = std::chrono::steady_clock;
   const auto from = Clock::now();
   std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -75,13 +75,13 @@ Finding clock_step() {
 }
 
 /// What every program's time is compared with.
-std::vector<Finding> speed(kernels::Isa isa) {
-  const auto measured = nn::machine_speed(isa);
-  Finding peak{.name = "peak",
+std::vector<DeviceCheck> speed(kernels::Isa isa) {
+  const auto measured = nn::measure_cpu_speed(isa);
+  DeviceCheck peak{.name = "peak",
                .value = one_decimal(measured.peak_gflops, "GFLOP/s") + " a core (float32, multiply and add)",
                .advice = "",
                .facts = {{"gflops", measured.peak_gflops}}};
-  Finding reads{.name = "reads", .value = "", .advice = ""};
+  DeviceCheck reads{.name = "reads", .value = "", .advice = ""};
   for (const auto& level : measured.memory) {
     reads.value += (reads.value.empty() ? "" : ", ") + level.level + " " + one_decimal(level.gb_per_second, "GB/s");
     reads.facts[level.level] = {{"bytes", level.bytes}, {"gb_per_second", level.gb_per_second}};
@@ -89,8 +89,8 @@ std::vector<Finding> speed(kernels::Isa isa) {
   return {std::move(peak), std::move(reads)};
 }
 
-std::vector<Finding> findings() {
-  std::vector<Finding> out;
+std::vector<DeviceCheck> check_devices() {
+  std::vector<DeviceCheck> out;
   const unsigned cores = std::thread::hardware_concurrency();
   out.push_back({"cpu", nn::cpu_model() + ", " + std::to_string(cores) + " cores",
                  cores < 2 ? "one core: one trial at a time" : ""});
@@ -106,7 +106,7 @@ std::vector<Finding> findings() {
   for (auto& finding : speed(isa)) out.push_back(std::move(finding));
   const double memory = static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   out.push_back({"memory", one_decimal(gib(memory), "GiB"), ""});
-  for (const device::Finding& each : device::findings()) out.push_back({each.name, each.value, each.advice});
+  for (const device::DeviceCheck& each : device::check_devices()) out.push_back({each.name, each.value, each.advice});
   out.push_back(disk());
   out.push_back(file_system());
   out.push_back(isolation());
@@ -122,7 +122,7 @@ std::vector<Finding> findings() {
 }  // namespace
 
 int doctor(bool json) {
-  const auto found = findings();
+  const auto found = check_devices();
   if (json) {
     nlohmann::json out{{"v", 1}, {"version", kVersion}};
     for (const auto& finding : found) {

@@ -5,10 +5,10 @@
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/use.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/ensemble.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/store/checkpoints.h"
 
@@ -16,14 +16,14 @@ namespace lanista::cli {
 namespace {
 
 /// What is kept, the best first: trials, or with folds the trainings of a proposal whose weights are there.
-Result<std::vector<engine::Model>> kept_models(const std::string& folder, const study::StudyView& view,
+Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder, const study::StudyView& view,
                                                const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(view));
-  std::vector<engine::Model> out;
+  std::vector<engine::EnsembleModel> out;
   for (const TrialId id : study::ranking(view)) {
-    engine::Model model;
-    for (const study::TrialView* trial : study::standing_for(view, view.trials[id.value - 1])) {
+    engine::EnsembleModel model;
+    for (const study::TrialView* trial : study::fold_models_of(view, view.trials[id.value - 1])) {
       if (!trial->outcome || trial->outcome->weights.empty()) continue;
       if (!real_file_system().exists(checkpoints.path(trial->outcome->weights))) continue;
       LANISTA_ASSIGN(graph::Graph net, study::trial_model(view, *trial, graph::builtin_ops()));
@@ -34,12 +34,12 @@ Result<std::vector<engine::Model>> kept_models(const std::string& folder, const 
     if (!model.empty()) out.push_back(std::move(model));
   }
   if (out.empty()) return Error{Code::kNotFound, "the study has no trial whose weights are kept", folder};
-  return engine::drawable(std::move(out));
+  return engine::eligible_models(std::move(out));
 }
 
 }  // namespace
 
-Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t most) {
+Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::int64_t max_draws) {
   LANISTA_ASSIGN(const study::StudyView view, load_study(folder));
   if (!view.config.goals.front().metric.starts_with("val_")) {
     return Error{Code::kInvalidArgument,
@@ -49,23 +49,23 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   }
   LANISTA_ASSIGN(const data::Dataset data, data::open(view.config.data, folder, real_file_system()));
   LANISTA_ASSIGN(const auto candidates, kept_models(folder, view, data.spec()));
-  engine::WorkerBrief brief = worker_brief(view.config, {.workers = 1, .lanes = {}, .isolation = {}});
-  brief.study_folder = folder;
-  brief.data.folder = folder;
+  engine::WorkerConfig worker_config = make_worker_config(view.config, {.workers = 1, .lanes = {}, .isolation = {}});
+  worker_config.study_folder = folder;
+  worker_config.data.folder = folder;
   LANISTA_ASSIGN(const data::DataSpec known, data::parse_spec(view.data));
-  brief.data.hash = known.hash;
-  brief.crash_marks = false;
+  worker_config.data.hash = known.hash;
+  worker_config.crash_marks = false;
   const RealClock clock;
   LANISTA_ASSIGN(const auto executor,
-                 runtime::WorkerExecutor::create(brief, data, nn::Operators(), real_file_system(), clock));
+                 runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), real_file_system(), clock));
   LANISTA_ASSIGN(const study::Ensemble chosen, engine::choose_ensemble(*executor, view.config, graph::builtin_ops(),
-                                                                       candidates, most));
+                                                                       candidates, max_draws));
   std::vector<engine::ModelPackage> singles;
   for (const study::Ensemble::Member& member : chosen.members) {
     LANISTA_ASSIGN(auto single, load_package(folder + "#" + std::to_string(member.trial.value)));
     singles.push_back(std::move(single));
   }
-  tell({ensemble_members_text(chosen, view.config.goals.front().metric)});
+  print_notes({ensemble_members_text(chosen, view.config.goals.front().metric)});
   return engine::blend_packages(std::move(singles), chosen.shares(), data.spec(), chosen.validation,
                                 chosen.test);
 }

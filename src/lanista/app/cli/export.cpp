@@ -7,7 +7,7 @@
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/use.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/app/report/optuna.h"
 #include "lanista/app/report/table_export.h"
@@ -111,19 +111,19 @@ Result<std::optional<double>> check_onnx(const std::string& folder) {
 }
 
 int export_study(const ExportRequest& request) {
-  const auto wanted = {request.onnx,   request.safetensors, request.cpp,   request.package, request.tensorboard,
+  const auto requested = {request.onnx,   request.safetensors, request.cpp,   request.package, request.tensorboard,
                        request.optuna, request.csv,         request.jsonl, request.trace,   request.measurements};
-  if (std::all_of(wanted.begin(), wanted.end(), [](const auto& path) { return path.empty(); })) {
-    return report({Code::kInvalidArgument, "nothing to export; say what and where, e.g. --onnx model.onnx", "export"});
+  if (std::all_of(requested.begin(), requested.end(), [](const auto& path) { return path.empty(); })) {
+    return print_error({Code::kInvalidArgument, "nothing to export; say what and where, e.g. --onnx model.onnx", "export"});
   }
   const bool model = !(request.onnx + request.safetensors + request.cpp + request.package).empty();
   if (request.ensemble > 0 && (!model || parse_target(request.target).has_trial)) {
-    return report({Code::kInvalidArgument,
+    return print_error({Code::kInvalidArgument,
                    model ? "is made of a study: DIR, not DIR#TRIAL" : "is a model; say what to write of it, e.g. --package FOLDER",
                    "--ensemble"});
   }
-  if (auto done = export_model(request); !done) return report(done.error());
-  if (auto done = export_tables(request); !done) return report(done.error());
+  if (auto done = export_model(request); !done) return print_error(done.error());
+  if (auto done = export_tables(request); !done) return print_error(done.error());
   return kDone;
 }
 

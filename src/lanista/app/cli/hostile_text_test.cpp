@@ -18,7 +18,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/engine/core/records.h"
+#include "lanista/engine/core/record_bodies.h"
 #include "lanista/io/store/log.h"
 
 namespace lanista::cli {
@@ -39,7 +39,7 @@ std::string hostile() {
 }
 
 /// The first thing in `text` that must not reach a terminal; empty: there is none.
-std::string fault_in(const std::string& text, bool may_have_mark) {
+std::string control_character_in(const std::string& text, bool may_have_mark) {
   for (std::size_t at = 0; at < text.size(); ++at) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const bool ends_csv_row = byte == '\r' && at + 1 < text.size() && text[at + 1] == '\n';
@@ -75,29 +75,29 @@ Output run_program(const std::vector<std::string>& words) {
 }
 
 /// A string in the records of a log: the type of its record and its path without the numbers of elements.
-struct Site {
+struct TextSite {
   RecordType type;
   std::string path;
   bool is_key = false;  ///< the last key of the path, not a value
-  auto operator<=>(const Site&) const = default;
+  auto operator<=>(const TextSite&) const = default;
   std::string text() const {
     return "record type " + std::to_string(static_cast<int>(type)) + ", " + path + (is_key ? " (key)" : "");
   }
 };
 
 /// Calls `visit(site, string)` for each string; what it returns takes the string's place.
-Json mapped(const Json& value, const Site& site, const std::function<std::string(const Site&, std::string)>& visit) {
+Json map_strings(const Json& value, const TextSite& site, const std::function<std::string(const TextSite&, std::string)>& visit) {
   if (value.is_string()) return visit(site, value.get<std::string>());
   if (value.is_array()) {
     Json out = Json::array();
-    for (const Json& each : value) out.push_back(mapped(each, {site.type, site.path + "[]"}, visit));
+    for (const Json& each : value) out.push_back(map_strings(each, {site.type, site.path + "[]"}, visit));
     return out;
   }
   if (!value.is_object()) return value;
   Json out = Json::object();
   for (const auto& [key, each] : value.items()) {
     const std::string path = site.path + "." + key;
-    out[visit({site.type, path, true}, key)] = mapped(each, {site.type, path}, visit);
+    out[visit({site.type, path, true}, key)] = map_strings(each, {site.type, path}, visit);
   }
   return out;
 }
@@ -157,9 +157,9 @@ class HostileText : public ::testing::Test {
                                                        .epoch = 0,
                                                        .plan = "plan",
                                                        .address = "",
-                                                       .chosen = true,
+                                                       .is_chosen_by_engine = true,
                                                        .coverage = 0.5,
-                                                       .lost = "at node 2",
+                                                       .inexact_reason = "at node 2",
                                                        .zoo = "11aa",
                                                        .optimizer = "other shapes"});
       }
@@ -184,10 +184,10 @@ class HostileText : public ::testing::Test {
     return out;
   }
 
-  static std::set<Site> sites() {
-    std::set<Site> out;
+  static std::set<TextSite> sites() {
+    std::set<TextSite> out;
     for (const Record& record : records_) {
-      mapped(record.body, {record.type, ""}, [&](const Site& site, std::string text) {
+      map_strings(record.body, {record.type, ""}, [&](const TextSite& site, std::string text) {
         out.insert(site);
         return text;
       });
@@ -196,20 +196,20 @@ class HostileText : public ::testing::Test {
   }
 
   /// A study in `other/` whose log has hostile text at a site, everywhere or the first time only.
-  static void write_study(const Site& wanted, bool everywhere) {
+  static void write_study(const TextSite& target_site, bool everywhere) {
     MemoryFileSystem memory;
     const RealClock clock;
     auto log = store::LogWriter::open(memory, clock, "/other");
     ASSERT_TRUE(log.ok());
     bool done = false;
     for (const Record& record : records_) {
-      const Json body = mapped(record.body, {record.type, ""}, [&](const Site& site, std::string text) {
-        if (site != wanted || (done && !everywhere)) return text;
+      const Json body = map_strings(record.body, {record.type, ""}, [&](const TextSite& site, std::string text) {
+        if (site != target_site || (done && !everywhere)) return text;
         done = true;
         return text + hostile();
       });
       const auto written = record.type == RecordType::kHeader ? log->append(record.type, body)
-                                                              : log->append_with_next(record.type, body);
+                                                              : log->append_deferred(record.type, body);
       ASSERT_TRUE(written.ok()) << written.error().text();
     }
     ASSERT_TRUE(log->sync().ok());
@@ -241,7 +241,7 @@ class HostileText : public ::testing::Test {
       succeeded += done.code == kDone;
       std::string line;
       for (const std::string& word : verb) line += " " + word;
-      EXPECT_EQ(fault_in(done.text, may_have_mark), "") << line << "\n" << what << "\n" << done.text;
+      EXPECT_EQ(control_character_in(done.text, may_have_mark), "") << line << "\n" << what << "\n" << done.text;
     }
     return succeeded;
   }
@@ -251,26 +251,26 @@ class HostileText : public ::testing::Test {
   static inline std::vector<Record> records_;
 };
 
-TEST_F(HostileText, IsPrintableInARunAndOnItsData) {
+TEST_F(HostileText, IsPrintableInRunAndDataVerbs) {
   EXPECT_EQ(first_run_.code, kDone) << first_run_.text;
   EXPECT_NE(first_run_.text.find("dog?MARK"), std::string::npos) << first_run_.text;
-  EXPECT_EQ(fault_in(first_run_.text, false), "") << first_run_.text;
+  EXPECT_EQ(control_character_in(first_run_.text, false), "") << first_run_.text;
   const Output check = run_program({"data", "check", "csv:" + folder_ + "/table.csv?target=kind"});
   EXPECT_EQ(check.code, kDone);
-  EXPECT_EQ(fault_in(check.text, false), "") << check.text;
-  EXPECT_EQ(fault_in(run_program({"resume", folder_ + "/base", "--trials", "1"}).text, false), "");
+  EXPECT_EQ(control_character_in(check.text, false), "") << check.text;
+  EXPECT_EQ(control_character_in(run_program({"resume", folder_ + "/base", "--trials", "1"}).text, false), "");
 }
 
-TEST_F(HostileText, IsPrintableWhereverALogHoldsIt) {
+TEST_F(HostileText, IsPrintableInEachFieldOfLog) {
   fs::create_directories(folder_ + "/other/log");
   records_ = records();
   fs::copy(folder_ + "/base/ckpt", folder_ + "/other/ckpt", fs::copy_options::recursive);
   write_study({RecordType::kHeader, "none"}, true);
   EXPECT_EQ(expect_safe_verbs(folder_ + "/other", "unchanged", false, true), 15);  // not pause: the study has ended
-  const std::set<Site> all = sites();
+  const std::set<TextSite> all = sites();
   EXPECT_GE(all.size(), 120U);
   std::map<std::string, int> readable;
-  for (const Site& site : all) {
+  for (const TextSite& site : all) {
     for (const bool everywhere : {true, false}) {
       if (!everywhere && !is_whole()) continue;
       write_study(site, everywhere);
@@ -289,7 +289,7 @@ TEST_F(HostileText, IsPrintableWhereverALogHoldsIt) {
   }
 }
 
-TEST_F(HostileText, IsPrintableInAZooAndInProfiles) {
+TEST_F(HostileText, IsPrintableInZooAndProfiles) {
   const std::string zoo = folder_ + "/zoo2" + hostile(), here = folder_ + "/base#2";
   for (const std::vector<std::string>& verb : std::vector<std::vector<std::string>>{
            {"zoo", "add", here, "--zoo", zoo},
@@ -309,11 +309,11 @@ TEST_F(HostileText, IsPrintableInAZooAndInProfiles) {
            {"check", folder_ + "/study.yaml", "--set", "space.mutate=[\"" + hostile() + "\"]"},
        }) {
     const Output done = run_program(verb);
-    EXPECT_EQ(fault_in(done.text, false), "") << verb[0] << " " << verb[1] << "\n" << done.text;
+    EXPECT_EQ(control_character_in(done.text, false), "") << verb[0] << " " << verb[1] << "\n" << done.text;
   }
 }
 
-TEST_F(HostileText, OfClassesIsEscapedOnStdoutAndKeptInAFile) {
+TEST_F(HostileText, ClassNamesAreEscapedOnStdoutOnly) {
   const std::string table = folder_ + "/table.csv", out = folder_ + "/predicted.csv";
   const Output printed = run_program({"predict", folder_ + "/base", table});
   EXPECT_EQ(printed.code, kDone);
@@ -325,12 +325,12 @@ TEST_F(HostileText, OfClassesIsEscapedOnStdoutAndKeptInAFile) {
   EXPECT_NE(written.str().find(",\"cat" + hostile() + "\","), std::string::npos) << written.str().substr(0, 500);
 }
 
-TEST(OneLine, ReplacesNewlinesAndCutsAtItsColumns) {
+TEST(OneLine, ReplacesNewlinesAndLimitsColumns) {
   EXPECT_EQ(one_line("x\nlanista: all good\x1b[2J"), "x?lanista: all good?[2J");
   EXPECT_EQ(one_line("abcdef", 3), "abc…");
 }
 
-TEST(EscapeControls, WritesBytesOfWhatSteersATerminalAsHex) {
+TEST(EscapeControls, WritesControlBytesAsHex) {
   EXPECT_EQ(escape_controls("caf\xc3\xa9 \xe2\x80\xae\xc2\x9b\n\xff"),
             "caf\xc3\xa9 \\xe2\\x80\\xae\\xc2\\x9b\\x0a\\xff");
 }

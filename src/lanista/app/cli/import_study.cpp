@@ -5,8 +5,8 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/app/cli/load.h"
-#include "lanista/engine/core/assembly.h"
-#include "lanista/engine/core/outside_trials.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/external_trials.h"
 
 namespace lanista::cli {
 namespace {
@@ -25,7 +25,7 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
 }
 
 /// Of a file: a journal is lines of JSON, all else is a table.
-Result<engine::TakenOver> take_over_file(const std::string& path, const study::StudyConfig& config,
+Result<engine::ImportedTrials> import_from_file(const std::string& path, const study::StudyConfig& config,
                                          const std::shared_ptr<const mutate::ModelSpace>& models) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(path, 0));
   LANISTA_ASSIGN(const strategy::Context context, engine::strategy_context(config, models));
@@ -33,16 +33,16 @@ Result<engine::TakenOver> take_over_file(const std::string& path, const study::S
   for (const space::Parameter& parameter : context.params.parameters()) {
     if (std::ranges::find(params, parameter.name) == params.end()) params.push_back(parameter.name);
   }
-  auto trials = text.starts_with("{") ? engine::trials_of_journal(text, config.goals)
-                                      : engine::trials_of_csv(text, params, engine::metrics_of_rows(config));
+  auto trials = text.starts_with("{") ? engine::read_optuna_trials(text, config.goals)
+                                      : engine::read_csv_trials(text, params, engine::required_metrics(config));
   if (!trials) return std::move(trials).error();
-  return engine::take_over(*trials, config, models);
+  return engine::import_trials(*trials, config, models);
 }
 
-Result<engine::TakenOver> take_over_study(const std::string& folder, const study::StudyConfig& config,
+Result<engine::ImportedTrials> import_from_study(const std::string& folder, const study::StudyConfig& config,
                                           const data::DataSpec& data, const mutate::ModelSpace& models) {
   LANISTA_ASSIGN(const auto old, load_study(folder));
-  return engine::take_over(old, config, data, models);
+  return engine::import_trials(old, config, data, models);
 }
 
 }  // namespace
@@ -55,19 +55,19 @@ Result<study::Earlier> import_study(const std::string& path, const study::StudyC
     return error;
   };
   const bool is_file = std::filesystem::is_regular_file(path);
-  auto taken = is_file ? take_over_file(path, config, models) : take_over_study(path, config, data, *models);
-  if (!taken) return located(taken.error());
-  const std::string reasons = reasons_text(taken->left_out);
-  if (taken->earlier.trials.empty()) {
+  auto imported = is_file ? import_from_file(path, config, models) : import_from_study(path, config, data, *models);
+  if (!imported) return located(imported.error());
+  const std::string reasons = reasons_text(imported->left_out);
+  if (imported->earlier.trials.empty()) {
     return located({Code::kInvalidArgument,
                     "no trial of it fits this study" + (reasons.empty() ? "; none has finished" : " (" + reasons + ")"),
                     ""});
   }
-  const auto count = taken->earlier.trials.size();
+  const auto count = imported->earlier.trials.size();
   notes.push_back(
       "the strategy knows " + std::to_string(count) + (count == 1 ? " trial" : " trials") + " of " + path +
-      (reasons.empty() ? "" : "; left out are " + std::to_string(taken->earlier.left_out) + " (" + reasons + ")"));
-  return std::move(taken->earlier);
+      (reasons.empty() ? "" : "; left out are " + std::to_string(imported->earlier.left_out) + " (" + reasons + ")"));
+  return std::move(imported->earlier);
 }
 
 }  // namespace lanista::cli

@@ -9,7 +9,7 @@
 
 #include "lanista/base/real_json.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/kept_assessment.h"
+#include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/live_page.h"
 #include "lanista/app/cli/load.h"
@@ -23,8 +23,8 @@
 #include "lanista/model/graph/text.h"
 #include "lanista/app/report/importance.h"
 #include "lanista/app/report/page.h"
-#include "lanista/search/tuning/adapt_rules.h"
-#include "lanista/search/study/hosts.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/search/study/host_usage.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
 
@@ -35,7 +35,7 @@ using nlohmann::json;
 
 int print_status(const std::string& folder, bool as_json) {
   const auto view = load_study(folder);
-  if (!view) return report(view.error());
+  if (!view) return print_error(view.error());
   if (as_json) {
     std::cout << json_line(status_json(folder, *view));
   } else {
@@ -59,13 +59,13 @@ json trial_json(const LoadedTrial& loaded) {
     out["forks"] = json::array();
     for (const study::Fork& fork : trial.forks) out["forks"].push_back(study::fork_json(fork));
     out["line"] = json::array();
-    for (const study::Stretch& stretch : study::lineage(loaded.view, trial, std::ssize(trial.measurements))) {
-      out["line"].push_back({{"trial", stretch.trial.value},
-                             {"epochs", {stretch.from + 1, stretch.through}},
-                             {"sample", space::sample_json(stretch.sample)}});
+    for (const study::LineageSegment& lineage_segment : study::lineage(loaded.view, trial, std::ssize(trial.measurements))) {
+      out["line"].push_back({{"trial", lineage_segment.trial.value},
+                             {"epochs", {lineage_segment.from + 1, lineage_segment.through}},
+                             {"sample", space::sample_json(lineage_segment.sample)}});
     }
   }
-  for (const study::WorkerFates::Move& move : study::moves_of(loaded.view, trial.id)) {
+  for (const study::WorkerHistory::Move& move : study::moves_of(loaded.view, trial.id)) {
     json from{{"worker", move.from}, {"host", move.from_host}};
     json to = move.to ? json{{"worker", *move.to}} : json();
     if (!move.to_host.empty()) to["host"] = move.to_host;
@@ -86,11 +86,11 @@ std::string line_text(const study::StudyView& view, const study::TrialView& tria
     out << (&fork == &trial.forks.front() ? "" : ", ") << "after epoch " << fork.epoch << " from #" << fork.from.value;
   }
   out << "\nits weights";
-  for (const study::Stretch& stretch : study::lineage(view, trial, std::ssize(trial.measurements))) {
-    const bool is_one = stretch.from + 1 == stretch.through;
-    out << "\n  epoch" << (is_one ? " " : "s ") << stretch.from + 1;
-    if (!is_one) out << "-" << stretch.through;
-    out << " as #" << stretch.trial.value << " with " << sample_text(stretch.sample);
+  for (const study::LineageSegment& lineage_segment : study::lineage(view, trial, std::ssize(trial.measurements))) {
+    const bool is_one = lineage_segment.from + 1 == lineage_segment.through;
+    out << "\n  epoch" << (is_one ? " " : "s ") << lineage_segment.from + 1;
+    if (!is_one) out << "-" << lineage_segment.through;
+    out << " as #" << lineage_segment.trial.value << " with " << sample_text(lineage_segment.sample);
   }
   return out.str();
 }
@@ -100,7 +100,7 @@ std::string branches_text(const study::TrialView& trial) {
   std::ostringstream out;
   for (const auto& measurement : trial.measurements) {
     if (measurement.branches.empty()) continue;
-    if (const study::Branch* adapted = study::adapted_before(measurement)) {
+    if (const study::Branch* adapted = study::batch_change_before(measurement)) {
       out << "\nbefore epoch " << measurement.epoch << ", behind step " << adapted->step
           << ": its gradient noise asks for another batch\n  > " << sample_text(adapted->setting) << "  "
           << adapted->speed << " times the goodput expected\n";
@@ -138,7 +138,7 @@ std::string rates_text(const study::TrainConfig& train) {
 /// A line for each time that it was lost with a worker elsewhere.
 std::string moves_text(const study::StudyView& view, const study::TrialView& trial) {
   std::string text;
-  for (const study::WorkerFates::Move& move : study::moves_of(view, trial.id)) {
+  for (const study::WorkerHistory::Move& move : study::moves_of(view, trial.id)) {
     text += (text.empty() ? "\nmoved         " : "\n              ") + printable(study::move_text(move));
   }
   return text;
@@ -149,12 +149,12 @@ std::string trial_text(const LoadedTrial& loaded) {
   const auto& trial = loaded.trial();
   out << "trial #" << trial.id.value << "  " << lineage_text(loaded.view, trial.proposal);
   if (trial.proposal.parent) {
-    out << (trial.proposal.tunes ? "  (again, #" : "  (from #") << trial.proposal.parent->value << ")";
+    out << (trial.proposal.is_refinement ? "  (again, #" : "  (from #") << trial.proposal.parent->value << ")";
   }
   if (trial.proposal.start) {
-    out << "\nstarted from  " << printable(study::began_text(trial));
+    out << "\nstarted from  " << printable(study::start_summary(trial));
   }
-  if (const study::Start* start = study::begun_with(trial)) {
+  if (const study::Start* start = study::winning_start(trial)) {
     if (const auto model = loaded.view.zoo_models.find(start->zoo); model != loaded.view.zoo_models.end()) {
       out << "\n              of quality " << four_digits(model->second.quality) << " "
           << printable(model->second.metric) << (model->second.related ? ", trained on other data" : "");
@@ -184,7 +184,7 @@ std::string trial_text(const LoadedTrial& loaded) {
     out << "\n";
   }
   if (const std::string race = study::race_text(trial); !race.empty()) out << "\nrace of starts" << race << "\n";
-  out << branches_text(trial) << study::selecting_text(trial);
+  out << branches_text(trial) << study::selection_text(trial);
   if (kept > 0) out << "* the epoch whose weights and metrics are the trial's\n";
   out << "\nedits from " << printable(loaded.base_name()) << ": " << trial.proposal.edits.size() << "\n";
   for (const auto& edit : trial.proposal.edits) out << "  " << printable(graph::edit_text(edit)) << "\n";
@@ -194,13 +194,13 @@ std::string trial_text(const LoadedTrial& loaded) {
 
 int print_study(const ShowRequest& request) {
   const auto records = store::read_log(real_file_system(), request.target);
-  if (!records) return report(records.error());
+  if (!records) return print_error(records.error());
   if (request.canonical) {
     std::cout << store::canonical_export(*records);  // JSON, whose texts are compared byte by byte
     return kDone;
   }
-  const auto view = fold_log(*records, request.target);
-  if (!view) return report(view.error());
+  const auto view = replay_log(*records, request.target);
+  if (!view) return print_error(view.error());
   if (request.config) {
     std::cout << printable_lines(view->config_text);
   } else if (request.json) {
@@ -219,15 +219,15 @@ int watch_study(const std::string& folder, const std::string& path) {
   const RealClock clock;
   const PauseSignals signals;
   auto page = LivePage::open(real_file_system(), clock, folder, path);
-  if (!page) return report(page.error());
+  if (!page) return print_error(page.error());
   if (!page->view().end_reason) {
     std::cerr << "watching " << printable(folder) << "   page " << printable(path) << "   Ctrl-C ends it\n";
   }
   while (!page->view().end_reason && signals.requested() == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    if (const auto refreshed = page->refresh(); !refreshed) return report(refreshed.error());
+    if (const auto refreshed = page->refresh(); !refreshed) return print_error(refreshed.error());
   }
-  if (const auto written = page->finish(); !written) return report(written.error());
+  if (const auto written = page->finish(); !written) return print_error(written.error());
   std::cerr << "wrote " << printable(path) << "\n";
   return kDone;
 }
@@ -252,11 +252,11 @@ int show_study(const ShowRequest& request) {
   if (request.plan && request.target.ends_with(".json")) return show_pipeline_plan(request.target, request.json);
   if (request.plan) return show_plan(request.target, request.json);
   if (!parse_target(request.target).has_trial) {
-    if (request.dot) return report({Code::kInvalidArgument, "--dot wants a trial: DIR#TRIAL", request.target});
+    if (request.dot) return print_error({Code::kInvalidArgument, "--dot wants a trial: DIR#TRIAL", request.target});
     return print_study(request);
   }
   const auto loaded = load_trial(request.target);
-  if (!loaded) return report(loaded.error());
+  if (!loaded) return print_error(loaded.error());
   if (request.dot) {
     std::cout << printable_lines(graph::to_dot(loaded->model));
   } else if (request.json) {
@@ -269,7 +269,7 @@ int show_study(const ShowRequest& request) {
 
 int check_study(const CheckRequest& request) {
   if (request.schema) {
-    std::cout << studyfile::study_schema().dump(2) << "\n";
+    std::cout << studyfile::study_json_schema().dump(2) << "\n";
     return kDone;
   }
   RunRequest run;
@@ -278,7 +278,7 @@ int check_study(const CheckRequest& request) {
   for (const auto& pair : request.set) {
     const auto equals = pair.find('=');
     if (equals == std::string::npos)
-      return report({Code::kInvalidArgument, "'" + pair + "' is not KEY=VALUE", "--set"});
+      return print_error({Code::kInvalidArgument, "'" + pair + "' is not KEY=VALUE", "--set"});
     run.overrides.push_back({pair.substr(0, equals), pair.substr(equals + 1)});
   }
   return run_study(run);
@@ -293,17 +293,17 @@ std::string report_text(const std::string& folder, const study::StudyView& view,
   return report::report_page(view, {.folder = name,
                                     .version = std::string(kVersion),
                                     .reload_seconds = reload_seconds,
-                                    .assessment = kept_assessment(*real_file_system().confined_to(folder), folder, view)});
+                                    .assessment = stored_assessment(*real_file_system().confined_to(folder), folder, view)});
 }
 
 int write_report(const ReportRequest& request) {
   const std::string path = request.out.empty() ? request.folder + "/report.html" : request.out;
   if (request.watch) return watch_study(request.folder, path);
   const auto view = load_study(request.folder);
-  if (!view) return report(view.error());
+  if (!view) return print_error(view.error());
   const auto files = real_file_system().confined_to(request.folder);
   const auto written = write_atomically(*files, path, report_text(request.folder, *view));
-  if (!written) return report(written.error());
+  if (!written) return print_error(written.error());
   std::cerr << "wrote " << printable(path) << "\n";
   return kDone;
 }
@@ -311,23 +311,23 @@ int write_report(const ReportRequest& request) {
 int control_study(const ControlRequest& request) {
   const auto files = real_file_system().confined_to(request.folder);
   const auto view = load_study(request.folder);
-  if (!view) return report(view.error());
+  if (!view) return print_error(view.error());
   if (view->end_reason)
-    return report(
+    return print_error(
         {Code::kFailedPrecondition, "the study has ended already (" + *view->end_reason + ")", request.folder});
-  std::string name = request.what;
+  std::string name = request.action;
   if (request.trial) {
     if (*request.trial > view->trials.size()) {
-      return report({Code::kNotFound,
+      return print_error({Code::kNotFound,
                      "there is no trial " + std::to_string(*request.trial) + "; the study has trials 1 to " +
                          std::to_string(view->trials.size()),
                      request.folder});
     }
     name += "-trial-" + std::to_string(*request.trial);
   }
-  if (auto made = make_durable_folder(*files, request.folder + "/control"); !made) return report(made.error());
+  if (auto made = make_durable_folder(*files, request.folder + "/control"); !made) return print_error(made.error());
   if (auto written = write_atomically(*files, request.folder + "/control/" + name, std::string_view()); !written)
-    return report(written.error());
+    return print_error(written.error());
   std::cerr << "asked; a running study obeys at its next step\n";
   return kDone;
 }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::cli {
 
@@ -33,7 +33,7 @@ struct ReportRequest {
 };
 struct ControlRequest {
   std::string folder;
-  std::string what;  ///< pause | stop
+  std::string action;  ///< pause | stop
   std::optional<std::uint32_t> trial;
 };
 

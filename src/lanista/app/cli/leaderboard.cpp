@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/search/study/noise.h"
-#include "lanista/search/study/rungs.h"
+#include "lanista/search/study/noise_band.h"
+#include "lanista/search/study/bracket_counts.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
 
@@ -77,7 +77,7 @@ std::string lineage_text(const engine::StudyView& view, const study::Proposal& p
     while (i + same < proposal.steps.size() && proposal.steps[i + same].mutator == proposal.steps[i].mutator) ++same;
     text += " > " + proposal.steps[i].mutator + (same > 1 ? " x" + std::to_string(same) : "");
   }
-  return printable(text + (proposal.tunes ? " > tuned" : ""));
+  return printable(text + (proposal.is_refinement ? " > tuned" : ""));
 }
 
 std::string choices_text(const space::Sample& sample, std::size_t width) {
@@ -120,7 +120,7 @@ std::string baselines_text(const engine::StudyView& view) {
 }
 
 std::string noise_text(const engine::StudyView& view) {
-  const auto noise = study::noise_band(view, study::standings(view));
+  const auto noise = study::noise_band(view, study::ranking_keys(view));
   if (!noise) return {};
   const std::int64_t others = noise->trials - 1;
   const std::string by = noise->trainings > 0 ? "the spread of its " + std::to_string(noise->trainings) + " trainings"
@@ -153,15 +153,15 @@ std::string proposals_text(const engine::StudyView& view) {
     const Digest key = study::decisions_key(view.trials[member.trial.value - 1].proposal);
     const auto [found, is_new] = proposals.try_emplace(key, member.trial, 0);
     if (is_new) order.push_back(key);
-    found->second.second += member.draws;
-    sum += member.draws;
+    found->second.second += member.selections;
+    sum += member.selections;
   }
   if (order.size() < 2) return {};
   std::string out;
   for (const Digest& key : order) {
-    const auto& [trial, draws] = proposals.at(key);
+    const auto& [trial, selections] = proposals.at(key);
     char share[16];
-    std::snprintf(share, sizeof share, "%.0f %%", 100.0 * static_cast<double>(draws) / static_cast<double>(sum));
+    std::snprintf(share, sizeof share, "%.0f %%", 100.0 * static_cast<double>(selections) / static_cast<double>(sum));
     out += (out.empty() ? "#" : ", #") + std::to_string(trial.value) + " " + share;
   }
   return out;
@@ -204,11 +204,11 @@ std::string ensemble_text(const engine::StudyView& view) {
 }
 
 std::string leaderboard(const engine::StudyView& view, std::size_t top) {
-  const std::vector<study::Standing> ranked = study::standings(view);
+  const std::vector<study::RankingKey> ranked = study::ranking_keys(view);
   if (ranked.empty()) return " no finished trial yet\n";
   const auto& goals = view.config.goals;
   const std::vector<TrialId> front = goals.size() > 1 ? study::pareto_front(ranked) : std::vector<TrialId>();
-  Row head{"rank", "trial"};
+  TableRow head{"rank", "trial"};
   std::vector<bool> right{true, true};
   for (const auto& goal : goals) {
     head.push_back(goal.metric);
@@ -230,14 +230,14 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   head.insert(head.end(), {"how it was made", "trained with"});
   right.insert(right.end(), {false, false});
 
-  std::vector<Row> rows{head};
+  std::vector<TableRow> rows{head};
   bool any_stopped = false, any_broken = false, any_earlier = false;
   for (std::size_t i = 0; i < std::min(top, ranked.size()); ++i) {
     const auto& trial = view.trials[ranked[i].trial.value - 1];
     const bool in_front = std::find(front.begin(), front.end(), trial.id) != front.end();
     const bool broken = ranked[i].violation > 0;
     any_broken = any_broken || broken;
-    Row row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) + (broken ? "!" : in_front ? "+" : "")};
+    TableRow row{std::to_string(i + 1), "#" + std::to_string(trial.id.value) + (broken ? "!" : in_front ? "+" : "")};
     for (const auto& goal : goals) row.push_back(metric_text(view, trial, goal.metric));
     const auto tested = view.test.find(test);
     row.push_back(view.winner == trial.id && tested != view.test.end() ? four_digits(tested->second) : "");
@@ -253,11 +253,11 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
     row.push_back(sample_text(trial.proposal.sample));
     rows.push_back(std::move(row));
   }
-  std::string text = columns(rows, right);
+  std::string text = text_table(rows, right);
   text += ensemble_text(view) + noise_text(view) + baselines_text(view);
   if (const std::string zoo = study::zoo_text(view); !zoo.empty()) text += " " + printable(zoo) + "\n";
   if (const std::string races = study::races_text(view); !races.empty()) text += " " + printable(races) + "\n";
-  if (const std::string checks = study::selecting_text(view); !checks.empty()) text += " " + printable(checks) + "\n";
+  if (const std::string checks = study::selection_text(view); !checks.empty()) text += " " + printable(checks) + "\n";
   if (any_stopped) text += " * ended early by the stopping rule\n";
   if (any_earlier) text += " k/n the best of n epochs was the k-th: its weights and metrics are those of the trial\n";
   if (!front.empty()) text += " + on the Pareto front of " + std::to_string(front.size()) + "\n";

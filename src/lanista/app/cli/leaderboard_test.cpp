@@ -27,7 +27,7 @@ engine::StudyView three_trials() {
   return view;
 }
 
-TEST(Leaderboard, ShowsTheBestFirstAndTheTestOfTheWinnerOnly) {
+TEST(Leaderboard, ShowsBestFirstAndTestOfWinnerOnly) {
   EXPECT_EQ(leaderboard(three_trials(), 10),
             " rank  trial  val_accuracy    test  params  epochs  how it was made                  trained with\n"
             "    1     #2        0.9700  0.9601    4810       9  small-cnn > widen x2 > add_skip  sgd lr 0.103\n"
@@ -35,13 +35,13 @@ TEST(Leaderboard, ShowsTheBestFirstAndTheTestOfTheWinnerOnly) {
             " * ended early by the stopping rule\n");
 }
 
-TEST(Leaderboard, SaysWhatTunedItself) {
+TEST(Leaderboard, MarksSelfTunedTrials) {
   auto view = three_trials();
-  view.trials[0].proposal.tunes = true;
+  view.trials[0].proposal.is_refinement = true;
   EXPECT_NE(leaderboard(view, 10).find("small-mlp > tuned"), std::string::npos) << leaderboard(view, 10);
 }
 
-TEST(Leaderboard, SaysHowFarOneGetsWithoutASearch) {
+TEST(Leaderboard, ShowsBaselines) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}};
   view.baselines = {{"constant", {{"val_accuracy", 0.1034}, {"test_accuracy", 0.1}}},
@@ -55,7 +55,7 @@ TEST(Leaderboard, SaysHowFarOneGetsWithoutASearch) {
   EXPECT_EQ(baselines_text(view), "");
 }
 
-TEST(Leaderboard, SaysWhatValidationRowsDoNotTellApart) {
+TEST(Leaderboard, ShowsScoreNoise) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}};
   EXPECT_EQ(noise_text(view), "") << "nobody knows the rows";
@@ -66,7 +66,7 @@ TEST(Leaderboard, SaysWhatValidationRowsDoNotTellApart) {
   EXPECT_NE(leaderboard(view, 10).find("(95 %); 1 other trial lies there, too\n"), std::string::npos);
 }
 
-TEST(Leaderboard, TellsWhichEpochWasTheBest) {
+TEST(Leaderboard, ShowsBestEpoch) {
   auto view = three_trials();
   view.trials[1].measurements.push_back({TrialId{2}, 10, 400, {{"val_accuracy", 0.5}}});
 
@@ -82,7 +82,7 @@ TEST(Leaderboard, TellsWhichEpochWasTheBest) {
             std::string::npos);
 }
 
-TEST(Leaderboard, SaysWhatIsInBestWhereAnEnsembleWasAskedFor) {
+TEST(Leaderboard, ShowsEnsembleMembersWhenRequested) {
   auto view = three_trials();
   EXPECT_EQ(ensemble_text(view), "");
   view.config.keep.ensemble = 5;
@@ -97,7 +97,7 @@ TEST(Leaderboard, SaysWhatIsInBestWhereAnEnsembleWasAskedFor) {
   EXPECT_NE(leaderboard(view, 10).find(text), std::string::npos);
 }
 
-TEST(Leaderboard, SaysThatBestIsTheWinnersTrainingsOnTheFolds) {
+TEST(Leaderboard, ShowsThatBestBlendsFoldModels) {
   auto view = three_trials();
   view.config.data.folds = 2;
   EXPECT_EQ(ensemble_text(view), "") << "a study that an older build ended";
@@ -117,13 +117,13 @@ TEST(Leaderboard, SaysThatBestIsTheWinnersTrainingsOnTheFolds) {
             " best/ blends all trainings of #2 75 %, #1 25 %: val_accuracy 0.9800; training #2 alone is DIR#2\n");
 }
 
-TEST(Leaderboard, ShowsAtMostTheRowsAsked) {
+TEST(Leaderboard, ShowsAtMostRequestedRows) {
   const std::string table = leaderboard(three_trials(), 1);
 
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 2) << table;
 }
 
-TEST(Leaderboard, MarksTheParetoFrontAndWhatBreaksAConstraint) {
+TEST(Leaderboard, MarksParetoFrontAndViolatedConstraints) {
   auto view = three_trials();
   view.config.goals = {{true, "val_accuracy"}, {false, "params"}};
   view.trials[0].measurements[0].metrics["params"] = 100;
@@ -142,7 +142,7 @@ TEST(Leaderboard, MarksTheParetoFrontAndWhatBreaksAConstraint) {
   EXPECT_NE(table.find(" + on the Pareto front of 2\n ! breaks a constraint\n"), std::string::npos) << table;
 }
 
-TEST(Leaderboard, ShowsProposalsByTheAverageOfTheirTrainings) {
+TEST(Leaderboard, ShowsMeanOverRepeats) {
   engine::StudyView view;
   view.config.strategy.repeat = 2;
   for (std::uint32_t id = 1; id <= 5; ++id) {
@@ -159,7 +159,7 @@ TEST(Leaderboard, ShowsProposalsByTheAverageOfTheirTrainings) {
   EXPECT_EQ(table.find("#5"), std::string::npos) << table;  // its second training is missing
 }
 
-TEST(Leaderboard, ShowsTheMeanOverFoldsWithItsStandardErrorAndWhatIsLuck) {
+TEST(Leaderboard, ShowsFoldMeanStandardErrorAndNoise) {
   engine::StudyView view;
   view.config.data.folds = 3;
   view.config.goals = {{true, "val_accuracy"}};
@@ -180,7 +180,7 @@ TEST(Leaderboard, ShowsTheMeanOverFoldsWithItsStandardErrorAndWhatIsLuck) {
   EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos) << table;
 }
 
-TEST(Leaderboard, SaysSoWhenNothingHasFinished) {
+TEST(Leaderboard, ReportsWhenNoTrialHasFinished) {
   EXPECT_EQ(leaderboard(engine::StudyView{}, 10), " no finished trial yet\n");
 }
 

@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "lanista/base/printable.h"
-#include "lanista/base/thread_time.h"
+#include "lanista/base/thread_cpu_time.h"
 #include "lanista/app/cli/inspect.h"
 #include "lanista/app/cli/terminal.h"
 
@@ -24,12 +24,12 @@ extern char** environ;
 namespace lanista::cli {
 namespace {
 
-constexpr double kLeastInterval = 1;  ///< seconds between two pages
-constexpr double kShare = 0.1;        ///< of the time that pages may take
-constexpr double kLeastReload = 2;    ///< seconds between two looks of a browser
-constexpr auto kPoll = std::chrono::milliseconds(100);
+constexpr double kMinIntervalSeconds = 1;  ///< seconds between two pages
+constexpr double kMaxTimeShare = 0.1;        ///< of the time that pages may take
+constexpr double kMinReloadSeconds = 2;    ///< seconds between two looks of a browser
+constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
-void complain(const Error& error) {
+void print_page_error(const Error& error) {
   std::cerr << "lanista: the page is not kept fresh: " << one_line(error.text()) << "\n";
 }
 
@@ -40,31 +40,31 @@ bool is_set(const char* name) {
 
 }  // namespace
 
-LivePage::LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path, engine::Follower follower)
+LivePage::LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path, engine::StudyFollower follower)
     : fs_(fs.confined_to(folder)), clock_(&clock), folder_(std::move(folder)), path_(std::move(path)), follower_(std::move(follower)) {}
 
 Result<LivePage> LivePage::open(FileSystem& fs, const Clock& clock, std::string folder, std::string path) {
-  LANISTA_ASSIGN(engine::Follower follower, engine::Follower::open(fs, folder));
+  LANISTA_ASSIGN(engine::StudyFollower follower, engine::StudyFollower::open(fs, folder));
   LivePage out(fs, clock, std::move(folder), std::move(path), std::move(follower));
-  const double before = thread_seconds();
+  const double before = thread_cpu_seconds();
   LANISTA_TRY(out.write(true));
-  out.charge(thread_seconds() - before);
+  out.schedule_next_write(thread_cpu_seconds() - before);
   return out;
 }
 
 Result<bool> LivePage::refresh() {
-  if (clock_->now() < due_) return false;
-  const double before = thread_seconds();
+  if (clock_->now() < next_write_seconds_) return false;
+  const double before = thread_cpu_seconds();
   LANISTA_ASSIGN(const bool changed, follower_.refresh());
   if (!changed) return false;
   LANISTA_TRY(write(true));
-  charge(thread_seconds() - before);
+  schedule_next_write(thread_cpu_seconds() - before);
   return true;
 }
 
-void LivePage::charge(double cost) {
-  interval_ = std::max(kLeastInterval, cost / kShare);
-  due_ = clock_->now() + interval_ - cost;
+void LivePage::schedule_next_write(double cost) {
+  interval_seconds_ = std::max(kMinIntervalSeconds, cost / kMaxTimeShare);
+  next_write_seconds_ = clock_->now() + interval_seconds_ - cost;
 }
 
 Result<void> LivePage::finish() {
@@ -75,13 +75,13 @@ Result<void> LivePage::finish() {
 /// Replaced as a whole: the run itself writes its page at its end, maybe now.
 Result<void> LivePage::write(bool live) {
   return write_atomically(*fs_, path_,
-                          report_text(folder_, follower_.view(), live ? std::max(kLeastReload, interval_) : 0));
+                          report_text(folder_, follower_.view(), live ? std::max(kMinReloadSeconds, interval_seconds_) : 0));
 }
 
 LivePageThread::LivePageThread(FileSystem& fs, const Clock& clock, std::string folder, std::string path, bool quiet) {
   auto page = LivePage::open(fs, clock, std::move(folder), std::move(path));
   if (!page) {
-    complain(page.error());
+    print_page_error(page.error());
     return;
   }
   page_.emplace(*std::move(page));
@@ -91,17 +91,17 @@ LivePageThread::LivePageThread(FileSystem& fs, const Clock& clock, std::string f
     thread_ = std::jthread([this](const std::stop_token& stop) {
       try {
         while (!stop.stop_requested()) {
-          std::this_thread::sleep_for(kPoll);
-          if (const auto refreshed = page_->refresh(); !refreshed) return complain(refreshed.error());
+          std::this_thread::sleep_for(kPollInterval);
+          if (const auto refreshed = page_->refresh(); !refreshed) return print_page_error(refreshed.error());
         }
       } catch (const std::bad_alloc&) {
-        complain({Code::kResourceExhausted, "out of memory", ""});
+        print_page_error({Code::kResourceExhausted, "out of memory", ""});
       } catch (const std::exception& error) {
-        complain({Code::kInternal, error.what(), ""});
+        print_page_error({Code::kInternal, error.what(), ""});
       }
     });
   } catch (const std::system_error&) {
-    complain({Code::kResourceExhausted, "the system gives this process no further thread", ""});
+    print_page_error({Code::kResourceExhausted, "the system gives this process no further thread", ""});
   }
 }
 
@@ -112,9 +112,9 @@ LivePageThread::~LivePageThread() {
   }
   if (!page_) return;
   try {
-    if (const auto written = page_->finish(); !written) complain(written.error());
+    if (const auto written = page_->finish(); !written) print_page_error(written.error());
   } catch (const std::exception& error) {
-    complain({Code::kInternal, error.what(), ""});
+    print_page_error({Code::kInternal, error.what(), ""});
   }
 }
 

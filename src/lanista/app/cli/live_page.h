@@ -7,7 +7,7 @@
 #include "lanista/base/clock.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
-#include "lanista/engine/core/follower.h"
+#include "lanista/engine/core/study_follower.h"
 
 namespace lanista::cli {
 
@@ -15,7 +15,7 @@ namespace lanista::cli {
 /// tenth of the time. The page reloads itself.
 class LivePage {
  public:
-  /// Writes the page as the study stands. Errors: of engine::Follower::open, kIo, kResourceExhausted.
+  /// Writes the page as the study stands. Errors: of engine::StudyFollower::open, kIo, kResourceExhausted.
   static Result<LivePage> open(FileSystem& fs, const Clock& clock, std::string folder, std::string path);
 
   const study::StudyView& view() const { return follower_.view(); }
@@ -26,16 +26,16 @@ class LivePage {
   Result<void> finish();
 
  private:
-  LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path, engine::Follower follower);
+  LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path, engine::StudyFollower follower);
   Result<void> write(bool live);
-  void charge(double cost);
+  void schedule_next_write(double cost);
 
   std::shared_ptr<FileSystem> fs_;
   const Clock* clock_;
   std::string folder_, path_;
-  engine::Follower follower_;
-  double due_ = 0;       ///< clock's seconds before which nothing is done
-  double interval_ = 1;  ///< between two pages, at least
+  engine::StudyFollower follower_;
+  double next_write_seconds_ = 0;       ///< clock's seconds before which nothing is done
+  double interval_seconds_ = 1;  ///< between two pages, at least
 };
 
 /// A thread that keeps the page of a study fresh while this process works on it, on its own copy of the log: the engine

@@ -19,10 +19,10 @@ bool is_live(const MemoryFileSystem& disk) {
 std::string page_of(const MemoryFileSystem& disk) { return disk.files().at(kPage); }
 
 /// A study whose log is put on the disk bit by bit.
-struct Growing {
+struct GrowingStudy {
   engine::testing::Bench bench;
   std::string log;
-  Growing() {
+  GrowingStudy() {
     LANISTA_CHECK(bench.run(engine::testing::small_study(6), {}).ok(), "the test's own study");
     log = bench.disk.files().at(kLog);
   }
@@ -31,8 +31,8 @@ struct Growing {
   }
 };
 
-TEST(LivePage, FollowsTheLogAndEndsAsAPageThatStays) {
-  Growing study;
+TEST(LivePage, FollowsLogAndEndsAsStaticPage) {
+  GrowingStudy study;
   study.put(0.5);
   auto page = LivePage::open(study.bench.disk, study.bench.clock, kFolder, kPage);
   ASSERT_TRUE(page.ok()) << page.error().text();
@@ -54,8 +54,8 @@ TEST(LivePage, FollowsTheLogAndEndsAsAPageThatStays) {
   for (const auto& [path, bytes] : study.bench.disk.files()) EXPECT_FALSE(path.ends_with(".tmp")) << path;
 }
 
-TEST(LivePage, IsWrittenOnceASecondAtMost) {
-  Growing study;
+TEST(LivePage, IsWrittenAtMostOncePerSecond) {
+  GrowingStudy study;
   study.put(0.4);
   auto page = LivePage::open(study.bench.disk, study.bench.clock, kFolder, kPage);
   ASSERT_TRUE(page.ok()) << page.error().text();
@@ -70,8 +70,8 @@ TEST(LivePage, IsWrittenOnceASecondAtMost) {
   EXPECT_LE(written, 10);
 }
 
-TEST(LivePage, TellsWhatCannotBeReadOrWritten) {
-  Growing study;
+TEST(LivePage, ReportsReadAndWriteErrors) {
+  GrowingStudy study;
   const VirtualClock& clock = study.bench.clock;
   EXPECT_EQ(LivePage::open(study.bench.disk, clock, "/studies/none", kPage).error().code, Code::kNotFound);
 

@@ -34,10 +34,10 @@ std::string folder_of(const std::string& file) {
 
 Result<study::StudyView> load_study(const std::string& folder) {
   LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
-  return fold_log(records, folder);
+  return replay_log(records, folder);
 }
 
-Result<study::StudyView> fold_log(const std::vector<store::Record>& records, const std::string& folder) {
+Result<study::StudyView> replay_log(const std::vector<store::Record>& records, const std::string& folder) {
   auto view = engine::fold(records);
   if (view) return view;
   Error error = view.error();

@@ -7,7 +7,7 @@
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/io/store/log.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::cli {
 
@@ -17,7 +17,7 @@ std::string folder_of(const std::string& file);
 /// A study from its folder. Errors: kNotFound, kDataLoss.
 Result<study::StudyView> load_study(const std::string& folder);
 /// A study from the records of its log. Errors: kDataLoss, with the folder and the record.
-Result<study::StudyView> fold_log(const std::vector<store::Record>& records, const std::string& folder);
+Result<study::StudyView> replay_log(const std::vector<store::Record>& records, const std::string& folder);
 
 /// A trial with everything needed to look into it; its data need not be there.
 struct LoadedTrial {

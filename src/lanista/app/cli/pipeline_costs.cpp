@@ -6,7 +6,7 @@
 #include <set>
 
 #include "lanista/app/cli/version.h"
-#include "lanista/exec/program/machine_speed.h"
+#include "lanista/exec/program/cpu_speed.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/engine/local/pass_timing.h"
 #include "lanista/engine/local/plan_timing.h"
@@ -18,13 +18,13 @@ constexpr std::int64_t kLargest = 64;           // samples at which is measured
 constexpr std::int64_t kValuesBytes = 1 << 20;  // about what a stage's values lie in
 
 // Micro-batches of which one is right behind another, and steps whose median counts.
-constexpr std::int64_t kParts = 8, kMostParts = 16;
-constexpr int kStepsOfAgain = 5;
+constexpr std::int64_t kParts = 8, kMaxParts = 16;
+constexpr int kWarmCacheSteps = 5;
 
 /// The number of equal micro-batches, from 2 on, that is nearest to kParts; 1: there is none.
-std::int64_t parts_of(std::int64_t batch) {
+std::int64_t micro_batch_sizes(std::int64_t batch) {
   std::int64_t best = 1;
-  for (std::int64_t parts = 2; parts <= std::min(batch, kMostParts); ++parts) {
+  for (std::int64_t parts = 2; parts <= std::min(batch, kMaxParts); ++parts) {
     const bool is_nearer = best == 1 || std::abs(parts - kParts) < std::abs(best - kParts);
     if (batch % parts == 0 && is_nearer) best = parts;
   }
@@ -75,7 +75,7 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, {.max_batch = samples}));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as workers do
-  const runtime::MadeUpBatch batch(train, samples);
+  const runtime::SyntheticBatch batch(train, samples);
   const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
   const auto passes = passes_of(train);
   std::map<graph::NodeId, std::array<double, 3>> us;
@@ -98,9 +98,9 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
 
 }  // namespace
 
-Result<pipeline::NodeCosts> costs_here(const graph::Graph& model, const graph::OpTable& ops,
+Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
                                        const step::StepOptions& options, std::int64_t batch, double seconds) {
-  const nn::MachineSpeed speed = nn::machine_speed();
+  const nn::CpuSpeed speed = nn::measure_cpu_speed();
   pipeline::NodeCosts costs;
   costs.machine.cpu = nn::cpu_model();
   costs.machine.version = std::string(kVersion);
@@ -114,12 +114,12 @@ Result<pipeline::NodeCosts> costs_here(const graph::Graph& model, const graph::O
   return costs;
 }
 
-Result<void> measure_again(const graph::Graph& graph, const graph::OpTable& ops, const step::StepOptions& options,
+Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::OpTable& ops, const step::StepOptions& options,
                            pipeline::Model& model) {
-  const std::int64_t parts = parts_of(model.batch);
+  const std::int64_t parts = micro_batch_sizes(model.batch);
   if (parts < 2) {
     return Error{Code::kUnimplemented,
-                 "a batch of " + std::to_string(model.batch) + " does not come in " + std::to_string(kMostParts) +
+                 "a batch of " + std::to_string(model.batch) + " does not come in " + std::to_string(kMaxParts) +
                      " equal micro-batches or fewer",
                  "data.batch"};
   }
@@ -135,12 +135,12 @@ Result<void> measure_again(const graph::Graph& graph, const graph::OpTable& ops,
     return program;
   };
   kernels::set_flush_to_zero();  // as workers do
-  const runtime::MadeUpBatch batch(train, model.batch);
+  const runtime::SyntheticBatch batch(train, model.batch);
   LANISTA_ASSIGN(const auto times,
-                 runtime::time_passes(planned, model.batch / parts, compile, batch.view(), kStepsOfAgain));
+                 runtime::time_passes(planned, model.batch / parts, compile, batch.view(), kWarmCacheSteps));
   for (std::size_t i = 0; i < times.size(); ++i) {  // both rooms call a node's operator the same
     const auto found = std::ranges::find(model.operators, planned.model.operators[i].name, &pipeline::Operator::name);
-    if (found != model.operators.end()) found->again = times[i].again;
+    if (found != model.operators.end()) found->warm_cache_factor = times[i].warm_cache_factor;
   }
   return {};
 }

@@ -7,7 +7,7 @@
 
 #include "lanista/base/file_system.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/pipeline_costs.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
@@ -37,70 +37,70 @@ Result<json> read_json(const std::string& file) {
 
 /// A result whose error names the file.
 template <class T>
-Result<T> in_file(Result<T> result, const std::string& file) {
+Result<T> with_file(Result<T> result, const std::string& file) {
   if (result) return result;
   Error error = result.error();
   error.where = error.where.empty() ? file : file + ": " + error.where;
   return error;
 }
 
-Result<Problem> problem_of_file(const PipelineAsked& asked, const std::string& file) {
+Result<Problem> problem_of_file(const PipelineRequest& request, const std::string& file) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(file));
   Problem problem;
   if (text.starts_with("node")) {
     LANISTA_ASSIGN(problem.model,
-                   in_file(pipeline::read_pipedream_profile(text, asked.batch.value_or(kProfileBatch)), file));
+                   with_file(pipeline::read_pipedream_profile(text, request.batch.value_or(kProfileBatch)), file));
     return problem;
   }
   LANISTA_ASSIGN(const json parsed, read_json(file));
   if (parsed.contains("nodes")) {
-    LANISTA_ASSIGN(problem, in_file(pipeline::read_piper_input(parsed, asked.unit), file));
+    LANISTA_ASSIGN(problem, with_file(pipeline::read_piper_input(parsed, request.unit), file));
   } else {
-    LANISTA_ASSIGN(problem.model, in_file(pipeline::read_model(parsed), file));
+    LANISTA_ASSIGN(problem.model, with_file(pipeline::read_model(parsed), file));
   }
-  problem.model.batch = asked.batch.value_or(problem.model.batch);
+  problem.model.batch = request.batch.value_or(problem.model.batch);
   return problem;
 }
 
 /// A plan with its schedule and its course.
-struct Told {
+struct SimulatedPlan {
   pipeline::Planned planned;
-  pipeline::Course course;
+  pipeline::SimulationResult simulation;
 };
 
-Result<Told> told_of(const PipelineAsked& asked, const Problem& problem) {
-  Told told;
-  pipeline::Planned& planned = told.planned;
-  if (asked.plan.empty()) {
+Result<SimulatedPlan> make_simulated_plan(const PipelineRequest& request, const Problem& problem) {
+  SimulatedPlan simulated_plan;
+  pipeline::Planned& planned = simulated_plan.planned;
+  if (request.plan.empty()) {
     pipeline::PlanOptions options;
-    options.micro_batch = asked.micro_batch;
-    options.split = asked.schedule == "split";
+    options.micro_batch = request.micro_batch;
+    options.split = request.schedule == "split";
     LANISTA_ASSIGN(planned, pipeline::make_plan(problem, options));
   } else {
-    LANISTA_ASSIGN(const json parsed, read_json(asked.plan));
-    LANISTA_ASSIGN(planned.plan, in_file(pipeline::read_plan(parsed), asked.plan));
-    LANISTA_TRY(in_file(pipeline::check(planned.plan, problem), asked.plan));
-    planned.schedule = asked.schedule == "split" ? pipeline::split_backward(planned.plan, problem)
+    LANISTA_ASSIGN(const json parsed, read_json(request.plan));
+    LANISTA_ASSIGN(planned.plan, with_file(pipeline::read_plan(parsed), request.plan));
+    LANISTA_TRY(with_file(pipeline::check(planned.plan, problem), request.plan));
+    planned.schedule = request.schedule == "split" ? pipeline::split_backward(planned.plan, problem)
                                                  : pipeline::kfkb(planned.plan, problem);
   }
-  if (asked.schedule == "gpipe") {
+  if (request.schedule == "gpipe") {
     planned.plan = pipeline::with_whole_batch_in_flight(planned.plan);
     LANISTA_TRY(pipeline::check(planned.plan, problem));
     planned.schedule = pipeline::gpipe(planned.plan);
   }
   LANISTA_TRY(pipeline::prove(pipeline::lowered(planned.schedule, planned.plan, problem.model), planned.plan));
-  LANISTA_ASSIGN(told.course, pipeline::simulate(planned.schedule, planned.plan, problem));
-  planned.seconds = told.course.seconds;
-  return told;
+  LANISTA_ASSIGN(simulated_plan.simulation, pipeline::simulate(planned.schedule, planned.plan, problem));
+  planned.seconds = simulated_plan.simulation.seconds;
+  return simulated_plan;
 }
 
-std::string explained(const pipeline::Planned& planned) {
+std::string search_text(const pipeline::Planned& planned) {
   const auto fixed = [](double value) {
     char text[40];
     std::snprintf(text, sizeof text, "%.3f", value);
     return std::string(text);
   };
-  std::vector<Row> rows{{"micro-batch", "stages", "depth", "slowest us/sample", "step ms"}};
+  std::vector<TableRow> rows{{"micro-batch", "stages", "depth", "slowest us/sample", "step ms"}};
   for (const pipeline::Finalist& each : planned.finalists) {
     rows.push_back({std::to_string(each.micro_batch), std::to_string(each.stages), std::to_string(each.depth),
                     fixed(1e6 * each.seconds_per_sample), fixed(1e3 * each.seconds)});
@@ -108,48 +108,48 @@ std::string explained(const pipeline::Planned& planned) {
   return "looked for with " + std::to_string(planned.probes) + " probes, " + std::to_string(planned.states) +
          " states and " + std::to_string(planned.simulations) +
          " simulations; as a series-parallel graph the model's " + "longest way is " + fixed(planned.loss) +
-         " times as long; the best (1F1B):\n" + columns(rows, {true, true, true, true, true});
+         " times as long; the best (1F1B):\n" + text_table(rows, {true, true, true, true, true});
 }
 
-json told_json(const Told& told, const Problem& problem) {
-  json out = pipeline::plan_json(told.planned.plan);
-  out["seconds"] = told.course.seconds;
-  out["samples_per_second"] = static_cast<double>(problem.model.batch) / told.course.seconds;
+json simulated_plan_json(const SimulatedPlan& simulated_plan, const Problem& problem) {
+  json out = pipeline::plan_json(simulated_plan.planned.plan);
+  out["seconds"] = simulated_plan.simulation.seconds;
+  out["samples_per_second"] = static_cast<double>(problem.model.batch) / simulated_plan.simulation.seconds;
   out["bound_seconds"] = pipeline::bounds_of(problem).best();
-  out["depth"] = pipeline::depth_of(told.planned.plan);
-  out["live_samples"] = told.course.live_samples;
-  out["peak_bytes"] = told.course.peak_bytes;
+  out["depth"] = pipeline::depth_of(simulated_plan.planned.plan);
+  out["live_samples"] = simulated_plan.simulation.live_samples;
+  out["peak_bytes"] = simulated_plan.simulation.peak_bytes;
   return out;
 }
 
-Result<void> written(const std::string& file, const json& value) {
+Result<void> write_json(const std::string& file, const json& value) {
   if (file.empty()) return {};
   return write_atomically(real_file_system(), file, value.dump(1) + "\n");
 }
 
-int answer(const PipelineAsked& asked, Problem problem) {
-  if (!asked.devices.empty()) {
-    const auto text = real_file_system().read(asked.devices);
-    if (!text) return report(text.error());
-    auto devices = engine::read_devices(*text, asked.devices);
-    if (!devices) return report(devices.error());
+int print_pipeline_plan(const PipelineRequest& request, Problem problem) {
+  if (!request.devices.empty()) {
+    const auto text = real_file_system().read(request.devices);
+    if (!text) return print_error(text.error());
+    auto devices = engine::read_devices(*text, request.devices);
+    if (!devices) return print_error(devices.error());
     problem.devices = *std::move(devices);
   }
   if (problem.devices.classes.empty()) {
-    return report({Code::kInvalidArgument, "--devices is required: a file that says what there is", ""});
+    return print_error({Code::kInvalidArgument, "--devices is required: a file that says what there is", ""});
   }
-  const auto told = told_of(asked, problem);
-  if (!told) return report(told.error());
-  if (const auto done = written(asked.out, pipeline::plan_json(told->planned.plan)); !done) return report(done.error());
-  if (const auto done = written(asked.costs, pipeline::model_json(problem.model)); !done) return report(done.error());
-  if (asked.json) {
-    std::cout << json_line(told_json(*told, problem));
+  const auto simulated_plan = make_simulated_plan(request, problem);
+  if (!simulated_plan) return print_error(simulated_plan.error());
+  if (const auto done = write_json(request.out, pipeline::plan_json(simulated_plan->planned.plan)); !done) return print_error(done.error());
+  if (const auto done = write_json(request.costs, pipeline::model_json(problem.model)); !done) return print_error(done.error());
+  if (request.json) {
+    std::cout << json_line(simulated_plan_json(*simulated_plan, problem));
     return kDone;
   }
-  std::cout << printable_lines(pipeline::plan_text(told->planned.plan, &problem));
-  if (asked.explain && asked.plan.empty()) std::cout << explained(told->planned);
+  std::cout << printable_lines(pipeline::plan_text(simulated_plan->planned.plan, &problem));
+  if (request.explain && request.plan.empty()) std::cout << search_text(simulated_plan->planned);
   std::cout << printable_lines(
-      pipeline::course_text(told->course, told->planned.schedule, told->planned.plan, problem));
+      pipeline::simulation_text(simulated_plan->simulation, simulated_plan->planned.schedule, simulated_plan->planned.plan, problem));
   if (!problem.devices.note.empty()) std::cout << "devices: " << printable(problem.devices.note) << "\n";
   return kDone;
 }
@@ -162,40 +162,40 @@ bool is_pipeline_file(const std::string& file) {
   return text && text->starts_with("node");
 }
 
-int pipeline_of_file(const PipelineAsked& asked, const std::string& file) {
-  auto problem = problem_of_file(asked, file);
-  return problem ? answer(asked, *std::move(problem)) : report(problem.error());
+int pipeline_of_file(const PipelineRequest& request, const std::string& file) {
+  auto problem = problem_of_file(request, file);
+  return problem ? print_pipeline_plan(request, *std::move(problem)) : print_error(problem.error());
 }
 
-int pipeline_of_study(const PipelineAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
+int pipeline_of_study(const PipelineRequest& request, const study::StudyConfig& config, const data::DataSpec& data,
                       const mutate::ModelSpace& models) {
   const auto made = [&]() -> Result<Problem> {
     LANISTA_ASSIGN(const auto recipe, study::make_recipe(config, engine::loss_name(config, data), {}));
     const mutate::BaseModel& base = models.bases().front();
-    const std::int64_t batch = asked.batch.value_or(recipe.batch);
+    const std::int64_t batch = request.batch.value_or(recipe.batch);
     const step::StepOptions options{recipe.loss, recipe.optimizer};
     LANISTA_ASSIGN(const auto costs,
-                   costs_here(base.graph, models.ops(), options, batch, asked.measure ? kMeasureSeconds : 0));
+                   measure_node_costs(base.graph, models.ops(), options, batch, request.measure ? kMeasureSeconds : 0));
     const auto slots = step::find_optimizer(recipe.optimizer)->slots.size();
     Problem problem;
     LANISTA_ASSIGN(problem.model,
                    pipeline::model_of(base.graph, models.ops(), batch, 2 + static_cast<double>(slots), costs));
     problem.model.name = base.name;
-    if (!asked.measure) return problem;
-    const auto measured = measure_again(base.graph, models.ops(), options, problem.model);
+    if (!request.measure) return problem;
+    const auto measured = measure_warm_cache_factors(base.graph, models.ops(), options, problem.model);
     if (!measured && measured.error().code != Code::kUnimplemented) return measured.error();
     if (!measured) std::cerr << "lanista: what is near is not counted: " << one_line(measured.error().text()) << "\n";
     return problem;
   };
   auto problem = made();
-  return problem ? answer(asked, *std::move(problem)) : report(problem.error());
+  return problem ? print_pipeline_plan(request, *std::move(problem)) : print_error(problem.error());
 }
 
 int show_pipeline_plan(const std::string& file, bool as_json) {
   const auto parsed = read_json(file);
-  if (!parsed) return report(parsed.error());
-  const auto plan = in_file(pipeline::read_plan(*parsed), file);
-  if (!plan) return report(plan.error());
+  if (!parsed) return print_error(parsed.error());
+  const auto plan = with_file(pipeline::read_plan(*parsed), file);
+  if (!plan) return print_error(plan.error());
   if (as_json) {
     std::cout << json_line(pipeline::plan_json(*plan));
   } else {

@@ -11,7 +11,7 @@
 namespace lanista::cli {
 
 /// What `plan --pipeline` and `simulate --pipeline` are asked.
-struct PipelineAsked {
+struct PipelineRequest {
   std::string devices;            ///< a file; empty: those of a Piper input
   std::string plan;               ///< a file with a plan; empty: one is made
   std::string out;                ///< where the plan goes; empty: nowhere
@@ -24,11 +24,11 @@ struct PipelineAsked {
 };
 
 /// Of a file with a model and its costs: ours (JSON), a profile of PipeDream, an input of Piper. Gives the exit code.
-int pipeline_of_file(const PipelineAsked& asked, const std::string& file);
+int pipeline_of_file(const PipelineRequest& request, const std::string& file);
 /// Whether a file is one of these, by how it begins.
 bool is_pipeline_file(const std::string& file);
 /// Of a study's first base model, on its own loss, optimiser and batch.
-int pipeline_of_study(const PipelineAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
+int pipeline_of_study(const PipelineRequest& request, const study::StudyConfig& config, const data::DataSpec& data,
                       const mutate::ModelSpace& models);
 
 /// The stage graph of a file with a plan.

@@ -13,7 +13,7 @@
 #include "lanista/engine/forecast/simulated_study.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/exec/program/machine_speed.h"
+#include "lanista/exec/program/cpu_speed.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/engine/local/plan_timing.h"
 #include "lanista/engine/local/worker_executor.h"
@@ -23,27 +23,27 @@ namespace lanista::cli {
 namespace {
 
 constexpr double kSeconds = 1;                  // to measure all programs of a plan
-constexpr std::int64_t kMostSimulated = 1024;   // trials
+constexpr std::int64_t kMaxSimulated = 1024;   // trials
 constexpr std::int64_t kLaneBytes = 256 << 10;  // about what a small model trains in
 
-engine::PlanRequest request_of(const PlanAsked& asked, const study::StudyConfig& config) {
-  const nn::MachineSpeed speed = nn::machine_speed();
+engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study::StudyConfig& config) {
+  const nn::CpuSpeed speed = nn::measure_cpu_speed();
   return {
-      .trials = asked.trials,
-      .machine = runtime::machine_of(worker_brief(config, {asked.workers, asked.lanes, {}})),
+      .trials = verb_request.trials,
+      .machine = runtime::machine_of(make_worker_config(config, {verb_request.workers, verb_request.lanes, {}})),
       .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
                  .memory_gb_per_second = speed.memory.back().gb_per_second},
       .costs = {},
-      .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
-      .known = asked.known,
-      .devices = asked.on.devices,
-      .speeds = asked.on.speeds};
+      .measured_on = {.cost_key = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
+      .known = verb_request.known,
+      .devices = verb_request.path_on.devices,
+      .speeds = verb_request.path_on.speeds};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.
-Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds, graph::CostKey key,
+Result<void> measure(const fuse::FusionPlan& plan, std::size_t member, double seconds, graph::CostKey key,
                      graph::CostTable& table) {
-  const fuse::Member& like = plan.graph.members[member];
+  const fuse::FusionMember& like = plan.graph.members[member];
   const auto ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const auto train, step::derive_training_step(like.model, like.recipe.step, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(like.model, ops));
@@ -52,7 +52,7 @@ Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds,
                      train, infer, {.max_batch = like.recipe.batch_size, .precision = stored(like.recipe.precision)}));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as workers do
-  const runtime::MadeUpBatch batch(train, like.recipe.batch_size);
+  const runtime::SyntheticBatch batch(train, like.recipe.batch_size);
   const runtime::PlanTimes times = runtime::time_plan(program, batch.view(), seconds);
 
   // A fusion counts for the node it is told of, so the others it serves take nothing.
@@ -67,10 +67,10 @@ Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds,
     const fuse::LogicalNode& node = plan.graph.nodes[v];
     for (const fuse::Owner& owner : node.owners) {
       if (owner.member != member || !owner.node) continue;
-      key.work = fuse::work_text(node.work);
+      key.cost_key = fuse::work_text(node.cost_key);
       table.put(key, {.microseconds = us[*owner.node],
-                      .flops = node.work.flops,
-                      .bytes = node.work.in_bytes + node.work.other_bytes,
+                      .flops = node.cost_key.flops,
+                      .bytes = node.cost_key.in_bytes + node.cost_key.other_bytes,
                       .samples = times.samples});
     }
   }
@@ -78,9 +78,9 @@ Result<void> measure(const fuse::Plan& plan, std::size_t member, double seconds,
 }
 
 /// One program for each structure is timed.
-Result<graph::CostTable> measured_costs(const fuse::Plan& plan, const graph::CostKey& machine) {
+Result<graph::CostTable> measured_costs(const fuse::FusionPlan& plan, const graph::CostKey& machine) {
   std::vector<std::size_t> members;
-  for (const fuse::Group& group : plan.groups) {
+  for (const fuse::FusedGroup& group : plan.groups) {
     for (const fuse::PlannedProgram& program : group.programs) members.push_back(program.members.front());
   }
   graph::CostTable table;
@@ -91,57 +91,57 @@ Result<graph::CostTable> measured_costs(const fuse::Plan& plan, const graph::Cos
 }
 
 /// The plan by the machine's rates, or, if it is to be measured, made anew with what its own programs take.
-Result<engine::StudyPlan> made_plan(const PlanAsked& asked, const study::StudyConfig& config,
+Result<engine::StudyPlan> make_study_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config,
                                     const data::DataSpec& data,
                                     const std::shared_ptr<const mutate::ModelSpace>& models) {
-  engine::PlanRequest request = request_of(asked, config);
+  engine::PlanRequest request = request_of(verb_request, config);
   LANISTA_ASSIGN(auto plan, engine::plan_study(config, data, models, request));
-  if (!asked.measure) return plan;
+  if (!verb_request.measure) return plan;
   LANISTA_ASSIGN(request.costs, measured_costs(plan.predicted, request.measured_on));
   return engine::plan_study(config, data, models, request);
 }
 
 /// What the trials of a plan take on this machine, by one trial a worker, which is what executors make of it.
-Result<engine::Forecast> here(const engine::StudyPlan& plan, const study::StudyConfig& config, engine::Beside beside) {
+Result<engine::Forecast> forecast_on_this_machine(const engine::StudyPlan& plan, const study::StudyConfig& config, engine::ExtraStepsCount extra_steps) {
   engine::ClusterFile machine;
   machine.cluster.workers = plan.machine.workers;
   machine.cluster.shares = machine.cluster.widest = 1;
   machine.cluster.memory = 1e18;  // the plan has seen to it
-  return engine::forecast_plan(plan, config.strategy.slots, machine, beside);
+  return engine::forecast_plan(plan, config.strategy.slots, machine, extra_steps);
 }
 
 }  // namespace
 
-int print_plan(const PlanAsked& asked, const study::StudyConfig& config, const data::DataSpec& data,
+int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config, const data::DataSpec& data,
                const std::shared_ptr<const mutate::ModelSpace>& models) {
-  if (asked.pipeline) return pipeline_of_study(*asked.pipeline, config, data, *models);
-  if (asked.simulated_on) {
-    PlanAsked wanted = asked;
-    if (!wanted.trials)
-      wanted.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), kMostSimulated);
-    return print_forecast(engine::forecast_study(config, data, models, request_of(wanted, config), *asked.simulated_on),
-                          asked.json);
+  if (verb_request.pipeline) return pipeline_of_study(*verb_request.pipeline, config, data, *models);
+  if (verb_request.simulated_cluster) {
+    PlanVerbRequest with_trials = verb_request;
+    if (!with_trials.trials)
+      with_trials.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), kMaxSimulated);
+    return print_forecast(engine::forecast_study(config, data, models, request_of(with_trials, config), *verb_request.simulated_cluster),
+                          verb_request.json);
   }
-  const auto plan = made_plan(asked, config, data, models);
-  if (!plan) return report(plan.error());
-  const auto forecast = here(*plan, config, engine::Beside::kExpected);
-  if (!forecast) return report(forecast.error());
+  const auto plan = make_study_plan(verb_request, config, data, models);
+  if (!plan) return print_error(plan.error());
+  const auto forecast = forecast_on_this_machine(*plan, config, engine::ExtraStepsCount::kExpectedCount);
+  if (!forecast) return print_error(forecast.error());
   double most = 0;
   if (std::ranges::any_of(plan->extra, [](const study::ExtraSteps& extra) { return extra.most > 0; })) {
-    const auto longest = here(*plan, config, engine::Beside::kMost);
-    if (!longest) return report(longest.error());
+    const auto longest = forecast_on_this_machine(*plan, config, engine::ExtraStepsCount::kMaximum);
+    if (!longest) return print_error(longest.error());
     most = longest->course.makespan;
   }
-  if (asked.json) {
-    auto out = engine::plan_json(*plan, asked.explain);
+  if (verb_request.json) {
+    auto out = engine::plan_json(*plan, verb_request.explain);
     out["seconds"] = forecast->course.makespan;
     if (most > 0) out["seconds_most"] = most;
     out["bound_seconds"] = forecast->bounds.best();
     std::cout << json_line(out);
   } else {
-    std::cout << printable_lines(engine::plan_text(*plan, asked.explain));
+    std::cout << printable_lines(engine::plan_text(*plan, verb_request.explain));
     // Of own kernels; devices have said what their trials take.
-    if (plan->devices.empty()) std::cout << printable_lines(engine::time_text(*forecast, most));
+    if (plan->devices.empty()) std::cout << printable_lines(engine::forecast_time_text(*forecast, most));
     if (!config.implied.empty()) std::cout << "implied      rules are not counted, since there are no results yet\n";
   }
   return kDone;

@@ -8,12 +8,12 @@
 
 #include "lanista/base/printable.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/exec/program/backend.h"
-#include "lanista/exec/program/machine_speed.h"
-#include "lanista/io/store/profiles.h"
+#include "lanista/exec/program/cpu_speed.h"
+#include "lanista/io/store/profile_store.h"
 
 namespace lanista::cli {
 namespace {
@@ -28,7 +28,7 @@ std::string number(const char* pattern, double value) {
 }
 
 /// In the unit in which it is a handy number; what is not known is a dash.
-std::string time_text(double seconds) {
+std::string forecast_time_text(double seconds) {
   if (seconds <= 0) return "-";
   if (seconds < 1e-3) return number("%.3g us", seconds * 1e6);
   return seconds < 1 ? number("%.3g ms", seconds * 1e3) : number("%.3g s", seconds);
@@ -40,23 +40,23 @@ std::size_t programs_of(const StudyProfiles& study) {
   return programs.size();
 }
 
-json error_json(const engine::KnownTimes& known) {
-  if (known.error().things == 0) return nullptr;
-  return {{"programs", known.error().things},
+json error_json(const engine::TimingHistory& known) {
+  if (known.error().num_things == 0) return nullptr;
+  return {{"programs", known.error().num_things},
           {"median_percent", known.error().median},
-          {"ninth_tenth_percent", known.error().ninth_tenth}};
+          {"ninth_tenth_percent", known.error().p90}};
 }
 
-json passed_over_json(const std::vector<Error>& passed_over) {
+json skipped_files_json(const std::vector<Error>& skipped) {
   json out = json::array();
-  for (const Error& error : passed_over) out.push_back({{"file", error.where}, {"why", error.message}});
+  for (const Error& error : skipped) out.push_back({{"file", error.where}, {"why", error.message}});
   return out;
 }
 
-void tell_passed_over(const std::vector<Error>& passed_over) {
+void print_skipped_files(const std::vector<Error>& skipped) {
   std::vector<std::string> notes;
-  for (const Error& error : passed_over) notes.push_back("times that are passed over: " + error.text());
-  tell(notes);
+  for (const Error& error : skipped) notes.push_back("times that are passed over: " + error.text());
+  print_notes(notes);
 }
 
 /// The one study whose name begins so.
@@ -72,13 +72,13 @@ Result<StudyProfiles> find_study(const std::vector<StudyProfiles>& studies, cons
                request.folder};
 }
 
-Result<store::Profiles::Content> content_of(const ProfilesRequest& request) {
-  return store::Profiles(real_file_system(), request.folder).read();
+Result<store::ProfileStore::Content> content_of(const ProfilesRequest& request) {
+  return store::ProfileStore(real_file_system(), request.folder).read();
 }
 
 Result<void> list(const ProfilesRequest& request) {
   LANISTA_ASSIGN(const auto content, content_of(request));
-  const engine::KnownTimes known(content.studies, this_device());
+  const engine::TimingHistory known(content.studies, this_device_key());
   if (request.json) {
     json studies = json::array();
     for (const StudyProfiles& each : content.studies) {
@@ -90,24 +90,24 @@ Result<void> list(const ProfilesRequest& request) {
     }
     std::cout << json_line({{"v", 1},
                             {"folder", request.folder},
-                            {"device", this_device()},
+                            {"device", this_device_key()},
                             {"programs", known.programs()},
-                            {"rows_of_other_devices", known.elsewhere()},
+                            {"rows_of_other_devices", known.rows_of_other_devices()},
                             {"error", error_json(known)},
                             {"studies", std::move(studies)},
-                            {"passed_over", passed_over_json(content.passed_over)}});
+                            {"passed_over", skipped_files_json(content.skipped)}});
     return {};
   }
-  tell_passed_over(content.passed_over);
-  std::vector<Row> rows{{"name", "study", "programs", "rows"}};
+  print_skipped_files(content.skipped);
+  std::vector<TableRow> rows{{"name", "study", "programs", "rows"}};
   for (const StudyProfiles& each : content.studies) {
     rows.push_back(
         {each.name, printable(each.study), std::to_string(programs_of(each)), std::to_string(each.rows.size())});
   }
-  std::cout << columns(rows, {false, false, true, true});
-  std::cout << "on this machine (" << printable(this_device())
+  std::cout << text_table(rows, {false, false, true, true});
+  std::cout << "on this machine (" << printable(this_device_key())
             << "): " << (known.empty() ? std::string("nothing is known") : printable(known.text())) << "\n";
-  if (known.elsewhere() > 0) std::cout << known.elsewhere() << " rows are of other machines\n";
+  if (known.rows_of_other_devices() > 0) std::cout << known.rows_of_other_devices() << " rows are of other machines\n";
   return {};
 }
 
@@ -121,14 +121,14 @@ Result<void> show(const ProfilesRequest& request) {
         {{"v", 1}, {"name", study.name}, {"study", study.study}, {"began", study.began}, {"rows", std::move(rows)}});
     return {};
   }
-  tell_passed_over(content.passed_over);
-  std::vector<Row> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured", "between",
+  print_skipped_files(content.skipped);
+  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured", "between",
                          "set-up", "save", "restore", "memory", "epochs to best"}};
   for (const study::Profile& row : study.rows) {
     rows.push_back({row.shape.program.substr(0, 12), std::to_string(row.shape.batch),
                     number("%.0f", row.shape.parameters), std::to_string(row.width), std::to_string(row.lanes),
-                    std::to_string(row.spans), time_text(row.step), time_text(row.evaluation_row),
-                    time_text(row.between), time_text(row.set_up), time_text(row.save), time_text(row.restore),
+                    std::to_string(row.spans), forecast_time_text(row.step), forecast_time_text(row.evaluation_row),
+                    forecast_time_text(row.between), forecast_time_text(row.set_up), forecast_time_text(row.save), forecast_time_text(row.restore),
                     number("%.3g MB", static_cast<double>(row.bytes) * 1e-6),
                     row.epochs_to_best > 0 ? std::to_string(row.epochs_to_best) : "-"});
   }
@@ -138,12 +138,12 @@ Result<void> show(const ProfilesRequest& request) {
   for (const auto& [device, residents] : devices) {
     std::cout << printable(device) << ", " << residents << (residents == 1 ? " worker" : " workers") << " at a time\n";
   }
-  std::cout << columns(rows, {false, true, true, true, true, true, true, true, true, true, true, true, true, true});
+  std::cout << text_table(rows, {false, true, true, true, true, true, true, true, true, true, true, true, true, true});
   return {};
 }
 
 Result<void> remove(const ProfilesRequest& request) {
-  store::Profiles store(real_file_system(), request.folder);
+  store::ProfileStore store(real_file_system(), request.folder);
   LANISTA_ASSIGN(const auto content, store.read());
   std::size_t removed = 1;
   if (request.all) {
@@ -160,40 +160,40 @@ Result<void> remove(const ProfilesRequest& request) {
   return {};
 }
 
-int code_of(const Result<void>& done) { return done ? static_cast<int>(kDone) : report(done.error()); }
+int exit_code_of(const Result<void>& done) { return done ? static_cast<int>(kDone) : print_error(done.error()); }
 
 }  // namespace
 
-int profiles_list(const ProfilesRequest& request) { return code_of(list(request)); }
-int profiles_show(const ProfilesRequest& request) { return code_of(show(request)); }
-int profiles_remove(const ProfilesRequest& request) { return code_of(remove(request)); }
+int profiles_list(const ProfilesRequest& request) { return exit_code_of(list(request)); }
+int profiles_show(const ProfilesRequest& request) { return exit_code_of(show(request)); }
+int profiles_remove(const ProfilesRequest& request) { return exit_code_of(remove(request)); }
 
-std::string this_device(std::string_view numeric_class) {
-  return engine::device_of(nn::cpu_model(),
+std::string this_device_key(std::string_view numeric_class) {
+  return engine::device_description(nn::cpu_model(),
                            std::string(numeric_class.empty() ? nn::cpu_backend().numeric_class() : numeric_class));
 }
 
-std::shared_ptr<const engine::KnownTimes> known_times(const std::string& folder, std::string_view numeric_class) {
-  std::vector<Error> passed_over;
-  auto known = engine::KnownTimes::read(real_file_system(), folder, this_device(numeric_class), passed_over);
-  tell_passed_over(passed_over);
+std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder, std::string_view numeric_class) {
+  std::vector<Error> skipped;
+  auto known = engine::TimingHistory::read(real_file_system(), folder, this_device_key(numeric_class), skipped);
+  print_skipped_files(skipped);
   if (known.empty()) return nullptr;
-  return std::make_shared<const engine::KnownTimes>(std::move(known));
+  return std::make_shared<const engine::TimingHistory>(std::move(known));
 }
 
-std::string usual_profiles() {
+std::string default_profiles_folder() {
   std::string out(study::kStudiesFolder);
   out.append("/").append(study::kProfilesFolder);
   return out;
 }
 
-std::string planned_profiles(const std::optional<std::string>& asked, const study::StudyConfig& config,
+std::string planned_profiles_folder(const std::optional<std::string>& requested, const study::StudyConfig& config,
                              const std::string& folder) {
-  if (asked) return *asked == study::kNoProfiles ? std::string() : *asked;
+  if (requested) return *requested == study::kNoProfiles ? std::string() : *requested;
   if (config.run.profiles == study::kAutoProfiles) {
-    return usual_profiles();
+    return default_profiles_folder();
   }
-  return engine::profiles_folder(config, folder);
+  return engine::profile_folder_of(config, folder);
 }
 
 }  // namespace lanista::cli

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lanista/engine/forecast/profiles.h"
+#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/search/study/config.h"
 
 namespace lanista::cli {
@@ -24,15 +24,15 @@ int profiles_show(const ProfilesRequest& request);
 int profiles_remove(const ProfilesRequest& request);
 
 /// This machine, as times are told of it; `numeric_class` empty: that of own kernels.
-std::string this_device(std::string_view numeric_class = {});
+std::string this_device_key(std::string_view numeric_class = {});
 /// What is known on this machine; damaged files are told on stderr. Null: nothing, or no folder. `numeric_class`: as
 /// above.
-std::shared_ptr<const engine::KnownTimes> known_times(const std::string& folder, std::string_view numeric_class = {});
+std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder, std::string_view numeric_class = {});
 /// Where `lanista run` puts times, if nothing else is said.
-std::string usual_profiles();
-/// Of a study file that is to be planned: `asked` (a folder, or off), else what its run.profiles says, told from
+std::string default_profiles_folder();
+/// Of a study file that is to be planned: `requested` (a folder, or off), else what its run.profiles says, told from
 /// `folder`, where the file lies; with auto where `lanista run` would put its times.
-std::string planned_profiles(const std::optional<std::string>& asked, const study::StudyConfig& config,
+std::string planned_profiles_folder(const std::optional<std::string>& requested, const study::StudyConfig& config,
                              const std::string& folder);
 
 }  // namespace lanista::cli

@@ -24,10 +24,10 @@ std::optional<double> goal_value(const engine::StudyView& view, TrialId id) {
 
 /// Who may be the best now that a trial has ended, and with what: the trial; with folds, whose numbers only tell
 /// something together, its proposal once all of its trainings have ended.
-std::pair<TrialId, std::optional<double>> news_of(const engine::StudyView& view, TrialId id) {
+std::pair<TrialId, std::optional<double>> trial_news_text(const engine::StudyView& view, TrialId id) {
   if (!view.config.data.folds) return {id, goal_value(view, id)};
   const auto trainings = study::trainings_of(view, view.trials[id.value - 1]);
-  const auto standing = study::joint_standing(view.config, trainings);
+  const auto standing = study::joint_ranking_key(view.config, trainings);
   const study::Goal& goal = view.config.goals.front();
   if (!standing || standing->losses.empty() || standing->losses.front().first) return {id, std::nullopt};
   return {standing->trial, goal.maximize ? -standing->losses.front().second : standing->losses.front().second};
@@ -36,14 +36,14 @@ std::pair<TrialId, std::optional<double>> news_of(const engine::StudyView& view,
 }  // namespace
 
 Progress::Progress(ProgressStyle style, Terminal terminal, const Clock& clock)
-    : style_(style), terminal_(terminal), clock_(clock), began_(clock.now()) {}
+    : style_(style), terminal_(terminal), clock_(clock), start_seconds_(clock.now()) {}
 
 void Progress::on_event(const engine::StudyView& view, const study::Event& event) {
   if (const auto* ended = std::get_if<study::Ended>(&event)) {
     ++ended_;
     const auto kind = ended->outcome.kind;
     const bool counts = kind == study::OutcomeKind::kSucceeded || kind == study::OutcomeKind::kStopped;
-    const auto [trial, value] = news_of(view, ended->trial);
+    const auto [trial, value] = trial_news_text(view, ended->trial);
     const bool maximize = view.config.goals.front().maximize;
     if (counts && value && (!best_ || (maximize ? *value > best_value_ : *value < best_value_))) {
       best_ = trial;
@@ -57,15 +57,15 @@ void Progress::on_event(const engine::StudyView& view, const study::Event& event
 
 void Progress::on_idle(const engine::StudyView& view) {
   const double now = clock_.now();
-  if (style_ == ProgressStyle::kLive && now - drawn_ >= kRedrawSeconds) {
-    draw(view);
-    drawn_ = now;
+  if (style_ == ProgressStyle::kLive && now - last_redraw_seconds_ >= kRedrawSeconds) {
+    redraw(view);
+    last_redraw_seconds_ = now;
   }
   if (style_ == ProgressStyle::kLines) {
-    if (drawn_ == 0) drawn_ = now;
-    if (now - drawn_ >= kHeartbeatSeconds) {
+    if (last_redraw_seconds_ == 0) last_redraw_seconds_ = now;
+    if (now - last_redraw_seconds_ >= kHeartbeatSeconds) {
       std::cerr << status_line(view) << "\n";
-      drawn_ = now;
+      last_redraw_seconds_ = now;
     }
   }
 }
@@ -78,7 +78,7 @@ void Progress::finish() {
 std::string Progress::status_line(const engine::StudyView& view) const {
   std::string line = std::to_string(ended_);
   if (view.config.budget.trials) line += "/" + std::to_string(*view.config.budget.trials);
-  line += " trials   " + clock_text(clock_.now() - began_);
+  line += " trials   " + clock_text(clock_.now() - start_seconds_);
   if (best_) {
     line += "   best " + view.config.goals.front().metric + " " + four_digits(best_value_) + " (#" +
             std::to_string(best_->value) + ", " +
@@ -91,7 +91,7 @@ std::string Progress::status_line(const engine::StudyView& view) const {
   return printable(line);
 }
 
-void Progress::draw(const engine::StudyView& view) {
+void Progress::redraw(const engine::StudyView& view) {
   std::string bar;
   if (view.config.budget.trials) {
     constexpr std::size_t kWidth = 18;
@@ -123,13 +123,13 @@ void Progress::print_line(const engine::StudyView& view, const study::Ended& end
 }
 
 void Progress::print_json(const engine::StudyView& view, const study::Event& event) {
-  nlohmann::json line{{"v", 1}, {"t", clock_.now() - began_}};
+  nlohmann::json line{{"v", 1}, {"t", clock_.now() - start_seconds_}};
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
     line["event"] = "proposed";
     line["trial"] = proposed->trial.value;
     line["sample"] = space::sample_json(proposed->proposal.sample);
     if (proposed->proposal.fold) line["fold"] = *proposed->proposal.fold;
-    if (proposed->proposal.tunes) line["tunes"] = true;
+    if (proposed->proposal.is_refinement) line["tunes"] = true;
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     line["event"] = "metric";
     line.update(study::measurement_json(measured->measurement));

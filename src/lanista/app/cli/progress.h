@@ -23,15 +23,15 @@ class Progress {
 
  private:
   std::string status_line(const engine::StudyView& view) const;
-  void draw(const engine::StudyView& view);
+  void redraw(const engine::StudyView& view);
   void print_line(const engine::StudyView& view, const study::Ended& ended);
   void print_json(const engine::StudyView& view, const study::Event& event);
 
   ProgressStyle style_;
   Terminal terminal_;
   const Clock& clock_;
-  double began_;
-  double drawn_ = 0;
+  double start_seconds_;
+  double last_redraw_seconds_ = 0;
   bool block_shown_ = false;
   std::size_t ended_ = 0;
   std::optional<TrialId> best_;

@@ -33,7 +33,7 @@ std::string shown(ProgressStyle style, const std::vector<study::Event>& events, 
   return on_stdout ? ::testing::internal::GetCapturedStdout() : ::testing::internal::GetCapturedStderr();
 }
 
-const std::vector<study::Event>& life_of_a_trial() {
+const std::vector<study::Event>& trial_events() {
   static const std::vector<study::Event> events{
       study::Proposed{TrialId{1}, {}},
       study::Measured{
@@ -43,8 +43,8 @@ const std::vector<study::Event>& life_of_a_trial() {
 }
 
 // docs/reference/events.md promises these keys.
-TEST(Progress, TellsEventsAsOneJsonObjectALine) {
-  std::istringstream lines(shown(ProgressStyle::kJson, life_of_a_trial(), true));
+TEST(Progress, PrintsOneJsonObjectPerLine) {
+  std::istringstream lines(shown(ProgressStyle::kJson, trial_events(), true));
   std::vector<nlohmann::json> events;
   for (std::string line; std::getline(lines, line);) events.push_back(nlohmann::json::parse(line));
 
@@ -65,13 +65,13 @@ TEST(Progress, TellsEventsAsOneJsonObjectALine) {
   EXPECT_EQ(events[2].at("outcome").at("kind"), "failed");
 }
 
-TEST(Progress, SaysNothingOnStdoutUnlessAskedForJson) {
-  EXPECT_EQ(shown(ProgressStyle::kLines, life_of_a_trial(), true), "");
-  EXPECT_EQ(shown(ProgressStyle::kQuiet, life_of_a_trial(), true), "");
+TEST(Progress, PrintsNothingOnStdoutWithoutJson) {
+  EXPECT_EQ(shown(ProgressStyle::kLines, trial_events(), true), "");
+  EXPECT_EQ(shown(ProgressStyle::kQuiet, trial_events(), true), "");
 }
 
-TEST(Progress, WritesNoControlCodesIntoAPipe) {
-  const std::string text = shown(ProgressStyle::kLines, life_of_a_trial(), false);
+TEST(Progress, WritesNoControlCodesToPipe) {
+  const std::string text = shown(ProgressStyle::kLines, trial_events(), false);
   EXPECT_NE(text.find("#1 failed"), std::string::npos) << text;
   EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
   EXPECT_EQ(text.find('\r'), std::string::npos) << text;

@@ -6,21 +6,21 @@
 #include <sstream>
 #include <utility>
 
-#include "lanista/base/memory_reserve.h"
+#include "lanista/base/bad_alloc_reserve.h"
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/devices.h"
 #include "lanista/app/cli/inspect.h"
-#include "lanista/app/cli/kept_assessment.h"
+#include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/profiles_verbs.h"
-#include "lanista/app/cli/use.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/app/cli/version.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/engine/local/worker_executor.h"
-#include "lanista/search/study/searches.h"
+#include "lanista/search/study/tune_searches.h"
 
 namespace lanista::cli {
 namespace {
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t kTableRows = 10;
 constexpr std::size_t kColumnsShown = 12;
 
-ProgressStyle style(const View& view) {
+ProgressStyle progress_style(const DisplayOptions& view) {
   if (view.json) return ProgressStyle::kJson;
   if (view.quiet) return ProgressStyle::kQuiet;
   return detect_terminal().live ? ProgressStyle::kLive : ProgressStyle::kLines;
@@ -59,7 +59,7 @@ std::string folds_text(const study::StudyConfig& config) {
 }
 
 // How the study gets more of what has ended it, as a command; or what to do where there is nothing left.
-std::string to_go_on(const std::string& folder, const engine::Engine::Extension& more) {
+std::string resume_command(const std::string& folder, const engine::Engine::Extension& more) {
   if (more.empty()) return "nothing is left to try here; a wider space is a study of its own";
   std::ostringstream text;
   text << "lanista resume " << shell_word(folder);
@@ -70,7 +70,7 @@ std::string to_go_on(const std::string& folder, const engine::Engine::Extension&
 }
 
 // An engine without memory has ended like one without a disk.
-Result<engine::Summary> run_to_the_end(engine::Engine& engine) {
+Result<engine::RunResult> run_engine(engine::Engine& engine) {
   try {
     return engine.run();
   } catch (const std::bad_alloc&) {
@@ -79,7 +79,7 @@ Result<engine::Summary> run_to_the_end(engine::Engine& engine) {
 }
 
 // Why a study has no model to hand over.
-std::string without_winner(const engine::StudyView& view) {
+std::string no_model_text(const engine::StudyView& view) {
   std::size_t failed = 0;
   std::string reason;
   for (const auto& trial : view.trials) {
@@ -99,57 +99,57 @@ void WarningSink::write(const LogEvent& event) {
   }
 }
 
-RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const View& view)
+RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const DisplayOptions& view)
     : config_(config),
       folder_(std::move(folder)),
-      view_(view),
+      display_(view),
       data_(std::move(data)),
-      progress_(style(view), detect_terminal(), clock_) {}
+      progress_(progress_style(view), detect_terminal(), clock_) {}
 
-Result<void> RunningStudy::make_executor(const Crew& crew) {
-  LANISTA_ASSIGN(engine::WorkerBrief brief, launching_brief(config_, crew));
-  LANISTA_ASSIGN(std::vector<engine::Launcher> launchers, launchers_of(crew, config_));
-  brief.study_folder = launchers.empty() ? folder_ : fs::absolute(folder_).string();
-  brief.data.folder = brief.study_folder;
-  brief.data.hash = data_.spec().hash;
-  are_processes_ = has_processes(crew, config_);
-  LANISTA_ASSIGN(const std::vector<runtime::NamedBackend> named, devices_of(config_, crew));
+Result<void> RunningStudy::make_executor(const WorkerOverrides& worker_overrides) {
+  LANISTA_ASSIGN(engine::WorkerConfig worker_config, make_worker_config_with_hosts(config_, worker_overrides));
+  LANISTA_ASSIGN(std::vector<engine::Launcher> launchers, launchers_of(worker_overrides, config_));
+  worker_config.study_folder = launchers.empty() ? folder_ : fs::absolute(folder_).string();
+  worker_config.data.folder = worker_config.study_folder;
+  worker_config.data.hash = data_.spec().hash;
+  uses_processes_ = uses_processes(worker_overrides, config_);
+  LANISTA_ASSIGN(const std::vector<runtime::NamedBackend> named, devices_of(config_, worker_overrides));
   for (const runtime::NamedBackend& device : named) {
     if (device.backend != nullptr) backends_.push_back(device.backend);
   }
-  if (named.size() > 1) return make_device_crew(brief, named);
+  if (named.size() > 1) return make_device_pool(worker_config, named);
   backend_ = named.front().backend;
-  brief = runtime::brief_alone(named.front(), std::move(brief), config_.strategy.slots);
-  if (!are_processes_) {
-    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(brief, data_, nn::Operators(), real_file_system(),
+  worker_config = runtime::config_for_only_device(named.front(), std::move(worker_config), config_.strategy.slots);
+  if (!uses_processes_) {
+    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(worker_config, data_, nn::Operators(), real_file_system(),
                                                                  clock_, {.backend = backend_}));
     machine_ = threads->machine();
     executor_ = std::move(threads);
     return {};
   }
-  machine_ = runtime::machine_of(brief);
-  brief.workers = machine_.workers;
-  brief.memory_bytes = machine_.bytes;
+  machine_ = runtime::machine_of(worker_config);
+  worker_config.workers = machine_.workers;
+  worker_config.memory_bytes = machine_.bytes;
   engine::ProcessOptions processes;
   processes.launch = engine::launch_this_program();
-  processes.elsewhere = std::move(launchers);
+  processes.remote_launchers = std::move(launchers);
   processes.lease_seconds = config_.run.lease_seconds;
   processes.rules = engine::report_rules(config_.train.metrics, data_.spec());
   processes.pause = &signals_.requested();
-  if (brief.width != 1) processes.known = known_times(engine::profiles_folder(config_, folder_));
-  LANISTA_ASSIGN(executor_, engine::ProcessExecutor::create(brief, real_file_system(), clock_, processes));
+  if (worker_config.width != 1) processes.known = read_known_times(engine::profile_folder_of(config_, folder_));
+  LANISTA_ASSIGN(executor_, engine::ProcessExecutor::create(worker_config, real_file_system(), clock_, processes));
   return {};
 }
 
-Result<void> RunningStudy::make_device_crew(const engine::WorkerBrief& brief,
+Result<void> RunningStudy::make_device_pool(const engine::WorkerConfig& worker_config,
                                             const std::vector<runtime::NamedBackend>& named) {
-  LANISTA_ASSIGN(runtime::DeviceCrew all, runtime::make_device_crew(brief, named, config_.strategy.slots, data_,
+  LANISTA_ASSIGN(runtime::DevicePool all, runtime::make_device_pool(worker_config, named, config_.strategy.slots, data_,
                                                                     nn::Operators(), real_file_system(), clock_));
   executor_ = std::move(all.executor);
   devices_ = std::move(all.devices);
-  LANISTA_ASSIGN(const auto told, told_speeds(named.size()));
+  LANISTA_ASSIGN(const auto speeds_given, speeds_from_environment(named.size()));
   measure_ = std::move(all.measure);
-  if (told) measure_ = [speeds = *told](const engine::Job&) { return Result(speeds); };
+  if (speeds_given) measure_ = [speeds = *speeds_given](const engine::Job&) { return Result(speeds); };
   machine_ = all.machine;
   return {};
 }
@@ -170,50 +170,50 @@ engine::Services RunningStudy::services() {
                            [this](const auto& view) {
                              refill_memory_reserve();
                              progress_.on_idle(view);
-                             tell_news();
+                             print_device_warnings();
                            },
                        .on_package = [this](bool tested) { assess(tested); }},
           .machine = machine_,
           .devices = devices_,
           .measure_devices = measure_,
           // Times are of one device; where there are several nothing is remembered.
-          .profiles = {devices_.empty() ? engine::profiles_folder(config_, folder_) : "",
-                       this_device(backend_ != nullptr ? backend_->numeric_class() : std::string_view())}};
+          .profiles = {devices_.empty() ? engine::profile_folder_of(config_, folder_) : "",
+                       this_device_key(backend_ != nullptr ? backend_->numeric_class() : std::string_view())}};
 }
 
 // What its devices have found, once each.
-void RunningStudy::tell_news() {
+void RunningStudy::print_device_warnings() {
   for (const nn::Backend* each : backends_) {
-    for (const std::string& news : each->take_news()) {
-      sink_.write({clock_.unix_time(), Level::kWarning, "device", {{"news", news}}});
+    for (const std::string& warning : each->drain_warnings()) {
+      sink_.write({clock_.unix_time(), Level::kWarning, "device", {{"news", warning}}});
     }
   }
 }
 
 // The report shows more where this succeeds; a study is whole without it.
 void RunningStudy::assess(bool tested) {
-  const auto kept = keep_assessment(*real_file_system().confined_to(folder_), folder_, data_, tested);
-  if (!kept) tell({"the report lacks how good the model is: " + kept.error().text()});
+  const auto kept = write_assessment(*real_file_system().confined_to(folder_), folder_, data_, tested);
+  if (!kept) print_notes({"the report lacks how good the model is: " + kept.error().text()});
 }
 
-void RunningStudy::show_up(const char* what) {
-  if (!view_.quiet) print_head(what);
-  if (view_.open) page_.emplace(real_file_system(), clock_, folder_, folder_ + "/report.html", view_.quiet);
+void RunningStudy::print_banner(const char* what) {
+  if (!display_.quiet) print_header(what);
+  if (display_.open) page_.emplace(real_file_system(), clock_, folder_, folder_ + "/report.html", display_.quiet);
 }
 
-std::string RunningStudy::crew_text() const {
+std::string RunningStudy::workers_text() const {
   std::string several;
   for (const engine::TrainingDevice& device : devices_) several += (several.empty() ? "" : " + ") + device.name;
   if (!several.empty()) return several;
-  return std::to_string(machine_.workers) + (are_processes_ ? " worker process" : " worker") +
+  return std::to_string(machine_.workers) + (uses_processes_ ? " worker process" : " worker") +
          (machine_.workers == 1 ? ""
-          : are_processes_      ? "es"
+          : uses_processes_      ? "es"
                                 : "s");
 }
 
-void RunningStudy::print_head(const char* what) const {
+void RunningStudy::print_header(const char* what) const {
   const auto& spec = data_.spec();
-  std::cerr << "lanista " << kVersion << "   " << printable(crew_text()) << ", " << kernels::isa_name(kernels::best_isa()) << "   "
+  std::cerr << "lanista " << kVersion << "   " << printable(workers_text()) << ", " << kernels::isa_name(kernels::best_isa()) << "   "
             << what << ": " << printable(folder_) << "\n"
             << "data " << printable(spec.name) << " (" << spec.rows << " rows"
             << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text(config_) << ")   strategy "
@@ -225,44 +225,44 @@ void RunningStudy::print_head(const char* what) const {
 
 // Everything a user takes along: the report, and the model, whose ONNX form is read back and compared. False if a
 // promise is broken.
-bool RunningStudy::hand_over(const engine::Engine& engine) {
+bool RunningStudy::write_outputs(const engine::Engine& engine) {
   const engine::StudyView& view = engine.view();
   if (view.winner) assess(!view.test.empty());  // of a study that ended before there was this
   const std::string page = folder_ + "/report.html";
   const auto written = write_atomically(*real_file_system().confined_to(folder_), page, report_text(folder_, view));
-  if (!written) report(written.error());
+  if (!written) print_error(written.error());
   if (!view.winner) return true;
 
   const auto checked = check_onnx(folder_ + "/best");
-  if (!checked) report(checked.error());
-  if (view_.quiet) return static_cast<bool>(checked);
+  if (!checked) print_error(checked.error());
+  if (display_.quiet) return static_cast<bool>(checked);
   std::cerr << "report " << printable(page) << "   model " << printable(folder_) << "/best"
             << (checked && *checked ? "/model.onnx" : "") << "\n"
-            << "again  " << printable(to_go_on(folder_, engine.more())) << "   use    lanista predict "
+            << "again  " << printable(resume_command(folder_, engine.suggested_extension())) << "   use    lanista predict "
             << printable(shell_word(folder_)) << " FILE   all of it  lanista --help\n";
   return static_cast<bool>(checked);
 }
 
 int RunningStudy::run(engine::Engine& engine) {
-  auto summary = run_to_the_end(engine);
+  auto summary = run_engine(engine);
   progress_.finish();
   page_.reset();
-  tell_news();
+  print_device_warnings();
   if (!summary) {
-    report(summary.error());
+    print_error(summary.error());
     std::cerr << "nothing written is lost; continue with: lanista resume " << printable(shell_word(folder_)) << "\n";
     return kStudyFailed;
   }
   const auto& view = engine.view();
-  if (summary->end == engine::End::kPaused) {
+  if (summary->end == engine::RunEnd::kPaused) {
     std::cerr << "paused; continue with: lanista resume " << printable(shell_word(folder_)) << "\n";
-    const int asked = signals_.requested();
-    return asked != 0 ? asked : static_cast<int>(kRequeue);
+    const int exit_code = signals_.requested();
+    return exit_code != 0 ? exit_code : static_cast<int>(kRequeue);
   }
-  if (!summary->reason.empty() && !view_.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
-  if (!view.winner) std::cerr << "lanista: " << one_line(without_winner(view)) << "\n";
-  const bool whole = hand_over(engine);
-  if (!view_.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
+  if (!summary->reason.empty() && !display_.quiet) std::cerr << "ended: " << printable(summary->reason) << "\n";
+  if (!view.winner) std::cerr << "lanista: " << one_line(no_model_text(view)) << "\n";
+  const bool whole = write_outputs(engine);
+  if (!display_.json) std::cout << printable_lines(leaderboard(view, kTableRows)) << std::flush;
   return view.winner && whole ? kDone : kStudyFailed;
 }
 

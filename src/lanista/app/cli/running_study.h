@@ -8,14 +8,14 @@
 #include "lanista/base/clock.h"
 #include "lanista/base/log_sink.h"
 #include "lanista/base/result.h"
-#include "lanista/app/cli/crew.h"
+#include "lanista/app/cli/worker_overrides.h"
 #include "lanista/app/cli/live_page.h"
 #include "lanista/app/cli/progress.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/signals.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/engine.h"
-#include "lanista/engine/local/device_crew.h"
+#include "lanista/engine/local/device_pool.h"
 
 namespace lanista::cli {
 
@@ -29,10 +29,10 @@ class WarningSink final : public LogSink {
 /// order of construction.
 class RunningStudy {
  public:
-  RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const View& view);
+  RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const DisplayOptions& view);
 
   /// Who trains it. Errors: of devices, launchers and processes.
-  Result<void> make_executor(const Crew& crew);
+  Result<void> make_executor(const WorkerOverrides& worker_overrides);
 
   /// What an engine works with; good as long as this is.
   engine::Services services();
@@ -40,22 +40,22 @@ class RunningStudy {
   const data::Dataset& data() const { return data_; }
 
   /// What a run tells of itself when it begins; `what`: "study" or "resume".
-  void show_up(const char* what);
+  void print_banner(const char* what);
 
   /// Trains to the end, hands over what a user takes along, and gives the exit code.
   int run(engine::Engine& engine);
 
  private:
-  Result<void> make_device_crew(const engine::WorkerBrief& brief, const std::vector<runtime::NamedBackend>& named);
-  std::string crew_text() const;
-  void tell_news();
+  Result<void> make_device_pool(const engine::WorkerConfig& worker_config, const std::vector<runtime::NamedBackend>& named);
+  std::string workers_text() const;
+  void print_device_warnings();
   void assess(bool tested);
-  bool hand_over(const engine::Engine& engine);
-  void print_head(const char* what) const;
+  bool write_outputs(const engine::Engine& engine);
+  void print_header(const char* what) const;
 
   study::StudyConfig config_;
   std::string folder_;
-  View view_;
+  DisplayOptions display_;
   RealClock clock_;
   WarningSink sink_;
   PauseSignals signals_;
@@ -66,7 +66,7 @@ class RunningStudy {
   std::vector<const nn::Backend*> backends_;     // of all devices that have one
   std::vector<engine::TrainingDevice> devices_;  // if several
   engine::MeasureDevices measure_;
-  bool are_processes_ = false;
+  bool uses_processes_ = false;
   Progress progress_;
   std::optional<LivePageThread> page_;
 };

@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/asked_study.h"
+#include "lanista/app/cli/resolved_request.h"
 #include "lanista/app/cli/devices.h"
 #include "lanista/app/cli/import_study.h"
-#include "lanista/app/cli/new_folder.h"
+#include "lanista/app/cli/new_study_folder.h"
 #include "lanista/app/cli/profiles_verbs.h"
 #include "lanista/app/cli/running_study.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_zoo.h"
-#include "lanista/io/studyfile/outlook.h"
+#include "lanista/io/studyfile/space_preview.h"
 #include "lanista/io/studyfile/tuning.h"
 #include "lanista/exec/train/baseline.h"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kMistakeLines = 40;
 constexpr std::size_t kMistakeColumns = 1000;
 
-int code_of(const Error& error) {
+int exit_code_of(const Error& error) {
   switch (error.code) {
     case Code::kDataLoss:
     case Code::kUnimplemented:      // a format that is never read
@@ -38,50 +38,50 @@ int code_of(const Error& error) {
 }
 
 // Every line of the text is printable: `read_study` made it of the file's mistakes.
-int report_mistakes(const Error& error) {
+int print_mistakes(const Error& error) {
   std::cerr << "lanista: " << printable_lines(error.text(), kMistakeLines, kMistakeColumns) << "\n";
-  return code_of(error);
+  return exit_code_of(error);
 }
 
 // Of a full disk, a study's failure; whatever else keeps one from beginning is a mistake of who asked.
-int report_of_folder(const Error& error) {
-  const int code = report(error);
+int print_folder_error(const Error& error) {
+  const int code = print_error(error);
   return error.code == Code::kResourceExhausted ? static_cast<int>(kStudyFailed) : code;
 }
 
 // What `plan` prints of a study on devices hangs on how fast they are.
-Result<runtime::TimedDevices> time_devices(const AskedStudy& study, Crew crew, const PlanAsked& asked) {
-  LANISTA_ASSIGN(const auto like, engine::job_like_the_base(study.config, study.data.spec(), *study.models));
+Result<runtime::TimedDevices> time_devices(const ResolvedRequest& study, WorkerOverrides worker_overrides, const PlanVerbRequest& verb_request) {
+  LANISTA_ASSIGN(const auto like, engine::benchmark_job(study.config, study.data.spec(), *study.models));
   const RealClock clock;
-  crew.workers = asked.workers;
-  crew.lanes = asked.lanes;
-  auto timed = runtime::time_devices(worker_brief(study.config, crew), study.devices, study.config.strategy.slots, like,
+  worker_overrides.workers = verb_request.workers;
+  worker_overrides.lanes = verb_request.lanes;
+  auto timed = runtime::time_devices(make_worker_config(study.config, worker_overrides), study.devices, study.config.strategy.slots, like,
                                      study.data, nn::Operators(), clock);
-  if (!timed) return study.source.placed(timed.error(), "run.devices");
-  LANISTA_ASSIGN(const auto told, told_speeds(study.devices.size()));
-  if (told) timed->speeds = *told;
+  if (!timed) return study.source.with_location(timed.error(), "run.devices");
+  LANISTA_ASSIGN(const auto speeds, speeds_from_environment(study.devices.size()));
+  if (speeds) timed->speeds = *speeds;
   return timed;
 }
 
-int plan_study(const RunRequest& request, const AskedStudy& study) {
-  PlanAsked asked = *request.plan;
+int plan_study(const RunRequest& request, const ResolvedRequest& study) {
+  PlanVerbRequest verb_request = *request.plan;
   const nn::Backend* backend = study.devices.front().backend;
   const bool is_one = study.devices.size() == 1;
-  if (!asked.pipeline && is_one) {  // of several devices nothing is remembered
-    asked.known = known_times(planned_profiles(asked.profiles, study.config, study.source.folder),
+  if (!verb_request.pipeline && is_one) {  // of several devices nothing is remembered
+    verb_request.known = read_known_times(planned_profiles_folder(verb_request.profiles, study.config, study.source.folder),
                               backend != nullptr ? backend->numeric_class() : std::string_view());
   }
-  const bool is_of_devices = !asked.pipeline && !asked.simulated_on;
+  const bool is_of_devices = !verb_request.pipeline && !verb_request.simulated_cluster;
   if (is_of_devices && (!is_one || backend != nullptr)) {
-    auto timed = time_devices(study, request.crew, asked);
-    if (!timed) return report(timed.error());
-    asked.on = *std::move(timed);
+    auto timed = time_devices(study, request.worker_overrides, verb_request);
+    if (!timed) return print_error(timed.error());
+    verb_request.path_on = *std::move(timed);
   }
-  return print_plan(asked, study.config, study.data.spec(), study.models);
+  return print_plan(verb_request, study.config, study.data.spec(), study.models);
 }
 
 /// Old studies name the program that workers run on other hosts. A received study must not select a program.
-std::vector<std::string> notes_of_ignored(const study::StudyConfig& config, const std::string& folder) {
+std::vector<std::string> ignored_key_notes(const study::StudyConfig& config, const std::string& folder) {
   std::vector<std::string> notes;
   for (const std::string& key : config.ignored) {
     notes.push_back(key + " of the stored study " + folder +
@@ -92,84 +92,84 @@ std::vector<std::string> notes_of_ignored(const study::StudyConfig& config, cons
 
 }  // namespace
 
-int report(const Error& error) {
+int print_error(const Error& error) {
   std::cerr << "lanista: " << one_line(error.text()) << "\n";
-  return code_of(error);
+  return exit_code_of(error);
 }
 
-void tell(const std::vector<std::string>& notes) {
+void print_notes(const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
     std::cerr << "lanista: " << one_line(note) << "\n";
   }
 }
 
 int run_study(const RunRequest& request) {
-  auto asked = read_asked(request);
-  if (!asked) return report_mistakes(asked.error());
-  if (request.plan) return plan_study(request, *asked);
+  auto verb_request = resolve_request(request);
+  if (!verb_request) return print_mistakes(verb_request.error());
+  if (request.plan) return plan_study(request, *verb_request);
 
-  study::StudyConfig& config = asked->config;
-  std::vector<std::string>& notes = asked->notes;
+  study::StudyConfig& config = verb_request->config;
+  std::vector<std::string>& notes = verb_request->notes;
   std::optional<study::Earlier> earlier;
   if (!request.import.empty()) {
-    auto imported = import_study(request.import, config, asked->data.spec(), asked->models, notes);
-    if (!imported) return report(imported.error());
+    auto imported = import_study(request.import, config, verb_request->data.spec(), verb_request->models, notes);
+    if (!imported) return print_error(imported.error());
     earlier = *std::move(imported);
   }
-  if (!request.view.quiet) {
-    tell(notes);
+  if (!request.display.quiet) {
+    print_notes(notes);
     // Two lines of the program's text; nothing in them is stored.
-    const std::string example = studyfile::nothing_varies(config, *asked->models);
+    const std::string example = studyfile::no_variation_hint(config, *verb_request->models);
     if (!example.empty()) std::cerr << "lanista: " << example << "\n";
   }
   // Taken at last: what was refused leaves nothing behind, and of two studies that begin now each has its own.
-  std::optional<NewFolder> taken;
+  std::optional<NewStudyFolder> new_folder;
   std::string out = request.out;
-  if (out.empty() && request.dry_run) out = NewFolder::next("studies", config.name);
+  if (out.empty() && request.dry_run) out = NewStudyFolder::next_path("studies", config.name);
   if (out.empty()) {
-    auto made = NewFolder::take("studies", config.name);
-    if (!made) return report_of_folder(made.error());
-    taken = *std::move(made);
-    out = taken->path();
+    auto made = NewStudyFolder::make("studies", config.name);
+    if (!made) return print_folder_error(made.error());
+    new_folder = *std::move(made);
+    out = new_folder->path();
   }
-  if (auto rebased = studyfile::rebase_paths(config, asked->source.folder, out); !rebased) {
-    return report(rebased.error());
+  if (auto rebased = studyfile::rebase_paths(config, verb_request->source.folder, out); !rebased) {
+    return print_error(rebased.error());
   }
   if (request.dry_run) {
-    std::cout << printable_lines(studyfile::write_study(config) + studyfile::space_outlook(config, *asked->models));
+    std::cout << printable_lines(studyfile::write_study(config) + studyfile::space_preview(config, *verb_request->models));
     return kDone;
   }
 
-  RunningStudy running(config, out, std::move(asked->data), request.view);
-  if (auto made = running.make_executor(request.crew); !made) return report(made.error());
+  RunningStudy running(config, out, std::move(verb_request->data), request.display);
+  if (auto made = running.make_executor(request.worker_overrides); !made) return print_error(made.error());
   const data::DataSpec& spec = running.data().spec();
   engine::Services services = running.services();
   services.baselines = train::baselines(running.data(), engine::loss_name(config, spec), config.train.metrics);
   services.earlier = std::move(earlier);
   auto engine =
       engine::Engine::create(out, config, studyfile::write_study(config), running.numerics(), std::move(services));
-  if (!engine) return report_of_folder(asked->source.placed(engine.error(), engine.error().where));
-  if (taken) taken->keep();
-  if (const auto& zoo = (*engine)->view().zoo; zoo && !request.view.quiet) {
-    tell({study::zoo_note(*zoo, engine::zoo_place(config, spec, out).folder)});
+  if (!engine) return print_folder_error(verb_request->source.with_location(engine.error(), engine.error().where));
+  if (new_folder) new_folder->keep_folder();
+  if (const auto& zoo = (*engine)->view().zoo; zoo && !request.display.quiet) {
+    print_notes({study::zoo_note(*zoo, engine::zoo_location(config, spec, out).folder)});
   }
-  running.show_up("study");
+  running.print_banner("study");
   return running.run(**engine);
 }
 
 int resume_study(const ResumeRequest& request) {
   auto config = engine::stored_config(real_file_system(), request.folder);
-  if (!config) return report(config.error());
-  tell(notes_of_ignored(*config, request.folder));
+  if (!config) return print_error(config.error());
+  print_notes(ignored_key_notes(*config, request.folder));
   auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
-  if (!data) return report(data.error());
-  if (auto same = check_unchanged(request.folder, *config, *data, request.claim); !same) return report(same.error());
+  if (!data) return print_error(data.error());
+  if (auto same = check_unchanged(request.folder, *config, *data, request.expected_study); !same) return print_error(same.error());
 
-  RunningStudy running(*config, request.folder, *std::move(data), request.view);
-  if (auto made = running.make_executor(request.crew); !made) return report(made.error());
+  RunningStudy running(*config, request.folder, *std::move(data), request.display);
+  if (auto made = running.make_executor(request.worker_overrides); !made) return print_error(made.error());
   auto engine = engine::Engine::resume(request.folder, request.extension, running.numerics(), running.services());
-  if (!engine) return report(engine.error());
-  running.show_up("resume");
+  if (!engine) return print_error(engine.error());
+  running.print_banner("resume");
   return running.run(**engine);
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/app/cli/changed_study.h"
-#include "lanista/app/cli/crew.h"
+#include "lanista/app/cli/expected_study.h"
+#include "lanista/app/cli/worker_overrides.h"
 #include "lanista/app/cli/print_plan.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/io/studyfile/study_file.h"
@@ -15,7 +15,7 @@
 namespace lanista::cli {
 
 /// How a running study is shown.
-struct View {
+struct DisplayOptions {
   bool json = false;
   bool quiet = false;
   bool no_color = false;
@@ -29,25 +29,25 @@ struct RunRequest {
   std::string import;      ///< folder of a study whose trials the strategy knows at first; empty: none
   std::string enqueue;     ///< file with a list of configurations that are tried first; empty: the study's own
   std::vector<studyfile::Override> overrides;
-  Crew crew;
+  WorkerOverrides worker_overrides;
   bool dry_run = false;
-  std::optional<PlanAsked> plan;  ///< print it, train nothing
-  View view;
+  std::optional<PlanVerbRequest> plan;  ///< print it, train nothing
+  DisplayOptions display;
 };
 /// What `resume` was asked.
 struct ResumeRequest {
   std::string folder;
-  ClaimedStudy claim;  ///< what somebody says that it is
+  ExpectedStudy expected_study;  ///< what somebody says that it is
   engine::Engine::Extension extension;
-  Crew crew;
-  View view;
+  WorkerOverrides worker_overrides;
+  DisplayOptions display;
 };
 
 /// Prints an error on stderr, "lanista: …", and gives the exit code that fits its kind.
-int report(const Error& error);
+int print_error(const Error& error);
 
 /// Prints what may not have been meant on stderr, a line each.
-void tell(const std::vector<std::string>& notes);
+void print_notes(const std::vector<std::string>& notes);
 
 int run_study(const RunRequest& request);
 int resume_study(const ResumeRequest& request);

@@ -5,7 +5,7 @@
 
 #include "lanista/base/clock.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
@@ -16,7 +16,7 @@
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/io/store/cost_rows.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/finals.h"
+#include "lanista/search/study/refinements.h"
 #include "lanista/exec/train/evaluation.h"
 
 namespace lanista::cli {
@@ -28,7 +28,7 @@ constexpr double kSeconds = 0.4;
 constexpr std::int64_t kEnoughSamples = 1000;  // more of the same would only make the log longer
 
 /// What some lines do and take together.
-struct Sum {
+struct PlanTotals {
   double flops = 0, bytes = 0, predicted = 0, measured = 0;
 };
 
@@ -37,16 +37,16 @@ double predicted(const TimedPlan& plan, std::size_t line) {
 }
 
 /// Of a training step (its commit included), or of a prediction.
-Sum sum_of(const TimedPlan& plan, bool prediction) {
-  Sum sum;
+PlanTotals plan_totals(const TimedPlan& plan, bool prediction) {
+  PlanTotals totals;
   for (std::size_t i = 0; i < plan.lines.size(); ++i) {
     if ((plan.lines[i].section == "infer") != prediction) continue;
-    sum.flops += plan.lines[i].flops;
-    sum.bytes += plan.lines[i].bytes;
-    sum.predicted += predicted(plan, i);
-    sum.measured += plan.times.line_us[i];
+    totals.flops += plan.lines[i].flops;
+    totals.bytes += plan.lines[i].bytes;
+    totals.predicted += predicted(plan, i);
+    totals.measured += plan.times.line_us[i];
   }
-  return sum;
+  return totals;
 }
 
 std::string fixed(double value, int digits) {
@@ -64,13 +64,13 @@ std::string share_of_peak(const TimedPlan& plan, double flops, double us) {
 json values_json(const std::vector<nn::PlanValue>& values) {
   json all = json::array();
   for (const auto& value : values) {
-    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.place}});
+    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.placement}});
   }
   return all;
 }
 
-json sum_json(const Sum& sum) {
-  return {{"flops", sum.flops}, {"bytes", sum.bytes}, {"predicted_us", sum.predicted}, {"measured_us", sum.measured}};
+json totals_json(const PlanTotals& totals) {
+  return {{"flops", totals.flops}, {"bytes", totals.bytes}, {"predicted_us", totals.predicted}, {"measured_us", totals.measured}};
 }
 
 Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
@@ -84,26 +84,26 @@ Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
   LANISTA_ASSIGN(auto program, nn::Program::compile(train, infer, lanista::train::program_options_of(recipe)));
   LANISTA_TRY(program.begin(0, 1));
   kernels::set_flush_to_zero();  // as workers do
-  const runtime::MadeUpBatch batch(train, recipe.batch);
+  const runtime::SyntheticBatch batch(train, recipe.batch);
   return TimedPlan{.lines = program.plan(),
                    .bytes = program.bytes(),
-                   .machine = nn::machine_speed(),
+                   .machine = nn::measure_cpu_speed(),
                    .times = runtime::time_plan(program, batch.view(), kSeconds)};
 }
 
 /// Puts what the log does not know well enough yet into it. False, with the reason, if it could not be written.
 Result<void> log_costs(const std::string& folder, const graph::CostTable& measured) {
   LANISTA_ASSIGN(const auto records, store::read_log(real_file_system(), folder));
-  LANISTA_ASSIGN(const auto known, store::logged_costs(records));
-  graph::CostTable news;
+  LANISTA_ASSIGN(const auto known, store::costs_of_log(records));
+  graph::CostTable new_rows;
   for (const auto& [key, row] : measured.rows()) {
     const auto* old = known.find(key);
-    if (old == nullptr || old->samples < kEnoughSamples) news.put(key, row);
+    if (old == nullptr || old->samples < kEnoughSamples) new_rows.put(key, row);
   }
-  if (news.rows().empty()) return {};
+  if (new_rows.rows().empty()) return {};
   const RealClock clock;
   LANISTA_ASSIGN(auto log, store::LogWriter::open(real_file_system(), clock, folder));
-  LANISTA_TRY(log.append(store::RecordType::kCostRows, store::cost_rows_body(news)));
+  LANISTA_TRY(log.append(store::RecordType::kCostRows, store::cost_rows_body(new_rows)));
   return log.sync();
 }
 
@@ -116,9 +116,9 @@ graph::CostPrices TimedPlan::prices() const {
 
 graph::CostTable TimedPlan::costs() const {
   graph::CostTable table;
-  graph::CostKey key{.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
+  graph::CostKey key{.cost_key = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)};
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    key.work = lines[i].work();
+    key.cost_key = lines[i].cost_key();
     table.put(
         key,
         {.microseconds = times.line_us[i], .flops = lines[i].flops, .bytes = lines[i].bytes, .samples = times.samples});
@@ -127,11 +127,11 @@ graph::CostTable TimedPlan::costs() const {
 }
 
 std::string plan_text(const TimedPlan& plan) {
-  std::vector<Row> rows{{"", "node", "kernel", "kB", "kflop", "predicted us", "measured us", "of peak", "from", "to"}};
-  const auto add = [&](Row head, const Sum& sum, Row tail) {
+  std::vector<TableRow> rows{{"", "node", "kernel", "kB", "kflop", "predicted us", "measured us", "of peak", "from", "to"}};
+  const auto add = [&](TableRow head, const PlanTotals& totals, TableRow tail) {
     for (auto& cell :
-         Row{fixed(sum.bytes / 1e3, 1), sum.flops == 0 ? "" : fixed(sum.flops / 1e3, 0), fixed(sum.predicted, 2),
-             fixed(sum.measured, 2), share_of_peak(plan, sum.flops, sum.measured)}) {
+         TableRow{fixed(totals.bytes / 1e3, 1), totals.flops == 0 ? "" : fixed(totals.flops / 1e3, 0), fixed(totals.predicted, 2),
+             fixed(totals.measured, 2), share_of_peak(plan, totals.flops, totals.measured)}) {
       head.push_back(std::move(cell));
     }
     head.insert(head.end(), tail.begin(), tail.end());
@@ -143,14 +143,14 @@ std::string plan_text(const TimedPlan& plan) {
         {line.flops, line.bytes, predicted(plan, i), plan.times.line_us[i]},
         {nn::values_text(line.inputs), nn::values_text(line.outputs)});
   }
-  add({"step", "", "all of train and commit"}, sum_of(plan, false), {"", ""});
-  add({"predict", "", "all of infer"}, sum_of(plan, true), {"", ""});
+  add({"step", "", "all of train and commit"}, plan_totals(plan, false), {"", ""});
+  add({"predict", "", "all of infer"}, plan_totals(plan, true), {"", ""});
 
   const auto& level = plan.machine.level_of(plan.bytes);
   return " " + plan.lines.front().family + ", batch " + std::to_string(plan.lines.front().batch) + ", " +
          fixed(static_cast<double>(plan.bytes) / 1e3, 1) + " kB for one lane; peak " +
          fixed(plan.machine.peak_gflops, 0) + " GFLOP/s, " + level.level + " " + fixed(level.gb_per_second, 0) +
-         " GB/s\n\n" + columns(rows, {false, false, false, true, true, true, true, true, false, false}) +
+         " GB/s\n\n" + text_table(rows, {false, false, false, true, true, true, true, true, false, false}) +
          "\n a step as a whole takes " + fixed(plan.times.step_us, 2) + " us (medians of " +
          std::to_string(plan.times.samples) + " rounds)\n";
 }
@@ -181,19 +181,19 @@ json plan_json(const TimedPlan& plan) {
           {"level", level.level},
           {"gb_per_second", level.gb_per_second},
           {"lines", std::move(lines)},
-          {"step", sum_json(sum_of(plan, false))},
-          {"predict", sum_json(sum_of(plan, true))},
+          {"step", totals_json(plan_totals(plan, false))},
+          {"predict", totals_json(plan_totals(plan, true))},
           {"step_us", plan.times.step_us},
           {"samples", plan.times.samples}};
 }
 
-std::string timed_text(const study::TrialStep& step, TrialId trial) {
+std::string timed_step_text(const study::TrialStep& step, TrialId trial) {
   const std::string where =
       step.trial == trial ? "" : ", timed in trial #" + std::to_string(step.trial.value) + " of the same model";
   return "in stages" + where + ": " + pipeline::stages_text(*step.step) + pipeline::charts_text(*step.step);
 }
 
-json timed_json(const study::TrialStep& step) {
+json timed_step_json(const study::TrialStep& step) {
   const pipeline::TimedStep& timed = *step.step;
   json out = pipeline::timed_step_json(timed);
   out["trial"] = step.trial.value;
@@ -207,21 +207,21 @@ json timed_json(const study::TrialStep& step) {
 
 int show_plan(const std::string& target, bool as_json) {
   const auto loaded = load_trial(parse_target(target).has_trial ? target : target + "#");
-  if (!loaded) return report(loaded.error());
+  if (!loaded) return print_error(loaded.error());
   const auto plan = timed_plan(*loaded);
-  if (!plan) return report(plan.error());
+  if (!plan) return print_error(plan.error());
   const auto timed = study::timed_step_of(loaded->view, loaded->trial(), loaded->ops);
   if (as_json) {
     auto out = plan_json(*plan);
     out["trial"] = loaded->trial().id.value;
-    if (timed) out["pipeline"] = timed_json(*timed);
+    if (timed) out["pipeline"] = timed_step_json(*timed);
     std::cout << json_line(out);
   } else {
     std::cout << "trial #" << loaded->trial().id.value << "  "
               << printable(lineage_text(loaded->view, loaded->trial().proposal)) << "\n"
               << printable_lines(plan_text(*plan));
     if (timed) {
-      std::cout << "\n" << printable_lines(timed_text(*timed, loaded->trial().id));
+      std::cout << "\n" << printable_lines(timed_step_text(*timed, loaded->trial().id));
     } else if (loaded->view.config.run.pipeline != 1) {
       std::cout << "\nin stages (run.pipeline): the log tells of no step of this model that was timed\n";
     }

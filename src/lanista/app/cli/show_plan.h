@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/plan/cost/cost_table.h"
-#include "lanista/exec/program/machine_speed.h"
+#include "lanista/exec/program/cpu_speed.h"
 #include "lanista/exec/program/plan.h"
 #include "lanista/engine/local/plan_timing.h"
 #include "lanista/search/study/timed_steps.h"
@@ -18,7 +18,7 @@ namespace lanista::cli {
 struct TimedPlan {
   std::vector<nn::PlanLine> lines;
   std::int64_t bytes = 0;  ///< of planned memory, with one lane
-  nn::MachineSpeed machine;
+  nn::CpuSpeed machine;
   runtime::PlanTimes times;
 
   graph::CostPrices prices() const;
@@ -31,8 +31,8 @@ nlohmann::json plan_json(const TimedPlan& plan);
 
 /// Stages of a trial's step (run.pipeline) with Gantt charts of it, simulated and measured; `trial` is whom it was
 /// timed in.
-std::string timed_text(const study::TrialStep& step, TrialId trial);
-nlohmann::json timed_json(const study::TrialStep& step);
+std::string timed_step_text(const study::TrialStep& step, TrialId trial);
+nlohmann::json timed_step_json(const study::TrialStep& step);
 
 /// Prints the program of a trial ("DIR#N"; "DIR": the best) and measures it for less than a second. What was measured
 /// goes into the study's log, unless somebody else writes there. Gives the exit code.

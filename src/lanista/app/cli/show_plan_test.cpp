@@ -30,7 +30,7 @@ TimedPlan sample() {
   return plan;
 }
 
-TEST(PlanText, IsATableWithTotals) {
+TEST(PlanText, IsTableWithTotals) {
   EXPECT_EQ(plan_text(sample()),
             R"( avx2 float32, batch 8, 5.0 kB for one lane; peak 10 GFLOP/s, L1 100 GB/s
 
@@ -45,35 +45,35 @@ TEST(PlanText, IsATableWithTotals) {
 )");
 }
 
-TEST(TimedText, DrawsAStepAsItWasSimulatedAndAsItWas) {
-  pipeline::TimedStep step{.batch = 4, .stages = {{"%1 linear", 1, 4, 4, {}}}, .places = {{}}};
-  step.places[0].push_back({pipeline::Kind::kForward, 0, 0, 0, 0.25, 0, 0.5});
-  const study::TrialStep told{TrialId{3}, std::make_shared<const pipeline::TimedStep>(step)};
+TEST(TimedText, DrawsSimulatedAndMeasuredStep) {
+  pipeline::TimedStep step{.batch = 4, .stages = {{"%1 linear", 1, 4, 4, {}}}, .ranks = {{}}};
+  step.ranks[0].push_back({pipeline::ActionKind::kForward, 0, 0, 0, 0.25, 0, 0.5});
+  const study::TrialStep trial_step{TrialId{3}, std::make_shared<const pipeline::TimedStep>(step)};
 
-  const std::string own = timed_text(told, TrialId{3});
+  const std::string own = timed_step_text(trial_step, TrialId{3});
   EXPECT_EQ(own.find("in stages: 1 stage at 1 place; the passes of a step of 4 samples took 500.000 ms, 2.00 times "
                      "what was simulated\n  stage  next  place"),
             0U)
       << own;
   EXPECT_NE(own.find("  simulated, 250.000 ms\n  0      |FFF"), std::string::npos) << own;
   EXPECT_NE(own.find("  measured, 500.000 ms\n  0      |FFF"), std::string::npos) << own;
-  EXPECT_EQ(timed_text(told, TrialId{1}).find("in stages, timed in trial #3 of the same model: "), 0U);
+  EXPECT_EQ(timed_step_text(trial_step, TrialId{1}).find("in stages, timed in trial #3 of the same model: "), 0U);
 
-  const auto json = timed_json(told);
+  const auto json = timed_step_json(trial_step);
   EXPECT_EQ(json["trial"], 3);
   EXPECT_EQ(json["ratio"], 2.0);
   EXPECT_EQ(json["stage_ratios"], nlohmann::json{2.0});
   EXPECT_TRUE(*pipeline::read_timed_step(json) == step);
 }
 
-TEST(PlanText, TakesTheBandwidthOfTheLevelThatHoldsTheLane) {
+TEST(PlanText, UsesBandwidthOfCacheLevelOfLane) {
   TimedPlan plan = sample();
   EXPECT_EQ(plan.prices().gb_per_second, 100);
   plan.bytes = 7000;
   EXPECT_EQ(plan.prices().gb_per_second, 50);
 }
 
-TEST(PlanJson, HoldsEveryLineAndItsSums) {
+TEST(PlanJson, ContainsEachLineAndTotals) {
   const auto json = plan_json(sample());
 
   ASSERT_EQ(json["lines"].size(), 3U);
@@ -86,7 +86,7 @@ TEST(PlanJson, HoldsEveryLineAndItsSums) {
   EXPECT_DOUBLE_EQ(json["predict"]["flops"], 4000);
 }
 
-TEST(PlanCosts, AreOneRowAWork) {
+TEST(PlanCosts, HaveOneRowPerWork) {
   const auto costs = sample().costs();
 
   ASSERT_EQ(costs.rows().size(), 2U);

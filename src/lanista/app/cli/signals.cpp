@@ -22,7 +22,7 @@ void on_signal(int signal) {
   if (ends) ::_exit(code);
 }
 
-void handle(int signal, void (*handler)(int)) {
+void install_handler(int signal, void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
@@ -35,12 +35,12 @@ void handle(int signal, void (*handler)(int)) {
 PauseSignals::PauseSignals() {
   pause_code = 0;
   has_terminated = false;
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) handle(signal, on_signal);
-  for (const int signal : {SIGHUP, SIGPIPE}) handle(signal, SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) install_handler(signal, on_signal);
+  for (const int signal : {SIGHUP, SIGPIPE}) install_handler(signal, SIG_IGN);
 }
 
 PauseSignals::~PauseSignals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) handle(signal, SIG_DFL);
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGHUP}) install_handler(signal, SIG_DFL);
 }
 
 const std::atomic<int>& PauseSignals::requested() const { return pause_code; }

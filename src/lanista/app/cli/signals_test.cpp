@@ -27,7 +27,7 @@ int code_after(const std::vector<int>& signals) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(PauseSignals, AskForAPauseAtFirst) {
+TEST(PauseSignals, FirstSignalRequestsPause) {
   EXPECT_EQ(code_after({}), kContinues);
   EXPECT_EQ(code_after({SIGINT}), kContinues + kInterrupted);
   EXPECT_EQ(code_after({SIGTERM}), kContinues + kRequeue);
@@ -35,7 +35,7 @@ TEST(PauseSignals, AskForAPauseAtFirst) {
   EXPECT_EQ(code_after({SIGINT, SIGTERM}), kContinues + kInterrupted);
 }
 
-TEST(PauseSignals, EndTheProcessTheSecondTime) {
+TEST(PauseSignals, SecondSignalEndsProcess) {
   EXPECT_EQ(code_after({SIGINT, SIGINT}), kInterrupted);
   EXPECT_EQ(code_after({SIGTERM, SIGTERM}), kRequeue);
   EXPECT_EQ(code_after({SIGUSR1, SIGTERM, SIGTERM}), kRequeue);

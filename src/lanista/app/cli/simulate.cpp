@@ -11,7 +11,7 @@
 namespace lanista::cli {
 
 int print_forecast(const Result<engine::Forecast>& forecast, bool json) {
-  if (!forecast) return report(forecast.error());
+  if (!forecast) return print_error(forecast.error());
   if (json) {
     std::cout << json_line(engine::forecast_json(*forecast));
   } else {
@@ -22,20 +22,20 @@ int print_forecast(const Result<engine::Forecast>& forecast, bool json) {
 
 int simulate_study(const SimulateRequest& request) {
   const auto text = real_file_system().read(request.cluster, 0);
-  if (!text) return report(text.error());
+  if (!text) return print_error(text.error());
   const auto cluster = engine::read_cluster(*text, request.cluster);
-  if (!cluster) return report(cluster.error());
+  if (!cluster) return print_error(cluster.error());
   if (real_file_system().exists(request.study + "/log")) {
     const auto view = load_study(request.study);
-    if (!view) return report(view.error());
+    if (!view) return print_error(view.error());
     return print_forecast(engine::forecast_log(*view, *cluster), request.json);
   }
   RunRequest run;
   run.study_file = request.study;
-  run.plan = PlanAsked{};
+  run.plan = PlanVerbRequest{};
   run.plan->json = request.json;
   run.plan->profiles = request.profiles;
-  run.plan->simulated_on = *cluster;
+  run.plan->simulated_cluster = *cluster;
   return run_study(run);
 }
 

@@ -10,7 +10,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/policies.h"
@@ -18,25 +18,25 @@
 namespace lanista::cli {
 namespace {
 
-using cluster::ClusterCourse;
+using cluster::ClusterResult;
 using cluster::NamedPolicy;
 
-struct Played {
+struct PolicyResult {
   std::string policy;
-  ClusterCourse course;
+  ClusterResult simulation;
 };
 
-Error no_policy(const std::string& name) {
+Error unknown_policy_error(const std::string& name) {
   std::string known;
   for (const NamedPolicy& policy : cluster::policies()) known += (known.empty() ? "" : ", ") + policy.name;
   return {Code::kInvalidArgument, "'" + name + "' is no policy; allowed: " + known, "--policy"};
 }
 
-Result<std::vector<const NamedPolicy*>> chosen(const std::vector<std::string>& names) {
+Result<std::vector<const NamedPolicy*>> selected_policies(const std::vector<std::string>& names) {
   std::vector<const NamedPolicy*> out;
   for (const std::string& name : names) {
     const NamedPolicy* policy = cluster::find_policy(name);
-    if (policy == nullptr) return no_policy(name);
+    if (policy == nullptr) return unknown_policy_error(name);
     out.push_back(policy);
   }
   if (names.empty()) {
@@ -57,25 +57,25 @@ std::string hundredths(double value) {
   return text;
 }
 
-void print_text(const std::vector<Played>& played, const cluster::CompletionBounds& bounds, std::size_t jobs,
+void print_text(const std::vector<PolicyResult>& results, const cluster::CompletionBounds& bounds, std::size_t jobs,
                 const cluster::Nodes& nodes) {
   std::cout << jobs << " jobs on " << nodes.count << " nodes of " << nodes.devices
             << " devices; no policy's mean is below " << rounded(bounds.best()) << " s\n";
-  std::vector<Row> rows{{"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}};
-  for (const Played& one : played) {
-    const ClusterCourse& course = one.course;
-    rows.push_back({one.policy, rounded(course.mean_completion()), hundredths(course.mean_completion() / bounds.best()),
-                    rounded(course.completion_quantile(0.99)), rounded(course.makespan),
-                    hundredths(course.device_seconds() / 3600), std::to_string(course.restarts())});
+  std::vector<TableRow> rows{{"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}};
+  for (const PolicyResult& one : results) {
+    const ClusterResult& simulation = one.simulation;
+    rows.push_back({one.policy, rounded(simulation.mean_completion()), hundredths(simulation.mean_completion() / bounds.best()),
+                    rounded(simulation.completion_quantile(0.99)), rounded(simulation.makespan),
+                    hundredths(simulation.device_seconds() / 3600), std::to_string(simulation.restarts())});
   }
-  std::cout << columns(rows, {false, true, true, true, true, true, true});
+  std::cout << text_table(rows, {false, true, true, true, true, true, true});
 }
 
-void print_json(const std::vector<Played>& played, const cluster::CompletionBounds& bounds) {
+void print_json(const std::vector<PolicyResult>& results, const cluster::CompletionBounds& bounds) {
   nlohmann::json policies = nlohmann::json::array();
-  for (const Played& one : played) {
+  for (const PolicyResult& one : results) {
     nlohmann::json jobs = nlohmann::json::array();
-    for (const cluster::Finish& job : one.course.jobs) {
+    for (const cluster::JobOutcome& job : one.simulation.jobs) {
       jobs.push_back({{"submitted", job.submitted},
                       {"began", job.began},
                       {"ended", job.ended},
@@ -83,8 +83,8 @@ void print_json(const std::vector<Played>& played, const cluster::CompletionBoun
                       {"device_seconds", job.device_seconds}});
     }
     policies.push_back({{"policy", one.policy},
-                        {"mean_completion", one.course.mean_completion()},
-                        {"makespan", one.course.makespan},
+                        {"mean_completion", one.simulation.mean_completion()},
+                        {"makespan", one.simulation.makespan},
                         {"jobs", std::move(jobs)}});
   }
   std::cout << json_line({{"bound", bounds.best()}, {"policies", std::move(policies)}});
@@ -93,22 +93,22 @@ void print_json(const std::vector<Played>& played, const cluster::CompletionBoun
 }  // namespace
 
 int simulate_workload(const WorkloadRequest& request) {
-  const auto policies = chosen(request.policies);
-  if (!policies) return report(policies.error());
+  const auto policies = selected_policies(request.policies);
+  if (!policies) return print_error(policies.error());
   const auto workload = cluster::read_workload(real_file_system(), request.workload, request.data);
-  if (!workload) return report(workload.error());
+  if (!workload) return print_error(workload.error());
   const cluster::Nodes nodes{request.nodes, request.devices};
   const auto bounds = cluster::bounds_of(*workload, nodes);
-  std::vector<Played> played;
+  std::vector<PolicyResult> results;
   for (const NamedPolicy* policy : *policies) {
     cluster::SimulationOptions options = policy->options;
     options.nodes = nodes;
     const auto allocator = policy->make(0);
-    auto course = cluster::simulate(*workload, *allocator, options);
-    if (!course) return report(course.error());
-    played.push_back({policy->name, *std::move(course)});
+    auto simulation = cluster::simulate(*workload, *allocator, options);
+    if (!simulation) return print_error(simulation.error());
+    results.push_back({policy->name, *std::move(simulation)});
   }
-  request.json ? print_json(played, bounds) : print_text(played, bounds, workload->jobs.size(), nodes);
+  request.json ? print_json(results, bounds) : print_text(results, bounds, workload->jobs.size(), nodes);
   return kDone;
 }
 

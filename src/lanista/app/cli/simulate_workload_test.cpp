@@ -18,18 +18,18 @@
 namespace lanista::cli {
 namespace {
 
-struct Said {
+struct CapturedOutput {
   int code = 0;
   std::string out, error;
 };
 
-Said said_of(const WorkloadRequest& request) {
+CapturedOutput run_captured(const WorkloadRequest& request) {
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  Said said{simulate_workload(request), {}, {}};
-  said.out = ::testing::internal::GetCapturedStdout();
-  said.error = ::testing::internal::GetCapturedStderr();
-  return said;
+  CapturedOutput captured{simulate_workload(request), {}, {}};
+  captured.out = ::testing::internal::GetCapturedStdout();
+  captured.error = ::testing::internal::GetCapturedStderr();
+  return captured;
 }
 
 /// Two jobs of one application, on two nodes of four devices.
@@ -54,11 +54,11 @@ class SimulateWorkload : public ::testing::Test {
   WorkloadRequest request_;
 };
 
-TEST_F(SimulateWorkload, PrintsARowForEveryPolicyBesideTheBound) {
-  const Said said = said_of(request_);
+TEST_F(SimulateWorkload, PrintsRowForEachPolicyAndBound) {
+  const CapturedOutput captured = run_captured(request_);
 
-  ASSERT_EQ(said.code, kDone) << said.error;
-  std::istringstream lines(said.out);
+  ASSERT_EQ(captured.code, kDone) << captured.error;
+  std::istringstream lines(captured.out);
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_TRUE(line.starts_with("2 jobs on 2 nodes of 4 devices; no policy's mean is below ")) << line;
@@ -80,18 +80,18 @@ TEST_F(SimulateWorkload, PrintsARowForEveryPolicyBesideTheBound) {
 }
 
 // The figures of a job are consistent in themselves and with those of its policy, and the table has the same.
-TEST_F(SimulateWorkload, TellsMachinesOfEveryJob) {
+TEST_F(SimulateWorkload, ReportsResultOfEachJob) {
   request_.policies = {cluster::policies().back().name, cluster::policies().front().name};
   request_.json = true;
-  const Said said = said_of(request_);
-  ASSERT_EQ(said.code, kDone) << said.error;
-  const auto told = nlohmann::json::parse(said.out);
+  const CapturedOutput captured = run_captured(request_);
+  ASSERT_EQ(captured.code, kDone) << captured.error;
+  const auto output = nlohmann::json::parse(captured.out);
   request_.json = false;
-  const Said table = said_of(request_);
+  const CapturedOutput table = run_captured(request_);
 
-  ASSERT_EQ(told.at("policies").size(), 2U);
+  ASSERT_EQ(output.at("policies").size(), 2U);
   for (std::size_t k = 0; k < 2; ++k) {
-    const auto& policy = told.at("policies")[k];
+    const auto& policy = output.at("policies")[k];
     EXPECT_EQ(policy.at("policy"), request_.policies[k]) << "in the order in which they were asked for";
     ASSERT_EQ(policy.at("jobs").size(), 2U);
     double sum = 0, last = 0;
@@ -106,7 +106,7 @@ TEST_F(SimulateWorkload, TellsMachinesOfEveryJob) {
     EXPECT_EQ(policy.at("jobs")[1].at("submitted"), 60);
     EXPECT_NEAR(policy.at("mean_completion").get<double>(), sum / 2, 1e-9 * sum);
     EXPECT_NEAR(policy.at("makespan").get<double>(), last, 1e-9 * last);
-    EXPECT_GE(sum / 2, told.at("bound").get<double>() * (1 - 1e-12));
+    EXPECT_GE(sum / 2, output.at("bound").get<double>() * (1 - 1e-12));
     char mean[32];
     std::snprintf(mean, sizeof mean, "%.0f", sum / 2);
     const auto row = table.out.find("\n " + request_.policies[k] + " ");
@@ -117,20 +117,20 @@ TEST_F(SimulateWorkload, TellsMachinesOfEveryJob) {
   }
 }
 
-TEST_F(SimulateWorkload, RefusesAPolicyThatIsNoneAndNamesThem) {
+TEST_F(SimulateWorkload, RefusesUnknownPolicyAndListsPolicies) {
   request_.policies = {cluster::policies().front().name, "luck"};
-  const Said said = said_of(request_);
+  const CapturedOutput captured = run_captured(request_);
 
-  EXPECT_EQ(said.code, kUsage);
-  EXPECT_EQ(said.out, "");
-  EXPECT_NE(said.error.find("'luck' is no policy; allowed: "), std::string::npos) << said.error;
-  EXPECT_NE(said.error.find("--policy"), std::string::npos) << said.error;
+  EXPECT_EQ(captured.code, kUsage);
+  EXPECT_EQ(captured.out, "");
+  EXPECT_NE(captured.error.find("'luck' is no policy; allowed: "), std::string::npos) << captured.error;
+  EXPECT_NE(captured.error.find("--policy"), std::string::npos) << captured.error;
   for (const cluster::NamedPolicy& policy : cluster::policies()) {
-    EXPECT_NE(said.error.find(policy.name), std::string::npos) << policy.name << " " << said.error;
+    EXPECT_NE(captured.error.find(policy.name), std::string::npos) << policy.name << " " << captured.error;
   }
 }
 
-TEST_F(SimulateWorkload, SaysWhatIsWrongInWhichFile) {
+TEST_F(SimulateWorkload, NamesFileAndError) {
   const std::string head = "name,time,application,num_replicas,batch_size\n";
   const std::vector<std::pair<std::string, std::string>> cases{
       {"name,time,application,num_replicas\na,0,net,1\n", "there is no column batch_size"},
@@ -142,14 +142,14 @@ TEST_F(SimulateWorkload, SaysWhatIsWrongInWhichFile) {
       {head + "a,0,net,1,32\nb,0,net,1,100000\n", "row 2: batch_size is '100000'"}};
   for (const auto& [jobs, message] : cases) {
     write(jobs);
-    const Said said = said_of(request_);
-    EXPECT_EQ(said.code, kRefused) << message;
-    EXPECT_EQ(said.out, "");
-    EXPECT_NE(said.error.find(message), std::string::npos) << said.error;
-    EXPECT_NE(said.error.find("jobs.csv"), std::string::npos) << said.error;
+    const CapturedOutput captured = run_captured(request_);
+    EXPECT_EQ(captured.code, kRefused) << message;
+    EXPECT_EQ(captured.out, "");
+    EXPECT_NE(captured.error.find(message), std::string::npos) << captured.error;
+    EXPECT_NE(captured.error.find("jobs.csv"), std::string::npos) << captured.error;
   }
   std::filesystem::remove(request_.workload);
-  EXPECT_EQ(said_of(request_).code, kUsage);
+  EXPECT_EQ(run_captured(request_).code, kUsage);
 }
 
 }  // namespace

@@ -6,15 +6,15 @@
 #include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/report/least_time.h"
-#include "lanista/search/study/hosts.h"
-#include "lanista/search/study/noise.h"
+#include "lanista/app/report/makespan_bound.h"
+#include "lanista/search/study/host_usage.h"
+#include "lanista/search/study/noise_band.h"
 #include "lanista/search/study/record_fields.h"
-#include "lanista/search/study/rungs.h"
-#include "lanista/search/study/searches.h"
+#include "lanista/search/study/bracket_counts.h"
+#include "lanista/search/study/tune_searches.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
-#include "lanista/search/study/work.h"
+#include "lanista/search/study/worker_usage.h"
 
 namespace lanista::cli {
 namespace {
@@ -46,7 +46,7 @@ Counts count(const study::StudyView& view) {
       case study::OutcomeKind::kCancelled:
         ++counts.cancelled;
         break;
-      case study::OutcomeKind::kImplied:
+      case study::OutcomeKind::kPrunedByRule:
         ++counts.implied;
         break;
     }
@@ -87,14 +87,14 @@ std::optional<double> value_of(const study::StudyView& view, const study::TrialV
 
 /// Of a study whose workers are processes.
 json workers_json(const study::StudyView& view) {
-  const study::WorkerFates& workers = view.workers;
+  const study::WorkerHistory& workers = view.workers;
   json present = json::array();
   for (const auto& each : workers.present) {
     present.push_back({{"worker", each.worker}, {"process", each.process}});
     if (!each.host.empty()) present.back()["host"] = each.host;
   }
   json out{{"present", std::move(present)}, {"lost", workers.lost}, {"lost_seconds", real_json(workers.lost_seconds)}};
-  for (const study::HostUse& use : study::host_uses(view)) {
+  for (const study::HostUsage& use : study::host_usage(view)) {
     out["hosts"].push_back({{"host", use.name}, {"present", use.present}, {"lost", use.lost}, {"share", use.share}});
   }
   if (const study::MoveCounts moves = study::move_counts(view); moves.moves > 0) {
@@ -111,7 +111,7 @@ json workers_json(const study::StudyView& view) {
 }
 
 std::string workers_text(const study::StudyView& view) {
-  const study::WorkerFates& workers = view.workers;
+  const study::WorkerHistory& workers = view.workers;
   std::string text;
   if (!view.end_reason && !workers.present.empty()) {
     text = "  worker processes";
@@ -127,14 +127,14 @@ std::string workers_text(const study::StudyView& view) {
   return text;
 }
 
-json bounds_json(const report::LeastTime& least) {
-  json bounds{{"area", least.bounds.area}, {"longest", least.bounds.longest}, {"dual", least.bounds.dual}};
-  return {{"bound_seconds", least.seconds()}, {"bounds", std::move(bounds)}, {"gap", least.gap()}};
+json bounds_json(const report::MakespanBound& bound) {
+  json bounds{{"area", bound.bounds.area}, {"longest", bound.bounds.longest}, {"dual", bound.bounds.dual}};
+  return {{"bound_seconds", bound.seconds()}, {"bounds", std::move(bounds)}, {"gap", bound.relative_gap()}};
 }
 
-json now_json(const study::StudyView& view) {
+json current_work_json(const study::StudyView& view) {
   json out = json::array();
-  for (const report::WorkerNow& now : report::workers_now(view)) {
+  for (const report::WorkerActivity& now : report::worker_activities(view)) {
     json trials = json::array();
     for (const TrialId trial : now.trials) trials.push_back(trial.value);
     out.push_back({{"worker", now.worker},
@@ -161,9 +161,9 @@ std::string lines_of(const Things& things, const std::string& noun, const Text& 
 /// A line a host, where those are known, and a line a worker.
 std::string worker_lines(const study::StudyView& view) {
   const bool has_ended = view.end_reason.has_value();
-  return lines_of(study::host_uses(view), "hosts",
-                  [&](const study::HostUse& use) { return study::host_text(use, has_ended); }) +
-         lines_of(report::workers_now(view), "workers", report::now_text);
+  return lines_of(study::host_usage(view), "hosts",
+                  [&](const study::HostUsage& use) { return study::host_text(use, has_ended); }) +
+         lines_of(report::worker_activities(view), "workers", report::activity_text);
 }
 
 std::string percent(double part) {
@@ -191,23 +191,23 @@ json status_json(const std::string& folder, const study::StudyView& view) {
            {"seconds", view.seconds},
            {"ended", view.end_reason.has_value()}};
   if (view.end_reason) out["end_reason"] = *view.end_reason;
-  if (const std::int64_t raced = study::raced_steps(view); raced > 0) out["raced_steps"] = raced;
-  if (const std::int64_t given_up = study::select_steps_given_up(view); given_up > 0) {
-    out["select_steps_given_up"] = given_up;
+  if (const std::int64_t raced = study::discarded_race_steps(view); raced > 0) out["raced_steps"] = raced;
+  if (const std::int64_t discarded = study::discarded_selection_steps(view); discarded > 0) {
+    out["select_steps_given_up"] = discarded;
   }
-  if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
+  if (const study::WorkerUsage use = study::worker_usage(view); use.seconds > 0) {
     out["workers"] = {{"count", use.workers()}, {"seconds", use.seconds}, {"utilisation", use.utilisation()}};
-    out["workers"].update(bounds_json(report::least_time(view)));
-    if (json now = now_json(view); !now.empty()) out["workers"]["now"] = std::move(now);
+    out["workers"].update(bounds_json(report::makespan_bound(view)));
+    if (json now = current_work_json(view); !now.empty()) out["workers"]["now"] = std::move(now);
   }
   if (const study::SearchCounts searches = study::search_counts(view); searches.searches > 0) {
     out["searches"] = {{"trials", searches.trials},
                        {"count", searches.searches},
                        {"won", searches.won},
                        {"branches", searches.branches},
-                       {"steps_given_up", searches.given_up}};
+                       {"steps_given_up", searches.discarded}};
   }
-  for (const study::Waiting& waiting : study::waiting_trials(view)) {
+  for (const study::Waiting& waiting : study::trials_waiting(view)) {
     out["waiting"].push_back({{"trial", waiting.trial.value}, {"why", waiting.why}});
   }
   for (const study::TrialWidths& widths : study::trial_widths(view)) {
@@ -224,7 +224,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
     if (const json trainings = trainings_json(view, best); !trainings.is_null()) out["best"]["trainings"] = trainings;
   }
   if (!view.workers.present.empty() || view.workers.lost > 0) out["workers"].update(workers_json(view));
-  for (const study::HostUse& use : study::host_uses(view)) {
+  for (const study::HostUsage& use : study::host_usage(view)) {
     if (use.is_device) out["workers"]["devices"].push_back({{"device", use.name}, {"share", use.share}});
   }
   if (view.winner) out["test"] = study::fields::metrics_json(view.test);
@@ -238,7 +238,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
                        {"validation", study::fields::metrics_json(view.ensemble->validation)},
                        {"test", study::fields::metrics_json(view.ensemble->test)}};
   }
-  if (const auto noise = study::noise_band(view, study::standings(view))) {
+  if (const auto noise = study::noise_band(view, study::ranking_keys(view))) {
     out["noise"] = {{"low", noise->band.low}, {"high", noise->band.high}, {"trials", noise->trials}};
     if (noise->trainings > 0) {
       out["noise"]["trainings"] = noise->trainings;
@@ -254,7 +254,7 @@ json status_json(const std::string& folder, const study::StudyView& view) {
   }
   if (view.config.goals.size() > 1) {
     out["pareto_front"] = json::array();
-    for (const TrialId id : study::pareto_front(study::standings(view))) out["pareto_front"].push_back(id.value);
+    for (const TrialId id : study::pareto_front(study::ranking_keys(view))) out["pareto_front"].push_back(id.value);
   }
   return out;
 }
@@ -276,11 +276,11 @@ std::string status_text(const std::string& folder, const study::StudyView& view)
       text += "  best " + metric + " " + four_digits(*value) + " (#" + std::to_string(best.id.value) + ")";
     }
   }
-  if (const study::WorkerUse use = study::worker_use(view); use.seconds > 0) {
+  if (const study::WorkerUsage use = study::worker_usage(view); use.seconds > 0) {
     text += "  workers " + std::to_string(use.workers()) + ", busy " + percent(use.utilisation()) + ", " +
-            percent(report::least_time(view).gap()) + " over the least time";
+            percent(report::makespan_bound(view).relative_gap()) + " over the least time";
   }
-  if (const std::string waiting = study::waiting_text(study::waiting_trials(view)); !waiting.empty()) {
+  if (const std::string waiting = study::waiting_text(study::trials_waiting(view)); !waiting.empty()) {
     text += "  " + waiting;
   }
   if (const std::string widths = study::widths_text(view); !widths.empty()) text += "  " + widths;

@@ -10,7 +10,7 @@ namespace {
 using study::OutcomeKind;
 
 /// One trial under way, one paused, and one of every outcome, each with its measurement.
-study::StudyView one_of_each() {
+study::StudyView study_with_each_outcome() {
   study::StudyView view;
   for (std::uint32_t id = 1; id <= 7; ++id) {
     study::TrialView trial;
@@ -23,19 +23,19 @@ study::StudyView one_of_each() {
   return view;
 }
 
-TEST(Status, CountsEveryTrialOnceUnderWhatBecameOfIt) {
-  const auto json = status_json("first", one_of_each());
+TEST(Status, CountsEachTrialOnceByState) {
+  const auto json = status_json("first", study_with_each_outcome());
 
   EXPECT_EQ(json.at("trials"), 7);
   for (const char* one : {"under_way", "paused", "stopped", "failed", "cancelled"}) EXPECT_EQ(json.at(one), 1) << one;
   EXPECT_EQ(json.at("finished"), 2);  // a duplicate has a result, too
-  EXPECT_EQ(status_text("first", one_of_each()),
+  EXPECT_EQ(status_text("first", study_with_each_outcome()),
             "first  not ended  7 trials: 2 finished, 1 stopped, 1 failed, 1 under way, 1 paused, 1 cancelled  0:00"
             "  best val_accuracy 0.4000 (#4)  1 waits for its strategy");
 }
 
-TEST(Status, KeepsHowWorkersWereUsedBesideTheirProcesses) {
-  study::StudyView view = one_of_each();
+TEST(Status, ShowsWorkerUseAndProcesses) {
+  study::StudyView view = study_with_each_outcome();
   view.spans = {{TrialId{1}, 1, 0, 0, 3}, {TrialId{3}, 1, 1, 0, 1}};
   view.workers.present = {{0, 412}, {1, 433}};
 
@@ -47,8 +47,8 @@ TEST(Status, KeepsHowWorkersWereUsedBesideTheirProcesses) {
   EXPECT_EQ(workers.at("bounds"), nlohmann::json::parse(R"({"area": 2.0, "longest": 3.0, "dual": 3.0})"));
 }
 
-TEST(Status, TellsWhatEveryWorkerDoes) {
-  study::StudyView view = one_of_each();
+TEST(Status, ShowsWorkOfEachWorker) {
+  study::StudyView view = study_with_each_outcome();
   view.spans = {{TrialId{1}, 1, 0, 0, 4}, {TrialId{3}, 1, 1, 0, 1}};
 
   EXPECT_EQ(status_json("first", view).at("workers").at("now").at(0),
@@ -60,8 +60,8 @@ TEST(Status, TellsWhatEveryWorkerDoes) {
   EXPECT_EQ(status_text("first", view).find('\n'), std::string::npos);
 }
 
-TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
-  study::StudyView view = one_of_each();
+TEST(Status, ShowsProgressOfBrackets) {
+  study::StudyView view = study_with_each_outcome();
   EXPECT_FALSE(status_json("first", view).contains("brackets"));
   for (study::TrialView& trial : view.trials) trial.proposal.budget = 9;
   view.trials[0].rungs = {1, 3, 9};
@@ -76,8 +76,8 @@ TEST(Status, TellsOfBracketsAndHowFarTheirTrialsGot) {
   EXPECT_EQ(text.substr(text.find('\n')), "\n  3 trials from epoch 1 on, 2 to 3, 1 to 9\n  4 trials from epoch 9 on");
 }
 
-TEST(Status, TellsOfSearchesInsideTrials) {
-  study::StudyView view = one_of_each();
+TEST(Status, ShowsSearchesInsideTrials) {
+  study::StudyView view = study_with_each_outcome();
   EXPECT_FALSE(status_json("first", view).contains("searches"));
   view.trials[0].measurements[0].branches = {{0, {}, 10, "start", 2.5, false},
                                              {0, {{"lr", 0.1}}, 8, "converging", 0.125, true},
@@ -88,8 +88,8 @@ TEST(Status, TellsOfSearchesInsideTrials) {
             std::string::npos);
 }
 
-TEST(Status, TellsOfAnEnsemble) {
-  study::StudyView view = one_of_each();
+TEST(Status, ShowsEnsemble) {
+  study::StudyView view = study_with_each_outcome();
   EXPECT_FALSE(status_json("first", view).contains("ensemble"));
   view.ensemble =
       study::Ensemble{{{TrialId{3}, 3}, {TrialId{4}, 1}}, {{"val_accuracy", 0.5}}, {{"test_accuracy", 0.25}}};
@@ -102,14 +102,14 @@ TEST(Status, TellsOfAnEnsemble) {
   EXPECT_EQ(ensemble.at("test").at("test_accuracy"), 0.25);
 }
 
-TEST(Status, NamesWorkerProcessesAndThoseThatWereLost) {
-  study::StudyView view = one_of_each();
+TEST(Status, ListsLiveAndLostWorkerProcesses) {
+  study::StudyView view = study_with_each_outcome();
   EXPECT_FALSE(status_json("first", view).contains("workers"));
   view.workers.present = {{0, 412}, {1, 433}};
   EXPECT_NE(status_text("first", view).find("  worker processes 412 433"), std::string::npos);
   view.workers.lost = 2;
   view.workers.lost_seconds = 1.5;
-  view.workers.last = study::WorkerFates::Lost{1, 420, "was killed by signal 9 (Killed)", 3, 0.5};
+  view.workers.last = study::WorkerHistory::Lost{1, 420, "was killed by signal 9 (Killed)", 3, 0.5};
 
   const auto workers = status_json("first", view).at("workers");
 
@@ -124,8 +124,8 @@ TEST(Status, NamesWorkerProcessesAndThoseThatWereLost) {
 }
 
 /// Worker 0 on node1, worker 1 lost on node2 and in its queue again; trial 1 moved.
-study::StudyView elsewhere() {
-  study::StudyView view = one_of_each();
+study::StudyView study_on_two_hosts() {
+  study::StudyView view = study_with_each_outcome();
   view.spans = {{TrialId{1}, 1, 1, 0, 1}, {TrialId{1}, 1, 0, 1, 4}};
   view.spans[0].host = 2;
   view.spans[1].host = 1;
@@ -133,14 +133,14 @@ study::StudyView elsewhere() {
   view.workers.present = {{0, 412, "node1"}};
   view.workers.lost = 1;
   view.workers.lost_seconds = 0.5;
-  view.workers.last = study::WorkerFates::Lost{1, 420, "(slurm) was killed by signal 9 (Killed)", 1, 0.5, "node2"};
+  view.workers.last = study::WorkerHistory::Lost{1, 420, "(slurm) was killed by signal 9 (Killed)", 1, 0.5, "node2"};
   view.workers.moves = {
       {.trial = TrialId{1}, .from = 1, .from_host = "node2", .to = 0, .to_host = "node1", .seconds = 0.5}};
   return view;
 }
 
-TEST(Status, TellsWhereWorkersRunAndWhatMovesCost) {
-  study::StudyView view = elsewhere();
+TEST(Status, ShowsHostsAndCostOfMoves) {
+  study::StudyView view = study_on_two_hosts();
 
   const auto workers = status_json("first", view).at("workers");
 
@@ -167,8 +167,8 @@ TEST(Status, TellsWhereWorkersRunAndWhatMovesCost) {
   EXPECT_TRUE(ended.ends_with("\n  node1: 75 % of the work\n  node2: 25 % of the work, 1 worker lost")) << ended;
 }
 
-TEST(Status, TellsOfTheFirstHostsAndHowManyThereAre) {
-  study::StudyView view = elsewhere();
+TEST(Status, ShowsFirstHostsAndTheirNumber) {
+  study::StudyView view = study_on_two_hosts();
   for (int k = 3; k <= 12; ++k) view.workers.hosts.push_back({"node" + std::to_string(k), 0});
   const std::string text = status_text("first", view);
   EXPECT_NE(text.find("\n  and 4 more hosts\n  worker 0"), std::string::npos) << text;
@@ -176,16 +176,16 @@ TEST(Status, TellsOfTheFirstHostsAndHowManyThereAre) {
 }
 
 // A view that was not read from a log may hold anything.
-TEST(Status, KeepsAHostsNameOnItsLine) {
-  study::StudyView view = elsewhere();
+TEST(Status, PrintsHostNameOnOneLine) {
+  study::StudyView view = study_on_two_hosts();
   view.workers.hosts[0].name = view.workers.present[0].host = "a\n\x1b[2J";
   const std::string text = status_text("first", view);
   EXPECT_EQ(std::ranges::count(text, '\n'), 4) << text;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
-TEST(Status, TellsOfNoHostWhereWorkersAreHere) {
-  study::StudyView view = elsewhere();
+TEST(Status, ShowsNoHostWhenWorkersAreLocal) {
+  study::StudyView view = study_on_two_hosts();
   view.workers.hosts.clear();
   view.workers.moves.clear();
   view.workers.present[0].host.clear();
@@ -196,8 +196,8 @@ TEST(Status, TellsOfNoHostWhereWorkersAreHere) {
   EXPECT_NE(status_text("first", view).find("(the last (slurm) was killed"), std::string::npos);
 }
 
-TEST(Status, SaysNothingOfPausesAndCancellationsWhereThereAreNone) {
-  study::StudyView view = one_of_each();
+TEST(Status, OmitsPausesAndCancellationsWhenNone) {
+  study::StudyView view = study_with_each_outcome();
   view.trials = {view.trials[2]};
   view.trials[0].id = TrialId{1};
   view.config.goals = {{false, "val_loss"}};

@@ -11,7 +11,7 @@
 
 namespace lanista::cli {
 
-bool guard_streams() {
+bool reserve_standard_streams() {
   ::signal(SIGXFSZ, SIG_IGN);  // a write beyond the limit is an error like a full disk
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;

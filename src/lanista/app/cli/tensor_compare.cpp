@@ -27,7 +27,7 @@ std::string number(double value) {
 }
 
 /// "[0, 17]" of an element.
-std::string place(std::size_t element, const std::vector<std::int64_t>& shape) {
+std::string element_index_text(std::size_t element, const std::vector<std::int64_t>& shape) {
   std::string text;
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     const auto size = static_cast<std::size_t>(shape[axis]);
@@ -39,34 +39,34 @@ std::string place(std::size_t element, const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-Result<Comparison> compare(const Tensor& seen, const Tensor& expected, double rtol, double atol) {
-  if (seen.shape != expected.shape) {
+Result<TensorComparison> compare(const Tensor& actual, const Tensor& expected, double rtol, double atol) {
+  if (actual.shape != expected.shape) {
     return Error{
         Code::kInvalidArgument,
-        "the model gives " + graph::Shape{seen.shape}.text() + ", expected is " + graph::Shape{expected.shape}.text(),
+        "the model gives " + graph::Shape{actual.shape}.text() + ", expected is " + graph::Shape{expected.shape}.text(),
         ""};
   }
-  LANISTA_ASSIGN(const auto ours, numbers_of(seen));
+  LANISTA_ASSIGN(const auto ours, numbers_of(actual));
   LANISTA_ASSIGN(const auto theirs, numbers_of(expected));
-  Comparison result{.elements = ours.size(), .beyond = 0, .worst = 0, .text = {}};
+  TensorComparison result{.elements = ours.size(), .num_outside_tolerance = 0, .max_difference = 0, .text = {}};
   // The worst is the one furthest beyond what is allowed; a NaN is beyond everything.
   double furthest = -1;
   std::size_t at = 0;
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double difference = ours[i] == theirs[i] ? 0 : std::abs(ours[i] - theirs[i]);
     const double allowed = std::isfinite(theirs[i]) ? atol + rtol * std::abs(theirs[i]) : 0;  // infinities must agree
-    if (!(difference <= allowed)) ++result.beyond;
-    if (!(difference <= result.worst)) result.worst = std::isnan(result.worst) ? result.worst : difference;
+    if (!(difference <= allowed)) ++result.num_outside_tolerance;
+    if (!(difference <= result.max_difference)) result.max_difference = std::isnan(result.max_difference) ? result.max_difference : difference;
     const double share = difference - allowed;
     if (i == 0 || std::isnan(share) || share > furthest) {
       furthest = std::isnan(share) ? HUGE_VAL : share;
       at = i;
     }
   }
-  result.text = "largest difference " + number(result.worst);
+  result.text = "largest difference " + number(result.max_difference);
   if (!ours.empty()) {
-    result.text += ", worst at " + place(at, seen.shape) + ": " + number(ours[at]) + " where " + number(theirs[at]) +
-                   " is expected; " + std::to_string(result.beyond) + " of " + std::to_string(result.elements) +
+    result.text += ", worst at " + element_index_text(at, actual.shape) + ": " + number(ours[at]) + " where " + number(theirs[at]) +
+                   " is expected; " + std::to_string(result.num_outside_tolerance) + " of " + std::to_string(result.elements) +
                    " elements beyond " + number(atol) + " + " + number(rtol) + " |expected|";
   }
   return result;

@@ -56,10 +56,10 @@ std::string four_digits(double value) {
   return text;
 }
 
-std::string one_line(std::string_view text, std::size_t most_columns) {
+std::string one_line(std::string_view text, std::size_t max_columns) {
   std::string line(text);
   std::ranges::replace(line, '\n', '\x7f');  // becomes '?', as every control character does
-  return printable_lines(line, std::string::npos, most_columns);
+  return printable_lines(line, std::string::npos, max_columns);
 }
 
 std::string escape_controls(std::string_view text) {

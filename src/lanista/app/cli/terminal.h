@@ -24,9 +24,9 @@ std::string short_number(double value);
 /// A measured number with at least four digits that count: "0.9700", "12.34", "54321", "3.836e+08", "1.235e-05".
 std::string four_digits(double value);
 
-/// `text` as one printable line of at most `most_columns` columns. A message that quotes a stored text goes through
+/// `text` as one printable line of at most `max_columns` columns. A message that quotes a stored text goes through
 /// here, so that a newline in that text never starts a line of its own.
-std::string one_line(std::string_view text, std::size_t most_columns = 1000);
+std::string one_line(std::string_view text, std::size_t max_columns = 1000);
 
 /// `text` with each byte of a character that `printable` would replace written as "\xHH"; the rest is unchanged.
 std::string escape_controls(std::string_view text);

@@ -22,14 +22,14 @@ TEST(Terminal, ShortensLargeNumbers) {
   EXPECT_EQ(short_number(4.1e6), "4.1M");
 }
 
-TEST(Terminal, QuotesWhatAShellWouldTakeApart) {
+TEST(Terminal, QuotesWordsForShell) {
   EXPECT_EQ(shell_word("studies/digits-1"), "studies/digits-1");
   EXPECT_EQ(shell_word("my study"), "'my study'");
   EXPECT_EQ(shell_word("it's#3"), "'it'\\''s#3'");
   EXPECT_EQ(shell_word(""), "''");
 }
 
-TEST(Terminal, ShowsFourDigitsOfAnyNumber) {
+TEST(Terminal, ShowsFourDigits) {
   const std::vector<std::pair<double, std::string>> cases{{0.97, "0.9700"},
                                                           {1, "1.000"},
                                                           {12.345, "12.35"},

@@ -24,9 +24,9 @@ void add_machine_verbs(CLI::App& app, int& code);  ///< doctor, bench, completio
 std::unique_ptr<CLI::App> command_tree(int& code);
 
 /// What an option takes: a whole number from `least` to `most`.
-CLI::Validator whole(std::int64_t least, std::int64_t most);
+CLI::Validator integer_between(std::int64_t least, std::int64_t most);
 /// What an option takes: a finite number from `least` to `most`.
-CLI::Validator real(double least, double most);
+CLI::Validator number_between(double least, double most);
 
 /// Examples for the end of a help text, a line each.
 std::string examples(std::initializer_list<const char*> lines);

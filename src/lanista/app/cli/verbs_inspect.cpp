@@ -19,7 +19,7 @@ void add_show(CLI::App& app, int& code) {
   auto& show_verb = *app.add_subcommand("show", "a study's table, or one trial in full");
   show_verb.add_option("target", show->target, "DIR or DIR#TRIAL (a number, or best); with --plan also PLAN.json")
       ->required();
-  show_verb.add_option("--top", show->top, "rows of the table")->check(whole(1, 1'000'000'000));
+  show_verb.add_option("--top", show->top, "rows of the table")->check(integer_between(1, 1'000'000'000));
   show_verb.add_flag("--json", show->json, "JSON on stdout");
   show_verb.add_flag("--dot", show->dot, "the trial's model as Graphviz source");
   show_verb.add_flag(
@@ -42,8 +42,8 @@ void add_check(CLI::App& app, int& code) {
   check_verb.add_option("--inputs", check->inputs, "what the model reads: .npy, or a tensor of ONNX in .pb");
   check_verb.add_option("--expect", check->expect, "what it should compute from that")->needs("--inputs");
   check_verb.add_option("--rtol", check->rtol, "allowed difference relative to what is expected, as numpy.allclose")
-      ->check(real(0, 1e300));
-  check_verb.add_option("--atol", check->atol, "allowed difference on top of that")->check(real(0, 1e300));
+      ->check(number_between(0, 1e300));
+  check_verb.add_option("--atol", check->atol, "allowed difference on top of that")->check(number_between(0, 1e300));
   check_verb.footer(examples({"lanista check study.yaml", "lanista check --schema > lanista.schema.json",
                               "lanista check model.onnx", "lanista check model.onnx --inputs x.npy --expect y.npy"}));
   check_verb.callback(
@@ -85,17 +85,17 @@ void add_inspect_verbs(CLI::App& app, int& code) {
 
 void add_control_verbs(CLI::App& app, int& code) {
   auto pause = std::make_shared<ControlRequest>();
-  pause->what = "pause";
+  pause->action = "pause";
   auto& pause_verb = *app.add_subcommand("pause", "save a running study and let it end, resumable");
   pause_verb.add_option("folder", pause->folder, "folder of the study")->required();
   pause_verb.footer(examples({"lanista pause studies/digits-1"}));
   pause_verb.callback([pause, &code] { code = control_study(*pause); });
 
   auto stop = std::make_shared<ControlRequest>();
-  stop->what = "stop";
+  stop->action = "stop";
   auto& stop_verb = *app.add_subcommand("stop", "end a running study, or one of its trials, for good");
   stop_verb.add_option("folder", stop->folder, "folder of the study")->required();
-  stop_verb.add_option("trial", stop->trial, "number of the trial")->check(whole(1, 4'294'967'295));
+  stop_verb.add_option("trial", stop->trial, "number of the trial")->check(integer_between(1, 4'294'967'295));
   stop_verb.footer(examples({"lanista stop studies/digits-1", "lanista stop studies/digits-1 12"}));
   stop_verb.callback([stop, &code] { code = control_study(*stop); });
 }

@@ -29,7 +29,7 @@ void add_machine_verbs(CLI::App& app, int& code) {
   worker_verb.footer(examples({"lanista worker --socket studies/digits-1/control/workers.sock"}));
   worker_verb.callback([socket, streams, &code] {
     if (socket->empty() && !*streams) throw CLI::RequiredError("--socket or --stdio");
-    code = *streams ? work_over_streams() : work(*socket);
+    code = *streams ? run_worker_over_streams() : run_worker(*socket);
   });
 
   auto& stage_verb =
@@ -38,7 +38,7 @@ void add_machine_verbs(CLI::App& app, int& code) {
   stage_verb.footer(
       "Speaks with the worker by standard input and output, and is of no use without it "
       "(docs/internals/pipeline-parallelism.md).");
-  stage_verb.callback([&code] { code = serve_stages_over_streams(); });
+  stage_verb.callback([&code] { code = run_stages_over_streams(); });
 
   auto shell = std::make_shared<std::string>();
   auto& completion_verb = *app.add_subcommand("completion", "a script that completes verbs and options in a shell");

@@ -1,4 +1,4 @@
-#include "lanista/app/cli/use.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/app/cli/verbs.h"
 
 namespace lanista::cli {
@@ -37,7 +37,7 @@ void add_export(CLI::App& app, int& code) {
   verb.add_option("--package", request->package, "a folder with the model and all that predictions need");
   verb.add_option("--ensemble", request->ensemble,
                   "the model is an ensemble of the kept trials, at most so many draws, chosen on the validation part")
-      ->check(whole(1, 1000));
+      ->check(integer_between(1, 1000));
   verb.add_option("--csv", request->csv, "one row a trial");
   verb.add_option("--measurements", request->measurements, "one row a measurement, CSV");
   verb.add_option("--jsonl", request->jsonl, "one object a trial and line");

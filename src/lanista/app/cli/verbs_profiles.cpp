@@ -8,7 +8,7 @@ template <class Run>
 CLI::App& add_verb(CLI::App& profiles, int& code, const char* name, const char* help, Run run,
                    const std::shared_ptr<ProfilesRequest>& request) {
   auto& verb = *profiles.add_subcommand(name, help);
-  request->folder = usual_profiles();
+  request->folder = default_profiles_folder();
   verb.add_option("--profiles", request->folder, "folder of the times (default: studies/.profiles)");
   verb.add_flag("--json", request->json, "JSON on stdout");
   verb.callback([request, run, &code] { code = run(*request); });

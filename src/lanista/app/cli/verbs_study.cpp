@@ -11,35 +11,35 @@
 namespace lanista::cli {
 namespace {
 
-constexpr std::int64_t kMostTrials = std::numeric_limits<std::uint32_t>::max();  // a trial's number has 32 bits
-constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;  // as in a study file: what JSON holds exactly
-constexpr std::int64_t kMostSeed = std::numeric_limits<std::int64_t>::max();  // as in a study file
+constexpr std::int64_t kMaxTrials = std::numeric_limits<std::uint32_t>::max();  // a trial's number has 32 bits
+constexpr std::int64_t kMaxSteps = std::int64_t{1} << 53;  // as in a study file: what JSON holds exactly
+constexpr std::int64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();  // as in a study file
 
-void add_view_options(CLI::App& verb, View& view) {
-  verb.add_flag("--json", view.json, "one event a line on stdout (docs/reference/events.md)");
-  verb.add_flag("--quiet,-q", view.quiet, "no progress, only the table");
-  verb.add_flag("--open", view.open, "open the report page in a browser, and keep it fresh while the study trains");
-  verb.add_flag("--no-color", view.no_color, "does nothing, for scripts that give it: output has no colour");
+void add_view_options(CLI::App& verb, DisplayOptions& display) {
+  verb.add_flag("--json", display.json, "one event a line on stdout (docs/reference/events.md)");
+  verb.add_flag("--quiet,-q", display.quiet, "no progress, only the table");
+  verb.add_flag("--open", display.open, "open the report page in a browser, and keep it fresh while the study trains");
+  verb.add_flag("--no-color", display.no_color, "does nothing, for scripts that give it: output has no colour");
 }
 
-void add_crew_options(CLI::App& verb, Crew& crew) {
-  verb.add_option("--workers", crew.workers, "training threads or processes of this run (default: one per core)")
-      ->check(whole(1, 64));
+void add_worker_options(CLI::App& verb, WorkerOverrides& worker_overrides) {
+  verb.add_option("--workers", worker_overrides.workers, "training threads or processes of this run (default: one per core)")
+      ->check(integer_between(1, 64));
   verb.add_option(
-      "--device", crew.device,
+      "--device", worker_overrides.device,
       "what trains this time, one or several with commas: cpu, torch:cpu, cuda:N, block:cuda:N (default: the "
       "study's run.devices)");
-  verb.add_option("--lanes", crew.lanes, "trials that a worker trains together, at most (default: automatic)")
-      ->check(whole(1, 64));
-  verb.add_option("--isolation", crew.isolation,
+  verb.add_option("--lanes", worker_overrides.lanes, "trials that a worker trains together, at most (default: automatic)")
+      ->check(integer_between(1, 64));
+  verb.add_option("--isolation", worker_overrides.isolation,
                   "thread, or process: one that dies costs its trials some time, not the study")
       ->check(CLI::IsMember({std::string(study::kThreads), std::string(study::kProcesses)}));
-  verb.add_option("--ssh", crew.ssh, "hosts that worker processes are begun on, in turn; here: this one")
+  verb.add_option("--ssh", worker_overrides.ssh, "hosts that worker processes are begun on, in turn; here: this one")
       ->delimiter(',');
-  verb.add_option("--slurm", crew.slurm, "begin worker processes in Slurm jobs, one each, with these options of srun");
-  verb.add_option("--launch", crew.launch,
+  verb.add_option("--slurm", worker_overrides.slurm, "begin worker processes in Slurm jobs, one each, with these options of srun");
+  verb.add_option("--launch", worker_overrides.launch,
                   "begin worker processes by this command, which runs what follows it and hands on its streams");
-  verb.add_option("--program", crew.program,
+  verb.add_option("--program", worker_overrides.program,
                   "PATH, or HOST=PATH (repeatable): lanista on the other hosts (default: the path of this program)")
       ->allow_extra_args(false);
 }
@@ -76,14 +76,14 @@ void add_run(CLI::App& app, int& code) {
   verb.add_option("--start", options->start,
                   "model package (its folder) or ONNX file whose weights all trials begin with, as far as they can "
                   "(train.start: file)");
-  verb.add_option("--trials", options->trials, "stop after this many trials")->check(whole(1, kMostTrials));
-  verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(whole(1, 1'000'000));
-  verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(real(0.001, 1e6));
-  verb.add_option("--seed", options->seed, "seed of everything random")->check(whole(0, kMostSeed));
-  add_crew_options(verb, options->request.crew);
+  verb.add_option("--trials", options->trials, "stop after this many trials")->check(integer_between(1, kMaxTrials));
+  verb.add_option("--epochs", options->epochs, "epochs of a trial")->check(integer_between(1, 1'000'000));
+  verb.add_option("--minutes", options->minutes, "guard: stop after this many minutes")->check(number_between(0.001, 1e6));
+  verb.add_option("--seed", options->seed, "seed of everything random")->check(integer_between(0, kMaxSeed));
+  add_worker_options(verb, options->request.worker_overrides);
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
   verb.add_flag("--dry-run", options->request.dry_run, "check everything, print the resolved study, train nothing");
-  add_view_options(verb, options->request.view);
+  add_view_options(verb, options->request.display);
   verb.footer(examples({"lanista run", "lanista run study.yaml --trials 20 --out studies/first",
                         "lanista run --set strategy.name=random --set train.epochs=3"}));
   verb.callback([options, &code] {
@@ -102,62 +102,62 @@ void add_run(CLI::App& app, int& code) {
 }
 
 /// What `plan --pipeline` and `simulate --pipeline` have in common.
-void add_pipeline_options(CLI::App& verb, bool& pipeline, PipelineAsked& asked) {
+void add_pipeline_options(CLI::App& verb, bool& pipeline, PipelineRequest& verb_request) {
   auto* flag =
       verb.add_flag("--pipeline", pipeline,
                     "one model across devices: of a study the first base model; of a file with a model and its "
                     "costs (MODEL.json, a PipeDream profile, a Piper input) that one");
-  verb.add_option("--devices", asked.devices, "what there is, YAML: classes, links (docs/guides/pipeline-training.md)")
+  verb.add_option("--devices", verb_request.devices, "what there is, YAML: classes, links (docs/guides/pipeline-training.md)")
       ->needs(flag);
-  verb.add_option("--schedule", asked.schedule, "kfkb (default), gpipe, or split: backward passes in two parts")
+  verb.add_option("--schedule", verb_request.schedule, "kfkb (default), gpipe, or split: backward passes in two parts")
       ->check(CLI::IsMember({"kfkb", "gpipe", "split"}))
       ->needs(flag);
-  verb.add_option("--batch", asked.batch, "samples of a step (default: the study's, the file's)")
-      ->check(whole(1, std::int64_t{1} << 40))
+  verb.add_option("--batch", verb_request.batch, "samples of a step (default: the study's, the file's)")
+      ->check(integer_between(1, std::int64_t{1} << 40))
       ->needs(flag);
-  verb.add_option("--unit", asked.unit, "seconds of a unit of time in a Piper input (default: 1)")
-      ->check(real(1e-12, 1e6))
+  verb.add_option("--unit", verb_request.unit, "seconds of a unit of time in a Piper input (default: 1)")
+      ->check(number_between(1e-12, 1e6))
       ->needs(flag);
 }
 
 /// A file with a model, or a study.
-int run_pipeline(const PipelineAsked& asked, const std::string& study, std::vector<studyfile::Override> overrides) {
-  if (is_pipeline_file(study)) return pipeline_of_file(asked, study);
+int run_pipeline(const PipelineRequest& verb_request, const std::string& study, std::vector<studyfile::Override> overrides) {
+  if (is_pipeline_file(study)) return pipeline_of_file(verb_request, study);
   RunRequest request;
   request.study_file = study;
   request.overrides = std::move(overrides);
-  request.plan = PlanAsked{};
-  request.plan->pipeline = asked;
+  request.plan = PlanVerbRequest{};
+  request.plan->pipeline = verb_request;
   return run_study(request);
 }
 
 void add_plan(CLI::App& app, int& code) {
   struct Options {
     std::string study;
-    PlanAsked asked;
+    PlanVerbRequest verb_request;
     bool is_pipeline = false;
-    PipelineAsked pipeline;
+    PipelineRequest pipeline;
     std::vector<std::string> set;
   };
   auto options = std::make_shared<Options>();
   auto& verb = *app.add_subcommand("plan", "which of a study's first trials would run together; trains nothing");
   verb.add_option("study", options->study,
                   "study file (YAML); without one, the digits study; with --pipeline also a model");
-  verb.add_option("--trials", options->asked.trials, "so many trials (default: strategy.slots)")->check(whole(1, 1024));
-  verb.add_option("--workers", options->asked.workers, "training threads (default: one per core)")->check(whole(1, 64));
-  verb.add_option("--lanes", options->asked.lanes, "trials that a thread trains together, at most (default: automatic)")
-      ->check(whole(1, 64));
-  verb.add_flag("--measure", options->asked.measure,
+  verb.add_option("--trials", options->verb_request.trials, "so many trials (default: strategy.slots)")->check(integer_between(1, 1024));
+  verb.add_option("--workers", options->verb_request.workers, "training threads (default: one per core)")->check(integer_between(1, 64));
+  verb.add_option("--lanes", options->verb_request.lanes, "trials that a thread trains together, at most (default: automatic)")
+      ->check(integer_between(1, 64));
+  verb.add_flag("--measure", options->verb_request.measure,
                 "time the programs, not only predict from the machine's speed; with --pipeline also what is near");
-  verb.add_option("--profiles", options->asked.profiles,
+  verb.add_option("--profiles", options->verb_request.profiles,
                   "folder of times that earlier studies took, or off (default: as run.profiles says)");
-  verb.add_flag("--explain", options->asked.explain, "also what is shared, and why not more");
-  verb.add_flag("--json", options->asked.json, "one JSON object on stdout");
+  verb.add_flag("--explain", options->verb_request.explain, "also what is shared, and why not more");
+  verb.add_flag("--json", options->verb_request.json, "one JSON object on stdout");
   verb.add_option("--set", options->set, "KEY=VALUE overrides one setting, repeatable")->allow_extra_args(false);
   add_pipeline_options(verb, options->is_pipeline, options->pipeline);
   auto* flag = verb.get_option("--pipeline");
   verb.add_option("--micro-batch", options->pipeline.micro_batch, "samples of a micro-batch (default: the best)")
-      ->check(whole(1, std::int64_t{1} << 40))
+      ->check(integer_between(1, std::int64_t{1} << 40))
       ->needs(flag);
   verb.add_option("--out", options->pipeline.out, "write the pipeline's plan there (JSON)")->needs(flag);
   verb.add_option("--costs", options->pipeline.costs, "write the model with its costs there (JSON)")->needs(flag);
@@ -165,16 +165,16 @@ void add_plan(CLI::App& app, int& code) {
                         "lanista plan --pipeline study.yaml --devices devices.yaml --out plan.json"}));
   verb.callback([options, &code] {
     if (options->is_pipeline) {
-      options->pipeline.measure = options->asked.measure;
-      options->pipeline.explain = options->asked.explain;
-      options->pipeline.json = options->asked.json;
+      options->pipeline.measure = options->verb_request.measure;
+      options->pipeline.explain = options->verb_request.explain;
+      options->pipeline.json = options->verb_request.json;
       code = run_pipeline(options->pipeline, options->study, overrides_of(options->set));
       return;
     }
     RunRequest request;
     request.study_file = options->study;
     request.overrides = overrides_of(options->set);
-    request.plan = options->asked;
+    request.plan = options->verb_request;
     code = run_study(request);
   });
 }
@@ -183,7 +183,7 @@ void add_simulate(CLI::App& app, int& code) {
   struct Options {
     SimulateRequest request;
     bool is_pipeline = false;
-    PipelineAsked pipeline;
+    PipelineRequest pipeline;
     WorkloadRequest workload;
   };
   auto options = std::make_shared<Options>();
@@ -209,11 +209,11 @@ void add_simulate(CLI::App& app, int& code) {
       ->delimiter(',')
       ->needs(jobs);
   verb.add_option("--nodes", options->workload.nodes, "of the cluster that the jobs are on")
-      ->check(whole(1, 4096))
+      ->check(integer_between(1, 4096))
       ->capture_default_str()
       ->needs(jobs);
   verb.add_option("--devices-a-node", options->workload.devices, "of each of them")
-      ->check(whole(1, 64))
+      ->check(integer_between(1, 64))
       ->capture_default_str()
       ->needs(jobs);
   verb.add_flag("--json", request->json, "one JSON object on stdout");
@@ -249,19 +249,19 @@ void add_resume(CLI::App& app, int& code) {
   auto* request = &options->request;
   auto& verb = *app.add_subcommand("resume", "continue a study exactly where it was");
   verb.add_option("folder", request->folder, "folder of the study")->required();
-  verb.add_option("study", request->claim.file, "study file that it was begun with: goes on only if it says the same");
+  verb.add_option("study", request->expected_study.file, "study file that it was begun with: goes on only if it says the same");
   verb.add_option("--set", options->set, "KEY=VALUE: goes on only if the study says so")->allow_extra_args(false);
   verb.add_option("--trials", request->extension.trials, "so many trials more than there are now")
-      ->check(whole(1, kMostTrials));
+      ->check(integer_between(1, kMaxTrials));
   verb.add_option("--steps", request->extension.steps, "so many training steps more than have been trained")
-      ->check(whole(1, kMostSteps));
+      ->check(integer_between(1, kMaxSteps));
   verb.add_option("--minutes", request->extension.minutes, "so many minutes more than have been worked, then the guard")
-      ->check(real(0.001, 1e6));
-  add_crew_options(verb, request->crew);
-  add_view_options(verb, request->view);
+      ->check(number_between(0.001, 1e6));
+  add_worker_options(verb, request->worker_overrides);
+  add_view_options(verb, request->display);
   verb.footer(examples({"lanista resume studies/digits-1", "lanista resume studies/digits-1 --trials 60"}));
   verb.callback([options, &code] {
-    options->request.claim.overrides = overrides_of(options->set);
+    options->request.expected_study.overrides = overrides_of(options->set);
     code = resume_study(options->request);
   });
 }

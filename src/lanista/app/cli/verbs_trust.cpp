@@ -54,7 +54,7 @@ Result<void> remove_code(const std::string& hash_or_path) {
   return {};
 }
 
-int exit_code(const Result<void>& done) { return done.ok() ? static_cast<int>(kDone) : report(done.error()); }
+int exit_code(const Result<void>& done) { return done.ok() ? static_cast<int>(kDone) : print_error(done.error()); }
 
 }  // namespace
 

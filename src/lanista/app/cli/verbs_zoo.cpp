@@ -32,9 +32,9 @@ void add_add(CLI::App& zoo, int& code) {
   add_common(verb, request->zoo, request->json);
   verb.add_option("--quality", request->quality,
                   "what it reached, larger is better (default: what its package says of the validation part)")
-      ->check(real(-1e300, 1e300));
+      ->check(number_between(-1e300, 1e300));
   verb.add_option("--replicas", request->replicas, "most models of one structure and task (default: 3)")
-      ->check(whole(1, 1'000'000));
+      ->check(integer_between(1, 1'000'000));
   verb.footer(examples({"lanista zoo add studies/digits-1", "lanista zoo add studies/digits-1#12 --zoo models",
                         "lanista zoo add net.onnx --task-of studies/digits-1 --quality 0.97"}));
   verb.callback([request, &code] { code = zoo_add(*request); });
@@ -80,7 +80,7 @@ void add_gc(CLI::App& zoo, int& code) {
   auto& verb =
       *zoo.add_subcommand("gc", "remove files that belong to no model; with a budget evict models until it fits");
   add_common(verb, request->zoo, request->json);
-  verb.add_option("--budget", request->budget, "MiB that weights may take")->check(real(0, 1e12));
+  verb.add_option("--budget", request->budget, "MiB that weights may take")->check(number_between(0, 1e12));
   verb.footer(examples({"lanista zoo gc", "lanista zoo gc --budget 500"}));
   verb.callback([request, &code] { code = zoo_gc(*request); });
 }

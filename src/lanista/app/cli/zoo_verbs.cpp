@@ -7,16 +7,16 @@
 #include <map>
 
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/columns.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/use.h"
-#include "lanista/io/data/unfitted.h"
+#include "lanista/app/cli/model_verbs.h"
+#include "lanista/io/data/unfitted_spec.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/zoo_task.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/io/zoo/query.h"
+#include "lanista/io/zoo/warm_start_query.h"
 
 namespace lanista::cli {
 namespace {
@@ -25,7 +25,7 @@ using nlohmann::json;
 using zoo::Store;
 
 /// A model as its files have it.
-struct Given {
+struct GivenModel {
   graph::Graph graph;
   std::vector<Tensor> weights = {};
   std::optional<zoo::TaskKey> task = {};
@@ -34,7 +34,7 @@ struct Given {
 };
 
 /// What every feature is normalised by; entries stand for runs of features, none for `none`.
-std::vector<double> spread(const std::vector<double>& entries, std::size_t width, double none) {
+std::vector<double> expand_to_width(const std::vector<double>& entries, std::size_t width, double none) {
   std::vector<double> out(width, none);
   for (std::size_t k = 0; k < width && !entries.empty(); ++k) out[k] = entries[k * entries.size() / width];
   return out;
@@ -45,12 +45,12 @@ bool same_units(const formats::ImportedModel& model, const data::DataSpec& data)
   const auto width = static_cast<std::size_t>(data.features.elements(1));
   const data::Normalization& of_data = data.normalization;
   const auto unseen = data::unseen_features(data);
-  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)); };
-  const auto mean = spread(model.mean, width, 0), scale = spread(model.scale, width, 1);
-  const auto mean_of_data = spread(of_data.mean, width, 0), scale_of_data = spread(of_data.scale, width, 1);
+  const auto nearest = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)); };
+  const auto mean = expand_to_width(model.mean, width, 0), scale = expand_to_width(model.scale, width, 1);
+  const auto mean_of_data = expand_to_width(of_data.mean, width, 0), scale_of_data = expand_to_width(of_data.scale, width, 1);
   for (std::size_t k = 0; k < width; ++k) {
     if (std::ranges::find(unseen, k) != unseen.end()) continue;
-    if (!near(mean[k], mean_of_data[k]) || !near(scale[k], scale_of_data[k])) return false;
+    if (!nearest(mean[k], mean_of_data[k]) || !nearest(scale[k], scale_of_data[k])) return false;
   }
   return true;
 }
@@ -60,7 +60,7 @@ Result<void> check_units(const formats::ImportedModel& model, const data::DataSp
   const bool own = !model.mean.empty() || !model.scale.empty() || !model.missing.empty();
   if (same_units(model, data)) return {};
   if (!own) {
-    tell({file + ": takes numbers as they are, studies of these data normalise them; training has to find that out"});
+    print_notes({file + ": takes numbers as they are, studies of these data normalise them; training has to find that out"});
     return {};
   }
   return Error{Code::kInvalidArgument,
@@ -69,9 +69,9 @@ Result<void> check_units(const formats::ImportedModel& model, const data::DataSp
                file};
 }
 
-Result<Given> given_model(const ZooModel& model) {
+Result<GivenModel> read_given_model(const ZooModel& model) {
   auto& files = real_file_system();
-  Given out;
+  GivenModel out;
   if (!model.graph.empty()) {
     LANISTA_ASSIGN(const std::string text, files.read(model.graph));
     LANISTA_ASSIGN(out.graph, graph::parse(text));
@@ -82,14 +82,14 @@ Result<Given> given_model(const ZooModel& model) {
     }
   } else if (model.target.ends_with(".onnx")) {
     LANISTA_ASSIGN(auto imported, engine::import_onnx_file(files, model.target));
-    tell(imported.notices);
+    print_notes(imported.notices);
     if (!model.task_of.empty()) {
       LANISTA_ASSIGN(const auto package, load_package(model.task_of));
       LANISTA_TRY(check_units(imported, package.data, model.target));
     }
     std::vector<std::string> notices;
     LANISTA_ASSIGN(out.graph, engine::trainable_form(imported.graph, notices));
-    tell(notices);
+    print_notes(notices);
     out.weights = std::move(imported.weights);
   } else {
     LANISTA_ASSIGN(auto package, load_package(model.target));
@@ -125,37 +125,37 @@ json model_json(const zoo::StoredModel& one) {
 
 std::string percent(double share) { return four_digits(100 * share) + " %"; }
 
-std::string gain_text(const std::optional<zoo::Gain>& gain) {
+std::string gain_text(const std::optional<zoo::ExpectedSaving>& gain) {
   if (!gain) return "unknown: no start from the zoo has been reported for this task";
   return percent(gain->saving) + " of the steps, from " + std::to_string(gain->outcomes) +
-         (gain->outcomes == 1 ? " start" : " starts") + (gain->of_task ? " from other models of the task" : " from it");
+         (gain->outcomes == 1 ? " start" : " starts") + (gain->is_task_average ? " from other models of the task" : " from it");
 }
 
 json start_json(const zoo::WarmStart& start) {
   json pairs = json::array();
-  for (const auto& pair : start.offer.match.pairs) pairs.push_back({pair.a.value, pair.b.value});
+  for (const auto& pair : start.parent_match.match.pairs) pairs.push_back({pair.a.value, pair.b.value});
   json gain = nullptr;
   if (start.gain) {
-    gain = {{"saving", start.gain->saving}, {"outcomes", start.gain->outcomes}, {"of_task", start.gain->of_task}};
+    gain = {{"saving", start.gain->saving}, {"outcomes", start.gain->outcomes}, {"of_task", start.gain->is_task_average}};
   }
-  return {{"parent", start.offer.entry.id},
-          {"quality", start.offer.entry.quality},
+  return {{"parent", start.parent_match.entry.id},
+          {"quality", start.parent_match.entry.quality},
           {"related", start.related},
-          {"similarity", start.offer.match.sim},
-          {"coverage", start.offer.match.coverage},
-          {"retention", start.offer.match.retention},
-          {"score", start.offer.match.score},
+          {"similarity", start.parent_match.match.sim},
+          {"coverage", start.parent_match.match.coverage},
+          {"retention", start.parent_match.match.retention},
+          {"score", start.parent_match.match.score},
           {"exact", start.plan.exact},
           {"exact_prefix", start.exact_prefix},
-          {"lost", start.plan.lost},
+          {"lost", start.plan.inexact_reason},
           {"expected_gain", gain},
           {"pairs", pairs},
           {"plan", zoo::transfer_json(start.plan)}};
 }
 
 std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
-  const zoo::Match& match = start.offer.match;
-  std::string out = "parent      " + printable(start.offer.entry.id) + ", quality " + four_digits(start.offer.entry.quality) +
+  const zoo::Match& match = start.parent_match.match;
+  std::string out = "parent      " + printable(start.parent_match.entry.id) + ", quality " + four_digits(start.parent_match.entry.quality) +
                     (start.related ? ", trained on other data of the same form\n" : "\n");
   out += "coverage    " + percent(match.coverage) + " of the new model's weights come from it\n";
   out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) +
@@ -163,18 +163,18 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   out += "function    " + (start.plan.exact ? std::string("exactly the parent's\n")
                                             : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
                                                   std::to_string(child.size()) + "; " +
-                                                  printable(start.plan.lost) + "\n");
+                                                  printable(start.plan.inexact_reason) + "\n");
   out += "saves       " + gain_text(start.gain) + "\n\n";
   std::map<graph::NodeId, graph::NodeId> parents;
   for (const auto& pair : match.pairs) parents[pair.b] = pair.a;
-  std::vector<Row> rows{{"new", "parent", ""}};
+  std::vector<TableRow> rows{{"new", "parent", ""}};
   for (const graph::NodeId id : child.topo()) {
     const auto found = parents.find(id);
     rows.push_back(
         {printable(graph::node_text(child.node(id))),
          found == parents.end() ? "-" : printable(graph::node_text(start.parent.node(found->second))), ""});
   }
-  out += columns(rows, {false, false, false}) + "\n";
+  out += text_table(rows, {false, false, false}) + "\n";
   std::map<std::string, int> kinds;
   for (const auto& tensor : start.plan.tensors) ++kinds[std::string(zoo::kind_name(tensor.kind))];
   out += "tensors    ";
@@ -182,15 +182,15 @@ std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   return out + "\n";
 }
 
-const char* state_name(zoo::Added::State state) {
+const char* state_name(zoo::AddResult::State state) {
   switch (state) {
-    case zoo::Added::State::kLive:
+    case zoo::AddResult::State::kLive:
       return "added";
-    case zoo::Added::State::kKnown:
+    case zoo::AddResult::State::kKnown:
       return "known";
-    case zoo::Added::State::kRefused:
+    case zoo::AddResult::State::kRefused:
       return "refused";
-    case zoo::Added::State::kQuarantined:
+    case zoo::AddResult::State::kQuarantined:
       return "quarantined";
   }
   return "";
@@ -200,24 +200,24 @@ Result<int> list(const ZooRequest& request) {
   LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
   std::vector<std::string> skipped;
   LANISTA_ASSIGN(const auto models, store.list(&skipped));
-  tell(skipped);
+  print_notes(skipped);
   if (request.json) {
     for (const auto& one : models) std::cout << json_line(model_json(one));
     return int{kDone};
   }
-  std::vector<Row> rows{{"id", "quality", "metric", "nodes", "weights", "starts", "state", "from", "task"}};
+  std::vector<TableRow> rows{{"id", "quality", "metric", "nodes", "weights", "starts", "state", "from", "task"}};
   for (const auto& one : models) {
     // A cell is one line, whatever the index holds.
     rows.push_back({one.id, four_digits(one.quality), printable(one.metric), std::to_string(one.nodes),
                     short_number(static_cast<double>(one.params)), std::to_string(one.hits),
                     one.state + (one.pinned ? ", pinned" : ""), printable(one.origin), printable(one.task)});
   }
-  std::cout << printable_lines(columns(rows, {false, true, false, true, true, true, false, false, false}));
+  std::cout << printable_lines(text_table(rows, {false, true, false, true, true, true, false, false, false}));
   return int{kDone};
 }
 
 Result<int> add(const ZooAddRequest& request) {
-  LANISTA_ASSIGN(Given given, given_model(request.model));
+  LANISTA_ASSIGN(GivenModel given, read_given_model(request.model));
   std::optional<engine::ZooQuality> quality = given.quality;
   if (request.quality) quality = engine::ZooQuality{*request.quality, quality ? quality->metric : "given"};
   if (!quality) {
@@ -238,16 +238,16 @@ Result<int> add(const ZooAddRequest& request) {
               << "\n";
     for (const std::string& id : added.replaced) std::cout << "replaced " << printable(id) << "\n";
   }
-  const bool kept = added.state == zoo::Added::State::kLive || added.state == zoo::Added::State::kKnown;
+  const bool kept = added.state == zoo::AddResult::State::kLive || added.state == zoo::AddResult::State::kKnown;
   return int{kept ? kDone : kRefused};
 }
 
 Result<int> match(const ZooMatchRequest& request) {
-  LANISTA_ASSIGN(const Given given, given_model(request.model));
+  LANISTA_ASSIGN(const GivenModel given, read_given_model(request.model));
   LANISTA_ASSIGN(const Store store, Store::open(request.zoo, Store::Mode::kRead));
   std::vector<std::string> skipped;
   LANISTA_ASSIGN([[maybe_unused]] const auto models, store.find(*given.task, Store::Scope::kTask, &skipped));
-  tell(skipped);
+  print_notes(skipped);
   LANISTA_ASSIGN(const auto start,
                  zoo::query(store, given.graph, *given.task, graph::builtin_ops(), {.related = request.related}));
   if (!start) {
@@ -319,16 +319,16 @@ Result<int> collect(const ZooGcRequest& request) {
   return int{kDone};
 }
 
-int code_of(const Result<int>& done) { return done ? *done : report(done.error()); }
+int exit_code_of(const Result<int>& done) { return done ? *done : print_error(done.error()); }
 
 }  // namespace
 
-int zoo_list(const ZooRequest& request) { return code_of(list(request)); }
-int zoo_add(const ZooAddRequest& request) { return code_of(add(request)); }
-int zoo_match(const ZooMatchRequest& request) { return code_of(match(request)); }
-int zoo_show(const ZooRequest& request) { return code_of(show(request)); }
-int zoo_remove(const ZooRequest& request) { return code_of(remove(request)); }
-int zoo_verify(const ZooRequest& request) { return code_of(verify(request)); }
-int zoo_gc(const ZooGcRequest& request) { return code_of(collect(request)); }
+int zoo_list(const ZooRequest& request) { return exit_code_of(list(request)); }
+int zoo_add(const ZooAddRequest& request) { return exit_code_of(add(request)); }
+int zoo_match(const ZooMatchRequest& request) { return exit_code_of(match(request)); }
+int zoo_show(const ZooRequest& request) { return exit_code_of(show(request)); }
+int zoo_remove(const ZooRequest& request) { return exit_code_of(remove(request)); }
+int zoo_verify(const ZooRequest& request) { return exit_code_of(verify(request)); }
+int zoo_gc(const ZooGcRequest& request) { return exit_code_of(collect(request)); }
 
 }  // namespace lanista::cli

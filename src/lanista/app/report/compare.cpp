@@ -10,7 +10,7 @@
 #include "lanista/base/check.h"
 #include "lanista/app/report/facts.h"
 #include "lanista/search/study/metric.h"
-#include "lanista/search/study/searches.h"
+#include "lanista/search/study/tune_searches.h"
 
 namespace lanista::report {
 namespace {
@@ -18,10 +18,10 @@ namespace {
 using nlohmann::json;
 using study::StudyView;
 using study::TrialView;
-using Measure = Comparison::Measure;
-using Step = Comparison::Step;
+using ComparedMetric = StudyComparison::ComparedMetric;
+using BestStep = StudyComparison::BestStep;
 
-constexpr std::size_t kMostSteps = 500;
+constexpr std::size_t kMaxSteps = 500;
 
 /// Trials that trained and are done, in the order in which they ended; without times, in their own.
 std::vector<std::pair<double, const TrialView*>> trainings(const StudyView& view) {
@@ -37,37 +37,37 @@ std::vector<std::pair<double, const TrialView*>> trainings(const StudyView& view
 
 /// What a trial that has ended adds to what is known: its result; with folds, which only tell something together, the
 /// average of its proposal's trainings once the last of them has ended.
-struct Addition {
+struct NewResult {
   study::Measurement result;
-  study::Standing standing;
+  study::RankingKey standing;
 };
 
-std::optional<Addition> addition_of(const StudyView& view, const TrialView& trial, const std::set<TrialId>& seen) {
+std::optional<NewResult> new_result_of(const StudyView& view, const TrialView& trial, const std::set<TrialId>& seen) {
   if (!view.config.data.folds) {
     if (!study::ranks(trial, *trial.outcome)) return std::nullopt;
-    return Addition{study::result_of(view.config, trial), study::standing(view.config, trial)};
+    return NewResult{study::result_of(view.config, trial), study::standing(view.config, trial)};
   }
   const auto together = study::trainings_of(view, trial);
   const bool last = std::ranges::all_of(together, [&](const TrialView* each) {
     return seen.contains(each->id) || each->measurements.empty();
   });
-  const auto standing = last ? study::joint_standing(view.config, together) : std::nullopt;
+  const auto standing = last ? study::joint_ranking_key(view.config, together) : std::nullopt;
   const auto results = study::joint_results(view.config, together);
   if (!standing || results.empty()) return std::nullopt;
   std::vector<const study::Measurement*> averaged;
   for (const study::Measurement& result : results) averaged.push_back(&result);
-  return Addition{study::average(view.config, averaged), *standing};
+  return NewResult{study::average(view.config, averaged), *standing};
 }
 
-std::vector<Step> records_of(const StudyView& view, const Measure& measure) {
-  std::vector<Step> out;
+std::vector<BestStep> best_steps(const StudyView& view, const ComparedMetric& measure) {
+  std::vector<BestStep> out;
   std::int64_t count = 0;
   std::set<TrialId> seen;
   std::pair<double, double> best;  // how far constraints are broken, then the loss
   for (const auto& [ended, trial] : trainings(view)) {
     ++count;
     seen.insert(trial->id);
-    const auto added = addition_of(view, *trial, seen);
+    const auto added = new_result_of(view, *trial, seen);
     if (!added) continue;
     const auto found = added->result.metrics.find(measure.metric);
     if (found == added->result.metrics.end() || std::isnan(found->second)) continue;
@@ -99,9 +99,9 @@ std::string goals_text(const StudyView& view) {
 
 /// Whether more is better, as far as the studies' goals or the metric itself say; nullopt: nobody says, or not the
 /// same.
-std::optional<bool> direction(const std::vector<Compared>& studies, const std::string& metric) {
+std::optional<bool> direction(const std::vector<ComparedStudy>& studies, const std::string& metric) {
   std::optional<bool> out;
-  for (const Compared& of : studies) {
+  for (const ComparedStudy& of : studies) {
     for (const study::Goal& goal : of.view->config.goals) {
       if (goal.metric != metric) continue;
       if (out && *out != goal.maximize) return std::nullopt;
@@ -112,28 +112,28 @@ std::optional<bool> direction(const std::vector<Compared>& studies, const std::s
 }
 
 /// The metrics that all have measured, those that are somebody's goal first.
-std::vector<Measure> shared_measures(const std::vector<Compared>& studies) {
+std::vector<ComparedMetric> shared_metrics(const std::vector<ComparedStudy>& studies) {
   std::set<std::string> shared = measured_metrics(*studies.front().view);
-  for (const Compared& of : studies) {
+  for (const ComparedStudy& of : studies) {
     const std::set<std::string> own = measured_metrics(*of.view);
     std::erase_if(shared, [&](const std::string& name) { return !own.contains(name); });
   }
   std::vector<std::string> order;
-  for (const Compared& of : studies) {
+  for (const ComparedStudy& of : studies) {
     for (const study::Goal& goal : of.view->config.goals) {
       if (shared.erase(goal.metric) > 0) order.push_back(goal.metric);
     }
   }
   order.insert(order.end(), shared.begin(), shared.end());
-  std::vector<Measure> out;
+  std::vector<ComparedMetric> out;
   for (const std::string& metric : order) {
     if (const auto more = direction(studies, metric)) out.push_back({metric, *more});
   }
   return out;
 }
 
-void choose_measures(const std::vector<Compared>& studies, Comparison& out) {
-  const auto same = [&](const Compared& of) {
+void choose_metrics(const std::vector<ComparedStudy>& studies, StudyComparison& out) {
+  const auto same = [&](const ComparedStudy& of) {
     const auto& a = studies.front().view->config.goals;
     const auto& b = of.view->config.goals;
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const study::Goal& x, const study::Goal& y) {
@@ -147,8 +147,8 @@ void choose_measures(const std::vector<Compared>& studies, Comparison& out) {
     return;
   }
   std::string goals;
-  for (const Compared& of : studies) goals += (goals.empty() ? "" : "; ") + of.name + ": " + goals_text(*of.view);
-  out.measures = shared_measures(studies);
+  for (const ComparedStudy& of : studies) goals += (goals.empty() ? "" : "; ") + of.name + ": " + goals_text(*of.view);
+  out.measures = shared_metrics(studies);
   out.notes.push_back("The studies have different goals (" + goals + "). " +
                       (out.measures.empty() ? "They share no metric whose better direction is known."
                                             : "They are compared by the metrics that all of them measured."));
@@ -161,10 +161,10 @@ std::string text_member(const json& object, const char* key) {
 }
 
 /// What makes equal metrics mean different things.
-void note_differences(const std::vector<Compared>& studies, Comparison& out) {
+void note_differences(const std::vector<ComparedStudy>& studies, StudyComparison& out) {
   const StudyView& first = *studies.front().view;
   const auto differ = [&](const auto& of) {
-    return std::any_of(studies.begin(), studies.end(), [&](const Compared& s) { return of(*s.view) != of(first); });
+    return std::any_of(studies.begin(), studies.end(), [&](const ComparedStudy& s) { return of(*s.view) != of(first); });
   };
   if (differ([](const StudyView& v) { return text_member(v.data, "hash"); })) {
     out.notes.emplace_back("The studies are on different data: their values are not of the same rows.");
@@ -174,7 +174,7 @@ void note_differences(const std::vector<Compared>& studies, Comparison& out) {
   if (differ([](const StudyView& v) { return v.config.train.loss; })) {
     out.notes.emplace_back("The studies train by different losses: loss and val_loss are not of one scale.");
   }
-  if (std::any_of(studies.begin(), studies.end(), [](const Compared& s) { return !s.view->end_reason; })) {
+  if (std::any_of(studies.begin(), studies.end(), [](const ComparedStudy& s) { return !s.view->end_reason; })) {
     out.notes.emplace_back("Not every study has ended: numbers are as of now.");
   }
 }
@@ -215,9 +215,9 @@ std::vector<std::pair<std::string, std::string>> settings_of(const std::string& 
   return out;
 }
 
-Comparison::Study study_of(const Compared& of, const std::vector<Measure>& measures) {
+StudyComparison::Study compared_study_of(const ComparedStudy& of, const std::vector<ComparedMetric>& measures) {
   const StudyView& view = *of.view;
-  Comparison::Study out;
+  StudyComparison::Study out;
   out.name = of.name;
   out.ended = view.end_reason;
   out.strategy = study::strategy_text(view.config);
@@ -230,17 +230,17 @@ Comparison::Study study_of(const Compared& of, const std::vector<Measure>& measu
   out.steps = view.steps;
   out.seconds = view.seconds;
   out.test = view.test;
-  for (const Measure& measure : measures) out.best.push_back(records_of(view, measure));
+  for (const ComparedMetric& measure : measures) out.best.push_back(best_steps(view, measure));
   return out;
 }
 
 json value_json_or_null(const std::optional<double>& value) { return value ? number_json(*value) : json(); }
 
-json curve_json(const std::vector<Step>& best) {
+json curve_json(const std::vector<BestStep>& best) {
   json trial = json::array(), after = json::array(), seconds = json::array(), value = json::array();
   // The last ones matter most, and the first says where it began.
   for (std::size_t k = 0; k < best.size(); ++k) {
-    if (k > 0 && best.size() - k >= kMostSteps) continue;
+    if (k > 0 && best.size() - k >= kMaxSteps) continue;
     trial.push_back(best[k].trial.value);
     after.push_back(best[k].trainings);
     seconds.push_back(number_json(best[k].seconds));
@@ -253,7 +253,7 @@ json curve_json(const std::vector<Step>& best) {
 }
 
 template <class Mark>
-std::vector<Mark> parts_of(Mark least) {
+std::vector<Mark> quarter_points(Mark least) {
   std::vector<Mark> out;
   for (const int part : {4, 2, 1}) {
     const Mark mark = std::is_integral_v<Mark> ? (least + part - 1) / part : least / part;
@@ -264,7 +264,7 @@ std::vector<Mark> parts_of(Mark least) {
 
 }  // namespace
 
-std::vector<Comparison::Difference> differing_settings(const std::vector<std::string>& resolved) {
+std::vector<StudyComparison::Difference> differing_settings(const std::vector<std::string>& resolved) {
   std::vector<std::string> keys;
   std::vector<std::map<std::string, std::string>> settings;
   for (const std::string& text : resolved) {
@@ -274,9 +274,9 @@ std::vector<Comparison::Difference> differing_settings(const std::vector<std::st
       own[key] = std::move(value);
     }
   }
-  std::vector<Comparison::Difference> out;
+  std::vector<StudyComparison::Difference> out;
   for (const std::string& key : keys) {
-    Comparison::Difference difference{key, {}};
+    StudyComparison::Difference difference{key, {}};
     for (auto& own : settings) difference.values.push_back(own[key]);
     const auto& values = difference.values;
     if (std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end()) {
@@ -286,58 +286,58 @@ std::vector<Comparison::Difference> differing_settings(const std::vector<std::st
   return out;
 }
 
-Comparison compare(const std::vector<Compared>& studies) {
+StudyComparison compare(const std::vector<ComparedStudy>& studies) {
   LANISTA_CHECK(studies.size() >= 2, "a comparison needs two studies");
-  Comparison out;
-  choose_measures(studies, out);
+  StudyComparison out;
+  choose_metrics(studies, out);
   note_differences(studies, out);
-  for (const Compared& of : studies) out.studies.push_back(study_of(of, out.measures));
+  for (const ComparedStudy& of : studies) out.studies.push_back(compared_study_of(of, out.measures));
   std::vector<std::string> resolved;
-  for (const Compared& of : studies) resolved.push_back(of.settings);
+  for (const ComparedStudy& of : studies) resolved.push_back(of.settings);
   out.differences = differing_settings(resolved);
   return out;
 }
 
-std::optional<double> best_after(const std::vector<Step>& best, std::int64_t trainings) {
+std::optional<double> best_after_trainings(const std::vector<BestStep>& best, std::int64_t trainings) {
   std::optional<double> out;
-  for (const Step& step : best) {
+  for (const BestStep& step : best) {
     if (step.trainings <= trainings) out = step.value;
   }
   return out;
 }
 
-std::optional<double> best_after_seconds(const std::vector<Step>& best, double seconds) {
+std::optional<double> best_after_seconds(const std::vector<BestStep>& best, double seconds) {
   std::optional<double> out;
-  for (const Step& step : best) {
+  for (const BestStep& step : best) {
     if (step.seconds <= seconds) out = step.value;
   }
   return out;
 }
 
-std::vector<std::int64_t> training_marks(const Comparison& comparison) {
+std::vector<std::int64_t> training_milestones(const StudyComparison& comparison) {
   std::int64_t least = comparison.studies.front().trainings;
-  for (const Comparison::Study& of : comparison.studies) least = std::min(least, of.trainings);
-  return parts_of(least);
+  for (const StudyComparison::Study& of : comparison.studies) least = std::min(least, of.trainings);
+  return quarter_points(least);
 }
 
-std::vector<double> second_marks(const Comparison& comparison) {
+std::vector<double> seconds_milestones(const StudyComparison& comparison) {
   double least = comparison.studies.front().seconds;
-  for (const Comparison::Study& of : comparison.studies) least = std::min(least, of.seconds);
-  return parts_of(std::isfinite(least) ? least : 0.0);
+  for (const StudyComparison::Study& of : comparison.studies) least = std::min(least, of.seconds);
+  return quarter_points(std::isfinite(least) ? least : 0.0);
 }
 
-json compare_json(const Comparison& comparison) {
+json compare_json(const StudyComparison& comparison) {
   json measures = json::array(), studies = json::array(), differences = json::array();
-  for (const Measure& measure : comparison.measures) {
+  for (const ComparedMetric& measure : comparison.measures) {
     measures.push_back({{"metric", measure.metric}, {"maximize", measure.maximize}});
   }
-  const auto training_counts = training_marks(comparison);
-  const auto seconds = second_marks(comparison);
-  for (const Comparison::Study& of : comparison.studies) {
+  const auto training_counts = training_milestones(comparison);
+  const auto seconds = seconds_milestones(comparison);
+  for (const StudyComparison::Study& of : comparison.studies) {
     json best = json::array(), test = json::object();
     for (const auto& records : of.best) {
       json after = json::array(), after_seconds = json::array();
-      for (const auto mark : training_counts) after.push_back(value_json_or_null(best_after(records, mark)));
+      for (const auto mark : training_counts) after.push_back(value_json_or_null(best_after_trainings(records, mark)));
       for (const auto mark : seconds) after_seconds.push_back(value_json_or_null(best_after_seconds(records, mark)));
       best.push_back({{"value", records.empty() ? json() : number_json(records.back().value)},
                       {"trial", records.empty() ? json() : json(records.back().trial.value)},
@@ -358,7 +358,7 @@ json compare_json(const Comparison& comparison) {
                        {"test", std::move(test)},
                        {"best", std::move(best)}});
   }
-  for (const Comparison::Difference& difference : comparison.differences) {
+  for (const StudyComparison::Difference& difference : comparison.differences) {
     differences.push_back({{"key", difference.key}, {"values", difference.values}});
   }
   return {{"v", 1},

@@ -12,7 +12,7 @@ constexpr std::size_t kLongestText = 2000;
 /// Texts of others may be as long as a file.
 void clip_texts(json& value) {
   if (value.is_string()) {
-    value = clipped(value.get_ref<const std::string&>(), kLongestText);
+    value = clip_utf8(value.get_ref<const std::string&>(), kLongestText);
   } else if (value.is_structured()) {
     for (json& each : value) clip_texts(each);
   }
@@ -20,12 +20,12 @@ void clip_texts(json& value) {
 
 }  // namespace
 
-std::string compare_page(const Comparison& comparison, const std::string& version) {
+std::string compare_page(const StudyComparison& comparison, const std::string& version) {
   const PageFrame frame = page_frame("Lanista comparison", compare_script(), compare_script_hash());
   json data = compare_json(comparison);
   clip_texts(data);
   data["version"] = version;
-  return frame.before + block_text(data) + frame.behind;
+  return frame.before + script_json(data) + frame.behind;
 }
 
 }  // namespace lanista::report

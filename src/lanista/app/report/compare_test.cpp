@@ -35,7 +35,7 @@ StudyView study_with(std::vector<study::Goal> goals) {
   return view;
 }
 
-TEST(Compare, FollowsTheBestInTheOrderInWhichTrialsEnded) {
+TEST(Compare, FollowsBestInOrderOfEnds) {
   StudyView a = study_with({{true, "val_accuracy"}}), b = a;
   ended(a, 3, {{"val_accuracy", 0.5}});
   ended(a, 1, {{"val_accuracy", 0.4}});  // trial 2 ended first
@@ -46,7 +46,7 @@ TEST(Compare, FollowsTheBestInTheOrderInWhichTrialsEnded) {
   ended(b, 2, {{"val_accuracy", std::nan("")}});
   ended(b, 4, {{"val_accuracy", 0.6}});
 
-  const Comparison found = compare({{"a", &a, ""}, {"b", &b, ""}});
+  const StudyComparison found = compare({{"a", &a, ""}, {"b", &b, ""}});
 
   ASSERT_EQ(found.measures.size(), 1U);
   EXPECT_TRUE(found.notes.empty());
@@ -63,32 +63,32 @@ TEST(Compare, FollowsTheBestInTheOrderInWhichTrialsEnded) {
   EXPECT_EQ(found.studies[0].failed, 1U);
   ASSERT_EQ(found.studies[1].best[0].size(), 1U);
   EXPECT_EQ(found.studies[1].best[0][0].trainings, 2);
-  EXPECT_EQ(best_after(best, 4), 0.5);
+  EXPECT_EQ(best_after_trainings(best, 4), 0.5);
   EXPECT_EQ(best_after_seconds(best, 2.9), 0.4);
-  EXPECT_FALSE(best_after(best, 0));
-  EXPECT_EQ(training_marks(found), (std::vector<std::int64_t>{1, 2}));
-  EXPECT_EQ(second_marks(found), (std::vector<double>{1, 2, 4}));
+  EXPECT_FALSE(best_after_trainings(best, 0));
+  EXPECT_EQ(training_milestones(found), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(seconds_milestones(found), (std::vector<double>{1, 2, 4}));
 }
 
-TEST(Compare, WhatBreaksAConstraintIsWorse) {
+TEST(Compare, RanksViolatedConstraintsLower) {
   StudyView a = study_with({{false, "val_loss"}});
   a.config.subject_to = {*study::Constraint::parse("train_loss <= 100")};
   ended(a, 1, {{"val_loss", 0.1}, {"train_loss", 200}});
   ended(a, 2, {{"val_loss", 0.5}, {"train_loss", 50}});
   ended(a, 3, {{"val_loss", 0.2}, {"train_loss", 300}});
 
-  const Comparison found = compare({{"a", &a, ""}, {"again", &a, ""}});
+  const StudyComparison found = compare({{"a", &a, ""}, {"again", &a, ""}});
 
   EXPECT_EQ(found.studies[0].best[0].back().value, 0.5);
   EXPECT_TRUE(found.differences.empty());
 }
 
-TEST(Compare, DifferentGoalsAreSaidAndMetricsThatAllMeasuredCount) {
+TEST(Compare, UsesCommonMetricsWhenGoalsDiffer) {
   StudyView a = study_with({{true, "val_accuracy"}}), b = study_with({{false, "val_loss"}, {false, "mine"}});
   ended(a, 1, {{"val_accuracy", 0.5}, {"val_loss", 2}, {"mine", 1}, {"odd", 1}, {"train_loss", 1}});
   ended(b, 1, {{"val_loss", 3}, {"mine", 2}, {"odd", 2}, {"train_loss", 1}});
 
-  const Comparison found = compare({{"a", &a, ""}, {"b", &b, ""}});
+  const StudyComparison found = compare({{"a", &a, ""}, {"b", &b, ""}});
 
   std::vector<std::string> names;
   for (const auto& measure : found.measures) {
@@ -102,13 +102,13 @@ TEST(Compare, DifferentGoalsAreSaidAndMetricsThatAllMeasuredCount) {
 
   StudyView c = study_with({{true, "mine"}});
   ended(c, 1, {{"mine", 1}});
-  const Comparison against = compare({{"b", &b, ""}, {"c", &c, ""}});
+  const StudyComparison against = compare({{"b", &b, ""}, {"c", &c, ""}});
   EXPECT_TRUE(against.measures.empty()) << "one wants more of it, the other less";
   EXPECT_NE(against.notes[0].find("share no metric"), std::string::npos);
   EXPECT_EQ(compare_json(against)["studies"][0]["best"], json::array());
 }
 
-TEST(Compare, SaysWhyEqualMetricsMayMeanDifferentThings) {
+TEST(Compare, NotesDifferentMeaningOfEqualMetrics) {
   StudyView a = study_with({{true, "val_accuracy"}}), b = a, c = a, d = a;
   a.data = b.data = c.data = {{"hash", "1"}};
   d.data = {{"hash", "2"}};
@@ -123,7 +123,7 @@ TEST(Compare, SaysWhyEqualMetricsMayMeanDifferentThings) {
   EXPECT_NE(notes(d).at(0).find("different data"), std::string::npos);
 }
 
-TEST(Compare, FindsWhatTheFilesSayDifferently) {
+TEST(Compare, FindsDifferentSettings) {
   const StudyView view = study_with({{true, "val_accuracy"}});
   const std::string a =
       "schema: 1\nname: one\ndata:\n  batch: 32\nspace:\n  mutate:\n    - widen: {}\n    - deepen: {}\n  params:\n"
@@ -135,38 +135,38 @@ TEST(Compare, FindsWhatTheFilesSayDifferently) {
       "b\"\ngoal:\n"
       "  - maximize x\n";
 
-  const Comparison found = compare({{"a", &view, a}, {"b", &view, b}});
+  const StudyComparison found = compare({{"a", &view, a}, {"b", &view, b}});
 
-  std::map<std::string, std::vector<std::string>> told;
-  for (const auto& difference : found.differences) told[difference.key] = difference.values;
-  EXPECT_EQ(told, (std::map<std::string, std::vector<std::string>>{
+  std::map<std::string, std::vector<std::string>> result;
+  for (const auto& difference : found.differences) result[difference.key] = difference.values;
+  EXPECT_EQ(result, (std::map<std::string, std::vector<std::string>>{
                       {"name", {"one", "two"}},
                       {"space.mutate", {"widen: {}, deepen: {}", "widen: {}"}},
                       {"space.params.optimizer.adam.lr", {"log(0.01, 1)", "log(0.02, 1)"}},
                       {"extra", {"", "\"a: b\""}}}));
 }
 
-TEST(Compare, EmptyAndAwkwardStudiesAreNoTrouble) {
+TEST(Compare, HandlesEmptyStudies) {
   const StudyView empty = study_with({{true, "val_accuracy"}});
   const StudyView odd = testing::small_study(), random = testing::random_study(80, 3);
 
-  const json told =
+  const json result =
       compare_json(compare({{"empty", &empty, ""}, {"odd", &odd, "::\n- - x\n  : \n"}, {"r", &random, ""}}));
 
-  EXPECT_TRUE(told["studies"][0]["best"][0]["value"].is_null());
-  EXPECT_EQ(told["studies"][1]["best"][0]["value"], 0.875);
-  EXPECT_EQ(told["trainings"], json::array());
-  const auto& curve = told["studies"][2]["best"][0]["curve"];
+  EXPECT_TRUE(result["studies"][0]["best"][0]["value"].is_null());
+  EXPECT_EQ(result["studies"][1]["best"][0]["value"], 0.875);
+  EXPECT_EQ(result["trainings"], json::array());
+  const auto& curve = result["studies"][2]["best"][0]["curve"];
   EXPECT_TRUE(std::is_sorted(curve["value"].begin(), curve["value"].end()));
-  EXPECT_EQ(curve["value"].back(), told["studies"][2]["best"][0]["value"]);
+  EXPECT_EQ(curve["value"].back(), result["studies"][2]["best"][0]["value"]);
 }
 
-TEST(ComparePage, IsOneDocumentWhoseWordsAreDataOnly) {
+TEST(ComparePage, EscapesStudyTextsInDocument) {
   const std::string attack = "</script><script>alert(1)</script><!--";
   StudyView view = testing::random_study(30, 5);
   view.end_reason = attack;
   view.test = {{attack, 1}};
-  const Comparison comparison = compare({{attack, &view, "name: " + attack}, {"b", &view, "name: b"}});
+  const StudyComparison comparison = compare({{attack, &view, "name: " + attack}, {"b", &view, "name: b"}});
 
   const std::string page = compare_page(comparison, attack);
 

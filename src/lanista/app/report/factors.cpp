@@ -23,27 +23,27 @@ using space::Value;
 using study::StudyView;
 
 constexpr std::size_t kRangeCells = 32;
-constexpr std::size_t kMostFactors = 100;
+constexpr std::size_t kMaxFactors = 100;
 constexpr const char* kNotUsed = "not used";
-constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoPosition = std::numeric_limits<double>::quiet_NaN();
 
 /// A factor with the cell of every trial.
 struct Column {
   Factor factor;
   std::vector<std::uint8_t> cells;
-  std::vector<double> places;  ///< 0 to 1; NaN where there is no cell
+  std::vector<double> positions;  ///< 0 to 1; NaN where there is no cell
   std::vector<Value> values;   ///< of the cells, where each is one value
 
   /// In the middles of their cells.
-  void place_in_cells() {
+  void assign_cells() {
     std::vector<double> middles;
     double from = 0;
     for (const double weight : factor.axis.weights) {
       middles.push_back(from + 0.5 * weight);
       from += weight;
     }
-    places.clear();
-    for (const std::uint8_t cell : cells) places.push_back(cell == kNoCell ? kNowhere : middles[cell]);
+    positions.clear();
+    for (const std::uint8_t cell : cells) positions.push_back(cell == kNoCell ? kNoPosition : middles[cell]);
   }
 };
 
@@ -85,15 +85,15 @@ struct Scale {
     lo = std::log(lo);
     hi = std::log(hi);
   }
-  double place(double value) const {
+  double position(double value) const {
     const double at = log ? std::log(std::max(value, 1e-300)) : value;
     return hi > lo ? std::clamp((at - lo) / (hi - lo), 0.0, 1.0) : 0.5;
   }
-  double value(double place) const { return log ? std::exp(lo + place * (hi - lo)) : lo + place * (hi - lo); }
+  double value(double position) const { return log ? std::exp(lo + position * (hi - lo)) : lo + position * (hi - lo); }
 };
 
 /// Cells of one value each.
-Column by_value(std::string name, std::vector<Value> values, const std::vector<std::optional<Value>>& seen) {
+Column add_by_value(std::string name, std::vector<Value> values, const std::vector<std::optional<Value>>& seen) {
   Column out;
   out.factor.name = std::move(name);
   out.factor.axis.ordered =
@@ -103,7 +103,7 @@ Column by_value(std::string name, std::vector<Value> values, const std::vector<s
                      [](const Value& a, const Value& b) { return *number_of(a) < *number_of(b); });
   }
   // The last cell takes in what there is no room for.
-  const std::size_t cells = std::min(values.size(), kMostCells - 1);
+  const std::size_t cells = std::min(values.size(), kMaxCells - 1);
   even_weights(out.factor.axis, std::max<std::size_t>(cells, 1));
   for (std::size_t c = 0; c < cells; ++c) out.factor.labels.push_back(short_text(values[c]));
   if (values.size() > cells && cells > 0) out.factor.labels.back() = "other";
@@ -118,23 +118,23 @@ Column by_value(std::string name, std::vector<Value> values, const std::vector<s
 }
 
 /// Cells between the places seen, of about as many trials each.
-Column by_place(std::string name, const std::vector<std::optional<double>>& seen,
+Column add_by_position(std::string name, const std::vector<std::optional<double>>& seen,
                 const std::function<std::string(double)>& label) {
-  std::vector<double> places;
-  for (const auto& place : seen) {
-    if (place) places.push_back(*place);
+  std::vector<double> positions;
+  for (const auto& position : seen) {
+    if (position) positions.push_back(*position);
   }
-  std::sort(places.begin(), places.end());
+  std::sort(positions.begin(), positions.end());
   std::vector<double> cuts;  // upper ends of the cells but the last
   const auto cut_behind = [&](std::size_t k) {
-    const double at = 0.5 * (places[k] + places[k + 1]);
-    if (places[k] < at && at < places[k + 1] && (cuts.empty() || cuts.back() < at)) cuts.push_back(at);
+    const double at = 0.5 * (positions[k] + positions[k + 1]);
+    if (positions[k] < at && at < positions[k + 1] && (cuts.empty() || cuts.back() < at)) cuts.push_back(at);
   };
-  const std::set<double> distinct(places.begin(), places.end());
+  const std::set<double> distinct(positions.begin(), positions.end());
   if (distinct.size() <= kRangeCells) {
-    for (std::size_t k = 0; k + 1 < places.size(); ++k) cut_behind(k);
+    for (std::size_t k = 0; k + 1 < positions.size(); ++k) cut_behind(k);
   } else {
-    for (std::size_t cell = 1; cell < kRangeCells; ++cell) cut_behind(cell * places.size() / kRangeCells - 1);
+    for (std::size_t cell = 1; cell < kRangeCells; ++cell) cut_behind(cell * positions.size() / kRangeCells - 1);
   }
   Column out;
   out.factor.name = std::move(name);
@@ -143,25 +143,25 @@ Column by_place(std::string name, const std::vector<std::optional<double>>& seen
     out.factor.axis.weights.push_back(to - from);
     out.factor.labels.push_back(label(0.5 * (from + to)));
   }
-  for (const auto& place : seen) {
-    const auto above = place ? std::upper_bound(cuts.begin(), cuts.end(), *place) - cuts.begin() : 0;
-    out.cells.push_back(place ? static_cast<std::uint8_t>(above) : kNoCell);
-    out.places.push_back(place.value_or(kNowhere));
+  for (const auto& position : seen) {
+    const auto above = position ? std::upper_bound(cuts.begin(), cuts.end(), *position) - cuts.begin() : 0;
+    out.cells.push_back(position ? static_cast<std::uint8_t>(above) : kNoCell);
+    out.positions.push_back(position.value_or(kNoPosition));
   }
   return out;
 }
 
 /// "Not used" as a cell before all others, as wide as the share of trials that do without.
-void give_cell_to_the_rest(Column& column) {
+void add_not_used_cell(Column& column) {
   const auto without = std::count(column.cells.begin(), column.cells.end(), kNoCell);
   ForestAxis& axis = column.factor.axis;
-  if (without == 0 || axis.weights.size() >= kMostCells) return;
+  if (without == 0 || axis.weights.size() >= kMaxCells) return;
   const double share = static_cast<double>(without) / static_cast<double>(column.cells.size());
   for (double& weight : axis.weights) weight *= 1 - share;
   axis.weights.insert(axis.weights.begin(), share);
   column.factor.labels.insert(column.factor.labels.begin(), kNotUsed);
   for (std::uint8_t& cell : column.cells) cell = cell == kNoCell ? 0 : static_cast<std::uint8_t>(cell + 1);
-  for (double& place : column.places) place = std::isnan(place) ? 0.5 * share : share + (1 - share) * place;
+  for (double& position : column.positions) position = std::isnan(position) ? 0.5 * share : share + (1 - share) * position;
   column.factor.range.reset();
   column.values.clear();
 }
@@ -178,7 +178,7 @@ const Parameter* declaration_of(const std::vector<const Parameter*>& declared, c
   return declared.front();
 }
 
-struct Builder {
+struct FactorTableBuilder {
   const StudyView& view;
   std::span<const std::size_t> trials;
   std::vector<Column> columns = {};
@@ -195,7 +195,7 @@ struct Builder {
     return out;
   }
 
-  static std::vector<Value> and_seen(std::vector<Value> values, const std::vector<std::optional<Value>>& seen) {
+  static std::vector<Value> with_seen_values(std::vector<Value> values, const std::vector<std::optional<Value>>& seen) {
     std::set<Value> more;
     for (const auto& value : seen) {
       if (value && std::find(values.begin(), values.end(), *value) == values.end()) more.insert(*value);
@@ -219,25 +219,25 @@ struct Builder {
           if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
         }
       }
-      return by_value(name, and_seen(std::move(values), seen), seen);
+      return add_by_value(name, with_seen_values(std::move(values), seen), seen);
     }
     const auto contained = [&](const auto& value) { return !value || space::domain_contains(domain, *value); };
     const auto size = space::domain_size(domain);
-    if (one && size && *size < static_cast<std::int64_t>(kMostCells) &&
+    if (one && size && *size < static_cast<std::int64_t>(kMaxCells) &&
         std::all_of(seen.begin(), seen.end(), contained)) {
       return countable_column(name, domain, *size, seen);
     }
-    std::vector<std::optional<double>> places;
+    std::vector<std::optional<double>> positions;
     for (std::size_t row = 0; row < seen.size(); ++row) {
-      places.emplace_back();
+      positions.emplace_back();
       if (!seen[row]) continue;
       const Parameter* own = declaration_of(declared, proposal(row).sample, *seen[row]);
-      places.back() = Scale(own->domain).place(*number_of(*seen[row]));
+      positions.back() = Scale(own->domain).position(*number_of(*seen[row]));
     }
     const Scale scale(domain);
-    Column out = by_place(name, places, [&](double place) {
-      if (!one) return std::to_string(std::lround(100 * place)) + " % of its range";
-      const double value = scale.value(place);
+    Column out = add_by_position(name, positions, [&](double position) {
+      if (!one) return std::to_string(std::lround(100 * position)) + " % of its range";
+      const double value = scale.value(position);
       const bool whole = std::holds_alternative<space::IntRange>(domain);
       return short_text(whole ? Value(static_cast<std::int64_t>(std::llround(value))) : Value(value));
     });
@@ -250,12 +250,12 @@ struct Builder {
                                  const std::vector<std::optional<Value>>& seen) {
     std::vector<Value> values;
     for (std::int64_t i = 0; i < size; ++i) values.push_back(space::domain_value(domain, i, size));
-    Column out = by_value(name, values, seen);
+    Column out = add_by_value(name, values, seen);
     const Scale scale(domain);
     if (!scale.log) return out;
     double from = 0;
     for (std::size_t c = 0; c + 1 < values.size(); ++c) {
-      const double to = scale.place(0.5 * (*number_of(values[c]) + *number_of(values[c + 1])));
+      const double to = scale.position(0.5 * (*number_of(values[c]) + *number_of(values[c + 1])));
       out.factor.axis.weights[c] = to - from;
       from = to;
     }
@@ -305,7 +305,7 @@ struct Builder {
     }
     for (const std::string& name : names) {
       Column column = declared_column(name, declared[name]);
-      if (!add_conditions(column.factor.axis, declared[name])) give_cell_to_the_rest(column);
+      if (!add_conditions(column.factor.axis, declared[name])) add_not_used_cell(column);
       columns.push_back(std::move(column));
     }
     for (const Axis& axis : axes(view)) {
@@ -313,8 +313,8 @@ struct Builder {
       const auto seen = seen_of(axis.name);
       const bool model = space::is_model_choice(axis.name);
       const std::string name = model ? axis.name.substr(space::kModelPrefix.size()) + " (model)" : axis.name;
-      Column column = by_value(name, and_seen({}, seen), seen);
-      give_cell_to_the_rest(column);
+      Column column = add_by_value(name, with_seen_values({}, seen), seen);
+      add_not_used_cell(column);
       columns.push_back(std::move(column));
     }
   }
@@ -326,7 +326,7 @@ struct Builder {
       values.emplace_back(static_cast<std::int64_t>(base));
     }
     for (std::size_t row = 0; row < trials.size(); ++row) seen.emplace_back(Value(proposal(row).base));
-    Column column = by_value("base model", and_seen(std::move(values), seen), seen);
+    Column column = add_by_value("base model", with_seen_values(std::move(values), seen), seen);
     column.factor.axis.ordered = false;
     for (std::size_t c = 0; c < column.values.size(); ++c) {
       study::Proposal of;
@@ -348,7 +348,7 @@ struct Builder {
     }
     for (const auto& [mutator, counts] : times) {
       std::vector<std::optional<Value>> seen(counts.begin(), counts.end());
-      Column column = by_value(mutator + " (times)", and_seen({}, seen), seen);
+      Column column = add_by_value(mutator + " (times)", with_seen_values({}, seen), seen);
       std::fill(column.factor.axis.weights.begin(), column.factor.axis.weights.end(), 0.0);
       for (const std::uint8_t cell : column.cells) {
         column.factor.axis.weights[cell] += 1.0 / static_cast<double>(trials.size());
@@ -375,13 +375,13 @@ bool varies(const Column& column) {
 FactorTable factor_table(const StudyView& view, std::span<const std::size_t> trials) {
   FactorTable out;
   if (trials.empty()) return out;
-  Builder builder{view, trials};
+  FactorTableBuilder builder{view, trials};
   builder.add_declared();
   builder.add_base();
   builder.add_mutators();
   auto& columns = builder.columns;
   for (Column& column : columns) {
-    if (column.places.empty()) column.place_in_cells();
+    if (column.positions.empty()) column.assign_cells();
   }
   // What varies, and what that hangs on.
   std::vector<bool> kept(columns.size(), false);
@@ -390,24 +390,24 @@ FactorTable factor_table(const StudyView& view, std::span<const std::size_t> tri
     kept[k] = true;
     for (const ForestAxis::Condition& condition : columns[k].factor.axis.when) kept[condition.axis] = true;
   }
-  std::vector<std::size_t> place(columns.size(), 0);
+  std::vector<std::size_t> position(columns.size(), 0);
   std::vector<const Column*> shown;
   for (std::size_t k = 0; k < columns.size(); ++k) {
-    place[k] = shown.size();
+    position[k] = shown.size();
     if (kept[k]) shown.push_back(&columns[k]);
   }
-  if (shown.size() > kMostFactors) {
-    out.left_out = shown.size() - kMostFactors;
-    shown.resize(kMostFactors);  // conditions are on what stands before
+  if (shown.size() > kMaxFactors) {
+    out.num_omitted = shown.size() - kMaxFactors;
+    shown.resize(kMaxFactors);  // conditions are on what stands before
   }
   for (const Column* column : shown) {
     out.factors.push_back(column->factor);
-    for (auto& condition : out.factors.back().axis.when) condition.axis = place[condition.axis];
+    for (auto& condition : out.factors.back().axis.when) condition.axis = position[condition.axis];
   }
   for (std::size_t row = 0; row < trials.size(); ++row) {
     for (const Column* column : shown) {
       out.cells.push_back(column->cells[row]);
-      out.places.push_back(column->places[row]);
+      out.positions.push_back(column->positions[row]);
     }
   }
   return out;

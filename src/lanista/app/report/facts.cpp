@@ -21,7 +21,7 @@ FloatRange as_floats(const Domain& range) {
 
 // Two ranges of one kind keep their grid if it is the same.
 template <class Range>
-Range around(const Range& a, const Range& b) {
+Range enclosing_range(const Range& a, const Range& b) {
   Range out = a;
   out.lo = std::min(a.lo, b.lo);
   out.hi = std::max(a.hi, b.hi);
@@ -34,12 +34,12 @@ Range around(const Range& a, const Range& b) {
   return out;
 }
 
-Domain around(const std::vector<Domain>& ranges) {
+Domain enclosing_range(const std::vector<Domain>& ranges) {
   Domain out = ranges.front();
   for (const Domain& range : ranges) {
     const auto* a = std::get_if<IntRange>(&out);
     const auto* b = std::get_if<IntRange>(&range);
-    out = a != nullptr && b != nullptr ? Domain(around(*a, *b)) : Domain(around(as_floats(out), as_floats(range)));
+    out = a != nullptr && b != nullptr ? Domain(enclosing_range(*a, *b)) : Domain(enclosing_range(as_floats(out), as_floats(range)));
   }
   return out;
 }
@@ -57,10 +57,10 @@ std::set<space::Value> seen_values(const study::StudyView& view, const std::stri
   return values;
 }
 
-Domain merged(const std::vector<Domain>& domains, const std::set<space::Value>& seen) {
+Domain merge_domains(const std::vector<Domain>& domains, const std::set<space::Value>& seen) {
   const auto is_choice = [](const Domain& domain) { return std::holds_alternative<Categorical>(domain); };
   if (!domains.empty() && std::none_of(domains.begin(), domains.end(), is_choice)) {
-    Domain range = around(domains);
+    Domain range = enclosing_range(domains);
     const auto fits = [&](const space::Value& value) { return space::domain_contains(range, value); };
     if (std::all_of(seen.begin(), seen.end(), fits)) return range;
   }
@@ -91,7 +91,7 @@ std::vector<Axis> axes(const study::StudyView& view) {
   names.insert(names.end(), unknown.begin(), unknown.end());
 
   std::vector<Axis> out;
-  for (const std::string& name : names) out.push_back({name, merged(domains[name], seen_values(view, name))});
+  for (const std::string& name : names) out.push_back({name, merge_domains(domains[name], seen_values(view, name))});
   return out;
 }
 
@@ -111,7 +111,7 @@ std::string_view state_name(const study::TrialView& trial) {
 }
 
 std::size_t state_number(const study::TrialView& trial) {
-  if (trial.outcome && trial.outcome->kind == study::OutcomeKind::kImplied) return 7;  // it came after "paused"
+  if (trial.outcome && trial.outcome->kind == study::OutcomeKind::kPrunedByRule) return 7;  // it came after "paused"
   if (trial.outcome) return static_cast<std::size_t>(trial.outcome->kind) + 1;
   return trial.paused ? 6 : 0;
 }
@@ -141,14 +141,14 @@ std::vector<TrialTimes> trial_times(const study::StudyView& view) {
 
 std::vector<std::optional<std::int64_t>> ranks(const study::StudyView& view) {
   std::vector<std::optional<std::int64_t>> out(view.trials.size());
-  std::int64_t place = 0;
-  for (const TrialId id : study::ranking(view)) out[id.value - 1] = ++place;
+  std::int64_t position = 0;
+  for (const TrialId id : study::ranking(view)) out[id.value - 1] = ++position;
   return out;
 }
 
 const study::TrialView& measured_trial(const study::StudyView& view, const study::TrialView& trial) {
-  const bool twin = trial.outcome && trial.outcome->kind == study::OutcomeKind::kDuplicate && trial.outcome->same_as;
-  if (!twin) return trial;
+  const bool original = trial.outcome && trial.outcome->kind == study::OutcomeKind::kDuplicate && trial.outcome->same_as;
+  if (!original) return trial;
   const std::uint32_t id = trial.outcome->same_as->value;
   return id > 0 && id < trial.id.value ? view.trials[id - 1] : trial;
 }

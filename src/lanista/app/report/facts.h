@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "lanista/model/space/domain.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 // What every export says of a study in the same words.
 namespace lanista::report {
 
-/// Files of an export by path; the folder they go into is the caller's.
-using Files = std::map<std::string, std::string>;
+/// FilesByPath of an export by path; the folder they go into is the caller's.
+using FilesByPath = std::map<std::string, std::string>;
 
 /// A hyper-parameter as one column: the domains that stand under one name (lr of sgd, lr of adam) made one that holds
 /// them all. Ranges become the range around them, logarithmic if all are; a choice among others becomes a choice of all

@@ -15,7 +15,7 @@ std::string shown(const std::vector<Axis>& all) {
   return text;
 }
 
-TEST(Axes, MakeOneColumnOfEveryName) {
+TEST(Axes, MergesDomainsOfSameName) {
   EXPECT_EQ(shown(axes(small_study())),
             "optimizer choice(sgd, adam)\n"
             "lr log(1e-04, 0.5)\n"
@@ -24,7 +24,7 @@ TEST(Axes, MakeOneColumnOfEveryName) {
             "nesterov choice(false, true)\n");
 }
 
-TEST(Axes, TakeUpWhatTheSpaceDoesNotKnow) {
+TEST(Axes, IncludesNamesOutsideSpace) {
   study::StudyView view = small_study();
   view.trials[0].proposal.sample["lr"] = 2.0;
   view.trials[1].proposal.sample["beta1"] = 0.9;
@@ -39,7 +39,7 @@ TEST(Axes, TakeUpWhatTheSpaceDoesNotKnow) {
             "beta1 choice(0.9)\n");
 }
 
-TEST(TrialTimes, SumSpansAndKnowWhenEpochsWereOver) {
+TEST(TrialTimes, SumsSpansAndEpochEnds) {
   study::StudyView view = small_study();
   view.spans.push_back({TrialId{1}, 2, 1, 3.0, 3.25});
   view.spans.push_back({TrialId{99}, 1, 1, 0, 1});
@@ -54,13 +54,13 @@ TEST(TrialTimes, SumSpansAndKnowWhenEpochsWereOver) {
   EXPECT_EQ(times[3].seconds, 0);
 }
 
-TEST(MeasuredTrial, OfADuplicateIsTheOneItEquals) {
+TEST(MeasuredTrial, ReturnsOriginalOfDuplicate) {
   const study::StudyView view = small_study();
   EXPECT_EQ(measured_trial(view, view.trials[3]).id, TrialId{1});
   EXPECT_EQ(measured_trial(view, view.trials[1]).id, TrialId{2});
 }
 
-TEST(Ranks, LeaveOutWhatHasNoPlace) {
+TEST(Ranks, OmitsUnrankedTrials) {
   using Rank = std::optional<std::int64_t>;
   EXPECT_EQ(ranks(small_study()), (std::vector<Rank>{2, 1, std::nullopt, std::nullopt, std::nullopt}));
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::report {
 

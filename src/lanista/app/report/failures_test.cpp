@@ -16,7 +16,7 @@ study::StudyView failed_with(const std::vector<std::string>& reasons) {
   return view;
 }
 
-TEST(Failures, AreGroupedByWhatStandsBeforeTheColon) {
+TEST(Failures, AreGroupedByTextBeforeColon) {
   const auto groups = group_failures(failed_with(
       {"out of memory: 7 MB", "diverged: train_loss is nan at epoch 2", "diverged: val_loss is inf at epoch 9"}));
 
@@ -28,14 +28,14 @@ TEST(Failures, AreGroupedByWhatStandsBeforeTheColon) {
   EXPECT_EQ(groups[1].cause, "out of memory");
 }
 
-TEST(Failures, NumbersDoNotSplitACause) {
+TEST(Failures, NumbersDoNotSplitGroup) {
   const auto groups = group_failures(failed_with({"killed in step 12", "killed in step 340"}));
 
   ASSERT_EQ(groups.size(), 1U);
   EXPECT_EQ(groups[0].cause, "killed in step #");
 }
 
-TEST(Failures, WithoutAReasonSaySo) {
+TEST(Failures, WithoutReasonFormOneGroup) {
   const auto groups = group_failures(failed_with({"", ": nothing before the colon"}));
 
   ASSERT_EQ(groups.size(), 1U);
@@ -43,7 +43,7 @@ TEST(Failures, WithoutAReasonSaySo) {
   EXPECT_EQ(groups[0].count, 2);
 }
 
-TEST(Failures, ManyKeepTheFirstTenTrials) {
+TEST(Failures, KeepFirstTenTrialsOfGroup) {
   const auto groups = group_failures(failed_with(std::vector<std::string>(25, "diverged")));
 
   ASSERT_EQ(groups.size(), 1U);
@@ -52,7 +52,7 @@ TEST(Failures, ManyKeepTheFirstTenTrials) {
   EXPECT_EQ(groups[0].first.back(), TrialId{10});
 }
 
-TEST(Failures, OtherOutcomesAreNone) {
+TEST(Failures, IgnoreOtherOutcomes) {
   study::StudyView view = failed_with({"stopped by the user", "still going"});
   view.trials[0].outcome->kind = study::OutcomeKind::kCancelled;
   view.trials[1].outcome.reset();

@@ -15,16 +15,16 @@ namespace lanista::report {
 namespace {
 
 std::uint64_t all_cells(const ForestAxis& axis) {
-  return axis.weights.size() >= kMostCells ? ~std::uint64_t{0} : (std::uint64_t{1} << axis.weights.size()) - 1;
+  return axis.weights.size() >= kMaxCells ? ~std::uint64_t{0} : (std::uint64_t{1} << axis.weights.size()) - 1;
 }
 
 bool holds_cell(std::uint64_t cells, std::size_t cell) { return (cells >> cell & 1U) != 0; }
 
 /// Whether an axis means something in all of a box.
-bool active(const std::vector<ForestAxis>& axes, std::size_t axis, const std::vector<std::uint64_t>& box) {
+bool is_active(const std::vector<ForestAxis>& axes, std::size_t axis, const std::vector<std::uint64_t>& box) {
   const auto& when = axes[axis].when;
   return when.empty() || std::any_of(when.begin(), when.end(), [&](const ForestAxis::Condition& condition) {
-           return (box[condition.axis] & ~condition.cells) == 0 && active(axes, condition.axis, box);
+           return (box[condition.axis] & ~condition.cells) == 0 && is_active(axes, condition.axis, box);
          });
 }
 
@@ -38,7 +38,7 @@ void for_each_run(std::uint64_t cells, const Visit& visit) {
     const auto length = static_cast<std::size_t>(std::countr_one(cells));
     visit(at + gap, at + gap + length);
     at += gap + length;
-    cells = length < kMostCells ? cells >> length : 0;
+    cells = length < kMaxCells ? cells >> length : 0;
   }
 }
 
@@ -66,23 +66,23 @@ Share share_of(const std::vector<double>& shares) {
 }  // namespace
 
 /// One tree under construction.
-struct Forest::Growth {
+struct Forest::TreeBuilder {
   const std::vector<ForestAxis>& axes;
   std::span<const std::uint8_t> cells;
   std::span<const double> response;
   const ForestOptions& options;
-  std::vector<double>& use;
+  std::vector<double>& gain_by_axis;
   Rng rng;
 
   std::uint8_t cell(std::uint32_t row, std::size_t axis) const { return cells[row * axes.size() + axis]; }
 
   std::optional<Cut> cut_along(std::size_t axis, std::uint64_t box, std::span<const std::uint32_t> rows,
                                double total) const {
-    std::array<std::size_t, kMostCells> count;
-    std::array<double, kMostCells> sum;
-    const std::size_t cells_here = axes[axis].weights.size();
-    std::fill_n(count.begin(), cells_here, std::size_t{0});
-    std::fill_n(sum.begin(), cells_here, 0.0);
+    std::array<std::size_t, kMaxCells> count;
+    std::array<double, kMaxCells> sum;
+    const std::size_t num_cells = axes[axis].weights.size();
+    std::fill_n(count.begin(), num_cells, std::size_t{0});
+    std::fill_n(sum.begin(), num_cells, 0.0);
     for (const std::uint32_t row : rows) {
       const std::uint8_t at = cell(row, axis);
       if (at == kNoCell) return std::nullopt;
@@ -90,7 +90,7 @@ struct Forest::Growth {
       sum[at] += response[row];
     }
     std::vector<std::size_t> seen;
-    for (std::size_t c = 0; c < cells_here; ++c) {
+    for (std::size_t c = 0; c < num_cells; ++c) {
       if (count[c] > 0) seen.push_back(c);
     }
     const auto mean = [&](std::size_t c) { return sum[c] / static_cast<double>(count[c]); };
@@ -98,7 +98,7 @@ struct Forest::Growth {
     if (!axes[axis].ordered) {
       std::stable_sort(seen.begin(), seen.end(), [&](std::size_t a, std::size_t b) { return mean(a) < mean(b); });
     }
-    const double rows_here = static_cast<double>(rows.size());
+    const double num_rows = static_cast<double>(rows.size());
     std::optional<Cut> best;
     std::size_t below = 0, best_at = 0;
     double sum_below = 0;
@@ -107,7 +107,7 @@ struct Forest::Growth {
       sum_below += sum[seen[k]];
       if (below < options.min_leaf || rows.size() - below < options.min_leaf) continue;
       const double rest = total - sum_below, n = static_cast<double>(below);
-      const double gain = sum_below * sum_below / n + rest * rest / (rows_here - n) - total * total / rows_here;
+      const double gain = sum_below * sum_below / n + rest * rest / (num_rows - n) - total * total / num_rows;
       if (!best || gain > best->gain) {
         best = Cut{gain, axis, 0};
         best_at = k;
@@ -135,7 +135,7 @@ struct Forest::Growth {
   std::optional<Cut> best_cut(const std::vector<std::uint64_t>& box, std::span<const std::uint32_t> rows) {
     std::vector<std::size_t> open;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
-      if (std::popcount(box[axis]) > 1 && active(axes, axis, box)) open.push_back(axis);
+      if (std::popcount(box[axis]) > 1 && is_active(axes, axis, box)) open.push_back(axis);
     }
     double total = 0, square = 0;
     for (const std::uint32_t row : rows) {
@@ -156,7 +156,7 @@ struct Forest::Growth {
   }
 
   Tree grow(std::vector<std::uint32_t> rows) {
-    struct Open {
+    struct OpenNode {
       std::size_t node, begin, end;
       std::vector<std::uint64_t> box;
     };
@@ -164,23 +164,23 @@ struct Forest::Growth {
     std::vector<std::uint64_t> whole;
     for (const ForestAxis& axis : axes) whole.push_back(all_cells(axis));
     tree.nodes.resize(1);
-    std::vector<Open> open{{0, 0, rows.size(), std::move(whole)}};
+    std::vector<OpenNode> open{{0, 0, rows.size(), std::move(whole)}};
     while (!open.empty()) {
-      Open at = std::move(open.back());
+      OpenNode at = std::move(open.back());
       open.pop_back();
-      const std::span<std::uint32_t> here(rows.data() + at.begin, at.end - at.begin);
-      const auto cut = here.size() >= 2 * options.min_leaf ? best_cut(at.box, here) : std::nullopt;
+      const std::span<std::uint32_t> node_rows(rows.data() + at.begin, at.end - at.begin);
+      const auto cut = node_rows.size() >= 2 * options.min_leaf ? best_cut(at.box, node_rows) : std::nullopt;
       if (!cut) {
         double sum = 0;
-        for (const std::uint32_t row : here) sum += response[row];
-        tree.nodes[at.node].value = sum / static_cast<double>(here.size());
+        for (const std::uint32_t row : node_rows) sum += response[row];
+        tree.nodes[at.node].value = sum / static_cast<double>(node_rows.size());
         tree.leaves.push_back({tree.nodes[at.node].value, 1, std::move(at.box), {}});
         continue;
       }
-      use[cut->axis] += cut->gain;
+      gain_by_axis[cut->axis] += cut->gain;
       const auto middle = std::stable_partition(
-          here.begin(), here.end(), [&](std::uint32_t row) { return holds_cell(cut->left, cell(row, cut->axis)); });
-      const std::size_t begin_right = at.begin + static_cast<std::size_t>(middle - here.begin());
+          node_rows.begin(), node_rows.end(), [&](std::uint32_t row) { return holds_cell(cut->left, cell(row, cut->axis)); });
+      const std::size_t begin_right = at.begin + static_cast<std::size_t>(middle - node_rows.begin());
       const std::size_t child = tree.nodes.size();
       tree.nodes.resize(child + 2);
       tree.nodes[at.node].axis = cut->axis;
@@ -201,14 +201,14 @@ Forest Forest::grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> 
   const std::size_t rows = response.size();
   LANISTA_CHECK(cells.size() == rows * axes.size(), "cells are not [rows, axes]");
   for (const ForestAxis& axis : axes) {
-    LANISTA_CHECK(!axis.weights.empty() && axis.weights.size() <= kMostCells, "an axis has 1 to 64 cells");
+    LANISTA_CHECK(!axis.weights.empty() && axis.weights.size() <= kMaxCells, "an axis has 1 to 64 cells");
     for (const auto& condition : axis.when) {
       LANISTA_CHECK(condition.axis < static_cast<std::size_t>(&axis - axes.data()), "conditions are on axes before");
     }
   }
   Forest out;
   out.axes_ = std::move(axes);
-  out.use_.assign(out.axes_.size(), 0.0);
+  out.gain_.assign(out.axes_.size(), 0.0);
   if (rows == 0) return out;
   out.offset_ = std::accumulate(response.begin(), response.end(), 0.0) / static_cast<double>(rows);
   std::vector<double> centred(response.begin(), response.end());
@@ -216,44 +216,44 @@ Forest Forest::grow(std::vector<ForestAxis> axes, std::span<const std::uint8_t> 
 
   std::vector<double> unseen(rows, 0.0), votes(rows, 0.0);
   for (std::size_t t = 0; t < options.trees; ++t) {
-    Growth growth{out.axes_, cells, centred, options, out.use_, Rng(options.seed).split(t)};
+    TreeBuilder growth{out.axes_, cells, centred, options, out.gain_, Rng(options.seed).split(t)};
     std::vector<std::uint32_t> bag(rows);
-    std::vector<bool> taken(rows, false);
+    std::vector<bool> is_sampled(rows, false);
     for (std::uint32_t& row : bag) {
       row = static_cast<std::uint32_t>(growth.rng.below(rows));
-      taken[row] = true;
+      is_sampled[row] = true;
     }
     out.trees_.push_back(growth.grow(std::move(bag)));
     for (std::size_t row = 0; row < rows; ++row) {
-      if (taken[row]) continue;
+      if (is_sampled[row]) continue;
       unseen[row] += out.predict(t, cells.subspan(row * out.axes_.size(), out.axes_.size())) - out.offset_;
       votes[row] += 1;
     }
-    out.settle(out.trees_.back());
+    out.compute_averages(out.trees_.back());
   }
-  double wrong = 0, all = 0, mean = 0, told = 0;
+  double wrong = 0, all = 0, mean = 0, num_rows_predicted = 0;
   for (std::size_t row = 0; row < rows; ++row) {
     if (votes[row] == 0) continue;
-    told += 1;
-    mean += (centred[row] - mean) / told;
+    num_rows_predicted += 1;
+    mean += (centred[row] - mean) / num_rows_predicted;
   }
   for (std::size_t row = 0; row < rows; ++row) {
     if (votes[row] == 0) continue;
     wrong += std::pow(centred[row] - unseen[row] / votes[row], 2);
     all += std::pow(centred[row] - mean, 2);
   }
-  if (told >= 4 && all > 0) out.explained_ = 1 - wrong / all;
+  if (num_rows_predicted >= 4 && all > 0) out.explained_ = 1 - wrong / all;
   return out;
 }
 
 /// Volumes, mean, variance, and the averages along every axis.
-void Forest::settle(Tree& tree) const {
+void Forest::compute_averages(Tree& tree) const {
   std::vector<std::size_t> used;
-  tree.mains.resize(axes_.size());
-  tree.main_variances.assign(axes_.size(), 0.0);
+  tree.main_effects.resize(axes_.size());
+  tree.main_effect_variances.assign(axes_.size(), 0.0);
   for (const Node& node : tree.nodes) {
-    if (node.child == 0 || !tree.mains[node.axis].empty()) continue;
-    tree.mains[node.axis].assign(axes_[node.axis].weights.size(), 0.0);
+    if (node.child == 0 || !tree.main_effects[node.axis].empty()) continue;
+    tree.main_effects[node.axis].assign(axes_[node.axis].weights.size(), 0.0);
     used.push_back(node.axis);
   }
   double square = 0;
@@ -268,14 +268,14 @@ void Forest::settle(Tree& tree) const {
     for (const std::size_t axis : used) {
       const double part = leaf.value * leaf.volume / leaf.widths[axis];
       for (std::uint64_t left = leaf.cells[axis]; left != 0; left &= left - 1) {
-        tree.mains[axis][static_cast<std::size_t>(std::countr_zero(left))] += part;
+        tree.main_effects[axis][static_cast<std::size_t>(std::countr_zero(left))] += part;
       }
     }
   }
   tree.variance = square - tree.mean * tree.mean;
   for (const std::size_t axis : used) {
-    for (std::size_t c = 0; c < tree.mains[axis].size(); ++c) {
-      tree.main_variances[axis] += axes_[axis].weights[c] * std::pow(tree.mains[axis][c] - tree.mean, 2);
+    for (std::size_t c = 0; c < tree.main_effects[axis].size(); ++c) {
+      tree.main_effect_variances[axis] += axes_[axis].weights[c] * std::pow(tree.main_effects[axis][c] - tree.mean, 2);
     }
   }
 }
@@ -298,10 +298,10 @@ double Forest::predict(std::span<const std::uint8_t> point) const {
   return trees_.empty() ? offset_ : sum / static_cast<double>(trees_.size());
 }
 
-std::vector<std::size_t> Forest::by_use() const {
+std::vector<std::size_t> Forest::axes_by_gain() const {
   std::vector<std::size_t> order(axes_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return use_[a] > use_[b]; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return gain_[a] > gain_[b]; });
   return order;
 }
 
@@ -309,7 +309,7 @@ std::vector<double> Forest::marginal(std::size_t axis) const {
   std::vector<double> out(axes_[axis].weights.size(), offset_);
   for (const Tree& tree : trees_) {
     for (std::size_t c = 0; c < out.size(); ++c) {
-      out[c] += (tree.mains[axis].empty() ? tree.mean : tree.mains[axis][c]) / static_cast<double>(trees_.size());
+      out[c] += (tree.main_effects[axis].empty() ? tree.mean : tree.main_effects[axis][c]) / static_cast<double>(trees_.size());
     }
   }
   return out;
@@ -318,7 +318,7 @@ std::vector<double> Forest::marginal(std::size_t axis) const {
 Share Forest::share(std::size_t axis) const {
   std::vector<double> shares;
   for (const Tree& tree : trees_) {
-    if (tree.variance > 0) shares.push_back(tree.main_variances[axis] / tree.variance);
+    if (tree.variance > 0) shares.push_back(tree.main_effect_variances[axis] / tree.variance);
   }
   return share_of(shares);
 }
@@ -335,7 +335,7 @@ std::vector<double> Forest::marginal(std::size_t first, std::size_t second) cons
   const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size();
   std::vector<double> out(rows * columns, offset_);
   for (const Tree& tree : trees_) {
-    const std::vector<double> &down = tree.mains[first], &across = tree.mains[second];
+    const std::vector<double> &down = tree.main_effects[first], &across = tree.main_effects[second];
     const std::vector<double> both = down.empty() || across.empty() ? std::vector<double>() : pair_means(tree, first, second);
     for (std::size_t i = 0; i < out.size(); ++i) {
       const double mean = !both.empty() ? both[i]
@@ -377,13 +377,13 @@ std::vector<double> Forest::pair_means(const Tree& tree, std::size_t first, std:
 }
 
 double Forest::pair_variance(const Tree& tree, std::size_t first, std::size_t second) const {
-  if (tree.mains[first].empty() || tree.mains[second].empty()) return 0;
+  if (tree.main_effects[first].empty() || tree.main_effects[second].empty()) return 0;
   const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size();
   const std::vector<double> means = pair_means(tree, first, second);
   double variance = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) {
-      const double own = means[r * columns + c] - tree.mains[first][r] - tree.mains[second][c] + tree.mean;
+      const double own = means[r * columns + c] - tree.main_effects[first][r] - tree.main_effects[second][c] + tree.mean;
       variance += axes_[first].weights[r] * axes_[second].weights[c] * own * own;
     }
   }

@@ -20,7 +20,7 @@ struct ForestAxis {
   bool ordered = true;          ///< a cut divides cells into lower and higher ones; otherwise into any two sets
   std::vector<Condition> when;  ///< one of them must hold; empty: it means something everywhere
 };
-inline constexpr std::size_t kMostCells = 64;
+inline constexpr std::size_t kMaxCells = 64;
 /// The cell of a row that has none on an axis.
 inline constexpr std::uint8_t kNoCell = 255;
 
@@ -56,7 +56,7 @@ class Forest {
   /// cannot be told (too few rows, no variance).
   double explained() const { return explained_; }
   /// Indices of the axes, those first whose cuts reduced the squared error most.
-  std::vector<std::size_t> by_use() const;
+  std::vector<std::size_t> axes_by_gain() const;
 
   /// Average prediction in each cell of an axis, over the measure of all others.
   std::vector<double> marginal(std::size_t axis) const;
@@ -83,18 +83,18 @@ class Forest {
     std::vector<Node> nodes;
     std::vector<Leaf> leaves;
     double mean = 0, variance = 0;
-    std::vector<std::vector<double>> mains;  ///< [axes][cells]: averages; empty for an axis that no cut uses
-    std::vector<double> main_variances;      ///< [axes]
+    std::vector<std::vector<double>> main_effects;  ///< [axes][cells]: averages; empty for an axis that no cut uses
+    std::vector<double> main_effect_variances;      ///< [axes]
   };
-  struct Growth;
+  struct TreeBuilder;
 
-  void settle(Tree& tree) const;
+  void compute_averages(Tree& tree) const;
   std::vector<double> pair_means(const Tree& tree, std::size_t first, std::size_t second) const;
   double pair_variance(const Tree& tree, std::size_t first, std::size_t second) const;
 
   std::vector<ForestAxis> axes_;
   std::vector<Tree> trees_;
-  std::vector<double> use_;
+  std::vector<double> gain_;
   double offset_ = 0;  ///< trees are of the response less this
   double explained_ = std::numeric_limits<double>::quiet_NaN();
 };

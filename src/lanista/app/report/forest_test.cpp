@@ -48,11 +48,11 @@ struct BruteForce {
     each([&](const Point& p, double w) { mean += w * f(p); });
     each([&](const Point& p, double w) { variance += w * std::pow(f(p) - mean, 2); });
     for (std::size_t a = 0; a < axes.size(); ++a) {
-      auto& mains = means[a];
-      mains.assign(axes[a].weights.size(), 0.0);
-      each([&](const Point& p, double w) { mains[p[a]] += w / axes[a].weights[p[a]] * f(p); });
+      auto& main_effects = means[a];
+      main_effects.assign(axes[a].weights.size(), 0.0);
+      each([&](const Point& p, double w) { main_effects[p[a]] += w / axes[a].weights[p[a]] * f(p); });
       double own = 0;
-      for (std::size_t c = 0; c < mains.size(); ++c) own += axes[a].weights[c] * std::pow(mains[c] - mean, 2);
+      for (std::size_t c = 0; c < main_effects.size(); ++c) own += axes[a].weights[c] * std::pow(main_effects[c] - mean, 2);
       shares[{a}] = own / variance;
     }
     for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -98,7 +98,7 @@ Sampled sampled(const std::vector<ForestAxis>& axes, const Function& f, std::siz
   return out;
 }
 
-TEST(Forest, SharesAndAveragesAreThoseOfItsOwnPredictions) {
+TEST(Forest, SharesAndMeansMatchPredictions) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
     Rng rng = Rng(seed).split("forest");
     std::vector<ForestAxis> axes;
@@ -142,7 +142,7 @@ TEST(Forest, SharesAndAveragesAreThoseOfItsOwnPredictions) {
 }
 
 // Leaves of a third of the rows leave room for one cut or two a tree.
-TEST(Forest, AveragesOfPairsKnowAxesThatATreeDoesNotCut) {
+TEST(Forest, PairMeansIncludeUncutAxes) {
   const std::vector<ForestAxis> axes{even_axis(3, true), even_axis(5, true), even_axis(2, true)};
   const Function f = [](const Point& p) { return 10.0 * p[0] + 3.0 * p[1] + 7.0 * p[2]; };
   const Sampled data = sampled(axes, f, 200, 0, Rng(6));
@@ -160,7 +160,7 @@ TEST(Forest, AveragesOfPairsKnowAxesThatATreeDoesNotCut) {
   }
 }
 
-TEST(Forest, DoesNotDependOnWhatMeansNothing) {
+TEST(Forest, IgnoresInactiveConditionalAxes) {
   std::vector<ForestAxis> axes{even_axis(2, false), even_axis(6, true)};
   axes[1].when = {{0, 0b01}};
   const Function f = [](const Point& p) { return p[0] == 0 ? 1.0 * p[1] : 9.0; };
@@ -212,7 +212,7 @@ TEST(Forest, FindsTheSharesOfKnownFunctions) {
 }
 
 // Neither of the two alone says anything, so that a greedy tree finds the first cut by chance: 0.2.
-TEST(Forest, FindsAPairThatMattersOnlyTogether) {
+TEST(Forest, FindsPureInteraction) {
   const std::vector<ForestAxis> axes(3, even_axis(16, true));
   const Function f = [](const Point& p) { return (p[0] < 8) == (p[2] < 8) ? 1.0 : 0.0; };
   const Sampled data = sampled(axes, f, 600, 0.05, Rng(3));
@@ -223,7 +223,7 @@ TEST(Forest, FindsAPairThatMattersOnlyTogether) {
   EXPECT_LT(forest.share(1).mean, 0.05);
 }
 
-TEST(Forest, ExplainsNothingWhereThereIsNothing) {
+TEST(Forest, ExplainsNoVarianceOfNoise) {
   const std::vector<ForestAxis> axes(3, even_axis(16, true));
   const Sampled data = sampled(
       axes, [](const Point&) { return 0.0; }, 300, 1, Rng(9));
@@ -231,7 +231,7 @@ TEST(Forest, ExplainsNothingWhereThereIsNothing) {
   EXPECT_LT(Forest::grow(axes, data.cells, data.response).explained(), 0.1);
 }
 
-TEST(Forest, TheSameRowsGiveTheSameForest) {
+TEST(Forest, IsDeterministic) {
   const std::vector<ForestAxis> axes(3, even_axis(16, true));
   const Sampled data = sampled(
       axes, [](const Point& p) { return 1.0 * p[0] * p[1]; }, 100, 1, Rng(9));
@@ -243,7 +243,7 @@ TEST(Forest, TheSameRowsGiveTheSameForest) {
   EXPECT_NE(a.share(0).mean, Forest::grow(axes, data.cells, data.response, {.seed = 2}).share(0).mean);
 }
 
-TEST(Forest, OfNothingIsConstant) {
+TEST(Forest, IsConstantWithoutRows) {
   const Forest empty = Forest::grow({even_axis(2, true)}, {}, {});
   EXPECT_EQ(empty.share(0).mean, 0);
   EXPECT_TRUE(std::isnan(empty.explained()));

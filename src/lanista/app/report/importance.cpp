@@ -21,9 +21,9 @@ using nlohmann::json;
 using study::StudyView;
 using study::TrialView;
 
-constexpr std::size_t kMostTrials = 1000;
-constexpr std::size_t kLeastTrials = 4;
-constexpr std::size_t kPairedFactors = 12, kMostPairs = 20, kDetailed = 12;
+constexpr std::size_t kMaxTrials = 1000;
+constexpr std::size_t kMinTrials = 4;
+constexpr std::size_t kPairedFactors = 12, kMaxPairs = 20, kDetailed = 12;
 constexpr std::size_t kMappedFactors = 5;
 
 std::vector<std::size_t> finished_trials(const StudyView& view) {
@@ -31,7 +31,7 @@ std::vector<std::size_t> finished_trials(const StudyView& view) {
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const TrialView& trial = view.trials[i];
     // A final left the values of its sample while it trained.
-    if (trial.outcome && study::ranks(trial, *trial.outcome) && !trial.proposal.tunes) out.push_back(i);
+    if (trial.outcome && study::ranks(trial, *trial.outcome) && !trial.proposal.is_refinement) out.push_back(i);
   }
   return out;
 }
@@ -66,15 +66,15 @@ std::vector<std::pair<std::size_t, double>> values_at(const StudyView& view, con
 }
 
 std::vector<std::pair<std::size_t, double>> even_sample(std::vector<std::pair<std::size_t, double>> all) {
-  if (all.size() <= kMostTrials) return all;
+  if (all.size() <= kMaxTrials) return all;
   std::vector<std::pair<std::size_t, double>> out;
-  for (std::size_t k = 0; k < kMostTrials; ++k) out.push_back(all[k * all.size() / kMostTrials]);
+  for (std::size_t k = 0; k < kMaxTrials; ++k) out.push_back(all[k * all.size() / kMaxTrials]);
   return out;
 }
 
 /// A loss of 1e8 would be all that matters. What is worse than the third quartile by more than three times the distance
 /// of the quartiles is put there (Tukey's far out).
-std::size_t move_far_off(std::vector<double>& values, bool maximize) {
+std::size_t clamp_outliers(std::vector<double>& values, bool maximize) {
   std::vector<double> losses = values;
   if (maximize) std::transform(losses.begin(), losses.end(), losses.begin(), std::negate<>());
   std::sort(losses.begin(), losses.end());
@@ -120,7 +120,7 @@ void add_maps(const Forest& forest, const FactorTable& table, Importance& out) {
   for (const std::size_t k : axes) {
     const Factor& factor = table.factors[k];
     out.axes.push_back({factor.name, factor.labels, factor.axis.weights, factor.range, {}});
-    for (std::size_t at = k; at < table.places.size(); at += factors) out.axes.back().places.push_back(table.places[at]);
+    for (std::size_t at = k; at < table.positions.size(); at += factors) out.axes.back().positions.push_back(table.positions[at]);
   }
   for (std::size_t a = 0; a < axes.size(); ++a) {
     for (std::size_t b = a + 1; b < axes.size(); ++b) {
@@ -144,16 +144,16 @@ Importance importance_for(const StudyView& view, const study::Goal& goal, const 
   out.epoch = common_epoch(view, finished);
   out.explained = std::numeric_limits<double>::quiet_NaN();
   const auto chosen = even_sample(values_at(view, finished, out.epoch, goal.metric));
-  if (chosen.size() < kLeastTrials) return out;
+  if (chosen.size() < kMinTrials) return out;
   std::vector<std::size_t> trials;
   std::vector<double> values;
   for (const auto& [trial, value] : chosen) {
     trials.push_back(trial);
     values.push_back(value);
   }
-  out.far_off = move_far_off(values, goal.maximize);
+  out.num_outliers = clamp_outliers(values, goal.maximize);
   const FactorTable table = factor_table(view, trials);
-  out.left_out = table.left_out;
+  out.num_omitted = table.num_omitted;
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   if (table.factors.empty() || !(*most > *least)) return out;
 
@@ -167,7 +167,7 @@ Importance importance_for(const StudyView& view, const study::Goal& goal, const 
   }
   const auto greater = [](const auto& a, const auto& b) { return a.share > b.share; };
   std::stable_sort(out.singles.begin(), out.singles.end(), greater);
-  std::vector<std::size_t> used = forest.by_use();
+  std::vector<std::size_t> used = forest.axes_by_gain();
   if (used.size() > kPairedFactors) used.resize(kPairedFactors);
   std::sort(used.begin(), used.end());
   for (std::size_t a = 0; a < used.size(); ++a) {
@@ -177,7 +177,7 @@ Importance importance_for(const StudyView& view, const study::Goal& goal, const 
     }
   }
   std::stable_sort(out.pairs.begin(), out.pairs.end(), greater);
-  if (out.pairs.size() > kMostPairs) out.pairs.resize(kMostPairs);
+  if (out.pairs.size() > kMaxPairs) out.pairs.resize(kMaxPairs);
   add_maps(forest, table, out);
   for (const std::size_t i : trials) out.points.push_back(view.trials[i].id);
   out.values = values;
@@ -216,30 +216,30 @@ json importance_json(const std::vector<Importance>& found) {
   for (const Importance& of : found) {
     json singles = json::array(), pairs = json::array();
     for (const Importance::Single& single : of.singles) {
-      json told{
-          {"name", clipped(single.name, 200)}, {"share", rounded(single.share)}, {"spread", rounded(single.spread)}};
+      json single_json{
+          {"name", clip_utf8(single.name, 200)}, {"share", rounded(single.share)}, {"spread", rounded(single.spread)}};
       if (singles.size() < kDetailed) {
-        told["at"] = json::array();
-        for (const std::string& label : single.labels) told["at"].push_back(clipped(label, 60));
-        told["weights"] = digits(single.weights, 4);
-        told["means"] = digits(single.means, 6);
-        told["best"] = single.best;
+        single_json["at"] = json::array();
+        for (const std::string& label : single.labels) single_json["at"].push_back(clip_utf8(label, 60));
+        single_json["weights"] = digits(single.weights, 4);
+        single_json["means"] = digits(single.means, 6);
+        single_json["best"] = single.best;
       }
-      singles.push_back(std::move(told));
+      singles.push_back(std::move(single_json));
     }
     for (const Importance::Pair& pair : of.pairs) {
-      pairs.push_back({{"names", {clipped(pair.first, 200), clipped(pair.second, 200)}},
+      pairs.push_back({{"names", {clip_utf8(pair.first, 200), clip_utf8(pair.second, 200)}},
                        {"share", rounded(pair.share)},
                        {"spread", rounded(pair.spread)}});
     }
-    out.push_back({{"metric", clipped(of.metric, 200)},
+    out.push_back({{"metric", clip_utf8(of.metric, 200)},
                    {"maximize", of.maximize},
                    {"epoch", of.epoch},
                    {"finished", of.finished},
                    {"trials", of.trials},
                    {"few", of.trials < kFewTrials},
-                   {"left_out", of.left_out},
-                   {"far_off", of.far_off},
+                   {"left_out", of.num_omitted},
+                   {"far_off", of.num_outliers},
                    {"explained", rounded(of.explained)},
                    {"singles", std::move(singles)},
                    {"pairs", std::move(pairs)}});
@@ -253,16 +253,16 @@ json maps_json(const Importance& found) {
   json axes = json::array(), maps = json::array();
   for (const Importance::MapAxis& axis : found.axes) {
     json labels = json::array();
-    for (const std::string& label : axis.labels) labels.push_back(clipped(label, 60));
+    for (const std::string& label : axis.labels) labels.push_back(clip_utf8(label, 60));
     json range;
     if (axis.range) {
-      range = {{"lo", number_json(axis.range->lo)}, {"hi", number_json(axis.range->hi)}, {"log", axis.range->log}, {"own", axis.range->own}};
+      range = {{"lo", number_json(axis.range->lo)}, {"hi", number_json(axis.range->hi)}, {"log", axis.range->log}, {"own", axis.range->is_relative}};
     }
-    axes.push_back({{"name", clipped(axis.name, 200)},
+    axes.push_back({{"name", clip_utf8(axis.name, 200)},
                     {"labels", std::move(labels)},
                     {"weights", digits(axis.weights, 4)},
                     {"range", std::move(range)},
-                    {"places", packed_reals(packable(axis.places), kWidth)}});
+                    {"places", packed_reals(packable(axis.positions), kWidth)}});
   }
   for (const Importance::Map& map : found.maps) {
     maps.push_back(

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lanista/app/report/factors.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::report {
 
@@ -39,7 +39,7 @@ struct Importance {
     std::vector<std::string> labels;  ///< of its cells
     std::vector<double> weights;      ///< of those, together 1
     std::optional<Factor::Range> range;
-    std::vector<double> places;  ///< of the points, 0 to 1; NaN for one that has no such decision
+    std::vector<double> positions;  ///< of the points, 0 to 1; NaN for one that has no such decision
   };
   /// What the forest predicts where two decisions meet, averaged over all others.
   struct Map {
@@ -51,8 +51,8 @@ struct Importance {
   std::int64_t epoch = 0;       ///< at which trials are compared: the last that half of the finished ones measured
   std::size_t finished = 0;     ///< trials that succeeded or were stopped
   std::size_t trials = 0;       ///< of them behind the shares; 0: there is nothing to say
-  std::size_t left_out = 0;     ///< decisions beyond the first 100
-  std::size_t far_off = 0;      ///< of them with a value so bad that it was moved to the others'
+  std::size_t num_omitted = 0;     ///< decisions beyond the first 100
+  std::size_t num_outliers = 0;      ///< of them with a value so bad that it was moved to the others'
   double explained = 0;         ///< share of unseen trials' variance that the forest predicts; NaN: not known
   std::vector<Single> singles;  ///< by share, then in the order of declaration
   std::vector<Pair> pairs;      ///< of the 12 decisions that the forest uses most; by share; 20 at most
@@ -65,7 +65,7 @@ struct Importance {
 /// For every goal, in their order. Of more than 1,000 trials an even sample is asked. A function of the view alone.
 std::vector<Importance> importance(const study::StudyView& view);
 
-/// [{"metric", "maximize", "epoch", "finished", "trials", "few", "left_out", "far_off", "explained", "singles":
+/// [{"metric", "maximize", "epoch", "finished", "trials", "few", "num_omitted", "num_outliers", "explained", "singles":
 /// [{"name", "share", "spread", "at", "weights", "means", "best"}], "pairs": [{"names", "share", "spread"}]}]. Maps are
 /// left out: maps_json has them. The
 /// first twelve singles have the last four, which tell of their values; names are cut at 200 bytes, texts of values

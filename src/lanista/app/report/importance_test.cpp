@@ -50,7 +50,7 @@ void measure(study::TrialView& trial, double accuracy) {
 }
 
 /// Where a trial's learning rate lies in its own logarithmic range.
-double place_of(const study::TrialView& trial) {
+double position_of(const study::TrialView& trial) {
   const auto& sample = trial.proposal.sample;
   const bool sgd = sample.at("optimizer") == text("sgd");
   return (std::log10(std::get<double>(sample.at("lr"))) + (sgd ? 3 : 5)) / 3;
@@ -64,28 +64,28 @@ const Importance::Single& single(const Importance& of, const std::string& name) 
 }
 
 // They left the values of their samples while they trained.
-TEST(Importance, IsOfTheSearchWithoutItsFinals) {
+TEST(Importance, ExcludesRefinementTrials) {
   study::StudyView view = study_of(60, 3);
-  for (auto& trial : view.trials) measure(trial, place_of(trial));
+  for (auto& trial : view.trials) measure(trial, position_of(trial));
   const auto of_search = importance_json(importance(view));
   for (std::size_t i = 0; i < 20; ++i) {
     study::TrialView final = view.trials[i];
     final.id = TrialId{static_cast<std::uint32_t>(view.trials.size() + 1)};
     final.proposal.parent = view.trials[i].id;
-    final.proposal.tunes = true;
+    final.proposal.is_refinement = true;
     final.measurements.clear();
-    measure(final, -place_of(final));
+    measure(final, -position_of(final));
     view.trials.push_back(std::move(final));
   }
   EXPECT_EQ(importance_json(importance(view)), of_search);
-  for (auto& trial : view.trials) trial.proposal.tunes = false;
+  for (auto& trial : view.trials) trial.proposal.is_refinement = false;
   EXPECT_NE(importance_json(importance(view)), of_search);
 }
 
-TEST(Importance, TellsWhatMatteredOnTheScaleOfTheRange) {
+TEST(Importance, FindsImportantParameterOnLogScale) {
   study::StudyView view = study_of(400, 1);
   // The whole place alone: additive in it, so that the base's part and the rest are known.
-  for (auto& trial : view.trials) measure(trial, place_of(trial) + 0.2 * static_cast<double>(trial.proposal.base));
+  for (auto& trial : view.trials) measure(trial, position_of(trial) + 0.2 * static_cast<double>(trial.proposal.base));
 
   const auto found = importance(view);
 
@@ -104,7 +104,7 @@ TEST(Importance, TellsWhatMatteredOnTheScaleOfTheRange) {
   EXPECT_GT(found[0].explained, 0.8);
 }
 
-TEST(Importance, AConditionalParameterMattersTogetherWithItsCondition) {
+TEST(Importance, AttributesConditionalParameterToPair) {
   study::StudyView view = study_of(500, 2);
   for (auto& trial : view.trials) {
     const auto momentum = trial.proposal.sample.find("momentum");
@@ -120,7 +120,7 @@ TEST(Importance, AConditionalParameterMattersTogetherWithItsCondition) {
   EXPECT_LT(single(of, "optimizer").share, 0.06);
 }
 
-TEST(Importance, ComparesAtAnEpochThatHalfOfTheTrialsMeasured) {
+TEST(Importance, ComparesAtEpochMeasuredByHalfOfTrials) {
   study::StudyView view = study_of(120, 3);
   for (auto& trial : view.trials) {
     const bool sgd = trial.proposal.sample.at("optimizer") == text("sgd");
@@ -129,7 +129,7 @@ TEST(Importance, ComparesAtAnEpochThatHalfOfTheTrialsMeasured) {
       trial.outcome->kind = OutcomeKind::kStopped;
       continue;
     }
-    measure(trial, place_of(trial));
+    measure(trial, position_of(trial));
     if (trial.id.value % 4 == 1) measure(trial, 0.0);
   }
 
@@ -142,9 +142,9 @@ TEST(Importance, ComparesAtAnEpochThatHalfOfTheTrialsMeasured) {
   EXPECT_EQ(of.singles[0].name, "lr");
 }
 
-TEST(Importance, LeavesOutWhatHasNoComparableResult) {
+TEST(Importance, OmitsTrialsWithoutComparableResult) {
   study::StudyView view = study_of(60, 4);
-  for (auto& trial : view.trials) measure(trial, place_of(trial));
+  for (auto& trial : view.trials) measure(trial, position_of(trial));
   view.trials[0].outcome.reset();
   view.trials[1].outcome->kind = OutcomeKind::kFailed;
   view.trials[2].outcome->kind = OutcomeKind::kCancelled;
@@ -158,7 +158,7 @@ TEST(Importance, LeavesOutWhatHasNoComparableResult) {
 
   EXPECT_EQ(of.finished, 56U);
   EXPECT_EQ(of.trials, 53U);
-  EXPECT_EQ(of.far_off, 1U);
+  EXPECT_EQ(of.num_outliers, 1U);
   ASSERT_FALSE(of.singles.empty());
   EXPECT_EQ(of.singles[0].name, "lr");
   EXPECT_GT(of.singles[0].share, 0.5) << "one outlier is not all that matters";
@@ -182,9 +182,9 @@ TEST(Importance, CountsMutationsAndChoicesInsideModels) {
   EXPECT_NEAR(single(of, "depth (model)").weights[0], 0.6, 1e-9);
 }
 
-TEST(Importance, SaysNothingOfWhatCannotBeTold) {
+TEST(Importance, IsEmptyWhenNotComputable) {
   study::StudyView few = study_of(3, 6);
-  for (auto& trial : few.trials) measure(trial, place_of(trial));
+  for (auto& trial : few.trials) measure(trial, position_of(trial));
   study::StudyView equal = study_of(50, 6);
   for (auto& trial : equal.trials) measure(trial, 0.5);
   for (const auto& view : {few, equal, study::StudyView{}}) {
@@ -196,17 +196,17 @@ TEST(Importance, SaysNothingOfWhatCannotBeTold) {
   }
 }
 
-TEST(Importance, IsTheSameForTheSameStudyAndSaysWhenTrialsAreFew) {
+TEST(Importance, IsDeterministicAndMarksFewTrials) {
   const auto view = testing::random_study(18, 3);
 
-  const auto told = importance_json(importance(view));
+  const auto result = importance_json(importance(view));
 
-  EXPECT_EQ(told, importance_json(importance(view)));
-  EXPECT_EQ(told[0]["few"], true);
+  EXPECT_EQ(result, importance_json(importance(view)));
+  EXPECT_EQ(result[0]["few"], true);
   EXPECT_EQ(importance_json(importance(testing::random_study(300, 3)))[0]["few"], false);
 }
 
-TEST(FactorTable, CellsAreTheValuesOrPartsOfTheRange) {
+TEST(FactorTable, CellsAreValuesOrPartsOfRange) {
   const study::StudyView view = study_of(300, 7);
   std::vector<std::size_t> trials;
   for (std::size_t i = 0; i < view.trials.size(); ++i) trials.push_back(i);
@@ -230,17 +230,17 @@ TEST(FactorTable, CellsAreTheValuesOrPartsOfTheRange) {
     EXPECT_EQ(cells[4], row % 2);
     double below = 0;
     for (std::uint8_t c = 0; c < cells[1]; ++c) below += table.factors[1].axis.weights[c];
-    EXPECT_GE(place_of(view.trials[row]), below - 1e-12);
-    EXPECT_LE(place_of(view.trials[row]), below + table.factors[1].axis.weights[cells[1]] + 1e-12);
+    EXPECT_GE(position_of(view.trials[row]), below - 1e-12);
+    EXPECT_LE(position_of(view.trials[row]), below + table.factors[1].axis.weights[cells[1]] + 1e-12);
   }
 }
 
-TEST(Importance, MapsTheDecisionsThatMatterMost) {
+TEST(Importance, MapsMostImportantDecisions) {
   study::StudyView view = study_of(200, 11);
   for (study::TrialView& trial : view.trials) {
     const auto& sample = trial.proposal.sample;
     const double momentum = sample.contains("momentum") ? std::get<double>(sample.at("momentum")) : 0.2;
-    measure(trial, place_of(trial) + (sample.at("optimizer") == text("sgd") ? momentum : 0.3));
+    measure(trial, position_of(trial) + (sample.at("optimizer") == text("sgd") ? momentum : 0.3));
   }
 
   const Importance of = importance(view).at(0);
@@ -255,17 +255,17 @@ TEST(Importance, MapsTheDecisionsThatMatterMost) {
   };
   const Importance::MapAxis &lr = of.axes[axis("lr")], &momentum = of.axes[axis("momentum")];
   ASSERT_TRUE(lr.range && momentum.range);
-  EXPECT_TRUE(lr.range->own) << "it has two, of one optimiser each";
-  EXPECT_FALSE(momentum.range->own);
+  EXPECT_TRUE(lr.range->is_relative) << "it has two, of one optimiser each";
+  EXPECT_FALSE(momentum.range->is_relative);
   EXPECT_EQ(momentum.range->lo, 0);
   EXPECT_EQ(momentum.range->hi, 0.9);
   for (std::size_t i = 0; i < of.points.size(); ++i) {
     const study::TrialView& trial = view.trials[of.points[i].value - 1];
     const auto& sample = trial.proposal.sample;
-    EXPECT_NEAR(lr.places[i], place_of(trial), 1e-12);
-    EXPECT_EQ(std::isnan(momentum.places[i]), !sample.contains("momentum"));
+    EXPECT_NEAR(lr.ranks[i], position_of(trial), 1e-12);
+    EXPECT_EQ(std::isnan(momentum.ranks[i]), !sample.contains("momentum"));
     if (sample.contains("momentum")) {
-      EXPECT_NEAR(momentum.places[i], std::get<double>(sample.at("momentum")) / 0.9, 1e-12);
+      EXPECT_NEAR(momentum.ranks[i], std::get<double>(sample.at("momentum")) / 0.9, 1e-12);
     }
     EXPECT_EQ(of.values[i], trial.measurements.back().metrics.at("val_accuracy"));
   }
@@ -280,9 +280,9 @@ TEST(Importance, MapsTheDecisionsThatMatterMost) {
       EXPECT_EQ(std::isnan(map.means[i]), empty);
     }
   }
-  const nlohmann::json told = maps_json(of);
-  EXPECT_EQ(told.at("axes").size(), 5U);
-  EXPECT_EQ(told.at("count"), 200);
+  const nlohmann::json result = maps_json(of);
+  EXPECT_EQ(result.at("axes").size(), 5U);
+  EXPECT_EQ(result.at("count"), 200);
   EXPECT_TRUE(maps_json(Importance{}).is_null());
 }
 

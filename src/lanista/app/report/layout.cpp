@@ -7,11 +7,11 @@ namespace lanista::report {
 namespace {
 
 constexpr double kGapX = 28, kGapY = 34, kMargin = 8, kBend = 12;
-constexpr std::size_t kMaxSlots = 20'000;
+constexpr std::size_t kMaxLayerNodes = 20'000;
 constexpr int kSweeps = 12;
 
 /// A box, or the place where a long arrow passes a layer.
-struct Slot {
+struct LayerNode {
   double width = 0, height = 0;
   std::size_t layer = 0;
   double order = 0;  ///< wished place in the layer
@@ -20,8 +20,8 @@ struct Slot {
   std::vector<std::size_t> above, below;
 };
 
-struct Drawing {
-  std::vector<Slot> slots;                      ///< boxes first
+struct LayeredDrawing {
+  std::vector<LayerNode> slots;                      ///< boxes first
   std::vector<std::vector<std::size_t>> chain;  ///< one an arrow: the slots it runs through
   std::vector<std::vector<std::size_t>> layers;
 };
@@ -55,18 +55,18 @@ Result<std::vector<std::size_t>> assign_layers(std::size_t boxes, std::span<cons
   return layer;
 }
 
-Result<Drawing> make_drawing(std::span<const Box> boxes, std::span<const Arrow> arrows) {
+Result<LayeredDrawing> make_drawing(std::span<const Box> boxes, std::span<const Arrow> arrows) {
   LANISTA_ASSIGN(const auto layer, assign_layers(boxes.size(), arrows));
-  Drawing out;
+  LayeredDrawing out;
   for (std::size_t i = 0; i < boxes.size(); ++i) {
     out.slots.push_back({boxes[i].width, boxes[i].height, layer[i], 0, 0, 0, 0, {}, {}});
   }
   for (const Arrow& arrow : arrows) {
     std::vector<std::size_t> chain{arrow.from};
     for (std::size_t l = layer[arrow.from] + 1; l < layer[arrow.to]; ++l) {
-      if (out.slots.size() - boxes.size() >= kMaxSlots) {
+      if (out.slots.size() - boxes.size() >= kMaxLayerNodes) {
         return Error{Code::kResourceExhausted,
-                     "arrows cross more than " + std::to_string(kMaxSlots) + " layers together", ""};
+                     "arrows cross more than " + std::to_string(kMaxLayerNodes) + " layers together", ""};
       }
       chain.push_back(out.slots.size());
       out.slots.push_back({kBend, 0, l, 0, 0, 0, 0, {}, {}});
@@ -86,9 +86,9 @@ Result<Drawing> make_drawing(std::span<const Box> boxes, std::span<const Arrow> 
   return out;
 }
 
-const std::vector<std::size_t>& neighbours(const Slot& slot, bool above) { return above ? slot.above : slot.below; }
+const std::vector<std::size_t>& neighbours(const LayerNode& slot, bool above) { return above ? slot.above : slot.below; }
 
-double mean(const Drawing& drawing, const std::vector<std::size_t>& of, double Slot::*what, double otherwise) {
+double mean(const LayeredDrawing& drawing, const std::vector<std::size_t>& of, double LayerNode::*what, double otherwise) {
   if (of.empty()) return otherwise;
   double sum = 0;
   for (const std::size_t i : of) sum += drawing.slots[i].*what;
@@ -96,46 +96,46 @@ double mean(const Drawing& drawing, const std::vector<std::size_t>& of, double S
 }
 
 /// Orders a layer by the mean place of its neighbours in the layer above or below.
-void order_layer(Drawing& drawing, std::vector<std::size_t>& layer, bool above) {
+void order_layer(LayeredDrawing& drawing, std::vector<std::size_t>& layer, bool above) {
   for (const std::size_t i : layer) {
-    Slot& slot = drawing.slots[i];
-    slot.order = mean(drawing, neighbours(slot, above), &Slot::order, slot.order);
+    LayerNode& slot = drawing.slots[i];
+    slot.order = mean(drawing, neighbours(slot, above), &LayerNode::order, slot.order);
   }
   std::stable_sort(layer.begin(), layer.end(),
                    [&](auto a, auto b) { return drawing.slots[a].order < drawing.slots[b].order; });
-  for (std::size_t place = 0; place < layer.size(); ++place) {
-    drawing.slots[layer[place]].order = static_cast<double>(place);
+  for (std::size_t position = 0; position < layer.size(); ++position) {
+    drawing.slots[layer[position]].order = static_cast<double>(position);
   }
 }
 
 /// Positions nearest to the wished ones (least squares) that keep order and gaps: blocks that would collide merge and
 /// take the mean of their members' wishes (pool adjacent violators).
-void place_layer(Drawing& drawing, const std::vector<std::size_t>& layer, bool above) {
-  struct Block {
-    double wish = 0;  ///< of its first member, summed over members
+void place_layer(LayeredDrawing& drawing, const std::vector<std::size_t>& layer, bool above) {
+  struct PositionBlock {
+    double wanted_x = 0;  ///< of its first member, summed over members
     double count = 0;
     std::size_t end = 0;
-    double at() const { return wish / count; }
+    double at() const { return wanted_x / count; }
   };
   std::vector<double> offset(layer.size(), 0);
-  std::vector<Block> blocks;
+  std::vector<PositionBlock> blocks;
   for (std::size_t i = 0; i < layer.size(); ++i) {
-    const Slot& slot = drawing.slots[layer[i]];
+    const LayerNode& slot = drawing.slots[layer[i]];
     if (i > 0) offset[i] = offset[i - 1] + (drawing.slots[layer[i - 1]].width + slot.width) / 2 + kGapX;
-    blocks.push_back({mean(drawing, neighbours(slot, above), &Slot::x, slot.x) - offset[i], 1, i + 1});
+    blocks.push_back({mean(drawing, neighbours(slot, above), &LayerNode::x, slot.x) - offset[i], 1, i + 1});
     while (blocks.size() > 1 && blocks[blocks.size() - 2].at() > blocks.back().at()) {
-      const Block last = blocks.back();
+      const PositionBlock last = blocks.back();
       blocks.pop_back();
-      blocks.back() = {blocks.back().wish + last.wish, blocks.back().count + last.count, last.end};
+      blocks.back() = {blocks.back().wanted_x + last.wanted_x, blocks.back().count + last.count, last.end};
     }
   }
   std::size_t i = 0;
-  for (const Block& block : blocks) {
+  for (const PositionBlock& block : blocks) {
     for (; i < block.end; ++i) drawing.slots[layer[i]].x = block.at() + offset[i];
   }
 }
 
-void sweep(Drawing& drawing, void (*step)(Drawing&, std::vector<std::size_t>&, bool)) {
+void sweep(LayeredDrawing& drawing, void (*step)(LayeredDrawing&, std::vector<std::size_t>&, bool)) {
   for (int round = 0; round < kSweeps; ++round) {
     const bool down = round % 2 == 0;
     for (std::size_t i = 0; i < drawing.layers.size(); ++i) {
@@ -144,7 +144,7 @@ void sweep(Drawing& drawing, void (*step)(Drawing&, std::vector<std::size_t>&, b
   }
 }
 
-void place_rows(Drawing& drawing, Placement& out) {
+void place_rows(LayeredDrawing& drawing, Placement& out) {
   double top = kMargin;
   for (const auto& layer : drawing.layers) {
     double height = 0;
@@ -157,13 +157,13 @@ void place_rows(Drawing& drawing, Placement& out) {
 }
 
 /// Slanted between rows, upright inside them: so it meets no box on its way.
-std::vector<Point> path_of(const Drawing& drawing, const std::vector<std::size_t>& chain) {
+std::vector<Point> path_of(const LayeredDrawing& drawing, const std::vector<std::size_t>& chain) {
   std::vector<Point> path;
   const auto go = [&path](double x, double y) {
     if (path.empty() || path.back().x != x || path.back().y != y) path.push_back({x, y});
   };
   for (const std::size_t i : chain) {
-    const Slot& slot = drawing.slots[i];
+    const LayerNode& slot = drawing.slots[i];
     const bool first = i == chain.front(), last = i == chain.back();
     if (!first) go(slot.x, slot.y - slot.row_height / 2);
     if (first) go(slot.x, slot.y + slot.height / 2);
@@ -176,19 +176,19 @@ std::vector<Point> path_of(const Drawing& drawing, const std::vector<std::size_t
 }  // namespace
 
 Result<Placement> layered_layout(std::span<const Box> boxes, std::span<const Arrow> arrows) {
-  LANISTA_ASSIGN(Drawing drawing, make_drawing(boxes, arrows));
+  LANISTA_ASSIGN(LayeredDrawing drawing, make_drawing(boxes, arrows));
   sweep(drawing, order_layer);
-  sweep(drawing, [](Drawing& d, std::vector<std::size_t>& layer, bool above) { place_layer(d, layer, above); });
+  sweep(drawing, [](LayeredDrawing& d, std::vector<std::size_t>& layer, bool above) { place_layer(d, layer, above); });
   Placement out;
   place_rows(drawing, out);
   double left = 0, right = 0;
   for (std::size_t i = 0; i < drawing.slots.size(); ++i) {
-    const Slot& slot = drawing.slots[i];
+    const LayerNode& slot = drawing.slots[i];
     left = i == 0 ? slot.x - slot.width / 2 : std::min(left, slot.x - slot.width / 2);
     right = i == 0 ? slot.x + slot.width / 2 : std::max(right, slot.x + slot.width / 2);
   }
   out.width = boxes.empty() ? 0 : right - left + 2 * kMargin;
-  for (Slot& slot : drawing.slots) slot.x += kMargin - left;
+  for (LayerNode& slot : drawing.slots) slot.x += kMargin - left;
   for (std::size_t i = 0; i < boxes.size(); ++i) out.centres.push_back({drawing.slots[i].x, drawing.slots[i].y});
   for (const auto& chain : drawing.chain) out.paths.push_back(path_of(drawing, chain));
   return out;

@@ -40,7 +40,7 @@ bool enters(Point from, Point to, const Box& box, const Point& at) {
   return false;
 }
 
-Placement placed(const Case& c) {
+Placement layout_of(const Case& c) {
   auto placement = layered_layout(c.boxes, c.arrows);
   EXPECT_TRUE(placement.ok()) << (placement ? "" : placement.error().text());
   return *std::move(placement);
@@ -49,7 +49,7 @@ Placement placed(const Case& c) {
 TEST(LayeredLayout, BoxesNeverOverlapAndLieInside) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const Case c = random_case(Rng(seed), 2 + seed);
-    const Placement p = placed(c);
+    const Placement p = layout_of(c);
     for (std::size_t i = 0; i < c.boxes.size(); ++i) {
       EXPECT_GE(p.centres[i].x - c.boxes[i].width / 2, 0) << "seed " << seed;
       EXPECT_GE(p.centres[i].y - c.boxes[i].height / 2, 0) << "seed " << seed;
@@ -63,10 +63,10 @@ TEST(LayeredLayout, BoxesNeverOverlapAndLieInside) {
   }
 }
 
-TEST(LayeredLayout, ArrowsGoDownRoundTheBoxes) {
+TEST(LayeredLayout, ArrowsPointDownAndAvoidBoxes) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Case c = random_case(Rng(seed).split("paths"), 3 + seed);
-    const Placement p = placed(c);
+    const Placement p = layout_of(c);
     for (std::size_t a = 0; a < c.arrows.size(); ++a) {
       const auto& path = p.paths[a];
       const auto [from, to] = c.arrows[a];
@@ -87,17 +87,17 @@ TEST(LayeredLayout, ArrowsGoDownRoundTheBoxes) {
 TEST(LayeredLayout, AChainIsStraight) {
   const Case c{std::vector<Box>(4, {80, 40}), {{0, 1}, {1, 2}, {2, 3}}};
 
-  const Placement p = placed(c);
+  const Placement p = layout_of(c);
 
   for (const Point& centre : p.centres) EXPECT_DOUBLE_EQ(centre.x, p.centres[0].x);
   EXPECT_EQ(p.paths[0].size(), 2U);
 }
 
-TEST(LayeredLayout, ABranchThatCrossedIsUncrossed) {
+TEST(LayeredLayout, RemovesCrossingOfBranches) {
   // Two sources with two targets each, declared crosswise.
   const Case c{std::vector<Box>(4, {50, 40}), {{0, 3}, {1, 2}}};
 
-  const Placement p = placed(c);
+  const Placement p = layout_of(c);
 
   EXPECT_EQ(p.centres[0].x < p.centres[1].x, p.centres[3].x < p.centres[2].x);
 }
@@ -105,7 +105,7 @@ TEST(LayeredLayout, ABranchThatCrossedIsUncrossed) {
 TEST(LayeredLayout, TheSameInputGivesTheSameDrawing) {
   const Case c = random_case(Rng(5), 40);
 
-  const Placement a = placed(c), b = placed(c);
+  const Placement a = layout_of(c), b = layout_of(c);
 
   for (std::size_t i = 0; i < c.boxes.size(); ++i) {
     EXPECT_EQ(a.centres[i].x, b.centres[i].x);
@@ -113,14 +113,14 @@ TEST(LayeredLayout, TheSameInputGivesTheSameDrawing) {
   }
 }
 
-TEST(LayeredLayout, OfNothingIsNothing) {
-  const Placement p = placed({});
+TEST(LayeredLayout, IsEmptyForEmptyInput) {
+  const Placement p = layout_of({});
 
   EXPECT_EQ(p.width, 0);
   EXPECT_EQ(p.height, 0);
 }
 
-TEST(LayeredLayout, RefusesCyclesAndArrowsToNowhere) {
+TEST(LayeredLayout, RefusesCyclesAndDanglingArrows) {
   const std::vector<Box> boxes(3, Box{10, 10});
 
   const auto cycle = layered_layout(boxes, std::vector<Arrow>{{0, 1}, {1, 2}, {2, 1}});
@@ -134,7 +134,7 @@ TEST(LayeredLayout, RefusesCyclesAndArrowsToNowhere) {
   EXPECT_EQ(nowhere.error().message, "arrow 0 -> 3: there are only 3 boxes");
 }
 
-TEST(LayeredLayout, RefusesWhatNobodyCouldRead) {
+TEST(LayeredLayout, RefusesTooManyCrossings) {
   // A chain of 400, and an arrow from each to the last: 79,401 crossings of layers.
   Case c{std::vector<Box>(400, {20, 20}), {}};
   for (std::size_t i = 0; i + 1 < 400; ++i) {

@@ -32,14 +32,14 @@ const std::string_view kParent =
     "%3 = linear(%2, out=10)\n"
     "%4 = output(%3)\n";
 
-TEST(ModelDiff, OfAModelWithItselfIsAllTheSame) {
+TEST(ModelDiff, OfEqualModelsIsUnchanged) {
   const auto changes = model_diff(model(kParent), model(kParent));
 
   EXPECT_EQ(changes.size(), 5U);
   EXPECT_EQ(summary(changes), "");
 }
 
-TEST(ModelDiff, NamesAttributesOperatorsAndWires) {
+TEST(ModelDiff, ListsChangedAttributesOperatorsAndInputs) {
   const auto changes = model_diff(model(kParent), model("%0 = input(shape=[64])\n"
                                                         "%1 = linear(%0, out=128)\n"
                                                         "%2 = gelu(%1)\n"
@@ -54,7 +54,7 @@ TEST(ModelDiff, NamesAttributesOperatorsAndWires) {
             "+5\n");
 }
 
-TEST(ModelDiff, TellsWhatIsGone) {
+TEST(ModelDiff, ListsRemovedNodes) {
   const auto changes = model_diff(model(kParent), model("%0 = input(shape=[64])\n"
                                                         "%1 = linear(%0, out=64)\n"
                                                         "%3 = linear(%1, out=10)\n"
@@ -65,7 +65,7 @@ TEST(ModelDiff, TellsWhatIsGone) {
             "~3 input 0 %2 -> %1\n");
 }
 
-TEST(ModelDiff, SeesInputsThatWereAddedAndLabelsNot) {
+TEST(ModelDiff, ListsAddedInputsAndIgnoresLabels) {
   const auto changes = model_diff(model("%0 = input(shape=[8])\n%1 = add(%0)\n%2 = output(%1)\n"),
                                   model("%0 = input(shape=[8])\n%1 = add(%0, %0) \"skip\"\n%2 = output(%1)\n"));
 

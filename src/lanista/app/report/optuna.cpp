@@ -108,9 +108,9 @@ json user_attributes(const study::StudyView& view, const study::TrialView& trial
            {"seconds", number_json(times.seconds)}};
   if (rank) out["rank"] = *rank;
   if (trial.proposal.parent) out["parent"] = trial.proposal.parent->value;
-  if (trial.proposal.tunes) out["tunes"] = true;
+  if (trial.proposal.is_refinement) out["tunes"] = true;
   if (trial.outcome && trial.outcome->same_as) out["same_as"] = trial.outcome->same_as->value;
-  if (trial.outcome && trial.outcome->implied_by) out["implied_by"] = trial.outcome->implied_by->value;
+  if (trial.outcome && trial.outcome->pruned_by) out["implied_by"] = trial.outcome->pruned_by->value;
   if (trial.outcome && !trial.outcome->rule.empty()) out["rule"] = trial.outcome->rule;
   if (trial.outcome && !trial.outcome->reason.empty()) out["reason"] = trial.outcome->reason;
   if (trial.measurements.empty()) return out;
@@ -193,9 +193,9 @@ std::string optuna_journal(const study::StudyView& view, double base_time) {
   std::string out = dump(create) + "\n" + dump(names) + "\n" + dump(maker) + "\n";
   const auto all = axes(view);
   const auto times = trial_times(view);
-  const auto places = ranks(view);
+  const auto trial_ranks = ranks(view);
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
-    out += dump(trial_line(view, view.trials[i], times[i], places[i], all, base_time)) + "\n";
+    out += dump(trial_line(view, view.trials[i], times[i], trial_ranks[i], all, base_time)) + "\n";
   }
   return out;
 }

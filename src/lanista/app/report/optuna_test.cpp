@@ -33,7 +33,7 @@ std::string distribution(const study::StudyView& view, std::size_t id, const std
   return trial_line(view, id).at("distributions").at(name);
 }
 
-TEST(OptunaJournal, BeginsWithTheStudy) {
+TEST(OptunaJournal, StartsWithStudyRecord) {
   study::StudyView view = small_study();
   view.config.goals.push_back({false, "train_loss"});
   const auto lines = journal(view);
@@ -44,7 +44,7 @@ TEST(OptunaJournal, BeginsWithTheStudy) {
   EXPECT_EQ(lines[3].at("values"), json::array({0.75, 0.25}));
 }
 
-TEST(OptunaJournal, CreatesATrialInOneLine) {
+TEST(OptunaJournal, WritesOneLinePerTrial) {
   const json line = trial_line(small_study(), 1);
   EXPECT_EQ(line.at("op_code"), 4);
   EXPECT_EQ(line.at("state"), 1);
@@ -74,7 +74,7 @@ TEST(OptunaJournal, GivesEveryOutcomeItsState) {
   EXPECT_EQ(trial_line(view, 5).at("user_attrs").at("parent"), 1);
 }
 
-TEST(OptunaJournal, FailsATrialWhoseGoalIsNotFinite) {
+TEST(OptunaJournal, MarksTrialWithNonFiniteGoalAsFailed) {
   for (const double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     study::StudyView view = small_study();
     for (auto& measurement : view.trials[0].measurements) measurement.metrics["val_accuracy"] = value;
@@ -83,7 +83,7 @@ TEST(OptunaJournal, FailsATrialWhoseGoalIsNotFinite) {
   }
 }
 
-TEST(OptunaJournal, TellsTheValuesOfTheEpochThatIsKept) {
+TEST(OptunaJournal, ContainsValuesOfSelectedEpoch) {
   study::StudyView view = small_study();
   view.trials[0].measurements.push_back({TrialId{1}, 3, 30, {{"train_loss", 0.125}, {"val_accuracy", 0.625}}});
   view.config.subject_to = {*study::Constraint::parse("train_loss <= 0.5")};
@@ -131,7 +131,7 @@ TEST(OptunaJournal, OneNameHasOneDistributionInAllTrials) {
   EXPECT_EQ(states.size(), 4U);
 }
 
-TEST(OptunaJournal, TellsByHowMuchConstraintsAreBroken) {
+TEST(OptunaJournal, ContainsConstraintViolations) {
   study::StudyView view = small_study();
   EXPECT_FALSE(trial_line(view, 1).at("system_attrs").contains("constraints"));
   view.config.subject_to = {*study::Constraint::parse("val_accuracy <= 0.8"),
@@ -144,7 +144,7 @@ TEST(OptunaJournal, TellsByHowMuchConstraintsAreBroken) {
   EXPECT_EQ(trial_line(view, 4).at("system_attrs"), trial_line(view, 1).at("system_attrs"));  // its twin
 }
 
-TEST(OptunaJournal, CountsTimeFromTheBase) {
+TEST(OptunaJournal, CountsTimeFromBaseTime) {
   const auto lines = journal(small_study(), 1'769'903'999.25);
   EXPECT_EQ(lines[3].at("datetime_start"), "2026-01-31T23:59:59.250000");
   EXPECT_EQ(lines[3].at("datetime_complete"), "2026-02-01T00:00:00.250000");

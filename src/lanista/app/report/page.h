@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lanista/search/study/assessment.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::report {
 

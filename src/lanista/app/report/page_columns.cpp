@@ -74,7 +74,7 @@ json packed_names(std::span<const std::string> values, std::span<const std::stri
   const auto number = [&](const std::string& text) -> std::int64_t {
     if (const auto it = index.find(text); it != index.end()) return it->second;
     const bool full = names.size() >= kMaxNames;
-    const std::string name = full ? "other" : clipped(text, 200);
+    const std::string name = full ? "other" : clip_utf8(text, 200);
     const auto [it, added] = index.emplace(full ? name : text, static_cast<std::int64_t>(names.size()));
     if (added) names.push_back(name);
     return it->second;
@@ -86,7 +86,7 @@ json packed_names(std::span<const std::string> values, std::span<const std::stri
   return {{"names", std::move(names)}, {"of", packed_integers(of)}};
 }
 
-std::string block_text(const json& data) {
+std::string script_json(const json& data) {
   // Pure ASCII; a "<" can only stand in a string, where the escape means the same.
   const std::string plain = data.dump(-1, ' ', true, json::error_handler_t::replace);
   std::string out;
@@ -101,7 +101,7 @@ std::string block_text(const json& data) {
   return out;
 }
 
-std::string clipped(std::string_view text, std::size_t bytes) {
+std::string clip_utf8(std::string_view text, std::size_t bytes) {
   if (text.size() <= bytes) return std::string(text);
   std::size_t end = bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;

@@ -33,9 +33,9 @@ nlohmann::json packed_reals(std::span<const double> values, int width);
 nlohmann::json packed_names(std::span<const std::string> values, std::span<const std::string> known = {});
 
 /// JSON as text that may stand inside a script element: pure ASCII, "<" is written \u003c.
-std::string block_text(const nlohmann::json& data);
+std::string script_json(const nlohmann::json& data);
 
 /// At most `bytes` bytes of a text that may be any length, cut between characters and ended by "…".
-std::string clipped(std::string_view text, std::size_t bytes);
+std::string clip_utf8(std::string_view text, std::size_t bytes);
 
 }  // namespace lanista::report

@@ -21,11 +21,11 @@ constexpr std::size_t kManyTrials = 20'000;  // beyond, five digits of a number 
 
 /// Trials that were better than all finished ones before them.
 void add_records(const StudyView& view, std::vector<std::size_t>& order) {
-  std::optional<study::Standing> best;
+  std::optional<study::RankingKey> best;
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const TrialView& trial = view.trials[i];
     if (!trial.outcome || !study::ranks(trial, *trial.outcome)) continue;
-    study::Standing standing = study::standing(view.config, trial);
+    study::RankingKey standing = study::standing(view.config, trial);
     if (best && !(standing < *best)) continue;
     best = std::move(standing);
     order.push_back(i);
@@ -33,7 +33,7 @@ void add_records(const StudyView& view, std::vector<std::size_t>& order) {
 }
 
 /// 0, n/2, n/4, 3n/4, …: every prefix is spread evenly.
-std::vector<std::size_t> spread(std::size_t count) {
+std::vector<std::size_t> spread_indices(std::size_t count) {
   std::vector<std::size_t> out;
   std::size_t stride = 1;
   while (stride < count) stride *= 2;
@@ -44,7 +44,7 @@ std::vector<std::size_t> spread(std::size_t count) {
   return out;
 }
 
-json fitting_trials(const StudyView& view, const std::vector<std::size_t>& order, std::size_t room,
+json fitting_trials(const StudyView& view, const std::vector<std::size_t>& order, std::size_t byte_limit,
                     std::vector<std::size_t>& rows) {
   const int width = order.size() > kManyTrials ? 3 : 4;
   rows = order;
@@ -52,24 +52,24 @@ json fitting_trials(const StudyView& view, const std::vector<std::size_t>& order
     std::sort(rows.begin(), rows.end());
     json columns = trial_columns(view, rows, width);
     const std::size_t size = columns.dump(-1, ' ', true, json::error_handler_t::replace).size();
-    if (size <= room || rows.size() < 100) return columns;
-    const double share = static_cast<double>(room) / static_cast<double>(size);
+    if (size <= byte_limit || rows.size() < 100) return columns;
+    const double share = static_cast<double>(byte_limit) / static_cast<double>(size);
     const auto keep = static_cast<std::size_t>(static_cast<double>(rows.size()) * share * 0.98);
     rows.assign(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(std::min(keep, order.size())));
   }
 }
 
 /// What mattered; where there is no room for more, the shares alone.
-json fitting_importance(const StudyView& view, std::size_t room) {
+json fitting_importance(const StudyView& view, std::size_t byte_limit) {
   const std::vector<Importance> found = importance(view);
   json out = importance_json(found);
-  std::size_t used = block_text(out).size();
+  std::size_t used = script_json(out).size();
   for (std::size_t goal = 0; goal < found.size(); ++goal) {
     json maps = maps_json(found[goal]);
-    used += block_text(maps).size();
-    out[goal]["maps"] = used <= room ? std::move(maps) : json();
+    used += script_json(maps).size();
+    out[goal]["maps"] = used <= byte_limit ? std::move(maps) : json();
   }
-  if (block_text(out).size() <= room) return out;
+  if (script_json(out).size() <= byte_limit) return out;
   for (json& goal : out) {
     for (json& single : goal["singles"]) {
       for (const auto* name : {"at", "weights", "means", "best"}) single.erase(name);
@@ -80,7 +80,7 @@ json fitting_importance(const StudyView& view, std::size_t room) {
 
 }  // namespace
 
-std::vector<std::size_t> by_importance(const StudyView& view) {
+std::vector<std::size_t> by_display_priority(const StudyView& view) {
   std::vector<std::size_t> wish;
   add_records(view, wish);
   if (view.winner) wish.push_back(view.winner->value - 1);
@@ -89,13 +89,13 @@ std::vector<std::size_t> by_importance(const StudyView& view) {
   for (const FailureGroup& group : group_failures(view)) {
     for (const TrialId id : group.first) wish.push_back(id.value - 1);
   }
-  const auto rest = spread(view.trials.size());
+  const auto rest = spread_indices(view.trials.size());
   wish.insert(wish.end(), rest.begin(), rest.end());
-  std::vector<bool> taken(view.trials.size(), false);
+  std::vector<bool> is_chosen(view.trials.size(), false);
   std::vector<std::size_t> order;
   for (const std::size_t i : wish) {
-    if (i >= taken.size() || taken[i]) continue;
-    taken[i] = true;
+    if (i >= is_chosen.size() || is_chosen[i]) continue;
+    is_chosen[i] = true;
     order.push_back(i);
   }
   return order;
@@ -112,22 +112,22 @@ std::vector<std::string> page_metrics(const StudyView& view) {
   return names;
 }
 
-std::string page_data(const StudyView& view, const PageOptions& options, std::size_t room) {
-  const std::vector<std::size_t> order = by_importance(view);
+std::string page_data(const StudyView& view, const PageOptions& options, std::size_t byte_limit) {
+  const std::vector<std::size_t> order = by_display_priority(view);
   json data = study_facts(view, options);
   data["quality"] = quality_facts(view, options);
-  data["importance"] = fitting_importance(view, room / 20);
-  data["models"] = model_drawings(view, std::min<std::size_t>(300'000, room / 12));
-  if (json steps = pipeline_steps(view, room / 20); !steps.empty()) data["pipeline"] = std::move(steps);
-  data["timeline"] = timeline_columns(view, std::min<std::size_t>(20'000, room / 200));
-  std::size_t used = block_text(data).size();
-  const auto left = [&] { return room > used ? room - used : 0; };
+  data["importance"] = fitting_importance(view, byte_limit / 20);
+  data["models"] = model_drawings(view, std::min<std::size_t>(300'000, byte_limit / 12));
+  if (json steps = pipeline_steps(view, byte_limit / 20); !steps.empty()) data["pipeline"] = std::move(steps);
+  data["timeline"] = timeline_columns(view, std::min<std::size_t>(20'000, byte_limit / 200));
+  std::size_t used = script_json(data).size();
+  const auto left = [&] { return byte_limit > used ? byte_limit - used : 0; };
   const auto put = [&](const std::string& name, json part) {
-    used += block_text(part).size() + name.size() + 4;
+    used += script_json(part).size() + name.size() + 4;
     data[name] = std::move(part);
   };
   // Trials get what the rest leaves; the rest beyond the facts takes a fifth of the page at most.
-  const std::size_t sides = room / 10;
+  const std::size_t sides = byte_limit / 10;
   std::vector<std::size_t> rows;
   put("trials", fitting_trials(view, order, left() > sides ? left() - sides : 0, rows));
   std::vector<std::size_t> shown = order;
@@ -137,7 +137,7 @@ std::string page_data(const StudyView& view, const PageOptions& options, std::si
   put("searches", search_entries(view, shown, std::min<std::size_t>(400'000, left() / 3)));
   put("edits", edit_lines(view, shown, std::min<std::size_t>(700'000, left() / 2)));
   data["curves"] = curve_columns(view, shown, std::min<std::size_t>(1'500'000, left() * 9 / 10));
-  return block_text(data);
+  return script_json(data);
 }
 
 }  // namespace lanista::report

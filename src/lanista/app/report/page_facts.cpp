@@ -3,16 +3,16 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "lanista/app/report/economy.h"
+#include "lanista/app/report/cost_summary.h"
 #include "lanista/app/report/facts.h"
 #include "lanista/app/report/failures.h"
-#include "lanista/app/report/least_time.h"
+#include "lanista/app/report/makespan_bound.h"
 #include "lanista/app/report/page_columns.h"
 #include "lanista/app/report/page_data.h"
-#include "lanista/search/study/searches.h"
+#include "lanista/search/study/tune_searches.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
-#include "lanista/search/study/work.h"
+#include "lanista/search/study/worker_usage.h"
 
 namespace lanista::report {
 namespace {
@@ -21,7 +21,7 @@ using nlohmann::json;
 using study::StudyView;
 
 constexpr std::size_t kText = 300, kLongText = 2'000, kConfigText = 40'000;
-constexpr std::size_t kMostFailures = 40;
+constexpr std::size_t kMaxFailures = 40;
 
 /// Six significant digits.
 json number(double value) {
@@ -32,24 +32,24 @@ json number(double value) {
 }
 
 std::string scalar_text(const json& value) {
-  if (value.is_string()) return clipped(value.get_ref<const std::string&>(), kText);
-  return clipped(value.dump(-1, ' ', false, json::error_handler_t::replace), kText);
+  if (value.is_string()) return clip_utf8(value.get_ref<const std::string&>(), kText);
+  return clip_utf8(value.dump(-1, ' ', false, json::error_handler_t::replace), kText);
 }
 
 /// "asha: eta 3, rungs [1,3]"
 std::string plugin_text(const std::string& name, const Options& options) {
-  std::string out = clipped(name, kText);
+  std::string out = clip_utf8(name, kText);
   const char* separator = ": ";
   if (!options.is_object()) return out;
   for (const auto& [key, value] : options.items()) {
     if (value.empty() || value == "") continue;  // left open
-    out += separator + clipped(key, kText) + " " + scalar_text(value);
+    out += separator + clip_utf8(key, kText) + " " + scalar_text(value);
     separator = ", ";
   }
-  return clipped(out, kLongText);
+  return clip_utf8(out, kLongText);
 }
 
-/// Epochs at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
+/// EpochSchedule at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
 std::vector<std::int64_t> rungs(const StudyView& view) {
   const Options& options = view.config.stop.options;
   const std::int64_t epochs = view.config.train.epochs;
@@ -107,33 +107,33 @@ json saving_json(const Saving& saving) {
 }
 
 json economy_json(const StudyView& view) {
-  const Economy all = economy(view);
+  const CostSummary all = summarize_costs(view);
   return {{"steps", all.steps},
           {"seconds", number(all.seconds)},
-          {"together", {{"trials", all.together}, {"lanes", all.most_lanes}}},
-          {"lost", saving_json(all.lost)},
+          {"together", {{"trials", all.trials_sharing_steps}, {"lanes", all.max_lanes}}},
+          {"lost", saving_json(all.failed_trials_cost)},
           {"early_stop", saving_json(all.early_stop)},
           {"dedup", saving_json(all.dedup)}};
 }
 
 /// Null where nobody told of work. `busy` has the first workers' seconds, index = number.
 json work_json(const StudyView& view) {
-  constexpr std::int64_t kMostWorkers = 4096;
-  const study::WorkerUse use = study::worker_use(view);
+  constexpr std::int64_t kMaxWorkers = 4096;
+  const study::WorkerUsage use = study::worker_usage(view);
   if (use.seconds <= 0) return {};
   std::vector<double> busy;
   for (const auto& [worker, seconds] : use.busy) {
-    if (worker < 0 || worker >= kMostWorkers) continue;
+    if (worker < 0 || worker >= kMaxWorkers) continue;
     busy.resize(std::max(busy.size(), static_cast<std::size_t>(worker) + 1));
     busy[static_cast<std::size_t>(worker)] = seconds;
   }
   json each = json::array();
   for (const double seconds : busy) each.push_back(number(seconds));
-  const LeastTime least = least_time(view);
+  const MakespanBound bound = makespan_bound(view);
   return {{"workers", use.workers()},         {"seconds", number(use.seconds)},
           {"busy", std::move(each)},          {"utilisation", number(use.utilisation())},
-          {"bound", number(least.seconds())}, {"bounds", bounds_text(least)},
-          {"gap", number(least.gap())}};
+          {"bound", number(bound.seconds())}, {"bounds", bounds_text(bound)},
+          {"gap", number(bound.gap())}};
 }
 
 /// Why trials that are not trained wait, by number.
@@ -149,13 +149,13 @@ json waits_json(const std::vector<study::Waiting>& waiting) {
 json failures_json(const StudyView& view) {
   json out = json::array();
   for (const FailureGroup& group : group_failures(view)) {
-    if (out.size() == kMostFailures) break;
+    if (out.size() == kMaxFailures) break;
     json first = json::array();
     for (const TrialId id : group.first) first.push_back(id.value);
-    out.push_back({{"cause", clipped(group.cause, kText)},
+    out.push_back({{"cause", clip_utf8(group.cause, kText)},
                    {"count", group.count},
                    {"first", std::move(first)},
-                   {"message", clipped(group.message, kLongText)}});
+                   {"message", clip_utf8(group.message, kLongText)}});
   }
   return out;
 }
@@ -173,8 +173,8 @@ json ensemble_facts(const study::Ensemble& ensemble) {
   for (std::size_t k = 0; k < shares.size(); ++k) {
     members.push_back({{"trial", ensemble.members[k].trial.value}, {"share", shares[k]}});
   }
-  for (const auto& [name, value] : ensemble.validation) validation[clipped(name, kText)] = number(value);
-  for (const auto& [name, value] : ensemble.test) test[clipped(name, kText)] = number(value);
+  for (const auto& [name, value] : ensemble.validation) validation[clip_utf8(name, kText)] = number(value);
+  for (const auto& [name, value] : ensemble.test) test[clip_utf8(name, kText)] = number(value);
   return {{"members", std::move(members)}, {"validation", std::move(validation)}, {"test", std::move(test)}};
 }
 
@@ -187,9 +187,9 @@ json baselines_facts(const StudyView& view) {
     json metrics = json::object();
     for (const std::string& name : page_metrics(view)) {
       const auto it = baseline.metrics.find(name);
-      if (it != baseline.metrics.end()) metrics[clipped(name, 200)] = number(it->second);
+      if (it != baseline.metrics.end()) metrics[clip_utf8(name, 200)] = number(it->second);
     }
-    out.push_back({{"name", clipped(baseline.name, kText)}, {"metrics", std::move(metrics)}});
+    out.push_back({{"name", clip_utf8(baseline.name, kText)}, {"metrics", std::move(metrics)}});
   }
   return out;
 }
@@ -200,15 +200,15 @@ json line_facts(const StudyView& view) {
   const study::TrialView& winner = view.trials.at(view.winner->value - 1);
   if (winner.forks.empty()) return {};
   json line = json::array();
-  for (const study::Stretch& stretch : study::lineage(view, winner, std::ssize(winner.measurements))) {
+  for (const study::LineageSegment& lineage_segment : study::lineage(view, winner, std::ssize(winner.measurements))) {
     std::string with;
-    for (const auto& [name, value] : stretch.sample) {
+    for (const auto& [name, value] : lineage_segment.sample) {
       with += (with.empty() ? "" : " ") + name + "=" + space::value_text(value);
     }
-    line.push_back({{"trial", stretch.trial.value},
-                    {"from", stretch.from + 1},
-                    {"through", stretch.through},
-                    {"with", clipped(with, kText)}});
+    line.push_back({{"trial", lineage_segment.trial.value},
+                    {"from", lineage_segment.from + 1},
+                    {"through", lineage_segment.through},
+                    {"with", clip_utf8(with, kText)}});
   }
   return line;
 }
@@ -217,25 +217,25 @@ json study_json(const StudyView& view, const PageOptions& options) {
   const study::StudyConfig& config = view.config;
   json goals = json::array(), bases = json::array(), test = json::object();
   for (const study::Goal& goal : config.goals) {
-    goals.push_back({{"metric", clipped(goal.metric, kText)}, {"maximize", goal.maximize}});
+    goals.push_back({{"metric", clip_utf8(goal.metric, kText)}, {"maximize", goal.maximize}});
   }
   json constraints = json::array();
   for (const study::Constraint& constraint : config.subject_to) {
-    constraints.push_back(clipped(constraint.text(), kText));
+    constraints.push_back(clip_utf8(constraint.text(), kText));
   }
   std::vector<std::string> sources = config.model.base;
   const json& space = config.model.space;
   if (!space.is_null()) sources.push_back(space.is_string() ? space.get<std::string>() : "space of models");
   for (std::string base : sources) {
     if (base.starts_with("builtin:")) base.erase(0, 8);
-    bases.push_back(clipped(base, kText));
+    bases.push_back(clip_utf8(base, kText));
   }
-  for (const auto& [name, value] : view.test) test[clipped(name, kText)] = number(value);
+  for (const auto& [name, value] : view.test) test[clip_utf8(name, kText)] = number(value);
   std::int64_t workers = 0;
   for (const study::Span& span : view.spans) workers = std::max(workers, span.worker + 1);
-  json out{{"name", clipped(config.name, kText)},
-           {"folder", clipped(options.folder, kLongText)},
-           {"version", clipped(options.version, kText)},
+  json out{{"name", clip_utf8(config.name, kText)},
+           {"folder", clip_utf8(options.folder, kLongText)},
+           {"version", clip_utf8(options.version, kText)},
            {"data", data_facts(view.data)},
            {"bases", std::move(bases)},
            {"goals", std::move(goals)},
@@ -255,22 +255,22 @@ json study_json(const StudyView& view, const PageOptions& options) {
            {"workers", workers},
            {"steps", view.steps},
            {"seconds", number(view.seconds)},
-           {"ended", view.end_reason ? json(clipped(*view.end_reason, kText)) : json()},
+           {"ended", view.end_reason ? json(clip_utf8(*view.end_reason, kText)) : json()},
            {"winner", view.winner ? json(view.winner->value) : json()},
            {"test", std::move(test)},
            {"baselines", baselines_facts(view)},
-           {"earlier", view.earlier ? json{{"study", clipped(view.earlier->study, kText)},
+           {"earlier", view.earlier ? json{{"study", clip_utf8(view.earlier->study, kText)},
                                            {"trials", view.earlier->trials.size()},
                                            {"left_out", view.earlier->left_out}}
                                     : json()},
-           {"config", clipped(view.config_text, kConfigText)}};
+           {"config", clip_utf8(view.config_text, kConfigText)}};
   if (view.ensemble) out["ensemble"] = ensemble_facts(*view.ensemble);
-  if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clipped(zoo, kLongText);
+  if (const std::string zoo = study::zoo_text(view); !zoo.empty()) out["zoo"] = clip_utf8(zoo, kLongText);
   if (const std::string races = study::races_text(view); !races.empty()) out["races"] = races;
   if (const std::string searches = study::searches_text(study::search_counts(view)); !searches.empty()) {
     out["searches"] = searches;
   }
-  if (const std::string checks = study::selecting_text(view); !checks.empty()) out["selecting"] = checks;
+  if (const std::string checks = study::selection_text(view); !checks.empty()) out["selecting"] = checks;
   if (json line = line_facts(view); !line.empty()) out["line"] = std::move(line);
   return out;
 }
@@ -278,14 +278,14 @@ json study_json(const StudyView& view, const PageOptions& options) {
 }  // namespace
 
 json study_facts(const StudyView& view, const PageOptions& options) {
-  const std::vector<study::Waiting> waiting = study::waiting_trials(view);
+  const std::vector<study::Waiting> waiting = study::trials_waiting(view);
   json states = json::array({"running"});
   for (const auto kind : {study::OutcomeKind::kSucceeded, study::OutcomeKind::kStopped, study::OutcomeKind::kFailed,
                           study::OutcomeKind::kCancelled, study::OutcomeKind::kDuplicate}) {
     states.push_back(study::outcome_name(kind));
   }
   states.push_back("paused");
-  states.push_back(study::outcome_name(study::OutcomeKind::kImplied));
+  states.push_back(study::outcome_name(study::OutcomeKind::kPrunedByRule));
   json out{{"v", 1},
            {"study", study_json(view, options)},
            {"proposed", view.trials.size()},

@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 using testing::decoded;
 
-TEST(CurveColumns, ThinLongCurvesAndKeepTheirEnds) {
+TEST(CurveColumns, ThinLongCurvesAndKeepEndpoints) {
   study::StudyView view;
   study::TrialView trial;
   trial.id = TrialId{1};
@@ -33,7 +33,7 @@ TEST(CurveColumns, ThinLongCurvesAndKeepTheirEnds) {
   EXPECT_EQ(curve_columns(view, order, 100)["count"], 0) << "no room";
 }
 
-TEST(SearchEntries, TellBranchesAndWhatTheyCameTo) {
+TEST(SearchEntries, ContainBranchesAndResults) {
   study::StudyView view;
   view.trials.resize(3);
   for (std::uint32_t i = 0; i < 3; ++i) view.trials[i].id = TrialId{i + 1};
@@ -75,7 +75,7 @@ TEST(SearchEntries, TellBranchesAndWhatTheyCameTo) {
   EXPECT_TRUE(many["branches"].back()["kept"].get<bool>());
 }
 
-TEST(TimelineColumns, JoinWhatOneTrialDidWithoutAGap) {
+TEST(TimelineColumns, JoinAdjacentSpansOfTrial) {
   study::StudyView view;
   view.trials.resize(2);
   view.spans = {{TrialId{1}, 1, 0, 0, 1}, {TrialId{1}, 2, 0, 1, 2}, {TrialId{2}, 1, 0, 2, 3}, {TrialId{1}, 3, 0, 5, 6}};
@@ -86,7 +86,7 @@ TEST(TimelineColumns, JoinWhatOneTrialDidWithoutAGap) {
   EXPECT_EQ(decoded(whole["trial"]["d"]), std::string("\1\2\1", 3));
 }
 
-TEST(TimelineColumns, TellHowAWorkerWasSharedAndWhoHelped) {
+TEST(TimelineColumns, ContainLanesAndHelpers) {
   study::StudyView view;
   view.trials.resize(4);
   // Two goes of two trials in turns, then one by two workers.
@@ -109,7 +109,7 @@ TEST(TimelineColumns, TellHowAWorkerWasSharedAndWhoHelped) {
   EXPECT_EQ(column("helps"), std::string("\0\0\1\0\0", 5));
 }
 
-TEST(TimelineColumns, StayFewForThousandsOfEpochs) {
+TEST(TimelineColumns, AreBoundedForThousandsOfEpochs) {
   study::StudyView view;
   view.trials.resize(2);
   for (std::int64_t epoch = 1; epoch <= 5000; ++epoch) {
@@ -120,7 +120,7 @@ TEST(TimelineColumns, StayFewForThousandsOfEpochs) {
   EXPECT_EQ(timeline_columns(view, 20'000)["count"], 2);
 }
 
-TEST(StudyFacts, TellHowWorkersWereUsedAndWhoWaits) {
+TEST(StudyFacts, ContainWorkerUseAndWaits) {
   study::StudyView view;
   view.trials.resize(2);
   view.trials[0].id = TrialId{1};
@@ -139,7 +139,7 @@ TEST(StudyFacts, TellHowWorkersWereUsedAndWhoWaits) {
       facts["work"]["bounds"].get<std::string>().starts_with("all work spread evenly 3.5 s, the longest trial 7 s"));
 }
 
-TEST(TimelineColumns, NeverAreMoreThanAsked) {
+TEST(TimelineColumns, NeverExceedRequestedNumber) {
   study::StudyView view;
   view.trials.resize(500);
   for (std::uint32_t i = 0; i < 500; ++i) view.spans.push_back({TrialId{i + 1}, 1, 0, i * 2.0, i * 2.0 + 1});

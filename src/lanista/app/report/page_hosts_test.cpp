@@ -2,7 +2,7 @@
 
 #include "lanista/app/report/page_data.h"
 #include "support/app/report/test_view.h"
-#include "lanista/search/study/hosts.h"
+#include "lanista/search/study/host_usage.h"
 
 namespace lanista::report {
 namespace {
@@ -11,7 +11,7 @@ using nlohmann::json;
 using testing::decoded;
 
 /// Worker 0 was on node1 and then on node2, worker 1 on node2.
-study::StudyView elsewhere() {
+study::StudyView study_on_two_hosts() {
   study::StudyView view;
   view.trials.resize(2);
   for (std::uint32_t i = 0; i < 2; ++i) view.trials[i].id = TrialId{i + 1};
@@ -25,8 +25,8 @@ study::StudyView elsewhere() {
   return view;
 }
 
-TEST(HostFacts, TellWhatEachHostDidAndWhoMoved) {
-  const json hosts = study_facts(elsewhere(), {}).at("hosts");
+TEST(HostFacts, ListsHostsAndMoves) {
+  const json hosts = study_facts(study_on_two_hosts(), {}).at("hosts");
 
   EXPECT_EQ(hosts.at("names"), (json{"node1", "node2"}));
   EXPECT_EQ(hosts.at("uses"), json::parse(R"([{"name": "node1", "present": 0, "lost": 1, "share": 0.25},
@@ -36,8 +36,8 @@ TEST(HostFacts, TellWhatEachHostDidAndWhoMoved) {
             (json{{"1", {"from worker 0 on node1 to worker 0 on node2: at most 0.5 s of its work lost"}}}));
 }
 
-TEST(HostFacts, AreNoneOfAStudyHere) {
-  study::StudyView view = elsewhere();
+TEST(HostFacts, AreEmptyForLocalStudy) {
+  study::StudyView view = study_on_two_hosts();
   view.workers = {};
   for (study::Span& span : view.spans) span.host = 0;
 
@@ -47,8 +47,8 @@ TEST(HostFacts, AreNoneOfAStudyHere) {
 }
 
 // Of several devices each stands where a host would; its workers are threads, which are not told to come and go.
-TEST(HostFacts, TellWhatEachDeviceDid) {
-  study::StudyView view = elsewhere();
+TEST(HostFacts, ListsDevices) {
+  study::StudyView view = study_on_two_hosts();
   view.workers.present.clear();
   view.workers.moves.clear();
   view.workers.hosts = {{"cpu", 0}, {"torch:cpu", 0}};
@@ -59,7 +59,7 @@ TEST(HostFacts, TellWhatEachDeviceDid) {
   EXPECT_EQ(hosts.at("uses"), json::parse(R"([{"name": "cpu", "present": 0, "lost": 0, "share": 0.25, "device": true},
                             {"name": "torch:cpu", "present": 0, "lost": 0, "share": 0.75, "device": true}])"));
   EXPECT_TRUE(timeline_columns(view, 100).contains("host"));
-  const auto uses = study::host_uses(view);
+  const auto uses = study::host_usage(view);
   EXPECT_EQ(study::host_text(uses.at(1), false), "torch:cpu: 75 % of the work");
   EXPECT_EQ(study::device_of(view, view.trials[0]), "torch:cpu");  // that it was on last
   view.trials[0].device = "cpu";
@@ -68,8 +68,8 @@ TEST(HostFacts, TellWhatEachDeviceDid) {
   EXPECT_EQ(study::device_of(view, view.trials[1]), "");
 }
 
-TEST(HostFacts, AreBoundedWhateverTheLogTells) {
-  study::StudyView view = elsewhere();
+TEST(HostFacts, AreBoundedForAnyLog) {
+  study::StudyView view = study_on_two_hosts();
   for (int k = 0; k < 3000; ++k) view.workers.hosts.push_back({std::string(200, 'x') + std::to_string(k), 0});
   for (std::uint32_t k = 0; k < 5000; ++k) {
     for (const std::uint32_t trial : {1U, k}) {
@@ -83,15 +83,15 @@ TEST(HostFacts, AreBoundedWhateverTheLogTells) {
   EXPECT_EQ(hosts.at("names").at(0), "node1");
 }
 
-TEST(TimelineColumns, TellOnWhichHostABarWas) {
-  const json columns = timeline_columns(elsewhere(), 100);
+TEST(TimelineColumns, NameHostOfEachBar) {
+  const json columns = timeline_columns(study_on_two_hosts(), 100);
 
   ASSERT_EQ(columns["count"], 3) << "one trial on two hosts is two bars";
   EXPECT_EQ(decoded(columns["worker"]["d"]), std::string("\0\0\1", 3));
   EXPECT_EQ(decoded(columns["host"]["d"]), std::string("\1\2\2", 3));
 }
 
-TEST(TimelineColumns, KeepTheHostOfWhatIsTooShortToBeSeen) {
+TEST(TimelineColumns, KeepHostOfJoinedShortBars) {
   study::StudyView view;
   view.trials.resize(500);
   for (std::uint32_t i = 0; i < 500; ++i) {

@@ -17,7 +17,7 @@ using nlohmann::json;
 using study::StudyView;
 using Kind = NodeChange::Kind;
 
-constexpr std::size_t kDrawings = 10, kMostNodes = 400, kText = 120;
+constexpr std::size_t kDrawings = 10, kMaxNodes = 400, kText = 120;
 constexpr double kBoxHeight = 44;
 
 /// The model a trial trained; a parent or base that is not there is an error of the study's records.
@@ -45,7 +45,7 @@ Result<Graph> origin_of(const StudyView& view, const study::Proposal& proposal, 
 std::string attrs_text(const graph::Node& node) {
   std::string out;
   for (const auto& [name, value] : node.attrs) out += (out.empty() ? "" : " ") + name + "=" + graph::attr_text(value);
-  return clipped(out, kText);
+  return clip_utf8(out, kText);
 }
 
 /// Characters, not bytes: a box is as wide as its longest line, within reason.
@@ -75,17 +75,17 @@ std::string_view kind_name(Kind kind) {
 json placed(const Point& point) { return {std::round(point.x * 10) / 10, std::round(point.y * 10) / 10}; }
 
 Result<json> drawing(const Graph& model, const Graph& origin, const graph::OpTable& ops) {
-  if (model.size() > kMostNodes) {
+  if (model.size() > kMaxNodes) {
     return Error{
         Code::kResourceExhausted,
-        "the model has " + std::to_string(model.size()) + " nodes; up to " + std::to_string(kMostNodes) + " are drawn",
+        "the model has " + std::to_string(model.size()) + " nodes; up to " + std::to_string(kMaxNodes) + " are drawn",
         ""};
   }
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));
   std::map<graph::NodeId, NodeChange> change;
   json removed = json::array();
   for (NodeChange& c : model_diff(origin, model)) {
-    if (c.kind == Kind::kRemoved) removed.push_back(clipped(c.note, kText));
+    if (c.kind == Kind::kRemoved) removed.push_back(clip_utf8(c.note, kText));
     change.emplace(c.node, std::move(c));
   }
   json nodes = json::array();
@@ -97,12 +97,12 @@ Result<json> drawing(const Graph& model, const Graph& origin, const graph::OpTab
     const std::string attrs = attrs_text(*node), shape = types.outputs(node->id).front().shape.text();
     boxes.push_back({box_width({node->op + "  " + graph::port_text({node->id, 0}), attrs, shape}), kBoxHeight});
     nodes.push_back({{"id", node->id.value},
-                     {"op", clipped(node->op, kText)},
-                     {"label", clipped(node->label, kText)},
+                     {"op", clip_utf8(node->op, kText)},
+                     {"label", clip_utf8(node->label, kText)},
                      {"attrs", attrs},
                      {"shape", shape},
                      {"change", kind_name(change.at(node->id).kind)},
-                     {"note", clipped(change.at(node->id).note, 2 * kText)},
+                     {"note", clip_utf8(change.at(node->id).note, 2 * kText)},
                      {"w", boxes.back().width},
                      {"h", boxes.back().height}});
   }
@@ -132,17 +132,17 @@ Result<json> drawing_of(const StudyView& view, const study::Proposal& proposal, 
 
 }  // namespace
 
-json model_drawings(const StudyView& view, std::size_t room) {
+json model_drawings(const StudyView& view, std::size_t byte_limit) {
   const graph::OpTable ops = graph::builtin_ops();
   json out = json::array();
   std::size_t size = 0;
   for (const TrialId id : study::ranking(view)) {
     if (out.size() == kDrawings) break;
     const auto made = drawing_of(view, view.trials[id.value - 1].proposal, ops);
-    json entry = made ? *made : json{{"error", clipped(made.error().text(), 500)}};
+    json entry = made ? *made : json{{"error", clip_utf8(made.error().text(), 500)}};
     entry["trial"] = id.value;
     size += entry.dump(-1, ' ', true, json::error_handler_t::replace).size();
-    if (size > room && !out.empty()) break;
+    if (size > byte_limit && !out.empty()) break;
     out.push_back(std::move(entry));
   }
   return out;

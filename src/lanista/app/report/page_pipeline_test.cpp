@@ -9,7 +9,7 @@ namespace lanista::report {
 namespace {
 
 using nlohmann::json;
-using pipeline::Kind;
+using pipeline::ActionKind;
 using pipeline::TimedStep;
 
 /// One forward pass a stage; the second stage's took three times as long as simulated.
@@ -18,7 +18,7 @@ study::StudyView with_steps(int count) {
   TimedStep step{
       .batch = 8,
       .stages = {{"%1 linear</script>", 1, 8, 8, {1}}, {"%2 relu", 1, 8, 8, {}}},
-      .places = {{{Kind::kForward, 0, 0, 0, 0.001, 0, 0.001}}, {{Kind::kForward, 1, 0, 0.001, 0.002, 0.001, 0.004}}}};
+      .ranks = {{{Kind::kForward, 0, 0, 0, 0.001, 0, 0.001}}, {{Kind::kForward, 1, 0, 0.001, 0.002, 0.001, 0.004}}}};
   for (int i = 0; i < count; ++i) {
     study::Span span{TrialId{1}, 1, 0, 0, 1};
     span.timed = std::make_shared<const TimedStep>(step);
@@ -27,7 +27,7 @@ study::StudyView with_steps(int count) {
   return view;
 }
 
-TEST(PipelineSteps, AreDrawnWithWhatWasSimulatedAndMeasured) {
+TEST(PipelineSteps, ContainSimulatedAndMeasuredSteps) {
   const json steps = pipeline_steps(with_steps(1), 100'000);
 
   ASSERT_EQ(steps.size(), 1U);
@@ -44,18 +44,18 @@ TEST(PipelineSteps, AreDrawnWithWhatWasSimulatedAndMeasured) {
   EXPECT_EQ(step["drawing"]["paths"].size(), 1U);
 }
 
-TEST(PipelineSteps, AreDataOfThePageWithinItsRoom) {
+TEST(PipelineSteps, FitByteLimitOfPage) {
   EXPECT_EQ(pipeline_steps(with_steps(30), 1'000'000).size(), 10U);
   const json few = pipeline_steps(with_steps(30), 4'000);
   EXPECT_LT(few.size(), 10U);
-  EXPECT_LE(block_text(few).size(), 4'100U);
+  EXPECT_LE(script_json(few).size(), 4'100U);
   const std::string page = report_page(with_steps(1), {});
   EXPECT_NE(page.find("\"pipeline\":[{"), std::string::npos);
   EXPECT_EQ(page.find("linear</script>"), std::string::npos);
 }
 
 // Pages of studies without stages, and of logs of builds that timed none, are what they were.
-TEST(PipelineSteps, AreNoneWhereNoneWasTimed) {
+TEST(PipelineSteps, AreEmptyWithoutTimedSteps) {
   EXPECT_TRUE(pipeline_steps(with_steps(0), 100'000).empty());
   EXPECT_EQ(page_data(testing::small_study(), {}, 1'000'000).find("\"pipeline\""), std::string::npos);
 }

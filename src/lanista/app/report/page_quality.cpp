@@ -30,14 +30,14 @@ json class_names(const study::StudyView& view, const study::ModelAssessment& ass
     const std::string key = std::to_string(label);
     if (label < 0 || static_cast<std::size_t>(label) >= labels.size()) return;
     const json& name = labels[static_cast<std::size_t>(label)];
-    if (name.is_string() && name != key) out[key] = clipped(name.get_ref<const std::string&>(), kName);
+    if (name.is_string() && name != key) out[key] = clip_utf8(name.get_ref<const std::string&>(), kName);
   };
   for (const study::PartAssessment& part : assessment.parts) {
     if (!part.confusion.empty()) {
       for (std::int64_t label = 0; label < assessment.classes; ++label) add(label);
     }
     for (const study::ClassScore& score : part.classes) add(score.label);
-    for (const study::Confused& each : part.confused) {
+    for (const study::ConfusedPair& each : part.confused) {
       add(each.label);
       add(each.prediction);
     }

@@ -31,7 +31,7 @@ std::size_t count(const std::string& text, const std::string& what) {
   return found;
 }
 
-TEST(Base64, IsThatOfTheStandard) {
+TEST(Base64, EqualsRfc4648Examples) {
   EXPECT_EQ(base64(""), "");
   EXPECT_EQ(base64("f"), "Zg==");
   EXPECT_EQ(base64("fo"), "Zm8=");
@@ -40,7 +40,7 @@ TEST(Base64, IsThatOfTheStandard) {
   EXPECT_EQ(base64("\xff\xfe\xfd"), "//79");
 }
 
-TEST(PackedIntegers, TakeTheFewestBytes) {
+TEST(PackedIntegers, UseFewestBytes) {
   const auto packed = [](std::vector<std::int64_t> values) { return packed_integers(values); };
 
   EXPECT_EQ(packed({7, 7, 7}), (json{{"same", 7}}));
@@ -52,7 +52,7 @@ TEST(PackedIntegers, TakeTheFewestBytes) {
   EXPECT_EQ(packed({}), (json{{"u", 1}, {"d", ""}}));
 }
 
-TEST(PackedReals, KeepNumbersAndKinds) {
+TEST(PackedReals, KeepNumbersNaNAndAbsentValues) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<double> values{0.97125, -3e-5, 0, inf, -inf, nan, absent(), 1e300};
   for (const int width : {3, 4}) {
@@ -78,7 +78,7 @@ TEST(PackedReals, KeepNumbersAndKinds) {
   }
 }
 
-TEST(PackedNames, StandOnceInOrder) {
+TEST(PackedNames, StoreEachNameOnceInOrder) {
   const std::vector<std::string> values{"sgd", "", "adam", "sgd"}, known{"adam"};
 
   const json packed = packed_names(values, known);
@@ -88,12 +88,12 @@ TEST(PackedNames, StandOnceInOrder) {
 }
 
 TEST(Clipped, CutsBetweenCharacters) {
-  EXPECT_EQ(clipped("short", 5), "short");
-  EXPECT_EQ(clipped("longer", 5), "longe…");
-  EXPECT_EQ(clipped("ab\xC3\xA9z", 3), "ab…");
+  EXPECT_EQ(clip_utf8("short", 5), "short");
+  EXPECT_EQ(clip_utf8("longer", 5), "longe…");
+  EXPECT_EQ(clip_utf8("ab\xC3\xA9z", 3), "ab…");
 }
 
-TEST(Page, TellsTheMetricsOfTheEpochThatIsKept) {
+TEST(Page, ContainsMetricsOfSelectedEpoch) {
   study::StudyView view = testing::small_study();
   view.trials[0].measurements.push_back({TrialId{1}, 3, 30, {{"train_loss", 0.125}, {"val_accuracy", 0.625}}});
   const std::vector<std::size_t> rows{0, 1, 2, 3, 4};
@@ -102,7 +102,7 @@ TEST(Page, TellsTheMetricsOfTheEpochThatIsKept) {
   EXPECT_EQ(decoded(trial_columns(view, rows, 4)["kept"]["d"]), std::string("\3\1\1\0\1", 5));
 }
 
-TEST(Page, KeepsWhatBreaksConstraintsOffTheFront) {
+TEST(Page, ExcludesViolatedConstraintsFromFront) {
   study::StudyView view = testing::random_study(40, 3);
   view.config.train.keep = study::kKeepLast;
   view.config.goals = {{true, "val_accuracy"}, {false, "train_loss"}};
@@ -125,13 +125,13 @@ TEST(Page, KeepsWhatBreaksConstraintsOffTheFront) {
     broken += static_cast<std::size_t>(off[i]);
   }
   EXPECT_GT(broken, 5U);
-  const std::vector<TrialId> front = study::pareto_front(study::standings(view));
+  const std::vector<TrialId> front = study::pareto_front(study::ranking_keys(view));
   EXPECT_FALSE(front.empty());
   for (const TrialId id : front) EXPECT_EQ(off[id.value - 1], 0) << id.value;
 
   view.config.subject_to = {*study::Constraint::parse("val_accuracy >= 2")};  // of which nobody can keep the half
   const std::string none = bits();
-  for (const TrialId id : study::pareto_front(study::standings(view))) EXPECT_EQ(none[id.value - 1], 0) << id.value;
+  for (const TrialId id : study::pareto_front(study::ranking_keys(view))) EXPECT_EQ(none[id.value - 1], 0) << id.value;
 }
 
 TEST(Page, IsOneWholeDocument) {
@@ -148,7 +148,7 @@ TEST(Page, IsOneWholeDocument) {
             0U);
 }
 
-TEST(Page, AdmitsItsOwnScriptAndStyleByHashAndNothingElse) {
+TEST(Page, AllowsOnlyHashedScriptAndStyle) {
   const std::string page = report_page(testing::small_study(), {"studies/x", "0.1", 5'000'000});
 
   EXPECT_NE(
@@ -159,7 +159,7 @@ TEST(Page, AdmitsItsOwnScriptAndStyleByHashAndNothingElse) {
   EXPECT_EQ(page.find("unsafe-inline"), std::string::npos);
 }
 
-TEST(Page, TheStudysWordsAreDataOnly) {
+TEST(Page, EscapesTextsOfStudy) {
   study::StudyView view = testing::small_study();
   const std::string attack = "</script><script>alert(1)</script><!--";
   view.config.name = attack;
@@ -179,7 +179,7 @@ TEST(Page, TheSameStudyGivesTheSameBytes) {
   EXPECT_EQ(report_page(view, {"a", "1", 5'000'000}), report_page(view, {"a", "1", 5'000'000}));
 }
 
-TEST(Page, StaysWithinItsBytesAndSaysWhatItHolds) {
+TEST(Page, StaysWithinByteLimitAndReportsOmissions) {
   const auto view = testing::random_study(3000, 6);
   for (const std::size_t most : {2'000'000UL, 400'000UL, 220'000UL}) {
     const std::string page = report_page(view, {"a", "1", most});
@@ -204,7 +204,7 @@ study::ModelAssessment assessment_of(TrialId trial) {
   return out;
 }
 
-TEST(Page, TellsWhatTheWinnerDoesWithClassesByTheirNames) {
+TEST(Page, ShowsQualityByClassName) {
   study::StudyView view = testing::small_study();
   view.winner = TrialId{1};
   view.data = {{"labels", {"cat", 7, "2"}}};
@@ -213,18 +213,18 @@ TEST(Page, TellsWhatTheWinnerDoesWithClassesByTheirNames) {
   EXPECT_TRUE(quality_facts(view, options).is_null()) << "nobody has assessed it";
 
   options.assessment = assessment_of(*view.winner);
-  const nlohmann::json told = quality_facts(view, options);
+  const nlohmann::json result = quality_facts(view, options);
 
-  EXPECT_EQ(told.at("names"), (nlohmann::json{{"0", "cat"}})) << "only names of their own, and only texts";
-  EXPECT_EQ(told.at("parts")[0].at("confusion"), (nlohmann::json{4, 1, 0, 0, 3, 0, 2, 0, 2}));
-  EXPECT_FALSE(told.contains("weights_hash"));
+  EXPECT_EQ(result.at("names"), (nlohmann::json{{"0", "cat"}})) << "only names of their own, and only texts";
+  EXPECT_EQ(result.at("parts")[0].at("confusion"), (nlohmann::json{4, 1, 0, 0, 3, 0, 2, 0, 2}));
+  EXPECT_FALSE(result.contains("weights_hash"));
   const nlohmann::json baselines = study_facts(view, options).at("study").at("baselines");
   EXPECT_EQ(baselines, nlohmann::json::parse(R"([{"name": "linear", "metrics": {"val_accuracy": 0.5}}])"));
   view.winner = TrialId{2};
   EXPECT_TRUE(quality_facts(view, options).is_null()) << "it is of another trial";
 }
 
-TEST(Page, TellsHowGoodTheWinnerIsAtEveryLabelByItsName) {
+TEST(Page, ShowsQualityByLabelName) {
   study::StudyView view = testing::small_study();
   view.winner = TrialId{1};
   PageOptions options{"a", "1"};
@@ -242,19 +242,19 @@ TEST(Page, TellsHowGoodTheWinnerIsAtEveryLabelByItsName) {
         std::pair(R"({"schema": {"target": {"names": [7, null]}}, "labels": ["a", "b"]})", "{}"),
         std::pair("[]", "{}")}) {
     view.data = json::parse(data);
-    const json told = quality_facts(view, options);
-    EXPECT_EQ(told.at("names"), json::parse(names)) << data;
-    EXPECT_EQ(told.at("multilabel"), true);
-    EXPECT_EQ(told.at("parts")[0].at("labels")[1], json::parse(R"({"label": 0, "rows": 7, "precision": 0.5, "recall": 0.25})"));
+    const json result = quality_facts(view, options);
+    EXPECT_EQ(result.at("names"), json::parse(names)) << data;
+    EXPECT_EQ(result.at("multilabel"), true);
+    EXPECT_EQ(result.at("parts")[0].at("labels")[1], json::parse(R"({"label": 0, "rows": 7, "precision": 0.5, "recall": 0.25})"));
   }
 }
 
-TEST(ByImportance, BeginsWithRecordsAndTheWinnerAndHoldsEveryTrialOnce) {
+TEST(ByImportance, ListsRecordsAndWinnerFirstAndEachTrialOnce) {
   auto view = testing::random_study(2000, 8);
   const auto ranked = study::ranking(view);
   view.winner = ranked.front();
 
-  const auto order = by_importance(view);
+  const auto order = by_display_priority(view);
 
   ASSERT_EQ(order.size(), 2000U);
   EXPECT_EQ(std::set<std::size_t>(order.begin(), order.end()).size(), 2000U);
@@ -264,7 +264,7 @@ TEST(ByImportance, BeginsWithRecordsAndTheWinnerAndHoldsEveryTrialOnce) {
   }
 }
 
-TEST(PageData, TellsWhatAnEnsembleIsMadeOf) {
+TEST(PageData, ContainsEnsembleMembers) {
   auto view = testing::random_study(20, 8);
   EXPECT_FALSE(json::parse(page_data(view, {"a", "1", 5'000'000}, 4'000'000))["study"].contains("ensemble"));
   view.winner = TrialId{3};
@@ -277,7 +277,7 @@ TEST(PageData, TellsWhatAnEnsembleIsMadeOf) {
   EXPECT_EQ(ensemble["test"]["test_accuracy"], 0.25);
 }
 
-TEST(PageData, AnEmptyStudyHasColumnsWithoutRows) {
+TEST(PageData, HasEmptyColumnsForEmptyStudy) {
   const json data = json::parse(page_data({}, {"a", "1", 5'000'000}, 4'000'000));
 
   EXPECT_EQ(data["trials"]["count"], 0);
@@ -287,7 +287,7 @@ TEST(PageData, AnEmptyStudyHasColumnsWithoutRows) {
   EXPECT_TRUE(data["study"]["winner"].is_null());
 }
 
-TEST(ModelDrawings, ShowTheBestWithWhatChanged) {
+TEST(ModelDrawings, ShowBestModelsAndTheirChanges) {
   study::StudyView view;
   view.config.goals = {{true, "val_accuracy"}};
   view.models = {{{"name", "mlp"},
@@ -311,7 +311,7 @@ TEST(ModelDrawings, ShowTheBestWithWhatChanged) {
   EXPECT_EQ(drawings[0]["paths"].size(), 4U);
 }
 
-TEST(ModelDrawings, SayWhyThereIsNone) {
+TEST(ModelDrawings, ReportWhyDrawingIsMissing) {
   study::StudyView view = testing::small_study();
   for (study::TrialView& trial : view.trials) trial.proposal.base = 0;
   view.models = json::array();

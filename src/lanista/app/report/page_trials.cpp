@@ -5,7 +5,7 @@
 #include "lanista/app/report/facts.h"
 #include "lanista/app/report/page_columns.h"
 #include "lanista/app/report/page_data.h"
-#include "lanista/search/study/rungs.h"
+#include "lanista/search/study/bracket_counts.h"
 #include "lanista/search/study/start_race.h"
 
 namespace lanista::report {
@@ -15,7 +15,7 @@ using nlohmann::json;
 using study::StudyView;
 using study::TrialView;
 
-constexpr std::size_t kMostParameters = 24;
+constexpr std::size_t kMaxParameters = 24;
 
 /// What was done to the parent (or to the base): "widen > deepen x2", "tuning itself" of a final.
 std::string own_steps(const StudyView& view, const TrialView& trial) {
@@ -34,7 +34,7 @@ std::string own_steps(const StudyView& view, const TrialView& trial) {
     for (same = 1; from + same < steps.size() && steps[from + same].mutator == name;) ++same;
     text += (text.empty() ? "" : " > ") + name + (same > 1 ? " x" + std::to_string(same) : "");
   }
-  if (trial.proposal.tunes) text += (text.empty() ? "" : " > ") + std::string("tuning itself");
+  if (trial.proposal.is_refinement) text += (text.empty() ? "" : " > ") + std::string("tuning itself");
   return text;
 }
 
@@ -75,7 +75,7 @@ json parameter_column(const StudyView& view, std::span<const std::size_t> rows, 
     values.push_back(it == sample.end() ? nullptr : &it->second);
     numeric = numeric && (values.back() == nullptr || number(*values.back()));
   }
-  json out{{"name", clipped(axis.name, 200)}, {"log", numeric && is_log(axis.domain)}};
+  json out{{"name", clip_utf8(axis.name, 200)}, {"log", numeric && is_log(axis.domain)}};
   if (numeric) {
     std::vector<double> numbers;
     for (const auto* value : values) numbers.push_back(value == nullptr ? absent() : *number(*value));
@@ -89,10 +89,10 @@ json parameter_column(const StudyView& view, std::span<const std::size_t> rows, 
 }
 
 /// 1 for a trial that cannot be on a Pareto front for its constraints: there are trials that break them less.
-std::vector<std::int64_t> barred(const StudyView& view) {
+std::vector<std::int64_t> violates_constraints(const StudyView& view) {
   std::vector<std::int64_t> out(view.trials.size(), 0);
-  const std::vector<study::Standing> ranked = study::standings(view);  // what breaks the least goes first
-  for (const study::Standing& standing : ranked) {
+  const std::vector<study::RankingKey> ranked = study::ranking_keys(view);  // what breaks the least goes first
+  for (const study::RankingKey& standing : ranked) {
     out[standing.trial.value - 1] = standing.violation > ranked.front().violation ? 1 : 0;
   }
   return out;
@@ -105,7 +105,7 @@ std::int64_t state_of(const TrialView& trial) { return static_cast<std::int64_t>
 json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int width) {
   const std::vector<TrialTimes> times = trial_times(view);
   const auto rank = ranks(view);
-  const std::vector<std::int64_t> off_front = barred(view);
+  const std::vector<std::int64_t> off_front = violates_constraints(view);
   const auto integers = [&](const std::function<std::int64_t(std::size_t)>& of) {
     std::vector<std::int64_t> values;
     for (const std::size_t i : rows) values.push_back(of(i));
@@ -133,7 +133,7 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
     how.push_back(own_steps(view, trial));
     reason.push_back(trial.outcome ? trial.outcome->reason : "");
     rungs.push_back(study::rungs_text(trial));
-    start.push_back(study::began_text(trial));
+    start.push_back(study::start_summary(trial));
   }
   json out{{"count", rows.size()},
            {"id", integers([](std::size_t i) { return static_cast<std::int64_t>(i) + 1; })},
@@ -167,11 +167,11 @@ json trial_columns(const StudyView& view, std::span<const std::size_t> rows, int
       const auto it = result->metrics.find(name);
       return it == result->metrics.end() ? absent() : it->second;
     });
-    out["metrics"].push_back({{"name", clipped(name, 200)}, {"of", std::move(column)}});
+    out["metrics"].push_back({{"name", clip_utf8(name, 200)}, {"of", std::move(column)}});
   }
   out["params"] = json::array();
   for (const Axis& axis : axes(view)) {
-    if (out["params"].size() < kMostParameters) out["params"].push_back(parameter_column(view, rows, axis, width));
+    if (out["params"].size() < kMaxParameters) out["params"].push_back(parameter_column(view, rows, axis, width));
   }
   return out;
 }

@@ -70,7 +70,7 @@ json lineage_json(const study::StudyView& view, const study::Proposal& proposal)
            {"mutations", std::move(mutations)},
            {"edits", std::move(edits)}};
   if (proposal.parent) out["parent"] = proposal.parent->value;
-  if (proposal.tunes) out["tunes"] = true;
+  if (proposal.is_refinement) out["tunes"] = true;
   return out;
 }
 
@@ -89,11 +89,11 @@ std::string trials_csv(const study::StudyView& view) {
   std::string out;
   add_csv_row(out, head);
   const auto times = trial_times(view);
-  const auto places = ranks(view);
+  const auto trial_ranks = ranks(view);
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const study::TrialView& trial = view.trials[i];
-    std::vector<std::string> row = trial_cells(view, trial, places[i], times[i].seconds);
-    if (has_finals) row.emplace_back(trial.proposal.tunes ? "1" : "0");
+    std::vector<std::string> row = trial_cells(view, trial, trial_ranks[i], times[i].seconds);
+    if (has_finals) row.emplace_back(trial.proposal.is_refinement ? "1" : "0");
     add_metrics(row, metrics, trial.measurements.empty() ? nullptr : &study::result_of(view.config, trial));
     for (const Axis& axis : params) {
       const auto found = trial.proposal.sample.find(axis.name);
@@ -128,7 +128,7 @@ std::string measurements_csv(const study::StudyView& view) {
 std::string trials_jsonl(const study::StudyView& view) {
   std::string out;
   const auto times = trial_times(view);
-  const auto places = ranks(view);
+  const auto trial_ranks = ranks(view);
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
     const study::TrialView& trial = view.trials[i];
     json line{{"v", 1},
@@ -143,10 +143,10 @@ std::string trials_jsonl(const study::StudyView& view) {
               {"measurements", measurements_json(trial)}};
     if (!trial.measurements.empty()) line["kept_epoch"] = study::result_of(view.config, trial).epoch;
     if (!trial.rungs.empty()) line["rungs"] = trial.rungs;
-    if (places[i]) line["rank"] = *places[i];
+    if (trial_ranks[i]) line["rank"] = *trial_ranks[i];
     if (trial.outcome && !trial.outcome->reason.empty()) line["reason"] = trial.outcome->reason;
     if (trial.outcome && trial.outcome->same_as) line["same_as"] = trial.outcome->same_as->value;
-    if (trial.outcome && trial.outcome->implied_by) line["implied_by"] = trial.outcome->implied_by->value;
+    if (trial.outcome && trial.outcome->pruned_by) line["implied_by"] = trial.outcome->pruned_by->value;
     if (trial.outcome && !trial.outcome->rule.empty()) line["rule"] = trial.outcome->rule;
     out += dump(line) + "\n";
   }

@@ -44,7 +44,7 @@ std::vector<nlohmann::json> lines(const std::string& text) {
   return out;
 }
 
-TEST(TrialsCsv, IsOneRowATrial) {
+TEST(TrialsCsv, HasOneRowPerTrial) {
   study::StudyView view = small_study();
   view.trials.resize(2);
   for (auto& trial : view.trials) trial.proposal.graph_hash = Digest{1, 2};
@@ -60,20 +60,20 @@ TEST(TrialsCsv, IsOneRowATrial) {
       "adam,0.001,,0,false\r\n");
 }
 
-TEST(Tables, TellFinals) {
+TEST(Tables, MarkRefinementTrials) {
   study::StudyView view = small_study();
   view.config.strategy.then.emplace();
   view.trials[1].proposal.parent = TrialId{1};
-  view.trials[1].proposal.tunes = true;
+  view.trials[1].proposal.is_refinement = true;
   const Table read = table(trials_csv(view));
   EXPECT_EQ(read.rows[0].at("tunes"), "0");
   EXPECT_EQ(read.rows[1].at("tunes"), "1");
-  const auto told = lines(trials_jsonl(view));
-  EXPECT_FALSE(told[0]["lineage"].contains("tunes"));
-  EXPECT_EQ(told[1]["lineage"]["tunes"], true);
+  const auto result = lines(trials_jsonl(view));
+  EXPECT_FALSE(result[0]["lineage"].contains("tunes"));
+  EXPECT_EQ(result[1]["lineage"]["tunes"], true);
 }
 
-TEST(TrialsCsv, DefusesFormulasAndKeepsNumbers) {
+TEST(TrialsCsv, EscapesFormulasAndKeepsNumbers) {
   study::StudyView view = small_study();
   const auto read = table(trials_csv(view));
   EXPECT_EQ(read.rows[2].at("reason"), "'-1\", \"diverged\"\n");
@@ -87,7 +87,7 @@ TEST(TrialsCsv, DefusesFormulasAndKeepsNumbers) {
   EXPECT_EQ(table(trials_csv(view)).rows[0].at("metrics.val_accuracy"), "-2.5");
 }
 
-TEST(Tables, TellTheMetricsOfTheEpochThatIsKept) {
+TEST(Tables, ContainMetricsOfSelectedEpoch) {
   study::StudyView view = small_study();
   view.trials[0].measurements.push_back({TrialId{1}, 3, 30, {{"train_loss", 0.125}, {"val_accuracy", 0.625}}});
 
@@ -106,7 +106,7 @@ TEST(Tables, TellTheMetricsOfTheEpochThatIsKept) {
   EXPECT_EQ(last.at("metrics.val_accuracy"), "0.625");
 }
 
-TEST(TrialsCsv, HoldsEveryTrialOfARandomStudyUnderItsName) {
+TEST(TrialsCsv, ContainsEachTrialOfRandomStudy) {
   const study::StudyView view = random_study(300, 1);
   const auto read = table(trials_csv(view));
 
@@ -121,7 +121,7 @@ TEST(TrialsCsv, HoldsEveryTrialOfARandomStudyUnderItsName) {
   }
 }
 
-TEST(MeasurementsCsv, IsOneRowAMeasurement) {
+TEST(MeasurementsCsv, HasOneRowPerMeasurement) {
   study::StudyView view = small_study();
   view.spans.erase(view.spans.begin());
   EXPECT_EQ(measurements_csv(view),
@@ -133,7 +133,7 @@ TEST(MeasurementsCsv, IsOneRowAMeasurement) {
             "5,1,10,1.5,0.375,0.625\r\n");
 }
 
-TEST(TrialsJsonl, HoldsEveryMeasurementAndTheLineage) {
+TEST(TrialsJsonl, ContainsMeasurementsAndLineage) {
   study::StudyView view = small_study();
   view.trials[4].proposal.steps = {{"widen", {}}};
   view.trials[4].proposal.edits = {graph::SetAttr{graph::NodeId{1}, "out", std::int64_t{128}}};
@@ -155,13 +155,13 @@ TEST(TrialsJsonl, HoldsEveryMeasurementAndTheLineage) {
   EXPECT_EQ(read[4].at("sample").at("lr"), 0.25);
 }
 
-TEST(TrialsJsonl, SurvivesTextsThatAreNotUtf8) {
+TEST(TrialsJsonl, ReplacesInvalidUtf8) {
   study::StudyView view = small_study();
   view.trials[0].outcome->reason = "\xff\n";
   EXPECT_EQ(lines(trials_jsonl(view))[0].at("reason"), "\xef\xbf\xbd\n");
 }
 
-TEST(Tables, OfAnEmptyStudyAreTheirHeaders) {
+TEST(Tables, OfEmptyStudyAreHeadersOnly) {
   EXPECT_TRUE(table(trials_csv({})).rows.empty());
   EXPECT_EQ(measurements_csv({}), "trial,epoch,step,seconds,metrics.val_accuracy\r\n");
   EXPECT_EQ(trials_jsonl({}), "");

@@ -58,7 +58,7 @@ class EventFile {
     add(wall_time, WireWriter().message(5, WireWriter().message(1, value)));
   }
 
-  std::string take() && { return std::move(bytes_); }
+  std::string take_bytes() && { return std::move(bytes_); }
 
  private:
   void add(double wall_time, const WireWriter& event) {
@@ -174,7 +174,7 @@ Status status_of(study::OutcomeKind kind) {
     case study::OutcomeKind::kFailed:
       return Status::kFailure;
     case study::OutcomeKind::kCancelled:
-    case study::OutcomeKind::kImplied:  // nobody saw how it ends
+    case study::OutcomeKind::kPrunedByRule:  // nobody saw how it ends
       return Status::kUnknown;
     default:
       return Status::kSuccess;
@@ -200,14 +200,14 @@ std::string trial_events(const study::StudyView& view, const study::TrialView& t
     end.varint(1, static_cast<std::uint64_t>(status_of(trial.outcome->kind))).fixed_double(2, base_time + times.ended);
     file.add_hparams(base_time + times.ended, "_hparams_/session_end_info", 4, end);
   }
-  return std::move(file).take();
+  return std::move(file).take_bytes();
 }
 
 std::vector<TrialId> chosen(const study::StudyView& view, const TensorboardOptions& options) {
   std::vector<TrialId> ids = study::ranking(view);
-  const auto places = ranks(view);
+  const auto trial_ranks = ranks(view);
   for (const study::TrialView& trial : view.trials) {
-    if (!places[trial.id.value - 1]) ids.push_back(trial.id);
+    if (!trial_ranks[trial.id.value - 1]) ids.push_back(trial.id);
   }
   if (!options.all && ids.size() > options.trials) ids.resize(options.trials);
   return ids;
@@ -225,7 +225,7 @@ std::string tf_record(std::string_view payload) {
   return out;
 }
 
-Files tensorboard_files(const study::StudyView& view, const TensorboardOptions& options) {
+FilesByPath tensorboard_files(const study::StudyView& view, const TensorboardOptions& options) {
   const std::vector<Axis> all = all_axes(view);
   const std::vector<TrialTimes> times = trial_times(view);
   const std::string name = file_name(options.base_time);
@@ -235,7 +235,7 @@ Files tensorboard_files(const study::StudyView& view, const TensorboardOptions& 
   EventFile root(options.base_time);
   root.add_hparams(options.base_time, "_hparams_/experiment", 2,
                    experiment(view, all, scalar_names(view, ids), options.base_time));
-  Files files{{name, std::move(root).take()}};
+  FilesByPath files{{name, std::move(root).take_bytes()}};
   for (const TrialId id : ids) {
     const study::TrialView& trial = view.trials[id.value - 1];
     const std::string folder = folder_name(id, view.trials.size());

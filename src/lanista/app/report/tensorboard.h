@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "lanista/app/report/facts.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::report {
 
@@ -22,7 +22,7 @@ struct TensorboardOptions {
 /// backwards in a file.
 ///
 /// Best trials first, then those without a place in the ranking by id. O(measurements).
-Files tensorboard_files(const study::StudyView& view, const TensorboardOptions& options = {});
+FilesByPath tensorboard_files(const study::StudyView& view, const TensorboardOptions& options = {});
 
 /// A record of a TFRecord file: length, masked CRC-32C of the length, payload, masked CRC-32C of the payload.
 std::string tf_record(std::string_view payload);

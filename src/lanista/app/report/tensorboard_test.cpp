@@ -122,8 +122,8 @@ TEST(TfRecord, FramesAPayloadWithMaskedChecksums) {
   EXPECT_EQ(little_endian(std::string_view(record).substr(21)), 0xc78ab0e5U);
 }
 
-TEST(Tensorboard, WritesOneFolderATrialAndTheExperimentInTheRoot) {
-  const Files files = tensorboard_files(small_study());
+TEST(Tensorboard, WritesFolderPerTrialAndExperimentInRoot) {
+  const FilesByPath files = tensorboard_files(small_study());
   std::set<std::string> paths;
   for (const auto& [path, bytes] : files) paths.insert(path);
   EXPECT_EQ(paths, (std::set<std::string>{kFile, "trial_0001/" + kFile, "trial_0002/" + kFile, "trial_0003/" + kFile,
@@ -166,14 +166,14 @@ TEST(Tensorboard, WritesScalarsByTrainingStep) {
   EXPECT_TRUE(std::isnan(failed.scalars.at("val_accuracy")[0].value));
 }
 
-TEST(Tensorboard, DropsAStepThatDoesNotIncrease) {
+TEST(Tensorboard, DropsNonIncreasingStep) {
   study::StudyView view = small_study();
   view.trials[0].measurements.push_back({TrialId{1}, 3, 20, {{"val_accuracy", 0.9}}});
   EXPECT_EQ(read(tensorboard_files(view).at("trial_0001/" + kFile)).scalars.at("val_accuracy").size(), 2U);
 }
 
-TEST(Tensorboard, EndsATrialWithItsStatusAndARunningOneNotAtAll) {
-  const Files files = tensorboard_files(small_study());
+TEST(Tensorboard, WritesStatusOfEndedTrialsOnly) {
+  const FilesByPath files = tensorboard_files(small_study());
   const auto status = [&](const std::string& folder) {
     return number(part(read(files.at(folder + "/" + kFile)).hparams.at("_hparams_/session_end_info"), 4), 1);
   };
@@ -184,11 +184,11 @@ TEST(Tensorboard, EndsATrialWithItsStatusAndARunningOneNotAtAll) {
   EXPECT_FALSE(read(files.at("trial_0005/" + kFile)).hparams.contains("_hparams_/session_end_info"));
 }
 
-TEST(Tensorboard, TakesTheBestTrialsUnlessAllAreAskedFor) {
+TEST(Tensorboard, ExportsBestTrialsUnlessAllAreRequested) {
   const study::StudyView view = random_study(300, 3);
   EXPECT_EQ(tensorboard_files(view).size(), 201U);
   EXPECT_EQ(tensorboard_files(view, {.all = true}).size(), 301U);
-  const Files best = tensorboard_files(view, {.trials = 1});
+  const FilesByPath best = tensorboard_files(view, {.trials = 1});
   ASSERT_EQ(best.size(), 2U);
   std::string number = std::to_string(study::ranking(view).front().value);
   number.insert(0, 4 - number.size(), '0');
@@ -207,8 +207,8 @@ TEST(Tensorboard, KeepsTimesAndStepsInOrder) {
   }
 }
 
-TEST(Tensorboard, OfAnEmptyStudyIsTheRootAlone) {
-  const Files files = tensorboard_files({});
+TEST(Tensorboard, WritesRootOnlyForEmptyStudy) {
+  const FilesByPath files = tensorboard_files({});
   ASSERT_EQ(files.size(), 1U);
   EXPECT_EQ(read(files.begin()->second).hparams.size(), 1U);
 }

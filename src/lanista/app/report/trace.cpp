@@ -107,7 +107,7 @@ json arrow_event(std::string_view phase, const Slice& slice, std::int64_t at, st
   return out;
 }
 
-std::vector<json> under_way(const std::vector<Slice>& slices) {
+std::vector<json> running_trials(const std::vector<Slice>& slices) {
   std::map<TrialId, std::pair<std::int64_t, std::int64_t>> life;
   for (const Slice& slice : slices) {
     const auto [at, fresh] = life.try_emplace(slice.span.trial, slice.began, slice.ended);
@@ -128,7 +128,7 @@ std::vector<json> under_way(const std::vector<Slice>& slices) {
 }
 
 /// The best value of the first goal so far, at each time it gets better.
-std::vector<json> best_so_far(const study::StudyView& view) {
+std::vector<json> best_value_counters(const study::StudyView& view) {
   if (view.config.goals.empty()) return {};
   const study::Goal& goal = view.config.goals.front();
   const auto times = trial_times(view);
@@ -199,18 +199,18 @@ std::string chrome_trace(const study::StudyView& view, const TraceOptions& optio
   std::vector<Slice> slices = slices_of(view);
   std::set<std::int64_t> workers;
   for (const Slice& slice : slices) workers.insert(slice.span.worker);
-  std::vector<json> counters = under_way(slices);
-  for (json& counter : best_so_far(view)) counters.push_back(std::move(counter));
+  std::vector<json> counters = running_trials(slices);
+  for (json& counter : best_value_counters(view)) counters.push_back(std::move(counter));
   std::vector<Arrow> arrows = arrows_of(view, slices);
 
   json dropped{{"arrows", 0}, {"counters", 0}, {"spans", 0}};
   const std::size_t names = 1 + workers.size();
-  const auto room = [&](std::size_t used) { return options.events - std::min(options.events, names + used); };
-  if (2 * slices.size() + counters.size() + 2 * arrows.size() > room(0)) {
+  const auto byte_limit = [&](std::size_t used) { return options.events - std::min(options.events, names + used); };
+  if (2 * slices.size() + counters.size() + 2 * arrows.size() > byte_limit(0)) {
     dropped["arrows"] = std::exchange(arrows, {}).size();
   }
-  if (2 * slices.size() + counters.size() > room(0)) dropped["counters"] = std::exchange(counters, {}).size();
-  dropped["spans"] = keep_earliest(slices, room(0) / 2);
+  if (2 * slices.size() + counters.size() > byte_limit(0)) dropped["counters"] = std::exchange(counters, {}).size();
+  dropped["spans"] = keep_earliest(slices, byte_limit(0) / 2);
 
   TraceText text;
   text.add(name_event("process_name", "cpu"));

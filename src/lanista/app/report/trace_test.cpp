@@ -82,14 +82,14 @@ TEST(ChromeTrace, DrawsEpochsOfWorkersCountersAndLineage) {
 )");
 }
 
-TEST(ChromeTrace, IsSoundForRandomStudies) {
+TEST(ChromeTrace, IsValidForRandomStudies) {
   std::size_t arrows = 0;
   for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
     const study::StudyView view = random_study(200, seed);
-    const json drawn = trace(view);
-    expect_sound(drawn);
-    EXPECT_EQ(counts(drawn)["B"], view.spans.size());
-    arrows += counts(drawn)["s"];
+    const json events_drawn = trace(view);
+    expect_sound(events_drawn);
+    EXPECT_EQ(counts(events_drawn)["B"], view.spans.size());
+    arrows += counts(events_drawn)["s"];
   }
   EXPECT_GT(arrows, 100U);
 }
@@ -97,23 +97,23 @@ TEST(ChromeTrace, IsSoundForRandomStudies) {
 TEST(ChromeTrace, MovesOverlappingSpansApart) {
   study::StudyView view = small_study();
   view.spans = {{TrialId{1}, 1, 0, 0, 1}, {TrialId{2}, 1, 0, 0.5, 0.75}, {TrialId{3}, 1, 0, 0.9, 2}};
-  const json drawn = trace(view);
-  expect_sound(drawn);
-  EXPECT_EQ(counts(drawn)["B"], 3U);
+  const json events_drawn = trace(view);
+  expect_sound(events_drawn);
+  EXPECT_EQ(counts(events_drawn)["B"], 3U);
 }
 
 TEST(ChromeTrace, FollowsAGoalThatIsMinimised) {
   study::StudyView view = small_study();
   view.config.goals = {{false, "train_loss"}};
   std::vector<double> best;
-  const json drawn = trace(view);
-  for (const json& event : drawn.at("traceEvents")) {
+  const json events_drawn = trace(view);
+  for (const json& event : events_drawn.at("traceEvents")) {
     if (event.value("name", "") == "best train_loss") best.push_back(event.at("args").at("value"));
   }
   EXPECT_EQ(best, (std::vector<double>{0.125}));
 }
 
-TEST(ChromeTrace, GivesUpArrowsThenCountersThenTheLatestSpans) {
+TEST(ChromeTrace, DropsArrowsThenCountersThenLatestSpans) {
   const study::StudyView view = random_study(200, 5);
   const json all = trace(view);
   const std::size_t total = all.at("traceEvents").size(), arrows = counts(all)["s"], counters = counts(all)["C"];
@@ -136,7 +136,7 @@ TEST(ChromeTrace, GivesUpArrowsThenCountersThenTheLatestSpans) {
   EXPECT_LE(trace(view, 1).at("traceEvents").size(), 3U);
 }
 
-TEST(ChromeTrace, OfAStudyWithoutWorkIsEmpty) { EXPECT_EQ(trace({}).at("traceEvents").size(), 1U); }
+TEST(ChromeTrace, IsEmptyForStudyWithoutWork) { EXPECT_EQ(trace({}).at("traceEvents").size(), 1U); }
 
 }  // namespace
 }  // namespace lanista::report

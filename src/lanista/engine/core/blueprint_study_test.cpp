@@ -4,7 +4,7 @@
 #include "lanista/base/frame.h"
 #include "lanista/engine/core/engine.h"
 #include "support/engine/core/test_support.h"
-#include "lanista/io/studyfile/outlook.h"
+#include "lanista/io/studyfile/space_preview.h"
 #include "support/io/studyfile/test_spaces.h"
 
 namespace lanista::engine {
@@ -30,7 +30,7 @@ study::StudyConfig study_over_space(std::int64_t trials) {
 
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
-TEST(StudyOverASpace, KeepsTheModelsItDrewAndResumesExactly) {
+TEST(ModelSpaceStudy, KeepsSampledModelsAndResumesExactly) {
   Bench whole;
   const auto summary = whole.run(study_over_space(14), kFake);
   ASSERT_TRUE(summary.ok()) << summary.error().text();
@@ -50,14 +50,14 @@ TEST(StudyOverASpace, KeepsTheModelsItDrewAndResumesExactly) {
   EXPECT_GT(edited, 10U);
   EXPECT_GT(mutated, 3U);
 
-  const FrameScan scan = decode_frames(log);
+  const DecodedFrames scan = decode_frames(log);
   std::string prefix;
   std::uint64_t cut = 0;
   for (const Frame& frame : scan.frames) {
     encode_frame(frame.type, frame.payload, prefix);
     if (++cut % 17 != 0) continue;
     Bench bench;
-    testing::copy_without_best(whole.disk, bench.disk);
+    testing::copy_except_best(whole.disk, bench.disk);
     bench.disk.put(path, prefix);
     FakeOptions options = kFake;
     options.workers = static_cast<std::int64_t>(cut % 3) + 1;
@@ -67,13 +67,13 @@ TEST(StudyOverASpace, KeepsTheModelsItDrewAndResumesExactly) {
   }
 }
 
-TEST(StudyOverASpace, IsLookedAtBeforeItRuns) {
+TEST(ModelSpaceStudy, IsPreviewedBeforeItRuns) {
   const study::StudyConfig config = study_over_space(3);
   MemoryFileSystem disk;
   const auto models = make_model_space(config, small_data(), "", disk);
   ASSERT_TRUE(models.ok()) << models.error().text();
 
-  const std::string text = studyfile::space_outlook(config, **models);
+  const std::string text = studyfile::space_preview(config, **models);
 
   EXPECT_TRUE(
       text.starts_with("# models: 7 choices, 504 samples\n# hyper-parameters: 4 choices, continuous\n# evolving: "))
@@ -84,12 +84,12 @@ TEST(StudyOverASpace, IsLookedAtBeforeItRuns) {
   EXPECT_TRUE(studyfile::read_study(studyfile::write_study(config) + text, "tiny.yaml").ok());
 }
 
-TEST(StudyOverASpace, SaysSoWhereNothingVaries) {
+TEST(ModelSpaceStudy, WarnsWhenNothingVaries) {
   MemoryFileSystem disk;
   const auto note = [&](const study::StudyConfig& config) {
     const auto models = make_model_space(config, small_data(), "", disk);
     EXPECT_TRUE(models.ok());
-    return studyfile::nothing_varies(config, **models);
+    return studyfile::no_variation_hint(config, **models);
   };
   study::StudyConfig plain = small_study();
   EXPECT_EQ(note(plain), "");
@@ -111,7 +111,7 @@ TEST(StudyOverASpace, SaysSoWhereNothingVaries) {
   EXPECT_EQ(wider->space.params.parameters().size(), 1U);
 }
 
-TEST(StudyOverASpace, SaysThatNoSampleMakesAModel) {
+TEST(ModelSpaceStudy, ReportsSpaceWithoutValidModel) {
   study::StudyConfig config = study_over_space(3);
   config.model.space = {{"layers", {{{"linear", {{"out", 2}}}}}}};
   MemoryFileSystem disk;

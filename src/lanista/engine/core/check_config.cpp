@@ -4,15 +4,15 @@
 #include <algorithm>
 #include <string>
 
-#include "lanista/base/text_distance.h"
-#include "lanista/ipc/elsewhere.h"
-#include "lanista/search/tuning/adapt_rules.h"
-#include "lanista/search/study/epochs.h"
+#include "lanista/base/edit_distance.h"
+#include "lanista/ipc/remote_launcher.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/search/study/epoch_schedule.h"
 
 namespace lanista::engine {
 namespace {
 
-/// Epochs that read a growing share of the rows.
+/// EpochSchedule that read a growing share of the rows.
 Result<void> check_growing(const study::TrainConfig& train) {
   if (!train.all_rows_at) return {};
   const std::string at = "is " + std::to_string(*train.all_rows_at);
@@ -100,7 +100,7 @@ Result<void> check_config(const study::StudyConfig& config) {
   LANISTA_TRY(at_least("train.steps", config.train.steps.value_or(1), 1));
   LANISTA_TRY(check_growing(config.train));
   study::TrainConfig settled = config.train;
-  LANISTA_TRY(study::settle_epochs(settled));
+  LANISTA_TRY(study::resolve_epochs(settled));
   if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {
     return Error{Code::kInvalidArgument,
                  "are " + std::to_string(*config.train.steps) + ", and are not settled as epochs (fit_to_data does it)",

@@ -8,67 +8,67 @@
 
 namespace lanista::engine {
 
-void Bell::ring() {
+void ReadySignal::set() {
   const std::lock_guard lock(mutex_);
-  is_rung_ = true;
-  rung_.notify_one();
+  is_set_ = true;
+  condition_.notify_one();
 }
 
-void Bell::wait(double seconds) {
+void ReadySignal::wait(double seconds) {
   std::unique_lock lock(mutex_);
-  rung_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_rung_; });
-  is_rung_ = false;
+  condition_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return is_set_; });
+  is_set_ = false;
 }
 
-DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<Bell> bell) : bell_(std::move(bell)) {
+DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell) : bell_(std::move(bell)) {
   LANISTA_CHECK(!devices.empty(), "there is a device");
   std::int64_t workers = 0;
   for (Device& device : devices) {
-    places_.push_back({std::move(device), workers});
-    workers += places_.back().device.workers;
+    devices_.push_back({std::move(device), workers});
+    workers += devices_.back().device.workers;
   }
 }
 
-DeviceExecutors::Place& DeviceExecutors::place_named(const std::string& device) {
-  const auto it = std::ranges::find(places_, device, [](const Place& place) { return place.device.name; });
-  return it == places_.end() ? places_.front() : *it;
+DeviceExecutors::DeviceState& DeviceExecutors::find_device(const std::string& device) {
+  const auto it = std::ranges::find(devices_, device, [](const DeviceState& place) { return place.device.name; });
+  return it == devices_.end() ? devices_.front() : *it;
 }
 
-DeviceExecutors::Place* DeviceExecutors::place_of(TrialId trial) {
-  const auto it = homes_.find(trial);
-  return it == homes_.end() ? nullptr : &places_[it->second];
+DeviceExecutors::DeviceState* DeviceExecutors::device_of_trial(TrialId trial) {
+  const auto it = trial_devices_.find(trial);
+  return it == trial_devices_.end() ? nullptr : &devices_[it->second];
 }
 
 Result<void> DeviceExecutors::start(const Job& job) {
-  Place& place = place_named(job.device);
-  Place* before = place_of(job.trial);
+  DeviceState& place = find_device(job.device);
+  DeviceState* before = device_of_trial(job.trial);
   // What it did elsewhere is void, as it would be with one executor.
   if (before != nullptr && before != &place) before->device.executor->command(Finish{job.trial, false, true});
-  homes_[job.trial] = static_cast<std::size_t>(&place - places_.data());
+  trial_devices_[job.trial] = static_cast<std::size_t>(&place - devices_.data());
   return place.device.executor->start(job);
 }
 
 void DeviceExecutors::command(const Command& command) {
-  if (const auto* arranged = std::get_if<Arrange>(&command)) return arrange(*arranged);
+  if (const auto* arranged = std::get_if<UpdateGroups>(&command)) return arrange(*arranged);
   if (std::holds_alternative<PauseAll>(command)) {
-    for (Place& place : places_) place.device.executor->command(command);
+    for (DeviceState& place : devices_) place.device.executor->command(command);
     return;
   }
-  const auto* help = std::get_if<Help>(&command);
-  if (help != nullptr) return places_.front().device.executor->command(command);
-  Place* place = nullptr;
+  const auto* help = std::get_if<HelpTrial>(&command);
+  if (help != nullptr) return devices_.front().device.executor->command(command);
+  DeviceState* place = nullptr;
   std::visit(
-      [&](const auto& told) {
-        if constexpr (requires { TrialId{told.trial}; }) place = place_of(told.trial);
+      [&](const auto& translate_report) {
+        if constexpr (requires { TrialId{translate_report.trial}; }) place = device_of_trial(translate_report.trial);
       },
       command);
   if (place != nullptr) place->device.executor->command(command);
 }
 
-void DeviceExecutors::arrange(const Arrange& arranged) {
-  for (Place& place : places_) {
-    const auto is_here = [&](TrialId trial) { return place_of(trial) == &place; };
-    Arrange own;
+void DeviceExecutors::arrange(const UpdateGroups& arranged) {
+  for (DeviceState& place : devices_) {
+    const auto is_here = [&](TrialId trial) { return device_of_trial(trial) == &place; };
+    UpdateGroups own;
     for (const schedule::Regrouping::Part& part : arranged.changes.parts) {
       schedule::Regrouping::Part kept{part.group, {}};
       std::ranges::copy_if(part.trials, std::back_inserter(kept.trials), is_here);
@@ -79,31 +79,31 @@ void DeviceExecutors::arrange(const Arrange& arranged) {
   }
 }
 
-std::optional<Report> DeviceExecutors::told(Report report, Place& place) {
+std::optional<Report> DeviceExecutors::translate_report(Report report, DeviceState& place) {
   // Of before it went elsewhere: void, but for files and for what was worked.
   const bool is_of_start = std::holds_alternative<EpochReport>(report) ||
                            std::holds_alternative<FailureReport>(report) ||
                            std::holds_alternative<FinishedReport>(report);
-  if (is_of_start && place_of(*trial_of(report)) != &place) return std::nullopt;
+  if (is_of_start && device_of_trial(*trial_of(report)) != &place) return std::nullopt;
   if (auto* span = std::get_if<SpanReport>(&report)) {
     span->worker += place.first_worker;
     span->device = place.device.name;
   } else if (auto* worker = std::get_if<WorkerReport>(&report)) {
     worker->worker += place.first_worker;
-  } else if (std::holds_alternative<PausedReport>(report)) {
+  } else if (std::holds_alternative<AllPausedReport>(report)) {
     place.paused = true;
-    if (!std::ranges::all_of(places_, &Place::paused)) return std::nullopt;
+    if (!std::ranges::all_of(devices_, &DeviceState::paused)) return std::nullopt;
   }
   return report;
 }
 
 std::optional<Report> DeviceExecutors::poll() {
   // Each in its turn, so that none is heard only when another one has nothing to say.
-  for (std::size_t i = 0; i < places_.size(); ++i) {
-    Place& place = places_[(turn_ + i) % places_.size()];
+  for (std::size_t i = 0; i < devices_.size(); ++i) {
+    DeviceState& place = devices_[(next_device_ + i) % devices_.size()];
     while (auto report = place.device.executor->next(0)) {
-      if (auto out = told(*std::move(report), place)) {
-        turn_ = (turn_ + i + 1) % places_.size();
+      if (auto out = translate_report(*std::move(report), place)) {
+        next_device_ = (next_device_ + i + 1) % devices_.size();
         return out;
       }
     }
@@ -122,17 +122,17 @@ std::optional<Report> DeviceExecutors::next(double seconds) {
   }
 }
 
-Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const Tested> members, data::Part part) {
-  Place& first = place_named(members.front().job.device);
+Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const EvaluatedMember> members, data::Part part) {
+  DeviceState& first = find_device(members.front().job.device);
   const bool is_one =
-      std::ranges::all_of(members, [&](const Tested& member) { return &place_named(member.job.device) == &first; });
+      std::ranges::all_of(members, [&](const EvaluatedMember& member) { return &find_device(member.job.device) == &first; });
   if (is_one) return first.device.executor->measure(members, part);
   // Some member's operators may have no form on the first.
-  for (std::size_t i = 0; i + 1 < places_.size(); ++i) {
-    auto measured = places_[i].device.executor->measure(members, part);
+  for (std::size_t i = 0; i + 1 < devices_.size(); ++i) {
+    auto measured = devices_[i].device.executor->measure(members, part);
     if (measured || measured.error().code != Code::kUnimplemented) return measured;
   }
-  return places_.back().device.executor->measure(members, part);
+  return devices_.back().device.executor->measure(members, part);
 }
 
 }  // namespace lanista::engine

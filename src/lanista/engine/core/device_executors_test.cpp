@@ -24,7 +24,7 @@ struct Listener final : Executor {
     reports.pop_front();
     return report;
   }
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part) override {
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part) override {
     if (cannot) return Error{*cannot, "cannot", ""};
     return std::map<std::string, double>{{name, static_cast<double>(members.size())}};
   }
@@ -59,45 +59,45 @@ class DeviceExecutorsTest : public ::testing::Test {
     ASSERT_TRUE(all->start(job));
   }
 
-  std::shared_ptr<Bell> bell = std::make_shared<Bell>();
+  std::shared_ptr<ReadySignal> bell = std::make_shared<ReadySignal>();
   Listener *a = nullptr, *b = nullptr;
   std::optional<DeviceExecutors> all;
 };
 
-TEST_F(DeviceExecutorsTest, RouteJobsAndWhatIsAskedOfThem) {
+TEST_F(DeviceExecutorsTest, RoutesJobsAndCommands) {
   start(1, "b");
   start(2, "a");
   start(3, "gone");
   EXPECT_EQ(a->started, (std::vector<std::uint32_t>{2, 3}));
   EXPECT_EQ(b->started, (std::vector<std::uint32_t>{1}));
   all->command(Finish{TrialId{1}, true, false});
-  all->command(Park{TrialId{2}});
+  all->command(PauseTrial{TrialId{2}});
   all->command(Allow{TrialId{77}, 3});
   ASSERT_EQ(b->commands.size(), 1U);
   EXPECT_TRUE(b->told<Finish>(0).keep_weights);
   ASSERT_EQ(a->commands.size(), 1U);
-  EXPECT_EQ(a->told<Park>(0).trial, TrialId{2});
+  EXPECT_EQ(a->told<PauseTrial>(0).trial, TrialId{2});
 }
 
-TEST_F(DeviceExecutorsTest, TellEachOfItsOwnGroups) {
+TEST_F(DeviceExecutorsTest, SendsGroupsToTheirDevice) {
   for (std::uint32_t id = 1; id <= 4; ++id) start(id, id % 2 == 0 ? "a" : "b");
-  Arrange arranged;
+  UpdateGroups arranged;
   arranged.changes.parts = {{0, {TrialId{1}}}, {1, {TrialId{2}, TrialId{4}}}};
   arranged.allow = {{TrialId{3}, 2}, {TrialId{4}, 5}};
   all->command(arranged);
   ASSERT_EQ(a->commands.size() + b->commands.size(), 2U);
   using Parts = std::vector<schedule::Regrouping::Part>;
-  EXPECT_EQ(a->told<Arrange>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
-  EXPECT_EQ(b->told<Arrange>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
-  ASSERT_EQ(a->told<Arrange>(0).allow.size(), 1U);
-  EXPECT_EQ(a->told<Arrange>(0).allow[0].epoch, 5);
-  EXPECT_EQ(b->told<Arrange>(0).allow[0].trial, TrialId{3});
+  EXPECT_EQ(a->told<UpdateGroups>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
+  EXPECT_EQ(b->told<UpdateGroups>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
+  ASSERT_EQ(a->told<UpdateGroups>(0).allow.size(), 1U);
+  EXPECT_EQ(a->told<UpdateGroups>(0).allow[0].epoch, 5);
+  EXPECT_EQ(b->told<UpdateGroups>(0).allow[0].trial, TrialId{3});
 }
 
-TEST_F(DeviceExecutorsTest, TellWhoWorkedAndThatAllHavePaused) {
+TEST_F(DeviceExecutorsTest, NumbersWorkersAndReportsOnePause) {
   start(1, "b");
   b->reports.emplace_back(SpanReport{TrialId{1}, 1, 2, 0, 1});
-  b->reports.emplace_back(PausedReport{});
+  b->reports.emplace_back(AllPausedReport{});
   const auto span = all->next(0);
   ASSERT_TRUE(span);
   EXPECT_EQ(std::get<SpanReport>(*span).worker, 5);
@@ -105,14 +105,14 @@ TEST_F(DeviceExecutorsTest, TellWhoWorkedAndThatAllHavePaused) {
   all->command(PauseAll{});
   EXPECT_EQ(a->commands.size() + b->commands.size(), 2U);
   EXPECT_FALSE(all->next(0)) << "one of them has not paused";
-  a->reports.emplace_back(PausedReport{});
+  a->reports.emplace_back(AllPausedReport{});
   const auto paused = all->next(0);
-  EXPECT_TRUE(paused && std::holds_alternative<PausedReport>(*paused));
+  EXPECT_TRUE(paused && std::holds_alternative<AllPausedReport>(*paused));
   EXPECT_FALSE(all->next(0));
 }
 
 // As with one executor, what was not yet told of an earlier start is void, but for files.
-TEST_F(DeviceExecutorsTest, ForgetWhatATrialDidBeforeItWentElsewhere) {
+TEST_F(DeviceExecutorsTest, DropsReportsOfMovedTrials) {
   start(1, "a");
   a->reports.emplace_back(EpochReport{{TrialId{1}, 1, 10, {}}});
   a->reports.emplace_back(FailureReport{TrialId{1}, 1, "broke"});
@@ -130,7 +130,7 @@ TEST_F(DeviceExecutorsTest, ForgetWhatATrialDidBeforeItWentElsewhere) {
                                              Report(SpanReport{}).index()}));
 }
 
-TEST_F(DeviceExecutorsTest, HearEachInItsTurnHoweverMuchAnotherHasToSay) {
+TEST_F(DeviceExecutorsTest, PollsDevicesInTurn) {
   start(1, "a");
   start(2, "b");
   for (int i = 0; i < 100; ++i) a->reports.emplace_back(SpanReport{TrialId{1}, 1, 0, 0, 1});
@@ -140,8 +140,8 @@ TEST_F(DeviceExecutorsTest, HearEachInItsTurnHoweverMuchAnotherHasToSay) {
   EXPECT_TRUE(heard);
 }
 
-TEST_F(DeviceExecutorsTest, MeasureWhereAllMembersWereTrainedElseWithTheFirst) {
-  Tested one, other;
+TEST_F(DeviceExecutorsTest, MeasuresOnCommonDeviceElseFirst) {
+  EvaluatedMember one, other;
   one.job.device = "b";
   other.job.device = "a";
   EXPECT_TRUE(all->measure(std::vector{one, one}, data::Part::kTest)->contains("b"));
@@ -153,18 +153,18 @@ TEST_F(DeviceExecutorsTest, MeasureWhereAllMembersWereTrainedElseWithTheFirst) {
   EXPECT_EQ(all->measure(std::vector{one, other}, data::Part::kTest).error().code, Code::kResourceExhausted);
 }
 
-TEST_F(DeviceExecutorsTest, WakeWhenTheBellRingsAndNotBefore) {
+TEST_F(DeviceExecutorsTest, WaitsForReadySignal) {
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
   std::jthread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    bell->ring();
+    bell->set();
   });
   EXPECT_FALSE(all->next(0.02));
   bell->wait(10);
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(45));
   EXPECT_LT(Clock::now() - began, std::chrono::seconds(8));
-  bell->ring();  // rung before anybody waits
+  bell->set();  // rung before anybody waits
   const auto again = Clock::now();
   bell->wait(10);
   EXPECT_LT(Clock::now() - again, std::chrono::seconds(8));

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "lanista/engine/core/records.h"
+#include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/core/study_state.h"
 #include "support/engine/core/test_support.h"
 
@@ -15,7 +15,7 @@ using testing::Bench;
 using testing::kFolder;
 using testing::small_study;
 
-constexpr FakeOptions kUsual{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
+constexpr FakeOptions kUsualFaults{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
 struct DevicesBench : Bench {
   explicit DevicesBench(bool is_mixed = true) {
@@ -27,14 +27,14 @@ struct DevicesBench : Bench {
 std::string log_of(Bench& bench) { return *bench.disk.read(kFolder + "/log/000001.log"); }
 
 // Behind every record, whole and torn; speeds that whoever resumes would measure are others.
-TEST(StudyOfDevices, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
+TEST(MultiDeviceStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
   DevicesBench reference;
-  std::vector<testing::Files> moments;
+  std::vector<testing::Files> snapshots;
   testing::WatchedFileSystem fs(reference.disk);
-  fs.before_change = [&] { moments.push_back(reference.disk.files()); };
-  ASSERT_TRUE(reference.run(small_study(), kUsual, fs));
-  EXPECT_EQ(reference.measured, 1);
-  moments.push_back(reference.disk.files());
+  fs.on_change = [&] { snapshots.push_back(reference.disk.files()); };
+  ASSERT_TRUE(reference.run(small_study(), kUsualFaults, fs));
+  EXPECT_EQ(reference.num_device_measurements, 1);
+  snapshots.push_back(reference.disk.files());
   std::map<std::string, int> trained;
   for (const TrialView& trial : reference.view().trials) ++trained[trial.device];
   ASSERT_EQ(trained.size(), 2U);
@@ -42,24 +42,24 @@ TEST(StudyOfDevices, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
 
   const std::string path = kFolder + "/log/000001.log";
   std::size_t before = 0, kills = 0;
-  for (const testing::Files& moment : moments) {
+  for (const testing::Files& moment : snapshots) {
     const auto log = moment.find(path);
     if (log == moment.end() || log->second.size() == before) continue;
     before = log->second.size();
     for (const bool torn : {false, true}) {
       DevicesBench bench;
       testing::put_all(bench.disk, moment);
-      const std::string& whole = moments.back().at(path);
+      const std::string& whole = snapshots.back().at(path);
       if (torn) bench.disk.put(path, whole.substr(0, std::min(whole.size() - 1, before + 5)));
       const auto view = fold(*store::read_log(bench.disk, kFolder));
       const bool is_measured = view && !view->numerics.is_null();
       if (is_measured) bench.speeds = {{9e9, 9e9}, {1, 1}};
-      FakeOptions options = kUsual;
+      FakeOptions options = kUsualFaults;
       options.seed = ++kills;
       options.workers = static_cast<std::int64_t>(kills % 3) + 1;
       const auto summary = bench.resume(options);
       ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
-      ASSERT_EQ(bench.measured, is_measured ? 0 : 1);
+      ASSERT_EQ(bench.num_device_measurements, is_measured ? 0 : 1);
       ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut behind byte " << before;
     }
   }
@@ -67,23 +67,23 @@ TEST(StudyOfDevices, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
 }
 
 // Of one class nothing is told of a trial, so its export is that of the study with one device.
-TEST(StudyOfDevices, OfOneClassHasTheRecordsOfOneDevice) {
+TEST(MultiDeviceStudy, OneClassHasRecordsOfOneDevice) {
   DevicesBench several(false);
   Bench one;
   one.numerics["class"] = "own";
-  ASSERT_TRUE(several.run(small_study(), kUsual));
-  ASSERT_TRUE(one.run(small_study(), kUsual));
+  ASSERT_TRUE(several.run(small_study(), kUsualFaults));
+  ASSERT_TRUE(one.run(small_study(), kUsualFaults));
   EXPECT_EQ(several.canonical(), one.canonical());
   EXPECT_EQ(log_of(one).find("device"), std::string::npos) << "logs of one device are what they were";
 }
 
 // The choice told once more, from what the log says up to each proposal.
-TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
+TEST(MultiDeviceStudy, AssignsTrialToFastestDevice) {
   DevicesBench bench;
   bench.speeds = {{2e3, 2e3}, {4e3, 5e3}};
   study::StudyConfig config = small_study(60);
   config.strategy.slots = 6;
-  ASSERT_TRUE(bench.run(config, kUsual));
+  ASSERT_TRUE(bench.run(config, kUsualFaults));
   StudyState state;
   std::map<TrialId, double> epoch;
   int gpus = 0;
@@ -110,13 +110,13 @@ TEST(StudyOfDevices, GivesATrialToTheDeviceThatEndsItFirst) {
   EXPECT_TRUE(gpus >= 15 && gpus <= 55) << gpus;
 }
 
-TEST(StudyOfDevices, ThatHasLostItsDeviceGoesOnAndSaysSo) {
+TEST(MultiDeviceStudy, ContinuesAndWarnsWhenDeviceIsGone) {
   DevicesBench bench;
   bench.pause = 15;
-  ASSERT_TRUE(bench.run(small_study(), kUsual));
+  ASSERT_TRUE(bench.run(small_study(), kUsualFaults));
   bench.pause = 0;
   bench.devices.clear();
-  ASSERT_TRUE(bench.resume(kUsual));
+  ASSERT_TRUE(bench.resume(kUsualFaults));
   const auto events = bench.sink.events();
   EXPECT_TRUE(std::ranges::any_of(events, [](const LogEvent& event) { return event.event == "numerics_changed"; }));
   const StudyView view = bench.view();

@@ -16,24 +16,24 @@ using study::StudyView;
 using study::TrialView;
 
 /// Why nothing of the old study says anything of the new one.
-Result<void> check_comparable(const StudyView& old, const StudyConfig& config, const data::DataSpec& data) {
+Result<void> check_comparable(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data) {
   const auto refuse = [](const std::string& message, const std::string& key) {
     return Error{Code::kInvalidArgument, "its trials cannot be taken over: " + message, key};
   };
-  if (old.data.value("hash", "") != data.hash.hex()) {
+  if (old_study.data.value("hash", "") != data.hash.hex()) {
     return refuse("it is on other data, so that its results are of other rows", "data.source");
   }
-  if (old.config.data.targets != config.data.targets) {
-    return refuse("targets were " + old.config.data.targets + ", are " + config.data.targets, "data.targets");
+  if (old_study.config.data.targets != config.data.targets) {
+    return refuse("targets were " + old_study.config.data.targets + ", are " + config.data.targets, "data.targets");
   }
-  if (old.config.model.frozen || config.model.frozen) return refuse("a part of its models is frozen", "model.frozen");
-  if (old.config.data.class_weights != config.data.class_weights) {
+  if (old_study.config.model.frozen || config.model.frozen) return refuse("a part of its models is frozen", "model.frozen");
+  if (old_study.config.data.class_weights != config.data.class_weights) {
     return refuse("classes weigh otherwise", std::string(study::kClassWeightsKey));
   }
-  if (old.config.train.rates != config.train.rates) {
+  if (old_study.config.train.rates != config.train.rates) {
     return refuse("parts of its models train at other rates", std::string(study::kRatesKey));
   }
-  if (study::trainings_each(old.config) > 1 || study::trainings_each(config) > 1) {
+  if (study::trainings_per_proposal(old_study.config) > 1 || study::trainings_per_proposal(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
   }
   return {};
@@ -47,54 +47,54 @@ std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann
 }
 
 /// Takes over trial by trial; a text is why one does not fit.
-class Fitting {
+class TrialMatcher {
  public:
-  Fitting(const StudyView& old, const StudyConfig& config, const data::DataSpec& data, const mutate::ModelSpace& models)
-      : old_(old), config_(config), data_(data), models_(models), parameters_(config.space.params.parameters()) {
+  TrialMatcher(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data, const mutate::ModelSpace& models)
+      : old_(old_study), config_(config), data_(data), models_(models), parameters_(config.space.params.parameters()) {
     for (space::Parameter& choice : models.parameters()) parameters_.push_back(std::move(choice));
   }
 
   /// The trial as one of the new space, or why it is none. Errors: kDataLoss.
-  Result<std::variant<study::EarlierTrial, std::string>> fit(const TrialView& trial) const {
-    using Answer = std::variant<study::EarlierTrial, std::string>;
-    const study::Proposal& was = trial.proposal;
-    if (was.start) return Answer("it began with another trial's weights");
-    if (was.tunes) return Answer("it left its settings while it trained (strategy.then)");
-    study::EarlierTrial out{trial.id, was, trial.measurements, trial.outcome->kind};
+  Result<std::variant<study::EarlierTrial, std::string>> match(const TrialView& trial) const {
+    using MatchResult = std::variant<study::EarlierTrial, std::string>;
+    const study::Proposal& old_sample = trial.proposal;
+    if (old_sample.start) return MatchResult("it began with another trial's weights");
+    if (old_sample.is_refinement) return MatchResult("it left its settings while it trained (strategy.then)");
+    study::EarlierTrial out{trial.id, old_sample, trial.measurements, trial.outcome->kind};
     study::Proposal& is = out.proposal;
     is.parent.reset();
     is.repeat = 0;
-    is.budget = study::full_epochs(was);
+    is.budget = study::full_epochs(old_sample);
     is.horizon = 0;
-    if (is.budget != config_.train.epochs) return Answer("epochs were " + std::to_string(is.budget));
+    if (is.budget != config_.train.epochs) return MatchResult("epochs were " + std::to_string(is.budget));
 
-    const auto base = base_of(was);
-    if (!base) return Answer("its base model is not in the space");
+    const auto base = base_of(old_sample);
+    if (!base) return MatchResult("its base model is not in the space");
     is.base = *base;
-    for (const space::MutationStep& step : was.steps) {
+    for (const space::MutationStep& step : old_sample.steps) {
       const auto& mutators = config_.space.mutate;
       if (std::ranges::find(mutators, step.mutator, &study::PluginConfig::name) == mutators.end()) {
-        return Answer("the mutator '" + step.mutator + "' is not in the space");
+        return MatchResult("the mutator '" + step.mutator + "' is not in the space");
       }
     }
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(is.base, is.edits));
-    if (graph::canonical_hash(model, models_.ops()) != was.graph_hash) return Answer("its base model is another one");
-    if (auto within = models_.check_limits(model); !within) return Answer("its model breaks the limits");
-    if (auto why = take_sample(was.sample, is.sample)) return Answer(*std::move(why));
+    if (graph::canonical_hash(model, models_.ops()) != old_sample.graph_hash) return MatchResult("its base model is another one");
+    if (auto within = models_.check_limits(model); !within) return MatchResult("its model breaks the limits");
+    if (auto why = convert_sample(old_sample.sample, is.sample)) return MatchResult(*std::move(why));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
     const std::map<std::string, double> known{{"params", static_cast<double>(cost.parameters)},
                                               {"flops", cost.forward.flops}};
-    for (const std::string& metric : metrics_asked()) {
+    for (const std::string& metric : requested_metrics()) {
       if (const auto of_model = known.find(metric); of_model != known.end()) {
         for (study::Measurement& each : out.measurements) each.metrics.insert(*of_model);
       }
-      if (!out.measurements.back().metrics.contains(metric)) return Answer("'" + metric + "' was not measured");
+      if (!out.measurements.back().metrics.contains(metric)) return MatchResult("'" + metric + "' was not measured");
     }
-    return Answer(std::move(out));
+    return MatchResult(std::move(out));
   }
 
  private:
-  std::vector<std::string> metrics_asked() const {
+  std::vector<std::string> requested_metrics() const {
     std::vector<std::string> out;
     for (const study::Goal& goal : config_.goals) out.push_back(goal.metric);
     for (const study::Constraint& constraint : config_.subject_to) {
@@ -107,34 +107,34 @@ class Fitting {
     return out;
   }
 
-  std::optional<std::int64_t> base_of(const study::Proposal& was) const {
+  std::optional<std::int64_t> base_of(const study::Proposal& old_sample) const {
     for (std::size_t i = 0; i < models_.bases().size(); ++i) {
       const auto index = static_cast<std::int64_t>(i);
-      if (models_.base(index).hash == was.base_hash) return index;
+      if (models_.base(index).hash == old_sample.base_hash) return index;
     }
     return std::nullopt;
   }
 
-  std::optional<std::string> take_sample(const space::Sample& was, space::Sample& is) const {
-    const auto before = study::make_recipe(old_.config, loss_name(old_.config, data_), was);
+  std::optional<std::string> convert_sample(const space::Sample& old_sample, space::Sample& is) const {
+    const auto before = study::make_recipe(old_.config, loss_name(old_.config, data_), old_sample);
     if (!before) return "its recipe cannot be made any more";
     const nlohmann::json recipe = study::recipe_json(*before);
     is.clear();
     for (const space::Parameter& parameter : parameters_) {
       if (!space::is_active(parameter, is)) continue;
-      const auto drawn = was.find(parameter.name);
+      const auto drawn = old_sample.find(parameter.name);
       std::optional<space::Value> value;
-      if (drawn != was.end()) {
+      if (drawn != old_sample.end()) {
         // 0 of a choice is 0.0 of a range.
         const bool same = space::domain_contains(parameter.domain, drawn->second);
-        value = same ? drawn->second : value_in(parameter.domain, space::sample_json(was), parameter.name);
+        value = same ? drawn->second : value_in(parameter.domain, space::sample_json(old_sample), parameter.name);
       } else if (!space::is_model_choice(parameter.name)) {
         value = value_in(parameter.domain, recipe, parameter.name);
       }
       if (!value) return "its " + parameter.name + " is not in the space";
       is[parameter.name] = *std::move(value);
     }
-    for (const auto& [name, value] : was) {
+    for (const auto& [name, value] : old_sample) {
       if (space::is_model_choice(name) && !is.contains(name)) return "the space has no " + name;
     }
     const auto after = study::make_recipe(config_, loss_name(config_, data_), is);
@@ -156,27 +156,27 @@ class Fitting {
 
 }  // namespace
 
-std::size_t json_values(const nlohmann::json& value) {
+std::size_t count_json_values(const nlohmann::json& value) {
   std::size_t out = 1;
   if (!value.is_structured()) return out;
-  for (const auto& [key, inner] : value.items()) out += json_values(inner) + (value.is_object() ? 1 : 0);
+  for (const auto& [key, inner] : value.items()) out += count_json_values(inner) + (value.is_object() ? 1 : 0);
   return out;
 }
 
-Result<TakenOver> take_over(const StudyView& old, const StudyConfig& config, const data::DataSpec& data,
+Result<ImportedTrials> import_trials(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data,
                             const mutate::ModelSpace& models) {
-  LANISTA_TRY(check_comparable(old, config, data));
-  const Fitting fitting(old, config, data, models);
-  TakenOver out;
-  out.earlier.study = old.config.name;
-  std::size_t room = kMostEarlierValues;
-  for (auto trial = old.trials.rbegin(); trial != old.trials.rend(); ++trial) {
+  LANISTA_TRY(check_comparable(old_study, config, data));
+  const TrialMatcher fitting(old_study, config, data, models);
+  ImportedTrials out;
+  out.earlier.study = old_study.config.name;
+  std::size_t room = kMaxImportedValues;
+  for (auto trial = old_study.trials.rbegin(); trial != old_study.trials.rend(); ++trial) {
     if (!trial->outcome || !study::ranks(*trial, *trial->outcome) || trial->proposal.repeat > 0) continue;
-    LANISTA_ASSIGN(auto answer, fitting.fit(*trial));
+    LANISTA_ASSIGN(auto answer, fitting.match(*trial));
     auto* fits = std::get_if<study::EarlierTrial>(&answer);
     if (fits != nullptr) {
       out.earlier.trials.push_back(std::move(*fits));
-      room -= std::min(room, json_values(study::earlier_json({"", {out.earlier.trials.back()}, 0})));
+      room -= std::min(room, count_json_values(study::earlier_study_json({"", {out.earlier.trials.back()}, 0})));
       if (room > 0) continue;
       out.earlier.trials.pop_back();
     }

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "support/engine/core/test_support.h"
 
 namespace lanista::engine {
@@ -16,14 +16,14 @@ using testing::kFolder;
 using testing::small_study;
 
 /// A study that has ended.
-StudyView old_study(std::int64_t trials = 20) {
+StudyView earlier_study(std::int64_t trials = 20) {
   Bench bench;
   const auto end = bench.run(small_study(trials), {.workers = 2, .fail_one_in = 9});
   LANISTA_CHECK(end.ok(), end ? "" : end.error().text());
   return bench.view();
 }
 
-std::vector<const TrialView*> results_of(const StudyView& view) {
+std::vector<const TrialView*> outputs_read_after(const StudyView& view) {
   std::vector<const TrialView*> out;
   for (const TrialView& trial : view.trials) {
     if (trial.outcome && study::ranks(trial, *trial.outcome)) out.push_back(&trial);
@@ -31,12 +31,12 @@ std::vector<const TrialView*> results_of(const StudyView& view) {
   return out;
 }
 
-Result<TakenOver> taken(const StudyView& old, const study::StudyConfig& config,
+Result<ImportedTrials> import_from(const StudyView& old, const study::StudyConfig& config,
                         const data::DataSpec& data = testing::small_data()) {
   MemoryFileSystem none;
   const auto models = make_model_space(config, data, ".", none);
   LANISTA_CHECK(models.ok(), models ? "" : models.error().text());
-  return take_over(old, config, data, **models);
+  return import_trials(old, config, data, **models);
 }
 
 /// The same study with another space of hyper-parameters.
@@ -52,18 +52,18 @@ study::StudyConfig with_params(const std::function<void(space::Parameter&)>& cha
 }
 
 /// Why trials were left out, or empty.
-std::string reason_of(const Result<TakenOver>& taken) {
-  return taken && !taken->left_out.empty() ? taken->left_out.begin()->first : "";
+std::string error_of(const Result<ImportedTrials>& import_from) {
+  return import_from && !import_from->left_out.empty() ? import_from->left_out.begin()->first : "";
 }
 
 double momentum_of(const space::Sample& sample) { return std::get<double>(sample.at("momentum")); }
 
-TEST(TakeOver, TakesEveryResultOfTheSameSpace) {
-  const StudyView old = old_study();
-  const auto results = results_of(old);
+TEST(ImportTrials, ImportsEveryResultOfSameSpace) {
+  const StudyView old = earlier_study();
+  const auto results = outputs_read_after(old);
   ASSERT_LT(results.size(), old.trials.size()) << "some fail";
 
-  const auto all = taken(old, small_study());
+  const auto all = import_from(old, small_study());
 
   ASSERT_TRUE(all) << all.error().text();
   EXPECT_TRUE(all->left_out.empty());
@@ -78,21 +78,21 @@ TEST(TakeOver, TakesEveryResultOfTheSameSpace) {
     EXPECT_EQ(study::run_key(each.proposal), study::run_key(results[i]->proposal));
     EXPECT_EQ(each.measurements.size(), results[i]->measurements.size());
   }
-  EXPECT_EQ(study::earlier_json(study::read_earlier(study::earlier_json(all->earlier))), study::earlier_json(all->earlier));
+  EXPECT_EQ(study::earlier_study_json(study::read_earlier_study(study::earlier_study_json(all->earlier))), study::earlier_study_json(all->earlier));
 }
 
-TEST(TakeOver, LeavesOutValuesBeyondANarrowerRange) {
-  const StudyView old = old_study();
-  const auto narrow = with_params([](space::Parameter& parameter) {
+TEST(ImportTrials, LeavesOutValuesBeyondANarrowerRange) {
+  const StudyView old = earlier_study();
+  const auto narrower_space = with_params([](space::Parameter& parameter) {
     if (parameter.name == "momentum") parameter.domain = space::FloatRange{0, 0.45, 0, false};
   });
 
-  const auto some = taken(old, narrow);
+  const auto some = import_from(old, narrower_space);
 
   ASSERT_TRUE(some) << some.error().text();
   std::set<TrialId> wanted;
   std::int64_t beyond = 0;
-  for (const TrialView* trial : results_of(old)) {
+  for (const TrialView* trial : outputs_read_after(old)) {
     const auto& sample = trial->proposal.sample;
     const bool fits = !sample.contains("momentum") || momentum_of(sample) <= 0.45;
     beyond += fits ? 0 : 1;
@@ -106,27 +106,27 @@ TEST(TakeOver, LeavesOutValuesBeyondANarrowerRange) {
   EXPECT_EQ(some->earlier.left_out, beyond);
 }
 
-TEST(TakeOver, CountsWhatWasFixedAsDrawn) {
+TEST(ImportTrials, AcceptsFixedValueAsSampled) {
   study::StudyConfig wider = small_study();
   ASSERT_TRUE(wider.space.params.add({"label_smoothing", space::FloatRange{0, 0.2, 0, false}, {}}));
-  const StudyView old = old_study();
+  const StudyView old = earlier_study();
 
-  const auto all = taken(old, wider);
+  const auto all = import_from(old, wider);
 
   ASSERT_TRUE(all) << all.error().text();
-  EXPECT_EQ(all->earlier.trials.size(), results_of(old).size());
+  EXPECT_EQ(all->earlier.trials.size(), outputs_read_after(old).size());
   for (const auto& trial : all->earlier.trials) {
     EXPECT_EQ(std::get<double>(trial.proposal.sample.at("label_smoothing")), 0);
   }
   // A value that the new range does not have does not fit.
   wider = small_study();
   ASSERT_TRUE(wider.space.params.add({"label_smoothing", space::FloatRange{0.1, 0.2, 0, false}, {}}));
-  const auto none = taken(old, wider);
+  const auto none = import_from(old, wider);
   ASSERT_TRUE(none);
   EXPECT_TRUE(none->earlier.trials.empty());
 }
 
-TEST(TakeOver, TakesNumbersOfAChoiceAsThoseOfARange) {
+TEST(ImportTrials, AcceptsChoiceValuesForRange) {
   study::StudyConfig choice = small_study();
   const std::vector<space::Value> values{space::Value(std::int64_t{0}), space::Value(0.05)};
   ASSERT_TRUE(choice.space.params.add({"label_smoothing", space::Categorical{values}, {}}));
@@ -136,77 +136,77 @@ TEST(TakeOver, TakesNumbersOfAChoiceAsThoseOfARange) {
   study::StudyConfig range = small_study();
   ASSERT_TRUE(range.space.params.add({"label_smoothing", space::FloatRange{0, 0.1, 0, false}, {}}));
 
-  const auto all = taken(old, range);
+  const auto all = import_from(old, range);
 
   ASSERT_TRUE(all) << all.error().text();
-  EXPECT_EQ(all->earlier.trials.size(), results_of(old).size());
+  EXPECT_EQ(all->earlier.trials.size(), outputs_read_after(old).size());
   for (const auto& trial : all->earlier.trials) {
     EXPECT_TRUE(std::holds_alternative<double>(trial.proposal.sample.at("label_smoothing")));
   }
 }
 
-TEST(TakeOver, CountsWhatWasDrawnAsFixedOnlyWhereItHadThatValue) {
-  const StudyView old = old_study();
+TEST(ImportTrials, MatchesFixedValueOnly) {
+  const StudyView old = earlier_study();
   const auto fixed = with_params([](space::Parameter& parameter) {
     if (parameter.name == "momentum") parameter.name.clear();
   });
 
-  const auto some = taken(old, fixed);
+  const auto some = import_from(old, fixed);
 
   ASSERT_TRUE(some) << some.error().text();
   std::size_t adam = 0;
-  for (const TrialView* trial : results_of(old)) adam += trial->proposal.sample.contains("momentum") ? 0 : 1;
+  for (const TrialView* trial : outputs_read_after(old)) adam += trial->proposal.sample.contains("momentum") ? 0 : 1;
   EXPECT_EQ(some->earlier.trials.size(), adam);
-  EXPECT_EQ(reason_of(some), "momentum was trained otherwise");
+  EXPECT_EQ(error_of(some), "momentum was trained otherwise");
 }
 
-TEST(TakeOver, LeavesOutModelsThatAreNotInTheSpace) {
-  const StudyView old = old_study();
+TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
+  const StudyView old = earlier_study();
   study::StudyConfig config = small_study();
   config.space.mutate = {{"widen", Options::object()}};
-  const auto widened = taken(old, config);
+  const auto widened = import_from(old, config);
   ASSERT_TRUE(widened) << widened.error().text();
   std::size_t wanted = 0;
-  for (const TrialView* trial : results_of(old)) {
+  for (const TrialView* trial : outputs_read_after(old)) {
     const auto& steps = trial->proposal.steps;
     wanted += std::ranges::all_of(steps, [](const auto& step) { return step.mutator == "widen"; }) ? 1 : 0;
   }
   EXPECT_EQ(widened->earlier.trials.size(), wanted);
 
   config = small_study();
-  config.space.limit_params = static_cast<double>(results_of(old)[0]->parameters);
-  const auto small = taken(old, config);
+  config.space.limit_params = static_cast<double>(outputs_read_after(old)[0]->parameters);
+  const auto small = import_from(old, config);
   ASSERT_TRUE(small) << small.error().text();
   wanted = 0;
-  for (const TrialView* trial : results_of(old)) wanted += trial->parameters <= results_of(old)[0]->parameters ? 1 : 0;
+  for (const TrialView* trial : outputs_read_after(old)) wanted += trial->parameters <= outputs_read_after(old)[0]->parameters ? 1 : 0;
   EXPECT_EQ(small->earlier.trials.size(), wanted);
-  EXPECT_LT(wanted, results_of(old).size()) << "or nothing was tested";
+  EXPECT_LT(wanted, outputs_read_after(old).size()) << "or nothing was tested";
 }
 
-TEST(TakeOver, RefusesWhatCannotBeCompared) {
-  const StudyView old = old_study(6);
+TEST(ImportTrials, RefusesWhatCannotBeCompared) {
+  const StudyView old = earlier_study(6);
   data::DataSpec other = testing::small_data();
   other.hash = hash_text("other");
-  const auto refused = taken(old, small_study(), other);
+  const auto refused = import_from(old, small_study(), other);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where, "data.source");
   study::StudyConfig repeated = small_study();
   repeated.strategy.repeat = 2;
-  EXPECT_EQ(taken(old, repeated).error().where, "strategy.repeat");
+  EXPECT_EQ(import_from(old, repeated).error().where, "strategy.repeat");
   // Trainings of other lengths, or by other rules, are left out one by one.
   study::StudyConfig longer = small_study();
   longer.train.epochs = 5;
-  EXPECT_TRUE(taken(old, longer)->earlier.trials.empty());
+  EXPECT_TRUE(import_from(old, longer)->earlier.trials.empty());
   study::StudyConfig clipped = small_study();
   clipped.train.clip_norm += 1;
-  EXPECT_EQ(reason_of(taken(old, clipped)), "clip_norm was trained otherwise");
+  EXPECT_EQ(error_of(import_from(old, clipped)), "clip_norm was trained otherwise");
   study::StudyConfig by_f1 = small_study();
   by_f1.goals = {{true, "val_f1_macro"}};
-  EXPECT_EQ(reason_of(taken(old, by_f1)), "'val_f1_macro' was not measured");
+  EXPECT_EQ(error_of(import_from(old, by_f1)), "'val_f1_macro' was not measured");
 }
 
 /// A bench whose studies begin with what another one measured.
-Result<Summary> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config, const study::Earlier& earlier) {
+Result<RunResult> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config, const study::Earlier& earlier) {
   FakeExecutor fake = bench.executor(fs, {.workers = 2, .checkpoint_one_in = 3});
   Services services = bench.services(fs, fake);
   services.earlier = earlier;
@@ -215,14 +215,14 @@ Result<Summary> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig&
   return (*engine)->run();
 }
 
-TEST(EarlierTrials, AreWhatEvolutionBreedsFromAtOnce) {
-  const auto earlier = taken(old_study(), small_study())->earlier;
+TEST(EarlierTrials, AreParentsForEvolution) {
+  const auto earlier = import_from(earlier_study(), small_study())->earlier;
   ASSERT_GE(earlier.trials.size(), 6U);
   Bench bench;
   ASSERT_TRUE(run_with(bench, bench.disk, small_study(8), earlier));
   const StudyView view = bench.view();
   ASSERT_TRUE(view.earlier);
-  EXPECT_EQ(study::earlier_json(*view.earlier), study::earlier_json(earlier));
+  EXPECT_EQ(study::earlier_study_json(*view.earlier), study::earlier_study_json(earlier));
   std::size_t children = 0;
   for (const TrialView& trial : view.trials) {
     if (trial.proposal.parent) {
@@ -242,14 +242,14 @@ TEST(EarlierTrials, AreWhatEvolutionBreedsFromAtOnce) {
   EXPECT_NE(plain.view().trials[0].proposal.sample, view.trials[0].proposal.sample);
 }
 
-TEST(EarlierTrials, AreKnownToEveryStrategyAndNeverProposedAgain) {
-  const auto earlier = taken(old_study(), small_study())->earlier;
+TEST(EarlierTrials, AreObservedByStrategiesAndNotRepeated) {
+  const auto earlier = import_from(earlier_study(), small_study())->earlier;
   std::set<Digest> known;
   for (const auto& trial : earlier.trials) known.insert(study::run_key(trial.proposal));
   for (const auto& plugin : strategy::builtin_strategies()) {
     study::StudyConfig config = small_study(12);
     config.strategy = {plugin.name, 3, Options::object()};
-    if (plugin.halves) config.stop = {};
+    if (plugin.has_own_halving) config.stop = {};
     if (plugin.forks) config.train.keep = study::kKeepLast, config.strategy.options = {{"fixed", "keep"}};
     Bench bench;
     const auto end = run_with(bench, bench.disk, config, earlier);
@@ -263,28 +263,28 @@ TEST(EarlierTrials, AreKnownToEveryStrategyAndNeverProposedAgain) {
   }
 }
 
-TEST(EarlierTrials, LeaveResumptionExact) {
-  const auto earlier = taken(old_study(), small_study())->earlier;
+TEST(EarlierTrials, KeepResumptionExact) {
+  const auto earlier = import_from(earlier_study(), small_study())->earlier;
   const study::StudyConfig config = small_study(10);
   Bench whole;
-  std::vector<testing::Files> moments;
+  std::vector<testing::Files> snapshots;
   testing::WatchedFileSystem fs(whole.disk);
   const std::string log = kFolder + "/log/000001.log";
   std::size_t before = 0;
-  fs.before_change = [&] {
+  fs.on_change = [&] {
     const auto& files = whole.disk.files();
     const auto found = files.find(log);
     if (found == files.end() || found->second.size() == before) return;
     before = found->second.size();
-    moments.push_back(files);
+    snapshots.push_back(files);
   };
   ASSERT_TRUE(run_with(whole, fs, config, earlier));
-  ASSERT_GT(moments.size(), 30U);
+  ASSERT_GT(snapshots.size(), 30U);
   const std::string canonical = whole.canonical();
   EXPECT_NE(canonical.find("\"earlier\""), std::string::npos);
-  for (std::size_t i = 0; i < moments.size(); i += 5) {
+  for (std::size_t i = 0; i < snapshots.size(); i += 5) {
     Bench bench;
-    testing::put_all(bench.disk, moments[i]);
+    testing::put_all(bench.disk, snapshots[i]);
     const auto end = bench.resume({.workers = 1, .checkpoint_one_in = 2});
     if (!end && end.error().code == Code::kNotFound) continue;  // before its first record
     ASSERT_TRUE(end) << i << ": " << end.error().text();
@@ -292,8 +292,8 @@ TEST(EarlierTrials, LeaveResumptionExact) {
   }
 }
 
-TEST(EarlierTrials, AreRefusedByBuildsThatDoNotKnowThem) {
-  const auto earlier = taken(old_study(6), small_study())->earlier;
+TEST(EarlierTrials, AreRefusedByOlderBuilds) {
+  const auto earlier = import_from(earlier_study(6), small_study())->earlier;
   Bench with, without;
   study::StudyConfig config = small_study(2);
   config.strategy.slots = 1;

@@ -3,10 +3,10 @@
 #include <limits>
 
 #include "lanista/base/real_json.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
-#include "lanista/engine/core/folder.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/study_folder.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/engine/core/study_zoo.h"
 #include "lanista/engine/core/warm_start.h"
@@ -41,7 +41,7 @@ Result<void> check_targets(const study::DataConfig& config, const data::DataSpec
 
 /// Whether the data were dealt as the study says: each training of a proposal has a fold.
 Result<void> check_folds(const study::StudyConfig& config, const data::DataSpec& data) {
-  const std::int64_t wanted = config.data.folds ? study::trainings_each(config) : 0;
+  const std::int64_t wanted = config.data.folds ? study::trainings_per_proposal(config) : 0;
   if (std::ssize(data.folds) == wanted) return {};
   return Error{Code::kInvalidArgument,
                "asks for " + std::to_string(wanted) + " trainings, but the data were opened with " +
@@ -70,60 +70,60 @@ Result<void> check_extension(const StudyState& state, const Engine::Extension& e
   return {};
 }
 
-Error nothing_to_gain(const std::string& spent, const std::string& option) {
+Error nothing_to_extend(const std::string& spent, const std::string& option) {
   return Error{Code::kInvalidArgument,
                spent + ", so this extension would train nothing; say how many more with " + option, ""};
 }
 
 /// Whether an extension lets anything be trained: whatever has ended the study must be among what it names.
-Result<void> check_gain(const StudyState& state, const Engine::Extension& extension, std::int64_t steps_of_a_trial) {
+Result<void> check_extension_trains(const StudyState& state, const Engine::Extension& extension, std::int64_t steps_of_a_trial) {
   if (extension.empty()) return {};
   if (state.minutes && state.view.seconds >= *state.minutes * 60 && !extension.minutes) {
-    return nothing_to_gain("the guard's minutes have been worked", "--minutes");
+    return nothing_to_extend("the guard's minutes have been worked", "--minutes");
   }
-  if (!state.open.empty() && state.ending.empty()) return {};
+  if (!state.open.empty() && state.pending_end_reason.empty()) return {};
   const auto trials = static_cast<std::int64_t>(state.view.trials.size());
   if (state.trials && trials >= *state.trials && !extension.trials) {
-    return nothing_to_gain("all " + std::to_string(*state.trials) + " trials have been proposed", "--trials");
+    return nothing_to_extend("all " + std::to_string(*state.trials) + " trials have been proposed", "--trials");
   }
   if (state.steps && state.view.steps + steps_of_a_trial > *state.steps && !extension.steps) {
-    return nothing_to_gain("no trial fits into the budget of " + std::to_string(*state.steps) + " steps any more",
+    return nothing_to_extend("no trial fits into the budget of " + std::to_string(*state.steps) + " steps any more",
                            "--steps");
   }
   return {};
 }
 
 // The order of sums over a batch is part of the class, beside what the machine has to say.
-nlohmann::json with_sums(nlohmann::json numerics, const study::TrainConfig& train) {
-  const std::string sums = study::sums_text(train);
+nlohmann::json with_summation_order(nlohmann::json numerics, const study::TrainConfig& train) {
+  const std::string sums = study::summation_text(train);
   if (!sums.empty()) numerics["class"] = numerics.at("class").get<std::string>() + "/sums " + sums;
   return numerics;
 }
 
 /// Several devices with their speeds: those of the log, whose choices follow from them, if they are of the same
 /// devices, else measured now.
-Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::json& of_log,
+Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::json& logged_numerics,
                                     const study::StudyConfig& config, const mutate::ModelSpace& models,
                                     const Services& services) {
   if (services.devices.size() < 2) return numerics;
   DeviceTable table;
   for (const TrainingDevice& device : services.devices) table.rows.push_back({device.name, device.numeric_class});
-  LANISTA_ASSIGN(DeviceTable known, devices_in(of_log));
+  LANISTA_ASSIGN(DeviceTable known, decode_device_table(logged_numerics));
   if (known.has_same_devices(table)) {
     table = std::move(known);
   } else if (services.measure_devices) {
-    LANISTA_ASSIGN(const Job like, job_like_the_base(config, *services.data, models));
+    LANISTA_ASSIGN(const Job like, benchmark_job(config, *services.data, models));
     LANISTA_ASSIGN(const auto speeds, services.measure_devices(like));
     LANISTA_CHECK(speeds.size() == table.rows.size(), "each device has its speed");
     for (std::size_t i = 0; i < speeds.size(); ++i) table.rows[i].speed = speeds[i];
   }
-  put_devices(table, numerics);
+  encode_device_table(table, numerics);
   return numerics;
 }
 
 /// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where they
 /// came from. Errors: kFailedPrecondition (others lie there now).
-Result<void> mend_frozen(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
+Result<void> repair_frozen_weights(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
                          const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
   store::CheckpointStore checkpoints(fs, folder);
   const auto stored = checkpoints.get(view.frozen);
@@ -155,7 +155,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   LANISTA_ASSIGN(auto models, make_model_space(config, *services.data, folder, fs, services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(config, models, services.earlier));
   LANISTA_ASSIGN(nlohmann::json numerics, with_devices(of_machine, {}, config, *models, services));
-  numerics = with_sums(std::move(numerics), config.train);
+  numerics = with_summation_order(std::move(numerics), config.train);
   std::optional<store::Checkpoint> frozen;
   if (config.model.frozen) {
     LANISTA_ASSIGN(frozen, frozen_weights(config, models->bases().front().graph, *services.data, folder, fs,
@@ -168,7 +168,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
   }
 
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
-  log.check_bodies(check_body);
+  log.set_body_check(check_body);
   if (!log.existing().empty()) {  // somebody was faster
     return Error{Code::kAlreadyExists, "a study is already there; continue it with: lanista resume " + folder, folder};
   }
@@ -185,9 +185,9 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
     file.facts["kind"] = "start";
     LANISTA_ASSIGN(start_file->address, store::CheckpointStore(fs, folder).put(file));
   }
-  std::optional<study::ZooMoment> zoo;
+  std::optional<study::ZooSnapshot> zoo;
   if (config.train.start == study::kStartZoo) {
-    zoo = StudyZoo::begin(zoo_place(config, *services.data, folder), config.train.zoo_tasks == study::kRelatedTasks,
+    zoo = StudyZoo::begin(zoo_location(config, *services.data, folder), config.train.zoo_tasks == study::kRelatedTasks,
                           static_cast<std::int64_t>(services.clock->unix_time()));
   }
   // The header first: with it the study can be resumed, whatever happens to the rest.
@@ -195,7 +195,7 @@ Result<std::unique_ptr<Engine>> Engine::create(const std::string& folder, const 
                                             services.earlier, start_file, zoo);
   LANISTA_TRY(log.append(RecordType::kHeader, header));
   LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
-  LANISTA_TRY(furnish_folder(fs, folder, config_text));
+  LANISTA_TRY(create_study_layout(fs, folder, config_text));
 
   StudyState state;
   state.schema = header.at("schema").get<std::int64_t>();
@@ -226,35 +226,35 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   if (log.existing().empty()) {
     return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
   }
-  log.check_bodies(check_body);
+  log.set_body_check(check_body);
   StudyState state;
   std::vector<study::Event> events;
-  LANISTA_TRY(fold_all(state, log.existing(), [&](const study::Event& event) { events.push_back(event); }));
+  LANISTA_TRY(replay_records(state, log.existing(), [&](const study::Event& event) { events.push_back(event); }));
   const auto warn = [&](const std::string& event, nlohmann::json fields) {
     if (services.sink) services.sink->write({services.clock->unix_time(), Level::kWarning, event, std::move(fields)});
   };
   if (log.cut_bytes() > 0) warn("log_tail_cut", {{"folder", folder}, {"bytes", log.cut_bytes()}});
   // An old build wrote null for what JSON cannot hold.
-  if (state.lost_numbers > 0) warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_numbers}});
-  log.forget_existing();
+  if (state.lost_null_metrics > 0) warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_null_metrics}});
+  log.release_existing();
 
   LANISTA_TRY(check_extension(state, extension));
   LANISTA_TRY(check_data(state, *services.data));
   LANISTA_TRY(check_folds(state.view.config, *services.data));
   LANISTA_ASSIGN(auto bases, stored_bases(state.view.models));
-  LANISTA_ASSIGN(auto models, space_over(state.view.config, *services.data, std::move(bases), services.ops));
+  LANISTA_ASSIGN(auto models, make_space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models, state.view.earlier));
   if (state.view.config.model.frozen) {
-    LANISTA_TRY(mend_frozen(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
+    LANISTA_TRY(repair_frozen_weights(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
   }
-  LANISTA_TRY(check_gain(state, extension, least_steps_of_a_trial(state.view.config, *services.data)));
+  LANISTA_TRY(check_extension_trains(state, extension, min_trial_steps(state.view.config, *services.data)));
 
   const bool over = state.view.end_reason && extension.empty();
   if (!over) {
     LANISTA_ASSIGN(nlohmann::json numerics,
                    with_devices(of_machine, state.view.numerics, state.view.config, *models, services));
-    numerics = with_sums(std::move(numerics), state.view.config.train);
-    LANISTA_TRY(furnish_folder(fs, folder, state.view.config_text));
+    numerics = with_summation_order(std::move(numerics), state.view.config.train);
+    LANISTA_TRY(create_study_layout(fs, folder, state.view.config_text));
     if (state.view.numerics != numerics) {
       LANISTA_TRY(log.append(RecordType::kNumerics, numerics));
       if (!state.view.numerics.is_null()) {
@@ -274,7 +274,7 @@ Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& fold
   LANISTA_ASSIGN(const std::vector<store::Record> records, store::read_log(fs, folder));
   if (records.empty()) return Error{Code::kDataLoss, "the study's log holds no header", folder};
   StudyState state;
-  LANISTA_TRY(fold_all(state, {records.front()}, [](const study::Event&) {}));
+  LANISTA_TRY(replay_records(state, {records.front()}, [](const study::Event&) {}));
   return std::move(state.view.config);
 }
 

@@ -15,7 +15,7 @@
 #include "lanista/base/result.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/engine/forecast/profiles.h"
+#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/core/study_devices.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/plan/grouping/plan.h"
@@ -24,7 +24,7 @@
 #include "lanista/search/sampler/strategy.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/trial.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::engine {
 
@@ -37,9 +37,9 @@ using study::TrialView;
 Result<StudyView> fold(const std::vector<store::Record>& records);
 
 /// Why run() returned.
-enum class End { kDone, kPaused, kStoppedByUser };
-struct Summary {
-  End end = End::kDone;
+enum class RunEnd { kDone, kPaused, kStoppedByUser };
+struct RunResult {
+  RunEnd end = RunEnd::kDone;
   std::string reason;
 };
 
@@ -66,7 +66,7 @@ struct Services {
   std::vector<TrainingDevice> devices = {};     ///< of an executor that has several; fewer than two: `machine` says all
   MeasureDevices measure_devices = {};          ///< where there are several
   std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
-  ProfilePlace profiles = {};                   ///< where times are remembered, whenever the study pauses or ends
+  ProfileLocation profiles = {};                   ///< where times are remembered, whenever the study pauses or ends
   std::optional<study::Earlier> earlier = {};   ///< of a new study, for its header: what its strategy knows at first
 };
 
@@ -99,10 +99,10 @@ class Engine {
   virtual const StudyView& view() const = 0;
   /// Of a study that has ended: the extension by which it gets as much again of whatever is used up, so that more is
   /// trained; of one that was stopped, what the stop cut off. Empty if none helps: nothing is left to propose.
-  virtual Extension more() const = 0;
+  virtual Extension suggested_extension() const = 0;
   /// Runs to the end, a pause or an error. On an error everything logged so far stays valid, and the study can be
   /// resumed.
-  virtual Result<Summary> run() = 0;
+  virtual Result<RunResult> run() = 0;
 };
 
 /// The configuration a study folder was started with (from its log). Errors: kNotFound, kDataLoss.

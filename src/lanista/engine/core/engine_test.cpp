@@ -23,7 +23,7 @@ TEST(Engine, RunsAStudyToItsBudgetAndPackagesTheWinner) {
   const auto summary = bench.run(small_study(), {.workers = 2, .steps_per_epoch = 2});
 
   ASSERT_TRUE(summary.ok()) << summary.error().text();
-  EXPECT_EQ(summary->end, End::kDone);
+  EXPECT_EQ(summary->end, RunEnd::kDone);
   EXPECT_EQ(summary->reason, "budget");
   const StudyView view = bench.view();
   ASSERT_EQ(view.trials.size(), 14U);
@@ -48,7 +48,7 @@ TEST(Engine, RunsAStudyToItsBudgetAndPackagesTheWinner) {
   EXPECT_EQ(view.end_reason, "budget");
 }
 
-TEST(Engine, LeavesAModelPackageOfParametersAlone) {
+TEST(Engine, PackageHasNoOptimizerState) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), {}).ok());
 
@@ -68,12 +68,12 @@ TEST(Engine, LeavesAModelPackageOfParametersAlone) {
   EXPECT_TRUE(bench.disk.exists(kFolder + "/config.resolved.yaml"));
 }
 
-TEST(Engine, PackagesAndRanksByTheEpochThatATrialStandsFor) {
+TEST(Engine, RanksAndPackagesBySelectedEpoch) {
   for (const std::string_view keep : {study::kKeepBestEpoch, study::kKeepLast}) {
     Bench bench;
     study::StudyConfig config = small_study(20);
     config.train.keep = keep;
-    ASSERT_TRUE(bench.run(config, {.seed = 2, .luck = 0.9}));
+    ASSERT_TRUE(bench.run(config, {.seed = 2, .seed_noise = 0.9}));
     const StudyView view = bench.view();
     double best = 0;
     bool differs = false;
@@ -94,14 +94,14 @@ TEST(Engine, PackagesAndRanksByTheEpochThatATrialStandsFor) {
     const TrialView& winner = view.trials[view.winner->value - 1];
     const auto stored = store::CheckpointStore(bench.disk, kFolder).get(winner.outcome->weights);
     ASSERT_EQ(package->members[0].weights.size(), 1U);
-    EXPECT_EQ(package->members[0].weights[0], store::standing_weights(*stored).front());
+    EXPECT_EQ(package->members[0].weights[0], store::selected_weights(*stored).front());
     EXPECT_EQ(package->members[0].weights[0] == stored->tensors.front(), stored->kept.empty());
     EXPECT_EQ(package->facts.at("epochs"), study::result_of(view.config, winner).epoch);
     EXPECT_EQ(stored->kept.empty(), package->facts.at("epochs") == winner.measurements.back().epoch);
   }
 }
 
-TEST(Engine, TellsTheOrderOfSumsInTheNumericClass) {
+TEST(Engine, NumericClassNamesSummationOrder) {
   Bench bench;
   study::StudyConfig config = small_study();
   config.train.shards = 4;
@@ -109,7 +109,7 @@ TEST(Engine, TellsTheOrderOfSumsInTheNumericClass) {
   EXPECT_EQ(bench.view().numerics, nlohmann::json({{"class", "test/sums 4"}, {"threads", 1}}));
 }
 
-TEST(Engine, KeepsTheWeightsOfTheBestAndNothingElse) {
+TEST(Engine, KeepsOnlyBestWeights) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), {.workers = 3, .checkpoint_one_in = 2}).ok());
 
@@ -126,7 +126,7 @@ TEST(Engine, KeepsTheWeightsOfTheBestAndNothingElse) {
   EXPECT_EQ(*files, wanted);
 }
 
-TEST(Engine, GivesTheSameTrialsWhateverTheWorkersAndTheOrderOfArrival) {
+TEST(Engine, TrialsAreIndependentOfWorkersAndArrivalOrder) {
   Bench first;
   ASSERT_TRUE(first.run(small_study(), {.workers = 1}).ok());
   const std::string expected = first.canonical();
@@ -141,7 +141,7 @@ TEST(Engine, GivesTheSameTrialsWhateverTheWorkersAndTheOrderOfArrival) {
   }
 }
 
-TEST(Engine, GivesOtherTrialsForAnotherSeedOrMoreSlots) {
+TEST(Engine, DependsOnSeedAndSlots) {
   Bench first, other_seed, more_slots;
   study::StudyConfig config = small_study();
   ASSERT_TRUE(first.run(config, {}).ok());
@@ -160,7 +160,7 @@ TEST(Engine, GivesOtherTrialsForAnotherSeedOrMoreSlots) {
   EXPECT_NE(trials(first), trials(more_slots));
 }
 
-TEST(Engine, NeverRunsMoreTrialsThanSlotsAndDeliversInLogicalOrder) {
+TEST(Engine, RespectsSlotsAndLogicalOrder) {
   Bench bench;
   std::int64_t running = 0, most = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event& event) {
@@ -185,7 +185,7 @@ TEST(Engine, NeverRunsMoreTrialsThanSlotsAndDeliversInLogicalOrder) {
   EXPECT_GT(time, 0);
 }
 
-TEST(Engine, TakesFailuresDivergenceAndRefusalsAsData) {
+TEST(Engine, RecordsFailuresAsOutcomes) {
   const FakeOptions options{.workers = 2, .fail_one_in = 4, .nan_one_in = 4, .refuse_one_in = 5};
   Bench bench;
   const auto summary = bench.run(small_study(40), options);
@@ -237,8 +237,8 @@ TEST(Engine, NeverExceedsABudgetOfSteps) {
   for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
 }
 
-// Epochs of three steps, the last of two: pauses, rungs and the budget of the study count what is trained.
-TEST(Engine, CountsEpochsInStepsAgainstTheBudgetToTheStep) {
+// EpochSchedule of three steps, the last of two: pauses, rungs and the budget of the study count what is trained.
+TEST(Engine, CountsBudgetExactlyInSteps) {
   for (const char* type : {"stopping", "promotion"}) {
     Bench bench;
     study::StudyConfig config = small_study();
@@ -266,7 +266,7 @@ TEST(Engine, CountsEpochsInStepsAgainstTheBudgetToTheStep) {
   }
 }
 
-TEST(Engine, RefusesStepsThatAreNotSettledAsEpochs) {
+TEST(Engine, RefusesUnresolvedSteps) {
   const auto refused = [](const std::function<void(study::TrainConfig&)>& change) {
     Bench bench;
     study::StudyConfig config = small_study();
@@ -288,7 +288,7 @@ TEST(Engine, RefusesStepsThatAreNotSettledAsEpochs) {
   EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
 }
 
-TEST(Engine, RefusesGrowingEpochsThatNeverAreWholeOrAreNoPasses) {
+TEST(Engine, RefusesInvalidGrowingEpochs) {
   const auto refused = [](const std::function<void(study::TrainConfig&)>& change) {
     Bench bench;
     study::StudyConfig config = small_study();
@@ -320,7 +320,7 @@ TEST(Engine, RefusesGrowingEpochsThatNeverAreWholeOrAreNoPasses) {
                 ", and train.select remembers what all rows have lost; leave out one of the two");
 }
 
-TEST(Engine, RefusesTargetsThatTheDataHoldOtherwise) {
+TEST(Engine, RefusesTargetsUnlikeTheData) {
   const auto said = [](const std::string& targets, bool standardised) {
     Bench bench;
     bench.data.classes = 0;
@@ -352,7 +352,7 @@ study::StudyConfig two_batches(std::int64_t trials) {
   return config;
 }
 
-TEST(Engine, GivesEveryTrialTheStepsAndTheLogicalTimeOfItsOwnBatch) {
+TEST(Engine, UsesEachTrialsOwnBatchForStepsAndTime) {
   Bench bench;
   ASSERT_TRUE(bench.run(two_batches(14), {.workers = 2, .rows = 14}).ok());
   std::set<std::int64_t> seen;
@@ -376,7 +376,7 @@ TEST(Engine, GivesEveryTrialTheStepsAndTheLogicalTimeOfItsOwnBatch) {
   }
 }
 
-TEST(Engine, NeverExceedsABudgetOfStepsWhateverTheBatches) {
+TEST(Engine, NeverExceedsStepBudgetWithAnyBatch) {
   Bench bench;
   study::StudyConfig config = two_batches(1);
   config.budget.trials.reset();
@@ -390,7 +390,7 @@ TEST(Engine, NeverExceedsABudgetOfStepsWhateverTheBatches) {
   EXPECT_EQ(seen.size(), 2U);
 }
 
-TEST(Engine, SaysWhenASearchEndedByBadLuck) {
+TEST(Engine, WarnsWhenSamplingFindsNothingNew) {
   Bench bench;
   study::StudyConfig config = small_study(10);
   config.space.mutate.clear();
@@ -404,7 +404,7 @@ TEST(Engine, SaysWhenASearchEndedByBadLuck) {
       std::any_of(events.begin(), events.end(), [](const LogEvent& event) { return event.event == "nothing_new"; }));
 }
 
-TEST(Engine, EndsWhenTheSpaceHasNothingLeft) {
+TEST(Engine, EndsWhenSpaceIsExhausted) {
   Bench bench;
   study::StudyConfig config = small_study(1000);
   config.strategy = {"grid", 3, {{"grain", 2}}};
@@ -439,7 +439,7 @@ TEST(Engine, RefusesAFolderThatHoldsOtherThings) {
   EXPECT_EQ(refused.error().code, Code::kAlreadyExists);
 }
 
-TEST(Engine, NamesTheConfigurationKeyOfAMistake) {
+TEST(Engine, NamesKeyOfInvalidSetting) {
   struct Case {
     const char* where;
     std::function<void(study::StudyConfig&)> spoil;

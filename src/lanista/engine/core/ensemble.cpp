@@ -16,17 +16,17 @@ namespace lanista::engine {
 namespace {
 
 /// What a candidate asks of a machine.
-struct Size {
+struct ModelSize {
   double params = 0, flops = 0;
 };
 
-class Choice {
+class EnsembleSearch {
  public:
-  Choice(Executor& executor, const study::StudyConfig& config, std::span<const Model> models)
+  EnsembleSearch(Executor& executor, const study::StudyConfig& config, std::span<const EnsembleModel> models)
       : executor_(executor), config_(config), models_(models) {}
 
-  Result<void> look_at_sizes(const graph::OpTable& ops) {
-    for (const Model& model : models_) {
+  Result<void> compute_sizes(const graph::OpTable& ops) {
+    for (const EnsembleModel& model : models_) {
       LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model.front().job.model, ops));
       sizes_.push_back({static_cast<double>(cost.parameters), cost.forward.flops});
     }
@@ -34,16 +34,16 @@ class Choice {
   }
 
   /// The ensemble of these draws, measured.
-  Result<study::Ensemble> measured(std::span<const std::int64_t> draws) const {
+  Result<study::Ensemble> measure_draws(std::span<const std::int64_t> repetitions) const {
     study::Ensemble ensemble;
     std::vector<study::Measurement> folds;
     for (std::size_t place = 0; place < models_.front().size(); ++place) {
       study::Ensemble of_fold;
-      for (std::size_t k = 0; k < draws.size(); ++k) {
-        if (draws[k] > 0) of_fold.members.push_back({models_[k][place].trial->id, draws[k]});
+      for (std::size_t k = 0; k < repetitions.size(); ++k) {
+        if (repetitions[k] > 0) of_fold.members.push_back({models_[k][place].trial->id, repetitions[k]});
       }
       LANISTA_ASSIGN(folds.emplace_back().metrics,
-                     executor_.measure(tested(models_, of_fold), data::Part::kValidation));
+                     executor_.measure(evaluated_members(models_, of_fold), data::Part::kValidation));
       ensemble.members.insert(ensemble.members.end(), of_fold.members.begin(), of_fold.members.end());
     }
     std::vector<const study::Measurement*> each;
@@ -53,29 +53,29 @@ class Choice {
   }
 
   /// By how much its models break the study's constraints, the worst of them.
-  double violation(const study::Ensemble& ensemble, std::span<const std::int64_t> draws) const {
-    Size sum;
-    for (std::size_t k = 0; k < draws.size(); ++k) {
-      if (draws[k] == 0) continue;
+  double violation(const study::Ensemble& ensemble, std::span<const std::int64_t> repetitions) const {
+    ModelSize sum;
+    for (std::size_t k = 0; k < repetitions.size(); ++k) {
+      if (repetitions[k] == 0) continue;
       sum.params += sizes_[k].params;
       sum.flops += sizes_[k].flops;
     }
     double worst = 0;
-    for (std::size_t k = 0; k < draws.size(); ++k) {
-      if (draws[k] == 0) continue;
+    for (std::size_t k = 0; k < repetitions.size(); ++k) {
+      if (repetitions[k] == 0) continue;
       const study::TrialView& trial = *models_[k].front().trial;
       study::Measurement seen = study::result_of(config_, trial);
       for (const auto& [name, value] : ensemble.validation) seen.metrics[name] = value;
       seen.metrics["params"] = sum.params;
       seen.metrics["flops"] = sum.flops;
-      worst = std::max(worst, broken_by(seen, trial.proposal.sample));
+      worst = std::max(worst, violation_of(seen, trial.proposal.sample));
     }
     return worst;
   }
 
  private:
   /// All constraints count: what is known of one model before it is trained, its size, is not known of a blend.
-  double broken_by(const study::Measurement& seen, const space::Sample& sample) const {
+  double violation_of(const study::Measurement& seen, const space::Sample& sample) const {
     const auto value_of = [&](const std::string& name) -> std::optional<double> {
       if (const auto found = seen.metrics.find(name); found != seen.metrics.end()) return found->second;
       if (study::is_metric(name)) return std::numeric_limits<double>::quiet_NaN();
@@ -88,15 +88,15 @@ class Choice {
 
   Executor& executor_;
   const study::StudyConfig& config_;
-  std::span<const Model> models_;
-  std::vector<Size> sizes_;
+  std::span<const EnsembleModel> models_;
+  std::vector<ModelSize> sizes_;
 };
 
 /// Orders the model's trainings by fold as those of `first` stand. False: it has none for one of these folds.
-bool put_in_order(Model& model, const Model& first) {
-  Model out;
-  for (const Candidate& wanted : first) {
-    const auto same = [&](const Candidate& each) { return each.job.fold == wanted.job.fold; };
+bool order_by_fold(EnsembleModel& model, const EnsembleModel& first) {
+  EnsembleModel out;
+  for (const EnsembleCandidate& wanted : first) {
+    const auto same = [&](const EnsembleCandidate& each) { return each.job.fold == wanted.job.fold; };
     const auto found = std::ranges::find_if(model, same);
     if (found == model.end()) return false;
     out.push_back(*found);
@@ -105,32 +105,32 @@ bool put_in_order(Model& model, const Model& first) {
   return true;
 }
 
-std::vector<std::string> weights_in(const Model& model) {
+std::vector<std::string> weight_addresses(const EnsembleModel& model) {
   std::vector<std::string> out;
-  for (const Candidate& each : model) out.push_back(each.weights);
+  for (const EnsembleCandidate& each : model) out.push_back(each.weights);
   return out;
 }
 
 }  // namespace
 
-std::vector<Model> drawable(std::vector<Model> models) {
+std::vector<EnsembleModel> eligible_models(std::vector<EnsembleModel> models) {
   if (models.empty()) return models;
-  const Model first = models.front();
-  std::erase_if(models, [&](Model& each) { return !put_in_order(each, first); });
+  const EnsembleModel first = models.front();
+  std::erase_if(models, [&](EnsembleModel& each) { return !order_by_fold(each, first); });
   // Equal weights predict the same: a model that is another's copy brings nothing.
   std::set<std::vector<std::string>> seen;
-  std::erase_if(models, [&](const Model& each) { return !seen.insert(weights_in(each)).second; });
+  std::erase_if(models, [&](const EnsembleModel& each) { return !seen.insert(weight_addresses(each)).second; });
   return models;
 }
 
-std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble& ensemble) {
+std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> models, const study::Ensemble& ensemble) {
   const std::vector<double> shares = ensemble.shares();
-  std::vector<Tested> out;
+  std::vector<EvaluatedMember> out;
   for (std::size_t i = 0; i < ensemble.members.size(); ++i) {
-    const Candidate* member = nullptr;
-    for (const Model& model : models) {
-      const auto of_it = [&](const Candidate& each) { return each.trial->id == ensemble.members[i].trial; };
-      if (const auto found = std::ranges::find_if(model, of_it); found != model.end()) member = &*found;
+    const EnsembleCandidate* member = nullptr;
+    for (const EnsembleModel& model : models) {
+      const auto belongs_to_trial = [&](const EnsembleCandidate& each) { return each.trial->id == ensemble.members[i].trial; };
+      if (const auto found = std::ranges::find_if(model, belongs_to_trial); found != model.end()) member = &*found;
     }
     LANISTA_CHECK(member != nullptr, "an ensemble of others");
     out.push_back({member->job, member->weights, shares[i]});
@@ -139,31 +139,31 @@ std::vector<Tested> tested(std::span<const Model> models, const study::Ensemble&
 }
 
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
-                                        std::span<const Model> models, std::int64_t most) {
+                                        std::span<const EnsembleModel> models, std::int64_t most) {
   LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
-  const auto as_large = [&](const Model& model) { return !model.empty() && model.size() == models.front().size(); };
-  LANISTA_CHECK(std::ranges::all_of(models, as_large), "models with a training for some of the folds");
+  const auto has_same_size = [&](const EnsembleModel& model) { return !model.empty() && model.size() == models.front().size(); };
+  LANISTA_CHECK(std::ranges::all_of(models, has_same_size), "models with a training for some of the folds");
   const study::Goal& goal = config.goals.front();
   if (!goal.metric.starts_with("val_")) {
     study::Ensemble first;
-    for (const Candidate& training : models.front()) first.members.push_back({training.trial->id, 1});
+    for (const EnsembleCandidate& training : models.front()) first.members.push_back({training.trial->id, 1});
     return first;
   }
-  Choice choice(executor, config, models);
-  LANISTA_TRY(choice.look_at_sizes(ops));
+  EnsembleSearch choice(executor, config, models);
+  LANISTA_TRY(choice.compute_sizes(ops));
 
   std::vector<std::int64_t> alone(models.size(), 0);
   alone[0] = 1;
-  LANISTA_ASSIGN(study::Ensemble first, choice.measured(alone));
+  LANISTA_ASSIGN(study::Ensemble first, choice.measure_draws(alone));
   const double allowed = choice.violation(first, alone);
-  const auto loss = [&](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-    LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measured(draws));
+  const auto loss = [&](std::span<const std::int64_t> repetitions) -> Result<std::optional<double>> {
+    LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measure_draws(repetitions));
     const auto value = ensemble.validation.find(goal.metric);
-    if (value == ensemble.validation.end() || choice.violation(ensemble, draws) > allowed) return std::optional<double>();
+    if (value == ensemble.validation.end() || choice.violation(ensemble, repetitions) > allowed) return std::optional<double>();
     return std::optional(goal.maximize ? -value->second : value->second);
   };
-  LANISTA_ASSIGN(const auto draws, study::select_ensemble(models.size(), most, loss));
-  return draws == alone ? first : choice.measured(draws);
+  LANISTA_ASSIGN(const auto repetitions, study::select_ensemble(models.size(), most, loss));
+  return repetitions == alone ? first : choice.measure_draws(repetitions);
 }
 
 }  // namespace lanista::engine

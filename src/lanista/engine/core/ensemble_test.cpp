@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "lanista/engine/core/fit.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/core/package.h"
 #include "support/engine/core/test_support.h"
 
@@ -13,10 +13,10 @@ namespace lanista::engine {
 namespace {
 
 using testing::Bench;
-using testing::best_of;
+using testing::best_files;
 using testing::kFolder;
 
-const FakeOptions kBlends{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .blend_gain = 0.5};
+const FakeOptions kWithBlendGain{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .blend_gain = 0.5};
 
 study::StudyConfig ensemble_study(std::int64_t most = 6, std::int64_t trials = 12) {
   study::StudyConfig config = testing::small_study(trials);
@@ -27,7 +27,7 @@ study::StudyConfig ensemble_study(std::int64_t most = 6, std::int64_t trials = 1
 
 TEST(StudyEnsemble, IsWhatIsInBest) {
   Bench bench;
-  ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
+  ASSERT_TRUE(bench.run(ensemble_study(), kWithBlendGain));
 
   const StudyView view = bench.view();
   ASSERT_TRUE(view.ensemble);
@@ -49,7 +49,7 @@ TEST(StudyEnsemble, IsWhatIsInBest) {
   for (std::size_t k = 0; k < ensemble.members.size(); ++k) {
     const TrialView& trial = view.trials[ensemble.members[k].trial.value - 1];
     parameters += trial.parameters;
-    const auto kept = store::standing_weights(*checkpoints.get(trial.outcome->weights));
+    const auto kept = store::selected_weights(*checkpoints.get(trial.outcome->weights));
     EXPECT_EQ(package->members[k].weights.front(), kept.front());
     EXPECT_EQ(package->facts.at("members")[k].at("trial"), trial.id.value);
   }
@@ -59,9 +59,9 @@ TEST(StudyEnsemble, IsWhatIsInBest) {
   EXPECT_FALSE(bench.disk.exists(kFolder + "/best/model.graph"));
 }
 
-TEST(StudyEnsemble, LeavesBestAsItWasWhereNoneIsBetter) {
+TEST(StudyEnsemble, KeepsWinnerWhenNoBlendIsBetter) {
   Bench without, with;
-  FakeOptions options = kBlends;
+  FakeOptions options = kWithBlendGain;
   options.blend_gain = 0;
   study::StudyConfig config = ensemble_study();
   ASSERT_TRUE(with.run(config, options));
@@ -69,7 +69,7 @@ TEST(StudyEnsemble, LeavesBestAsItWasWhereNoneIsBetter) {
   ASSERT_TRUE(without.run(config, options));
 
   EXPECT_FALSE(with.view().ensemble);
-  EXPECT_EQ(best_of(with.disk), best_of(without.disk));
+  EXPECT_EQ(best_files(with.disk), best_files(without.disk));
   EXPECT_TRUE(with.disk.exists(kFolder + "/best/model.graph"));
   EXPECT_NE(with.canonical().find("\"study_end\""), std::string::npos);
   EXPECT_EQ(with.canonical().find("\"ensemble\":{"), std::string::npos);
@@ -78,9 +78,9 @@ TEST(StudyEnsemble, LeavesBestAsItWasWhereNoneIsBetter) {
 TEST(StudyEnsemble, ChangesNoTrial) {
   Bench without, with;
   study::StudyConfig config = ensemble_study();
-  ASSERT_TRUE(with.run(config, kBlends));
+  ASSERT_TRUE(with.run(config, kWithBlendGain));
   config.keep.ensemble = 0;
-  ASSERT_TRUE(without.run(config, kBlends));
+  ASSERT_TRUE(without.run(config, kWithBlendGain));
 
   const StudyView a = with.view(), b = without.view();
   EXPECT_EQ(a.winner, b.winner);
@@ -93,91 +93,91 @@ TEST(StudyEnsemble, ChangesNoTrial) {
 }
 
 /// What lay on the disk before every change of a file from the first one of best/ on.
-std::vector<testing::Files> moments_of_the_end(const study::StudyConfig& config) {
+std::vector<testing::Files> snapshots_of_study_end(const study::StudyConfig& config) {
   Bench bench;
-  std::vector<testing::Files> moments;
+  std::vector<testing::Files> snapshots;
   testing::WatchedFileSystem fs(bench.disk);
-  fs.before_change = [&] {
-    moments.push_back(bench.disk.files());
-    if (moments.size() > 40) moments.erase(moments.begin());
+  fs.on_change = [&] {
+    snapshots.push_back(bench.disk.files());
+    if (snapshots.size() > 40) snapshots.erase(snapshots.begin());
   };
-  LANISTA_CHECK(bench.run(config, kBlends, fs).ok(), "nobody disturbs it");
-  moments.push_back(bench.disk.files());
-  return moments;
+  LANISTA_CHECK(bench.run(config, kWithBlendGain, fs).ok(), "nobody disturbs it");
+  snapshots.push_back(bench.disk.files());
+  return snapshots;
 }
 
-TEST(StudyEnsemble, IsTheSameAfterAKillInTheMiddleOfItsEnd) {
-  const auto moments = moments_of_the_end(ensemble_study());
+TEST(StudyEnsemble, IsSameAfterKillAtStudyEnd) {
+  const auto snapshots = snapshots_of_study_end(ensemble_study());
   Bench whole;
-  testing::put_all(whole.disk, moments.back());
+  testing::put_all(whole.disk, snapshots.back());
   ASSERT_GT(whole.view().ensemble->members.size(), 1U);
   std::set<std::size_t> written;
-  for (const testing::Files& moment : moments) {
+  for (const testing::Files& moment : snapshots) {
     Bench bench;
     testing::put_all(bench.disk, moment);
-    written.insert(best_of(bench.disk).size());
-    FakeOptions options = kBlends;
+    written.insert(best_files(bench.disk).size());
+    FakeOptions options = kWithBlendGain;
     options.seed = 5;
 
     ASSERT_TRUE(bench.resume(options));
 
     EXPECT_EQ(bench.canonical(), whole.canonical());
-    EXPECT_EQ(best_of(bench.disk), best_of(whole.disk));
+    EXPECT_EQ(best_files(bench.disk), best_files(whole.disk));
   }
   EXPECT_GT(written.size(), 5U) << "moments at which best/ was half there";
 }
 
-TEST(StudyEnsemble, IsMadeAnewWhereItsPackageIsLost) {
+TEST(StudyEnsemble, IsRebuiltWhenPackageIsLost) {
   Bench bench;
-  ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
-  const auto whole = best_of(bench.disk);
+  ASSERT_TRUE(bench.run(ensemble_study(), kWithBlendGain));
+  const auto whole = best_files(bench.disk);
   const std::string canonical = bench.canonical();
   for (const char* lost : {"/best/package.json", "/best/members/2.safetensors", "/best/members/1.graph"}) {
     ASSERT_TRUE(bench.disk.remove(kFolder + lost));
 
-    ASSERT_TRUE(bench.resume(kBlends));
+    ASSERT_TRUE(bench.resume(kWithBlendGain));
 
-    EXPECT_EQ(best_of(bench.disk), whole) << lost;
+    EXPECT_EQ(best_files(bench.disk), whole) << lost;
     EXPECT_EQ(bench.canonical(), canonical);
   }
 }
 
-TEST(StudyEnsemble, GoesWithAllItsFilesWhereAnExtensionEndsWithASingle) {
+TEST(StudyEnsemble, RemovesFilesWhenExtensionEndsWithSingle) {
   Bench bench;
-  ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
+  ASSERT_TRUE(bench.run(ensemble_study(), kWithBlendGain));
   ASSERT_TRUE(bench.view().ensemble);
-  FakeOptions options = kBlends;
+  FakeOptions options = kWithBlendGain;
   options.blend_gain = 0;
 
   ASSERT_TRUE(bench.resume(options, {.trials = 2}));
 
   EXPECT_FALSE(bench.view().ensemble);
-  const auto files = best_of(bench.disk);
+  const auto files = best_files(bench.disk);
   EXPECT_TRUE(files.contains(kFolder + "/best/model.graph"));
   for (const auto& [path, bytes] : files) EXPECT_EQ(path.find("/members/"), std::string::npos) << path;
   EXPECT_TRUE(read_package(bench.disk, kFolder + "/best", graph::builtin_ops()));
 
-  ASSERT_TRUE(bench.resume(kBlends, {.trials = 2}));
+  ASSERT_TRUE(bench.resume(kWithBlendGain, {.trials = 2}));
 
   EXPECT_TRUE(bench.view().ensemble);
   EXPECT_FALSE(bench.disk.exists(kFolder + "/best/model.graph"));
   EXPECT_FALSE(bench.disk.exists(kFolder + "/best/weights.safetensors"));
 }
 
-TEST(ChooseEnsemble, KeepsToConstraintsOfTheWholeBlend) {
+TEST(ChooseEnsemble, RespectsConstraintsOfTheBlend) {
   Bench bench;
-  ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
+  ASSERT_TRUE(bench.run(ensemble_study(), kWithBlendGain));
   const StudyView view = bench.view();
-  std::vector<Model> candidates;
+  std::vector<EnsembleModel> candidates;
   for (const TrialId id : ranking(view)) {
     const TrialView& trial = view.trials[id.value - 1];
     if (candidates.size() == 4) break;
-    candidates.push_back({Candidate{
+    candidates.push_back({EnsembleCandidate{
         &trial, *make_job(view.config, bench.data, trial, *study::trial_model(view, trial, graph::builtin_ops())),
         trial.outcome->weights}});
   }
-  FakeExecutor fake = bench.executor(bench.disk, kBlends);
-  const auto chosen = [&](const std::vector<std::string>& constraints) {
+  FakeExecutor fake = bench.executor(bench.disk, kWithBlendGain);
+  const auto choose_members = [&](const std::vector<std::string>& constraints) {
     study::StudyConfig config = view.config;
     for (const std::string& text : constraints) config.subject_to.push_back(*study::Constraint::parse(text));
     return *choose_ensemble(fake, config, graph::builtin_ops(), candidates, 6);
@@ -188,51 +188,51 @@ TEST(ChooseEnsemble, KeepsToConstraintsOfTheWholeBlend) {
     return sum;
   };
 
-  const study::Ensemble free = chosen({});
+  const study::Ensemble free = choose_members({});
   EXPECT_EQ(free.members, view.ensemble->members);
   for (std::int64_t most = parameters(free) - 1; most > 0; most = most * 3 / 4) {
-    const study::Ensemble held = chosen({"params <= " + std::to_string(most)});
+    const study::Ensemble held = choose_members({"params <= " + std::to_string(most)});
     // What the winner breaks by itself, nobody mends.
     EXPECT_LE(parameters(held), std::max(most, candidates[0][0].trial->parameters));
     EXPECT_EQ(held.members.front().trial, view.winner);
   }
   ASSERT_GT(free.validation.at("val_accuracy"), 0.8) << "the test's own study";
-  EXPECT_LE(chosen({"val_accuracy <= 0.8"}).validation.at("val_accuracy"), 0.8);
-  EXPECT_EQ(chosen({"val_accuracy >= 0.8"}).members, free.members) << "the blend keeps what no member alone does";
+  EXPECT_LE(choose_members({"val_accuracy <= 0.8"}).validation.at("val_accuracy"), 0.8);
+  EXPECT_EQ(choose_members({"val_accuracy >= 0.8"}).members, free.members) << "the blend keeps what no member alone does";
 }
 
-TEST(StudyEnsemble, IsDrawnFromTheKeptTrialsAlone) {
+TEST(StudyEnsemble, UsesOnlyKeptTrials) {
   for (const std::int64_t top : {1, 2, 3}) {
     Bench bench;
     study::StudyConfig config = ensemble_study(9);
     config.keep.top = top;
-    ASSERT_TRUE(bench.run(config, kBlends));
+    ASSERT_TRUE(bench.run(config, kWithBlendGain));
     const StudyView view = bench.view();
     const auto ranked = ranking(view);
     EXPECT_EQ(view.ensemble.has_value(), top > 1);
     if (!view.ensemble) continue;
     EXPECT_LE(std::ssize(view.ensemble->members), top);
-    std::int64_t draws = 0;
+    std::int64_t selections = 0;
     for (const auto& member : view.ensemble->members) {
-      draws += member.draws;
+      selections += member.selections;
       EXPECT_LT(std::ranges::find(ranked, member.trial) - ranked.begin(), top);
     }
-    EXPECT_LE(draws, 9);
+    EXPECT_LE(selections, 9);
   }
 }
 
-TEST(StudyEnsemble, WantsAGoalOfTheValidationPart) {
+TEST(StudyEnsemble, RequiresValidationGoal) {
   study::StudyConfig config = ensemble_study();
   config.goals = {{false, "params"}};
-  const auto fitted = fit_to_data(config, testing::small_data());
+  const auto fitted = resolve_from_data(config, testing::small_data());
   ASSERT_FALSE(fitted);
   EXPECT_EQ(fitted.error().where, "keep.ensemble");
 }
 
 // The package alone: a layout that an older build refuses, and damage of every kind.
-TEST(ModelPackage, OfSeveralRefusesWhatIsDamaged) {
+TEST(ModelPackage, RefusesDamagedMembers) {
   Bench bench;
-  ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
+  ASSERT_TRUE(bench.run(ensemble_study(), kWithBlendGain));
   const std::string path = kFolder + "/best/package.json";
   const auto facts = nlohmann::json::parse(*bench.disk.read(path));
   const auto code_of = [&](const std::function<void(nlohmann::json&)>& change) {
@@ -257,15 +257,15 @@ TEST(ModelPackage, OfSeveralRefusesWhatIsDamaged) {
   EXPECT_EQ(code_of([](auto& f) { f["members"][1]["graph_hash"] = "0"; }), Code::kDataLoss);
 }
 
-TEST(ModelPackage, OfSeveralComesBackAsItWas) {
+TEST(ModelPackage, RoundTripsSeveralMembers) {
   Bench bench;
-  ASSERT_TRUE(bench.run(ensemble_study(), kBlends));
+  ASSERT_TRUE(bench.run(ensemble_study(), kWithBlendGain));
   const auto package = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
   ASSERT_TRUE(package);
 
   ASSERT_TRUE(write_package(bench.disk, "/again", *package));
 
-  for (const auto& [name, bytes] : best_of(bench.disk)) {
+  for (const auto& [name, bytes] : best_files(bench.disk)) {
     const std::string copy = "/again" + name.substr((kFolder + "/best").size());
     EXPECT_EQ(*bench.disk.read(copy), bytes) << name;
   }

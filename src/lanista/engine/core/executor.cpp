@@ -2,7 +2,7 @@
 
 namespace lanista::engine {
 
-Result<void> check_fork(const Job& job) {
+Result<void> check_fork_state(const Job& job) {
   if (!job.fork || !job.checkpoint.empty()) return {};
   return Error{
       Code::kNotFound,
@@ -14,8 +14,8 @@ namespace {
 
 struct TrialOf {
   std::optional<TrialId> operator()(const EpochReport& report) const { return report.measurement.trial; }
-  std::optional<TrialId> operator()(const PausedReport&) const { return std::nullopt; }
-  std::optional<TrialId> operator()(const BrokenReport&) const { return std::nullopt; }
+  std::optional<TrialId> operator()(const AllPausedReport&) const { return std::nullopt; }
+  std::optional<TrialId> operator()(const ExecutorErrorReport&) const { return std::nullopt; }
   std::optional<TrialId> operator()(const WorkerReport&) const { return std::nullopt; }
   template <class Other>
   std::optional<TrialId> operator()(const Other& report) const {

@@ -20,9 +20,9 @@
 #include "lanista/plan/grouping/plan.h"
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/keep.h"
+#include "lanista/search/study/epoch_selection.h"
 #include "lanista/search/study/trial.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 #include "lanista/model/transfer/transfer.h"
 
 namespace lanista::engine {
@@ -42,7 +42,7 @@ struct ForkedRun {
 };
 
 /// What a job's start has to be better than (study::StartRace); random values are not among these.
-struct RacedStart {
+struct StartRaceSetup {
   std::int64_t steps = 0;  ///< 0: there is no race
   struct Rival {
     study::Start start;
@@ -73,17 +73,17 @@ struct Job {
   /// The model that `start` is of, where the loss has to say which of its units stay (train.start_shrink): `transfer`
   /// is then made anew by whoever has the weights. Absent: it stands.
   std::optional<graph::Graph> parent = {};
-  RacedStart race = {};                    ///< before its first step; over, once an epoch is measured
+  StartRaceSetup race = {};                    ///< before its first step; over, once an epoch is measured
   FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
-  study::KeepRule keep = {};               ///< which of its epochs the trial stands for
+  study::SelectionRule keep = {};               ///< which of its epochs the trial stands for
   space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
   std::string device = {};                 ///< that trains it; empty: whatever the executor has
 };
 /// A forked trial goes on from a state or not at all. Errors: kNotFound (there is none).
-Result<void> check_fork(const Job& job);
+Result<void> check_fork_state(const Job& job);
 /// What the job's rule may want to know beside measurements: hyper-parameters, and where it asks for them, the params
 /// and flops of its model. Errors: graph::model_cost's.
-Result<space::Sample> known_to_keep_by(const Job& job, const graph::OpTable& ops);
+Result<space::Sample> selection_inputs(const Job& job, const graph::OpTable& ops);
 
 /// The loss that trials of a study minimise, of step::losses().
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
@@ -97,13 +97,13 @@ Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& dat
                      graph::Graph model);
 
 /// A stretch of a trial's line (study::lineage): trained through this epoch.
-struct LineJob {
+struct LineageSegment {
   Job job;
   std::int64_t through = 0;
 };
 /// What made a trial what it is after its first `epochs` epochs; of one that never forked its own job. `model` is the
 /// trial's. Errors: make_job's.
-Result<std::vector<LineJob>> jobs_of_line(const study::StudyView& view, const data::DataSpec& data,
+Result<std::vector<LineageSegment>> lineage_jobs(const study::StudyView& view, const data::DataSpec& data,
                                           const study::TrialView& trial, std::int64_t epochs,
                                           const graph::Graph& model);
 
@@ -131,8 +131,8 @@ struct FinishedReport {
   Digest state_hash;
   std::string weights;  ///< address; empty if not kept
 };
-/// Answer to Park: the trial is in the store, and no longer with the executor.
-struct ParkedReport {
+/// Answer to PauseTrial: the trial is in the store, and no longer with the executor.
+struct TrialPausedReport {
   TrialId trial;
   std::int64_t epoch = 0;  ///< whole epochs inside
   std::int64_t step = 0;
@@ -140,7 +140,7 @@ struct ParkedReport {
   std::string address;  ///< to go on from, and as good as kept weights: test() takes it; empty: nothing is kept
 };
 /// Answer to PauseAll, after the last checkpoint.
-struct PausedReport {};
+struct AllPausedReport {};
 /// A worker worked on an epoch of the trial, or on a part of it; told before the epoch's report. Clock seconds.
 struct SpanReport {
   TrialId trial;
@@ -155,23 +155,23 @@ struct SpanReport {
   std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
 /// The executor itself is broken (disk full while saving, say): the study must pause with this error.
-struct BrokenReport {
+struct ExecutorErrorReport {
   Error error;
 };
 /// A worker process came or went; the trials that it had go on from their last checkpoints. May be told at any time.
 struct WorkerReport {
   std::int64_t worker = 0;
   std::int64_t process = 0;  ///< as the system counts them
-  bool came = false;
+  bool has_started = false;
   std::string reason;           ///< why it went: "was killed by signal 9 (Killed)"
   std::vector<TrialId> trials;  ///< that it had, and that go on
   double seconds = 0;           ///< of work, that one of them lost at most
   std::string host = {};        ///< where it runs or ran; empty: here, or nobody knows
   std::map<TrialId, double> costs = {};  ///< the same seconds of each trial that it had heard of
-  bool was_dropped = false;  ///< it sent what no honest worker sends, as the reason says; not in records
+  bool is_dropped = false;  ///< it sent what no honest worker sends, as the reason says; not in records
 };
-using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, ParkedReport, PausedReport,
-                            SpanReport, BrokenReport, WorkerReport>;
+using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, TrialPausedReport, AllPausedReport,
+                            SpanReport, ExecutorErrorReport, WorkerReport>;
 /// Whom it is about, if that is one trial.
 std::optional<TrialId> trial_of(const Report& report);
 
@@ -190,7 +190,7 @@ struct Finish {
 };
 /// The trial goes into the store as it stands after its allowed epoch, and its place is free. Any worker of any
 /// executor may go on with it: start() with the address that is told.
-struct Park {
+struct PauseTrial {
   TrialId trial;
 };
 /// Save every started trial at its next step boundary, then stop working.
@@ -198,29 +198,29 @@ struct PauseAll {};
 /// From now on these trials are in these groups, others where they were, and the trials of a group may share their
 /// steps; and these may train so far: all at once, so that none of them begins before its company may. A trial trains
 /// alone until it is told of. What is shared changes no number, only the time it takes.
-struct Arrange {
+struct UpdateGroups {
   schedule::Regrouping changes;
   std::vector<Allow> allow;
 };
 /// The trial's steps may be shared with helpers, from the beginning of an epoch to its end: they meet at `session`, a path
 /// in shared memory. Empty: with nobody. Changes no number.
-struct Widen {
+struct AcceptHelpers {
   TrialId trial;
   std::string session;
 };
 /// Whenever there is nothing else to do, help whoever trains this job; what comes of it is nobody's but theirs. Without a
 /// session: nobody is to be helped.
-struct Help {
+struct HelpTrial {
   Job job;
   std::string session;
 };
-using Command = std::variant<Allow, Finish, Park, PauseAll, Arrange, Widen, Help>;
+using Command = std::variant<Allow, Finish, PauseTrial, PauseAll, UpdateGroups, AcceptHelpers, HelpTrial>;
 
 /// How predictions of several models of such data become one.
 Blend blend_of(const data::DataSpec& data);
 
 /// A trained trial whose predictions are asked for, alone or blended with others.
-struct Tested {
+struct EvaluatedMember {
   Job job;
   std::string weights;  ///< address
   double share = 1;     ///< of the blend; shares sum to 1
@@ -243,11 +243,11 @@ class Executor {
   virtual std::optional<Report> next(double seconds) = 0;
   /// Metrics on the validation or test part ("val_accuracy", "test_accuracy") of what stored weights stand for; of several
   /// members, of their blended predictions (base/blend.h). Blocks. At least one member, each of other weights.
-  virtual Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) = 0;
+  virtual Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) = 0;
 
   /// Of one on the test part.
   Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) {
-    const Tested only{job, weights};
+    const EvaluatedMember only{job, weights};
     return measure({&only, 1}, data::Part::kTest);
   }
 };

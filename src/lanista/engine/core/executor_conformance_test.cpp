@@ -29,7 +29,7 @@ Job small_job(std::uint32_t id) {
 /// Reports of `kWorkers` trials at a time, in random order.
 template <std::int64_t kWorkers, std::int64_t kCheckpointOneIn>
 struct FakeBench {
-  static constexpr bool kKeeps = true;
+  static constexpr bool kStoresWeights = true;
   static constexpr std::int64_t kEpochs = 4;
 
   std::unique_ptr<Executor> make() {
@@ -43,7 +43,7 @@ struct FakeBench {
 };
 
 struct NoopBench {
-  static constexpr bool kKeeps = false;
+  static constexpr bool kStoresWeights = false;
   static constexpr std::int64_t kEpochs = 4;
 
   std::unique_ptr<Executor> make() { return std::make_unique<NoopExecutor>(); }
@@ -51,42 +51,42 @@ struct NoopBench {
 };
 
 /// The same, told and heard as text.
-template <class Bench>
-struct WireBench : Bench {
-  std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(Bench::make()); }
+template <class TestBench>
+struct WireBench : TestBench {
+  std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(TestBench::make()); }
 };
 
 /// In so many processes, over one folder.
 template <std::int64_t kProcesses>
 struct ProcessBench {
-  static constexpr bool kKeeps = true;
+  static constexpr bool kStoresWeights = true;
   static constexpr std::int64_t kEpochs = 4;
 
   ProcessBench() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lanista_process_XXXXXX").string();
     LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    brief.study_folder = pattern;
-    brief.workers = kProcesses;
+    worker_config.study_folder = pattern;
+    worker_config.workers = kProcesses;
   }
   ProcessBench(const ProcessBench&) = delete;
   ProcessBench& operator=(const ProcessBench&) = delete;
-  ~ProcessBench() { std::filesystem::remove_all(brief.study_folder); }
+  ~ProcessBench() { std::filesystem::remove_all(worker_config.study_folder); }
 
   std::unique_ptr<Executor> make() {
     const FakeOptions options{.seed = ++made, .workers = 2, .checkpoint_one_in = 2};
     ProcessOptions how;
-    how.socket = brief.study_folder + "/workers-" + std::to_string(made);  // two may live at a time
+    how.socket = worker_config.study_folder + "/workers-" + std::to_string(made);  // two may live at a time
     how.launch = launch_function([options](const std::string& socket) {
-      static_cast<void>(work_for_engine(socket, [&](const WorkerBrief& heard, const TellInHand&) {
+      static_cast<void>(run_worker(socket, [&](const WorkerConfig& heard, const ReportActiveTrials&) {
         const store::CheckpointStore files(real_file_system(), heard.study_folder);
         return Result<std::shared_ptr<Executor>>(std::make_shared<FakeExecutor>(options, files));
       }));
     });
-    return *ProcessExecutor::create(brief, real_file_system(), clock, how);
+    return *ProcessExecutor::create(worker_config, real_file_system(), clock, how);
   }
   Job job(std::uint32_t id) { return small_job(id); }
 
-  WorkerBrief brief;
+  WorkerConfig worker_config;
   RealClock clock;
   std::uint64_t made = 0;
 };

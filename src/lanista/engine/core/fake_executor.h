@@ -14,7 +14,7 @@
 namespace lanista::engine {
 
 /// How a FakeExecutor behaves. What a trial measures depends on its model, its recipe and the epoch alone (and with
-/// `luck` on its seed); `seed`, `workers` and `checkpoint_one_in` change only when and in which order things arrive.
+/// `seed_noise` on its seed); `seed`, `workers` and `checkpoint_one_in` change only when and in which order things arrive.
 struct FakeOptions {
   std::uint64_t seed = 0;
   std::int64_t workers = 1;            ///< reports come from this many trials at a time, in random order
@@ -24,7 +24,7 @@ struct FakeOptions {
   std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
   std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
   std::int64_t refuse_one_in = 0;      ///< of trials, at start
-  double luck = 0;                     ///< by how much two seeds may differ
+  double seed_noise = 0;                     ///< by how much two seeds may differ
   std::uint64_t salt = 0;              ///< of the weights: another machine has others
   double blend_gain = 0;  ///< how much better than its members' mean a blend of many would be; the more even, the better
   VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
@@ -39,7 +39,7 @@ class FakeExecutor final : public Executor {
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
   /// Of one trial on the validation part what its measurements say, and on the test part a number of its own.
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
   std::int64_t blends_measured() const { return blends_measured_; }
   std::int64_t epochs_run() const { return epochs_run_; }
@@ -50,32 +50,32 @@ class FakeExecutor final : public Executor {
  private:
   struct Trial {
     Job job;
-    Digest nature;  ///< of model and recipe
+    Digest identity;  ///< of model and recipe
     std::int64_t allowed = 0;
-    std::vector<study::Measurement> done;
-    std::string line;  ///< whom it was forked from, and whom those were: part of what it measures from then on
+    std::vector<study::Measurement> completed;
+    std::string ancestry;  ///< whom it was forked from, and whom those were: part of what it measures from then on
     std::optional<Finish> finish;
-    bool park = false;
-    std::int64_t epochs() const { return static_cast<std::int64_t>(done.size()); }
+    bool is_pause_requested = false;
+    std::int64_t epochs() const { return static_cast<std::int64_t>(completed.size()); }
   };
   static std::map<std::string, std::string> facts_of(const Trial& trial);
-  bool runnable(const Trial& trial) const;
+  bool is_runnable(const Trial& trial) const;
   void advance(Trial& trial);
   void end(Trial& trial);
-  void park(Trial& trial);
+  void pause_trial(Trial& trial);
   Digest state_hash(const Trial& trial, std::int64_t epoch) const;
-  Result<std::string> keep(const Trial& trial);
+  Result<std::string> store_weights(const Trial& trial);
   study::Measurement measure(const Trial& trial, std::int64_t epoch) const;
-  Result<std::string> save(const Trial& trial);
+  Result<std::string> store_checkpoint(const Trial& trial);
   void pause();
-  bool chosen(const Trial& trial, std::int64_t one_in, std::uint64_t salt) const;
+  bool is_selected(const Trial& trial, std::int64_t one_in, std::uint64_t salt) const;
 
   FakeOptions options_;
   store::CheckpointStore files_;
   Rng rng_;
   std::map<TrialId, Trial> trials_;
-  std::deque<Report> outbox_;
-  bool pausing_ = false;
+  std::deque<Report> pending_reports_;
+  bool is_pausing_ = false;
   std::int64_t epochs_run_ = 0, blends_measured_ = 0;
   std::vector<std::string> resumed_from_, cloned_from_, forked_from_;
 };

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
 #include "support/engine/core/test_support.h"
 
@@ -14,7 +14,7 @@ namespace lanista::engine {
 namespace {
 
 using testing::Bench;
-using testing::best_of;
+using testing::best_files;
 using testing::kFolder;
 using testing::small_study;
 
@@ -30,9 +30,9 @@ study::StudyConfig folded_study(std::int64_t folds, std::int64_t repeat) {
 
 data::DataSpec folded_data(std::int64_t trainings) {
   data::DataSpec data = testing::small_data();
-  const data::DataSpec of_one = data;
+  const data::DataSpec create_private = data;
   for (std::int64_t fold = 0; fold < trainings; ++fold) {
-    data.folds.push_back(of_one);
+    data.folds.push_back(create_private);
     data.folds.back().hash = hash_text("tiny " + std::to_string(fold));
   }
   return data;
@@ -45,7 +45,7 @@ std::map<Digest, std::vector<const TrialView*>> by_proposal(const StudyView& vie
   return out;
 }
 
-TEST(FoldedStudy, TrainsEveryProposalOnceOnEveryFoldAndAFailedOneAgain) {
+TEST(FoldedStudy, TrainsOncePerFoldAndRetriesFailures) {
   std::size_t again = 0;
   for (const std::int64_t repeat : {1, 2}) {
     Bench bench;
@@ -58,7 +58,7 @@ TEST(FoldedStudy, TrainsEveryProposalOnceOnEveryFoldAndAFailedOneAgain) {
     std::size_t whole = 0;
     for (const auto& [decisions, trainings] : by_proposal(view)) {
       std::set<std::int64_t> succeeded;
-      study::Tally tally;
+      study::TrainingCounts tally;
       for (const TrialView* trial : trainings) {
         ASSERT_TRUE(trial->proposal.fold);
         tally.count(trial->outcome->kind);
@@ -82,7 +82,7 @@ TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {
   bench.data = folded_data(3);
   study::StudyConfig config = folded_study(3, 1);
   config.stop = {};
-  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .luck = 3}).ok());
+  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .seed_noise = 3}).ok());
   const StudyView view = bench.view();
   double best = -1;
   TrialId named;
@@ -101,10 +101,10 @@ TEST(FoldedStudy, RanksProposalsByTheMeanOverTheirFolds) {
   }
   ASSERT_TRUE(view.winner);
   EXPECT_EQ(*view.winner, named);
-  EXPECT_NEAR(-study::standings(view).front().losses.at(0).second, best, 1e-12);
+  EXPECT_NEAR(-study::ranking_keys(view).front().losses.at(0).second, best, 1e-12);
 }
 
-TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
+TEST(FoldedStudy, PackagesAllTrainingsOfWinner) {
   Bench bench;
   bench.data = folded_data(3);
   for (data::DataSpec& fold : bench.data.folds) {
@@ -114,7 +114,7 @@ TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
   bench.data.normalization = bench.data.folds[0].normalization;
   study::StudyConfig config = folded_study(3, 1);
   config.stop = {};
-  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .luck = 3}).ok());
+  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .seed_noise = 3}).ok());
 
   const StudyView view = bench.view();
   ASSERT_TRUE(view.ensemble);
@@ -138,17 +138,17 @@ TEST(FoldedStudy, LeavesTheWinnersTrainingsAsOnePackage) {
     EXPECT_EQ(facts.at("trial"), trial.id.value);
     EXPECT_EQ(facts.at("fold"), *trial.proposal.fold);
     folds.insert(*trial.proposal.fold);
-    const auto& units = package->members[k].own_units;
+    const auto& units = package->members[k].own_preprocessing;
     ASSERT_TRUE(units);
     EXPECT_EQ(units->features, bench.data.folds[static_cast<std::size_t>(*trial.proposal.fold)].normalization);
-    const auto kept = store::standing_weights(*checkpoints.get(trial.outcome->weights));
+    const auto kept = store::selected_weights(*checkpoints.get(trial.outcome->weights));
     EXPECT_EQ(package->members[k].weights.front(), kept.front());
   }
   EXPECT_EQ(folds.size(), 3U);
   EXPECT_FALSE(bench.disk.exists(kFolder + "/best/model.graph"));
 }
 
-TEST(FoldedStudy, BlendsProposalsByWhatTheyReachOnTheirFoldsTogether) {
+TEST(FoldedStudy, BlendsByMeanOverFolds) {
   Bench bench;
   bench.data = folded_data(3);
   study::StudyConfig config = folded_study(3, 1);
@@ -156,54 +156,54 @@ TEST(FoldedStudy, BlendsProposalsByWhatTheyReachOnTheirFoldsTogether) {
   config.keep.top = 4;
   config.keep.ensemble = 6;
   const double gain = 0.5;
-  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .luck = 3, .blend_gain = gain}).ok());
+  ASSERT_TRUE(bench.run(config, {.seed = 9, .workers = 2, .seed_noise = 3, .blend_gain = gain}).ok());
 
   const StudyView view = bench.view();
   ASSERT_TRUE(view.ensemble);
   EXPECT_EQ(view.ensemble->members.front().trial, view.winner);
   // Of every proposal all trainings, as often as each other.
-  std::map<Digest, std::map<std::int64_t, std::int64_t>> draws;
+  std::map<Digest, std::map<std::int64_t, std::int64_t>> selections;
   for (const auto& member : view.ensemble->members) {
     const study::Proposal& proposal = view.trials[member.trial.value - 1].proposal;
-    draws[study::decisions_key(proposal)][*proposal.fold] = member.draws;
+    selections[study::decisions_key(proposal)][*proposal.fold] = member.selections;
   }
-  ASSERT_GT(draws.size(), 1U);
+  ASSERT_GT(selections.size(), 1U);
   // What the executor would say of the blend on each fold, worked out anew.
   double mean = 0;
   for (std::int64_t fold = 0; fold < 3; ++fold) {
     double value = 0, squares = 0, all = 0;
-    for (const auto& [key, of] : draws) all += static_cast<double>(of.at(fold));
+    for (const auto& [key, of] : selections) all += static_cast<double>(of.at(fold));
     for (const auto& member : view.ensemble->members) {
       const TrialView& trial = view.trials[member.trial.value - 1];
       if (*trial.proposal.fold != fold) continue;
-      const double share = static_cast<double>(member.draws) / all;
+      const double share = static_cast<double>(member.selections) / all;
       value += share * study::result_of(config, trial).metrics.at("val_accuracy");
       squares += share * share;
     }
     mean += (value + gain * (1 - squares)) / 3;
   }
-  for (const auto& [key, of] : draws) {
+  for (const auto& [key, of] : selections) {
     ASSERT_EQ(of.size(), 3U);
     EXPECT_EQ(of.at(0), of.at(1));
     EXPECT_EQ(of.at(0), of.at(2));
   }
   EXPECT_NEAR(view.ensemble->validation.at("val_accuracy"), mean, 1e-12);
-  EXPECT_GT(mean, -study::standings(view).front().losses.at(0).second);
+  EXPECT_GT(mean, -study::ranking_keys(view).front().losses.at(0).second);
   EXPECT_TRUE(view.ensemble->test.contains("test_accuracy"));
   const auto package = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
   ASSERT_TRUE(package) << package.error().text();
-  EXPECT_EQ(package->members.size(), 3 * draws.size());
+  EXPECT_EQ(package->members.size(), 3 * selections.size());
   EXPECT_EQ(package->shares(), view.ensemble->shares());
 }
 
-TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
+TEST(FoldedStudy, KeepsWeightsOfKeptProposalsOnly) {
   Bench bench;
   bench.data = folded_data(3);
   study::StudyConfig config = folded_study(3, 1);
   config.keep.top = 2;
   ASSERT_TRUE(bench.run(config, kDisturbedFolds).ok());
   const StudyView view = bench.view();
-  const auto ranked = study::standings(view);
+  const auto ranked = study::ranking_keys(view);
   ASSERT_GT(ranked.size(), 2U);
   const store::CheckpointStore checkpoints(bench.disk, kFolder);
   const auto kept = [&](const TrialView& trial) {
@@ -217,7 +217,7 @@ TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
   std::size_t files = 0;
   for (const auto& [key, trainings] : by_proposal(view)) {
     // Whether a proposal is among the best is not known while it lacks trainings.
-    if (!study::trainings_done(config, study::tally_of(trainings))) continue;
+    if (!study::trainings_done(config, study::training_counts_of(trainings))) continue;
     for (const TrialView* trial : trainings) {
       EXPECT_EQ(kept(*trial), best.contains(key) && trial->outcome && !trial->outcome->weights.empty());
       files += kept(*trial) ? 1 : 0;
@@ -227,13 +227,13 @@ TEST(FoldedStudy, KeepsTheWeightsOfAllTrainingsOfTheKeptProposalsAndOfNoOther) {
 }
 
 /// As studies were left before there was this: of a proposal the named training's weights alone, and its package.
-TEST(FoldedStudy, TrainsAgainWhatAnOlderStudyDidNotKeep) {
+TEST(FoldedStudy, RetrainsMissingWeights) {
   Bench bench;
   bench.data = folded_data(3);
   study::StudyConfig config = folded_study(3, 1);
   config.stop = {};
   ASSERT_TRUE(bench.run(config, {.workers = 2}).ok());
-  const auto whole = best_of(bench.disk);
+  const auto whole = best_files(bench.disk);
   const StudyView view = bench.view();
   const store::CheckpointStore checkpoints(bench.disk, kFolder);
   for (const auto& member : view.ensemble->members) {
@@ -244,32 +244,32 @@ TEST(FoldedStudy, TrainsAgainWhatAnOlderStudyDidNotKeep) {
 
   ASSERT_TRUE(bench.resume({.workers = 1}));
 
-  EXPECT_EQ(best_of(bench.disk), whole);
+  EXPECT_EQ(best_files(bench.disk), whole);
 }
 
-TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
+TEST(FoldedStudy, ResumesIdenticallyAfterKillAtAnyMoment) {
   FakeOptions options = kDisturbedFolds;
-  options.luck = 0.3;
+  options.seed_noise = 0.3;
   options.blend_gain = 0.5;
   study::StudyConfig config = folded_study(3, 1);
   config.keep.ensemble = 4;
   Bench reference;
   reference.data = folded_data(3);
   testing::WatchedFileSystem watched(reference.disk);
-  std::vector<testing::Files> moments;
-  watched.before_change = [&] { moments.push_back(reference.disk.files()); };
+  std::vector<testing::Files> snapshots;
+  watched.on_change = [&] { snapshots.push_back(reference.disk.files()); };
   ASSERT_TRUE(reference.run(config, options, watched).ok());
-  const testing::Files best = best_of(reference.disk);
+  const testing::Files best = best_files(reference.disk);
   EXPECT_TRUE(best.contains(kFolder + "/best/members/1.graph"));
   const auto has_log = std::ranges::find_if(
-      moments, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
-  moments.erase(moments.begin(), has_log + 2);
-  ASSERT_GT(moments.size(), 100U);
+      snapshots, [](const testing::Files& files) { return files.contains(kFolder + "/log/000001.log"); });
+  snapshots.erase(snapshots.begin(), has_log + 2);
+  ASSERT_GT(snapshots.size(), 100U);
 
-  for (std::size_t cut = 0; cut < moments.size(); cut += 3) {
+  for (std::size_t cut = 0; cut < snapshots.size(); cut += 3) {
     Bench bench;
     bench.data = folded_data(3);
-    testing::put_all(bench.disk, moments[cut]);
+    testing::put_all(bench.disk, snapshots[cut]);
     options.seed = cut;
     FakeExecutor executor = bench.executor(bench.disk, options);
     auto engine = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, executor));
@@ -277,11 +277,11 @@ TEST(FoldedStudy, GoesOnIdenticallyAfterAKillAtAnyMoment) {
     const auto summary = (*engine)->run();
     ASSERT_TRUE(summary.ok()) << "cut before change " << cut << ": " << summary.error().text();
     ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut before change " << cut;
-    ASSERT_EQ(best_of(bench.disk), best) << "cut before change " << cut;
+    ASSERT_EQ(best_files(bench.disk), best) << "cut before change " << cut;
   }
 }
 
-TEST(FoldedStudy, RefusesDataThatWereDealtOtherwise) {
+TEST(FoldedStudy, RefusesDataWithOtherFolds) {
   for (const std::int64_t dealt : {0, 3, 7}) {
     Bench bench;
     bench.data = dealt == 0 ? testing::small_data() : folded_data(dealt);
@@ -299,8 +299,8 @@ TEST(FoldedStudy, CountsTheStepsOfEachFoldsRows) {
   data::DataSpec data = folded_data(2);
   data.folds[0].split_rows = {8, 8, 4};
   data.folds[1].split_rows = {40, 8, 4};
-  EXPECT_EQ(epochs_of(config, data.folds[0], {}).length, 1);
-  EXPECT_EQ(epochs_of(config, data.folds[1], {}).length, 5);
+  EXPECT_EQ(epoch_schedule_of(config, data.folds[0], {}).length, 1);
+  EXPECT_EQ(epoch_schedule_of(config, data.folds[1], {}).length, 5);
   study::TrialView trial;
   trial.proposal.fold = 2;
   const auto job = make_job(config, data, trial, {});

@@ -58,7 +58,7 @@ std::string digest_of(const Golden& golden, std::string_view keep) {
   return hasher.finish().hex();
 }
 
-TEST_P(GoldenProposals, AreThoseOfEarlierVersions) {
+TEST_P(GoldenProposals, MatchEarlierVersions) {
   EXPECT_EQ(digest_of(GetParam(), study::kKeepLast), GetParam().last);
   EXPECT_EQ(digest_of(GetParam(), study::kKeepBestEpoch), GetParam().best);
 }

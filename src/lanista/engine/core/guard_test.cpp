@@ -8,14 +8,14 @@ namespace {
 using testing::Bench;
 using testing::small_study;
 
-TEST(Guard, DoesNotFollowTheMachinesDate) {
+TEST(Guard, IgnoresSystemDateChanges) {
   for (const double jump : {1e9, -1e9}) {
     Bench bench;
     study::StudyConfig config = small_study();
     config.budget.guard_minutes = 60;
     int events = 0;
     bench.observer.on_event = [&](const StudyView&, const study::Event&) {
-      if (++events == 10) bench.clock.set_date_by(jump);
+      if (++events == 10) bench.clock.shift_date(jump);
     };
     ASSERT_TRUE(bench.run(config, {}));
     EXPECT_EQ(bench.view().end_reason, "budget");
@@ -24,7 +24,7 @@ TEST(Guard, DoesNotFollowTheMachinesDate) {
   }
 }
 
-TEST(Guard, EndsAStudyThatWorkedTooLong) {
+TEST(Guard, EndsStudyAboveTimeLimit) {
   Bench bench;
   study::StudyConfig config = small_study(1000);
   config.budget.guard_minutes = 0.5;

@@ -16,19 +16,19 @@ class NoopExecutor final : public Executor {
     return {};
   }
   void command(const Command& command) override {
-    if (const auto* arrange = std::get_if<Arrange>(&command)) {
+    if (const auto* arrange = std::get_if<UpdateGroups>(&command)) {
       for (const Allow& allow : arrange->allow) train(allow);
     } else if (const auto* allow = std::get_if<Allow>(&command)) {
       train(*allow);
     } else if (const auto* finish = std::get_if<Finish>(&command)) {
       const bool known = done_.erase(finish->trial) > 0;
       if (known && !finish->abandon) reports_.push_back(FinishedReport{finish->trial, {}, ""});
-    } else if (const auto* park = std::get_if<Park>(&command)) {
+    } else if (const auto* park = std::get_if<PauseTrial>(&command)) {
       const auto trial = done_.extract(park->trial);
-      if (trial) reports_.push_back(ParkedReport{park->trial, trial.mapped(), trial.mapped(), {}, ""});
+      if (trial) reports_.push_back(TrialPausedReport{park->trial, trial.mapped(), trial.mapped(), {}, ""});
     } else {
       done_.clear();
-      reports_.push_back(PausedReport{});
+      reports_.push_back(AllPausedReport{});
     }
   }
   std::optional<Report> next(double) override {
@@ -37,7 +37,7 @@ class NoopExecutor final : public Executor {
     reports_.pop_front();
     return report;
   }
-  Result<std::map<std::string, double>> measure(std::span<const Tested>, data::Part) override {
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember>, data::Part) override {
     return std::map<std::string, double>();
   }
 

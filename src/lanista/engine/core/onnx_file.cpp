@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/base/read_beneath.h"
+#include "lanista/base/read_inside_folder.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/model/graph/infer.h"
 
@@ -26,10 +26,10 @@ std::string folder_of(const std::string& path) {
 
 Result<formats::OnnxModel> read_onnx_file(FileSystem& fs, const std::string& path) {
   LANISTA_ASSIGN(const std::string bytes, fs.read(path, 0));
-  if (auto foreign = formats::refuse_foreign(bytes, path)) return *foreign;
+  if (auto foreign = formats::unsupported_format_error(bytes, path)) return *foreign;
   const auto external = [folder = folder_of(path)](const std::string& name, std::uint64_t offset,
                                                    std::uint64_t length) {
-    return read_beneath(folder, name, offset, length);
+    return read_inside_folder(folder, name, offset, length);
   };
   auto model = formats::decode_onnx(bytes, external);
   if (!model) return at(path, model.error());
@@ -38,7 +38,7 @@ Result<formats::OnnxModel> read_onnx_file(FileSystem& fs, const std::string& pat
 
 Result<formats::ImportedModel> import_onnx_file(FileSystem& fs, const std::string& path) {
   LANISTA_ASSIGN(const formats::OnnxModel model, read_onnx_file(fs, path));
-  auto imported = formats::from_onnx(model, {.spare_bytes = kSpareBytes});
+  auto imported = formats::from_onnx(model, {.extra_bytes = kSpareBytes});
   if (!imported) return at(path, imported.error());
   return imported;
 }

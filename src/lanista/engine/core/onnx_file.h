@@ -10,7 +10,7 @@
 namespace lanista::engine {
 
 /// Reads an ONNX file. Data that it keeps in other files is read from beneath its own folder only
-/// (base/read_beneath.h). Errors: those of files, decode_onnx and read_beneath; `where` is the path.
+/// (base/read_inside_folder.h). Errors: those of files, decode_onnx and read_inside_folder; `where` is the path.
 Result<formats::OnnxModel> read_onnx_file(FileSystem& fs, const std::string& path);
 
 /// The model of an ONNX file whose constants may unfold to 2 GiB beside twice their size in the file.

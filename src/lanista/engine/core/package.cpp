@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/io/data/unfitted.h"
+#include "lanista/io/data/unfitted_spec.h"
 #include "lanista/io/formats/cpp_export/cpp_source.h"
 #include "lanista/io/formats/onnx/onnx.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
@@ -35,7 +35,7 @@ constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, 
 constexpr std::int64_t kPackageSchema = kOfPositions;
 
 /// A package is of few members; a file that asks for more is none.
-constexpr std::size_t kMostMembers = 1000;
+constexpr std::size_t kMaxMembers = 1000;
 
 std::string hash_text(std::string_view bytes) { return hash_bytes(std::as_bytes(std::span(bytes))).hex(); }
 
@@ -61,21 +61,21 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
 }
 
 /// Where a member's files lie: the only one's, or that of a number from 1 on.
-struct Place {
+struct MemberFiles {
   std::string graph, weights;
 };
-Place place_of(const std::string& folder, std::size_t member, std::size_t members) {
+MemberFiles member_files(const std::string& folder, std::size_t member, std::size_t members) {
   if (members == 1) return {folder + "/model.graph", folder + "/weights.safetensors"};
   const std::string stem = folder + "/members/" + std::to_string(member + 1);
   return {stem + ".graph", stem + ".safetensors"};
 }
 
 /// What stands in package.json of one model: at the top, or in "members".
-const json& facts_of(const json& facts, std::size_t member) {
+const json& member_facts(const json& facts, std::size_t member) {
   return facts.contains("members") ? facts.at("members").at(member) : facts;
 }
 
-json units_json(const ModelMember::Units& units) {
+json preprocessing_json(const ModelMember::Preprocessing& units) {
   json out{{"features", data::normalization_json(units.features)}};
   if (units.targets) out["targets"] = data::normalization_json(*units.targets);
   if (!units.missing.empty()) out["missing"] = units.missing;
@@ -83,8 +83,8 @@ json units_json(const ModelMember::Units& units) {
   return out;
 }
 
-Result<ModelMember::Units> read_units(const json& units, const data::DataSpec& data) {
-  ModelMember::Units out;
+Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const data::DataSpec& data) {
+  ModelMember::Preprocessing out;
   const std::int64_t width = data.features.elements_per_sample();
   LANISTA_ASSIGN(out.features, data::parse_normalization(units.at("features"), width));
   if (units.contains("missing")) out.missing = units.at("missing").get<std::vector<double>>();
@@ -107,12 +107,12 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   LANISTA_ASSIGN(package.data, data::parse_spec(facts.at("data")));
   package.metrics = facts.at("asked_metrics").get<std::vector<std::string>>();
   const std::size_t count = facts.contains("members") ? facts.at("members").size() : 1;
-  if (count < 1 || count > kMostMembers) {
+  if (count < 1 || count > kMaxMembers) {
     return Error{Code::kDataLoss, "has " + std::to_string(count) + " members; allowed are 1 to 1000", ""};
   }
   double sum = 0;
   for (std::size_t k = 0; k < count; ++k) {
-    const json& own = facts_of(facts, k);
+    const json& own = member_facts(facts, k);
     ModelMember& member = package.members.emplace_back();
     const auto loss = own.at("recipe").at("loss").get<std::string>();
     if (k > 0 && loss != package.loss) return Error{Code::kDataLoss, "its members were trained on several losses", ""};
@@ -120,12 +120,12 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
     member.precision = own.at("recipe").at("precision").get<std::string>();
     if (facts.contains("members")) member.share = own.at("share").get<double>();
     if (own.contains("units")) {
-      LANISTA_ASSIGN(member.own_units, read_units(own.at("units"), package.data));
+      LANISTA_ASSIGN(member.own_preprocessing, read_preprocessing(own.at("units"), package.data));
     }
     if (!(member.share > 0)) return Error{Code::kDataLoss, "a share is not above 0", ""};
     sum += member.share;
   }
-  const auto own = std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_units.has_value(); });
+  const auto own = std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_preprocessing.has_value(); });
   if (own > 0 && (own != std::ssize(package.members) || package.data.normalization != data::Normalization{})) {
     return Error{Code::kDataLoss, "some members bring units of their own, and the data bring others", ""};
   }
@@ -133,7 +133,7 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   return {};
 }
 
-Result<void> read_member(FileSystem& fs, const Place& place, const json& facts, const graph::OpTable& ops,
+Result<void> read_member(FileSystem& fs, const MemberFiles& place, const json& facts, const graph::OpTable& ops,
                          ModelMember& member) {
   LANISTA_ASSIGN(const std::string graph_text, fs.read(place.graph));
   auto model = graph::parse(graph_text);
@@ -144,7 +144,7 @@ Result<void> read_member(FileSystem& fs, const Place& place, const json& facts, 
   member.model = *std::move(model);
 
   LANISTA_ASSIGN(const std::string weights, fs.read(place.weights));
-  if (auto foreign = formats::refuse_foreign(weights, place.weights)) return *foreign;
+  if (auto foreign = formats::unsupported_format_error(weights, place.weights)) return *foreign;
   if (hash_text(weights) != facts.at("weights_hash").get<std::string>())
     return broken(place.weights, "is not the file that package.json names");
   auto file = formats::decode_safetensors(weights);
@@ -154,7 +154,7 @@ Result<void> read_member(FileSystem& fs, const Place& place, const json& facts, 
 }
 
 /// Writes a member's files and notes in `facts` what they hold.
-Result<void> write_member(FileSystem& fs, const Place& place, const ModelMember& member, json& facts) {
+Result<void> write_member(FileSystem& fs, const MemberFiles& place, const ModelMember& member, json& facts) {
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({member.weights, {{"graph_hash", facts.at("graph_hash")}}}));
   facts["weights_hash"] = hash_text(weights);
@@ -163,7 +163,7 @@ Result<void> write_member(FileSystem& fs, const Place& place, const ModelMember&
 }
 
 /// Whether a package of several members has files of this name: 1.graph, 2.safetensors.
-bool is_member_name(std::string_view name) {
+bool is_member_file_name(std::string_view name) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const std::string_view ending = name.substr(digits);
   return digits > 0 && (ending == ".graph" || ending == ".safetensors");
@@ -172,7 +172,7 @@ bool is_member_name(std::string_view name) {
 /// What packages of another form, or of more members, left in the folder.
 Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_t members) {
   if (members > 1) {
-    const Place single = place_of(folder, 0, 1);
+    const MemberFiles single = member_files(folder, 0, 1);
     LANISTA_TRY(fs.remove(single.graph));
     LANISTA_TRY(fs.remove(single.weights));
   }
@@ -181,12 +181,12 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
   LANISTA_ASSIGN(const auto names, fs.list(inner));
   std::set<std::string> ours;
   for (std::size_t k = 0; members > 1 && k < members; ++k) {
-    const Place place = place_of(folder, k, members);
+    const MemberFiles place = member_files(folder, k, members);
     ours.insert({place.graph, place.weights});
   }
   for (const std::string& name : names) {
     const std::string file = inner + "/" + name;
-    if (ours.contains(file) || !is_member_name(name) || fs.kind(file) != FileKind::kFile) continue;
+    if (ours.contains(file) || !is_member_file_name(name) || fs.kind(file) != FileKind::kFile) continue;
     LANISTA_TRY(fs.remove(file));
   }
   return {};
@@ -194,21 +194,21 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
 
 /// A scale, one a feature, that leaves nothing of the unseen ones: a one of a category by the largest float is 0 beside
 /// whatever else is added up. (They are not normalised otherwise: their mean is 0.)
-std::vector<double> scale_without(const ModelMember::Units& units) {
+std::vector<double> scale_of_unseen(const ModelMember::Preprocessing& units) {
   std::vector<double> out = units.features.scale;
   out.resize(units.features.scale.size() > 1 ? out.size() : units.missing.size(), units.features.scale.front());
   for (const std::size_t feature : units.unseen) out.at(feature) = std::numeric_limits<float>::max();
   return out;
 }
 
-formats::Blended blended(const ModelPackage& package) {
-  formats::Blended out{package.blend(), {}};
+formats::BlendedModel blended(const ModelPackage& package) {
+  formats::BlendedModel out{package.blend(), {}};
   for (const ModelMember& member : package.members) {
-    const ModelMember::Units units = package.units_of(member);
+    const ModelMember::Preprocessing units = package.preprocessing_of(member);
     formats::BlendMember& one = out.members.emplace_back(
         formats::BlendMember{&member.model, member.weights, member.share, units.features.mean, units.features.scale});
     one.missing = units.missing;
-    if (!units.unseen.empty()) one.scale = scale_without(units);
+    if (!units.unseen.empty()) one.scale = scale_of_unseen(units);
     if (!units.targets) continue;
     one.target_mean = units.targets->mean;
     one.target_scale = units.targets->scale;
@@ -224,12 +224,12 @@ std::vector<std::string> output_names(const data::DataSpec& data) {
 }
 
 std::int64_t schema_of(const ModelPackage& package) {
-  const auto own = [](const ModelMember& member) { return member.own_units.has_value(); };
+  const auto own = [](const ModelMember& member) { return member.own_preprocessing.has_value(); };
   if (package.data.positions > 0) return kOfPositions;
   if (std::ranges::any_of(package.members, own)) return kOfFolds;
   if (package.members.size() > 1 || package.data.multilabel || !output_names(package.data).empty()) return kOfSeveral;
   const bool standard = std::ranges::any_of(
-      package.members, [&](const ModelMember& member) { return package.units_of(member).targets.has_value(); });
+      package.members, [&](const ModelMember& member) { return package.preprocessing_of(member).targets.has_value(); });
   return standard ? kOfStandardTargets : kOfOneModel;
 }
 
@@ -264,29 +264,29 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
              {"graph_hash", trial.proposal.graph_hash.hex()}};
   if (trial.proposal.fold) facts["fold"] = *trial.proposal.fold;
   if (const auto schedule = study::schedule_of(trial.measurements); !schedule.empty()) {
-    facts["schedule"] = study::played_back(schedule).options.at("settings");
+    facts["schedule"] = study::replay_schedule(schedule).options.at("settings");
   }
-  if (const auto found = study::selecting_of(trial.measurements); !found.empty()) {
-    facts["selecting"] = study::selecting_json(found);
+  if (const auto found = study::selection_changes(trial.measurements); !found.empty()) {
+    facts["selecting"] = study::selection_changes_json(found);
   }
   ModelPackage out{{}, data, recipe.loss, config.train.metrics, std::move(facts)};
   out.members.push_back({std::move(model), std::move(state), recipe.precision});
   return out;
 }
 
-ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const double> shares,
+ModelPackage blend_packages(std::vector<ModelPackage> packages, std::span<const double> shares,
                             const data::DataSpec& of_study, const std::map<std::string, double>& validation,
                             const std::map<std::string, double>& test) {
-  LANISTA_CHECK(!singles.empty() && singles.size() == shares.size(), "every package has a share");
-  if (singles.size() == 1) return std::move(singles.front());
-  const ModelPackage& first = singles.front();
+  LANISTA_CHECK(!packages.empty() && packages.size() == shares.size(), "every package has a share");
+  if (packages.size() == 1) return std::move(packages.front());
+  const ModelPackage& first = packages.front();
   ModelPackage out{{}, first.data, first.loss, first.metrics, json::object()};
   for (const char* shared : {"study", "task", "input", "outputs", "labels", "data", "asked_metrics"}) {
     out.facts[shared] = first.facts.at(shared);
   }
   const bool folds = !of_study.folds.empty();
   if (folds) {
-    out.data = data::unfitted(of_study);
+    out.data = data::spec_without_fitted_stats(of_study);
     out.data.target_normalization = first.data.target_normalization;  // in which the blend's loss is measured
     out.facts["data"] = data::spec_json(out.data);
   }
@@ -294,18 +294,18 @@ ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const d
                           {"test", study::fields::metrics_json(test)}};
   out.facts["members"] = json::array();
   std::int64_t parameters = 0;
-  for (std::size_t k = 0; k < singles.size(); ++k) {
-    LANISTA_CHECK(singles[k].members.size() == 1, "a blend of blends");
-    json own{{"share", shares[k]}, {"training", singles[k].facts.at("metrics").at("training")}};
+  for (std::size_t k = 0; k < packages.size(); ++k) {
+    LANISTA_CHECK(packages[k].members.size() == 1, "a blend of blends");
+    json own{{"share", shares[k]}, {"training", packages[k].facts.at("metrics").at("training")}};
     for (const char* fact : {"trial", "recipe", "sample", "epochs", "parameters", "graph_hash"}) {
-      own[fact] = singles[k].facts.at(fact);
+      own[fact] = packages[k].facts.at(fact);
     }
-    ModelMember& member = out.members.emplace_back(std::move(singles[k].members.front()));
+    ModelMember& member = out.members.emplace_back(std::move(packages[k].members.front()));
     member.share = shares[k];
     if (folds) {
-      own["fold"] = singles[k].facts.at("fold");
-      member.own_units = singles[k].units_of(member);
-      own["units"] = units_json(*member.own_units);
+      own["fold"] = packages[k].facts.at("fold");
+      member.own_preprocessing = packages[k].preprocessing_of(member);
+      own["units"] = preprocessing_json(*member.own_preprocessing);
     }
     parameters += own.at("parameters").get<std::int64_t>();
     out.facts["members"].push_back(std::move(own));
@@ -320,8 +320,8 @@ std::vector<double> ModelPackage::shares() const {
   return out;
 }
 
-ModelMember::Units ModelPackage::units_of(const ModelMember& member) const {
-  if (member.own_units) return *member.own_units;
+ModelMember::Preprocessing ModelPackage::preprocessing_of(const ModelMember& member) const {
+  if (member.own_preprocessing) return *member.own_preprocessing;
   return {data.normalization, data.target_normalization, data::missing_numbers(data), data::unseen_features(data)};
 }
 
@@ -378,7 +378,7 @@ Result<void> write_package(FileSystem& files, const std::string& folder, const M
   LANISTA_TRY(make_durable_folder(fs, count > 1 ? folder + "/members" : folder));
   for (std::size_t k = 0; k < count; ++k) {
     json& own = count > 1 ? facts.at("members").at(k) : facts;
-    LANISTA_TRY(write_member(fs, place_of(folder, k, count), package.members[k], own));
+    LANISTA_TRY(write_member(fs, member_files(folder, k, count), package.members[k], own));
   }
   if (const auto onnx = package_onnx(package)) {
     LANISTA_TRY(write_atomically(fs, folder + "/model.onnx", *onnx));
@@ -411,8 +411,8 @@ Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, con
   try {
     if (auto taken = take_facts(package.facts, package); !taken) return broken(facts_path, taken.error().message);
     for (std::size_t k = 0; k < package.members.size(); ++k) {
-      const Place place = place_of(folder, k, package.members.size());
-      LANISTA_TRY(read_member(fs, place, facts_of(package.facts, k), ops, package.members[k]));
+      const MemberFiles place = member_files(folder, k, package.members.size());
+      LANISTA_TRY(read_member(fs, place, member_facts(package.facts, k), ops, package.members[k]));
     }
   } catch (const json::exception& error) {
     return broken(facts_path, error.what());

@@ -14,7 +14,7 @@
 #include "lanista/engine/core/executor.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::engine {
 
@@ -25,15 +25,15 @@ struct ModelMember {
   std::string precision;        ///< as in a recipe
   double share = 1;             ///< of what the package predicts; shares sum to 1
   /// What becomes of raw numbers before it sees them, and of what it gives.
-  struct Units {
+  struct Preprocessing {
     data::Normalization features;
     std::optional<data::Normalization> targets;
     std::vector<double> missing = {};      ///< what NaN becomes before that, one a feature; empty: it stays NaN
     std::vector<std::size_t> unseen = {};  ///< features that are zero before that: no row that it trained on has them
-    bool operator==(const Units&) const = default;
+    bool operator==(const Preprocessing&) const = default;
   };
   /// Of members that were trained on other rows than each other (folds); the package's data are then data::unfitted (data/unfitted.h).
-  std::optional<Units> own_units = {};
+  std::optional<Preprocessing> own_preprocessing = {};
 };
 
 /// One trained model, or several whose predictions are blended, with all that predictions need.
@@ -47,7 +47,7 @@ struct ModelPackage {
   /// How the members' predictions become one.
   Blend blend() const { return blend_of(data); }
   std::vector<double> shares() const;
-  ModelMember::Units units_of(const ModelMember& member) const;
+  ModelMember::Preprocessing preprocessing_of(const ModelMember& member) const;
   /// All weights as one file has them; those of several members begin with "m1.", "m2.", ….
   std::vector<Tensor> tensors() const;
 };
@@ -62,7 +62,7 @@ ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec
 /// One package of several packages of one model each, with their shares; `validation` and `test` are what the blend
 /// reached, empty if that was not measured. Trials of one study, whose data are `of_study`; with folds each member
 /// keeps what its own rows were normalised by. Of a single package, that package.
-ModelPackage blend_packages(std::vector<ModelPackage> singles, std::span<const double> shares,
+ModelPackage blend_packages(std::vector<ModelPackage> packages, std::span<const double> shares,
                             const data::DataSpec& of_study, const std::map<std::string, double>& validation,
                             const std::map<std::string, double>& test);
 

@@ -13,7 +13,7 @@ namespace {
 using store::RecordType;
 using strategy::Suggestion;
 using testing::Bench;
-using testing::Custom;
+using testing::CustomStudy;
 using testing::kFolder;
 using testing::kOptions;
 using testing::small_study;
@@ -27,19 +27,19 @@ study::StudyConfig promoting_study(std::int64_t trials) {
   return *std::move(resolved);
 }
 
-Custom configured(const study::StudyConfig& config) {
+CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
 /// Pauses, resumes and stops whatever comes, in groups of any kind: a function of its seed and of the events alone.
-class Whimsical final : public testing::Erratic {
+class RandomVerdictMembers final : public testing::RandomVerdictStrategy {
  public:
-  Whimsical(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
-      : Erratic(std::move(inner), epochs, Rng(seed).split("whim"), {.pauses = 0.25, .stops = 0.05, .furthest = 3}) {}
+  RandomVerdictMembers(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
+      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("whim"), {.pause_probability = 0.25, .stop_probability = 0.05, .max_epochs_ahead = 3}) {}
   std::string_view name() const override { return "whimsical"; }
 
   Result<Suggestion> suggest(const strategy::Capacity& capacity) const override {
-    Rng rng = draws();
+    Rng rng = suggestion_rng();
     if (capacity.running > 0 && rng.bernoulli(0.2)) return Suggestion::wait();
     Suggestion out;
     out.group.id = next_group();
@@ -49,33 +49,33 @@ class Whimsical final : public testing::Erratic {
     std::vector<study::Proposal> proposals = fresh ? fresh->proposals() : std::vector<study::Proposal>();
     std::set<TrialId> used;
     for (std::int64_t count = rng.between(1, 4); count > 0; --count) {
-      const double what = rng.uniform();
-      const auto it = drawn(rng);
+      const double u = rng.uniform();
+      const auto it = random_known_trial(rng);
       const bool free_to_use = it != known().end() && used.insert(it->first).second;
-      if (what < 0.45 && free_to_use && it->second.paused) {
+      if (u < 0.45 && free_to_use && it->second.paused) {
         const std::int64_t epoch = it->second.epoch;
         out.group.members.emplace_back(strategy::ResumeTrial{it->first, rng.between(epoch + 1, epochs())});
-      } else if (what < 0.5 && free_to_use) {
+      } else if (u < 0.5 && free_to_use) {
         out.group.members.emplace_back(strategy::StopTrial{it->first});
       } else if (capacity.new_trials > 0 && !proposals.empty()) {
         study::Proposal proposal = proposals.back();
         proposals.pop_back();
-        limit(proposal, rng);
+        set_budget(proposal, rng);
         out.group.members.emplace_back(strategy::NewTrial{std::move(proposal)});
       }
     }
     if (!out.group.members.empty()) return out;
     if (capacity.running > 0) return Suggestion::wait();
-    return Suggestion::nothing_left();
+    return Suggestion::space_exhausted();
   }
 };
 
-Custom whimsical(std::uint64_t seed) {
+CustomStudy random_verdict_study(std::uint64_t seed) {
   study::StudyConfig config = promoting_study(10);
   config.strategy.slots = 1 + static_cast<std::int64_t>(seed % 4);
   config.stop = {"none", Options::object()};
   return {config, [config, seed](const auto& models) {
-            return std::make_unique<Whimsical>(*make_strategy(config, models), config.train.epochs, seed);
+            return std::make_unique<RandomVerdictMembers>(*make_strategy(config, models), config.train.epochs, seed);
           }};
 }
 
@@ -86,9 +86,9 @@ std::map<RecordType, int> counted(Bench& bench) {
   return out;
 }
 
-TEST(Promotion, LeavesNoTrialOpenAndNoFileThatNobodyNeeds) {
+TEST(Promotion, LeavesNoOpenTrialAndNoUnusedFile) {
   Bench bench;
-  ASSERT_TRUE(configured(promoting_study(20)).go_on(bench, 1).ok());
+  ASSERT_TRUE(configured(promoting_study(20)).run_study(bench, 1).ok());
   const StudyView view = bench.view();
   std::int64_t whole = 0, rested = 0;
   for (const TrialView& trial : view.trials) {
@@ -118,15 +118,15 @@ TEST(Promotion, LeavesNoTrialOpenAndNoFileThatNobodyNeeds) {
   for (const std::string& file : there) EXPECT_TRUE(wanted.contains(file));
 }
 
-TEST(Promotion, LeavesNoTraceOfKills) {
-  testing::expect_no_trace_of_kills(configured(promoting_study(8)), 1);
+TEST(Promotion, ResumesExactlyAfterKills) {
+  testing::expect_resumes_from_every_change(configured(promoting_study(8)), 1);
   study::StudyConfig config = promoting_study(12);
   config.strategy.repeat = 2;
   config.strategy.retry = 1;
-  testing::expect_no_trace_of_kills(configured(config), 5);
+  testing::expect_resumes_from_every_change(configured(config), 5);
   config = promoting_study(12);
   config.budget.steps = 60;
-  testing::expect_no_trace_of_kills(configured(config), 5);
+  testing::expect_resumes_from_every_change(configured(config), 5);
 }
 
 study::StudyConfig bracketed_study(const std::string& rule, std::int64_t trials, const nlohmann::json& options) {
@@ -138,7 +138,7 @@ study::StudyConfig bracketed_study(const std::string& rule, std::int64_t trials,
   return *std::move(resolved);
 }
 
-TEST(Brackets, EndTheirTrialsAtRungsAndLeaveNoFileThatNobodyNeeds) {
+TEST(Brackets, EndAtRungsAndLeaveNoUnusedFile) {
   Bench bench;
   ASSERT_TRUE(bench.run(bracketed_study("hyperband", 17, {{"eta", 3}}), {.seed = 1, .workers = 2}).ok());
   const StudyView view = bench.view();
@@ -165,23 +165,23 @@ TEST(Brackets, EndTheirTrialsAtRungsAndLeaveNoFileThatNobodyNeeds) {
   EXPECT_LE(there.size(), 2U);  // keep.top
 }
 
-TEST(Brackets, LeaveNoTraceOfKills) {
+TEST(Brackets, ResumeExactlyAfterKills) {
   for (const char* brackets : {"together", "in_turn"}) {
     SCOPED_TRACE(brackets);
-    testing::expect_no_trace_of_kills(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})), 7);
+    testing::expect_resumes_from_every_change(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})), 7);
     study::StudyConfig config = bracketed_study("successive_halving", 12,
                                                 {{"rungs", {1, 3}}, {"eta", 2}, {"trials", 5}, {"brackets", brackets}});
     config.strategy.repeat = 2;
     config.strategy.retry = 1;
-    testing::expect_no_trace_of_kills(configured(config), 11);
+    testing::expect_resumes_from_every_change(configured(config), 11);
     config.budget.steps = 60;
-    testing::expect_no_trace_of_kills(configured(config), 11);
+    testing::expect_resumes_from_every_change(configured(config), 11);
   }
 }
 
-TEST(Brackets, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
+TEST(Brackets, AreIndependentOfWorkersAndArrivalOrder) {
   for (const char* brackets : {"together", "in_turn"}) {
-    const Custom study = configured(bracketed_study("hyperband", 30, {{"brackets", brackets}}));
+    const CustomStudy study = configured(bracketed_study("hyperband", 30, {{"brackets", brackets}}));
     std::set<std::string> ends;
     for (const std::int64_t workers : {1, 2, 8}) {
       Bench bench;
@@ -193,9 +193,9 @@ TEST(Brackets, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
   }
 }
 
-TEST(Promotion, ChangesNoScheduleAndNoKey) {
+TEST(Promotion, KeepsScheduleAndKey) {
   Bench bench;
-  ASSERT_TRUE(configured(promoting_study(10)).go_on(bench, 1).ok());
+  ASSERT_TRUE(configured(promoting_study(10)).run_study(bench, 1).ok());
   for (const TrialView& trial : bench.view().trials) {
     EXPECT_EQ(trial.proposal.budget, 1);
     EXPECT_EQ(study::full_epochs(trial.proposal), 9);
@@ -209,32 +209,32 @@ TEST(Promotion, ChangesNoScheduleAndNoKey) {
   }
 }
 
-TEST(Whims, LeaveNoTraceOfKillsAtAnyMoment) {
-  int groups = 0, rests = 0, resumptions = 0;
+TEST(RandomVerdicts, ResumeExactlyAfterAnyKill) {
+  int groups = 0, is_paused = 0, resumptions = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    const Custom study = whimsical(seed);
+    const CustomStudy study = random_verdict_study(seed);
     Bench bench;
-    const auto end = study.go_on(bench, 0);
+    const auto end = study.run_study(bench, 0);
     ASSERT_TRUE(end.ok()) << seed << ": " << end.error().text();
     auto count = counted(bench);
     groups += count[RecordType::kGroup];
-    rests += count[RecordType::kPaused];
+    is_paused += count[RecordType::kPaused];
     resumptions += count[RecordType::kResumed];
     SCOPED_TRACE(seed);
-    testing::expect_no_trace_of_kills(study, seed <= 2 ? 1 : 11);
+    testing::expect_resumes_from_every_change(study, seed <= 2 ? 1 : 11);
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(groups, 10);
-  EXPECT_GT(rests, 10);
+  EXPECT_GT(is_paused, 10);
   EXPECT_GT(resumptions, 5);
 }
 
-TEST(Whims, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
+TEST(RandomVerdicts, AreIndependentOfWorkersAndArrivalOrder) {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     std::set<std::string> ends;
     for (std::uint64_t other = 0; other < 5; ++other) {
       Bench bench;
-      ASSERT_TRUE(whimsical(seed).go_on(bench, other).ok());
+      ASSERT_TRUE(random_verdict_study(seed).run_study(bench, other).ok());
       ends.insert(bench.canonical());
     }
     EXPECT_EQ(ends.size(), 1U) << seed;
@@ -243,11 +243,11 @@ TEST(Whims, AreTheSameWithAnyWorkersAndAnyOrderOfArrival) {
 
 /// What a strategy is told is all that it knows: one that is told the events of any prefix of the log says what the
 /// live one said there.
-TEST(Whims, AreAFoldOverEveryPrefixOfTheLog) {
+TEST(RandomVerdicts, AreReplayableFromEveryLogPrefix) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    const Custom study = whimsical(seed);
+    const CustomStudy study = random_verdict_study(seed);
     Bench bench;
-    ASSERT_TRUE(study.go_on(bench, 0).ok());
+    ASSERT_TRUE(study.run_study(bench, 0).ok());
     const auto records = *store::read_log(bench.disk, kFolder);
     const auto models = *make_model_space(study.config, bench.data, "", bench.disk);
     StudyState live;
@@ -258,10 +258,10 @@ TEST(Whims, AreAFoldOverEveryPrefixOfTheLog) {
       StudyState again;
       const auto rebuilt = study.make(models);
       const std::vector<store::Record> prefix(records.begin(), records.begin() + static_cast<std::ptrdiff_t>(n));
-      ASSERT_TRUE(fold_all(again, prefix, [&](const study::Event& event) { rebuilt->observe(event); }).ok());
+      ASSERT_TRUE(replay_records(again, prefix, [&](const study::Event& event) { rebuilt->observe(event); }).ok());
       EXPECT_EQ(again.open.size(), live.open.size());
-      EXPECT_EQ(again.waiting.size(), live.waiting.size());
-      EXPECT_EQ(again.behind_barrier, live.behind_barrier);
+      EXPECT_EQ(again.waiting_members.size(), live.waiting_members.size());
+      EXPECT_EQ(again.open_behind_barrier, live.open_behind_barrier);
       EXPECT_EQ(again.paused_trials(), live.paused_trials());
       EXPECT_EQ(again.now, live.now);
       const auto a = strategy->suggest({1}), b = rebuilt->suggest({1});
@@ -286,7 +286,7 @@ StudyView after_request(const study::StudyConfig& config, const std::string& req
     asked = true;
     bench.disk.put(kFolder + "/control/" + request, "");
   };
-  const auto end = configured(config).go_on(bench, 1);
+  const auto end = configured(config).run_study(bench, 1);
   EXPECT_TRUE(end.ok()) << end.error().text();
   return bench.view();
 }
@@ -300,7 +300,7 @@ TEST(StopTrial, EndsAPausedTrial) {
   EXPECT_EQ(view.trials.size(), 12U);
 }
 
-TEST(Stop, LetsTheLastMeasurementsOfPausedTrialsCount) {
+TEST(Stop, CountsPausedTrialsMeasurements) {
   Bench bench;
   const StudyView view = after_request(
       promoting_study(30), "stop",
@@ -313,21 +313,21 @@ TEST(Stop, LetsTheLastMeasurementsOfPausedTrialsCount) {
   EXPECT_TRUE(view.winner);
 }
 
-TEST(Promotion, TrainsAWinnerAgainWhoseFileIsLost) {
+TEST(Promotion, RetrainsWinnerWithLostFile) {
   Bench reference, bench;
   const study::StudyConfig config = promoting_study(12);
-  ASSERT_TRUE(configured(config).go_on(reference, 1).ok());
+  ASSERT_TRUE(configured(config).run_study(reference, 1).ok());
   // A study is paused while trials rest; all their files get lost.
   bench.observer.on_event = [&](const StudyView& view, const study::Event&) {
     bench.clock.advance(1);
     if (view.trials.size() == 9) bench.pause = 15;
   };
-  ASSERT_EQ(configured(config).go_on(bench, 1)->end, End::kPaused);
+  ASSERT_EQ(configured(config).run_study(bench, 1)->end, RunEnd::kPaused);
   Bench other;
   for (const auto& [path, bytes] : bench.disk.files()) {
     if (!path.starts_with(kFolder + "/ckpt/")) other.disk.put(path, bytes);
   }
-  ASSERT_TRUE(configured(config).go_on(other, 2).ok());
+  ASSERT_TRUE(configured(config).run_study(other, 2).ok());
   EXPECT_EQ(other.canonical(), reference.canonical());
 }
 

@@ -13,22 +13,22 @@ namespace {
 using store::RecordType;
 using testing::Bench;
 using testing::kFolder;
-using testing::PassingExecutor;
+using testing::ForwardingExecutor;
 using testing::small_study;
 
 const FakeOptions kFake{.workers = 2, .checkpoint_one_in = 2};
 
 /// Everything that was not synced is gone.
-void lose_all(MemoryFileSystem& disk) { disk.lose_power(PowerLoss::kAll, Rng(1)); }
+void lose_power_completely(MemoryFileSystem& disk) { disk.simulate_power_loss(PowerLoss::kAll, Rng(1)); }
 
-TEST(PowerLoss, TakesNothingOfAStudyThatHasEnded) {
+TEST(PowerLoss, KeepsEndedStudy) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(), kFake));
   const std::string canonical = bench.canonical();
   const auto best = read_package(bench.disk, kFolder + "/best", graph::builtin_ops());
   ASSERT_TRUE(best);
 
-  lose_all(bench.disk);
+  lose_power_completely(bench.disk);
 
   EXPECT_EQ(bench.canonical(), canonical);
   EXPECT_EQ(bench.view().end_reason, "budget");
@@ -37,7 +37,7 @@ TEST(PowerLoss, TakesNothingOfAStudyThatHasEnded) {
   EXPECT_EQ(left->facts, best->facts);
 }
 
-TEST(PowerLoss, TakesNothingOfAStudyThatIsPaused) {
+TEST(PowerLoss, KeepsPausedStudy) {
   Bench bench;
   int events = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
@@ -47,14 +47,14 @@ TEST(PowerLoss, TakesNothingOfAStudyThatIsPaused) {
   const auto records = store::read_log(bench.disk, kFolder)->size();
   bench.pause = 0;
 
-  lose_all(bench.disk);
+  lose_power_completely(bench.disk);
 
   EXPECT_EQ(store::read_log(bench.disk, kFolder)->size(), records);
   ASSERT_TRUE(bench.resume(kFake));
   for (const LogEvent& event : bench.sink.events()) EXPECT_NE(event.event, "checkpoint_lost");
 }
 
-TEST(PowerLoss, LeavesANewStudyItsFolders) {
+TEST(PowerLoss, KeepsFoldersOfNewStudy) {
   Bench bench;
   {
     FakeExecutor fake = bench.executor(bench.disk, {});
@@ -62,7 +62,7 @@ TEST(PowerLoss, LeavesANewStudyItsFolders) {
     ASSERT_TRUE(Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics,
                                bench.services(bench.disk, fake)));
   }
-  lose_all(bench.disk);
+  lose_power_completely(bench.disk);
 
   for (const char* name : {"/log", "/control", "/ckpt", "/config.resolved.yaml", "/README.txt"}) {
     EXPECT_TRUE(bench.disk.exists(kFolder + name)) << name;
@@ -70,7 +70,7 @@ TEST(PowerLoss, LeavesANewStudyItsFolders) {
   EXPECT_TRUE(bench.resume(kFake));
 }
 
-TEST(PowerLoss, LeavesTheFoldersThatResumeMakes) {
+TEST(PowerLoss, KeepsFoldersMadeByResume) {
   Bench bench;
   bench.observer.on_event = [&](const StudyView& view, const study::Event&) {
     if (view.trials.size() == 5) bench.pause = 15;
@@ -78,25 +78,25 @@ TEST(PowerLoss, LeavesTheFoldersThatResumeMakes) {
   ASSERT_TRUE(bench.run(small_study(), kFake));
   bench.pause = 0;
   Bench moved;  // without its empty folders, as archives leave a study
-  testing::copy_without_best(bench.disk, moved.disk);
+  testing::copy_except_best(bench.disk, moved.disk);
   {
     FakeExecutor fake = moved.executor(moved.disk, {});
     ASSERT_TRUE(Engine::resume(kFolder, {}, moved.numerics, moved.services(moved.disk, fake)));
   }
-  lose_all(moved.disk);
+  lose_power_completely(moved.disk);
 
   EXPECT_TRUE(moved.disk.exists(kFolder + "/control"));
 }
 
-TEST(PowerLoss, TakesNoExtensionThatWasObeyed) {
+TEST(PowerLoss, KeepsAppliedExtension) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), kFake));
   bench.pause = 15;
   const auto paused = bench.resume(kFake, {.trials = 3});
   ASSERT_TRUE(paused);
-  ASSERT_EQ(paused->end, End::kPaused);
+  ASSERT_EQ(paused->end, RunEnd::kPaused);
   bench.pause = 0;
-  lose_all(bench.disk);
+  lose_power_completely(bench.disk);
 
   ASSERT_TRUE(bench.resume(kFake));
   EXPECT_EQ(bench.view().trials.size(), 7U);
@@ -113,19 +113,19 @@ bool run_until_stopped(Bench& bench, FileSystem& fs) {
   return events >= 12;
 }
 
-TEST(PowerLoss, BringsNoRequestBack) {
+TEST(PowerLoss, DoesNotRestoreRequests) {
   Bench bench;
   ASSERT_TRUE(run_until_stopped(bench, bench.disk));
   EXPECT_EQ(bench.view().end_reason, "stopped by the user");
 
-  lose_all(bench.disk);
+  lose_power_completely(bench.disk);
 
   EXPECT_FALSE(bench.disk.exists(kFolder + "/control/stop"));
   ASSERT_TRUE(bench.resume(kFake, {2, {}}));
   EXPECT_EQ(bench.view().end_reason, "budget");
 }
 
-TEST(PowerLoss, TakesNoRequestThatLiesNoMoreInItsFolder) {
+TEST(PowerLoss, KeepsRemovedRequests) {
   int taken = 0;
   for (std::int64_t at = 0;; ++at) {
     Bench bench;
@@ -134,7 +134,7 @@ TEST(PowerLoss, TakesNoRequestThatLiesNoMoreInItsFolder) {
     if (faulty.calls() <= at) break;
     if (!asked || bench.disk.exists(kFolder + "/control/stop")) continue;
     ++taken;
-    lose_all(bench.disk);
+    lose_power_completely(bench.disk);
     const auto records = store::read_log(bench.disk, kFolder);
     ASSERT_TRUE(std::any_of(records->begin(), records->end(), [](const store::Record& record) {
       return record.type == RecordType::kControl && record.body.at("request") == "stop";
@@ -144,11 +144,11 @@ TEST(PowerLoss, TakesNoRequestThatLiesNoMoreInItsFolder) {
 }
 
 /// Says nothing for a while, as in a long epoch.
-class Silent final : public PassingExecutor {
+class SilentExecutor final : public ForwardingExecutor {
  public:
-  Silent(Executor& inner, VirtualClock& clock) : PassingExecutor(inner), clock_(clock) {}
+  SilentExecutor(Executor& inner, VirtualClock& clock) : ForwardingExecutor(inner), clock_(clock) {}
   std::optional<Report> next(double seconds) override {
-    if (quiet == 0) return PassingExecutor::next(seconds);
+    if (quiet == 0) return ForwardingExecutor::next(seconds);
     --quiet;
     clock_.advance(seconds);
     return std::nullopt;
@@ -159,10 +159,10 @@ class Silent final : public PassingExecutor {
   VirtualClock& clock_;
 };
 
-TEST(PowerLoss, TakesNothingThatIsOlderThanASecondThoughNothingHappens) {
+TEST(PowerLoss, KeepsRecordsOlderThanOneSecondWhenIdle) {
   Bench bench;
   FakeExecutor fake = bench.executor(bench.disk, {});
-  Silent executor(fake, bench.clock);
+  SilentExecutor executor(fake, bench.clock);
   int events = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     if (++events == 20) executor.quiet = 8;  // two seconds
@@ -186,19 +186,19 @@ TEST(PowerLoss, TakesNothingThatIsOlderThanASecondThoughNothingHappens) {
 }
 
 /// Breaks after so many reports.
-class Breaking final : public PassingExecutor {
+class Breaking final : public ForwardingExecutor {
  public:
-  using PassingExecutor::PassingExecutor;
+  using ForwardingExecutor::ForwardingExecutor;
   std::optional<Report> next(double seconds) override {
-    if (++reports_ == 30) return BrokenReport{{Code::kIo, "the executor is broken", ""}};
-    return PassingExecutor::next(seconds);
+    if (++reports_ == 30) return ExecutorErrorReport{{Code::kIo, "the executor is broken", ""}};
+    return ForwardingExecutor::next(seconds);
   }
 
  private:
   int reports_ = 0;
 };
 
-TEST(PowerLoss, TakesNothingOfAStudyThatBroke) {
+TEST(PowerLoss, KeepsFailedStudy) {
   Bench bench;
   std::size_t records = 0;
   {
@@ -211,23 +211,23 @@ TEST(PowerLoss, TakesNothingOfAStudyThatBroke) {
     ASSERT_FALSE((*engine)->run());
     records = store::read_log(bench.disk, kFolder)->size();
   }
-  lose_all(bench.disk);
+  lose_power_completely(bench.disk);
   EXPECT_EQ(store::read_log(bench.disk, kFolder)->size(), records);
 }
 
 TEST(PowerLoss, LeavesNoWinnerWhoseResultIsLost) {
   const auto config = small_study(1);
-  int told = 0;
+  int has_reported = 0;
   for (std::int64_t at = 0;; ++at) {
     Bench bench;
     FaultyFileSystem faulty(bench.disk, {.at = at, .sticky = true, .torn = true, .error = {}});
     if (bench.run(config, kFake, faulty)) break;
-    lose_all(bench.disk);
+    lose_power_completely(bench.disk);
     if (!bench.disk.exists(kFolder + "/best/package.json")) continue;
-    ++told;
+    ++has_reported;
     ASSERT_TRUE(bench.view().trials.at(0).outcome) << at;
   }
-  EXPECT_GT(told, 0);
+  EXPECT_GT(has_reported, 0);
 }
 
 }  // namespace

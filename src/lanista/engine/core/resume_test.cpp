@@ -11,14 +11,14 @@ using testing::Bench;
 using testing::kFolder;
 using testing::small_study;
 
-const FakeOptions kUndisturbed{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
+const FakeOptions kUsualFaults{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
 struct Reference {
   Bench bench;
   std::string canonical;
   std::string weights;
   explicit Reference(const study::StudyConfig& config = small_study()) {
-    const auto summary = bench.run(config, kUndisturbed);
+    const auto summary = bench.run(config, kUsualFaults);
     LANISTA_CHECK(summary.ok(), summary ? "" : summary.error().text());
     canonical = bench.canonical();
     weights = *bench.disk.read(kFolder + "/best/weights.safetensors");
@@ -32,35 +32,35 @@ void expect_same(Bench& bench, const Reference& reference, const std::string& wh
 
 /// What lay on the disk before every change of a file: what a kill there leaves behind, checkpoints of that moment
 /// included.
-std::vector<testing::Files> every_moment(const study::StudyConfig& config) {
+std::vector<testing::Files> snapshots_at_every_change(const study::StudyConfig& config) {
   Bench bench;
-  std::vector<testing::Files> moments;
+  std::vector<testing::Files> snapshots;
   testing::WatchedFileSystem fs(bench.disk);
-  fs.before_change = [&] { moments.push_back(bench.disk.files()); };
-  LANISTA_CHECK(bench.run(config, kUndisturbed, fs).ok(), "nobody disturbs it");
-  moments.push_back(bench.disk.files());
-  return moments;
+  fs.on_change = [&] { snapshots.push_back(bench.disk.files()); };
+  LANISTA_CHECK(bench.run(config, kUsualFaults, fs).ok(), "nobody disturbs it");
+  snapshots.push_back(bench.disk.files());
+  return snapshots;
 }
 
-TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
+TEST(Resume, ResumesIdenticallyAfterKillAtAnyRecord) {
   Reference reference;
   const std::string path = kFolder + "/log/000001.log";
-  const auto moments = every_moment(small_study());
+  const auto snapshots = snapshots_at_every_change(small_study());
   std::size_t before = 0;
   std::uint64_t cut = 0;
   std::set<std::size_t> checkpoints;
-  for (std::size_t i = 0; i < moments.size(); ++i) {
-    const auto log = moments[i].find(path);
-    if (log == moments[i].end() || log->second.size() == before) continue;
+  for (std::size_t i = 0; i < snapshots.size(); ++i) {
+    const auto log = snapshots[i].find(path);
+    if (log == snapshots[i].end() || log->second.size() == before) continue;
     before = log->second.size();
     for (const bool torn : {false, true}) {
       Bench bench;
-      testing::put_all(bench.disk, moments[i]);
-      const std::string& whole = moments.back().at(path);
+      testing::put_all(bench.disk, snapshots[i]);
+      const std::string& whole = snapshots.back().at(path);
       if (torn) bench.disk.put(path, whole.substr(0, std::min(whole.size() - 1, before + 5)));
       checkpoints.insert(static_cast<std::size_t>(
-          std::distance(moments[i].lower_bound(kFolder + "/ckpt/"), moments[i].lower_bound(kFolder + "/ckpt0"))));
-      FakeOptions options = kUndisturbed;
+          std::distance(snapshots[i].lower_bound(kFolder + "/ckpt/"), snapshots[i].lower_bound(kFolder + "/ckpt0"))));
+      FakeOptions options = kUsualFaults;
       options.seed = ++cut;
       options.workers = static_cast<std::int64_t>(cut % 3) + 1;
 
@@ -74,13 +74,13 @@ TEST(Resume, GoesOnIdenticallyAfterAKillBehindAnyRecord) {
   EXPECT_GT(checkpoints.size(), 3U) << "the number of checkpoints changes on the way";
 }
 
-TEST(Resume, GoesOnIdenticallyAfterAnyWriteHasFailed) {
+TEST(Resume, ResumesIdenticallyAfterAnyFailedWrite) {
   const study::StudyConfig config = small_study(8);
   Reference reference(config);
   const auto calls = [&] {
     Bench bench;
     FaultyFileSystem counting(bench.disk, {});
-    LANISTA_CHECK(bench.run(config, kUndisturbed, counting).ok(), "nothing fails here");
+    LANISTA_CHECK(bench.run(config, kUsualFaults, counting).ok(), "nothing fails here");
     return counting.calls();
   }();
   ASSERT_GT(calls, 60);
@@ -91,11 +91,11 @@ TEST(Resume, GoesOnIdenticallyAfterAnyWriteHasFailed) {
     fault.torn = n % 2 == 0;
     {
       FaultyFileSystem faulty(bench.disk, fault);
-      const auto summary = bench.run(config, kUndisturbed, faulty);
+      const auto summary = bench.run(config, kUsualFaults, faulty);
       ASSERT_FALSE(summary.ok()) << "call " << n << " failed and nobody noticed";
       ASSERT_EQ(summary.error().code, Code::kResourceExhausted) << summary.error().text();
     }
-    FakeOptions options = kUndisturbed;
+    FakeOptions options = kUsualFaults;
     options.seed = static_cast<std::uint64_t>(n);
     auto summary = bench.run(config, options);  // where the study had not begun, it begins now
     if (!summary) {
@@ -107,7 +107,7 @@ TEST(Resume, GoesOnIdenticallyAfterAnyWriteHasFailed) {
   }
 }
 
-TEST(Resume, GoesOnIdenticallyAfterPausesAnywhere) {
+TEST(Resume, ResumesIdenticallyAfterAnyPause) {
   Reference reference;
   for (int after = 1; after < 60; after += 3) {
     Bench bench;
@@ -115,10 +115,10 @@ TEST(Resume, GoesOnIdenticallyAfterPausesAnywhere) {
     bench.observer.on_event = [&](const StudyView&, const study::Event&) {
       if (++events % after == 0) bench.pause = 15;
     };
-    FakeOptions options = kUndisturbed;
+    FakeOptions options = kUsualFaults;
     auto summary = bench.run(small_study(), options);
     int pauses = 0;
-    while (summary.ok() && summary->end == End::kPaused) {
+    while (summary.ok() && summary->end == RunEnd::kPaused) {
       EXPECT_EQ(bench.pause.load(), 15);
       bench.pause = 0;
       options.seed = static_cast<std::uint64_t>(++pauses);
@@ -131,7 +131,7 @@ TEST(Resume, GoesOnIdenticallyAfterPausesAnywhere) {
   }
 }
 
-TEST(Resume, StartsFromCheckpointsAndDoesNotRepeatWhatTheyHold) {
+TEST(Resume, StartsFromCheckpointsWithoutRepetition) {
   const FakeOptions options{.workers = 2};
   const study::StudyConfig config = small_study();
   const auto run = [&](Bench& bench, bool fresh) -> FakeExecutor {
@@ -176,14 +176,14 @@ TEST(Resume, StartsFromCheckpointsAndDoesNotRepeatWhatTheyHold) {
   }
 }
 
-TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
+TEST(Resume, RestartsTrialWithDamagedCheckpoint) {
   Reference reference;
   Bench bench;
   int events = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
     if (++events == 25) bench.pause = 15;
   };
-  ASSERT_TRUE(bench.run(small_study(), kUndisturbed).ok());
+  ASSERT_TRUE(bench.run(small_study(), kUsualFaults).ok());
   bench.pause = 0;
   const StudyView paused = bench.view();
   // Checkpoints of running trials, not the weights of finished ones.
@@ -200,7 +200,7 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
   }
   ASSERT_GT(damaged, 0);
 
-  ASSERT_TRUE(bench.resume(kUndisturbed).ok());
+  ASSERT_TRUE(bench.resume(kUsualFaults).ok());
 
   expect_same(bench, reference, "damaged checkpoints");
   const auto events_seen = bench.sink.events();
@@ -209,24 +209,24 @@ TEST(Resume, BeginsATrialAnewWhenItsCheckpointIsDamaged) {
             damaged);
 }
 
-TEST(Resume, OfAnEndedStudyChangesNothing) {
+TEST(Resume, DoesNothingForEndedStudy) {
   Reference reference;
   const auto files = reference.bench.disk.files();
 
   const auto summary = reference.bench.resume({});
 
   ASSERT_TRUE(summary.ok());
-  EXPECT_EQ(summary->end, End::kDone);
+  EXPECT_EQ(summary->end, RunEnd::kDone);
   EXPECT_EQ(summary->reason, "budget");
   EXPECT_EQ(reference.bench.disk.files(), files);
 }
 
-std::int64_t warnings(Bench& bench, const std::string& name) {
+std::int64_t num_warnings(Bench& bench, const std::string& name) {
   const auto events = bench.sink.events();
   return std::count_if(events.begin(), events.end(), [&](const LogEvent& event) { return event.event == name; });
 }
 
-TEST(Resume, RebuildsALostPackageFromWeightsThatAreTrainedAgainWhereTheyAreLostToo) {
+TEST(Resume, RebuildsLostPackageByRetraining) {
   for (const std::string lost : {"the package", "the package and its weights", "a file of the package"}) {
     Reference reference;
     Bench bench;
@@ -244,21 +244,21 @@ TEST(Resume, RebuildsALostPackageFromWeightsThatAreTrainedAgainWhereTheyAreLostT
     }
     testing::put_all(bench.disk, files);
 
-    const auto summary = bench.resume(kUndisturbed);
+    const auto summary = bench.resume(kUsualFaults);
 
     ASSERT_TRUE(summary.ok()) << lost << ": " << summary.error().text();
     EXPECT_EQ(bench.disk.files(), whole) << lost;
-    EXPECT_EQ(warnings(bench, "package_lost"), 1) << lost;
-    EXPECT_EQ(warnings(bench, "weights_lost"), lost == "the package and its weights" ? 1 : 0) << lost;
+    EXPECT_EQ(num_warnings(bench, "package_lost"), 1) << lost;
+    EXPECT_EQ(num_warnings(bench, "weights_lost"), lost == "the package and its weights" ? 1 : 0) << lost;
   }
 }
 
-TEST(Resume, TrainsAWinnerAgainWhoseWeightsAreLostBeforeTheEnd) {
+TEST(Resume, RetrainsWinnerWithLostWeights) {
   Reference reference;
   const TrialView winner = reference.bench.view().trials[reference.bench.view().winner->value - 1];
   for (const bool damaged : {false, true}) {
     Bench bench;
-    testing::copy_without_best(reference.bench.disk, bench.disk);
+    testing::copy_except_best(reference.bench.disk, bench.disk);
     const std::string path = kFolder + "/ckpt/" + winner.outcome->weights + ".safetensors";
     const std::string bytes = *bench.disk.read(path);
     if (damaged) {
@@ -268,30 +268,30 @@ TEST(Resume, TrainsAWinnerAgainWhoseWeightsAreLostBeforeTheEnd) {
     }
 
     // An extension goes on although nobody knows yet whether this winner stays the best.
-    const auto summary = bench.resume(kUndisturbed, {.trials = 1});
+    const auto summary = bench.resume(kUsualFaults, {.trials = 1});
 
     ASSERT_TRUE(summary.ok()) << summary.error().text();
     ASSERT_EQ(bench.view().winner, winner.id);
     EXPECT_EQ(*bench.disk.read(path), bytes);
-    EXPECT_EQ(warnings(bench, "weights_lost"), 1);
+    EXPECT_EQ(num_warnings(bench, "weights_lost"), 1);
     EXPECT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights);
   }
 }
 
-TEST(Resume, TakesTheNextBestWhereAWinnerCannotBeTrainedAgain) {
+TEST(Resume, SelectsNextBestForUntrainableWinner) {
   Reference reference;
   const auto best = ranking(reference.bench.view());
   const TrialView winner = reference.bench.view().trials[best[0].value - 1];
   Bench bench;
-  testing::copy_without_best(reference.bench.disk, bench.disk);
+  testing::copy_except_best(reference.bench.disk, bench.disk);
   ASSERT_TRUE(bench.disk.remove(kFolder + "/ckpt/" + winner.outcome->weights + ".safetensors").ok());
-  FakeOptions another_machine = kUndisturbed;
+  FakeOptions another_machine = kUsualFaults;
   another_machine.salt = 1;  // that trains to other bits
 
   const auto summary = bench.resume(another_machine, {.trials = 1});
 
   ASSERT_TRUE(summary.ok()) << summary.error().text();
-  EXPECT_EQ(warnings(bench, "winner_lost"), 1);
+  EXPECT_EQ(num_warnings(bench, "winner_lost"), 1);
   EXPECT_NE(bench.view().winner, best[0]);
   EXPECT_TRUE(bench.disk.exists(kFolder + "/best/package.json"));
 }
@@ -299,7 +299,7 @@ TEST(Resume, TakesTheNextBestWhereAWinnerCannotBeTrainedAgain) {
 TEST(Resume, ExtendsAnEndedStudyByTrials) {
   Reference reference;
 
-  const auto summary = reference.bench.resume(kUndisturbed, {.trials = 6});
+  const auto summary = reference.bench.resume(kUsualFaults, {.trials = 6});
 
   ASSERT_TRUE(summary.ok()) << summary.error().text();
   const StudyView view = reference.bench.view();
@@ -331,7 +331,7 @@ TEST(Resume, LogsOtherNumericsAndWarns) {
             2);
 }
 
-TEST(Resume, RefusesWhatItCannotContinue) {
+TEST(Resume, RefusesUnresumableStudies) {
   Bench bench;
   FakeExecutor fake = bench.executor(bench.disk, {});
   const auto nothing = Engine::resume(kFolder, {}, bench.numerics, bench.services(bench.disk, fake));

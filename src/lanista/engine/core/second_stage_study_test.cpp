@@ -11,12 +11,12 @@ namespace lanista::engine {
 namespace {
 
 using testing::Bench;
-using testing::Custom;
+using testing::CustomStudy;
 using testing::kFolder;
 using testing::kOptions;
 using testing::small_study;
 
-study::StudyConfig staged_study(std::int64_t trials, std::int64_t best,
+study::StudyConfig two_stage_study(std::int64_t trials, std::int64_t best,
                                 study::StopConfig stop = {"asha", {{"rungs", {1, 2}}, {"eta", 2}}}) {
   study::StudyConfig config = small_study(trials);
   config.train.schedule = "cosine";
@@ -29,51 +29,51 @@ study::StudyConfig staged_study(std::int64_t trials, std::int64_t best,
 
 const study::StopConfig kPromoting{"asha", {{"rungs", {1, 2}}, {"eta", 2}, {"type", "promotion"}}};
 
-Custom configured(const study::StudyConfig& config) {
+CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
 /// Of the search alone, in the study's own order.
-std::vector<TrialId> searched_best(StudyView view, std::size_t count) {
+std::vector<TrialId> best_of_search(StudyView view, std::size_t count) {
   for (TrialView& trial : view.trials) {
-    if (trial.proposal.tunes) trial.outcome.reset();
+    if (trial.proposal.is_refinement) trial.outcome.reset();
   }
   std::vector<TrialId> all = study::ranking(view);
   all.resize(std::min(count, all.size()));
   return all;
 }
 
-std::vector<TrialId> tuned(const StudyView& view) {
+std::vector<TrialId> refinements(const StudyView& view) {
   std::vector<TrialId> out;
   for (const TrialView& trial : view.trials) {
-    if (trial.proposal.tunes) out.push_back(*trial.proposal.parent);
+    if (trial.proposal.is_refinement) out.push_back(*trial.proposal.parent);
   }
   return out;
 }
 
-TEST(SecondStageStudy, TrainsItsBestOnceMore) {
+TEST(SecondStageStudy, RetrainsBestTrials) {
   std::int64_t rested = 0;
-  for (const study::StopConfig& stop : {staged_study(9, 1).stop, kPromoting}) {
+  for (const study::StopConfig& stop : {two_stage_study(9, 1).stop, kPromoting}) {
     for (const std::int64_t best : {1, 3}) {
       Bench bench;
-      const auto end = bench.run(staged_study(14, best, stop), kOptions);
+      const auto end = bench.run(two_stage_study(14, best, stop), kOptions);
       ASSERT_TRUE(end.ok()) << end.error().text();
       const StudyView view = bench.view();
       EXPECT_EQ(view.trials.size(), 14U);
       EXPECT_EQ(view.end_reason, "budget");
-      EXPECT_EQ(tuned(view), searched_best(view, static_cast<std::size_t>(best)));
+      EXPECT_EQ(refinements(view), best_of_search(view, static_cast<std::size_t>(best)));
       EXPECT_EQ(view.winner, study::ranking(view).front());
       for (const TrialView& trial : view.trials) {
         ASSERT_TRUE(trial.outcome);
-        EXPECT_EQ(trial.proposal.tunes, trial.id.value > 14 - best);
+        EXPECT_EQ(trial.proposal.is_refinement, trial.id.value > 14 - best);
         rested += trial.outcome->reason == "stopped by the strategy" ? 1 : 0;
         const auto models = *make_model_space(view.config, bench.data, "", bench.disk);
         const Job job =
             *make_job(view.config, bench.data, trial, *models->rebuild(trial.proposal.base, trial.proposal.edits));
-        EXPECT_EQ(job.recipe.tune.name, trial.proposal.tunes ? "mltuner" : "");
-        EXPECT_EQ(job.recipe.schedule, trial.proposal.tunes ? "constant" : "cosine");
+        EXPECT_EQ(job.recipe.tune.name, trial.proposal.is_refinement ? "mltuner" : "");
+        EXPECT_EQ(job.recipe.schedule, trial.proposal.is_refinement ? "constant" : "cosine");
         EXPECT_EQ(job.recipe.epochs, 4);
-        if (!trial.proposal.tunes) continue;
+        if (!trial.proposal.is_refinement) continue;
         const TrialView& of = view.trials[trial.proposal.parent->value - 1];
         EXPECT_EQ(trial.proposal.graph_hash, of.proposal.graph_hash);
         EXPECT_EQ(trial.proposal.edits.size(), of.proposal.edits.size());
@@ -85,12 +85,12 @@ TEST(SecondStageStudy, TrainsItsBestOnceMore) {
   EXPECT_GT(rested, 5) << "who was paused when the search ended";
 }
 
-TEST(SecondStageStudy, IsItsSearchUpToThen) {
-  study::StudyConfig plain = staged_study(14, 3);
+TEST(SecondStageStudy, EqualsSearchBeforeSecondStage) {
+  study::StudyConfig plain = two_stage_study(14, 3);
   plain.strategy.then.reset();
   plain.budget.trials = 11;
   Bench with, without;
-  ASSERT_TRUE(with.run(staged_study(14, 3), kOptions).ok());
+  ASSERT_TRUE(with.run(two_stage_study(14, 3), kOptions).ok());
   ASSERT_TRUE(without.run(plain, kOptions).ok());
   const StudyView a = with.view(), b = without.view();
   ASSERT_EQ(b.trials.size(), 11U);
@@ -101,17 +101,17 @@ TEST(SecondStageStudy, IsItsSearchUpToThen) {
   }
 }
 
-TEST(SecondStageStudy, LeavesNoTraceOfKills) {
-  testing::expect_no_trace_of_kills(configured(staged_study(8, 3)), 3);
-  testing::expect_no_trace_of_kills(configured(staged_study(9, 2, kPromoting)), 4);
-  study::StudyConfig config = staged_study(9, 2, {"hyperband", Options::object()});
+TEST(SecondStageStudy, ResumesExactlyAfterKills) {
+  testing::expect_resumes_from_every_change(configured(two_stage_study(8, 3)), 3);
+  testing::expect_resumes_from_every_change(configured(two_stage_study(9, 2, kPromoting)), 4);
+  study::StudyConfig config = two_stage_study(9, 2, {"hyperband", Options::object()});
   config.strategy.retry = 1;
   config.strategy.slots = 1;
-  testing::expect_no_trace_of_kills(configured(config), 5);
+  testing::expect_resumes_from_every_change(configured(config), 5);
 }
 
-TEST(SecondStageStudy, IsTheSameThroughPausesAnywhere) {
-  const study::StudyConfig config = staged_study(10, 3, kPromoting);
+TEST(SecondStageStudy, IsIndependentOfPauses) {
+  const study::StudyConfig config = two_stage_study(10, 3, kPromoting);
   Bench reference;
   ASSERT_TRUE(reference.run(config, kOptions).ok());
   for (int after = 1; after < 50; after += 4) {
@@ -122,7 +122,7 @@ TEST(SecondStageStudy, IsTheSameThroughPausesAnywhere) {
     };
     FakeOptions options = kOptions;
     auto summary = bench.run(config, options);
-    while (summary.ok() && summary->end == End::kPaused) {
+    while (summary.ok() && summary->end == RunEnd::kPaused) {
       bench.pause = 0;
       options.seed = static_cast<std::uint64_t>(++pauses);
       options.workers = pauses % 2 + 1;
@@ -132,34 +132,34 @@ TEST(SecondStageStudy, IsTheSameThroughPausesAnywhere) {
     ASSERT_TRUE(summary.ok()) << summary.error().text();
     EXPECT_GT(pauses, 0);
     ASSERT_EQ(testing::first_difference(bench.canonical(), reference.canonical()), "") << after;
-    EXPECT_EQ(testing::best_of(bench.disk), testing::best_of(reference.disk));
+    EXPECT_EQ(testing::best_files(bench.disk), testing::best_files(reference.disk));
   }
 }
 
-TEST(SecondStageStudy, IsTheSameWithAnyWorkersAndAnyOrderOfArrival) {
+TEST(SecondStageStudy, IsIndependentOfWorkersAndArrivalOrder) {
   std::set<std::string> ends;
   for (std::uint64_t seed = 0; seed < 6; ++seed) {
     Bench bench;
-    ASSERT_TRUE(configured(staged_study(12, 3, kPromoting)).go_on(bench, seed).ok());
+    ASSERT_TRUE(configured(two_stage_study(12, 3, kPromoting)).run_study(bench, seed).ok());
     ends.insert(bench.canonical());
   }
   EXPECT_EQ(ends.size(), 1U);
 }
 
-TEST(SecondStageStudy, GoesOnWithItsSearchWhenItIsExtended) {
+TEST(SecondStageStudy, ContinuesSearchAfterExtension) {
   int renewed = 0;
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    study::StudyConfig config = staged_study(10, 2);
+    study::StudyConfig config = two_stage_study(10, 2);
     config.run.seed = seed;
     Bench bench;
     ASSERT_TRUE(bench.run(config, kOptions).ok());
-    const std::size_t before = tuned(bench.view()).size();
+    const std::size_t before = refinements(bench.view()).size();
     ASSERT_EQ(before, 2U);
     const auto end = bench.resume(kOptions, {.trials = 8});
     ASSERT_TRUE(end.ok()) << end.error().text();
     const StudyView view = bench.view();
     EXPECT_EQ(view.trials.size(), 18U);
-    const std::vector<TrialId> all = tuned(view);
+    const std::vector<TrialId> all = refinements(view);
     EXPECT_EQ(std::set<TrialId>(all.begin(), all.end()).size(), all.size());
     renewed += all.size() > before ? 1 : 0;
     for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
@@ -167,8 +167,8 @@ TEST(SecondStageStudy, GoesOnWithItsSearchWhenItIsExtended) {
   EXPECT_GT(renewed, 0);
 }
 
-TEST(SecondStageStudy, ComesWhenASpaceIsExhausted) {
-  study::StudyConfig config = staged_study(14, 2);
+TEST(SecondStageStudy, StartsWhenSpaceIsExhausted) {
+  study::StudyConfig config = two_stage_study(14, 2);
   config.space.mutate.clear();
   config.space.params = {};
   ASSERT_TRUE(config.space.params.add({"lr", space::Categorical{{0.1, 0.2, 0.3, 0.4, 0.5}}, {}}));
@@ -181,27 +181,27 @@ TEST(SecondStageStudy, ComesWhenASpaceIsExhausted) {
   ASSERT_TRUE(end.ok()) << end.error().text();
   const StudyView view = bench.view();
   EXPECT_EQ(view.trials.size(), 7U);
-  EXPECT_EQ(tuned(view), searched_best(view, 2));
+  EXPECT_EQ(refinements(view), best_of_search(view, 2));
   EXPECT_EQ(view.end_reason, "the strategy has nothing left to propose");
 }
 
-TEST(SecondStageStudy, IsNoResultOfItsSettingsForALaterStudy) {
+TEST(SecondStageStudy, IsNotImportedAsResult) {
   Bench bench;
-  const study::StudyConfig config = staged_study(10, 3);
+  const study::StudyConfig config = two_stage_study(10, 3);
   ASSERT_TRUE(bench.run(config, {.workers = 2}).ok());
   study::StudyConfig later = config;
   later.strategy.then.reset();
   const auto models = *make_model_space(later, bench.data, "", bench.disk);
-  const auto taken = take_over(bench.view(), later, bench.data, *models);
+  const auto taken = import_trials(bench.view(), later, bench.data, *models);
   ASSERT_TRUE(taken) << taken.error().text();
   EXPECT_EQ(taken->earlier.trials.size(), 7U);
   EXPECT_EQ(taken->left_out,
             (std::map<std::string, std::int64_t>{{"it left its settings while it trained (strategy.then)", 3}}));
 }
 
-TEST(SecondStageStudy, IsRefusedInALogThatHasNone) {
+TEST(SecondStageStudy, IsRefusedInOlderLog) {
   Bench staged, plain;
-  ASSERT_TRUE(staged.run(staged_study(9, 2), {.workers = 2}).ok());
+  ASSERT_TRUE(staged.run(two_stage_study(9, 2), {.workers = 2}).ok());
   ASSERT_TRUE(plain.run(small_study(9), {.workers = 2}).ok());
   auto records = *store::read_log(staged.disk, kFolder);
   ASSERT_TRUE(fold(records));

@@ -14,7 +14,7 @@ namespace lanista::engine {
 using nlohmann::json;
 using namespace study::fields;
 
-bool DeviceTable::is_mixed() const {
+bool DeviceTable::has_several_classes() const {
   return std::ranges::any_of(rows, [&](const Row& row) { return row.numeric_class != rows.front().numeric_class; });
 }
 
@@ -29,7 +29,7 @@ bool DeviceTable::has_same_devices(const DeviceTable& other) const {
   });
 }
 
-Result<Job> job_like_the_base(const study::StudyConfig& config, const data::DataSpec& data,
+Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
                               const mutate::ModelSpace& models) {
   study::TrialView trial;
   trial.id = TrialId{1};
@@ -39,7 +39,7 @@ Result<Job> job_like_the_base(const study::StudyConfig& config, const data::Data
   return make_job(config, data, trial, std::move(base));
 }
 
-void put_devices(const DeviceTable& table, json& numerics) {
+void encode_device_table(const DeviceTable& table, json& numerics) {
   std::string classes;
   std::set<std::string> told;
   json rows = json::array();
@@ -54,7 +54,7 @@ void put_devices(const DeviceTable& table, json& numerics) {
   numerics["devices"] = std::move(rows);
 }
 
-Result<DeviceTable> devices_in(const json& numerics) {
+Result<DeviceTable> decode_device_table(const json& numerics) {
   return read_record<DeviceTable>("numerics", [&] {
     DeviceTable table;
     if (!numerics.is_object() || !numerics.contains("devices")) return table;

@@ -31,7 +31,7 @@ struct TrainingDevice {
   schedule::Machine machine = {};
   /// Whether it has all that the job asks for (operators, precision): else another one is to train it. Called from the
   /// engine's thread; null: it has.
-  std::function<bool(const Job& job)> can = {};
+  std::function<bool(const Job& job)> supports = {};
 };
 
 /// What a study of several has, and how fast each of them is, in work (StudyEngine::logical_epoch_of) a second.
@@ -42,7 +42,7 @@ struct DeviceTable {
   };
   std::vector<Row> rows;  ///< as run.devices has them; fewer than two: there is nothing to choose
 
-  bool is_mixed() const;  ///< several classes: a trial's numbers depend on who trains it
+  bool has_several_classes() const;  ///< several classes: a trial's numbers depend on who trains it
   const Row* find(const std::string& name) const;
   bool has_same_devices(const DeviceTable& other) const;
 };
@@ -53,12 +53,12 @@ using MeasureDevices = std::function<Result<std::vector<schedule::DeviceSpeed>>(
 
 /// What devices are timed with: the first trial of all that a strategy could propose. Errors: those of models and
 /// make_job.
-Result<Job> job_like_the_base(const study::StudyConfig& config, const data::DataSpec& data,
+Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
                               const mutate::ModelSpace& models);
 
 /// The table as a record of numerics holds it, beside the class of all of them: "own-2/fma + aten/1.13.0/cpu".
 /// Errors: kDataLoss.
-void put_devices(const DeviceTable& table, nlohmann::json& numerics);
-Result<DeviceTable> devices_in(const nlohmann::json& numerics);
+void encode_device_table(const DeviceTable& table, nlohmann::json& numerics);
+Result<DeviceTable> decode_device_table(const nlohmann::json& numerics);
 
 }  // namespace lanista::engine

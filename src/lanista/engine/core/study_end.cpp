@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/ensemble.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/engine/core/warm_start.h"
@@ -11,27 +11,27 @@ namespace lanista::engine {
 namespace {
 
 /// The first that has what the job asks for; empty: no matter which.
-std::string able_device(const std::vector<TrainingDevice>& devices, const Job& job) {
-  const auto able =
-      std::ranges::find_if(devices, [&](const TrainingDevice& device) { return !device.can || device.can(job); });
-  return able == devices.end() ? std::string() : able->name;
+std::string first_capable_device(const std::vector<TrainingDevice>& devices, const Job& job) {
+  const auto capable =
+      std::ranges::find_if(devices, [&](const TrainingDevice& device) { return !device.supports || device.supports(job); });
+  return capable == devices.end() ? std::string() : capable->name;
 }
 
 }  // namespace
 
-Result<Summary> StudyEngine::end_study() {
-  const bool stopped = state_.ending == "stopped by the user";
-  const std::string reason = !state_.ending.empty()       ? state_.ending
-                             : !state_.winding_up.empty() ? state_.winding_up
-                             : nothing_left_.empty()      ? "budget"
-                                                          : nothing_left_;
+Result<RunResult> StudyEngine::end_study() {
+  const bool stopped = state_.pending_end_reason == "stopped by the user";
+  const std::string reason = !state_.pending_end_reason.empty()       ? state_.pending_end_reason
+                             : !state_.finish_paused_reason.empty() ? state_.finish_paused_reason
+                             : exhausted_reason_.empty()      ? "budget"
+                                                          : exhausted_reason_;
   std::optional<TrialId> winner;
   std::optional<study::Ensemble> ensemble;
   std::map<std::string, double> test;
   // Nothing about the winner is told before what made it the winner is on disk.
   LANISTA_TRY(log_.sync());
-  for (const study::Standing& standing : podium_.best()) {
-    auto tested = tested_alone(state_.trial(standing.trial));
+  for (const study::RankingKey& standing : top_k_.best()) {
+    auto tested = measure_winner(state_.trial(standing.trial));
     if (!tested && tested.error().code != Code::kDataLoss) return std::move(tested).error();
     if (tested) {
       winner = standing.trial;
@@ -42,46 +42,46 @@ Result<Summary> StudyEngine::end_study() {
   }
   if (winner) {
     const TrialView& named = state_.trial(*winner);
-    LANISTA_ASSIGN(ensemble, ensemble_around(named));
+    LANISTA_ASSIGN(ensemble, choose_ensemble_for(named));
     LANISTA_TRY(write_best(ensemble.value_or(study::Ensemble{{{*winner, 1}}}), test));
   }
-  const double seconds = services_.clock->now() - began_;
-  state_.worked(seconds);
-  LANISTA_TRY(log_.append(store::RecordType::kAttempt, worked_body("worked", seconds)));
+  const double seconds = services_.clock->now() - attempt_start_seconds_;
+  state_.set_worked_seconds(seconds);
+  LANISTA_TRY(log_.append(store::RecordType::kAttempt, attempt_worked_body("worked", seconds)));
   LANISTA_TRY(log_.append(store::RecordType::kStudyEnd, study_end_body(reason, winner, test, ensemble)));
   LANISTA_TRY(log_.sync());
-  LANISTA_TRY(shelf_.flush());
+  LANISTA_TRY(checkpoint_refs_.remove_unreferenced_files());
   if (zoo_) zoo_->release();
-  remember();
+  save_study_timings();
   state_.end_study(reason, winner, std::move(test), std::move(ensemble));
-  return Summary{stopped ? End::kStoppedByUser : End::kDone, reason};
+  return RunResult{stopped ? RunEnd::kStoppedByUser : RunEnd::kDone, reason};
 }
 
-Result<Candidate> StudyEngine::candidate(const TrialView& trial) {
-  LANISTA_ASSIGN(Costed built, build(trial.proposal));
+Result<EnsembleCandidate> StudyEngine::ensemble_candidate(const TrialView& trial) {
+  LANISTA_ASSIGN(BuiltModel built, build_model(trial.proposal));
   LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
   job.frozen = frozen();
-  if (job.device.empty()) job.device = able_device(services_.devices, job);
+  if (job.device.empty()) job.device = first_capable_device(services_.devices, job);
   LANISTA_TRY(plan_start(job, state_.view, models_->ops()));
-  LANISTA_TRY(weights_of(trial, job));
-  return Candidate{&trial, std::move(job), trial.outcome->weights};
+  LANISTA_TRY(load_weights(trial, job));
+  return EnsembleCandidate{&trial, std::move(job), trial.outcome->weights};
 }
 
-Result<std::map<std::string, double>> StudyEngine::tested_alone(const TrialView& winner) {
+Result<std::map<std::string, double>> StudyEngine::measure_winner(const TrialView& winner) {
   if (winner.outcome->weights.empty()) {
     event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
     return std::map<std::string, double>();
   }
-  LANISTA_ASSIGN(const Candidate one, candidate(winner));
+  LANISTA_ASSIGN(const EnsembleCandidate one, ensemble_candidate(winner));
   if (!has_test_part()) return std::map<std::string, double>();
   return services_.executor->test(one.job, one.weights);
 }
 
-Result<Model> StudyEngine::model_of(const TrialView& named) {
-  Model out;
-  for (const TrialView* training : study::standing_for(state_.view, named)) {
+Result<EnsembleModel> StudyEngine::ensemble_model_of(const TrialView& named) {
+  EnsembleModel out;
+  for (const TrialView* training : study::fold_models_of(state_.view, named)) {
     if (training->outcome->weights.empty()) continue;
-    auto one = candidate(*training);
+    auto one = ensemble_candidate(*training);
     if (!one && one.error().code != Code::kDataLoss) return std::move(one).error();
     if (one) {
       out.push_back(*std::move(one));
@@ -92,23 +92,23 @@ Result<Model> StudyEngine::model_of(const TrialView& named) {
   return out;
 }
 
-Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialView& winner) {
+Result<std::optional<study::Ensemble>> StudyEngine::choose_ensemble_for(const TrialView& winner) {
   const std::int64_t most = state_.view.config.keep.ensemble;
   const bool folds = state_.view.config.data.folds.has_value();
   const bool chooses = most >= 2 && (folds || services_.data->split_rows[1] > 0);
-  std::vector<Model> models;
+  std::vector<EnsembleModel> models;
   if (!chooses && !folds) return std::optional<study::Ensemble>();
-  LANISTA_ASSIGN(models.emplace_back(), model_of(winner));
+  LANISTA_ASSIGN(models.emplace_back(), ensemble_model_of(winner));
   if (models.front().empty()) return std::optional<study::Ensemble>();
-  for (const study::Standing& standing : podium_.best()) {
+  for (const study::RankingKey& standing : top_k_.best()) {
     if (!chooses || standing.trial == winner.id) continue;
-    LANISTA_ASSIGN(Model model, model_of(state_.trial(standing.trial)));
+    LANISTA_ASSIGN(EnsembleModel model, ensemble_model_of(state_.trial(standing.trial)));
     models.push_back(std::move(model));
   }
-  models = drawable(std::move(models));
+  models = eligible_models(std::move(models));
 
   study::Ensemble chosen;
-  for (const Candidate& training : models.front()) chosen.members.push_back({training.trial->id, 1});
+  for (const EnsembleCandidate& training : models.front()) chosen.members.push_back({training.trial->id, 1});
   const std::vector<study::Ensemble::Member> alone = chosen.members;
   if (models.size() > 1) {
     LANISTA_ASSIGN(chosen, choose_ensemble(*services_.executor, state_.view.config, services_.ops, models, most));
@@ -117,7 +117,7 @@ Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialV
   }
   if (chosen.members.size() == 1) return std::optional<study::Ensemble>();
   if (has_test_part()) {
-    LANISTA_ASSIGN(chosen.test, services_.executor->measure(tested(models, chosen), data::Part::kTest));
+    LANISTA_ASSIGN(chosen.test, services_.executor->measure(evaluated_members(models, chosen), data::Part::kTest));
   }
   return std::optional(std::move(chosen));
 }
@@ -125,10 +125,10 @@ Result<std::optional<study::Ensemble>> StudyEngine::ensemble_around(const TrialV
 Result<std::optional<ModelPackage>> StudyEngine::package_of(const TrialView& trial,
                                                             const std::map<std::string, double>& test) {
   if (trial.outcome->weights.empty()) return std::optional<ModelPackage>();
-  LANISTA_ASSIGN(Candidate one, candidate(trial));
-  LANISTA_ASSIGN(store::Checkpoint checkpoint, weights_of(trial, one.job));
+  LANISTA_ASSIGN(EnsembleCandidate one, ensemble_candidate(trial));
+  LANISTA_ASSIGN(store::Checkpoint checkpoint, load_weights(trial, one.job));
   LANISTA_ASSIGN(auto state,
-                 whole_state(store::standing_weights(std::move(checkpoint)), one.job.frozen, shelf_.files()));
+                 full_state(store::selected_weights(std::move(checkpoint)), one.job.frozen, checkpoint_refs_.files()));
   ModelPackage package = make_package(state_.view.config, *services_.data, trial, one.job.recipe,
                                       std::move(one.job.model), std::move(state), test);
   if (const DeviceTable::Row* device = devices_.find(trial.device)) {
@@ -151,19 +151,19 @@ Result<void> StudyEngine::write_best(const study::Ensemble& ensemble, const std:
   return {};
 }
 
-Result<store::Checkpoint> StudyEngine::weights_of(const TrialView& trial, const Job& job) {
+Result<store::Checkpoint> StudyEngine::load_weights(const TrialView& trial, const Job& job) {
   const std::string& address = trial.outcome->weights;
-  auto stored = shelf_.files().get(address);
+  auto stored = checkpoint_refs_.files().get(address);
   if (stored || (stored.error().code != Code::kDataLoss && stored.error().code != Code::kNotFound)) return stored;
   event(Level::kWarning, "weights_lost", {{"trial", trial.id.value}, {"reason", stored.error().text()}});
-  LANISTA_TRY(shelf_.discard(address));
-  LANISTA_TRY(train_again(job, trial.measurements.back().epoch));
-  stored = shelf_.files().get(address);
+  LANISTA_TRY(checkpoint_refs_.remove_damaged(address));
+  LANISTA_TRY(retrain(job, trial.measurements.back().epoch));
+  stored = checkpoint_refs_.files().get(address);
   if (stored || stored.error().code != Code::kNotFound) return stored;
   return Error{Code::kDataLoss, "its weights are lost, and training it again gave others", ""};
 }
 
-Result<void> StudyEngine::train_again(const Job& job, std::int64_t epochs) {
+Result<void> StudyEngine::retrain(const Job& job, std::int64_t epochs) {
   const auto lost = [](const std::string& reason) {
     return Error{Code::kDataLoss, "its weights are lost, and it cannot be trained again: " + reason, ""};
   };
@@ -177,8 +177,8 @@ Result<void> StudyEngine::train_again(const Job& job, std::int64_t epochs) {
     const auto report = services_.executor->next(kPollSeconds);
     if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
     if (!report) continue;
-    if (const auto* broken = std::get_if<BrokenReport>(&*report)) return broken->error;
-    if (const auto* saved = std::get_if<CheckpointReport>(&*report)) LANISTA_TRY(note_checkpoint(*saved));
+    if (const auto* broken = std::get_if<ExecutorErrorReport>(&*report)) return broken->error;
+    if (const auto* saved = std::get_if<CheckpointReport>(&*report)) LANISTA_TRY(record_checkpoint(*saved));
     const auto* failure = std::get_if<FailureReport>(&*report);
     if (failure != nullptr && failure->trial == job.trial) return lost(failure->reason);
     const auto* finished = std::get_if<FinishedReport>(&*report);
@@ -186,7 +186,7 @@ Result<void> StudyEngine::train_again(const Job& job, std::int64_t epochs) {
   }
 }
 
-Result<void> StudyEngine::mend_package() {
+Result<void> StudyEngine::repair_package() {
   if (!state_.view.winner) return {};
   const TrialView& winner = state_.trial(*state_.view.winner);
   const auto whole = read_package(*services_.fs, folder_ + "/best", services_.ops);
@@ -194,19 +194,19 @@ Result<void> StudyEngine::mend_package() {
   event(Level::kWarning, "package_lost", {{"trial", winner.id.value}, {"reason", whole.error().text()}});
   if (winner.outcome->weights.empty()) event(Level::kWarning, "winner_without_weights", {{"trial", winner.id.value}});
   LANISTA_TRY(write_best(state_.view.ensemble.value_or(study::Ensemble{{{winner.id, 1}}}), state_.view.test));
-  return shelf_.flush();
+  return checkpoint_refs_.remove_unreferenced_files();
 }
 
-Engine::Extension StudyEngine::more() const {
+Engine::Extension StudyEngine::suggested_extension() const {
   const StudyView& view = state_.view;
   const bool stopped = view.end_reason == "stopped by the user";
   if (!stopped && view.end_reason != "budget" && view.end_reason != "guard") return {};
   const study::BudgetConfig& budget = view.config.budget;
-  const std::int64_t least = least_steps_of_a_trial(view.config, *services_.data);
+  const std::int64_t least = min_trial_steps(view.config, *services_.data);
   const auto trials = static_cast<std::int64_t>(view.trials.size());
   const auto as_many_steps = [&] { return std::max(least, budget.steps.value_or(view.steps)); };
   Extension out;
-  if (trials_spent()) out.trials = std::max<std::int64_t>(1, trials);
+  if (is_trial_budget_spent()) out.trials = std::max<std::int64_t>(1, trials);
   if (state_.steps && view.steps + least > *state_.steps) out.steps = as_many_steps();
   if (out.empty() && stopped) {
     if (state_.trials) {

@@ -11,7 +11,7 @@ using store::RecordType;
 
 /// As the log has it; nothing where that is not what there is (a study that has ended, say, is mended by whoever can).
 DeviceTable devices_of(const nlohmann::json& numerics, const Services& services) {
-  auto table = devices_in(numerics);
+  auto table = decode_device_table(numerics);
   if (!table || table->rows.size() != services.devices.size()) return {};
   return *std::move(table);
 }
@@ -35,17 +35,17 @@ StudyEngine::StudyEngine(std::string folder, Services services, store::LogWriter
       state_(std::move(state)),
       models_(std::move(models)),
       strategy_(std::move(strategy)),
-      implications_(state_.view.config.implied),
+      dominance_pruner_(state_.view.config.implied),
       devices_(devices_of(state_.view.numerics, services_)),
       planner_(machines_of(services_)),
-      podium_(podium_size()),
-      shelf_(store::CheckpointStore(*files_, folder_)) {
+      top_k_(top_k_size()),
+      checkpoint_refs_(store::CheckpointStore(*files_, folder_)) {
   services_.fs = files_.get();
   for (const study::Event& event : past) {
     strategy_->observe(event);
-    horizon_.observe(event, *strategy_);
-    implications_.observe(event);
-    perfect_.observe(state_.view, event);
+    run_ahead_limit_.observe(event, *strategy_);
+    dominance_pruner_.observe(event);
+    optimum_reached_.observe(state_.view, event);
   }
 }
 
@@ -53,10 +53,10 @@ void StudyEngine::event(Level level, const std::string& name, nlohmann::json fie
   if (services_.sink) services_.sink->write({services_.clock->unix_time(), level, name, std::move(fields)});
 }
 
-Result<Summary> StudyEngine::run() {
+Result<RunResult> StudyEngine::run() {
   if (state_.view.end_reason && !extension_) {
-    LANISTA_TRY(mend_package());
-    return Summary{End::kDone, *state_.view.end_reason};
+    LANISTA_TRY(repair_package());
+    return RunResult{RunEnd::kDone, *state_.view.end_reason};
   }
   auto summary = loop();
   if (!summary) {
@@ -74,89 +74,89 @@ void StudyEngine::abandon_all() {
   }
 }
 
-Result<Summary> StudyEngine::loop() {
+Result<RunResult> StudyEngine::loop() {
   LANISTA_TRY(begin_attempt());
-  LANISTA_TRY(restore_shelf());
-  LANISTA_TRY(pick_up());
+  LANISTA_TRY(restore_checkpoint_refs());
+  LANISTA_TRY(complete_last_event());
   while (true) {
-    LANISTA_ASSIGN(const bool obeyed, poll());
-    if (obeyed) continue;
+    LANISTA_ASSIGN(const bool has_applied, poll_requests());
+    if (has_applied) continue;
     if (active_.empty()) {
       if (state_.paused_trials() == 0) return end_study();
-      LANISTA_TRY(wind_up());
+      LANISTA_TRY(finish_paused_trials());
       continue;
     }
-    if (!pause_asked_.empty()) return pause();
-    LANISTA_TRY(arrange());
-    Active& first = active_.at(due_.begin()->second);
-    if (ready(first)) {
+    if (!pause_requested_by_.empty()) return pause();
+    LANISTA_TRY(send_groups());
+    Active& first = active_.at(due_times_.begin()->second);
+    if (is_deliverable(first)) {
       LANISTA_TRY(deliver(first));
     } else if (auto report = services_.executor->next(kPollSeconds)) {
-      LANISTA_TRY(take(*std::move(report)));
+      LANISTA_TRY(accept_report(*std::move(report)));
     }
   }
 }
 
-Result<void> StudyEngine::arrange() {
+Result<void> StudyEngine::send_groups() {
   if (schedule::Regrouping changes = planner_.changes(); !changes.parts.empty()) {
     state_.plan.apply(changes);
     const bool by_changes = state_.schema >= store::kPlansSchema;  // a log goes on as it began
-    LANISTA_TRY(log_.append_with_next(RecordType::kPlan,
+    LANISTA_TRY(log_.append_deferred(RecordType::kPlan,
                                       by_changes ? plan_body(changes) : plan_body(state_.plan.plan())));
-    services_.executor->command(Arrange{std::move(changes), std::exchange(allowed_, {})});
+    services_.executor->command(UpdateGroups{std::move(changes), std::exchange(allowed_, {})});
   }
   for (const Allow& allow : std::exchange(allowed_, {})) services_.executor->command(allow);
   return {};
 }
 
-Result<void> StudyEngine::take(Report report) {
-  if (auto* epoch = std::get_if<EpochReport>(&report)) return take_epoch(std::move(epoch->measurement));
+Result<void> StudyEngine::accept_report(Report report) {
+  if (auto* epoch = std::get_if<EpochReport>(&report)) return accept_epoch(std::move(epoch->measurement));
   if (auto* failure = std::get_if<FailureReport>(&report)) {
     const auto it = active_.find(failure->trial);
     if (it != active_.end()) it->second.failure = std::move(*failure);
   } else if (const auto* saved = std::get_if<CheckpointReport>(&report)) {
-    return note_checkpoint(*saved);
+    return record_checkpoint(*saved);
   } else if (auto* finished = std::get_if<FinishedReport>(&report)) {
     const auto it = active_.find(finished->trial);
-    if (it != active_.end() && it->second.finishing) {
+    if (it != active_.end() && it->second.pending_outcome) {
       it->second.finished = std::move(*finished);
     } else {  // it was cancelled meanwhile
-      shelf_.hold(finished->weights);
-      shelf_.release(finished->weights);
+      checkpoint_refs_.hold(finished->weights);
+      checkpoint_refs_.release(finished->weights);
     }
-  } else if (auto* parked = std::get_if<ParkedReport>(&report)) {
-    if (!parked->address.empty()) {
-      LANISTA_TRY(note_checkpoint({parked->trial, parked->epoch, parked->step, parked->address}));
+  } else if (auto* paused_state = std::get_if<TrialPausedReport>(&report)) {
+    if (!paused_state->address.empty()) {
+      LANISTA_TRY(record_checkpoint({paused_state->trial, paused_state->epoch, paused_state->step, paused_state->address}));
     }
-    const auto it = active_.find(parked->trial);
-    if (it != active_.end() && it->second.pausing) it->second.parked = std::move(*parked);
-  } else if (std::holds_alternative<PausedReport>(report)) {
+    const auto it = active_.find(paused_state->trial);
+    if (it != active_.end() && it->second.pausing) it->second.paused_state = std::move(*paused_state);
+  } else if (std::holds_alternative<AllPausedReport>(report)) {
     paused_ = true;
   } else if (auto* span = std::get_if<SpanReport>(&report)) {
     // Worked seconds, as in the view: the clock goes on between attempts.
-    if (state_.timed_steps >= study::kMostTimedSteps) span->timed = nullptr;
-    const double offset = state_.seconds_before() - began_;
+    if (state_.timed_steps >= study::kMaxTimedSteps) span->timed = nullptr;
+    const double offset = state_.seconds_of_earlier_attempts() - attempt_start_seconds_;
     const study::Span worked{
         span->trial, span->epoch, span->worker, span->began + offset,  span->ended + offset, span->lanes, span->width,
         span->costs, 0,           span->device, std::move(span->timed)};
     LANISTA_TRY(log_.append(RecordType::kSpan, span_body(worked)));
-    state_.work(worked);
+    state_.add_span(worked);
   } else if (const auto* worker = std::get_if<WorkerReport>(&report)) {
     LANISTA_TRY(log_.append(RecordType::kWorker, worker_body(*worker, services_.clock->unix_time())));
-    state_.worker(*worker);
-    if (worker->was_dropped) {
+    state_.add_worker_report(*worker);
+    if (worker->is_dropped) {
       event(Level::kWarning, "worker_dropped",
             {{"worker", worker->worker}, {"host", worker->host}, {"reason", worker->reason}});
     }
-  } else if (auto* broken = std::get_if<BrokenReport>(&report)) {
+  } else if (auto* broken = std::get_if<ExecutorErrorReport>(&report)) {
     return std::move(broken->error);
   }
   return {};
 }
 
-Result<void> StudyEngine::take_epoch(study::Measurement measurement) {
+Result<void> StudyEngine::accept_epoch(study::Measurement measurement) {
   const auto it = active_.find(measurement.trial);
-  if (it == active_.end() || it->second.settled()) return {};
+  if (it == active_.end() || it->second.is_ending_or_pausing()) return {};
   Active& trial = it->second;
   const std::int64_t expected = trial.next + static_cast<std::int64_t>(trial.reports.size());
   if (measurement.epoch < expected) return {};  // a trial that came back from a checkpoint tells again
@@ -171,22 +171,22 @@ Result<void> StudyEngine::take_epoch(study::Measurement measurement) {
   return {};
 }
 
-Result<void> StudyEngine::note_checkpoint(const CheckpointReport& report) {
-  shelf_.hold(report.address);
+Result<void> StudyEngine::record_checkpoint(const CheckpointReport& report) {
+  checkpoint_refs_.hold(report.address);
   const auto open = state_.open.find(report.trial);
   // Of a trial that ended or was paused meanwhile, or that was further on when it was paused than it may go now.
   const bool is_stale =
       open == state_.open.end() || state_.paused(report.trial) || report.epoch > state_.trial(report.trial).budget;
   if (is_stale) {
-    shelf_.release(report.address);
+    checkpoint_refs_.release(report.address);
     return {};
   }
   LANISTA_TRY(
       log_.append(RecordType::kCheckpoint, checkpoint_body({report.trial, report.epoch, report.step, report.address})));
   LANISTA_TRY(log_.sync());
-  shelf_.release(open->second.checkpoint);
+  checkpoint_refs_.release(open->second.checkpoint);
   open->second.checkpoint = report.address;
-  return shelf_.flush();
+  return checkpoint_refs_.remove_unreferenced_files();
 }
 
 Result<void> StudyEngine::add_costs(study::Measurement& measurement) {
@@ -198,29 +198,29 @@ Result<void> StudyEngine::add_costs(study::Measurement& measurement) {
            });
   };
   if (!is_wanted("params") && !is_wanted("flops")) return {};
-  LANISTA_ASSIGN(const Costed built, build(state_.trial(measurement.trial).proposal));
+  LANISTA_ASSIGN(const BuiltModel built, build_model(state_.trial(measurement.trial).proposal));
   measurement.metrics["params"] = static_cast<double>(built.cost.parameters);
   measurement.metrics["flops"] = built.cost.forward.flops;
   return {};
 }
 
-bool StudyEngine::ready(const Active& trial) const {
+bool StudyEngine::is_deliverable(const Active& trial) const {
   if (trial.failure && trial.reports.empty()) return true;
-  if (trial.pausing) return trial.parked.has_value();
-  return trial.finishing ? trial.finished.has_value() : !trial.reports.empty();
+  if (trial.pausing) return trial.paused_state.has_value();
+  return trial.pending_outcome ? trial.finished.has_value() : !trial.reports.empty();
 }
 
 Result<void> StudyEngine::deliver(Active& trial) {
-  if (trial.finishing && trial.finished) {
-    study::Outcome outcome = *trial.finishing;
+  if (trial.pending_outcome && trial.finished) {
+    study::Outcome outcome = *trial.pending_outcome;
     outcome.weights = trial.finished->weights;
     outcome.weights_hash = trial.finished->state_hash;
-    LANISTA_TRY(conclude(trial.id, std::move(outcome)));
-    return fill();
+    LANISTA_TRY(record_outcome_and_prune(trial.id, std::move(outcome)));
+    return fill_slots();
   }
-  if (trial.pausing && trial.parked) {
-    LANISTA_TRY(note_paused(trial));
-    return fill();
+  if (trial.pausing && trial.paused_state) {
+    LANISTA_TRY(record_paused(trial));
+    return fill_slots();
   }
   if (!trial.reports.empty()) {
     study::Measured event{std::move(trial.reports.front())};
@@ -229,13 +229,13 @@ Result<void> StudyEngine::deliver(Active& trial) {
     LANISTA_TRY(log_.append(RecordType::kMeasurement, study::measurement_json(event.measurement)));
     state_.measure(event.measurement);
     announce(event);
-    LANISTA_TRY(settle(trial));
-    return told_to_wait_ ? fill() : Result<void>();
+    LANISTA_TRY(apply_verdict(trial));
+    return strategy_waits_ ? fill_slots() : Result<void>();
   }
   state_.now = state_.due(trial.id, trial.next);
   const std::string reason = trial.failure->reason;
-  LANISTA_TRY(conclude(trial.id, {study::OutcomeKind::kFailed, reason, {}, "", {}}));
-  return fill();
+  LANISTA_TRY(record_outcome_and_prune(trial.id, {study::OutcomeKind::kFailed, reason, {}, "", {}}));
+  return fill_slots();
 }
 
 }  // namespace lanista::engine

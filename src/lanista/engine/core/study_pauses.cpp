@@ -16,28 +16,28 @@ using study::OutcomeKind;
 Result<void> StudyEngine::pause(Active& trial) {
   trial.pausing = true;
   trial.reports.clear();
-  if (horizon_.ran_ahead(trial.id)) {
+  if (run_ahead_limit_.ran_ahead(trial.id)) {
     // Nobody announced a decision here: the worker may be further on, and the state of this epoch is gone. It is
     // trained anew when it goes on, to the same bits.
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
-    trial.parked = ParkedReport{trial.id, trial.next, 0, {}, ""};
+    trial.paused_state = TrialPausedReport{trial.id, trial.next, 0, {}, ""};
     return deliver(trial);
   }
-  if (!trial.started) LANISTA_TRY(start_for_its_end(trial));
-  if (trial.started) services_.executor->command(Park{trial.id});
+  if (!trial.started) LANISTA_TRY(start_to_finish(trial));
+  if (trial.started) services_.executor->command(PauseTrial{trial.id});
   return {};  // a failure is delivered like any other
 }
 
-Result<void> StudyEngine::note_paused(Active& trial) {
+Result<void> StudyEngine::record_paused(Active& trial) {
   const TrialId id = trial.id;
-  PausedRecord record{{id, trial.next}, state_.now, trial.parked->address, {}};
-  if (!record.address.empty()) record.weights_hash = trial.parked->state_hash;
+  PausedRecord record{{id, trial.next}, state_.now, trial.paused_state->address, {}};
+  if (!record.address.empty()) record.weights_hash = trial.paused_state->state_hash;
   LANISTA_TRY(log_.append(RecordType::kPaused, paused_body(record)));
-  if (record.address.empty()) shelf_.release(state_.open.at(id).checkpoint);
+  if (record.address.empty()) checkpoint_refs_.release(state_.open.at(id).checkpoint);
   leave(id);
   state_.pause(record);
   announce(record.event);
-  return end_implied();
+  return end_pruned_by_rule();
 }
 
 Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
@@ -45,19 +45,19 @@ Result<void> StudyEngine::resume(const strategy::ResumeTrial& member) {
   const auto done = static_cast<std::int64_t>(state_.trial(id).measurements.size());
   ResumedRecord record{{id, done, member.budget}, state_.now};
   if (member.fork) {
-    LANISTA_ASSIGN(record.event.fork, found_fork(id, *member.fork));
+    LANISTA_ASSIGN(record.event.fork, resolve_fork(id, *member.fork));
   }
   LANISTA_TRY(log_.append(RecordType::kResumed, resumed_body(record)));
   if (record.event.fork) {
-    shelf_.hold(record.event.fork->address);
-    shelf_.release(state_.open.at(id).checkpoint);
+    checkpoint_refs_.hold(record.event.fork->address);
+    checkpoint_refs_.release(state_.open.at(id).checkpoint);
   }
   state_.resume(record);
   announce(record.event);
   return start(enter(id, done + 1), state_.open.at(id).checkpoint);
 }
 
-Result<std::optional<study::Fork>> StudyEngine::found_fork(TrialId id, study::Fork fork) {
+Result<std::optional<study::Fork>> StudyEngine::resolve_fork(TrialId id, study::Fork fork) {
   const auto refuse = [&](const std::string& why) {
     return Error{Code::kInvalidArgument,
                  "the strategy has trial " + std::to_string(id.value) + " go on from trial " +
@@ -71,90 +71,90 @@ Result<std::optional<study::Fork>> StudyEngine::found_fork(TrialId id, study::Fo
     return refuse("as of epoch " + std::to_string(fork.epoch) + "; it has trained " + std::to_string(done));
   }
   const bool rests = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
-  if (rests) fork.address = state_.open.at(fork.from).parked;
+  if (rests) fork.address = state_.open.at(fork.from).paused_state;
   if (!fork.address.empty()) return std::optional(std::move(fork));
   event(Level::kWarning, "fork_lost", {{"trial", id.value}, {"from", fork.from.value}, {"epoch", fork.epoch}});
   return std::optional<study::Fork>();  // it was stopped, say, after the group was asked for
 }
 
-void StudyEngine::call_off(TrialId id) {
+void StudyEngine::cancel_running(TrialId id) {
   const auto it = active_.find(id);
   if (it == active_.end()) return;
   if (it->second.started) services_.executor->command(Finish{id, false, true});
   if (!it->second.finished) return;
-  shelf_.hold(it->second.finished->weights);  // they were kept for nothing
-  shelf_.release(it->second.finished->weights);
+  checkpoint_refs_.hold(it->second.finished->weights);  // they were kept for nothing
+  checkpoint_refs_.release(it->second.finished->weights);
 }
 
-Result<void> StudyEngine::retire(TrialId id, const std::string& reason) {
-  call_off(id);
+Result<void> StudyEngine::end_trial(TrialId id, const std::string& reason) {
+  cancel_running(id);
   study::Outcome outcome{OutcomeKind::kStopped, reason, {}, "", {}};
   const OpenTrial& open = state_.open.at(id);
-  outcome.weights_hash = open.parked_hash;
+  outcome.weights_hash = open.paused_state_hash;
   const TrialView& trial = state_.trial(id);
-  if (open.parked_hash && ranks(trial, outcome)) {
+  if (open.paused_state_hash && ranks(trial, outcome)) {
     const bool keep =
-        study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, trial));
-    if (keep) outcome.weights = open.parked;
+        study::trainings_per_proposal(state_.view.config) > 1 || top_k_.would_admit(standing(state_.view.config, trial));
+    if (keep) outcome.weights = open.paused_state;
   }
-  return conclude(id, std::move(outcome));
+  return record_outcome_and_prune(id, std::move(outcome));
 }
 
-Result<void> StudyEngine::wind_up() {
-  if (state_.winding_up.empty()) {
+Result<void> StudyEngine::finish_paused_trials() {
+  if (state_.finish_paused_reason.empty()) {
     ControlRecord end{.request = "end", .time = services_.clock->unix_time()};
-    end.reason = nothing_left_.empty() ? "budget" : nothing_left_;
+    end.reason = exhausted_reason_.empty() ? "budget" : exhausted_reason_;
     LANISTA_TRY(log_.append(RecordType::kControl, control_body(end)));
-    state_.winding_up = end.reason;
+    state_.finish_paused_reason = end.reason;
   }
   std::vector<TrialId> paused;
   for (const auto& [id, open] : state_.open) {
     if (state_.paused(id)) paused.push_back(id);
   }
-  for (const TrialId id : paused) LANISTA_TRY(retire(id, "paused until the study ended"));
+  for (const TrialId id : paused) LANISTA_TRY(end_trial(id, "paused until the study ended"));
   return {};
 }
 
-Result<void> StudyEngine::conclude(TrialId id, study::Outcome outcome) {
-  LANISTA_TRY(conclude_alone(id, std::move(outcome)));
-  return end_implied();
+Result<void> StudyEngine::record_outcome_and_prune(TrialId id, study::Outcome outcome) {
+  LANISTA_TRY(record_outcome(id, std::move(outcome)));
+  return end_pruned_by_rule();
 }
 
-Result<void> StudyEngine::conclude_alone(TrialId id, study::Outcome outcome) {
+Result<void> StudyEngine::record_outcome(TrialId id, study::Outcome outcome) {
   const double time = state_.now;
   LANISTA_TRY(log_.append(RecordType::kOutcome, outcome_body(id, outcome, time)));
   const std::string checkpoint = state_.open.at(id).checkpoint;
   leave(id);
   state_.end(id, outcome, time);
   announce(study::Ended{id, outcome});
-  shelf_.hold(outcome.weights);
-  shelf_.release(checkpoint);
+  checkpoint_refs_.hold(outcome.weights);
+  checkpoint_refs_.release(checkpoint);
   const TrialView& trial = state_.trial(id);
-  tell_zoo(trial);
-  if (!ranks(trial, outcome)) drop_weights(trial);
+  add_to_model_zoo(trial);
+  if (!ranks(trial, outcome)) release_weights(trial);
   const auto trainings = study::trainings_of(state_.view, trial);
-  if (!study::trainings_done(state_.view.config, study::tally_of(trainings))) return {};
-  const auto joint = study::joint_standing(state_.view.config, trainings);
+  if (!study::trainings_done(state_.view.config, study::training_counts_of(trainings))) return {};
+  const auto joint = study::joint_ranking_key(state_.view.config, trainings);
   const auto stays =
-      joint ? study::standing_for(state_.view, state_.trial(joint->trial)) : std::vector<const TrialView*>();
+      joint ? study::fold_models_of(state_.view, state_.trial(joint->trial)) : std::vector<const TrialView*>();
   for (const TrialView* each : trainings) {
     const bool kept = std::ranges::find(stays, each) != stays.end();
-    if (!kept && ranks(*each, *each->outcome)) drop_weights(*each);
+    if (!kept && ranks(*each, *each->outcome)) release_weights(*each);
   }
   if (!joint) return {};
-  for (const TrialId out : podium_.add(*joint)) {
-    for (const TrialView* each : study::standing_for(state_.view, state_.trial(out))) drop_weights(*each);
+  for (const TrialId out : top_k_.add(*joint)) {
+    for (const TrialView* each : study::fold_models_of(state_.view, state_.trial(out))) release_weights(*each);
   }
   return {};
 }
 
 Result<void> StudyEngine::cancel(TrialId id, const std::string& reason) {
-  call_off(id);
-  return conclude(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
+  cancel_running(id);
+  return record_outcome_and_prune(id, {OutcomeKind::kCancelled, reason, {}, "", {}});
 }
 
 // Only what every run of the study finds at this place in logical order: a checkpoint that the clock asked for is none.
-Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
+Result<std::string> StudyEngine::stored_state_address(const study::Start& start) const {
   if (start.parent.value < 1 || start.parent.value > state_.view.trials.size()) {
     return Error{
         Code::kInvalidArgument,
@@ -169,19 +169,19 @@ Result<std::string> StudyEngine::kept_state(const study::Start& start) const {
   }
   const TrialView& parent = state_.trial(start.parent);
   if (parent.measurements.empty() || parent.measurements.back().epoch != start.epoch) return std::string();
-  if (state_.paused(parent.id)) return state_.open.at(parent.id).parked;
-  const bool is_kept = parent.outcome && shelf_.holds(parent.outcome->weights);
+  if (state_.paused(parent.id)) return state_.open.at(parent.id).paused_state;
+  const bool is_kept = parent.outcome && checkpoint_refs_.has_reference(parent.outcome->weights);
   return is_kept ? parent.outcome->weights : std::string();
 }
 
-void StudyEngine::hold_start(TrialId id) {
-  for (const study::Start* start : study::starts_of(state_.trial(id).proposal)) shelf_.hold(start->address);
+void StudyEngine::hold_start_states(TrialId id) {
+  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal)) checkpoint_refs_.hold(start->address);
 }
 
 // What was lost of the trial could be made anew from its start, until nothing of it is wanted.
-void StudyEngine::drop_weights(const TrialView& trial) {
-  shelf_.release(trial.outcome->weights);
-  for (const study::Start* start : study::starts_of(trial.proposal)) shelf_.release(start->address);
+void StudyEngine::release_weights(const TrialView& trial) {
+  checkpoint_refs_.release(trial.outcome->weights);
+  for (const study::Start* start : study::start_parents_of(trial.proposal)) checkpoint_refs_.release(start->address);
 }
 
 }  // namespace lanista::engine

@@ -8,63 +8,63 @@ namespace {
 
 using store::RecordType;
 
-constexpr double kSyncSeconds = 1;
-constexpr double kWorkedSeconds = 10;  ///< between notes of how long this attempt has worked
+constexpr double kSyncPeriodSeconds = 1;
+constexpr double kWorkedPeriodSeconds = 10;  ///< between notes of how long this attempt has worked
 
 }  // namespace
 
-Result<bool> StudyEngine::poll() {
-  if (services_.pause != nullptr && services_.pause->load() != 0) pause_asked_ = "signal";
+Result<bool> StudyEngine::poll_requests() {
+  if (services_.pause != nullptr && services_.pause->load() != 0) pause_requested_by_ = "signal";
   const double now = services_.clock->now();
-  if (last_poll_ && now >= *last_poll_ && now - *last_poll_ < kPollSeconds) return false;
-  last_poll_ = now;
-  state_.worked(now - began_);
+  if (last_poll_seconds_ && now >= *last_poll_seconds_ && now - *last_poll_seconds_ < kPollSeconds) return false;
+  last_poll_seconds_ = now;
+  state_.set_worked_seconds(now - attempt_start_seconds_);
   if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
-  bool obeyed = extension_.has_value();
-  if (extension_) LANISTA_TRY(obey_extension());
-  LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
-  for (const Request& request : requests) LANISTA_TRY(obey(request));
-  obeyed = obeyed || !requests.empty();
+  bool has_applied = extension_.has_value();
+  if (extension_) LANISTA_TRY(apply_extension());
+  LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
+  for (const ControlRequest& request : requests) LANISTA_TRY(apply_request(request));
+  has_applied = has_applied || !requests.empty();
 
-  state_.worked(services_.clock->now() - began_);
-  if (state_.minutes && state_.view.seconds >= *state_.minutes * 60 && state_.ending.empty()) {
+  state_.set_worked_seconds(services_.clock->now() - attempt_start_seconds_);
+  if (state_.minutes && state_.view.seconds >= *state_.minutes * 60 && state_.pending_end_reason.empty()) {
     LANISTA_TRY(
         log_.append(RecordType::kControl, control_body({.request = "guard", .time = services_.clock->unix_time()})));
     event(Level::kWarning, "guard", {{"minutes", *state_.minutes}});
-    LANISTA_TRY(end_now("guard"));
-    obeyed = true;
+    LANISTA_TRY(end_all_trials("guard"));
+    has_applied = true;
   }
-  if (now - last_worked_ >= kWorkedSeconds) LANISTA_TRY(note_worked());
-  if (now - last_sync_ >= kSyncSeconds) {
-    last_sync_ = now;
+  if (now - last_worked_record_seconds_ >= kWorkedPeriodSeconds) LANISTA_TRY(record_worked_seconds());
+  if (now - last_sync_seconds_ >= kSyncPeriodSeconds) {
+    last_sync_seconds_ = now;
     LANISTA_TRY(log_.sync());
-    LANISTA_TRY(shelf_.flush());
+    LANISTA_TRY(checkpoint_refs_.remove_unreferenced_files());
   }
-  if (obeyed) last_poll_.reset();
-  return obeyed;
+  if (has_applied) last_poll_seconds_.reset();
+  return has_applied;
 }
 
-Result<void> StudyEngine::obey(const Request& request) {
+Result<void> StudyEngine::apply_request(const ControlRequest& request) {
   constexpr std::array<const char*, 3> kNames{"pause", "stop", "stop-trial"};
   const char* name = kNames[static_cast<std::size_t>(request.kind)];
   LANISTA_TRY(
       log_.append(RecordType::kControl,
                   control_body({.request = name, .time = services_.clock->unix_time(), .trial = request.trial})));
   LANISTA_TRY(log_.sync());
-  LANISTA_TRY(remove_request(*services_.fs, folder_, request));
+  LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   switch (request.kind) {
-    case Request::Kind::kPause:
-      pause_asked_ = "request";
+    case ControlRequest::Kind::kPause:
+      pause_requested_by_ = "request";
       return {};
-    case Request::Kind::kStop:
-      return end_now("stopped by the user");
-    case Request::Kind::kStopTrial:
+    case ControlRequest::Kind::kStop:
+      return end_all_trials("stopped by the user");
+    case ControlRequest::Kind::kStopTrial:
       if (!active_.contains(*request.trial) && !state_.paused(*request.trial)) {
         event(Level::kWarning, "stop_trial_ignored", {{"trial", request.trial->value}, {"reason", "not running"}});
         return {};
       }
       LANISTA_TRY(cancel(*request.trial, "stopped by the user"));
-      return fill();
+      return fill_slots();
   }
   return {};
 }
@@ -73,14 +73,14 @@ void StudyEngine::extend(const Extension& extension) {
   if (!extension.empty()) extension_ = extension;
 }
 
-Result<void> StudyEngine::obey_extension() {
+Result<void> StudyEngine::apply_extension() {
   const Extension extension = *std::exchange(extension_, std::nullopt);
   // A stop that nobody has obeyed is older than the wish for more.
-  LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
-  for (const Request& request : requests) {
-    if (request.kind == Request::Kind::kStop) LANISTA_TRY(remove_request(*services_.fs, folder_, request));
+  LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
+  for (const ControlRequest& request : requests) {
+    if (request.kind == ControlRequest::Kind::kStop) LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   }
-  LANISTA_TRY(note_worked());  // further minutes count from here
+  LANISTA_TRY(record_worked_seconds());  // further minutes count from here
   LANISTA_TRY(log_.append(RecordType::kControl, control_body({.request = "extend",
                                                               .time = services_.clock->unix_time(),
                                                               .trials = extension.trials,
@@ -88,46 +88,46 @@ Result<void> StudyEngine::obey_extension() {
                                                               .steps = extension.steps})));
   LANISTA_TRY(log_.sync());
   state_.extend(extension);
-  return fill();
+  return fill_slots();
 }
 
-Result<void> StudyEngine::end_now(const std::string& reason) {
-  if (state_.ending.empty()) state_.ending = reason;
-  while (!active_.empty()) LANISTA_TRY(cancel(active_.begin()->first, state_.ending));
-  while (!state_.open.empty()) LANISTA_TRY(retire(state_.open.begin()->first, "paused until the study ended"));
+Result<void> StudyEngine::end_all_trials(const std::string& reason) {
+  if (state_.pending_end_reason.empty()) state_.pending_end_reason = reason;
+  while (!active_.empty()) LANISTA_TRY(cancel(active_.begin()->first, state_.pending_end_reason));
+  while (!state_.open.empty()) LANISTA_TRY(end_trial(state_.open.begin()->first, "paused until the study ended"));
   return {};
 }
 
-Result<void> StudyEngine::note_worked() {
-  last_worked_ = services_.clock->now();
-  state_.worked(last_worked_ - began_);
-  return log_.append(RecordType::kAttempt, worked_body("worked", last_worked_ - began_));
+Result<void> StudyEngine::record_worked_seconds() {
+  last_worked_record_seconds_ = services_.clock->now();
+  state_.set_worked_seconds(last_worked_record_seconds_ - attempt_start_seconds_);
+  return log_.append(RecordType::kAttempt, attempt_worked_body("worked", last_worked_record_seconds_ - attempt_start_seconds_));
 }
 
-Result<Summary> StudyEngine::pause() {
-  if (pause_asked_ == "signal") {
+Result<RunResult> StudyEngine::pause() {
+  if (pause_requested_by_ == "signal") {
     LANISTA_TRY(
         log_.append(RecordType::kControl,
-                    control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_asked_})));
+                    control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_requested_by_})));
   }
   services_.executor->command(PauseAll{});
   while (!paused_) {
     auto report = services_.executor->next(kPollSeconds);
     if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
     // What trials measured and was not delivered lies in their checkpoints.
-    if (report) LANISTA_TRY(take(*std::move(report)));
+    if (report) LANISTA_TRY(accept_report(*std::move(report)));
   }
-  state_.worked(services_.clock->now() - began_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, worked_body("paused", services_.clock->now() - began_)));
+  state_.set_worked_seconds(services_.clock->now() - attempt_start_seconds_);
+  LANISTA_TRY(log_.append(RecordType::kAttempt, attempt_worked_body("paused", services_.clock->now() - attempt_start_seconds_)));
   LANISTA_TRY(log_.sync());
-  LANISTA_TRY(shelf_.flush());
-  remember();
-  return Summary{End::kPaused, pause_asked_};
+  LANISTA_TRY(checkpoint_refs_.remove_unreferenced_files());
+  save_study_timings();
+  return RunResult{RunEnd::kPaused, pause_requested_by_};
 }
 
 // What is remembered of times is worth no study: whatever is wrong with it is told.
-void StudyEngine::remember() {
-  const auto done = remember_times(state_.view, *services_.data, models_->ops(), services_.profiles, *services_.fs);
+void StudyEngine::save_study_timings() {
+  const auto done = save_timings(state_.view, *services_.data, models_->ops(), services_.profiles, *services_.fs);
   if (!done) event(Level::kWarning, "profiles", {{"reason", done.error().text()}});
 }
 

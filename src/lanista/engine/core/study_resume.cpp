@@ -1,7 +1,7 @@
 // Coming back to a study: what the log tells is put to work again.
 #include <unistd.h>
 
-#include "lanista/ipc/host.h"
+#include "lanista/ipc/host_name.h"
 #include "lanista/engine/core/study_engine.h"
 
 namespace lanista::engine {
@@ -12,98 +12,98 @@ using store::RecordType;
 }  // namespace
 
 Result<void> StudyEngine::begin_attempt() {
-  began_ = last_sync_ = last_worked_ = services_.clock->now();
+  attempt_start_seconds_ = last_sync_seconds_ = last_worked_record_seconds_ = services_.clock->now();
   const double date = services_.clock->unix_time();
   state_.begin_attempt(date);
-  const std::string host = own_host();
-  LANISTA_TRY(log_.append(RecordType::kAttempt, begin_body(date, getpid(), host.empty() ? "unknown" : host)));
+  const std::string host = local_host_name();
+  LANISTA_TRY(log_.append(RecordType::kAttempt, attempt_begin_body(date, getpid(), host.empty() ? "unknown" : host)));
   // Whoever asked for a pause got one: nobody was working.
-  LANISTA_ASSIGN(const std::vector<Request> requests, pending_requests(*services_.fs, folder_));
-  for (const Request& request : requests) {
-    if (request.kind == Request::Kind::kPause) LANISTA_TRY(remove_request(*services_.fs, folder_, request));
+  LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
+  for (const ControlRequest& request : requests) {
+    if (request.kind == ControlRequest::Kind::kPause) LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   }
   open_zoo();
   return {};
 }
 
-Result<void> StudyEngine::restore_shelf() {
-  shelf_.hold(state_.view.frozen);
-  if (const auto& file = state_.view.start_file) shelf_.hold(file->address);
+Result<void> StudyEngine::restore_checkpoint_refs() {
+  checkpoint_refs_.hold(state_.view.frozen);
+  if (const auto& file = state_.view.start_file) checkpoint_refs_.hold(file->address);
   for (const TrialView& trial : state_.view.trials) {
     keys_.emplace(study::run_key(trial.begun()), trial.id);
     if (!trial.outcome || !ranks(trial, *trial.outcome)) continue;
     const auto trainings = study::trainings_of(state_.view, trial);
-    const auto joint = study::joint_standing(state_.view.config, trainings);
-    const bool done = study::trainings_done(state_.view.config, study::tally_of(trainings));
-    if (joint && joint->trial == trial.id) podium_.add(*joint);
+    const auto joint = study::joint_ranking_key(state_.view.config, trainings);
+    const bool done = study::trainings_done(state_.view.config, study::training_counts_of(trainings));
+    if (joint && joint->trial == trial.id) top_k_.add(*joint);
     if (done) continue;
-    shelf_.hold(trial.outcome->weights);
-    hold_start(trial.id);
+    checkpoint_refs_.hold(trial.outcome->weights);
+    hold_start_states(trial.id);
   }
-  for (const study::Standing& s : podium_.best()) {
-    for (const TrialView* each : study::standing_for(state_.view, state_.trial(s.trial))) {
-      shelf_.hold(each->outcome->weights);
-      hold_start(each->id);
-      tell_zoo(*each);  // whoever was killed behind the record has not
+  for (const study::RankingKey& s : top_k_.best()) {
+    for (const TrialView* each : study::fold_models_of(state_.view, state_.trial(s.trial))) {
+      checkpoint_refs_.hold(each->outcome->weights);
+      hold_start_states(each->id);
+      add_to_model_zoo(*each);  // whoever was killed behind the record has not
     }
   }
   for (auto& [id, open] : state_.open) {
-    hold_start(id);
-    LANISTA_TRY(mend_zoo_start(id));
+    hold_start_states(id);
+    LANISTA_TRY(repair_zoo_start(id));
     if (open.checkpoint.empty()) continue;
-    const auto whole = shelf_.files().get(open.checkpoint);
+    const auto whole = checkpoint_refs_.files().get(open.checkpoint);
     if (whole) {
-      shelf_.hold(open.checkpoint);
+      checkpoint_refs_.hold(open.checkpoint);
       continue;
     }
     event(Level::kWarning, "checkpoint_lost", {{"trial", id.value}, {"reason", whole.error().text()}});
     open.checkpoint.clear();
   }
-  return shelf_.clear_others();
+  return checkpoint_refs_.remove_unreferenced();
 }
 
 /// Whether what follows from a running trial's last measurement has to be found out again. What was settled stays
 /// settled while requests are obeyed, so this is asked of the trial, not of the last record.
-bool StudyEngine::unsettled(TrialId id) {
+bool StudyEngine::needs_verdict(TrialId id) {
   const TrialView& trial = state_.trial(id);
   if (trial.measurements.empty()) return false;
-  const bool last_event = state_.last == StudyState::Last::kMeasured && state_.last_trial == id;
+  const bool last_event = state_.last_record == StudyState::LastRecord::kMeasured && state_.last_trial == id;
   return last_event || state_.open.at(id).verdict || trial.measurements.back().epoch >= trial.budget;
 }
 
-Result<void> StudyEngine::pick_up() {
+Result<void> StudyEngine::complete_last_event() {
   std::vector<TrialId> running, waiting;  // waiting: for what follows from their last measurement
-  std::vector<TrialId> paused_and_cancelled;
+  std::vector<TrialId> cancelled_while_paused;
   for (const auto& [id, open] : state_.open) {
     if (state_.paused(id)) {
-      if (open.cancel_asked) paused_and_cancelled.push_back(id);
+      if (open.cancel_asked) cancelled_while_paused.push_back(id);
       continue;
     }
     const auto epochs = static_cast<std::int64_t>(state_.trial(id).measurements.size());
-    const bool waits = unsettled(id);
-    enter(id, waits ? epochs : epochs + 1);
-    (waits ? waiting : running).push_back(id);
+    const bool needs_verdict_again = needs_verdict(id);
+    enter(id, needs_verdict_again ? epochs : epochs + 1);
+    (needs_verdict_again ? waiting : running).push_back(id);
   }
-  if (!state_.ending.empty()) return end_now(state_.ending);
-  if (!state_.winding_up.empty()) return wind_up();
-  for (const TrialId id : paused_and_cancelled) LANISTA_TRY(cancel(id, "stopped by the user"));
-  LANISTA_TRY(end_implied());
+  if (!state_.pending_end_reason.empty()) return end_all_trials(state_.pending_end_reason);
+  if (!state_.finish_paused_reason.empty()) return finish_paused_trials();
+  for (const TrialId id : cancelled_while_paused) LANISTA_TRY(cancel(id, "stopped by the user"));
+  LANISTA_TRY(end_pruned_by_rule());
   // Verdicts first: the strategy has seen what it had seen when they were due, and no request that was obeyed later.
-  for (const TrialId id : waiting) LANISTA_TRY(pick_up(id, true));
-  for (const TrialId id : running) LANISTA_TRY(pick_up(id, false));
-  return fill();
+  for (const TrialId id : waiting) LANISTA_TRY(complete_last_event(id, true));
+  for (const TrialId id : running) LANISTA_TRY(complete_last_event(id, false));
+  return fill_slots();
 }
 
-Result<void> StudyEngine::pick_up(TrialId id, bool waits) {
+Result<void> StudyEngine::complete_last_event(TrialId id, bool needs_verdict_again) {
   if (!active_.contains(id)) return {};  // ended meanwhile: what was picked up before it made the strategy stop it
   const OpenTrial& open = state_.open.at(id);
   const TrialId first = keys_.at(study::run_key(state_.trial(id).begun()));
-  if (first != id) return conclude(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});
+  if (first != id) return record_outcome_and_prune(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});
   if (open.cancel_asked) return cancel(id, "stopped by the user");
-  if (waits) {
-    LANISTA_TRY(settle(active_.at(id)));
+  if (needs_verdict_again) {
+    LANISTA_TRY(apply_verdict(active_.at(id)));
     const auto it = active_.find(id);
-    if (it == active_.end() || it->second.settled()) return {};
+    if (it == active_.end() || it->second.is_ending_or_pausing()) return {};
   }
   return start(active_.at(id), open.checkpoint);
 }

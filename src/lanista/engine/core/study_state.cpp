@@ -16,7 +16,7 @@ using store::RecordType;
 
 Error damaged(const std::string& message) { return Error{Code::kDataLoss, message, "log"}; }
 
-std::int64_t epochs_of(const study::TrialView& trial) {
+std::int64_t epoch_schedule_of(const study::TrialView& trial) {
   return trial.measurements.empty() ? 0 : trial.measurements.back().epoch;
 }
 
@@ -24,61 +24,61 @@ std::string name_of(TrialId id) { return "trial " + std::to_string(id.value); }
 
 }  // namespace
 
-const study::Proposal* StudyState::sharing_parent(const study::Proposal& child) const {
+const study::Proposal* StudyState::parent_to_share(const study::Proposal& child) const {
   if (!child.parent || child.parent->value < 1 || child.parent->value > view.trials.size()) return nullptr;
   const study::Proposal& parent = trial(*child.parent).proposal;
-  return inherited_ + parent.steps.size() + parent.edits.size() <= kMostInherited ? &parent : nullptr;
+  return shared_edits_ + parent.steps.size() + parent.edits.size() <= kMaxSharedEdits ? &parent : nullptr;
 }
 
 void StudyState::propose(TrialView trial, double logical_epoch, std::size_t place) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
   // A proposal right behind another one: that was no duplicate, or its outcome would stand between them.
-  if (last == Last::kProposed) duplicates_in_a_row = 0;
-  last = Last::kProposed;
+  if (last_record == LastRecord::kProposed) duplicates_in_a_row = 0;
+  last_record = LastRecord::kProposed;
   last_trial = trial.id;
   now = trial.logical_start;
   OpenTrial& running = open[trial.id];
   running.logical_epoch = logical_epoch;
   running.began = trial.logical_start + (trial.proposal.race ? trial.proposal.race->time : 0);
   if (trial.proposal.select_time > 0) {
-    auto guard = data::select_guard(view.config.train.select, study::full_epochs(trial.proposal));
+    auto guard = data::selection_comparison(view.config.train.select, study::full_epochs(trial.proposal));
     if (guard) running.guard = *std::move(guard);
   }
-  const auto asked = take_up(
+  const auto asked = take_waiting(
       [&place](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0; });
   if (asked) {
     running.priority = asked->priority;
-    if (asked->barrier) behind_barrier.insert(trial.id);
+    if (asked->barrier) open_behind_barrier.insert(trial.id);
   }
   trial.budget = trial.proposal.budget;
   if (trial.budget < study::full_epochs(trial.proposal)) trial.rungs.push_back(trial.budget);
-  if (const study::Proposal* parent = sharing_parent(trial.proposal)) {
-    inherited_ += parent->steps.size() + parent->edits.size();
+  if (const study::Proposal* parent = parent_to_share(trial.proposal)) {
+    shared_edits_ += parent->steps.size() + parent->edits.size();
   }
   view.trials.push_back(std::move(trial));
 }
 
-std::optional<StudyState::Waiting> StudyState::take_up(const std::function<bool(const strategy::Member&)>& is_meant) {
-  const auto found = std::find_if(waiting.begin(), waiting.end(), [&](const Waiting& w) { return is_meant(w.member); });
-  if (found == waiting.end()) return std::nullopt;
-  Waiting out = std::move(*found);
-  waiting.erase(found);
+std::optional<StudyState::WaitingMember> StudyState::take_waiting(const std::function<bool(const strategy::Member&)>& matches) {
+  const auto found = std::find_if(waiting_members.begin(), waiting_members.end(), [&](const WaitingMember& w) { return matches(w.member); });
+  if (found == waiting_members.end()) return std::nullopt;
+  WaitingMember out = std::move(*found);
+  waiting_members.erase(found);
   return out;
 }
 
 double StudyState::due(TrialId id, std::int64_t epoch) const {
   const OpenTrial& running = open.at(id);
-  const double trained = static_cast<double>(epoch - running.began_behind) * running.logical_epoch;
+  const double trained = static_cast<double>(epoch - running.began_after_epoch) * running.logical_epoch;
   if (!running.guard) return running.began + trained;
-  const auto checks = static_cast<double>(running.guard->checks(running.began_behind, epoch));
+  const auto checks = static_cast<double>(running.guard->checks(running.began_after_epoch, epoch));
   return running.began + trained + checks * trial(id).proposal.select_time;
 }
 
 void StudyState::begin_group(const strategy::TrialGroup& group) {
   ++groups_;
   for (std::size_t i = 0; i < group.members.size(); ++i) {
-    waiting.push_back({group.members[i], group.barrier, group.priority, groups_});
-    if (i < group.costs.size()) waiting.back().cost = group.costs[i];
+    waiting_members.push_back({group.members[i], group.barrier, group.priority, groups_});
+    if (i < group.costs.size()) waiting_members.back().cost = group.costs[i];
   }
 }
 
@@ -86,24 +86,24 @@ void StudyState::pause(const PausedRecord& paused) {
   const TrialId id = paused.event.trial;
   OpenTrial& resting = open.at(id);
   resting.verdict.reset();
-  resting.checkpoint = resting.parked = paused.address;
-  resting.parked_hash = paused.weights_hash;
-  implied_in_a_row = 0;
+  resting.checkpoint = resting.paused_state = paused.address;
+  resting.paused_state_hash = paused.weights_hash;
+  rule_pruned_in_a_row = 0;
   trial(id).paused = true;
-  behind_barrier.erase(id);
+  open_behind_barrier.erase(id);
   ++paused_;
   duplicates_in_a_row = 0;
-  last = Last::kOther;
+  last_record = LastRecord::kOther;
   now = paused.logical_time;
 }
 
 void StudyState::resume(const ResumedRecord& resumed) {
   const TrialId id = resumed.event.trial;
   OpenTrial& running = open.at(id);
-  running.parked.clear();
-  running.parked_hash.reset();
+  running.paused_state.clear();
+  running.paused_state_hash.reset();
   running.began = now = resumed.logical_time;
-  running.began_behind = resumed.event.epoch;
+  running.began_after_epoch = resumed.event.epoch;
   trial(id).paused = false;
   trial(id).budget = resumed.event.budget;
   if (!trial(id).rungs.empty()) trial(id).rungs.push_back(resumed.event.budget);
@@ -115,25 +115,25 @@ void StudyState::resume(const ResumedRecord& resumed) {
     running.checkpoint = fork->address;
   }
   --paused_;
-  const auto asked = take_up([id](const strategy::Member& m) {
+  const auto asked = take_waiting([id](const strategy::Member& m) {
     const auto* resume = std::get_if<strategy::ResumeTrial>(&m);
     return resume != nullptr && resume->trial == id;
   });
   if (asked) {
     running.priority = asked->priority;
-    if (asked->barrier) behind_barrier.insert(id);
+    if (asked->barrier) open_behind_barrier.insert(id);
   }
   duplicates_in_a_row = 0;
-  last = Last::kOther;
+  last_record = LastRecord::kOther;
 }
 
 void StudyState::measure(const study::Measurement& measurement) {
   TrialView& t = trial(measurement.trial);
   view.steps += measurement.step - (t.measurements.empty() ? 0 : t.measurements.back().step);
-  view.steps += study::steps_given_up(measurement.race) + study::steps_given_up(measurement.selecting);
+  view.steps += study::discarded_steps(measurement.race) + study::discarded_steps(measurement.selecting);
   t.measurements.push_back(measurement);
-  duplicates_in_a_row = implied_in_a_row = 0;
-  last = Last::kMeasured;
+  duplicates_in_a_row = rule_pruned_in_a_row = 0;
+  last_record = LastRecord::kMeasured;
   last_trial = measurement.trial;
   now = due(measurement.trial, measurement.epoch);
 }
@@ -144,17 +144,17 @@ void StudyState::end(TrialId id, const study::Outcome& outcome, double logical_t
   trial(id).outcome = outcome;
   if (std::exchange(trial(id).paused, false)) --paused_;
   open.erase(id);
-  behind_barrier.erase(id);
-  const auto is_of_it = [id](const strategy::Member& member) {
+  open_behind_barrier.erase(id);
+  const auto belongs_to_trial = [id](const strategy::Member& member) {
     const auto* resume = std::get_if<strategy::ResumeTrial>(&member);
     const auto* stop = std::get_if<strategy::StopTrial>(&member);
     return (resume != nullptr && resume->trial == id) || (stop != nullptr && stop->trial == id);
   };
-  while (take_up(is_of_it)) {
+  while (take_waiting(belongs_to_trial)) {
   }
   duplicates_in_a_row = outcome.kind == study::OutcomeKind::kDuplicate ? duplicates_in_a_row + 1 : 0;
-  implied_in_a_row = outcome.kind == study::OutcomeKind::kImplied ? implied_in_a_row + 1 : 0;
-  last = Last::kOther;
+  rule_pruned_in_a_row = outcome.kind == study::OutcomeKind::kPrunedByRule ? rule_pruned_in_a_row + 1 : 0;
+  last_record = LastRecord::kOther;
   now = logical_time;
 }
 
@@ -174,13 +174,13 @@ void StudyState::extend(const Engine::Extension& extension) {
   if (extension.trials) trials = more(static_cast<std::int64_t>(view.trials.size()), *extension.trials);
   if (extension.steps) steps = more(view.steps, *extension.steps);
   if (extension.minutes) minutes = view.seconds / 60 + *extension.minutes;
-  duplicates_in_a_row = implied_in_a_row = 0;
+  duplicates_in_a_row = rule_pruned_in_a_row = 0;
   view.end_reason.reset();
   view.winner.reset();
   view.ensemble.reset();
   view.test.clear();
-  ending.clear();
-  winding_up.clear();
+  pending_end_reason.clear();
+  finish_paused_reason.clear();
 }
 
 void StudyState::begin_attempt(double unix_time) {
@@ -190,14 +190,14 @@ void StudyState::begin_attempt(double unix_time) {
   plan = {};
 }
 
-void StudyState::worker(const WorkerReport& told) { workers_.tell(told, view.workers); }
+void StudyState::add_worker_report(const WorkerReport& report) { worker_history_builder_.add(report, view.workers); }
 
-void StudyState::work(study::Span span) {
+void StudyState::add_span(study::Span span) {
   if (span.timed != nullptr) ++timed_steps;
-  view.spans.push_back(workers_.placed(std::move(span), view.workers));
+  view.spans.push_back(worker_history_builder_.with_host(std::move(span), view.workers));
 }
 
-void StudyState::worked(double seconds) { view.seconds = seconds_before_ + seconds; }
+void StudyState::set_worked_seconds(double seconds) { view.seconds = seconds_before_ + seconds; }
 
 Result<TrialId> StudyState::open_trial(TrialId id) const {
   if (!open.contains(id)) return damaged(name_of(id) + " is spoken of, but it is not running");
@@ -231,13 +231,13 @@ Result<void> StudyState::apply_header(const json& body) {
 void StudyState::apply_control(const ControlRecord& control) {
   if (control.request == "extend") {
     extend({.trials = control.trials, .minutes = control.minutes, .steps = control.steps});
-    if (control.lost_minutes) ++lost_numbers;
+    if (control.has_lost_minutes) ++lost_null_metrics;
   } else if (control.request == "stop" || control.request == "guard") {
-    if (ending.empty()) ending = control.request == "stop" ? "stopped by the user" : "guard";
+    if (pending_end_reason.empty()) pending_end_reason = control.request == "stop" ? "stopped by the user" : "guard";
   } else if (control.request == "stop-trial" && control.trial && open.contains(*control.trial)) {
     open[*control.trial].cancel_asked = true;  // it may have ended by itself meanwhile
   } else if (control.request == "end") {
-    winding_up = control.reason;
+    finish_paused_reason = control.reason;
   }
 }
 
@@ -257,10 +257,10 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(ProposedRecord proposed, read_proposed(body));
       if (proposed.trial.value != view.trials.size() + 1) return damaged("proposals are not numbered in order");
       if (auto& model = proposed.zoo_model) view.zoo_models.insert_or_assign(model->id, *std::move(model));
-      if (proposed.proposal.tunes && !view.config.strategy.then) {
+      if (proposed.proposal.is_refinement && !view.config.strategy.then) {
         return damaged(name_of(proposed.trial) + " is a final of a study without a second stage");
       }
-      for (const study::Start* start : study::starts_of(proposed.proposal)) {
+      for (const study::Start* start : study::start_parents_of(proposed.proposal)) {
         if (start->parent >= proposed.trial) {
           return damaged(name_of(proposed.trial) + " starts from " + name_of(start->parent));
         }
@@ -268,12 +268,12 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
           return damaged(name_of(proposed.trial) + " starts from a model of the zoo that nothing is said of");
         }
       }
-      if (proposed.steps_of_parent + proposed.edits_of_parent > 0) {
-        const study::Proposal* parent = sharing_parent(proposed.proposal);
+      if (proposed.num_shared_steps + proposed.num_shared_edits > 0) {
+        const study::Proposal* parent = parent_to_share(proposed.proposal);
         if (parent == nullptr) {
           return damaged(name_of(proposed.trial) + " has its edits of " + name_of(*proposed.proposal.parent));
         }
-        LANISTA_TRY(complete(proposed, *parent));
+        LANISTA_TRY(add_shared_steps(proposed, *parent));
       }
       TrialView trial;
       trial.id = proposed.trial;
@@ -282,21 +282,21 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       trial.parameters = proposed.parameters;
       trial.device = std::move(proposed.device);
       const study::Proposed event{trial.id, trial.proposal};
-      propose(std::move(trial), proposed.logical_epoch, proposed.place);
+      propose(std::move(trial), proposed.logical_epoch, proposed.waiting_index);
       on_event(event);
       return {};
     }
     case RecordType::kMeasurement: {
       LANISTA_ASSIGN(study::Measurement m, study::measurement_from_json(body));
       LANISTA_ASSIGN(const TrialId id, running_trial(m.trial));
-      if (m.epoch != epochs_of(trial(id)) + 1) {
+      if (m.epoch != epoch_schedule_of(trial(id)) + 1) {
         return damaged(name_of(id) + " measured epoch " + std::to_string(m.epoch) + " out of order");
       }
       const auto& race = trial(id).proposal.race;
       if (!m.race.empty() && (m.epoch != 1 || !race || std::ssize(m.race) != race->racers())) {
         return damaged(name_of(id) + " tells of a race that it was not in");
       }
-      if (!m.selecting.empty() && view.config.train.select.name != data::kSelectAuto) {
+      if (!m.selecting.empty() && view.config.train.select.name != data::kSelectionAuto) {
         return damaged(name_of(id) + " tells of a check of train.select, which is not auto");
       }
       measure(m);
@@ -317,7 +317,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kPaused: {
       LANISTA_ASSIGN(const PausedRecord paused, read_paused(body));
       LANISTA_ASSIGN(const TrialId id, running_trial(paused.event.trial));
-      if (paused.event.epoch != epochs_of(trial(id))) return damaged(name_of(id) + " paused where it was not");
+      if (paused.event.epoch != epoch_schedule_of(trial(id))) return damaged(name_of(id) + " paused where it was not");
       pause(paused);
       on_event(paused.event);
       return {};
@@ -326,12 +326,12 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(const ResumedRecord resumed, read_resumed(body));
       LANISTA_ASSIGN(const TrialId id, open_trial(resumed.event.trial));
       if (!trial(id).paused) return damaged(name_of(id) + " goes on, but it runs");
-      if (resumed.event.epoch != epochs_of(trial(id)) || resumed.event.budget <= resumed.event.epoch) {
+      if (resumed.event.epoch != epoch_schedule_of(trial(id)) || resumed.event.budget <= resumed.event.epoch) {
         return damaged(name_of(id) + " goes on where it was not, or no further");
       }
       if (const auto& fork = resumed.event.fork) {
         const bool known = fork->from.value <= view.trials.size() && fork->from != id;
-        if (!known || fork->epoch != resumed.event.epoch || epochs_of(trial(fork->from)) < fork->epoch) {
+        if (!known || fork->epoch != resumed.event.epoch || epoch_schedule_of(trial(fork->from)) < fork->epoch) {
           return damaged(name_of(id) + " goes on from " + name_of(fork->from) + ", which was not there");
         }
       }
@@ -342,7 +342,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kOutcome: {
       LANISTA_ASSIGN(OutcomeRecord ended, read_outcome(body));
       LANISTA_TRY(open_trial(ended.trial));
-      if (const auto& by = ended.outcome.implied_by; by && (by->value > view.trials.size() || *by == ended.trial)) {
+      if (const auto& by = ended.outcome.pruned_by; by && (by->value > view.trials.size() || *by == ended.trial)) {
         return damaged(name_of(ended.trial) + " is implied by " + name_of(*by) + ", which is not there");
       }
       end(ended.trial, ended.outcome, ended.logical_time);
@@ -358,7 +358,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kAttempt: {
       LANISTA_ASSIGN(const AttemptRecord attempt, read_attempt(body));
       if (attempt.began) begin_attempt(*attempt.began);
-      if (attempt.seconds) worked(*attempt.seconds);
+      if (attempt.seconds) set_worked_seconds(*attempt.seconds);
       return {};
     }
     case RecordType::kControl: {
@@ -367,8 +367,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kStudyEnd: {
-      LANISTA_ASSIGN(EndRecord end, read_study_end(body));
-      lost_numbers += end.nulls;
+      LANISTA_ASSIGN(StudyEndRecord end, read_study_end(body));
+      lost_null_metrics += end.nulls;
       if (end.ensemble) {
         for (const study::Ensemble::Member& member : end.ensemble->members) {
           if (member.trial.value <= view.trials.size()) continue;
@@ -383,23 +383,23 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (span.trial.value > view.trials.size()) {
         return damaged("a span of " + name_of(span.trial) + ", which is not there");
       }
-      work(span);
+      add_span(span);
       return {};
     }
     case RecordType::kPlan: {
-      LANISTA_ASSIGN(const PlanRecord told, read_plan(record.body));
-      for (const schedule::Regrouping::Part& part : told.changes.parts) {
+      LANISTA_ASSIGN(const PlanRecord report, read_plan(record.body));
+      for (const schedule::Regrouping::Part& part : report.changes.parts) {
         for (const TrialId trial : part.trials) {
           if (trial.value > view.trials.size()) return damaged("a plan of " + name_of(trial) + ", which is not there");
         }
       }
-      if (told.is_whole) plan = {};
-      plan.apply(told.changes);
+      if (report.is_full_plan) plan = {};
+      plan.apply(report.changes);
       return {};
     }
     case RecordType::kWorker: {
-      LANISTA_ASSIGN(const WorkerReport told, read_worker(body));
-      worker(told);
+      LANISTA_ASSIGN(const WorkerReport report, read_worker(body));
+      add_worker_report(report);
       return {};
     }
     case RecordType::kCostRows:
@@ -408,7 +408,7 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
   return damaged("a record of the unknown type " + std::to_string(static_cast<int>(record.type)));
 }
 
-Result<void> fold_all(StudyState& state, const std::vector<Record>& records,
+Result<void> replay_records(StudyState& state, const std::vector<Record>& records,
                       const std::function<void(const study::Event&)>& on_event, std::size_t before) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string where = "log, record " + std::to_string(before + i + 1);
@@ -426,7 +426,7 @@ Result<void> fold_all(StudyState& state, const std::vector<Record>& records,
 
 Result<StudyView> fold(const std::vector<Record>& records) {
   StudyState state;
-  LANISTA_TRY(fold_all(state, records, [](const study::Event&) {}));
+  LANISTA_TRY(replay_records(state, records, [](const study::Event&) {}));
   return std::move(state.view);
 }
 

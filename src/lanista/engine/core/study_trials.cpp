@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/engine/core/assembly.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/study_engine.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/search/study/program_key.h"
@@ -32,11 +32,11 @@ std::string divergence(const study::StudyConfig& config, const study::Measuremen
 
 void StudyEngine::announce(const study::Event& event) {
   strategy_->observe(event);
-  horizon_.observe(event, *strategy_);
-  const std::size_t contradicted = implications_.contradicted().size();
-  implications_.observe(event);
-  perfect_.observe(state_.view, event);
-  if (const auto wrong = implications_.contradicted(); wrong.size() > contradicted) {
+  run_ahead_limit_.observe(event, *strategy_);
+  const std::size_t contradicted = dominance_pruner_.contradicted().size();
+  dominance_pruner_.observe(event);
+  optimum_reached_.observe(state_.view, event);
+  if (const auto wrong = dominance_pruner_.contradicted(); wrong.size() > contradicted) {
     this->event(Level::kWarning, "rule_contradicted", {{"rules", wrong}});
   }
   if (services_.observer.on_event) services_.observer.on_event(state_.view, event);
@@ -46,24 +46,24 @@ FrozenPart StudyEngine::frozen() const {
   return frozen_part(state_.view.config, *services_.data, models_->frozen(), state_.view.frozen);
 }
 
-std::size_t StudyEngine::podium_size() const {
+std::size_t StudyEngine::top_k_size() const {
   return static_cast<std::size_t>(std::max<std::int64_t>(1, state_.view.config.keep.top));
 }
 
-Result<const StudyEngine::Costed*> StudyEngine::base_model(std::int64_t base) {
-  auto it = bases_.find(base);
-  if (it == bases_.end()) {
+Result<const StudyEngine::BuiltModel*> StudyEngine::built_base_model(std::int64_t base) {
+  auto it = base_models_.find(base);
+  if (it == base_models_.end()) {
     LANISTA_ASSIGN(graph::Graph model, models_->rebuild(base, {}));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
     const Digest structure = study::structure_key(model, models_->ops());
-    it = bases_.emplace(base, Costed{std::move(model), cost, structure}).first;
+    it = base_models_.emplace(base, BuiltModel{std::move(model), cost, structure}).first;
   }
   return &it->second;
 }
 
-Result<StudyEngine::Costed> StudyEngine::build(const study::Proposal& proposal) {
+Result<StudyEngine::BuiltModel> StudyEngine::build_model(const study::Proposal& proposal) {
   if (proposal.edits.empty()) {
-    LANISTA_ASSIGN(const Costed* base, base_model(proposal.base));
+    LANISTA_ASSIGN(const BuiltModel* base, built_base_model(proposal.base));
     return *base;
   }
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(proposal.base, proposal.edits));
@@ -72,7 +72,7 @@ Result<StudyEngine::Costed> StudyEngine::build(const study::Proposal& proposal) 
   }
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   const Digest structure = study::structure_key(model, models_->ops());
-  return Costed{std::move(model), cost, structure};
+  return BuiltModel{std::move(model), cost, structure};
 }
 
 const data::DataSpec& StudyEngine::data_of(const study::Proposal& proposal) const {
@@ -87,32 +87,32 @@ StudyEngine::Active& StudyEngine::enter(TrialId id, std::int64_t next) {
   trial.id = id;
   trial.budget = state_.trial(id).budget;
   trial.next = next;
-  due_.emplace(state_.due(id, trial.next), id);
+  due_times_.emplace(state_.due(id, trial.next), id);
   return active_[id] = std::move(trial);
 }
 
 void StudyEngine::leave(TrialId id) {
   const auto it = active_.find(id);
   if (it == active_.end()) return;
-  due_.erase({state_.due(id, it->second.next), id});
+  due_times_.erase({state_.due(id, it->second.next), id});
   if (it->second.started) planner_.leave(id);
   active_.erase(it);
 }
 
-std::optional<data::SelectGuard> StudyEngine::guard_of(const study::Proposal& proposal) const {
-  auto guard = data::select_guard(state_.view.config.train.select, study::full_epochs(proposal));
+std::optional<data::SelectionComparison> StudyEngine::guard_of(const study::Proposal& proposal) const {
+  auto guard = data::selection_comparison(state_.view.config.train.select, study::full_epochs(proposal));
   return guard ? *std::move(guard) : std::nullopt;  // options were checked when they were read
 }
 
-Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
+Result<bool> StudyEngine::fits_budget(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const {
   if (!state_.steps) return true;
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
-    const study::Epochs epochs = epochs_of(state_.view.config, data_of(trial), trial.sample);
-    std::int64_t steps = epochs.through(to) - epochs.through(from);
-    if (const auto guard = guard_of(trial)) steps += guard->checks(from, to) * guard->most_given_up(epochs.length);
+    const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(trial), trial.sample);
+    std::int64_t steps = epochs.steps_through(to) - epochs.steps_through(from);
+    if (const auto guard = guard_of(trial)) steps += guard->checks(from, to) * guard->max_discarded_steps(epochs.length);
     if (from > 0) return steps;
-    if (trial.race) return steps + study::steps_given_up(*trial.race);
-    return steps + (trial.start ? 0 : race_steps(trial) * study::kRacingParents);  // at most, before it has a start
+    if (trial.race) return steps + study::discarded_steps(*trial.race);
+    return steps + (trial.start ? 0 : race_steps(trial) * study::kMaxRaceParents);  // at most, before it has a start
   };
   // Running trials have their whole budget set aside, so that the limit holds to the step.
   std::int64_t wanted = state_.view.steps + steps_of(proposal, done, budget);
@@ -123,58 +123,58 @@ Result<bool> StudyEngine::budget_allows(const study::Proposal& proposal, std::in
   return wanted <= *state_.steps;
 }
 
-bool StudyEngine::trials_spent() const {
+bool StudyEngine::is_trial_budget_spent() const {
   return state_.trials && static_cast<std::int64_t>(state_.view.trials.size()) >= *state_.trials;
 }
 
-bool StudyEngine::can_take_up(const strategy::Member& member) const {
+bool StudyEngine::can_carry_out(const strategy::Member& member) const {
   if (std::holds_alternative<strategy::StopTrial>(member)) return true;
   if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots) return false;
-  return std::holds_alternative<strategy::ResumeTrial>(member) || !trials_spent();
+  return std::holds_alternative<strategy::ResumeTrial>(member) || !is_trial_budget_spent();
 }
 
-bool StudyEngine::barrier_holds() const {
-  if (!state_.behind_barrier.empty()) return true;
-  return std::ranges::any_of(state_.waiting,
-                             [&](const StudyState::Waiting& w) { return w.barrier && can_take_up(w.member); });
+bool StudyEngine::is_barrier_active() const {
+  if (!state_.open_behind_barrier.empty()) return true;
+  return std::ranges::any_of(state_.waiting_members,
+                             [&](const StudyState::WaitingMember& w) { return w.barrier && can_carry_out(w.member); });
 }
 
-Result<void> StudyEngine::fill() {
-  if (!state_.ending.empty()) return {};
-  nothing_left_.clear();
-  told_to_wait_ = false;
+Result<void> StudyEngine::fill_slots() {
+  if (!state_.pending_end_reason.empty()) return {};
+  exhausted_reason_.clear();
+  strategy_waits_ = false;
   bool more = true;
   while (more) {
-    LANISTA_ASSIGN(more, fill_one());
+    LANISTA_ASSIGN(more, fill_next_slot());
   }
   return {};
 }
 
-Result<bool> StudyEngine::fill_one() {
-  for (std::size_t i = 0; i < state_.waiting.size(); ++i) {
-    if (!can_take_up(state_.waiting[i].member)) continue;
-    const std::size_t next = next_in_line(i);
+Result<bool> StudyEngine::fill_next_slot() {
+  for (std::size_t i = 0; i < state_.waiting_members.size(); ++i) {
+    if (!can_carry_out(state_.waiting_members[i].member)) continue;
+    const std::size_t next = next_waiting_index(i);
     const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
     const auto place =
-        std::count_if(state_.waiting.begin(), state_.waiting.begin() + static_cast<std::ptrdiff_t>(next), is_new);
-    return take_up(strategy::Member(state_.waiting[next].member), static_cast<std::size_t>(place));
+        std::count_if(state_.waiting_members.begin(), state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
+    return carry_out_member(strategy::Member(state_.waiting_members[next].member), static_cast<std::size_t>(place));
   }
-  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || barrier_holds()) return false;
-  return ask();
+  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || is_barrier_active()) return false;
+  return ask_strategy();
 }
 
-Result<bool> StudyEngine::ask() {
+Result<bool> StudyEngine::ask_strategy() {
   if (state_.duplicates_in_a_row >= kMaxDuplicatesInARow) {
-    nothing_left_ = "the strategy proposes only what was tried before";
+    exhausted_reason_ = "the strategy proposes only what was tried before";
     return false;
   }
-  if (state_.implied_in_a_row >= kMaxImpliedInARow) {
-    nothing_left_ = "the strategy proposes only what is implied to fail";
+  if (state_.rule_pruned_in_a_row >= kMaxRulePrunedInARow) {
+    exhausted_reason_ = "the strategy proposes only what is implied to fail";
     return false;
   }
-  if (trials_spent() && state_.paused_trials() == 0) return false;
+  if (is_trial_budget_spent() && state_.paused_trials() == 0) return false;
   strategy::Capacity capacity;  // slot by slot, so that each answer knows of those before, unless they learn nothing
-  capacity.free_slots = group_size(state_.view.config);
+  capacity.free_slots = trials_per_request(state_.view.config);
   if (state_.trials) {
     capacity.new_trials = std::max<std::int64_t>(0, *state_.trials - std::ssize(state_.view.trials));
   }
@@ -184,28 +184,28 @@ Result<bool> StudyEngine::ask() {
   if (!answer && answer.error().code != Code::kResourceExhausted) return std::move(answer).error();
   using Kind = strategy::Suggestion::Kind;
   if (!answer || answer->kind != Kind::kGroup || answer->group.members.empty()) {
-    nothing_left_ = answer ? "the strategy has nothing left to propose" : answer.error().message;
-    if (trials_spent()) nothing_left_.clear();  // the budget is the reason
-    told_to_wait_ = answer && answer->kind == Kind::kWait;
+    exhausted_reason_ = answer ? "the strategy has nothing left to propose" : answer.error().message;
+    if (is_trial_budget_spent()) exhausted_reason_.clear();  // the budget is the reason
+    strategy_waits_ = answer && answer->kind == Kind::kWait;
     // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
-    if (!answer && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", nothing_left_}});
+    if (!answer && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", exhausted_reason_}});
     return false;
   }
   strategy::TrialGroup& group = answer->group;
   const bool is_one = group.members.size() == 1 && !group.barrier && group.priority == 0;
-  if (is_one && !can_take_up(group.members.front())) return false;  // it was told that there is no room for this
-  if (is_one) return take_up(std::move(group.members.front()));
-  const bool any = std::ranges::any_of(group.members, [&](const auto& member) { return can_take_up(member); });
+  if (is_one && !can_carry_out(group.members.front())) return false;  // it was told that there is no room for this
+  if (is_one) return carry_out_member(std::move(group.members.front()));
+  const bool any = std::ranges::any_of(group.members, [&](const auto& member) { return can_carry_out(member); });
   if (!any) return false;
-  LANISTA_TRY(price(group));
+  LANISTA_TRY(add_group_costs(group));
   LANISTA_TRY(log_.append(RecordType::kGroup, group_body(group)));
   state_.begin_group(group);
   return true;
 }
 
-Result<bool> StudyEngine::take_up(strategy::Member member, std::size_t place) {
+Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t place) {
   if (auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
-    LANISTA_ASSIGN(const bool allowed, budget_allows(fresh->proposal, 0, fresh->proposal.budget));
+    LANISTA_ASSIGN(const bool allowed, fits_budget(fresh->proposal, 0, fresh->proposal.budget));
     if (!allowed) return false;
     LANISTA_TRY(propose(std::move(fresh->proposal), place));
     return true;
@@ -225,11 +225,11 @@ Result<bool> StudyEngine::take_up(strategy::Member member, std::size_t place) {
                        std::to_string(study::full_epochs(trial.proposal)),
                    "strategy"};
     }
-    if (const auto by = implied(id, resumed->budget)) {
-      LANISTA_TRY(end_implied(id, *by));
+    if (const auto by = pruning_reason_of(id, resumed->budget)) {
+      LANISTA_TRY(end_pruned_by_rule(id, *by));
       return true;
     }
-    LANISTA_ASSIGN(const bool allowed, budget_allows(trial.proposal, done, resumed->budget));
+    LANISTA_ASSIGN(const bool allowed, fits_budget(trial.proposal, done, resumed->budget));
     if (!allowed) return false;
     LANISTA_TRY(resume(*resumed));
     return true;
@@ -239,14 +239,14 @@ Result<bool> StudyEngine::take_up(strategy::Member member, std::size_t place) {
     return Error{Code::kInvalidArgument, "the strategy stops trial " + std::to_string(id.value) + ", which is not open",
                  "strategy"};
   }
-  LANISTA_TRY(retire(id, "stopped by the strategy"));
+  LANISTA_TRY(end_trial(id, "stopped by the strategy"));
   return true;
 }
 
-double StudyEngine::logical_epoch_of(const study::Proposal& proposal, const Costed& built) const {
+double StudyEngine::logical_epoch_of(const study::Proposal& proposal, const BuiltModel& built) const {
   // Backward costs about twice the forward pass; an epoch always takes some logical time.
-  return static_cast<double>(epochs_of(state_.view.config, data_of(proposal), proposal.sample).length) *
-         static_cast<double>(batch_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
+  return static_cast<double>(epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample).length) *
+         static_cast<double>(batch_size_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
          std::max(built.cost.forward.flops, 1.0);
 }
 
@@ -254,49 +254,49 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   TrialView view;
   view.id = TrialId{static_cast<std::uint32_t>(state_.view.trials.size() + 1)};
   view.logical_start = state_.now;
-  LANISTA_ASSIGN(Costed built, build(proposal));
+  LANISTA_ASSIGN(BuiltModel built, build_model(proposal));
   view.parameters = built.cost.parameters;
   const double logical_epoch = logical_epoch_of(proposal, built);
   if (proposal.start) {
-    LANISTA_ASSIGN(proposal.start->address, kept_state(*proposal.start));
+    LANISTA_ASSIGN(proposal.start->address, stored_state_address(*proposal.start));
   }
   LANISTA_ASSIGN(const auto of_zoo, choose_start(view.id, proposal, built.model));
   if (const auto guard = guard_of(proposal)) {
-    const std::int64_t length = epochs_of(state_.view.config, data_of(proposal), proposal.sample).length;
-    const auto steps = static_cast<double>(guard->most_given_up(length));
+    const std::int64_t length = epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample).length;
+    const auto steps = static_cast<double>(guard->max_discarded_steps(length));
     proposal.select_time = logical_epoch * steps / static_cast<double>(length);
   }
   if (proposal.race) {
-    const study::Epochs epochs = epochs_of(state_.view.config, data_of(proposal), proposal.sample);
-    const auto steps = static_cast<double>(study::steps_given_up(*proposal.race));
+    const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample);
+    const auto steps = static_cast<double>(study::discarded_steps(*proposal.race));
     proposal.race->time = logical_epoch * steps / static_cast<double>(epochs.length);
   }
   const bool first_use = of_zoo && !state_.view.zoo_models.contains(of_zoo->id);
   const Digest key = study::run_key(proposal);
   view.proposal = std::move(proposal);
-  LANISTA_ASSIGN(view.device, device_of_new(view, logical_epoch, built.model));
-  const study::Proposal* parent = state_.sharing_parent(view.proposal);
+  LANISTA_ASSIGN(view.device, device_to_record(view, logical_epoch, built.model));
+  const study::Proposal* parent = state_.parent_to_share(view.proposal);
   LANISTA_TRY(log_.append(RecordType::kProposed,
                           proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr, place)));
   const TrialId id = view.id;
   if (first_use) state_.view.zoo_models.emplace(of_zoo->id, *of_zoo);
   state_.propose(std::move(view), logical_epoch, place);
-  hold_start(id);
+  hold_start_states(id);
   announce(study::Proposed{id, state_.trial(id).proposal});
 
   const auto [first, fresh] = keys_.emplace(key, id);
-  if (!fresh) return conclude(id, {OutcomeKind::kDuplicate, "", first->second, "", {}});
+  if (!fresh) return record_outcome_and_prune(id, {OutcomeKind::kDuplicate, "", first->second, "", {}});
   Active& trial = enter(id, 1);
-  if (const auto by = implied(id, state_.trial(id).budget)) return end_implied(id, *by);
+  if (const auto by = pruning_reason_of(id, state_.trial(id).budget)) return end_pruned_by_rule(id, *by);
   return start(trial, "", std::move(built));
 }
 
 Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint) {
-  LANISTA_ASSIGN(Costed built, build(state_.trial(trial.id).proposal));
+  LANISTA_ASSIGN(BuiltModel built, build_model(state_.trial(trial.id).proposal));
   return start(trial, checkpoint, std::move(built));
 }
 
-Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Costed built) {
+Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, BuiltModel built) {
   auto job = make_job(state_.view.config, *services_.data, state_.trial(trial.id), std::move(built.model));
   if (job) job->frozen = frozen();
   Result<void> started = job ? plan_start(*job, state_.view, models_->ops()) : Result<void>(job.error());
@@ -326,35 +326,35 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Co
   trial.started = true;
   const std::int64_t parameters = state_.trial(trial.id).parameters;
   planner_.join({trial.id, study::program_key(built.structure, job->recipe),
-                 study::state_bytes(parameters, job->recipe), study::kept_bytes(parameters, job->recipe, job->keep)},
+                 study::state_bytes(parameters, job->recipe), study::best_weights_bytes(parameters, job->recipe, job->keep)},
                 trial.device);
   allow(trial);
   return {};
 }
 
-Result<void> StudyEngine::start_for_its_end(Active& trial) {
+Result<void> StudyEngine::start_to_finish(Active& trial) {
   LANISTA_TRY(start(trial, state_.open.at(trial.id).checkpoint));
-  return arrange();  // it ends where it may train to, so that has to be known first
+  return send_groups();  // it ends where it may train to, so that has to be known first
 }
 
 void StudyEngine::allow(Active& trial) {
-  const std::int64_t epoch = trial.settled() ? trial.next : horizon_.of(trial.id);
+  const std::int64_t epoch = trial.is_ending_or_pausing() ? trial.next : run_ahead_limit_.allowed_epoch(trial.id);
   if (epoch <= trial.allowed) return;
   trial.allowed = epoch;
   allowed_.push_back({trial.id, epoch});
 }
 
-Result<void> StudyEngine::settle(Active& trial) {
+Result<void> StudyEngine::apply_verdict(Active& trial) {
   const study::Measurement& measurement = state_.trial(trial.id).measurements.back();
   const std::string reason = divergence(state_.view.config, measurement);
   const bool at_end = measurement.epoch >= study::full_epochs(state_.trial(trial.id).proposal);
   const auto is_spared = [&] {
-    return !at_end && (state_.open.at(trial.id).verdict || strategy_->verdict(trial.id).spares);
+    return !at_end && (state_.open.at(trial.id).verdict || strategy_->verdict(trial.id).tolerates_divergence);
   };
   if (!reason.empty() && !is_spared()) {
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
-    LANISTA_TRY(conclude(trial.id, {OutcomeKind::kFailed, reason, {}, "", {}}));
-    return fill();
+    LANISTA_TRY(record_outcome_and_prune(trial.id, {OutcomeKind::kFailed, reason, {}, "", {}}));
+    return fill_slots();
   }
   if (at_end) {
     return finish(trial, OutcomeKind::kSucceeded, "");
@@ -371,28 +371,28 @@ Result<void> StudyEngine::settle(Active& trial) {
   if (verdict == study::Verdict::kStop) {
     return finish(trial, OutcomeKind::kStopped, "stopping rule at epoch " + std::to_string(measurement.epoch));
   }
-  due_.erase({state_.due(trial.id, trial.next), trial.id});
+  due_times_.erase({state_.due(trial.id, trial.next), trial.id});
   ++trial.next;
-  due_.emplace(state_.due(trial.id, trial.next), trial.id);
+  due_times_.emplace(state_.due(trial.id, trial.next), trial.id);
   if (trial.started) allow(trial);
   return {};
 }
 
 Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::string& reason) {
   const study::Outcome outcome{kind, reason, {}, "", {}};
-  if (kind == OutcomeKind::kStopped && horizon_.ran_ahead(trial.id)) {
+  if (kind == OutcomeKind::kStopped && run_ahead_limit_.ran_ahead(trial.id)) {
     // The rule announced no decision here, so the worker may be further on and the weights are gone.
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
-    LANISTA_TRY(conclude(trial.id, outcome));
-    return fill();
+    LANISTA_TRY(record_outcome_and_prune(trial.id, outcome));
+    return fill_slots();
   }
-  trial.finishing = outcome;
+  trial.pending_outcome = outcome;
   trial.reports.clear();
-  if (!trial.started) LANISTA_TRY(start_for_its_end(trial));
+  if (!trial.started) LANISTA_TRY(start_to_finish(trial));
   if (!trial.started) return {};  // its failure is delivered like any other
   // Which training of several is the best is known when all are done.
   const bool keep =
-      study::trainings_each(state_.view.config) > 1 || podium_.admits(standing(state_.view.config, state_.trial(trial.id)));
+      study::trainings_per_proposal(state_.view.config) > 1 || top_k_.would_admit(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});
   return {};
 }

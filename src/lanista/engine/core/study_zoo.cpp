@@ -14,14 +14,14 @@ namespace {
 using nlohmann::json;
 using zoo::Store;
 
-constexpr std::int64_t kDay = 24 * 60 * 60, kLease = 30 * kDay;  // seconds
+constexpr std::int64_t kDaySeconds = 24 * 60 * 60, kLeaseSeconds = 30 * kDaySeconds;  // seconds
 
 /// A zoo as far as this process may have it.
 struct Opened {
   Store store;
-  bool writes = false;
+  bool is_writable = false;
 };
-Result<Opened> opened(const std::string& folder) {
+Result<Opened> open_best_mode(const std::string& folder) {
   auto whole = Store::open(folder, Store::Mode::kWrite);
   if (whole) return Opened{*std::move(whole), true};
   auto read = Store::open(folder, Store::Mode::kRead);
@@ -31,15 +31,15 @@ Result<Opened> opened(const std::string& folder) {
 
 Store::Scope scope_of(bool related) { return related ? Store::Scope::kFamily : Store::Scope::kTask; }
 
-Result<study::ZooMoment> moment_of(const StudyZoo::Place& place, bool related, std::int64_t now) {
-  LANISTA_ASSIGN(Opened zoo, opened(place.folder));
-  study::ZooMoment out;
+Result<study::ZooSnapshot> take_snapshot(const StudyZoo::ZooLocation& place, bool related, std::int64_t now) {
+  LANISTA_ASSIGN(Opened zoo, open_best_mode(place.folder));
+  study::ZooSnapshot out;
   LANISTA_ASSIGN(out.change, zoo.store.last_change());
   for (const bool others : {false, true}) {
     if (others && !related) break;
-    if (zoo.writes) {
+    if (zoo.is_writable) {
       LANISTA_ASSIGN(out.models,
-                     zoo.store.lease_all(place.task, scope_of(others), out.change, place.holder, now + kLease));
+                     zoo.store.lease_all(place.task, scope_of(others), out.change, place.holder, now + kLeaseSeconds));
     } else {
       LANISTA_ASSIGN(const auto known, zoo.store.find(place.task, scope_of(others)));
       out.models = static_cast<std::int64_t>(known->size());
@@ -50,17 +50,17 @@ Result<study::ZooMoment> moment_of(const StudyZoo::Place& place, bool related, s
   return out;
 }
 
-study::Reference reference_in(const json& facts) {
-  const auto told = facts.find("reference");
-  if (told == facts.end() || !told->is_object()) return {};
-  const auto target = told->find("target"), steps = told->find("steps");
-  const bool whole = target != told->end() && steps != told->end() && target->is_number() && steps->is_number_integer();
+study::Reference read_reference(const json& facts) {
+  const auto reference = facts.find("reference");
+  if (reference == facts.end() || !reference->is_object()) return {};
+  const auto target = reference->find("target"), steps = reference->find("steps");
+  const bool whole = target != reference->end() && steps != reference->end() && target->is_number() && steps->is_number_integer();
   if (!whole || steps->get<std::int64_t>() < 1) return {};
   return {target->get<double>(), steps->get<std::int64_t>()};
 }
 
 /// What keeps the tensors from being the graph's; empty: nothing.
-std::string misfit(const std::vector<Tensor>& tensors, const graph::Graph& graph, const graph::OpTable& ops) {
+std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& graph, const graph::OpTable& ops) {
   const auto params = graph::parameters(graph, ops);
   if (!params) return params.error().text();
   for (const graph::NamedParam& param : *params) {
@@ -76,130 +76,130 @@ std::string misfit(const std::vector<Tensor>& tensors, const graph::Graph& graph
 
 }  // namespace
 
-study::ZooMoment StudyZoo::begin(const Place& place, bool related, std::int64_t now) {
-  auto moment = moment_of(place, related, now);
-  if (moment) return *std::move(moment);
-  study::ZooMoment none;
-  none.trouble = moment.error().text();
+study::ZooSnapshot StudyZoo::begin(const ZooLocation& place, bool related, std::int64_t now) {
+  auto zoo_snapshot = take_snapshot(place, related, now);
+  if (zoo_snapshot) return *std::move(zoo_snapshot);
+  study::ZooSnapshot none;
+  none.trouble = zoo_snapshot.error().text();
   return none;
 }
 
-std::optional<StudyZoo> StudyZoo::open(Place place, const study::ZooMoment& moment, std::int64_t now, Warn warn) {
-  if (!moment.trouble.empty()) return std::nullopt;
+std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now, Warn warn) {
+  if (!zoo_snapshot.trouble.empty()) return std::nullopt;
   const auto lost = [&](const Error& error) {
     warn("zoo_lost", {{"folder", place.folder}, {"reason", error.text()}});
     return std::nullopt;
   };
-  auto zoo = opened(place.folder);
+  auto zoo = open_best_mode(place.folder);
   if (!zoo) return lost(zoo.error());
   const std::string folder = place.folder;
-  if (!zoo->writes) warn("zoo_read_only", {{"folder", folder}});
-  StudyZoo out(std::move(place), moment, std::move(zoo->store), zoo->writes, warn);
+  if (!zoo->is_writable) warn("zoo_read_only", {{"folder", folder}});
+  StudyZoo out(std::move(place), zoo_snapshot, std::move(zoo->store), zoo->is_writable, warn);
   std::vector<std::string> skipped;
-  auto known = out.store_.find(out.place_.task, scope_of(moment.related), &skipped);
+  auto known = out.store_.find(out.location_.task, scope_of(zoo_snapshot.related), &skipped);
   if (!known) {
     warn("zoo_lost", {{"folder", folder}, {"reason", known.error().text()}});
     return std::nullopt;
   }
-  out.known_ = *std::move(known);
+  out.catalogue_ = *std::move(known);
   for (const std::string& each : skipped) warn("zoo_model_left_out", {{"reason", each}});
-  if (!out.writes_) return out;
+  if (!out.is_writable_) return out;
   const auto leased =
-      out.store_.lease_all(out.place_.task, scope_of(moment.related), moment.change, out.place_.holder, now + kLease);
-  if (!leased) out.tell("zoo_trouble", leased.error());
+      out.store_.lease_all(out.location_.task, scope_of(zoo_snapshot.related), zoo_snapshot.change, out.location_.holder, now + kLeaseSeconds);
+  if (!leased) out.warn_about("zoo_trouble", leased.error());
   out.leased_at_ = now;
-  if (leased && *leased < moment.models) {
-    warn("zoo_models_gone", {{"folder", folder}, {"had", moment.models}, {"has", *leased}});
+  if (leased && *leased < zoo_snapshot.models) {
+    warn("zoo_models_gone", {{"folder", folder}, {"had", zoo_snapshot.models}, {"has", *leased}});
   }
   return out;
 }
 
-void StudyZoo::tell(const std::string& event, const Error& error) const {
-  warn_(event, {{"folder", place_.folder}, {"reason", error.text()}});
+void StudyZoo::warn_about(const std::string& event, const Error& error) const {
+  warn_(event, {{"folder", location_.folder}, {"reason", error.text()}});
 }
 
-Result<std::optional<StudyZoo::Offered>> StudyZoo::offer(const graph::Graph& child, const graph::OpTable& ops) {
+Result<std::optional<StudyZoo::ZooMatch>> StudyZoo::find_start(const graph::Graph& child, const graph::OpTable& ops) {
   LANISTA_ASSIGN(const zoo::MatchModel model, zoo::MatchModel::of(child, ops));
-  const std::string task = moment_.related ? place_.task.family() : place_.task.text();
+  const std::string task = snapshot_.related ? location_.task.family() : location_.task.text();
   zoo::SearchOptions search;
   // Whoever falls away, or is quarantined, goes on being ranked: a study that is resumed may not know of it yet.
-  search.ranks = [&](const zoo::CatalogueEntry& entry) { return entry.age <= moment_.change; };
+  search.ranks = [&](const zoo::CatalogueEntry& entry) { return entry.age <= snapshot_.change; };
   search.admits = [&](const zoo::CatalogueEntry& entry) {
-    return search.ranks(entry) && !left_out_.contains(entry.id);
+    return search.ranks(entry) && !excluded_.contains(entry.id);
   };
-  while (const auto best = known_->best(model, task, search)) {
+  while (const auto best = catalogue_->best(model, task, search)) {
     const std::string& id = best->entry.id;
     auto graph = store_.graph(id);
-    const auto told = graph ? store_.show(id) : Result<zoo::StoredModel>(graph.error());
-    if (!told) {
-      leave_out(id, told.error().text(), told.error().code == Code::kDataLoss);
+    const auto reference = graph ? store_.show(id) : Result<zoo::StoredModel>(graph.error());
+    if (!reference) {
+      exclude(id, reference.error().text(), reference.error().code == Code::kDataLoss);
       continue;
     }
     return std::optional(
-        Offered{{id, graph::to_text(*graph), told->metric, told->quality, reference_in(told->facts), moment_.related},
+        ZooMatch{{id, graph::to_text(*graph), reference->metric, reference->quality, read_reference(reference->facts), snapshot_.related},
                 *std::move(graph)});
   }
-  return std::optional<Offered>();
+  return std::optional<ZooMatch>();
 }
 
 std::optional<std::vector<Tensor>> StudyZoo::weights(const std::string& id, const graph::Graph& graph,
                                                      const graph::OpTable& ops) {
   auto tensors = store_.weights(id);
   if (!tensors) {
-    leave_out(id, tensors.error().text(), tensors.error().code == Code::kDataLoss);
+    exclude(id, tensors.error().text(), tensors.error().code == Code::kDataLoss);
     return std::nullopt;
   }
-  if (const std::string why = misfit(*tensors, graph, ops); !why.empty()) {
-    leave_out(id, "the weights of model " + id + " are damaged: " + why, true);
+  if (const std::string why = mismatch(*tensors, graph, ops); !why.empty()) {
+    exclude(id, "the weights of model " + id + " are damaged: " + why, true);
     return std::nullopt;
   }
   return *std::move(tensors);
 }
 
-void StudyZoo::leave_out(const std::string& id, const std::string& why, bool damaged) {
-  if (!left_out_.insert(id).second) return;
+void StudyZoo::exclude(const std::string& id, const std::string& why, bool damaged) {
+  if (!excluded_.insert(id).second) return;
   warn_("zoo_model_left_out", {{"model", id}, {"reason", why}});
-  if (!damaged || !writes_) return;
-  if (auto done = store_.quarantine(id, why); !done) tell("zoo_trouble", done.error());
+  if (!damaged || !is_writable_) return;
+  if (auto done = store_.quarantine(id, why); !done) warn_about("zoo_trouble", done.error());
 }
 
 void StudyZoo::note_start(const std::string& id, const graph::Graph& child, const graph::OpTable& ops) {
-  if (!writes_) return;
-  if (auto done = store_.report_hit(id); !done) tell("zoo_trouble", done.error());
+  if (!is_writable_) return;
+  if (auto done = store_.report_hit(id); !done) warn_about("zoo_trouble", done.error());
   const auto model = zoo::MatchModel::of(child, ops);
   if (!model) return;
-  if (auto done = store_.note_query(place_.task, *model); !done) tell("zoo_trouble", done.error());
+  if (auto done = store_.record_query(location_.task, *model); !done) warn_about("zoo_trouble", done.error());
 }
 
 void StudyZoo::add(const zoo::NewModel& model, const graph::OpTable& ops, std::int64_t now) {
-  if (!writes_) return;
+  if (!is_writable_) return;
   const auto added = store_.add(model, ops, now);
-  if (!added) return tell("zoo_trouble", added.error());
-  if (added->state == zoo::Added::State::kQuarantined) {
+  if (!added) return warn_about("zoo_trouble", added.error());
+  if (added->state == zoo::AddResult::State::kQuarantined) {
     warn_("zoo_model_quarantined", {{"model", added->id}, {"from", model.origin}, {"reason", added->why}});
   }
 }
 
-void StudyZoo::report(const zoo::Outcome& outcome) {
-  if (!writes_) return;
+void StudyZoo::report_outcome(const zoo::WarmStartOutcome& outcome) {
+  if (!is_writable_) return;
   const auto done = store_.report_outcome(outcome);
-  if (!done && done.error().code != Code::kNotFound) tell("zoo_trouble", done.error());  // it may have gone meanwhile
+  if (!done && done.error().code != Code::kNotFound) warn_about("zoo_trouble", done.error());  // it may have gone meanwhile
 }
 
 void StudyZoo::renew(std::int64_t now) {
-  if (!writes_ || now - leased_at_ < kDay) return;
+  if (!is_writable_ || now - leased_at_ < kDaySeconds) return;
   leased_at_ = now;
   const auto leased =
-      store_.lease_all(place_.task, scope_of(moment_.related), moment_.change, place_.holder, now + kLease);
-  if (!leased) tell("zoo_trouble", leased.error());
+      store_.lease_all(location_.task, scope_of(snapshot_.related), snapshot_.change, location_.holder, now + kLeaseSeconds);
+  if (!leased) warn_about("zoo_trouble", leased.error());
 }
 
 void StudyZoo::release() {
-  if (!writes_) return;
-  if (auto done = store_.release_all(place_.holder); !done) tell("zoo_trouble", done.error());
+  if (!is_writable_) return;
+  if (auto done = store_.release_all(location_.holder); !done) warn_about("zoo_trouble", done.error());
 }
 
-StudyZoo::Place zoo_place(const study::StudyConfig& config, const data::DataSpec& data, const std::string& folder) {
+StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data, const std::string& folder) {
   const std::filesystem::path named = config.train.zoo;
   const std::filesystem::path place = named.is_absolute() ? named : std::filesystem::path(folder) / named;
   std::error_code failed;

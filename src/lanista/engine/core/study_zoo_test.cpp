@@ -36,12 +36,12 @@ zoo::NewModel model_of_width(std::int64_t hidden, double quality) {
 }
 
 /// A zoo of five models, and a study that may start from them.
-struct Place {
+struct ZooStudy {
   Folder folder;
   study::StudyConfig config = small_study(24);
   std::vector<std::string> ids;
 
-  explicit Place(const std::string& name, std::uint64_t seed = 7) : folder("study_" + name) {
+  explicit ZooStudy(const std::string& name, std::uint64_t seed = 7) : folder("study_" + name) {
     config.train.start = study::kStartZoo;
     config.train.zoo = folder.path();
     config.keep.top = 3;
@@ -61,23 +61,23 @@ struct Place {
   }
 };
 
-int from_zoo(const StudyView& view) {
+int num_started_from_zoo(const StudyView& view) {
   int out = 0;
   for (const TrialView& trial : view.trials) out += trial.proposal.start && !trial.proposal.start->zoo.empty();
   return out;
 }
 
-bool warned(const Bench& bench, const std::string& event, const std::string& word) {
+bool has_warning(const Bench& bench, const std::string& event, const std::string& word) {
   return std::ranges::any_of(bench.sink.events(), [&](const auto& each) {
     return each.event == event && each.fields.dump().find(word) != std::string::npos;
   });
 }
 
-TEST(StudyZoo, GivesTrialsTheModelOfWhichTheyInheritMost) {
-  Place place("gives");
-  place.fill();
+TEST(StudyZoo, StartsFromBestMatchingModel) {
+  ZooStudy zoo_study("gives");
+  zoo_study.fill();
   Bench bench;
-  ASSERT_TRUE(bench.run(place.config, {.seed = 3}).ok());
+  ASSERT_TRUE(bench.run(zoo_study.config, {.seed = 3}).ok());
 
   const StudyView view = bench.view();
   ASSERT_TRUE(view.zoo);
@@ -87,57 +87,57 @@ TEST(StudyZoo, GivesTrialsTheModelOfWhichTheyInheritMost) {
   for (const TrialView& trial : view.trials) {
     const auto& start = trial.proposal.start;
     if (!start || start->zoo.empty()) continue;
-    EXPECT_TRUE(start->chosen);
+    EXPECT_TRUE(start->is_chosen_by_engine);
     EXPECT_FALSE(start->is_file());
-    EXPECT_TRUE(std::ranges::find(place.ids, start->zoo) != place.ids.end());
+    EXPECT_TRUE(std::ranges::find(zoo_study.ids, start->zoo) != zoo_study.ids.end());
     const study::ZooModel& model = view.zoo_models.at(start->zoo);
     EXPECT_EQ(model.metric, "accuracy");
     EXPECT_EQ(model.reference, (study::Reference{0.6, 40}));
-    Job job = *make_job(place.config, bench.data, trial, *study::trial_model(view, trial, kOps));
+    Job job = *make_job(zoo_study.config, bench.data, trial, *study::trial_model(view, trial, kOps));
     ASSERT_TRUE(plan_start(job, view, kOps).ok());
     EXPECT_EQ(zoo::inherited_share(*job.transfer), start->coverage);
     ++planned;
   }
   EXPECT_GT(planned, 3);
   EXPECT_FALSE(view.trials[0].proposal.start->zoo.empty()) << "nothing of the study is there as yet";
-  EXPECT_GT(opened(place.folder.path()).show(view.trials[0].proposal.start->zoo)->hits, 0);
+  EXPECT_GT(opened(zoo_study.folder.path()).show(view.trials[0].proposal.start->zoo)->hits, 0);
 }
 
 // Whatever happens to the zoo meanwhile: better models come, others are evicted as far as they may be, one that nobody
 // began with is found damaged, and its weights are read anew.
-TEST(StudyZoo, LeavesNoTraceOfKillsNorOfWhatBecomesOfTheZoo) {
+TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;
   for (std::uint64_t seed = 1; seed <= (whole ? 8U : 1U); ++seed) {
     SCOPED_TRACE(seed);
-    Place place("kills", seed);
-    place.fill();
+    ZooStudy zoo_study("kills", seed);
+    zoo_study.fill();
     const auto saved = ::testing::TempDir() + "lanista_zoo_saved";
     const auto copy = [](const std::string& from, const std::string& to) {
       std::filesystem::remove_all(to);
       std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
     };
-    const testing::Custom custom{place.config,
-                                 [&](const auto& models) { return *make_strategy(place.config, models); }};
-    copy(place.folder.path(), saved);
+    const testing::CustomStudy custom{zoo_study.config,
+                                 [&](const auto& models) { return *make_strategy(zoo_study.config, models); }};
+    copy(zoo_study.folder.path(), saved);
     Bench reference;
-    std::vector<testing::Files> moments;
+    std::vector<testing::Files> snapshots;
     testing::WatchedFileSystem fs(reference.disk);
-    fs.before_change = [&, changes = 0]() mutable {
-      if (changes++ % 7 == 6) moments.push_back(reference.disk.files());
+    fs.on_change = [&, changes = 0]() mutable {
+      if (changes++ % 7 == 6) snapshots.push_back(reference.disk.files());
     };
-    ASSERT_TRUE(custom.go_on(reference, 0, fs).ok());
-    ASSERT_GT(from_zoo(reference.view()), 3);
-    ASSERT_GT(moments.size(), 12U);
+    ASSERT_TRUE(custom.run_study(reference, 0, fs).ok());
+    ASSERT_GT(num_started_from_zoo(reference.view()), 3);
+    ASSERT_GT(snapshots.size(), 12U);
     const StudyView told = reference.view();
-    const auto unused = std::ranges::find_if(place.ids, [&](const std::string& id) {
+    const auto unused = std::ranges::find_if(zoo_study.ids, [&](const std::string& id) {
       return std::ranges::none_of(
           told.trials, [&](const TrialView& trial) { return trial.proposal.start && trial.proposal.start->zoo == id; });
     });
-    ASSERT_NE(unused, place.ids.end());
-    for (std::size_t k = 0; k < moments.size(); k += LANISTA_SANITIZED ? 12 : whole ? 1 : 4) {
-      copy(saved, place.folder.path());
+    ASSERT_NE(unused, zoo_study.ids.end());
+    for (std::size_t k = 0; k < snapshots.size(); k += LANISTA_SANITIZED ? 12 : whole ? 1 : 4) {
+      copy(saved, zoo_study.folder.path());
       {  // leased as the study did when it began; then others come
-        Store store = opened(place.folder.path());
+        Store store = opened(zoo_study.folder.path());
         const std::int64_t change = *store.last_change();
         ASSERT_TRUE(store.lease_all(task_key(reference.data), Store::Scope::kTask, change, "study", 100).ok());
         const std::int64_t width = 32 + 16 * static_cast<std::int64_t>(k % 3);
@@ -149,8 +149,8 @@ TEST(StudyZoo, LeavesNoTraceOfKillsNorOfWhatBecomesOfTheZoo) {
         ASSERT_TRUE(store.quarantine(*unused, "a test").ok());
       }
       Bench bench;
-      testing::put_all(bench.disk, moments[k]);
-      const auto end = custom.go_on(bench, k);
+      testing::put_all(bench.disk, snapshots[k]);
+      const auto end = custom.run_study(bench, k);
       ASSERT_TRUE(end.ok()) << end.error().text();
       ASSERT_EQ(testing::first_difference(bench.canonical(), reference.canonical()), "") << k;
     }
@@ -158,29 +158,29 @@ TEST(StudyZoo, LeavesNoTraceOfKillsNorOfWhatBecomesOfTheZoo) {
   }
 }
 
-TEST(StudyZoo, HoldsItsModelsUntilItEnds) {
-  Place place("holds");
-  place.fill();
+TEST(StudyZoo, LeasesModelsUntilItEnds) {
+  ZooStudy zoo_study("holds");
+  zoo_study.fill();
   Bench bench;
   bench.observer.on_event = [&, events = 0](const auto&, const auto&) mutable {
     if (events++ % 10 != 5) return;
-    Store store = opened(place.folder.path());
+    Store store = opened(zoo_study.folder.path());
     EXPECT_EQ(store.gc(static_cast<std::int64_t>(bench.clock.unix_time()), 1)->evicted.size(), 0U);
   };
-  ASSERT_TRUE(bench.run(place.config, {.seed = 3}).ok());
-  Store store = opened(place.folder.path());
+  ASSERT_TRUE(bench.run(zoo_study.config, {.seed = 3}).ok());
+  Store store = opened(zoo_study.folder.path());
   EXPECT_GE(store.gc(static_cast<std::int64_t>(bench.clock.unix_time()), 1)->evicted.size(), 5U) << "it has let go";
 }
 
-TEST(StudyZoo, WithoutModelsOfTheTaskGoesOnFromRandomWeights) {
-  Place place("none");
+TEST(StudyZoo, UsesRandomWeightsWithoutModels) {
+  ZooStudy zoo_study("none");
   Bench bench;
-  ASSERT_TRUE(bench.run(place.config, {.seed = 3}).ok());
+  ASSERT_TRUE(bench.run(zoo_study.config, {.seed = 3}).ok());
   EXPECT_EQ(bench.view().zoo->models, 0);
-  EXPECT_EQ(from_zoo(bench.view()), 0);
+  EXPECT_EQ(num_started_from_zoo(bench.view()), 0);
   EXPECT_EQ(study::zoo_text(bench.view()), "the zoo had no model of this task when the study began");
 
-  Place other("other");
+  ZooStudy other("other");
   other.fill();
   Bench elsewhere;
   elsewhere.data.hash = hash_text("other rows");
@@ -192,14 +192,14 @@ TEST(StudyZoo, WithoutModelsOfTheTaskGoesOnFromRandomWeights) {
   related.data.hash = hash_text("other rows");
   ASSERT_TRUE(related.run(other.config, {.seed = 3}).ok());
   EXPECT_TRUE(related.view().zoo->related);
-  EXPECT_GT(from_zoo(related.view()), 3);
+  EXPECT_GT(num_started_from_zoo(related.view()), 3);
 }
 
-TEST(StudyZoo, OfAnotherVersionOrWithoutRightsIsNamedAndTheStudyGoesOnWithout) {
-  Place newer("newer");
+TEST(StudyZoo, ContinuesWithoutUnusableZoo) {
+  ZooStudy newer("newer");
   newer.fill();
   newer.sql("PRAGMA user_version = 7");
-  Place barred("barred");
+  ZooStudy barred("barred");
   std::filesystem::create_directories(barred.folder.path());
   ASSERT_TRUE(real_file_system().write_file(barred.folder.path() + "/file", {}).ok());
   barred.config.train.zoo = barred.folder.path() + "/file/zoo";
@@ -210,27 +210,27 @@ TEST(StudyZoo, OfAnotherVersionOrWithoutRightsIsNamedAndTheStudyGoesOnWithout) {
     ASSERT_TRUE(end.ok()) << end.error().text();
     const StudyView view = bench.view();
     EXPECT_NE(view.zoo->trouble.find(word), std::string::npos) << view.zoo->trouble;
-    EXPECT_EQ(from_zoo(view), 0);
+    EXPECT_EQ(num_started_from_zoo(view), 0);
     EXPECT_EQ(view.trials.size(), 24U);
     EXPECT_NE(study::zoo_text(view).find(word), std::string::npos);
   }
 }
 
-TEST(StudyZoo, NamesAndPassesOverWhatIsDamagedAndTakesTheNextOne) {
+TEST(StudyZoo, SkipsDamagedModelWithWarning) {
   for (const std::string lie : {"shape = '[1000000,3]'", "shape = '[3,8]'", "sha256 = 'ab'"}) {
-    Place place("lies");
-    place.fill();
+    ZooStudy zoo_study("lies");
+    zoo_study.fill();
     Bench whole;
-    ASSERT_TRUE(whole.run(place.config, {.seed = 3}).ok());
+    ASSERT_TRUE(whole.run(zoo_study.config, {.seed = 3}).ok());
     const std::string first = whole.view().trials[0].proposal.start->zoo;
 
-    Place damaged("lies");
+    ZooStudy damaged("lies");
     damaged.fill();
     damaged.sql("UPDATE tensors SET " + lie +
                 " WHERE place = 0 AND weights = (SELECT weights FROM models WHERE id = '" + first + "')");
     Bench bench;
     ASSERT_TRUE(bench.run(damaged.config, {.seed = 3}).ok());
-    EXPECT_TRUE(warned(bench, "zoo_model_left_out", first)) << lie;
+    EXPECT_TRUE(has_warning(bench, "zoo_model_left_out", first)) << lie;
     const std::optional<study::Start> start = bench.view().trials[0].proposal.start;
     ASSERT_TRUE(start && !start->zoo.empty()) << lie;
     EXPECT_NE(start->zoo, first);
@@ -239,23 +239,23 @@ TEST(StudyZoo, NamesAndPassesOverWhatIsDamagedAndTakesTheNextOne) {
 }
 
 // Its weights lie with the study's checkpoints; where they were lost, the zoo is asked again, by the same id.
-TEST(StudyZoo, ReadsWeightsThatTheStudyHasLostAgainOrSaysThatTheyAreGone) {
+TEST(StudyZoo, ReloadsLostWeightsOrWarns) {
   for (const bool gone : {false, true}) {
     SCOPED_TRACE(gone);
-    Place place("lost");
-    place.fill();
+    ZooStudy zoo_study("lost");
+    zoo_study.fill();
     Bench bench;
     bench.observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
       if (++seen == 4) bench.pause = 15;
     };
-    ASSERT_EQ(bench.run(place.config, {.seed = 3, .workers = 1})->end, End::kPaused);
+    ASSERT_EQ(bench.run(zoo_study.config, {.seed = 3, .workers = 1})->end, RunEnd::kPaused);
     const study::Start start = *bench.view().trials[0].proposal.start;
     ASSERT_FALSE(start.zoo.empty());
     const std::string file = testing::kFolder + "/ckpt/" + start.address + ".safetensors";
     ASSERT_TRUE(bench.disk.exists(file));
     ASSERT_TRUE(bench.disk.remove(file).ok());
     if (gone) {
-      ASSERT_TRUE(opened(place.folder.path()).remove(start.zoo).ok());
+      ASSERT_TRUE(opened(zoo_study.folder.path()).remove(start.zoo).ok());
     }
     bench.observer = {};
     bench.pause = 0;
@@ -263,16 +263,16 @@ TEST(StudyZoo, ReadsWeightsThatTheStudyHasLostAgainOrSaysThatTheyAreGone) {
     bench.observer.on_event = [&](const auto&, const auto&) { there = there || bench.disk.exists(file); };
     ASSERT_TRUE(bench.resume({.seed = 3, .workers = 1}).ok());
     EXPECT_EQ(there, !gone);
-    EXPECT_EQ(warned(bench, "start_lost", start.zoo), gone);
-    EXPECT_EQ(warned(bench, "zoo_models_gone", "\"had\":5"), gone);
+    EXPECT_EQ(has_warning(bench, "start_lost", start.zoo), gone);
+    EXPECT_EQ(has_warning(bench, "zoo_models_gone", "\"had\":5"), gone);
   }
 }
 
 TEST(StudyZoo, IsRefusedWithFolds) {
-  Place place("folds");
-  place.config.data.folds = 2;
+  ZooStudy zoo_study("folds");
+  zoo_study.config.data.folds = 2;
   Bench bench;
-  const auto end = bench.run(place.config, {});
+  const auto end = bench.run(zoo_study.config, {});
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().where, "train.start");
 }

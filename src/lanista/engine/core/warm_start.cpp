@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/model/graph/editor.h"
@@ -28,10 +28,10 @@ Result<std::vector<graph::NodePair>> pairs_by(std::string_view how, const graph:
   return zoo::match(of_parent, of_child).pairs;
 }
 
-void sign(Inheritance& taken, std::string_view how) {
-  taken.coverage = zoo::inherited_share(taken.plan);
-  const std::string hash = Hasher().text(zoo::transfer_json(taken.plan).dump()).finish().hex().substr(0, 16);
-  taken.word = std::string(how) + " " + std::string(kVersion) + " " + hash;
+void sign(Inheritance& inheritance, std::string_view how) {
+  inheritance.coverage = zoo::inherited_share(inheritance.plan);
+  const std::string hash = Hasher().text(zoo::transfer_json(inheritance.plan).dump()).finish().hex().substr(0, 16);
+  inheritance.plan_text = std::string(how) + " " + std::string(kVersion) + " " + hash;
 }
 
 /// The last layer, where that is linear; or null.
@@ -49,7 +49,7 @@ std::int64_t outputs_of(const graph::Node& linear) { return std::get<std::int64_
 std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_parent, std::int64_t of_child) {
   const bool named = std::cmp_equal(labels.parent.size(), of_parent) && std::cmp_equal(labels.child.size(), of_child);
   if (!named && of_parent == of_child) return {};
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(of_child), zoo::kFresh);
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(of_child), zoo::kRandomValue);
   if (!named) return rows;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const auto found = std::ranges::find(labels.parent, labels.child[i]);
@@ -60,7 +60,7 @@ std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_
 
 }  // namespace
 
-std::string carried_or_why(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
+std::string optimizer_transfer(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
                            const space::Sample& child) {
   if (!start.zoo.empty()) return "a zoo keeps none";
   if (!plan.exact) return "the model is another";
@@ -75,7 +75,7 @@ std::string carried_or_why(const study::StudyView& view, const study::Start& sta
   return std::string(study::kOptimizerCarried);
 }
 
-Result<Inheritance> inherit(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
+Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
                             std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
                             const UnitScores& scores) {
   LANISTA_ASSIGN(const auto pairs, pairs_by(how, parent, child, ops));
@@ -92,12 +92,12 @@ Result<Inheritance> inherit(std::string_view how, const graph::Graph& parent, co
   return out;
 }
 
-Result<Inheritance> inherit_best(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
+Result<Inheritance> best_inheritance(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
                                  const std::set<graph::NodeId>& frozen, const graph::OpTable& ops) {
-  LANISTA_ASSIGN(Inheritance lineage, inherit(kByLineage, parent, child, seed, frozen, ops));
+  LANISTA_ASSIGN(Inheritance lineage, plan_inheritance(kByLineage, parent, child, seed, frozen, ops));
   if (lineage.plan.exact) return lineage;
-  LANISTA_ASSIGN(Inheritance match, inherit(kByMatch, parent, child, seed, frozen, ops));
-  return match.worth() > lineage.worth() ? std::move(match) : std::move(lineage);
+  LANISTA_ASSIGN(Inheritance match, plan_inheritance(kByMatch, parent, child, seed, frozen, ops));
+  return match.usefulness() > lineage.usefulness() ? std::move(match) : std::move(lineage);
 }
 
 Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::Graph& parent,
@@ -105,24 +105,24 @@ Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::
                                         const std::set<graph::NodeId>& frozen, const ClassLabels& labels,
                                         const graph::OpTable& ops) {
   const std::string how = start.plan.substr(0, start.plan.find(' '));
-  LANISTA_ASSIGN(Inheritance made, inherit(how, parent, child, seed, frozen, ops));
-  LANISTA_ASSIGN(made, with_classes(std::move(made), labels, parent, child, ops));
-  if (made.word == start.plan) return std::move(made.plan);
+  LANISTA_ASSIGN(Inheritance made, plan_inheritance(how, parent, child, seed, frozen, ops));
+  LANISTA_ASSIGN(made, match_classes(std::move(made), labels, parent, child, ops));
+  if (made.plan_text == start.plan) return std::move(made.plan);
   return Error{Code::kDataLoss,
                "the start from " + study::start_text(start) + " was planned as '" + start.plan +
-                   "', this build plans '" + made.word + "'",
+                   "', this build plans '" + made.plan_text + "'",
                ""};
 }
 
-Result<Inheritance> with_classes(Inheritance taken, const ClassLabels& labels, const graph::Graph& parent,
+Result<Inheritance> match_classes(Inheritance inheritance, const ClassLabels& labels, const graph::Graph& parent,
                                  const graph::Graph& child, const graph::OpTable& ops) {
   const graph::Node *before = class_layer(parent), *now = class_layer(child);
-  if (before == nullptr || now == nullptr) return taken;
+  if (before == nullptr || now == nullptr) return inheritance;
   const auto rows = class_rows(labels, outputs_of(*before), outputs_of(*now));
-  if (rows.empty()) return taken;
+  if (rows.empty()) return inheritance;
   LANISTA_ASSIGN(const auto params, graph::parameters(child, ops));
   const std::int64_t known = std::ranges::count_if(rows, [](std::int64_t row) { return row >= 0; });
-  for (zoo::TensorPlan& tensor : taken.plan.tensors) {
+  for (zoo::TensorPlan& tensor : inheritance.plan.tensors) {
     const auto of = std::ranges::find(params, tensor.name, &graph::NamedParam::name);
     if (of == params.end() || of->node != now->id || !tensor.from.starts_with(params_of(*before))) continue;
     if (known == 0) {
@@ -133,19 +133,19 @@ Result<Inheritance> with_classes(Inheritance taken, const ClassLabels& labels, c
     tensor.axes.resize(tensor.shape.size());
     tensor.axes[0] = {rows, {}};
   }
-  taken.plan.exact = false;
+  inheritance.plan.exact = false;
   const bool up_to_there =
-      std::ranges::find(taken.plan.exact_nodes, now->inputs.front().node) != taken.plan.exact_nodes.end();
-  std::erase_if(taken.plan.exact_nodes,
+      std::ranges::find(inheritance.plan.exact_nodes, now->inputs.front().node) != inheritance.plan.exact_nodes.end();
+  std::erase_if(inheritance.plan.exact_nodes,
                 [&](graph::NodeId id) { return id == now->id || id == child.nodes_of("output").front(); });
   const std::string classes = std::to_string(known) + " of " + std::to_string(rows.size()) + " classes are known";
   const std::string of_head = graph::port_text({now->id, 0}) + " linear: " + classes;
-  if (taken.plan.lost.empty() || up_to_there) taken.plan.lost = of_head;
-  sign(taken, taken.word.substr(0, taken.word.find(' ')));
-  return taken;
+  if (inheritance.plan.inexact_reason.empty() || up_to_there) inheritance.plan.inexact_reason = of_head;
+  sign(inheritance, inheritance.plan_text.substr(0, inheritance.plan_text.find(' ')));
+  return inheritance;
 }
 
-Result<graph::Graph> fitted_base(const graph::Graph& base, const data::DataSpec& data, const graph::OpTable& ops) {
+Result<graph::Graph> adapt_base(const graph::Graph& base, const data::DataSpec& data, const graph::OpTable& ops) {
   graph::Editor editor(base, ops);
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(base, ops));
   const graph::NodeId input = base.nodes_of("input").front();
@@ -206,14 +206,14 @@ Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::s
   return ReadStart{{source, "", graph::to_text(member.model), package->data.labels}, std::move(member.weights)};
 }
 
-Result<std::string> explain_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
+Result<std::string> describe_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
                                   const graph::OpTable& ops) {
   LANISTA_ASSIGN(const graph::Graph parent, graph::parse(start.file.graph));
-  LANISTA_ASSIGN(Inheritance taken, inherit_best(parent, base.graph, 0, {}, ops));
-  LANISTA_ASSIGN(taken, with_classes(std::move(taken), {start.file.labels, data.labels}, parent, base.graph, ops));
-  if (!taken.is_worth_it()) return "base " + base.name + " is too unlike it and begins with random values";
+  LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, base.graph, 0, {}, ops));
+  LANISTA_ASSIGN(inheritance, match_classes(std::move(inheritance), {start.file.labels, data.labels}, parent, base.graph, ops));
+  if (!inheritance.is_useful()) return "base " + base.name + " is too unlike it and begins with random values";
   study::Start told;
-  told.chosen = true, told.coverage = taken.coverage, told.lost = taken.plan.lost;
+  told.is_chosen_by_engine = true, told.coverage = inheritance.coverage, told.inexact_reason = inheritance.plan.inexact_reason;
   return "base " + base.name + study::inherited_text(told).substr(study::start_text(told).size());
 }
 
@@ -243,10 +243,10 @@ Result<graph::Graph> start_model(const study::StudyView& view, const study::Star
   return study::trial_model(view, view.trials[start.parent.value - 1], ops);
 }
 
-Result<zoo::TransferPlan> scored_plan(const Job& job, const study::Start& start, const graph::Graph& parent,
+Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& start, const graph::Graph& parent,
                                       const UnitScores& scores, const graph::OpTable& ops) {
   const std::string how = start.plan.substr(0, start.plan.find(' '));
-  LANISTA_ASSIGN(Inheritance made, inherit(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
+  LANISTA_ASSIGN(Inheritance made, plan_inheritance(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
   return std::move(made.plan);
 }
 
@@ -259,14 +259,14 @@ Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpT
     LANISTA_ASSIGN(zoo::TransferPlan plan, recorded_plan(start, parent, job.model, job.trial_seed, job.frozen.nodes,
                                                          labels_of(view, start), ops));
     if (by_loss && !start.is_file()) {
-      LANISTA_ASSIGN(const bool drops, zoo::drops_units(plan, parent, ops));
+      LANISTA_ASSIGN(const bool drops, zoo::has_fewer_units(plan, parent, ops));
       if (drops) scored = parent;
     }
     transfer = std::move(plan);
     return {};
   };
   if (job.start) LANISTA_TRY(plan_of(*job.start, job.transfer, job.parent));
-  for (RacedStart::Rival& rival : job.race.rivals) {
+  for (StartRaceSetup::Rival& rival : job.race.rivals) {
     LANISTA_TRY(plan_of(rival.start, rival.transfer, rival.parent));
   }
   return {};

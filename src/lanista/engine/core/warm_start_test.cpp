@@ -16,7 +16,7 @@ namespace lanista::engine {
 namespace {
 
 using testing::Bench;
-using testing::Custom;
+using testing::CustomStudy;
 using testing::small_study;
 
 study::StudyConfig warm_config(std::string_view start, std::uint64_t seed = 7, std::int64_t trials = 24) {
@@ -27,41 +27,41 @@ study::StudyConfig warm_config(std::string_view start, std::uint64_t seed = 7, s
   return config;
 }
 
-Custom warm(std::string_view start, std::uint64_t seed, std::int64_t trials = 24) {
+CustomStudy warm_start_study(std::string_view start, std::uint64_t seed, std::int64_t trials = 24) {
   const study::StudyConfig config = warm_config(start, seed, trials);
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
-bool descends(const StudyView& view, TrialId child, TrialId ancestor) {
+bool is_descendant(const StudyView& view, TrialId child, TrialId ancestor) {
   for (auto at = view.trials[child.value - 1].proposal.parent; at; at = view.trials[at->value - 1].proposal.parent) {
     if (*at == ancestor) return true;
   }
   return false;
 }
 
-TEST(WarmStart, LeavesNoTraceOfKillsAtAnyMoment) {
+TEST(WarmStart, ResumesExactlyAfterAnyKill) {
   for (const std::string_view start : {study::kStartParent, study::kStartStudy}) {
     for (std::uint64_t seed = 1; seed <= 2; ++seed) {
       SCOPED_TRACE(std::string(start) + std::to_string(seed));
-      testing::expect_no_trace_of_kills(warm(start, seed, 16), 7);
+      testing::expect_resumes_from_every_change(warm_start_study(start, seed, 16), 7);
       if (HasFatalFailure()) return;
     }
   }
 }
 
-TEST(WarmStart, IsTheSameWithAnyWorkersAndAnyOrderOfArrival) {
+TEST(WarmStart, IsIndependentOfWorkersAndArrivalOrder) {
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     std::set<std::string> ends;
     for (std::uint64_t other = 0; other < 4; ++other) {
       Bench bench;
-      ASSERT_TRUE(warm(study::kStartStudy, seed).go_on(bench, other).ok());
+      ASSERT_TRUE(warm_start_study(study::kStartStudy, seed).run_study(bench, other).ok());
       ends.insert(bench.canonical());
     }
     EXPECT_EQ(ends.size(), 1U) << seed;
   }
 }
 
-TEST(WarmStart, TakesTheNearestAncestorOfWhichSomethingIsKept) {
+TEST(WarmStart, UsesNearestStoredAncestor) {
   int started = 0, without_parent = 0, of_relatives = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     for (const std::string_view wanted : {study::kStartParent, study::kStartStudy}) {
@@ -74,12 +74,12 @@ TEST(WarmStart, TakesTheNearestAncestorOfWhichSomethingIsKept) {
         if (!start) continue;
         ++started;
         const TrialView& parent = view.trials[start->parent.value - 1];
-        EXPECT_TRUE(start->chosen);
+        EXPECT_TRUE(start->is_chosen_by_engine);
         EXPECT_FALSE(start->address.empty());
         EXPECT_EQ(start->epoch, parent.measurements.back().epoch) << "it had ended";
-        EXPECT_TRUE(start->lost.empty() || start->coverage >= kLeastCoverage);
+        EXPECT_TRUE(start->inexact_reason.empty() || start->coverage >= kMinCoverage);
         without_parent += !trial.proposal.parent;
-        const bool of_ancestor = descends(view, trial.id, start->parent);
+        const bool of_ancestor = is_descendant(view, trial.id, start->parent);
         of_relatives += !of_ancestor;
         EXPECT_TRUE(of_ancestor || wanted != study::kStartParent) << trial.id.value;
       }
@@ -90,7 +90,7 @@ TEST(WarmStart, TakesTheNearestAncestorOfWhichSomethingIsKept) {
   EXPECT_GE(of_relatives, without_parent);
 }
 
-TEST(WarmStart, IsPlannedAgainFromItsRecord) {
+TEST(WarmStart, IsReplannedFromRecord) {
   Bench bench;
   const study::StudyConfig config = warm_config(study::kStartStudy, 7, 40);
   ASSERT_TRUE(bench.run(config, {.seed = 3}).ok());
@@ -103,7 +103,7 @@ TEST(WarmStart, IsPlannedAgainFromItsRecord) {
     ASSERT_TRUE(plan_start(job, view, ops).ok());
     ASSERT_TRUE(job.transfer);
     EXPECT_EQ(zoo::inherited_share(*job.transfer), trial.proposal.start->coverage);
-    EXPECT_EQ(job.transfer->exact, trial.proposal.start->lost.empty());
+    EXPECT_EQ(job.transfer->exact, trial.proposal.start->inexact_reason.empty());
     ++planned;
 
     job.start->plan.back() = job.start->plan.back() == '0' ? '1' : '0';
@@ -117,7 +117,7 @@ TEST(WarmStart, IsPlannedAgainFromItsRecord) {
 }
 
 // Its optimiser's state goes along where every element is the parent's, and nowhere else; either is in the record.
-TEST(WarmStart, SaysWhatBecomesOfTheOptimizersState) {
+TEST(WarmStart, ReportsOptimizerTransfer) {
   int carried = 0, other_model = 0, other_optimizer = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     study::StudyConfig config = warm_config(study::kStartStudy, seed, 40);
@@ -134,15 +134,15 @@ TEST(WarmStart, SaysWhatBecomesOfTheOptimizersState) {
       const TrialView& parent = view.trials[start->parent.value - 1];
       const bool same_model = parent.proposal.graph_hash == trial.proposal.graph_hash;
       const bool same_optimizer = optimizer(parent) == optimizer(trial);
-      const bool taken = start->optimizer == study::kOptimizerCarried;
+      const bool inheritance = start->optimizer == study::kOptimizerCarried;
       EXPECT_FALSE(start->optimizer.empty());
-      EXPECT_TRUE(!taken || (same_optimizer && start->lost.empty())) << start->optimizer;
-      EXPECT_TRUE(!same_model || taken == same_optimizer) << start->optimizer;
-      carried += taken;
-      other_model += !taken && same_optimizer;
+      EXPECT_TRUE(!inheritance || (same_optimizer && start->inexact_reason.empty())) << start->optimizer;
+      EXPECT_TRUE(!same_model || inheritance == same_optimizer) << start->optimizer;
+      carried += inheritance;
+      other_model += !inheritance && same_optimizer;
       other_optimizer += start->optimizer.starts_with("the parent's is ");
       const std::string told = study::inherited_text(*start);
-      EXPECT_NE(told.find(taken ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
+      EXPECT_NE(told.find(inheritance ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
                 std::string::npos)
           << told;
       EXPECT_EQ(*study::start_from_json(study::start_json(*start)), *start);
@@ -153,7 +153,7 @@ TEST(WarmStart, SaysWhatBecomesOfTheOptimizersState) {
   EXPECT_GT(other_optimizer, 0);
 }
 
-TEST(WarmStart, LeavesProposalsAndDuplicatesAsTheyWere) {
+TEST(WarmStart, KeepsProposalsAndDuplicates) {
   // A strategy that does not look at results proposes the same, whatever trials begin with.
   std::vector<std::set<std::string>> keys;
   for (const std::string_view start : {study::kStartOff, study::kStartStudy}) {
@@ -170,7 +170,7 @@ TEST(WarmStart, LeavesProposalsAndDuplicatesAsTheyWere) {
   EXPECT_EQ(keys[0], keys[1]);
 }
 
-TEST(WarmStart, EasesTheRateByWhatIsNotInherited) {
+TEST(WarmStart, ScalesLrByUninheritedShare) {
   Bench bench;
   study::StudyConfig config = warm_config(study::kStartParent, 7, 40);
   config.train.start_rate = study::kEasedRate;
@@ -196,7 +196,7 @@ graph::Graph net(std::int64_t inputs, std::int64_t hidden, std::int64_t classes)
 }
 
 /// Every number another one.
-std::vector<Tensor> ramp(const graph::Graph& model) {
+std::vector<Tensor> increasing_weights(const graph::Graph& model) {
   std::vector<Tensor> out;
   float next = 1;
   const auto params = *graph::parameters(model, graph::builtin_ops());
@@ -218,16 +218,16 @@ std::vector<float> row_of(const std::vector<Tensor>& tensors, const std::string&
   return {values.begin() + row * each, values.begin() + (row + 1) * each};
 }
 
-TEST(WarmStart, FromAFileTakesClassesByTheirNames) {
+TEST(WarmStart, MatchesClassesOfFileByName) {
   const graph::OpTable ops = graph::builtin_ops();
   const graph::Graph parent = net(4, 6, 3), child = net(4, 6, 4);
-  const std::vector<Tensor> given = ramp(parent);
-  Inheritance taken = *inherit_best(parent, child, 7, {}, ops);
+  const std::vector<Tensor> given = increasing_weights(parent);
+  Inheritance inheritance = *best_inheritance(parent, child, 7, {}, ops);
 
-  const Inheritance named = *with_classes(taken, {{"a", "b", "c"}, {"c", "x", "a", "b"}}, parent, child, ops);
+  const Inheritance named = *match_classes(inheritance, {{"a", "b", "c"}, {"c", "x", "a", "b"}}, parent, child, ops);
 
   EXPECT_FALSE(named.plan.exact);
-  EXPECT_EQ(named.plan.lost, "%3 linear: 3 of 4 classes are known");
+  EXPECT_EQ(named.plan.inexact_reason, "%3 linear: 3 of 4 classes are known");
   const auto made = *zoo::apply(named.plan, given, child, ops, 7);
   for (const std::string name : {"n3.weight", "n3.bias"}) {
     EXPECT_EQ(row_of(made, name, 0), row_of(given, name, 2)) << name;
@@ -237,8 +237,8 @@ TEST(WarmStart, FromAFileTakesClassesByTheirNames) {
   }
   EXPECT_EQ(row_of(made, "n1.weight", 3), row_of(given, "n1.weight", 3));
 
-  const Inheritance unnamed = *with_classes(taken, {}, parent, child, ops);
-  EXPECT_EQ(unnamed.plan.lost, "%3 linear: 0 of 4 classes are known");
+  const Inheritance unnamed = *match_classes(inheritance, {}, parent, child, ops);
+  EXPECT_EQ(unnamed.plan.inexact_reason, "%3 linear: 0 of 4 classes are known");
   EXPECT_LT(unnamed.coverage, named.coverage);
   const auto fresh = *zoo::apply(unnamed.plan, given, child, ops, 7);
   for (const Tensor& tensor : fresh) {
@@ -246,24 +246,24 @@ TEST(WarmStart, FromAFileTakesClassesByTheirNames) {
   }
   // The same number of classes without names stays where it is, and so do the same names.
   const graph::Graph same = net(4, 6, 3);
-  const Inheritance whole = *inherit_best(parent, same, 7, {}, ops);
+  const Inheritance whole = *best_inheritance(parent, same, 7, {}, ops);
   for (const ClassLabels& labels :
        {ClassLabels{}, ClassLabels{{"a", "b", "c"}, {"a", "b", "c"}}, ClassLabels{{"a"}, {}}}) {
-    EXPECT_EQ(with_classes(whole, labels, parent, same, ops)->word, whole.word);
+    EXPECT_EQ(match_classes(whole, labels, parent, same, ops)->plan_text, whole.plan_text);
   }
-  const Inheritance turned = *with_classes(whole, {{"a", "b", "c"}, {"c", "b", "a"}}, parent, same, ops);
+  const Inheritance turned = *match_classes(whole, {{"a", "b", "c"}, {"c", "b", "a"}}, parent, same, ops);
   EXPECT_FALSE(turned.plan.exact);
   EXPECT_EQ(turned.coverage, 1);
 }
 
-TEST(WarmStart, FitsABaseToOtherDataAndNoOther) {
+TEST(WarmStart, AdaptsBaseToDataShapes) {
   data::DataSpec data = testing::small_data();
   const graph::OpTable ops = graph::builtin_ops();
-  EXPECT_EQ(graph::to_text(*fitted_base(net(4, 8, 10), data, ops)), graph::to_text(net(6, 8, 3)));
-  EXPECT_EQ(graph::to_text(*fitted_base(net(6, 8, 3), data, ops)), graph::to_text(net(6, 8, 3)));
+  EXPECT_EQ(graph::to_text(*adapt_base(net(4, 8, 10), data, ops)), graph::to_text(net(6, 8, 3)));
+  EXPECT_EQ(graph::to_text(*adapt_base(net(6, 8, 3), data, ops)), graph::to_text(net(6, 8, 3)));
 }
 
-TEST(WarmStart, FromAPackageBeginsEveryTrialThatIsLikeIt) {
+TEST(WarmStart, PackageStartsEverySimilarTrial) {
   Bench bench;
   study::StudyConfig config = warm_config(study::kStartFile, 7, 16);
   config.train.start_from = "/old/best";
@@ -274,7 +274,7 @@ TEST(WarmStart, FromAPackageBeginsEveryTrialThatIsLikeIt) {
   trained.proposal.graph_hash = graph::canonical_hash(model, graph::builtin_ops());
   trained.measurements = {{TrialId{1}, 1, 1, {{"val_loss", 0.5}, {"val_accuracy", 0.5}}}};
   study::Recipe recipe = *study::make_recipe(config, "cross_entropy", {});
-  const auto package = make_package(config, bench.data, trained, recipe, model, ramp(model), {});
+  const auto package = make_package(config, bench.data, trained, recipe, model, increasing_weights(model), {});
   ASSERT_TRUE(write_package(bench.disk, "/old/best", package).ok());
 
   const auto end = bench.run(config, {.seed = 3});
@@ -289,7 +289,7 @@ TEST(WarmStart, FromAPackageBeginsEveryTrialThatIsLikeIt) {
     ASSERT_TRUE(trial.proposal.start) << trial.id.value;
     EXPECT_TRUE(trial.proposal.start->is_file());
     EXPECT_EQ(trial.proposal.start->address, view.start_file->address);
-    exact += trial.proposal.start->lost.empty();
+    exact += trial.proposal.start->inexact_reason.empty();
     const graph::OpTable ops = graph::builtin_ops();
     Job job = *make_job(config, bench.data, trial, *study::trial_model(view, trial, ops));
     EXPECT_TRUE(plan_start(job, view, ops).ok());
@@ -318,7 +318,7 @@ TEST(WarmStart, IsRefusedWithFolds) {
             "is 'study'; with data.folds a parent may have trained on rows that its child is measured on");
 }
 
-TEST(WarmStart, StandsInAStudyFileThatSaysSoAndInNoOther) {
+TEST(WarmStart, IsWrittenOnlyIfSet) {
   EXPECT_EQ(studyfile::write_study(warm_config(study::kStartOff)).find("start"), std::string::npos);
   const auto back = studyfile::read_study(studyfile::write_study(warm_config(study::kStartStudy)), "warm.yaml");
   ASSERT_TRUE(back.ok()) << back.error().text();

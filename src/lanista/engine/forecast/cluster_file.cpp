@@ -7,7 +7,7 @@
 #include <functional>
 #include <vector>
 
-#include "lanista/io/studyfile/mapping.h"
+#include "lanista/io/studyfile/json_mapping.h"
 #include "lanista/io/studyfile/mistakes.h"
 
 namespace lanista::engine {
@@ -23,7 +23,7 @@ struct Field {
   std::function<bool(const json&, ClusterFile&)> take;  ///< false: not allowed
 };
 
-Field whole(const char* name, std::int64_t most, bool powers_of_two, std::int64_t schedule::Cluster::*member) {
+Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std::int64_t schedule::Cluster::*member) {
   const std::string allowed = powers_of_two ? "a power of two from 1 to " + std::to_string(most)
                                             : "a whole number from 1 to " + std::to_string(most);
   return {name, allowed, [=](const json& value, ClusterFile& out) {
@@ -35,7 +35,7 @@ Field whole(const char* name, std::int64_t most, bool powers_of_two, std::int64_
           }};
 }
 
-Field measure(const char* name, double least, double most, std::string allowed,
+Field number_field(const char* name, double least, double most, std::string allowed,
               std::function<void(ClusterFile&, double)> put) {
   return {name, std::move(allowed), [=](const json& value, ClusterFile& out) {
             if (!value.is_number()) return false;
@@ -49,28 +49,28 @@ Field measure(const char* name, double least, double most, std::string allowed,
 std::vector<Field> fields() {
   using schedule::Cluster;
   return {
-      whole("workers", 10'000, false, &Cluster::workers),
-      whole("shares", 64, true, &Cluster::shares),
-      whole("widest", 1024, false, &Cluster::widest),
-      measure("memory_mb", 1, 1e12, "a number from 1",
+      integer_field("workers", 10'000, false, &Cluster::workers),
+      integer_field("shares", 64, true, &Cluster::shares),
+      integer_field("widest", 1024, false, &Cluster::widest),
+      number_field("memory_mb", 1, 1e12, "a number from 1",
               [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
-      measure("reserve", 0, 0.99, "a number from 0 to 0.99",
+      number_field("reserve", 0, 0.99, "a number from 0 to 0.99",
               [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
-      measure("interference", 0, 10, "a number from 0 to 10",
+      number_field("interference", 0, 10, "a number from 0 to 10",
               [](ClusterFile& out, double value) {
                 out.cluster.interference = value;
-                out.says_interference = true;
+                out.has_interference = true;
               }),
-      measure("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy = value; }),
-      measure("serial", 0, 1, "a number from 0 to 1",
+      number_field("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy_fraction = value; }),
+      number_field("serial", 0, 1, "a number from 0 to 1",
               [](ClusterFile& out, double value) {
-                out.serial = value;
-                out.says_serial = true;
+                out.serial_fraction = value;
+                out.has_serial_fraction = true;
               }),
-      measure("resize_seconds", 0, 1e6, "a number from 0",
+      number_field("resize_seconds", 0, 1e6, "a number from 0",
               [](ClusterFile& out, double value) {
                 out.resize_seconds = value;
-                out.says_resize = true;
+                out.has_resize_seconds = true;
               }),
   };
 }
@@ -83,19 +83,19 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
   ClusterFile out;
   out.cluster.memory = 1e18;  // of which nobody runs out
   if (!root.IsMap()) {
-    return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'", mistakes.place(root, "")};
+    return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'", mistakes.location_of(root, "")};
   }
   const std::vector<Field> known = fields();
   for (const auto& item : root) {
     const std::string key = item.first.IsScalar() ? item.first.Scalar() : "";
     const auto field = std::ranges::find(known, key, &Field::name);
     if (field == known.end()) {
-      mistakes.unknown(item.first, key, key, studyfile::names_of(known));
+      mistakes.unknown(item.first, key, key, studyfile::plugin_names(known));
       continue;
     }
     const json value = mistakes.to_json(item.second);
     if (!field->take(value, out)) {
-      mistakes.add(item.second, key, studyfile::shown(value) + " is not allowed; " + field->allowed + " is");
+      mistakes.add(item.second, key, studyfile::quote_value(value) + " is not allowed; " + field->allowed + " is");
     }
   }
   if (!studyfile::find_key(root, "workers")) mistakes.add(root, "workers", "is missing: how many workers there are");

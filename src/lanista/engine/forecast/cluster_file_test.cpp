@@ -10,7 +10,7 @@ std::string mistakes_in(const std::string& text) {
   return read ? "" : read.error().text();
 }
 
-TEST(ClusterFile, SaysWhatThereIs) {
+TEST(ClusterFile, ReadsEveryField) {
   const auto read = read_cluster(
       "workers: 8\nshares: 2\nwidest: 3\nmemory_mb: 16000\nreserve: 0.1\ninterference: 0.05\nbusy: 0.5\nserial: 0.2\n"
       "resize_seconds: 1.5\n",
@@ -22,12 +22,12 @@ TEST(ClusterFile, SaysWhatThereIs) {
   EXPECT_EQ(read->cluster.widest, 3);
   EXPECT_DOUBLE_EQ(read->cluster.usable_memory(), 1.44e10);
   EXPECT_DOUBLE_EQ(read->cluster.interference, 0.05);
-  EXPECT_DOUBLE_EQ(read->busy, 0.5);
-  EXPECT_DOUBLE_EQ(read->serial, 0.2);
+  EXPECT_DOUBLE_EQ(read->busy_fraction, 0.5);
+  EXPECT_DOUBLE_EQ(read->serial_fraction, 0.2);
   EXPECT_DOUBLE_EQ(read->resize_seconds, 1.5);
 }
 
-TEST(ClusterFile, TellsEveryMistakeWithItsPlace) {
+TEST(ClusterFile, ReportsEveryErrorWithItsLocation) {
   EXPECT_EQ(mistakes_in("workers: -2\nshares: 3\n"),
             "c.yaml:1:10: workers: -2 is not allowed; a whole number from 1 to 10000 is\n"
             "c.yaml:2:9: shares: 3 is not allowed; a power of two from 1 to 64 is");

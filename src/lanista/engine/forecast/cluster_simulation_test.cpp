@@ -17,65 +17,65 @@
 #include "support/engine/forecast/simulated_fleet.h"
 #include "lanista/engine/core/study_state.h"
 #include "support/engine/core/test_support.h"
-#include "lanista/search/study/hosts.h"
+#include "lanista/search/study/host_usage.h"
 
 namespace lanista::engine::testing {
 namespace {
 
-constexpr int kMostLives = 200;
+constexpr int kMaxEngineRuns = 200;
 
 struct EngineKilled {};
 
 /// The life of a study, of as many engines as it takes. Nothing: it has ended; else why not.
-class DrawnStudy {
+class RandomFaultStudy {
  public:
-  DrawnStudy(const study::StudyConfig& config, std::uint64_t seed, Troubles& troubles)
-      : config_(config), rng_(Rng(seed).split("study")), troubles_(troubles), workers_(1 + rng_.below(6)) {
-    trouble_ = rng_.below(8) == 0 ? 0.4 : rng_.uniform() * 0.3;
+  RandomFaultStudy(const study::StudyConfig& config, std::uint64_t seed, FaultCounts& fault_counts)
+      : config_(config), rng_(Rng(seed).split("study")), fault_counts_(fault_counts), workers_(1 + rng_.below(6)) {
+    fault_probability_ = rng_.below(8) == 0 ? 0.4 : rng_.uniform() * 0.3;
   }
 
   std::string run() {
-    for (int life = 0; life < kMostLives; ++life) {
+    for (int attempt = 0; attempt < kMaxEngineRuns; ++attempt) {
       try {
-        const auto summary = live();
-        if (summary && summary->end != End::kPaused) return "";
+        const auto summary = run_engine();
+        if (summary && summary->end != RunEnd::kPaused) return "";
         if (!summary && summary.error().code != Code::kUnavailable) return summary.error().text();
       } catch (const EngineKilled&) {
-        ++troubles_["engine killed"];
+        ++fault_counts_["engine killed"];
         if (rng_.below(3) == 0) {
-          ++troubles_["power lost"];
-          bench_.disk.lose_power(PowerLoss::kDrawn, rng_.split(static_cast<std::uint64_t>(life)));
+          ++fault_counts_["power lost"];
+          bench_.disk.simulate_power_loss(PowerLoss::kSampled, rng_.split(static_cast<std::uint64_t>(attempt)));
         }
       }
     }
-    return "it did not end in " + std::to_string(kMostLives) + " lives";
+    return "it did not end in " + std::to_string(kMaxEngineRuns) + " lives";
   }
-  std::int64_t moved() const { return moved_; }  ///< how often a trial went on from one host elsewhere
-  Fingerprint left() {
+  std::int64_t moved() const { return num_moves_; }  ///< how often a trial went on from one host elsewhere
+  Fingerprint fingerprint_of_disk() {
     const auto left = fingerprint(bench_.disk);
     return left ? *left : Fingerprint{left.error().text(), ""};
   }
 
  private:
-  Result<Summary> live() {
+  Result<RunResult> run_engine() {
     WatchedFileSystem fs(bench_.disk);
     // Late enough at last, so that it ends.
     std::uint64_t changes = 10 + rng_.below(60) * (1 + rng_.below(4));
     const bool is_killed = rng_.below(3) > 0;
-    fs.before_change = [&] {
+    fs.on_change = [&] {
       if (is_killed && --changes == 0) throw EngineKilled();
     };
-    WorkerBrief brief;
-    brief.study_folder = kFolder;
-    brief.workers = static_cast<std::int64_t>(workers_);
+    WorkerConfig worker_config;
+    worker_config.study_folder = kFolder;
+    worker_config.workers = static_cast<std::int64_t>(workers_);
     ProcessOptions how;
     how.lease_seconds = 2;
     how.fleet = [this](const FleetOptions& fleet, const Clock&) {
-      const SimulatedFleet::Options options{.seed = rng_.next(), .trouble = trouble_, .near = rng_.below(workers_ + 1)};
+      const SimulatedFleet::Options options{.seed = rng_.next(), .fault_probability = fault_probability_, .num_local_workers = rng_.below(workers_ + 1)};
       return Result<std::unique_ptr<Fleet>>(
-          std::make_unique<SimulatedFleet>(fleet, options, bench_.clock, bench_.disk, troubles_));
+          std::make_unique<SimulatedFleet>(fleet, options, bench_.clock, bench_.disk, fault_counts_));
     };
-    LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(brief, fs, bench_.clock, how));
+    LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(worker_config, fs, bench_.clock, how));
     const auto services = bench_.services(fs, *executor);
     auto engine = Engine::create(kFolder, config_, studyfile::write_study(config_), bench_.numerics, services);
     if (!engine && engine.error().code == Code::kAlreadyExists) {
@@ -93,10 +93,10 @@ class DrawnStudy {
     ASSERT_TRUE(records);
     const auto read = fold(*records);
     ASSERT_TRUE(read);
-    EXPECT_EQ(told(*read), told(seen));
-    moved_ = std::ssize(seen.workers.moves);
+    EXPECT_EQ(worker_history_text(*read), worker_history_text(seen));
+    num_moves_ = std::ssize(seen.workers.moves);
   }
-  static std::string told(const StudyView& view) {
+  static std::string worker_history_text(const StudyView& view) {
     std::string out;
     for (const auto& each : view.workers.present) out += study::worker_text(each.worker, each.host) + "\n";
     for (const auto& host : view.workers.hosts) out += host.name + " " + std::to_string(host.lost) + "\n";
@@ -109,44 +109,44 @@ class DrawnStudy {
 
   const study::StudyConfig& config_;
   Rng rng_;
-  Troubles& troubles_;
+  FaultCounts& fault_counts_;
   std::uint64_t workers_;
-  double trouble_ = 0;
-  std::int64_t moved_ = 0;
+  double fault_probability_ = 0;
+  std::int64_t num_moves_ = 0;
   Bench bench_;
 };
 
 /// LANISTA_SIMULATED_SEEDS: how many; LANISTA_SIMULATED_FROM: the first of them.
-std::uint64_t number(const char* name, std::uint64_t otherwise) {
-  const char* said = std::getenv(name);
-  return said == nullptr ? otherwise : std::strtoull(said, nullptr, 10);
+std::uint64_t number(const char* name, std::uint64_t fallback) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? fallback : std::strtoull(value, nullptr, 10);
 }
 
-TEST(ClusterSimulation, ComesToTheSameEndWhateverGoesWrong) {
+TEST(ClusterSimulation, GivesSameResultUnderAnyFault) {
   const study::StudyConfig config = small_study(10);
   Bench undisturbed;
   ASSERT_TRUE(undisturbed.run(config, {}));
   const auto expected = fingerprint(undisturbed.disk);
   ASSERT_TRUE(expected);
-  Troubles troubles;
+  FaultCounts fault_counts;
   std::int64_t moved = 0;
   const std::uint64_t first = number("LANISTA_SIMULATED_FROM", 1), seeds = number("LANISTA_SIMULATED_SEEDS", 30);
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    DrawnStudy study(config, seed, troubles);
+    RandomFaultStudy study(config, seed, fault_counts);
     SCOPED_TRACE("seed " + std::to_string(seed));
     ASSERT_EQ(study.run(), "");
-    const Fingerprint left = study.left();
+    const Fingerprint left = study.fingerprint_of_disk();
     ASSERT_EQ(first_difference(left.canonical, expected->canonical), "");
     ASSERT_EQ(left.weights, expected->weights);
     moved += study.moved();
   }
   EXPECT_GT(moved, static_cast<std::int64_t>(seeds));
   std::int64_t all = 0;
-  for (const auto& [kind, count] : troubles) {
+  for (const auto& [kind, count] : fault_counts) {
     all += count;
     if (seeds > 30) std::cout << kind << ": " << count << "\n";
   }
-  EXPECT_EQ(troubles.size(), 9U) << "some kind of trouble never came";
+  EXPECT_EQ(fault_counts.size(), 9U) << "some kind of trouble never came";
   EXPECT_GT(all, static_cast<std::int64_t>(seeds) * 10);
 }
 

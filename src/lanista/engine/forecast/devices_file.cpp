@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "lanista/io/studyfile/mapping.h"
+#include "lanista/io/studyfile/json_mapping.h"
 #include "lanista/io/studyfile/mistakes.h"
 
 namespace lanista::engine {
@@ -18,7 +18,7 @@ using pipeline::DeviceClass;
 using pipeline::Devices;
 using pipeline::Link;
 
-constexpr double kMegabyte = 1e6, kGigabyte = 1e9, kMost = 1e12;
+constexpr double kMegabyte = 1e6, kGigabyte = 1e9, kMaxValue = 1e12;
 
 /// Reads the file's parts, and collects what is wrong with them.
 class Reader {
@@ -26,7 +26,7 @@ class Reader {
   explicit Reader(const std::string& file) : mistakes_(file, {}) {}
 
   Result<Devices> read(const YAML::Node& root) {
-    known(root, "", {"note", "classes", "links"});
+    check_known_keys(root, "", {"note", "classes", "links"});
     const YAML::Node note = studyfile::find_key(root, "note");
     if (note && note.IsScalar()) out_.note = note.Scalar();
     const YAML::Node classes = studyfile::find_key(root, "classes"), links = studyfile::find_key(root, "links");
@@ -40,14 +40,14 @@ class Reader {
     for (std::size_t i = 0; links && links.IsSequence() && i < links.size(); ++i) {
       read_link(links[i], "links[" + std::to_string(i) + "]");
     }
-    if (mistakes_.empty()) connect(root);
+    if (mistakes_.empty()) read_links(root);
     if (!mistakes_.empty()) return Error{Code::kInvalidArgument, mistakes_.text(), ""};
     LANISTA_TRY(pipeline::check(out_));
     return std::move(out_);
   }
 
  private:
-  bool known(const YAML::Node& map, const std::string& path, const std::vector<std::string>& keys) {
+  bool check_known_keys(const YAML::Node& map, const std::string& path, const std::vector<std::string>& keys) {
     if (!map.IsMap()) {
       mistakes_.add(map, path, "is no mapping");
       return false;
@@ -61,60 +61,60 @@ class Reader {
     return true;
   }
 
-  double number(const YAML::Node& map, const std::string& path, const char* key, double fallback, double least) {
+  double read_number(const YAML::Node& map, const std::string& path, const char* key, double fallback, double least) {
     const YAML::Node node = studyfile::find_key(map, key);
     if (!node) return fallback;
     const json value = mistakes_.to_json(node);
-    const double number = value.is_number() ? value.get<double>() : NAN;
-    if (std::isfinite(number) && number >= least && number <= kMost) return number;
+    const double read_number = value.is_number() ? value.get<double>() : NAN;
+    if (std::isfinite(read_number) && read_number >= least && read_number <= kMaxValue) return read_number;
     mistakes_.add(node, path + "." + key,
-                  studyfile::shown(value) + " is not allowed; a number from " + studyfile::shown(json(least)) + " is");
+                  studyfile::quote_value(value) + " is not allowed; a number from " + studyfile::quote_value(json(least)) + " is");
     return fallback;
   }
 
-  std::int64_t whole(const YAML::Node& map, const std::string& path, const char* key, std::int64_t fallback) {
+  std::int64_t read_integer(const YAML::Node& map, const std::string& path, const char* key, std::int64_t fallback) {
     const YAML::Node node = studyfile::find_key(map, key);
     if (!node) return fallback;
     const json value = mistakes_.to_json(node);
     if (value.is_number_integer() && value.get<std::int64_t>() >= 1 &&
-        value.get<std::int64_t>() <= pipeline::kMostDevices) {
+        value.get<std::int64_t>() <= pipeline::kMaxDevices) {
       return value.get<std::int64_t>();
     }
     mistakes_.add(node, path + "." + key,
-                  studyfile::shown(value) + " is not allowed; a whole number from 1 to " +
-                      std::to_string(pipeline::kMostDevices) + " is");
+                  studyfile::quote_value(value) + " is not allowed; a whole number from 1 to " +
+                      std::to_string(pipeline::kMaxDevices) + " is");
     return fallback;
   }
 
-  Link link(const YAML::Node& map, const std::string& path) {
+  Link read_link_cost(const YAML::Node& map, const std::string& path) {
     Link link;
-    link.seconds = 1e-6 * number(map, path, "us", 0, 0);
+    link.seconds = 1e-6 * read_number(map, path, "us", 0, 0);
     if (!studyfile::find_key(map, "gb_per_second")) {
       mistakes_.add(map, path + ".gb_per_second", "is missing: how much a second");
     }
-    link.bytes_per_second = kGigabyte * number(map, path, "gb_per_second", 1, 1e-9);
+    link.bytes_per_second = kGigabyte * read_number(map, path, "gb_per_second", 1, 1e-9);
     return link;
   }
 
   void read_class(const YAML::Node& map, const std::string& path) {
-    if (!known(map, path, {"name", "count", "per_machine", "memory_mb", "speed", "inside"})) return;
+    if (!check_known_keys(map, path, {"name", "count", "per_machine", "memory_mb", "speed", "inside"})) return;
     DeviceClass one;
     const YAML::Node name = studyfile::find_key(map, "name"), inside = studyfile::find_key(map, "inside");
     if (name && name.IsScalar()) one.name = name.Scalar();
     if (std::ranges::find(out_.classes, one.name, &DeviceClass::name) != out_.classes.end()) {
       mistakes_.add(map, path + ".name", "two classes are called " + one.name);
     }
-    one.count = whole(map, path, "count", 1);
-    one.per_machine = whole(map, path, "per_machine", one.count);
-    if (studyfile::find_key(map, "memory_mb")) one.memory_bytes = kMegabyte * number(map, path, "memory_mb", 1, 1e-3);
-    one.speed = number(map, path, "speed", 1, 1e-9);
+    one.count = read_integer(map, path, "count", 1);
+    one.per_machine = read_integer(map, path, "per_machine", one.count);
+    if (studyfile::find_key(map, "memory_mb")) one.memory_bytes = kMegabyte * read_number(map, path, "memory_mb", 1, 1e-3);
+    one.speed = read_number(map, path, "speed", 1, 1e-9);
     has_inside_.push_back(static_cast<bool>(inside));
-    if (inside && known(inside, path + ".inside", {"us", "gb_per_second"})) one.inside = link(inside, path + ".inside");
+    if (inside && check_known_keys(inside, path + ".inside", {"us", "gb_per_second"})) one.inside = read_link_cost(inside, path + ".inside");
     out_.classes.push_back(std::move(one));
   }
 
   void read_link(const YAML::Node& map, const std::string& path) {
-    if (!known(map, path, {"between", "us", "gb_per_second"})) return;
+    if (!check_known_keys(map, path, {"between", "us", "gb_per_second"})) return;
     const YAML::Node between = studyfile::find_key(map, "between");
     if (!between || !between.IsSequence() || between.size() != 2) {
       mistakes_.add(map, path + ".between", "two names of classes must stand there");
@@ -126,18 +126,18 @@ class Reader {
       const auto at = std::ranges::find(out_.classes, name, &DeviceClass::name);
       if (at == out_.classes.end()) {
         mistakes_.add(between[i], path + ".between",
-                      "there is no class " + studyfile::shown(json(name)) + "; known are " +
-                          studyfile::join(studyfile::names_of(out_.classes)));
+                      "there is no class " + studyfile::quote_value(json(name)) + "; known are " +
+                          studyfile::join(studyfile::plugin_names(out_.classes)));
         return;
       }
       ends[i] = static_cast<std::size_t>(at - out_.classes.begin());
     }
     if (links_[ends[0]][ends[1]]) mistakes_.add(map, path + ".between", "this link stands twice");
-    links_[ends[0]][ends[1]] = links_[ends[1]][ends[0]] = link(map, path);
+    links_[ends[0]][ends[1]] = links_[ends[1]][ends[0]] = read_link_cost(map, path);
   }
 
   /// What was left out: the way to itself of a class on one machine, and the way inside a machine as that between two.
-  void connect(const YAML::Node& root) {
+  void read_links(const YAML::Node& root) {
     const std::size_t count = out_.classes.size();
     out_.links.assign(count, std::vector<Link>(count));
     for (std::size_t a = 0; a < count; ++a) {

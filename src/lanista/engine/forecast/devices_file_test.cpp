@@ -19,7 +19,7 @@ std::string mistakes_in(const std::string& text) {
   return read ? "" : read.error().text();
 }
 
-TEST(DevicesFile, SaysWhatThereIs) {
+TEST(DevicesFile, ReadsEveryField) {
   const auto read = read_devices(kTwo, "d.yaml");
 
   ASSERT_TRUE(read) << read.error().text();
@@ -35,7 +35,7 @@ TEST(DevicesFile, SaysWhatThereIs) {
   EXPECT_DOUBLE_EQ(read->link({8}, {9}).bytes_per_second, 1e10);
 }
 
-TEST(DevicesFile, TellsEveryMistakeWithItsPlace) {
+TEST(DevicesFile, ReportsEveryErrorWithItsLocation) {
   const std::string text = kTwo;
   EXPECT_EQ(mistakes_in(text + "  - {between: [V100, A100], gb_per_second: 5}\n"),
             "d.yaml:8:22: links[2].between: there is no class \"A100\"; known are V100, CPU");

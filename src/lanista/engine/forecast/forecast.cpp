@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <map>
 
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/elastic.h"
 
 namespace lanista::engine {
@@ -16,11 +16,11 @@ using schedule::Arrival;
 using schedule::Prediction;
 
 /// As many trials under way as there are slots, in their order.
-class Slots : public schedule::Source {
+class Slots : public schedule::TrialSource {
  public:
   Slots(const std::vector<Arrival>& trials, std::int64_t slots)
       : trials_(trials), slots_(static_cast<std::size_t>(slots)) {}
-  std::vector<Arrival> next(std::span<const schedule::End>, std::size_t waiting, std::size_t running) override {
+  std::vector<Arrival> next(std::span<const schedule::TrialEnd>, std::size_t waiting, std::size_t running) override {
     std::vector<Arrival> asked;
     while (at_ < trials_.size() && waiting + running + asked.size() < slots_) asked.push_back(trials_[at_++]);
     return asked;
@@ -31,8 +31,8 @@ class Slots : public schedule::Source {
   std::size_t slots_, at_ = 0;
 };
 
-Arrival arrival(TrialId trial, double seconds, double bytes, const ClusterFile& on) {
-  const Prediction prediction = schedule::prediction_of(seconds, on.serial, on.busy, bytes, on.resize_seconds);
+Arrival arrival_of(TrialId trial, double seconds, double bytes, const ClusterFile& on) {
+  const Prediction prediction = schedule::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
   return {static_cast<std::int64_t>(trial.value), prediction, prediction, {}};
 }
 
@@ -49,21 +49,21 @@ Result<Forecast> forecast(const std::vector<Arrival>& trials, std::int64_t slots
   Slots source(trials, slots), again(trials, slots);
   const auto ours = schedule::elastic(), fifo = schedule::first_come();
   LANISTA_ASSIGN(out.course, schedule::simulate(on.cluster, source, *ours));
-  LANISTA_ASSIGN(const schedule::Course first_come, schedule::simulate(on.cluster, again, *fifo));
-  out.first_come = first_come.makespan;
+  LANISTA_ASSIGN(const schedule::ScheduleResult first_come, schedule::simulate(on.cluster, again, *fifo));
+  out.fifo_seconds = first_come.makespan;
   return out;
 }
 
-std::string number(const char* pattern, double value) {
+std::string format_number(const char* pattern, double value) {
   char text[64];
   std::snprintf(text, sizeof text, pattern, value);
   return text;
 }
 
-std::string seconds_text(double seconds) { return number(seconds < 100 ? "%.2f s" : "%.0f s", seconds); }
+std::string seconds_text(double seconds) { return format_number(seconds < 100 ? "%.2f s" : "%.0f s", seconds); }
 
 /// "1/2", "1", "3".
-std::string width_text(const schedule::Place& place) {
+std::string width_text(const schedule::Placement& place) {
   return place.parts > 1 ? "1/" + std::to_string(place.parts) : std::to_string(place.workers.size());
 }
 
@@ -74,11 +74,11 @@ std::string worker_line(const Forecast& forecast, std::int32_t worker, int colum
     const double at = (column + 0.5) * forecast.course.makespan / columns;
     std::int64_t count = 0;
     bool wide = false;
-    for (const schedule::Stretch& stretch : forecast.course.stretches) {
+    for (const schedule::PlacementInterval& stretch : forecast.course.placement_intervals) {
       if (at < stretch.began || at >= stretch.ended) continue;
-      if (std::ranges::find(stretch.place.workers, worker) == stretch.place.workers.end()) continue;
+      if (std::ranges::find(stretch.placement.workers, worker) == stretch.placement.workers.end()) continue;
       ++count;
-      wide = wide || stretch.place.workers.size() > 1;
+      wide = wide || stretch.placement.workers.size() > 1;
     }
     char& mark = line[static_cast<std::size_t>(column)];
     if (wide) mark = '=';
@@ -89,7 +89,7 @@ std::string worker_line(const Forecast& forecast, std::int32_t worker, int colum
 
 }  // namespace
 
-double Forecast::gap() const {
+double Forecast::relative_gap() const {
   // A makespan may be the bound to the last digits.
   return bounds.best() > 0 ? std::max(0.0, course.makespan / bounds.best() - 1) : 0;
 }
@@ -98,7 +98,7 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
   std::map<TrialId, double> seconds;
   for (const study::Span& span : view.spans) seconds[span.trial] += std::max(0.0, span.ended - span.began);
   std::vector<Arrival> trials;
-  for (const auto& [trial, worked] : seconds) trials.push_back(arrival(trial, worked, 0, on));
+  for (const auto& [trial, worked] : seconds) trials.push_back(arrival_of(trial, worked, 0, on));
   if (trials.empty()) {
     return Error{Code::kFailedPrecondition,
                  "no worker has told of any work in this study yet, so nothing is known of its times", ""};
@@ -106,23 +106,23 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
   return forecast(trials, view.config.strategy.slots, on, "measured: what workers spent on each trial");
 }
 
-Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on, Beside beside) {
+Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on, ExtraStepsCount extra_steps_count) {
   std::vector<Arrival> trials(plan.predicted.graph.members.size());
-  for (const fuse::Group& group : plan.predicted.groups) {
+  for (const fuse::FusedGroup& group : plan.predicted.groups) {
     const auto members = group.members();
     const double us = group.steady_us() / static_cast<double>(members.size());
     for (const std::size_t m : members) {
-      const fuse::Member& member = plan.predicted.graph.members[m];
+      const fuse::FusionMember& member = plan.predicted.graph.members[m];
       const auto& recipe = member.recipe;
       const auto own =
           std::ceil(static_cast<double>(recipe.data.num_samples) / static_cast<double>(recipe.batch_size)) *
           static_cast<double>(recipe.epochs);
       const auto expected = static_cast<double>(plan.extra[m].expected_steps());
-      const double more = beside == Beside::kMost ? static_cast<double>(plan.extra[m].most) - expected : 0;
+      const double more = extra_steps_count == ExtraStepsCount::kMaximum ? static_cast<double>(plan.extra[m].most) - expected : 0;
       const double bytes = static_cast<double>(group.bytes) / static_cast<double>(members.size());
       const double seconds =
           plan.times.empty() ? (own + expected + more) * us * 1e-6 : plan.times[m].seconds + more * plan.times[m].step;
-      trials[m] = arrival(member.trial, seconds, bytes, on);
+      trials[m] = arrival_of(member.trial, seconds, bytes, on);
     }
   }
   if (!plan.times.empty()) {
@@ -139,7 +139,7 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
 std::string forecast_text(const Forecast& forecast) {
   constexpr int kColumns = 64;
   constexpr std::int32_t kMostLines = 64;
-  const schedule::Course& course = forecast.course;
+  const schedule::ScheduleResult& course = forecast.course;
   std::string text =
       std::to_string(forecast.trials) + " trials, " + std::to_string(forecast.slots) + " at a time, on " +
       std::to_string(forecast.cluster.workers) + " workers, simulated\n" +
@@ -147,15 +147,15 @@ std::string forecast_text(const Forecast& forecast) {
                                       std::to_string(forecast.resumptions) + " times one goes on from a rung\n"
                                 : "") +
       "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
-      "   (one trial a worker, in order: " + seconds_text(forecast.first_come) + ")\n" + "utilisation  " +
-      number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " + seconds_text(forecast.bounds.dual) +
+      "   (one trial a worker, in order: " + seconds_text(forecast.fifo_seconds) + ")\n" + "utilisation  " +
+      format_number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " + seconds_text(forecast.bounds.dual) +
       "   (work " + seconds_text(forecast.bounds.area) + ", longest trial " + seconds_text(forecast.bounds.longest) +
       ", with changes of width " + seconds_text(forecast.bounds.best()) + ")\n" + "gap          " +
-      number("%.1f %%", 100 * forecast.gap()) + " over the least time\n" + "changes      " +
+      format_number("%.1f %%", 100 * forecast.relative_gap()) + " over the least time\n" + "changes      " +
       std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
   const auto lines = static_cast<std::int32_t>(std::min<std::int64_t>(forecast.cluster.workers, kMostLines));
   for (std::int32_t worker = 0; worker < lines; ++worker) {
-    text += number("%4.0f ", worker) + worker_line(forecast, worker, kColumns) + "\n";
+    text += format_number("%4.0f ", worker) + worker_line(forecast, worker, kColumns) + "\n";
   }
   if (lines < forecast.cluster.workers)
     text += "     and " + std::to_string(forecast.cluster.workers - lines) + " more\n";
@@ -163,7 +163,7 @@ std::string forecast_text(const Forecast& forecast) {
          seconds_text(course.makespan) + "   1-9: trials that share it, =: part of a wider one, .: idle\n";
 }
 
-std::string time_text(const Forecast& forecast, double most) {
+std::string forecast_time_text(const Forecast& forecast, double most) {
   return "training takes some " + seconds_text(forecast.course.makespan) + " on " +
          std::to_string(forecast.cluster.workers) + (forecast.cluster.workers == 1 ? " worker" : " workers") +
          " if every trial gets its full budget" +
@@ -173,10 +173,10 @@ std::string time_text(const Forecast& forecast, double most) {
 
 json forecast_json(const Forecast& forecast) {
   json stretches = json::array();
-  for (const schedule::Stretch& stretch : forecast.course.stretches) {
+  for (const schedule::PlacementInterval& stretch : forecast.course.placement_intervals) {
     stretches.push_back({{"trial", stretch.id},
-                         {"workers", stretch.place.workers},
-                         {"width", width_text(stretch.place)},
+                         {"workers", stretch.placement.workers},
+                         {"width", width_text(stretch.placement)},
                          {"began", stretch.began},
                          {"ended", stretch.ended}});
   }
@@ -188,13 +188,13 @@ json forecast_json(const Forecast& forecast) {
           {"workers", forecast.cluster.workers},
           {"basis", forecast.basis},
           {"makespan", forecast.course.makespan},
-          {"first_come", forecast.first_come},
+          {"first_come", forecast.fifo_seconds},
           {"utilisation", forecast.course.utilisation()},
           {"dual_bound", forecast.bounds.dual},
           {"bound", forecast.bounds.best()},
           {"area_bound", forecast.bounds.area},
           {"longest_bound", forecast.bounds.longest},
-          {"gap", forecast.gap()},
+          {"gap", forecast.relative_gap()},
           {"resizes", forecast.course.resizes},
           {"resize_seconds", forecast.course.resize_seconds},
           {"timeline", std::move(stretches)}};

@@ -36,7 +36,7 @@ TEST(Forecast, ReplaysWhatWorkersSpent) {
   ASSERT_TRUE(forecast) << forecast.error().text();
   EXPECT_EQ(forecast->trials, 3);
   EXPECT_NEAR(forecast->course.makespan, 3, 1e-9);
-  EXPECT_NEAR(forecast->first_come, 3, 1e-9);
+  EXPECT_NEAR(forecast->fifo_seconds, 3, 1e-9);
   EXPECT_NEAR(forecast->bounds.dual, 3, 1e-9);
   EXPECT_NEAR(forecast->course.utilisation(), 1, 1e-9);
   const auto out = forecast_json(*forecast);

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "lanista/base/precision.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/search/study/epochs.h"
+#include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/tuning/tuner.h"
 
@@ -36,31 +36,31 @@ std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::D
 
 }  // namespace
 
-PlanMembers::PlanMembers(const study::StudyConfig& config, const data::DataSpec& data,
+PlanMemberBuilder::PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
                          std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
     : config_(config), data_(data), models_(std::move(models)), steps_(data_steps(config, data, prices)) {}
 
-Result<PlannedMember> PlanMembers::make(const study::TrialView& trial) const {
+Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) const {
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-  const schedule::Trial planned{
+  const schedule::PlannedTrial planned{
       trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
-      study::state_bytes(cost.parameters, job.recipe), study::kept_bytes(cost.parameters, job.recipe, job.keep)};
+      study::state_bytes(cost.parameters, job.recipe), study::best_weights_bytes(cost.parameters, job.recipe, job.keep)};
   LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
-  fuse::Recipe recipe{
+  fuse::StepRecipe recipe{
       .step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},
-      .batch_size = study::most_batch(job.recipe),
+      .batch_size = study::largest_batch(job.recipe),
       .data = {.dataset = data.hash, .order_seed = job.data_seed, .num_samples = data.split_rows[0], .steps = steps_},
-      .epochs = study::epochs_of(job.recipe, data.split_rows[0]).passes(job.recipe.epochs),
+      .epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]).num_passes(job.recipe.epochs),
       .precision = precision_of(job.recipe.precision),
-      .keeps_an_epoch = job.keep.picks()};
+      .keeps_best_epoch = job.keep.selects_best()};
   std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
   for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
   LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
-  const study::Epochs epochs = study::epochs_of(job.recipe, data.split_rows[0]);
+  const study::EpochSchedule epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]);
   LANISTA_ASSIGN(study::ExtraSteps extra, study::extra_steps(config_.train, trial.proposal, job.recipe, epochs));
-  return PlannedMember{fuse::Member{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
+  return PlannedMember{fuse::FusionMember{trial.id, std::move(job.model), std::move(frozen), std::move(recipe), ""},
                        planned,
                        std::move(shape),
                        epochs,

@@ -4,65 +4,65 @@
 #include <utility>
 #include <variant>
 
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 
 namespace lanista::engine {
 
-Result<void> SearchDriver::run_to(std::int64_t epochs) {
-  while (spent_ < epochs) {
+Result<void> SearchDriver::run_until(std::int64_t epochs) {
+  while (spent_epochs_ < epochs) {
     LANISTA_TRY(fill());
     if (running_.empty()) return {};
     const TrialId id = running_.front();
     running_.pop_front();
     running_.push_back(id);
-    ++spent_;
+    ++spent_epochs_;
     advance(id);
   }
   return {};
 }
 
 Result<std::vector<TrialId>> SearchDriver::fill() {
-  std::vector<TrialId> begun;
+  std::vector<TrialId> started_trials;
   while (std::ssize(running_) < limits_.slots) {
     if (waiting_.empty()) {
-      if (barrier_ && !running_.empty()) break;
-      if (duplicates_ >= kMaxDuplicatesInARow || (spent() && paused_ == 0)) break;
+      if (is_barrier_active_ && !running_.empty()) break;
+      if (consecutive_duplicates_ >= kMaxDuplicatesInARow || (is_trial_budget_spent() && num_paused_ == 0)) break;
       strategy::Capacity capacity;
       capacity.free_slots = limits_.slots - std::ssize(running_);
-      if (limits_.trials) capacity.new_trials = std::max<std::int64_t>(0, *limits_.trials - proposed_);
+      if (limits_.trials) capacity.new_trials = std::max<std::int64_t>(0, *limits_.trials - num_proposed_);
       capacity.running = std::ssize(running_);
-      capacity.paused = paused_;
+      capacity.paused = num_paused_;
       auto answer = strategy_.suggest(capacity);
       if (!answer && answer.error().code != Code::kResourceExhausted) return answer.error();
       if (!answer || answer->kind != strategy::Suggestion::Kind::kGroup) break;
-      barrier_ = answer->group.barrier;
+      is_barrier_active_ = answer->group.barrier;
       for (strategy::Member& member : answer->group.members) waiting_.push_back(std::move(member));
       if (waiting_.empty()) break;
     }
-    const bool taken = take_up(waiting_.front(), begun);
+    const bool taken = carry_out_member(waiting_.front(), started_trials);
     waiting_.pop_front();
     if (!taken && waiting_.empty()) break;
   }
-  return begun;
+  return started_trials;
 }
 
 /// False: it is a new trial, and no more are allowed.
-bool SearchDriver::take_up(const strategy::Member& member, std::vector<TrialId>& begun) {
+bool SearchDriver::carry_out_member(const strategy::Member& member, std::vector<TrialId>& started_trials) {
   if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
-    if (spent()) return false;
-    if (begin(fresh->proposal)) begun.push_back(running_.back());
+    if (is_trial_budget_spent()) return false;
+    if (begin(fresh->proposal)) started_trials.push_back(running_.back());
   } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
     Trial& trial = trials_.at(resume->trial);
     trial.budget = resume->budget;
-    --paused_;
+    --num_paused_;
     running_.push_back(resume->trial);
-    begun.push_back(resume->trial);
+    started_trials.push_back(resume->trial);
     trial.fork = resume->fork;
     if (trial.fork) trial.proposal.sample = trial.fork->sample;
     strategy_.observe(study::Resumed{resume->trial, trial.epoch, resume->budget, resume->fork});
   } else {
     const TrialId id = std::get<strategy::StopTrial>(member).trial;
-    if (std::erase(running_, id) == 0) --paused_;
+    if (std::erase(running_, id) == 0) --num_paused_;
     end(id, study::OutcomeKind::kStopped);
   }
   return true;
@@ -70,11 +70,11 @@ bool SearchDriver::take_up(const strategy::Member& member, std::vector<TrialId>&
 
 /// False: it repeats another.
 bool SearchDriver::begin(const study::Proposal& proposal) {
-  const TrialId id{static_cast<std::uint32_t>(++proposed_)};
+  const TrialId id{static_cast<std::uint32_t>(++num_proposed_)};
   strategy_.observe(study::Proposed{id, proposal});
-  if (limits_.passes_over_duplicates) {
+  if (limits_.skips_duplicates) {
     const auto [first, fresh] = keys_.emplace(study::run_key(proposal), id);
-    duplicates_ = fresh ? 0 : duplicates_ + 1;
+    consecutive_duplicates_ = fresh ? 0 : consecutive_duplicates_ + 1;
     if (!fresh) {
       strategy_.observe(study::Ended{id, {study::OutcomeKind::kDuplicate, "", first->second, "", {}}});
       return false;
@@ -85,7 +85,7 @@ bool SearchDriver::begin(const study::Proposal& proposal) {
   return true;
 }
 
-const SearchDriver::Trial* SearchDriver::under_way(TrialId id) const {
+const SearchDriver::Trial* SearchDriver::find_running(TrialId id) const {
   const auto at = trials_.find(id);
   return at != trials_.end() && std::ranges::find(running_, id) != running_.end() ? &at->second : nullptr;
 }
@@ -100,7 +100,7 @@ bool SearchDriver::advance(TrialId id) {
   if (trial.epoch == study::full_epochs(trial.proposal)) return end(id, study::OutcomeKind::kSucceeded);
   if (strategy_.verdict(id).verdict == study::Verdict::kStop) return end(id, study::OutcomeKind::kStopped);
   if (trial.epoch < trial.budget) return true;
-  ++paused_;
+  ++num_paused_;
   std::erase(running_, id);
   strategy_.observe(study::Paused{id, trial.epoch});
   return false;

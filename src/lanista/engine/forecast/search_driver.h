@@ -32,7 +32,7 @@ class SearchDriver {
   struct Limits {
     std::int64_t slots = 1;                   ///< trials under way at a time
     std::optional<std::int64_t> trials = {};  ///< that are proposed
-    bool passes_over_duplicates = false;      ///< a proposal that repeats another ends at once, as in a study
+    bool skips_duplicates = false;      ///< a proposal that repeats another ends at once, as in a study
   };
   /// What a trial measures at `trial.epoch`; nothing: it has failed.
   using Measure = std::function<std::optional<Metrics>(const Trial& trial)>;
@@ -44,20 +44,20 @@ class SearchDriver {
 
   /// Trials under way get an epoch each in turn, until so many epochs have been spent in all, or the strategy has
   /// nothing more. Errors: the strategy's.
-  Result<void> run_to(std::int64_t epochs);
+  Result<void> run_until(std::int64_t epochs);
 
   /// By hand: what begins or goes on now, as slots are free. Errors: the strategy's.
   Result<std::vector<TrialId>> fill();
   /// One that is under way, or none.
-  const Trial* under_way(TrialId id) const;
+  const Trial* find_running(TrialId id) const;
   /// An epoch of one that is under way; false: it has given its slot back.
   bool advance(TrialId id);
 
-  std::int64_t trials() const { return proposed_; }  ///< duplicates included
+  std::int64_t num_trials() const { return num_proposed_; }  ///< duplicates included
 
  private:
-  bool spent() const { return limits_.trials && proposed_ >= *limits_.trials; }
-  bool take_up(const strategy::Member& member, std::vector<TrialId>& begun);
+  bool is_trial_budget_spent() const { return limits_.trials && num_proposed_ >= *limits_.trials; }
+  bool carry_out_member(const strategy::Member& member, std::vector<TrialId>& started_trials);
   bool begin(const study::Proposal& proposal);
   bool end(TrialId id, study::OutcomeKind kind);
 
@@ -69,9 +69,9 @@ class SearchDriver {
   std::deque<TrialId> running_;
   std::deque<strategy::Member> waiting_;      ///< of the group in hand
   std::unordered_map<Digest, TrialId> keys_;  ///< by study::run_key; never walked
-  bool barrier_ = false;
-  int duplicates_ = 0;  ///< in a row
-  std::int64_t paused_ = 0, spent_ = 0, proposed_ = 0;
+  bool is_barrier_active_ = false;
+  int consecutive_duplicates_ = 0;  ///< in a row
+  std::int64_t num_paused_ = 0, spent_epochs_ = 0, num_proposed_ = 0;
 };
 
 }  // namespace lanista::engine

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/engine/forecast/search_driver.h"
 #include "lanista/plan/sharing/plan.h"
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/elastic.h"
-#include "lanista/search/study/epochs.h"
+#include "lanista/search/study/epoch_schedule.h"
 #include "lanista/search/study/metric.h"
 
 namespace lanista::engine {
@@ -26,16 +26,16 @@ using schedule::Arrival;
 using schedule::Prediction;
 
 /// What a trial costs.
-struct Price {
+struct TrialCost {
   ExpectedTimes times;
   double bytes = 0;
-  study::Epochs epochs;
+  study::EpochSchedule epochs;
   std::int64_t validation_rows = 0;
   study::ExtraSteps extra = {};
 
   double seconds(std::int64_t from, std::int64_t through) const {
     const double made = from == 0 ? times.set_up : 0;
-    const std::int64_t steps = epochs.through(through) - epochs.through(from) + extra.through(from, through);
+    const std::int64_t steps = epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
     return made + times.seconds(steps, through - from, validation_rows);
   }
 };
@@ -47,7 +47,7 @@ std::string megabytes(double bytes) {
 }
 
 /// A study that nobody trains, as a source of work: a piece is what a trial trains until somebody decides.
-class SimulatedStudy : public schedule::Source {
+class SimulatedStudy : public schedule::TrialSource {
  public:
   SimulatedStudy(const study::StudyConfig& config, const data::DataSpec& data,
                  const std::shared_ptr<const mutate::ModelSpace>& models, const PlanRequest& request,
@@ -56,7 +56,7 @@ class SimulatedStudy : public schedule::Source {
         data_(data),
         ops_(models->ops()),
         request_(request),
-        on_(on),
+        cluster_(on),
         strategy_(strategy),
         members_(config, data, models, request.prices.calls),
         rng_(Rng(config.run.seed).split("made-up")),
@@ -67,56 +67,56 @@ class SimulatedStudy : public schedule::Source {
               if (kind == study::OutcomeKind::kStopped) ++ended_early_;
             }) {}
 
-  std::vector<Arrival> next(std::span<const schedule::End> ended, std::size_t, std::size_t) override {
+  std::vector<Arrival> next(std::span<const schedule::TrialEnd> ended, std::size_t, std::size_t) override {
     std::vector<Arrival> asked;
-    for (const schedule::End& end : ended) {
-      const Piece piece = pieces_[static_cast<std::size_t>(end.id)];
+    for (const schedule::TrialEnd& end : ended) {
+      const TrialSegment piece = segments_[static_cast<std::size_t>(end.id)];
       // Who was stopped by others on the way has no more epochs.
-      while (driver_.under_way(piece.trial) != nullptr && driver_.under_way(piece.trial)->epoch < piece.through) {
+      while (driver_.find_running(piece.trial) != nullptr && driver_.find_running(piece.trial)->epoch < piece.through) {
         driver_.advance(piece.trial);
       }
-      if (driver_.under_way(piece.trial) != nullptr) keep(ask(piece.trial, asked));
+      if (driver_.find_running(piece.trial) != nullptr) record_error(add_segment(piece.trial, asked));
     }
     auto begun = driver_.fill();
-    if (!begun) keep(begun.error());
-    if (failed_ || !begun) return {};
+    if (!begun) record_error(begun.error());
+    if (error_ || !begun) return {};
     for (const TrialId id : *begun) {
-      if (driver_.under_way(id)->epoch > 0) ++resumptions_;
-      keep(ask(id, asked));
+      if (driver_.find_running(id)->epoch > 0) ++resumptions_;
+      record_error(add_segment(id, asked));
     }
-    return failed_ ? std::vector<Arrival>() : asked;
+    return error_ ? std::vector<Arrival>() : asked;
   }
 
-  const std::optional<Error>& failed() const { return failed_; }
-  TrialId trial_of(std::int64_t piece) const { return pieces_[static_cast<std::size_t>(piece)].trial; }
+  const std::optional<Error>& error() const { return error_; }
+  TrialId trial_of(std::int64_t piece) const { return segments_[static_cast<std::size_t>(piece)].trial; }
   std::int64_t resumptions() const { return resumptions_; }
   std::int64_t ended_early() const { return ended_early_; }
 
   /// All that each trial was to train.
   std::vector<Prediction> whole_trials() const {
     std::vector<Prediction> out;
-    for (const auto& [trial, seconds] : seconds_) out.push_back(prediction(seconds, prices_.at(trial).bytes));
+    for (const auto& [trial, seconds] : seconds_) out.push_back(prediction(seconds, costs_.at(trial).bytes));
     return out;
   }
 
  private:
-  struct Piece {
+  struct TrialSegment {
     TrialId trial;
     std::int64_t through = 0;  ///< an epoch
   };
 
-  void keep(const Result<void>& result) {
-    if (!result && !failed_) failed_ = result.error();
+  void record_error(const Result<void>& result) {
+    if (!result && !error_) error_ = result.error();
   }
 
   Prediction prediction(double seconds, double bytes) const {
-    return schedule::prediction_of(seconds, on_.serial, on_.busy, bytes, on_.resize_seconds);
+    return schedule::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes, cluster_.resize_seconds);
   }
 
-  Result<void> ask(TrialId id, std::vector<Arrival>& asked) {
-    const SearchDriver::Trial& trial = *driver_.under_way(id);
-    LANISTA_ASSIGN(const Price price, price_of(trial));
-    if (const double room = on_.cluster.usable_memory(); price.bytes > room) {
+  Result<void> add_segment(TrialId id, std::vector<Arrival>& asked) {
+    const SearchDriver::Trial& trial = *driver_.find_running(id);
+    LANISTA_ASSIGN(const TrialCost price, cost_of(trial));
+    if (const double room = cluster_.cluster.usable_memory(); price.bytes > room) {
       return Error{Code::kResourceExhausted,
                    "trial " + std::to_string(id.value) + " needs " + megabytes(price.bytes) +
                        ", as predicted; a worker of the cluster has " + megabytes(room) + " for trials",
@@ -127,36 +127,36 @@ class SimulatedStudy : public schedule::Source {
     const double seconds = price.seconds(trial.epoch, through);
     seconds_[id] += seconds;
     const Prediction piece = prediction(seconds, price.bytes);
-    asked.push_back({std::ssize(pieces_), piece, piece, {}});
-    pieces_.push_back({id, through});
+    asked.push_back({std::ssize(segments_), piece, piece, {}});
+    segments_.push_back({id, through});
     return {};
   }
 
-  Result<Price> price_of(const SearchDriver::Trial& trial) {
-    if (const auto known = prices_.find(trial.id); known != prices_.end()) return known->second;
+  Result<TrialCost> cost_of(const SearchDriver::Trial& trial) {
+    if (const auto known = costs_.find(trial.id); known != costs_.end()) return known->second;
     study::TrialView view;
     view.id = trial.id;
     view.proposal = trial.proposal;
     LANISTA_ASSIGN(PlannedMember planned, members_.make(view));
     const auto known =
-        request_.known ? request_.known->expected(planned.shape, 1, 1, on_.cluster.workers) : std::nullopt;
-    std::vector<fuse::Member> alone;
+        request_.known ? request_.known->expected(planned.shape, 1, 1, cluster_.cluster.workers) : std::nullopt;
+    std::vector<fuse::FusionMember> alone;
     alone.push_back(std::move(planned.member));
     const std::vector<std::vector<std::size_t>> programs{{0}};
-    LANISTA_ASSIGN(const fuse::Plan plan,
+    LANISTA_ASSIGN(const fuse::FusionPlan plan,
                    fuse::plan_of(std::move(alone), programs, ops_,
                                  fuse::TableCost(request_.costs, request_.measured_on, request_.prices)));
     LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, trial.proposal.fold));
     ExpectedTimes times{.step = plan.groups.front().steady_us() * 1e-6};
     if (known) times = *known;
-    const Price price{times, static_cast<double>(plan.groups.front().bytes),
-                      epochs_of(config_, data, trial.proposal.sample), planned.validation_rows,
+    const TrialCost price{times, static_cast<double>(plan.groups.front().bytes),
+                      epoch_schedule_of(config_, data, trial.proposal.sample), planned.validation_rows,
                       std::move(planned.extra)};
-    return prices_.emplace(trial.id, price).first->second;
+    return costs_.emplace(trial.id, price).first->second;
   }
 
   SearchDriver::Metrics measured(const SearchDriver::Trial& trial) const {
-    const double loss = made_up_loss(rng_, trial.id.value, trial.epoch);
+    const double loss = synthetic_loss(rng_, trial.id.value, trial.epoch);
     SearchDriver::Metrics out{{"train_loss", portable_exp(0.3 * loss)}, {"val_loss", portable_exp(0.3 * loss)}};
     const auto add = [&](const std::string& name) {
       if (out.contains(name)) return;
@@ -174,21 +174,21 @@ class SimulatedStudy : public schedule::Source {
   const data::DataSpec& data_;
   graph::OpTable ops_;
   const PlanRequest& request_;
-  const ClusterFile& on_;
+  const ClusterFile& cluster_;
   strategy::Strategy& strategy_;
-  PlanMembers members_;
+  PlanMemberBuilder members_;
   Rng rng_;
   SearchDriver driver_;
-  std::vector<Piece> pieces_;  ///< by id
-  std::map<TrialId, Price> prices_;
+  std::vector<TrialSegment> segments_;  ///< by id
+  std::map<TrialId, TrialCost> costs_;
   std::map<TrialId, double> seconds_;
   std::int64_t resumptions_ = 0, ended_early_ = 0;
-  std::optional<Error> failed_;
+  std::optional<Error> error_;
 };
 
 }  // namespace
 
-double made_up_loss(const Rng& rng, std::int64_t number, std::int64_t budget) {
+double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget) {
   Rng of = rng.split("curve").split(static_cast<std::uint64_t>(number));
   const double last = of.normal(), height = of.uniform(0.5, 2);
   const double noise = of.split(static_cast<std::uint64_t>(budget)).normal();
@@ -200,8 +200,8 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
                                 const ClusterFile& file) {
   LANISTA_TRY(check_config(config));
   const bool is_known = request.known && !request.known->empty();
-  const KnownTimes* known = is_known ? request.known.get() : nullptr;
-  const ClusterFile on = known ? file.settled(known->serial(), known->resize(), known->interference()) : file;
+  const TimingHistory* known = is_known ? request.known.get() : nullptr;
+  const ClusterFile on = known ? file.with_defaults(known->serial_fraction(), known->resize_seconds(), known->interference_fraction()) : file;
   const std::int64_t trials = request.trials.value_or(config.budget.trials.value_or(config.strategy.slots));
   Forecast out;
   out.cluster = on.cluster;
@@ -215,16 +215,16 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
     LANISTA_ASSIGN(const auto strategy, make_strategy(config, models));
     SimulatedStudy study(config, data, models, request, on, *strategy, trials);
     auto course = schedule::simulate(on.cluster, study, *policy);
-    if (study.failed()) return *study.failed();
+    if (study.error()) return *study.error();
     if (!course) return std::move(course).error();
     const auto whole = study.whole_trials();
     if (whole.empty()) return Error{Code::kResourceExhausted, "the strategy has nothing to propose", "strategy"};
     if (policy == fifo.get()) {
-      out.first_come = course->makespan;
+      out.fifo_seconds = course->makespan;
       continue;
     }
-    for (schedule::Stretch& stretch : course->stretches) stretch.id = study.trial_of(stretch.id).value;
-    for (schedule::End& end : course->ends) end.id = study.trial_of(end.id).value;
+    for (schedule::PlacementInterval& stretch : course->stretches) stretch.id = study.trial_of(stretch.id).value;
+    for (schedule::TrialEnd& end : course->ends) end.id = study.trial_of(end.id).value;
     out.course = *std::move(course);
     out.trials = std::ssize(whole);
     out.resumptions = study.resumptions();

@@ -15,11 +15,11 @@ namespace lanista::engine {
 
 /// A made-up loss of configuration `number` at `budget` of whatever unit: a curve of its own, drawn with `rng`, towards
 /// a last value, by a power of the budget, with noise. Smaller is better.
-double made_up_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
+double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
 
 /// What a whole study would take on a cluster: its own strategy and stopping rule ask for trials, pause, resume and end
 /// them (SearchDriver), each stretch between two decisions takes its predicted time under the scheduler, and what
-/// trials measure is made up (made_up_loss with the study's seed), so which of them go on is an example. Nothing is
+/// trials measure is made up (synthetic_loss with the study's seed), so which of them go on is an example. Nothing is
 /// trained. Trials are those of the budget, or request.trials; where neither is said, as many as the study has slots; a
 /// budget in steps or minutes ends nothing here. Bounds are of the same stretches as if no trial waited for another.
 /// Errors: those of models, strategy and predictions, and of schedule::simulate; kResourceExhausted if there is nothing

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/search/tuning/extra_steps.h"
 
@@ -46,7 +46,7 @@ Result<Forecast> simulated(const study::StudyConfig& config, const ClusterFile& 
 }
 
 // By hand: 27 trials train 1 epoch, 9 of them 2 more, 3 of these 6 more, 1 of these 18 more.
-TEST(SimulatedStudy, TrainsWhatSuccessiveHalvingAsksFor) {
+TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   const auto config = equal_trials("successive_halving", {{"trials", 27}, {"cycles", 1}}, 27, 27);
   const auto one = simulated(config, workers(1));
   const auto whole = simulated(equal_trials("none", Options::object(), 27, 27), workers(1));
@@ -61,14 +61,14 @@ TEST(SimulatedStudy, TrainsWhatSuccessiveHalvingAsksFor) {
   EXPECT_NEAR(one->bounds.best() / epoch, 27 + 9 * 2 + 3 * 6 + 18, 1e-6);
 
   std::map<std::int64_t, double> trained;
-  for (const schedule::Stretch& stretch : one->course.stretches) trained[stretch.id] += stretch.ended - stretch.began;
+  for (const schedule::PlacementInterval& stretch : one->course.stretches) trained[stretch.id] += stretch.ended - stretch.began;
   std::map<std::int64_t, int> of_length;
   for (const auto& [trial, seconds] : trained) ++of_length[std::llround(seconds / epoch)];
   EXPECT_EQ(of_length, (std::map<std::int64_t, int>{{1, 18}, {3, 6}, {9, 2}, {27, 1}}));
 }
 
 // By hand: ten trials of the search, and two more with what their searches give up.
-TEST(SimulatedStudy, TrainsTheBestOnceMoreBehindTheSearch) {
+TEST(SimulatedStudy, RetrainsBestAfterSearch) {
   study::StudyConfig config = equal_trials("none", Options::object(), 9, 10);
   const auto searched = simulated(config, workers(1));
   config.budget.trials = 12;
@@ -79,13 +79,13 @@ TEST(SimulatedStudy, TrainsTheBestOnceMoreBehindTheSearch) {
   EXPECT_EQ(staged->trials, 12);
   study::Recipe recipe;
   recipe.batch = config.data.batch;
-  const study::Epochs epochs = study::epochs_of(recipe, small_data().split_rows[0]);
+  const study::EpochSchedule epochs = study::epoch_schedule_of(recipe, small_data().split_rows[0]);
   const auto rules = *study::tune_rules(config.strategy.then->tune);
-  const auto given_up = static_cast<double>(study::search_steps(rules, epochs, 9).expected_steps());
-  const auto own = static_cast<double>(epochs.through(9));
-  ASSERT_GT(given_up, 0);
+  const auto discarded = static_cast<double>(study::search_steps(rules, epochs, 9).expected_steps());
+  const auto own = static_cast<double>(epochs.steps_through(9));
+  ASSERT_GT(discarded, 0);
   const double step = searched->course.makespan / (10 * own);
-  EXPECT_NEAR((staged->course.makespan - searched->course.makespan) / step, 2 * (own + given_up), 1e-6);
+  EXPECT_NEAR((staged->course.makespan - searched->course.makespan) / step, 2 * (own + discarded), 1e-6);
 }
 
 // On nine workers by hand: 3 rounds of an epoch, then one of 2, of 6, of 18, for who waits at a rung cannot be helped.
@@ -95,7 +95,7 @@ TEST(SimulatedStudy, WaitsAtRungs) {
   ASSERT_TRUE(nine) << nine.error().text();
   const double epoch = one->course.makespan / 81;
   EXPECT_NEAR(nine->course.makespan / epoch, 3 + 2 + 6 + 18, 1e-6);
-  EXPECT_NEAR(nine->first_come / epoch, 3 + 2 + 6 + 18, 1e-6);
+  EXPECT_NEAR(nine->fifo_seconds / epoch, 3 + 2 + 6 + 18, 1e-6);
   EXPECT_NEAR(nine->bounds.best() / epoch, 27, 1e-6) << "the trial that trains to its end";
   EXPECT_NEAR(nine->course.utilisation(), 81.0 / (9 * 29), 1e-6);
 }
@@ -108,7 +108,7 @@ TEST(SimulatedStudy, HasHyperbandsBrackets) {
   EXPECT_EQ(forecast->resumptions, (9 + 3 + 1) + (4 + 1) + 2);
 }
 
-TEST(SimulatedStudy, StopsTrialsAtTheirRungsAndIsTheSameEveryTime) {
+TEST(SimulatedStudy, StopsAtRungsDeterministically) {
   for (const char* type : {"stopping", "promotion"}) {
     const auto config = equal_trials("asha", {{"min", 1}, {"eta", 3}, {"type", type}}, 9, 30);
     const auto forecast = simulated(config, workers(2)), again = simulated(config, workers(2));
@@ -139,7 +139,7 @@ TEST(SimulatedStudy, CountsStepsOfEpochsThatGrow) {
   EXPECT_NEAR(growing->course.makespan / plain->course.makespan, grown / whole, 1e-9);
 }
 
-TEST(SimulatedStudy, NamesWhoNeedsMoreThanAWorkerHas) {
+TEST(SimulatedStudy, NamesTrialAboveWorkerMemory) {
   ClusterFile on = workers(2);
   on.cluster.memory = 1000;
   const auto forecast = simulated(equal_trials("none", Options::object(), 3, 3), on);

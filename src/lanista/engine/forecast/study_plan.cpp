@@ -7,17 +7,17 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/forecast/plan_members.h"
 #include "lanista/plan/sharing/group.h"
-#include "lanista/model/graph/cut.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/search/study/program_key.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::engine {
 namespace {
@@ -25,23 +25,23 @@ namespace {
 using nlohmann::json;
 
 /// The trials a study begins with.
-class Beginning {
+class FirstProposals {
  public:
-  Beginning(const study::StudyConfig& config, const data::DataSpec& data,
+  FirstProposals(const study::StudyConfig& config, const data::DataSpec& data,
             std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices)
       : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
-  /// At most `wanted` members; StudyPlan's other fields are filled in.
-  Result<std::vector<fuse::Member>> draw(std::int64_t wanted, StudyPlan& out) {
+  /// At most `num_wanted` members; StudyPlan's other fields are filled in.
+  Result<std::vector<fuse::FusionMember>> draw(std::int64_t num_wanted, StudyPlan& out) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config_, models_));
-    std::vector<fuse::Member> members;
+    std::vector<fuse::FusionMember> members;
     int duplicates = 0;
-    while (static_cast<std::int64_t>(members.size()) < wanted) {
+    while (static_cast<std::int64_t>(members.size()) < num_wanted) {
       auto group = strategy->suggest({1});
       if (!group && group.error().code != Code::kResourceExhausted) return std::move(group).error();
       const auto proposals = group ? group->proposals() : std::vector<study::Proposal>();
       if (proposals.empty()) {
-        out.nothing_left = group ? "the strategy has nothing left to propose" : group.error().message;
+        out.exhausted_reason = group ? "the strategy has nothing left to propose" : group.error().message;
         break;
       }
       study::TrialView trial;
@@ -60,7 +60,7 @@ class Beginning {
       ++out.duplicates;
       strategy->observe(study::Ended{trial.id, {study::OutcomeKind::kDuplicate, "", first->second, "", {}}});
       if (++duplicates == kMaxDuplicatesInARow) {
-        out.nothing_left = "the strategy proposes only what was tried before";
+        out.exhausted_reason = "the strategy proposes only what was tried before";
         break;
       }
     }
@@ -68,27 +68,27 @@ class Beginning {
   }
 
   /// As planners look at them, in the order of the members.
-  const std::vector<schedule::Trial>& trials() const { return trials_; }
+  const std::vector<schedule::PlannedTrial>& trials() const { return trials_; }
   /// Without their members.
   const std::vector<PlannedMember>& planned() const { return planned_; }
 
  private:
   const study::StudyConfig& config_;
   std::shared_ptr<const mutate::ModelSpace> models_;
-  PlanMembers members_;
-  std::vector<schedule::Trial> trials_;
+  PlanMemberBuilder members_;
+  std::vector<schedule::PlannedTrial> trials_;
   std::vector<PlannedMember> planned_;
   std::unordered_map<Digest, TrialId> keys_;  // never walked
   std::int64_t proposed_ = 0;
 };
 
 /// What workers will compute once for all (runtime::FrozenParts), by the same rule.
-Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::Member> members, const FrozenPart& frozen,
+Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::FusionMember> members, const FrozenPart& frozen,
                                                   const study::StudyConfig& config, const data::DataSpec& data,
                                                   const graph::OpTable& ops, std::int64_t bytes) {
   std::vector<SharedPrefix> found;
   if (frozen.nodes.empty()) return found;
-  for (const fuse::Member& member : members) {
+  for (const fuse::FusionMember& member : members) {
     LANISTA_ASSIGN(const graph::Cut cut, graph::cut_behind_frozen(member.model, frozen.nodes, ops));
     std::string text = graph::to_text(cut.prefix);
     const auto known = std::ranges::find(found, text, &SharedPrefix::text);
@@ -100,8 +100,8 @@ Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::Member> 
     SharedPrefix prefix{.trials = {member.trial},
                         .through = graph::port_text(value) + " " + cut.prefix.node(value.node).op,
                         .text = std::move(text),
-                        .keeping = {}};
-    LANISTA_ASSIGN(prefix.keeping, frozen_keeping(cut.prefix, frozen, data, !config.data.augment.empty(), bytes));
+                        .cache = {}};
+    LANISTA_ASSIGN(prefix.cache, frozen_cache_plan(cut.prefix, frozen, data, !config.data.augment.empty(), bytes));
     found.push_back(std::move(prefix));
   }
   return found;
@@ -109,7 +109,7 @@ Result<std::vector<SharedPrefix>> shared_prefixes(std::span<const fuse::Member> 
 
 /// Groups that are trained at the same time slow each other down, as workers of the studies that are known did.
 void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
-               const std::vector<std::vector<std::size_t>>& programs, const KnownTimes& known) {
+               const std::vector<std::vector<std::size_t>>& programs, const TimingHistory& known) {
   const std::int64_t residents = std::min<std::int64_t>(out.machine.workers, std::ssize(programs));
   out.times.resize(planned.size());
   for (const auto& members : programs) {
@@ -120,15 +120,15 @@ void add_times(StudyPlan& out, const std::vector<PlannedMember>& planned,
 
 /// As StudyEngine::logical_epoch_of: samples times the flops of their steps.
 double work_of(const PlannedMember& member) {
-  return static_cast<double>(member.full) * static_cast<double>(member.epochs.length) *
+  return static_cast<double>(member.full_epochs) * static_cast<double>(member.epochs.length) *
          static_cast<double>(member.epochs.batch) * 3 * std::max(member.shape.flops, 1.0);
 }
 
 /// Who trains what, as the engine chooses, and with whom: groups of a device are by its own lanes.
-schedule::Plan plan_by_device(const std::vector<schedule::Trial>& trials, const std::vector<PlannedMember>& planned,
+schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& trials, const std::vector<PlannedMember>& planned,
                               const PlanRequest& request, std::vector<DeviceShare>& shares) {
   std::vector<schedule::DeviceLoad> loads;
-  std::vector<std::vector<schedule::Trial>> of_device(request.devices.size());
+  std::vector<std::vector<schedule::PlannedTrial>> of_device(request.devices.size());
   for (std::size_t d = 0; d < request.devices.size(); ++d) {
     loads.push_back({request.speeds[d], 0});
     shares.push_back({request.devices[d].name, {}, 0, 0});
@@ -142,7 +142,7 @@ schedule::Plan plan_by_device(const std::vector<schedule::Trial>& trials, const 
     of_device[device].push_back(trials[t]);
     shares[device].trials.push_back(trials[t].id);
   }
-  schedule::Plan plan;
+  schedule::GroupPlan plan;
   for (std::size_t d = 0; d < shares.size(); ++d) {
     shares[d].share = all > 0 ? loads[d].work / all : 0;
     shares[d].seconds = loads[d].work / loads[d].speed.together;
@@ -169,7 +169,7 @@ std::string share_text(const DeviceShare& share) {
 }
 
 std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
-  const fuse::Materialized& keeping = prefix.keeping;
+  const fuse::Materialized& keeping = prefix.cache;
   std::string text = "frozen through " + prefix.through + ", shared by " + std::to_string(prefix.trials.size()) +
                      (prefix.trials.size() == 1 ? " trial" : " trials") + ": ";
   if (!keeping.pays) return text + "computed batch by batch: " + keeping.why_not + "\n";
@@ -179,14 +179,14 @@ std::string prefix_text(const SharedPrefix& prefix, bool augmented) {
 }
 
 /// What a plan's trials train beside their own steps.
-struct GivenUp {
+struct ExtraStepsShare {
   std::int64_t own = 0, expected = 0, most = 0, searches = 0;
 };
 
-GivenUp given_up_of(const StudyPlan& plan) {
-  GivenUp out;
+ExtraStepsShare extra_steps_share_of(const StudyPlan& plan) {
+  ExtraStepsShare out;
   for (std::size_t m = 0; m < plan.extra.size(); ++m) {
-    out.own += plan.own_steps[m];
+    out.own += plan.steps_without_extra[m];
     out.expected += plan.extra[m].expected_steps();
     out.most += plan.extra[m].most;
     out.searches += plan.extra[m].searches;
@@ -194,8 +194,8 @@ GivenUp given_up_of(const StudyPlan& plan) {
   return out;
 }
 
-std::string beside_text(const StudyPlan& plan) {
-  const GivenUp beside = given_up_of(plan);
+std::string extra_steps_text(const StudyPlan& plan) {
+  const ExtraStepsShare beside = extra_steps_share_of(plan);
   if (beside.most == 0) return "";
   std::string text = "beside their own " + std::to_string(beside.own) + " steps they train some " +
                      std::to_string(beside.expected) + " that are given up, at most " + std::to_string(beside.most) +
@@ -207,25 +207,25 @@ std::string beside_text(const StudyPlan& plan) {
   return text + "\n";
 }
 
-std::string counted(std::size_t number, const std::string& what) {
+std::string count_text(std::size_t number, const std::string& what) {
   return std::to_string(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-double apart_us(const fuse::Group& group) {
+double separate_us(const fuse::FusedGroup& group) {
   if (group.parts.empty()) return group.us;
   double us = 0;
-  for (const fuse::Group& part : group.parts) us += apart_us(part);
+  for (const fuse::FusedGroup& part : group.parts) us += separate_us(part);
   return us;
 }
 
 }  // namespace
 
-MemberTime member_time(const PlannedMember& member, const KnownTimes& known, std::int64_t lanes,
+MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents) {
   const auto expected = known.expected(member.shape, 1, lanes, residents);
   if (!expected) return {};
-  const std::int64_t steps = member.epochs.through(member.full) + member.extra.expected_steps();
-  return {expected->measured, expected->set_up + expected->seconds(steps, member.full, member.validation_rows),
+  const std::int64_t steps = member.epochs.steps_through(member.full_epochs) + member.extra.expected_steps();
+  return {expected->measured, expected->set_up + expected->seconds(steps, member.full_epochs, member.validation_rows),
           expected->step};
 }
 
@@ -240,12 +240,12 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   out.machine = request.machine;
   const graph::OpTable ops = models->ops();
   const auto& then = config.strategy.then;
-  out.finals = then ? then->best : 0;
-  const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.finals : asked;
+  out.num_refinements = then ? then->best : 0;
+  const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.num_refinements : asked;
   const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
-  Beginning beginning(config, data, std::move(models), request.prices.calls);
+  FirstProposals beginning(config, data, std::move(models), request.prices.calls);
   LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
-  if (members.empty()) return Error{Code::kResourceExhausted, out.nothing_left, "strategy"};
+  if (members.empty()) return Error{Code::kResourceExhausted, out.exhausted_reason, "strategy"};
   if (request.devices.empty()) {
     out.plan = schedule::make_plan(beginning.trials(), request.machine);
   } else {
@@ -257,7 +257,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
 
   std::map<TrialId, std::size_t> places;
-  for (const fuse::Member& member : members) places.emplace(member.trial, places.size());
+  for (const fuse::FusionMember& member : members) places.emplace(member.trial, places.size());
   std::vector<std::vector<std::size_t>> programs;
   for (const schedule::Group& group : out.plan.groups) {
     programs.emplace_back();
@@ -267,56 +267,56 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
                                               fuse::TableCost(request.costs, request.measured_on, request.prices)));
   for (const PlannedMember& member : beginning.planned()) {
     out.extra.push_back(member.extra);
-    out.own_steps.push_back(member.epochs.through(member.full));
+    out.steps_without_extra.push_back(member.epochs.steps_through(member.full_epochs));
   }
   if (request.known && !request.known->empty()) add_times(out, beginning.planned(), programs, *request.known);
   return out;
 }
 
-std::string plan_text(const StudyPlan& plan, bool explained) {
-  std::string text = "the first " + counted(plan.predicted.graph.members.size(), "trial") +
+std::string plan_text(const StudyPlan& plan, bool with_explanation) {
+  std::string text = "the first " + count_text(plan.predicted.graph.members.size(), "trial") +
                      " of the study, before any result, on " +
-                     counted(static_cast<std::size_t>(plan.machine.workers), "worker");
+                     count_text(static_cast<std::size_t>(plan.machine.workers), "worker");
   if (plan.duplicates > 0) {
-    text += "; " + counted(static_cast<std::size_t>(plan.duplicates), "duplicate") + " passed over";
+    text += "; " + count_text(static_cast<std::size_t>(plan.duplicates), "duplicate") + " passed over";
   }
   text += "\n";
   for (const SharedPrefix& prefix : plan.prefixes) text += prefix_text(prefix, plan.augmented);
   if (!plan.known.empty()) text += "times known: " + plan.known + "\n";
-  if (!plan.nothing_left.empty()) text += "no more: " + plan.nothing_left + "\n";
+  if (!plan.exhausted_reason.empty()) text += "no more: " + plan.exhausted_reason + "\n";
   for (const DeviceShare& share : plan.devices) text += share_text(share);
   for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
-    const fuse::Group& group = plan.predicted.groups[g];
+    const fuse::FusedGroup& group = plan.predicted.groups[g];
     const bool is_alone = group.parts.empty();
     text += "group " + std::to_string(g + 1) + ": " + numbers(plan.plan.groups[g]) +
             (is_alone ? " alone, " : ", lanes of one program, ") + fuse::us_text(group.us) + " a step predicted" +
             (plan.devices.empty() ? "" : " on own kernels") +
-            (is_alone ? "" : ", " + fuse::us_text(apart_us(group)) + " apart") + ", " +
+            (is_alone ? "" : ", " + fuse::us_text(separate_us(group)) + " apart") + ", " +
             std::to_string(group.bytes / 1000) + " kB\n";
   }
-  text += beside_text(plan);
-  if (plan.finals > 0) {
+  text += extra_steps_text(plan);
+  if (plan.num_refinements > 0) {
     text += "when the search has ended, its best " +
-            (plan.finals == 1 ? "trial is" : std::to_string(plan.finals) + " are") +
+            (plan.num_refinements == 1 ? "trial is" : std::to_string(plan.num_refinements) + " are") +
             " trained once more, tuning themselves (strategy.then); who these are nobody knows yet\n";
   }
-  return explained ? text + "\n" + fuse::explain(plan.predicted) : text;
+  return with_explanation ? text + "\n" + fuse::explain(plan.predicted) : text;
 }
 
-json plan_json(const StudyPlan& plan, bool explained) {
+json plan_json(const StudyPlan& plan, bool with_explanation) {
   json groups = json::array();
   for (std::size_t g = 0; g < plan.plan.groups.size(); ++g) {
-    const fuse::Group& group = plan.predicted.groups[g];
+    const fuse::FusedGroup& group = plan.predicted.groups[g];
     json trials = json::array();
     for (const TrialId trial : plan.plan.groups[g].trials) trials.push_back(trial.value);
     groups.push_back(
-        {{"trials", std::move(trials)}, {"us", group.us}, {"apart_us", apart_us(group)}, {"bytes", group.bytes}});
+        {{"trials", std::move(trials)}, {"us", group.us}, {"apart_us", separate_us(group)}, {"bytes", group.bytes}});
   }
   json out{{"v", 2},
            {"trials", plan.predicted.graph.members.size()},
            {"workers", plan.machine.workers},
            {"duplicates", plan.duplicates},
-           {"nothing_left", plan.nothing_left},
+           {"nothing_left", plan.exhausted_reason},
            {"us", plan.predicted.us()},
            {"alone_us", plan.predicted.alone_us},
            {"groups", std::move(groups)}};
@@ -325,12 +325,12 @@ json plan_json(const StudyPlan& plan, bool explained) {
     for (const TrialId trial : prefix.trials) trials.push_back(trial.value);
     out["frozen"].push_back({{"through", prefix.through},
                              {"trials", std::move(trials)},
-                             {"kept", prefix.keeping.pays},
-                             {"why_not", prefix.keeping.why_not},
-                             {"bytes", prefix.keeping.bytes_per_sample * prefix.keeping.num_samples},
-                             {"epochs", prefix.keeping.epochs}});
+                             {"kept", prefix.cache.pays},
+                             {"why_not", prefix.cache.why_not},
+                             {"bytes", prefix.cache.bytes_per_sample * prefix.cache.num_samples},
+                             {"epochs", prefix.cache.epochs}});
   }
-  if (const GivenUp beside = given_up_of(plan); beside.most > 0) {
+  if (const ExtraStepsShare beside = extra_steps_share_of(plan); beside.most > 0) {
     out["beside"] = {{"own_steps", beside.own},
                      {"steps_expected", beside.expected},
                      {"steps_most", beside.most},
@@ -342,7 +342,7 @@ json plan_json(const StudyPlan& plan, bool explained) {
     out["devices"].push_back(
         {{"name", share.name}, {"trials", std::move(trials)}, {"share", share.share}, {"seconds", share.seconds}});
   }
-  if (plan.finals > 0) out["finals"] = plan.finals;
+  if (plan.num_refinements > 0) out["finals"] = plan.num_refinements;
   if (!plan.times.empty()) {
     out["known"] = {{"text", plan.known}, {"measured", json::array()}, {"seconds", json::array()}};
     for (const MemberTime& time : plan.times) {
@@ -350,7 +350,7 @@ json plan_json(const StudyPlan& plan, bool explained) {
       out["known"]["seconds"].push_back(time.seconds);
     }
   }
-  if (explained) out["explained"] = fuse::explain(plan.predicted);
+  if (with_explanation) out["explained"] = fuse::explain(plan.predicted);
   return out;
 }
 

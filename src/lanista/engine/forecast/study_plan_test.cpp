@@ -8,8 +8,8 @@
 #include "lanista/base/check.h"
 #include "lanista/base/frame.h"
 #include "lanista/engine/forecast/forecast.h"
-#include "lanista/engine/core/frozen.h"
-#include "lanista/engine/core/records.h"
+#include "lanista/engine/core/frozen_part.h"
+#include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/core/study_state.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/model/mutate/model_space.h"
@@ -36,9 +36,9 @@ study::StudyConfig one_model() {
   return config;
 }
 
-std::vector<std::int64_t> drawn(const StudyPlan& plan) {
+std::vector<std::int64_t> random_members(const StudyPlan& plan) {
   std::vector<std::int64_t> trials;
-  for (const fuse::Member& member : plan.predicted.graph.members) trials.push_back(member.trial.value);
+  for (const fuse::FusionMember& member : plan.predicted.graph.members) trials.push_back(member.trial.value);
   return trials;
 }
 
@@ -51,12 +51,12 @@ TEST(StudyPlan, TrialsOfOneModelAndOptimiserAreLanes) {
   ASSERT_TRUE(plan) << plan.error().text();
   EXPECT_EQ(schedule::plan_text(plan->plan), "1-3");
   ASSERT_EQ(plan->predicted.groups.size(), 1U);
-  EXPECT_EQ(plan->predicted.groups[0].form(), fuse::Form::kFused);
-  EXPECT_EQ(drawn(*plan), (std::vector<std::int64_t>{1, 2, 3}));
+  EXPECT_EQ(plan->predicted.groups[0].form(), fuse::GroupForm::kFused);
+  EXPECT_EQ(random_members(*plan), (std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_NE(plan_text(*plan, false).find("group 1: trials 1 2 3, lanes of one program, "), std::string::npos);
 }
 
-TEST(StudyPlan, OtherOptimisersArePrograms) {
+TEST(StudyPlan, OtherOptimisersAreOtherPrograms) {
   const auto plan = planned(one_model(), {.trials = 8});
 
   ASSERT_TRUE(plan) << plan.error().text();
@@ -64,7 +64,7 @@ TEST(StudyPlan, OtherOptimisersArePrograms) {
   EXPECT_NE(fuse::explain(plan->predicted).find("noise(std=0.5)"), std::string::npos) << "augmented samples are shared";
 }
 
-TEST(StudyPlan, LooksAtTheProposalsOfTheEngineItself) {
+TEST(StudyPlan, UsesProposalsOfTheEngine) {
   study::StudyConfig config = small_study();
   Bench bench;
   ASSERT_TRUE(bench.run(config, {}));
@@ -72,30 +72,30 @@ TEST(StudyPlan, LooksAtTheProposalsOfTheEngineItself) {
 
   ASSERT_TRUE(plan) << plan.error().text();
   const StudyView view = bench.view();
-  for (const fuse::Member& member : plan->predicted.graph.members) {
+  for (const fuse::FusionMember& member : plan->predicted.graph.members) {
     const auto& proposal = view.trials.at(member.trial.value - 1).proposal;
     EXPECT_EQ(graph::canonical_hash(member.model, graph::builtin_ops()), proposal.graph_hash) << member.trial.value;
   }
 }
 
 /// The plans of a study's log, in order.
-std::vector<schedule::Plan> logged_plans(Bench& bench) {
-  std::vector<schedule::Plan> plans;
+std::vector<schedule::GroupPlan> logged_plans(Bench& bench) {
+  std::vector<schedule::GroupPlan> plans;
   schedule::Grouping grouping;
   const auto records = store::read_log(bench.disk, testing::kFolder);
   EXPECT_TRUE(records);
   for (const store::Record& record : *records) {
     if (record.type != store::RecordType::kPlan) continue;
-    const auto told = read_plan(record.body);
-    EXPECT_TRUE(told) << told.error().text();
-    EXPECT_FALSE(told->is_whole);
-    grouping.apply(told->changes);
+    const auto plan_changes = read_plan(record.body);
+    EXPECT_TRUE(plan_changes) << plan_changes.error().text();
+    EXPECT_FALSE(plan_changes->is_full_plan);
+    grouping.apply(plan_changes->changes);
     plans.push_back(grouping.plan());
   }
   return plans;
 }
 
-TEST(StudyPlan, IsTheFirstThatTheEngineLogs) {
+TEST(StudyPlan, EqualsFirstLoggedPlan) {
   for (const std::int64_t workers : {1, 2, 5}) {
     study::StudyConfig config = small_study();
     config.strategy.slots = 7;
@@ -108,13 +108,13 @@ TEST(StudyPlan, IsTheFirstThatTheEngineLogs) {
     ASSERT_TRUE(plan) << plan.error().text();
     const auto logged = logged_plans(bench);
     ASSERT_FALSE(logged.empty());
-    schedule::Plan several = plan->plan;
+    schedule::GroupPlan several = plan->plan;
     std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
     EXPECT_EQ(logged.front(), several);
   }
 }
 
-TEST(StudyPlan, IsLoggedWheneverItChangesAndHoldsOnlyWhoIsUnderWay) {
+TEST(StudyPlan, IsLoggedOnChangeWithRunningTrialsOnly) {
   study::StudyConfig config = one_model();
   Bench bench;
   bench.machine = {.workers = 2};
@@ -129,38 +129,38 @@ TEST(StudyPlan, IsLoggedWheneverItChangesAndHoldsOnlyWhoIsUnderWay) {
     if (record.type == store::RecordType::kProposed) open.insert(TrialId{record.body["trial"].get<std::uint32_t>()});
     if (record.type == store::RecordType::kOutcome) open.erase(TrialId{record.body["trial"].get<std::uint32_t>()});
     if (record.type != store::RecordType::kPlan) continue;
-    const auto told = read_plan(record.body);
-    ASSERT_TRUE(told) << told.error().text();
-    grouping.apply(told->changes);
-    const schedule::Plan plan = grouping.plan();
+    const auto plan_changes = read_plan(record.body);
+    ASSERT_TRUE(plan_changes) << plan_changes.error().text();
+    grouping.apply(plan_changes->changes);
+    const schedule::GroupPlan plan = grouping.plan();
     std::set<TrialId> planned;
     for (const schedule::Group& group : plan.groups) {
       planned.insert(group.trials.begin(), group.trials.end());
       EXPECT_GT(group.trials.size(), 1U);
     }
     EXPECT_TRUE(std::ranges::includes(open, planned)) << schedule::plan_text(plan);
-    EXPECT_FALSE(told->changes.parts.empty());
+    EXPECT_FALSE(plan_changes->changes.parts.empty());
     ++plans;
   }
   EXPECT_GE(plans, 10);
 }
 
 /// Keeps what it is told of who shares steps with whom, as executors do.
-class Listening final : public testing::PassingExecutor {
+class Listening final : public testing::ForwardingExecutor {
  public:
-  using testing::PassingExecutor::PassingExecutor;
+  using testing::ForwardingExecutor::ForwardingExecutor;
   Result<void> start(const Job& job) override {
     heard.apply({{{0, {job.trial}}}});  // of a trial that comes it knows nothing yet
-    return testing::PassingExecutor::start(job);
+    return testing::ForwardingExecutor::start(job);
   }
   void command(const Command& command) override {
-    if (const auto* arrange = std::get_if<Arrange>(&command)) heard.apply(arrange->changes);
-    testing::PassingExecutor::command(command);
+    if (const auto* arrange = std::get_if<UpdateGroups>(&command)) heard.apply(arrange->changes);
+    testing::ForwardingExecutor::command(command);
   }
   schedule::Grouping heard;
 };
 
-study::StudyConfig drawn_study(Rng& rng) {
+study::StudyConfig random_study(Rng& rng) {
   study::StudyConfig config = small_study(24);
   config.strategy.slots = rng.between(2, 12);
   if (rng.bernoulli(0.5)) {
@@ -171,14 +171,14 @@ study::StudyConfig drawn_study(Rng& rng) {
 }
 
 /// How often a reader of the log was compared with the executor, and how often there was a plan to compare.
-struct Looks {
+struct PlanObserver {
   int all = 0, shared = 0;
 };
 
 /// One attempt at the study on `bench`'s disk: behind every event a reader of the log sees the groups that the executor
 /// knows. Gives the disk as a kill behind event `kill_behind` leaves it; none: the study ended before.
-std::optional<testing::Files> attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
-                                      int kill_behind, Looks& looks) {
+std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
+                                      int kill_behind, PlanObserver& looks) {
   FakeExecutor fake = bench.executor(bench.disk, options);
   Listening executor(fake);
   store::LogFollower log(bench.disk, testing::kFolder);
@@ -187,12 +187,12 @@ std::optional<testing::Files> attempt(Bench& bench, const study::StudyConfig& co
   int events = 0;
   std::optional<testing::Files> killed;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
-    const auto records = log.more();
+    const auto records = log.read_new_records();
     LANISTA_CHECK(records.ok(), records ? "" : records.error().text());
-    const auto folded = fold_all(reader, *records, [](const study::Event&) {}, read);
+    const auto folded = replay_records(reader, *records, [](const study::Event&) {}, read);
     LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
     read += records->size();
-    const schedule::Plan seen = reader.plan.plan();
+    const schedule::GroupPlan seen = reader.plan.plan();
     EXPECT_EQ(seen, executor.heard.plan()) << schedule::plan_text(seen);
     ++looks.all;
     if (!seen.groups.empty()) ++looks.shared;
@@ -208,14 +208,14 @@ std::optional<testing::Files> attempt(Bench& bench, const study::StudyConfig& co
   return killed;
 }
 
-TEST(StudyPlan, IsTheSameForExecutorsAndReadersOfTheLogThroughKills) {
+TEST(StudyPlan, ExecutorAndLogAgreeAcrossKills) {
   const Rng root(84);
-  Looks looks;
+  PlanObserver looks;
   int kills = 0;
   for (std::uint64_t number = 0; number < 30; ++number) {
     SCOPED_TRACE(number);
     Rng rng = root.split(number);
-    const study::StudyConfig config = drawn_study(rng);
+    const study::StudyConfig config = random_study(rng);
     const schedule::Machine machine{.workers = rng.between(1, 3), .lanes = rng.between(0, 5)};
     testing::Files disk;
     while (true) {
@@ -223,7 +223,7 @@ TEST(StudyPlan, IsTheSameForExecutorsAndReadersOfTheLogThroughKills) {
       bench.machine = machine;
       testing::put_all(bench.disk, disk);
       const FakeOptions options{.seed = rng.next(), .workers = 2, .checkpoint_one_in = 2, .fail_one_in = 9};
-      auto left = attempt(bench, config, options, static_cast<int>(rng.between(1, 60)), looks);
+      auto left = run_attempt(bench, config, options, static_cast<int>(rng.between(1, 60)), looks);
       if (!left) break;
       disk = *std::move(left);
       ++kills;
@@ -250,7 +250,7 @@ std::string older_log(const std::vector<store::Record>& records, std::size_t cou
 }
 
 // What an older build began goes on in its words, so that it may also end it.
-TEST(StudyPlan, OfAnOlderLogIsReadAndWrittenWhole) {
+TEST(StudyPlan, OlderLogKeepsWholePlans) {
   Bench bench;
   ASSERT_TRUE(bench.run(one_model(), {}));
   const auto records = store::read_log(bench.disk, testing::kFolder);
@@ -267,12 +267,12 @@ TEST(StudyPlan, OfAnOlderLogIsReadAndWrittenWhole) {
     int plans = 0;
     for (const store::Record& record : *all) {
       if (record.type != store::RecordType::kPlan) continue;
-      EXPECT_TRUE(read_plan(record.body)->is_whole) << record.body.dump();
+      EXPECT_TRUE(read_plan(record.body)->is_full_plan) << record.body.dump();
       ++plans;
     }
     EXPECT_GT(plans, 3);
     StudyState reader;
-    ASSERT_TRUE(fold_all(reader, *all, [](const study::Event&) {}));
+    ASSERT_TRUE(replay_records(reader, *all, [](const study::Event&) {}));
     EXPECT_LE(reader.plan.plan().groups.size(), 1U) << "a whole plan takes the place of the one before";
   }
 }
@@ -284,9 +284,9 @@ TEST(StudyPlan, EndsWithTheSpace) {
   const auto plan = planned(config, {.trials = 5});
 
   ASSERT_TRUE(plan) << plan.error().text();
-  EXPECT_EQ(drawn(*plan), (std::vector<std::int64_t>{1}));
-  EXPECT_FALSE(plan->nothing_left.empty());
-  EXPECT_NE(plan_text(*plan, false).find("no more: " + plan->nothing_left), std::string::npos);
+  EXPECT_EQ(random_members(*plan), (std::vector<std::int64_t>{1}));
+  EXPECT_FALSE(plan->exhausted_reason.empty());
+  EXPECT_NE(plan_text(*plan, false).find("no more: " + plan->exhausted_reason), std::string::npos);
 }
 
 // What is read again is read once a pass, whatever is called an epoch: two steps a pass, and 40 steps.
@@ -296,7 +296,7 @@ TEST(StudyPlan, CountsPassesOverTheRows) {
   config.train.epochs = 8;
   const auto plan = planned(config);
   ASSERT_TRUE(plan) << plan.error().text();
-  for (const fuse::Member& member : plan->predicted.graph.members) EXPECT_EQ(member.recipe.epochs, 20);
+  for (const fuse::FusionMember& member : plan->predicted.graph.members) EXPECT_EQ(member.recipe.epochs, 20);
 
   config.model.frozen = study::FrozenConfig{"x", "y"};
   config.budget.trials = 10;
@@ -305,7 +305,7 @@ TEST(StudyPlan, CountsPassesOverTheRows) {
   EXPECT_EQ(frozen_part(config, small_data(), {}, "").epochs, 10 * 20);
 }
 
-TEST(StudyPlan, CountsStepsOfSearchesThatAreGivenUp) {
+TEST(StudyPlan, CountsDiscardedSearchSteps) {
   study::StudyConfig config = one_model();
   config.space.params = {};
   config.train.epochs = 6;
@@ -318,39 +318,39 @@ TEST(StudyPlan, CountsStepsOfSearchesThatAreGivenUp) {
 
   std::int64_t own = 0, expected = 0, most = 0;
   for (std::size_t m = 0; m < plan->extra.size(); ++m) {
-    own += plan->own_steps[m];
+    own += plan->steps_without_extra[m];
     expected += plan->extra[m].expected_steps();
     most += plan->extra[m].most;
   }
   ASSERT_GT(expected, 0);
   EXPECT_GE(most, expected);
-  const nlohmann::json told = plan_json(*plan, false).at("beside");
-  EXPECT_EQ(told.at("own_steps"), own);
-  EXPECT_EQ(told.at("steps_expected"), expected);
-  EXPECT_EQ(told.at("steps_most"), most);
+  const nlohmann::json plan_changes = plan_json(*plan, false).at("beside");
+  EXPECT_EQ(plan_changes.at("own_steps"), own);
+  EXPECT_EQ(plan_changes.at("steps_expected"), expected);
+  EXPECT_EQ(plan_changes.at("steps_most"), most);
   EXPECT_NE(plan_text(*plan, false).find("at most " + std::to_string(most) + " by the rules"), std::string::npos);
 
   ClusterFile one;
   one.cluster.workers = one.cluster.shares = one.cluster.widest = 1;
   one.cluster.memory = 1e18;
-  const auto seconds = [&](const StudyPlan& of, Beside beside) {
+  const auto seconds = [&](const StudyPlan& of, ExtraStepsCount beside) {
     const auto forecast = forecast_plan(of, 3, one, beside);
     LANISTA_CHECK(forecast.ok(), "no forecast");
     return forecast->course.makespan;
   };
-  const double alone = seconds(*plain, Beside::kExpected);
-  EXPECT_DOUBLE_EQ(seconds(*plain, Beside::kMost), alone);
+  const double alone = seconds(*plain, ExtraStepsCount::kExpectedCount);
+  EXPECT_DOUBLE_EQ(seconds(*plain, ExtraStepsCount::kMaximum), alone);
   const auto part = [&](std::int64_t more) { return static_cast<double>(own + more) / static_cast<double>(own); };
-  EXPECT_NEAR(seconds(*plan, Beside::kExpected) / alone, part(expected), 1e-9);
-  EXPECT_NEAR(seconds(*plan, Beside::kMost) / alone, part(most), 1e-9);
+  EXPECT_NEAR(seconds(*plan, ExtraStepsCount::kExpectedCount) / alone, part(expected), 1e-9);
+  EXPECT_NEAR(seconds(*plan, ExtraStepsCount::kMaximum) / alone, part(most), 1e-9);
 }
 
-TEST(StudyPlan, KeepsToTheBudgetOfTrialsAndToMemory) {
+TEST(StudyPlan, RespectsTrialBudgetAndMemory) {
   study::StudyConfig config = one_model();
   config.budget.trials = 2;
   const auto few = planned(config, {.trials = 9});
   ASSERT_TRUE(few) << few.error().text();
-  EXPECT_EQ(drawn(*few).size(), 2U);
+  EXPECT_EQ(random_members(*few).size(), 2U);
 
   const auto alone = planned(one_model(), {.trials = 3, .machine = {.bytes = 1}});
   ASSERT_TRUE(alone) << alone.error().text();
@@ -358,13 +358,13 @@ TEST(StudyPlan, KeepsToTheBudgetOfTrialsAndToMemory) {
   EXPECT_NE(plan_text(*alone, false).find("group 2: trial 2 alone, "), std::string::npos);
 }
 
-TEST(StudyPlan, HasNoneOfTheTrialsThatFollowOnTheSearch) {
+TEST(StudyPlan, ExcludesRefinementTrials) {
   study::StudyConfig config = one_model();
   config.budget.trials = 6;
   config.strategy.then = {{"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}}}, 2, 5};
   const auto plan = planned(config, {.trials = 9});
   ASSERT_TRUE(plan) << plan.error().text();
-  EXPECT_EQ(drawn(*plan).size(), 4U);
+  EXPECT_EQ(random_members(*plan).size(), 4U);
   EXPECT_NE(plan_text(*plan, false).find("its best 2 are trained once more"), std::string::npos);
   EXPECT_EQ(plan_json(*plan, false)["finals"], 2);
   const auto without = planned(one_model(), {.trials = 4});
@@ -379,7 +379,7 @@ TEST(StudyPlan, RefusesToPlanNothing) {
   EXPECT_EQ(plan.error().message, "a plan of 0 trials; at least 1 is needed");
 }
 
-TEST(StudyPlan, IsTheSameTwiceAndInBothForms) {
+TEST(StudyPlan, IsDeterministicInTextAndJson) {
   const auto first = planned(small_study(), {.trials = 6}), again = planned(small_study(), {.trials = 6});
   ASSERT_TRUE(first) << first.error().text();
   EXPECT_EQ(plan_text(*first, true), plan_text(*again, true));

@@ -32,7 +32,7 @@ constexpr auto kNoCppOptions = [] { return formats::CppExport{.mean = {}, .scale
 engine::ModelPackage package_of(const BlendCase& one) {
   const auto units = [](const testing::OnnxCase& member) {
     const auto& o = member.options;
-    engine::ModelMember::Units out;
+    engine::ModelMember::Preprocessing out;
     if (!o.mean.empty()) out.features = {o.mean, o.scale};
     if (!o.target_mean.empty()) out.targets = data::Normalization{o.target_mean, o.target_scale};
     out.missing = o.missing;
@@ -60,7 +60,7 @@ engine::ModelPackage package_of(const BlendCase& one) {
     member.weights = one.members[k].weights;
     member.precision = "float32";
     member.share = one.shares[k];
-    if (!alike) member.own_units = units(one.members[k]);
+    if (!alike) member.own_preprocessing = units(one.members[k]);
     package.facts["members"].push_back({{"trial", k + 1}, {"share", one.shares[k]}});
   }
   return package;
@@ -71,7 +71,7 @@ TEST(BlendedPackage, PredictsTheBlendAndSoDoesItsOnnxFile) {
   for (const BlendCase& one : testing::blend_cases(48)) {
     SCOPED_TRACE(one.name);
     const engine::ModelPackage package = package_of(one);
-    const bool own = package.members.front().own_units.has_value();
+    const bool own = package.members.front().own_preprocessing.has_value();
     // Labels are no task of a package, and what all members fill in alike is a matter of the data's schema.
     if (one.how == Blend::kLabels || (!one.members.front().options.missing.empty() && !own)) continue;
     several_units += own ? 1 : 0;

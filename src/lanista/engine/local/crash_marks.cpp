@@ -74,7 +74,7 @@ CrashMarks::~CrashMarks() {
   if (const int file = mark_file.exchange(-1); file >= 0) ::close(file);
 }
 
-void CrashMarks::running(std::size_t worker, std::span<const TrialId> trials) {
+void CrashMarks::set_running(std::size_t worker, std::span<const TrialId> trials) {
   const std::size_t first = worker % kMaxWorkers * kMaxLanes;
   for (std::size_t i = 0; i < kMaxLanes; ++i) running_trials[first + i] = i < trials.size() ? trials[i].value : 0;
 }

@@ -27,7 +27,7 @@ class CrashMarks {
   ~CrashMarks();  ///< restores the default handlers
 
   /// The worker now runs these trials, kMaxLanes of them at most. Wait-free.
-  void running(std::size_t worker, std::span<const TrialId> trials);
+  void set_running(std::size_t worker, std::span<const TrialId> trials);
 
  private:
   CrashMarks() = default;
@@ -48,8 +48,8 @@ class StudyMarks {
   Result<void> begin();
   /// In how many crashes the trial was running.
   int crashes(TrialId trial) const;
-  void running(std::size_t worker, std::span<const TrialId> trials) {
-    if (marks_) marks_->running(worker, trials);
+  void set_running(std::size_t worker, std::span<const TrialId> trials) {
+    if (marks_) marks_->set_running(worker, trials);
   }
 
  private:

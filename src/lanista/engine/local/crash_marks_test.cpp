@@ -37,10 +37,10 @@ TEST(CrashMarks, NameTheRunningTrialsWhenTheProcessDiesOfItsOwnFault) {
     EXPECT_EXIT(
         {
           auto marks = CrashMarks::install(folder_of(file), file);
-          marks->running(0, std::array{TrialId{7}});
-          marks->running(1, std::array{TrialId{12}, TrialId{13}});
-          marks->running(2, std::array{TrialId{9}});
-          marks->running(2, {});
+          marks->set_running(0, std::array{TrialId{7}});
+          marks->set_running(1, std::array{TrialId{12}, TrialId{13}});
+          marks->set_running(2, std::array{TrialId{9}});
+          marks->set_running(2, {});
           ::raise(signal);
         },
         testing::KilledBySignal(signal), "");
@@ -58,7 +58,7 @@ TEST(CrashMarks, StayEmptyAfterAPlainKill) {
   EXPECT_EXIT(
       {
         auto marks = CrashMarks::install(folder_of(file), file);
-        marks->running(0, std::array{TrialId{7}});
+        marks->set_running(0, std::array{TrialId{7}});
         ::raise(SIGKILL);
       },
       testing::KilledBySignal(SIGKILL), "");

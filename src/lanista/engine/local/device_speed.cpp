@@ -13,8 +13,8 @@ namespace lanista::runtime {
 namespace {
 
 constexpr double kSeconds = 0.15;    // that are timed, at least
-constexpr std::int64_t kChunk = 16;  // steps, as an epoch has some
-constexpr std::int64_t kMostTurns = 4000;
+constexpr std::int64_t kChunkSteps = 16;  // steps, as an epoch has some
+constexpr std::int64_t kMaxChunks = 4000;
 
 train::TrainerInput input_of(const engine::Job& job, const data::Dataset& rows, const graph::OpTable& ops,
                              const nn::Operators& operators, const nn::Backend& backend) {
@@ -31,7 +31,7 @@ train::TrainerInput input_of(const engine::Job& job, const data::Dataset& rows, 
 }
 
 /// Seconds of a step of all lanes together, of measuring and what else goes with an epoch its share.
-Result<double> seconds_a_step(train::TrainerInput input, std::int64_t lanes, const Clock& clock) {
+Result<double> seconds_per_step(train::TrainerInput input, std::int64_t lanes, const Clock& clock) {
   LANISTA_ASSIGN(train::LaneGroup group, train::LaneGroup::create(input, lanes));
   std::vector<train::TrialRun> runs;
   for (std::int64_t lane = 0; lane < lanes; ++lane) {
@@ -43,14 +43,14 @@ Result<double> seconds_a_step(train::TrainerInput input, std::int64_t lanes, con
   }
   std::vector<train::TrialRun*> all;
   for (train::TrialRun& run : runs) all.push_back(&run);
-  std::vector<train::StepEnd> ends(all.size());
+  std::vector<train::StepResult> ends(all.size());
   double began = 0;
   std::int64_t steps = 0;
   // What is made at the first chunk is no matter of speed.
-  for (std::int64_t turn = 0; turn < kMostTurns; ++turn) {
+  for (std::int64_t turn = 0; turn < kMaxChunks; ++turn) {
     if (turn == 1) began = clock.now();
-    const std::int64_t done = group.advance(all, kChunk, ends);
-    for (const train::StepEnd& end : ends) {
+    const std::int64_t done = group.advance(all, kChunkSteps, ends);
+    for (const train::StepResult& end : ends) {
       if (!end.failure.empty()) return Error{Code::kInternal, end.failure, ""};
     }
     if (turn > 0) steps += done;
@@ -76,14 +76,14 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
       static_cast<double>(std::min(like.recipe.batch, std::max<std::int64_t>(1, rows.spec().split_rows[0])));
   const double work = samples * 3 * std::max(cost.forward.flops, 1.0);
   try {
-    LANISTA_ASSIGN(const double alone, seconds_a_step(input, 1, clock));
+    LANISTA_ASSIGN(const double alone, seconds_per_step(input, 1, clock));
     schedule::DeviceSpeed speed{.alone = work / alone, .together = work / alone};
-    if (backend.capability().many_lanes && machine.lanes > 1) {
-      LANISTA_ASSIGN(const double all, seconds_a_step(input, machine.lanes, clock));
+    if (backend.capability().prefers_many_lanes && machine.lanes > 1) {
+      LANISTA_ASSIGN(const double all, seconds_per_step(input, machine.lanes, clock));
       speed.together = std::max(speed.together, work * static_cast<double>(machine.lanes) / all);
     }
     // Machines of one program go in one launch, whose lanes were timed.
-    if (backend.capability().machines == 0) {
+    if (backend.capability().max_executables == 0) {
       speed.together *= static_cast<double>(std::max<std::int64_t>(1, machine.workers));
     }
     return speed;

@@ -11,8 +11,8 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "support/engine/core/custom_study.h"
-#include "lanista/engine/core/fit.h"
-#include "lanista/engine/local/device_crew.h"
+#include "lanista/engine/core/resolve_from_data.h"
+#include "lanista/engine/local/device_pool.h"
 #include "lanista/engine/local/device_speed.h"
 #include "lanista/engine/local/repeat.h"
 #include "support/engine/local/study_life.h"
@@ -28,7 +28,7 @@ using testing::canonical;
 const nn::Backend& plain() { return nn::cpu_backend(kernels::Isa::kPortable); }
 
 /// One life of a study on several devices.
-struct Life {
+struct ProcessRun {
   std::vector<NamedBackend> devices;
   std::vector<schedule::DeviceSpeed> speeds;  ///< as they are measured
   std::int64_t workers = 1, lanes = 0;
@@ -62,18 +62,18 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
  protected:
   DevicesStudy()
       : config(*studyfile::read_study(GetParam(), "devices")), data(*data::open(config.data, ".", real_file_system())) {
-    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
+    LANISTA_CHECK(engine::resolve_from_data(config, data.spec()).ok(), "the test's own study file");
   }
 
-  Result<engine::Summary> live(MemoryFileSystem& disk, const Life& life) {
-    engine::WorkerBrief brief;
-    brief.study_folder = kFolder;
-    brief.workers = life.workers;
-    brief.lanes = life.lanes;
-    brief.crash_marks = false;
-    brief.checkpoint_every = life.checkpoint_every;
-    LANISTA_ASSIGN(DeviceCrew crew,
-                   make_device_crew(brief, life.devices, config.strategy.slots, data, nn::Operators(), disk, clock));
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const ProcessRun& process_run) {
+    engine::WorkerConfig worker_config;
+    worker_config.study_folder = kFolder;
+    worker_config.workers = process_run.workers;
+    worker_config.lanes = process_run.lanes;
+    worker_config.crash_marks = false;
+    worker_config.checkpoint_every = process_run.checkpoint_every;
+    LANISTA_ASSIGN(DevicePool crew,
+                   make_device_pool(worker_config, process_run.devices, config.strategy.slots, data, nn::Operators(), disk, clock));
     std::atomic<int> pause = 0;
     engine::Services services{.fs = &disk,
                               .clock = &clock,
@@ -85,11 +85,11 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
                               .devices = crew.devices,
                               .measure_devices = [&](const engine::Job&) {
                                 ++measured;
-                                return Result(life.speeds);
+                                return Result(process_run.speeds);
                               }};
     services.observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
-      if (++seen == life.events) pause = 15;
-      if (life.on_event) life.on_event();
+      if (++seen == process_run.events) pause = 15;
+      if (process_run.on_event) process_run.on_event();
     };
     const auto numerics = runtime::numerics(kernels::best_isa());
     auto engine = disk.exists(kFolder + "/log")
@@ -101,7 +101,7 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
   static engine::StudyView view_of(MemoryFileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
   /// Two classes, the second of which is half as fast again.
-  const Life mixed{.devices = {{"cpu", nullptr}, {"plain", &plain()}}, .speeds = {{1e6, 2e6}, {1.5e6, 3e6}}};
+  const ProcessRun mixed{.devices = {{"cpu", nullptr}, {"plain", &plain()}}, .speeds = {{1e6, 2e6}, {1.5e6, 3e6}}};
 
   study::StudyConfig config;
   data::Dataset data;
@@ -113,9 +113,9 @@ TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
   if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
-  Life first = mixed;
+  ProcessRun first = mixed;
   first.on_event = [&] { moments.push_back(reference.files()); };
-  const auto end = live(reference, first);
+  const auto end = run_process(reference, first);
   ASSERT_TRUE(end) << end.error().text();
   EXPECT_EQ(measured, 1);
   std::map<std::string, int> trained;
@@ -125,15 +125,15 @@ TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
   ASSERT_GE(trained["plain"], 2);
 
   Rng rng(3);
-  Life next = mixed;
+  ProcessRun next = mixed;
   MemoryFileSystem paused;
   for (bool done = false; !done;) {
     next.workers = rng.between(1, 4);
     next.lanes = rng.between(0, 4);
     next.events = static_cast<int>(rng.between(1, 15));
-    const auto summary = live(paused, next);
+    const auto summary = run_process(paused, next);
     ASSERT_TRUE(summary) << summary.error().text();
-    done = summary->end != engine::End::kPaused;
+    done = summary->end != engine::RunEnd::kPaused;
   }
   ASSERT_EQ(first_difference(canonical(paused), canonical(reference)), "");
 
@@ -147,7 +147,7 @@ TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
     next.lanes = rng.between(0, 4);
     // Who measures now finds other speeds; those of the log count.
     next.speeds = {{7e6, 7e6}, {1e6, 1e6}};
-    const auto summary = live(killed, next);
+    const auto summary = run_process(killed, next);
     ASSERT_TRUE(summary) << summary.error().text();
     ASSERT_EQ(first_difference(canonical(killed), canonical(reference)), "") << k;
   }
@@ -156,7 +156,7 @@ TEST_P(DevicesStudy, OfTwoClassesLeavesNoTraceOfPausesAndKills) {
 TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirOwnDevicesRepeatToTheBit) {
   if (nn::cpu_backend().numeric_class() == plain().numeric_class()) GTEST_SKIP() << "this CPU has one class";
   MemoryFileSystem disk;
-  ASSERT_TRUE(live(disk, mixed));
+  ASSERT_TRUE(run_process(disk, mixed));
   const engine::StudyView view = view_of(disk);
   const store::CheckpointStore files(disk, kFolder);
   const auto models = *engine::make_model_space(config, data.spec(), "", disk);
@@ -168,14 +168,14 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirOwnDevicesRepeatToTheBit) {
     const bool has_start = trial.proposal.start.has_value();  // whose state is gone by now
     if (!trial.outcome->weights_hash || has_start) continue;
     const std::int64_t epochs = trial.measurements.back().epoch;
-    const auto line = *engine::jobs_of_line(view, data.spec(), trial, epochs,
+    const auto line = *engine::lineage_jobs(view, data.spec(), trial, epochs,
                                             *models->rebuild(trial.proposal.base, trial.proposal.edits));
     const auto ignore = [](const study::Measurement&) {};
-    const auto again = repeat_line(line, {}, data, ignore, {}, &files, by_name);
+    const auto again = repeat_lineage(line, {}, data, ignore, {}, &files, by_name);
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(again->hash, *trial.outcome->weights_hash) << trial.id.value;
     ++repeated;
-    others += repeat_line(line, {}, data, ignore, {}, &files)->hash != again->hash;
+    others += repeat_lineage(line, {}, data, ignore, {}, &files)->hash != again->hash;
   }
   EXPECT_GE(repeated, 3);
   EXPECT_GE(others, 1) << "own kernels' level makes no difference, so nothing is shown";
@@ -186,21 +186,21 @@ std::string behind_the_header(const std::string& text) { return text.substr(text
 
 TEST_P(DevicesStudy, OfOneClassIsTheStudyOfOneDeviceToTheBit) {
   MemoryFileSystem alone;
-  ASSERT_TRUE(testing::live(alone, testing::as_configured(config), data, clock, {}));
+  ASSERT_TRUE(testing::run_process(alone, testing::as_configured(config), data, clock, {}));
   const std::string expected = behind_the_header(canonical(alone));
   Rng rng(9);
   for (const std::int64_t workers : {1, 2, 4}) {
-    Life life{.devices = {{"cpu", nullptr}, {"a", &nn::cpu_backend()}, {"b", &nn::cpu_backend()}},
+    ProcessRun process_run{.devices = {{"cpu", nullptr}, {"a", &nn::cpu_backend()}, {"b", &nn::cpu_backend()}},
               .speeds = {{1e6, 1e6}, {2e6, 2e6}, {1e6, 3e6}},
               .workers = workers};
     MemoryFileSystem disk;
     std::set<std::string> used;
     for (bool done = false; !done;) {
-      life.lanes = rng.between(0, 4);
-      life.events = static_cast<int>(rng.between(5, 40));
-      const auto summary = live(disk, life);
+      process_run.lanes = rng.between(0, 4);
+      process_run.events = static_cast<int>(rng.between(5, 40));
+      const auto summary = run_process(disk, process_run);
       ASSERT_TRUE(summary) << summary.error().text();
-      done = summary->end != engine::End::kPaused;
+      done = summary->end != engine::RunEnd::kPaused;
     }
     const engine::StudyView view = view_of(disk);
     for (const study::Span& span : view.spans) used.insert(span.device);
@@ -219,28 +219,28 @@ TEST_P(DevicesStudy, OfOneClassIsTheStudyOfOneDeviceToTheBit) {
 
 TEST_P(DevicesStudy, ChoosesAsItsLogSaysWhereDevicesStayAndMeasuresWhereTheyChange) {
   MemoryFileSystem disk;
-  Life life = mixed;
-  life.events = 2;
-  ASSERT_EQ(live(disk, life)->end, engine::End::kPaused);
+  ProcessRun process_run = mixed;
+  process_run.events = 2;
+  ASSERT_EQ(run_process(disk, process_run)->end, engine::RunEnd::kPaused);
   EXPECT_EQ(measured, 1);
-  ASSERT_EQ(live(disk, life)->end, engine::End::kPaused);
+  ASSERT_EQ(run_process(disk, process_run)->end, engine::RunEnd::kPaused);
   EXPECT_EQ(measured, 1);
-  life.devices.push_back({"third", &nn::cpu_backend()});
-  life.speeds.push_back({1e9, 1e9});
-  life.events = 0;
-  ASSERT_TRUE(live(disk, life));
+  process_run.devices.push_back({"third", &nn::cpu_backend()});
+  process_run.speeds.push_back({1e9, 1e9});
+  process_run.events = 0;
+  ASSERT_TRUE(run_process(disk, process_run));
   EXPECT_EQ(measured, 2);
   const engine::StudyView view = view_of(disk);
-  EXPECT_EQ(engine::devices_in(view.numerics)->rows.size(), 3U);
+  EXPECT_EQ(engine::decode_device_table(view.numerics)->rows.size(), 3U);
   EXPECT_EQ(view.trials.back().device, "third");  // it is by far the fastest
 }
 
 /// Own kernels, but for models without the operator `relu`.
-class Picky final : public nn::Backend {
+class BackendWithoutConvolutions final : public nn::Backend {
  public:
   std::string_view name() const override { return "picky"; }
   std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
-  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
     if (!infer.graph.nodes_of("relu").empty()) return nn::cpu_backend().compile(train, infer, options);
     ++refused;
@@ -251,11 +251,11 @@ class Picky final : public nn::Backend {
 
 // Where one device has no form of an operator, another trains the trial, and it is no failure.
 TEST_P(DevicesStudy, LeavesToOthersWhatADeviceCannotDo) {
-  Picky picky;
+  BackendWithoutConvolutions picky;
   MemoryFileSystem alone, several;
-  ASSERT_TRUE(testing::live(alone, testing::as_configured(config), data, clock, {}));
-  Life life{.devices = {{"picky", &picky}, {"cpu", nullptr}}, .speeds = {{2e6, 9e6}, {1e6, 1e6}}};
-  ASSERT_TRUE(live(several, life));
+  ASSERT_TRUE(testing::run_process(alone, testing::as_configured(config), data, clock, {}));
+  ProcessRun process_run{.devices = {{"picky", &picky}, {"cpu", nullptr}}, .speeds = {{2e6, 9e6}, {1e6, 1e6}}};
+  ASSERT_TRUE(run_process(several, process_run));
   const engine::StudyView expected = view_of(alone), view = view_of(several);
   ASSERT_EQ(view.trials.size(), expected.trials.size());
   for (std::size_t i = 0; i < view.trials.size(); ++i) {
@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
 TEST(DeviceSpeed, OfOwnKernelsAndOfManyWorkers) {
   study::StudyConfig config = *studyfile::read_study(kStarts, "devices");
   const data::Dataset data = testing::blobs();
-  ASSERT_TRUE(engine::fit_to_data(config, data.spec()));
+  ASSERT_TRUE(engine::resolve_from_data(config, data.spec()));
   MemoryFileSystem disk;
   const auto models = *engine::make_model_space(config, data.spec(), "", disk);
   study::TrialView trial;

@@ -14,7 +14,7 @@ using engine::testing::fingerprint;
 testing::StudyProcess process(FileSystem& fs) { return {fs, {.folder = engine::testing::kFolder}}; }
 
 /// Resumes; begins again if the failure came before there was a study, as a user would.
-Result<engine::Summary> go_on(MemoryFileSystem& disk) {
+Result<engine::RunResult> go_on(MemoryFileSystem& disk) {
   auto resumed = process(disk).resume();
   if (resumed || resumed.error().code != Code::kNotFound) return resumed;
   return process(disk).run();

@@ -8,7 +8,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
@@ -31,7 +31,7 @@ std::string folded_study(const std::string& source, int folds, int repeat, const
 
 const std::string kFoldedBlobs = "synthetic:blobs?rows=97&classes=3&features=4&seed=1";
 
-Result<engine::Summary> run_folds(FileSystem& fs, const std::string& text, std::int64_t trials, std::int64_t workers) {
+Result<engine::RunResult> run_folds(FileSystem& fs, const std::string& text, std::int64_t trials, std::int64_t workers) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 
@@ -96,7 +96,7 @@ TEST(FoldsStudy, HandsOverTrainingsWithTheNormalisationsOfTheirFolds) {
   ASSERT_EQ(package->members.size(), 3U);
   for (std::size_t k = 0; k < 3; ++k) {
     const auto fold = package->facts.at("members")[k].at("fold").get<std::int64_t>();
-    EXPECT_EQ(package->members[k].own_units->features, data.training(fold).spec().normalization);
+    EXPECT_EQ(package->members[k].own_preprocessing->features, data.training(fold).spec().normalization);
     // What the log says of the fold's data is enough for predictions of a trial.
     const auto logged = data::training_spec(*data::parse_spec(view.data), fold);
     ASSERT_TRUE(logged.ok());
@@ -104,7 +104,7 @@ TEST(FoldsStudy, HandsOverTrainingsWithTheNormalisationsOfTheirFolds) {
   }
 }
 
-TEST(FoldsStudy, LeavesNoTraceOfKills) {
+TEST(FoldsStudy, ResumesExactlyAfterKills) {
   int resumed = 0;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     SCOPED_TRACE(seed);
@@ -116,7 +116,7 @@ TEST(FoldsStudy, LeavesNoTraceOfKills) {
     const auto ran = run_folds(undisturbed, text, 12, 1);
     ASSERT_TRUE(ran) << ran.error().text() << "\n" << text;
     const auto wanted = *fingerprint(undisturbed);
-    for (int life = 0; life < 5; ++life) {
+    for (int process_run = 0; process_run < 5; ++process_run) {
       MemoryFileSystem disk;
       FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
                                      .sticky = true,
@@ -128,7 +128,7 @@ TEST(FoldsStudy, LeavesNoTraceOfKills) {
       const auto end = second.resume();
       if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
       ASSERT_TRUE(end) << end.error().text();
-      ASSERT_EQ(*fingerprint(disk), wanted) << life;
+      ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
       ++resumed;
     }
   }
@@ -163,7 +163,7 @@ TEST(FoldsStudy, LearnsNothingOfTheRowsThatItIsMeasuredOn) {
     auto config = *studyfile::read_study(folded_study("csv:t.csv", 4, 1), "leak");
     config.train.keep = study::kKeepLast;
     const data::Dataset data = *data::open(config.data, "", disk);
-    ASSERT_TRUE(engine::fit_to_data(config, data.spec()));
+    ASSERT_TRUE(engine::resolve_from_data(config, data.spec()));
     const auto models = *engine::make_model_space(config, data.spec(), "", disk, graph::builtin_ops());
     for (std::int64_t fold = 0; fold < 4; ++fold) {
       ASSERT_TRUE(write_atomically(disk, "t.csv",

@@ -2,15 +2,15 @@
 
 #include <utility>
 
-#include "lanista/engine/core/frozen.h"
-#include "lanista/model/graph/cut.h"
+#include "lanista/engine/core/frozen_part.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/train/frozen_prefix.h"
 
 namespace lanista::runtime {
 
-Result<FrozenParts::Head> FrozenParts::head_of(const engine::Job& job) {
+Result<FrozenParts::Head> FrozenParts::head_input_of(const engine::Job& job) {
   LANISTA_ASSIGN(graph::Cut cut, graph::cut_behind_frozen(job.model, job.frozen.nodes, setting_.step_ops));
   // Augmentations change what is kept, not what is computed; all trials of a study have the same.
   const std::string key = job.frozen.weights + "\n" + (job.fold ? std::to_string(*job.fold) + "\n" : "") +
@@ -37,12 +37,12 @@ Result<std::unique_ptr<FrozenParts::Shared>> FrozenParts::share(const engine::Jo
                                                                .backend = setting_.backend}));
   const bool augmented = !job.recipe.augment.empty();
   LANISTA_ASSIGN(const auto keeping,
-                 engine::frozen_keeping(prefix, job.frozen, setting_.data.spec(), augmented, setting_.bytes));
-  const data::Keep keep = !keeping.pays ? data::Keep::kNothing : augmented ? data::Keep::kValidation : data::Keep::kAll;
+                 engine::frozen_cache_plan(prefix, job.frozen, setting_.data.spec(), augmented, setting_.bytes));
+  const data::StoredSamples keep = !keeping.pays ? data::StoredSamples::kNothing : augmented ? data::StoredSamples::kValidation : data::StoredSamples::kAll;
   const data::Dataset& data = setting_.data.training(job.fold);
   auto features = part.features(data, keep, setting_.budget);
-  if (!features && features.error().code == Code::kResourceExhausted && keep != data::Keep::kNothing) {
-    features = part.features(data, data::Keep::kNothing, setting_.budget);  // slower, the same numbers
+  if (!features && features.error().code == Code::kResourceExhausted && keep != data::StoredSamples::kNothing) {
+    features = part.features(data, data::StoredSamples::kNothing, setting_.budget);  // slower, the same numbers
   }
   if (!features) return features.error();
   return std::make_unique<Shared>(*std::move(features), setting_.epoch_bytes, setting_.budget);

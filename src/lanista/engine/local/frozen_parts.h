@@ -20,7 +20,7 @@
 namespace lanista::runtime {
 
 /// What trials with a frozen part train on: what that part makes of the samples, computed once for all of them and kept
-/// where that pays (engine::frozen_keeping), else computed batch by batch. Thread-safe.
+/// where that pays (engine::frozen_cache_plan), else computed batch by batch. Thread-safe.
 class FrozenParts {
  public:
   /// All outlive this; `operators` and `budget` may be null.
@@ -44,7 +44,7 @@ class FrozenParts {
   };
   /// Of a job with a frozen part; the first who asks waits until what is kept has been computed, and so do others who
   /// ask meanwhile. Errors: those of the checkpoint store, graph::cut_behind_frozen and train::FrozenPrefix.
-  Result<Head> head_of(const engine::Job& job);
+  Result<Head> head_input_of(const engine::Job& job);
 
   /// Lets go of augmented epochs.
   void clear_epochs();

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/assembly.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/core/package.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "support/engine/core/test_support.h"
@@ -91,7 +91,7 @@ void expect_heads_trained_alone(MemoryFileSystem& disk, const study::StudyView& 
     const auto part = train::FrozenPrefix::create(
         {.model = model, .frozen = {graph::NodeId{1}, graph::NodeId{2}}, .weights = given.tensors, .step_ops = &ops});
     ASSERT_TRUE(part) << part.error().text();
-    const data::Dataset values = *part->features(data, data::Keep::kNothing, nullptr);
+    const data::Dataset values = *part->features(data, data::StoredSamples::kNothing, nullptr);
     const engine::Job job = *engine::make_job(view.config, data.spec(), trial, model);
     auto trainer = *train::Trainer::create({.trial = job.trial,
                                             .model = part->head(),
@@ -198,7 +198,7 @@ TEST(FrozenStudy, IsPlannedAsItRuns) {
   const auto plan = engine::plan_study(all.config(), all.data(), *models, {.machine = all.machine()});
   ASSERT_TRUE(plan) << plan.error().text();
   ASSERT_FALSE(plan->prefixes.empty());
-  EXPECT_TRUE(plan->prefixes.front().keeping.pays) << plan->prefixes.front().keeping.why_not;
+  EXPECT_TRUE(plan->prefixes.front().cache.pays) << plan->prefixes.front().cache.why_not;
   EXPECT_NE(engine::plan_text(*plan, false).find("frozen through %3 relu, shared by "), std::string::npos)
       << engine::plan_text(*plan, false);
 }
@@ -213,7 +213,7 @@ void expect_refused(const std::string& frozen, const std::string& where, const s
   EXPECT_NE(models.error().message.find(says), std::string::npos) << models.error().text();
 }
 
-TEST(FrozenStudy, RefusesWhatDoesNotFit) {
+TEST(FrozenStudy, RejectsInconsistentFields) {
   expect_refused("{through: ent, weights: /in/weights.safetensors}", "model.frozen.through", "did you mean 'end'?");
   expect_refused("{through: '%7', weights: /in/weights.safetensors}", "model.frozen.through", "nothing to train");
   expect_refused("{through: '%4', weights: /in/weights.safetensors}", "model.frozen.weights", "lacks n4.weight");

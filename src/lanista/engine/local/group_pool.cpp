@@ -13,12 +13,12 @@ Result<train::LaneGroup> GroupPool::take(const Digest& key, const train::Trainer
 std::optional<train::LaneGroup> GroupPool::take_waiting(const Digest& key, std::span<train::TrialRun* const> runs) {
   const std::lock_guard lock(mutex_);
   auto best = waiting_.end();
-  std::int64_t most = -1;
+  std::int64_t max_waiting = -1;
   for (auto it = waiting_.begin(); it != waiting_.end(); ++it) {
     if (it->first != key) continue;
-    const auto seated = std::ranges::count_if(runs, [&](const auto* run) { return it->second.seats(*run); });
-    if (seated > most) {
-      most = seated;
+    const auto num_in_lanes = std::ranges::count_if(runs, [&](const auto* run) { return it->second.holds(*run); });
+    if (num_in_lanes > max_waiting) {
+      max_waiting = num_in_lanes;
       best = it;
     }
   }
@@ -26,10 +26,10 @@ std::optional<train::LaneGroup> GroupPool::take_waiting(const Digest& key, std::
   if (best != waiting_.end()) {
     group = std::move(best->second);
     waiting_.erase(best);
-    group->keep(runs);
+    group->keep_only(runs);
   }
   for (train::TrialRun* run : runs) {
-    if (!group || !group->seats(*run)) run->leave_seat();
+    if (!group || !group->holds(*run)) run->release_lane();
   }
   return group;
 }
@@ -37,7 +37,7 @@ std::optional<train::LaneGroup> GroupPool::take_waiting(const Digest& key, std::
 void GroupPool::give_back(const Digest& key, train::LaneGroup group) {
   const std::lock_guard lock(mutex_);
   waiting_.emplace_front(key, std::move(group));
-  if (waiting_.size() > most_) waiting_.pop_back();
+  if (waiting_.size() > max_waiting_) waiting_.pop_back();
 }
 
 void GroupPool::clear() {
@@ -45,9 +45,9 @@ void GroupPool::clear() {
   waiting_.clear();
 }
 
-void GroupPool::send_home(train::TrialRun& run) {
+void GroupPool::evict_state(train::TrialRun& run) {
   const std::lock_guard lock(mutex_);
-  run.leave_seat();
+  run.release_lane();
 }
 
 }  // namespace lanista::runtime

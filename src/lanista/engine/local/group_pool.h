@@ -23,12 +23,12 @@ namespace lanista::runtime {
 ///   in other groups, and strangers leave theirs in this one: a group that is out has only its taker's runs seated,
 ///   and no run that somebody works on sits in a group that waits.
 /// - give_back() is the taker's last touch of those runs: from here on the pool may send them home at any time.
-/// - Whoever has a run and no group of it (it is to be saved, parked, dropped) calls send_home() first.
+/// - Whoever has a run and no group of it (it is to be saved, parked, dropped) calls evict_state() first.
 /// A state therefore stays in its machine for all epochs that it is trained in one company, by whichever workers.
 class GroupPool {
  public:
-  /// Groups are made with `lanes` lanes; at most `most` of them wait.
-  GroupPool(std::int64_t lanes, std::size_t most) : lanes_(lanes), most_(most) {}
+  /// Groups are made with `lanes` lanes; at most `max_waiting` of them wait.
+  GroupPool(std::int64_t lanes, std::size_t max_waiting) : lanes_(lanes), max_waiting_(max_waiting) {}
 
   /// A waiting group of the key, or a new one for trials like this; `runs` are to be trained there, as far as they have
   /// begun. Errors: as of LaneGroup::create.
@@ -38,13 +38,13 @@ class GroupPool {
   /// Lets go of all that wait; whoever sits there goes home.
   void clear();
   /// A run leaves its seat, if it has one: in a group that waits, or that the caller has taken.
-  void send_home(train::TrialRun& run);
+  void evict_state(train::TrialRun& run);
 
  private:
   std::optional<train::LaneGroup> take_waiting(const Digest& key, std::span<train::TrialRun* const> runs);
 
   std::int64_t lanes_;
-  std::size_t most_;
+  std::size_t max_waiting_;
   std::mutex mutex_;
   std::list<std::pair<Digest, train::LaneGroup>> waiting_;  // latest first
 };

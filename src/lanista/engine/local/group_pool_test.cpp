@@ -25,14 +25,14 @@ class GroupPoolTest : public WorkerExecutorTest {
   }
   void step(train::LaneGroup& group, const std::vector<train::TrialRun*>& runs) {
     for (train::TrialRun* run : runs) ASSERT_TRUE(group.admit(*run));
-    std::vector<train::StepEnd> ends(runs.size());
+    std::vector<train::StepResult> ends(runs.size());
     group.step(runs, ends);
   }
   train::LaneGroup take(const std::vector<train::TrialRun*>& runs) { return *pool_.take(key_, counted(1), runs); }
 
   /// Whoever is in `groups` may be trained together, until `epoch`.
-  static engine::Arrange arranged(const std::vector<std::vector<std::uint32_t>>& groups, std::int64_t epoch) {
-    engine::Arrange arrange;
+  static engine::UpdateGroups arranged(const std::vector<std::vector<std::uint32_t>>& groups, std::int64_t epoch) {
+    engine::UpdateGroups arrange;
     for (const auto& ids : groups) {
       schedule::Regrouping::Part& group = arrange.changes.parts.emplace_back();
       group.group = ids.size() > 1 ? ids.front() : 0;
@@ -61,13 +61,13 @@ TEST_F(GroupPoolTest, GivesTheGroupInWhichMostOfThemSit) {
 
   train::LaneGroup taken = take({&a, &b, &c});
 
-  EXPECT_TRUE(taken.seats(a) && taken.seats(b));
+  EXPECT_TRUE(taken.holds(a) && taken.holds(b));
   step(taken, {&a, &b, &c});
   EXPECT_EQ(backend_.counts().attached, (Counted{{1, 1}, {2, 1}, {3, 2}, {4, 1}}));
   EXPECT_EQ(backend_.counts().detached, (Counted{{3, 1}})) << "d waits in the other group";
 
   const train::LaneGroup other = take({});
-  EXPECT_FALSE(other.seats(d)) << "a stranger to its taker";
+  EXPECT_FALSE(other.holds(d)) << "a stranger to its taker";
   EXPECT_EQ(backend_.counts().detached, (Counted{{3, 1}, {4, 1}}));
   EXPECT_NE(pool_.take(Hasher().text("another key").finish(), counted(1), {})->describe(), "") << "a new one";
 }
@@ -78,8 +78,8 @@ TEST_F(GroupPoolTest, SendsHomeWhoeverMustGo) {
   step(group, {&a, &b});
   pool_.give_back(key_, std::move(group));
 
-  pool_.send_home(a);
-  pool_.send_home(a);
+  pool_.evict_state(a);
+  pool_.evict_state(a);
 
   EXPECT_EQ(backend_.counts().detached, (Counted{{1, 1}}));
   const train::TrainerState saved = b.save();
@@ -89,9 +89,9 @@ TEST_F(GroupPoolTest, SendsHomeWhoeverMustGo) {
 }
 
 TEST_F(GroupPoolTest, HasEveryStateAttachedOnceForAllEpochsOfItsTrial) {
-  engine::WorkerBrief brief = one_lane(1);
-  brief.lanes = 4;
-  auto executor = make(brief, {.backend = &backend_});
+  engine::WorkerConfig worker_config = one_lane(1);
+  worker_config.lanes = 4;
+  auto executor = make(worker_config, {.backend = &backend_});
   for (std::uint32_t id = 1; id <= 4; ++id) ASSERT_TRUE(executor->start(job(id)));
   executor->command(arranged({{1, 2, 3, 4}}, kEpochs));
   for (std::uint32_t id = 1; id <= 4; ++id) executor->command(engine::Finish{TrialId{id}, false});
@@ -106,7 +106,7 @@ TEST_F(GroupPoolTest, HasEveryStateAttachedOnceForAllEpochsOfItsTrial) {
   EXPECT_EQ(epochs, 4 * kEpochs);
   EXPECT_EQ(backend_.counts().attached, (Counted{{1, 1}, {2, 1}, {3, 1}, {4, 1}}));
   EXPECT_EQ(backend_.counts().detached, (Counted{{1, 1}, {2, 1}, {3, 1}, {4, 1}}));
-  EXPECT_EQ(backend_.counts().meetings, 0);
+  EXPECT_EQ(backend_.counts().concurrent_calls, 0);
 }
 
 // Workers take each other's trials in changing companies, with checkpoints, with memory for a few states only, and with
@@ -131,13 +131,13 @@ TEST_F(GroupPoolTest, LetsNoTwoThreadsMeetInOneMachine) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
       SCOPED_TRACE(seed);
       Rng rng(seed);
-      engine::WorkerBrief brief = one_lane(4);
-      brief.study_folder = "study";
-      brief.lanes = 3;
-      brief.checkpoint_every = seed % 2 == 0 ? 1e9 : 1e-3;
-      if (is_short) brief.memory_bytes = 3 * program + 5 * state;
+      engine::WorkerConfig worker_config = one_lane(4);
+      worker_config.study_folder = "study";
+      worker_config.lanes = 3;
+      worker_config.checkpoint_every = seed % 2 == 0 ? 1e9 : 1e-3;
+      if (is_short) worker_config.memory_bytes = 3 * program + 5 * state;
       MemoryFileSystem disk;
-      auto created = WorkerExecutor::create(brief, data_, ops_, disk, clock_, {.backend = &backend_});
+      auto created = WorkerExecutor::create(worker_config, data_, ops_, disk, clock_, {.backend = &backend_});
       ASSERT_TRUE(created) << created.error().text();
       const auto executor = *std::move(created);
       std::vector<std::uint32_t> ids;
@@ -158,7 +158,7 @@ TEST_F(GroupPoolTest, LetsNoTwoThreadsMeetInOneMachine) {
         const auto report = executor->next(60);
         ASSERT_TRUE(report);
         ASSERT_FALSE(std::holds_alternative<engine::FailureReport>(*report));
-        ASSERT_FALSE(std::holds_alternative<engine::BrokenReport>(*report));
+        ASSERT_FALSE(std::holds_alternative<engine::ExecutorErrorReport>(*report));
         if (std::holds_alternative<engine::EpochReport>(*report)) {
           ++epochs;
           if (epochs == 12) {  // one is given up and begins again
@@ -177,7 +177,7 @@ TEST_F(GroupPoolTest, LetsNoTwoThreadsMeetInOneMachine) {
       }
     }
   }
-  EXPECT_EQ(backend_.counts().meetings, 0);
+  EXPECT_EQ(backend_.counts().concurrent_calls, 0);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
-#include "lanista/engine/core/assembly.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
@@ -88,7 +88,7 @@ TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
       ASSERT_TRUE(stored);
       earlier += stored->kept.empty() ? 0 : 1;
       EXPECT_EQ(stored->kept.empty(), &least(trial) == &trial.measurements.back());
-      expect_measured(measured(view, trial, store::standing_weights(*stored)), least(trial));
+      expect_measured(measured(view, trial, store::selected_weights(*stored)), least(trial));
     }
     EXPECT_GE(earlier, 3);
 
@@ -145,7 +145,7 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
       }
     }
     Rng rng(17);
-    for (int life = 0; life < 20; ++life) {
+    for (int process_run = 0; process_run < 20; ++process_run) {
       MemoryFileSystem disk;
       FaultyFileSystem faulty(disk, {.at = rng.between(12, 400),
                                      .sticky = true,
@@ -155,7 +155,7 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
       const auto end = keeping_process(disk, text, rng.between(1, 2), rng.between(0, 4)).resume();
       if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
       ASSERT_TRUE(end) << end.error().text();
-      ASSERT_EQ(*fingerprint(disk), wanted) << life;
+      ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
       ++resumed;
     }
   }
@@ -180,7 +180,7 @@ TEST(KeepStudy, KeepsToConstraintsFirst) {
     for (const TrialId id : study::ranking(view)) {
       const study::TrialView& trial = view.trials[id.value - 1];
       const study::Measurement& result = study::result_of(view.config, trial);
-      expect_measured(measured(view, trial, store::standing_weights(*checkpoints.get(trial.outcome->weights))), result);
+      expect_measured(measured(view, trial, store::selected_weights(*checkpoints.get(trial.outcome->weights))), result);
       ++seen;
       const auto most = std::ranges::max_element(trial.measurements, {},
                                                  [](const study::Measurement& m) { return m.metrics.at("val_loss"); });
@@ -217,7 +217,7 @@ void expect_goes_on_as_begun(const std::string& text, const std::vector<std::str
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
   const Fingerprint wanted = *fingerprint(whole);
   const std::vector<Record> records = *store::read_log(whole, kFolder);
-  for (int life = 0; life < 8; ++life) {
+  for (int process_run = 0; process_run < 8; ++process_run) {
     MemoryFileSystem disk;
     const auto length = static_cast<std::ptrdiff_t>(rng.between(2, std::ssize(records) - 1));
     make_old(disk, {records.begin(), records.begin() + length}, unknown);

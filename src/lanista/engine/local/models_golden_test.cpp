@@ -28,7 +28,7 @@ const std::vector<Base>& bases() {
 }
 
 /// Nineteen samples: no multiple of any vector.
-OwnedBatch made_up_batch(const Base& base, std::uint64_t seed) {
+OwnedBatch synthetic_batch(const Base& base, std::uint64_t seed) {
   Rng rng(seed);
   OwnedBatch batch;
   batch.size = 19;
@@ -60,11 +60,11 @@ std::string trained(const Base& base, const std::string& optimizer, Precision pr
   for (std::uint64_t step = 0; step < 10; ++step) {
     const nn::LaneHyper hyper{
         .lr = 0.01, .momentum = 0.9, .weight_decay = 1e-4, .clip_norm = 1, .label_smoothing = 0.1};
-    hasher.real(nn::testing::step_once(*program, made_up_batch(base, step), hyper));
+    hasher.real(nn::testing::step_once(*program, synthetic_batch(base, step), hyper));
   }
   for (const Tensor& tensor : program->extract(0)) hasher.text(tensor.name).bytes(tensor.bytes);
   std::vector<double> prediction(190);
-  program->predict(0, made_up_batch(base, 99).view(), prediction);
+  program->predict(0, synthetic_batch(base, 99).view(), prediction);
   for (const double each : prediction) hasher.real(each);
   return hasher.finish().hex().substr(0, 16);
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "lanista/base/thread_time.h"
+#include "lanista/base/thread_cpu_time.h"
 
 namespace lanista::runtime {
 namespace {
@@ -14,53 +14,53 @@ namespace {
 using Kind = nn::StagePass::Kind;
 
 /// Seconds of a core of every pass, the clock's own price taken off.
-class Stopwatch final : public nn::StageObserver {
+class PassTimer final : public nn::StageObserver {
  public:
-  void begins(std::size_t, const nn::StagePass&) override { begin_ = thread_seconds(); }
-  void ends(std::size_t, const nn::StagePass& pass) override {
-    times_[{pass.stage, pass.kind}].push_back(std::max(0.0, thread_seconds() - begin_ - price_));
+  void on_pass_begin(std::size_t, const nn::StagePass&) override { begin_ = thread_cpu_seconds(); }
+  void on_pass_end(std::size_t, const nn::StagePass& pass) override {
+    times_[{pass.stage, pass.kind}].push_back(std::max(0.0, thread_cpu_seconds() - begin_ - clock_overhead_));
   }
-  void sent(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
-  void holds(std::uint32_t, std::int64_t) override {}
+  void on_edge_copy(std::uint32_t, std::uint32_t, bool, std::int64_t) override {}
+  void on_held_samples(std::uint32_t, std::int64_t) override {}
 
   double median(std::uint32_t stage, Kind kind) {
     std::vector<double>& all = times_[{stage, kind}];
     std::ranges::sort(all);
     return all.empty() ? 0 : all[all.size() / 2];
   }
-  void forget() { times_.clear(); }
+  void clear() { times_.clear(); }
 
  private:
   /// What two readings of the clock one after the other differ by.
-  static double price() {
+  static double clock_overhead() {
     double least = 1;
     for (int i = 0; i < 100; ++i) {
-      const double from = thread_seconds();
-      least = std::min(least, thread_seconds() - from);
+      const double from = thread_cpu_seconds();
+      least = std::min(least, thread_cpu_seconds() - from);
     }
     return least;
   }
 
-  const double price_ = price();
+  const double clock_overhead_ = clock_overhead();
   double begin_ = 0;
   std::map<std::pair<std::uint32_t, Kind>, std::vector<double>> times_;
 };
 
 // Passes of a step whose stages are all at one place: every micro-batch goes through all of them and back before the
 // next, so that what a pass reads is far away; or a stage does all of its micro-batches one behind the other.
-pipeline::Schedule one_place(const pipeline::Plan& plan, std::uint32_t micros, bool in_a_row) {
+pipeline::Schedule single_rank_schedule(const pipeline::PipelinePlan& plan, std::uint32_t micros, bool is_consecutive) {
   const auto stages = static_cast<std::uint32_t>(plan.stages.size());
   pipeline::Schedule schedule{{{{0}, {}}}};
-  for (std::uint32_t turn = 0; turn < (in_a_row ? 1 : micros); ++turn) {
-    const auto all = [&](pipeline::Kind kind, std::uint32_t stage) {
-      for (std::uint32_t m = turn; m < (in_a_row ? micros : turn + 1); ++m) {
-        schedule.places[0].actions.push_back({.kind = kind, .stage = stage, .micro = m});
+  for (std::uint32_t turn = 0; turn < (is_consecutive ? 1 : micros); ++turn) {
+    const auto all = [&](pipeline::ActionKind kind, std::uint32_t stage) {
+      for (std::uint32_t m = turn; m < (is_consecutive ? micros : turn + 1); ++m) {
+        schedule.ranks[0].actions.push_back({.kind = kind, .stage = stage, .micro = m});
       }
     };
-    for (std::uint32_t s = 0; s < stages; ++s) all(pipeline::Kind::kForward, s);
+    for (std::uint32_t s = 0; s < stages; ++s) all(pipeline::ActionKind::kForward, s);
     for (std::uint32_t s = stages; s-- > 0;) {
-      all(pipeline::Kind::kInputGrad, s);
-      all(pipeline::Kind::kWeightGrad, s);
+      all(pipeline::ActionKind::kInputGrad, s);
+      all(pipeline::ActionKind::kWeightGrad, s);
     }
   }
   return schedule;
@@ -85,21 +85,21 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
                  ""};
   }
   const pipeline::Problem problem{planned.model, single_devices(1, 0)};
-  pipeline::Plan plan{planned.model.hash, size, {}};
+  pipeline::PipelinePlan plan{planned.model.hash, size, {}};
   for (std::uint32_t i = 0; i < planned.nodes.size(); ++i) {
     plan.stages.push_back({{i}, micro_batch, 1, {0}, micro_batch, {}});
   }
   LANISTA_ASSIGN(plan, pipeline::arranged(std::move(plan), planned.model));
   plan = pipeline::with_whole_batch_in_flight(plan);
   const auto micros = static_cast<std::uint32_t>(size / micro_batch);
-  std::array<Stopwatch, 2> watches;
-  for (const bool in_a_row : {false, true}) {
-    LANISTA_ASSIGN(nn::Stages stages, stages_of(plan, one_place(plan, micros, in_a_row), problem, planned.nodes));
-    Stopwatch& watch = watches[in_a_row ? 1 : 0];
+  std::array<PassTimer, 2> watches;
+  for (const bool is_consecutive : {false, true}) {
+    LANISTA_ASSIGN(nn::Stages stages, executable_stages(plan, single_rank_schedule(plan, micros, is_consecutive), problem, planned.nodes));
+    PassTimer& watch = watches[is_consecutive ? 1 : 0];
     stages.observer = &watch;
     LANISTA_ASSIGN(nn::Program program, compile(stages));
     step_of(program, batch);
-    watch.forget();  // what is done for the first time takes longer
+    watch.clear();  // what is done for the first time takes longer
     for (int i = 0; i < repeats; ++i) step_of(program, batch);
   }
   std::vector<OperatorTimes> times(planned.nodes.size());
@@ -109,9 +109,9 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
     own.input_grad = watches[0].median(s, Kind::kInputGrad);
     own.weight_grad = watches[0].median(s, Kind::kWeightGrad);
     const double apart = own.forward + own.input_grad + own.weight_grad;
-    double again = 0;
-    for (const Kind kind : {Kind::kForward, Kind::kInputGrad, Kind::kWeightGrad}) again += watches[1].median(s, kind);
-    if (apart > 0 && again > 0) own.again = std::min(1.0, again / apart);
+    double warm_cache_factor = 0;
+    for (const Kind kind : {Kind::kForward, Kind::kInputGrad, Kind::kWeightGrad}) warm_cache_factor += watches[1].median(s, kind);
+    if (apart > 0 && warm_cache_factor > 0) own.warm_cache_factor = std::min(1.0, warm_cache_factor / apart);
   }
   return times;
 }

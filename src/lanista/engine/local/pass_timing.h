@@ -14,7 +14,7 @@ namespace lanista::runtime {
 /// share of that where the same pass over another micro-batch was the one before (pipeline::Operator::again).
 struct OperatorTimes {
   double forward = 0, input_grad = 0, weight_grad = 0;
-  double again = 1;
+  double warm_cache_factor = 1;
 };
 
 /// Times every operator of a planned step as a stage of its own, all of them at the calling thread, for batches of

@@ -22,13 +22,13 @@ TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
   const auto compile = [&](const nn::Stages& stages) -> Result<nn::Program> {
     ++compiled;
     EXPECT_EQ(stages.stages.size(), planned->nodes.size());
-    EXPECT_EQ(stages.places.size(), 1U);
+    EXPECT_EQ(stages.ranks.size(), 1U);
     nn::ProgramOptions options{.max_batch = kBatch, .accumulate = kBatch / kMicro, .stages = &stages};
     LANISTA_ASSIGN(nn::Program program, nn::Program::compile(model.train, model.infer, options));
     LANISTA_TRY(program.begin(0, 7));
     return program;
   };
-  const MadeUpBatch batch(model.train, kBatch);
+  const SyntheticBatch batch(model.train, kBatch);
   const auto times = time_passes(*planned, kMicro, compile, batch.view(), 5);
   ASSERT_TRUE(times.ok()) << times.error().text();
   EXPECT_EQ(compiled, 2);
@@ -43,8 +43,8 @@ TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
   for (const OperatorTimes& each : *times) {
     EXPECT_GT(each.forward, 0);
     EXPECT_LT(each.forward + each.input_grad + each.weight_grad, 1);
-    EXPECT_GT(each.again, 0);
-    EXPECT_LE(each.again, 1);
+    EXPECT_GT(each.warm_cache_factor, 0);
+    EXPECT_LE(each.warm_cache_factor, 1);
   }
   // 64 x 512 against 512 x 10 numbers a sample.
   EXPECT_GT(named("%2 linear").forward, named("%4 linear").forward);
@@ -57,7 +57,7 @@ TEST(TimePasses, RefusesMicroBatchesThatAreNone) {
   const auto planned = planned_step(model.train, ops, kBatch, 4);
   ASSERT_TRUE(planned.ok());
   const auto never = [](const nn::Stages&) -> Result<nn::Program> { return Error{Code::kInternal, "compiled", ""}; };
-  const MadeUpBatch batch(model.train, kBatch);
+  const SyntheticBatch batch(model.train, kBatch);
   for (const std::int64_t micro : {std::int64_t{0}, std::int64_t{7}, kBatch}) {
     const auto refused = time_passes(*planned, micro, never, batch.view(), 1);
     ASSERT_FALSE(refused.ok());

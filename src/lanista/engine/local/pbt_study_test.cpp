@@ -8,7 +8,7 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "support/engine/core/custom_study.h"
-#include "lanista/engine/core/fit.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/repeat.h"
 #include "support/engine/local/study_life.h"
 #include "lanista/engine/local/worker_executor.h"
@@ -17,7 +17,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -43,12 +43,12 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
  protected:
   PbtStudy()
       : config(*studyfile::read_study(GetParam(), "pbt")), data(*data::open(config.data, ".", real_file_system())) {
-    LANISTA_CHECK(engine::fit_to_data(config, data.spec()).ok(), "the test's own study file");
+    LANISTA_CHECK(engine::resolve_from_data(config, data.spec()).ok(), "the test's own study file");
   }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
-  Result<engine::Summary> live(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
                                const std::function<void()>& on_event = {}) {
-    return testing::live(disk, testing::as_configured(config), data, clock, {workers, lanes, events, on_event});
+    return testing::run_process(disk, testing::as_configured(config), data, clock, {workers, lanes, events, on_event});
   }
 
   study::StudyConfig config;
@@ -59,7 +59,7 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
 TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
-  const auto end = live(reference, 1, 1, 0, [&] { moments.push_back(reference.files()); });
+  const auto end = run_process(reference, 1, 1, 0, [&] { moments.push_back(reference.files()); });
   ASSERT_TRUE(end) << end.error().text();
   std::int64_t forks = 0;
   const engine::StudyView view = *engine::fold(*store::read_log(reference, kFolder));
@@ -72,9 +72,9 @@ TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
   Rng rng(3);
   MemoryFileSystem paused;
   for (bool done = false; !done;) {
-    const auto summary = live(paused, rng.between(1, 4), rng.between(0, 4), static_cast<int>(rng.between(1, 15)));
+    const auto summary = run_process(paused, rng.between(1, 4), rng.between(0, 4), static_cast<int>(rng.between(1, 15)));
     ASSERT_TRUE(summary) << summary.error().text();
-    done = summary->end != engine::End::kPaused;
+    done = summary->end != engine::RunEnd::kPaused;
   }
   ASSERT_EQ(engine::testing::first_difference(canonical(paused), canonical(reference)), "");
 
@@ -83,7 +83,7 @@ TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
   for (std::size_t k = 0; k < kills; ++k) {
     MemoryFileSystem killed;
     for (const auto& [path, bytes] : moments[rng.below(moments.size())]) killed.put(path, bytes);
-    const auto summary = live(killed, rng.between(1, 4), rng.between(0, 4), 0);
+    const auto summary = run_process(killed, rng.between(1, 4), rng.between(0, 4), 0);
     ASSERT_TRUE(summary) << summary.error().text();
     ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << k;
   }
@@ -91,7 +91,7 @@ TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
 
 TEST_P(PbtStudy, HasTrialsThatAreRepeatedToTheBitAlongTheirLines) {
   MemoryFileSystem disk;
-  ASSERT_TRUE(live(disk, 2, 0, 0));
+  ASSERT_TRUE(run_process(disk, 2, 0, 0));
   const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));
   const store::CheckpointStore files(disk, kFolder);
   const auto models = *engine::make_model_space(config, data.spec(), "", disk);
@@ -99,10 +99,10 @@ TEST_P(PbtStudy, HasTrialsThatAreRepeatedToTheBitAlongTheirLines) {
   for (const engine::TrialView& trial : view.trials) {
     const std::int64_t epochs = trial.measurements.back().epoch;
     const auto line =
-        *engine::jobs_of_line(view, data.spec(), trial, epochs, *models->rebuild(trial.proposal.base, {}));
+        *engine::lineage_jobs(view, data.spec(), trial, epochs, *models->rebuild(trial.proposal.base, {}));
     longest = std::max(longest, line.size());
     std::vector<study::Measurement> told;
-    const auto again = repeat_line(line, {}, data, [&](const study::Measurement& m) { told.push_back(m); });
+    const auto again = repeat_lineage(line, {}, data, [&](const study::Measurement& m) { told.push_back(m); });
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(again->hash, *trial.outcome->weights_hash) << trial.id.value;
     ASSERT_EQ(std::ssize(told), epochs);

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/engine/core/records.h"
+#include "lanista/engine/core/record_bodies.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/study_process.h"
@@ -45,8 +45,8 @@ TEST(PlanRun, WorkersDoWhatIsPrinted) {
     ASSERT_TRUE(record);
     schedule::Grouping grouping;
     grouping.apply(record->changes);
-    const schedule::Plan plan = grouping.plan();
-    schedule::Plan several = printed->plan;
+    const schedule::GroupPlan plan = grouping.plan();
+    schedule::GroupPlan several = printed->plan;
     std::erase_if(several.groups, [](const schedule::Group& group) { return group.trials.size() == 1; });
     EXPECT_EQ(plan, several) << engine::plan_text(*printed, false);
 

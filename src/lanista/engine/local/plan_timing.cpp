@@ -9,7 +9,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr std::int64_t kLeastRounds = 3, kMostRounds = 1000;
+constexpr std::int64_t kMinRounds = 3, kMaxRounds = 1000;
 
 double steady_us() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -22,7 +22,7 @@ double median(std::vector<double> values) {
 }
 
 /// What two readings of the clock one after the other differ by.
-double price_of(const std::function<double()>& now) {
+double clock_overhead_of(const std::function<double()>& now) {
   double least = 1e6;
   for (int i = 0; i < 100; ++i) {
     const double from = now();
@@ -51,15 +51,15 @@ PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds
   std::vector<double> loss(lanes);
   std::vector<std::vector<double>> line_us(lines);
   std::vector<double> step_us;
-  const double price = price_of(now);
+  const double price = clock_overhead_of(now);
 
   PlanTimes times;
   const double begin = now();
   // The first round only warms the caches up.
-  for (std::int64_t round = 0; round < kMostRounds + 1; ++round) {
+  for (std::int64_t round = 0; round < kMaxRounds + 1; ++round) {
     std::size_t line = 0;
     double last = now();
-    program.rehearse(batch, hyper[0], [&] {
+    program.profile_step(batch, hyper[0], [&] {
       const double here = now();
       if (round > 0) line_us[line].push_back(std::max(0.0, here - last - price));
       ++line;
@@ -69,14 +69,14 @@ PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds
     program.train_step({&batch, 1}, hyper, active, loss);
     if (round > 0) step_us.push_back(now() - from);
     times.samples = round;
-    if (round >= kLeastRounds && now() - begin > 1e6 * seconds) break;
+    if (round >= kMinRounds && now() - begin > 1e6 * seconds) break;
   }
   for (auto& samples : line_us) times.line_us.push_back(median(std::move(samples)));
   times.step_us = median(std::move(step_us));
   return times;
 }
 
-MadeUpBatch::MadeUpBatch(const step::TrainingStep& step, std::int64_t size)
+SyntheticBatch::SyntheticBatch(const step::TrainingStep& step, std::int64_t size)
     : size_(size), features_(uniform(step.types.at(step.input), size)), sample_index_(static_cast<std::size_t>(size)) {
   const graph::ValueType& target = step.types.at(step.target);
   if (target.dtype == graph::DType::kReal) {

@@ -22,10 +22,10 @@ PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds
                     const std::function<double()>& now = {});
 
 /// A batch as a step wants it where no data is at hand; the time of a step does not depend on the numbers.
-class MadeUpBatch {
+class SyntheticBatch {
  public:
   /// Features are uniform in [-1, 1), tokens and labels zero.
-  MadeUpBatch(const step::TrainingStep& step, std::int64_t size);
+  SyntheticBatch(const step::TrainingStep& step, std::int64_t size);
   nn::Batch view() const { return {size_, features_, labels_, targets_, sample_index_}; }
 
  private:

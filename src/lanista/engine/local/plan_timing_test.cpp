@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/test_models.h"
 
@@ -20,7 +20,7 @@ TEST(PlanTiming, RunsEveryLineOfEveryModelOnAMadeUpBatch) {
     nn::Program program = compile(derived, {.max_batch = 4});
     program.initialise(0, 1);
 
-    const PlanTimes times = time_plan(program, MadeUpBatch(derived.train, 4).view(), 0);
+    const PlanTimes times = time_plan(program, SyntheticBatch(derived.train, 4).view(), 0);
 
     EXPECT_EQ(times.line_us.size(), program.plan().size()) << model.name;
     EXPECT_EQ(times.samples, 3);
@@ -63,7 +63,7 @@ TEST(PlanTiming, GivesEveryLineItsOwnTime) {
   const auto read = [clock] { return *clock += kReading; };
 
   // A round takes 60 + 180 + 60 seconds line by line, and a step of 240.
-  const PlanTimes times = time_plan(*program, MadeUpBatch(*train, 4).view(), 10 * 540.0 + 1, read);
+  const PlanTimes times = time_plan(*program, SyntheticBatch(*train, 4).view(), 10 * 540.0 + 1, read);
 
   EXPECT_EQ(times.samples, 10);
   EXPECT_DOUBLE_EQ(times.step_us, 240e6 + kReading);
@@ -85,7 +85,7 @@ TEST(PlanTiming, LeavesTheParametersAlone) {
   program.initialise(1, 2);
   const auto before = program.extract(0), other = program.extract(1);
 
-  time_plan(program, MadeUpBatch(derived.train, 4).view(), 0);
+  time_plan(program, SyntheticBatch(derived.train, 4).view(), 0);
 
   EXPECT_EQ(tensor_named(program.extract(0), "n1.weight").bytes, tensor_named(before, "n1.weight").bytes);
   EXPECT_EQ(program.extract(1), other);

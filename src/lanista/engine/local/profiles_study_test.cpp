@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/base/log_sink.h"
-#include "lanista/engine/core/fit.h"
-#include "lanista/engine/forecast/profiles.h"
+#include "lanista/engine/core/resolve_from_data.h"
+#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "support/engine/local/study_life.h"
@@ -30,32 +30,32 @@ study::StudyConfig small_study(const data::Dataset& data) {
       "goal: maximize val_accuracy\n"
       "strategy: {name: random, slots: 4}\nstop: {rule: asha, rungs: [1, 2], eta: 2}\nbudget: {trials: 8}\n",
       "test");
-  EXPECT_TRUE(engine::fit_to_data(config, data.spec()).ok());
+  EXPECT_TRUE(engine::resolve_from_data(config, data.spec()).ok());
   return config;
 }
 
-struct Lived {
-  engine::End end = engine::End::kDone;
+struct ProcessResult {
+  engine::RunEnd end = engine::RunEnd::kDone;
   std::string canonical;
 };
 
 /// One life of a study that remembers its times in `times`, a folder of the same disk or none; it pauses behind so many
 /// events.
-Lived live(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, const std::string& times,
+ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, const std::string& times,
            int events = 0) {
-  engine::WorkerBrief brief;
-  brief.study_folder = kFolder;
-  brief.workers = 2;
-  brief.crash_marks = false;
-  brief.checkpoint_every = 0;
+  engine::WorkerConfig worker_config;
+  worker_config.study_folder = kFolder;
+  worker_config.workers = 2;
+  worker_config.crash_marks = false;
+  worker_config.checkpoint_every = 0;
   const RealClock clock;
-  const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
+  const auto executor = *WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock);
   std::atomic<int> pause = 0;
   engine::Observer observer;
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable { pause = ++seen == events ? 15 : pause.load(); };
   NullSink sink;
   const auto summary = as_configured(small_study(data))
-                           .go_on({.fs = &fs,
+                           .run_study({.fs = &fs,
                                    .clock = &clock,
                                    .sink = &sink,
                                    .executor = executor.get(),
@@ -65,47 +65,47 @@ Lived live(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, co
                                    .machine = executor->machine(),
                                    .profiles = {times, "a CPU"}});
   EXPECT_TRUE(summary.ok()) << summary.error().text();
-  Lived out;
+  ProcessResult out;
   if (summary.ok()) out.end = summary->end;
   out.canonical = canonical(disk);
   return out;
 }
 
-engine::KnownTimes known_in(MemoryFileSystem& disk, std::vector<Error>& passed_over) {
-  return engine::KnownTimes::read(disk, kTimes, "a CPU", passed_over);
+engine::TimingHistory known_in(MemoryFileSystem& disk, std::vector<Error>& skipped) {
+  return engine::TimingHistory::read(disk, kTimes, "a CPU", skipped);
 }
 
 TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutRemembering) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem without, with;
-  const Lived plain = live(without, without, data, "");
-  const Lived remembering = live(with, with, data, kTimes);
+  const ProcessResult plain = run_process(without, without, data, "");
+  const ProcessResult remembering = run_process(with, with, data, kTimes);
   EXPECT_FALSE(without.exists(kTimes));
   EXPECT_EQ(remembering.canonical, plain.canonical);
 
   // And again, with all that is known by now.
-  std::vector<Error> passed_over;
-  ASSERT_FALSE(known_in(with, passed_over).empty());
+  std::vector<Error> skipped;
+  ASSERT_FALSE(known_in(with, skipped).empty());
   const std::string bytes = *with.read(std::string(kTimes) + "/" + with.list(kTimes)->front());
   MemoryFileSystem third;
   ASSERT_TRUE(third.make_folder(kTimes).ok());
   ASSERT_TRUE(write_atomically(third, std::string(kTimes) + "/00000000001-aa.profile", bytes));
-  EXPECT_EQ(live(third, third, data, kTimes).canonical, plain.canonical);
-  EXPECT_EQ(known_in(third, passed_over).studies(), 2U);
-  EXPECT_TRUE(passed_over.empty());
+  EXPECT_EQ(run_process(third, third, data, kTimes).canonical, plain.canonical);
+  EXPECT_EQ(known_in(third, skipped).studies(), 2U);
+  EXPECT_TRUE(skipped.empty());
 }
 
 TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem disk;
-  EXPECT_EQ(live(disk, disk, data, kTimes, 9).end, engine::End::kPaused);
-  std::vector<Error> passed_over;
-  const std::size_t before = known_in(disk, passed_over).programs();
+  EXPECT_EQ(run_process(disk, disk, data, kTimes, 9).end, engine::RunEnd::kPaused);
+  std::vector<Error> skipped;
+  const std::size_t before = known_in(disk, skipped).programs();
   EXPECT_GT(before, 0U);
-  EXPECT_EQ(live(disk, disk, data, kTimes).end, engine::End::kDone);
-  const auto known = known_in(disk, passed_over);
+  EXPECT_EQ(run_process(disk, disk, data, kTimes).end, engine::RunEnd::kDone);
+  const auto known = known_in(disk, skipped);
   EXPECT_GE(known.programs(), before);
   EXPECT_EQ(known.studies(), 1U);
 
@@ -114,7 +114,7 @@ TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
   const auto models = *engine::make_model_space(config, data.spec(), ".", real_file_system());
   engine::PlanRequest request{.trials = 4, .machine = {.workers = 2, .lanes = 4}};
   const auto blind = *engine::plan_study(config, data.spec(), models, request);
-  request.known = std::make_shared<engine::KnownTimes>(known);
+  request.known = std::make_shared<engine::TimingHistory>(known);
   const auto plan = *engine::plan_study(config, data.spec(), models, request);
   EXPECT_TRUE(blind.times.empty());
   EXPECT_EQ(plan.plan, blind.plan);  // who runs with whom is none of it
@@ -131,21 +131,21 @@ TEST(ProfilesStudy, EndsWhereverTimesCannotBePut) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem without;
-  const Lived plain = live(without, without, data, "");
+  const ProcessResult plain = run_process(without, without, data, "");
   MemoryFileSystem barred;
   ASSERT_TRUE(write_atomically(barred, kTimes, "a file where a folder should be"));
-  const Lived lived = live(barred, barred, data, kTimes);
-  EXPECT_EQ(lived.end, engine::End::kDone);
+  const ProcessResult lived = run_process(barred, barred, data, kTimes);
+  EXPECT_EQ(lived.end, engine::RunEnd::kDone);
   EXPECT_EQ(lived.canonical, plain.canonical);
 
   MemoryFileSystem damaged;
   ASSERT_TRUE(damaged.make_folder(kTimes).ok());
   ASSERT_TRUE(write_atomically(damaged, std::string(kTimes) + "/00000000001-aa.profile", "rubbish"));
-  EXPECT_EQ(live(damaged, damaged, data, kTimes).canonical, plain.canonical);
-  std::vector<Error> passed_over;
-  EXPECT_FALSE(known_in(damaged, passed_over).empty());
-  ASSERT_EQ(passed_over.size(), 1U);
-  EXPECT_EQ(passed_over.front().where, std::string(kTimes) + "/00000000001-aa.profile");
+  EXPECT_EQ(run_process(damaged, damaged, data, kTimes).canonical, plain.canonical);
+  std::vector<Error> skipped;
+  EXPECT_FALSE(known_in(damaged, skipped).empty());
+  ASSERT_EQ(skipped.size(), 1U);
+  EXPECT_EQ(skipped.front().where, std::string(kTimes) + "/00000000001-aa.profile");
 }
 
 }  // namespace

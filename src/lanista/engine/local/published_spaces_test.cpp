@@ -19,14 +19,14 @@ constexpr std::int64_t kOutputs = 5;
 constexpr std::array<std::int64_t, 3> kRows{0, 1, 2};
 constexpr auto kBatch = static_cast<std::int64_t>(kRows.size());
 
-mutate::Ends ends_for(std::string_view name) {
-  if (name == "wide_deep") return mutate::ends(graph::Shape{{7}}, kOutputs);
-  if (name != "transformer") return mutate::ends(graph::Shape{{1, 8, 8}}, kOutputs);
+mutate::ModelInterface ends_for(std::string_view name) {
+  if (name == "wide_deep") return mutate::model_interface(graph::Shape{{7}}, kOutputs);
+  if (name != "transformer") return mutate::model_interface(graph::Shape{{1, 8, 8}}, kOutputs);
   return {{{"shape", std::vector<std::int64_t>{12}}, {"dtype", "index"}}, kOutputs};
 }
 
 /// The model of the first seeded sample that makes one.
-graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::Ends& ends,
+graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::ModelInterface& ends,
                          const nlohmann::json& options = nlohmann::json::object()) {
   const auto ops = graph::builtin_ops();
   const auto blueprint = mutate::published_space(published.name, options, ops, ends);
@@ -45,7 +45,7 @@ graph::Graph first_model(const mutate::PublishedSpace& published, const mutate::
 TEST(PublishedSpaces, GiveModelsThatLearn) {
   for (const mutate::PublishedSpace& published : mutate::published_spaces()) {
     SCOPED_TRACE(published.name);
-    const mutate::Ends ends = ends_for(published.name);
+    const mutate::ModelInterface ends = ends_for(published.name);
     const graph::Graph model = first_model(published, ends);
     const auto ops = step::training_ops(graph::builtin_ops());
     const auto train = step::derive_training_step(model, {.loss = "mse"}, ops);
@@ -95,7 +95,7 @@ TEST(PublishedSpaces, LeaveAsOnnxAndComeBackAtTheSizesOfTheirPapers) {
       SCOPED_TRACE(published.name + " " + preset.name);
       const bool small = preset.name.find("cifar10") != std::string::npos;
       const auto ends =
-          small ? mutate::ends(graph::Shape{{3, 32, 32}}, 10) : mutate::ends(graph::Shape{{3, 224, 224}}, 1000);
+          small ? mutate::model_interface(graph::Shape{{3, 32, 32}}, 10) : mutate::model_interface(graph::Shape{{3, 224, 224}}, 1000);
       const graph::Graph model = first_model(published, ends, {{"preset", preset.name}});
       if (trained_numbers(model) > kMost) continue;
       const auto params = graph::parameters(model, graph::builtin_ops());

@@ -16,7 +16,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -60,7 +60,7 @@ class RaceStudy : public testing::BlobStudy {
 };
 
 struct Seen {
-  std::int64_t races = 0, two_parents = 0, kept_start = 0, kept_rival = 0, kept_random = 0, given_up = 0, steps = 0;
+  std::int64_t races = 0, two_parents = 0, kept_start = 0, kept_rival = 0, kept_random = 0, discarded = 0, steps = 0;
 };
 Seen seen_in(const engine::StudyView& view) {
   Seen out;
@@ -74,7 +74,7 @@ Seen seen_in(const engine::StudyView& view) {
     ++(winner == 0U                                     ? out.kept_start
        : winner == static_cast<std::size_t>(racers - 1) ? out.kept_random
                                                         : out.kept_rival);
-    out.given_up += study::steps_given_up(*trial.proposal.race);
+    out.discarded += study::discarded_steps(*trial.proposal.race);
   }
   return out;
 }
@@ -88,21 +88,21 @@ TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
     const Custom custom = study(seed);
     MemoryFileSystem reference;
     Moments moments;
-    const auto view = lived(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
+    const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
     const Seen seen = seen_in(view);
-    EXPECT_EQ(study::raced_steps(view), seen.given_up);
-    EXPECT_EQ(view.steps, seen.steps + seen.given_up) << "what races take is spent";
+    EXPECT_EQ(study::discarded_race_steps(view), seen.discarded);
+    EXPECT_EQ(view.steps, seen.steps + seen.discarded) << "what races take is spent";
     all.races += seen.races, all.two_parents += seen.two_parents, all.kept_start += seen.kept_start;
     all.kept_rival += seen.kept_rival, all.kept_random += seen.kept_random;
     for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{2, 16}}) {
       MemoryFileSystem other;
-      lived(other, custom, workers, lanes);
+      run_to_end(other, custom, workers, lanes);
       ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "") << workers << lanes;
     }
     for (std::size_t i = 0; i < moments.size(); i += whole ? 1 : seed == 1 ? 4 : 12) {
       MemoryFileSystem killed;
       for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
-      lived(killed, custom, 2, 0);
+      run_to_end(killed, custom, 2, 0);
       ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
       ++kills;
     }
@@ -118,7 +118,7 @@ TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
 /// Every trial that raced, again and alone. How many there were.
 int RaceStudy::repeated(const Custom& custom, int& scored) {
   MemoryFileSystem disk;
-  const engine::StudyView view = lived(disk, custom, 2, 0);
+  const engine::StudyView view = run_to_end(disk, custom, 2, 0);
   const store::CheckpointStore files(disk, kFolder);
   int out = 0;
   for (const engine::TrialView& trial : view.trials) {
@@ -127,7 +127,7 @@ int RaceStudy::repeated(const Custom& custom, int& scored) {
     auto job =
         *engine::make_job(custom.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
     EXPECT_EQ(job.race.steps, 0) << "it is over";
-    EXPECT_EQ(job.start.has_value(), study::begun_with(trial) != nullptr);
+    EXPECT_EQ(job.start.has_value(), study::winning_start(trial) != nullptr);
     EXPECT_TRUE(engine::plan_start(job, view, graph::builtin_ops()).ok());
     const auto alone = repeat_trial(
         job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
@@ -157,15 +157,15 @@ TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
   const Custom custom = study(1, "", kShrinking);
   MemoryFileSystem reference;
   Moments moments;
-  const auto view = lived(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
+  const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
   EXPECT_GT(seen_in(view).races, 3);
   MemoryFileSystem other;
-  lived(other, custom, 2, 16);
+  run_to_end(other, custom, 2, 16);
   ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "");
   for (std::size_t i = 0; i < moments.size(); i += 3) {
     MemoryFileSystem killed;
     for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
-    lived(killed, custom, 2, 0);
+    run_to_end(killed, custom, 2, 0);
     ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
   }
 }
@@ -173,7 +173,7 @@ TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
 // Logical time counts the steps of all that race, whoever wins.
 TEST_F(RaceStudy, TakesLogicalTimeForItsRaces) {
   MemoryFileSystem disk;
-  lived(disk, study(1), 1, 0);
+  run_to_end(disk, study(1), 1, 0);
   int seen = 0;
   const std::vector<store::Record> records = *store::read_log(disk, kFolder);
   for (const store::Record& record : records) {
@@ -191,7 +191,7 @@ TEST_F(RaceStudy, TakesLogicalTimeForItsRaces) {
 TEST_F(RaceStudy, RacesWhatTheZooHas) {
   const zoo::testing::Folder folder("race"), saved("race_saved");
   MemoryFileSystem first, reference;
-  lived(first, study(1, folder.path()), 2, 0);
+  run_to_end(first, study(1, folder.path()), 2, 0);
   std::filesystem::copy(folder.path(), saved.path(), std::filesystem::copy_options::recursive);
   const auto back = [&] {
     std::filesystem::remove_all(folder.path());
@@ -199,11 +199,11 @@ TEST_F(RaceStudy, RacesWhatTheZooHas) {
   };
   const Custom second = study(2, folder.path());
   Moments moments;
-  const engine::StudyView view = lived(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
+  const engine::StudyView view = run_to_end(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
   int from_zoo = 0, beside_own = 0;
   for (const engine::TrialView& trial : view.trials) {
     bool own = false, zoo = false;
-    for (const study::Start* start : study::starts_of(trial.proposal)) (start->zoo.empty() ? own : zoo) = true;
+    for (const study::Start* start : study::start_parents_of(trial.proposal)) (start->zoo.empty() ? own : zoo) = true;
     from_zoo += zoo;
     beside_own += own && zoo;
     EXPECT_EQ(zoo && !trial.proposal.race, false) << trial.id.value;
@@ -214,7 +214,7 @@ TEST_F(RaceStudy, RacesWhatTheZooHas) {
     back();
     MemoryFileSystem killed;
     for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
-    lived(killed, second, 2, 0);
+    run_to_end(killed, second, 2, 0);
     ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
   }
 }

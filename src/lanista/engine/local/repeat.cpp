@@ -36,9 +36,9 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                         .operators = &operators,
                                         .bytes = kKeptBytes,
                                         .backend = backend});
-    LANISTA_ASSIGN(head, frozen->head_of(job));
+    LANISTA_ASSIGN(head, frozen->head_input_of(job));
   }
-  LANISTA_ASSIGN(space::Sample known, engine::known_to_keep_by(job, ops));
+  LANISTA_ASSIGN(space::Sample known, engine::selection_inputs(job, ops));
   train::TrainerInput input{.trial = job.trial,
                             .model = head.model,
                             .recipe = job.recipe,
@@ -53,7 +53,7 @@ Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                             .known = std::move(known)};
   if (job.start) {
     if (checkpoints == nullptr) return Error{Code::kInvalidArgument, "the state to start from is missing", ""};
-    LANISTA_ASSIGN(input.start, read_start(*checkpoints, job, ops, scored_as(input)));
+    LANISTA_ASSIGN(input.start, read_start(*checkpoints, job, ops, unit_scorer_of(input)));
   }
   LANISTA_ASSIGN(auto trainer, train::Trainer::create(input));
   if (forked_from) {
@@ -73,10 +73,10 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
                                    const nn::Operators& operators, const store::CheckpointStore* checkpoints) {
-  return repeat_line({{job, epochs}}, metrics, data, on_epoch, operators, checkpoints);
+  return repeat_lineage({{job, epochs}}, metrics, data, on_epoch, operators, checkpoints);
 }
 
-Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, const std::vector<std::string>& metrics,
+Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line, const std::vector<std::string>& metrics,
                                   const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,
                                   const nn::Operators& operators, const store::CheckpointStore* checkpoints,
@@ -85,10 +85,10 @@ Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, cons
   LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");
   try {
     std::optional<RepeatedTrial> so_far;
-    for (const engine::LineJob& stretch : line) {
+    for (const engine::LineageSegment& lineage_segment : line) {
       std::optional<train::TrainerState> from;
       if (so_far) from = std::move(so_far->state);
-      LANISTA_ASSIGN(so_far, train_alone(stretch.job, stretch.through, from, metrics, data, on_epoch, operators,
+      LANISTA_ASSIGN(so_far, train_alone(lineage_segment.job, lineage_segment.through, from, metrics, data, on_epoch, operators,
                                          checkpoints, backends));
     }
     return *std::move(so_far);

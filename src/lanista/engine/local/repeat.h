@@ -27,11 +27,11 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
 /// Of a device by its name (Job::device). Errors: whatever it is missing.
 using FindBackend = std::function<Result<const nn::Backend*>(const std::string& device)>;
 
-/// The same of a trial that went on from others' states: the stretches of its line (engine::jobs_of_line), each from
+/// The same of a trial that went on from others' states: the stretches of its line (engine::lineage_jobs), each from
 /// the state of the one before. Measurements are those of the line, each in the name of who trained it, so that they
 /// are the trial's own from its last fork on. Each is trained on the device that its job names, if there are
 /// `backends`. Errors: those of repeat_trial and of `backends`.
-Result<RepeatedTrial> repeat_line(const std::vector<engine::LineJob>& line, const std::vector<std::string>& metrics,
+Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line, const std::vector<std::string>& metrics,
                                   const data::Dataset& data,
                                   const std::function<void(const study::Measurement&)>& on_epoch,
                                   const nn::Operators& operators = {},

@@ -5,14 +5,14 @@
 #include <cstdlib>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/io/data/select_guard.h"
+#include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/local/repeat.h"
 #include "support/engine/local/study_life.h"
 
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -36,7 +36,7 @@ TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
   const Custom custom = study();
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
-  const auto view = lived(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
+  const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
   std::int64_t steps = 0, checks = 0, won = 0;
   for (const engine::TrialView& trial : view.trials) {
     steps += trial.measurements.back().step;
@@ -49,29 +49,29 @@ TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
   EXPECT_EQ(checks, 10);
   EXPECT_GT(won, 0);
   EXPECT_LT(won, checks);
-  const std::int64_t given_up = study::select_steps_given_up(view);
-  EXPECT_GT(given_up, 0);
-  EXPECT_EQ(view.steps, steps + given_up) << "what checks take is spent";
+  const std::int64_t discarded = study::discarded_selection_steps(view);
+  EXPECT_GT(discarded, 0);
+  EXPECT_EQ(view.steps, steps + discarded) << "what checks take is spent";
   for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{3, 2}}) {
     MemoryFileSystem other;
-    lived(other, custom, workers, lanes);
+    run_to_end(other, custom, workers, lanes);
     ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "") << workers << lanes;
   }
   for (std::size_t i = 0; i < moments.size(); i += whole ? 1 : 5) {
     MemoryFileSystem killed;
     for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
-    lived(killed, custom, 2, 0);
+    run_to_end(killed, custom, 2, 0);
     ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
   }
 }
 
 TEST_F(SelectStudy, HasTrialsThatAreRepeatedToTheBit) {
   MemoryFileSystem disk;
-  const auto view = lived(disk, study(), 2, 0);
+  const auto view = run_to_end(disk, study(), 2, 0);
   for (const engine::TrialView& trial : view.trials) {
     auto job =
         *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
-    job.recipe.select = data::selecting_played_back(job.recipe.select, trial.measurements);
+    job.recipe.select = data::with_recorded_selection(job.recipe.select, trial.measurements);
     const auto alone = repeat_trial(job, 4, {}, data, [](const study::Measurement&) {});
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
@@ -81,7 +81,7 @@ TEST_F(SelectStudy, HasTrialsThatAreRepeatedToTheBit) {
 // Logical time has room for the most that can be given up, at each of the two checks.
 TEST_F(SelectStudy, TakesLogicalTimeAndStepsForItsChecks) {
   MemoryFileSystem disk;
-  const auto view = lived(disk, study(), 1, 0);
+  const auto view = run_to_end(disk, study(), 1, 0);
   int seen = 0;
   const std::vector<store::Record> records = *store::read_log(disk, kFolder);
   for (const store::Record& record : records) {
@@ -99,7 +99,7 @@ TEST_F(SelectStudy, TakesLogicalTimeAndStepsForItsChecks) {
   for (const std::int64_t steps : {2 * (48 + 18) - 1, 2 * (48 + 18)}) {
     config.budget.steps = steps;
     MemoryFileSystem other;
-    const auto ended = lived(other, testing::as_configured(config), 1, 0);
+    const auto ended = run_to_end(other, testing::as_configured(config), 1, 0);
     EXPECT_LE(ended.steps, steps);
     EXPECT_GE(std::ssize(ended.trials), 1);
   }

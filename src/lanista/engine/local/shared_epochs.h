@@ -20,23 +20,23 @@ class SharedEpochs {
   SharedEpochs(const data::Dataset& data, std::int64_t most_bytes, MemoryBudget* budget) {
     const std::int64_t folds = std::ssize(data.spec().folds);
     if (folds == 0) caches_.push_back(std::make_unique<data::EpochCache>(data, most_bytes, budget));
-    if (folds > 0) pool_ = std::make_unique<data::EpochCache>(*data.pool(), most_bytes, budget);
+    if (folds > 0) fold_union_ = std::make_unique<data::EpochCache>(*data.fold_union(), most_bytes, budget);
     for (std::int64_t fold = 0; fold < folds; ++fold) {
-      caches_.push_back(std::make_unique<data::EpochCache>(data.training(fold), most_bytes, budget, pool_.get()));
+      caches_.push_back(std::make_unique<data::EpochCache>(data.training(fold), most_bytes, budget, fold_union_.get()));
     }
   }
 
   /// Of Dataset::training(fold).
-  data::EpochCache& of(const std::optional<std::int64_t>& fold) {
+  data::EpochCache& cache_of(const std::optional<std::int64_t>& fold) {
     return *caches_.at(static_cast<std::size_t>(fold.value_or(0)));
   }
   void clear() {
     for (const auto& cache : caches_) cache->clear();
-    if (pool_) pool_->clear();
+    if (fold_union_) fold_union_->clear();
   }
 
  private:
-  std::unique_ptr<data::EpochCache> pool_;  // with folds; outlives those of the trainings
+  std::unique_ptr<data::EpochCache> fold_union_;  // with folds; outlives those of the trainings
   std::vector<std::unique_ptr<data::EpochCache>> caches_;
 };
 

@@ -10,7 +10,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/engine/remote/messages.h"
 #include "lanista/engine/remote/process_executor.h"
-#include "lanista/engine/local/parked_state.h"
+#include "lanista/engine/local/spilled_state.h"
 #include "lanista/engine/local/worker_process.h"
 #include "support/engine/local/worker_test_support.h"
 
@@ -21,13 +21,13 @@ class SharedStore : public WorkerExecutorTest {
  protected:
   static constexpr std::uint32_t kTrials = 2;
 
-  engine::WorkerBrief brief() {
-    engine::WorkerBrief brief = one_lane(1);
-    brief.study_folder = folder_;
-    brief.data.hash = data_.spec().hash;
-    brief.numeric_class = nn::cpu_backend().numeric_class();
-    brief.checkpoint_every = 0;
-    return brief;
+  engine::WorkerConfig worker_config() {
+    engine::WorkerConfig worker_config = one_lane(1);
+    worker_config.study_folder = folder_;
+    worker_config.data.hash = data_.spec().hash;
+    worker_config.numeric_class = nn::cpu_backend().numeric_class();
+    worker_config.checkpoint_every = 0;
+    return worker_config;
   }
 
   /// A worker process that knows nothing but a brief; of each number one.
@@ -35,9 +35,9 @@ class SharedStore : public WorkerExecutorTest {
     engine::ProcessOptions how;
     how.socket = folder_ + "/workers-" + std::to_string(number);
     how.launch = engine::launch_function([](const std::string& socket) {
-      static_cast<void>(engine::work_for_engine(socket, worker_of_process(nn::Operators())));
+      static_cast<void>(engine::run_worker(socket, make_process_worker(nn::Operators())));
     });
-    return *engine::ProcessExecutor::create(brief(), real_file_system(), clock_, how);
+    return *engine::ProcessExecutor::create(worker_config(), real_file_system(), clock_, how);
   }
 
   /// Trains every trial on each of them, and gives the files they told of.
@@ -66,7 +66,7 @@ class SharedStore : public WorkerExecutorTest {
           ++ended;
         }
         const bool bad = std::holds_alternative<engine::FailureReport>(*report) ||
-                         std::holds_alternative<engine::BrokenReport>(*report);
+                         std::holds_alternative<engine::ExecutorErrorReport>(*report);
         if (!bad) continue;
         ADD_FAILURE() << engine::encode(*report);
         return told;
@@ -100,7 +100,7 @@ TEST_F(SharedStore, OfExecutorsOfOneProcessLosesAndMixesNothing) {
   std::vector<std::unique_ptr<WorkerExecutor>> made;
   std::vector<engine::Executor*> executors;
   for (int i = 0; i < 2; ++i) {
-    made.push_back(make(brief()));
+    made.push_back(make(worker_config()));
     executors.push_back(made.back().get());
   }
 
@@ -122,9 +122,9 @@ TEST_F(SharedStore, KeepsTheParkedTrialsOfEveryExecutor) {
   MemoryFileSystem disk;
   store::CheckpointStore mine(disk, "study"), theirs(disk, "study");
   const auto state = [] { return train::TrainerState{{}, {{"step", "3"}}}; };
-  const auto parked = ParkedState::put(mine, TrialId{1}, state());
+  const auto parked = SpilledState::put(mine, TrialId{1}, state());
   ASSERT_TRUE(parked);
-  { ASSERT_TRUE(ParkedState::put(theirs, TrialId{1}, state())); }
+  { ASSERT_TRUE(SpilledState::put(theirs, TrialId{1}, state())); }
 
   const auto back = parked->get();
 
@@ -133,23 +133,23 @@ TEST_F(SharedStore, KeepsTheParkedTrialsOfEveryExecutor) {
 }
 
 TEST_F(SharedStore, IsRefusedToWhoHasOtherDataOrOtherNumbers) {
-  const auto refuse = [&](engine::WorkerBrief other, const std::string& word) {
+  const auto refuse = [&](engine::WorkerConfig other, const std::string& word) {
     const auto made = WorkerExecutor::create(other, data_, ops_, real_file_system(), clock_);
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, Code::kFailedPrecondition);
     EXPECT_NE(made.error().message.find(word), std::string::npos) << made.error().text();
   };
-  engine::WorkerBrief other = brief();
+  engine::WorkerConfig other = worker_config();
   other.data.hash = Digest{1, 2};
   refuse(other, "00000000000000010000000000000002");
-  other = brief();
+  other = worker_config();
   other.numeric_class = "own-0/odd";
   refuse(other, "own-0/odd");
-  other = brief();
+  other = worker_config();
   other.isa = "abacus";
   refuse(other, "abacus");
   for (const kernels::Isa isa : kernels::available_isas()) {
-    other = brief();
+    other = worker_config();
     other.isa = kernels::isa_name(isa);
     other.numeric_class = nn::cpu_backend(isa).numeric_class();
     EXPECT_TRUE(WorkerExecutor::create(other, data_, ops_, real_file_system(), clock_));

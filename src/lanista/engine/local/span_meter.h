@@ -11,7 +11,7 @@ namespace lanista::runtime {
 /// `ended` measured themselves at its end, which took what their steps until then leave of it: the others' share is
 /// that of their steps. Who ends with its first chunk is not told apart, and counts no steps of it. `lanes` and `ended`
 /// are of one length.
-void add_chunk(double seconds, std::int64_t steps, std::span<study::SpanCosts* const> lanes,
+void add_chunk_costs(double seconds, std::int64_t steps, std::span<study::SpanCosts* const> lanes,
                std::span<const std::uint8_t> ended);
 
 }  // namespace lanista::runtime

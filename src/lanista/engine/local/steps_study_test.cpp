@@ -7,7 +7,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
 #include "support/engine/core/custom_study.h"
-#include "lanista/engine/core/frozen.h"
+#include "lanista/engine/core/frozen_part.h"
 #include "support/engine/core/test_support.h"
 #include "lanista/io/formats/safetensors.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
@@ -50,7 +50,7 @@ std::string study(const std::string& train, bool frozen, bool promotion, const s
          (promotion ? "promotion" : "stopping") + "}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 }
 
-Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers) {
+Result<engine::RunResult> run(FileSystem& fs, const std::string& text, std::int64_t workers) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = 6, .workers = workers, .study = text}).run();
 }
 
@@ -160,7 +160,7 @@ void expect_trained_alone(MemoryFileSystem& disk, const Drawn& of) {
 }
 
 // Frozen or not, in parts, augmented, promoted; killed and taken up anywhere, with any number of workers.
-void expect_no_trace_of_kills(Drawn (*draw)(Rng&), std::uint64_t seeds, int least) {
+void expect_resumes_from_every_change(Drawn (*draw)(Rng&), std::uint64_t seeds, int least) {
   int resumed = 0;
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     SCOPED_TRACE(seed);
@@ -173,7 +173,7 @@ void expect_no_trace_of_kills(Drawn (*draw)(Rng&), std::uint64_t seeds, int leas
     const auto wanted = *fingerprint(undisturbed);
     expect_trained_alone(undisturbed, of);
 
-    for (int life = 0; life < 6; ++life) {
+    for (int process_run = 0; process_run < 6; ++process_run) {
       MemoryFileSystem disk;
       put_inputs(disk);
       FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
@@ -187,15 +187,15 @@ void expect_no_trace_of_kills(Drawn (*draw)(Rng&), std::uint64_t seeds, int leas
       const auto end = second.resume();
       if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
       ASSERT_TRUE(end) << end.error().text();
-      ASSERT_EQ(*fingerprint(disk), wanted) << life;
+      ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
       ++resumed;
     }
   }
   EXPECT_GT(resumed, least);
 }
 
-TEST(StepsStudy, LeavesNoTraceOfKills) { expect_no_trace_of_kills(drawn, 10, 20); }
-TEST(GrowingStudy, LeavesNoTraceOfKills) { expect_no_trace_of_kills(growing, 6, 12); }
+TEST(StepsStudy, ResumesExactlyAfterKills) { expect_resumes_from_every_change(drawn, 10, 20); }
+TEST(GrowingStudy, ResumesExactlyAfterKills) { expect_resumes_from_every_change(growing, 6, 12); }
 
 }  // namespace
 }  // namespace lanista::runtime

@@ -243,19 +243,19 @@ class OldStudy {
   explicit OldStudy(const std::string& text) : config_(*studyfile::read_study(text, "old")) {
     config_.data.targets = "raw";
     const data::Dataset data = *data::open(config_.data, "", real_file_system());
-    LANISTA_CHECK(engine::fit_to_data(config_, data.spec()).ok(), "the test's own study file");
+    LANISTA_CHECK(engine::resolve_from_data(config_, data.spec()).ok(), "the test's own study file");
     config_.budget.trials = 6;
   }
   /// Ends by itself, or behind so many events if that is not 0.
-  Result<engine::Summary> begin(MemoryFileSystem& disk, const std::string& text, int events) {
-    return live(disk, config_.data, events, [&](engine::Services services) {
+  Result<engine::RunResult> begin(MemoryFileSystem& disk, const std::string& text, int events) {
+    return run_process(disk, config_.data, events, [&](engine::Services services) {
       return engine::Engine::create(kFolder, config_, text, numerics(kernels::best_isa()), std::move(services));
     });
   }
-  Result<engine::Summary> resume(MemoryFileSystem& disk, int events) {
+  Result<engine::RunResult> resume(MemoryFileSystem& disk, int events) {
     const study::StudyConfig stored = *engine::stored_config(disk, kFolder);
     EXPECT_EQ(stored.data.targets, "raw");
-    return live(disk, stored.data, events, [&](engine::Services services) {
+    return run_process(disk, stored.data, events, [&](engine::Services services) {
       return engine::Engine::resume(kFolder, {}, numerics(kernels::best_isa()), std::move(services));
     });
   }
@@ -271,15 +271,15 @@ class OldStudy {
 
  private:
   template <class Make>
-  Result<engine::Summary> live(MemoryFileSystem& disk, const study::DataConfig& of, int events, const Make& make) {
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const study::DataConfig& of, int events, const Make& make) {
     const data::Dataset data = *data::open(of, "", real_file_system());
-    engine::WorkerBrief brief;
-    brief.study_folder = kFolder;
-    brief.workers = 2;
-    brief.metrics = config_.train.metrics;
-    brief.checkpoint_every = 0;
-    brief.crash_marks = false;
-    const auto executor = *WorkerExecutor::create(brief, data, nn::Operators(), disk, clock_);
+    engine::WorkerConfig worker_config;
+    worker_config.study_folder = kFolder;
+    worker_config.workers = 2;
+    worker_config.metrics = config_.train.metrics;
+    worker_config.checkpoint_every = 0;
+    worker_config.crash_marks = false;
+    const auto executor = *WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock_);
     std::atomic<int> pause = 0;
     engine::Observer observer;
     observer.on_event = [&, seen = 0](const auto&, const auto&) mutable {
@@ -314,8 +314,8 @@ TEST(TargetsStudy, OfBeforeTheyWereStandardisedGoesOnToTheBit) {
     MemoryFileSystem disk;
     auto summary = study.begin(disk, study.text_of_before(), events);
     ASSERT_TRUE(summary) << summary.error().text();
-    ASSERT_EQ(summary->end, engine::End::kPaused);
-    while (summary->end == engine::End::kPaused) {
+    ASSERT_EQ(summary->end, engine::RunEnd::kPaused);
+    while (summary->end == engine::RunEnd::kPaused) {
       summary = study.resume(disk, events);
       ASSERT_TRUE(summary) << summary.error().text();
     }

@@ -67,7 +67,7 @@ TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
   }
   Rng rng(23);
   int resumed = 0;
-  for (int life = 0; life < 12; ++life) {
+  for (int process_run = 0; process_run < 12; ++process_run) {
     MemoryFileSystem disk;
     FaultyFileSystem faulty(disk, {.at = rng.between(12, 300),
                                    .sticky = true,
@@ -77,7 +77,7 @@ TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndKilledAnywhere) {
     const auto end = process(disk, study(), rng.between(1, 2), rng.between(0, 4)).resume();
     if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
     ASSERT_TRUE(end) << end.error().text();
-    ASSERT_EQ(*fingerprint(disk), wanted) << life;
+    ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
     ++resumed;
   }
   EXPECT_GT(resumed, 5);

@@ -24,7 +24,7 @@ Result<zoo::TransferPlan> plan_by_loss(const engine::Job& job, const Told& told,
                                        const graph::OpTable& ops, const ScoreUnits& score) {
   if (!score) return Error{Code::kInvalidArgument, "nobody says which units the loss would miss", ""};
   const auto scores = score(*told.parent, state.tensors);
-  if (scores) return engine::scored_plan(job, told.start, *told.parent, *scores, ops);
+  if (scores) return engine::plan_by_scores(job, told.start, *told.parent, *scores, ops);
   if (scores.error().code == Code::kResourceExhausted) return scores.error();
   return *told.transfer;
 }
@@ -56,7 +56,7 @@ Result<std::shared_ptr<const train::StartWeights>> read_start(const store::Check
   return read_weights(files, job, {*job.start, job.transfer, job.parent}, ops, score);
 }
 
-ScoreUnits scored_as(train::TrainerInput input) {
+ScoreUnits unit_scorer_of(train::TrainerInput input) {
   return [input = std::move(input)](const graph::Graph& parent,
                                     std::span<const Tensor> weights) -> Result<engine::UnitScores> {
     const kernels::FlushToZero as_workers;  // part of the numerics
@@ -70,20 +70,20 @@ ScoreUnits scored_as(train::TrainerInput input) {
   };
 }
 
-Result<std::vector<train::RivalStart>> read_rivals(const store::CheckpointStore& files, const engine::Job& job,
+Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files, const engine::Job& job,
                                                    const graph::OpTable& ops, const ScoreUnits& score) {
-  std::vector<train::RivalStart> out = rivals_of(job);
-  for (std::size_t i = 0; i < job.race.rivals.size(); ++i) {
-    const engine::RacedStart::Rival& rival = job.race.rivals[i];
+  std::vector<train::AlternativeStartWeights> out = alternatives_of(job);
+  for (std::size_t i = 0; i < job.race.alternative_starts.size(); ++i) {
+    const engine::StartRaceSetup::Rival& rival = job.race.alternative_starts[i];
     LANISTA_ASSIGN(out[i].weights, read_weights(files, job, {rival.start, rival.transfer, rival.parent}, ops, score));
   }
   return out;
 }
 
-std::vector<train::RivalStart> rivals_of(const engine::Job& job) {
-  std::vector<train::RivalStart> out;
+std::vector<train::AlternativeStartWeights> alternatives_of(const engine::Job& job) {
+  std::vector<train::AlternativeStartWeights> out;
   if (job.race.steps == 0) return out;
-  for (const engine::RacedStart::Rival& rival : job.race.rivals) {
+  for (const engine::StartRaceSetup::Rival& rival : job.race.alternative_starts) {
     out.push_back({nullptr, rival.ease, job.recipe.recalibrate});
   }
   out.push_back({nullptr, 1, 0});  // random values

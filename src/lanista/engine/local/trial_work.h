@@ -16,14 +16,14 @@
 #include "lanista/engine/local/frozen_parts.h"
 #include "lanista/engine/local/group_pool.h"
 #include "lanista/engine/local/shared_epochs.h"
-#include "lanista/engine/local/trial_board.h"
+#include "lanista/engine/local/trial_dispatcher.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/io/store/checkpoints.h"
 
 namespace lanista::runtime {
 
 /// What trials share on one machine.
-struct Workshop {
+struct WorkerContext {
   const data::Dataset& data;
   const nn::Operators& operators;
   const graph::OpTable& step_ops;
@@ -44,46 +44,46 @@ struct Workshop {
 /// same time for different slots.
 class TrialWork {
  public:
-  /// `post` takes reports, `park` parks the trials that nobody works on; both are thread-safe. All outlive this.
-  TrialWork(Workshop shop, std::function<void(engine::Report)> post, std::function<void()> park)
-      : shop_(std::move(shop)), post_(std::move(post)), park_(std::move(park)) {}
+  /// `report` takes reports, `spill_idle` parks the trials that nobody works on; both are thread-safe. All outlive this.
+  TrialWork(WorkerContext context, std::function<void(engine::Report)> report, std::function<void()> spill_idle)
+      : context_(std::move(context)), report_(std::move(report)), spill_idle_(std::move(spill_idle)) {}
 
   /// Does what next_work chose; an epoch ends before its time when `pausing` gets true. `worker` is its number.
-  void run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing);
+  void run(TrialDispatcher::WorkItem& item, std::size_t worker, const std::atomic<bool>& pausing);
 
-  /// Computes shards of another worker's trial, epoch after epoch, until `called` is true at the end of one, or `stops` is.
+  /// Computes shards of another worker's trial, epoch after epoch, until `should_leave` is true at the end of one, or `must_stop` is.
   /// What goes wrong is nobody's failure: the trial's own worker goes on alone. False: there is no use in trying again.
-  bool help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops);
+  bool help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave, const std::atomic<bool>& must_stop);
 
   /// Puts the state of a trial that nobody works on into the store, and gives its memory back. A store that cannot take
   /// it is the study's trouble: it is told, and the trial keeps its state.
-  void park(TrialSlot& slot);
+  void spill(TrialSlot& slot);
 
   /// What a job trains: its model, or the head behind its frozen part. Errors: those of FrozenParts::head_of.
   Result<train::TrainerInput> trainer_input(const engine::Job& job) const;
 
  private:
-  Result<void> try_run(TrialBoard::Errand& errand, std::size_t worker, const std::atomic<bool>& pausing);
+  Result<void> try_run(TrialDispatcher::WorkItem& item, std::size_t worker, const std::atomic<bool>& pausing);
   Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
   Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
-  std::vector<TrialSlot*> admitted(const train::LaneGroup& group, const TrialBoard::Slots& slots);
+  std::vector<TrialSlot*> admit_all(const train::LaneGroup& group, const TrialDispatcher::Slots& slots);
   /// Those of the lanes that may train their epoch: whose start races has raced, and who tunes itself has searched by
   /// then, if it wanted to.
-  std::vector<TrialSlot*> made_ready(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
+  std::vector<TrialSlot*> run_pre_epoch_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
                                      const std::atomic<bool>& pausing);
-  Result<void> try_help(const engine::Help& help, const std::atomic<bool>& called, const std::atomic<bool>& stops);
+  Result<void> try_help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave, const std::atomic<bool>& must_stop);
   /// An epoch on which work began at that time, races and searches included.
   void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing, const std::string& session);
   void train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,
                    const std::atomic<bool>& pausing, const std::string& session);
-  Result<void> finish(TrialSlot& slot, const Ending& ending);
+  Result<void> finish(TrialSlot& slot, const EndRequest& end_request);
   void save(TrialSlot& slot);
   void fail(TrialSlot& slot, const std::string& reason);
 
-  Workshop shop_;
-  std::function<void(engine::Report)> post_;
-  std::function<void()> park_;
+  WorkerContext context_;
+  std::function<void(engine::Report)> report_;
+  std::function<void()> spill_idle_;
 };
 
 }  // namespace lanista::runtime

@@ -8,7 +8,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/sampler/strategy.h"
-#include "lanista/io/studyfile/tune_space.h"
+#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::runtime {
 namespace {
@@ -72,7 +72,7 @@ std::vector<space::Sample> settings_at_hand(const space::Sample& now, const spac
 /// What the rules' searcher proposes.
 Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::SearchSpace space, space::Sample now,
                                           const Rng& rng) {
-  if (rules.searcher == "marginal") return study::propose_marginally(std::move(space), std::move(now), rng);
+  if (rules.searcher == "marginal") return study::propose_one_parameter(std::move(space), std::move(now), rng);
   const auto plugins = strategy::builtin_strategies();
   const auto plugin = std::ranges::find(plugins, rules.searcher, &strategy::StrategyPlugin::name);
   if (plugin == plugins.end()) {
@@ -83,13 +83,13 @@ Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::
   LANISTA_ASSIGN(auto models, no_models());
   const strategy::Context context{std::move(models), std::move(space), {{true, kSpeed}}, 1, rng};
   LANISTA_ASSIGN(const auto fresh, plugin->make(context, options));  // what it refuses is refused now
-  LANISTA_ASSIGN(const strategy::Suggestion first, fresh->draw(1));
+  LANISTA_ASSIGN(const strategy::Suggestion first, fresh->sample_proposals(1));
   if (first.proposals().empty()) return study::ProposeSetting([](auto) { return std::nullopt; });
   return study::ProposeSetting([plugin = *plugin, options, context, like = first.proposals().front()](
                                    std::span<const study::Try> tries) -> std::optional<space::Sample> {
     const auto sampler = told(plugin, options, context, like, tries);
     if (!sampler) return std::nullopt;
-    const auto next = (*sampler)->draw(1);
+    const auto next = (*sampler)->sample_proposals(1);
     if (!next) return std::nullopt;
     const auto proposals = next->proposals();
     if (proposals.empty()) return std::nullopt;
@@ -108,7 +108,7 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   }
   LANISTA_ASSIGN(space::SearchSpace space, studyfile::tune_space(options));
   const space::Sample now = setting_now(run.recipe(), space);
-  if (rules.halving > 0 && searches > 0 && rules.reach > 1) space = study::within_reach(space, now, rules.reach);
+  if (rules.halving > 0 && searches > 0 && rules.reach > 1) space = study::narrowed_space(space, now, rules.reach);
   const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
   const auto& params = space.parameters();
   const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);

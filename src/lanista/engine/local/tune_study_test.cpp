@@ -66,7 +66,7 @@ const std::string kAgain =
     "slots: 2}\nkeep: {top: 8, checkpoint_every: 0s}\n";
 constexpr std::int64_t kTrials = 4, kStagedTrials = 6;
 
-Result<engine::Summary> run(FileSystem& fs, const std::string& text, std::int64_t workers,
+Result<engine::RunResult> run(FileSystem& fs, const std::string& text, std::int64_t workers,
                             std::int64_t trials = kTrials) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
@@ -84,7 +84,7 @@ void expect_played_back(MemoryFileSystem& disk) {
     const auto nothing = [](const study::Measurement&) {};
     if (job.recipe.tune.name.empty()) continue;
     EXPECT_EQ(repeat_trial(job, 1, {}, data, nothing).error().code, Code::kUnimplemented);
-    job.recipe.tune = study::played_back(study::schedule_of(trial.measurements));
+    job.recipe.tune = study::replay_schedule(study::schedule_of(trial.measurements));
     const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data, nothing);
     ASSERT_TRUE(alone) << alone.error().text();
     EXPECT_EQ(alone->hash, *trial.outcome->weights_hash) << trial.id.value;
@@ -180,7 +180,7 @@ TEST(TuneStudy, WhoseBatchesFollowNoiseIsTheSameWithAnyWorkersAndPlayedBack) {
     changed += schedule.empty() ? 0 : 1;
     auto job =
         *engine::make_job(view.config, data.spec(), trial, *study::trial_model(view, trial, graph::builtin_ops()));
-    for (const study::PluginConfig& tune : {job.recipe.tune, study::played_back(schedule)}) {
+    for (const study::PluginConfig& tune : {job.recipe.tune, study::replay_schedule(schedule)}) {
       job.recipe.tune = tune;
       const auto alone = repeat_trial(job, trial.measurements.back().epoch, view.config.train.metrics, data,
                                       [](const study::Measurement&) {});
@@ -202,8 +202,8 @@ TEST(TuneStudy, OfASecondStageIsTheSameWithAnyWorkers) {
   for (const study::TrialView& trial : view.trials) {
     ASSERT_FALSE(trial.measurements.empty());
     const auto& branches = trial.measurements.front().branches;
-    EXPECT_EQ(trial.proposal.tunes, trial.id.value > 4);
-    EXPECT_EQ(branches.empty(), !trial.proposal.tunes) << "who tunes itself tells what it tried";
+    EXPECT_EQ(trial.proposal.is_refinement, trial.id.value > 4);
+    EXPECT_EQ(branches.empty(), !trial.proposal.is_refinement) << "who tunes itself tells what it tried";
   }
   EXPECT_EQ(*fingerprint(three), *fingerprint(one));
 }
@@ -240,7 +240,7 @@ TEST(TuneStudy, AScheduleThatWasFoundIsTheTrial) {
   expect_played_back(finals);
 }
 
-void expect_no_trace_of_kills(const std::string& text, std::int64_t trials) {
+void expect_resumes_from_every_change(const std::string& text, std::int64_t trials) {
   MemoryFileSystem undisturbed;
   const auto ran = run(undisturbed, text, 1, trials);
   ASSERT_TRUE(ran) << ran.error().text();
@@ -249,8 +249,8 @@ void expect_no_trace_of_kills(const std::string& text, std::int64_t trials) {
   const int kills = asked == nullptr ? 11 : std::atoi(asked);
   Rng rng(9);
   int resumed = 0;
-  for (int life = 0; resumed < kills; ++life) {
-    ASSERT_LT(life, 4 * kills + 20);
+  for (int process_run = 0; resumed < kills; ++process_run) {
+    ASSERT_LT(process_run, 4 * kills + 20);
     MemoryFileSystem disk;
     FaultyFileSystem faulty(disk, {.at = rng.between(12, 250),
                                    .sticky = true,
@@ -263,17 +263,17 @@ void expect_no_trace_of_kills(const std::string& text, std::int64_t trials) {
     const auto end = second.resume();
     if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
     ASSERT_TRUE(end) << end.error().text();
-    ASSERT_EQ(*fingerprint(disk), wanted) << life;
+    ASSERT_EQ(*fingerprint(disk), wanted) << process_run;
     ++resumed;
   }
 }
 
-TEST(TuneStudy, LeavesNoTraceOfKills) {
-  expect_no_trace_of_kills(study("random"), kTrials);
-  expect_no_trace_of_kills(kStaged, kStagedTrials);
-  expect_no_trace_of_kills(batches(), kTrials);
-  expect_no_trace_of_kills(kAgain, 5);
-  expect_no_trace_of_kills(kAdaptive, kTrials);
+TEST(TuneStudy, ResumesExactlyAfterKills) {
+  expect_resumes_from_every_change(study("random"), kTrials);
+  expect_resumes_from_every_change(kStaged, kStagedTrials);
+  expect_resumes_from_every_change(batches(), kTrials);
+  expect_resumes_from_every_change(kAgain, 5);
+  expect_resumes_from_every_change(kAdaptive, kTrials);
 }
 
 }  // namespace

@@ -207,28 +207,28 @@ std::string text_of(const WideOutcome& outcome) {
   return text;
 }
 
-engine::WorkerBrief brief_of(const std::string& folder, const data::Dataset& data) {
-  engine::WorkerBrief brief;
-  brief.study_folder = folder;
-  brief.data.hash = data.spec().hash;
-  brief.numeric_class = nn::cpu_backend().numeric_class();
-  brief.checkpoint_every = 0.1;
-  brief.crash_marks = false;
-  return brief;
+engine::WorkerConfig brief_of(const std::string& folder, const data::Dataset& data) {
+  engine::WorkerConfig worker_config;
+  worker_config.study_folder = folder;
+  worker_config.data.hash = data.spec().hash;
+  worker_config.numeric_class = nn::cpu_backend().numeric_class();
+  worker_config.checkpoint_every = 0.1;
+  worker_config.crash_marks = false;
+  return worker_config;
 }
 
 /// The victim's study: two workers that share steps. Writes its results, and how often steps were shared.
 void run_study(const std::string& folder, std::int64_t width, int out) {
   const RealClock clock;
   const data::Dataset data = *data::open({}, ".", real_file_system());
-  engine::WorkerBrief brief = brief_of(folder, data);
-  brief.workers = 2;
-  brief.width = width;
+  engine::WorkerConfig worker_config = brief_of(folder, data);
+  worker_config.workers = 2;
+  worker_config.width = width;
   engine::ProcessOptions how;
   how.launch = engine::launch_function([](const std::string& socket) {
-    static_cast<void>(engine::work_for_engine(socket, worker_of_process(nn::Operators())));
+    static_cast<void>(engine::run_worker(socket, make_process_worker(nn::Operators())));
   });
-  auto executor = engine::ProcessExecutor::create(brief, real_file_system(), clock, how);
+  auto executor = engine::ProcessExecutor::create(worker_config, real_file_system(), clock, how);
   if (!executor) return put_line(out, executor.error().text());
   const WideOutcome outcome = train_all(**executor, jobs_of_two_users());
   executor->reset();  // The test ends this process after the last line.
@@ -252,7 +252,7 @@ TEST(TwoUsers, NeitherChangeNorReadEachOthersStudies) {
     const RealClock clock;
     const data::Dataset data = *data::open({}, ".", real_file_system());
     MemoryFileSystem disk;
-    engine::WorkerBrief one = brief_of("study", data);
+    engine::WorkerConfig one = brief_of("study", data);
     one.workers = 1;
     wanted = text_of(train_all(**WorkerExecutor::create(one, data, nn::Operators(), disk, clock), jobs_of_two_users()));
   }

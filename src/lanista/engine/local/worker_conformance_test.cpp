@@ -10,7 +10,7 @@
 #include "lanista/engine/remote/process_executor.h"
 #include "support/engine/remote/wire_executor.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/engine/local/device_crew.h"
+#include "lanista/engine/local/device_pool.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/local/worker_process.h"
 
@@ -21,16 +21,16 @@ constexpr const char* kSource = "synthetic:blobs?rows=96&classes=3&features=4&se
 
 template <std::int64_t kWorkers, std::int64_t kLanes>
 struct WorkerBench {
-  static constexpr bool kKeeps = true;
+  static constexpr bool kStoresWeights = true;
   static constexpr std::int64_t kEpochs = 4;
 
   std::unique_ptr<Executor> make() {
-    WorkerBrief brief;
-    brief.study_folder = "study";
-    brief.workers = kWorkers;
-    brief.lanes = kLanes;
-    brief.crash_marks = false;
-    return *runtime::WorkerExecutor::create(brief, data, nn::Operators(), disk, clock);
+    WorkerConfig worker_config;
+    worker_config.study_folder = "study";
+    worker_config.workers = kWorkers;
+    worker_config.lanes = kLanes;
+    worker_config.crash_marks = false;
+    return *runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), disk, clock);
   }
   Job job(std::uint32_t id) {
     Job job;
@@ -61,13 +61,13 @@ struct WorkerBench {
 /// On three devices, jobs dealt to them in turn.
 struct DevicesBench : WorkerBench<2, 0> {
   std::unique_ptr<Executor> make() {
-    WorkerBrief brief;
-    brief.study_folder = "study";
-    brief.workers = 2;
-    brief.crash_marks = false;
+    WorkerConfig worker_config;
+    worker_config.study_folder = "study";
+    worker_config.workers = 2;
+    worker_config.crash_marks = false;
     const std::vector<runtime::NamedBackend> devices{
         {"0", nullptr}, {"1", &nn::cpu_backend()}, {"2", &nn::cpu_backend()}};
-    return std::move(runtime::make_device_crew(brief, devices, 4, data, nn::Operators(), disk, clock)->executor);
+    return std::move(runtime::make_device_pool(worker_config, devices, 4, data, nn::Operators(), disk, clock)->executor);
   }
   Job job(std::uint32_t id) {
     Job job = WorkerBench::job(id);
@@ -87,26 +87,26 @@ struct ProcessBench : WorkerBench<1, 1> {
   ProcessBench() {
     std::string pattern = (std::filesystem::temp_directory_path() / "lanista_workers_XXXXXX").string();
     LANISTA_CHECK(::mkdtemp(pattern.data()) != nullptr, "no temporary folder");
-    brief.study_folder = pattern;
-    brief.data.source = kSource;
-    brief.data.hash = data.spec().hash;
-    brief.numeric_class = nn::cpu_backend().numeric_class();
-    brief.workers = kProcesses;
+    worker_config.study_folder = pattern;
+    worker_config.data.source = kSource;
+    worker_config.data.hash = data.spec().hash;
+    worker_config.numeric_class = nn::cpu_backend().numeric_class();
+    worker_config.workers = kProcesses;
   }
   ProcessBench(const ProcessBench&) = delete;
   ProcessBench& operator=(const ProcessBench&) = delete;
-  ~ProcessBench() { std::filesystem::remove_all(brief.study_folder); }
+  ~ProcessBench() { std::filesystem::remove_all(worker_config.study_folder); }
 
   std::unique_ptr<Executor> make() {
     ProcessOptions how;
-    how.socket = brief.study_folder + "/workers-" + std::to_string(++made);  // two may live at a time
+    how.socket = worker_config.study_folder + "/workers-" + std::to_string(++made);  // two may live at a time
     how.launch = launch_function([](const std::string& socket) {
-      static_cast<void>(work_for_engine(socket, runtime::worker_of_process(nn::Operators())));
+      static_cast<void>(run_worker(socket, runtime::make_process_worker(nn::Operators())));
     });
-    return *ProcessExecutor::create(brief, real_file_system(), clock, how);
+    return *ProcessExecutor::create(worker_config, real_file_system(), clock, how);
   }
 
-  WorkerBrief brief;
+  WorkerConfig worker_config;
   int made = 0;
 };
 

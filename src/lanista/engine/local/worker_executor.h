@@ -15,7 +15,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/engine/remote/worker_brief.h"
+#include "lanista/engine/remote/worker_config.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/plan/grouping/plan.h"
@@ -33,9 +33,9 @@ struct WorkerOptions {
   std::int64_t shared_epoch_bytes = std::int64_t{512} << 20;
   std::function<void()> before_thread = {};     ///< for tests: before a worker starts; may throw as std::thread does
   /// Told by a worker's thread before it computes steps of these trials.
-  std::function<void(std::span<const TrialId>)> in_hand = {};
+  std::function<void(std::span<const TrialId>)> on_training = {};
   // Of a study that several executors of this process train, one a device.
-  std::function<void()> bell = {};         ///< told by any thread, whenever next() has something
+  std::function<void()> on_ready = {};         ///< told by any thread, whenever next() has something
   std::shared_ptr<StudyMarks> marks = {};  ///< of all of them; null: its own, if the brief wants any
   std::size_t first_worker = 0;            ///< among theirs
 };
@@ -53,7 +53,7 @@ class WorkerExecutor final : public engine::Executor {
   /// Starts the workers; writes nothing until the first start(). `data` are those of the brief's source. All arguments
   /// but brief, operators and options outlive the executor. Errors: kFailedPrecondition (the brief is of other data, of
   /// another numeric class, or of a level that this CPU lacks).
-  static Result<std::unique_ptr<WorkerExecutor>> create(const engine::WorkerBrief& brief, const data::Dataset& data,
+  static Result<std::unique_ptr<WorkerExecutor>> create(const engine::WorkerConfig& worker_config, const data::Dataset& data,
                                                         const nn::Operators& operators, FileSystem& fs,
                                                         const Clock& clock, const WorkerOptions& options = {});
   ~WorkerExecutor() override;
@@ -62,7 +62,7 @@ class WorkerExecutor final : public engine::Executor {
   void command(const engine::Command& command) override;
   std::optional<engine::Report> next(double seconds) override;
   /// Predictions of members of a blend are kept for the next blend that is measured on the same part.
-  Result<std::map<std::string, double>> measure(std::span<const engine::Tested> members, data::Part part) override;
+  Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members, data::Part part) override;
 
   std::int64_t workers() const;
   schedule::Machine machine() const;  ///< as machine_of, with the workers that there are
@@ -74,7 +74,7 @@ class WorkerExecutor final : public engine::Executor {
 };
 
 /// What an executor with this brief trains on.
-schedule::Machine machine_of(const engine::WorkerBrief& brief);
+schedule::Machine machine_of(const engine::WorkerConfig& worker_config);
 
 /// What the bits of a study depend on: ISA level, numeric class, compiler, threads. Recorded in the log.
 nlohmann::json numerics(kernels::Isa isa);

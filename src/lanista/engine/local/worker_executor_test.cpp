@@ -39,12 +39,12 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
 
 // Ours and the caller's, of the validation part in training and of the test part in the end.
 /// The CPU's, as a device that wants many threads and few machines for a program.
-class FewMachines final : public nn::Backend {
+class FewExecutablesBackend final : public nn::Backend {
  public:
   std::string_view name() const override { return "few"; }
   std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
-  nn::Capability capability() const override { return {.workers = 12, .many_lanes = true, .machines = 2}; }
-  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  nn::Capability capability() const override { return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2}; }
+  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
     ++compiled;
     return nn::cpu_backend().compile(train, infer, options);
@@ -53,16 +53,16 @@ class FewMachines final : public nn::Backend {
 };
 
 TEST_F(WorkerExecutorTest, OfADeviceHasFewMachinesForAProgramAndTheSameBits) {
-  const FewMachines device;
+  const FewExecutablesBackend device;
   WorkerOptions options;
   options.backend = &device;
-  engine::WorkerBrief brief;
-  brief.workers = 12;
-  brief.lanes = 16;
-  auto executor = make(brief, options);
+  engine::WorkerConfig worker_config;
+  worker_config.workers = 12;
+  worker_config.lanes = 16;
+  auto executor = make(worker_config, options);
   EXPECT_TRUE(executor->machine().whole_groups);
   EXPECT_EQ(executor->machine().workers, 12);
-  engine::Arrange together;
+  engine::UpdateGroups together;
   schedule::Regrouping::Part& group = together.changes.parts.emplace_back();
   group.group = 1;
   for (std::uint32_t id = 1; id <= 10; ++id) {
@@ -79,9 +79,9 @@ TEST_F(WorkerExecutorTest, MeasuresWhatTheBriefNames) {
   options.own_metrics = {{.name = "rows", .compute = [](const study::Scored& scored) {
                             return static_cast<double>(scored.labels.size());
                           }}};
-  engine::WorkerBrief brief;
-  brief.metrics = {"f1_macro", "rows"};
-  auto executor = make(brief, options);
+  engine::WorkerConfig worker_config;
+  worker_config.metrics = {"f1_macro", "rows"};
+  auto executor = make(worker_config, options);
   ASSERT_TRUE(executor->start(job(1)));
   executor->command(engine::Allow{TrialId{1}, 1});
   executor->command(engine::Finish{TrialId{1}, true});
@@ -103,9 +103,9 @@ TEST_F(WorkerExecutorTest, MeasuresWhatTheBriefNames) {
 TEST_F(WorkerExecutorTest, AugmentsAlikeOnAnyNumberOfWorkers) {
   std::map<TrialId, Digest> hashes;
   for (const std::int64_t workers : {1, 2}) {
-    engine::WorkerBrief brief;
-    brief.workers = workers;
-    auto executor = make(brief);
+    engine::WorkerConfig worker_config;
+    worker_config.workers = workers;
+    auto executor = make(worker_config);
     for (std::uint32_t id = 1; id <= 3; ++id) {
       engine::Job augmented = job(id, "small-cnn");
       augmented.recipe.augment = {{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};
@@ -157,7 +157,7 @@ TEST_F(WorkerExecutorTest, PausesWithCheckpointsFromWhichAnotherGoesOnWithTheSam
     ASSERT_TRUE(executor->next(20));
     executor->command(engine::PauseAll{});
     const auto reports = drain(*executor, 100);
-    ASSERT_TRUE(std::holds_alternative<engine::PausedReport>(reports.back()));
+    ASSERT_TRUE(std::holds_alternative<engine::AllPausedReport>(reports.back()));
     for (const auto& report : reports) {
       if (const auto* saved = std::get_if<engine::CheckpointReport>(&report))
         checkpoints[saved->trial] = saved->address;

@@ -7,7 +7,7 @@
 #include <system_error>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 #include "support/engine/local/worker_test_support.h"
 
@@ -38,9 +38,9 @@ TEST_F(WorkerMemory, ParksIdleTrialsInTheStoreWhenMemoryIsShort) {
   for (const std::int64_t workers : {1, 2}) {
     MemoryFileSystem disk;
     FaultyFileSystem counting(disk, {});
-    engine::WorkerBrief brief = one_lane(workers);
-    brief.memory_bytes = sizes.program + sizes.state * 3 / 2;
-    auto executor = make(brief, counting, clock_);
+    engine::WorkerConfig worker_config = one_lane(workers);
+    worker_config.memory_bytes = sizes.program + sizes.state * 3 / 2;
+    auto executor = make(worker_config, counting, clock_);
 
     expect_trained(*executor, 3);
 
@@ -55,16 +55,16 @@ TEST_F(WorkerMemory, TellsOfAStoreThatCannotTakeAParkedTrial) {
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   MemoryFileSystem disk;
   FaultyFileSystem full(disk, {.at = 0});
-  engine::WorkerBrief brief = one_lane(1);
-  brief.memory_bytes = sizes.program + sizes.state * 3 / 2;
-  auto executor = make(brief, full, clock_);
+  engine::WorkerConfig worker_config = one_lane(1);
+  worker_config.memory_bytes = sizes.program + sizes.state * 3 / 2;
+  auto executor = make(worker_config, full, clock_);
   for (std::uint32_t id = 1; id <= 2; ++id) {
     ASSERT_TRUE(executor->start(job(id)));
     executor->command(engine::Allow{TrialId{id}, kEpochs});
   }
 
   for (const auto& report : drain(*executor, 1)) {
-    if (const auto* broken = std::get_if<engine::BrokenReport>(&report)) {
+    if (const auto* broken = std::get_if<engine::ExecutorErrorReport>(&report)) {
       EXPECT_NE(broken->error.message.find("No space left on device"), std::string::npos) << broken->error.text();
       return;
     }
@@ -74,9 +74,9 @@ TEST_F(WorkerMemory, TellsOfAStoreThatCannotTakeAParkedTrial) {
 
 TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
   const auto step_ops = step::training_ops(ops_.table());
-  engine::WorkerBrief brief = one_lane(2);
-  brief.memory_bytes = sizes_of(input(job(1), step_ops)).program - 1;
-  auto executor = make(brief);
+  engine::WorkerConfig worker_config = one_lane(2);
+  worker_config.memory_bytes = sizes_of(input(job(1), step_ops)).program - 1;
+  auto executor = make(worker_config);
   ASSERT_TRUE(executor->start(job(1)));
   executor->command(engine::Allow{TrialId{1}, 1});
 
@@ -92,9 +92,9 @@ TEST_F(WorkerMemory, TestsInTheMemoryOfThoseThatWait) {
   const Sizes sizes = sizes_of(input(job(1), step_ops));
   std::set<std::map<std::string, double>> tested;
   for (const std::int64_t workers : {1, 2, 4}) {
-    engine::WorkerBrief brief = one_lane(workers);
-    brief.memory_bytes = sizes.program + sizes.state * 5 / 2;
-    auto executor = make(brief);
+    engine::WorkerConfig worker_config = one_lane(workers);
+    worker_config.memory_bytes = sizes.program + sizes.state * 5 / 2;
+    auto executor = make(worker_config);
     for (std::uint32_t id = 1; id <= 2; ++id) {
       ASSERT_TRUE(executor->start(job(id)));
       executor->command(engine::Allow{TrialId{id}, 1});
@@ -121,7 +121,7 @@ TEST_F(WorkerMemory, TestsInTheMemoryOfThoseThatWait) {
 }
 
 /// The identity, or out of memory if somebody says so.
-struct Thirsty {
+struct MemoryHungryOperator {
   std::shared_ptr<std::atomic<bool>> dry;
   template <class T>
   void forward(const nn::OpaqueCall<T>& call) const {
@@ -140,7 +140,7 @@ TEST_F(WorkerMemory, TurnsWhateverATestThrowsIntoAnError) {
   thirsty.name = "thirsty";
   thirsty.help = "The identity.";
   thirsty.infer = graph::ops::infer_same;
-  ASSERT_TRUE(ops_.add(thirsty, Thirsty{dry}));
+  ASSERT_TRUE(ops_.add(thirsty, MemoryHungryOperator{dry}));
   auto executor = make();
   auto own = job(1);
   own.model = *graph::parse(
@@ -164,9 +164,9 @@ TEST_F(WorkerMemory, TurnsWhateverATestThrowsIntoAnError) {
 }
 
 /// From the `looks`-th look on there is no memory, or something that is no exception.
-class DryClock final : public Clock {
+class ClockThatThrows final : public Clock {
  public:
-  explicit DryClock(int looks, bool throws_a_number = false) : left_(looks), throws_a_number_(throws_a_number) {}
+  explicit ClockThatThrows(int looks, bool throws_a_number = false) : left_(looks), throws_a_number_(throws_a_number) {}
   double unix_time() const override { return now(); }
   double now() const override {
     if (left_.fetch_sub(1) > 0) return 0;
@@ -192,11 +192,11 @@ std::optional<engine::Report> first_end(WorkerExecutor& executor) {
 // Two trials are lanes of one program, and one's epoch may have ended when memory does: neither may be waited for.
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   for (const int looks : {3, 10, 41, 80, 81, 82, 83}) {
-    const DryClock clock(looks);
-    engine::WorkerBrief brief = one_lane(1);
-    brief.lanes = 2;
-    brief.checkpoint_every = 1e-3;  // so the clock is looked at after every step; it never gets so far
-    auto executor = make(brief, real_file_system(), clock);
+    const ClockThatThrows clock(looks);
+    engine::WorkerConfig worker_config = one_lane(1);
+    worker_config.lanes = 2;
+    worker_config.checkpoint_every = 1e-3;  // so the clock is looked at after every step; it never gets so far
+    auto executor = make(worker_config, real_file_system(), clock);
     for (std::uint32_t id = 1; id <= 2; ++id) {
       ASSERT_TRUE(executor->start(job(id)));
       executor->command(engine::Allow{TrialId{id}, kEpochs});
@@ -205,7 +205,7 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
     const auto end = first_end(*executor);
 
     ASSERT_TRUE(end) << looks;
-    const auto* broken = std::get_if<engine::BrokenReport>(&*end);
+    const auto* broken = std::get_if<engine::ExecutorErrorReport>(&*end);
     ASSERT_NE(broken, nullptr) << looks;
     EXPECT_EQ(broken->error.code, Code::kResourceExhausted);
   }
@@ -216,25 +216,25 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
 // trials are admitted.
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
   for (int looks = 4; looks < 36; ++looks) {
-    const DryClock clock(looks);
-    engine::WorkerBrief brief = one_lane(1);
-    brief.lanes = 2;
-    auto executor = make(brief, real_file_system(), clock);
+    const ClockThatThrows clock(looks);
+    engine::WorkerConfig worker_config = one_lane(1);
+    worker_config.lanes = 2;
+    auto executor = make(worker_config, real_file_system(), clock);
     for (std::uint32_t id = 1; id <= 2; ++id) ASSERT_TRUE(executor->start(job(id)));
-    executor->command(engine::Arrange{.changes = {{{1, {TrialId{1}, TrialId{2}}}}},
+    executor->command(engine::UpdateGroups{.changes = {{{1, {TrialId{1}, TrialId{2}}}}},
                                       .allow = {{TrialId{1}, kEpochs}, {TrialId{2}, kEpochs}}});
 
     const auto end = first_end(*executor);
 
     ASSERT_TRUE(end) << looks;
-    const auto* broken = std::get_if<engine::BrokenReport>(&*end);
+    const auto* broken = std::get_if<engine::ExecutorErrorReport>(&*end);
     ASSERT_NE(broken, nullptr) << looks;
     EXPECT_EQ(broken->error.code, Code::kResourceExhausted);
   }
 }
 
 TEST_F(WorkerMemory, IsBrokenByWhatNobodyExpects) {
-  const DryClock clock(10, true);
+  const ClockThatThrows clock(10, true);
   auto executor = make(one_lane(1), real_file_system(), clock);
   ASSERT_TRUE(executor->start(job(1)));
   executor->command(engine::Allow{TrialId{1}, kEpochs});
@@ -242,21 +242,21 @@ TEST_F(WorkerMemory, IsBrokenByWhatNobodyExpects) {
   for (int time = 0; time < 2; ++time) {
     const auto end = first_end(*executor);
     ASSERT_TRUE(end);
-    const auto* broken = std::get_if<engine::BrokenReport>(&*end);
+    const auto* broken = std::get_if<engine::ExecutorErrorReport>(&*end);
     ASSERT_NE(broken, nullptr);
     EXPECT_EQ(broken->error.code, Code::kInternal);
   }
 }
 
 TEST_F(WorkerMemory, WorksWithTheThreadsThatTheSystemGives) {
-  engine::WorkerBrief brief;
-  brief.workers = 5;
+  engine::WorkerConfig worker_config;
+  worker_config.workers = 5;
   WorkerOptions options;
   int asked = 0;
   options.before_thread = [&asked] {
     if (asked++ == 2) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
   };
-  auto executor = make(brief, options);
+  auto executor = make(worker_config, options);
 
   EXPECT_EQ(executor->workers(), 2);
   expect_trained(*executor, 3);
@@ -272,10 +272,10 @@ TEST_F(WorkerMemory, SaysThatItHasNoThreadAtAll) {
   executor->command(engine::PauseAll{});
 
   const auto broken = executor->next(0);
-  ASSERT_TRUE(broken && std::holds_alternative<engine::BrokenReport>(*broken));
-  EXPECT_EQ(std::get<engine::BrokenReport>(*broken).error.code, Code::kResourceExhausted);
+  ASSERT_TRUE(broken && std::holds_alternative<engine::ExecutorErrorReport>(*broken));
+  EXPECT_EQ(std::get<engine::ExecutorErrorReport>(*broken).error.code, Code::kResourceExhausted);
   const auto paused = executor->next(0);
-  EXPECT_TRUE(paused && std::holds_alternative<engine::PausedReport>(*paused));
+  EXPECT_TRUE(paused && std::holds_alternative<engine::AllPausedReport>(*paused));
 }
 
 }  // namespace

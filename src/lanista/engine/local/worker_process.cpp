@@ -12,8 +12,8 @@ namespace lanista::runtime {
 namespace {
 
 /// Everything behind an executor, in order of construction.
-struct Household {
-  explicit Household(data::Dataset opened) : data(std::move(opened)) {}
+struct WorkerProcessState {
+  explicit WorkerProcessState(data::Dataset opened) : data(std::move(opened)) {}
   RealClock clock;
   data::Dataset data;
   std::unique_ptr<WorkerExecutor> executor;
@@ -21,15 +21,15 @@ struct Household {
 
 }  // namespace
 
-engine::MakeWorker worker_of_process(const nn::Operators& operators) {
-  return [operators](const engine::WorkerBrief& brief,
-                     engine::TellInHand tell) -> Result<std::shared_ptr<engine::Executor>> {
+engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators) {
+  return [operators](const engine::WorkerConfig& worker_config,
+                     engine::ReportActiveTrials tell) -> Result<std::shared_ptr<engine::Executor>> {
     FileSystem& fs = real_file_system();
-    LANISTA_ASSIGN(data::Dataset data, data::open(brief.data.config(), brief.data.folder, fs, brief.data.repetitions));
-    auto house = std::make_shared<Household>(std::move(data));
+    LANISTA_ASSIGN(data::Dataset data, data::open(worker_config.data.config(), worker_config.data.folder, fs, worker_config.data.repetitions));
+    auto house = std::make_shared<WorkerProcessState>(std::move(data));
     WorkerOptions options;
     options.in_hand = std::move(tell);
-    LANISTA_ASSIGN(house->executor, WorkerExecutor::create(brief, house->data, operators, fs, house->clock, options));
+    LANISTA_ASSIGN(house->executor, WorkerExecutor::create(worker_config, house->data, operators, fs, house->clock, options));
     return std::shared_ptr<engine::Executor>(house, house->executor.get());
   };
 }

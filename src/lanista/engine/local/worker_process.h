@@ -3,7 +3,7 @@
 #include <string>
 
 #include "lanista/base/result.h"
-#include "lanista/engine/remote/worker_brief.h"
+#include "lanista/engine/remote/worker_config.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/exec/program/opaque.h"
 
@@ -11,6 +11,6 @@ namespace lanista::runtime {
 
 /// What a worker process trains with: the data of the brief, opened anew, and a WorkerExecutor. `operators` are those
 /// of the caller, which no brief can hold. Errors: those of data::open and WorkerExecutor::create.
-engine::MakeWorker worker_of_process(const nn::Operators& operators);
+engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators);
 
 }  // namespace lanista::runtime

@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 using zoo::testing::Folder;
@@ -40,7 +40,7 @@ class ZooStudy : public testing::BlobStudy {
 TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehindKills) {
   const Folder folder("runtime"), saved("runtime_saved");
   MemoryFileSystem first;
-  const engine::StudyView filling = lived(first, study(folder.path(), 1), 2, 0);
+  const engine::StudyView filling = run_to_end(first, study(folder.path(), 1), 2, 0);
   EXPECT_EQ(filling.zoo->models, 0);
   std::size_t filled = 0;
   {
@@ -63,9 +63,9 @@ TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehin
   const Custom second = study(folder.path(), 2);
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
-  const engine::StudyView view = lived(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
+  const engine::StudyView view = run_to_end(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
 
-  const study::ZooSaving saving = study::zoo_saving(view);
+  const study::ZooSavings saving = study::zoo_savings(view);
   EXPECT_GT(saving.started, 2);
   EXPECT_GT(saving.compared, 2);
   EXPECT_GT(saving.reference, 0) << "a task of so few steps has nothing to save";
@@ -82,14 +82,14 @@ TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehin
   for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{2, 16}}) {
     back();
     MemoryFileSystem other;
-    lived(other, second, workers, lanes);
+    run_to_end(other, second, workers, lanes);
     ASSERT_EQ(engine::testing::first_difference(canonical(other), canonical(reference)), "") << workers << lanes;
   }
   for (std::size_t i = 0; i < moments.size(); i += 5) {
     back();
     MemoryFileSystem killed;
     for (const auto& [path, bytes] : moments[i]) killed.put(path, bytes);
-    lived(killed, second, 2, 0);
+    run_to_end(killed, second, 2, 0);
     ASSERT_EQ(engine::testing::first_difference(canonical(killed), canonical(reference)), "") << i;
   }
 }
@@ -98,9 +98,9 @@ TEST_F(ZooStudy, IsFilledByOneAndStartsTheNextWhichIsTheSameOnAnyWorkersAndBehin
 TEST_F(ZooStudy, BeginsAsTheModelOfTheZooWhereThePlanIsExact) {
   const Folder folder("exact");
   MemoryFileSystem first, disk;
-  lived(first, study(folder.path(), 1), 2, 0);
+  run_to_end(first, study(folder.path(), 1), 2, 0);
   const Custom second = study(folder.path(), 2);
-  const engine::StudyView view = lived(disk, second, 2, 0);
+  const engine::StudyView view = run_to_end(disk, second, 2, 0);
   const store::CheckpointStore files(disk, kFolder);
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   int exact = 0;

@@ -22,18 +22,18 @@ namespace {
 class BadMessageTest : public ProcessExecutorTest {
  protected:
   /// Workers that are begun in turn by these.
-  std::unique_ptr<ProcessExecutor> begun_by(std::vector<Launcher> launchers) {
-    WorkerBrief brief;
-    brief.study_folder = folder_;
-    brief.workers = static_cast<std::int64_t>(launchers.size());
+  std::unique_ptr<ProcessExecutor> executor_with(std::vector<Launcher> launchers) {
+    WorkerConfig worker_config;
+    worker_config.study_folder = folder_;
+    worker_config.workers = static_cast<std::int64_t>(launchers.size());
     ProcessOptions how;
     how.lease_seconds = 20;
-    how.elsewhere = std::move(launchers);
-    return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+    how.remote_launchers = std::move(launchers);
+    return *ProcessExecutor::create(worker_config, real_file_system(), clock_, how);
   }
-  LaunchWorker good() const {
+  LaunchWorker launch_good() const {
     return launch_function(
-        [make = mortal({})](const std::string& socket) { static_cast<void>(work_for_engine(socket, make)); });
+        [make = crashing_worker({})](const std::string& socket) { static_cast<void>(run_worker(socket, make)); });
   }
 };
 
@@ -43,8 +43,8 @@ void send_all(Channel& channel, WireKind kind, const std::string& text) {
 }
 
 /// Sends its hello, and then does `work` with its channel.
-LaunchWorker speaking(std::function<void(Channel&)> work, std::string build = build_fingerprint()) {
-  return [work = std::move(work), build = std::move(build)](const std::string&) -> Result<Begun> {
+LaunchWorker launch_speaking(std::function<void(Channel&)> work, std::string build = build_fingerprint()) {
+  return [work = std::move(work), build = std::move(build)](const std::string&) -> Result<LaunchedWorker> {
     std::array<int, 2> ends{};
     LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()) == 0, "no socket");
     const pid_t child = ::fork();
@@ -56,23 +56,23 @@ LaunchWorker speaking(std::function<void(Channel&)> work, std::string build = bu
       ::_exit(0);
     }
     ::close(ends[1]);
-    return Begun{child, Channel(ends[0])};
+    return LaunchedWorker{child, Channel(ends[0])};
   };
 }
 
-FleetOptions lease_of(double seconds, double ready_leases = 60, std::size_t most_unread = std::size_t{256} << 20) {
+FleetOptions fleet_options(double seconds, double ready_leases = 60, std::size_t max_unread_bytes = std::size_t{256} << 20) {
   FleetOptions how;
   how.lease_seconds = seconds;
   how.ready_leases = ready_leases;
-  how.most_unread = most_unread;
+  how.max_unread_bytes = max_unread_bytes;
   return how;
 }
 
 /// Why the first worker of a fleet is lost. `meanwhile` is called with every look at the fleet.
-std::string loss_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder,
-                    FleetOptions how = lease_of(2), const std::function<void(WorkerFleet&)>& meanwhile = {}) {
+std::string loss_reason_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder,
+                    FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& meanwhile = {}) {
   how.socket = folder + "/workers.sock";
-  how.elsewhere = {{"bad", speaking(work)}};
+  how.remote_launchers = {{"bad", launch_speaking(work)}};
   const auto fleet = *WorkerFleet::begin(how, clock);
   const double until = clock.now() + 120;
   while (clock.now() < until) {
@@ -84,13 +84,13 @@ std::string loss_of(const std::function<void(Channel&)>& work, const Clock& cloc
 }
 
 TEST_F(BadMessageTest, DoesNotEndTheStudyIfItIsAHelloOfAnotherBuild) {
-  const LaunchWorker other = speaking(
+  const LaunchWorker other = launch_speaking(
       [](Channel& channel) {
         static_cast<void>(channel.receive(60));
         ::_exit(3);
       },
       "another build");
-  auto executor = begun_by({{"good", good()}, {"other", other}});
+  auto executor = executor_with({{"good", launch_good()}, {"other", other}});
   ASSERT_TRUE(executor->start(short_job(1)));
   bool is_refused = false;
   while (!is_refused) {
@@ -99,40 +99,40 @@ TEST_F(BadMessageTest, DoesNotEndTheStudyIfItIsAHelloOfAnotherBuild) {
     const auto* lost = std::get_if<WorkerReport>(&*report);
     is_refused = lost != nullptr && lost->reason == "(other) ended with exit code 3";
   }
-  const Ends ends = train(*executor, 4);
+  const TrialEnds ends = train(*executor, 4);
   EXPECT_FALSE(ends.broken) << ends.broken->message;
-  EXPECT_EQ(ends.hashes, undisturbed(4));
+  EXPECT_EQ(ends.hashes, expected_hashes(4));
 }
 
-TEST_F(BadMessageTest, DoesNotHoldUpTrialsIfItNeverSaysReady) {
+TEST_F(BadMessageTest, DoesNotBlockTrialsIfNeverReady) {
   const std::string welcomed = folder_ + "/welcomed";
-  const LaunchWorker late = speaking([&](Channel& channel) {
+  const LaunchWorker late = launch_speaking([&](Channel& channel) {
     static_cast<void>(channel.receive(60));
     static_cast<void>(real_file_system().write_file(welcomed, {}));
     for (std::uint64_t number = 1; !channel.closed(); ++number) {
-      send_all(channel, WireKind::kBeat, with_token(number, ""));
+      send_all(channel, WireKind::kHeartbeat, with_token(number, ""));
       static_cast<void>(channel.receive(0.1));
     }
   });
-  WorkerBrief brief;
-  brief.study_folder = folder_;
-  brief.workers = 2;
+  WorkerConfig worker_config;
+  worker_config.study_folder = folder_;
+  worker_config.workers = 2;
   ProcessOptions how;
   how.lease_seconds = 2;
-  const LaunchWorker second = launch_function([&, make = mortal({})](const std::string& socket) {
+  const LaunchWorker second = launch_function([&, make = crashing_worker({})](const std::string& socket) {
     while (!real_file_system().exists(welcomed)) ::usleep(1000);
-    static_cast<void>(work_for_engine(socket, make));
+    static_cast<void>(run_worker(socket, make));
   });
-  how.elsewhere = {{"good", second}, {"late", late}};
-  auto executor = *ProcessExecutor::create(brief, real_file_system(), clock_, how);
-  const Ends ends = train(*executor, 6);  // the late worker is not ready for 120 s
-  EXPECT_EQ(ends.hashes, undisturbed(6));
+  how.remote_launchers = {{"good", second}, {"late", late}};
+  auto executor = *ProcessExecutor::create(worker_config, real_file_system(), clock_, how);
+  const TrialEnds ends = train(*executor, 6);  // the late worker is not ready for 120 s
+  EXPECT_EQ(ends.hashes, expected_hashes(6));
   EXPECT_TRUE(ends.lost.empty());
 }
 
-TEST_F(BadMessageTest, IsHeardIfItIsTheLastOfItsWorker) {
+TEST_F(BadMessageTest, IsAcceptedAsLastMessage) {
   const Error full{Code::kResourceExhausted, "No space left on device", "/study/ckpt"};
-  auto executor = begun_by({{"full", speaking([&](Channel& channel) {
+  auto executor = executor_with({{"full", launch_speaking([&](Channel& channel) {
                                send_all(channel, WireKind::kReady, "1\n");
                                while (true) {
                                  const auto message = channel.receive(60);
@@ -151,15 +151,15 @@ TEST_F(BadMessageTest, IsHeardIfItIsTheLastOfItsWorker) {
   while (!broken) {
     const auto report = executor->next(60);
     ASSERT_TRUE(report);
-    if (const auto* found = std::get_if<BrokenReport>(&*report)) broken = found->error;
+    if (const auto* found = std::get_if<ExecutorErrorReport>(&*report)) broken = found->error;
   }
   EXPECT_EQ(*broken, full);
 }
 
 TEST_F(BadMessageTest, IsDroppedForMessagesOutOfOrder) {
-  const std::string report = with_token(1, with_token(1, encode(Report(PausedReport{}))));
+  const std::string report = with_token(1, with_token(1, encode(Report(AllPausedReport{}))));
   const auto loss = [&](const std::function<void(Channel&)>& work) {
-    return loss_of(
+    return loss_reason_of(
         [&](Channel& channel) {
           work(channel);
           while (!channel.closed()) static_cast<void>(channel.receive(1));
@@ -168,25 +168,25 @@ TEST_F(BadMessageTest, IsDroppedForMessagesOutOfOrder) {
   };
   EXPECT_EQ(loss([&](Channel& channel) { send_all(channel, WireKind::kReport, report); }),
             "(bad) was dropped: it sent a message of kind 3 before it was ready");
-  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kBeat, "2\n"); }),
+  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, "2\n"); }),
             "(bad) was dropped: it sent message 2; due is message 1");
   EXPECT_EQ(loss([](Channel& channel) {
               send_all(channel, WireKind::kReady, "1\n");
               send_all(channel, WireKind::kReady, "2\n");
             }),
             "(bad) was dropped: it sent a message of kind 2 twice");
-  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kBeat, ""); }),
+  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, ""); }),
             "(bad) was dropped: it sent what is no message (it has no number)");
-  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kBeat, "1\n{}"); }),
+  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, "1\n{}"); }),
             "(bad) was dropped: it sent a message of kind 40 with a text");
-  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kBeat, std::string(100, '1')); }),
+  EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, std::string(100, '1')); }),
             "(bad) was dropped: it sent what is no message (a message of 100 bytes; allowed: up to 64 for kind 40)");
 }
 
 TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
-  auto executor = begun_by({{"bad", speaking([](Channel& channel) {
+  auto executor = executor_with({{"bad", launch_speaking([](Channel& channel) {
                                send_all(channel, WireKind::kReady, "1\n");
-                               const auto answer = encode_metrics({{"test_accuracy", 1}});
+                               const auto answer = encode_measured_metrics({{"test_accuracy", 1}});
                                send_all(channel, WireKind::kAnswer, with_token(2, answer));
                                while (!channel.closed()) static_cast<void>(channel.receive(1));
                              })}});
@@ -201,10 +201,10 @@ TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
 }
 
 TEST_F(BadMessageTest, IsDroppedForHeartbeatsWithoutEnd) {
-  const std::string loss = loss_of(
+  const std::string loss = loss_reason_of(
       [](Channel& channel) {
         for (int number = 1; !channel.closed(); ++number) {
-          send_all(channel, WireKind::kBeat, with_token(static_cast<std::uint64_t>(number), ""));
+          send_all(channel, WireKind::kHeartbeat, with_token(static_cast<std::uint64_t>(number), ""));
           static_cast<void>(channel.receive(0));
         }
       },
@@ -213,46 +213,46 @@ TEST_F(BadMessageTest, IsDroppedForHeartbeatsWithoutEnd) {
 }
 
 TEST_F(BadMessageTest, IsDroppedForMessagesWithoutProgress) {
-  const std::string loss = loss_of(
+  const std::string loss = loss_reason_of(
       [](Channel& channel) {
         send_all(channel, WireKind::kReady, "1\n");
         for (std::uint64_t number = 2; !channel.closed(); ++number) {
-          send_all(channel, WireKind::kInHand, with_token(number, encode(std::vector<TrialId>())));
+          send_all(channel, WireKind::kActiveTrials, with_token(number, encode(std::vector<TrialId>())));
           static_cast<void>(channel.receive(0));
         }
       },
-      clock_, folder_, lease_of(20));
+      clock_, folder_, fleet_options(20));
   EXPECT_EQ(loss, "(bad) was dropped: it sent 100000 messages without any progress");
 }
 
 TEST_F(BadMessageTest, IsDroppedIfItDoesNotRead) {
-  const std::string loss = loss_of(
+  const std::string loss = loss_reason_of(
       [](Channel& channel) {
         send_all(channel, WireKind::kReady, "1\n");
         ::pause();
       },
-      clock_, folder_, lease_of(20, 60, std::size_t{1} << 20),
+      clock_, folder_, fleet_options(20, 60, std::size_t{1} << 20),
       [](WorkerFleet& fleet) { fleet.send(0, WireKind::kQuestion, std::string(std::size_t{1} << 19, 'q')); });
   EXPECT_TRUE(loss.starts_with("(bad) was dropped: it does not read: ")) << loss;
 }
 
 TEST_F(BadMessageTest, IsLostIfItIsNeverReady) {
-  const std::string loss = loss_of(
+  const std::string loss = loss_reason_of(
       [](Channel& channel) {
         for (std::uint64_t number = 1; !channel.closed(); ++number) {
-          send_all(channel, WireKind::kBeat, with_token(number, ""));
+          send_all(channel, WireKind::kHeartbeat, with_token(number, ""));
           static_cast<void>(channel.receive(0.5));
         }
       },
-      clock_, folder_, lease_of(20, 0.1));
+      clock_, folder_, fleet_options(20, 0.1));
   EXPECT_EQ(loss, "(bad) was not ready to work within 2.0 s");
 }
 
 TEST_F(BadMessageTest, IsLostWithAFrameThatNeverEnds) {
-  const std::string loss = loss_of(
+  const std::string loss = loss_reason_of(
       [](Channel& channel) {
         std::string frame;
-        encode_frame(static_cast<std::uint16_t>(WireKind::kBeat), std::string(60, '1'), frame);
+        encode_frame(static_cast<std::uint16_t>(WireKind::kHeartbeat), std::string(60, '1'), frame);
         for (const char byte : frame) {
           static_cast<void>(::send(channel.socket(), &byte, 1, MSG_NOSIGNAL));
           static_cast<void>(channel.receive(0.2));

@@ -14,56 +14,56 @@ namespace lanista::engine::testing {
 namespace {
 
 /// A fake whose behaviour a test changes.
-struct Behaviour {
+struct Misbehaviour {
   std::function<void(Report&)> report = {};
   bool ignores_pauses = false;
-  bool never_answers = false;
+  bool ignores_questions = false;
 };
 
-class ChangedExecutor final : public PassingExecutor {
+class MisbehavingExecutor final : public ForwardingExecutor {
  public:
-  ChangedExecutor(std::unique_ptr<FakeExecutor> fake, Behaviour behaviour)
-      : PassingExecutor(*fake), fake_(std::move(fake)), behaviour_(std::move(behaviour)) {}
+  MisbehavingExecutor(std::unique_ptr<FakeExecutor> fake, Misbehaviour misbehaviour)
+      : ForwardingExecutor(*fake), fake_(std::move(fake)), misbehaviour_(std::move(misbehaviour)) {}
   void command(const Command& command) override {
-    if (behaviour_.ignores_pauses && std::holds_alternative<PauseAll>(command)) return;
-    PassingExecutor::command(command);
+    if (misbehaviour_.ignores_pauses && std::holds_alternative<PauseAll>(command)) return;
+    ForwardingExecutor::command(command);
   }
   std::optional<Report> next(double seconds) override {
-    auto report = PassingExecutor::next(seconds);
-    if (report && behaviour_.report) behaviour_.report(*report);
+    auto report = ForwardingExecutor::next(seconds);
+    if (report && misbehaviour_.report) misbehaviour_.report(*report);
     return report;
   }
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override {
-    while (behaviour_.never_answers) ::pause();  // its heart beats on
-    return PassingExecutor::measure(members, part);
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override {
+    while (misbehaviour_.ignores_questions) ::pause();  // its heart beats on
+    return ForwardingExecutor::measure(members, part);
   }
 
  private:
   std::unique_ptr<FakeExecutor> fake_;
-  Behaviour behaviour_;
+  Misbehaviour misbehaviour_;
 };
 
 class BadWorkerTest : public ProcessExecutorTest {
  protected:
-  static MakeWorker worker(Behaviour behaviour) {
-    return [behaviour](const WorkerBrief& brief, const TellInHand&) {
-      const store::CheckpointStore files(real_file_system(), brief.study_folder);
+  static MakeWorkerExecutor worker(Misbehaviour misbehaviour) {
+    return [misbehaviour](const WorkerConfig& worker_config, const ReportActiveTrials&) {
+      const store::CheckpointStore files(real_file_system(), worker_config.study_folder);
       auto fake = std::make_unique<FakeExecutor>(FakeOptions{.workers = 2, .checkpoint_one_in = 2}, files);
-      return Result<std::shared_ptr<Executor>>(std::make_shared<ChangedExecutor>(std::move(fake), behaviour));
+      return Result<std::shared_ptr<Executor>>(std::make_shared<MisbehavingExecutor>(std::move(fake), misbehaviour));
     };
   }
   /// Two workers; every process of the second one behaves so.
-  std::unique_ptr<ProcessExecutor> with_bad(const Behaviour& behaviour, double lease_seconds = 20) {
-    WorkerBrief brief;
-    brief.study_folder = folder_;
-    brief.workers = 2;
+  std::unique_ptr<ProcessExecutor> executor_with_bad_worker(const Misbehaviour& misbehaviour, double lease_seconds = 20) {
+    WorkerConfig worker_config;
+    worker_config.study_folder = folder_;
+    worker_config.workers = 2;
     ProcessOptions how;
     how.lease_seconds = lease_seconds;
-    const auto launch = [](const MakeWorker& make) {
-      return launch_function([make](const std::string& socket) { static_cast<void>(work_for_engine(socket, make)); });
+    const auto launch = [](const MakeWorkerExecutor& make) {
+      return launch_function([make](const std::string& socket) { static_cast<void>(run_worker(socket, make)); });
     };
-    how.elsewhere = {{"good", launch(worker({}))}, {"bad", launch(worker(behaviour))}};
-    return *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+    how.remote_launchers = {{"good", launch(worker({}))}, {"bad", launch(worker(misbehaviour))}};
+    return *ProcessExecutor::create(worker_config, real_file_system(), clock_, how);
   }
   /// Until both workers are there, so that each gets trials.
   static void wait_for_both(ProcessExecutor& executor) {
@@ -72,19 +72,19 @@ class BadWorkerTest : public ProcessExecutorTest {
       const auto report = executor.next(60);
       ASSERT_TRUE(report);
       const auto* worker = std::get_if<WorkerReport>(&*report);
-      if (worker != nullptr && worker->came) ++came;
+      if (worker != nullptr && worker->has_started) ++came;
     }
   }
-  void expect_dropped(const Behaviour& behaviour, const std::string& what) {
-    auto executor = with_bad(behaviour);
+  void expect_dropped(const Misbehaviour& misbehaviour, const std::string& what) {
+    auto executor = executor_with_bad_worker(misbehaviour);
     wait_for_both(*executor);
-    const Ends ends = train(*executor, 6);
+    const TrialEnds ends = train(*executor, 6);
     EXPECT_FALSE(ends.broken) << ends.broken->message;
-    EXPECT_EQ(ends.hashes, undisturbed(6));
+    EXPECT_EQ(ends.hashes, expected_hashes(6));
     for (std::uint32_t id = 1; id <= 6; ++id) expect_whole(ends, TrialId{id});
     ASSERT_FALSE(ends.lost.empty());
     for (const WorkerReport& lost : ends.lost) {
-      EXPECT_TRUE(lost.was_dropped);
+      EXPECT_TRUE(lost.is_dropped);
       EXPECT_TRUE(lost.reason.starts_with("(bad) was dropped: it ")) << lost.reason;
       EXPECT_NE(lost.reason.find(what), std::string::npos) << lost.reason;
     }
@@ -126,21 +126,21 @@ TEST_F(BadWorkerTest, IsDroppedForATrialThatItDoesNotHave) {
 }
 
 TEST_F(BadWorkerTest, IsDroppedForAPauseThatWasNotAskedFor) {
-  expect_dropped({.report = [](Report& report) { report = PausedReport{}; }}, "a pause that was not asked for");
+  expect_dropped({.report = [](Report& report) { report = AllPausedReport{}; }}, "a pause that was not asked for");
 }
 
-TEST_F(BadWorkerTest, LosesItsTrialsToOthersIfItStops) {
-  auto executor = with_bad({.report = [](Report&) { ::raise(SIGSTOP); }}, 2);
+TEST_F(BadWorkerTest, LosesItsTrialsIfStopped) {
+  auto executor = executor_with_bad_worker({.report = [](Report&) { ::raise(SIGSTOP); }}, 2);
   wait_for_both(*executor);
-  const Ends ends = train(*executor, 6);
-  EXPECT_EQ(ends.hashes, undisturbed(6));
+  const TrialEnds ends = train(*executor, 6);
+  EXPECT_EQ(ends.hashes, expected_hashes(6));
   ASSERT_FALSE(ends.lost.empty());
-  EXPECT_FALSE(ends.lost.front().was_dropped);
+  EXPECT_FALSE(ends.lost.front().is_dropped);
 }
 
 TEST_F(BadWorkerTest, EndsTheStudyOnlyIfNoOtherWorks) {
-  auto executor = make(2, 20, worker({.report = [](Report& report) { report = PausedReport{}; }}));
-  const Ends ends = train(*executor, 3);
+  auto executor = make(2, 20, worker({.report = [](Report& report) { report = AllPausedReport{}; }}));
+  const TrialEnds ends = train(*executor, 3);
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->code, Code::kUnavailable);
   EXPECT_NE(ends.broken->message.find("worker processes send wrong messages: the last one was dropped: it reported"),
@@ -163,23 +163,23 @@ TEST_F(BadWorkerTest, IsLostIfItDoesNotAnswerAPause) {
     const auto report = executor->next(60);
     ASSERT_TRUE(report) << "the pause has no end";
     if (const auto* lost = std::get_if<WorkerReport>(&*report)) reason = lost->reason;
-    paused = std::holds_alternative<PausedReport>(*report);
+    paused = std::holds_alternative<AllPausedReport>(*report);
   }
   EXPECT_EQ(reason, "did not answer a pause within 2.0 s (run.lease_seconds)");
 }
 
-TEST_F(BadWorkerTest, DoesNotHoldUpAPauseWithAQuestion) {
+TEST_F(BadWorkerTest, DoesNotBlockPauseWithQuestion) {
   std::atomic<int> pause = 0;
-  WorkerBrief brief;
-  brief.study_folder = folder_;
-  brief.workers = 1;
+  WorkerConfig worker_config;
+  worker_config.study_folder = folder_;
+  worker_config.workers = 1;
   ProcessOptions how;
   how.lease_seconds = 1;
   how.pause = &pause;
-  how.launch = launch_function([make = worker({.never_answers = true})](const std::string& socket) {
-    static_cast<void>(work_for_engine(socket, make));
+  how.launch = launch_function([make = worker({.ignores_questions = true})](const std::string& socket) {
+    static_cast<void>(run_worker(socket, make));
   });
-  auto executor = *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+  auto executor = *ProcessExecutor::create(worker_config, real_file_system(), clock_, how);
   pause = 75;
   const auto tested = executor->test(short_job(1), std::string(32, 'a'));
   ASSERT_FALSE(tested);

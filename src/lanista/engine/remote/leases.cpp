@@ -11,18 +11,18 @@ namespace {
 std::string file_of(const Report& report) {
   if (const auto* saved = std::get_if<CheckpointReport>(&report)) return saved->address;
   if (const auto* finished = std::get_if<FinishedReport>(&report)) return finished->weights;
-  if (const auto* parked = std::get_if<ParkedReport>(&report)) return parked->address;
+  if (const auto* parked = std::get_if<TrialPausedReport>(&report)) return parked->address;
   return {};
 }
 
 }  // namespace
 
-Lease& Leases::grant(const Job& job, const std::vector<bool>& keep_away) {
+Lease& Leases::grant(const Job& job, const std::vector<bool>& excluded_workers) {
   leases_.erase(job.trial);
   Lease lease;
   lease.job = job;
   lease.checkpoint = job.checkpoint;
-  lease.worker = least_loaded(keep_away);
+  lease.worker = least_loaded(excluded_workers);
   return leases_.emplace(job.trial, std::move(lease)).first->second;
 }
 
@@ -34,18 +34,18 @@ Lease* Leases::find(TrialId trial) {
 std::uint64_t Leases::send(Lease& lease, double now) {
   lease.token = ++tokens_;
   lease.is_sent = true;
-  lease.safe_at = now;
+  lease.saved_at_seconds = now;
   return lease.token;
 }
 
-Job Leases::job_of(const Lease& lease) {
+Job Leases::job_to_send(const Lease& lease) {
   Job job = lease.job;
   job.checkpoint = lease.checkpoint;
-  job.alone = job.alone || lease.is_alone();
+  job.alone = job.alone || lease.trains_alone();
   return job;
 }
 
-Result<std::optional<Report>> Leases::hear(std::size_t worker, std::uint64_t token, Report report, double now) {
+Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uint64_t token, Report report, double now) {
   const auto trial = trial_of(report);
   if (!trial) return std::optional<Report>();
   const auto it = leases_.find(*trial);
@@ -58,20 +58,20 @@ Result<std::optional<Report>> Leases::hear(std::size_t worker, std::uint64_t tok
   if (!lease.is_sent || lease.token != token || lease.worker != worker) return std::optional<Report>();
   if (const auto* epoch = std::get_if<EpochReport>(&report)) {
     const std::int64_t number = epoch->measurement.epoch;
-    if (number <= lease.told) return std::optional<Report>();
-    if (number > lease.told + 1) {
+    if (number <= lease.num_reported_epochs) return std::optional<Report>();
+    if (number > lease.num_reported_epochs + 1) {
       return Error{Code::kInternal,
                    "a worker tells epoch " + std::to_string(number) + " of trial " + std::to_string(trial->value) +
-                       " where epoch " + std::to_string(lease.told + 1) + " was due",
+                       " where epoch " + std::to_string(lease.num_reported_epochs + 1) + " was due",
                    ""};
     }
-    lease.told = number;
+    lease.num_reported_epochs = number;
     lease.crashes = lease.losses = lease.helper_losses = 0;
   } else if (const auto* saved = std::get_if<CheckpointReport>(&report)) {
     if (saved->step > lease.saved_step) lease.losses = 0;
     lease.checkpoint = saved->address;
     lease.saved_step = saved->step;
-    lease.safe_at = now;
+    lease.saved_at_seconds = now;
   } else if (auto* span = std::get_if<SpanReport>(&report)) {
     span->worker = static_cast<std::int64_t>(worker);
   } else {
@@ -80,7 +80,7 @@ Result<std::optional<Report>> Leases::hear(std::size_t worker, std::uint64_t tok
   return std::optional<Report>(std::move(report));
 }
 
-bool Leases::try_older(TrialId trial, std::uint64_t token, const Error& error) {
+bool Leases::retry_from_older(TrialId trial, std::uint64_t token, const Error& error) {
   Lease* lease = find(trial);
   if (lease == nullptr || lease->token != token || lease->checkpoint.empty()) return false;
   if (error.code != Code::kDataLoss && error.code != Code::kNotFound) return false;
@@ -91,26 +91,26 @@ bool Leases::try_older(TrialId trial, std::uint64_t token, const Error& error) {
   return true;
 }
 
-Leases::Loss Leases::lose(std::size_t worker, bool own_fault, const std::string& reason, double now) {
-  const std::vector<TrialId> hand = std::exchange(in_hand_[worker], {});
+Leases::Loss Leases::mark_lost(std::size_t worker, bool own_fault, const std::string& reason, double now) {
+  const std::vector<TrialId> active_trials = std::exchange(active_trials_[worker], {});
   Loss loss;
   for (auto& [id, lease] : leases_) {
     if (lease.worker != worker) continue;
     const bool was_sent = std::exchange(lease.is_sent, false);
     lease.token = 0;
     lease.session.clear();
-    loss.again.push_back(id);
+    loss.restarted_trials.push_back(id);
     if (!was_sent) continue;
-    loss.seconds = std::max(loss.seconds, now - lease.safe_at);
-    loss.costs[id] = now - lease.safe_at;
-    if (std::ranges::find(hand, id) == hand.end()) continue;
+    loss.seconds = std::max(loss.seconds, now - lease.saved_at_seconds);
+    loss.costs[id] = now - lease.saved_at_seconds;
+    if (std::ranges::find(active_trials, id) == active_trials.end()) continue;
     int& count = own_fault ? lease.crashes : lease.losses;
     ++count;
-    const bool is_known = hand.size() == 1 && (own_fault ? count > 1 : count >= Lease::kLosses);
+    const bool is_known = active_trials.size() == 1 && (own_fault ? count > 1 : count >= Lease::kMaxLosses);
     if (!is_known) continue;
-    loss.again.pop_back();
+    loss.restarted_trials.pop_back();
     loss.costs.erase(id);
-    loss.failed.push_back({id, lease.told + 1,
+    loss.failed.push_back({id, lease.num_reported_epochs + 1,
                            "the worker process " + reason + " while it trained this trial alone, " +
                                std::to_string(count) + " times in a row"});
   }
@@ -118,24 +118,24 @@ Leases::Loss Leases::lose(std::size_t worker, bool own_fault, const std::string&
   return loss;
 }
 
-void Leases::move_from(std::size_t worker, const std::vector<bool>& keep_away) {
-  std::vector<bool> others = keep_away;
+void Leases::move_from(std::size_t worker, const std::vector<bool>& excluded_workers) {
+  std::vector<bool> others = excluded_workers;
   others[worker] = true;
   if (std::ranges::find(others, false) == others.end()) return;
   for (const TrialId id : of(worker)) leases_.at(id).worker = least_loaded(others);
 }
 
-std::vector<Leases::Move> Leases::share_out_to(std::size_t worker, const std::vector<bool>& keep_away) {
-  std::vector<Move> moves;
+std::vector<Leases::Reassignment> Leases::rebalance_to(std::size_t worker, const std::vector<bool>& excluded_workers) {
+  std::vector<Reassignment> moves;
   for (auto& [id, lease] : leases_) {
-    if (lease.is_sent || lease.worker == worker || !keep_away[lease.worker]) continue;
-    lease.worker = least_loaded(keep_away);
+    if (lease.is_sent || lease.worker == worker || !excluded_workers[lease.worker]) continue;
+    lease.worker = least_loaded(excluded_workers);
     if (lease.worker == worker) moves.push_back({id, std::nullopt});
   }
   for (auto& [id, lease] : leases_) {
-    const std::vector<std::int64_t> trials = loads();
+    const std::vector<std::int64_t> trials = trials_per_worker();
     if (lease.worker == worker || trials[lease.worker] < trials[worker] + 2) continue;
-    if (lease.told > 0 || lease.saved_step > 0 || is_in_hand(lease.worker, id)) continue;
+    if (lease.num_reported_epochs > 0 || lease.saved_step > 0 || is_active(lease.worker, id)) continue;
     moves.push_back({id, lease.is_sent ? std::optional(lease.worker) : std::nullopt});
     lease.worker = worker;
     lease.is_sent = false;
@@ -145,8 +145,8 @@ std::vector<Leases::Move> Leases::share_out_to(std::size_t worker, const std::ve
   return moves;
 }
 
-bool Leases::is_in_hand(std::size_t worker, TrialId trial) const {
-  return std::ranges::find(in_hand_[worker], trial) != in_hand_[worker].end();
+bool Leases::is_active(std::size_t worker, TrialId trial) const {
+  return std::ranges::find(active_trials_[worker], trial) != active_trials_[worker].end();
 }
 
 std::vector<TrialId> Leases::of(std::size_t worker) const {
@@ -157,17 +157,17 @@ std::vector<TrialId> Leases::of(std::size_t worker) const {
   return trials;
 }
 
-std::vector<std::int64_t> Leases::loads() const {
-  std::vector<std::int64_t> loads(in_hand_.size(), 0);
-  for (const auto& [id, lease] : leases_) ++loads[lease.worker];
-  return loads;
+std::vector<std::int64_t> Leases::trials_per_worker() const {
+  std::vector<std::int64_t> trials_per_worker(active_trials_.size(), 0);
+  for (const auto& [id, lease] : leases_) ++trials_per_worker[lease.worker];
+  return trials_per_worker;
 }
 
-std::size_t Leases::least_loaded(const std::vector<bool>& keep_away) const {
-  const std::vector<std::int64_t> trials = loads();
+std::size_t Leases::least_loaded(const std::vector<bool>& excluded_workers) const {
+  const std::vector<std::int64_t> trials = trials_per_worker();
   std::size_t best = trials.size();
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if ((keep_away.empty() || !keep_away[i]) && (best == trials.size() || trials[i] < trials[best])) best = i;
+    if ((excluded_workers.empty() || !excluded_workers[i]) && (best == trials.size() || trials[i] < trials[best])) best = i;
   }
   if (best < trials.size()) return best;
   return static_cast<std::size_t>(std::ranges::min_element(trials) - trials.begin());

@@ -25,7 +25,7 @@ using study::fields::real;
 using study::fields::text;
 using study::fields::trial;
 
-std::string line(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
+std::string one_line_text(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 std::uint64_t seed(const json& object, const char* name) {
   const json& value = member(object, name);
@@ -63,8 +63,8 @@ FrozenPart read_frozen(const json& in) {
   return frozen;
 }
 
-json keep_json(const Job& job) {
-  json keep = study::keep_rule_json(job.keep);
+json selection_json(const Job& job) {
+  json keep = study::selection_rule_json(job.keep);
   keep["sample"] = space::sample_json(job.sample);
   return keep;
 }
@@ -91,9 +91,9 @@ std::optional<graph::Graph> read_graph(const json& in, const char* name) {
   return good(graph::parse(text(in, name)));
 }
 
-json race_json(const RacedStart& race) {
+json race_json(const StartRaceSetup& race) {
   json rivals = json::array();
-  for (const RacedStart::Rival& rival : race.rivals) {
+  for (const StartRaceSetup::Rival& rival : race.rivals) {
     rivals.push_back({{"start", study::start_json(rival.start)},
                       {"transfer", rival.transfer ? zoo::transfer_json(*rival.transfer) : json("none")},
                       {"ease", real_json(rival.ease)},
@@ -102,10 +102,10 @@ json race_json(const RacedStart& race) {
   return {{"steps", race.steps}, {"rivals", std::move(rivals)}};
 }
 
-RacedStart read_race(const json& in) {
-  RacedStart race{integer(in, "steps"), {}};
+StartRaceSetup read_race(const json& in) {
+  StartRaceSetup race{integer(in, "steps"), {}};
   for (const json& each : array(in, "rivals")) {
-    RacedStart::Rival rival{good(study::start_from_json(member(each, "start"))), {}, real(each, "ease")};
+    StartRaceSetup::Rival rival{good(study::start_from_json(member(each, "start"))), {}, real(each, "ease")};
     if (const json& plan = member(each, "transfer"); plan != "none") {
       rival.transfer = good(zoo::transfer_from_json(plan));
     }
@@ -135,7 +135,7 @@ json to_json(const Job& job) {
           {"parent", graph_json(job.parent)},
           {"race", job.race.steps > 0 ? race_json(job.race) : json("none")},
           {"frozen", frozen_json(job.frozen)},
-          {"keep", keep_json(job)}};
+          {"keep", selection_json(job)}};
 }
 
 Job read_job(const json& in) {
@@ -157,7 +157,7 @@ Job read_job(const json& in) {
   job.parent = read_graph(in, "parent");
   if (const json& race = member(in, "race"); race != "none") job.race = read_race(race);
   job.frozen = read_frozen(member(in, "frozen"));
-  job.keep = good(study::keep_rule_from_json(member(in, "keep")));
+  job.keep = good(study::selection_rule_from_json(member(in, "keep")));
   job.sample = good(space::sample_from_json(member(member(in, "keep"), "sample")));
   job.device = text(in, "device");
   return job;
@@ -172,39 +172,39 @@ json to_json(const Finish& finish) {
           {"keep_weights", finish.keep_weights},
           {"abandon", finish.abandon}};
 }
-json to_json(const Park& park) { return {{"kind", "park"}, {"trial", park.trial.value}}; }
+json to_json(const PauseTrial& park) { return {{"kind", "park"}, {"trial", park.trial.value}}; }
 json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
-json to_json(const Arrange& arrange) {
+json to_json(const UpdateGroups& arrange) {
   json allow = json::array();
   for (const Allow& each : arrange.allow) allow.push_back(to_json(each));
   return {{"kind", "arrange"}, {"groups", schedule::regrouping_text(arrange.changes)}, {"allow", std::move(allow)}};
 }
-json to_json(const Widen& widen) {
+json to_json(const AcceptHelpers& widen) {
   return {{"kind", "widen"}, {"trial", widen.trial.value}, {"session", widen.session}};
 }
-json to_json(const Help& help) {
+json to_json(const HelpTrial& help) {
   return {{"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
 }
 json to_json(const Command& command) {
   return std::visit([](const auto& each) { return to_json(each); }, command);
 }
 
-Order read_order(const json& in) {
+ExecutorRequest read_executor_request(const json& in) {
   const std::string kind = text(in, "kind");
   if (kind == "start") return read_job(in);
   if (kind == "allow") return Command(read_allow(in));
   if (kind == "finish") return Command(Finish{trial(in, "trial"), flag(in, "keep_weights"), flag(in, "abandon")});
-  if (kind == "park") return Command(Park{trial(in, "trial")});
+  if (kind == "park") return Command(PauseTrial{trial(in, "trial")});
   if (kind == "pause_all") return Command(PauseAll{});
-  if (kind == "widen") return Command(Widen{trial(in, "trial"), text(in, "session")});
+  if (kind == "widen") return Command(AcceptHelpers{trial(in, "trial"), text(in, "session")});
   if (kind == "help") {
     const std::string session = text(in, "session");
-    if (!session.empty()) return Command(Help{read_job(member(in, "job")), session});
+    if (!session.empty()) return Command(HelpTrial{read_job(member(in, "job")), session});
     if (text(in, "job") != "none") throw Malformed{"help for a job without a session"};
-    return Command(Help{});
+    return Command(HelpTrial{});
   }
   if (kind != "arrange") throw Malformed{"'" + kind + "' is no order"};
-  Arrange arrange{good(schedule::regrouping_from_text(text(in, "groups"))), {}};
+  UpdateGroups arrange{good(schedule::regrouping_from_text(text(in, "groups"))), {}};
   for (const json& allow : array(in, "allow")) arrange.allow.push_back(read_allow(allow));
   return Command(std::move(arrange));
 }
@@ -233,7 +233,7 @@ json to_json(const FinishedReport& finished) {
           {"state_hash", finished.state_hash.hex()},
           {"weights", finished.weights}};
 }
-json to_json(const ParkedReport& parked) {
+json to_json(const TrialPausedReport& parked) {
   return {{"kind", "parked"},
           {"trial", parked.trial.value},
           {"epoch", parked.epoch},
@@ -241,7 +241,7 @@ json to_json(const ParkedReport& parked) {
           {"state_hash", parked.state_hash.hex()},
           {"address", parked.address}};
 }
-json to_json(const PausedReport&) { return {{"kind", "paused"}}; }
+json to_json(const AllPausedReport&) { return {{"kind", "paused"}}; }
 json to_json(const SpanReport& span) {
   return {{"kind", "span"},
           {"trial", span.trial.value},
@@ -255,25 +255,25 @@ json to_json(const SpanReport& span) {
           {"device", span.device},
           {"timed", span.timed != nullptr ? pipeline::timed_step_json(*span.timed) : json()}};
 }
-json to_json(const BrokenReport& broken) {
+json to_json(const ExecutorErrorReport& broken) {
   return {{"kind", "broken"},
           {"code", code_name(broken.error.code)},
           {"message", broken.error.message},
           {"where", broken.error.where}};
 }
-json to_json(const WorkerReport& told) {
+json to_json(const WorkerReport& report) {
   json trials = json::array();
-  for (const TrialId id : told.trials) trials.push_back({{"trial", id.value}});
+  for (const TrialId id : report.trials) trials.push_back({{"trial", id.value}});
   json costs = json::array();
-  for (const auto& [id, seconds] : told.costs) costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
+  for (const auto& [id, seconds] : report.costs) costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
   return {{"kind", "worker"},
-          {"worker", told.worker},
-          {"process", told.process},
-          {"came", told.came},
-          {"reason", told.reason},
+          {"worker", report.worker},
+          {"process", report.process},
+          {"came", report.has_started},
+          {"reason", report.reason},
           {"trials", std::move(trials)},
-          {"seconds", real_json(told.seconds)},
-          {"host", told.host},
+          {"seconds", real_json(report.seconds)},
+          {"host", report.host},
           {"costs", std::move(costs)}};
 }
 
@@ -294,10 +294,10 @@ Report read_report(const json& in) {
   }
   if (kind == "finished") return FinishedReport{trial(in, "trial"), digest(in, "state_hash"), text(in, "weights")};
   if (kind == "parked") {
-    return ParkedReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), digest(in, "state_hash"),
+    return TrialPausedReport{trial(in, "trial"), integer(in, "epoch"), integer(in, "step"), digest(in, "state_hash"),
                         text(in, "address")};
   }
-  if (kind == "paused") return PausedReport{};
+  if (kind == "paused") return AllPausedReport{};
   if (kind == "span") {
     return SpanReport{trial(in, "trial"),    integer(in, "epoch"),
                       integer(in, "worker"), real(in, "began"),
@@ -305,24 +305,24 @@ Report read_report(const json& in) {
                       integer(in, "width"),  study::read_span_costs(member(in, "costs")),
                       text(in, "device"),    member(in, "timed").is_null() ? nullptr : study::read_timed(in)};
   }
-  if (kind == "broken") return BrokenReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
+  if (kind == "broken") return ExecutorErrorReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);
   throw Malformed{"'" + kind + "' is no report"};
 }
 
 }  // namespace
 
-std::string encode(const Order& order) {
-  return line(std::visit([](const auto& each) { return to_json(each); }, order));
+std::string encode(const ExecutorRequest& order) {
+  return one_line_text(std::visit([](const auto& each) { return to_json(each); }, order));
 }
 
 std::string encode(const Report& report) {
-  return line(std::visit([](const auto& each) { return to_json(each); }, report));
+  return one_line_text(std::visit([](const auto& each) { return to_json(each); }, report));
 }
 
-Result<Order> decode_order(std::string_view text) {
+Result<ExecutorRequest> decode_executor_request(std::string_view text) {
   LANISTA_ASSIGN(const json message, store::parse_record_json(text));
-  return read_record<Order>("order", [&] { return read_order(message); });
+  return read_record<ExecutorRequest>("order", [&] { return read_executor_request(message); });
 }
 
 Result<Report> decode_report(std::string_view text) {

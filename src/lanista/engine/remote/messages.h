@@ -13,14 +13,14 @@
 namespace lanista::engine {
 
 /// What an executor is told: to start a job, or a command.
-using Order = std::variant<Job, Command>;
+using ExecutorRequest = std::variant<Job, Command>;
 
-std::string encode(const Order& order);
+std::string encode(const ExecutorRequest& order);
 std::string encode(const Report& report);
 
 /// The inverse of encode. A job's model has the form of a graph, but need not be one that verifies: whoever trains it
 /// checks it, as any job's. Errors: kDataLoss (no such message: what is missing or wrong; more than a record may hold).
-Result<Order> decode_order(std::string_view text);
+Result<ExecutorRequest> decode_executor_request(std::string_view text);
 Result<Report> decode_report(std::string_view text);
 
 }  // namespace lanista::engine

@@ -12,9 +12,9 @@ namespace lanista::engine {
 namespace {
 
 /// Draws whatever a message may hold, extremes among it.
-class Draw {
+class RandomValues {
  public:
-  explicit Draw(Rng rng) : rng_(rng) {}
+  explicit RandomValues(Rng rng) : rng_(rng) {}
 
   std::uint64_t any() { return rng_.below(4) == 0 ? std::numeric_limits<std::uint64_t>::max() : rng_.next(); }
   std::int64_t integer() { return static_cast<std::int64_t>(rng_.below(3) == 0 ? any() : rng_.below(1000)); }
@@ -78,12 +78,12 @@ class Draw {
   }
   study::Start start() {
     study::Start start{trial(), rng_.between(1, 1'000'000), text(), text()};
-    if (flag()) start.chosen = true, start.coverage = rng_.uniform(), start.lost = text();
+    if (flag()) start.is_chosen_by_engine = true, start.coverage = rng_.uniform(), start.inexact_reason = text();
     return start;
   }
   zoo::TransferPlan transfer() {
     zoo::TransferPlan plan;
-    plan.exact = flag(), plan.lost = text();
+    plan.exact = flag(), plan.inexact_reason = text();
     plan.tensors = {{.name = text(),
                      .kind = zoo::TensorPlan::Kind::kMap,
                      .from = text(),
@@ -94,10 +94,10 @@ class Draw {
   }
   std::shared_ptr<const pipeline::TimedStep> timed() {
     const auto tick = [&] { return static_cast<double>(rng_.below(1000)) / 1e7; };
-    pipeline::TimedStep step{.batch = 4, .stages = {{"a", 1, 2, 4, {1}}, {"\"b\"", 2, 4, 4, {}}}, .places = {{}, {}}};
+    pipeline::TimedStep step{.batch = 4, .stages = {{"a", 1, 2, 4, {1}}, {"\"b\"", 2, 4, 4, {}}}, .ranks = {{}, {}}};
     for (std::uint32_t s = 0; s < 2; ++s) {
       const double begin = tick(), was = tick();
-      step.places[s].push_back({pipeline::Kind::kWeightGrad, s, 0, begin, begin + tick(), was, was + tick()});
+      step.ranks[s].push_back({pipeline::ActionKind::kWeightGrad, s, 0, begin, begin + tick(), was, was + tick()});
     }
     return std::make_shared<const pipeline::TimedStep>(*pipeline::read_timed_step(pipeline::timed_step_json(step)));
   }
@@ -118,7 +118,7 @@ class Draw {
     }
     return changes;
   }
-  Order order() {
+  ExecutorRequest order() {
     switch (rng_.below(8)) {
       case 0:
         return job();
@@ -127,15 +127,15 @@ class Draw {
       case 2:
         return Command(Finish{trial(), flag(), flag()});
       case 3:
-        return Command(Park{trial()});
+        return Command(PauseTrial{trial()});
       case 4:
         return Command(PauseAll{});
       case 5:
-        return Command(Widen{trial(), text()});
+        return Command(AcceptHelpers{trial(), text()});
       case 6:
-        return Command(flag() ? Help{job(), "/" + text()} : Help{});
+        return Command(flag() ? HelpTrial{job(), "/" + text()} : HelpTrial{});
       default:
-        return Command(Arrange{changes(), {allow(), allow()}});
+        return Command(UpdateGroups{changes(), {allow(), allow()}});
     }
   }
   Report report() {
@@ -149,9 +149,9 @@ class Draw {
       case 3:
         return FinishedReport{trial(), digest(), text()};
       case 4:
-        return ParkedReport{trial(), integer(), integer(), digest(), text()};
+        return TrialPausedReport{trial(), integer(), integer(), digest(), text()};
       case 5:
-        return PausedReport{};
+        return AllPausedReport{};
       case 6:
         return SpanReport{trial(),
                           integer(),
@@ -167,7 +167,7 @@ class Draw {
         return WorkerReport{integer(),          integer(), flag(), text(),
                             {trial(), trial()}, real(),    text(), {{trial(), real()}}};
       default:
-        return BrokenReport{Error{static_cast<Code>(rng_.below(13)), text(), text()}};
+        return ExecutorErrorReport{Error{static_cast<Code>(rng_.below(13)), text(), text()}};
     }
   }
 
@@ -175,17 +175,17 @@ class Draw {
   Rng rng_;
 };
 
-TEST(Messages, ComeBackAsTheyWere) {
+TEST(Messages, RoundTripRandomMessages) {
   const Rng root(7);
   for (std::uint64_t number = 0; number < 2000; ++number) {
-    Draw draw(root.split(number));
-    const Order order = draw.order();
-    const std::string told = encode(order);
-    const auto heard = decode_order(told);
-    ASSERT_TRUE(heard) << told << "\n" << heard.error().text();
-    ASSERT_EQ(heard->index(), order.index());
-    ASSERT_EQ(encode(*heard), told);
-    ASSERT_EQ(told.find('\n'), std::string::npos) << "a message is one line";
+    RandomValues draw(root.split(number));
+    const ExecutorRequest order = draw.order();
+    const std::string encoded = encode(order);
+    const auto decoded = decode_executor_request(encoded);
+    ASSERT_TRUE(decoded) << encoded << "\n" << decoded.error().text();
+    ASSERT_EQ(decoded->index(), order.index());
+    ASSERT_EQ(encode(*decoded), encoded);
+    ASSERT_EQ(encoded.find('\n'), std::string::npos) << "a message is one line";
 
     const Report report = draw.report();
     const std::string said = encode(report);
@@ -197,7 +197,7 @@ TEST(Messages, ComeBackAsTheyWere) {
 }
 
 TEST(Messages, KeepEveryFieldOfAJob) {
-  Draw draw(Rng(3));
+  RandomValues draw(Rng(3));
   Job job = draw.job();
   job.start = draw.start();
   job.fork.reset();
@@ -206,10 +206,10 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   job.sample = {{"lr", draw.finite()}, {"batch", draw.integer()}};
   job.device = "cuda:0";
 
-  const auto heard = decode_order(encode(Order(job)));
+  const auto decoded = decode_executor_request(encode(ExecutorRequest(job)));
 
-  ASSERT_TRUE(heard) << heard.error().text();
-  const Job& back = std::get<Job>(*heard);
+  ASSERT_TRUE(decoded) << decoded.error().text();
+  const Job& back = std::get<Job>(*decoded);
   EXPECT_EQ(back.trial, job.trial);
   EXPECT_EQ(back.model, job.model);
   EXPECT_EQ(study::recipe_json(back.recipe), study::recipe_json(job.recipe));
@@ -223,43 +223,43 @@ TEST(Messages, KeepEveryFieldOfAJob) {
   EXPECT_EQ(back.frozen.weights, job.frozen.weights);
   EXPECT_EQ(back.frozen.epochs, job.frozen.epochs);
   EXPECT_EQ(back.start, job.start);
-  EXPECT_EQ(study::keep_rule_json(back.keep), study::keep_rule_json(job.keep));
+  EXPECT_EQ(study::selection_rule_json(back.keep), study::selection_rule_json(job.keep));
   EXPECT_EQ(back.sample, job.sample);
   EXPECT_EQ(back.device, job.device);
   EXPECT_EQ(back.fold, job.fold);
   EXPECT_FALSE(back.fork);
   job.fork = ForkedRun{TrialId{8}, {{TrialId{5}, 1, 2, {{"val_loss", 0.1}}}}};
-  const auto forked = decode_order(encode(Order(job)));
+  const auto forked = decode_executor_request(encode(ExecutorRequest(job)));
   ASSERT_TRUE(std::get<Job>(*forked).fork);
   EXPECT_EQ(std::get<Job>(*forked).fork->from, TrialId{8});
   EXPECT_EQ(std::get<Job>(*forked).fork->measurements.at(0).metrics.at("val_loss"), 0.1);
   job.fork.reset();
   job.start.reset();
   job.fold.reset();
-  const auto plain = decode_order(encode(Order(job)));
+  const auto plain = decode_executor_request(encode(ExecutorRequest(job)));
   EXPECT_EQ(std::get<Job>(*plain).start, std::nullopt);
   EXPECT_EQ(std::get<Job>(*plain).fold, std::nullopt);
 }
 
-TEST(Messages, TextThatIsNoUnicodeIsReplaced) {
-  const auto heard = decode_report(encode(Report(FailureReport{TrialId{1}, 2, "odd \xff"})));
+TEST(Messages, ReplacesInvalidUtf8) {
+  const auto decoded = decode_report(encode(Report(FailureReport{TrialId{1}, 2, "odd \xff"})));
 
-  ASSERT_TRUE(heard);
-  EXPECT_EQ(std::get<FailureReport>(*heard).reason, "odd \xEF\xBF\xBD");
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(std::get<FailureReport>(*decoded).reason, "odd \xEF\xBF\xBD");
 }
 
-TEST(Messages, WithoutAFieldOrWithAnotherKindOfItAreRefused) {
+TEST(Messages, RefusesMissingOrMistypedFields) {
   const Rng root(11);
   for (std::uint64_t number = 0; number < 200; ++number) {
-    Draw draw(root.split(number));
+    RandomValues draw(root.split(number));
     const auto whole = nlohmann::json::parse(encode(draw.order()));
     for (const auto& [field, value] : whole.items()) {
       nlohmann::json without = whole;
       without.erase(field);
-      ASSERT_FALSE(decode_order(without.dump())) << field << " of " << whole;
+      ASSERT_FALSE(decode_executor_request(without.dump())) << field << " of " << whole;
       nlohmann::json other = whole;
       other[field] = nlohmann::json{{"no", "such"}};
-      ASSERT_FALSE(decode_order(other.dump())) << field << " of " << whole;
+      ASSERT_FALSE(decode_executor_request(other.dump())) << field << " of " << whole;
     }
     const auto report = nlohmann::json::parse(encode(draw.report()));
     for (const auto& [field, value] : report.items()) {
@@ -269,7 +269,7 @@ TEST(Messages, WithoutAFieldOrWithAnotherKindOfItAreRefused) {
     }
   }
   for (const char* text : {"", "{", "[]", "3", "{\"kind\": \"dance\"}", "{\"kind\": 3}"}) {
-    EXPECT_FALSE(decode_order(text)) << text;
+    EXPECT_FALSE(decode_executor_request(text)) << text;
     EXPECT_FALSE(decode_report(text)) << text;
   }
 }

@@ -15,16 +15,16 @@ namespace lanista::engine {
 namespace {
 
 constexpr double kPauseLeases = 2;   ///< in which a worker answers a pause
-constexpr double kBetweenMoves = 1;  ///< seconds between looks for trials that wait for a late worker
+constexpr double kRebalanceSeconds = 1;  ///< seconds between looks for trials that wait for a late worker
 
 /// The measurements that the job's checkpoint carries, which its worker repeats. What the job resumes from, or begins
-/// with, must be there and whole. Errors: those of the store, of check_fork.
-Result<std::vector<Digest>> check_files(const store::CheckpointStore& files, const Job& job) {
-  LANISTA_TRY(check_fork(job));
+/// with, must be there and whole. Errors: those of the store, of check_fork_state.
+Result<std::vector<Digest>> carried_epochs_of(const store::CheckpointStore& files, const Job& job) {
+  LANISTA_TRY(check_fork_state(job));
   const std::string& wanted = !job.checkpoint.empty() ? job.checkpoint : job.start ? job.start->address : "";
   if (wanted.empty()) return std::vector<Digest>();
   LANISTA_ASSIGN(const store::Checkpoint found, files.get(wanted));
-  return job.checkpoint.empty() ? std::vector<Digest>() : carried_measurements(found, job);
+  return job.checkpoint.empty() ? std::vector<Digest>() : stored_measurement_hashes(found, job);
 }
 
 }  // namespace
@@ -33,48 +33,48 @@ ProcessExecutor::Impl::Impl(FileSystem& f, const Clock& c, FleetOptions options,
                             const ProcessOptions& process)
     : clock(c),
       fs(f),
-      files(f, options.brief.study_folder),
-      how(std::move(options)),
-      leases(how.workers),
-      check(process.rules, how.workers, fs, files),
+      files(f, options.worker_config.study_folder),
+      fleet_options(std::move(options)),
+      leases(fleet_options.workers),
+      check(process.rules, fleet_options.workers, fs, files),
       make_fleet(std::move(make)),
-      pause_asked(process.pause),
-      helping(how.brief.width, how.workers, how.socket, process.known) {}
+      pause_signal(process.pause),
+      helping(fleet_options.worker_config.width, fleet_options.workers, fleet_options.socket, process.known) {}
 
 // Workers end before `helping` clears their sessions away, so none makes a file after that.
 ProcessExecutor::Impl::~Impl() { fleet.reset(); }
 
 /// False: it cannot be, and the executor is broken.
-bool ProcessExecutor::Impl::begin_workers() {
+bool ProcessExecutor::Impl::start_workers() {
   if (fleet || broken) return fleet != nullptr;
-  const auto folder = fs.make_folder(how.socket.substr(0, how.socket.rfind('/')));
-  auto begun = folder ? make_fleet(how, clock) : Result<std::unique_ptr<Fleet>>(folder.error());
-  if (!begun) break_down(begun.error());
+  const auto folder = fs.make_folder(fleet_options.socket.substr(0, fleet_options.socket.rfind('/')));
+  auto begun = folder ? make_fleet(fleet_options, clock) : Result<std::unique_ptr<Fleet>>(folder.error());
+  if (!begun) fail_all(begun.error());
   if (begun) fleet = *std::move(begun);
   return fleet != nullptr;
 }
 
 std::vector<bool> ProcessExecutor::Impl::ready() const {
   std::vector<bool> out;
-  for (std::size_t worker = 0; worker < how.workers; ++worker) out.push_back(is_ready(worker));
+  for (std::size_t worker = 0; worker < fleet_options.workers; ++worker) out.push_back(is_ready(worker));
   return out;
 }
 
 /// Workers that are not there, and of whom nobody knows when they will be.
-std::vector<bool> ProcessExecutor::Impl::away() const {
-  std::vector<bool> away(how.workers, false);
-  for (std::size_t worker = 0; fleet && worker < away.size(); ++worker) {
-    away[worker] = !fleet->is_ready(worker) && !fleet->is_due(worker);
+std::vector<bool> ProcessExecutor::Impl::excluded_workers() const {
+  std::vector<bool> excluded_workers(fleet_options.workers, false);
+  for (std::size_t worker = 0; fleet && worker < excluded_workers.size(); ++worker) {
+    excluded_workers[worker] = !fleet->is_ready(worker) && !fleet->is_expected(worker);
   }
-  return away;
+  return excluded_workers;
 }
 
-double ProcessExecutor::Impl::pause_seconds() const { return kPauseLeases * how.lease_seconds; }
+double ProcessExecutor::Impl::pause_seconds() const { return kPauseLeases * fleet_options.lease_seconds; }
 
 // To workers.
 
-void ProcessExecutor::Impl::tell(std::size_t worker, const Command& command) {
-  if (is_ready(worker)) fleet->send(worker, WireKind::kCommand, encode(Order(command)));
+void ProcessExecutor::Impl::send_command(std::size_t worker, const Command& command) {
+  if (is_ready(worker)) fleet->send(worker, WireKind::kCommand, encode(ExecutorRequest(command)));
 }
 
 /// Lends trials to their workers, those that are there to hear of it. All are there before any of them may train, so
@@ -88,87 +88,87 @@ void ProcessExecutor::Impl::send(const std::vector<TrialId>& trials) {
     Lease* lease = leases.find(trial);
     if (lease == nullptr || lease->is_sent || !is_ready(lease->worker)) continue;
     const std::uint64_t token = leases.send(*lease, clock.now());
-    check.sent(*lease);
-    fleet->send(lease->worker, WireKind::kStart, with_token(token, encode(Order(Leases::job_of(*lease)))));
+    check.on_lease_sent(*lease);
+    fleet->send(lease->worker, WireKind::kStart, with_token(token, encode(ExecutorRequest(Leases::job_to_send(*lease)))));
     if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
     moved[lease->worker].push_back(trial);
     sent.push_back(lease);
   }
   for (const auto& [worker, its] : moved) {
-    Arrange arranged{plan.of(its), std::move(allowed[worker])};
-    if (!arranged.changes.parts.empty() || !arranged.allow.empty()) tell(worker, arranged);
+    UpdateGroups arranged{plan.of(its), std::move(allowed[worker])};
+    if (!arranged.changes.parts.empty() || !arranged.allow.empty()) send_command(worker, arranged);
   }
   for (const Lease* lease : sent) {
-    if (lease->parks) tell(lease->worker, Park{lease->job.trial});
-    if (lease->finish) tell(lease->worker, *lease->finish);
+    if (lease->is_pausing_trial) send_command(lease->worker, PauseTrial{lease->job.trial});
+    if (lease->finish) send_command(lease->worker, *lease->finish);
   }
 }
 
 /// Of one trial, to whoever has it.
-void ProcessExecutor::Impl::pass_on(TrialId trial, const Command& command) {
+void ProcessExecutor::Impl::forward_command(TrialId trial, const Command& command) {
   const Lease* lease = leases.find(trial);
-  if (lease != nullptr && lease->is_sent) tell(lease->worker, command);
+  if (lease != nullptr && lease->is_sent) send_command(lease->worker, command);
 }
 
 void ProcessExecutor::Impl::allow(const Allow& allowed) {
   Lease* lease = leases.find(allowed.trial);
   if (lease == nullptr || allowed.epoch <= lease->allowed) return;
   lease->allowed = allowed.epoch;
-  pass_on(allowed.trial, allowed);
+  forward_command(allowed.trial, allowed);
 }
 
 // Those of a group must be allowed at once, in whatever workers they are.
-void ProcessExecutor::Impl::arrange(const Arrange& arranged) {
+void ProcessExecutor::Impl::arrange(const UpdateGroups& arranged) {
   plan.apply(arranged.changes);
-  std::vector<Arrange> parts(how.workers, {arranged.changes, {}});
+  std::vector<UpdateGroups> parts(fleet_options.workers, {arranged.changes, {}});
   for (const Allow& allowed : arranged.allow) {
     Lease* lease = leases.find(allowed.trial);
     if (lease == nullptr) continue;
     lease->allowed = std::max(lease->allowed, allowed.epoch);
     parts[lease->worker].allow.push_back(allowed);
   }
-  for (std::size_t worker = 0; worker < parts.size(); ++worker) tell(worker, parts[worker]);
+  for (std::size_t worker = 0; worker < parts.size(); ++worker) send_command(worker, parts[worker]);
 }
 
-void ProcessExecutor::Impl::finish(const Finish& asked) {
-  Lease* lease = leases.find(asked.trial);
+void ProcessExecutor::Impl::finish(const Finish& request) {
+  Lease* lease = leases.find(request.trial);
   if (lease == nullptr) return;
-  pass_on(asked.trial, asked);
-  if (asked.abandon) return leases.end(asked.trial);
-  lease->finish = asked;
+  forward_command(request.trial, request);
+  if (request.abandon) return leases.end(request.trial);
+  lease->finish = request;
 }
 
-void ProcessExecutor::Impl::park(const Park& asked) {
-  if (Lease* lease = leases.find(asked.trial)) lease->parks = true;
-  pass_on(asked.trial, asked);
+void ProcessExecutor::Impl::park(const PauseTrial& request) {
+  if (Lease* lease = leases.find(request.trial)) lease->is_pausing_trial = true;
+  forward_command(request.trial, request);
 }
 
 void ProcessExecutor::Impl::pause() {
   if (std::exchange(is_pausing, true)) return;
-  pause_until = clock.now() + pause_seconds();
-  if (fleet) fleet->stop_beginning();
-  for (std::size_t worker = 0; worker < how.workers; ++worker) {
+  pause_deadline_seconds = clock.now() + pause_seconds();
+  if (fleet) fleet->stop_launching();
+  for (std::size_t worker = 0; worker < fleet_options.workers; ++worker) {
     if (!is_ready(worker)) continue;
-    saving.insert(worker);
-    tell(worker, PauseAll{});
+    pausing_workers.insert(worker);
+    send_command(worker, PauseAll{});
   }
-  has_saved(how.workers);
+  mark_worker_paused(fleet_options.workers);
 }
 
-void ProcessExecutor::Impl::has_saved(std::size_t worker) {
-  saving.erase(worker);
-  if (!is_pausing || !saving.empty() || std::exchange(has_paused, true)) return;
-  reports.emplace_back(PausedReport{});
+void ProcessExecutor::Impl::mark_worker_paused(std::size_t worker) {
+  pausing_workers.erase(worker);
+  if (!is_pausing || !pausing_workers.empty() || std::exchange(has_paused, true)) return;
+  reports.emplace_back(AllPausedReport{});
 }
 
-void ProcessExecutor::Impl::move_waiting() {
-  if (is_pausing || !fleet || clock.now() < move_at) return;
-  move_at = clock.now() + kBetweenMoves;
+void ProcessExecutor::Impl::reassign_waiting() {
+  if (is_pausing || !fleet || clock.now() < next_reassign_seconds) return;
+  next_reassign_seconds = clock.now() + kRebalanceSeconds;
   std::vector<bool> others = ready();
   if (std::ranges::find(others, true) == others.end()) return;
   others.flip();
-  for (std::size_t worker = 0; worker < how.workers; ++worker) {
-    if (fleet->is_ready(worker) || fleet->is_due(worker)) continue;
+  for (std::size_t worker = 0; worker < fleet_options.workers; ++worker) {
+    if (fleet->is_ready(worker) || fleet->is_expected(worker)) continue;
     const std::vector<TrialId> waiting = leases.of(worker);
     // A worker that has been sent trials is lost: the news of that are on their way.
     const bool is_lost = std::ranges::any_of(waiting, [this](TrialId trial) { return leases.find(trial)->is_sent; });
@@ -178,10 +178,10 @@ void ProcessExecutor::Impl::move_waiting() {
   }
 }
 
-void ProcessExecutor::Impl::watch_pause() {
-  if (!is_pausing || has_paused || clock.now() < pause_until) return;
-  for (const std::size_t worker : std::set<std::size_t>(saving)) {
-    fleet->lose(worker, false,
+void ProcessExecutor::Impl::check_pause_deadline() {
+  if (!is_pausing || has_paused || clock.now() < pause_deadline_seconds) return;
+  for (const std::size_t worker : std::set<std::size_t>(pausing_workers)) {
+    fleet->mark_lost(worker, false,
                 "did not answer a pause within " + real_json(pause_seconds()).dump() + " s (run.lease_seconds)");
   }
 }
@@ -190,32 +190,32 @@ void ProcessExecutor::Impl::watch_pause() {
 void ProcessExecutor::Impl::send_helpers() {
   if (is_pausing || !fleet) return;
   helping.send(leases, ready(), clock.now(),
-               [this](std::size_t worker, const Command& command) { tell(worker, command); });
+               [this](std::size_t worker, const Command& command) { send_command(worker, command); });
 }
 
-Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerBrief& brief, FileSystem& fs,
+Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerConfig& worker_config, FileSystem& fs,
                                                                  const Clock& clock, const ProcessOptions& options) {
-  if (brief.workers < 1) {
-    return Error{Code::kInvalidArgument, std::to_string(brief.workers) + " worker processes; allowed: 1 or more",
+  if (worker_config.workers < 1) {
+    return Error{Code::kInvalidArgument, std::to_string(worker_config.workers) + " worker processes; allowed: 1 or more",
                  "run.workers"};
   }
-  FleetOptions how;
-  how.brief = brief;
-  how.brief.workers = 1;
-  how.brief.memory_bytes = brief.memory_bytes / brief.workers;
-  how.brief.crash_marks = false;  // how a process ends is told by the system
-  how.brief.pipeline_processes = true;
-  how.workers = static_cast<std::size_t>(brief.workers);
-  how.lease_seconds = options.lease_seconds;
-  how.launch = options.launch;
-  how.elsewhere = options.elsewhere;
-  how.socket = options.socket.empty() ? brief.study_folder + "/control/workers.sock" : options.socket;
+  FleetOptions fleet_options;
+  fleet_options.worker_config = worker_config;
+  fleet_options.worker_config.workers = 1;
+  fleet_options.worker_config.memory_bytes = worker_config.memory_bytes / worker_config.workers;
+  fleet_options.worker_config.crash_marks = false;  // how a process ends is told by the system
+  fleet_options.worker_config.pipeline_processes = true;
+  fleet_options.workers = static_cast<std::size_t>(worker_config.workers);
+  fleet_options.lease_seconds = options.lease_seconds;
+  fleet_options.launch = options.launch;
+  fleet_options.remote_launchers = options.remote_launchers;
+  fleet_options.socket = options.socket.empty() ? worker_config.study_folder + "/control/workers.sock" : options.socket;
   MakeFleet make = options.fleet ? options.fleet : [](const FleetOptions& with, const Clock& by) {
     auto begun = WorkerFleet::begin(with, by);
     return begun ? Result<std::unique_ptr<Fleet>>(*std::move(begun)) : Result<std::unique_ptr<Fleet>>(begun.error());
   };
   return std::unique_ptr<ProcessExecutor>(
-      new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(how), std::move(make), options)));
+      new ProcessExecutor(std::make_unique<Impl>(fs, clock, std::move(fleet_options), std::move(make), options)));
 }
 
 ProcessExecutor::ProcessExecutor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -224,47 +224,47 @@ ProcessExecutor::~ProcessExecutor() = default;
 pid_t ProcessExecutor::process(std::size_t worker) const { return impl_->fleet ? impl_->fleet->process(worker) : 0; }
 
 Result<void> ProcessExecutor::start(const Job& job) {
-  LANISTA_ASSIGN(std::vector<Digest> carried, check_files(impl_->files, job));
+  LANISTA_ASSIGN(std::vector<Digest> carried_epochs, carried_epochs_of(impl_->files, job));
   impl_->finish({job.trial, false, true});
   std::erase_if(impl_->reports, [&](const Report& report) {
     const bool is_file =
-        std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<ParkedReport>(report);
+        std::holds_alternative<CheckpointReport>(report) || std::holds_alternative<TrialPausedReport>(report);
     return !is_file && trial_of(report) == job.trial;
   });
-  impl_->check.know(job.checkpoint);
+  impl_->check.add_known_file(job.checkpoint);
   impl_->helping.note(job);
-  impl_->leases.grant(job, impl_->away()).carried = std::move(carried);
-  if (impl_->begin_workers()) impl_->send({job.trial});
+  impl_->leases.grant(job, impl_->excluded_workers()).carried_epochs = std::move(carried_epochs);
+  if (impl_->start_workers()) impl_->send({job.trial});
   return {};
 }
 
 void ProcessExecutor::command(const Command& command) {
   if (const auto* allowed = std::get_if<Allow>(&command)) impl_->allow(*allowed);
-  if (const auto* asked = std::get_if<Finish>(&command)) impl_->finish(*asked);
-  if (const auto* asked = std::get_if<Park>(&command)) impl_->park(*asked);
-  if (const auto* arranged = std::get_if<Arrange>(&command)) impl_->arrange(*arranged);
+  if (const auto* request = std::get_if<Finish>(&command)) impl_->finish(*request);
+  if (const auto* request = std::get_if<PauseTrial>(&command)) impl_->park(*request);
+  if (const auto* arranged = std::get_if<UpdateGroups>(&command)) impl_->arrange(*arranged);
   if (std::holds_alternative<PauseAll>(command)) impl_->pause();
   impl_->send_helpers();
 }
 
 std::optional<Report> ProcessExecutor::next(double seconds) {
   const double until = impl_->clock.now() + seconds;
-  impl_->watch_pause();
-  impl_->move_waiting();
+  impl_->check_pause_deadline();
+  impl_->reassign_waiting();
   while (impl_->reports.empty()) {
-    if (impl_->broken) return BrokenReport{*impl_->broken};
+    if (impl_->broken) return ExecutorErrorReport{*impl_->broken};
     const double left = std::max(until - impl_->clock.now(), 0.0);
     if (!impl_->fleet) {  // nobody has been asked to do anything
       std::this_thread::sleep_for(std::chrono::duration<double>(left));
       return std::nullopt;
     }
     const bool awaits_pause = impl_->is_pausing && !impl_->has_paused;
-    const double until_lost = awaits_pause ? std::max(impl_->pause_until - impl_->clock.now(), 0.0) : left;
-    const auto news = impl_->fleet->next(std::min({left, until_lost, kBetweenMoves}));
-    impl_->watch_pause();
-    impl_->move_waiting();
-    if (news) {
-      impl_->take(*news);
+    const double until_lost = awaits_pause ? std::max(impl_->pause_deadline_seconds - impl_->clock.now(), 0.0) : left;
+    const auto event = impl_->fleet->next(std::min({left, until_lost, kRebalanceSeconds}));
+    impl_->check_pause_deadline();
+    impl_->reassign_waiting();
+    if (event) {
+      impl_->handle_event(*event);
     } else if (impl_->clock.now() >= until) {
       return std::nullopt;
     }
@@ -274,8 +274,8 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
   return report;
 }
 
-Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const Tested> members, data::Part part) {
-  return impl_->measure(encode(Question{{members.begin(), members.end()}, part}), part);
+Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const EvaluatedMember> members, data::Part part) {
+  return impl_->measure(encode(MeasureRequest{{members.begin(), members.end()}, part}), part);
 }
 
 }  // namespace lanista::engine

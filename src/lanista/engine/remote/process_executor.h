@@ -13,9 +13,9 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/result.h"
 #include "lanista/engine/core/executor.h"
-#include "lanista/engine/forecast/profiles.h"
+#include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/remote/report_check.h"
-#include "lanista/engine/remote/worker_brief.h"
+#include "lanista/engine/remote/worker_config.h"
 #include "lanista/engine/remote/worker_fleet.h"
 #include "lanista/ipc/worker_process.h"
 
@@ -23,11 +23,11 @@ namespace lanista::engine {
 
 /// How worker processes are begun and watched.
 struct ProcessOptions {
-  LaunchWorker launch = {};   ///< a function that begins one that runs work_for_engine
-  std::vector<Launcher> elsewhere = {};  ///< as FleetOptions has them
+  LaunchWorker launch = {};   ///< a function that begins one that runs run_worker
+  std::vector<Launcher> remote_launchers = {};  ///< as FleetOptions has them
   MakeFleet fleet = {};                  ///< absent: processes
   double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
-  std::shared_ptr<const KnownTimes> known = {};  ///< what widths begin with, where they are to be found out
+  std::shared_ptr<const TimingHistory> known = {};  ///< what widths begin with, where they are to be found out
   std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study
   ReportRules rules = {};     ///< what is known of the study's measurements before they arrive
   const std::atomic<int>* pause = nullptr;  ///< as Services::pause: a measurement of a model does not outlast it for long
@@ -46,14 +46,14 @@ class ProcessExecutor final : public Executor {
  public:
   /// With the first job, brief.workers processes will begin, each with its share of brief.memory_bytes. `fs` must be the
   /// real disk; it and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
-  static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerBrief& brief, FileSystem& fs, const Clock& clock,
+  static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerConfig& worker_config, FileSystem& fs, const Clock& clock,
                                                          const ProcessOptions& options);
   ~ProcessExecutor() override;
 
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
   pid_t process(std::size_t worker) const;  ///< 0: none at present
 

@@ -22,15 +22,15 @@
 namespace lanista::engine::testing {
 namespace {
 
-TEST_F(ProcessExecutorTest, GoesOnToTheSameEndsWhoeverIsKilled) {
-  const auto expected = undisturbed(6);
+TEST_F(ProcessExecutorTest, GivesSameResultsAfterKills) {
+  const auto expected = expected_hashes(6);
   const Rng root(21);
   for (std::uint64_t number = 0; number < 4; ++number) {
     SCOPED_TRACE(number);
     Rng rng = root.split(number);
     auto executor = make(2, {.kills = {}, .seconds = 0.002});
     int kills = 0;
-    const Ends ends = train(*executor, 6, [&](const Report& report) {
+    const TrialEnds ends = train(*executor, 6, [&](const Report& report) {
       if (!std::holds_alternative<EpochReport>(report) || kills == 8 || rng.below(3) > 0) return;
       if (send_signal(executor->process(rng.below(2)), SIGKILL)) ++kills;
     });
@@ -44,12 +44,12 @@ TEST_F(ProcessExecutorTest, GoesOnToTheSameEndsWhoeverIsKilled) {
 }
 
 TEST_F(ProcessExecutorTest, TakesTrialsFromAWorkerThatIsStopped) {
-  const auto expected = undisturbed(4);
+  const auto expected = expected_hashes(4);
   auto executor = make(2, {.kills = {}, .seconds = 0.005}, 1);
   pid_t last = 0, stopped = 0;
 
-  const Ends ends = train(*executor, 4, [&](const Report& report) {
-    if (const auto* worker = std::get_if<WorkerReport>(&report); worker != nullptr && worker->came) {
+  const TrialEnds ends = train(*executor, 4, [&](const Report& report) {
+    if (const auto* worker = std::get_if<WorkerReport>(&report); worker != nullptr && worker->has_started) {
       last = static_cast<pid_t>(worker->process);
     }
     if (stopped != 0 || !std::holds_alternative<EpochReport>(report)) return;
@@ -67,33 +67,33 @@ TEST_F(ProcessExecutorTest, TakesTrialsFromAWorkerThatIsStopped) {
 }
 
 // The lease of who has not said a word yet is no lease: a program may take long to load, on a busy machine.
-TEST_F(ProcessExecutorTest, WaitsLongerThanALeaseForFirstWords) {
-  const auto expected = undisturbed(2);
-  WorkerBrief brief;
-  brief.study_folder = folder_;
-  brief.workers = 1;
-  ProcessOptions how;
-  how.lease_seconds = 1;
-  how.launch = launch_function([make = mortal({})](const std::string& socket) {
+TEST_F(ProcessExecutorTest, WaitsLongerThanLeaseForHello) {
+  const auto expected = expected_hashes(2);
+  WorkerConfig worker_config;
+  worker_config.study_folder = folder_;
+  worker_config.workers = 1;
+  ProcessOptions fleet_options;
+  fleet_options.lease_seconds = 1;
+  fleet_options.launch = launch_function([make = crashing_worker({})](const std::string& socket) {
     auto channel = connect_to_engine(socket);
     std::this_thread::sleep_for(std::chrono::duration<double>(1.6));
-    if (channel) static_cast<void>(work_for_engine(*std::move(channel), make));
+    if (channel) static_cast<void>(run_worker(*std::move(channel), make));
   });
-  const auto executor = *ProcessExecutor::create(brief, real_file_system(), clock_, how);
+  const auto executor = *ProcessExecutor::create(worker_config, real_file_system(), clock_, fleet_options);
 
-  const Ends ends = train(*executor, 2);
+  const TrialEnds ends = train(*executor, 2);
 
   EXPECT_FALSE(ends.broken);
   EXPECT_EQ(ends.hashes, expected);
 }
 
 TEST_F(ProcessExecutorTest, LosesOnlyTheTrialThatCrashesItsProcess) {
-  const auto expected = undisturbed(5);
+  const auto expected = expected_hashes(5);
   for (const std::int64_t workers : {1, 2}) {
     SCOPED_TRACE(workers);
     auto executor = make(workers, {.kills = TrialId{3}});
 
-    const Ends ends = train(*executor, 5);
+    const TrialEnds ends = train(*executor, 5);
 
     ASSERT_EQ(ends.failed.size(), 1U);
     const std::string& reason = ends.failed.at(TrialId{3});
@@ -104,28 +104,28 @@ TEST_F(ProcessExecutorTest, LosesOnlyTheTrialThatCrashesItsProcess) {
   }
 }
 
-TEST_F(ProcessExecutorTest, ForgivesACrashThatDoesNotHappenAgain) {
-  const auto expected = undisturbed(4);
+TEST_F(ProcessExecutorTest, ToleratesSingleCrash) {
+  const auto expected = expected_hashes(4);
   auto executor = make(1, {.kills = TrialId{2}, .signal = SIGABRT, .of_processes = 1});
 
-  const Ends ends = train(*executor, 4);
+  const TrialEnds ends = train(*executor, 4);
 
   EXPECT_TRUE(ends.failed.empty());
   EXPECT_EQ(ends.hashes, expected);
   EXPECT_EQ(ends.lost.size(), 1U);
 }
 
-TEST_F(ProcessExecutorTest, GivesUpATrialThatIsKilledWheneverItIsTrained) {
+TEST_F(ProcessExecutorTest, FailsTrialKilledEveryTime) {
   auto executor = make(1, {.kills = TrialId{2}, .signal = SIGKILL});
 
-  const Ends ends = train(*executor, 2);
+  const TrialEnds ends = train(*executor, 2);
 
   ASSERT_TRUE(ends.failed.contains(TrialId{2}));
   EXPECT_NE(ends.failed.at(TrialId{2}).find("signal 9 (Killed)"), std::string::npos);
   EXPECT_TRUE(ends.hashes.contains(TrialId{1}));
 }
 
-TEST_F(ProcessExecutorTest, PausesThoughAWorkerDiesOverIt) {
+TEST_F(ProcessExecutorTest, PausesWhenWorkerDies) {
   auto executor = make(2, {.kills = {}, .seconds = 0.002});
   for (std::uint32_t id = 1; id <= 4; ++id) {
     ASSERT_TRUE(executor->start(short_job(id)));
@@ -140,22 +140,22 @@ TEST_F(ProcessExecutorTest, PausesThoughAWorkerDiesOverIt) {
 
   int paused = 0;
   while (const auto report = executor->next(paused > 0 ? 0.1 : 30)) {
-    if (std::holds_alternative<PausedReport>(*report)) ++paused;
-    ASSERT_FALSE(std::holds_alternative<BrokenReport>(*report));
+    if (std::holds_alternative<AllPausedReport>(*report)) ++paused;
+    ASSERT_FALSE(std::holds_alternative<ExecutorErrorReport>(*report));
   }
   EXPECT_EQ(paused, 1);
 }
 
-TEST_F(ProcessExecutorTest, SaysWhyThereCanBeNoWorkers) {
-  auto refuses = make(2, 20, [](const WorkerBrief&, const TellInHand&) {
+TEST_F(ProcessExecutorTest, ReportsWhyWorkersFail) {
+  auto refuses = make(2, 20, [](const WorkerConfig&, const ReportActiveTrials&) {
     return Result<std::shared_ptr<Executor>>(Error{Code::kFailedPrecondition, "other data", "here"});
   });
-  Ends ends = train(*refuses, 1);
+  TrialEnds ends = train(*refuses, 1);
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->text(), "here: other data");
 
   auto dies =
-      make(2, 20, [](const WorkerBrief&, const TellInHand&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
+      make(2, 20, [](const WorkerConfig&, const ReportActiveTrials&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
   ends = train(*dies, 1);
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->code, Code::kUnavailable);
@@ -189,25 +189,25 @@ std::optional<Error> shown_out(WorkerFleet& fleet, const std::string& socket, co
     static_cast<void>(fleet.next(0.01));
     const auto answer = channel->receive(0.05);
     if (!answer) continue;
-    if (answer->kind == static_cast<std::uint16_t>(WireKind::kUnwelcome)) return decode_error(answer->text);
+    if (answer->kind == static_cast<std::uint16_t>(WireKind::kRejected)) return decode_error(answer->text);
     break;
   }
   return std::nullopt;
 }
 
-TEST_F(ProcessExecutorTest, RefusesAWorkerOfAnotherVersionAndOneThatItDidNotBegin) {
-  FleetOptions how;
-  how.brief.study_folder = folder_;
-  how.socket =
+TEST_F(ProcessExecutorTest, RefusesOtherBuildsAndForeignWorkers) {
+  FleetOptions fleet_options;
+  fleet_options.worker_config.study_folder = folder_;
+  fleet_options.socket =
       folder_ + "/" + std::string(60, 'a') + "/" + std::string(60, 'b') + "/workers.sock";  // too long an address
-  std::filesystem::create_directories(std::filesystem::path(how.socket).parent_path());
-  how.launch = launch_function([](const std::string&) { ::pause(); });
-  const auto fleet = *WorkerFleet::begin(how, clock_);
+  std::filesystem::create_directories(std::filesystem::path(fleet_options.socket).parent_path());
+  fleet_options.launch = launch_function([](const std::string&) { ::pause(); });
+  const auto fleet = *WorkerFleet::begin(fleet_options, clock_);
 
-  const auto other = shown_out(*fleet, how.socket, encode(Hello{kWorkerProtocol, "0.1.0 build abc", 7}));
-  const auto older = shown_out(*fleet, how.socket, encode(Hello{0, build_fingerprint(), 7}));
-  const auto stranger = shown_out(*fleet, how.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
-  const auto babbler = shown_out(*fleet, how.socket, "GET / HTTP/1.1");
+  const auto other = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, "0.1.0 build abc", 7}));
+  const auto older = shown_out(*fleet, fleet_options.socket, encode(Hello{0, build_fingerprint(), 7}));
+  const auto stranger = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
+  const auto babbler = shown_out(*fleet, fleet_options.socket, "GET / HTTP/1.1");
 
   ASSERT_TRUE(other && older && stranger && babbler);
   EXPECT_EQ(other->code, Code::kFailedPrecondition);

@@ -27,7 +27,7 @@ class ReportCheckTest : public ::testing::Test {
     lease_.token = kToken;
     lease_.is_sent = true;
     lease_.allowed = 2;
-    check_.sent(lease_);
+    check_.on_lease_sent(lease_);
     saved_ = *files_.put({{one_value()}, {{"measurements", "[]"}}});
   }
 
@@ -45,7 +45,7 @@ class ReportCheckTest : public ::testing::Test {
     change(out);
     return out;
   }
-  std::string kept(std::int64_t epochs, TrialId trial = TrialId{1}) {
+  std::string stored_weights(std::int64_t epochs, TrialId trial = TrialId{1}) {
     auto all = nlohmann::json::array();
     for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
       study::Measurement each = measurement(epoch);
@@ -54,9 +54,9 @@ class ReportCheckTest : public ::testing::Test {
     }
     return *files_.put({{one_value()}, {{"measurements", all.dump()}}});
   }
-  Result<void> send(const Report& report) { return check_.report(0, kToken, report, &lease_); }
+  Result<void> send(const Report& report) { return check_.on_report(0, kToken, report, &lease_); }
   /// Why it is refused; empty: it is not.
-  std::string why(const Report& report) {
+  std::string error_of(const Report& report) {
     const auto done = send(report);
     return done ? "" : done.error().message;
   }
@@ -78,28 +78,28 @@ TEST_F(ReportCheckTest, AcceptsAnHonestTrial) {
     m.metrics["val_loss"] = kNan;
     m.metrics["trained_rows"] = 8;
   }))) << "what diverged is data";
-  EXPECT_TRUE(send(FinishedReport{TrialId{1}, {}, kept(2)}));
+  EXPECT_TRUE(send(FinishedReport{TrialId{1}, {}, stored_weights(2)}));
 }
 
 TEST_F(ReportCheckTest, RefusesWrongEpochs) {
-  EXPECT_EQ(why(EpochReport{measurement(2)}), "reported epoch 2 of trial 1; due is epoch 1");
+  EXPECT_EQ(error_of(EpochReport{measurement(2)}), "reported epoch 2 of trial 1; due is epoch 1");
   ASSERT_TRUE(send(EpochReport{measurement(1)}));
-  EXPECT_EQ(why(EpochReport{measurement(1)}), "reported epoch 1 of trial 1; due is epoch 2");
+  EXPECT_EQ(error_of(EpochReport{measurement(1)}), "reported epoch 1 of trial 1; due is epoch 2");
   ASSERT_TRUE(send(EpochReport{measurement(2)}));
-  EXPECT_EQ(why(EpochReport{measurement(3)}), "reported epoch 3 of trial 1; allowed: up to epoch 2");
+  EXPECT_EQ(error_of(EpochReport{measurement(3)}), "reported epoch 3 of trial 1; allowed: up to epoch 2");
 }
 
-TEST_F(ReportCheckTest, RefusesLeasesThatWereNotGiven) {
+TEST_F(ReportCheckTest, RefusesUnknownLeases) {
   const Report epoch = EpochReport{measurement(1)};
-  EXPECT_FALSE(check_.report(0, kToken + 1, epoch, &lease_));
-  EXPECT_FALSE(check_.report(1, kToken, epoch, &lease_)) << "given to another worker";
+  EXPECT_FALSE(check_.on_report(0, kToken + 1, epoch, &lease_));
+  EXPECT_FALSE(check_.on_report(1, kToken, epoch, &lease_)) << "given to another worker";
   study::Measurement other = measurement(1);
   other.trial = TrialId{2};
-  EXPECT_EQ(check_.report(0, kToken, EpochReport{other}, nullptr).error().message,
+  EXPECT_EQ(check_.on_report(0, kToken, EpochReport{other}, nullptr).error().message,
             "reported trial 2 under lease 5, which is of trial 1");
-  EXPECT_TRUE(check_.report(0, kToken, epoch, nullptr)) << "an ended lease is no offence";
-  check_.lost(0);
-  EXPECT_FALSE(check_.report(0, kToken, epoch, &lease_));
+  EXPECT_TRUE(check_.on_report(0, kToken, epoch, nullptr)) << "an ended lease is no offence";
+  check_.on_worker_lost(0);
+  EXPECT_FALSE(check_.on_report(0, kToken, epoch, &lease_));
 }
 
 TEST_F(ReportCheckTest, RefusesWrongMeasurements) {
@@ -118,7 +118,7 @@ TEST_F(ReportCheckTest, RefusesWrongMeasurements) {
       {"a check of train.select", [](M& m) { m.selecting = {{}}; }},
       {"branches of a trial without train.tune", [](M& m) { m.branches = {{}}; }}};
   for (const auto& [message, change] : wrong)
-    EXPECT_NE(why(changed(change)).find(message), std::string::npos) << message;
+    EXPECT_NE(error_of(changed(change)).find(message), std::string::npos) << message;
   EXPECT_TRUE(send(EpochReport{measurement(1)})) << "a refused report changes nothing";
 }
 
@@ -128,87 +128,87 @@ TEST_F(ReportCheckTest, RefusesWrongSpans) {
       [](SpanReport& s) { s.ended = 1e300; }, [](SpanReport& s) { s.lanes = 0; },
       [](SpanReport& s) { s.width = -1; },    [](SpanReport& s) { s.costs.bytes = -1; },
       [](SpanReport& s) { s.epoch = -1; },    [](SpanReport& s) { s.device = "gpu"; }};
-  for (std::size_t i = 0; i < wrong.size(); ++i) EXPECT_NE(why(span(wrong[i])), "") << i;
+  for (std::size_t i = 0; i < wrong.size(); ++i) EXPECT_NE(error_of(span(wrong[i])), "") << i;
 }
 
 TEST_F(ReportCheckTest, RefusesWrongFiles) {
   const std::string missing(32, 'a');
   for (const std::string& address : {std::string(), std::string("../../etc/passwd"), std::string(32, 'A'), missing}) {
-    EXPECT_NE(why(CheckpointReport{TrialId{1}, 0, 3, address}), "") << address;
+    EXPECT_NE(error_of(CheckpointReport{TrialId{1}, 0, 3, address}), "") << address;
   }
-  EXPECT_NE(why(CheckpointReport{TrialId{1}, 5, 3, saved_}), "") << "an epoch that the recipe lacks";
-  EXPECT_NE(why(CheckpointReport{TrialId{1}, 0, -3, saved_}), "");
-  check_.know(missing);
-  EXPECT_EQ(why(CheckpointReport{TrialId{1}, 0, 3, missing}), "") << "the engine may have removed it";
+  EXPECT_NE(error_of(CheckpointReport{TrialId{1}, 5, 3, saved_}), "") << "an epoch that the recipe lacks";
+  EXPECT_NE(error_of(CheckpointReport{TrialId{1}, 0, -3, saved_}), "");
+  check_.add_known_file(missing);
+  EXPECT_EQ(error_of(CheckpointReport{TrialId{1}, 0, 3, missing}), "") << "the engine may have removed it";
 }
 
 TEST_F(ReportCheckTest, RefusesWrongEnds) {
   const auto trained = [&] {
-    check_.sent(lease_);
+    check_.on_lease_sent(lease_);
     ASSERT_TRUE(send(EpochReport{measurement(1)}));
     ASSERT_TRUE(send(EpochReport{measurement(2)}));
   };
   trained();
-  EXPECT_EQ(why(ParkedReport{TrialId{1}, 2, 20, {}, kept(2)}), "parked trial 1, which was not asked for");
+  EXPECT_EQ(error_of(TrialPausedReport{TrialId{1}, 2, 20, {}, stored_weights(2)}), "parked trial 1, which was not asked for");
   lease_.finish = Finish{TrialId{1}, false};
   trained();
-  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, kept(2)}), "") << "weights that were not asked for";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "weights that were not asked for";
   lease_.finish = Finish{TrialId{1}, true};
-  check_.sent(lease_);
-  EXPECT_EQ(why(FinishedReport{TrialId{1}, {}, saved_}), "finished trial 1 after epoch 0; due is epoch 2");
+  check_.on_lease_sent(lease_);
+  EXPECT_EQ(error_of(FinishedReport{TrialId{1}, {}, saved_}), "finished trial 1 after epoch 0; due is epoch 2");
   trained();
-  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, ""}), "") << "without its weights";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, ""}), "") << "without its weights";
   trained();
-  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, kept(1)}), "") << "the state of another epoch";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(1)}), "") << "the state of another epoch";
   trained();
-  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, kept(2, TrialId{2})}), "") << "the state of another trial";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2, TrialId{2})}), "") << "the state of another trial";
   trained();
-  EXPECT_EQ(why(FinishedReport{TrialId{1}, {}, kept(2)}), "");
-  EXPECT_NE(why(FinishedReport{TrialId{1}, {}, kept(2)}), "") << "twice";
-  EXPECT_NE(why(FailureReport{TrialId{1}, 3, "late"}), "") << "after its end";
+  EXPECT_EQ(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "");
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "twice";
+  EXPECT_NE(error_of(FailureReport{TrialId{1}, 3, "late"}), "") << "after its end";
   trained();
-  EXPECT_NE(why(FailureReport{TrialId{1}, 9, "wrong epoch"}), "");
+  EXPECT_NE(error_of(FailureReport{TrialId{1}, 9, "wrong epoch"}), "");
   trained();
-  EXPECT_NE(why(FailureReport{TrialId{1}, 3, std::string(100'000, 'x')}), "");
+  EXPECT_NE(error_of(FailureReport{TrialId{1}, 3, std::string(100'000, 'x')}), "");
 }
 
 TEST_F(ReportCheckTest, ComparesRepeatedEpochsWithTheCheckpoint) {
-  lease_.job.checkpoint = lease_.checkpoint = kept(3);
-  lease_.carried = carried_measurements(*files_.get(lease_.checkpoint), lease_.job);
-  ASSERT_EQ(lease_.carried.size(), 3U);
-  EXPECT_NE(why(changed([](study::Measurement& m) { m.metrics["val_loss"] = 0.25; })), "");
-  for (std::int64_t epoch = 1; epoch <= 3; ++epoch) EXPECT_EQ(why(EpochReport{measurement(epoch)}), "") << epoch;
-  EXPECT_NE(why(EpochReport{measurement(4)}), "") << "beyond the checkpoint and what is allowed";
+  lease_.job.checkpoint = lease_.checkpoint = stored_weights(3);
+  lease_.carried_epochs = stored_measurement_hashes(*files_.get(lease_.checkpoint), lease_.job);
+  ASSERT_EQ(lease_.carried_epochs.size(), 3U);
+  EXPECT_NE(error_of(changed([](study::Measurement& m) { m.metrics["val_loss"] = 0.25; })), "");
+  for (std::int64_t epoch = 1; epoch <= 3; ++epoch) EXPECT_EQ(error_of(EpochReport{measurement(epoch)}), "") << epoch;
+  EXPECT_NE(error_of(EpochReport{measurement(4)}), "") << "beyond the checkpoint and what is allowed";
 }
 
-TEST_F(ReportCheckTest, RefusesTrialsInHandThatWereNotGiven) {
-  EXPECT_TRUE(check_.in_hand(0, {TrialId{1}}));
-  EXPECT_FALSE(check_.in_hand(0, {TrialId{1}, TrialId{1}}));
-  EXPECT_FALSE(check_.in_hand(0, {TrialId{2}}));
-  EXPECT_FALSE(check_.in_hand(1, {TrialId{1}}));
+TEST_F(ReportCheckTest, RefusesActiveTrialsWithoutLease) {
+  EXPECT_TRUE(check_.on_active_trials(0, {TrialId{1}}));
+  EXPECT_FALSE(check_.on_active_trials(0, {TrialId{1}, TrialId{1}}));
+  EXPECT_FALSE(check_.on_active_trials(0, {TrialId{2}}));
+  EXPECT_FALSE(check_.on_active_trials(1, {TrialId{1}}));
 }
 
 TEST_F(ReportCheckTest, RefusesWrongAnswers) {
-  EXPECT_TRUE(ReportCheck::answer({{"test_accuracy", kNan}}, data::Part::kTest));
-  EXPECT_FALSE(ReportCheck::answer({}, data::Part::kTest));
-  EXPECT_FALSE(ReportCheck::answer({{"val_accuracy", 1}}, data::Part::kTest));
+  EXPECT_TRUE(ReportCheck::on_answer({{"test_accuracy", kNan}}, data::Part::kTest));
+  EXPECT_FALSE(ReportCheck::on_answer({}, data::Part::kTest));
+  EXPECT_FALSE(ReportCheck::on_answer({{"val_accuracy", 1}}, data::Part::kTest));
   std::map<std::string, double> many;
   for (int i = 0; i < 300; ++i) many["test_" + std::to_string(i)] = i;
-  EXPECT_FALSE(ReportCheck::answer(many, data::Part::kTest));
+  EXPECT_FALSE(ReportCheck::on_answer(many, data::Part::kTest));
 }
 
 TEST_F(ReportCheckTest, RefusesLostProcessesWithTrials) {
   const WorkerReport lost{0, 7, false, "lost a stage", {}, 0, ""};
-  EXPECT_TRUE(check_.place(lost));
+  EXPECT_TRUE(check_.on_stage_loss(lost));
   WorkerReport wrong = lost;
   wrong.trials = {TrialId{9}};
-  EXPECT_FALSE(check_.place(wrong));
+  EXPECT_FALSE(check_.on_stage_loss(wrong));
   wrong = lost;
   wrong.seconds = kNan;
-  EXPECT_FALSE(check_.place(wrong));
+  EXPECT_FALSE(check_.on_stage_loss(wrong));
   wrong = lost;
-  wrong.came = true;
-  EXPECT_FALSE(check_.place(wrong));
+  wrong.has_started = true;
+  EXPECT_FALSE(check_.on_stage_loss(wrong));
 }
 
 }  // namespace

@@ -16,15 +16,15 @@ namespace {
 TEST(WireExecutor, ChangesNothingOfAStudy) {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     SCOPED_TRACE(seed);
-    const Custom study = breeding(small_study(16), seed);
+    const CustomStudy study = random_clone_study(small_study(16), seed);
     Bench plain, wired;
-    ASSERT_TRUE(study.go_on(plain, 0).ok());
+    ASSERT_TRUE(study.run_study(plain, 0).ok());
     FakeOptions options = kOptions;
     options.seed = seed;
     options.clock = &wired.clock;
     WireExecutor wire(std::make_unique<FakeExecutor>(options, store::CheckpointStore(wired.disk, kFolder)));
 
-    const auto end = study.go_on(wired.services(wired.disk, wire));
+    const auto end = study.run_study(wired.services(wired.disk, wire));
 
     ASSERT_TRUE(end.ok()) << end.error().text();
     ASSERT_EQ(first_difference(wired.canonical(), plain.canonical()), "");

@@ -8,31 +8,31 @@
 #include <utility>
 
 #include "lanista/base/real_json.h"
-#include "lanista/ipc/host.h"
+#include "lanista/ipc/host_name.h"
 #include "lanista/engine/remote/report_check.h"
 
 namespace lanista::engine {
 namespace {
 
-constexpr double kToKnock = 60;    ///< seconds: from its begin to its hello
-constexpr double kAtTheDoor = 5;   ///< seconds for a stranger's hello
-constexpr double kToSayWhy = 0.5;  ///< seconds from the end of a connection to that of the process
-constexpr double kToEnd = 5;       ///< seconds to end by itself
-constexpr double kFirstDelay = 0.05, kLongestDelay = 5;  ///< seconds before a process is begun again
-constexpr double kFarDelay = 30;                         ///< longest, of one elsewhere that others do without
+constexpr double kHelloTimeoutSeconds = 60;    ///< seconds: from its begin to its hello
+constexpr double kPeerTimeoutSeconds = 5;   ///< seconds for a stranger's hello
+constexpr double kExitTimeoutSeconds = 0.5;  ///< seconds from the end of a connection to that of the process
+constexpr double kShutdownTimeoutSeconds = 5;       ///< seconds to end by itself
+constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< seconds before a process is begun again
+constexpr double kMaxRemoteDelaySeconds = 30;                         ///< longest, of one elsewhere that others do without
 
-constexpr int kRefusalTries = 2;              ///< processes in a row that cannot work here, where no other can
-constexpr std::size_t kMostStrangers = 64;    ///< connections that no worker of the engine made
-constexpr std::size_t kMessagesATick = 1000;  ///< of one worker
-constexpr std::size_t kBytesATick = std::size_t{16} << 20;
-constexpr std::int64_t kMostUnproductive = 100'000;      ///< messages in a row without progress
-constexpr double kBeatsBurst = 1000, kBeatsFactor = 20;  ///< heartbeats that may be more than are due
-constexpr std::size_t kMostDropReason = 400;             ///< bytes of what a worker did
+constexpr int kMaxRefusals = 2;              ///< processes in a row that cannot work here, where no other can
+constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< connections that no worker of the engine made
+constexpr std::size_t kMaxMessagesPerPoll = 1000;  ///< of one worker
+constexpr std::size_t kMaxBytesPerPoll = std::size_t{16} << 20;
+constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;      ///< messages in a row without progress
+constexpr double kHeartbeatBurst = 1000, kHeartbeatFactor = 20;  ///< heartbeats that may be more than are due
+constexpr std::size_t kMaxDropReasonBytes = 400;             ///< bytes of what a worker did
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
-double delay_after(int failures, double longest = kLongestDelay) {
-  return failures < 2 ? 0 : std::min(kFirstDelay * std::pow(2.0, failures - 2), longest);
+double delay_after(int failures, double longest = kMaxDelaySeconds) {
+  return failures < 2 ? 0 : std::min(kMinDelaySeconds * std::pow(2.0, failures - 2), longest);
 }
 
 }  // namespace
@@ -47,157 +47,157 @@ WorkerFleet::WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket 
       clock_(&clock),
       socket_(std::move(socket)),
       build_(build_fingerprint()),
-      seats_(options_.workers) {
-  for (Seat& seat : seats_) seat.begin_at = clock_->now();
-  begin_due(clock_->now());
+      workers_(options_.workers) {
+  for (Worker& entry : workers_) entry.launch_at_seconds = clock_->now();
+  launch_due(clock_->now());
 }
 
 WorkerFleet::~WorkerFleet() {
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    seats_[i].channel.reset();  // which they hear, but in a queue
-    if (seats_[i].process != 0 && is_elsewhere(i) && !seats_[i].has_spoken) ::kill(seats_[i].process, SIGTERM);
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    workers_[i].channel.reset();  // which they hear, but in a queue
+    if (workers_[i].process != 0 && is_remote(i) && !workers_[i].has_sent_hello) ::kill(workers_[i].process, SIGTERM);
   }
-  const double until = clock_->now() + kToEnd;
-  for (Seat& seat : seats_) {
-    if (seat.process == 0) continue;
-    if (ended(seat.process, std::clamp(until - clock_->now(), 0.0, kToEnd))) continue;
-    ::kill(seat.process, SIGKILL);
-    reaper_.add(seat.process);
+  const double until = clock_->now() + kShutdownTimeoutSeconds;
+  for (Worker& entry : workers_) {
+    if (entry.process == 0) continue;
+    if (wait_for_exit(entry.process, std::clamp(until - clock_->now(), 0.0, kShutdownTimeoutSeconds))) continue;
+    ::kill(entry.process, SIGKILL);
+    reaper_.add(entry.process);
   }
 }
 
-const std::string& WorkerFleet::place(std::size_t worker) const {
-  static const std::string kHere;
-  return options_.elsewhere.empty() ? kHere : options_.elsewhere[worker % options_.elsewhere.size()].name;
+const std::string& WorkerFleet::remote_name(std::size_t worker) const {
+  static const std::string kLocal;
+  return options_.remote_launchers.empty() ? kLocal : options_.remote_launchers[worker % options_.remote_launchers.size()].name;
 }
 
-bool WorkerFleet::tells_hosts() const {
-  return std::ranges::any_of(options_.elsewhere, [](const Launcher& launcher) { return !launcher.name.empty(); });
+bool WorkerFleet::reports_hosts() const {
+  return std::ranges::any_of(options_.remote_launchers, [](const Launcher& launcher) { return !launcher.name.empty(); });
 }
 
-bool WorkerFleet::is_hopeless(int tries) const {
+bool WorkerFleet::have_all_failed(int tries) const {
   return std::ranges::none_of(
-      seats_, [&](const Seat& seat) { return (seat.is_ready && seat.offences == 0) || seat.failures < tries; });
+      workers_, [&](const Worker& entry) { return (entry.is_ready && entry.misbehaviours == 0) || entry.failures < tries; });
 }
 
-double WorkerFleet::beat_seconds() const { return std::min(options_.lease_seconds / 4, 1.0); }
+double WorkerFleet::heartbeat_seconds() const { return std::min(options_.lease_seconds / 4, 1.0); }
 
-bool WorkerFleet::is_due(std::size_t worker) const {
-  const Seat& seat = seats_[worker];
-  const double waited = seat.has_spoken ? seat.preparing : seat.silent;
-  const bool is_late = seat.process != 0 && !seat.is_ready && waited > options_.lease_seconds;
-  if (is_elsewhere(worker)) return seat.has_spoken && !is_late;
-  return begins_ && (seat.process != 0 ? seat.failures < 2 && !is_late : delay_after(seat.failures) == 0);
+bool WorkerFleet::is_expected(std::size_t worker) const {
+  const Worker& entry = workers_[worker];
+  const double waited = entry.has_sent_hello ? entry.preparing_seconds : entry.silent_seconds;
+  const bool is_late = entry.process != 0 && !entry.is_ready && waited > options_.lease_seconds;
+  if (is_remote(worker)) return entry.has_sent_hello && !is_late;
+  return may_launch_ && (entry.process != 0 ? entry.failures < 2 && !is_late : delay_after(entry.failures) == 0);
 }
 
-std::optional<WorkerFleet::News> WorkerFleet::next(double seconds) {
+std::optional<WorkerFleet::FleetEvent> WorkerFleet::next(double seconds) {
   const double until = clock_->now() + seconds;
   for (bool looked = false;; looked = true) {
-    if (news_.empty()) tick();
-    if (!news_.empty()) {
-      News news = std::move(news_.front());
-      news_.pop_front();
-      return news;
+    if (events_.empty()) poll_workers();
+    if (!events_.empty()) {
+      FleetEvent event = std::move(events_.front());
+      events_.pop_front();
+      return event;
     }
     const double left = until - clock_->now();
     if (looked && left <= 0) return std::nullopt;
-    wait(std::clamp(left, 0.0, beat_seconds()));
+    wait(std::clamp(left, 0.0, heartbeat_seconds()));
   }
 }
 
 void WorkerFleet::send(std::size_t worker, WireKind kind, std::string_view text) {
-  if (seats_[worker].is_ready) post(worker, kind, text);
+  if (workers_[worker].is_ready) send_message(worker, kind, text);
 }
 
-void WorkerFleet::post(std::size_t worker, WireKind kind, std::string_view text) {
-  Seat& seat = seats_[worker];
-  seat.channel->send(static_cast<std::uint16_t>(kind), text);
-  const std::size_t unread = seat.channel->to_write();
-  if (unread > options_.most_unread) {
-    expel(worker, "does not read: " + std::to_string(unread) + " bytes wait for it; allowed: up to " +
-                      std::to_string(options_.most_unread));
+void WorkerFleet::send_message(std::size_t worker, WireKind kind, std::string_view text) {
+  Worker& entry = workers_[worker];
+  entry.channel->send(static_cast<std::uint16_t>(kind), text);
+  const std::size_t unread = entry.channel->unsent_bytes();
+  if (unread > options_.max_unread_bytes) {
+    end_misbehaving(worker, "does not read: " + std::to_string(unread) + " bytes wait for it; allowed: up to " +
+                      std::to_string(options_.max_unread_bytes));
   }
 }
 
 // One look at everything. Who was heard is heard before silence is judged: the engine may have been away itself.
-void WorkerFleet::tick() {
+void WorkerFleet::poll_workers() {
   const double now = clock_->now();
   reaper_.collect();
-  welcome_guests(now);
-  for (std::size_t i = 0; i < seats_.size(); ++i) listen(i);
-  watch_silence(now);
-  begin_due(now);
-  if (now < next_beat_) return;
-  next_beat_ = now + beat_seconds();
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    if (seats_[i].channel && seats_[i].has_spoken) post(i, WireKind::kBeat, "");
+  accept_connections(now);
+  for (std::size_t i = 0; i < workers_.size(); ++i) receive_from(i);
+  check_heartbeats(now);
+  launch_due(now);
+  if (now < next_heartbeat_) return;
+  next_heartbeat_ = now + heartbeat_seconds();
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i].channel && workers_[i].has_sent_hello) send_message(i, WireKind::kHeartbeat, "");
   }
 }
 
 void WorkerFleet::wait(double seconds) {
   std::vector<pollfd> all{{socket_.socket(), POLLIN, 0}};
   const auto add = [&](const Channel& channel) {
-    const short wanted = channel.has_more_to_write() ? POLLIN | POLLOUT : POLLIN;
+    const short wanted = channel.has_unsent() ? POLLIN | POLLOUT : POLLIN;
     all.push_back({channel.socket(), wanted, 0});
   };
-  for (const Seat& seat : seats_) {
-    if (seat.channel) add(*seat.channel);
-    const bool comes = seat.process == 0 && begins_;
-    if (comes) seconds = std::min(seconds, std::max(seat.begin_at - clock_->now(), 0.0));
+  for (const Worker& entry : workers_) {
+    if (entry.channel) add(*entry.channel);
+    const bool comes = entry.process == 0 && may_launch_;
+    if (comes) seconds = std::min(seconds, std::max(entry.launch_at_seconds - clock_->now(), 0.0));
   }
-  for (const Stranger& stranger : strangers_) add(stranger.guest.channel);
+  for (const UnverifiedPeer& peer : unverified_peers_) add(peer.connection.channel);
   ::poll(all.data(), all.size(), static_cast<int>(std::ceil(seconds * 1e3)));
 }
 
-void WorkerFleet::begin_due(double now) {
-  if (!begins_) return;
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    Seat& seat = seats_[i];
-    if (seat.process != 0 || now < seat.begin_at) continue;
+void WorkerFleet::launch_due(double now) {
+  if (!may_launch_) return;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Worker& entry = workers_[i];
+    if (entry.process != 0 || now < entry.launch_at_seconds) continue;
     const LaunchWorker& launch =
-        is_elsewhere(i) ? options_.elsewhere[i % options_.elsewhere.size()].launch : options_.launch;
-    auto begun = launch(socket_.path());
-    if (!begun) {
-      ++seat.failures;
-      seat.begin_at = now + std::max(delay_after(seat.failures), kFirstDelay);
-      if (seat.failures < kTries) continue;
-      begins_ = false;
-      news_.push_back(Broken{begun.error()});
+        is_remote(i) ? options_.remote_launchers[i % options_.remote_launchers.size()].launch : options_.launch;
+    auto launched_at_seconds = launch(socket_.path());
+    if (!launched_at_seconds) {
+      ++entry.failures;
+      entry.launch_at_seconds = now + std::max(delay_after(entry.failures), kMinDelaySeconds);
+      if (entry.failures < kMaxFailures) continue;
+      may_launch_ = false;
+      events_.push_back(Broken{launched_at_seconds.error()});
       return;
     }
-    seat.process = begun->process;
-    if (begun->channel) {
-      seat.channel = std::move(begun->channel);
-      seat.channel->set_limit(most_bytes_before_hello);
+    entry.process = launched_at_seconds->process;
+    if (launched_at_seconds->channel) {
+      entry.channel = std::move(launched_at_seconds->channel);
+      entry.channel->set_limit(max_message_bytes_before_hello);
     }
-    seat.begun = now;
-    seat.silent = 0;
-    if (tells_hosts()) seat.host = plain_host(options_.elsewhere[i % options_.elsewhere.size()].host);
+    entry.launched_at_seconds = now;
+    entry.silent_seconds = 0;
+    if (reports_hosts()) entry.host = sanitize_host_name(options_.remote_launchers[i % options_.remote_launchers.size()].host);
   }
 }
 
-void WorkerFleet::welcome_guests(double now) {
-  for (std::size_t accepted = 0; accepted < kMostStrangers; ++accepted) {
-    auto guest = socket_.accept();
-    if (!guest) break;
-    guest->channel.set_limit(most_bytes_before_hello);
-    const auto seat =
-        std::ranges::find_if(seats_, [&](const Seat& s) { return s.process == guest->process && !s.channel; });
-    if (seat != seats_.end() && guest->process != 0) {
-      seat->channel.emplace(std::move(guest->channel));
-    } else if (strangers_.size() < kMostStrangers) {
-      strangers_.push_back({*std::move(guest), now});
+void WorkerFleet::accept_connections(double now) {
+  for (std::size_t accepted = 0; accepted < kMaxUnverifiedPeers; ++accepted) {
+    auto connection = socket_.accept();
+    if (!connection) break;
+    connection->channel.set_limit(max_message_bytes_before_hello);
+    const auto entry =
+        std::ranges::find_if(workers_, [&](const Worker& s) { return s.process == connection->process && !s.channel; });
+    if (entry != workers_.end() && connection->process != 0) {
+      entry->channel.emplace(std::move(connection->channel));
+    } else if (unverified_peers_.size() < kMaxUnverifiedPeers) {
+      unverified_peers_.push_back({*std::move(connection), now});
     }
   }
-  for (Stranger& stranger : strangers_) show_out(stranger);
-  std::erase_if(strangers_, [&](const Stranger& stranger) {
-    return stranger.guest.channel.closed() || now - stranger.since > kAtTheDoor;
+  for (UnverifiedPeer& peer : unverified_peers_) reject_peer(peer);
+  std::erase_if(unverified_peers_, [&](const UnverifiedPeer& peer) {
+    return peer.connection.channel.closed() || now - peer.since > kPeerTimeoutSeconds;
   });
 }
 
 // Whoever was not begun by this engine is told why it cannot stay.
-void WorkerFleet::show_out(Stranger& stranger) {
-  Channel& channel = stranger.guest.channel;
+void WorkerFleet::reject_peer(UnverifiedPeer& peer) {
+  Channel& channel = peer.connection.channel;
   const auto message = channel.receive(0);
   if (!message || message->kind != static_cast<std::uint16_t>(WireKind::kHello)) return;
   auto hello = decode_hello(message->text);
@@ -205,182 +205,182 @@ void WorkerFleet::show_out(Stranger& stranger) {
   if (fits) {
     fits =
         Error{Code::kFailedPrecondition, "this engine begins its worker processes itself (run.workers says how many)",
-              "process " + std::to_string(stranger.guest.process)};
+              "process " + std::to_string(peer.connection.process)};
   }
-  channel.send(static_cast<std::uint16_t>(WireKind::kUnwelcome), encode(fits.error()));
+  channel.send(static_cast<std::uint16_t>(WireKind::kRejected), encode(fits.error()));
 }
 
-void WorkerFleet::listen(std::size_t worker) {
-  Seat& seat = seats_[worker];
-  if (seat.process == 0) return;
-  if (!seat.channel) {
-    if (const auto end = ended(seat.process, 0)) drop(worker, true, end->is_own_fault(), end->text());
+void WorkerFleet::receive_from(std::size_t worker) {
+  Worker& entry = workers_[worker];
+  if (entry.process == 0) return;
+  if (!entry.channel) {
+    if (const auto end = wait_for_exit(entry.process, 0)) drop(worker, true, end->is_own_fault(), end->text());
     return;
   }
   std::size_t bytes = 0;
   // A worker that never stops sending must not keep the engine from the others.
-  for (std::size_t taken = 0; seat.channel && taken < kMessagesATick && bytes < kBytesATick; ++taken) {
-    auto message = seat.channel->receive(0);
+  for (std::size_t taken = 0; entry.channel && taken < kMaxMessagesPerPoll && bytes < kMaxBytesPerPoll; ++taken) {
+    auto message = entry.channel->receive(0);
     if (!message) break;
     bytes += message->text.size();
-    if (const auto heard = hear(worker, *std::move(message)); !heard) return expel(worker, heard.error().message);
+    if (const auto handled = handle_message(worker, *std::move(message)); !handled) return end_misbehaving(worker, handled.error().message);
   }
-  if (seat.channel && seat.channel->closed()) gone(worker);
+  if (entry.channel && entry.channel->closed()) handle_disconnect(worker);
 }
 
-Result<void> WorkerFleet::hear(std::size_t worker, Message message) {
-  Seat& seat = seats_[worker];
-  if (seat.refusal) return {};  // it is to end
+Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
+  Worker& entry = workers_[worker];
+  if (entry.refusal) return {};  // it is to end
   const auto kind = static_cast<WireKind>(message.kind);
   const auto not_now = [&](const char* when) {
     return Error{Code::kDataLoss, "sent a message of kind " + std::to_string(message.kind) + " " + when, ""};
   };
-  seat.silent = 0;
-  if (!seat.has_spoken) return kind == WireKind::kHello ? greet(worker, message.text) : not_now("before its hello");
+  entry.silent_seconds = 0;
+  if (!entry.has_sent_hello) return kind == WireKind::kHello ? handle_hello(worker, message.text) : not_now("before its hello");
   auto numbered = split_token(message.text);
-  if (!numbered) return unreadable(Error{Code::kDataLoss, "it has no number", ""});
-  if (numbered->token != seat.received + 1) {
+  if (!numbered) return unreadable_message(Error{Code::kDataLoss, "it has no number", ""});
+  if (numbered->token != entry.received + 1) {
     return Error{
         Code::kDataLoss,
-        "sent message " + std::to_string(numbered->token) + "; due is message " + std::to_string(seat.received + 1),
+        "sent message " + std::to_string(numbered->token) + "; due is message " + std::to_string(entry.received + 1),
         ""};
   }
-  ++seat.received;
-  ++(kind == WireKind::kBeat ? seat.beats : seat.unproductive);
-  LANISTA_TRY(check_amount(seat));
+  ++entry.received;
+  ++(kind == WireKind::kHeartbeat ? entry.heartbeats : entry.messages_without_progress);
+  LANISTA_TRY(check_message_counts(entry));
   message.text = std::move(numbered->text);
-  const bool is_bare = kind == WireKind::kBeat || kind == WireKind::kReady;
+  const bool is_bare = kind == WireKind::kHeartbeat || kind == WireKind::kReady;
   if (is_bare && !message.text.empty()) return not_now("with a text");
-  if (kind == WireKind::kBeat) return {};
-  if (seat.is_ready) {
+  if (kind == WireKind::kHeartbeat) return {};
+  if (entry.is_ready) {
     if (kind == WireKind::kHello || kind == WireKind::kReady) return not_now("twice");
-    if (seat.offences == 0) seat.failures = 0;
-    news_.push_back(Heard{worker, std::move(message)});
+    if (entry.misbehaviours == 0) entry.failures = 0;
+    events_.push_back(WorkerMessage{worker, std::move(message)});
   } else if (kind == WireKind::kReady) {
-    seat.is_ready = true;
-    news_.push_back(Ready{worker, seat.process, seat.host});
+    entry.is_ready = true;
+    events_.push_back(Ready{worker, entry.process, entry.host});
   } else if (kind == WireKind::kBroken) {  // its data are others, say
     auto broken = read_error(message.text);
-    if (!broken) return unreadable(broken.error());
-    seat.refusal = std::move(broken->error);
+    if (!broken) return unreadable_message(broken.error());
+    entry.refusal = std::move(broken->error);
   } else {
     return not_now("before it was ready");
   }
   return {};
 }
 
-Result<void> WorkerFleet::check_amount(const Seat& seat) const {
-  if (seat.unproductive > kMostUnproductive) {
-    return Error{Code::kDataLoss, "sent " + std::to_string(kMostUnproductive) + " messages without any progress", ""};
+Result<void> WorkerFleet::check_message_counts(const Worker& entry) const {
+  if (entry.messages_without_progress > kMaxMessagesWithoutProgress) {
+    return Error{Code::kDataLoss, "sent " + std::to_string(kMaxMessagesWithoutProgress) + " messages without any progress", ""};
   }
-  const double due = (clock_->now() - seat.begun) / beat_seconds();
-  if (static_cast<double>(seat.beats) <= kBeatsBurst + kBeatsFactor * due) return {};
+  const double due = (clock_->now() - entry.launched_at_seconds) / heartbeat_seconds();
+  if (static_cast<double>(entry.heartbeats) <= kHeartbeatBurst + kHeartbeatFactor * due) return {};
   return Error{
       Code::kDataLoss,
-      "sent " + std::to_string(seat.beats) + " heartbeats where " + std::to_string(std::llround(due)) + " were due",
+      "sent " + std::to_string(entry.heartbeats) + " heartbeats where " + std::to_string(std::llround(due)) + " were due",
       ""};
 }
 
-Result<void> WorkerFleet::greet(std::size_t worker, const std::string& text) {
-  Seat& seat = seats_[worker];
+Result<void> WorkerFleet::handle_hello(std::size_t worker, const std::string& text) {
+  Worker& entry = workers_[worker];
   const auto hello = decode_hello(text);
-  if (!hello) return unreadable(hello.error());
-  seat.has_spoken = true;
+  if (!hello) return unreadable_message(hello.error());
+  entry.has_sent_hello = true;
   if (const auto fits = check_hello(*hello, build_); !fits) {
-    seat.channel->send(static_cast<std::uint16_t>(WireKind::kUnwelcome), encode(fits.error()));
-    seat.refusal = fits.error();
+    entry.channel->send(static_cast<std::uint16_t>(WireKind::kRejected), encode(fits.error()));
+    entry.refusal = fits.error();
     return {};
   }
-  seat.channel->set_limit(most_bytes_of);
+  entry.channel->set_limit(max_message_bytes);
   // What it says itself is nearer than what the launcher was asked for: on Slurm the latter is any node.
-  const std::string host = tells_hosts() ? plain_host(hello->host) : std::string();
-  if (!host.empty()) seat.host = host;
-  post(worker, WireKind::kWelcome, encode(Welcome{options_.lease_seconds, options_.brief}));
+  const std::string host = reports_hosts() ? sanitize_host_name(hello->host) : std::string();
+  if (!host.empty()) entry.host = host;
+  send_message(worker, WireKind::kWelcome, encode(Welcome{options_.lease_seconds, options_.worker_config}));
   return {};
 }
 
 // The other end of its connection is closed.
-void WorkerFleet::gone(std::size_t worker) {
-  Seat& seat = seats_[worker];
-  const auto fault = seat.channel->fault();
-  const auto end = fault ? std::nullopt : ended(seat.process, kToSayWhy);
-  if (end && is_elsewhere(worker)) {
-    const ProcessEnd told = end->as_told();
+void WorkerFleet::handle_disconnect(std::size_t worker) {
+  Worker& entry = workers_[worker];
+  const auto fault = entry.channel->fault();
+  const auto end = fault ? std::nullopt : wait_for_exit(entry.process, kExitTimeoutSeconds);
+  if (end && is_remote(worker)) {
+    const ProcessEnd located_reason = end->as_launcher_exit();
     // A program that ended there is to blame; a host or a connection that went says nothing of trials.
-    return drop(worker, true, !seat.is_ready || (told.signal != 0 && told.is_own_fault()), told.text());
+    return drop(worker, true, !entry.is_ready || (located_reason.signal != 0 && located_reason.is_own_fault()), located_reason.text());
   }
   if (end) return drop(worker, true, end->is_own_fault(), end->text());
-  if (fault) return expel(worker, unreadable(*fault).message);
-  lose(worker, true, "closed its connection");
+  if (fault) return end_misbehaving(worker, unreadable_message(*fault).message);
+  mark_lost(worker, true, "closed its connection");
 }
 
-void WorkerFleet::watch_silence(double now) {
+void WorkerFleet::check_heartbeats(double now) {
   // A long step between two looks is the engine's own absence (it was stopped, the machine slept).
-  const double passed = std::min(now - last_tick_.value_or(now), 2 * beat_seconds());
-  last_tick_ = now;
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
-    Seat& seat = seats_[i];
-    if (seat.process == 0) continue;
-    const bool is_sending = seat.channel && seat.channel->has_heard();
-    if (is_elsewhere(i) && !seat.has_spoken && !is_sending) continue;  // it may wait for a place
-    seat.silent += passed;
-    if (seat.has_spoken && !seat.is_ready) seat.preparing += passed;
+  const double passed = std::min(now - last_poll_seconds_.value_or(now), 2 * heartbeat_seconds());
+  last_poll_seconds_ = now;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    Worker& entry = workers_[i];
+    if (entry.process == 0) continue;
+    const bool is_sending = entry.channel && entry.channel->has_unread();
+    if (is_remote(i) && !entry.has_sent_hello && !is_sending) continue;  // it may wait for a place
+    entry.silent_seconds += passed;
+    if (entry.has_sent_hello && !entry.is_ready) entry.preparing_seconds += passed;
     const double to_be_ready = options_.ready_leases * options_.lease_seconds;
-    if (seat.preparing > to_be_ready) {
-      lose(i, true, "was not ready to work within " + seconds_text(to_be_ready));
+    if (entry.preparing_seconds > to_be_ready) {
+      mark_lost(i, true, "was not ready to work within " + seconds_text(to_be_ready));
       continue;
     }
     // Its heart beats from the welcome on, which follows its hello.
-    const double most = seat.has_spoken ? options_.lease_seconds : std::max(options_.lease_seconds, kToKnock);
-    if (seat.silent <= most) continue;
-    lose(i, false,
+    const double most = entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
+    if (entry.silent_seconds <= most) continue;
+    mark_lost(i, false,
          "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
   }
 }
 
-void WorkerFleet::lose(std::size_t worker, bool own_fault, const std::string& reason) {
-  if (seats_[worker].process != 0) drop(worker, false, own_fault, reason);
+void WorkerFleet::mark_lost(std::size_t worker, bool own_fault, const std::string& reason) {
+  if (workers_[worker].process != 0) drop(worker, false, own_fault, reason);
 }
 
-void WorkerFleet::expel(std::size_t worker, const std::string& what) {
-  if (seats_[worker].process == 0) return;
-  ++seats_[worker].offences;
-  drop(worker, false, true, "was dropped: it " + visible_text(what, kMostDropReason), true);
+void WorkerFleet::end_misbehaving(std::size_t worker, const std::string& what) {
+  if (workers_[worker].process == 0) return;
+  ++workers_[worker].misbehaviours;
+  drop(worker, false, true, "was dropped: it " + visible_text(what, kMaxDropReasonBytes), true);
 }
 
 void WorkerFleet::note_progress(std::size_t worker) {
-  Seat& seat = seats_[worker];
-  seat.failures = seat.offences = 0;
-  seat.unproductive = 0;
+  Worker& entry = workers_[worker];
+  entry.failures = entry.misbehaviours = 0;
+  entry.messages_without_progress = 0;
 }
 
-void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_offence) {
-  Seat& seat = seats_[worker];
+void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_misbehaviour) {
+  Worker& entry = workers_[worker];
   if (!has_ended) {  // stopped, it wakes up to its end
-    ::kill(seat.process, SIGKILL);
-    reaper_.add(seat.process);
+    ::kill(entry.process, SIGKILL);
+    reaper_.add(entry.process);
   }
-  const Seat before = std::exchange(seat, Seat{});
-  seat.failures = before.failures + 1;
-  seat.offences = before.offences;
-  seat.begin_at = clock_->now() + delay_after(seat.failures, is_elsewhere(worker) ? kFarDelay : kLongestDelay);
-  const std::string told = is_elsewhere(worker) ? "(" + place(worker) + ") " + reason : reason;
-  news_.push_back(Lost{worker, before.process, own_fault && !is_offence, told, before.host, is_offence});
-  check_hope(worker, before.is_ready, own_fault, before.refusal, told);
+  const Worker before = std::exchange(entry, Worker{});
+  entry.failures = before.failures + 1;
+  entry.misbehaviours = before.misbehaviours;
+  entry.launch_at_seconds = clock_->now() + delay_after(entry.failures, is_remote(worker) ? kMaxRemoteDelaySeconds : kMaxDelaySeconds);
+  const std::string located_reason = is_remote(worker) ? "(" + remote_name(worker) + ") " + reason : reason;
+  events_.push_back(Lost{worker, before.process, own_fault && !is_misbehaviour, located_reason, before.host, is_misbehaviour});
+  check_any_usable(worker, before.is_ready, own_fault, before.refusal, located_reason);
 }
 
-void WorkerFleet::check_hope(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
+void WorkerFleet::check_any_usable(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
                              const std::string& reason) {
-  const bool offends = seats_[worker].offences >= kTries;
-  if (!begins_ || (was_ready && !offends)) return;
-  if (!is_hopeless(refusal ? kRefusalTries : own_fault ? kTries : kKilledTries)) return;
-  begins_ = false;
-  if (refusal) return news_.push_back(Broken{*refusal});
+  const bool is_misbehaving = workers_[worker].misbehaviours >= kMaxFailures;
+  if (!may_launch_ || (was_ready && !is_misbehaving)) return;
+  if (!have_all_failed(refusal ? kMaxRefusals : own_fault ? kMaxFailures : kMaxKilled)) return;
+  may_launch_ = false;
+  if (refusal) return events_.push_back(Broken{*refusal});
   const std::string what =
-      offends ? "worker processes send wrong messages" : "worker processes end before they can work";
+      is_misbehaving ? "worker processes send wrong messages" : "worker processes end before they can work";
   const std::string help =
-      is_elsewhere(worker) ? "; with --ssh here a study goes on here" : "; run.isolation: thread does without them";
-  news_.push_back(Broken{Error{Code::kUnavailable, what + ": the last one " + reason + help, ""}});
+      is_remote(worker) ? "; with --ssh here a study goes on here" : "; run.isolation: thread does without them";
+  events_.push_back(Broken{Error{Code::kUnavailable, what + ": the last one " + reason + help, ""}});
 }
 
 }  // namespace lanista::engine

@@ -32,23 +32,23 @@ class MutatedStudy {
   MutatedStudy(const MutatedStudy&) = delete;
   MutatedStudy& operator=(const MutatedStudy&) = delete;
 
-  Result<Summary> run(const study::StudyConfig& config, Mutation mutation, bool always) {
-    if (!always) mutation.once = root_ + "/claimed";
-    const MakeWorker make = [](const WorkerBrief& brief, const TellInHand&) {
+  Result<RunResult> run(const study::StudyConfig& config, Mutation mutation, bool every_process) {
+    if (!every_process) mutation.marker_file = root_ + "/claimed";
+    const MakeWorkerExecutor make = [](const WorkerConfig& worker_config, const ReportActiveTrials&) {
       const FakeOptions options{.workers = 2, .rows = small_data().split_rows[0], .checkpoint_one_in = 2};
       return Result<std::shared_ptr<Executor>>(
-          std::make_shared<FakeExecutor>(options, store::CheckpointStore(real_file_system(), brief.study_folder)));
+          std::make_shared<FakeExecutor>(options, store::CheckpointStore(real_file_system(), worker_config.study_folder)));
     };
-    WorkerBrief brief;
-    brief.study_folder = study_;
-    brief.workers = 2;
+    WorkerConfig worker_config;
+    worker_config.study_folder = study_;
+    worker_config.workers = 2;
     ProcessOptions how;
     how.lease_seconds = std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2 : 8;  // a busy machine must not look like a bad worker
     how.rules = report_rules({}, data_);
     Mutation honest = mutation;
     honest.at = std::int64_t{1} << 40;
-    how.elsewhere = {{"good", launch_mutating(make, honest)}, {"bad", launch_mutating(make, mutation)}};
-    LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(brief, real_file_system(), clock_, how));
+    how.remote_launchers = {{"good", launch_with_mutated_messages(make, honest)}, {"bad", launch_with_mutated_messages(make, mutation)}};
+    LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(worker_config, real_file_system(), clock_, how));
     Services services;
     services.fs = &real_file_system();
     services.clock = &clock_;
@@ -69,7 +69,7 @@ class MutatedStudy {
     last = engine->view().workers.last ? engine->view().workers.last->reason : "";
     return summary;
   }
-  Fingerprint left() const {
+  Fingerprint fingerprint_of_disk() const {
     const auto records = store::read_log(real_file_system(), study_);
     const auto weights = real_file_system().read(study_ + "/best/weights.safetensors");
     return {records ? store::canonical_export(*records) : records.error().text(), weights ? *weights : ""};
@@ -87,21 +87,21 @@ class MutatedStudy {
   std::atomic<int> pause_ = 0;
 };
 
-Fingerprint undisturbed(const study::StudyConfig& config) {
+Fingerprint expected_hashes(const study::StudyConfig& config) {
   Bench bench;
   LANISTA_CHECK(bench.run(config, {.rows = small_data().split_rows[0]}).ok(), "an undisturbed study ends");
   return *fingerprint(bench.disk);
 }
 
-std::uint64_t count_of(const char* name, std::uint64_t otherwise) {
+std::uint64_t count_of(const char* name, std::uint64_t fallback) {
   const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  return text == nullptr ? fallback : std::strtoull(text, nullptr, 10);
 }
 
-TEST(WorkerMutation, EndsAsUndisturbedOrNamesTheWorker) {
+TEST(WorkerMutation, EndsUnchangedOrNamesWorker) {
   const study::StudyConfig config = small_study(4);
-  const Fingerprint expected = undisturbed(config);
-  const std::uint64_t studies = std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2000 : 2 * kWrongs;
+  const Fingerprint expected = expected_hashes(config);
+  const std::uint64_t studies = std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2000 : 2 * kNumMessageFaults;
   const std::uint64_t first = count_of("LANISTA_MUTATIONS_FROM", 1);
   std::map<std::string, int> reasons;
   std::map<int, int> unnoticed;
@@ -109,21 +109,21 @@ TEST(WorkerMutation, EndsAsUndisturbedOrNamesTheWorker) {
   double longest = 0;
   for (std::uint64_t seed = first; seed < first + studies; ++seed) {
     Rng rng = Rng(seed).split("mutation");
-    const auto wrong = static_cast<Wrong>(seed % kWrongs);
+    const auto fault = static_cast<MessageFault>(seed % kNumMessageFaults);
     const auto at = static_cast<std::int64_t>(rng.below(3) == 0 ? rng.below(3) : rng.below(16));
-    const bool always = rng.below(8) == 0;
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", mutation " + std::to_string(seed % kWrongs) + " at message " +
-                 std::to_string(at) + (always ? " of every process" : ""));
+    const bool every_process = rng.below(8) == 0;
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", mutation " + std::to_string(seed % kNumMessageFaults) + " at message " +
+                 std::to_string(at) + (every_process ? " of every process" : ""));
     MutatedStudy study;
-    const auto summary = study.run(config, {.seed = rng.next(), .wrong = wrong, .at = at}, always);
+    const auto summary = study.run(config, {.seed = rng.next(), .fault = fault, .at = at}, every_process);
     ASSERT_TRUE(summary) << summary.error().text();
-    ASSERT_EQ(summary->end, End::kDone) << "it hung; the last loss: " << study.last;
-    const Fingerprint left = study.left();
-    ASSERT_EQ(left.canonical, expected.canonical) << study.last;
-    ASSERT_EQ(left.weights, expected.weights) << study.last;
+    ASSERT_EQ(summary->end, RunEnd::kDone) << "it hung; the last loss: " << study.last;
+    const Fingerprint fingerprint_of_disk = study.fingerprint_of_disk();
+    ASSERT_EQ(fingerprint_of_disk.canonical, expected.canonical) << study.last;
+    ASSERT_EQ(fingerprint_of_disk.weights, expected.weights) << study.last;
     longest = std::max(longest, study.seconds);
     if (study.dropped == 0) {
-      ++unnoticed[static_cast<int>(wrong)];
+      ++unnoticed[static_cast<int>(fault)];
     } else {
       EXPECT_TRUE(study.last.starts_with("(bad) ")) << study.last;
       ++reasons[study.last.substr(0, 60)];
@@ -132,8 +132,8 @@ TEST(WorkerMutation, EndsAsUndisturbedOrNamesTheWorker) {
   }
   std::string text;
   for (const auto& [reason, count] : reasons) text += std::to_string(count) + "  " + reason + "\n";
-  for (const auto& [wrong, count] : unnoticed) {
-    text += std::to_string(count) + "  without effect, mutation " + std::to_string(wrong) + "\n";
+  for (const auto& [fault, count] : unnoticed) {
+    text += std::to_string(count) + "  without effect, mutation " + std::to_string(fault) + "\n";
   }
   EXPECT_GE(named, studies / 2) << text;
   RecordProperty("longest_seconds", std::to_string(longest));

@@ -18,41 +18,41 @@ using study::fields::integer;
 using study::fields::Malformed;
 using study::fields::read_record;
 
-constexpr std::size_t kMostErrorBytes = 16384;
+constexpr std::size_t kMaxErrorBytes = 16384;
 constexpr std::size_t kKiB = 1024, kMiB = kKiB * kKiB;
 
 std::string one_line(const json& message) { return message.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 }  // namespace
 
-std::size_t most_bytes_of(std::uint16_t kind) {
+std::size_t max_message_bytes(std::uint16_t kind) {
   switch (static_cast<WireKind>(kind)) {
     case WireKind::kHello:
       return 64 * kKiB;
     case WireKind::kReady:
-    case WireKind::kBeat:
+    case WireKind::kHeartbeat:
       return 64;
     case WireKind::kReport:
       return 8 * kMiB;
-    case WireKind::kInHand:
+    case WireKind::kActiveTrials:
     case WireKind::kWelcome:
       return 4 * kMiB;
     case WireKind::kRefused:
     case WireKind::kAnswer:
     case WireKind::kNoAnswer:
     case WireKind::kBroken:
-    case WireKind::kUnwelcome:
+    case WireKind::kRejected:
       return kMiB;
     case WireKind::kStart:
     case WireKind::kCommand:
     case WireKind::kQuestion:
-      return FrameReader::kMostBytes;
+      return FrameReader::kMaxBytes;
   }
   return 0;
 }
 
-std::size_t most_bytes_before_hello(std::uint16_t kind) {
-  return static_cast<WireKind>(kind) == WireKind::kHello ? most_bytes_of(kind) : 0;
+std::size_t max_message_bytes_before_hello(std::uint16_t kind) {
+  return static_cast<WireKind>(kind) == WireKind::kHello ? max_message_bytes(kind) : 0;
 }
 
 std::string encode(const Hello& hello) {
@@ -79,16 +79,16 @@ Result<void> check_hello(const Hello& hello, const std::string& build) {
 }
 
 std::string encode(const Welcome& welcome) {
-  return one_line({{"lease_seconds", real_json(welcome.lease_seconds)}}) + "\n" + encode(welcome.brief);
+  return one_line({{"lease_seconds", real_json(welcome.lease_seconds)}}) + "\n" + encode(welcome.worker_config);
 }
 
 Result<Welcome> decode_welcome(std::string_view text) {
   const auto end = text.find('\n');
   if (end == std::string_view::npos) return Error{Code::kDataLoss, "broken welcome: no brief", ""};
   LANISTA_ASSIGN(const json in, store::parse_record_json(text.substr(0, end)));
-  LANISTA_ASSIGN(WorkerBrief brief, decode_brief(text.substr(end + 1)));
+  LANISTA_ASSIGN(WorkerConfig worker_config, decode_worker_config(text.substr(end + 1)));
   return read_record<Welcome>("welcome", [&] {
-    Welcome welcome{study::fields::real(in, "lease_seconds"), std::move(brief)};
+    Welcome welcome{study::fields::real(in, "lease_seconds"), std::move(worker_config)};
     if (!(welcome.lease_seconds > 0)) throw Malformed{"'lease_seconds' is not above 0"};
     return welcome;
   });
@@ -110,28 +110,28 @@ Result<std::vector<TrialId>> decode_trials(std::string_view text) {
 }
 
 // A line with part, weights and shares, and a line for each job.
-std::string encode(const Question& question) {
+std::string encode(const MeasureRequest& question) {
   json head{{"part", static_cast<int>(question.part)}, {"members", json::array()}};
   std::string jobs;
-  for (const Tested& member : question.members) {
+  for (const EvaluatedMember& member : question.members) {
     head["members"].push_back({{"weights", member.weights}, {"share", real_json(member.share)}});
-    jobs += "\n" + encode(Order(member.job));
+    jobs += "\n" + encode(ExecutorRequest(member.job));
   }
   return one_line(head) + jobs;
 }
 
-Result<Question> decode_question(const std::string& text) {
+Result<MeasureRequest> decode_measure_request(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
   std::getline(lines, line);
   LANISTA_ASSIGN(const json head, store::parse_record_json(line));
-  return read_record<Question>("question", [&] {
+  return read_record<MeasureRequest>("question", [&] {
     const std::int64_t part = integer(head, "part");
     if (part < 0 || part > static_cast<std::int64_t>(data::Part::kTest)) throw Malformed{"no such part"};
-    Question out{{}, static_cast<data::Part>(part)};
+    MeasureRequest out{{}, static_cast<data::Part>(part)};
     for (const json& member : study::fields::array(head, "members")) {
       if (!std::getline(lines, line)) throw Malformed{"a member without a job"};
-      Order order = good(decode_order(line));
+      ExecutorRequest order = good(decode_executor_request(line));
       auto* job = std::get_if<Job>(&order);
       if (job == nullptr) throw Malformed{"a member whose job is a command"};
       out.members.push_back(
@@ -142,25 +142,25 @@ Result<Question> decode_question(const std::string& text) {
   });
 }
 
-std::string encode_metrics(const std::map<std::string, double>& metrics) {
+std::string encode_measured_metrics(const std::map<std::string, double>& metrics) {
   return one_line({{"metrics", study::fields::metrics_json(metrics)}});
 }
 
-Result<std::map<std::string, double>> decode_metrics(std::string_view text) {
+Result<std::map<std::string, double>> decode_measured_metrics(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
   return read_record<std::map<std::string, double>>("answer", [&] { return study::fields::metrics(in, "metrics"); });
 }
 
 std::string encode(const Error& error) {
   Error cut = error;
-  if (cut.message.size() > kMostErrorBytes) cut.message.resize(kMostErrorBytes);
-  if (cut.where.size() > kMostErrorBytes) cut.where.resize(kMostErrorBytes);
-  return encode(Report(BrokenReport{std::move(cut)}));
+  if (cut.message.size() > kMaxErrorBytes) cut.message.resize(kMaxErrorBytes);
+  if (cut.where.size() > kMaxErrorBytes) cut.where.resize(kMaxErrorBytes);
+  return encode(Report(ExecutorErrorReport{std::move(cut)}));
 }
 
-Result<BrokenReport> read_error(std::string_view text) {
+Result<ExecutorErrorReport> read_error(std::string_view text) {
   LANISTA_ASSIGN(Report report, decode_report(text));
-  auto* broken = std::get_if<BrokenReport>(&report);
+  auto* broken = std::get_if<ExecutorErrorReport>(&report);
   if (broken == nullptr) return Error{Code::kDataLoss, "a report where an error was due", ""};
   return std::move(*broken);
 }

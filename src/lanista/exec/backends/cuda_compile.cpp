@@ -8,7 +8,7 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/file_system.h"
-#include "lanista/exec/backends/cuda_opened.h"
+#include "lanista/exec/backends/dynamic_library.h"
 
 namespace lanista::device {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kSplit = "--split-compile=0";
 
 struct Compiler {
-  Opened library;
+  DynamicLibrary library;
   int (*version)(int*, int*) = nullptr;
   int (*create)(void**, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
   int (*compile)(void*, int, const char* const*) = nullptr;
@@ -37,11 +37,11 @@ struct Compiler {
     library.find("nvrtcGetCUBINSize", cubin_size);
     library.find("nvrtcGetCUBIN", cubin);
     library.find("nvrtcDestroyProgram", destroy);
-    return library.complete();
+    return library.check_symbols();
   }
 };
 
-std::vector<std::string> options_of(const CudaText& text, int architecture, bool tells = false) {
+std::vector<std::string> options_of(const CudaSource& text, int architecture, bool tells = false) {
   std::vector<std::string> options = text.options;
   if (tells) options.emplace_back("--ptxas-options=-v");
   options.emplace_back("--gpu-architecture=sm_").append(std::to_string(architecture));
@@ -60,7 +60,7 @@ std::filesystem::path cache_folder() {
   return {};
 }
 
-std::filesystem::path cache_file(const CudaText& text, const std::vector<std::string>& options) {
+std::filesystem::path cache_file(const CudaSource& text, const std::vector<std::string>& options) {
   std::string all = text.source;
   for (const std::string& each : options) all += "\n" + each;
   const std::filesystem::path folder = cache_folder();
@@ -74,7 +74,7 @@ void write_cache(const std::filesystem::path& file, const std::string& cubin) {
   if (files->make_folder(folder)) static_cast<void>(write_atomically(*files, file.string(), cubin));
 }
 
-Result<std::string> compiled(const CudaText& text, int architecture, const std::vector<std::string>& libraries,
+Result<std::string> compiled(const CudaSource& text, int architecture, const std::vector<std::string>& libraries,
                              std::string* log) {
   Compiler nvrtc;
   if (auto opened = nvrtc.open(libraries); !opened) {
@@ -124,7 +124,7 @@ Result<std::string> compiled(const CudaText& text, int architecture, const std::
 
 }  // namespace
 
-Result<std::string> compile_cuda(const CudaText& text, int architecture, const std::vector<std::string>& libraries,
+Result<std::string> compile_cuda(const CudaSource& text, int architecture, const std::vector<std::string>& libraries,
                                  std::string* log) {
   if (log != nullptr) return compiled(text, architecture, libraries, log);
   const std::filesystem::path file = cache_file(text, options_of(text, architecture));

@@ -8,7 +8,7 @@
 namespace lanista::device {
 
 /// A text for GPUs, and how it is compiled.
-struct CudaText {
+struct CudaSource {
   std::string name;  ///< of what is kept, and in messages
   std::string source;
   std::vector<std::string> options;
@@ -18,7 +18,7 @@ struct CudaText {
 /// user's) where it was compiled before, but anew where `log` wants what the compiler says of registers. `libraries`
 /// are tried before those that the system knows. Errors: kUnavailable (no NVRTC, or the text does not compile).
 /// Thread-safe.
-Result<std::string> compile_cuda(const CudaText& text, int architecture, const std::vector<std::string>& libraries = {},
+Result<std::string> compile_cuda(const CudaSource& text, int architecture, const std::vector<std::string>& libraries = {},
                                  std::string* log = nullptr);
 
 }  // namespace lanista::device

@@ -21,7 +21,7 @@ Error unavailable(std::string message) {
   return {.code = Code::kUnavailable, .message = std::move(message), .where = {}};
 }
 
-std::string reason_of_loader() {
+std::string loader_error() {
   const char* const text = ::dlerror();
   return text == nullptr ? "no reason given" : text;
 }
@@ -33,7 +33,7 @@ Result<const Library*> load(const std::string& file) {
   // One thread in the BLAS: it would ask for others as it is opened, and end the program where it gets none.
   ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
   void* const handle = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return unavailable(reason_of_loader());
+  if (handle == nullptr) return unavailable(loader_error());
   const auto stamp = reinterpret_cast<const char* (*)()>(::dlsym(handle, kStampSymbol));
   const auto library = reinterpret_cast<const Library* (*)()>(::dlsym(handle, kLibrarySymbol));
   if (stamp == nullptr || library == nullptr) return unavailable(file + " is no device library");
@@ -43,7 +43,7 @@ Result<const Library*> load(const std::string& file) {
   return library();
 }
 
-std::string file_or(const std::string& file) { return file.empty() ? library_file() : file; }
+std::string library_file_or(const std::string& file) { return file.empty() ? library_file() : file; }
 
 template <class F>
 bool find(void* library, const char* name, F& to) {
@@ -52,7 +52,7 @@ bool find(void* library, const char* name, F& to) {
 }
 
 // What the driver tells of the first device: "NVIDIA H200, sm_90, driver 13.0, 1 of them"; empty: it tells nothing.
-std::string told_by_driver() {
+std::string describe_driver() {
   void* const library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return {};
   int (*init)(unsigned) = nullptr;
@@ -78,9 +78,9 @@ std::string told_by_driver() {
          (devices == 1 ? " of it" : " of them");
 }
 
-Finding gpu() {
+DeviceCheck gpu() {
   if (::access("/dev/nvidia0", F_OK) != 0) return {"gpu", "none", ""};
-  const std::string told = told_by_driver();
+  const std::string told = describe_driver();
   if (told.empty()) return {"gpu", "present", "its driver's library, libcuda.so.1, is missing or tells of no device"};
   return {"gpu", told + " (run.devices: block:cuda:0, or cuda:0)", ""};
 }
@@ -109,7 +109,7 @@ Result<const nn::Backend*> open(std::string_view name, const std::string& file) 
     return unavailable("device '" + std::string(name) +
                        "' is not known: there are torch:cpu, cuda:N, block:cuda:N and block:host" + way_out);
   }
-  const auto library = load(file_or(file));
+  const auto library = load(library_file_or(file));
   if (!library) {
     return unavailable("device '" + std::string(name) + "' wants the library of LibTorch, which cannot be opened: " +
                        library.error().message + " (a build with -DLANISTA_TORCH=ON makes it)" + way_out);
@@ -119,9 +119,9 @@ Result<const nn::Backend*> open(std::string_view name, const std::string& file) 
   return backend;
 }
 
-std::vector<Finding> findings() {
+std::vector<DeviceCheck> check_devices() {
   const std::string file = library_file();
-  Finding torch{"torch", "none", ""};
+  DeviceCheck torch{"torch", "none", ""};
   // It is looked at, not opened: LibTorch is large, and who asks what is here may have little.
   if (::access(file.c_str(), R_OK) == 0)
     torch.value = "LibTorch's library is here (run.devices: torch:cpu, or cuda:0 where it has CUDA)";

@@ -18,11 +18,11 @@ Result<const nn::Backend*> open(std::string_view name, const std::string& file =
 std::string library_file();
 
 /// A line for `lanista doctor`.
-struct Finding {
+struct DeviceCheck {
   std::string name, value;
   std::string advice;  ///< empty: nothing is missing
 };
 /// What is here: libraries, drivers and devices, and what each lacks.
-std::vector<Finding> findings();
+std::vector<DeviceCheck> check_devices();
 
 }  // namespace lanista::device

@@ -34,7 +34,7 @@ std::vector<Activation<T>> activations(const Kernels<T>& k) {
 // Of straight pieces, and compared to the bit elsewhere: relu below, hard_swish in piecewise_test.cpp.
 const std::set<std::string_view> kExact{"relu", "hard_swish"};
 
-TEST(Activation, OfEveryRowHasAReference) {
+TEST(Activation, HasAReferenceForEveryOperator) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     std::set<std::string_view> known = kExact;
@@ -252,7 +252,7 @@ TEST(Softmax, GivesARowTheSameBytesAloneAndInABatch) {
   });
 }
 
-TEST(Softmax, GivesNothingToMinusInfinity) {
+TEST(Softmax, GivesZeroToMinusInfinity) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T never = -std::numeric_limits<T>::infinity();

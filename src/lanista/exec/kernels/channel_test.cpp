@@ -78,12 +78,12 @@ TEST(Lrn, FollowsItsFormulaAndItsDerivative) {
       EXPECT_TRUE(close(want, y, 64));
       family.lrn_grad(s, x.data(), dy.data(), dx.data(), scratch.data());
       EXPECT_TRUE(close(want_dx, dx, 256));
-      EXPECT_TRUE(scratch.margins_untouched());
+      EXPECT_TRUE(scratch.margins_are_intact());
     }
   });
 }
 
-TEST(Lrn, GivesARowTheSameBytesAloneAndAmongOthers) {
+TEST(Lrn, GivesARowTheSameBytesInAnyBatch) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(83);

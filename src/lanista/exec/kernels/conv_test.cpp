@@ -141,7 +141,7 @@ TEST(Conv2d, EqualsItsScalarDefinitionToTheBit) {
       EXPECT_TRUE(same_bytes(want, y));
       for (T& value : want) value = value > 0 ? value : T(0);
       EXPECT_TRUE(same_bytes(want, relu));
-      EXPECT_TRUE(scratch.margins_untouched());
+      EXPECT_TRUE(scratch.margins_are_intact());
     }
   });
 }
@@ -163,7 +163,7 @@ TEST(Conv2d, DataGradientAddsTapsAndThenOutputChannelsInAscendingOrder) {
       family.conv2d_grad_x(s, dy.data(), w.data(), dx.data(), scratch.data());
 
       EXPECT_TRUE(same_bytes(want, dx));
-      EXPECT_TRUE(scratch.margins_untouched());
+      EXPECT_TRUE(scratch.margins_are_intact());
     }
   });
 }
@@ -185,7 +185,7 @@ TEST(Conv2d, WeightGradientAddsSamplesAndPositionsInAscendingOrder) {
       family.conv2d_grad_w(s, x.data(), dy.data(), dw.data(), scratch.data());
 
       EXPECT_TRUE(same_bytes(want, dw));
-      EXPECT_TRUE(scratch.margins_untouched());
+      EXPECT_TRUE(scratch.margins_are_intact());
     }
   });
 }

@@ -56,7 +56,7 @@ TEST(Linear, EqualsItsScalarDefinitionToTheBit) {
   });
 }
 
-TEST(Linear, KeepsANotANumberThroughTheFusedRelu) {
+TEST(Linear, KeepsNanThroughTheFusedRelu) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const std::vector<T> x{T(1), std::numeric_limits<T>::quiet_NaN()}, w{T(2)};

@@ -42,7 +42,7 @@ TEST(Dropout, KeepsEverythingAtZeroAndNothingAtOne) {
   });
 }
 
-TEST(Dropout, DrawsIndependentMasksForEveryPartOfTheKey) {
+TEST(Dropout, SamplesIndependentMasksForEveryPartOfTheKey) {
   const DropoutKey base{7, 8, 9};
   const auto count_equal = [&](DropoutKey key, std::int64_t sample) {
     int equal = 0;

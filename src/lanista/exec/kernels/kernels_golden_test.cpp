@@ -298,7 +298,7 @@ const std::map<std::string, Golden>& golden() {
   return kGolden;
 }
 
-TEST(Golden, BitsOfEveryClassAreAsTheyWere) {
+TEST(Golden, BitsOfEveryNumericClassAreUnchanged) {
   std::map<std::string, std::map<std::string, std::string>> seen;
   for_every_family([&](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);

@@ -59,7 +59,7 @@ TEST(FlushToZero, TurnsSubnormalResultsIntoZeroInThisThreadOnly) {
   EXPECT_GT(tiny * 0.01F, 0.0F);
 }
 
-TEST(FlushToZero, OfAScopeEndsWithIt) {
+TEST(FlushToZero, EndsWithItsScope) {
   volatile float tiny = 1e-38F;
   {
     const FlushToZero scope;

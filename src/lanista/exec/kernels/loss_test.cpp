@@ -90,7 +90,7 @@ TEST(Focal, MatchesItsDefinitionWithAndWithoutSmoothing) {
   });
 }
 
-TEST(Focal, KnowsSureAndHopelessRows) {
+TEST(Focal, HandlesCertainAndImpossibleRows) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const std::vector<T> x{T(2e4), T(-2e4), T(2e4), T(-2e4)};
@@ -103,7 +103,7 @@ TEST(Focal, KnowsSureAndHopelessRows) {
   });
 }
 
-TEST(CrossEntropy, StaysFiniteForHugeLogitsAndSpreadsANotANumber) {
+TEST(CrossEntropy, StaysFiniteForHugeLogitsAndPropagatesNan) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T nan = std::numeric_limits<T>::quiet_NaN();
@@ -177,7 +177,7 @@ TEST(MaeAndHuber, AverageTheirErrorsOverARow) {
   });
 }
 
-TEST(MaeAndHuber, SpreadANotANumberAndBearInfinity) {
+TEST(MaeAndHuber, PropagateNanAndAcceptInfinity) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T nan = std::numeric_limits<T>::quiet_NaN(), much = std::numeric_limits<T>::infinity();
@@ -222,7 +222,7 @@ TEST(Bce, MatchesItsDefinition) {
   });
 }
 
-TEST(Bce, IsStableFarOutAndSpreadsANotANumber) {
+TEST(Bce, IsStableForLargeLogitsAndPropagatesNan) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T nan = std::numeric_limits<T>::quiet_NaN();

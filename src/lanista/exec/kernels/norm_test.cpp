@@ -53,7 +53,7 @@ TEST(BatchNorm, NormalisesByTheBatchAndUpdatesRunningStatistics) {
 }
 
 // An epoch's last batch may have one row: it has a mean, but its variance of 0 is not the data's.
-TEST(BatchNorm, TakesNoVarianceFromOneRow) {
+TEST(BatchNorm, KeepsVarianceForASingleRow) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const std::vector<T> x{3, -1, 0.5}, beta{1, 2, 3}, old_mean{1, 1, 1}, old_var{0.25, 4, 1e-3F};
@@ -88,7 +88,7 @@ TEST(BatchNorm, EvaluatesWithRunningStatistics) {
   });
 }
 
-TEST(BatchNorm, GivesAChannelTheSameBytesBesideAnyOthers) {
+TEST(BatchNorm, GivesAChannelTheSameBytesInAnyImage) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     Rng rng(43);

@@ -63,7 +63,7 @@ TEST(Piecewise, FollowsItsDefinitionWithItsSlope) {
   });
 }
 
-TEST(Piecewise, KeepsWhatIsNotANumberAndClosesAtTheEnds) {
+TEST(Piecewise, KeepsNanAndHasZeroGradientAtTheEnds) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T nan = std::numeric_limits<T>::quiet_NaN(), infinite = std::numeric_limits<T>::infinity();

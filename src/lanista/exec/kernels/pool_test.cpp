@@ -94,7 +94,7 @@ TEST(MaxPool, KeepsTheFirstMaximumAndSendsTheGradientThere) {
   });
 }
 
-TEST(MaxPool, LetsANotANumberWin) {
+TEST(MaxPool, LetsNanWin) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const T nan = std::numeric_limits<T>::quiet_NaN();

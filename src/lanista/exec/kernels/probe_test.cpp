@@ -3,7 +3,7 @@
 namespace lanista::kernels {
 namespace {
 
-TEST(FmaChain, DoesEveryTermItCounts) {
+TEST(FmaChain, ComputesEveryCountedTerm) {
   for_every_family([](auto zero, Isa isa, const auto& family) {
     using T = decltype(zero);
     for (const std::int64_t rounds : {0, 1, 7, 40}) {

@@ -91,7 +91,7 @@ TEST(Resize, KeepsAnImageOfTheSameSize) {
   });
 }
 
-TEST(Resize, OfTwoCellsToFourIsKnown) {
+TEST(Resize, MatchesKnownValuesForTwoToFourCells) {
   for_every_family([](auto zero, Isa, const auto& family) {
     using T = decltype(zero);
     const ResizeShape s{1, 1, 2, 1, 1, 4};

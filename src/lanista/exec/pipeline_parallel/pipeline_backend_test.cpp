@@ -74,9 +74,9 @@ TEST(PipelineBackend, GivesTheBitsOfOneThreadOnAnyNumber) {
   const auto model = derived(kBranches);
   for (const std::int64_t accumulate : {1, 4, 8}) {
     const Trained wanted = trained(model, {&cpu}, accumulate);
-    for (const std::int64_t places : {0, 1, 2, 3, 4}) {
-      const PipelineBackend pipelines(cpu, places);
-      EXPECT_TRUE(trained(model, {&pipelines}, accumulate) == wanted) << accumulate << " parts on " << places;
+    for (const std::int64_t ranks : {0, 1, 2, 3, 4}) {
+      const PipelineBackend pipelines(cpu, ranks);
+      EXPECT_TRUE(trained(model, {&pipelines}, accumulate) == wanted) << accumulate << " parts on " << ranks;
     }
   }
 }
@@ -114,7 +114,7 @@ TEST(PipelineBackend, TellsOfAStepBesideItsSimulation) {
   const auto step = timed_step_of(*times);
   ASSERT_TRUE(step.has_value());
   EXPECT_EQ(step->batch, kBatch);
-  EXPECT_EQ(step->places.size(), 2U);
+  EXPECT_EQ(step->ranks.size(), 2U);
   std::int64_t operators = 0;
   for (const auto& stage : step->stages) {
     operators += stage.count;
@@ -123,14 +123,14 @@ TEST(PipelineBackend, TellsOfAStepBesideItsSimulation) {
   }
   EXPECT_EQ(operators, 9);
   std::vector<std::int64_t> forward(step->stages.size());  // samples of each stage
-  for (std::size_t p = 0; p < step->places.size(); ++p) {
-    ASSERT_EQ(step->places[p].size(), times->stages.places[p].size());
+  for (std::size_t p = 0; p < step->ranks.size(); ++p) {
+    ASSERT_EQ(step->ranks[p].size(), times->stages.ranks[p].size());
     double simulated = 0;
-    for (const pipeline::TimedStep::Pass& pass : step->places[p]) {
+    for (const pipeline::TimedStep::Pass& pass : step->ranks[p]) {
       EXPECT_LE(simulated, pass.simulated_begin);
       EXPECT_LE(pass.simulated_begin, pass.simulated_end);  // what has no parameters has no gradient of them
       simulated = pass.simulated_end;
-      if (pass.kind == pipeline::Kind::kForward) forward[pass.stage] += kBatch / 4;
+      if (pass.kind == pipeline::ActionKind::kForward) forward[pass.stage] += kBatch / 4;
     }
   }
   for (const std::int64_t samples : forward) EXPECT_EQ(samples, kBatch);
@@ -143,7 +143,7 @@ TEST(PipelineBackend, TellsOfAStepBesideItsSimulation) {
 TEST(PipelineBackend, CountsLinksThatAreKnown) {
   const auto model = derived(kBranches);
   const auto is_cut = [&](const pipeline::Link& link) {
-    const PipelineBackend pipelines(nn::cpu_backend(), PipelineOptions{.places = 2, .link = link});
+    const PipelineBackend pipelines(nn::cpu_backend(), PipelineOptions{.ranks = 2, .link = link});
     const auto made = compiled(model, pipelines, kBatch, 4);
     EXPECT_TRUE(made.ok()) << made.error().text();
     return made.ok() && made->describe().find(" edge+") != std::string::npos;
@@ -155,7 +155,7 @@ TEST(PipelineBackend, CountsLinksThatAreKnown) {
 }
 
 TEST(PipelineBackend, PlacesHearOfEachOtherByTheFirst) {
-  const pipeline::Devices devices = devices_around_one(3, {2e-5, 1e9});
+  const pipeline::Devices devices = star_devices(3, {2e-5, 1e9});
   const pipeline::Link near{2e-5, 1e9}, far{4e-5, 5e8};
   EXPECT_EQ(devices.links,
             (std::vector<std::vector<pipeline::Link>>{{near, near, near}, {near, far, far}, {near, far, far}}));
@@ -254,12 +254,12 @@ TEST(PipelineBackend, TrainsAtPlacesWhatOneHasNoRoomFor) {
   const std::string& said = refused.error().message;
   const std::string before = "by the plan ";
   ASSERT_NE(said.find(before), std::string::npos) << said;
-  const std::int64_t places = std::stoll(said.substr(said.find(before) + before.size()));
-  EXPECT_GE(places, 2);
+  const std::int64_t ranks = std::stoll(said.substr(said.find(before) + before.size()));
+  EXPECT_GE(ranks, 2);
 
-  const PipelineBackend some(cpu, PipelineOptions{.places = places, .place_bytes = room});
+  const PipelineBackend some(cpu, PipelineOptions{.ranks = ranks, .rank_bytes = room});
   EXPECT_TRUE(trained(model, {&some}, 1) == wanted);
-  const PipelineBackend fewer(cpu, PipelineOptions{.places = 2, .place_bytes = room / 4});
+  const PipelineBackend fewer(cpu, PipelineOptions{.ranks = 2, .rank_bytes = room / 4});
   const auto small = compiled(model, fewer, kBatch, 1);
   ASSERT_FALSE(small.ok());
   EXPECT_EQ(small.error().code, Code::kResourceExhausted) << small.error().text();
@@ -273,23 +273,23 @@ TEST(PipelineBackend, RefusesPlansOfOtherModelsAndDevices) {
   const pipeline::Problem problem{planned->model, single_devices(2, 1e-6)};
   auto chosen = chosen_plan(problem, 16);
   ASSERT_TRUE(chosen.ok()) << chosen.error().text();
-  ASSERT_TRUE(stages_of(chosen->plan, chosen->schedule, problem, planned->nodes).ok());
+  ASSERT_TRUE(executable_stages(chosen->plan, chosen->schedule, problem, planned->nodes).ok());
 
-  pipeline::Plan other = chosen->plan;
+  pipeline::PipelinePlan other = chosen->plan;
   other.model = Hasher().text("another").finish();
-  const auto refused = stages_of(other, chosen->schedule, problem, planned->nodes);
+  const auto refused = executable_stages(other, chosen->schedule, problem, planned->nodes);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition) << refused.error().text();
 
   pipeline::Schedule endless = chosen->schedule;
-  std::ranges::reverse(endless.places.front().actions);
-  EXPECT_FALSE(stages_of(chosen->plan, endless, problem, planned->nodes).ok());
+  std::ranges::reverse(endless.ranks.front().actions);
+  EXPECT_FALSE(executable_stages(chosen->plan, endless, problem, planned->nodes).ok());
 
-  pipeline::Plan shared{planned->model.hash, kBatch, {}};
+  pipeline::PipelinePlan shared{planned->model.hash, kBatch, {}};
   shared.stages.push_back({.operators = {}, .micro_batch = 16, .devices = {0, 1}, .in_flight = 16, .successors = {}});
   for (std::uint32_t i = 0; i < planned->nodes.size(); ++i) shared.stages[0].operators.push_back(i);
   pipeline::Problem equal{planned->model, pipeline::equal_devices(2, 1e18, {1e-6, 1e10})};
-  const auto replicas = stages_of(shared, pipeline::kfkb(shared, equal), equal, planned->nodes);
+  const auto replicas = executable_stages(shared, pipeline::kfkb(shared, equal), equal, planned->nodes);
   ASSERT_FALSE(replicas.ok());
   EXPECT_EQ(replicas.error().code, Code::kUnimplemented) << replicas.error().text();
 }

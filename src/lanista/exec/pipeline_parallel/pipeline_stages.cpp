@@ -121,7 +121,7 @@ Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::
 }
 
 pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes) {
-  const auto classes = static_cast<std::size_t>(std::min<std::int64_t>(count, pipeline::kMostClasses));
+  const auto classes = static_cast<std::size_t>(std::min<std::int64_t>(count, pipeline::kMaxDeviceClasses));
   pipeline::Devices devices = pipeline::equal_devices(1, memory_bytes, {seconds, 1e10});
   const pipeline::DeviceClass one = devices.classes.front();
   const pipeline::Link link = devices.links.at(0).at(0);
@@ -130,7 +130,7 @@ pipeline::Devices single_devices(std::int64_t count, double seconds, double memo
   return devices;
 }
 
-pipeline::Devices devices_around_one(std::int64_t count, const pipeline::Link& link, double memory_bytes) {
+pipeline::Devices star_devices(std::int64_t count, const pipeline::Link& link, double memory_bytes) {
   pipeline::Devices devices = single_devices(count, 0, memory_bytes);
   const pipeline::Link by_the_first{2 * link.seconds, link.bytes_per_second / 2};
   for (std::size_t a = 0; a < devices.links.size(); ++a) {
@@ -144,14 +144,14 @@ pipeline::Devices devices_around_one(std::int64_t count, const pipeline::Link& l
 namespace {
 
 // Each stage by the sets of other stages that its operators read, directly or not.
-pipeline::Plan unfolded(const pipeline::Plan& plan, const pipeline::Model& model) {
+pipeline::PipelinePlan unfolded(const pipeline::PipelinePlan& plan, const pipeline::Model& model) {
   const pipeline::Neighbours near(model);
   std::vector<std::size_t> stage_of(model.operators.size());
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     for (const std::uint32_t op : plan.stages[s].operators) stage_of[op] = s;
   }
   std::vector<std::set<std::size_t>> read(model.operators.size());  // with its own stage
-  pipeline::Plan finer{plan.model, plan.batch, {}};
+  pipeline::PipelinePlan finer{plan.model, plan.batch, {}};
   std::map<std::pair<std::size_t, std::set<std::size_t>>, std::size_t> known;
   for (const std::uint32_t op : pipeline::dependency_order(near)) {
     read[op].insert(stage_of[op]);
@@ -167,27 +167,27 @@ pipeline::Plan unfolded(const pipeline::Plan& plan, const pipeline::Model& model
   return finer;
 }
 
-pipeline::Kind kind_of(nn::StagePass::Kind kind) {
+pipeline::ActionKind kind_of(nn::StagePass::Kind kind) {
   using Kind = nn::StagePass::Kind;
-  return kind == Kind::kForward     ? pipeline::Kind::kForward
-         : kind == Kind::kBackward  ? pipeline::Kind::kBackward
-         : kind == Kind::kInputGrad ? pipeline::Kind::kInputGrad
-                                    : pipeline::Kind::kWeightGrad;
+  return kind == Kind::kForward     ? pipeline::ActionKind::kForward
+         : kind == Kind::kBackward  ? pipeline::ActionKind::kBackward
+         : kind == Kind::kInputGrad ? pipeline::ActionKind::kInputGrad
+                                    : pipeline::ActionKind::kWeightGrad;
 }
 
 Result<nn::StagePass> pass_of(const pipeline::Action& action) {
   nn::StagePass pass{.stage = action.stage, .micro = action.micro};
   switch (action.kind) {
-    case pipeline::Kind::kForward:
+    case pipeline::ActionKind::kForward:
       pass.kind = nn::StagePass::Kind::kForward;
       return pass;
-    case pipeline::Kind::kBackward:
+    case pipeline::ActionKind::kBackward:
       pass.kind = nn::StagePass::Kind::kBackward;
       return pass;
-    case pipeline::Kind::kInputGrad:
+    case pipeline::ActionKind::kInputGrad:
       pass.kind = nn::StagePass::Kind::kInputGrad;
       return pass;
-    case pipeline::Kind::kWeightGrad:
+    case pipeline::ActionKind::kWeightGrad:
       pass.kind = nn::StagePass::Kind::kWeightGrad;
       return pass;
     default:
@@ -201,7 +201,7 @@ Result<nn::StagePass> pass_of(const pipeline::Action& action) {
 Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t micro_batch) {
   LANISTA_ASSIGN(const pipeline::Planned planned, pipeline::make_plan(problem, {.micro_batch = micro_batch}));
   ChosenPlan best;
-  const auto take = [&](pipeline::Plan plan, pipeline::Schedule schedule) -> Result<void> {
+  const auto take = [&](pipeline::PipelinePlan plan, pipeline::Schedule schedule) -> Result<void> {
     LANISTA_ASSIGN(const auto course, pipeline::simulate(schedule, plan, problem, false));
     if (best.plan.stages.empty() || course.seconds < best.seconds * (1 - 1e-9)) {
       best = {std::move(plan), std::move(schedule), course.seconds};
@@ -209,8 +209,8 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
     return {};
   };
   // Passes in a row, which costs memory, are faster where what they read is near then (Operator::again).
-  const auto consider = [&](pipeline::Plan plan) -> Result<void> {
-    pipeline::Plan all = pipeline::with_whole_batch_in_flight(plan);
+  const auto consider = [&](pipeline::PipelinePlan plan) -> Result<void> {
+    pipeline::PipelinePlan all = pipeline::with_whole_batch_in_flight(plan);
     pipeline::Schedule in_turns = pipeline::split_backward(plan, problem);
     LANISTA_TRY(take(std::move(plan), std::move(in_turns)));
     if (!pipeline::check(all, problem)) return {};
@@ -223,7 +223,7 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
   return best;
 }
 
-Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedule& schedule,
+Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
                              const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes) {
   LANISTA_TRY(pipeline::check(plan, problem));
   LANISTA_TRY(pipeline::prove(schedule, plan));
@@ -239,51 +239,51 @@ Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedul
     nn::Stage own{.nodes = {},
                   .micro_batches = plan.batch / stage.micro_batch,
                   .slots = stage.in_flight / stage.micro_batch,
-                  .after = stage.successors};
+                  .successors = stage.successors};
     for (const std::uint32_t op : stage.operators) own.nodes.push_back(nodes.at(op));
     own.name = problem.model.operators[stage.operators.front()].name;
     if (stage.operators.size() > 1) own.name += " .. " + problem.model.operators[stage.operators.back()].name;
     stages.stages.push_back(std::move(own));
   }
-  for (const pipeline::Place& place : schedule.places) {
-    stages.places.emplace_back();
-    for (const pipeline::Action& action : place.actions) {
+  for (const pipeline::RankSchedule& rank : schedule.ranks) {
+    stages.ranks.emplace_back();
+    for (const pipeline::Action& action : rank.actions) {
       // One update follows when all places are done.
-      if (action.kind == pipeline::Kind::kReduce || action.kind == pipeline::Kind::kStep) continue;
+      if (action.kind == pipeline::ActionKind::kReduce || action.kind == pipeline::ActionKind::kStep) continue;
       LANISTA_ASSIGN(const nn::StagePass pass, pass_of(action));
-      stages.places.back().push_back(pass);
+      stages.ranks.back().push_back(pass);
     }
   }
-  LANISTA_ASSIGN(const pipeline::Course course, pipeline::simulate(schedule, plan, problem));
-  stages.expected.resize(stages.places.size());
+  LANISTA_ASSIGN(const pipeline::SimulationResult course, pipeline::simulate(schedule, plan, problem));
+  stages.expected.resize(stages.ranks.size());
   for (const pipeline::Span& span : course.spans) {
-    if (pass_of(span.action)) stages.expected.at(span.place).push_back({span.begin, span.end});
+    if (pass_of(span.action)) stages.expected.at(span.rank).push_back({span.begin, span.end});
   }
   return stages;
 }
 
 std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times) {
   const nn::Stages& stages = times.stages;
-  pipeline::TimedStep step{.batch = times.batch, .stages = {}, .places = {}};
+  pipeline::TimedStep step{.batch = times.batch, .stages = {}, .ranks = {}};
   for (const nn::Stage& stage : stages.stages) {
     const std::int64_t micro_batch = (times.batch + stage.micro_batches - 1) / stage.micro_batches;
     step.stages.push_back({.operators = stage.name,
                            .count = std::ssize(stage.nodes),
                            .micro_batch = micro_batch,
                            .in_flight = std::min(stage.slots * micro_batch, times.batch),
-                           .successors = stage.after});
+                           .successors = stage.successors});
   }
-  if (stages.expected.size() != stages.places.size()) return std::nullopt;
-  for (std::size_t p = 0; p < stages.places.size(); ++p) {
-    if (stages.expected[p].size() != stages.places[p].size()) return std::nullopt;
-    auto& place = step.places.emplace_back();
-    for (std::size_t i = 0; i < stages.places[p].size(); ++i) {
-      const nn::StagePass& pass = stages.places[p][i];
-      const nn::PassTime expected = stages.expected[p][i], was = times.places[p][i];
-      place.push_back({kind_of(pass.kind), pass.stage, pass.micro, expected.begin, expected.end, was.begin, was.end});
+  if (stages.expected.size() != stages.ranks.size()) return std::nullopt;
+  for (std::size_t p = 0; p < stages.ranks.size(); ++p) {
+    if (stages.expected[p].size() != stages.ranks[p].size()) return std::nullopt;
+    auto& rank = step.ranks.emplace_back();
+    for (std::size_t i = 0; i < stages.ranks[p].size(); ++i) {
+      const nn::StagePass& pass = stages.ranks[p][i];
+      const nn::PassTime expected = stages.expected[p][i], was = times.ranks[p][i];
+      rank.push_back({kind_of(pass.kind), pass.stage, pass.micro, expected.begin, expected.end, was.begin, was.end});
     }
   }
-  if (!pipeline::can_be_kept(step)) return std::nullopt;
+  if (!pipeline::fits_record(step)) return std::nullopt;
   return step;
 }
 

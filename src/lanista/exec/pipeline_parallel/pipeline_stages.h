@@ -28,16 +28,16 @@ struct PlannedModel {
 Result<PlannedModel> planned_step(const step::TrainingStep& train, const graph::OpTable& ops, std::int64_t batch,
                                   double copies, const graph::CostPrices& prices = {});
 
-/// As many devices of one speed as can be told apart (pipeline::kMostClasses), each a class of its own: so no plan
+/// As many devices of one speed as can be told apart (pipeline::kMaxDeviceClasses), each a class of its own: so no plan
 /// gives a stage two of them, which would sum gradients in another order. A transfer takes `seconds` and its bytes.
 pipeline::Devices single_devices(std::int64_t count, double seconds, double memory_bytes = 1e18);
 
 /// The same, each on a machine of its own that has a link to the first one's alone: others hear of each other by that.
-pipeline::Devices devices_around_one(std::int64_t count, const pipeline::Link& link, double memory_bytes = 1e18);
+pipeline::Devices star_devices(std::int64_t count, const pipeline::Link& link, double memory_bytes = 1e18);
 
 /// A plan with its schedule, and what a step takes by simulation.
 struct ChosenPlan {
-  pipeline::Plan plan;
+  pipeline::PipelinePlan plan;
   pipeline::Schedule schedule;
   double seconds = 0;
 };
@@ -51,11 +51,11 @@ Result<ChosenPlan> chosen_plan(const pipeline::Problem& problem, std::int64_t mi
 /// would begin and end by simulation. What is given is checked, and proved to end, before anything is made of it.
 /// Errors: those of pipeline::check and pipeline::prove; kUnimplemented where several devices share the micro-batches
 /// of a stage.
-Result<nn::Stages> stages_of(const pipeline::Plan& plan, const pipeline::Schedule& schedule,
+Result<nn::Stages> executable_stages(const pipeline::PipelinePlan& plan, const pipeline::Schedule& schedule,
                              const pipeline::Problem& problem, const std::vector<graph::NodeId>& nodes);
 
 /// A step as it was beside what was expected of it, which is all that is told of it elsewhere. None where nothing was
-/// expected, or a record has no room for it (pipeline::can_be_kept).
+/// expected, or a record has no room for it (pipeline::fits_record).
 std::optional<pipeline::TimedStep> timed_step_of(const nn::StepTimes& times);
 
 }  // namespace lanista::runtime

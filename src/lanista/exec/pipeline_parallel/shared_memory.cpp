@@ -61,7 +61,7 @@ Result<SharedMemory> SharedMemory::map(int file, std::int64_t bytes) {
   return SharedMemory(file, static_cast<std::byte*>(at), bytes);
 }
 
-Result<SharedMemory> SharedMemory::make(std::int64_t bytes) {
+Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
   const int file = ::memfd_create("lanista", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (file < 0) return failed(Code::kResourceExhausted, "the system gives no shared memory", errno);
   // Really there: a write to a page that the system cannot give would end the process.
@@ -77,7 +77,7 @@ Result<SharedMemory> SharedMemory::make(std::int64_t bytes) {
   return map(file, bytes);
 }
 
-Result<SharedMemory> SharedMemory::of_one(std::int64_t bytes) {
+Result<SharedMemory> SharedMemory::create_private(std::int64_t bytes) {
   void* const at = bytes <= 0 ? MAP_FAILED
                               : ::mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -87,10 +87,10 @@ Result<SharedMemory> SharedMemory::of_one(std::int64_t bytes) {
   return SharedMemory(-1, static_cast<std::byte*>(at), bytes);
 }
 
-Result<SharedMemory> SharedMemory::open(const std::string& path, std::int64_t bytes, pid_t maker) {
-  if (!is_descriptor_of(path, maker)) {
+Result<SharedMemory> SharedMemory::open(const std::string& path, std::int64_t bytes, pid_t owner_process) {
+  if (!is_descriptor_of(path, owner_process)) {
     return Error{Code::kInvalidArgument,
-                 "shared memory has the path '" + path + "'; it must be " + descriptors_of(maker) + "NUMBER", ""};
+                 "shared memory has the path '" + path + "'; it must be " + descriptors_of(owner_process) + "NUMBER", ""};
   }
   const int file = ::open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (file < 0) return failed(Code::kNotFound, "shared memory cannot be opened", errno, path);

@@ -16,13 +16,13 @@ class SharedMemory {
  public:
   SharedMemory() = default;
   /// Zeros. Errors: kResourceExhausted.
-  static Result<SharedMemory> make(std::int64_t bytes);
-  /// Memory that process `maker` has made; `path` is what path() gives there. Errors: kInvalidArgument (another form of
+  static Result<SharedMemory> create(std::int64_t bytes);
+  /// Memory that process `owner_process` has made; `path` is what path() gives there. Errors: kInvalidArgument (another form of
   /// path, or of another process), kNotFound, kFailedPrecondition (another owner, or no sealed memory), kDataLoss
   /// (another size), kResourceExhausted.
-  static Result<SharedMemory> open(const std::string& path, std::int64_t bytes, pid_t maker);
+  static Result<SharedMemory> open(const std::string& path, std::int64_t bytes, pid_t owner_process);
   /// Zeros that no other process sees. What is never touched takes nothing. Errors: kResourceExhausted.
-  static Result<SharedMemory> of_one(std::int64_t bytes);
+  static Result<SharedMemory> create_private(std::int64_t bytes);
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   ~SharedMemory();

@@ -25,7 +25,7 @@ Code opened(const std::string& path, std::int64_t bytes = kBytes, pid_t maker = 
 }
 
 TEST(SharedMemory, IsOneMemoryForItsMakerAndItsReader) {
-  auto made = *SharedMemory::make(kBytes);
+  auto made = *SharedMemory::create(kBytes);
   const auto read = SharedMemory::open(made.path(), kBytes, ::getpid());
   ASSERT_TRUE(read.ok()) << read.error().text();
   made.data()[kBytes - 1] = std::byte{42};
@@ -33,7 +33,7 @@ TEST(SharedMemory, IsOneMemoryForItsMakerAndItsReader) {
 }
 
 TEST(SharedMemory, HasASizeThatNobodyChanges) {
-  const auto made = *SharedMemory::make(kBytes);
+  const auto made = *SharedMemory::create(kBytes);
   const int file = ::open(made.path().c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(file, 0);
   EXPECT_NE(::ftruncate(file, 100), 0);
@@ -46,14 +46,14 @@ TEST(SharedMemory, HasASizeThatNobodyChanges) {
 }
 
 TEST(SharedMemory, RefusesPathsOfAnotherForm) {
-  const auto made = *SharedMemory::make(kBytes);
+  const auto made = *SharedMemory::create(kBytes);
   ASSERT_EQ(opened(made.path()), Code::kInternal);
   const std::string own = "/proc/" + std::to_string(::getpid()) + "/fd/";
-  const std::vector<std::string> wrong{
+  const std::vector<std::string> fault{
       "",          own,         own + "-1",      own + "+3",          own + "03",
       own + "3/",  own + "3 ",  own + "../fd/3", own + "99999999999", "/proc/self/fd/3",
       "/dev/zero", "/dev/shm/x"};
-  for (const std::string& path : wrong) {
+  for (const std::string& path : fault) {
     EXPECT_EQ(opened(path), Code::kInvalidArgument) << path;
   }
   EXPECT_EQ(opened(made.path(), kBytes, ::getppid()), Code::kInvalidArgument);

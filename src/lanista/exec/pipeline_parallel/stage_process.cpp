@@ -9,18 +9,18 @@
 #include "lanista/ipc/worker_process.h"
 #include "lanista/ipc/numbered_text.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/exec/pipeline_parallel/stage_member.h"
+#include "lanista/exec/pipeline_parallel/stage_worker.h"
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
-#include "lanista/exec/pipeline_parallel/stage_post.h"
+#include "lanista/exec/pipeline_parallel/stage_channel_transport.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
 
 namespace lanista::runtime {
 namespace {
 
-constexpr double kLongWait = 600;  // seconds; who is called off hears it at once
+constexpr double kReceiveTimeoutSeconds = 600;  // seconds; who is called off hears it at once
 
-Result<kernels::Isa> level_of(const std::string& name) {
+Result<kernels::Isa> isa_named(const std::string& name) {
   for (const kernels::Isa isa : kernels::available_isas()) {
     if (kernels::isa_name(isa) == name) return isa;
   }
@@ -28,53 +28,53 @@ Result<kernels::Isa> level_of(const std::string& name) {
 }
 
 /// At a place that is another process's, its memory laid out as theirs.
-class Theirs final : public nn::StagePlaces {
+class RanksOfTheLeader final : public nn::RemoteRanks {
  public:
-  std::byte* enter(const nn::StageMap&) override { throw nn::PlacesLost("this process begins no step"); }
-  void look() override {}
-  void leave() override {}
+  std::byte* begin_step(const nn::StageMemoryMap&) override { throw nn::RankLost("this process begins no step"); }
+  void check_alive() override {}
+  void end_step() override {}
 };
 
-struct Place {
-  std::unique_ptr<nn::StageMember> member;
+struct ServedRank {
+  std::unique_ptr<nn::StageWorker> member;
   SharedMemory memory;
 };
 
 /// The process that made this connection; 0: the system does not report it.
-pid_t peer_of(const engine::Channel& channel) {
+pid_t peer_process_of(const engine::Channel& channel) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return ::getsockopt(channel.socket(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
 /// Makes the program of a task; its memory is of process `maker`.
-Result<Place> take(const StageTask& task, pid_t maker) {
+Result<ServedRank> load_task(const StageTask& task, pid_t maker) {
   if (task.build != engine::build_fingerprint()) {
     return Error{
         Code::kFailedPrecondition,
         "this is lanista " + engine::build_fingerprint() + "; allowed: the worker's own build, lanista " + task.build,
         ""};
   }
-  if (task.place == 0) {
+  if (task.rank == 0) {
     return Error{Code::kInvalidArgument,
-                 "place 0 is the worker's own; allowed: 1 to " + std::to_string(task.stages.places.size() - 1), ""};
+                 "place 0 is the worker's own; allowed: 1 to " + std::to_string(task.stages.ranks.size() - 1), ""};
   }
-  LANISTA_ASSIGN(const kernels::Isa isa, level_of(task.isa));
+  LANISTA_ASSIGN(const kernels::Isa isa, isa_named(task.isa));
   LANISTA_ASSIGN(const graph::Graph model, graph::parse(task.model));
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const step::TrainingStep train, step::derive_training_step(model, task.step, ops));
   LANISTA_ASSIGN(const step::InferenceStep infer, step::derive_inference_step(model, ops));
   nn::Stages stages = task.stages;
-  stages.elsewhere = std::make_shared<Theirs>();
+  stages.remote_ranks = std::make_shared<RanksOfTheLeader>();
   nn::ProgramOptions options{.max_batch = task.max_batch,
                              .shards = task.shards,
                              .accumulate = task.accumulate,
                              .stages = &stages,
                              .precision = task.precision};
   options.step_ops = &ops;
-  Place place;
-  LANISTA_ASSIGN(place.member, nn::StageMember::compile(isa, train, infer, options));
-  const nn::StageMap& map = place.member->map();
+  ServedRank rank;
+  LANISTA_ASSIGN(rank.member, nn::StageWorker::compile(isa, train, infer, options));
+  const nn::StageMemoryMap& map = rank.member->map();
   if (map.program != task.digest || map.bytes != task.bytes) {
     return Error{Code::kFailedPrecondition,
                  "the program is another one when it is made here: " + map.program.hex() + " of " +
@@ -82,17 +82,17 @@ Result<Place> take(const StageTask& task, pid_t maker) {
                      std::to_string(task.bytes),
                  ""};
   }
-  LANISTA_ASSIGN(place.memory,
-                 stages.apart ? SharedMemory::of_one(task.bytes) : SharedMemory::open(task.memory, task.bytes, maker));
-  return place;
+  LANISTA_ASSIGN(rank.memory,
+                 stages.has_separate_memory ? SharedMemory::create_private(task.bytes) : SharedMemory::open(task.memory, task.bytes, maker));
+  return rank;
 }
 
 // Steps, until something comes that is none of them.
-Result<std::optional<engine::Message>> serve_apart(engine::Channel& channel, const Place& place, std::uint64_t number) {
-  StagePost post(place.member->map(), place.memory.data(), static_cast<std::uint32_t>(number), {&channel});
-  place.member->serve(
-      place.memory.data(), number, [&post] { return post.has_heard() || post.fault(); }, &post);
-  if (auto heard = post.take_heard()) return heard;
+Result<std::optional<engine::Message>> serve_over_channel(engine::Channel& channel, const ServedRank& rank, std::uint64_t number) {
+  StageChannelTransport post(rank.member->map(), rank.memory.data(), static_cast<std::uint32_t>(number), {&channel});
+  rank.member->serve(
+      rank.memory.data(), number, [&post] { return post.has_unread() || post.fault(); }, &post);
+  if (auto heard = post.take_unread()) return heard;
   const auto fault = post.fault();
   if (fault && !fault->why.empty()) return Error{Code::kDataLoss, "the worker " + fault->why, ""};
   return std::optional<engine::Message>();
@@ -106,24 +106,24 @@ Result<void> serve_stages(engine::Channel channel) {
   };
   std::optional<engine::Message> heard;
   while (!channel.closed()) {
-    if (!heard) heard = channel.receive(kLongWait);
+    if (!heard) heard = channel.receive(kReceiveTimeoutSeconds);
     if (!heard) continue;
     if (static_cast<StageWire>(heard->kind) != StageWire::kTask) {
       return Error{Code::kDataLoss, "a message of the unknown kind " + std::to_string(heard->kind), ""};
     }
     LANISTA_ASSIGN(const StageTask task, decode_stage_task(heard->text));
     heard.reset();
-    auto place = take(task, peer_of(channel));
-    if (!place) {
-      answer(task, StageWire::kRefused, place.error().text());
+    auto rank = load_task(task, peer_process_of(channel));
+    if (!rank) {
+      answer(task, StageWire::kRefused, rank.error().text());
       continue;
     }
-    answer(task, StageWire::kTaken, "");
-    if (task.stages.apart) {
-      LANISTA_ASSIGN(heard, serve_apart(channel, *place, task.place));
+    answer(task, StageWire::kAccepted, "");
+    if (task.stages.has_separate_memory) {
+      LANISTA_ASSIGN(heard, serve_over_channel(channel, *rank, task.rank));
       continue;
     }
-    place->member->serve(place->memory.data(), static_cast<std::size_t>(task.place), [&] {
+    rank->member->serve(rank->memory.data(), static_cast<std::size_t>(task.rank), [&] {
       if (!heard) heard = channel.receive(0);
       return heard.has_value() || channel.closed();
     });

@@ -18,7 +18,7 @@
 #include "lanista/ipc/worker_process.h"
 #include "lanista/ipc/numbered_text.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/exec/pipeline_parallel/stage_board.h"
+#include "lanista/exec/pipeline_parallel/stage_progress.h"
 #include "lanista/exec/pipeline_parallel/shared_memory.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
@@ -34,31 +34,31 @@ StageTask good() {
   task.build = engine::build_fingerprint();
   task.isa = kernels::isa_name(kernels::best_isa());
   task.max_batch = 8;
-  task.stages.stages = {{.nodes = {graph::NodeId{1}}, .micro_batches = 1, .slots = 1, .after = {1}},
-                        {.nodes = {graph::NodeId{2}}, .micro_batches = 1, .slots = 1, .after = {}}};
-  task.stages.places = {{{Kind::kForward, 0, 0}, {Kind::kBackward, 0, 0}},
+  task.stages.stages = {{.nodes = {graph::NodeId{1}}, .micro_batches = 1, .slots = 1, .successors = {1}},
+                        {.nodes = {graph::NodeId{2}}, .micro_batches = 1, .slots = 1, .successors = {}}};
+  task.stages.ranks = {{{Kind::kForward, 0, 0}, {Kind::kBackward, 0, 0}},
                         {{Kind::kForward, 1, 0}, {Kind::kBackward, 1, 0}}};
-  task.stages.apart = true;
+  task.stages.has_separate_memory = true;
   task.number = 5;
-  task.place = 1;
+  task.rank = 1;
   return task;
 }
 
-class Place {
+class StageProcessThread {
  public:
-  Place() {
+  StageProcessThread() {
     std::array<int, 2> ends{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
     channel_ = engine::Channel(ends[0]);
     thread_ = std::jthread([end = ends[1]] { static_cast<void>(serve_stages(engine::Channel(end))); });
   }
-  ~Place() { channel_ = engine::Channel(-1); }
+  ~StageProcessThread() { channel_ = engine::Channel(-1); }
 
   /// Sends a task; whether it is taken within 20 seconds, whatever the place does now.
   bool takes(const StageTask& task) {
     channel_.send(static_cast<std::uint16_t>(StageWire::kTask), encode(task));
     const auto answer = channel_.receive(20);
-    return answer && static_cast<StageWire>(answer->kind) == StageWire::kTaken;
+    return answer && static_cast<StageWire>(answer->kind) == StageWire::kAccepted;
   }
   /// Its refusal.
   std::string told(const StageTask& task) {
@@ -76,16 +76,16 @@ class Place {
 };
 
 TEST(StageProcess, RefusesWhatItCannotTakeAndListensOn) {
-  Place place;
+  StageProcessThread rank;
   const auto refusal = [&](const auto& spoil) {
     StageTask task = good();
     spoil(task);
-    return place.told(task);
+    return rank.told(task);
   };
   const auto says = [](const std::string& text, const char* what) { return text.find(what) != std::string::npos; };
   const std::string other = refusal([](StageTask& task) { task.build = "0.0 build 0123"; });
   EXPECT_TRUE(says(other, "allowed: the worker's own build, lanista 0.0 build 0123")) << other;
-  const std::string first = refusal([](StageTask& task) { task.place = 0; });
+  const std::string first = refusal([](StageTask& task) { task.rank = 0; });
   EXPECT_TRUE(says(first, "place 0 is the worker's own; allowed: 1 to 1")) << first;
   const std::string level = refusal([](StageTask& task) { task.isa = "abacus"; });
   EXPECT_TRUE(says(level, "this CPU has no abacus")) << level;
@@ -94,34 +94,34 @@ TEST(StageProcess, RefusesWhatItCannotTakeAndListensOn) {
   EXPECT_TRUE(says(program, "bytes; allowed: 00000000000000000000000000000000 of 64")) << program;
   const std::string model = refusal([](StageTask& task) { task.model = "%0 = inputs\n"; });
   EXPECT_FALSE(says(model, "it is not refused"));
-  const std::string room = refusal([](StageTask& task) { task.stages.place_bytes = 100; });
+  const std::string room = refusal([](StageTask& task) { task.stages.rank_bytes = 100; });
   EXPECT_TRUE(says(room, "allowed are 100")) << room;
 }
 
 // A task whose places share memory, with the size and the digest that its program has.
-StageTask sharing(Place& place, SharedMemory& memory) {
+StageTask sharing(StageProcessThread& rank, SharedMemory& memory) {
   StageTask task = good();
-  task.stages.apart = false;
-  const std::string answer = place.told(task);  // "...: DIGEST of BYTES bytes; allowed: ..."
+  task.stages.has_separate_memory = false;
+  const std::string answer = rank.told(task);  // "...: DIGEST of BYTES bytes; allowed: ..."
   const std::string before = "is made here: ";
   const auto at = answer.find(before);
   EXPECT_NE(at, std::string::npos) << answer;
   if (at == std::string::npos) return task;
   task.digest = Digest::from_hex(answer.substr(at + before.size(), 32)).value_or(Digest{});
   task.bytes = std::stoll(answer.substr(at + before.size() + 36));
-  memory = *SharedMemory::make(task.bytes);
+  memory = *SharedMemory::create(task.bytes);
   task.memory = memory.path();
   return task;
 }
 
 TEST(StageProcess, RefusesMemoryThatItsWorkerDidNotMake) {
-  Place place;
+  StageProcessThread rank;
   SharedMemory memory;
-  const StageTask task = sharing(place, memory);
+  const StageTask task = sharing(rank, memory);
   const auto refusal = [&](const std::string& path) {
     StageTask other = task;
     other.memory = path;
-    return place.told(other);
+    return rank.told(other);
   };
   const std::string planted = "/tmp/lanista_planted_" + std::to_string(::getpid());
   std::ofstream(planted) << std::string(static_cast<std::size_t>(task.bytes), 'x');
@@ -133,9 +133,9 @@ TEST(StageProcess, RefusesMemoryThatItsWorkerDidNotMake) {
   }
   EXPECT_NE(refusal(own + std::to_string(file)).find("no sealed memory"), std::string::npos)
       << refusal(own + std::to_string(file));
-  const SharedMemory small = *SharedMemory::make(task.bytes - 64);
+  const SharedMemory small = *SharedMemory::create(task.bytes - 64);
   EXPECT_NE(refusal(small.path()).find("it must have " + std::to_string(task.bytes)), std::string::npos);
-  EXPECT_TRUE(place.takes(task));
+  EXPECT_TRUE(rank.takes(task));
   ::close(file);
   std::ifstream unchanged(planted);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(unchanged), {}).find_first_not_of('x'), std::string::npos);
@@ -144,24 +144,24 @@ TEST(StageProcess, RefusesMemoryThatItsWorkerDidNotMake) {
 
 // Words of the board that another process spoils make a place wait, fail or skip; it still takes its next task.
 TEST(StageProcess, TakesItsNextTaskWhateverItsBoardHolds) {
-  Place place;
+  StageProcessThread rank;
   SharedMemory memory;
-  StageTask task = sharing(place, memory);
-  ASSERT_TRUE(place.takes(task));
+  StageTask task = sharing(rank, memory);
+  ASSERT_TRUE(rank.takes(task));
   Rng rng(17);
-  const auto words = static_cast<std::size_t>(nn::StageBoard::bytes(2)) / sizeof(SharedWord);
+  const auto words = static_cast<std::size_t>(nn::StageProgress::bytes(2)) / sizeof(SharedWord);
   for (std::size_t at = 0; at < words; ++at) {
     for (const std::uint32_t value : {0U, 1U, 0x7fffffffU, 0xffffffffU, static_cast<std::uint32_t>(rng.next())}) {
       auto* const board = reinterpret_cast<SharedWord*>(memory.data());
       board[at].store(value);
       board[0].fetch_add(1);  // a step begins
-      wake_all(board[0]);
+      futex_wake_all(board[0]);
     }
     if (at % 8 != 7) continue;
-    SharedMemory next = *SharedMemory::make(task.bytes);
+    SharedMemory next = *SharedMemory::create(task.bytes);
     task.memory = next.path();
     ++task.number;
-    ASSERT_TRUE(place.takes(task)) << "after word " << at;
+    ASSERT_TRUE(rank.takes(task)) << "after word " << at;
     std::swap(memory, next);
   }
 }

@@ -40,19 +40,19 @@ std::int64_t within(const json& in, const char* key, std::int64_t least, std::in
 json to_json(const nn::Stages& stages) {
   json out{{"stages", json::array()},
            {"places", json::array()},
-           {"place_bytes", stages.place_bytes},
-           {"apart", stages.apart}};
+           {"place_bytes", stages.rank_bytes},
+           {"apart", stages.has_separate_memory}};
   for (const nn::Stage& stage : stages.stages) {
     json nodes = json::array();
     for (const graph::NodeId node : stage.nodes) nodes.push_back(node.value);
     out["stages"].push_back({{"nodes", std::move(nodes)},
                              {"micro_batches", stage.micro_batches},
                              {"slots", stage.slots},
-                             {"after", numbers_of(stage.after)}});
+                             {"after", numbers_of(stage.successors)}});
   }
-  for (const auto& place : stages.places) {
+  for (const auto& rank : stages.ranks) {
     json passes = json::array();
-    for (const nn::StagePass& pass : place) {
+    for (const nn::StagePass& pass : rank) {
       passes.push_back(json::array({static_cast<std::uint32_t>(pass.kind), pass.stage, pass.micro}));
     }
     out["places"].push_back(std::move(passes));
@@ -62,23 +62,23 @@ json to_json(const nn::Stages& stages) {
 
 nn::Stages read_stages(const json& in) {
   nn::Stages stages;
-  stages.place_bytes = within(in, "place_bytes", 0, kMostBytes);
-  stages.apart = flag(in, "apart");
+  stages.rank_bytes = within(in, "place_bytes", 0, kMostBytes);
+  stages.has_separate_memory = flag(in, "apart");
   for (const json& each : array(in, "stages")) {
     nn::Stage stage{
         .nodes = {},
-        .micro_batches = within(each, "micro_batches", 1, nn::kMaxParts),
-        .slots = within(each, "slots", 1, nn::kMaxParts),
-        .after = {}};
+        .micro_batches = within(each, "micro_batches", 1, nn::kMaxBatchParts),
+        .slots = within(each, "slots", 1, nn::kMaxBatchParts),
+        .successors = {}};
     for (const json& node : array(each, "nodes")) stage.nodes.push_back(graph::NodeId{number(node)});
-    for (const json& next : array(each, "after")) stage.after.push_back(number(next));
+    for (const json& next : array(each, "after")) stage.successors.push_back(number(next));
     stages.stages.push_back(std::move(stage));
   }
-  for (const json& place : array(in, "places")) {
-    stages.places.emplace_back();
-    for (const json& pass : place) {
+  for (const json& rank : array(in, "places")) {
+    stages.ranks.emplace_back();
+    for (const json& pass : rank) {
       if (!pass.is_array() || pass.size() != 3 || number(pass[0]) > 3) throw Malformed{"a pass is none"};
-      stages.places.back().push_back(
+      stages.ranks.back().push_back(
           {static_cast<nn::StagePass::Kind>(number(pass[0])), number(pass[1]), number(pass[2])});
     }
   }
@@ -93,12 +93,12 @@ StageTask read_task(const json& in) {
   task.isa = text(in, "isa");
   task.precision = text(in, "precision") == "float64" ? Precision::kFloat64 : Precision::kFloat32;
   task.max_batch = within(in, "max_batch", 1, kMostBatch);
-  task.shards = within(in, "shards", 1, nn::kMaxParts);
-  task.accumulate = within(in, "accumulate", 1, nn::kMaxParts);
+  task.shards = within(in, "shards", 1, nn::kMaxBatchParts);
+  task.accumulate = within(in, "accumulate", 1, nn::kMaxBatchParts);
   task.stages = read_stages(member(in, "stages"));
   task.number = static_cast<std::uint64_t>(within(in, "number", 0, std::numeric_limits<std::int64_t>::max()));
-  task.place = static_cast<std::uint64_t>(integer(in, "place"));
-  if (task.place >= task.stages.places.size()) throw Malformed{"'place' is none of the places"};
+  task.rank = static_cast<std::uint64_t>(integer(in, "place"));
+  if (task.rank >= task.stages.ranks.size()) throw Malformed{"'place' is none of the places"};
   task.memory = text(in, "memory");
   task.bytes = within(in, "bytes", 0, kMostBytes);
   task.digest = study::fields::digest(in, "digest");
@@ -119,7 +119,7 @@ std::string encode(const StageTask& task) {
               {"accumulate", task.accumulate},
               {"stages", to_json(task.stages)},
               {"number", task.number},
-              {"place", task.place},
+              {"place", task.rank},
               {"memory", task.memory},
               {"bytes", task.bytes},
               {"digest", task.digest.hex()}}

@@ -23,7 +23,7 @@ struct StageTask {
   nn::Stages stages;  ///< without observer and others' places
   // Of the place and the memory at hand:
   std::uint64_t number = 0;  ///< which the answer brings back
-  std::uint64_t place = 0;
+  std::uint64_t rank = 0;
   std::string memory;  ///< path of it; empty: stages.apart
   std::int64_t bytes = 0;
   Digest digest;  ///< that the program must have

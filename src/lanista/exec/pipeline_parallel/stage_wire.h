@@ -6,24 +6,24 @@
 #include <string_view>
 
 #include "lanista/base/result.h"
-#include "lanista/exec/pipeline_parallel/stage_mail.h"
+#include "lanista/exec/pipeline_parallel/stage_inbox.h"
 
 // What is said between a process and those at the other places of its pipelines.
 namespace lanista::runtime {
 
 enum class StageWire : std::uint16_t {
   kTask = 60,     ///< a StageTask; whatever was done before is over
-  kTaken = 61,    ///< the place is waiting for steps; the task's number, as all answers (engine::with_token)
+  kAccepted = 61,    ///< the place is waiting for steps; the task's number, as all answers (engine::with_token)
   kRefused = 62,  ///< why it cannot be; a text
   // Where places do not see each other's memory:
   kBytes = 63,  ///< a StageBytes
-  kWord = 64,   ///< a SpokenWord
-  kBeat = 65,   ///< this place lives
+  kSignal = 64,   ///< a SignalMessage
+  kHeartbeat = 65,   ///< this place lives
 };
 
 /// A piece of a place's memory, as another place is told it.
 struct StageBytes {
-  static constexpr std::size_t kMost = std::size_t{256} << 10;  ///< of a message; more come in several
+  static constexpr std::size_t kMaxBytes = std::size_t{256} << 10;  ///< of a message; more come in several
 
   std::uint32_t from = 0, to = 0;
   std::int64_t at = 0;
@@ -35,14 +35,14 @@ std::string encode(const StageBytes& piece);
 /// The inverse. Errors: kDataLoss (too short, too long, or a place in memory that none is).
 Result<StageBytes> decode_stage_bytes(std::string_view text);
 
-struct SpokenWord {
+struct SignalMessage {
   std::uint32_t from = 0;
-  nn::StageWord word;
-  bool operator==(const SpokenWord&) const = default;
+  nn::StageSignal signal;
+  bool operator==(const SignalMessage&) const = default;
 };
 /// Little-endian: u32 from, u8 kind, u8 forth, u16 zero, u32 stage, u32 pieces, a text.
-std::string encode(const SpokenWord& spoken);
+std::string encode(const SignalMessage& message);
 /// The inverse. Errors: kDataLoss (what is no word).
-Result<SpokenWord> decode_spoken_word(std::string_view text);
+Result<SignalMessage> decode_stage_signal(std::string_view text);
 
 }  // namespace lanista::runtime

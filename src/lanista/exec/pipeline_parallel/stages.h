@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lanista/model/graph/graph.h"
-#include "lanista/exec/pipeline_parallel/stage_mail.h"
+#include "lanista/exec/pipeline_parallel/stage_inbox.h"
 
 // A step that several threads share by operators in place of samples (room `pipeline`; graphpipe.md 2 and 4).
 namespace lanista::nn {
@@ -28,7 +28,7 @@ struct Stage {
   std::vector<graph::NodeId> nodes;  ///< of the model
   std::int64_t micro_batches = 1;    ///< that a batch comes in
   std::int64_t slots = 1;            ///< micro-batches whose values are held at most
-  std::vector<std::uint32_t> after;  ///< stages that wait for this one, ascending
+  std::vector<std::uint32_t> successors;  ///< stages that wait for this one, ascending
   std::string name = {};             ///< for people
   bool operator==(const Stage&) const = default;
 };
@@ -42,35 +42,35 @@ struct PassTime {
 class StageObserver {
  public:
   virtual ~StageObserver() = default;
-  virtual void begins(std::size_t place, const StagePass& pass) = 0;
-  virtual void ends(std::size_t place, const StagePass& pass) = 0;
+  virtual void on_pass_begin(std::size_t rank, const StagePass& pass) = 0;
+  virtual void on_pass_end(std::size_t rank, const StagePass& pass) = 0;
   /// Values copied from one stage to another.
-  virtual void sent(std::uint32_t from, std::uint32_t to, bool gradient, std::int64_t bytes) = 0;
+  virtual void on_edge_copy(std::uint32_t from, std::uint32_t to, bool gradient, std::int64_t bytes) = 0;
   /// Samples whose values a stage holds, as often as that changes.
-  virtual void holds(std::uint32_t stage, std::int64_t samples) = 0;
+  virtual void on_held_samples(std::uint32_t stage, std::int64_t samples) = 0;
 };
 
 /// Not all places are there any longer: nothing of the step was done.
-class PlacesLost : public std::runtime_error {
+class RankLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// Whoever does what stands in the lists of all places but the first, where those are not threads of this process: the
-/// same program, made anew from the same model (StageMember). All see one piece of memory. One thread at a time.
-class StagePlaces {
+/// same program, made anew from the same model (StageWorker). All see one piece of memory. One thread at a time.
+class RemoteRanks {
  public:
-  virtual ~StagePlaces() = default;
+  virtual ~RemoteRanks() = default;
   /// Before each step: memory of so many bytes, aligned to 64, that all places see and wait at; zeros at first, and as
   /// the last step left it, or zeros again. All have made the program of this digest. `map` lives as long as the
-  /// program. Throws PlacesLost, std::bad_alloc.
-  virtual std::byte* enter(const StageMap& map) = 0;
+  /// program. Throws RankLost, std::bad_alloc.
+  virtual std::byte* begin_step(const StageMemoryMap& map) = 0;
   /// During a step whose places do not see each other's memory (Stages::apart): to all of them; else null.
-  virtual StageLine* line() { return nullptr; }
-  /// Now and then, by who waits for others. Throws PlacesLost where one of them is gone.
-  virtual void look() = 0;
+  virtual StageTransport* transport() { return nullptr; }
+  /// Now and then, by who waits for others. Throws RankLost where one of them is gone.
+  virtual void check_alive() = 0;
   /// Behind each step, also one that failed.
-  virtual void leave() = 0;
+  virtual void end_step() = 0;
 };
 
 /// A model cut into stages, and who does what in which order: a thread or a process a place. All passes of all stages
@@ -78,17 +78,17 @@ class StagePlaces {
 /// is for who made them to prove (pipeline::prove).
 ///
 /// A batch comes in as many pieces as there are finest micro-batches (the least common multiple of all stages'), sizes
-/// as Cut has them; a stage's micro-batch is a run of neighbouring pieces. Gradients are summed in order of a stage's
+/// as BatchSplit has them; a stage's micro-batch is a run of neighbouring pieces. Gradients are summed in order of a stage's
 /// micro-batches, so with equal ones a step has the bits of ProgramOptions::accumulate, whatever the stages and places;
 /// but for batch norm, which knows the samples of a micro-batch alone, and renews its running statistics with each.
 struct Stages {
   std::vector<Stage> stages;
-  std::vector<std::vector<StagePass>> places;
-  std::int64_t place_bytes = 0;       ///< that parameters, slots and values of a place may take; 0: any
+  std::vector<std::vector<StagePass>> ranks;
+  std::int64_t rank_bytes = 0;       ///< that parameters, slots and values of a place may take; 0: any
   StageObserver* observer = nullptr;  ///< lives as long as the program; may be null
-  std::shared_ptr<StagePlaces> elsewhere = {};  ///< where places but the first are; null: threads of this process
-  bool apart = false;  ///< those do not see each other's memory; StagePlaces::line carries what they have to know
-  /// When whoever made the lists thinks that passes begin and end, as they stand in `places`; empty: nobody said.
+  std::shared_ptr<RemoteRanks> remote_ranks = {};  ///< where places but the first are; null: threads of this process
+  bool has_separate_memory = false;  ///< those do not see each other's memory; RemoteRanks::line carries what they have to know
+  /// When whoever made the lists thinks that passes begin and end, as they stand in `ranks`; empty: nobody said.
   std::vector<std::vector<PassTime>> expected = {};
 
   /// Pieces of a batch. Requires stages with at least one micro-batch each.
@@ -99,7 +99,7 @@ struct Stages {
 struct StepTimes {
   Stages stages;  ///< the program's, without observer and others' places
   std::int64_t batch = 0;
-  std::vector<std::vector<PassTime>> places;  ///< of every pass, as they stand in the lists of the stages
+  std::vector<std::vector<PassTime>> ranks;  ///< of every pass, as they stand in the lists of the stages
 };
 
 }  // namespace lanista::nn

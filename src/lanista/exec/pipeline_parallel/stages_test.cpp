@@ -7,10 +7,10 @@
 #include <stdexcept>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/allocation_counter.h"
-#include "lanista/exec/pipeline_parallel/stage_cut.h"
+#include "lanista/exec/pipeline_parallel/stage_partition.h"
 #include "support/exec/pipeline_parallel/stages_support.h"
 
 namespace lanista::nn {
@@ -31,16 +31,16 @@ Result<Program> tried(const Derived& derived, const ProgramOptions& options) {
   return Program::compile(derived.train, derived.infer, options);
 }
 
-class Staged : public ::testing::TestWithParam<TestModel> {};
+class StagedStep : public ::testing::TestWithParam<TestModel> {};
 
-TEST_P(Staged, TrainAsOneThread) {
+TEST_P(StagedStep, TrainAsOneThread) {
   const Derived derived = derive(GetParam(), "adam");
   // Batch norm knows its micro-batch alone: pipeline_proof compares it with a loop over these.
   if (!derived.train.renewed.empty()) GTEST_SKIP() << "exchanges values between parts";
   for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
     Program plain = compile(derived, options_of(nullptr, precision));
     for (const std::size_t count : {2U, 7U}) {
-      const Stages stages = in_stages(derived.model, count, kParts);
+      const Stages stages = split_into_stages(derived.model, count, kParts);
       Program ours = compile(derived, options_of(&stages, precision));
       ours.initialise(0, 3);
       plain.initialise(0, 3);
@@ -59,14 +59,14 @@ TEST_P(Staged, TrainAsOneThread) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Operators, Staged, ::testing::ValuesIn(operator_models()),
+INSTANTIATE_TEST_SUITE_P(Operators, StagedStep, ::testing::ValuesIn(operator_models()),
                          [](const auto& of) { return of.param.name; });
 
-TEST(Stages, TakeTheirStatesFromOneThreadAndBack) {
+TEST(Stages, ExchangeStatesWithOneThreadPrograms) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3, kParts);
+  const Stages stages = split_into_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  EXPECT_TRUE(ours.state_kind().digest() == plain.state_kind().digest());
+  EXPECT_TRUE(ours.state_format().digest() == plain.state_format().digest());
   ours.initialise(0, 3);
   plain.initialise(0, 3);
   for (std::uint64_t i = 0; i < 6; ++i) {
@@ -80,9 +80,9 @@ TEST(Stages, TakeTheirStatesFromOneThreadAndBack) {
   EXPECT_TRUE(ours.extract(0) == plain.extract(0));
 }
 
-TEST(Stages, AddToGradientsThatAreThere) {
+TEST(Stages, AddToExistingGradients) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3, kParts);
+  const Stages stages = split_into_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
   auto seen = ours.make_gradients(), wanted = plain.make_gradients();
   ASSERT_TRUE(seen.ok() && wanted.ok());
@@ -99,28 +99,28 @@ TEST(Stages, AddToGradientsThatAreThere) {
   }
 }
 
-TEST(Stages, TakeTheirOwnNumbersOfALane) {
-  const Derived derived = derive(kDropouts);
-  const Stages stages = in_stages(derived.model, 5, kParts);
+TEST(Stages, UseTheLaneAttributes) {
+  const Derived derived = derive(kDropoutModel);
+  const Stages stages = split_into_stages(derived.model, 5, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  const std::vector<double> of_ours = own_numbers(ours.lane_numbers()), of_plain = own_numbers(plain.lane_numbers());
+  const std::vector<double> of_ours = lane_attr_values(ours.lane_attrs()), of_plain = lane_attr_values(plain.lane_attrs());
   LaneHyper hyper = kHyper;
   const OwnedBatch batch = random_batch(derived, kMost, 1);
-  hyper.numbers = of_ours;
+  hyper.lane_attrs = of_ours;
   const double seen = step_once(ours, batch, hyper);
-  hyper.numbers = of_plain;
+  hyper.lane_attrs = of_plain;
   EXPECT_EQ(seen, step_once(plain, batch, hyper));
   EXPECT_TRUE(ours.extract(0) == plain.extract(0));
 }
 
-TEST(Stages, TakeTheRatesOfALane) {
+TEST(Stages, UseTheLrRangesOfALane) {
   const Derived derived = derive(small_mlp(), "adamw");
-  const Stages stages = in_stages(derived.model, 3, kParts);
+  const Stages stages = split_into_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages)), plain = compile(derived, options_of(nullptr));
-  const std::vector<RateRange> rates{{3, 40, 0.1}, {60, 5000, 0.25}};
+  const std::vector<LrRange> lr_ranges{{3, 40, 0.1}, {60, 5000, 0.25}};
   LaneHyper hyper = kHyper;
   hyper.weight_decay = 0.1;
-  hyper.rates = rates;
+  hyper.lr_ranges = lr_ranges;
   for (std::uint64_t i = 0; i < 3; ++i) {
     const OwnedBatch batch = random_batch(derived, kMost, i);
     EXPECT_EQ(step_once(ours, batch, hyper), step_once(plain, batch, hyper));
@@ -128,9 +128,9 @@ TEST(Stages, TakeTheRatesOfALane) {
   EXPECT_TRUE(ours.extract(0) == plain.extract(0));
 }
 
-TEST(Stages, AskForNoMemoryInAStep) {
+TEST(Stages, AllocateNothingInAStep) {
   const Derived derived = derive(small_mlp());
-  const Stages stages = in_stages(derived.model, 3, kParts);
+  const Stages stages = split_into_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages));
   const OwnedBatch batch = random_batch(derived, kMost, 1);
   step_once(ours, batch, kHyper);
@@ -142,27 +142,27 @@ TEST(Stages, AskForNoMemoryInAStep) {
   EXPECT_EQ(counter.count(), 0);
 }
 
-TEST(Stages, RehearseEveryLineOfTheirPlan) {
+TEST(Stages, ProfileEveryPlanLine) {
   const Derived derived = derive(small_cnn());
-  const Stages stages = in_stages(derived.model, 3, kParts);
+  const Stages stages = split_into_stages(derived.model, 3, kParts);
   Program ours = compile(derived, options_of(&stages));
   std::size_t lines = 0;
-  ours.rehearse(random_batch(derived, kMost, 1).view(), kHyper, [&] { ++lines; });
+  ours.profile_step(random_batch(derived, kMost, 1).view(), kHyper, [&] { ++lines; });
   EXPECT_EQ(lines, ours.plan().size());
 }
 
 // An operator that throws, sooner or later, and in any stage: nothing hangs, nothing has changed, the next step is
 // done.
-TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
+TEST(Stages, KeepTheLaneStateWhenAStageThrows) {
   const auto left = std::make_shared<std::atomic<int>>(-1);
-  const Operators operators = with_thrower(left);
+  const Operators operators = with_throwing_operator(left);
   const graph::OpTable ops = step::training_ops(operators.table());
   const auto model = graph::parse(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=6)\n%2 = thrower(%1)\n%3 = linear(%2, out=6)\n%4 = relu(%3)\n"
       "%5 = linear(%4, out=5)\n%6 = output(%5)\n");
   const Derived derived{*model, *step::derive_training_step(*model, {}, ops),
                         *step::derive_inference_step(*model, ops)};
-  const Stages stages = in_stages(derived.model, 4, kParts);
+  const Stages stages = split_into_stages(derived.model, 4, kParts);
   ProgramOptions options = options_of(&stages);
   options.operators = &operators;
   Program ours = compile(derived, options);
@@ -178,9 +178,9 @@ TEST(Stages, LeaveALaneAsItWasWhereOneThrows) {
   }
 }
 
-TEST(Stages, AreRefusedWhereTheyAreNoneOfTheModel) {
+TEST(Stages, RejectStagesThatDoNotCoverTheModel) {
   const Derived derived = derive(small_mlp());
-  const Stages good = in_stages(derived.model, 3, kParts);
+  const Stages good = split_into_stages(derived.model, 3, kParts);
   const auto refused = [&](const char* why, const auto& spoil) {
     Stages stages = good;
     spoil(stages);
@@ -195,14 +195,14 @@ TEST(Stages, AreRefusedWhereTheyAreNoneOfTheModel) {
   refused("has no operators", [](Stages& s) { s.stages[1].nodes.clear(); });
   refused("0 micro-batches", [](Stages& s) { s.stages[1].micro_batches = 0; });
   refused("holds 0 micro-batches", [](Stages& s) { s.stages[1].slots = 0; });
-  refused("does not wait for it", [](Stages& s) { s.stages[0].after.clear(); });
-  refused("is before stage 0", [](Stages& s) { s.stages[1].after = {0}; });
+  refused("does not wait for it", [](Stages& s) { s.stages[0].successors.clear(); });
+  refused("is before stage 0", [](Stages& s) { s.stages[1].successors = {0}; });
   refused("and no more fit", [](Stages& s) { s.stages[0].slots = 3; });
-  refused("stands where it cannot be done", [](Stages& s) { std::swap(s.places[0][0], s.places[0][1]); });
-  refused("has 3 whole passes of 4", [](Stages& s) { s.places[1].pop_back(); });
+  refused("stands where it cannot be done", [](Stages& s) { std::swap(s.ranks[0][0], s.ranks[0][1]); });
+  refused("has 3 whole passes of 4", [](Stages& s) { s.ranks[1].pop_back(); });
   refused("one place does all of them", [](Stages& s) {
-    s.places[1].push_back(s.places[0].back());
-    s.places[0].pop_back();
+    s.ranks[1].push_back(s.ranks[0].back());
+    s.ranks[0].pop_back();
   });
 
   ProgramOptions options = options_of(&good);
@@ -219,13 +219,13 @@ TEST(Stages, FitWhereAWholeBatchDoesNot) {
   const Derived derived = derive(small_cnn());
   constexpr std::int64_t kLarge = 64, kMany = 16;
   const Program whole = compile(derived, {.max_batch = kLarge});
-  Stages stages = in_stages(derived.model, 3, kMany);
+  Stages stages = split_into_stages(derived.model, 3, kMany);
   // In turns of one micro-batch, of which one is held.
   for (Stage& stage : stages.stages) stage.slots = 1;
-  stages.places.assign(1, {});
+  stages.ranks.assign(1, {});
   for (std::uint32_t m = 0; m < kMany; ++m) {
-    for (std::uint32_t s = 0; s < 3; ++s) stages.places[0].push_back({StagePass::Kind::kForward, s, m});
-    for (std::uint32_t s = 3; s-- > 0;) stages.places[0].push_back({StagePass::Kind::kBackward, s, m});
+    for (std::uint32_t s = 0; s < 3; ++s) stages.ranks[0].push_back({StagePass::Kind::kForward, s, m});
+    for (std::uint32_t s = 3; s-- > 0;) stages.ranks[0].push_back({StagePass::Kind::kBackward, s, m});
   }
   Program plain = compile(derived, {.max_batch = kLarge, .accumulate = kMany});
   MemoryBudget budget(whole.bytes() * 3 / 4);
@@ -240,18 +240,18 @@ TEST(Stages, FitWhereAWholeBatchDoesNot) {
   const OwnedBatch batch = random_batch(derived, kLarge, 1);
   EXPECT_EQ(step_once(*ours, batch, kHyper), step_once(plain, batch, kHyper));
 
-  stages.place_bytes = 1000;
+  stages.rank_bytes = 1000;
   limited.budget = nullptr;
   const auto small = tried(derived, limited);
   ASSERT_FALSE(small.ok());
   EXPECT_EQ(small.error().code, Code::kResourceExhausted);
-  const std::string& said = small.error().message;
+  const std::string& message = small.error().message;
   const std::string before = "place 0 of a pipeline wants ";
-  ASSERT_EQ(said.find(before), 0U) << said;
-  stages.place_bytes = std::stoll(said.substr(before.size()));
-  EXPECT_GT(stages.place_bytes, ours->state_kind().bytes());
+  ASSERT_EQ(message.find(before), 0U) << message;
+  stages.rank_bytes = std::stoll(message.substr(before.size()));
+  EXPECT_GT(stages.rank_bytes, ours->state_format().bytes());
   EXPECT_TRUE(tried(derived, limited).ok());
-  --stages.place_bytes;
+  --stages.rank_bytes;
   EXPECT_FALSE(tried(derived, limited).ok());
 }
 

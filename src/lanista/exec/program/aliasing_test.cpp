@@ -1,4 +1,4 @@
-// Sums that take a value several times, against closed forms.
+// GradientSums that take a value several times, against closed forms.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -72,10 +72,10 @@ Known repeated_gradient() {
           }};
 }
 
-class RepeatedValues : public ::testing::TestWithParam<Known> {
+class RepeatedInputs : public ::testing::TestWithParam<Known> {
  protected:
   static constexpr std::int64_t kSamples = 4;
-  RepeatedValues() {
+  RepeatedInputs() {
     program.initialise(0, 5);
     state = program.extract(0);
   }
@@ -100,7 +100,7 @@ class RepeatedValues : public ::testing::TestWithParam<Known> {
   std::vector<Tensor> state;
 };
 
-TEST_P(RepeatedValues, PredictAsTheirFormulaSays) {
+TEST_P(RepeatedInputs, PredictTheClosedForm) {
   Vector out(3 * kSamples);
 
   program.predict(0, batch.view(), out);
@@ -111,7 +111,7 @@ TEST_P(RepeatedValues, PredictAsTheirFormulaSays) {
   }
 }
 
-TEST_P(RepeatedValues, TrainAlongTheSlopeOfTheirFormula) {
+TEST_P(RepeatedInputs, TrainAlongTheClosedFormGradient) {
   constexpr double kStep = 1e-6;
   EXPECT_NEAR(step_once(program, batch, {.lr = 1}), loss(), 1e-13);
   const std::vector<Tensor> after = program.extract(0);
@@ -132,15 +132,15 @@ TEST_P(RepeatedValues, TrainAlongTheSlopeOfTheirFormula) {
   }
 }
 
-TEST_P(RepeatedValues, WereWrongByTheOldRule) {
-  EXPECT_TRUE(old_rule_overwrote_a_value_read_again(derived.train, derived.infer));
+TEST_P(RepeatedInputs, WereWrongInNumericClassOwn1) {
+  EXPECT_TRUE(v1_rule_overwrote_value_read_again(derived.train, derived.infer));
   for (const TestModel& model : {small_mlp(), small_cnn(), model_named("residual")}) {
     const Derived right = derive(model);
-    EXPECT_FALSE(old_rule_overwrote_a_value_read_again(right.train, right.infer)) << model.name;
+    EXPECT_FALSE(v1_rule_overwrote_value_read_again(right.train, right.infer)) << model.name;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, RepeatedValues, ::testing::Values(repeated_summand(), repeated_gradient()),
+INSTANTIATE_TEST_SUITE_P(Models, RepeatedInputs, ::testing::Values(repeated_summand(), repeated_gradient()),
                          [](const auto& chosen) { return chosen.param.model.name; });
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-class Allocations : public ::testing::Test {
+class NoAllocation : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!AllocationCounter::works()) GTEST_SKIP() << "a sanitizer has the allocator";
@@ -34,7 +34,7 @@ std::int64_t allocations_of(const Derived& derived, const ProgramOptions& option
   return counter.count();
 }
 
-TEST_F(Allocations, AreNoneInAStep) {
+TEST_F(NoAllocation, AllocatesNothingInAStep) {
   for (const TestModel& model : operator_models()) {
     for (const auto precision : {Precision::kFloat32, Precision::kFloat64}) {
       EXPECT_EQ(allocations_of(derive(model, "adam"), {.max_batch = 8, .precision = precision}), 0) << model.name;
@@ -42,13 +42,13 @@ TEST_F(Allocations, AreNoneInAStep) {
   }
 }
 
-TEST_F(Allocations, AreNoneWithLanesOnThreads) {
+TEST_F(NoAllocation, AllocatesNothingWithLanesOnThreads) {
   for (const TestModel& model : {small_mlp(), small_cnn()}) {
     EXPECT_EQ(allocations_of(derive(model), {.lanes = 5, .max_batch = 8, .threads = 3}), 0) << model.name;
   }
 }
 
-TEST_F(Allocations, AreCounted) {
+TEST_F(NoAllocation, CounterSeesAllocations) {
   const AllocationCounter counter;
   const std::vector<int> some(100);
   const std::int64_t count = counter.count();

@@ -17,10 +17,10 @@ struct CommitSection {
   PlanLine line;  ///< the commit is one line of the plan
 };
 
-/// `kind` says where parameters and slots lie; gradients lie as parameters do. Errors: kUnimplemented, an update
+/// `state_format` says where parameters and slots lie; gradients lie as parameters do. Errors: kUnimplemented, an update
 /// without a kernel.
 template <class T>
-Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateKind& kind,
+Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateFormat& state_format,
                                         const SectionInputs<T>& inputs);
 
 /// The commit of a lane: `gradients` (as the parameters lie; scaled down if they exceed clip_norm) go into parameters

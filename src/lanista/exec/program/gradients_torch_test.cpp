@@ -64,7 +64,7 @@ TEST_P(Gradients, PredictionsEqualTheOracle) {
 }
 
 // Every loss, in one piece and in parts, one batch or two: the divisor is the number of samples, so that sums add up.
-TEST(WeightedGradients, EqualAutogradHoweverTheBatchIsCut) {
+TEST(WeightedGradients, EqualAutogradForAnyBatchSplit) {
   std::size_t losses = 0;
   for (const TestModel& model : operator_models()) {
     const bool at_positions = model.name.starts_with("positions");
@@ -135,7 +135,7 @@ TEST(WeightedGradients, EqualAutogradHoweverTheBatchIsCut) {
 }
 
 // PyTorch's CrossEntropyLoss(weight) divides by the weights of the batch. With weights of mean 1 over it, it is ours.
-TEST(WeightedGradients, AreTorchsClassWeightsWhereTheirMeanIsOne) {
+TEST(WeightedGradients, EqualTorchClassWeightsWithMeanOne) {
   namespace F = torch::nn::functional;
   const Derived derived = derive(small_mlp());
   Program program = compile(derived, {.max_batch = 20, .precision = Precision::kFloat64});

@@ -29,12 +29,12 @@ std::vector<Fusion> fusions_of(const KernelTable<T>& table) {
 }
 
 template <class T>
-Layout wanted_layout(const KernelTable<T>& table, const Call& call, std::size_t input) {
+Layout required_layout(const KernelTable<T>& table, const KernelCall& call, std::size_t input) {
   const auto entry = table.find(call.kernel);
   if (entry == table.end()) return Layout::kPlain;
   for (const ParameterLayout& wish : entry->second.layouts) {
     if (wish.input != input) continue;
-    if (!wish.beside_image || value_layout(call.in_types[0].shape) == Layout::kImage) return wish.layout;
+    if (!wish.requires_image_input || value_layout(call.in_types[0].shape) == Layout::kImage) return wish.layout;
   }
   return Layout::kPlain;
 }
@@ -43,7 +43,7 @@ template KernelTable<float> kernel_table();
 template KernelTable<double> kernel_table();
 template std::vector<Fusion> fusions_of(const KernelTable<float>&);
 template std::vector<Fusion> fusions_of(const KernelTable<double>&);
-template Layout wanted_layout(const KernelTable<float>&, const Call&, std::size_t);
-template Layout wanted_layout(const KernelTable<double>&, const Call&, std::size_t);
+template Layout required_layout(const KernelTable<float>&, const KernelCall&, std::size_t);
+template Layout required_layout(const KernelTable<double>&, const KernelCall&, std::size_t);
 
 }  // namespace lanista::nn

@@ -21,7 +21,7 @@ bool needs_kernel(const graph::OpDef& def) {
          !def.decompose;
 }
 
-TEST(KernelTable, KnowsEveryOperatorOfTheStep) {
+TEST(KernelTable, HasEveryStepOperator) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto narrow = kernel_table<float>();
   const auto wide = kernel_table<double>();
@@ -34,14 +34,14 @@ TEST(KernelTable, KnowsEveryOperatorOfTheStep) {
   }
 }
 
-TEST(KernelTable, NamesOnlyOperatorsAndFusions) {
+TEST(KernelTable, HasOnlyOperatorsAndFusions) {
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   for (const auto& [name, entry] : kernel_table<float>()) {
     EXPECT_TRUE(entry.fusion || ops.find(name) != nullptr) << name;
   }
 }
 
-TEST(KernelTable, FusesKernelsThatItHas) {
+TEST(KernelTable, FusesOnlyKernelsInTheTable) {
   const auto table = kernel_table<float>();
   const std::vector<Fusion> fusions = fusions_of(table);
   EXPECT_EQ(fusions.size(), 4U);
@@ -65,7 +65,7 @@ TEST(KernelTable, HasTheSlotsOfEveryOptimiser) {
   }
 }
 
-TEST(KernelTable, HasEveryLossForItsKindOfTarget) {
+TEST(KernelTable, HasEveryLossForItsTargetType) {
   for (const kernels::Isa isa : kernels::available_isas()) {
     const auto& family = kernels::kernels<double>(isa);
     EXPECT_EQ(family.losses.size(), step::losses().size());
@@ -83,7 +83,7 @@ TEST(KernelTable, IsCoveredByTheTestModels) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
     const auto collect = [&used](const graph::Graph& graph, const graph::Types& types, const auto& order) {
-      for (const Call& call : lower(graph, types, order, {}, shipped_facts()).calls) used.insert(call.kernel);
+      for (const KernelCall& call : lower(graph, types, order, {}, shipped_lowering_rules()).calls) used.insert(call.kernel);
     };
     collect(derived.train.graph, derived.train.types, derived.train.compute);
     collect(derived.infer.graph, derived.infer.types, derived.infer.compute);

@@ -10,7 +10,7 @@ namespace {
 
 // All dimensions but the last are rows; a weight [out, in] has the other two sizes.
 struct LinearSize {
-  Count rows;
+  ElementCount rows;
   std::int64_t in, out;
 };
 
@@ -18,14 +18,14 @@ LinearSize linear_size(const graph::Shape& rows_of, std::int64_t in, std::int64_
   LANISTA_CHECK(rows_of.rank() != 4, "a linear layer on an image " + rows_of.text());
   graph::Shape rows = rows_of;
   rows.dims.pop_back();
-  return {Count(rows), in, out};
+  return {ElementCount(rows), in, out};
 }
 
 template <class T, auto kernel>
 Run<T> linear(const Binding<T>& b) {
   const LinearSize size = linear_size(b.x_shape(0), b.x_shape(0).dims.back(), b.y_shape().dims.back());
   const bool biased = b.in.size() > 2;
-  return [f = b.k.*kernel, size, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Place{},
+  return [f = b.k.*kernel, size, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Address{},
           y = b.out[0]](const RunContext<T>& run) {
     f(size.rows.at(run.batch), size.in, size.out, run.at(x), run.at(w), biased ? run.at(bias) : nullptr, run.at(y));
   };
@@ -51,7 +51,7 @@ template <class T>
 Run<T> channel_sum(const Binding<T>& b) {
   // The channel comes last in memory, for images too.
   const std::int64_t columns = b.y_shape().elements_per_sample();
-  Count rows(b.x_shape(0));
+  ElementCount rows(b.x_shape(0));
   rows.per_sample /= columns;
   return [f = b.k.column_sum, rows, columns, x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     f(rows.at(run.batch), columns, run.at(x), run.at(y));
@@ -86,7 +86,7 @@ kernels::ConvShape conv_shape(const Binding<T>& b, const graph::Shape& x, const 
 
 template <class T>
 void need_conv_scratch(const Binding<T>& b, kernels::ConvShape shape) {
-  for (shape.n = 1; shape.n <= b.max_batch; ++shape.n) b.need_scratch(b.k.conv2d_scratch(shape));
+  for (shape.n = 1; shape.n <= b.max_batch; ++shape.n) b.reserve_scratch(b.k.conv2d_scratch(shape));
 }
 
 template <class T, auto kernel>
@@ -94,7 +94,7 @@ Run<T> conv2d(const Binding<T>& b) {
   kernels::ConvShape shape = conv_shape(b, b.x_shape(0), b.x_shape(1), b.y_shape());
   need_conv_scratch(b, shape);
   const bool biased = b.in.size() > 2;
-  return [f = b.k.*kernel, shape, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Place{},
+  return [f = b.k.*kernel, shape, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Address{},
           y = b.out[0]](const RunContext<T>& run) {
     kernels::ConvShape now = shape;
     now.n = run.batch;
@@ -119,7 +119,7 @@ Run<T> conv_transpose2d(const Binding<T>& b) {
   kernels::ConvShape shape = conv_shape(b, b.y_shape(), b.x_shape(1), b.x_shape(0));
   need_conv_scratch(b, shape);
   const bool biased = b.in.size() > 2;
-  return [table = &b.k, shape, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Place{},
+  return [table = &b.k, shape, biased, x = b.in[0], w = b.in[1], bias = biased ? b.in[2] : Address{},
           y = b.out[0]](const RunContext<T>& run) {
     kernels::ConvShape now = shape;
     now.n = run.batch;
@@ -142,12 +142,12 @@ Run<T> conv2d_grad_w(const Binding<T>& b) {
 // An operand of a matrix product in logical order: where it lies, or a copy of it in the scratch.
 struct Operand {
   Reorder reorder;
-  Place place;
+  Address place;
   std::int64_t scratch_offset = 0;
 
   template <class T>
   const T* get(const kernels::Kernels<T>& k, const RunContext<T>& run) const {
-    if (reorder.trivial()) return run.at(place);
+    if (reorder.is_identity()) return run.at(place);
     T* copy = run.scratch + scratch_offset;
     reorder.apply(k, run.batch, run.at(place), copy);
     return copy;
@@ -169,27 +169,27 @@ Run<T> matmul(const Binding<T>& b) {
   std::int64_t scratch = 0;
   const auto wanted = [&](const Reorder& reorder) {
     const std::int64_t offset = scratch;
-    if (!reorder.trivial()) scratch += reorder.elements(b.max_batch);
+    if (!reorder.is_identity()) scratch += reorder.elements(b.max_batch);
     return offset;
   };
   const auto operand = [&](std::size_t i) {
-    Operand result{Reorder::out_of(b.x_shape(i), value_layout(b.x_shape(i))), b.in[i], 0};
+    Operand result{Reorder::from_layout(b.x_shape(i), value_layout(b.x_shape(i))), b.in[i], 0};
     result.scratch_offset = wanted(result.reorder);
     return result;
   };
   const Operand left = operand(0);
   const Operand right = operand(1);
-  const Reorder result = Reorder::into(y_shape, value_layout(y_shape));
+  const Reorder result = Reorder::to_layout(y_shape, value_layout(y_shape));
   const std::int64_t result_offset = wanted(result);
-  b.need_scratch(scratch);
+  b.reserve_scratch(scratch);
 
   const kernels::MatmulShape shape{0, m, n, k, transpose_a, transpose_b};
   return [table = &b.k, shape, per_sample, left, right, result, result_offset, y = b.out[0]](const RunContext<T>& run) {
     kernels::MatmulShape now = shape;
     now.batch = per_sample * run.batch;
-    T* product = result.trivial() ? run.at(y) : run.scratch + result_offset;
+    T* product = result.is_identity() ? run.at(y) : run.scratch + result_offset;
     table->matmul(now, left.get(*table, run), right.get(*table, run), product);
-    if (!result.trivial()) result.apply(*table, run.batch, product, run.at(y));
+    if (!result.is_identity()) result.apply(*table, run.batch, product, run.at(y));
   };
 }
 
@@ -199,18 +199,18 @@ template <class T>
 void add_dense_kernels(KernelTable<T>& table) {
   using K = kernels::Kernels<T>;
   using Entry = KernelEntry<T>;
-  table["linear"] = Entry(linear<T, &K::linear>).reads(1, Layout::kLinearWeight);
+  table["linear"] = Entry(linear<T, &K::linear>).reads_as(1, Layout::kLinearWeight);
   table["linear_relu"] =
-      Entry(linear<T, &K::linear_relu>).reads(1, Layout::kLinearWeight).fuses({.first = "linear", .second = "relu"});
-  table["linear_grad_x"] = Entry(linear_grad_x<T>).reads(1, Layout::kLinearWeight);
+      Entry(linear<T, &K::linear_relu>).reads_as(1, Layout::kLinearWeight).fuses({.first = "linear", .second = "relu"});
+  table["linear_grad_x"] = Entry(linear_grad_x<T>).reads_as(1, Layout::kLinearWeight);
   table["linear_grad_w"] = linear_grad_w<T>;
   table["channel_sum"] = channel_sum<T>;
-  table["conv2d"] = Entry(conv2d<T, &K::conv2d>).reads(1, Layout::kConvWeight);
+  table["conv2d"] = Entry(conv2d<T, &K::conv2d>).reads_as(1, Layout::kConvWeight);
   table["conv2d_relu"] =
-      Entry(conv2d<T, &K::conv2d_relu>).reads(1, Layout::kConvWeight).fuses({.first = "conv2d", .second = "relu"});
-  table["conv2d_grad_x"] = Entry(conv2d_grad_x<T>).reads(1, Layout::kConvWeight);
+      Entry(conv2d<T, &K::conv2d_relu>).reads_as(1, Layout::kConvWeight).fuses({.first = "conv2d", .second = "relu"});
+  table["conv2d_grad_x"] = Entry(conv2d_grad_x<T>).reads_as(1, Layout::kConvWeight);
   table["conv2d_grad_w"] = conv2d_grad_w<T>;
-  table["conv_transpose2d"] = Entry(conv_transpose2d<T>).reads(1, Layout::kConvWeight);
+  table["conv_transpose2d"] = Entry(conv_transpose2d<T>).reads_as(1, Layout::kConvWeight);
   table["matmul"] = matmul<T>;
 }
 

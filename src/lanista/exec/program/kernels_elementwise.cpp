@@ -9,14 +9,14 @@ namespace {
 
 template <class T, class F>
 Run<T> unary(const Binding<T>& b, F f) {
-  return [f, count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+  return [f, count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     f(count.at(run.batch), run.at(x), run.at(y));
   };
 }
 
 template <class T, class F>
 Run<T> binary(const Binding<T>& b, F f) {
-  return [f, count = Count(b.y_shape()), p = b.in[0], q = b.in[1], y = b.out[0]](const RunContext<T>& run) {
+  return [f, count = ElementCount(b.y_shape()), p = b.in[0], q = b.in[1], y = b.out[0]](const RunContext<T>& run) {
     f(count.at(run.batch), run.at(p), run.at(q), run.at(y));
   };
 }
@@ -24,13 +24,13 @@ Run<T> binary(const Binding<T>& b, F f) {
 // The same with numbers that the attributes `names` give.
 template <class T, class F, class... Names>
 Run<T> unary_with(const Binding<T>& b, F f, Names... names) {
-  return [f, count = Count(b.y_shape()), x = b.in[0], y = b.out[0], ... numbers = static_cast<T>(b.args().real(names))](
+  return [f, count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0], ... numbers = static_cast<T>(b.args().real(names))](
              const RunContext<T>& run) { f(count.at(run.batch), numbers..., run.at(x), run.at(y)); };
 }
 
 template <class T, class F, class... Names>
 Run<T> binary_with(const Binding<T>& b, F f, Names... names) {
-  return [f, count = Count(b.y_shape()), p = b.in[0], q = b.in[1], y = b.out[0],
+  return [f, count = ElementCount(b.y_shape()), p = b.in[0], q = b.in[1], y = b.out[0],
           ... numbers = static_cast<T>(b.args().real(names))](const RunContext<T>& run) {
     f(count.at(run.batch), numbers..., run.at(p), run.at(q), run.at(y));
   };
@@ -38,21 +38,21 @@ Run<T> binary_with(const Binding<T>& b, F f, Names... names) {
 
 template <class T>
 Run<T> negative(const Binding<T>& b) {
-  return [f = b.k.scale, count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+  return [f = b.k.scale, count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     f(count.at(run.batch), T(-1), run.at(x), run.at(y));
   };
 }
 
 template <class T>
 Run<T> zero(const Binding<T>& b) {
-  return [count = Count(b.y_shape()), y = b.out[0]](const RunContext<T>& run) {
+  return [count = ElementCount(b.y_shape()), y = b.out[0]](const RunContext<T>& run) {
     std::memset(run.at(y), 0, static_cast<std::size_t>(count.at(run.batch)) * sizeof(T));
   };
 }
 
 template <class T>
 Run<T> copy(const Binding<T>& b) {
-  return [count = Count(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
+  return [count = ElementCount(b.y_shape()), x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     std::memcpy(run.at(y), run.at(x), static_cast<std::size_t>(count.at(run.batch)) * sizeof(T));
   };
 }
@@ -64,7 +64,7 @@ constexpr std::int64_t kPiece = 2048;
 template <class T>
 Run<T> add(const Binding<T>& b) {
   if (b.in.size() == 1) return copy<T>(b);
-  return [f = b.k.add, count = Count(b.y_shape()), in = b.in, y = b.out[0]](const RunContext<T>& run) {
+  return [f = b.k.add, count = ElementCount(b.y_shape()), in = b.in, y = b.out[0]](const RunContext<T>& run) {
     const std::int64_t n = count.at(run.batch);
     // Piece by piece, so that a sum of many is still in the first cache when the next value comes.
     for (std::int64_t at = 0; at < n; at += kPiece) {
@@ -78,7 +78,7 @@ Run<T> add(const Binding<T>& b) {
 
 template <class T>
 Run<T> dropout_train(const Binding<T>& b) {
-  return [f = b.k.dropout, per_sample = Count(b.y_shape()).per_sample, p = b.own_number("p"),
+  return [f = b.k.dropout, per_sample = ElementCount(b.y_shape()).per_sample, p = b.lane_attr("p"),
           origin = static_cast<std::uint64_t>(b.args().integer("origin")), x = b.in[0],
           y = b.out[0]](const RunContext<T>& run) {
     f(run.batch, per_sample, run.sample_index, p.of(run), {run.seed, run.step, origin}, run.at(x), run.at(y));

@@ -1,5 +1,5 @@
 // Gates, shuffles and normalisation of channels; images of another size.
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/program/kernel_table.h"
 
 namespace lanista::nn {
@@ -33,7 +33,7 @@ kernels::LrnShape lrn_shape(const Binding<T>& b) {
                                 .alpha = args.real("alpha"),
                                 .beta = args.real("beta"),
                                 .bias = args.real("bias")};
-  b.need_scratch(2 * (shape.c + shape.size));
+  b.reserve_scratch(2 * (shape.c + shape.size));
   return shape;
 }
 

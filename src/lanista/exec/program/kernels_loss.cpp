@@ -7,7 +7,7 @@
 namespace lanista::nn {
 namespace {
 
-/// Multiplies what stands in `rows` [batch, width] by the weight of each row's sample. Parts of a batch carry their own
+/// Multiplies what stands in `rows` [batch, width] by the weight of each row's sample. BatchParts of a batch carry their own
 /// part of the weights, so shards and accumulation add up what the whole batch gives.
 template <class T>
 class Weighting {

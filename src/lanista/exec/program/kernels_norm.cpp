@@ -9,7 +9,7 @@ namespace {
 
 // A value that may be missing: a null pointer then.
 struct Optional {
-  Place place;
+  Address place;
   bool there = false;
   template <class T>
   T* get(const RunContext<T>& run) const {
@@ -24,12 +24,12 @@ Optional input(const Binding<T>& b, std::size_t i, bool there) {
 
 // Rows (batch and positions) and channels of [N, C] or of an image.
 struct BatchNormSize {
-  Count rows;
+  ElementCount rows;
   std::int64_t c;
 };
 
 BatchNormSize batch_norm_size(const graph::Shape& x) {
-  Count rows(x);
+  ElementCount rows(x);
   rows.per_sample /= x.dims[1];
   return {rows, x.dims[1]};
 }
@@ -51,7 +51,7 @@ Run<T> batch_norm_train(const Binding<T>& b) {
   const bool affine = b.args().flag("affine");
   const std::size_t next = affine ? 3 : 1;
   return [f = b.k.batch_norm_train, size = batch_norm_size(b.x_shape(0)), eps = b.args().real("eps"),
-          momentum = b.own_number("momentum"), x = b.in[0], gamma = input(b, 1, affine), beta = input(b, 2, affine),
+          momentum = b.lane_attr("momentum"), x = b.in[0], gamma = input(b, 1, affine), beta = input(b, 2, affine),
           mean = b.in[next], var = b.in[next + 1], out = b.out](const RunContext<T>& run) {
     f(size.rows.at(run.batch), size.c, eps, momentum.of(run), run.at(x), gamma.get(run), beta.get(run), run.at(mean),
       run.at(var), run.at(out[0]), run.at(out[1]), run.at(out[2]), run.at(out[3]), run.at(out[4]));
@@ -79,16 +79,16 @@ void give_pairs(std::int64_t rows, std::int64_t c, const T* first, const T* seco
   }
 }
 
-void add_numbers(std::int64_t numbers, double* first, const double* second) {
-  for (std::int64_t i = 0; i < numbers; ++i) first[i] += second[i];
+void add_numbers(std::int64_t num_values, double* first, const double* second) {
+  for (std::int64_t i = 0; i < num_values; ++i) first[i] += second[i];
 }
 
 // Means and sums of squared distances from them, of two sets together: Chan, Golub, LeVeque: Algorithms for computing
 // the sample variance: analysis and recommendations (The American Statistician 37, 1983), formulas 2.1. Its error grows
 // as that of the variance's own condition, like the rounding of the values themselves; sums of squares would lose its
 // square. The mean moves by a difference, so that equal values have no variance however they are cut.
-void merge_moments(std::int64_t numbers, double* first, const double* second) {
-  const std::int64_t c = numbers / 2;
+void merge_moments(std::int64_t num_values, double* first, const double* second) {
+  const std::int64_t c = num_values / 2;
   const double rows = first[0] + second[0];
   const double share = second[0] / rows, weight = first[0] * share;
   for (std::int64_t j = 1; j <= c; ++j) {
@@ -100,18 +100,18 @@ void merge_moments(std::int64_t numbers, double* first, const double* second) {
 }
 
 template <class T>
-Exchange<T> batch_norm_train_parts(const Binding<T>& b) {
+BatchReduction<T> batch_norm_train_parts(const Binding<T>& b) {
   const bool affine = b.args().flag("affine");
   const std::size_t next = affine ? 3 : 1;
   const BatchNormSize size = batch_norm_size(b.x_shape(0));
-  Exchange<T> halves{.numbers = numbers_of(size), .give = {}, .merge = merge_moments, .take = {}};
-  halves.give = [f = b.k.batch_norm_moments, size, x = b.in[0], out = b.out](const RunContext<T>& run, double* value) {
+  BatchReduction<T> reduction{.num_values = numbers_of(size), .compute_partial = {}, .merge = merge_moments, .apply_result = {}};
+  reduction.compute_partial = [f = b.k.batch_norm_moments, size, x = b.in[0], out = b.out](const RunContext<T>& run, double* value) {
     const std::int64_t rows = size.rows.at(run.batch);
     f(rows, size.c, run.at(x), run.at(out[1]), run.at(out[2]));
     give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
   };
-  halves.take = [f = b.k.batch_norm_apply, size, eps = static_cast<T>(b.args().real("eps")),
-                 momentum = b.own_number("momentum"), x = b.in[0], gamma = input(b, 1, affine),
+  reduction.apply_result = [f = b.k.batch_norm_apply, size, eps = static_cast<T>(b.args().real("eps")),
+                 momentum = b.lane_attr("momentum"), x = b.in[0], gamma = input(b, 1, affine),
                  beta = input(b, 2, affine), old_mean = b.in[next], old_var = b.in[next + 1],
                  out = b.out](const RunContext<T>& run, const double* value) {
     const double rows = value[0], taken = momentum.of(run);
@@ -128,36 +128,36 @@ Exchange<T> batch_norm_train_parts(const Binding<T>& b) {
     }
     f(size.rows.at(run.batch), size.c, run.at(x), gamma.get(run), beta.get(run), mean, inv_std, run.at(out[0]));
   };
-  return halves;
+  return reduction;
 }
 
 template <class T>
-Exchange<T> batch_norm_grad_parts(const Binding<T>& b) {
+BatchReduction<T> batch_norm_grad_parts(const Binding<T>& b) {
   const BatchNormSize size = batch_norm_size(b.x_shape(0));
-  Exchange<T> halves{.numbers = numbers_of(size), .give = {}, .merge = add_numbers, .take = {}};
-  b.need_scratch(2 * size.c);
-  halves.give = [f = b.k.batch_norm_grad_sums, size, in = b.in, out = b.out](const RunContext<T>& run, double* value) {
+  BatchReduction<T> reduction{.num_values = numbers_of(size), .compute_partial = {}, .merge = add_numbers, .apply_result = {}};
+  b.reserve_scratch(2 * size.c);
+  reduction.compute_partial = [f = b.k.batch_norm_grad_sums, size, in = b.in, out = b.out](const RunContext<T>& run, double* value) {
     const std::int64_t rows = size.rows.at(run.batch);
     f(rows, size.c, run.at(in[0]), run.at(in[1]), run.at(in[2]), run.at(in[3]), run.at(out[1]), run.at(out[2]));
     give_pairs(rows, size.c, run.at(out[1]), run.at(out[2]), value);
   };
-  halves.take = [f = b.k.batch_norm_grad_apply, size, in = b.in, gamma = input(b, 4, b.in.size() > 4), dx = b.out[0]](
+  reduction.apply_result = [f = b.k.batch_norm_grad_apply, size, in = b.in, gamma = input(b, 4, b.in.size() > 4), dx = b.out[0]](
                     const RunContext<T>& run, const double* value) {
     for (std::int64_t i = 0; i < 2 * size.c; ++i) run.scratch[i] = static_cast<T>(value[1 + i] / value[0]);
     f(size.rows.at(run.batch), size.c, run.at(in[0]), gamma.get(run), run.at(in[1]), run.at(in[2]), run.scratch,
       run.scratch + size.c, run.at(in[3]), run.at(dx));
   };
-  return halves;
+  return reduction;
 }
 
 // The last `axes` dimensions are normalised; a whole image is one row in any layout.
 struct LayerNormSize {
-  Count rows;
+  ElementCount rows;
   std::int64_t len = 1;
 };
 
 LayerNormSize layer_norm_size(const graph::Shape& x, std::int64_t axes) {
-  LayerNormSize size{Count(x), 1};
+  LayerNormSize size{ElementCount(x), 1};
   for (auto dim = x.dims.rbegin(); axes > 0; --axes, ++dim) size.len *= *dim;
   size.rows.per_sample /= size.len;
   return size;
@@ -170,7 +170,7 @@ Run<T> layer_norm(const Binding<T>& b) {
   const bool affine = b.args().flag("affine");
   const bool keep = b.out.size() > 1;
   const std::int64_t rows = size.rows.at(b.max_batch);
-  if (!keep) b.need_scratch(2 * rows);
+  if (!keep) b.reserve_scratch(2 * rows);
   return [f = b.k.layer_norm, size, keep, rows, eps = b.args().real("eps"), x = b.in[0], gamma = input(b, 1, affine),
           beta = input(b, 2, affine), out = b.out](const RunContext<T>& run) {
     f(size.rows.at(run.batch), size.len, eps, run.at(x), gamma.get(run), beta.get(run), run.at(out[0]),
@@ -195,7 +195,7 @@ Run<T> group_norm(const Binding<T>& b) {
   const bool keep = b.out.size() > 1;
   const std::int64_t groups = b.args().integer("groups");
   const std::int64_t rows = groups * b.max_batch;
-  if (!keep) b.need_scratch(2 * rows);
+  if (!keep) b.reserve_scratch(2 * rows);
   return [f = b.k.group_norm, hw = positions(b.x_shape(0)), c = b.x_shape(0).dims[1], groups, keep, rows,
           eps = b.args().real("eps"), x = b.in[0], gamma = input(b, 1, affine), beta = input(b, 2, affine),
           out = b.out](const RunContext<T>& run) {
@@ -228,9 +228,9 @@ void add_norm_kernels(KernelTable<T>& table) {
   table["group_norm_train"] = group_norm<T>;
   table["group_norm_grad"] = group_norm_grad<T>;
   for (const char* name : {"layer_norm", "layer_norm_train"}) {
-    table[name].reads_beside_image(1, Layout::kMap).reads_beside_image(2, Layout::kMap);
+    table[name].reads_if_image_input(1, Layout::kMap).reads_if_image_input(2, Layout::kMap);
   }
-  table["layer_norm_grad"].reads_beside_image(4, Layout::kMap);
+  table["layer_norm_grad"].reads_if_image_input(4, Layout::kMap);
 }
 
 template void add_norm_kernels(KernelTable<float>&);

@@ -11,7 +11,7 @@ namespace {
 
 // A value of the call: where it lies, and where it stands in logical order if it lies otherwise.
 struct Side {
-  Place place;
+  Address place;
   Reorder reorder;  // out of the program's layout for what is read, into it for what is written
   std::int64_t scratch = 0;
 };
@@ -31,13 +31,13 @@ class OpaqueRun {
     std::int64_t scratch = 0;
     for (std::size_t i = 0; i < b.in.size(); ++i) {
       const graph::Shape& shape = b.x_shape(i);
-      in_.push_back(side(b.in[i], Reorder::out_of(shape, value_layout(shape)), b.max_batch, scratch));
+      in_.push_back(side(b.in[i], Reorder::from_layout(shape, value_layout(shape)), b.max_batch, scratch));
     }
     for (std::size_t i = 0; i < b.out.size(); ++i) {
       const graph::Shape& shape = b.y_shape(i);
-      out_.push_back(side(b.out[i], Reorder::into(shape, value_layout(shape)), b.max_batch, scratch));
+      out_.push_back(side(b.out[i], Reorder::to_layout(shape, value_layout(shape)), b.max_batch, scratch));
     }
-    b.need_scratch(scratch);
+    b.reserve_scratch(scratch);
     OpaqueCall<T> call{.batch = 0, .args = args_, .inputs = {}, .params = {}, .dy = {}, .results = {}};
     call.inputs.resize(data);
     call.params.resize(in_.size() - data - (backward_ ? 1 : 0));
@@ -58,27 +58,27 @@ class OpaqueRun {
     }
     function_(call);
     for (std::size_t i = 0; i < out_.size(); ++i) {
-      if (!out_[i].reorder.trivial()) {
+      if (!out_[i].reorder.is_identity()) {
         out_[i].reorder.apply(kernels_, now.batch, call.results[i].data(), now.at(out_[i].place));
       }
     }
   }
 
  private:
-  static Side side(Place place, Reorder reorder, std::int64_t max_batch, std::int64_t& scratch) {
+  static Side side(Address place, Reorder reorder, std::int64_t max_batch, std::int64_t& scratch) {
     const Side result{place, reorder, scratch};
-    if (!reorder.trivial()) scratch += reorder.elements(max_batch);
+    if (!reorder.is_identity()) scratch += reorder.elements(max_batch);
     return result;
   }
   static std::size_t size(const Side& side, const RunContext<T>& now) {
     return static_cast<std::size_t>(side.reorder.elements(now.batch));
   }
   static T* logical(const Side& side, const RunContext<T>& now) {
-    return side.reorder.trivial() ? now.at(side.place) : now.scratch + side.scratch;
+    return side.reorder.is_identity() ? now.at(side.place) : now.scratch + side.scratch;
   }
   std::span<const T> read(const Side& side, const RunContext<T>& now) const {
     T* values = logical(side, now);
-    if (!side.reorder.trivial()) side.reorder.apply(kernels_, now.batch, now.at(side.place), values);
+    if (!side.reorder.is_identity()) side.reorder.apply(kernels_, now.batch, now.at(side.place), values);
     return {values, size(side, now)};
   }
   static std::span<const T>& seen(OpaqueCall<T>& call, std::size_t i) {

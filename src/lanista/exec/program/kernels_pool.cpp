@@ -63,7 +63,7 @@ template <class T, auto kernel>
 Run<T> max_pool(const Binding<T>& b) {
   const bool indexed = b.out.size() > 1;
   return [f = b.k.*kernel, shape = window(b, b.x_shape(0), b.y_shape()), indexed, x = b.in[0], y = b.out[0],
-          index = indexed ? b.out[1] : Place{}](const RunContext<T>& run) {
+          index = indexed ? b.out[1] : Address{}](const RunContext<T>& run) {
     kernels::PoolShape now = shape;
     now.n = run.batch;
     f(now, run.at(x), run.at(y), indexed ? run.template at<std::uint8_t>(index) : nullptr);
@@ -88,7 +88,7 @@ Run<T> avg_pool(const Binding<T>& b) {
 template <class T>
 Run<T> avg_pool_grad(const Binding<T>& b) {
   const kernels::PoolShape shape = average_window(b, b.y_shape(), b.x_shape(0));
-  b.need_scratch(shape.oh * shape.ow * shape.c);
+  b.reserve_scratch(shape.oh * shape.ow * shape.c);
   return [f = b.k.avg_pool_grad, shape, dy = b.in[0], dx = b.out[0]](const RunContext<T>& run) {
     kernels::PoolShape now = shape;
     now.n = run.batch;
@@ -114,12 +114,12 @@ void add_pool_kernels(KernelTable<T>& table) {
   table["max_pool2d"] = max_pool<T, &K::max_pool>;
   table["max_pool2d_train"] = max_pool<T, &K::max_pool>;
   table["relu_max_pool2d"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
-                                 .fuses({.first = "relu", .second = "max_pool2d", .serves_second = true});
+                                 .fuses({.first = "relu", .second = "max_pool2d", .takes_attrs_of_second = true});
   // Its index says where relu was closed, so that the gradient of relu is done with that of the pool.
   table["relu_max_pool2d_train"] = KernelEntry<T>(max_pool<T, &K::relu_max_pool>)
                                        .fuses({.first = "relu",
                                                .second = "max_pool2d_train",
-                                               .serves_second = true,
+                                               .takes_attrs_of_second = true,
                                                .first_grad = "relu_grad",
                                                .second_grad = "max_pool2d_grad"});
   table["max_pool2d_grad"] = max_pool_grad<T>;

@@ -12,7 +12,7 @@ Run<T> embedding(const Binding<T>& b) {
   const std::int64_t vocab = b.x_shape(1).dims[0];
   const std::int64_t dim = b.x_shape(1).dims[1];
   return
-      [count = Count(b.x_shape(0)), vocab, dim, tokens = b.in[0], w = b.in[1], y = b.out[0]](const RunContext<T>& run) {
+      [count = ElementCount(b.x_shape(0)), vocab, dim, tokens = b.in[0], w = b.in[1], y = b.out[0]](const RunContext<T>& run) {
         const auto* token = run.template at<std::int32_t>(tokens);
         const T* table = run.at(w);
         T* row = run.at(y);
@@ -33,7 +33,7 @@ template <class T>
 Run<T> embedding_grad(const Binding<T>& b) {
   const std::int64_t vocab = b.y_shape().dims[0];
   const std::int64_t dim = b.y_shape().dims[1];
-  return [add = b.k.add, count = Count(b.x_shape(0)), vocab, dim, tokens = b.in[0], dy = b.in[1],
+  return [add = b.k.add, count = ElementCount(b.x_shape(0)), vocab, dim, tokens = b.in[0], dy = b.in[1],
           dw = b.out[0]](const RunContext<T>& run) {
     const auto* token = run.template at<std::int32_t>(tokens);
     const T* row = run.at(dy);
@@ -63,7 +63,7 @@ Run<T> batch_sum(const Binding<T>& b) {
 
 template <class T>
 Run<T> scale_by(const Binding<T>& b) {
-  return [scale = b.k.scale, factor = static_cast<T>(b.args().real("by")), count = Count(b.y_shape()), x = b.in[0],
+  return [scale = b.k.scale, factor = static_cast<T>(b.args().real("by")), count = ElementCount(b.y_shape()), x = b.in[0],
           y = b.out[0]](const RunContext<T>& run) { scale(count.at(run.batch), factor, run.at(x), run.at(y)); };
 }
 

@@ -1,7 +1,7 @@
 // Operators that move values about: reshape, transpose, concat, pad; and means over axes.
 #include <cstring>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/program/kernel_table.h"
 #include "lanista/exec/program/mean_plan.h"
 
@@ -11,18 +11,18 @@ namespace {
 // Through row-major logical order, which both shapes read alike.
 template <class T>
 Run<T> reshape(const Binding<T>& b) {
-  const Reorder first = Reorder::out_of(b.x_shape(0), value_layout(b.x_shape(0)));
-  const Reorder second = Reorder::into(b.y_shape(), value_layout(b.y_shape()));
-  const bool twice = !first.trivial() && !second.trivial();
-  if (twice) b.need_scratch(first.elements(b.max_batch));
+  const Reorder first = Reorder::from_layout(b.x_shape(0), value_layout(b.x_shape(0)));
+  const Reorder second = Reorder::to_layout(b.y_shape(), value_layout(b.y_shape()));
+  const bool twice = !first.is_identity() && !second.is_identity();
+  if (twice) b.reserve_scratch(first.elements(b.max_batch));
   return [table = &b.k, first, second, twice, x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     const T* from = run.at(x);
     if (twice) {
       first.apply(*table, run.batch, from, run.scratch);
       from = run.scratch;
     }
-    const Reorder& last = second.trivial() ? first : second;
-    last.apply(*table, run.batch, from, run.at(y));
+    const Reorder& final_reorder = second.is_identity() ? first : second;
+    final_reorder.apply(*table, run.batch, from, run.at(y));
   };
 }
 
@@ -71,7 +71,7 @@ Run<T> slice(const Binding<T>& b) {
 
 template <class T>
 Run<T> slice_grad(const Binding<T>& b) {
-  return [f = b.k.paste_slice, count = Count(b.y_shape()), view = view_along_axis(b, b.y_shape()),
+  return [f = b.k.paste_slice, count = ElementCount(b.y_shape()), view = view_along_axis(b, b.y_shape()),
           begin = b.args().integer("start"), len = view_along_axis(b, b.x_shape(0)).len, dy = b.in[0],
           dx = b.out[0]](const RunContext<T>& run) {
     std::memset(run.at(dx), 0, static_cast<std::size_t>(count.at(run.batch)) * sizeof(T));
@@ -91,7 +91,7 @@ Run<T> frame(const Binding<T>& b) {
 template <class T>
 Run<T> mean_over(const Binding<T>& b, const std::vector<std::int64_t>& axes) {
   const MeanPlan plan(b.x_shape(0), axes, b.y_shape());
-  b.need_scratch(plan.scratch(b.max_batch));
+  b.reserve_scratch(plan.scratch(b.max_batch));
   return [table = &b.k, plan, x = b.in[0], y = b.out[0]](const RunContext<T>& run) {
     plan.mean(*table, run.batch, run.at(x), run.at(y), run.scratch);
   };
@@ -110,7 +110,7 @@ Run<T> global_avg_pool(const Binding<T>& b) {
 template <class T>
 Run<T> mean_grad(const Binding<T>& b) {
   const MeanPlan plan(b.y_shape(), b.args().list("axes"), b.x_shape(0));
-  b.need_scratch(plan.scratch(b.max_batch));
+  b.reserve_scratch(plan.scratch(b.max_batch));
   return [table = &b.k, plan, dy = b.in[0], dx = b.out[0]](const RunContext<T>& run) {
     plan.gradient(*table, run.batch, run.at(dy), run.at(dx), run.scratch);
   };

@@ -12,8 +12,8 @@ constexpr std::size_t kMostSlots = 4;
 // Parameters that lie one behind the other, with their gradients and slots.
 struct Stretch {
   std::int64_t count = 0;
-  Place param, grad;
-  std::array<Place, kMostSlots> slots{};
+  Address param, grad;
+  std::array<Address, kMostSlots> slots{};
 };
 
 // Slots and gradients lie as parameters do, so what continues one continues all.
@@ -53,7 +53,7 @@ Run<T> update(const Binding<T>& b, const kernels::UpdateKernel<T>& kernel) {
     for (const Stretch& each : all) {
       const std::int64_t first = each.param.offset / bytes_of<T>(1);
       // Updates go element by element, so a stretch in pieces has the bits of the whole.
-      each_rate(run.hyper->rates, first, each.count, [&](std::int64_t begin, std::int64_t count, double factor) {
+      for_each_lr_range(run.hyper->lr_ranges, first, each.count, [&](std::int64_t begin, std::int64_t count, double factor) {
         kernels::UpdateHyper own = hyper;
         own.lr *= factor;
         const std::int64_t at = begin - first;

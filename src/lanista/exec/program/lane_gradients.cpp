@@ -12,10 +12,10 @@ namespace {
 template <class T>
 std::vector<Tensor> extract_as(const StateLayout& layout, const T* gradients) {
   std::vector<Tensor> all;
-  for (const StateItem& item : layout.items) {
+  for (const StateTensorLayout& item : layout.items) {
     if (!item.tensor.trained) continue;
     Tensor tensor = make_tensor(item.tensor.name, kRealType<T>, item.tensor.shape.dims);
-    item.out_of.convert(0, gradients + item.range.begin, elements_of<T>(tensor).data());
+    item.from_layout.convert(0, gradients + item.range.begin, elements_of<T>(tensor).data());
     all.push_back(std::move(tensor));
   }
   return all;
@@ -23,9 +23,9 @@ std::vector<Tensor> extract_as(const StateLayout& layout, const T* gradients) {
 
 }  // namespace
 
-Result<LaneGradients> LaneGradients::make(std::shared_ptr<const StateKind> kind, MemoryBudget* budget) {
+Result<LaneGradients> LaneGradients::make(std::shared_ptr<const StateFormat> state_format, MemoryBudget* budget) {
   LaneGradients made;
-  const std::int64_t bytes = kind->part_offset(2);
+  const std::int64_t bytes = state_format->part_offset(2);
   if (budget != nullptr) {
     LANISTA_ASSIGN(made.reservation_, budget->reserve(bytes));
   }
@@ -36,13 +36,13 @@ Result<LaneGradients> LaneGradients::make(std::shared_ptr<const StateKind> kind,
                  .message = "the system has no memory for gradients of " + std::to_string(bytes) + " bytes",
                  .where = {}};
   }
-  made.kind_ = std::move(kind);
+  made.state_format_ = std::move(state_format);
   return made;
 }
 
 std::vector<Tensor> LaneGradients::extract() const {
-  return kind_->is_double() ? extract_as(kind_->layout(), gradients<double>())
-                            : extract_as(kind_->layout(), gradients<float>());
+  return state_format_->is_double() ? extract_as(state_format_->layout(), gradients<double>())
+                            : extract_as(state_format_->layout(), gradients<float>());
 }
 
 }  // namespace lanista::nn

@@ -17,10 +17,10 @@ class LaneGradients {
  public:
   LaneGradients() = default;  ///< none
   /// Zeros. Errors: kResourceExhausted (`budget`, which may be null, or the system).
-  static Result<LaneGradients> make(std::shared_ptr<const StateKind> kind, MemoryBudget* budget);
+  static Result<LaneGradients> make(std::shared_ptr<const StateFormat> state_format, MemoryBudget* budget);
 
-  explicit operator bool() const { return kind_ != nullptr; }
-  const StateKind& kind() const { return *kind_; }
+  explicit operator bool() const { return state_format_ != nullptr; }
+  const StateFormat& state_format() const { return *state_format_; }
   /// The gradients by name of their parameter, in canonical order, as LaneState::extract gives those.
   std::vector<Tensor> extract() const;
 
@@ -31,11 +31,11 @@ class LaneGradients {
   }
   template <class T>
   T* new_buffers() const {
-    return reinterpret_cast<T*>(memory_.data() + kind_->part_offset(1));
+    return reinterpret_cast<T*>(memory_.data() + state_format_->part_offset(1));
   }
 
  private:
-  std::shared_ptr<const StateKind> kind_;
+  std::shared_ptr<const StateFormat> state_format_;
   MemoryBudget::Reservation reservation_;
   AlignedBytes memory_;  // as the first two parts of a state
 };

@@ -132,7 +132,7 @@ bool has_one_mode(const Derived& derived) {
 
 class SampleLosses : public ::testing::TestWithParam<TestModel> {};
 
-TEST_P(SampleLosses, AreTheirFormulaOfThePredictionsAndMeanToTheLossOfTheStep) {
+TEST_P(SampleLosses, MatchFormulaAndAverageToTheStepLoss) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     Rng rng = Rng(seed).split(GetParam().name);
     const Derived derived = derive(GetParam());
@@ -176,7 +176,7 @@ TEST_P(SampleLosses, AreTheirFormulaOfThePredictionsAndMeanToTheLossOfTheStep) {
 INSTANTIATE_TEST_SUITE_P(Operators, SampleLosses, ::testing::ValuesIn(operator_models()),
                          [](const auto& suite) { return suite.param.name; });
 
-TEST(SampleLosses, HaveAFormulaForEveryLossAndAModelThatAsksForIt) {
+TEST(SampleLosses, CoverEveryLossWithAModel) {
   const std::vector<TestModel> models = operator_models();
   for (const step::Loss& loss : step::losses()) {
     EXPECT_TRUE(formulas().contains(loss.name)) << loss.name;
@@ -185,7 +185,7 @@ TEST(SampleLosses, HaveAFormulaForEveryLossAndAModelThatAsksForIt) {
   }
 }
 
-TEST(SampleLosses, AreRefusedWithWhatWouldBeReadBeyondItsEnd) {
+TEST(SampleLosses, RejectInputsThatAreTooShort) {
   const Derived derived = derive(small_mlp());
   Program program = compile(derived, {.max_batch = 4});
   OwnedBatch batch = random_batch(derived, 4, 1);
@@ -203,7 +203,7 @@ TEST(SampleLosses, AreRefusedWithWhatWouldBeReadBeyondItsEnd) {
 }
 
 // Some lanes over some batches, a short one behind: each lane is asked for something of its own.
-TEST(Evaluate, SumsWhatIsAskedOfEveryLaneOverAllBatches) {
+TEST(Evaluate, SumsRequestedMetricsOverAllBatches) {
   for (const std::string name : {"linear", "mse"}) {
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       Rng rng = Rng(seed).split(name);
@@ -219,7 +219,7 @@ TEST(Evaluate, SumsWhatIsAskedOfEveryLaneOverAllBatches) {
       const auto top = [](double k) { return SampleSum{SampleSum::Of::kTop, k}; };
       const Metrics one{model.loss, {classes ? top(1) : absolute_error}};
       const Metrics three{model.loss, classes ? std::vector{top(3), top(1), top(5)} : std::vector<SampleSum>{}};
-      std::vector<LaneMetrics> lanes{{.lane = 3, .asked = &one}, {.lane = 0, .asked = &three}};
+      std::vector<LaneMetrics> lanes{{.lane = 3, .requested = &one}, {.lane = 0, .requested = &three}};
 
       std::size_t next = 0;
       Batch view;
@@ -234,7 +234,7 @@ TEST(Evaluate, SumsWhatIsAskedOfEveryLaneOverAllBatches) {
       for (const LaneMetrics& each : lanes) {
         EXPECT_EQ(each.sums.samples, 17);
         double loss = 0;
-        std::vector<double> of(each.asked->sums.size(), 0.0);
+        std::vector<double> of(each.requested->sums.size(), 0.0);
         for (const OwnedBatch& batch : batches) {
           std::vector<double> losses(static_cast<std::size_t>(batch.size));
           program.losses(each.lane, batch.view(), 0, losses);
@@ -245,7 +245,7 @@ TEST(Evaluate, SumsWhatIsAskedOfEveryLaneOverAllBatches) {
                 auto order = s.prediction;
                 std::ranges::sort(order, std::greater());
                 const double own = s.prediction[static_cast<std::size_t>(s.label)];
-                of[m] += own >= order[static_cast<std::size_t>(each.asked->sums[m].number - 1)] ? 1 : 0;
+                of[m] += own >= order[static_cast<std::size_t>(each.requested->sums[m].number - 1)] ? 1 : 0;
               } else {
                 double absolute = 0;
                 for (std::size_t i = 0; i < s.target.size(); ++i) absolute += std::abs(s.prediction[i] - s.target[i]);

@@ -10,19 +10,19 @@
 namespace lanista::nn {
 
 template <class T>
-void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionsOut out) {
+void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) {
   const LaneHyper hyper;
   RunContext<T> run = context(lane, 0);
   run.hyper = &hyper;
-  feed_features(run, desk(0), batch);
+  load_features(run, workspace(0), batch);
   const auto room = static_cast<std::int64_t>(std::visit([](auto span) { return span.size(); }, out));
   LANISTA_CHECK(room == prediction_count_.at(batch.size), "room for " + std::to_string(room) +
                                                               " predictions instead of " +
                                                               std::to_string(prediction_count_.at(batch.size)));
   // A sample's prediction does not depend on the others: so the arena of a part serves for any batch.
-  const std::int64_t most = cut_.largest(options_.max_batch);
+  const std::int64_t most = batch_split_.largest_part(options_.max_batch);
   for (std::int64_t begin = 0; begin < batch.size; begin += most) {
-    const RunContext<T> part = part_of(run, {.begin = begin, .size = std::min(most, batch.size - begin)}, 0);
+    const RunContext<T> part = part_context(run, {.begin = begin, .size = std::min(most, batch.size - begin)}, 0);
     for (const Run<T>& call : infer_.calls) call(part);
     std::visit(
         [&](auto span) {
@@ -35,15 +35,15 @@ void LaneProgram<T>::predict(std::int64_t lane, const Batch& batch, PredictionsO
 
 template <class T>
 void LaneProgram<T>::evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) {
-  const std::int64_t width = facts().prediction_size;
+  const std::int64_t width = properties().prediction_size;
   std::vector<double> room(static_cast<std::size_t>(options_.max_batch * width));
   std::vector<HostMetrics> metrics;
-  for (const LaneMetrics& each : lanes) metrics.emplace_back(*each.asked, answer_size(*each.asked), isa_);
+  for (const LaneMetrics& each : lanes) metrics.emplace_back(*each.requested, values_per_target(*each.requested), isa_);
   while (const Batch* batch = batches()) {
     const auto used = std::span(room).first(static_cast<std::size_t>(batch->size * width));
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       predict(lanes[i].lane, *batch, used);
-      lanes[i].asked->unit.to_own(used);
+      lanes[i].requested->unit.to_original(used);
       metrics[i].add(used, batch->labels, batch->targets, lanes[i].sums);
     }
   }
@@ -51,7 +51,7 @@ void LaneProgram<T>::evaluate(const BatchSource& batches, std::span<LaneMetrics>
 
 template <class T>
 void LaneProgram<T>::losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) {
-  const std::int64_t width = facts().prediction_size;
+  const std::int64_t width = properties().prediction_size;
   std::vector<double> predictions(static_cast<std::size_t>(batch.size * width));
   if (classes_ > 0) {
     check_labels(batch);
@@ -60,7 +60,7 @@ void LaneProgram<T>::losses(std::int64_t lane, const Batch& batch, double label_
                                                                   std::to_string(predictions.size()) + " predictions");
   }
   predict(lane, batch, predictions);
-  HostMetrics metrics(loss_alone_, answer_size(loss_alone_), isa_);
+  HostMetrics metrics(loss_only_, values_per_target(loss_only_), isa_);
   const auto of_answers = metrics.losses(predictions, batch.labels, batch.targets, label_smoothing);
   const auto each = static_cast<std::size_t>(positions_);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -70,15 +70,15 @@ void LaneProgram<T>::losses(std::int64_t lane, const Batch& batch, double label_
 }
 
 template <class T>
-std::int64_t LaneProgram<T>::answer_size(const Metrics& asked) const {
-  return step::find_loss(asked.loss)->of_classes() ? row_ : facts().prediction_size;
+std::int64_t LaneProgram<T>::values_per_target(const Metrics& requested) const {
+  return step::find_loss(requested.loss)->of_classes() ? row_size_ : properties().prediction_size;
 }
 
 #define LANISTA_PREDICTIONS(T)                                                        \
-  template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionsOut);  \
+  template void LaneProgram<T>::predict(std::int64_t, const Batch&, PredictionBuffer);  \
   template void LaneProgram<T>::evaluate(const BatchSource&, std::span<LaneMetrics>); \
   template void LaneProgram<T>::losses(std::int64_t, const Batch&, double, std::span<double>); \
-  template std::int64_t LaneProgram<T>::answer_size(const Metrics&) const;
+  template std::int64_t LaneProgram<T>::values_per_target(const Metrics&) const;
 LANISTA_PREDICTIONS(float)
 LANISTA_PREDICTIONS(double)
 #undef LANISTA_PREDICTIONS

@@ -11,34 +11,34 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/exec/program/aligned_bytes.h"
 #include "lanista/exec/program/commit.h"
-#include "lanista/exec/program/cut.h"
+#include "lanista/exec/program/batch_split.h"
 #include "lanista/exec/program/lane_gradients.h"
 #include "lanista/exec/program/lane_state.h"
-#include "lanista/exec/program/machine.h"
+#include "lanista/exec/program/executable.h"
 #include "lanista/exec/program/metrics.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/exec/program/section.h"
-#include "lanista/exec/pipeline_parallel/stage_run.h"
-#include "lanista/exec/program/team.h"
+#include "lanista/exec/pipeline_parallel/stage_runner.h"
+#include "lanista/exec/program/thread_pool.h"
 
 namespace lanista::nn {
 
 /// Own kernels on the CPU, for one element type: every lane through the compute section and then its commit. States
 /// stay in host memory, and chunks are done when run() returns.
 template <class T>
-class LaneProgram final : public Machine {
+class LaneProgram final : public Executable {
  public:
   static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
   /// The stages of such a program alone, for who is a place of another process's steps.
-  static Result<std::unique_ptr<StageRun<T>>> compile_stages(kernels::Isa isa, const step::TrainingStep& train,
+  static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
                                                              const step::InferenceStep& infer,
                                                              const ProgramOptions& options);
 
   std::int64_t bytes() const override;
   std::string describe() const override;
   Result<LaneState> make_state(std::uint64_t trial_seed) const override {
-    return LaneState::make(kind_, trial_seed, options_.budget);
+    return LaneState::make(state_format_, trial_seed, options_.budget);
   }
   void attach(std::int64_t lane, LaneState&& state) override { state_of(lane) = std::move(state); }
   LaneState detach(std::int64_t lane) override { return std::exchange(state_of(lane), {}); }
@@ -47,30 +47,30 @@ class LaneProgram final : public Machine {
     return {};
   }
   std::int64_t step_count(std::int64_t lane) const override;
-  std::vector<Tensor> copy_out(std::int64_t lane) const override {
+  std::vector<Tensor> extract_state(std::int64_t lane) const override {
     return states_[static_cast<std::size_t>(lane)].extract();
   }
-  void run(const Chunk& chunk, std::span<LaneEnd> ends) override;
+  void run(const Chunk& chunk, std::span<LaneResult> results) override;
   void wait() override {}
   std::optional<StepTimes> take_step_times() override {
-    return stages_ ? stages_->take_times() : std::optional<StepTimes>();
+    return stages_ ? stages_->take_step_times() : std::optional<StepTimes>();
   }
-  Result<LaneGradients> make_gradients() const override { return LaneGradients::make(kind_, options_.budget); }
+  Result<LaneGradients> make_gradients() const override { return LaneGradients::make(state_format_, options_.budget); }
   double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                    LaneGradients& out, bool add) override;
   void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) override;
   void renew_buffers(std::int64_t lane, const LaneGradients& from) override {
     nn::renew_buffers(state_of(lane), from.new_buffers<T>());
   }
-  double gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const override;
-  void predict(std::int64_t lane, const Batch& batch, PredictionsOut out) override;
+  double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const override;
+  void predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) override;
   void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) override;
   void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) override;
-  void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) override;
+  void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) override;
 
  private:
   // A value that the batch brings, and the memory for it in program layout.
-  struct Feed {
+  struct BatchInput {
     Reorder reorder;
     bool tokens = false;      // whole numbers that travel as floats
     std::int64_t offset = 0;  // in a desk
@@ -82,55 +82,55 @@ class LaneProgram final : public Machine {
 
   static Result<Plan> plan(kernels::Isa isa, const step::TrainingStep* train, const step::InferenceStep& infer,
                            const ProgramOptions& options);
-  LaneProgram(MachineFacts facts, kernels::Isa isa, Plan plan, const ProgramOptions& options,
+  LaneProgram(ExecutableProperties properties, kernels::Isa isa, Plan plan, const ProgramOptions& options,
               MemoryBudget::Reservation reservation);
   LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
-  void train_step(const Chunk& chunk, std::int64_t step, std::span<LaneEnd> ends);
-  /// `square` gets the square of the step's gradient; null: nobody asks.
-  double train_lane(RunContext<T>& run, std::int64_t lane, ShardPeers* peers, double* square);
+  void train_step(const Chunk& chunk, std::int64_t step, std::span<LaneResult> results);
+  /// `squared_norm` gets the square of the step's gradient; null: nobody asks.
+  double train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator, double* squared_norm);
   void commit_lane(const RunContext<T>& run, std::int64_t lane);
   // Compute sections of all parts of a batch that `run` was fed, one desk for all (lane_parts.cpp). `out` gets the sum
   // of their gradients, in order of the parts, or has it added; the sum of losses is the result.
-  double sum_parts(const RunContext<T>& run, T* out, bool add);
-  // The same, each of the peers its own shards. All have used shards for (Cut::used).
-  double sum_with(ShardPeers& peers, const RunContext<T>& run, T* out);
-  struct Sums;
-  Sums sums_of(ShardPeers& peers) const;
-  void sum_apart(const RunContext<T>& run, const ShardRange& own, const Sums& sums);
-  void sum_in_step(const RunContext<T>& run, const ShardRange& own, Sums sums, ShardPeers* peers);
-  void exchange_values(const RunContext<T>& run, const Exchange<T>& exchange, const ShardRange& own, ShardPeers* peers);
-  RunContext<T> waiting_part(const RunContext<T>& run, const Part& part) const;
-  RunContext<T> part_of(const RunContext<T>& run, const Part& part, std::int64_t arena) const;
+  double sum_gradients(const RunContext<T>& run, T* out, bool add);
+  // The same, each of the peers its own shards. All have used shards for (BatchSplit::used).
+  double sum_gradients_across_ranks(ShardCommunicator& communicator, const RunContext<T>& run, T* out);
+  struct GradientSums;
+  GradientSums sums_to_send(ShardCommunicator& communicator) const;
+  void sum_parts_in_sequence(const RunContext<T>& run, const ShardRange& own, const GradientSums& sums);
+  void sum_parts_in_lockstep(const RunContext<T>& run, const ShardRange& own, GradientSums sums, ShardCommunicator* communicator);
+  void reduce_over_parts(const RunContext<T>& run, const BatchReduction<T>& batch_reduction, const ShardRange& own, ShardCommunicator* communicator);
+  RunContext<T> lockstep_part(const RunContext<T>& run, const BatchPart& part) const;
+  RunContext<T> part_context(const RunContext<T>& run, const BatchPart& part, std::int64_t arena) const;
   double loss_sum(const RunContext<T>& run) const;
   void add_gradients(T* sum, const T* first, const T* second) const;
-  T* desk_gradients(int thread, std::int64_t number) const {
-    return reinterpret_cast<T*>(desk(thread) + gradient_offset_ + number * gradient_stride_);
+  T* workspace_gradients(int thread, std::int64_t number) const {
+    return reinterpret_cast<T*>(workspace(thread) + gradient_offset_ + number * gradient_stride_);
   }
   /// A thread's own arena, scratch, feeds, gradients and new buffer values.
-  std::byte* desk(int thread) const { return memory_.data() + thread * desk_bytes_; }
+  std::byte* workspace(int thread) const { return memory_.data() + thread * workspace_bytes_; }
   RunContext<T> context(std::int64_t lane, int thread) const;
   void check_hyper(const LaneHyper& hyper) const;
-  std::byte* feed(const Feed& feed, std::byte* desk, std::int64_t n, std::span<const float> values) const;
-  void feed_features(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
-  void feed_batch(RunContext<T>& run, std::byte* desk, const Batch& batch) const;
+  std::byte* load_input(const BatchInput& load_input, std::byte* workspace, std::int64_t n, std::span<const float> values) const;
+  void load_features(RunContext<T>& run, std::byte* workspace, const Batch& batch) const;
+  void load_batch(RunContext<T>& run, std::byte* workspace, const Batch& batch) const;
   void check_labels(const Batch& batch) const;
   /// Numbers that are one answer: of classes those of one position, else the whole prediction.
-  std::int64_t answer_size(const Metrics& asked) const;
+  std::int64_t values_per_target(const Metrics& requested) const;
 
   kernels::Isa isa_;
   ProgramOptions options_;
-  Cut cut_;
+  BatchSplit batch_split_;
   const kernels::Kernels<T>* kernels_;
   Section<T> train_, infer_;
   CommitSection<T> commit_;
-  Place loss_, prediction_;
+  Address loss_, prediction_;
   Reorder prediction_out_;
-  Count prediction_count_;
+  ElementCount prediction_count_;
   std::int64_t classes_ = 0;    // cross-entropy: labels are below this
   std::int64_t positions_ = 1;  // and a sample has so many
-  std::int64_t row_ = 1;        // of a prediction: its last dimension
-  Metrics loss_alone_;        // that the step has; none of a program that only predicts
-  Feed input_, target_;
+  std::int64_t row_size_ = 1;        // of a prediction: its last dimension
+  Metrics loss_only_;        // that the step has; none of a program that only predicts
+  BatchInput input_, target_;
   std::int64_t scratch_offset_ = 0;
   std::int64_t arena_stride_ = 0;
   std::int64_t gradient_offset_ = 0;
@@ -138,13 +138,13 @@ class LaneProgram final : public Machine {
   std::int64_t gradient_count_ = 1;
   std::int64_t new_buffer_offset_ = 0;
   std::int64_t value_offset_ = 0;  // of three values of an exchange
-  std::int64_t desk_bytes_ = 0;
+  std::int64_t workspace_bytes_ = 0;
   MemoryBudget::Reservation reservation_;
-  std::shared_ptr<const StateKind> kind_;
+  std::shared_ptr<const StateFormat> state_format_;
   std::vector<LaneState> states_;  // of each lane; none where it is empty
   AlignedBytes memory_;            // desks
-  std::unique_ptr<StageRun<T>> stages_;  // none where one thread does all of a step
-  Team team_;
+  std::unique_ptr<StageRunner<T>> stages_;  // none where one thread does all of a step
+  ThreadPool thread_pool_;
 };
 
 }  // namespace lanista::nn

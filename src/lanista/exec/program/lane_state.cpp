@@ -30,21 +30,21 @@ Error bad_state(std::string message) {
 
 /// What goes from a tensor into its place in a state, once everything has been found good.
 template <class T>
-struct Copy {
-  const StateItem* item;
+struct TensorCopy {
+  const StateTensorLayout* item;
   const Tensor* from;
   T* to;
 };
 
 template <class T>
-void carry_out(const std::vector<Copy<T>>& copies) {
-  for (const Copy<T>& copy : copies) {
-    copy.item->into.convert(0, elements_of<T>(*copy.from).data(), copy.to + copy.item->range.begin);
+void copy_tensors(const std::vector<TensorCopy<T>>& copies) {
+  for (const TensorCopy<T>& copy : copies) {
+    copy.item->to_layout.convert(0, elements_of<T>(*copy.from).data(), copy.to + copy.item->range.begin);
   }
 }
 
 // The state that somebody hands in, by name; every tensor must be asked for exactly once.
-class Given {
+class InputTensors {
  public:
   Result<void> read(std::span<const Tensor> state) {
     for (const Tensor& tensor : state) {
@@ -129,7 +129,7 @@ std::vector<std::int64_t> part_offsets(const StateLayout& layout, std::size_t el
 Digest digest_of(const StateLayout& layout, std::size_t element_size) {
   Hasher hasher;
   hasher.number(static_cast<std::int64_t>(element_size));
-  for (const StateItem& item : layout.items) {
+  for (const StateTensorLayout& item : layout.items) {
     hasher.text(item.tensor.name).text(shape_text(item.tensor.shape.dims)).number(item.tensor.trained ? 1 : 0);
     hasher.number(item.range.begin).number(item.range.count).number(static_cast<std::int64_t>(item.layout));
   }
@@ -139,27 +139,27 @@ Digest digest_of(const StateLayout& layout, std::size_t element_size) {
 
 }  // namespace
 
-StateKind::StateKind(StateLayout layout, std::size_t element_size)
+StateFormat::StateFormat(StateLayout layout, std::size_t element_size)
     : layout_(std::move(layout)),
       element_size_(element_size),
       part_offset_(part_offsets(layout_, element_size)),
       digest_(digest_of(layout_, element_size)) {}
 
-Result<LaneState> LaneState::reserve(std::shared_ptr<const StateKind> kind, MemoryBudget* budget) {
+Result<LaneState> LaneState::reserve(std::shared_ptr<const StateFormat> state_format, MemoryBudget* budget) {
   LaneState state;
   state.budget_ = budget;
   if (budget != nullptr) {
-    LANISTA_ASSIGN(state.reservation_, budget->reserve(kind->bytes()));
+    LANISTA_ASSIGN(state.reservation_, budget->reserve(state_format->bytes()));
   }
-  state.kind_ = std::move(kind);
+  state.state_format_ = std::move(state_format);
   return state;
 }
 
-Result<LaneState> LaneState::make(std::shared_ptr<const StateKind> kind, std::uint64_t trial_seed,
+Result<LaneState> LaneState::make(std::shared_ptr<const StateFormat> state_format, std::uint64_t trial_seed,
                                   MemoryBudget* budget) {
-  LANISTA_ASSIGN(LaneState state, reserve(std::move(kind), budget));
+  LANISTA_ASSIGN(LaneState state, reserve(std::move(state_format), budget));
   try {
-    state.memory_ = SharedBytes(state.bytes());
+    state.memory_ = CopyOnWriteBytes(state.bytes());
   } catch (const std::bad_alloc&) {
     return Error{.code = Code::kResourceExhausted,
                  .message = "the system has no memory for a state of " + std::to_string(state.bytes()) + " bytes",
@@ -170,7 +170,7 @@ Result<LaneState> LaneState::make(std::shared_ptr<const StateKind> kind, std::ui
 }
 
 Result<LaneState> LaneState::clone() const {
-  LANISTA_ASSIGN(LaneState copy, reserve(kind_, budget_));
+  LANISTA_ASSIGN(LaneState copy, reserve(state_format_, budget_));
   copy.memory_ = memory_.share();
   copy.step_ = step_;
   copy.seed_ = seed_;
@@ -184,55 +184,55 @@ Result<LaneState> LaneState::clone(std::uint64_t trial_seed) const {
 }
 
 void LaneState::initialise(std::uint64_t trial_seed) {
-  make_own();
+  ensure_unique();
   step_ = 0;
   seed_ = trial_seed;
-  kind_->is_double() ? initialise_as<double>() : initialise_as<float>();
+  state_format_->is_double() ? initialise_as<double>() : initialise_as<float>();
 }
 
 std::vector<Tensor> LaneState::extract() const {
-  return kind_->is_double() ? extract_as<double>() : extract_as<float>();
+  return state_format_->is_double() ? extract_as<double>() : extract_as<float>();
 }
 
 Result<void> LaneState::insert(std::span<const Tensor> state) {
-  make_own();
-  return kind_->is_double() ? insert_as<double>(state) : insert_as<float>(state);
+  ensure_unique();
+  return state_format_->is_double() ? insert_as<double>(state) : insert_as<float>(state);
 }
 
 Result<void> LaneState::assign(std::span<const Tensor> tensors) {
-  make_own();
-  return kind_->is_double() ? assign_as<double>(tensors) : assign_as<float>(tensors);
+  ensure_unique();
+  return state_format_->is_double() ? assign_as<double>(tensors) : assign_as<float>(tensors);
 }
 
 template <class T>
 void LaneState::initialise_as() {
-  const StateLayout& layout = kind_->layout();
+  const StateLayout& layout = state_format_->layout();
   std::vector<T> canonical;
-  for (const StateItem& item : layout.items) {
+  for (const StateTensorLayout& item : layout.items) {
     const Rng stream = Rng(seed_).split(item.tensor.name);
     canonical.resize(static_cast<std::size_t>(item.range.count));
     for (std::int64_t e = 0; e < item.range.count; ++e) {
       canonical[static_cast<std::size_t>(e)] = static_cast<T>(initial_value(item.tensor, stream, e));
     }
     T* base = item.tensor.trained ? parameters<T>() : buffers<T>();
-    item.into.convert(0, canonical.data(), base + item.range.begin);
+    item.to_layout.convert(0, canonical.data(), base + item.range.begin);
   }
   for (std::size_t k = 0; k < layout.slots.size(); ++k) std::fill_n(slot<T>(k), layout.parameters, T{0});
 }
 
 template <class T>
 std::vector<Tensor> LaneState::extract_as() const {
-  const StateLayout& layout = kind_->layout();
+  const StateLayout& layout = state_format_->layout();
   std::vector<Tensor> state;
-  const auto add = [&state](const StateItem& item, std::string name, const T* flat) {
+  const auto add = [&state](const StateTensorLayout& item, std::string name, const T* flat) {
     Tensor tensor = make_tensor(std::move(name), kRealType<T>, item.tensor.shape.dims);
-    item.out_of.convert(0, flat + item.range.begin, elements_of<T>(tensor).data());
+    item.from_layout.convert(0, flat + item.range.begin, elements_of<T>(tensor).data());
     state.push_back(std::move(tensor));
   };
-  for (const StateItem& item : layout.items) {
+  for (const StateTensorLayout& item : layout.items) {
     add(item, item.tensor.name, item.tensor.trained ? parameters<T>() : buffers<T>());
   }
-  for (const StateItem& item : layout.items) {
+  for (const StateTensorLayout& item : layout.items) {
     for (std::size_t k = 0; item.tensor.trained && k < layout.slots.size(); ++k) {
       add(item, item.tensor.name + "/" + layout.slots[k], slot<T>(k));
     }
@@ -245,8 +245,8 @@ std::vector<Tensor> LaneState::extract_as() const {
 // Calls with the item, the name and the flat place of every tensor, until one of the calls fails.
 template <class T, class Call>
 Result<void> LaneState::each_tensor(const Call& call) const {
-  const StateLayout& layout = kind_->layout();
-  for (const StateItem& item : layout.items) {
+  const StateLayout& layout = state_format_->layout();
+  for (const StateTensorLayout& item : layout.items) {
     LANISTA_TRY(call(item, item.tensor.name, item.tensor.trained ? parameters<T>() : buffers<T>()));
     for (std::size_t k = 0; item.tensor.trained && k < layout.slots.size(); ++k) {
       LANISTA_TRY(call(item, item.tensor.name + "/" + layout.slots[k], slot<T>(k)));
@@ -257,10 +257,10 @@ Result<void> LaneState::each_tensor(const Call& call) const {
 
 template <class T>
 Result<void> LaneState::insert_as(std::span<const Tensor> state) {
-  Given given;
+  InputTensors given;
   LANISTA_TRY(given.read(state));
-  std::vector<Copy<T>> copies;
-  LANISTA_TRY(each_tensor<T>([&](const StateItem& item, const std::string& name, T* to) -> Result<void> {
+  std::vector<TensorCopy<T>> copies;
+  LANISTA_TRY(each_tensor<T>([&](const StateTensorLayout& item, const std::string& name, T* to) -> Result<void> {
     LANISTA_ASSIGN(const Tensor* from, given.take(name, kRealType<T>, item.tensor.shape.dims));
     copies.push_back({&item, from, to});
     return {};
@@ -271,7 +271,7 @@ Result<void> LaneState::insert_as(std::span<const Tensor> state) {
   const std::int64_t count = elements_of<std::int64_t>(*steps)[0];
   if (count < 0) return bad_state("tensor 'step' is " + std::to_string(count) + ", but it counts from 0");
 
-  carry_out(copies);
+  copy_tensors(copies);
   step_ = count;
   seed_ = static_cast<std::uint64_t>(elements_of<std::int64_t>(*trial_seed)[0]);
   return {};
@@ -279,17 +279,17 @@ Result<void> LaneState::insert_as(std::span<const Tensor> state) {
 
 template <class T>
 Result<void> LaneState::assign_as(std::span<const Tensor> tensors) {
-  Given given;
+  InputTensors given;
   LANISTA_TRY(given.read(tensors));
-  std::vector<Copy<T>> copies;
-  LANISTA_TRY(each_tensor<T>([&](const StateItem& item, const std::string& name, T* to) -> Result<void> {
+  std::vector<TensorCopy<T>> copies;
+  LANISTA_TRY(each_tensor<T>([&](const StateTensorLayout& item, const std::string& name, T* to) -> Result<void> {
     if (!given.has(name)) return {};
     LANISTA_ASSIGN(const Tensor* from, given.take(name, kRealType<T>, item.tensor.shape.dims));
     copies.push_back({&item, from, to});
     return {};
   }));
   LANISTA_TRY(given.check_empty());
-  carry_out(copies);
+  copy_tensors(copies);
   return {};
 }
 

@@ -9,16 +9,16 @@
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/exec/program/shared_bytes.h"
+#include "lanista/exec/program/copy_on_write_bytes.h"
 #include "lanista/exec/program/state_layout.h"
 
 namespace lanista::nn {
 
 /// What the states of a program's lanes have in common: where parameters, buffers and optimiser slots lie.
-class StateKind {
+class StateFormat {
  public:
   /// `element_size` is that of float or double.
-  StateKind(StateLayout layout, std::size_t element_size);
+  StateFormat(StateLayout layout, std::size_t element_size);
 
   const StateLayout& layout() const { return layout_; }
   bool is_double() const { return element_size_ == sizeof(double); }
@@ -43,13 +43,13 @@ class LaneState {
   LaneState() = default;  ///< none
   /// Fresh parameters, buffers and slots: a function of the trial seed, tensor name and element alone. Errors:
   /// kResourceExhausted (`budget`, which may be null, or the system).
-  static Result<LaneState> make(std::shared_ptr<const StateKind> kind, std::uint64_t trial_seed, MemoryBudget* budget);
+  static Result<LaneState> make(std::shared_ptr<const StateFormat> state_format, std::uint64_t trial_seed, MemoryBudget* budget);
 
-  explicit operator bool() const { return kind_ != nullptr; }
-  std::int64_t bytes() const { return kind_->bytes(); }
+  explicit operator bool() const { return state_format_ != nullptr; }
+  std::int64_t bytes() const { return state_format_->bytes(); }
   std::int64_t step_count() const { return step_; }
   std::uint64_t seed() const { return seed_; }
-  const StateKind& kind() const { return *kind_; }
+  const StateFormat& state_format() const { return *state_format_; }
 
   /// As `make`, in place.
   void initialise(std::uint64_t trial_seed);
@@ -71,7 +71,7 @@ class LaneState {
 
   /// To be called before anything is written through the pointers below. Throws std::bad_alloc; nothing has changed
   /// then.
-  void make_own() { memory_.make_own(); }
+  void ensure_unique() { memory_.ensure_unique(); }
   bool is_shared() const { return memory_.is_shared(); }
   // For programs, in their element type.
   template <class T>
@@ -91,10 +91,10 @@ class LaneState {
   void set_step_count(std::int64_t steps) { step_ = steps; }
 
  private:
-  static Result<LaneState> reserve(std::shared_ptr<const StateKind> kind, MemoryBudget* budget);
+  static Result<LaneState> reserve(std::shared_ptr<const StateFormat> state_format, MemoryBudget* budget);
   template <class T>
   T* part(std::size_t k) const {
-    return reinterpret_cast<T*>(memory_.data() + kind_->part_offset(k));
+    return reinterpret_cast<T*>(memory_.data() + state_format_->part_offset(k));
   }
   template <class T>
   void initialise_as();
@@ -107,10 +107,10 @@ class LaneState {
   template <class T, class Call>
   Result<void> each_tensor(const Call& call) const;
 
-  std::shared_ptr<const StateKind> kind_;
+  std::shared_ptr<const StateFormat> state_format_;
   MemoryBudget* budget_ = nullptr;
   MemoryBudget::Reservation reservation_;
-  SharedBytes memory_;  // with whoever was cloned from it, until one of them is written
+  CopyOnWriteBytes memory_;  // with whoever was cloned from it, until one of them is written
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
 };

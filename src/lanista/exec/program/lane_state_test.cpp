@@ -17,7 +17,7 @@ Program program_of(const TestModel& model, const std::string& optimizer) {
   return compile(derive(model, optimizer), {.max_batch = 4});
 }
 
-TEST(LaneStateAssign, GivesSomeTensorsAndLeavesTheOthers) {
+TEST(LaneStateAssign, SetsOnlyTheNamedTensors) {
   for (const TestModel& model : operator_models()) {
     SCOPED_TRACE(model.name);
     const Program program = program_of(model, "adam");
@@ -42,7 +42,7 @@ TEST(LaneStateAssign, GivesSomeTensorsAndLeavesTheOthers) {
   }
 }
 
-TEST(LaneStateAssign, LeavesTheStateAsItWasWhereATensorDoesNotFit) {
+TEST(LaneStateAssign, KeepsTheStateWhenATensorDoesNotFit) {
   const Program program = program_of(small_mlp(), "sgd");
   LaneState state = *program.make_state(5);
   const std::vector<Tensor> before = state.extract();
@@ -71,7 +71,7 @@ TEST(LaneStateAssign, LeavesTheStateAsItWasWhereATensorDoesNotFit) {
   expect_refused({first[0], other}, "bytes for");
 }
 
-TEST(LaneStateClone, ForAnotherTrialDiffersInItsSeedAlone) {
+TEST(LaneStateClone, ForAnotherTrialChangesOnlyTheSeed) {
   const Program program = program_of(small_cnn(), "adam");
   LaneState state = *program.make_state(5);
   state.count_step();
@@ -86,7 +86,7 @@ TEST(LaneStateClone, ForAnotherTrialDiffersInItsSeedAlone) {
   EXPECT_EQ(state.seed(), 5U);
 }
 
-TEST(LaneStateClone, SharesItsMemoryUntilOneOfThemIsWritten) {
+TEST(LaneStateClone, SharesMemoryUntilTheFirstWrite) {
   const Program program = program_of(small_cnn(), "adam");
   LaneState state = *program.make_state(5);
   const std::vector<Tensor> before = state.extract();
@@ -104,11 +104,11 @@ TEST(LaneStateClone, SharesItsMemoryUntilOneOfThemIsWritten) {
   second = {};
   EXPECT_FALSE(state.is_shared()) << "the last owner writes in place";
   const float* const place = state.parameters<float>();
-  state.make_own();
+  state.ensure_unique();
   EXPECT_EQ(state.parameters<float>(), place);
 }
 
-TEST(LaneStateClone, SetsAndTakesTensorsOfItsOwn) {
+TEST(LaneStateClone, InsertsAndExtractsItsOwnTensors) {
   const Program program = program_of(small_mlp(), "sgd");
   const LaneState state = *program.make_state(5);
   const std::vector<Tensor> before = state.extract(), other = program.make_state(6)->extract();

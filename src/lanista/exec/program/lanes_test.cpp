@@ -34,16 +34,16 @@ Trial random_trial(Rng& rng) {
   return trial;
 }
 
-struct Twin {
+struct LaneHistory {
   State state;
   std::vector<double> losses;
-  bool operator==(const Twin&) const = default;
+  bool operator==(const LaneHistory&) const = default;
 };
 
-Twin alone(const Derived& derived, const Trial& trial, Precision precision) {
+LaneHistory alone(const Derived& derived, const Trial& trial, Precision precision) {
   Program program = compile(derived, {.max_batch = 8, .precision = precision});
   program.initialise(0, trial.seed);
-  Twin twin;
+  LaneHistory twin;
   for (std::uint64_t i = 0; i < std::size(kSizes); ++i) {
     twin.losses.push_back(step_once(program, random_batch(derived, kSizes[i], i), trial.hyper));
   }
@@ -52,7 +52,7 @@ Twin alone(const Derived& derived, const Trial& trial, Precision precision) {
 }
 
 // The trial in lane `at` of many. Lanes drop out and come back; every second step gives each lane a batch of its own.
-Twin in_company(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes, std::int64_t at,
+LaneHistory in_one_program(const Derived& derived, const Trial& trial, Precision precision, std::int64_t lanes, std::int64_t at,
                 int threads = 1) {
   Rng rng(static_cast<std::uint64_t>(100 * lanes + at));
   Program program =
@@ -63,7 +63,7 @@ Twin in_company(const Derived& derived, const Trial& trial, Precision precision,
     hyper.push_back(other.hyper);
     program.initialise(lane, other.seed);
   }
-  Twin twin;
+  LaneHistory twin;
   const auto own = static_cast<std::size_t>(at);
   for (std::uint64_t i = 0; i < std::size(kSizes); ++i) {
     std::vector<std::uint8_t> active;
@@ -88,24 +88,24 @@ Twin in_company(const Derived& derived, const Trial& trial, Precision precision,
 
 class Lanes : public ::testing::TestWithParam<TestModel> {};
 
-TEST_P(Lanes, DoNotFeelTheirNeighbours) {
+TEST_P(Lanes, AreIndependentOfOtherLanes) {
   Rng rng(7);
   for (const std::string& optimizer : step::optimizer_names()) {
     const Derived derived = derive(GetParam(), optimizer);
     const Trial trial = random_trial(rng);
-    const Twin wanted = alone(derived, trial, Precision::kFloat32);
+    const LaneHistory wanted = alone(derived, trial, Precision::kFloat32);
     for (const double loss : wanted.losses) ASSERT_TRUE(std::isfinite(loss));
 
     EXPECT_TRUE(alone(derived, trial, Precision::kFloat32) == wanted);
-    EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 2, 0) == wanted);
-    EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 2, 1) == wanted);
-    EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 16, 11) == wanted);
-    EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, 16, 11, 3) == wanted);
-    EXPECT_TRUE(in_company(derived, trial, Precision::kFloat64, 3, 2) == alone(derived, trial, Precision::kFloat64));
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 2, 0) == wanted);
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 2, 1) == wanted);
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 16, 11) == wanted);
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, 16, 11, 3) == wanted);
+    EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat64, 3, 2) == alone(derived, trial, Precision::kFloat64));
   }
 }
 
-TEST_P(Lanes, MoveWithTheirState) {
+TEST_P(Lanes, ContinueInAnotherProgram) {
   const Derived derived = derive(GetParam(), "adam");
   Program here = compile(derived, {.max_batch = 8});
   Program there = compile(derived, {.lanes = 3, .max_batch = 9});
@@ -137,16 +137,16 @@ std::vector<State> all_states(const Program& program) {
   return states;
 }
 
-TEST(Lanes, OfAnyNumberAndPlaceTrainAlike) {
+TEST(Lanes, TrainAlikeForAnyLaneCountAndIndex) {
   Rng rng(17);
   for (const TestModel& model : {small_mlp(), small_cnn()}) {
     const Derived derived = derive(model, "adamw");
     const Trial trial = random_trial(rng);
-    const Twin wanted = alone(derived, trial, Precision::kFloat32);
+    const LaneHistory wanted = alone(derived, trial, Precision::kFloat32);
     for (std::int64_t lanes = 1; lanes <= 17; ++lanes) {
       const std::int64_t at = rng.between(0, lanes - 1);
       const int threads = static_cast<int>(rng.between(1, 4));
-      EXPECT_TRUE(in_company(derived, trial, Precision::kFloat32, lanes, at, threads) == wanted)
+      EXPECT_TRUE(in_one_program(derived, trial, Precision::kFloat32, lanes, at, threads) == wanted)
           << model.name << ", lane " << at << " of " << lanes << " on " << threads << " threads";
     }
   }
@@ -171,7 +171,7 @@ TEST(Lanes, AreUnchangedWhileMasked) {
   EXPECT_GT(loss[1], 0);
 }
 
-TEST(Lanes, StayCleanWhenANeighbourDiverges) {
+TEST(Lanes, AreUnaffectedByADivergedLane) {
   for (const TestModel& model : {small_mlp(), small_cnn(), model_named("batch_norm_image")}) {
     const Derived derived = derive(model);
     const auto run = [&](double neighbour_lr) {
@@ -187,19 +187,19 @@ TEST(Lanes, StayCleanWhenANeighbourDiverges) {
       return std::pair(all_states(program), loss);
     };
 
-    const auto [healthy, healthy_loss] = run(0.1);
-    const auto [sick, sick_loss] = run(std::numeric_limits<double>::infinity());
+    const auto [finite, finite_loss] = run(0.1);
+    const auto [diverged, diverged_loss] = run(std::numeric_limits<double>::infinity());
 
-    EXPECT_TRUE(std::isnan(sick_loss[1])) << model.name;
-    EXPECT_EQ(sick[0], healthy[0]) << model.name;
-    EXPECT_EQ(sick[2], healthy[2]) << model.name;
-    EXPECT_NE(sick[1], healthy[1]) << model.name;
-    EXPECT_EQ(sick_loss[0], healthy_loss[0]) << model.name;
-    EXPECT_EQ(sick_loss[2], healthy_loss[2]) << model.name;
+    EXPECT_TRUE(std::isnan(diverged_loss[1])) << model.name;
+    EXPECT_EQ(diverged[0], finite[0]) << model.name;
+    EXPECT_EQ(diverged[2], finite[2]) << model.name;
+    EXPECT_NE(diverged[1], finite[1]) << model.name;
+    EXPECT_EQ(diverged_loss[0], finite_loss[0]) << model.name;
+    EXPECT_EQ(diverged_loss[2], finite_loss[2]) << model.name;
   }
 }
 
-TEST(Lanes, ThatThrowsKeepsItsStateAndTheOthersHaveTheirStep) {
+TEST(Lanes, KeepTheirStateWhenTheirStepThrows) {
   const Derived derived = derive(model_named("batch_norm_image"), "adam");
   for (std::int64_t culprit = 0; culprit < 3; ++culprit) {
     bool armed = false;

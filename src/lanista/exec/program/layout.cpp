@@ -59,7 +59,7 @@ std::vector<std::size_t> memory_axes(Layout layout, std::size_t rank) {
   return {};
 }
 
-Count::Count(const graph::Shape& shape) : per_sample(shape.elements_per_sample()), batched(shape.has_batch()) {}
+ElementCount::ElementCount(const graph::Shape& shape) : per_sample(shape.elements_per_sample()), batched(shape.has_batch()) {}
 
 AxisView axis_view(const graph::Shape& shape, Layout layout, std::size_t axis) {
   AxisView view;
@@ -105,17 +105,17 @@ Reorder::Reorder(const std::vector<std::int64_t>& dims, const std::vector<std::s
   }
 }
 
-Reorder Reorder::into(const graph::Shape& shape, Layout layout) {
+Reorder Reorder::to_layout(const graph::Shape& shape, Layout layout) {
   return Reorder(shape.dims, row_major(shape.rank()), memory_axes(layout, shape.rank()));
 }
 
-Reorder Reorder::out_of(const graph::Shape& shape, Layout layout) {
+Reorder Reorder::from_layout(const graph::Shape& shape, Layout layout) {
   return Reorder(shape.dims, memory_axes(layout, shape.rank()), row_major(shape.rank()));
 }
 
 template <class T>
 void Reorder::apply(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T* y) const {
-  if (trivial()) {
+  if (is_identity()) {
     std::memcpy(y, x, static_cast<std::size_t>(elements(n)) * sizeof(T));
     return;
   }

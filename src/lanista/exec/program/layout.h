@@ -28,11 +28,11 @@ Layout value_layout(const graph::Shape& shape);
 std::vector<std::size_t> memory_axes(Layout layout, std::size_t rank);
 
 /// Elements of a value as a function of the actual batch size.
-struct Count {
+struct ElementCount {
   std::int64_t per_sample = 1;
   bool batched = true;
-  Count() = default;
-  explicit Count(const graph::Shape& shape);
+  ElementCount() = default;
+  explicit ElementCount(const graph::Shape& shape);
   std::int64_t at(std::int64_t n) const { return batched ? per_sample * n : per_sample; }
 };
 
@@ -54,11 +54,11 @@ class Reorder {
           const std::vector<std::size_t>& to);
 
   /// From row-major logical order into `layout`, and back.
-  static Reorder into(const graph::Shape& shape, Layout layout);
-  static Reorder out_of(const graph::Shape& shape, Layout layout);
+  static Reorder to_layout(const graph::Shape& shape, Layout layout);
+  static Reorder from_layout(const graph::Shape& shape, Layout layout);
 
   /// True if source and result are the same bytes.
-  bool trivial() const { return rank_ <= 1 && strides_[0] == 1; }
+  bool is_identity() const { return rank_ <= 1 && strides_[0] == 1; }
   std::int64_t elements(std::int64_t n) const { return batched_ ? per_sample_ * n : per_sample_; }
   bool batched() const { return batched_; }
   // Axes without the batch, in the result's order: how long each is, and its steps in the source.

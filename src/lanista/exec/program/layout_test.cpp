@@ -34,14 +34,14 @@ TEST(Reorder, PutsChannelsLast) {
   const Shape image{{kBatch, 3, 2, 4}};
   const auto x = counting(2 * 24);
 
-  const auto y = copied(Reorder::into(image, Layout::kImage), 2, x);
+  const auto y = copied(Reorder::to_layout(image, Layout::kImage), 2, x);
 
   for (std::size_t n = 0; n < 2; ++n) {
     for (std::size_t c = 0; c < 3; ++c) {
       for (std::size_t p = 0; p < 8; ++p) EXPECT_EQ(y[n * 24 + p * 3 + c], x[n * 24 + c * 8 + p]);
     }
   }
-  EXPECT_EQ(copied(Reorder::out_of(image, Layout::kImage), 2, y), x);
+  EXPECT_EQ(copied(Reorder::from_layout(image, Layout::kImage), 2, y), x);
 }
 
 TEST(Reorder, IsItsInverseForEveryLayout) {
@@ -56,16 +56,16 @@ TEST(Reorder, IsItsInverseForEveryLayout) {
                                                     {Layout::kPlain, {{}}}};
   for (const auto& [layout, shape] : cases) {
     const auto x = counting(shape.has_batch() ? 3 * shape.elements_per_sample() : shape.elements_per_sample());
-    const auto y = copied(Reorder::into(shape, layout), 3, x);
-    EXPECT_EQ(copied(Reorder::out_of(shape, layout), 3, y), x) << shape.text();
-    EXPECT_EQ(y == x, Reorder::into(shape, layout).trivial()) << shape.text();
+    const auto y = copied(Reorder::to_layout(shape, layout), 3, x);
+    EXPECT_EQ(copied(Reorder::from_layout(shape, layout), 3, y), x) << shape.text();
+    EXPECT_EQ(y == x, Reorder::to_layout(shape, layout).is_identity()) << shape.text();
   }
 }
 
-TEST(Reorder, KnowsThatSomeImagesHaveNothingToMove) {
-  EXPECT_TRUE(Reorder::into({{kBatch, 1, 8, 8}}, Layout::kImage).trivial());
-  EXPECT_TRUE(Reorder::into({{kBatch, 7, 1, 1}}, Layout::kImage).trivial());
-  EXPECT_FALSE(Reorder::into({{kBatch, 2, 1, 2}}, Layout::kImage).trivial());
+TEST(Reorder, IsIdentityForSomeImages) {
+  EXPECT_TRUE(Reorder::to_layout({{kBatch, 1, 8, 8}}, Layout::kImage).is_identity());
+  EXPECT_TRUE(Reorder::to_layout({{kBatch, 7, 1, 1}}, Layout::kImage).is_identity());
+  EXPECT_FALSE(Reorder::to_layout({{kBatch, 2, 1, 2}}, Layout::kImage).is_identity());
 }
 
 TEST(Reorder, FollowsAnyPermutation) {
@@ -98,7 +98,7 @@ TEST(Reorder, FollowsAnyPermutation) {
   }
 }
 
-TEST(AxisView, CountsWhatLiesAroundAnAxisInMemory) {
+TEST(AxisView, CountsOuterAndInnerElementsOfAnAxis) {
   const Shape image{{kBatch, 3, 4, 5}};
   const auto sizes = [&](std::size_t axis) {
     const kernels::AxisShape s = axis_view(image, Layout::kImage, axis).at(2);

@@ -9,23 +9,23 @@ namespace {
 
 using graph::Port;
 
-bool same_bytes(const Call& call) {
+bool same_bytes(const KernelCall& call) {
   if (call.inputs.size() != 1) return false;
   const graph::Shape& from = call.in_types[0].shape;
   const graph::Shape& to = call.out_types[0].shape;
   return from == to ||
-         (Reorder::out_of(from, value_layout(from)).trivial() && Reorder::into(to, value_layout(to)).trivial());
+         (Reorder::from_layout(from, value_layout(from)).is_identity() && Reorder::to_layout(to, value_layout(to)).is_identity());
 }
 
 /// Where a value is read.
-struct Reader {
+struct ValueReader {
   std::size_t call;
   std::size_t slot;
 };
 
-class Peephole {
+class PeepholeFuser {
  public:
-  Peephole(Lowered& lowered, const std::set<Port>& keep, const std::vector<Fusion>& fusions)
+  PeepholeFuser(LoweredGraph& lowered, const std::set<Port>& keep, const std::vector<Fusion>& fusions)
       : lowered_(lowered), fusions_(fusions), gone_(lowered.calls.size(), false) {
     for (const Port port : keep) kept_.insert(lowered_.source(port));
     index();
@@ -34,7 +34,7 @@ class Peephole {
   void run() {
     for (std::size_t i = 0; i < lowered_.calls.size(); ++i) fuse_into_reader(i);
     for (std::size_t i = 0; i < lowered_.calls.size(); ++i) fuse_into_producer(i);
-    std::vector<Call> left;
+    std::vector<KernelCall> left;
     for (std::size_t i = 0; i < gone_.size(); ++i) {
       if (gone_[i]) continue;
       for (Port& port : lowered_.calls[i].inputs) port = lowered_.source(port);
@@ -46,13 +46,13 @@ class Peephole {
  private:
   void index() {
     for (std::size_t i = 0; i < lowered_.calls.size(); ++i) {
-      const Call& call = lowered_.calls[i];
+      const KernelCall& call = lowered_.calls[i];
       producer_[call.id] = i;
       for (std::size_t slot = 0; slot < call.inputs.size(); ++slot) readers_[call.inputs[slot]].push_back({i, slot});
     }
   }
 
-  Call* producer(Port port) {
+  KernelCall* producer(Port port) {
     const auto found = producer_.find(port.node);
     if (found == producer_.end() || gone_[found->second]) return nullptr;
     return &lowered_.calls[found->second];
@@ -60,24 +60,24 @@ class Peephole {
 
   bool read_once(Port port) { return !kept_.contains(port) && readers_[port].size() == 1; }
 
-  const Fusion* fusion(std::string_view first, std::string_view second, bool serves_second) const {
+  const Fusion* fusion(std::string_view first, std::string_view second, bool takes_attrs_of_second) const {
     for (const Fusion& each : fusions_) {
-      if (each.first == first && each.second == second && each.serves_second == serves_second) return &each;
+      if (each.first == first && each.second == second && each.takes_attrs_of_second == takes_attrs_of_second) return &each;
     }
     return nullptr;
   }
 
   // Such as relu, then max pooling: the pool reads relu's input, and takes over its gradient.
   void fuse_into_reader(std::size_t i) {
-    Call& first = lowered_.calls[i];
+    KernelCall& first = lowered_.calls[i];
     if (gone_[i]) return;
     const Port y{first.id, 0};
     if (kept_.contains(y)) return;
 
     const Fusion* with = nullptr;
     std::size_t second = 0;
-    std::vector<Reader> others;
-    for (const Reader& reader : readers_[y]) {
+    std::vector<ValueReader> others;
+    for (const ValueReader& reader : readers_[y]) {
       const Fusion* found = reader.slot == 0 ? fusion(first.kernel, lowered_.calls[reader.call].kernel, true) : nullptr;
       if (found != nullptr && with == nullptr) {
         with = found;
@@ -87,22 +87,22 @@ class Peephole {
       }
     }
     if (with == nullptr || others.size() > 1) return;
-    if (!others.empty() && !drop_gradient(*with, lowered_.calls[second], others.front())) return;
-    Call& into = lowered_.calls[second];
-    into.kernel = with->kernel;
-    into.inputs[0] = first.inputs[0];
-    for (Reader& reader : readers_[first.inputs[0]]) {
+    if (!others.empty() && !remove_fused_gradient(*with, lowered_.calls[second], others.front())) return;
+    KernelCall& to_layout = lowered_.calls[second];
+    to_layout.kernel = with->kernel;
+    to_layout.inputs[0] = first.inputs[0];
+    for (ValueReader& reader : readers_[first.inputs[0]]) {
       if (reader.call == i) reader.call = second;
     }
     gone_[i] = true;
   }
 
   // Whether the other reader is the gradient of the first, and only passes on what the gradient of the second gives.
-  bool drop_gradient(const Fusion& with, const Call& second, const Reader& other) {
-    const Call& grad = lowered_.calls[other.call];
+  bool remove_fused_gradient(const Fusion& with, const KernelCall& second, const ValueReader& other) {
+    const KernelCall& grad = lowered_.calls[other.call];
     if (with.first_grad.empty() || grad.kernel != with.first_grad || other.slot != 0) return false;
     const Port dy = grad.inputs[1];
-    const Call* before = producer(dy);
+    const KernelCall* before = producer(dy);
     if (before == nullptr || before->kernel != with.second_grad || before->inputs[0] != Port{second.id, 1})
       return false;
     if (!read_once(dy)) return false;
@@ -116,9 +116,9 @@ class Peephole {
 
   // Such as linear, then relu: the call takes relu's place and name.
   void fuse_into_producer(std::size_t i) {
-    Call& second = lowered_.calls[i];
+    KernelCall& second = lowered_.calls[i];
     if (gone_[i] || second.inputs.empty() || !read_once(second.inputs[0])) return;
-    const Call* before = producer(second.inputs[0]);
+    const KernelCall* before = producer(second.inputs[0]);
     const Fusion* with = before == nullptr ? nullptr : fusion(before->kernel, second.kernel, false);
     if (with == nullptr) return;
     // Behind an alias (flatten of [C, 1, 1]) relu has another shape, from which the kernel could not tell its sizes.
@@ -131,29 +131,29 @@ class Peephole {
     second.in_types = before->in_types;
   }
 
-  Lowered& lowered_;
+  LoweredGraph& lowered_;
   const std::vector<Fusion>& fusions_;
   std::vector<bool> gone_;
   std::set<Port> kept_;
   std::map<graph::NodeId, std::size_t> producer_;
-  std::map<Port, std::vector<Reader>> readers_;
+  std::map<Port, std::vector<ValueReader>> readers_;
 };
 
 }  // namespace
 
-Port Lowered::source(Port port) const {
+Port LoweredGraph::source(Port port) const {
   for (auto found = aliases.find(port); found != aliases.end(); found = aliases.find(port)) port = found->second;
   return port;
 }
 
-Lowered lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
-              const std::set<Port>& keep, const LoweringFacts& facts) {
-  Lowered lowered;
+LoweredGraph lower(const graph::Graph& graph, const graph::Types& types, const std::vector<graph::NodeId>& order,
+              const std::set<Port>& keep, const LoweringRules& rules) {
+  LoweredGraph lowered;
   for (const graph::NodeId id : order) {
     const graph::Node& node = graph.node(id);
-    const graph::OpDef* def = facts.ops.find(node.op);
+    const graph::OpDef* def = rules.ops.find(node.op);
     if (def != nullptr && def->role == graph::OpRole::kSource) continue;
-    Call call{.id = id,
+    KernelCall call{.id = id,
               .kernel = node.op,
               .op = node.op,
               .attrs = node.attrs,
@@ -161,13 +161,13 @@ Lowered lower(const graph::Graph& graph, const graph::Types& types, const std::v
               .in_types = types.inputs(node),
               .out_types = types.outputs(id)};
     for (Port& port : call.inputs) port = lowered.source(port);
-    if (def != nullptr && def->renames && same_bytes(call)) {
+    if (def != nullptr && def->is_view && same_bytes(call)) {
       lowered.aliases[{id, 0}] = call.inputs[0];
     } else {
       lowered.calls.push_back(std::move(call));
     }
   }
-  Peephole(lowered, keep, facts.fusions).run();
+  PeepholeFuser(lowered, keep, rules.fusions).run();
   return lowered;
 }
 

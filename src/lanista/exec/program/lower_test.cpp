@@ -14,44 +14,44 @@ std::string train_kernels(const TestModel& model) {
   std::set<graph::Port> keep{derived.train.loss};
   for (const auto& [parameter, gradient] : derived.train.gradient) keep.insert(gradient);
   std::string names;
-  for (const Call& call :
-       lower(derived.train.graph, derived.train.types, derived.train.compute, keep, shipped_facts()).calls) {
+  for (const KernelCall& call :
+       lower(derived.train.graph, derived.train.types, derived.train.compute, keep, shipped_lowering_rules()).calls) {
     names += (names.empty() ? "" : " ") + call.kernel;
   }
   return names;
 }
 
-TEST(Lower, PutsReluIntoTheLayerBefore) {
+TEST(Lower, FusesReluIntoThePreviousLayer) {
   const std::string names = train_kernels(small_mlp());
   EXPECT_TRUE(names.starts_with("linear_relu linear cross_entropy cross_entropy_grad ")) << names;
   EXPECT_NE(names.find("relu_grad"), std::string::npos) << names;
 }
 
-TEST(Lower, PutsReluIntoThePoolAfterAndDropsItsGradient) {
+TEST(Lower, FusesReluIntoTheNextPoolAndRemovesItsGradient) {
   const std::string names = train_kernels(small_cnn());
   EXPECT_TRUE(names.starts_with("conv2d relu_max_pool2d_train conv2d relu_max_pool2d_train flatten linear ")) << names;
   EXPECT_EQ(names.find("relu_grad"), std::string::npos) << names;
 }
 
-TEST(Lower, KeepsAReluThatIsReadElsewhere) {
+TEST(Lower, KeepsAReluWithSeveralReaders) {
   const std::string names = train_kernels(model_named("relu_used_twice"));
   EXPECT_TRUE(names.starts_with("conv2d_relu max_pool2d_train add ")) << names;
   EXPECT_NE(names.find("relu_grad"), std::string::npos) << names;
 }
 
-TEST(Lower, KeepsAValueThatSomebodyReadsLater) {
+TEST(Lower, KeepsLiveOutValues) {
   const Derived derived = derive(small_mlp());
   const graph::NodeId linear = derived.infer.compute.front();
   std::set<graph::Port> all;
   for (const graph::NodeId id : derived.infer.compute) all.insert({id, 0});
 
-  const Lowered lowered = lower(derived.infer.graph, derived.infer.types, derived.infer.compute, all, shipped_facts());
+  const LoweredGraph lowered = lower(derived.infer.graph, derived.infer.types, derived.infer.compute, all, shipped_lowering_rules());
 
   EXPECT_TRUE(derived.infer.graph.contains(linear));
-  for (const Call& call : lowered.calls) EXPECT_NE(call.kernel, "linear_relu");
+  for (const KernelCall& call : lowered.calls) EXPECT_NE(call.kernel, "linear_relu");
 }
 
-TEST(Lower, RemovesWhatDoesNotMoveBytes) {
+TEST(Lower, RemovesViewsOfSameBytes) {
   const std::string names = train_kernels(model_named("linear_rank_3"));
   EXPECT_EQ(names.find("flatten"), std::string::npos) << names;
   EXPECT_EQ(names.find("reshape"), std::string::npos) << names;

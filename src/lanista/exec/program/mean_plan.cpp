@@ -23,7 +23,7 @@ MeanPlan::MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes,
     if (run) {
       inner /= len;
       stages_.push_back({outer, len, inner, true});
-      largest_.per_sample = std::max(largest_.per_sample, outer * inner);
+      max_elements_.per_sample = std::max(max_elements_.per_sample, outer * inner);
     } else {
       if (memory[i] != 0) {
         outer *= x.dims[memory[i]];
@@ -32,7 +32,7 @@ MeanPlan::MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes,
       left.push_back(memory[i++]);
     }
   }
-  largest_.per_sample = std::max(largest_.per_sample, y.elements_per_sample());
+  max_elements_.per_sample = std::max(max_elements_.per_sample, y.elements_per_sample());
 
   // Axes of y are axes of x: all of them, or those that are left, in logical order.
   std::vector<std::size_t> axis_of;
@@ -44,27 +44,27 @@ MeanPlan::MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes,
   for (const std::size_t axis : memory_axes(value_layout(y), y.rank())) {
     if (!reduced[axis_of[axis]]) order.push_back(axis_of[axis]);
   }
-  last_ = Reorder(x.dims, left, order);
-  restore_ = Reorder(x.dims, order, left);
+  final_reorder_ = Reorder(x.dims, left, order);
+  initial_reorder_ = Reorder(x.dims, order, left);
 }
 
 template <class T>
 void MeanPlan::mean(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T* y, T* scratch) const {
-  T* const halves[] = {scratch, scratch + half(n)};
+  T* const halves[] = {scratch, scratch + buffer_elements(n)};
   for (std::size_t i = 0; i < stages_.size(); ++i) {
-    T* result = i + 1 == stages_.size() && last_.trivial() ? y : halves[i % 2];
+    T* result = i + 1 == stages_.size() && final_reorder_.is_identity() ? y : halves[i % 2];
     k.mean_axis(stages_[i].at(n), x, result);
     x = result;
   }
-  if (x != y) last_.apply(k, n, x, y);
+  if (x != y) final_reorder_.apply(k, n, x, y);
 }
 
 template <class T>
 void MeanPlan::gradient(const kernels::Kernels<T>& k, std::int64_t n, const T* dy, T* dx, T* scratch) const {
-  T* const halves[] = {scratch, scratch + half(n)};
-  if (stages_.empty() || !restore_.trivial()) {
+  T* const halves[] = {scratch, scratch + buffer_elements(n)};
+  if (stages_.empty() || !initial_reorder_.is_identity()) {
     T* restored = stages_.empty() ? dx : halves[stages_.size() % 2];
-    restore_.apply(k, n, dy, restored);
+    initial_reorder_.apply(k, n, dy, restored);
     dy = restored;
   }
   for (std::size_t i = stages_.size(); i-- > 0;) {

@@ -17,12 +17,12 @@ class MeanPlan {
   MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes, const graph::Shape& y);
 
   /// Scratch elements for up to `max_batch` samples.
-  std::int64_t scratch(std::int64_t max_batch) const { return 2 * half(max_batch); }
+  std::int64_t scratch(std::int64_t max_batch) const { return 2 * buffer_elements(max_batch); }
 
   // The chain itself, for who runs it elsewhere: one-axis means in order, and the copies behind and, backwards, before.
   const std::vector<AxisView>& stages() const { return stages_; }
-  const Reorder& last() const { return last_; }
-  const Reorder& restore() const { return restore_; }
+  const Reorder& final_reorder() const { return final_reorder_; }
+  const Reorder& initial_reorder() const { return initial_reorder_; }
 
   template <class T>
   void mean(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T* y, T* scratch) const;
@@ -30,12 +30,12 @@ class MeanPlan {
   void gradient(const kernels::Kernels<T>& k, std::int64_t n, const T* dy, T* dx, T* scratch) const;
 
  private:
-  std::int64_t half(std::int64_t n) const { return largest_.at(n); }
+  std::int64_t buffer_elements(std::int64_t n) const { return max_elements_.at(n); }
 
   std::vector<AxisView> stages_;
-  Reorder last_;     // from what the stages leave to y
-  Reorder restore_;  // the inverse
-  Count largest_;    // the largest value between two steps
+  Reorder final_reorder_;     // from what the stages leave to y
+  Reorder initial_reorder_;  // the inverse
+  ElementCount max_elements_;    // the largest value between two steps
 };
 
 }  // namespace lanista::nn

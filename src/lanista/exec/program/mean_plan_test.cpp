@@ -37,7 +37,7 @@ Case random_case(Rng& rng) {
 
 std::vector<double> to_memory(const Shape& shape, std::int64_t n, const std::vector<double>& values) {
   std::vector<double> result(values.size());
-  Reorder::into(shape, value_layout(shape)).convert(n, values.data(), result.data());
+  Reorder::to_layout(shape, value_layout(shape)).convert(n, values.data(), result.data());
   return result;
 }
 
@@ -59,7 +59,7 @@ std::vector<std::size_t> owners(const Case& c, std::int64_t n) {
   return result;
 }
 
-TEST(MeanPlan, AveragesAndSpreadsOverAnyAxesInAnyLayout) {
+TEST(MeanPlan, ComputesMeanAndGradientForAnyAxesAndLayout) {
   Rng rng(5);
   for (int round = 0; round < 400; ++round) {
     const Case c = random_case(rng);

@@ -101,104 +101,104 @@ void add_column(double prediction, double target, std::int64_t samples, ErrorCol
 
 }  // namespace
 
-void TargetUnit::to_own(std::span<double> predictions) const {
+void TargetScaling::to_original(std::span<double> predictions) const {
   if (mean.empty()) return;
   for (std::size_t i = 0; i < predictions.size(); i += mean.size()) {
     for (std::size_t j = 0; j < mean.size(); ++j) predictions[i + j] = predictions[i + j] * scale[j] + mean[j];
   }
 }
 
-void TargetUnit::to_standard(std::span<double> numbers) const {
+void TargetScaling::to_standardised(std::span<double> numbers) const {
   if (mean.empty()) return;
   for (std::size_t i = 0; i < numbers.size(); i += mean.size()) {
     for (std::size_t j = 0; j < mean.size(); ++j) numbers[i + j] = (numbers[i + j] - mean[j]) / scale[j];
   }
 }
 
-void add_classes(const Metrics& asked, std::int64_t width, std::span<const double> logits,
+void add_classes(const Metrics& requested, std::int64_t width, std::span<const double> logits,
                  std::span<const std::int32_t> labels, std::span<const double> losses, MetricSums& sums) {
   const auto classes = static_cast<std::size_t>(width);
-  sums.of.resize(asked.sums.size());
-  if (asked.confusion) sums.confusion.resize(classes * classes);
-  if (asked.calibration) sums.bins.resize(kCalibrationBins);
+  sums.of.resize(requested.sums.size());
+  if (requested.confusion) sums.confusion.resize(classes * classes);
+  if (requested.calibration) sums.bins.resize(kCalibrationBins);
   for (std::size_t i = 0; i < labels.size(); ++i) {
     sums.loss += losses[i];
     const auto row = logits.subspan(i * classes, classes);
-    for (std::size_t m = 0; m < asked.sums.size(); ++m) sums.of[m] += of_class(asked.sums[m], row, labels[i]);
+    for (std::size_t m = 0; m < requested.sums.size(); ++m) sums.of[m] += of_class(requested.sums[m], row, labels[i]);
     if (any_nan(row)) {
-      ++sums.lost;
+      ++sums.num_nan;
       continue;
     }
-    if (!asked.confusion && !asked.calibration) continue;
+    if (!requested.confusion && !requested.calibration) continue;
     const auto largest = static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
     const auto label = static_cast<std::size_t>(labels[i]);
-    if (asked.confusion) ++sums.confusion[label * classes + largest];
-    if (asked.calibration) add_calibration(row, largest == label, sums.bins);
+    if (requested.confusion) ++sums.confusion[label * classes + largest];
+    if (requested.calibration) add_calibration(row, largest == label, sums.bins);
   }
-  if (asked.scores) {
+  if (requested.scores) {
     sums.scores.insert(sums.scores.end(), logits.begin(), logits.end());
     sums.labels.insert(sums.labels.end(), labels.begin(), labels.end());
   }
   sums.samples += static_cast<std::int64_t>(labels.size());
 }
 
-void add_numbers(const Metrics& asked, std::int64_t width, std::span<const double> predictions,
+void add_numbers(const Metrics& requested, std::int64_t width, std::span<const double> predictions,
                  std::span<const float> targets, std::span<const double> losses, MetricSums& sums) {
   const auto numbers = static_cast<std::size_t>(width);
-  sums.of.resize(asked.sums.size());
-  if (asked.columns) sums.columns.resize(numbers);
+  sums.of.resize(requested.sums.size());
+  if (requested.columns) sums.columns.resize(numbers);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     ++sums.samples;
     sums.loss += losses[i];
-    for (std::size_t m = 0; m < asked.sums.size(); ++m) {
+    for (std::size_t m = 0; m < requested.sums.size(); ++m) {
       double sum = 0;
       for (std::size_t j = i * numbers; j < (i + 1) * numbers; ++j) {
-        sum += of_number(asked.sums[m], predictions[j], static_cast<double>(targets[j]));
+        sum += of_number(requested.sums[m], predictions[j], static_cast<double>(targets[j]));
       }
       sums.of[m] += sum / static_cast<double>(width);
     }
-    if (any_nan(predictions.subspan(i * numbers, numbers))) ++sums.lost;
-    for (std::size_t j = 0; asked.columns && j < numbers; ++j) {
+    if (any_nan(predictions.subspan(i * numbers, numbers))) ++sums.num_nan;
+    for (std::size_t j = 0; requested.columns && j < numbers; ++j) {
       add_column(predictions[i * numbers + j], static_cast<double>(targets[i * numbers + j]), sums.samples,
                  sums.columns[j]);
     }
   }
-  if (asked.scores) {
+  if (requested.scores) {
     sums.scores.insert(sums.scores.end(), predictions.begin(), predictions.end());
     sums.targets.insert(sums.targets.end(), targets.begin(), targets.end());
   }
 }
 
-void add_labels(const Metrics& asked, std::int64_t width, std::span<const double> logits,
+void add_labels(const Metrics& requested, std::int64_t width, std::span<const double> logits,
                 std::span<const float> targets, std::span<const double> losses, MetricSums& sums) {
   const auto labels = static_cast<std::size_t>(width);
-  sums.of.resize(asked.sums.size());
-  if (asked.confusion) sums.confusion.resize(labels * 4);
+  sums.of.resize(requested.sums.size());
+  if (requested.confusion) sums.confusion.resize(labels * 4);
   for (std::size_t i = 0; i < losses.size(); ++i) {
     ++sums.samples;
     sums.loss += losses[i];
     const auto row = logits.subspan(i * labels, labels);
     const auto truth = targets.subspan(i * labels, labels);
-    for (std::size_t m = 0; m < asked.sums.size(); ++m) sums.of[m] += of_labels(asked.sums[m], row, truth);
+    for (std::size_t m = 0; m < requested.sums.size(); ++m) sums.of[m] += of_labels(requested.sums[m], row, truth);
     if (any_nan(row)) {
-      ++sums.lost;
+      ++sums.num_nan;
       continue;
     }
-    for (std::size_t j = 0; asked.confusion && j < labels; ++j) {
+    for (std::size_t j = 0; requested.confusion && j < labels; ++j) {
       ++sums.confusion[j * 4 + (truth[j] != 0 ? 2U : 0U) + (row[j] > 0 ? 1U : 0U)];
     }
   }
-  if (asked.scores) {
+  if (requested.scores) {
     sums.scores.insert(sums.scores.end(), logits.begin(), logits.end());
     sums.targets.insert(sums.targets.end(), targets.begin(), targets.end());
   }
 }
 
-HostMetrics::HostMetrics(const Metrics& asked, std::int64_t width, kernels::Isa level)
-    : asked_(asked), loss_(kernels::kernels<double>(level).loss(asked.loss)), width_(width) {
-  LANISTA_CHECK(loss_ != nullptr, "no kernel of loss " + asked.loss);
-  const auto entries = static_cast<std::int64_t>(asked.unit.mean.size());
-  LANISTA_CHECK((entries == 0 || entries == width) && asked.unit.scale.size() == asked.unit.mean.size(),
+HostMetrics::HostMetrics(const Metrics& requested, std::int64_t width, kernels::Isa level)
+    : requested_(requested), loss_(kernels::kernels<double>(level).loss(requested.loss)), width_(width) {
+  LANISTA_CHECK(loss_ != nullptr, "no kernel of loss " + requested.loss);
+  const auto entries = static_cast<std::int64_t>(requested.unit.mean.size());
+  LANISTA_CHECK((entries == 0 || entries == width) && requested.unit.scale.size() == requested.unit.mean.size(),
                 "a unit of " + std::to_string(entries) + " targets for " + std::to_string(width) + " predictions");
 }
 
@@ -206,11 +206,11 @@ void HostMetrics::add(std::span<const double> predictions, std::span<const std::
                       std::span<const float> targets, MetricSums& sums) {
   const auto of_each = losses(predictions, labels, targets);
   if (loss_->of_classes != nullptr) {
-    add_classes(asked_, width_, predictions, labels, of_each, sums);
-  } else if (asked_.labels) {
-    add_labels(asked_, width_, predictions, targets, of_each, sums);
+    add_classes(requested_, width_, predictions, labels, of_each, sums);
+  } else if (requested_.labels) {
+    add_labels(requested_, width_, predictions, targets, of_each, sums);
   } else {
-    add_numbers(asked_, width_, predictions, targets, of_each, sums);
+    add_numbers(requested_, width_, predictions, targets, of_each, sums);
   }
 }
 
@@ -224,10 +224,10 @@ std::span<const double> HostMetrics::losses(std::span<const double> predictions,
                       scratch_.data());
   } else {
     for (std::size_t i = 0; i < targets.size(); ++i) scratch_[i] = static_cast<double>(targets[i]);
-    if (!asked_.unit.mean.empty()) {
-      asked_.unit.to_standard(scratch_);
+    if (!requested_.unit.mean.empty()) {
+      requested_.unit.to_standardised(scratch_);
       standard_.assign(predictions.begin(), predictions.end());
-      asked_.unit.to_standard(standard_);
+      requested_.unit.to_standardised(standard_);
       predictions = standard_;
     }
     loss_->of_values(samples, width_, predictions.data(), scratch_.data(), losses_.data());

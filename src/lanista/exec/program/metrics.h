@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/exec/program/work.h"
+#include "lanista/exec/program/chunk.h"
 
 namespace lanista::nn {
 
@@ -29,13 +29,13 @@ struct SampleSum {
 
 /// Targets a program was trained on as (target - mean) / scale: one entry a number of a prediction. Empty: on the
 /// targets themselves.
-struct TargetUnit {
+struct TargetScaling {
   std::vector<double> mean = {}, scale = {};
 
   /// Turns what a program predicts, [n, entries], into the targets' own unit.
-  void to_own(std::span<double> predictions) const;
+  void to_original(std::span<double> predictions) const;
   /// What training sees for numbers in their own unit, unrounded.
-  void to_standard(std::span<double> numbers) const;
+  void to_standardised(std::span<double> numbers) const;
 };
 
 /// What is asked of predictions. What of it is for classes or for numbers alone must not be asked of the others.
@@ -47,7 +47,7 @@ struct Metrics {
   bool calibration = false;  ///< of classes
   bool columns = false;      ///< of numbers: what each of a prediction's adds up to
   bool scores = false;       ///< all predictions, with what they should be: memory as long as the answer lives
-  TargetUnit unit = {};      ///< of numbers: the loss is taken as training takes it, all else in the targets' own unit
+  TargetScaling unit = {};      ///< of numbers: the loss is taken as training takes it, all else in the targets' own unit
 };
 
 /// Rows whose largest probability lies in one of kCalibrationBins equal parts of (0, 1].
@@ -68,7 +68,7 @@ struct MetricSums {
   double loss = 0;
   std::vector<double> of;  ///< each of Metrics::sums
   std::int64_t samples = 0;
-  std::int64_t lost = 0;                ///< samples with a NaN prediction: in no count or bin
+  std::int64_t num_nan = 0;                ///< samples with a NaN prediction: in no count or bin
   std::vector<std::int64_t> confusion;  ///< [label, prediction], the largest, of equal ones the first; of labels
                                         ///< [width, truth, prediction]
   std::vector<CalibrationBin> bins;     ///< kCalibrationBins
@@ -81,7 +81,7 @@ struct MetricSums {
 /// One lane's evaluation: what is asked, and the answer.
 struct LaneMetrics {
   std::int64_t lane = 0;
-  const Metrics* asked = nullptr;
+  const Metrics* requested = nullptr;
   MetricSums sums = {};
 };
 
@@ -90,24 +90,24 @@ struct LaneMetrics {
 using BatchSource = std::function<const Batch*()>;
 
 /// Adds classes to `sums`: logits [n, width], labels [n], per-sample losses [n]. A row with a NaN counts as wrong.
-void add_classes(const Metrics& asked, std::int64_t width, std::span<const double> logits,
+void add_classes(const Metrics& requested, std::int64_t width, std::span<const double> logits,
                  std::span<const std::int32_t> labels, std::span<const double> losses, MetricSums& sums);
 /// The same for numbers: predictions and targets [n, width], per-sample losses [n].
-void add_numbers(const Metrics& asked, std::int64_t width, std::span<const double> predictions,
+void add_numbers(const Metrics& requested, std::int64_t width, std::span<const double> predictions,
                  std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
 /// The same for labels: logits and targets, 0 or 1, [n, width]. A label with a NaN counts as wrong.
-void add_labels(const Metrics& asked, std::int64_t width, std::span<const double> logits,
+void add_labels(const Metrics& requested, std::int64_t width, std::span<const double> logits,
                 std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
 /// Measures predictions that lie on the host: in double and in sample order, whatever the batches and the precision
 /// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the
-/// targets' own unit (see TargetUnit::to_own). Where samples have a label at every position, n counts positions: each
+/// targets' own unit (see TargetScaling::to_original). Where samples have a label at every position, n counts positions: each
 /// is a row of its own for whatever is measured.
 class HostMetrics {
  public:
-  /// With the kernels of that level. `asked` outlives this.
-  HostMetrics(const Metrics& asked, std::int64_t width, kernels::Isa level);
+  /// With the kernels of that level. `requested` outlives this.
+  HostMetrics(const Metrics& requested, std::int64_t width, kernels::Isa level);
 
   void add(std::span<const double> predictions, std::span<const std::int32_t> labels, std::span<const float> targets,
            MetricSums& sums);
@@ -116,7 +116,7 @@ class HostMetrics {
                                  std::span<const float> targets, double label_smoothing = 0);
 
  private:
-  const Metrics& asked_;
+  const Metrics& requested_;
   const kernels::LossKernel<double>* loss_;
   std::int64_t width_;
   std::vector<double> losses_, scratch_, standard_;

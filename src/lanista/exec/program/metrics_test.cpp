@@ -16,12 +16,12 @@ using Of = SampleSum::Of;
 constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Metrics, CountsTopRanksAndSumsLosses) {
-  const Metrics asked{.loss = "cross_entropy", .sums = {{Of::kTop, 1}, {Of::kTop, 2}}};
+  const Metrics requested{.loss = "cross_entropy", .sums = {{Of::kTop, 1}, {Of::kTop, 2}}};
   const std::vector<double> logits{3, 2, 1, /**/ 3, 2, 1, /**/ 3, 2, 1, /**/ 0, 5, 0};
   const std::vector<std::int32_t> labels{0, 1, 2, 1};
   MetricSums sums;
 
-  add_classes(asked, 3, logits, labels, std::vector<double>{1, 2, 3, 6}, sums);
+  add_classes(requested, 3, logits, labels, std::vector<double>{1, 2, 3, 6}, sums);
 
   EXPECT_EQ(sums.samples, 4);
   EXPECT_EQ(sums.of, (std::vector<double>{2, 3}));
@@ -30,10 +30,10 @@ TEST(Metrics, CountsTopRanksAndSumsLosses) {
 }
 
 TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
-  const Metrics asked{.loss = "cross_entropy", .sums = {{Of::kTop, 1}}, .confusion = true};
+  const Metrics requested{.loss = "cross_entropy", .sums = {{Of::kTop, 1}}, .confusion = true};
   MetricSums sums;
 
-  add_classes(asked, 2, std::vector<double>{1, 1, 1, 1}, std::vector<std::int32_t>{0, 1}, std::vector<double>{0, 0},
+  add_classes(requested, 2, std::vector<double>{1, 1, 1, 1}, std::vector<std::int32_t>{0, 1}, std::vector<double>{0, 0},
               sums);
 
   EXPECT_EQ(sums.of[0], 1);
@@ -41,14 +41,14 @@ TEST(Metrics, BreaksTiesTowardsTheLowerClass) {
 }
 
 TEST(Metrics, CountsNanPredictionsAsWrong) {
-  const Metrics asked{.loss = "cross_entropy",
+  const Metrics requested{.loss = "cross_entropy",
                       .sums = {{Of::kTop, 1}, {Of::kTop, 2}, {Of::kLogLoss, 0}},
                       .confusion = true,
                       .calibration = true,
                       .scores = true};
   MetricSums sums;
 
-  add_classes(asked, 2, std::vector<double>{kNoNumber, 1, 0, 2}, std::vector<std::int32_t>{1, 1},
+  add_classes(requested, 2, std::vector<double>{kNoNumber, 1, 0, 2}, std::vector<std::int32_t>{1, 1},
               std::vector<double>{kNoNumber, 0}, sums);
 
   EXPECT_EQ(sums.of[0], 1);
@@ -56,34 +56,34 @@ TEST(Metrics, CountsNanPredictionsAsWrong) {
   EXPECT_TRUE(std::isnan(sums.of[2]));
   EXPECT_NE(sums.loss, sums.loss);
   EXPECT_EQ(sums.samples, 2);
-  EXPECT_EQ(sums.lost, 1);
+  EXPECT_EQ(sums.num_nan, 1);
   EXPECT_EQ(sums.confusion, (std::vector<std::int64_t>{0, 0, 0, 1}));
   EXPECT_EQ(sums.bins[13].rows, 1) << "1 / (1 + exp(-2)) is 0.88";
   EXPECT_EQ(sums.scores.size(), 4U) << "whole rows";
 }
 
 TEST(Metrics, MeasuresLogLossWithoutLosingSmallProbabilities) {
-  const Metrics asked{.loss = "cross_entropy", .sums = {{Of::kLogLoss, 0}}};
+  const Metrics requested{.loss = "cross_entropy", .sums = {{Of::kLogLoss, 0}}};
   MetricSums sums;
-  add_classes(asked, 2, std::vector<double>{0, 1000}, std::vector<std::int32_t>{0}, std::vector<double>{0}, sums);
+  add_classes(requested, 2, std::vector<double>{0, 1000}, std::vector<std::int32_t>{0}, std::vector<double>{0}, sums);
   EXPECT_EQ(sums.of[0], 1000);
-  add_classes(asked, 2, std::vector<double>{5, 5}, std::vector<std::int32_t>{0}, std::vector<double>{0}, sums);
+  add_classes(requested, 2, std::vector<double>{5, 5}, std::vector<std::int32_t>{0}, std::vector<double>{0}, sums);
   EXPECT_NEAR(sums.of[0], 1000 + std::log(2), 1e-12);
 
   const double inf = std::numeric_limits<double>::infinity();
   MetricSums beyond;
-  add_classes(asked, 2, std::vector<double>{-inf, 0}, std::vector<std::int32_t>{0}, std::vector<double>{0}, beyond);
+  add_classes(requested, 2, std::vector<double>{-inf, 0}, std::vector<std::int32_t>{0}, std::vector<double>{0}, beyond);
   EXPECT_EQ(beyond.of[0], inf);
-  add_classes(asked, 2, std::vector<double>{inf, 0}, std::vector<std::int32_t>{0}, std::vector<double>{0}, beyond);
+  add_classes(requested, 2, std::vector<double>{inf, 0}, std::vector<std::int32_t>{0}, std::vector<double>{0}, beyond);
   EXPECT_TRUE(std::isnan(beyond.of[0])) << "there is no probability";
 }
 
-TEST(Metrics, PutsProbabilitiesIntoBinsThatHoldTheirUpperEnd) {
-  const Metrics asked{.loss = "cross_entropy", .calibration = true};
+TEST(Metrics, PutsProbabilitiesIntoRightClosedBins) {
+  const Metrics requested{.loss = "cross_entropy", .calibration = true};
   MetricSums sums;
   // Probabilities 1/3 (the end of bin 4), 1 and one that is none.
   const double inf = std::numeric_limits<double>::infinity();
-  add_classes(asked, 3, std::vector<double>{0, 0, 0, /**/ 900, 0, 0, /**/ inf, inf, 0},
+  add_classes(requested, 3, std::vector<double>{0, 0, 0, /**/ 900, 0, 0, /**/ inf, inf, 0},
               std::vector<std::int32_t>{1, 0, 0}, std::vector<double>{0, 0, 0}, sums);
   ASSERT_EQ(sums.bins.size(), kCalibrationBins);
   EXPECT_EQ(sums.bins[4].rows, 1);
@@ -95,10 +95,10 @@ TEST(Metrics, PutsProbabilitiesIntoBinsThatHoldTheirUpperEnd) {
 }
 
 TEST(Metrics, MeasuresAbsoluteErrorOfNumbers) {
-  const Metrics asked{.loss = "mse", .sums = {{Of::kAbsoluteError, 0}}};
+  const Metrics requested{.loss = "mse", .sums = {{Of::kAbsoluteError, 0}}};
   MetricSums sums;
 
-  add_numbers(asked, 2, std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0}, std::vector<double>{0.5, 8},
+  add_numbers(requested, 2, std::vector<double>{1, 2, 3, 4}, std::vector<float>{2, 2, 3, 0}, std::vector<double>{0.5, 8},
               sums);
 
   EXPECT_EQ(sums.samples, 2);
@@ -107,12 +107,12 @@ TEST(Metrics, MeasuresAbsoluteErrorOfNumbers) {
 }
 
 TEST(Metrics, MeasuresRelativeErrorPinballAndColumnsOfNumbers) {
-  const Metrics asked{
+  const Metrics requested{
       .loss = "mse", .sums = {{Of::kRelativeError, 0}, {Of::kPinball, 0.75}}, .columns = true, .scores = true};
   MetricSums sums;
 
   // Errors 1, -2 and 0, 4: of the second row the second target is 0.
-  add_numbers(asked, 2, std::vector<double>{1, 2, 3, -4}, std::vector<float>{2, 0, 3, 0}, std::vector<double>{0, 0},
+  add_numbers(requested, 2, std::vector<double>{1, 2, 3, -4}, std::vector<float>{2, 0, 3, 0}, std::vector<double>{0, 0},
               sums);
 
   const double epsilon = std::numeric_limits<double>::epsilon();
@@ -126,10 +126,10 @@ TEST(Metrics, MeasuresRelativeErrorPinballAndColumnsOfNumbers) {
   EXPECT_EQ(sums.columns[1].target_squares, 0);
   EXPECT_EQ(sums.scores.size(), 4U);
   EXPECT_EQ(sums.targets.size(), 4U);
-  EXPECT_EQ(sums.lost, 0);
+  EXPECT_EQ(sums.num_nan, 0);
 
-  add_numbers(asked, 2, std::vector<double>{1, kNoNumber}, std::vector<float>{2, 0}, std::vector<double>{0}, sums);
-  EXPECT_EQ(sums.lost, 1);
+  add_numbers(requested, 2, std::vector<double>{1, kNoNumber}, std::vector<float>{2, 0}, std::vector<double>{0}, sums);
+  EXPECT_EQ(sums.num_nan, 1);
   EXPECT_TRUE(std::isnan(sums.of[0]) && std::isnan(sums.of[1]) && std::isnan(sums.columns[1].squared_errors));
 }
 
@@ -139,16 +139,16 @@ bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
 
 // Whatever the batches, the answer has the same bits.
 TEST(Metrics, CountsEachLabelByTruthAndPrediction) {
-  const Metrics asked{.loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
+  const Metrics requested{.loss = "bce", .sums = {{Of::kRightLabels, 0}, {Of::kAllLabels, 0}}, .labels = true, .confusion = true};
   // Two labels; of the first one true and two false alarms, of the second one that is missed, and one row is lost.
   const std::vector<double> logits{1, -1, /**/ 1, -1, /**/ 1, -1, /**/ -1, 0, /**/ kNoNumber, 5};
   const std::vector<float> truth{1, 0, /**/ 0, 0, /**/ 0, 1, /**/ 0, 0, /**/ 0, 1};
   MetricSums sums;
 
-  add_labels(asked, 2, logits, truth, std::vector<double>{1, 1, 1, 1, 1}, sums);
+  add_labels(requested, 2, logits, truth, std::vector<double>{1, 1, 1, 1, 1}, sums);
 
   EXPECT_EQ(sums.samples, 5);
-  EXPECT_EQ(sums.lost, 1);
+  EXPECT_EQ(sums.num_nan, 1);
   EXPECT_EQ(sums.of, (std::vector<double>{1 + 0.5 + 0 + 1 + 0.5, 2})) << "what is no number is wrong, and 0 is no label";
   EXPECT_EQ(sums.confusion, (std::vector<std::int64_t>{1, 2, 0, 1, /**/ 3, 0, 1, 0})) << "truth, then prediction";
 }
@@ -173,9 +173,9 @@ TEST(HostMetrics, DoNotDependOnBatches) {
                            .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
                            .columns = true,
                            .scores = true};
-  const auto in_batches = [&](const Metrics& asked, std::size_t batch) {
-    const bool classes = asked.loss == "cross_entropy";
-    HostMetrics metrics(asked, kWidth, kernels::best_isa());
+  const auto in_batches = [&](const Metrics& requested, std::size_t batch) {
+    const bool classes = requested.loss == "cross_entropy";
+    HostMetrics metrics(requested, kWidth, kernels::best_isa());
     MetricSums sums;
     for (std::size_t at = 0; at < kRows; at += batch) {
       const std::size_t count = std::min(batch, kRows - at);
@@ -188,11 +188,11 @@ TEST(HostMetrics, DoNotDependOnBatches) {
     }
     return sums;
   };
-  for (const Metrics& asked : {of_classes, of_numbers}) {
-    const MetricSums whole = in_batches(asked, kRows);
+  for (const Metrics& requested : {of_classes, of_numbers}) {
+    const MetricSums whole = in_batches(requested, kRows);
     EXPECT_EQ(whole.samples, static_cast<std::int64_t>(kRows));
     for (const std::size_t batch : {1U, 7U, 32U, 96U}) {
-      const MetricSums parts = in_batches(asked, batch);
+      const MetricSums parts = in_batches(requested, batch);
       EXPECT_TRUE(same_bits(parts.of, whole.of)) << batch;
       EXPECT_EQ(std::bit_cast<std::uint64_t>(parts.loss), std::bit_cast<std::uint64_t>(whole.loss));
       EXPECT_EQ(parts.samples, whole.samples);
@@ -218,7 +218,7 @@ struct TwoUnits {
   std::vector<float> targets;
 };
 
-TwoUnits drawn_in(const TargetUnit& unit, Rng rng, std::size_t rows) {
+TwoUnits drawn_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
   TwoUnits out;
   for (std::size_t i = 0; i < rows * unit.mean.size(); ++i) {
     const std::size_t k = i % unit.mean.size();
@@ -229,10 +229,10 @@ TwoUnits drawn_in(const TargetUnit& unit, Rng rng, std::size_t rows) {
   return out;
 }
 
-// Sums by hand: the loss of standardised numbers, all else of the targets as they are.
-TEST(HostMetrics, TakesTheLossAsTrainingAndAllElseInTheTargetsOwnUnit) {
-  const TargetUnit unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
-  const Metrics asked{.loss = "mse",
+// GradientSums by hand: the loss of standardised numbers, all else of the targets as they are.
+TEST(HostMetrics, MeasuresLossInTrainingScaleAndErrorsInTargetScale) {
+  const TargetScaling unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
+  const Metrics requested{.loss = "mse",
                       .sums = {{Of::kAbsoluteError, 0}, {Of::kRelativeError, 0}, {Of::kPinball, 0.9}},
                       .columns = true,
                       .scores = true,
@@ -241,10 +241,10 @@ TEST(HostMetrics, TakesTheLossAsTrainingAndAllElseInTheTargetsOwnUnit) {
     const std::size_t rows = 1 + seed;
     const TwoUnits numbers = drawn_in(unit, Rng(seed).split("units"), rows);
     std::vector<double> predictions = numbers.standard;
-    unit.to_own(predictions);
+    unit.to_original(predictions);
     EXPECT_EQ(predictions, numbers.own);
     MetricSums sums;
-    HostMetrics(asked, 3, kernels::best_isa()).add(predictions, {}, numbers.targets, sums);
+    HostMetrics(requested, 3, kernels::best_isa()).add(predictions, {}, numbers.targets, sums);
 
     double loss = 0, absolute = 0, relative = 0, pinball = 0;
     std::vector<double> squares(3, 0);
@@ -267,9 +267,9 @@ TEST(HostMetrics, TakesTheLossAsTrainingAndAllElseInTheTargetsOwnUnit) {
   }
 }
 
-TEST(HostMetrics, RefusesAUnitOfOtherThanItsPredictions) {
-  const Metrics asked{.loss = "mse", .unit = {.mean = {1, 2}, .scale = {1, 2}}};
-  EXPECT_THROW(HostMetrics(asked, 3, kernels::best_isa()), InternalError);
+TEST(HostMetrics, RejectsAScalingOfAnotherWidth) {
+  const Metrics requested{.loss = "mse", .unit = {.mean = {1, 2}, .scale = {1, 2}}};
+  EXPECT_THROW(HostMetrics(requested, 3, kernels::best_isa()), InternalError);
 }
 
 }  // namespace

@@ -35,7 +35,7 @@ using OpaqueFunction = std::function<void(const OpaqueCall<T>&)>;
 ///
 /// A kernel is a pure function of what it is given: a program may call it for any lane and any batch size, and for
 /// several lanes at once, as several threads may, so it keeps no state between calls, draws no random numbers and reads
-/// no clock. Sums in one fixed order make trials repeat to the bit. What it throws ends the step before anything is
+/// no clock. GradientSums in one fixed order make trials repeat to the bit. What it throws ends the step before anything is
 /// committed.
 class Operators {
  public:

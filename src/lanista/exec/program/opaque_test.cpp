@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 #include "support/exec/program/test_models.h"
 
@@ -119,7 +119,7 @@ TEST(OpaqueOperator, HasTheGradientOfItsKernel) {
   }
 }
 
-TEST(OpaqueOperator, ComputesWhatItsPartsDo) {
+TEST(OpaqueOperator, EqualsItsComposition) {
   const Operators operators = with_swish_beta();
   const std::string text(kImage);
   std::string shipped = text;
@@ -140,7 +140,7 @@ TEST(OpaqueOperator, ComputesWhatItsPartsDo) {
 }
 
 // Stays in a call until another thread is in one as well (or seems not to come), then computes.
-struct MeetingSwish : SwishBeta {
+struct ConcurrencyCheckingSwish : SwishBeta {
   std::shared_ptr<std::atomic<int>> arrived = std::make_shared<std::atomic<int>>(0);
   void meet() const {
     const int mine = ++*arrived;
@@ -158,10 +158,10 @@ struct MeetingSwish : SwishBeta {
   }
 };
 
-TEST(OpaqueOperator, GivesEveryLaneItsOwnNumbersOnAnyNumberOfThreads) {
+TEST(OpaqueOperator, GivesEachLaneItsOwnResultOnAnyThreadCount) {
   constexpr std::int64_t kLanes = 6;
   Operators operators;
-  ASSERT_TRUE(operators.add(swish_beta(), MeetingSwish{}).ok());
+  ASSERT_TRUE(operators.add(swish_beta(), ConcurrencyCheckingSwish{}).ok());
   for (const char* text : {kDense, kImage}) {
     const Derived derived = derived_with(operators, text);
     const OwnedBatch batch = random_batch(derived, 4, 6);
@@ -196,7 +196,7 @@ TEST(OpaqueOperator, NeedsItsKernel) {
   EXPECT_EQ(program.error().message, "operator 'swish_beta' (node %7) has no kernel on the CPU");
 }
 
-TEST(OpaqueOperator, IsRefusedWhereAKernelCannotStandForIt) {
+TEST(OpaqueOperator, IsRejectedWhereNoKernelCanRunIt) {
   const auto message = [](const std::function<void(graph::OpDef&)>& change) {
     Operators operators;
     graph::OpDef def = swish_beta();
@@ -215,7 +215,7 @@ TEST(OpaqueOperator, IsRefusedWhereAKernelCannotStandForIt) {
       "buffer updates");
 }
 
-TEST(OpaqueOperator, ReadsAndGivesRealNumbersOnly) {
+TEST(OpaqueOperator, RejectsNonRealValues) {
   Operators operators;
   graph::OpDef def = swish_beta();
   def.infer = [](const graph::OpArgs& args) {

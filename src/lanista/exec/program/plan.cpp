@@ -14,10 +14,10 @@ std::string joined(const std::vector<PlanValue>& values, Show show) {
 
 std::string values_text(const std::vector<PlanValue>& values) {
   return joined(values,
-                [](const PlanValue& value) { return value.shape.text() + " " + value.layout + " " + value.place; });
+                [](const PlanValue& value) { return value.shape.text() + " " + value.layout + " " + value.address; });
 }
 
-std::string PlanLine::work() const {
+std::string PlanLine::cost_key() const {
   const auto sizes = [this](const PlanValue& value) {
     graph::Shape shape = value.shape;
     if (shape.has_batch()) shape.dims.front() = batch;

@@ -14,7 +14,7 @@ namespace lanista::nn {
 struct PlanValue {
   graph::Shape shape;  ///< in logical order
   std::string layout;  ///< how it lies in memory
-  std::string place;   ///< "arena+256": memory space and byte
+  std::string address;   ///< "arena+256": memory space and byte
 };
 
 /// "[N, 64] plain input+0, [64, 64] in_out parameter+0"
@@ -36,7 +36,7 @@ struct PlanLine {
 
   /// All that decides the line's time on a machine: family, kernel, attributes, shapes. Lines of one work are the same
   /// work, in this program or in another.
-  std::string work() const;
+  std::string cost_key() const;
   /// "train %5 linear([N, 64] plain input+0, [64, 64] in_out parameter+0) -> [N, 64] plain arena+0"
   std::string text() const;
 };

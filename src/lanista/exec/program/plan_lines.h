@@ -20,7 +20,7 @@ PlanLine call_line(const PlanLine& common, const Binding<T>& binding, const std:
 
 /// A result that the commit wants in the lane's own memory.
 template <class T>
-PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elements, Place from, Place to);
+PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elements, Address from, Address to);
 
 /// The commit is one call: an update of every trained run with its slots, then the new buffer values.
 template <class T>

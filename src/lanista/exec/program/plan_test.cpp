@@ -19,7 +19,7 @@ std::string text_of(const std::vector<PlanLine>& plan) {
   return text;
 }
 
-TEST(Plan, TellsOfEveryCallWhatItComputesAndMoves) {
+TEST(Plan, ReportsFlopsAndBytesOfEveryCall) {
   const auto plan =
       compile(derive(small_mlp()), {.max_batch = 32, .backend = &cpu_backend(kernels::Isa::kPortable)}).plan();
   const std::string text = text_of(plan);
@@ -38,19 +38,19 @@ TEST(Plan, TellsOfEveryCallWhatItComputesAndMoves) {
   EXPECT_EQ(flops, 2 * 32 * (2 * 64 * 64 + 3 * 64 * 10));
 }
 
-TEST(Plan, WorkIsAllThatDecidesTheTimeAndNothingElse) {
+TEST(Plan, CostKeyHasAllThatDecidesTheTime) {
   const Derived derived = derive(small_mlp());
-  const auto work = [&](const ProgramOptions& options) { return compile(derived, options).plan().front().work(); };
-  const std::string plain = work({.max_batch = 8, .backend = &cpu_backend(kernels::Isa::kPortable)});
+  const auto cost_key = [&](const ProgramOptions& options) { return compile(derived, options).plan().front().cost_key(); };
+  const std::string plain = cost_key({.max_batch = 8, .backend = &cpu_backend(kernels::Isa::kPortable)});
 
   EXPECT_EQ(plain, "portable float32 linear_relu{out=64}([8, 64], [64, 64], [64]) -> [8, 64]");
-  EXPECT_EQ(work({.lanes = 3, .max_batch = 8, .backend = &cpu_backend(kernels::Isa::kPortable)}), plain);
-  EXPECT_NE(work({.max_batch = 9, .backend = &cpu_backend(kernels::Isa::kPortable)}), plain);
-  EXPECT_NE(work({.max_batch = 8, .precision = Precision::kFloat64, .backend = &cpu_backend(kernels::Isa::kPortable)}),
+  EXPECT_EQ(cost_key({.lanes = 3, .max_batch = 8, .backend = &cpu_backend(kernels::Isa::kPortable)}), plain);
+  EXPECT_NE(cost_key({.max_batch = 9, .backend = &cpu_backend(kernels::Isa::kPortable)}), plain);
+  EXPECT_NE(cost_key({.max_batch = 8, .precision = Precision::kFloat64, .backend = &cpu_backend(kernels::Isa::kPortable)}),
             plain);
 }
 
-TEST(Plan, IsWhatDescribePrints) {
+TEST(Plan, EqualsTheTextOfDescribe) {
   const Program program = compile(derive(small_cnn()), {});
   const std::string text = program.describe();
 
@@ -69,20 +69,20 @@ TEST(Plan, CountsTheSlotsOfTheOptimiser) {
 }
 
 // Every operator: a line for every stop of the stopwatch, and the numbers of a plain step.
-TEST(Rehearsal, IsAStepAndAPredictionWithAStopAfterEveryLine) {
+TEST(ProfileStep, RunsAStepAndAPredictionAndCallsBackPerLine) {
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
-    Program rehearsed = compile(derived, {.max_batch = 6}), stepped = compile(derived, {.max_batch = 6});
-    rehearsed.initialise(0, 5);
+    Program profiled = compile(derived, {.max_batch = 6}), stepped = compile(derived, {.max_batch = 6});
+    profiled.initialise(0, 5);
     stepped.initialise(0, 5);
     const OwnedBatch batch = random_batch(derived, 6, 1);
 
     std::size_t stops = 0;
-    rehearsed.rehearse(batch.view(), {.lr = 0.1}, [&] { ++stops; });
+    profiled.profile_step(batch.view(), {.lr = 0.1}, [&] { ++stops; });
     step_once(stepped, batch, {.lr = 0.1});
 
-    EXPECT_EQ(stops, rehearsed.plan().size()) << model.name;
-    EXPECT_EQ(rehearsed.extract(0), stepped.extract(0)) << model.name;
+    EXPECT_EQ(stops, profiled.plan().size()) << model.name;
+    EXPECT_EQ(profiled.extract(0), stepped.extract(0)) << model.name;
   }
 }
 

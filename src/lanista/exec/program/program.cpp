@@ -9,8 +9,8 @@
 
 namespace lanista::nn {
 
-Program::Program(std::unique_ptr<Machine> machine)
-    : machine_(std::move(machine)), ends_(static_cast<std::size_t>(machine_->facts().lanes)) {}
+Program::Program(std::unique_ptr<Executable> executable)
+    : executable_(std::move(executable)), results_(static_cast<std::size_t>(executable_->properties().lanes)) {}
 Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
@@ -18,8 +18,8 @@ Program::~Program() = default;
 Result<Program> Program::compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                  const ProgramOptions& options) {
   const Backend& backend = options.backend != nullptr ? *options.backend : cpu_backend();
-  LANISTA_ASSIGN(auto machine, backend.compile(train, infer, options));
-  return Program(std::move(machine));
+  LANISTA_ASSIGN(auto executable, backend.compile(train, infer, options));
+  return Program(std::move(executable));
 }
 
 Result<Program> Program::compile(const step::TrainingStep& train, const step::InferenceStep& infer,
@@ -32,40 +32,40 @@ Result<Program> Program::compile(const step::InferenceStep& infer, const Program
 }
 
 // The machine, after a check of the lane's number.
-Machine& Program::at(std::int64_t lane) const {
+Executable& Program::at(std::int64_t lane) const {
   LANISTA_CHECK(lane >= 0 && lane < lanes(), "lane " + std::to_string(lane) + " of " + std::to_string(lanes()));
-  return *machine_;
+  return *executable_;
 }
 
 // The same, after a check that the lane has a state.
-Machine& Program::seated(std::int64_t lane) const {
+Executable& Program::with_state(std::int64_t lane) const {
   LANISTA_CHECK(at(lane).step_count(lane) >= 0, "lane " + std::to_string(lane) + " is empty");
-  return *machine_;
+  return *executable_;
 }
 
-Machine& Program::trainer() const {
-  LANISTA_CHECK(machine_->facts().trains, "the program was compiled to predict alone");
-  return *machine_;
+Executable& Program::with_training() const {
+  LANISTA_CHECK(executable_->properties().trains, "the program was compiled to predict alone");
+  return *executable_;
 }
 
-std::int64_t Program::lanes() const { return machine_->facts().lanes; }
-std::int64_t Program::bytes() const { return machine_->bytes(); }
-std::int64_t Program::shards() const { return machine_->facts().shards; }
-std::int64_t Program::shard_bytes() const { return machine_->facts().shard_bytes; }
-std::string Program::describe() const { return machine_->describe(); }
-const std::vector<LaneNumber>& Program::lane_numbers() const { return machine_->facts().lane_numbers; }
-std::vector<PlanLine> Program::plan() const { return machine_->facts().plan; }
-const StateKind& Program::state_kind() const { return *machine_->facts().kind; }
-std::int64_t Program::prediction_size() const { return machine_->facts().prediction_size; }
+std::int64_t Program::lanes() const { return executable_->properties().lanes; }
+std::int64_t Program::bytes() const { return executable_->bytes(); }
+std::int64_t Program::shards() const { return executable_->properties().shards; }
+std::int64_t Program::shard_bytes() const { return executable_->properties().shard_bytes; }
+std::string Program::describe() const { return executable_->describe(); }
+const std::vector<LaneAttr>& Program::lane_attrs() const { return executable_->properties().lane_attrs; }
+std::vector<PlanLine> Program::plan() const { return executable_->properties().plan; }
+const StateFormat& Program::state_format() const { return *executable_->properties().state_format; }
+std::int64_t Program::prediction_size() const { return executable_->properties().prediction_size; }
 
-Result<void> Program::make_room(std::int64_t lanes) { return machine_->make_room(std::min(lanes, this->lanes())); }
+Result<void> Program::reserve_lanes(std::int64_t lanes) { return executable_->reserve_lanes(std::min(lanes, this->lanes())); }
 
-Result<LaneState> Program::make_state(std::uint64_t trial_seed) const { return machine_->make_state(trial_seed); }
+Result<LaneState> Program::make_state(std::uint64_t trial_seed) const { return executable_->make_state(trial_seed); }
 
 void Program::attach(std::int64_t lane, LaneState&& state) {
   LANISTA_CHECK(at(lane).step_count(lane) < 0, "lane " + std::to_string(lane) + " is taken");
-  LANISTA_CHECK(state && state.kind().digest() == state_kind().digest(), "the state of another program's kind");
-  machine_->attach(lane, std::move(state));
+  LANISTA_CHECK(state && state.state_format().digest() == state_format().digest(), "the state of another program's kind");
+  executable_->attach(lane, std::move(state));
 }
 
 LaneState Program::detach(std::int64_t lane) { return at(lane).detach(lane); }
@@ -78,108 +78,108 @@ Result<void> Program::begin(std::int64_t lane, std::uint64_t trial_seed) {
 
 Result<void> Program::clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) {
   LANISTA_CHECK(at(to).step_count(to) < 0, "lane " + std::to_string(to) + " is taken");
-  return seated(from).clone(from, to, trial_seed);
+  return with_state(from).clone(from, to, trial_seed);
 }
 
 void Program::initialise(std::int64_t lane, std::uint64_t trial_seed) {
-  LaneState state = seated(lane).detach(lane);
+  LaneState state = with_state(lane).detach(lane);
   state.initialise(trial_seed);
-  machine_->attach(lane, std::move(state));
+  executable_->attach(lane, std::move(state));
 }
 
-std::vector<Tensor> Program::extract(std::int64_t lane) const { return seated(lane).copy_out(lane); }
+std::vector<Tensor> Program::extract(std::int64_t lane) const { return with_state(lane).extract_state(lane); }
 
 Result<void> Program::insert(std::int64_t lane, std::span<const Tensor> tensors) {
-  LaneState state = seated(lane).detach(lane);
+  LaneState state = with_state(lane).detach(lane);
   auto inserted = state.insert(tensors);
-  machine_->attach(lane, std::move(state));
+  executable_->attach(lane, std::move(state));
   return inserted;
 }
 
-std::int64_t Program::step_count(std::int64_t lane) const { return seated(lane).step_count(lane); }
+std::int64_t Program::step_count(std::int64_t lane) const { return with_state(lane).step_count(lane); }
 
-void Program::run(const Chunk& chunk, std::span<LaneEnd> ends) {
+void Program::run(const Chunk& chunk, std::span<LaneResult> results) {
   const auto count = static_cast<std::size_t>(lanes());
-  LANISTA_CHECK(chunk.active.size() == count && ends.size() == count, "a chunk wants masks and ends for every lane");
-  LANISTA_CHECK(chunk.watched.empty() || chunk.watched.size() == count, "a chunk watches every lane or none");
-  if (chunk.peers != nullptr) {
-    const std::int64_t width = chunk.peers->width();
+  LANISTA_CHECK(chunk.active.size() == count && results.size() == count, "a chunk wants masks and ends for every lane");
+  LANISTA_CHECK(chunk.wants_gradient_norm.empty() || chunk.wants_gradient_norm.size() == count, "a chunk watches every lane or none");
+  if (chunk.communicator != nullptr) {
+    const std::int64_t width = chunk.communicator->width();
     LANISTA_CHECK(std::ranges::count_if(chunk.active, [](std::uint8_t each) { return each != 0; }) == 1,
                   "steps of several lanes cannot be shared");
     LANISTA_CHECK(width >= 2 && width <= shards(),
                   std::to_string(width) + " ranks for " + std::to_string(shards()) + " shards");
   }
-  trainer().run(chunk, ends);
-  machine_->wait();
+  with_training().run(chunk, results);
+  executable_->wait();
 }
 
 void Program::train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                          std::span<const std::uint8_t> active, std::span<double> loss) {
-  LANISTA_CHECK(loss.size() == ends_.size(), "a step wants losses for every lane");
-  const StepWork work{batches, hyper};
-  std::ranges::fill(ends_, LaneEnd{});
-  run({.steps = 1, .active = active, .work = [&work](std::int64_t) { return work; }}, ends_);
+  LANISTA_CHECK(loss.size() == results_.size(), "a step wants losses for every lane");
+  const StepInput step_input{batches, hyper};
+  std::ranges::fill(results_, LaneResult{});
+  run({.steps = 1, .active = active, .step_input = [&step_input](std::int64_t) { return step_input; }}, results_);
   std::exception_ptr first;
-  for (std::size_t i = 0; i < ends_.size(); ++i) {
-    if (ends_[i].steps > 0) loss[i] = ends_[i].loss;
-    if (!first) first = ends_[i].failure;
-    ends_[i].failure = nullptr;
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    if (results_[i].steps > 0) loss[i] = results_[i].loss;
+    if (!first) first = results_[i].failure;
+    results_[i].failure = nullptr;
   }
   if (first) std::rethrow_exception(first);
 }
 
-std::optional<StepTimes> Program::take_step_times() { return machine_->take_step_times(); }
+std::optional<StepTimes> Program::take_step_times() { return executable_->take_step_times(); }
 
-Result<LaneGradients> Program::make_gradients() const { return trainer().make_gradients(); }
+Result<LaneGradients> Program::make_gradients() const { return with_training().make_gradients(); }
 
 double Program::gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                           LaneGradients& out, bool add) {
-  LANISTA_CHECK(out && out.kind().digest() == state_kind().digest(), "gradients of another program's kind");
-  seated(lane);
-  return trainer().gradients(lane, batch, total, hyper, out, add);
+  LANISTA_CHECK(out && out.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  with_state(lane);
+  return with_training().gradients(lane, batch, total, hyper, out, add);
 }
 
 void Program::commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) {
-  LANISTA_CHECK(gradients && gradients.kind().digest() == state_kind().digest(), "gradients of another program's kind");
-  seated(lane);
-  trainer().commit(lane, gradients, hyper);
+  LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  with_state(lane);
+  with_training().commit(lane, gradients, hyper);
 }
 
 void Program::renew_buffers(std::int64_t lane, const LaneGradients& from) {
-  LANISTA_CHECK(from && from.kind().digest() == state_kind().digest(), "gradients of another program's kind");
-  seated(lane);
-  trainer().renew_buffers(lane, from);
+  LANISTA_CHECK(from && from.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  with_state(lane);
+  with_training().renew_buffers(lane, from);
 }
 
-double Program::gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const {
-  LANISTA_CHECK(gradients && gradients.kind().digest() == state_kind().digest(), "gradients of another program's kind");
-  seated(lane);
-  return trainer().gradient_square(lane, gradients, hyper);
+double Program::squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const {
+  LANISTA_CHECK(gradients && gradients.state_format().digest() == state_format().digest(), "gradients of another program's kind");
+  with_state(lane);
+  return with_training().squared_gradient_norm(lane, gradients, hyper);
 }
 
 void Program::predict(std::int64_t lane, const Batch& batch, std::span<float> out) {
-  seated(lane).predict(lane, batch, out);
+  with_state(lane).predict(lane, batch, out);
 }
 
 void Program::predict(std::int64_t lane, const Batch& batch, std::span<double> out) {
-  seated(lane).predict(lane, batch, out);
+  with_state(lane).predict(lane, batch, out);
 }
 
 void Program::evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) {
-  for (const LaneMetrics& each : lanes) seated(each.lane);
-  machine_->evaluate(batches, lanes);
+  for (const LaneMetrics& each : lanes) with_state(each.lane);
+  executable_->evaluate(batches, lanes);
 }
 
 void Program::losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) {
-  seated(lane);
+  with_state(lane);
   LANISTA_CHECK(static_cast<std::int64_t>(out.size()) == batch.size,
                 "room for " + std::to_string(out.size()) + " losses of " + std::to_string(batch.size) + " samples");
-  trainer().losses(lane, batch, label_smoothing, out);
+  with_training().losses(lane, batch, label_smoothing, out);
 }
 
-void Program::rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) {
-  seated(0);
-  trainer().rehearse(batch, hyper, done);
+void Program::profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) {
+  with_state(0);
+  with_training().profile_step(batch, hyper, done);
 }
 
 }  // namespace lanista::nn

@@ -18,21 +18,21 @@
 #include "lanista/exec/program/opaque.h"
 #include "lanista/exec/program/plan.h"
 #include "lanista/exec/pipeline_parallel/stages.h"
-#include "lanista/exec/program/work.h"
+#include "lanista/exec/program/chunk.h"
 #include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::nn {
 
 class Backend;
-class Machine;
+class Executable;
 
-inline constexpr std::int64_t kMaxParts = 4096;  ///< shards of a batch, and parts of a shard
+inline constexpr std::int64_t kMaxBatchParts = 4096;  ///< shards of a batch, and parts of a shard
 
 struct ProgramOptions {
   std::int64_t lanes = 1;
   std::int64_t max_batch = 32;
   /// A step's batch is cut in so many shards, and each of them in so many parts; gradients of parts are computed one
-  /// after the other, in an arena of the largest part, and summed in order, those of a shard first. Sums depend on it.
+  /// after the other, in an arena of the largest part, and summed in order, those of a shard first. GradientSums depend on it.
   std::int64_t shards = 1, accumulate = 1;
   /// Cuts a step into stages for several threads at once; read while compiling. Then `threads` is 1, and a batch comes
   /// in as many parts (shards x accumulate, of which one is 1) as its finest micro-batches. Null: no stages.
@@ -72,12 +72,12 @@ class Program {
   /// What ranks that share steps (Chunk::peers) tell each other of a shard.
   std::int64_t shard_bytes() const;
   /// What LaneHyper::numbers stands for; one attribute may stand here several times.
-  const std::vector<LaneNumber>& lane_numbers() const;
+  const std::vector<LaneAttr>& lane_attrs() const;
   /// Every call of a step, of its commit and of a prediction, in order.
   std::vector<PlanLine> plan() const;
 
-  /// Machine::make_room, for no more lanes than there are.
-  Result<void> make_room(std::int64_t lanes);
+  /// Executable::reserve_lanes, for no more lanes than there are.
+  Result<void> reserve_lanes(std::int64_t lanes);
   /// Fresh state for a trial, to be attached. Errors: as of LaneState::make.
   Result<LaneState> make_state(std::uint64_t trial_seed) const;
   /// Puts a state of this kind into an empty lane. If it throws, the state is the caller's as before.
@@ -89,7 +89,7 @@ class Program {
   /// Puts a copy of a lane's state into an empty lane, as another trial's (LaneState::clone). Errors: as of make_state;
   /// then the lane is empty still.
   Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed);
-  const StateKind& state_kind() const;
+  const StateFormat& state_format() const;
 
   // Of a lane with a state, as in LaneState.
   void initialise(std::int64_t lane, std::uint64_t trial_seed);
@@ -103,9 +103,9 @@ class Program {
   /// such a lane is unchanged, as its step_count tells, and the others have their step.
   void train_step(std::span<const Batch> batches, std::span<const LaneHyper> hyper,
                   std::span<const std::uint8_t> active, std::span<double> loss);
-  /// Steps of the active lanes, one after the other: chunk.steps of them for every lane that does not throw. `ends`
+  /// Steps of the active lanes, one after the other: chunk.steps of them for every lane that does not throw. `results`
   /// has one entry a lane.
-  void run(const Chunk& chunk, std::span<LaneEnd> ends);
+  void run(const Chunk& chunk, std::span<LaneResult> results);
 
   /// When the passes of a step in stages began and ended (ProgramOptions::stages): told once, behind the first steps
   /// of whole batches.
@@ -126,7 +126,7 @@ class Program {
   /// steps stay as they are.
   void renew_buffers(std::int64_t lane, const LaneGradients& from);
   /// Of such gradients what Chunk::watched tells of a step's own: the lane is unchanged.
-  double gradient_square(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const;
+  double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const;
 
   /// Inference: writes [n, …] predictions (logits) of a lane in canonical order, as double when precision is float64.
   void predict(std::int64_t lane, const Batch& batch, std::span<float> out);
@@ -142,7 +142,7 @@ class Program {
 
   /// For stopwatches: a step of lane 0, then a prediction, with a call of `done` after every line of plan(). Lane 0
   /// changes as by train_step. Where batches come in parts, of one part, as the plan has them.
-  void rehearse(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
+  void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done);
 
   /// Elements of one prediction.
   std::int64_t prediction_size() const;
@@ -150,13 +150,13 @@ class Program {
  private:
   static Result<Program> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                  const ProgramOptions& options);
-  explicit Program(std::unique_ptr<Machine> machine);
-  Machine& at(std::int64_t lane) const;
-  Machine& seated(std::int64_t lane) const;
-  Machine& trainer() const;
+  explicit Program(std::unique_ptr<Executable> executable);
+  Executable& at(std::int64_t lane) const;
+  Executable& with_state(std::int64_t lane) const;
+  Executable& with_training() const;
 
-  std::unique_ptr<Machine> machine_;
-  std::vector<LaneEnd> ends_;  // of train_step
+  std::unique_ptr<Executable> executable_;
+  std::vector<LaneResult> results_;  // of train_step
 };
 
 }  // namespace lanista::nn

@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-TEST(Program, LearnsABatchByHeart) {
+TEST(Program, OverfitsOneBatch) {
   const Derived derived = derive(small_mlp());
   Program program = compile(derived, {});
   program.initialise(0, 1);
@@ -60,7 +60,7 @@ TEST(Program, GivesASampleTheSamePredictionInAnyBatch) {
   }
 }
 
-TEST(Program, StartsFromSeedNameAndElementAlone) {
+TEST(Program, InitialisesFromSeedNameAndElementOnly) {
   const Derived derived = derive(small_cnn());
   Program program = compile(derived, {.lanes = 2, .precision = Precision::kFloat64});
   program.initialise(0, 42);
@@ -115,7 +115,7 @@ TEST(Program, HoldsTheSlotsOfItsOptimiser) {
   EXPECT_NE(names("adam").find("n4.bias/m n4.bias/v step seed"), std::string::npos);
 }
 
-TEST(Program, RefusesStatesThatDoNotFitAndStaysAsItWas) {
+TEST(Program, RejectsStatesThatDoNotFitAndStaysUnchanged) {
   Program program = compile(derive(model_named("mlp")), {.lanes = 2});
   program.initialise(0, 1);
   program.initialise(1, 2);
@@ -149,7 +149,7 @@ TEST(Program, RefusesStatesThatDoNotFitAndStaysAsItWas) {
             "state of a lane: tensor 'n1.weight' has 191 bytes for 48 elements");
 }
 
-TEST(Program, AsksItsBudgetBeforeItTakesMemory) {
+TEST(Program, ReservesBudgetBeforeAllocating) {
   const Derived derived = derive(small_cnn());
   MemoryBudget budget(1 << 26);
   std::int64_t bytes = 0;
@@ -174,7 +174,7 @@ TEST(Program, AsksItsBudgetBeforeItTakesMemory) {
   EXPECT_EQ(last.error().code, Code::kResourceExhausted);
 }
 
-TEST(Program, GrowsByItsStateAloneWithEveryLane) {
+TEST(Program, GrowsByOneStatePerLane) {
   const Derived derived = derive(small_cnn());
   const auto bytes = [&](std::int64_t lanes) { return compile(derived, {.lanes = lanes}).bytes(); };
 
@@ -187,7 +187,7 @@ TEST(Program, GrowsByItsStateAloneWithEveryLane) {
   EXPECT_LE(lane, 2 * 4 * parameters + 4 * 64);
 }
 
-TEST(Program, RefusesSillyOptions) {
+TEST(Program, RejectsInvalidOptions) {
   const Derived derived = derive(small_mlp());
   for (const ProgramOptions& options : {ProgramOptions{.lanes = 0}, ProgramOptions{.max_batch = 0}}) {
     const auto refused = Program::compile(derived.train, derived.infer, options);
@@ -239,7 +239,7 @@ TEST(Program, DescribesItself) {
   EXPECT_EQ(text.find(" relu("), std::string::npos);
 }
 
-TEST(CausalMask, HidesLaterPositionsWhateverTheyHold) {
+TEST(CausalMask, HidesLaterPositionsIncludingNan) {
   const Derived derived = derive({"masked",
                                   "%0 = input(shape=[4,4])\n%1 = causal_mask(%0)\n%2 = softmax(%1)\n"
                                   "%3 = flatten(%2)\n%4 = linear(%3, out=5)\n%5 = output(%4)\n",

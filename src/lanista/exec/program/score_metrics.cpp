@@ -43,18 +43,18 @@ std::vector<ClassCount> class_counts(std::span<const std::int64_t> confusion, st
 }
 
 /// Rows of equal score, the highest score first.
-struct Tie {
+struct TiedRows {
   std::int64_t positives = 0, negatives = 0;
 };
 
 /// Score and whether the row is of the class. Nothing if a score is NaN.
 using Ranked = std::vector<std::pair<double, bool>>;
-std::vector<Tie> ties(Ranked rows) {
+std::vector<TiedRows> ties(Ranked rows) {
   for (const auto& row : rows) {
     if (std::isnan(row.first)) return {};
   }
   std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<Tie> out;
+  std::vector<TiedRows> out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i == 0 || rows[i].first != rows[i - 1].first) out.emplace_back();
     ++(rows[i].second ? out.back().positives : out.back().negatives);
@@ -62,10 +62,10 @@ std::vector<Tie> ties(Ranked rows) {
   return out;
 }
 
-double area_under_curve(const std::vector<Tie>& ranks) {
+double area_under_curve(const std::vector<TiedRows>& ranks) {
   // Twice the pairs in which the row of the class is ahead; a tie is half of one.
   double pairs = 0, above = 0, below = 0;
-  for (const Tie& tie : ranks) {
+  for (const TiedRows& tie : ranks) {
     const auto p = static_cast<double>(tie.positives), n = static_cast<double>(tie.negatives);
     pairs += n * (2 * above + p);
     above += p;
@@ -74,12 +74,12 @@ double area_under_curve(const std::vector<Tie>& ranks) {
   return above > 0 && below > 0 ? pairs / (2 * above * below) : kUndefined;
 }
 
-double precision_by_recall(const std::vector<Tie>& ranks) {
+double precision_by_recall(const std::vector<TiedRows>& ranks) {
   if (ranks.empty()) return kUndefined;
   std::int64_t all = 0, found = 0, seen = 0;
-  for (const Tie& tie : ranks) all += tie.positives;
+  for (const TiedRows& tie : ranks) all += tie.positives;
   double sum = 0;
-  for (const Tie& tie : ranks) {
+  for (const TiedRows& tie : ranks) {
     found += tie.positives;
     seen += tie.positives + tie.negatives;
     sum += static_cast<double>(tie.positives) * share(found, seen);
@@ -90,7 +90,7 @@ double precision_by_recall(const std::vector<Tie>& ranks) {
 
 /// Of one class against the other, or of each against the rest.
 double mean_of_classes(std::span<const double> logits, std::span<const std::int32_t> labels, std::int64_t classes,
-                       double (*of)(const std::vector<Tie>&)) {
+                       double (*of)(const std::vector<TiedRows>&)) {
   const auto n = static_cast<std::size_t>(classes);
   Ranked rows(labels.size());
   if (n == 2) {
@@ -111,7 +111,7 @@ double mean_of_classes(std::span<const double> logits, std::span<const std::int3
 }
 
 double mean_of_labels(std::span<const double> logits, std::span<const float> targets, std::int64_t labels,
-                      double (*of)(const std::vector<Tie>&)) {
+                      double (*of)(const std::vector<TiedRows>&)) {
   const auto n = static_cast<std::size_t>(labels);
   Ranked rows(targets.size() / n);
   double sum = 0;

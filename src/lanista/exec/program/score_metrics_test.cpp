@@ -76,7 +76,7 @@ TEST(ScoreMetrics, OfRanks) {
   EXPECT_EQ(average_precision(two_classes({1, 1, 1, 1}), Labels{0, 1, 1, 1}, 2), 0.75);
 }
 
-TEST(ScoreMetrics, OfAPerfectOrderAreOne) {
+TEST(ScoreMetrics, AreOneForAPerfectRanking) {
   for (const std::size_t rows : {7U, 98U, 300U}) {
     std::vector<double> scores;
     Labels labels;
@@ -113,7 +113,7 @@ TEST(ScoreMetrics, OfManyClassesAreMeansOfEachAgainstTheRest) {
   EXPECT_DOUBLE_EQ(roc_auc(logits, Labels{0, 0, 2, 1}, 3), (0.75 + 2.0 / 3 + 1) / 3);
 }
 
-TEST(Softmax, KeepsWhatIsNearOneApart) {
+TEST(Softmax, SeparatesProbabilitiesNearOne) {
   const double sure = Softmax(Logits{50, 0, 0}).log_of(50), surer = Softmax(Logits{60, 0, 0}).log_of(60);
   EXPECT_DOUBLE_EQ(sure, -2 * std::exp(-50));
   EXPECT_DOUBLE_EQ(surer, -2 * std::exp(-60));

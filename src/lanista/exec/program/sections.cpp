@@ -9,29 +9,29 @@ namespace lanista::nn {
 using graph::Port;
 
 template <class T>
-void place_state(SectionInputs<T>& inputs, const StateLayout& layout, const std::vector<step::StateTensor>& state) {
+void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout, const std::vector<step::StateTensor>& state) {
   for (std::size_t i = 0; i < state.size(); ++i) {
-    const StateItem& item = layout.items[i];
+    const StateTensorLayout& item = layout.items[i];
     const Port port{state[i].node, 0};
-    inputs.fixed[port] = {item.tensor.trained ? Space::kParameter : Space::kBuffer, bytes_of<T>(item.range.begin)};
+    inputs.fixed_addresses[port] = {item.tensor.trained ? MemorySpace::kParameter : MemorySpace::kBuffer, bytes_of<T>(item.range.begin)};
     inputs.layouts[port] = item.layout;
   }
 }
 
 template <class T>
-std::vector<Delivery> deliveries(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout) {
-  std::vector<Delivery> result;
-  for (const StateItem& item : layout.items) {
+std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout) {
+  std::vector<CommitInput> result;
+  for (const StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train.gradient : train.renewed;
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
-    const Space space = item.tensor.trained ? Space::kGradient : Space::kNewBuffer;
+    const MemorySpace space = item.tensor.trained ? MemorySpace::kGradient : MemorySpace::kNewBuffer;
     result.push_back({lowered.source(found->second), {space, bytes_of<T>(item.range.begin)}, item.layout, item.range});
   }
   return result;
 }
 
-std::set<Port> results_of(const step::TrainingStep& train) {
+std::set<Port> outputs_read_after(const step::TrainingStep& train) {
   std::set<Port> ports{train.loss};
   for (const auto& [parameter, gradient] : train.gradient) ports.insert(gradient);
   for (const auto& [buffer, value] : train.renewed) ports.insert(value);
@@ -39,58 +39,58 @@ std::set<Port> results_of(const step::TrainingStep& train) {
 }
 
 template <class T>
-Section<T> train_section(const step::TrainingStep& train, const Lowered& lowered, const StateLayout& layout,
+Section<T> train_section(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs) {
-  place_state(inputs, layout, train.state);
-  inputs.fixed[train.input] = {Space::kInput, 0};
-  inputs.fixed[train.target] = {Space::kTarget, 0};
-  inputs.keep = {lowered.source(train.loss)};
+  assign_state_addresses(inputs, layout, train.state);
+  inputs.fixed_addresses[train.input] = {MemorySpace::kInput, 0};
+  inputs.fixed_addresses[train.target] = {MemorySpace::kTarget, 0};
+  inputs.live_out = {lowered.source(train.loss)};
 
   // Results are computed where they are wanted; only a value wanted twice, or a source, has to be copied.
   std::set<graph::NodeId> produced;
-  for (const Call& call : lowered.calls) produced.insert(call.id);
-  std::vector<Delivery> copies;
-  for (const Delivery& delivery : deliveries<T>(train, lowered, layout)) {
-    const bool direct = produced.contains(delivery.value.node) && !inputs.keep.contains(delivery.value) &&
-                        inputs.fixed.try_emplace(delivery.value, delivery.place).second;
+  for (const KernelCall& call : lowered.calls) produced.insert(call.id);
+  std::vector<CommitInput> copies;
+  for (const CommitInput& commit_input : commit_inputs<T>(train, lowered, layout)) {
+    const bool direct = produced.contains(commit_input.value.node) && !inputs.live_out.contains(commit_input.value) &&
+                        inputs.fixed_addresses.try_emplace(commit_input.value, commit_input.address).second;
     if (direct) {
-      inputs.layouts[delivery.value] = delivery.layout;
+      inputs.layouts[commit_input.value] = commit_input.layout;
     } else {
-      copies.push_back(delivery);
+      copies.push_back(commit_input);
     }
   }
   Section<T> section = build_section(lowered, inputs);
-  for (const Delivery& copy : copies) {
-    const Place from = section.places.at(copy.value);
+  for (const CommitInput& copy : copies) {
+    const Address from = section.addresses.at(copy.value);
     const auto size = static_cast<std::size_t>(bytes_of<T>(copy.range.count));
     section.calls.push_back(
-        [from, to = copy.place, size](const RunContext<T>& run) { std::memcpy(run.at(to), run.at(from), size); });
-    section.plan.push_back(copy_line<T>(inputs.line, copy.value.node, copy.range.count, from, copy.place));
+        [from, to = copy.address, size](const RunContext<T>& run) { std::memcpy(run.at(to), run.at(from), size); });
+    section.plan.push_back(copy_line<T>(inputs.line, copy.value.node, copy.range.count, from, copy.address));
   }
   return section;
 }
 
 template <class T>
-Section<T> infer_section(const step::InferenceStep& infer, const Lowered& lowered, const StateLayout& layout,
+Section<T> infer_section(const step::InferenceStep& infer, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs) {
   inputs.line.section = "infer";
-  place_state(inputs, layout, infer.state);
-  inputs.fixed[infer.input] = {Space::kInput, 0};
-  inputs.keep = {lowered.source(infer.prediction)};
+  assign_state_addresses(inputs, layout, infer.state);
+  inputs.fixed_addresses[infer.input] = {MemorySpace::kInput, 0};
+  inputs.live_out = {lowered.source(infer.prediction)};
   return build_section(lowered, inputs);
 }
 
-template void place_state(SectionInputs<float>&, const StateLayout&, const std::vector<step::StateTensor>&);
-template void place_state(SectionInputs<double>&, const StateLayout&, const std::vector<step::StateTensor>&);
-template std::vector<Delivery> deliveries<float>(const step::TrainingStep&, const Lowered&, const StateLayout&);
-template std::vector<Delivery> deliveries<double>(const step::TrainingStep&, const Lowered&, const StateLayout&);
-template Section<float> train_section(const step::TrainingStep&, const Lowered&, const StateLayout&,
+template void assign_state_addresses(SectionInputs<float>&, const StateLayout&, const std::vector<step::StateTensor>&);
+template void assign_state_addresses(SectionInputs<double>&, const StateLayout&, const std::vector<step::StateTensor>&);
+template std::vector<CommitInput> commit_inputs<float>(const step::TrainingStep&, const LoweredGraph&, const StateLayout&);
+template std::vector<CommitInput> commit_inputs<double>(const step::TrainingStep&, const LoweredGraph&, const StateLayout&);
+template Section<float> train_section(const step::TrainingStep&, const LoweredGraph&, const StateLayout&,
                                       SectionInputs<float>);
-template Section<double> train_section(const step::TrainingStep&, const Lowered&, const StateLayout&,
+template Section<double> train_section(const step::TrainingStep&, const LoweredGraph&, const StateLayout&,
                                        SectionInputs<double>);
-template Section<float> infer_section(const step::InferenceStep&, const Lowered&, const StateLayout&,
+template Section<float> infer_section(const step::InferenceStep&, const LoweredGraph&, const StateLayout&,
                                       SectionInputs<float>);
-template Section<double> infer_section(const step::InferenceStep&, const Lowered&, const StateLayout&,
+template Section<double> infer_section(const step::InferenceStep&, const LoweredGraph&, const StateLayout&,
                                        SectionInputs<double>);
 
 }  // namespace lanista::nn

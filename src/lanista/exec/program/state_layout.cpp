@@ -18,14 +18,14 @@ void append(std::vector<Range>& runs, const Range& range) {
   }
 }
 
-class Wishes {
+class LayoutRequirements {
  public:
-  explicit Wishes(const WantedLayout& wanted) : wanted_(wanted) {}
+  explicit LayoutRequirements(const RequiredLayout& wanted) : wanted_(wanted) {}
 
-  Result<void> read(const Lowered& lowered, const std::vector<step::StateTensor>& state) {
+  Result<void> read(const LoweredGraph& lowered, const std::vector<step::StateTensor>& state) {
     std::map<graph::NodeId, std::string> names;
     for (const step::StateTensor& tensor : state) names[tensor.node] = tensor.name;
-    for (const Call& call : lowered.calls) {
+    for (const KernelCall& call : lowered.calls) {
       for (std::size_t slot = 0; slot < call.inputs.size(); ++slot) {
         const auto name = names.find(call.inputs[slot].node);
         if (name == names.end()) continue;
@@ -48,29 +48,29 @@ class Wishes {
   }
 
  private:
-  const WantedLayout& wanted_;
+  const RequiredLayout& wanted_;
   std::map<std::string, Layout> layouts_;
 };
 
 }  // namespace
 
-Result<StateLayout> lay_out_state(const step::TrainingStep* train, const Lowered& train_calls,
-                                  const step::InferenceStep& infer, const Lowered& infer_calls,
-                                  const WantedLayout& wanted) {
+Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
+                                  const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+                                  const RequiredLayout& wanted) {
   const std::vector<step::StateTensor>& state = train != nullptr ? train->state : infer.state;
   LANISTA_CHECK(state.size() == infer.state.size(), "training and inference have different states");
-  Wishes wishes(wanted);
-  LANISTA_TRY(wishes.read(train_calls, state));
-  LANISTA_TRY(wishes.read(infer_calls, infer.state));
+  LayoutRequirements requirements(wanted);
+  LANISTA_TRY(requirements.read(train_calls, state));
+  LANISTA_TRY(requirements.read(infer_calls, infer.state));
 
   StateLayout result;
   for (std::size_t i = 0; i < state.size(); ++i) {
     const step::StateTensor& tensor = state[i];
     LANISTA_CHECK(infer.state[i].name == tensor.name && infer.state[i].shape == tensor.shape,
                   "training and inference have different states at '" + tensor.name + "'");
-    StateItem item{.tensor = tensor, .range = {}, .layout = wishes.of(tensor.name), .into = {}, .out_of = {}};
-    item.into = Reorder::into(tensor.shape, item.layout);
-    item.out_of = Reorder::out_of(tensor.shape, item.layout);
+    StateTensorLayout item{.tensor = tensor, .range = {}, .layout = requirements.of(tensor.name), .to_layout = {}, .from_layout = {}};
+    item.to_layout = Reorder::to_layout(tensor.shape, item.layout);
+    item.from_layout = Reorder::from_layout(tensor.shape, item.layout);
     std::int64_t& end = tensor.trained ? result.parameters : result.buffers;
     item.range = {end, tensor.shape.elements_per_sample()};
     end += item.range.count;

@@ -19,17 +19,17 @@ struct Range {
 };
 
 /// One tensor of the state inside its flat buffer (parameters, or buffers).
-struct StateItem {
+struct StateTensorLayout {
   step::StateTensor tensor;
   Range range;
   Layout layout = Layout::kPlain;
-  Reorder into, out_of;  ///< from and to canonical order
+  Reorder to_layout, from_layout;  ///< from and to canonical order
 };
 
 /// How one lane's state lies in its flat buffers. Gradients and optimiser slots follow the parameters; new buffer
 /// values, kept until the commit, follow the buffers.
 struct StateLayout {
-  std::vector<StateItem> items;  ///< in the order of the step's state
+  std::vector<StateTensorLayout> items;  ///< in the order of the step's state
   std::int64_t parameters = 0;   ///< elements
   std::int64_t buffers = 0;
   std::vector<Range> trained;      ///< maximal runs of parameters that a gradient reaches
@@ -38,13 +38,13 @@ struct StateLayout {
 };
 
 /// The layout that a call wants of a parameter at an input.
-using WantedLayout = std::function<Layout(const Call&, std::size_t input)>;
+using RequiredLayout = std::function<Layout(const KernelCall&, std::size_t input)>;
 
 /// Lays out the state of a step. The kernels that read a parameter decide its layout; `train` and `infer` are the
 /// lowered sections; a program that only predicts has no `train`. Errors: kUnimplemented if two readers of a
 /// parameter want different layouts.
-Result<StateLayout> lay_out_state(const step::TrainingStep* train, const Lowered& train_calls,
-                                  const step::InferenceStep& infer, const Lowered& infer_calls,
-                                  const WantedLayout& wanted);
+Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
+                                  const step::InferenceStep& infer, const LoweredGraph& infer_calls,
+                                  const RequiredLayout& wanted);
 
 }  // namespace lanista::nn

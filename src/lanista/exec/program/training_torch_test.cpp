@@ -59,13 +59,13 @@ std::vector<TestModel> models() {
 
 /// How far from LibTorch's loop in float64 others came: the largest distance of a loss, and of a value of the state
 /// after twenty steps.
-struct Distance {
+struct ErrorBounds {
   double ours = 0, theirs = 0;  ///< theirs: LibTorch's own loop in our precision
 };
 
 double distance_of(double loss, double exact) { return std::fabs(loss - exact) / std::max(1.0, exact); }
 
-Distance train(const TestModel& model, const Recipe& recipe, Precision precision, std::uint64_t seed) {
+ErrorBounds train(const TestModel& model, const Recipe& recipe, Precision precision, std::uint64_t seed) {
   const Derived derived = derive(model, recipe.optimizer);
   Program program = compile(derived, {.max_batch = 32, .precision = precision});
   program.initialise(0, seed);
@@ -73,7 +73,7 @@ Distance train(const TestModel& model, const Recipe& recipe, Precision precision
   TorchModel exact(derived, start, at::kDouble);
   TorchModel theirs(derived, start, precision == Precision::kFloat64 ? at::kDouble : at::kFloat);
 
-  Distance far;
+  ErrorBounds far;
   for (std::uint64_t i = 0; i < 20; ++i) {
     // The last batch of an epoch is a short one.
     const OwnedBatch batch = random_batch(derived, i % 5 == 4 ? 9 : 32, 100 * seed + i);
@@ -90,7 +90,7 @@ Distance train(const TestModel& model, const Recipe& recipe, Precision precision
   return far;
 }
 
-TEST(Training, TriesEveryOptimiser) {
+TEST(Training, CoversEveryOptimiser) {
   std::vector<Recipe> all = recipes();
   for (const Recipe& each : recipes_by_sign()) all.push_back(each);
   for (const std::string& name : step::optimizer_names()) {
@@ -111,14 +111,14 @@ TEST(Training, FollowsTheReferenceLoopInFloat64) {
 // What rounding alone leaves depends on the model and on luck: Adam and RMSprop divide small gradients by small numbers,
 // and the same recipe may end 1e-6 or 1e-3 away. So our loop and LibTorch's float32 loop are measured over several
 // starts, by geometric means; three times theirs would be a fault, unless both are at some roundings.
-TEST(Training, RoundsNoWorseThanTheReferenceLoopInFloat32) {
+TEST(Training, IsAsAccurateAsTheReferenceLoopInFloat32) {
   constexpr int kStarts = 5;
   constexpr double kTimes = 3, kSomeRoundings = 2e-6;
   for (const TestModel& model : models()) {
     for (const Recipe& recipe : recipes()) {
       double ours = 0, theirs = 0;
       for (std::uint64_t seed = 3; seed < 3 + kStarts; ++seed) {
-        const Distance far = train(model, recipe, Precision::kFloat32, seed);
+        const ErrorBounds far = train(model, recipe, Precision::kFloat32, seed);
         ours += std::log(far.ours) / kStarts;
         theirs += std::log(far.theirs) / kStarts;
       }

@@ -18,10 +18,10 @@ using Eigen::Index;
 using Eigen::MatrixXd;
 using Eigen::VectorXd;
 
-constexpr double kMostWork = 2e9;
-constexpr double kMostMeasured = 1e8;  // numbers of predictions
+constexpr double kMaxWork = 2e9;
+constexpr double kMaxPredictions = 1e8;  // numbers of predictions
 constexpr double kRidge = 1e-3;
-constexpr std::int64_t kNumbersAtOnce = std::int64_t{1} << 18;
+constexpr std::int64_t kMaxNumbersInMemory = std::int64_t{1} << 18;
 
 /// Rows of a data set with what they are to be.
 struct Rows {
@@ -30,10 +30,10 @@ struct Rows {
   std::vector<float> targets;        ///< of numbers and labels, [rows, target_size], in their own unit
 };
 
-Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool with_features) {
+Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool make_batch) {
   Rows out;
   const std::size_t width = static_cast<std::size_t>(set.spec().features.elements_per_sample());
-  if (with_features) {
+  if (make_batch) {
     std::vector<float> features(rows.size() * width);
     set.gather_features(rows, features);
     using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -51,7 +51,7 @@ Rows gather(const data::Dataset& set, std::span<const std::int64_t> rows, bool w
 }
 
 /// What the rows are to be as numbers: zeros and ones of classes.
-MatrixXd wanted(const Rows& rows, std::int64_t outputs) {
+MatrixXd target_matrix(const Rows& rows, std::int64_t outputs) {
   const auto count = rows.labels.empty() ? static_cast<Index>(rows.targets.size()) / outputs
                                          : static_cast<Index>(rows.labels.size());
   MatrixXd out = MatrixXd::Zero(count, outputs);
@@ -102,9 +102,9 @@ LinearModel constant_model(const data::Dataset& set) {
 
 /// The scale of scores at which their softmax has the least mean cross-entropy: Newton's method on a convex function.
 double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& labels) {
-  constexpr int kMostSteps = 50;
+  constexpr int kMaxNewtonSteps = 50;
   double scale = 1;
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxNewtonSteps; ++step) {
     double slope = 0, curve = 0;
     for (Index r = 0; r < scores.rows(); ++r) {
       const VectorXd row = scores.row(r).transpose();
@@ -124,9 +124,9 @@ double best_scale(const MatrixXd& scores, const std::vector<std::int32_t>& label
 
 /// The same for labels: of scores about 0.
 double best_scale(const MatrixXd& scores, const MatrixXd& truth) {
-  constexpr int kMostSteps = 50;
+  constexpr int kMaxNewtonSteps = 50;
   double scale = 1;
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxNewtonSteps; ++step) {
     const Eigen::ArrayXXd p = (1 + (-scale * scores.array()).exp()).inverse();
     const double slope = ((p - truth.array()) * scores.array()).sum();
     const double curve = (p * (1 - p) * scores.array().square()).sum();
@@ -150,14 +150,14 @@ std::vector<std::int64_t> every_kth(const std::vector<std::int64_t>& rows, doubl
 std::optional<LinearModel> linear_model(const data::Dataset& set) {
   const data::DataSpec& spec = set.spec();
   const std::int64_t width = spec.features.elements_per_sample();
-  if (spec.vocab > 0 || width > kMostFeatures) return std::nullopt;
+  if (spec.vocab > 0 || width > kMaxFeatures) return std::nullopt;
   const double of_a_row = static_cast<double>(width) * static_cast<double>(width + spec.outputs());
-  const auto rows = every_kth(set.rows(Part::kTrain), kMostWork / of_a_row);
+  const auto rows = every_kth(set.rows(Part::kTrain), kMaxWork / of_a_row);
   const bool thinned = rows.size() < set.rows(Part::kTrain).size();
   if (thinned && static_cast<std::int64_t>(rows.size()) < 2 * width) return std::nullopt;
 
   const Rows train = gather(set, rows, true);
-  const MatrixXd to = wanted(train, spec.outputs());
+  const MatrixXd to = target_matrix(train, spec.outputs());
   const VectorXd center = train.features.colwise().mean().transpose();
   const MatrixXd centered = train.features.rowwise() - center.transpose();
   MatrixXd gram = MatrixXd::Zero(width, width);
@@ -186,16 +186,16 @@ std::optional<LinearModel> linear_model(const data::Dataset& set) {
 void measure(const LinearModel& model, const data::Dataset& set, Part part, const std::string& prefix,
              const Evaluation& evaluation, study::Baseline& baseline) {
   const std::int64_t outputs = set.spec().outputs(), answers = set.spec().labels_per_sample();
-  nn::HostMetrics host(evaluation.asked(), set.spec().width(), kernels::best_isa());
+  nn::HostMetrics host(evaluation.requested(), set.spec().width(), kernels::best_isa());
   nn::MetricSums sums;
   const std::span<const std::int64_t> all = set.rows(part);
-  const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, kNumbersAtOnce / outputs));
+  const auto at_once = static_cast<std::size_t>(std::max<std::int64_t>(1, kMaxNumbersInMemory / outputs));
   for (std::size_t at = 0; at < all.size(); at += at_once) {
     const auto some = all.subspan(at, std::min(at_once, all.size() - at));
     const Rows rows = gather(set, some, model.weights.size() > 0);
-    const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> said =
+    const Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor> predictions =
         model.predict(rows.features, static_cast<Index>(some.size()) * answers);
-    host.add({said.data(), static_cast<std::size_t>(said.size())}, rows.labels, rows.targets, sums);
+    host.add({predictions.data(), static_cast<std::size_t>(predictions.size())}, rows.labels, rows.targets, sums);
   }
   baseline.metrics.merge(evaluation.values(sums, prefix));
 }
@@ -204,16 +204,16 @@ void measure(const LinearModel& model, const data::Dataset& set, Part part, cons
 
 namespace {
 
-constexpr std::ptrdiff_t kMostBaselineFolds = 10;
+constexpr std::ptrdiff_t kMaxBaselineFolds = 10;
 
-std::vector<study::Baseline> baselines_of_one(const data::Dataset& set, const std::string& loss,
+std::vector<study::Baseline> baselines_of_split(const data::Dataset& set, const std::string& loss,
                                               const std::vector<std::string>& metrics,
                                               std::span<const study::Metric> own) {
   std::vector<study::Baseline> out;
   const std::int64_t outputs = set.spec().outputs();
   const double measured = static_cast<double>(set.rows(Part::kValidation).size() + set.rows(Part::kTest).size());
-  if (measured * static_cast<double>(outputs) > kMostMeasured) return out;
-  const Evaluation evaluation(loss, metrics, set.spec().width(), own, unit_of(set.spec()));
+  if (measured * static_cast<double>(outputs) > kMaxPredictions) return out;
+  const Evaluation evaluation(loss, metrics, set.spec().width(), own, target_scaling_of(set.spec()));
   const auto add = [&](std::string name, const LinearModel& model) {
     study::Baseline& baseline = out.emplace_back(study::Baseline{std::move(name), {}});
     measure(model, set, Part::kValidation, "val_", evaluation, baseline);
@@ -228,11 +228,11 @@ std::vector<study::Baseline> baselines_of_one(const data::Dataset& set, const st
 
 std::vector<study::Baseline> baselines(const data::Dataset& set, const std::string& loss,
                                        const std::vector<std::string>& metrics, std::span<const study::Metric> own) {
-  const std::int64_t folds = std::min(kMostBaselineFolds, std::ssize(set.spec().folds));
-  if (folds == 0) return baselines_of_one(set, loss, metrics, own);
+  const std::int64_t folds = std::min(kMaxBaselineFolds, std::ssize(set.spec().folds));
+  if (folds == 0) return baselines_of_split(set, loss, metrics, own);
   std::vector<study::Baseline> mean;
   for (std::int64_t fold = 0; fold < folds; ++fold) {
-    const auto measured = baselines_of_one(set.training(fold), loss, metrics, own);
+    const auto measured = baselines_of_split(set.training(fold), loss, metrics, own);
     if (fold == 0) {
       mean = measured;
       for (auto& baseline : mean) {

@@ -252,9 +252,9 @@ TEST(Baselines, OfLabelsAreFrequenciesAndScaledLeastSquaresAboveAHalf) {
   }
 }
 
-TEST(Baselines, LeaveTheLinearModelOutWhereItDoesNotFit) {
-  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMostFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
-  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMostFeatures, .rows = 16}), "mse", {}).size(), 2U);
+TEST(Baselines, OmitTheLinearModelWhenItDoesNotFit) {
+  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMaxFeatures + 1, .rows = 16}), "mse", {}).size(), 1U);
+  EXPECT_EQ(baselines(drawn_set(Rng(3), {.width = kMaxFeatures, .rows = 16}), "mse", {}).size(), 2U);
 }
 
 // As trials are: the loss in deviations, all else in the targets' own unit.

@@ -7,7 +7,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/search/study/profile.h"
+#include "lanista/search/study/step_profile.h"
 #include "support/exec/train/test_support.h"
 
 namespace lanista::train {
@@ -44,7 +44,7 @@ void tell(BatchAdapter& adapter, double sqr, double var, std::int64_t from, std:
 }
 
 // Goodput by the noise scale: M / (a + b M) times (phi + M0) / (phi + M).
-TEST(ChooseBatch, TakesTheBestByFivePercentAndNoLeap) {
+TEST(ChooseBatch, NeedsFivePercentGainAndLimitsTheChange) {
   Rng rng(3);
   int stayed = 0, rose = 0, fell = 0, held_back = 0;
   for (int i = 0; i < 3000; ++i) {
@@ -55,7 +55,7 @@ TEST(ChooseBatch, TakesTheBestByFivePercentAndNoLeap) {
     const double phi = static_cast<double>(from) * noise.var / noise.sqr;
     const auto goodput = [&](std::int64_t batch) {
       const auto m = static_cast<double>(batch), m0 = static_cast<double>(from);
-      return m / (cost.fixed + cost.row * m) * (phi + m0) / (phi + m);
+      return m / (cost.fixed_seconds + cost.seconds_per_row * m) * (phi + m0) / (phi + m);
     };
     std::int64_t best = now;
     for (std::int64_t batch = from; batch <= most; batch *= 2) best = goodput(batch) > goodput(best) ? batch : best;
@@ -70,8 +70,8 @@ TEST(ChooseBatch, TakesTheBestByFivePercentAndNoLeap) {
     }
     const std::int64_t wanted = std::min(std::max(best, now / 4), 4 * now);
     EXPECT_EQ(chosen->batch, wanted) << best << " from " << now;
-    EXPECT_NEAR(chosen->gain, goodput(wanted) / goodput(now), 1e-9);
-    EXPECT_GT(chosen->gain, 1);
+    EXPECT_NEAR(chosen->goodput_gain, goodput(wanted) / goodput(now), 1e-9);
+    EXPECT_GT(chosen->goodput_gain, 1);
     (best > now ? rose : fell) += 1;
     held_back += wanted == best ? 0 : 1;
   }
@@ -81,9 +81,9 @@ TEST(ChooseBatch, TakesTheBestByFivePercentAndNoLeap) {
   EXPECT_GT(held_back, 30);
 }
 
-TEST(BatchAdapter, WaitsForMeasurementsAndThenFollowsTheNoise) {
+TEST(BatchAdapter, WaitsForMeasurementsThenFollowsTheNoise) {
   BatchAdapter adapter = adapter_of(4, 64);
-  tell(adapter, 1, 100, 4, 4, BatchAdapter::kLeast - 1);
+  tell(adapter, 1, 100, 4, 4, BatchAdapter::kMinMeasurements - 1);
   EXPECT_FALSE(adapter.choose(4, 1000));
   tell(adapter, 1, 100, 4, 4, 1);
   const auto rises = adapter.choose(4, 1000);
@@ -102,7 +102,7 @@ TEST(BatchAdapter, WaitsForMeasurementsAndThenFollowsTheNoise) {
   EXPECT_EQ(falls->batch, 16);
 }
 
-TEST(BatchAdapter, KnowsNoiseWhateverTheBatchAtHandIs) {
+TEST(BatchAdapter, EstimatesNoiseAtAnyBatchSize) {
   Rng rng(8);
   BatchAdapter adapter = adapter_of(24, 24 * 64);
   for (int i = 0; i < 200; ++i) tell(adapter, 2, 5, 24, 24 << rng.between(0, 6), 1);
@@ -110,11 +110,11 @@ TEST(BatchAdapter, KnowsNoiseWhateverTheBatchAtHandIs) {
   EXPECT_NEAR(adapter.noise().total().var, 5, 1e-9);
 }
 
-TEST(BatchAdapter, HasTheRateThatWasAskedFor) {
+TEST(BatchAdapter, AppliesTheConfiguredRateRule) {
   const auto factor = [](const std::string& rate) {
     BatchAdapter adapter = adapter_of(32, 512, rate);
     tell(adapter, 1, 3, 32, 32, 10);
-    return adapter.rate_factor(256);
+    return adapter.lr_factor(256);
   };
   EXPECT_NEAR(factor("auto"), (3.0 + 1) / (3.0 / 8 + 1), 1e-9);
   EXPECT_EQ(factor("adascale"), factor("auto"));
@@ -124,41 +124,41 @@ TEST(BatchAdapter, HasTheRateThatWasAskedFor) {
 }
 
 // |g|^2 below nothing is what few measurements say of little.
-TEST(BatchAdapter, TakesNoGradientForSmallerThanItsMeasurementsTell) {
+TEST(BatchAdapter, BoundsTheGradientNormFromBelow) {
   for (const std::int64_t times : {1, 8, 20, 64, 500}) {
     BatchAdapter adapter = adapter_of(32, 512, "adascale");
     for (std::int64_t i = 0; i < times; ++i) adapter.note(8, 0.5, 32);  // n = 8: (8 * 0.5 - 8) / 7 < 0
     EXPECT_EQ(adapter.noise().total().sqr, 0);
-    const double var = 7.5 / 7, least = var / static_cast<double>(std::min(times, BatchAdapter::kRemembered));
-    EXPECT_NEAR(adapter.known().var, var, 1e-9);
-    EXPECT_NEAR(adapter.known().sqr, least, 1e-9);
-    EXPECT_NEAR(adapter.rate_factor(512), (var + least) / (var / 16 + least), 1e-9);
+    const double var = 7.5 / 7, least = var / static_cast<double>(std::min(times, BatchAdapter::kAveragedMeasurements));
+    EXPECT_NEAR(adapter.gradient_stats().var, var, 1e-9);
+    EXPECT_NEAR(adapter.gradient_stats().sqr, least, 1e-9);
+    EXPECT_NEAR(adapter.lr_factor(512), (var + least) / (var / 16 + least), 1e-9);
   }
   BatchAdapter adapter = adapter_of(32, 512);
   tell(adapter, 1, 3, 32, 32, 10);
-  EXPECT_EQ(adapter.known(), adapter.noise().total()) << "what is told is taken";
+  EXPECT_EQ(adapter.gradient_stats(), adapter.noise().total()) << "what is told is taken";
 }
 
 // Updates of any batch from any step on: the counting here goes one step at a time.
-TEST(BatchAdapter, CutsChunksBeforeTheUpdateThatItMeasures) {
+TEST(BatchAdapter, EndsChunksBeforeTheMeasuredUpdate) {
   const BatchAdapter adapter = adapter_of(32, 32 << 7);
   for (const std::int64_t stride : {1, 2, 4, 8, 16, 32, 128}) {
     for (std::int64_t step = 0; step < 200; ++step) {
       std::int64_t unmeasured = 0;
       for (std::int64_t at = step;; at += stride, ++unmeasured) {
         bool meets = false;
-        for (std::int64_t s = at + 1; s <= at + stride; ++s) meets = meets || s % BatchAdapter::kPeriod == 0;
-        EXPECT_EQ(adapter.measures(at, stride, 32 * stride), meets);
+        for (std::int64_t s = at + 1; s <= at + stride; ++s) meets = meets || s % BatchAdapter::kStepsPerMeasurement == 0;
+        EXPECT_EQ(adapter.is_measured(at, stride, 32 * stride), meets);
         if (meets) break;
       }
-      EXPECT_EQ(BatchAdapter::updates_at_once(step, stride), std::max<std::int64_t>(1, unmeasured)) << step;
+      EXPECT_EQ(BatchAdapter::max_updates_in_chunk(step, stride), std::max<std::int64_t>(1, unmeasured)) << step;
     }
   }
-  EXPECT_FALSE(adapter.measures(BatchAdapter::kPeriod - 1, 1, 7)) << "too few rows to tell two gradients apart";
-  EXPECT_TRUE(adapter.measures(BatchAdapter::kPeriod - 1, 1, 8));
+  EXPECT_FALSE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 7)) << "too few rows to tell two gradients apart";
+  EXPECT_TRUE(adapter.is_measured(BatchAdapter::kStepsPerMeasurement - 1, 1, 8));
 }
 
-TEST(BatchAdapter, GoesOnExactlyFromItsText) {
+TEST(BatchAdapter, RestoresExactlyFromItsText) {
   Rng rng(4);
   for (int i = 0; i < 50; ++i) {
     BatchAdapter whole = adapter_of(32, 512);
@@ -175,7 +175,7 @@ TEST(BatchAdapter, GoesOnExactlyFromItsText) {
   }
 }
 
-TEST(BatchAdapter, RefusesATextThatIsNone) {
+TEST(BatchAdapter, RefusesMalformedText) {
   BatchAdapter adapter = adapter_of(32, 512);
   for (const char* text :
        {"", "[]", "[1,2,3]", "[1,2,3,-1]", "[1,2,\"x\",4]", "[1,2,3,4.5]", "{\"a\":1}", "[1,2,3,4,5]"}) {
@@ -183,7 +183,7 @@ TEST(BatchAdapter, RefusesATextThatIsNone) {
   }
 }
 
-TEST(UpdateCost, IsAStepAndTheOptimisersPass) {
+TEST(UpdateCost, IsOneStepPlusTheOptimizerPass) {
   for (const std::int64_t rows : {1, 7, 300}) {
     study::Recipe recipe = recipe_of(rows, rows);
     for (const auto& [optimizer, slots] : {std::pair{"sgd", 1}, {"adam", 2}}) {

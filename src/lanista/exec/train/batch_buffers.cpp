@@ -20,7 +20,7 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
   const auto used = std::span(features_).first(rows.size() * width);
   data.gather_features(rows, used);
-  nn::Batch batch = with_features(data, rows, used);
+  nn::Batch batch = make_batch(data, rows, used);
   // What is computed as it is read may be of any size, and dear.
   if (!data.spec().stream) batch.table = &table_of(data);
   return batch;
@@ -48,16 +48,16 @@ nn::Batch BatchBuffers::fill(const data::Dataset& data, std::span<const std::int
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
   const auto used = std::span(features_).first(rows.size() * width);
   augmenter.gather(data, data_seed, epoch, rows, used);
-  return with_features(data, rows, used);
+  return make_batch(data, rows, used);
 }
 
-nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const std::int64_t> rows,
-                                      std::span<const float> ready) {
+nn::Batch BatchBuffers::make_batch(const data::Dataset& data, std::span<const std::int64_t> rows,
+                                      std::span<const float> given_features) {
   const auto& spec = data.spec();
   nn::Batch batch;
   batch.size = static_cast<std::int64_t>(rows.size());
   batch.sample_index = rows;
-  batch.features = ready;
+  batch.features = given_features;
   if (spec.classes > 0) {
     const auto used = std::span(labels_).first(rows.size() * static_cast<std::size_t>(spec.labels_per_sample()));
     data.gather_labels(rows, used);
@@ -76,7 +76,7 @@ nn::Batch BatchBuffers::with_features(const data::Dataset& data, std::span<const
   return batch;
 }
 
-nn::BatchSource BatchBuffers::each(const data::Dataset& data, std::span<const std::int64_t> rows) {
+nn::BatchSource BatchBuffers::evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows) {
   return [this, &data, rows, batch = nn::Batch()]() mutable -> const nn::Batch* {
     if (rows.empty()) return nullptr;
     const auto wanted = rows.first(std::min(batch_, rows.size()));

@@ -24,10 +24,10 @@ class BatchBuffers {
   nn::Batch fill(const data::Dataset& data, std::span<const std::int64_t> rows, const data::Augmenter& augmenter,
                  std::uint64_t data_seed, std::int64_t epoch);
   /// The same with features that lie ready.
-  nn::Batch with_features(const data::Dataset& data, std::span<const std::int64_t> rows, std::span<const float> ready);
+  nn::Batch make_batch(const data::Dataset& data, std::span<const std::int64_t> rows, std::span<const float> given_features);
   /// The samples of any number of rows as they are, batch after batch, for an evaluation: targets are in their own
   /// unit. Buffers, data and rows outlive it.
-  nn::BatchSource each(const data::Dataset& data, std::span<const std::int64_t> rows);
+  nn::BatchSource evaluation_batches(const data::Dataset& data, std::span<const std::int64_t> rows);
 
  private:
   const nn::SampleTable& table_of(const data::Dataset& data);

@@ -15,7 +15,7 @@
 namespace lanista::train {
 namespace {
 
-std::string drawn_model(Rng& rng) {
+std::string random_model(Rng& rng) {
   static const std::array kMiddles{"relu(%2)", "dropout(%2, p=0.3)", "batch_norm(%2)", "gelu(%2)"};
   const std::string first = rng.bernoulli(0.7)
                                 ? "%1 = flatten(%0)\n%2 = linear(%1, out=12)\n"
@@ -24,7 +24,7 @@ std::string drawn_model(Rng& rng) {
          "\n%4 = dropout(%3, p=0.2)\n%5 = flatten(%4)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n";
 }
 
-TrainerInput drawn_trial(Rng rng, std::uint32_t id) {
+TrainerInput random_trial(Rng rng, std::uint32_t id) {
   study::Recipe recipe;
   recipe.loss = "cross_entropy";
   recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
@@ -49,7 +49,7 @@ TrainerInput drawn_trial(Rng rng, std::uint32_t id) {
       study::PluginConfig{"batch", {{"keep", 0.5}, {"clock", "trained"}}}, study::PluginConfig{"random", {{"keep", 0.3}}}};
   recipe.select = selectors[rng.split("selector").below(selectors.size())];
   return {.trial = TrialId{id},
-          .model = *graph::parse(drawn_model(rng)),
+          .model = *graph::parse(random_model(rng)),
           .recipe = recipe,
           .metrics = {},
           .trial_seed = rng.next(),
@@ -60,17 +60,17 @@ TrainerInput drawn_trial(Rng rng, std::uint32_t id) {
 
 void step(LaneGroup& group, std::vector<TrialRun*> runs) {
   for (TrialRun* run : runs) ASSERT_TRUE(group.admit(*run));
-  std::vector<StepEnd> ends(runs.size());
+  std::vector<StepResult> ends(runs.size());
   group.step(runs, ends);
-  for (const StepEnd& end : ends) ASSERT_EQ(end.failure, "");
+  for (const StepResult& end : ends) ASSERT_EQ(end.failure, "");
 }
 
-TEST(Branch, WithUnchangedSettingsComputesTheParentsNextTwoHundredSteps) {
+TEST(Branch, MatchesParentForTwoHundredStepsWithSameSettings) {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE(seed);
     const Rng root(seed);
     Rng rng = root.split("moments");
-    const TrainerInput input = drawn_trial(root.split("trial"), 3);
+    const TrainerInput input = random_trial(root.split("trial"), 3);
     auto group = LaneGroup::create(input, 2);
     ASSERT_TRUE(group) << group.error().text();
     TrialRun parent = *TrialRun::create(input);
@@ -120,9 +120,9 @@ TEST(Branch, WithUnchangedSettingsComputesTheParentsNextTwoHundredSteps) {
   }
 }
 
-TEST(Branch, IsNobodyButItself) {
+TEST(Branch, HasNameSeedAndRecipeOfItsOwn) {
   const TrainerInput input = [] {
-    TrainerInput drawn = drawn_trial(Rng(5), 3);
+    TrainerInput drawn = random_trial(Rng(5), 3);
     drawn.model = *graph::parse(
         "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=10)\n"
         "%4 = output(%3)\n");
@@ -163,12 +163,12 @@ TEST(Branch, IsNobodyButItself) {
 }
 
 // The twin is made from an input that says what the fork was told: other mini-batches, another rate.
-TEST(Branch, AForkTrainsAsATrialWithItsSettingAndItsSeed) {
+TEST(Branch, ForkTrainsAsTrialWithItsSettingAndSeed) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
     const Rng root(seed);
     Rng rng = root.split("moments");
-    const TrainerInput input = drawn_trial(root.split("trial"), 3);
+    const TrainerInput input = random_trial(root.split("trial"), 3);
     LaneGroup group = *LaneGroup::create(input, 2);
     TrialRun parent = *TrialRun::create(input);
     for (std::uint64_t i = 1 + rng.below(14); i > 0; --i) step(group, {&parent});
@@ -197,10 +197,10 @@ TEST(Branch, AForkTrainsAsATrialWithItsSettingAndItsSeed) {
 }
 
 // Whatever a trial is made of, a fork of it shares. It asks for memory for lists of numbers, and for nothing else.
-TEST(Branch, AForkCopiesNumbersAlone) {
+TEST(Branch, ForkCopiesOnlyNumbers) {
   using nn::testing::AllocationCounter;
   if (!AllocationCounter::works()) GTEST_SKIP() << "a sanitizer has the allocator";
-  TrainerInput bare = drawn_trial(Rng(1), 3);
+  TrainerInput bare = random_trial(Rng(1), 3);
   bare.recipe.augment.clear();
   bare.recipe.select = {};
   TrainerInput rich = bare;
@@ -210,13 +210,13 @@ TEST(Branch, AForkCopiesNumbersAlone) {
   rich.metrics = {"accuracy", "f1_macro"};
   rich.keep.goals = {study::Goal{}, study::Goal{false, "val_loss"}};
   rich.known = {{"params", 4711.0}, {"flops", 1e6}};
-  rich.rivals.resize(3);
+  rich.alternative_starts.resize(3);
   for (const TrainerInput& input : {bare, rich}) {
     LaneGroup group = *LaneGroup::create(input, 1);
     auto parent = TrialRun::create(input);
     ASSERT_TRUE(parent) << parent.error().text();
     for (int i = 0; i < 3; ++i) step(group, {&*parent});
-    parent->leave_seat();
+    parent->release_lane();
     const space::Sample setting{{"lr", 0.01}};
     ASSERT_TRUE(parent->fork(setting));  // tables of names are made once
     std::int64_t asked = 0;
@@ -229,8 +229,8 @@ TEST(Branch, AForkCopiesNumbersAlone) {
   }
 }
 
-TEST(Branch, IsRefusedWhereItCouldNotGoOn) {
-  const TrainerInput input = drawn_trial(Rng(1), 3);
+TEST(Branch, IsRefusedWhenItCannotContinue) {
+  const TrainerInput input = random_trial(Rng(1), 3);
   TrialRun parent = *TrialRun::create(input);
   TrainerInput child = input;
   child.trial = TrialId{4};

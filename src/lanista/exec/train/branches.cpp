@@ -5,22 +5,22 @@
 namespace lanista::train {
 
 bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t steps,
-                    const std::function<bool()>& leaves) {
+                    const std::function<bool()>& should_stop) {
   while (true) {
     // Whoever has done fewest steps is next: an update of a larger batch is several.
-    auto least = static_cast<std::size_t>(steps);
+    auto fewest_steps = static_cast<std::size_t>(steps);
     for (const BranchLane& lane : lanes) {
-      if (lane.failure.empty()) least = std::min(least, lane.losses.size());
+      if (lane.failure.empty()) fewest_steps = std::min(fewest_steps, lane.losses.size());
     }
     std::vector<TrialRun*> runs;
-    std::vector<BranchLane*> who;
+    std::vector<BranchLane*> branch_lanes;
     for (BranchLane& lane : lanes) {
-      if (!lane.failure.empty() || lane.losses.size() != least || std::ssize(lane.losses) >= steps) continue;
-      who.push_back(&lane);
+      if (!lane.failure.empty() || lane.losses.size() != fewest_steps || std::ssize(lane.losses) >= steps) continue;
+      branch_lanes.push_back(&lane);
       runs.push_back(lane.run);
     }
     if (runs.empty()) return true;
-    if (leaves()) return false;
+    if (should_stop()) return false;
     struct Before {
       double loss_sum, rows;
       std::size_t steps;
@@ -28,14 +28,14 @@ bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t 
     std::vector<Before> before;
     for (const TrialRun* run : runs) {
       before.push_back(
-          {run->loss_sum(), static_cast<double>(run->rows_next()), static_cast<std::size_t>(run->stride())});
+          {run->loss_sum(), static_cast<double>(run->rows_in_next_update()), static_cast<std::size_t>(run->steps_in_next_update())});
     }
-    std::vector<StepEnd> ends(runs.size());
-    group.step(runs, ends);
+    std::vector<StepResult> results(runs.size());
+    group.step(runs, results);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-      who[i]->failure = ends[i].failure;
-      if (!ends[i].failure.empty()) continue;
-      std::vector<double>& losses = who[i]->losses;
+      branch_lanes[i]->failure = results[i].failure;
+      if (!results[i].failure.empty()) continue;
+      std::vector<double>& losses = branch_lanes[i]->losses;
       losses.insert(losses.end(), before[i].steps, (runs[i]->loss_sum() - before[i].loss_sum) / before[i].rows);
     }
   }

@@ -20,8 +20,8 @@ struct BranchLane {
 };
 
 /// Trains these until each has the losses of so many steps, or more where its last update was several, side by side;
-/// but for that they stand at the same place of the data. False: `leaves` said so between steps.
+/// but for that they stand at the same place of the data. False: `should_stop` said so between steps.
 bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t steps,
-                    const std::function<bool()>& leaves);
+                    const std::function<bool()>& should_stop);
 
 }  // namespace lanista::train

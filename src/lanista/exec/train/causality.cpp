@@ -13,7 +13,7 @@ namespace lanista::train {
 namespace {
 
 /// Moves fresh weights a little: some begin as zeros, behind which a model would hide what it reads.
-void shake(std::vector<Tensor>& state, Rng& rng) {
+void perturb_weights(std::vector<Tensor>& state, Rng& rng) {
   const auto move = [&](auto elements) {
     for (auto& value : elements) value += static_cast<std::remove_reference_t<decltype(value)>>(0.1 * rng.normal());
   };
@@ -23,19 +23,19 @@ void shake(std::vector<Tensor>& state, Rng& rng) {
   }
 }
 
-constexpr std::uint32_t kMostPartings = 64;
+constexpr std::uint32_t kMaxDifferences = 64;
 
 /// From which token on two texts differ: from each but the first; of long texts from drawn ones, and from the last.
-std::vector<std::size_t> partings(std::size_t length, Rng& rng) {
+std::vector<std::size_t> first_differences(std::size_t length, Rng& rng) {
   const auto all = static_cast<std::uint32_t>(length - 1);
   std::vector<std::size_t> out{length - 1};
-  for (const std::uint32_t i : rng.sample_without_replacement(all, std::min(all, kMostPartings))) {
+  for (const std::uint32_t i : rng.sample_without_replacement(all, std::min(all, kMaxDifferences))) {
     if (i + 1 != all) out.push_back(i + 1);
   }
   return out;
 }
 
-Error sees_ahead(std::int64_t position, std::int64_t token) {
+Error reads_ahead_error(std::int64_t position, std::int64_t token) {
   return {Code::kInvalidArgument,
           "the model answers at position " + std::to_string(position) + " by the token of position " +
               std::to_string(token) + ", which it is to predict or comes behind: with task=next_token no position " +
@@ -55,25 +55,25 @@ Result<void> check_causality(const step::InferenceStep& infer, const data::DataS
   Rng rng = Rng(1).split("causality");
   LANISTA_TRY(program.begin(0, rng.key()));
   std::vector<Tensor> state = program.extract(0);
-  shake(state, rng);
+  perturb_weights(state, rng);
   LANISTA_TRY(program.insert(0, state));
 
   const kernels::FlushToZero as_workers;
   const auto length = static_cast<std::size_t>(spec.positions), width = static_cast<std::size_t>(spec.width());
   const auto vocab = static_cast<std::uint64_t>(spec.vocab);
-  for (const std::size_t part : partings(length, rng)) {
+  for (const std::size_t part : first_differences(length, rng)) {
     std::vector<float> tokens(2 * length);
     for (std::size_t i = 0; i < length; ++i) {
       const std::uint64_t token = rng.below(vocab);
       tokens[i] = static_cast<float>(token);
       tokens[length + i] = static_cast<float>(i < part ? token : (token + 1 + rng.below(vocab - 1)) % vocab);
     }
-    std::vector<double> said(2 * length * width);
+    std::vector<double> predictions(2 * length * width);
     const std::vector<std::int64_t> samples{0, 0};
-    program.predict(0, {.size = 2, .features = tokens, .labels = {}, .targets = {}, .sample_index = samples}, said);
+    program.predict(0, {.size = 2, .features = tokens, .labels = {}, .targets = {}, .sample_index = samples}, predictions);
     for (std::size_t i = 0; i < part * width; ++i) {
-      const bool same = std::bit_cast<std::uint64_t>(said[i]) == std::bit_cast<std::uint64_t>(said[length * width + i]);
-      if (!same) return sees_ahead(static_cast<std::int64_t>(i / width), static_cast<std::int64_t>(part));
+      const bool same = std::bit_cast<std::uint64_t>(predictions[i]) == std::bit_cast<std::uint64_t>(predictions[length * width + i]);
+      if (!same) return reads_ahead_error(static_cast<std::int64_t>(i / width), static_cast<std::int64_t>(part));
     }
   }
   return {};

@@ -47,7 +47,7 @@ Result<void> checked(const std::string& layers, const data::DataSpec& spec) {
   return check_causality(*infer, spec, {.shards = 3});
 }
 
-TEST(Causality, TakesModelsThatReadOnlyWhatStandsBefore) {
+TEST(Causality, AcceptsModelsThatReadOnlyEarlierTokens) {
   const data::DataSpec spec = next_tokens().spec();
   const std::string begin = "%1 = embedding(%0, vocab=7, dim=6)\n", end = "%9 = linear(%8, out=7)\n%10 = output(%9)\n";
   for (const std::string& layers : {
@@ -60,7 +60,7 @@ TEST(Causality, TakesModelsThatReadOnlyWhatStandsBefore) {
   }
 }
 
-TEST(Causality, RefusesModelsThatSeeWhatTheyAreToPredict) {
+TEST(Causality, RefusesModelsThatReadLaterTokens) {
   const data::DataSpec spec = next_tokens().spec();
   const std::string begin = "%1 = embedding(%0, vocab=7, dim=6)\n", end = "%9 = linear(%8, out=7)\n%10 = output(%9)\n";
   for (const std::string& layers : {
@@ -163,7 +163,7 @@ TEST(NextTokens, AreLearntAndMeasuredTokenByToken) {
   }
 }
 
-TEST(NextTokens, AreNotTrainedByAModelThatSeesThem) {
+TEST(NextTokens, RefuseAModelThatReadsThem) {
   const data::Dataset data = next_tokens();
   TrainerInput input = text_input(data, "float32");
   std::string text = kTransformer;

@@ -1,4 +1,4 @@
-// Epochs of so many steps, against a plain loop in double and against the same training in epochs of a pass.
+// EpochSchedule of so many steps, against a plain loop in double and against the same training in epochs of a pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <optional>
 
 #include "lanista/base/rng.h"
-#include "lanista/io/data/share.h"
+#include "lanista/io/data/stratified_order.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/training_step.h"
@@ -259,7 +259,7 @@ void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, Plai
   EXPECT_EQ(run.epochs_done(), input.recipe.epochs);
 }
 
-/// Epochs of one step to three passes, in batches of one row to more than all, with whatever schedule.
+/// EpochSchedule of one step to three passes, in batches of one row to more than all, with whatever schedule.
 study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = plain_recipe();
   recipe.batch = batch;
@@ -275,7 +275,7 @@ study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
   return recipe;
 }
 
-/// Epochs that read a growing share of the rows.
+/// EpochSchedule that read a growing share of the rows.
 study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = drawn_recipe(rng, batch);
   recipe.steps_per_epoch = recipe.steps = 0;
@@ -294,7 +294,7 @@ study::Recipe played_recipe(Rng& rng, std::int64_t batch) {
     if (rng.bernoulli(0.5)) schedule.back().setting["lr"] = rng.uniform(0.01, 0.2);
   }
   schedule.push_back({1'000'000, {{"batch", static_cast<double>(5 * batch)}}});
-  recipe.tune = study::played_back(schedule);
+  recipe.tune = study::replay_schedule(schedule);
   return recipe;
 }
 
@@ -336,9 +336,9 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
         ++parked;
         inside_a_pass += run.step_count() % ((50 + batch - 1) / batch) != 0 ? 1 : 0;
       }
-      std::vector<StepEnd> ends(left.size());
+      std::vector<StepResult> ends(left.size());
       group.advance(left, rng.between(1, 12), ends);
-      for (const StepEnd& end : ends) ASSERT_EQ(end.failure, "");
+      for (const StepResult& end : ends) ASSERT_EQ(end.failure, "");
     }
     for (std::size_t i = 0; i < runs.size(); ++i) expect_trained_plainly(inputs[i], runs[i], loops[i]);
   }
@@ -346,12 +346,12 @@ void train_as_a_plain_loop(study::Recipe (*draw)(Rng&, std::int64_t), int seeds)
   EXPECT_GT(inside_a_pass, seeds * 4 / 3);
 }
 
-TEST(EpochsInSteps, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(drawn_recipe, 150); }
-TEST(EpochsInSteps, ReadWhatAPlainLoopReadsWhereBatchesGrow) { train_as_a_plain_loop(played_recipe, 100); }
-TEST(EpochsThatGrow, ReadWhatAPlainLoopReads) { train_as_a_plain_loop(growing_recipe, 60); }
+TEST(EpochsInSteps, MatchAPlainLoop) { train_as_a_plain_loop(drawn_recipe, 150); }
+TEST(EpochsInSteps, MatchAPlainLoopWhenBatchesGrow) { train_as_a_plain_loop(played_recipe, 100); }
+TEST(EpochsThatGrow, MatchAPlainLoop) { train_as_a_plain_loop(growing_recipe, 60); }
 
 /// Of five steps a pass, the last one short.
-TrainerInput drawn_trial(Rng rng) {
+TrainerInput random_trial(Rng rng) {
   study::Recipe recipe = plain_recipe();
   recipe.optimizer = step::optimizers()[rng.below(step::optimizers().size())].name;
   recipe.precision = rng.bernoulli(0.2) ? "float64" : "float32";
@@ -379,14 +379,14 @@ TrainerInput drawn_trial(Rng rng) {
 }
 
 // Whatever the model, the optimiser and the parts: three steps of a third of the batch, read at once, are a step of it.
-TEST(EpochsInSteps, OfALargerBatchAreToTheBitStepsOfThatBatch) {
+TEST(EpochsInSteps, OfALargerBatchMatchStepsOfThatBatch) {
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
-    TrainerInput large = drawn_trial(Rng(seed));
+    TrainerInput large = random_trial(Rng(seed));
     large.recipe.schedule = "constant";
     TrainerInput grown = large;
     grown.recipe.batch = large.recipe.batch / 3;
-    grown.recipe.tune = study::played_back({{0, {{"batch", static_cast<double>(large.recipe.batch)}}}});
+    grown.recipe.tune = study::replay_schedule({{0, {{"batch", static_cast<double>(large.recipe.batch)}}}});
     auto one = *Trainer::create(large), other = *Trainer::create(grown);
     while (one.epochs_done() < large.recipe.epochs) one.step();
     while (other.epochs_done() < grown.recipe.epochs) other.step();
@@ -398,10 +398,10 @@ TEST(EpochsInSteps, OfALargerBatchAreToTheBitStepsOfThatBatch) {
   }
 }
 
-TEST(EpochsInSteps, OfAPassAreToTheBitEpochsThatAreOne) {
+TEST(EpochsInSteps, OfOnePassMatchPlainEpochs) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
-    const TrainerInput plain = drawn_trial(Rng(seed));
+    const TrainerInput plain = random_trial(Rng(seed));
     TrainerInput said = plain;
     said.recipe.steps_per_epoch = 5;
     if (seed % 2 == 0) said.recipe.steps = 20;
@@ -416,11 +416,11 @@ TEST(EpochsInSteps, OfAPassAreToTheBitEpochsThatAreOne) {
 }
 
 // However the steps are counted, they are the same; and whoever comes back at any of them goes on.
-TEST(EpochsInSteps, CutTheSameTrainingAnywhere) {
+TEST(EpochsInSteps, SplitTheSameTrainingAnywhere) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng = Rng(seed).split("cuts");
-    TrainerInput cut = drawn_trial(Rng(seed));
+    TrainerInput cut = random_trial(Rng(seed));
     auto whole = *Trainer::create(cut);
     cut.recipe.steps_per_epoch = rng.between(1, 12);
     cut.recipe.steps = 20;
@@ -444,7 +444,7 @@ TEST(EpochsInSteps, CutTheSameTrainingAnywhere) {
   }
 }
 
-TEST(EpochsInSteps, RefuseACheckpointOfOthers) {
+TEST(EpochsInSteps, RefuseCheckpointsWithOtherEpochs) {
   TrainerInput input = linear_trial(plain_recipe());
   input.recipe.steps_per_epoch = 3;
   auto trainer = *Trainer::create(input);
@@ -458,14 +458,14 @@ TEST(EpochsInSteps, RefuseACheckpointOfOthers) {
   EXPECT_EQ(restored.error().message, "checkpoint has 2 measurements at step 6 with 4 steps an epoch");
 }
 
-TEST(EpochsInSteps, OfABranchBeginWhereItsParentsDo) {
+TEST(EpochsInSteps, OfABranchBeginWithThoseOfItsParent) {
   TrainerInput input = linear_trial(plain_recipe());
   input.recipe.steps_per_epoch = 6;
   auto group = *LaneGroup::create(input, 1);
   TrialRun parent = *TrialRun::create(input);
   const auto step = [&](TrialRun& run, int count) {
     TrialRun* const one = &run;
-    StepEnd end;
+    StepResult end;
     ASSERT_TRUE(group.admit(run));
     for (int i = 0; i < count; ++i) group.step({&one, 1}, {&end, 1});
   };

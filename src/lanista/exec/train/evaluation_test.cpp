@@ -23,7 +23,7 @@ std::map<std::string, double> measured(const Evaluation& evaluation, std::int64_
                                        const std::vector<double>& predictions, const std::vector<std::int32_t>& labels,
                                        const std::vector<float>& targets) {
   nn::MetricSums sums;
-  nn::HostMetrics(evaluation.asked(), width, kernels::best_isa()).add(predictions, labels, targets, sums);
+  nn::HostMetrics(evaluation.requested(), width, kernels::best_isa()).add(predictions, labels, targets, sums);
   return evaluation.values(sums, "");
 }
 
@@ -31,7 +31,7 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
   // Logits of two classes, right but for the third row.
   const std::vector<double> logits{2, 0, /**/ 0, 2, /**/ 0, 2, /**/ 0, 2};
   const std::vector<std::int32_t> labels{0, 1, 0, 1};
-  const auto names = study::suiting_metrics(2);
+  const auto names = study::applicable_metrics(2);
   const auto two = measured(Evaluation("cross_entropy", names, 2), 2, logits, labels, {});
   const double p = 1 / (1 + std::exp(-2));
   const std::map<std::string, double> wanted{{"accuracy", 0.75},
@@ -49,7 +49,7 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
   for (const auto& [name, value] : wanted) EXPECT_NEAR(two.at(name), value, 1e-12) << name;
 
   const auto ten =
-      measured(Evaluation("cross_entropy", study::suiting_metrics(10), 10), 10, std::vector<double>(10, 0), {7}, {});
+      measured(Evaluation("cross_entropy", study::applicable_metrics(10), 10), 10, std::vector<double>(10, 0), {7}, {});
   EXPECT_EQ(ten.at("top5"), 0);
   EXPECT_TRUE(std::isnan(ten.at("roc_auc"))) << "most classes have no row";
 
@@ -57,7 +57,7 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
   const std::vector<double> of_labels{2, -2, 2, /**/ -2, 2, 2, /**/ 2, -2, -2};
   const std::vector<float> truth{1, 0, 1, /**/ 0, 1, 1, /**/ 0, 1, 0};
   const auto labelled =
-      measured(Evaluation("bce", study::suiting_metrics(study::Targets::multilabel()), 3), 3, of_labels, {}, truth);
+      measured(Evaluation("bce", study::applicable_metrics(study::Targets::multilabel()), 3), 3, of_labels, {}, truth);
   const double right = std::log1p(std::exp(-2)), wrong = std::log1p(std::exp(2));
   const double loss = (7 * right + 2 * wrong) / 9;
   const std::map<std::string, double> wanted_labels{
@@ -72,16 +72,16 @@ TEST(Evaluation, ComputesEveryMetricOfTheTable) {
   for (const auto& [name, value] : wanted_labels) EXPECT_NEAR(labelled.at(name), value, 1e-12) << name;
 
   // Errors 1, 0, -2, 1 of targets 1, 2, 4, 5.
-  const auto numbers = measured(Evaluation("mse", study::suiting_metrics(0), 1), 1, {0, 2, 6, 4}, {}, {1, 2, 4, 5});
+  const auto numbers = measured(Evaluation("mse", study::applicable_metrics(0), 1), 1, {0, 2, 6, 4}, {}, {1, 2, 4, 5});
   const std::map<std::string, double> of_numbers{
       {"mae", 1}, {"rmse", std::sqrt(1.5)}, {"r2", 1 - 0.6}, {"mape", (1 + 0 + 0.5 + 0.2) / 4}, {"quantile90", 0.5}};
   ASSERT_EQ(numbers.size(), of_numbers.size() + 1) << "and the loss";
   for (const auto& [name, value] : of_numbers) EXPECT_NEAR(numbers.at(name), value, 1e-12) << name;
 }
 
-TEST(Evaluation, IsNotImprovedByAPredictionThatIsNoNumber) {
+TEST(Evaluation, IsNotImprovedByNanPredictions) {
   const auto two =
-      measured(Evaluation("cross_entropy", study::suiting_metrics(2), 2), 2, {2, 0, 0, 2, kNoNumber, 2}, {0, 1, 0}, {});
+      measured(Evaluation("cross_entropy", study::applicable_metrics(2), 2), 2, {2, 0, 0, 2, kNoNumber, 2}, {0, 1, 0}, {});
   for (const auto& [name, value] : two) {
     if (name == "accuracy") {
       EXPECT_DOUBLE_EQ(value, 2.0 / 3);
@@ -90,7 +90,7 @@ TEST(Evaluation, IsNotImprovedByAPredictionThatIsNoNumber) {
     }
   }
   const auto numbers =
-      measured(Evaluation("mse", study::suiting_metrics(0), 2), 2, {1, 2, 3, kNoNumber}, {}, {1, 2, 3, 4});
+      measured(Evaluation("mse", study::applicable_metrics(0), 2), 2, {1, 2, 3, kNoNumber}, {}, {1, 2, 3, 4});
   for (const auto& [name, value] : numbers) EXPECT_TRUE(std::isnan(value)) << name;
 }
 
@@ -101,19 +101,19 @@ TEST(Evaluation, HasThePerplexityOfItsLogLoss) {
   EXPECT_NEAR(drawn.at("perplexity"), std::exp(drawn.at("log_loss")), 1e-13 * drawn.at("perplexity"));
 }
 
-TEST(Evaluation, OfNoSampleIsNoNumber) {
-  const Evaluation two("cross_entropy", study::suiting_metrics(2), 2), numbers("mse", study::suiting_metrics(0), 1);
+TEST(Evaluation, OfNoSamplesIsNan) {
+  const Evaluation two("cross_entropy", study::applicable_metrics(2), 2), numbers("mse", study::applicable_metrics(0), 1);
   for (const auto& [name, value] : two.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   for (const auto& [name, value] : numbers.values({}, "test_")) EXPECT_TRUE(std::isnan(value)) << name;
   EXPECT_TRUE(two.values({}, "test_").contains("test_f1_macro"));
 }
 
-TEST(Evaluation, AsksForNoMoreThanItNeeds) {
+TEST(Evaluation, RequestsOnlyTheSumsItNeeds) {
   const Evaluation usual("cross_entropy", {}, 10);
-  EXPECT_EQ(usual.asked().sums.size(), 1U);
-  EXPECT_FALSE(usual.asked().confusion || usual.asked().scores || usual.asked().calibration);
-  EXPECT_TRUE(Evaluation("cross_entropy", {"f1_macro"}, 10).asked().confusion);
-  EXPECT_TRUE(Evaluation("cross_entropy", {"roc_auc"}, 10).asked().scores);
+  EXPECT_EQ(usual.requested().sums.size(), 1U);
+  EXPECT_FALSE(usual.requested().confusion || usual.requested().scores || usual.requested().calibration);
+  EXPECT_TRUE(Evaluation("cross_entropy", {"f1_macro"}, 10).requested().confusion);
+  EXPECT_TRUE(Evaluation("cross_entropy", {"roc_auc"}, 10).requested().scores);
 }
 
 /// A caller's: what is earned where each right row brings 1 and each wrong one costs 2.
@@ -126,7 +126,7 @@ double net_gain(const study::Scored& scored) {
   return gain;
 }
 
-TEST(Evaluation, TakesMetricsOfTheCaller) {
+TEST(Evaluation, AcceptsCustomMetrics) {
   const std::vector<study::Metric> own{
       {.name = "net_gain", .targets = study::MetricTargets::kTwoClasses, .maximize = true, .compute = net_gain}};
   const Evaluation evaluation("cross_entropy", {"accuracy", "net_gain"}, 2, own);
@@ -134,7 +134,7 @@ TEST(Evaluation, TakesMetricsOfTheCaller) {
   EXPECT_TRUE(std::isnan(measured(evaluation, 2, {2, 0, 0, 2, 2, kNoNumber}, {0, 1, 1}, {}).at("net_gain")));
 }
 
-TEST(Evaluation, GivesMetricsOfTheCallerTheTargetsOwnUnit) {
+TEST(Evaluation, GivesCustomMetricsTargetsInOriginalUnits) {
   const auto furthest = [](const study::Scored& scored) {
     double most = 0;
     for (std::size_t i = 0; i < scored.scores.size(); ++i) {
@@ -164,14 +164,14 @@ TrainerInput input(std::uint32_t id, const data::Dataset& data, const graph::OpT
           .model = *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n"
                                  "%3 = output(%2)\n"),
           .recipe = recipe,
-          .metrics = study::suiting_metrics(10),
+          .metrics = study::applicable_metrics(10),
           .trial_seed = id,
           .data_seed = 5,
           .data = &data,
           .step_ops = &ops};
 }
 
-TEST(Evaluation, OfLanesIsThatOfEachAlone) {
+TEST(Evaluation, OfLanesMatchesEachTrialAlone) {
   const data::Dataset data = *data::open({}, ".", real_file_system());
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   auto group = *LaneGroup::create(input(1, data, ops), 3);
@@ -182,7 +182,7 @@ TEST(Evaluation, OfLanesIsThatOfEachAlone) {
     ASSERT_TRUE(group.admit(run));
     lanes.push_back(&run);
   }
-  std::vector<StepEnd> ends(3);
+  std::vector<StepResult> ends(3);
   while (runs[0].epochs_done() < 1) group.step(lanes, ends);
 
   for (const TrialRun& run : runs) {
@@ -191,7 +191,7 @@ TEST(Evaluation, OfLanesIsThatOfEachAlone) {
     ASSERT_EQ(run.measurements().size(), 1U);
     const auto& metrics = run.measurements()[0].metrics;
     EXPECT_EQ(metrics, alone.measurements()[0].metrics) << run.trial().value;
-    for (const std::string& name : study::suiting_metrics(10))
+    for (const std::string& name : study::applicable_metrics(10))
       EXPECT_FALSE(std::isnan(metrics.at("val_" + name))) << name;
     EXPECT_NEAR(metrics.at("val_log_loss"), metrics.at("val_loss"), 1e-12);
     const auto saved =
@@ -201,7 +201,7 @@ TEST(Evaluation, OfLanesIsThatOfEachAlone) {
   }
 }
 
-TEST(Evaluation, OfATrialRefusesWhatDoesNotSuitItsData) {
+TEST(Evaluation, RefusesMetricsThatDoNotSuitTheData) {
   const data::Dataset data = *data::open({}, ".", real_file_system());
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   TrainerInput wrong = input(1, data, ops);

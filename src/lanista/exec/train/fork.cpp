@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lanista/exec/train/seats.h"
+#include "lanista/exec/train/lane_slots.h"
 #include "lanista/exec/train/trial_run.h"
 
 namespace lanista::train {
@@ -15,14 +15,14 @@ TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
   other.facts["epoch"] = std::to_string(measurements.size());
   other.facts.erase("trial");
   other.kept.clear();
-  give_seed(other.tensors, trial_seed);
+  set_state_seed(other.tensors, trial_seed);
   return other;
 }
 
-Result<TrainerState> own_or_forked(TrainerState state, TrialId from, std::uint64_t trial_seed,
+Result<TrainerState> own_or_forked_state(TrainerState state, TrialId from, std::uint64_t trial_seed,
                                    const std::vector<study::Measurement>& measurements) {
-  LANISTA_ASSIGN(const std::vector<study::Measurement> told, read_measurements(state.facts));
-  if (told.empty() || told.front().trial != from) return state;
+  LANISTA_ASSIGN(const std::vector<study::Measurement> found, read_measurements(state.facts));
+  if (found.empty() || found.front().trial != from) return state;
   return forked_state(std::move(state), trial_seed, measurements);
 }
 

@@ -6,7 +6,7 @@
 #include "lanista/base/id.h"
 #include "lanista/base/result.h"
 #include "lanista/search/study/trial.h"
-#include "lanista/exec/train/start.h"
+#include "lanista/exec/train/start_weights.h"
 
 namespace lanista::train {
 
@@ -18,7 +18,7 @@ TrainerState forked_state(TrainerState other, std::uint64_t trial_seed,
 
 /// What a trial that forked from `from` goes on from: a state of its own as it is, or the other's, forked. Whose it is
 /// the state's measurements tell. Errors: kDataLoss.
-Result<TrainerState> own_or_forked(TrainerState state, TrialId from, std::uint64_t trial_seed,
+Result<TrainerState> own_or_forked_state(TrainerState state, TrialId from, std::uint64_t trial_seed,
                                    const std::vector<study::Measurement>& measurements);
 
 }  // namespace lanista::train

@@ -96,7 +96,7 @@ TrainerInput trial_of(const Case& c, const nn::testing::Derived& derived, const 
 
 bool step(LaneGroup& group, TrialRun& run) {
   EXPECT_TRUE(group.admit(run));
-  std::array<StepEnd, 1> ends;
+  std::array<StepResult, 1> ends;
   std::array<TrialRun*, 1> runs{&run};
   group.step(runs, ends);
   EXPECT_EQ(ends[0].failure, "");
@@ -137,7 +137,7 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
     }
     if (i == rests_at) {  // it rests, and goes on from a state of its own
       TrialRun back = *TrialRun::create(own);
-      auto saved = own_or_forked(child.save(), input.trial, own.trial_seed + 1, {});
+      auto saved = own_or_forked_state(child.save(), input.trial, own.trial_seed + 1, {});
       ASSERT_TRUE(saved && back.restore(*std::move(saved)));
       child = std::move(back);
     }
@@ -164,7 +164,7 @@ void expect_twins(const TrainerInput& input, std::uint64_t salt) {
   }
 }
 
-TEST(Fork, WithUnchangedSettingsIsTheOthersNextTwoHundredSteps) {
+TEST(Fork, MatchesSourceForTwoHundredStepsWithSameSettings) {
   const auto models = nn::testing::operator_models();
   const bool whole = std::getenv("LANISTA_WHOLE_CROSS") != nullptr;
   std::size_t cases = 0;
@@ -193,7 +193,7 @@ TEST(Fork, WithUnchangedSettingsIsTheOthersNextTwoHundredSteps) {
   RecordProperty("cases", static_cast<int>(cases));
 }
 
-TEST(Fork, HasMasksAndARateOfItsOwn) {
+TEST(Fork, HasItsOwnDropoutMasksAndRate) {
   nn::testing::TestModel model = nn::testing::model_named("mlp");
   model.text =
       "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = dropout(%1, p=0.5)\n%3 = linear(%2, out=5)\n%4 = "
@@ -215,7 +215,7 @@ TEST(Fork, HasMasksAndARateOfItsOwn) {
       auto before = *read_measurements(state.facts);
       before.front().trial = own.trial;
       TrialRun child = *TrialRun::create(own);
-      ASSERT_TRUE(child.restore(*own_or_forked(state, input.trial, own.trial_seed, before)));
+      ASSERT_TRUE(child.restore(*own_or_forked_state(state, input.trial, own.trial_seed, before)));
       ASSERT_TRUE(step(group, child));
       const auto mine = child.save().tensors, others = parent.save().tensors;
       EXPECT_EQ(mine.front() == others.front(), !seed && !rate);

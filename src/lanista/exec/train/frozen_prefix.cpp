@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "lanista/model/graph/cut.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/exec/program/program.h"
@@ -57,15 +57,15 @@ Digest digest_of(const graph::Graph& prefix, std::span<const Tensor> weights) {
 
 struct FrozenPrefix::Impl {
   graph::Graph head;
-  graph::Shape takes, gives;  // of one sample
+  graph::Shape input_shape, output_shape;  // of one sample
   std::vector<Tensor> weights;
   Digest digest;
   nn::Program program;
   std::mutex mutex = {};  // of the program
 
   void apply(std::span<const float> samples, std::span<float> out) {
-    const auto from = static_cast<std::size_t>(takes.elements_per_sample());
-    const auto to = static_cast<std::size_t>(gives.elements_per_sample());
+    const auto from = static_cast<std::size_t>(input_shape.elements_per_sample());
+    const auto to = static_cast<std::size_t>(output_shape.elements_per_sample());
     const std::size_t rows = out.size() / to;
     const std::lock_guard lock(mutex);
     for (std::size_t at = 0; at < rows; at += kBatch) {
@@ -93,22 +93,22 @@ Result<FrozenPrefix> FrozenPrefix::create(const FrozenModel& input) {
     shape.dims.erase(shape.dims.begin());
     return shape;
   };
-  const graph::Shape takes = sample(types.at({prefix.nodes_of("input").front(), 0}).shape);
+  const graph::Shape input_shape = sample(types.at({prefix.nodes_of("input").front(), 0}).shape);
   const Digest digest = digest_of(prefix, weights);
-  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), takes, sample(cut.value.shape), std::move(weights),
+  return FrozenPrefix(std::make_shared<Impl>(std::move(cut.head), input_shape, sample(cut.value.shape), std::move(weights),
                                              digest, std::move(program)));
 }
 
-Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data::Keep keep,
+Result<data::Dataset> FrozenPrefix::features(const data::Dataset& samples, data::StoredSamples keep,
                                              MemoryBudget* budget) const {
   const data::DataSpec& spec = samples.spec();
-  if (spec.features.elements_per_sample() != impl_->takes.elements_per_sample()) {
+  if (spec.features.elements_per_sample() != impl_->input_shape.elements_per_sample()) {
     return Error{Code::kInvalidArgument,
-                 "the frozen part takes samples of shape " + impl_->takes.text() + ", those of data '" + spec.name +
+                 "the frozen part takes samples of shape " + impl_->input_shape.text() + ", those of data '" + spec.name +
                      "' have " + spec.features.text(),
                  ""};
   }
-  data::Transform transform{impl_->gives, impl_->digest, [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
+  data::Transform transform{impl_->output_shape, impl_->digest, [impl = impl_](auto in, auto out) { impl->apply(in, out); }};
   return data::Dataset::transformed(samples, std::move(transform), keep, budget);
 }
 

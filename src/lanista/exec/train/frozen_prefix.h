@@ -49,7 +49,7 @@ class FrozenPrefix {
   /// outlives the result, augmentations change what the prefix reads, and trainers that share a data::EpochCache of the
   /// result compute an epoch once. Errors: kInvalidArgument (samples that the prefix does not take),
   /// kResourceExhausted.
-  Result<data::Dataset> features(const data::Dataset& samples, data::Keep keep, MemoryBudget* budget) const;
+  Result<data::Dataset> features(const data::Dataset& samples, data::StoredSamples keep, MemoryBudget* budget) const;
 
  private:
   struct Impl;

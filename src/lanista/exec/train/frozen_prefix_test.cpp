@@ -9,14 +9,14 @@
 #include "lanista/model/graph/text.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/model/autodiff/training_step.h"
-#include "lanista/exec/train/schedule.h"
+#include "lanista/exec/train/learning_rate.h"
 #include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
 
 namespace lanista::train {
 namespace {
 
-using data::Keep;
+using data::StoredSamples;
 
 constexpr std::int64_t kBatch = 32;
 constexpr std::uint64_t kDataSeed = 12;
@@ -159,7 +159,7 @@ Whole by_hand(std::uint64_t trial, std::int64_t epochs) {
 
 TEST(FrozenPrefix, GivesHeadsTheBitsOfWholeModels) {
   const FrozenPrefix prefix = backbone();
-  for (const Keep keep : {Keep::kNothing, Keep::kValidation, Keep::kAll}) {
+  for (const StoredSamples keep : {StoredSamples::kNothing, StoredSamples::kValidation, StoredSamples::kAll}) {
     const data::Dataset features = *prefix.features(digits(), keep, nullptr);
     data::EpochCache epochs(features, kRoomy, nullptr);
     for (const bool shared : {false, true}) {
@@ -189,8 +189,8 @@ TEST(FrozenPrefix, GivesHeadsTheBitsOfPlainTrainingWhereNothingIsFrozen) {
       "%7 = linear(%6, out=10)\n"
       "%8 = output(%7)\n");
   const FrozenPrefix prefix = *FrozenPrefix::create({.model = model, .frozen = {}, .weights = {}, .step_ops = &ops()});
-  const data::Dataset kept = *prefix.features(digits(), Keep::kAll, nullptr);
-  const data::Dataset streamed = *prefix.features(digits(), Keep::kValidation, nullptr);
+  const data::Dataset kept = *prefix.features(digits(), StoredSamples::kAll, nullptr);
+  const data::Dataset streamed = *prefix.features(digits(), StoredSamples::kValidation, nullptr);
   data::EpochCache epochs(streamed, kRoomy, nullptr);
 
   const Trainer plain = trained(input(model, digits(), 3), 2);
@@ -216,7 +216,7 @@ TEST(FrozenPrefix, GivesHeadsTheBitsOfPlainTrainingWhereNothingIsFrozen) {
 
 TEST(FrozenPrefix, MakesTheWholeModelWithTheHeadsWeights) {
   const FrozenPrefix prefix = backbone();
-  const data::Dataset features = *prefix.features(digits(), Keep::kAll, nullptr);
+  const data::Dataset features = *prefix.features(digits(), StoredSamples::kAll, nullptr);
   std::vector<Tensor> weights = trained(input(prefix.head(), features, 7), 1).save().tensors;
   nn::Program head = program(prefix.head(), {"cross_entropy", "adam"});
   head.initialise(0, 0);
@@ -237,7 +237,7 @@ TEST(FrozenPrefix, MakesTheWholeModelWithTheHeadsWeights) {
   EXPECT_EQ(logits(head, features), logits(whole, digits()));
 }
 
-TEST(FrozenPrefix, AsksForNoGradientBehindTheHead) {
+TEST(FrozenPrefix, ComputesNoGradientBelowTheHead) {
   const auto count = [](const graph::Graph& model, std::string_view op) {
     return step::derive_training_step(model, {}, ops())->graph.nodes_of(op).size();
   };
@@ -250,8 +250,8 @@ TEST(FrozenPrefix, AsksForNoGradientBehindTheHead) {
 
 TEST(FrozenPrefix, GivesTheSameValuesToManyThreadsInBatchesOfAnySize) {
   const FrozenPrefix prefix = backbone();
-  const data::Dataset streamed = *prefix.features(digits(), Keep::kNothing, nullptr);
-  const data::Dataset kept = *prefix.features(digits(), Keep::kAll, nullptr);
+  const data::Dataset streamed = *prefix.features(digits(), StoredSamples::kNothing, nullptr);
+  const data::Dataset kept = *prefix.features(digits(), StoredSamples::kAll, nullptr);
   const auto rows = std::span(kept.rows(data::Part::kTrain)).first(200);
   const auto gathered = [rows](const data::Dataset& data, std::size_t at_once) {
     std::vector<float> out(rows.size() * 45);
@@ -270,7 +270,7 @@ TEST(FrozenPrefix, GivesTheSameValuesToManyThreadsInBatchesOfAnySize) {
   for (const auto& values : seen) EXPECT_EQ(values, gathered(kept, 200));
 }
 
-TEST(FrozenPrefix, IsKnownByItsNodesAndWeights) {
+TEST(FrozenPrefix, HasADigestOfNodesAndWeights) {
   FrozenModel model{
       .model = *graph::parse(kBackbone + kHead), .frozen = kFrozen, .weights = backbone_weights(), .step_ops = &ops()};
   const Digest digest = backbone().digest();
@@ -289,7 +289,7 @@ TEST(FrozenPrefix, IsKnownByItsNodesAndWeights) {
   EXPECT_EQ(FrozenPrefix::create(model)->digest(), digest);  // under another head
 }
 
-TEST(FrozenPrefix, RefusesWhatDoesNotFit) {
+TEST(FrozenPrefix, RejectsInconsistentFields) {
   FrozenModel model{
       .model = *graph::parse(kBackbone + kHead), .frozen = kFrozen, .weights = backbone_weights(), .step_ops = &ops()};
   const auto expect_refused = [](const auto& refused, Code code, const std::string& message) {
@@ -309,10 +309,10 @@ TEST(FrozenPrefix, RefusesWhatDoesNotFit) {
   MemoryBudget tiny(1000);
   model.budget = &tiny;
   expect_refused(FrozenPrefix::create(model), Code::kResourceExhausted, "bytes wanted");
-  expect_refused(backbone().features(digits(), Keep::kAll, &tiny), Code::kResourceExhausted,
+  expect_refused(backbone().features(digits(), StoredSamples::kAll, &tiny), Code::kResourceExhausted,
                  "keeping 1797 samples of shape [5, 3, 3]");
-  const data::Dataset features = *backbone().features(digits(), Keep::kAll, nullptr);
-  expect_refused(backbone().features(features, Keep::kAll, nullptr), Code::kInvalidArgument,
+  const data::Dataset features = *backbone().features(digits(), StoredSamples::kAll, nullptr);
+  expect_refused(backbone().features(features, StoredSamples::kAll, nullptr), Code::kInvalidArgument,
                  "takes samples of shape [1, 8, 8], those of data 'digits' have [5, 3, 3]");
 }
 

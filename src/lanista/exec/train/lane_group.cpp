@@ -30,18 +30,18 @@ std::string failure_of(const Call& call) {
 }  // namespace
 
 LaneGroup::LaneGroup(const TrainerInput& like, nn::Program program)
-    : seats_(std::make_unique<Seats>(std::move(program))),
+    : slots_(std::make_unique<LaneSlots>(std::move(program))),
       spec_(like.data->spec()),
-      batch_(study::most_batch(like.recipe)) {
+      batch_(study::largest_batch(like.recipe)) {
   const auto lanes = static_cast<std::size_t>(this->lanes());
   buffers_.emplace_back(batch_, spec_);
   batches_.resize(lanes);
   hyper_.resize(lanes);
   active_.resize(lanes);
-  lane_ends_.resize(lanes);
-  watched_.resize(lanes);
+  lane_results_.resize(lanes);
+  wants_gradient_norm_.resize(lanes);
   small_squares_.resize(lanes);
-  readers_.resize(lanes);
+  batch_readers_.resize(lanes);
   states_.reserve(lanes);
 }
 
@@ -57,141 +57,141 @@ Result<LaneGroup> LaneGroup::create(const TrainerInput& like, std::int64_t lanes
   LANISTA_TRY(check_causality(infer, like.data->spec(), program_options_of(like)));
   LaneGroup group(like, std::move(program));
   if (like.recipe.tune.name == study::kAdaptive) {
-    LANISTA_ASSIGN(group.spare_, group.program().make_gradients());
+    LANISTA_ASSIGN(group.scratch_gradients_, group.program().make_gradients());
   }
   return group;
 }
 
-std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
-                                nn::ShardPeers* peers) {
-  const std::int64_t steps = train_chunk(runs, most, ends, peers);
-  measure(runs, ends);
+std::int64_t LaneGroup::advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
+                                nn::ShardCommunicator* communicator) {
+  const std::int64_t steps = train_chunk(runs, max_updates, results, communicator);
+  measure(runs, results);
   return steps;
 }
 
-StepEnd LaneGroup::follow(TrialRun& run, std::int64_t most, nn::ShardPeers& peers) {
+StepResult LaneGroup::train_as_helper(TrialRun& run, std::int64_t max_updates, nn::ShardCommunicator& communicator) {
   TrialRun* const one = &run;
-  StepEnd end;
-  train_chunk({&one, 1}, most, {&end, 1}, &peers);
+  StepResult end;
+  train_chunk({&one, 1}, max_updates, {&end, 1}, &communicator);
   return end;
 }
 
-std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
-                                    nn::ShardPeers* peers) {
-  LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == ends.size() && most >= 1,
-                std::to_string(runs.size()) + " runs with " + std::to_string(ends.size()) + " ends in a group of " +
+std::int64_t LaneGroup::train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
+                                    nn::ShardCommunicator* communicator) {
+  LANISTA_CHECK(static_cast<std::int64_t>(runs.size()) <= lanes() && runs.size() == results.size() && max_updates >= 1,
+                std::to_string(runs.size()) + " runs with " + std::to_string(results.size()) + " ends in a group of " +
                     std::to_string(lanes()) + " lanes");
-  std::ranges::fill(ends, StepEnd{});
+  std::ranges::fill(results, StepResult{});
   std::ranges::fill(active_, std::uint8_t{0});
-  std::int64_t steps = most;
+  std::int64_t steps = max_updates;
   for (TrialRun* run : runs) {
-    run->adapt();
-    const std::int64_t updates = std::min(run->updates_left_at_once(), run->updates_before_noise());
+    run->adapt_batch();
+    const std::int64_t updates = std::min(run->updates_left_in_chunk(), run->updates_before_noise_measurement());
     steps = std::min(steps, run->selection_ ? std::int64_t{1} : updates);
   }
-  seat(runs);
-  begin_epochs(runs, ends);
-  select(runs, ends);
-  sample_noise(runs, ends);
-  train(runs, steps, ends, peers);
+  assign_lanes(runs);
+  begin_passes(runs, results);
+  select(runs, results);
+  measure_gradient_noise(runs, results);
+  train(runs, steps, results, communicator);
   return steps;
 }
 
-void LaneGroup::seat(std::span<TrialRun* const> runs) {
+void LaneGroup::assign_lanes(std::span<TrialRun* const> runs) {
   states_.clear();
   for (TrialRun* run : runs) states_.push_back(&run->state_);
-  seats_->seat(states_);
+  slots_->assign_lanes(states_);
 }
 
-void LaneGroup::keep(std::span<TrialRun* const> runs) {
+void LaneGroup::keep_only(std::span<TrialRun* const> runs) {
   states_.clear();
   for (TrialRun* run : runs) states_.push_back(&run->state_);
-  seats_->keep(states_);
+  slots_->evict_all_but(states_);
 }
 
 // Who takes part, and with whom: runs that stand at one place stay together to the end of the chunk.
-void LaneGroup::begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
+void LaneGroup::begin_passes(std::span<TrialRun* const> runs, std::span<StepResult> results) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
-    ends[i].failure = failure_of([&] {
+    results[i].failure = failure_of([&] {
       run.begin_pass(runs.first(i));
       std::size_t other = 0;
-      while (other < i && (active_[lane_of(*runs[other])] == 0 || !runs[other]->reads_with(run))) ++other;
-      readers_[i] = other;
+      while (other < i && (active_[lane_of(*runs[other])] == 0 || !runs[other]->shares_batch_with(run))) ++other;
+      batch_readers_[i] = other;
     });
-    active_[lane_of(run)] = ends[i].failure.empty() ? 1 : 0;
+    active_[lane_of(run)] = results[i].failure.empty() ? 1 : 0;
   }
 }
 
 // Those that select among the rows they read look at them first, in inference form, each with its own weights.
-void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
-  std::vector<std::int64_t> asked;
+void LaneGroup::select(std::span<TrialRun* const> runs, std::span<StepResult> results) {
+  std::vector<std::int64_t> requested;
   std::vector<double> losses;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
     if (!run.selection_ || active_[lane_of(run)] == 0) continue;
-    ends[i].failure = failure_of([&] {
+    results[i].failure = failure_of([&] {
       const auto rows = run.rows(0);
-      asked.clear();
-      for (const std::size_t place : run.selection_.asks(run.place(), rows)) asked.push_back(rows[place]);
-      losses.resize(asked.size());
-      if (!asked.empty()) {
-        seats_->program().losses(run.state_.lane(), read_batch(run, asked, buffers_[0]), run.setting().label_smoothing,
+      requested.clear();
+      for (const std::size_t place : run.selection_.requested_positions(run.data_position(), rows)) requested.push_back(rows[place]);
+      losses.resize(requested.size());
+      if (!requested.empty()) {
+        slots_->program().losses(run.state_.lane(), read_batch(run, requested, buffers_[0]), run.setting().label_smoothing,
                                  losses);
       }
-      run.selection_.offer(run.place(), rows, losses);
+      run.selection_.add_batch(run.data_position(), rows, losses);
     });
-    active_[lane_of(run)] = ends[i].failure.empty() ? 1 : 0;
+    active_[lane_of(run)] = results[i].failure.empty() ? 1 : 0;
   }
 }
 
 // Those whose noise this update tells have the gradient of its first rows first, at the weights of the update's own.
-void LaneGroup::sample_noise(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
-  std::ranges::fill(watched_, std::uint8_t{0});
+void LaneGroup::measure_gradient_noise(std::span<TrialRun* const> runs, std::span<StepResult> results) {
+  std::ranges::fill(wants_gradient_norm_, std::uint8_t{0});
   for (std::size_t i = 0; i < runs.size(); ++i) {
     TrialRun& run = *runs[i];
     const std::size_t lane = lane_of(run);
-    if (active_[lane] == 0 || !run.measures_noise()) continue;
-    ends[i].failure = failure_of([&] {
+    if (active_[lane] == 0 || !run.is_noise_measured_next()) continue;
+    results[i].failure = failure_of([&] {
       const auto rows = run.rows(0).first(static_cast<std::size_t>(run.adapter_->small_rows()));
       const nn::Batch batch = read_batch(run, rows, buffers_[0]);
       const nn::LaneHyper hyper = run.hyper(0);
-      nn::Program& program = seats_->program();
-      program.gradients(run.state_.lane(), batch, batch.size, hyper, spare());
-      small_squares_[lane] = program.gradient_square(run.state_.lane(), spare(), hyper);
+      nn::Program& program = slots_->program();
+      program.gradients(run.state_.lane(), batch, batch.size, hyper, scratch_gradients());
+      small_squares_[lane] = program.squared_gradient_norm(run.state_.lane(), scratch_gradients(), hyper);
     });
-    active_[lane] = watched_[lane] = ends[i].failure.empty() ? 1 : 0;
+    active_[lane] = wants_gradient_norm_[lane] = results[i].failure.empty() ? 1 : 0;
   }
 }
 
 // Room for gradients that update nothing.
-nn::LaneGradients& LaneGroup::spare() {
-  if (!spare_) {
-    auto room = seats_->program().make_gradients();
+nn::LaneGradients& LaneGroup::scratch_gradients() {
+  if (!scratch_gradients_) {
+    auto room = slots_->program().make_gradients();
     if (!room) throw std::bad_alloc();
-    spare_ = *std::move(room);
+    scratch_gradients_ = *std::move(room);
   }
-  return spare_;
+  return scratch_gradients_;
 }
 
 // What these lanes do in the update that comes after so many others.
-nn::StepWork LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
+nn::StepInput LaneGroup::work_of(std::span<TrialRun* const> runs, std::int64_t ahead,
                                 std::span<const std::uint8_t> lanes) {
-  std::size_t places = 0;
+  std::size_t num_batches = 0;
   bool is_shared = !runs.empty();
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t lane = lane_of(*runs[i]);
-    is_shared = is_shared && lanes[lane] != 0 && readers_[i] == 0;
+    is_shared = is_shared && lanes[lane] != 0 && batch_readers_[i] == 0;
     if (lanes[lane] == 0) continue;
     hyper_[lane] = runs[i]->hyper(ahead);
-    const std::size_t reader = lane_of(*runs[readers_[i]]);
+    const std::size_t reader = lane_of(*runs[batch_readers_[i]]);
     if (reader != lane && lanes[reader] != 0) {
       batches_[lane] = batches_[reader];
       continue;
     }
-    if (places == buffers_.size()) buffers_.emplace_back(batch_, spec_);
+    if (num_batches == buffers_.size()) buffers_.emplace_back(batch_, spec_);
     const auto rows = runs[i]->selection_ ? runs[i]->selection_.batch() : runs[i]->rows(ahead);
-    batches_[lane] = read_batch(*runs[i], rows, buffers_[places++]);
+    batches_[lane] = read_batch(*runs[i], rows, buffers_[num_batches++]);
   }
   const std::span<const nn::Batch> batches(batches_);
   return {is_shared ? batches.subspan(lane_of(*runs[0]), 1) : batches, hyper_};
@@ -203,83 +203,83 @@ nn::Batch LaneGroup::read_batch(const TrialRun& run, std::span<const std::int64_
   if (run.prepared_) {
     const auto width = static_cast<std::size_t>(spec_.features.elements_per_sample());
     const auto begin = static_cast<std::size_t>(rows.data() - run.order_->data());
-    return buffers.with_features(data, rows,
+    return buffers.make_batch(data, rows,
                                  std::span(run.prepared_->features).subspan(begin * width, rows.size() * width));
   }
-  if (run.terms_->augmenter.empty()) return buffers.fill(data, rows);
-  return buffers.fill(data, rows, run.terms_->augmenter, run.data_seed_, run.pass());
+  if (run.definition_->augmenter.empty()) return buffers.fill(data, rows);
+  return buffers.fill(data, rows, run.definition_->augmenter, run.data_seed_, run.pass());
 }
 
 // Steps of the active lanes. A lane that threw has its next step once more, alone, and then waits for the next chunk.
-void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends,
-                      nn::ShardPeers* peers) {
-  nn::Program& program = seats_->program();
-  for (const TrialRun* run : runs) lane_ends_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
+void LaneGroup::train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results,
+                      nn::ShardCommunicator* communicator) {
+  nn::Program& program = slots_->program();
+  for (const TrialRun* run : runs) lane_results_[lane_of(*run)] = {.loss_sum = run->loss_sum_, .failure = {}};
   const auto chunk_of = [&](std::int64_t count, std::int64_t first, std::span<const std::uint8_t> lanes,
-                            nn::ShardPeers* with) {
+                            nn::ShardCommunicator* with) {
     return nn::Chunk{
         .steps = count,
         .active = lanes,
-        .work = [this, runs, first, lanes](std::int64_t step) { return work_of(runs, first + step, lanes); },
-        .peers = with,
-        .watched = watched_};
+        .step_input = [this, runs, first, lanes](std::int64_t step) { return work_of(runs, first + step, lanes); },
+        .communicator = with,
+        .wants_gradient_norm = wants_gradient_norm_};
   };
   // Who has nothing to train on yet has its step without the machine; who cannot take part is no rank.
   std::vector<std::uint8_t> trains = active_;
   for (const TrialRun* run : runs) {
     if (run->selection_ && run->selection_.batch().empty()) trains[lane_of(*run)] = 0;
   }
-  nn::ShardPeers* const all_peers = std::ranges::count(trains, std::uint8_t{1}) == 1 ? peers : nullptr;
-  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains, all_peers), lane_ends_); });
+  nn::ShardCommunicator* const all_peers = std::ranges::count(trains, std::uint8_t{1}) == 1 ? communicator : nullptr;
+  const std::string all = failure_of([&] { program.run(chunk_of(steps, 0, trains, all_peers), lane_results_); });
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const std::size_t lane = lane_of(*runs[i]);
     if (active_[lane] == 0) continue;
-    nn::LaneEnd& end = lane_ends_[lane];
+    nn::LaneResult& end = lane_results_[lane];
     if (trains[lane] == 0) {
       end.steps = steps;
     } else if (end.steps < steps && (end.failure || !all.empty())) {
       std::vector<std::uint8_t> alone(active_.size(), 0);
       alone[lane] = 1;
-      const nn::LaneEnd before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});
-      ends[i].failure = failure_of([&] {
-        program.run(chunk_of(1, before.steps, alone, nullptr), lane_ends_);
+      const nn::LaneResult before = std::exchange(end, {.loss_sum = end.loss_sum, .failure = {}});
+      results[i].failure = failure_of([&] {
+        program.run(chunk_of(1, before.steps, alone, nullptr), lane_results_);
         if (end.failure) std::rethrow_exception(std::exchange(end.failure, nullptr));
       });
-      if (end.bad_step >= 0) end.bad_step = before.steps;
-      if (before.bad_step >= 0) end.bad_step = before.bad_step;
+      if (end.first_nonfinite_step >= 0) end.first_nonfinite_step = before.steps;
+      if (before.first_nonfinite_step >= 0) end.first_nonfinite_step = before.first_nonfinite_step;
       end.steps += before.steps;
     }
-    if (end.bad_step >= 0) ends[i].bad_step = runs[i]->step_ + runs[i]->steps_of(end.bad_step);
-    if (watched_[lane] != 0 && end.steps > 0) runs[i]->note_noise(small_squares_[lane], end.gradient_square);
+    if (end.first_nonfinite_step >= 0) results[i].first_nonfinite_step = runs[i]->step_ + runs[i]->steps_of(end.first_nonfinite_step);
+    if (wants_gradient_norm_[lane] != 0 && end.steps > 0) runs[i]->record_gradient_noise(small_squares_[lane], end.squared_gradient_norm);
     const bool at_the_end = runs[i]->count_steps(end);
-    ends[i].epoch_ended = at_the_end && ends[i].failure.empty();
+    results[i].epoch_ended = at_the_end && results[i].failure.empty();
   }
 }
 
 // Batch norm's running statistics come from what was trained on, or behind a start still from another model;
 // predictions meet all rows. Training never reads them.
 void LaneGroup::recalibrate(TrialRun& run) {
-  nn::Program& program = seats_->program();
-  if (run.recalibration() == 0 || program.state_kind().layout().renewed.empty()) return;
-  nn::LaneGradients& spare = this->spare();
+  nn::Program& program = slots_->program();
+  if (run.recalibration() == 0 || program.state_format().layout().renewed.empty()) return;
+  nn::LaneGradients& scratch_gradients = this->scratch_gradients();
   const auto size = static_cast<std::size_t>(run.input().recipe.batch);
   const std::span<const std::int64_t> rows(*run.order_);
   const std::size_t batches = std::min(static_cast<std::size_t>(run.recalibration()), rows.size() / size);
   for (std::size_t i = 0; i < batches; ++i) {
     const nn::Batch batch = read_batch(run, rows.subspan(i * size, size), buffers_[0]);
-    program.gradients(run.state_.lane(), batch, batch.size, run.hyper(0), spare);
-    program.renew_buffers(run.state_.lane(), spare);
+    program.gradients(run.state_.lane(), batch, batch.size, run.hyper(0), scratch_gradients);
+    program.renew_buffers(run.state_.lane(), scratch_gradients);
   }
 }
 
-Result<std::map<std::string, double>> LaneGroup::measured(const TrialRun& run) {
-  LANISTA_ASSIGN(TrialRun copy, run.copied());
+Result<std::map<std::string, double>> LaneGroup::measure_copy(const TrialRun& run) {
+  LANISTA_ASSIGN(TrialRun copy, run.copy_with_state());
   copy.order_ = run.order_;  // rows that statistics are renewed by
   copy.order_pass_ = run.order_pass_;
   std::map<std::string, double> metrics;
   const std::string failure = failure_of([&] {
     TrialRun* const one = &copy;
-    seat({&one, 1});
+    assign_lanes({&one, 1});
     copy.begin_pass({});
     if (copy.selection_.recalibration() > 0) recalibrate(copy);
     metrics = evaluate(copy, data::Part::kValidation, "val_");
@@ -288,48 +288,48 @@ Result<std::map<std::string, double>> LaneGroup::measured(const TrialRun& run) {
   return Error{failure == "out of memory" ? Code::kResourceExhausted : Code::kInternal, failure, ""};
 }
 
-void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends) {
+void LaneGroup::measure(std::span<TrialRun* const> runs, std::span<StepResult> results) {
   std::vector<TrialRun*> ended;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!ends[i].epoch_ended) continue;
+    if (!results[i].epoch_ended) continue;
     if (runs[i]->recalibration() > 0) {
-      ends[i].failure = failure_of([&] { recalibrate(*runs[i]); });
-      ends[i].epoch_ended = ends[i].failure.empty();
+      results[i].failure = failure_of([&] { recalibrate(*runs[i]); });
+      results[i].epoch_ended = results[i].failure.empty();
     }
-    if (ends[i].epoch_ended) ended.push_back(runs[i]);
+    if (results[i].epoch_ended) ended.push_back(runs[i]);
   }
   if (ended.empty()) return;
   // Lanes read the same rows together; folds have rows of their own.
   std::vector<std::map<std::string, double>> metrics(ended.size());
   const auto failure = failure_of([&] {
-    std::vector<std::uint8_t> measured(ended.size(), 0);
+    std::vector<std::uint8_t> measure_copy(ended.size(), 0);
     for (std::size_t first = 0; first < ended.size(); ++first) {
       std::vector<TrialRun*> alike;
-      std::vector<std::size_t> places;
+      std::vector<std::size_t> num_batches;
       for (std::size_t i = first; i < ended.size(); ++i) {
         if (measured[i] != 0 || ended[i]->input().data != ended[first]->input().data) continue;
         measured[i] = 1;
         alike.push_back(ended[i]);
-        places.push_back(i);
+        num_batches.push_back(i);
       }
       if (alike.empty()) continue;
       auto values = evaluate(alike, data::Part::kValidation, "val_");
-      for (std::size_t i = 0; i < places.size(); ++i) metrics[places[i]] = std::move(values[i]);
+      for (std::size_t i = 0; i < num_batches.size(); ++i) metrics[num_batches[i]] = std::move(values[i]);
     }
   });
   std::size_t next = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (!ends[i].epoch_ended) continue;
+    if (!results[i].epoch_ended) continue;
     TrialRun& run = *runs[i];
     const std::size_t place = next++;
     // One of them may have thrown: each for itself, then.
     if (!failure.empty()) {
-      ends[i].failure = failure_of([&] { metrics[place] = evaluate(run, data::Part::kValidation, "val_"); });
-      ends[i].epoch_ended = ends[i].failure.empty();
-      if (!ends[i].epoch_ended) continue;
+      results[i].failure = failure_of([&] { metrics[place] = evaluate(run, data::Part::kValidation, "val_"); });
+      results[i].epoch_ended = results[i].failure.empty();
+      if (!results[i].epoch_ended) continue;
     }
-    ends[i].failure = failure_of([&] { run.note_measured(std::move(metrics[place])); });
-    ends[i].epoch_ended = ends[i].failure.empty();
+    results[i].failure = failure_of([&] { run.record_measurement(std::move(metrics[place])); });
+    results[i].epoch_ended = results[i].failure.empty();
   }
 }
 
@@ -340,17 +340,17 @@ std::map<std::string, double> LaneGroup::evaluate(TrialRun& run, data::Part part
 
 std::vector<std::map<std::string, double>> LaneGroup::evaluate(std::span<TrialRun* const> runs, data::Part part,
                                                                const std::string& prefix) {
-  seat(runs);
+  assign_lanes(runs);
   std::vector<Evaluation> evaluations;
   for (const TrialRun* run : runs) {
     evaluations.push_back(evaluation_of(run->input()));
   }
   std::vector<nn::LaneMetrics> lanes;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    lanes.push_back({.lane = runs[i]->state_.lane(), .asked = &evaluations[i].asked()});
+    lanes.push_back({.lane = runs[i]->state_.lane(), .requested = &evaluations[i].requested()});
   }
   const data::Dataset& data = *runs[0]->input().data;
-  seats_->program().evaluate(buffers_[0].each(data, data.rows(part)), lanes);
+  slots_->program().evaluate(buffers_[0].evaluation_batches(data, data.rows(part)), lanes);
   std::vector<std::map<std::string, double>> means;
   for (std::size_t i = 0; i < runs.size(); ++i) means.push_back(evaluations[i].values(lanes[i].sums, prefix));
   return means;

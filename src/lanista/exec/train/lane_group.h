@@ -12,16 +12,16 @@
 #include "lanista/io/data/dataset.h"
 #include "lanista/exec/program/program.h"
 #include "lanista/exec/train/batch_buffers.h"
-#include "lanista/exec/train/seats.h"
+#include "lanista/exec/train/lane_slots.h"
 #include "lanista/exec/train/trial_run.h"
 
 namespace lanista::train {
 
 /// What became of a trial in a step, or a chunk of them.
-struct StepEnd {
+struct StepResult {
   bool epoch_ended = false;    ///< and was measured
   std::string failure;         ///< why it cannot go on; empty: it had its steps
-  std::int64_t bad_step = -1;  ///< the first step, of all it has done, whose loss was no finite number; -1: none now
+  std::int64_t first_nonfinite_step = -1;  ///< the first step, of all it has done, whose loss was no finite number; -1: none now
 };
 
 /// One program for trials of one key: those that are given to `step` are its lanes in that step. Trials come and go
@@ -40,71 +40,71 @@ class LaneGroup {
 
   /// To be called before so many runs are trained here, in parts of lanes() at most: a device has memory for them then.
   /// Errors: kResourceExhausted.
-  Result<void> make_room(std::size_t runs) { return seats_->program().make_room(static_cast<std::int64_t>(runs)); }
+  Result<void> reserve_lanes(std::size_t runs) { return slots_->program().reserve_lanes(static_cast<std::int64_t>(runs)); }
   /// To be called once before a run is trained here, and again after release() and restore(). Errors:
   /// kResourceExhausted, kDataLoss.
-  Result<void> admit(TrialRun& run) const { return run.settle(program()); }
+  Result<void> admit(TrialRun& run) const { return run.prepare_state(program()); }
 
   /// Trains one update of every run, at most lanes() of them. Runs that stand at the same place read one batch. At the
   /// end of an epoch a run is measured. A run that throws is tried once more, alone; then it has failed, and the
-  /// others have their step. `ends` gets one entry a run.
-  void step(std::span<TrialRun* const> runs, std::span<StepEnd> ends) { advance(runs, 1, ends); }
-  /// The same for up to `most` updates (TrialRun::stride), but for no more than the first of the runs has to the end of
+  /// others have their step. `results` gets one entry a run.
+  void step(std::span<TrialRun* const> runs, std::span<StepResult> results) { advance(runs, 1, results); }
+  /// The same for up to `max_updates` updates (TrialRun::stride), but for no more than the first of the runs has to the end of
   /// its epoch, or of its pass over the rows. A run that was tried again alone may have done fewer than the others.
   /// Returns the updates of the chunk.
-  /// With `peers`, others compute shards of one run's steps; what they fail in, it does alone.
-  std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
-                       nn::ShardPeers* peers = nullptr);
+  /// With `communicator`, others compute shards of one run's steps; what they fail in, it does alone.
+  std::int64_t advance(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
+                       nn::ShardCommunicator* communicator = nullptr);
   /// Steps of a run that are another one's: with its peers, to the end of an epoch that nobody measures here.
-  StepEnd follow(TrialRun& run, std::int64_t most, nn::ShardPeers& peers);
+  StepResult train_as_helper(TrialRun& run, std::int64_t max_updates, nn::ShardCommunicator& communicator);
 
   /// Metrics of a run's present weights on a part, names with `prefix` in front.
   std::map<std::string, double> evaluate(TrialRun& run, data::Part part, const std::string& prefix);
 
   /// What it would measure if its epoch ended here, on the validation part; its weights and statistics stay. Errors:
   /// kResourceExhausted, kInternal (it threw: what).
-  Result<std::map<std::string, double>> measured(const TrialRun& run);
+  Result<std::map<std::string, double>> measure_copy(const TrialRun& run);
 
   /// nn::Program::take_step_times.
-  std::optional<nn::StepTimes> take_step_times() { return seats_->program().take_step_times(); }
+  std::optional<nn::StepTimes> take_step_times() { return slots_->program().take_step_times(); }
 
-  const nn::Program& program() const { return seats_->program(); }
-  bool seats(const TrialRun& run) const { return run.state_.sits_in(*seats_); }
+  const nn::Program& program() const { return slots_->program(); }
+  bool holds(const TrialRun& run) const { return run.state_.is_in(*slots_); }
   /// All leave their seats but these.
-  void keep(std::span<TrialRun* const> runs);
+  void keep_only(std::span<TrialRun* const> runs);
 
  private:
   LaneGroup(const TrainerInput& like, nn::Program program);
-  void seat(std::span<TrialRun* const> runs);
+  void assign_lanes(std::span<TrialRun* const> runs);
   static std::size_t lane_of(const TrialRun& run) { return static_cast<std::size_t>(run.state_.lane()); }
-  void begin_epochs(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
-  void select(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
-  void sample_noise(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
-  nn::LaneGradients& spare();
-  std::int64_t train_chunk(std::span<TrialRun* const> runs, std::int64_t most, std::span<StepEnd> ends,
-                           nn::ShardPeers* peers);
-  nn::StepWork work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
+  void begin_passes(std::span<TrialRun* const> runs, std::span<StepResult> results);
+  void select(std::span<TrialRun* const> runs, std::span<StepResult> results);
+  void measure_gradient_noise(std::span<TrialRun* const> runs, std::span<StepResult> results);
+  nn::LaneGradients& scratch_gradients();
+  std::int64_t train_chunk(std::span<TrialRun* const> runs, std::int64_t max_updates, std::span<StepResult> results,
+                           nn::ShardCommunicator* communicator);
+  nn::StepInput work_of(std::span<TrialRun* const> runs, std::int64_t ahead, std::span<const std::uint8_t> lanes);
   nn::Batch read_batch(const TrialRun& run, std::span<const std::int64_t> rows, BatchBuffers& buffers) const;
-  void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepEnd> ends, nn::ShardPeers* peers);
-  void measure(std::span<TrialRun* const> runs, std::span<StepEnd> ends);
+  void train(std::span<TrialRun* const> runs, std::int64_t steps, std::span<StepResult> results, nn::ShardCommunicator* communicator);
+  void measure(std::span<TrialRun* const> runs, std::span<StepResult> results);
   void recalibrate(TrialRun& run);
   std::vector<std::map<std::string, double>> evaluate(std::span<TrialRun* const> runs, data::Part part,
                                                       const std::string& prefix);
 
-  std::unique_ptr<Seats> seats_;  // stays where it is when the group moves
+  std::unique_ptr<LaneSlots> slots_;  // stays where it is when the group moves
   data::DataSpec spec_;
   std::int64_t batch_;                 // that the program has room for
-  nn::LaneGradients spare_;            // of recalibrations and of noise; none until there is one
+  nn::LaneGradients scratch_gradients_;            // of recalibrations and of noise; none until there is one
   std::vector<BatchBuffers> buffers_;  // one for each place in the data at which runs stand
   // Of each lane:
   std::vector<nn::Batch> batches_;
   std::vector<nn::LaneHyper> hyper_;
   std::vector<std::uint8_t> active_;
-  std::vector<nn::LaneEnd> lane_ends_;
-  std::vector<std::uint8_t> watched_;  // its noise is measured in the chunk at hand, which is one update
+  std::vector<nn::LaneResult> lane_results_;
+  std::vector<std::uint8_t> wants_gradient_norm_;  // its noise is measured in the chunk at hand, which is one update
   std::vector<double> small_squares_;  // of those: square of the gradient of the update's first rows
   // Of each run at hand:
-  std::vector<std::size_t> readers_;  // the first that reads its batch
+  std::vector<std::size_t> batch_readers_;  // the first that reads its batch
   std::vector<RunState*> states_;
 };
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "support/exec/train/test_support.h"
@@ -123,7 +123,7 @@ TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
         ASSERT_TRUE(group.admit(run));
         lanes.push_back(&run);
       }
-      std::vector<StepEnd> ends(lanes.size());
+      std::vector<StepResult> ends(lanes.size());
       group.step(lanes, ends);
       for (std::size_t i = 0; i < lanes.size(); ++i) {
         EXPECT_EQ(ends[i].failure, "");
@@ -134,7 +134,7 @@ TEST(LaneGroup, TrainsEveryTrialAsIfItWereAlone) {
   }
 }
 
-TEST(LaneGroup, LosesTheTrialThatThrowsAndNoOther) {
+TEST(LaneGroup, EndsOnlyTheTrialThatThrows) {
   auto group = LaneGroup::create(trial(1, "touchy"), 8);
   ASSERT_TRUE(group) << group.error().text();
   std::vector<TrialRun> runs;
@@ -152,7 +152,7 @@ TEST(LaneGroup, LosesTheTrialThatThrowsAndNoOther) {
     for (TrialRun& run : runs) {
       if (!failed.contains(run.trial())) lanes.push_back(&run);
     }
-    std::vector<StepEnd> ends(lanes.size());
+    std::vector<StepResult> ends(lanes.size());
     group->step(lanes, ends);
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       if (!ends[i].failure.empty()) failed[lanes[i]->trial()] = {lanes[i]->step_count(), ends[i].failure};
@@ -177,9 +177,9 @@ TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
   for (int step = 0; step < 7; ++step) {
     std::vector<TrialRun*> lanes;
     for (TrialRun& run : runs) lanes.push_back(&run);
-    std::vector<StepEnd> ends(lanes.size());
+    std::vector<StepResult> ends(lanes.size());
     group->step(lanes, ends);
-    for (const StepEnd& end : ends) EXPECT_EQ(end.failure, "");
+    for (const StepResult& end : ends) EXPECT_EQ(end.failure, "");
   }
   EXPECT_FALSE(std::isfinite(runs[2].measurements().at(0).metrics.at("train_loss")));
   for (const std::size_t i : {0U, 1U, 3U}) expect_as_alone(runs[i], "relu");
@@ -187,7 +187,7 @@ TEST(LaneGroup, IsNotDisturbedByATrialThatDiverges) {
 
 // With batch norm and dropout, in shards and parts of shards: beside each other, parked and saved at any step, taken up
 // elsewhere, or alone without a break.
-TEST(LaneGroup, TrainsBatchesInPartsAsIfEveryTrialWereAlone) {
+TEST(LaneGroup, TrainsBatchPartsAsIfEveryTrialWereAlone) {
   const auto input = [](std::uint32_t id, std::int64_t shards, std::int64_t accumulate) {
     TrainerInput own = trial(id, "relu");
     own.recipe.batch = 301;
@@ -220,9 +220,9 @@ TEST(LaneGroup, TrainsBatchesInPartsAsIfEveryTrialWereAlone) {
         ASSERT_TRUE(here.admit(run));
         lanes.push_back(&run);
       }
-      std::vector<StepEnd> ends(lanes.size());
+      std::vector<StepResult> ends(lanes.size());
       here.step(lanes, ends);
-      for (const StepEnd& end : ends) EXPECT_EQ(end.failure, "");
+      for (const StepResult& end : ends) EXPECT_EQ(end.failure, "");
     }
     for (const TrialRun& run : runs) {
       auto alone = Trainer::create(input(run.trial().value, shards, accumulate));
@@ -263,7 +263,7 @@ TEST(LaneGroup, GivesEveryLaneItsOwnDropoutAndMomentum) {
   for (int step = 0; step < 6; ++step) {
     std::vector<TrialRun*> lanes;
     for (TrialRun& run : runs) lanes.push_back(&run);
-    std::vector<StepEnd> ends(lanes.size());
+    std::vector<StepResult> ends(lanes.size());
     group->step(lanes, ends);
   }
   for (const TrialRun& run : runs) {

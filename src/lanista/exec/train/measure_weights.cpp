@@ -12,7 +12,7 @@ namespace lanista::train {
 namespace {
 
 /// A program that predicts, with the weights in its lane.
-Result<nn::Program> with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
+Result<nn::Program> program_with_weights(const TrainerInput& input, std::span<const Tensor> tensors) {
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(input.model, *input.step_ops));
   LANISTA_ASSIGN(auto program, nn::Program::compile(infer, program_options_of(input)));
   LANISTA_TRY(check_predictions(program, input.data->spec()));
@@ -36,46 +36,46 @@ Result<nn::Program> with_weights(const TrainerInput& input, std::span<const Tens
 
 Result<std::map<std::string, double>> measure_weights(const TrainerInput& input, std::span<const Tensor> tensors,
                                                       data::Part part, const std::string& prefix) {
-  LANISTA_TRY(check_measures(input));
-  LANISTA_ASSIGN(auto program, with_weights(input, tensors));
+  LANISTA_TRY(check_metrics(input));
+  LANISTA_ASSIGN(auto program, program_with_weights(input, tensors));
   BatchBuffers buffers(input.recipe.batch, input.data->spec());
   const Evaluation evaluation = evaluation_of(input);
-  nn::LaneMetrics lane{.lane = 0, .asked = &evaluation.asked()};
-  program.evaluate(buffers.each(*input.data, input.data->rows(part)), {&lane, 1});
+  nn::LaneMetrics lane{.lane = 0, .requested = &evaluation.requested()};
+  program.evaluate(buffers.evaluation_batches(*input.data, input.data->rows(part)), {&lane, 1});
   return evaluation.values(lane.sums, prefix);
 }
 
 Result<std::vector<double>> predict_part(const TrainerInput& input, std::span<const Tensor> tensors, data::Part part) {
-  LANISTA_ASSIGN(auto program, with_weights(input, tensors));
+  LANISTA_ASSIGN(auto program, program_with_weights(input, tensors));
   BatchBuffers buffers(input.recipe.batch, input.data->spec());
   const auto& rows = input.data->rows(part);
   const auto width = static_cast<std::size_t>(program.prediction_size());
   std::vector<double> out(rows.size() * width);
-  const nn::BatchSource batches = buffers.each(*input.data, rows);
+  const nn::BatchSource batches = buffers.evaluation_batches(*input.data, rows);
   std::size_t at = 0;
   while (const nn::Batch* batch = batches()) {
     const std::size_t count = static_cast<std::size_t>(batch->size) * width;
     program.predict(0, *batch, std::span(out).subspan(at, count));
     at += count;
   }
-  unit_of(input.data->spec()).to_own(out);
+  target_scaling_of(input.data->spec()).to_original(out);
   return out;
 }
 
 Result<std::map<std::string, double>> measure_predictions(const TrainerInput& input,
                                                           std::span<const double> predictions, data::Part part,
                                                           const std::string& prefix) {
-  LANISTA_TRY(check_measures(input));
+  LANISTA_TRY(check_metrics(input));
   const data::DataSpec& spec = input.data->spec();
   const auto& rows = input.data->rows(part);
   if (predictions.size() != rows.size() * static_cast<std::size_t>(spec.outputs())) {
     return Error{Code::kInvalidArgument, "there are not as many predictions as rows", ""};
   }
   const Evaluation evaluation = evaluation_of(input);
-  nn::HostMetrics metrics(evaluation.asked(), spec.width(), kernels::best_isa());
+  nn::HostMetrics metrics(evaluation.requested(), spec.width(), kernels::best_isa());
   nn::MetricSums sums;
   BatchBuffers buffers(input.recipe.batch, spec);
-  const nn::BatchSource batches = buffers.each(*input.data, rows);
+  const nn::BatchSource batches = buffers.evaluation_batches(*input.data, rows);
   std::size_t at = 0;
   while (const nn::Batch* batch = batches()) {
     const std::size_t count = static_cast<std::size_t>(batch->size * spec.outputs());

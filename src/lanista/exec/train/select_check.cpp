@@ -15,34 +15,34 @@ namespace {
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 
 /// One of the two branches, on its way.
-struct Contestant {
+struct SelectBranchRun {
   TrialRun run;
-  study::SelectBranch told;
+  study::SelectBranch record;
   std::string failure = {};
 };
 
-/// Steps while `goes_on` says so. False: it was left.
-bool train(LaneGroup& group, Contestant& one, const std::function<bool(const Contestant&)>& goes_on,
-           const std::function<bool()>& leaves) {
+/// Steps while `keeps_training` says so. False: it was left.
+bool train(LaneGroup& group, SelectBranchRun& one, const std::function<bool(const SelectBranchRun&)>& keeps_training,
+           const std::function<bool()>& should_stop) {
   TrialRun* const run = &one.run;
-  while (one.failure.empty() && goes_on(one)) {
-    if (leaves()) return false;
-    StepEnd end;
+  while (one.failure.empty() && keeps_training(one)) {
+    if (should_stop()) return false;
+    StepResult end;
     group.step({&run, 1}, {&end, 1});
     one.failure = end.failure;
-    if (end.failure.empty()) ++one.told.steps;
+    if (end.failure.empty()) ++one.record.steps;
   }
   return true;
 }
 
 /// What decides of the branch's metrics.
-Result<void> measure(LaneGroup& group, Contestant& one, const std::string& on) {
+Result<void> measure(LaneGroup& group, SelectBranchRun& one, const std::string& on) {
   if (!one.failure.empty()) return {};
-  LANISTA_ASSIGN(const auto metrics, group.measured(one.run));
-  one.told.metric = !on.empty() ? on : metrics.contains("val_accuracy") ? "val_accuracy" : "val_loss";
-  const auto found = metrics.find(one.told.metric);
+  LANISTA_ASSIGN(const auto metrics, group.measure_copy(one.run));
+  one.record.metric = !on.empty() ? on : metrics.contains("val_accuracy") ? "val_accuracy" : "val_loss";
+  const auto found = metrics.find(one.record.metric);
   if (found != metrics.end()) {
-    one.told.value = found->second;
+    one.record.value = found->second;
     return {};
   }
   std::string measured;
@@ -51,7 +51,7 @@ Result<void> measure(LaneGroup& group, Contestant& one, const std::string& on) {
 }
 
 /// Chosen examples have to win; what is level is trained on whole.
-bool wins(const study::SelectBranch& chosen, const study::SelectBranch& all) {
+bool selected_rows_win(const study::SelectBranch& chosen, const study::SelectBranch& all) {
   if (!std::isfinite(chosen.value)) return false;
   if (std::isnan(all.value)) return true;
   const bool more = study::more_is_better(chosen.metric).value_or(false);
@@ -60,30 +60,30 @@ bool wins(const study::SelectBranch& chosen, const study::SelectBranch& all) {
 
 }  // namespace
 
-bool TrialRun::wants_select_check() const {
-  if (!select_guard() || selecting_ || epochs().begin(step_) != step_) return false;
+bool TrialRun::is_select_check_due() const {
+  if (!selection_comparison() || select_check_ || epochs().begin(step_) != step_) return false;
   std::optional<std::int64_t> last;
-  if (!selection_.found().empty()) last = epochs().over(selection_.found().back().step);
-  return select_guard()->is_due(epochs().over(step_), last);
+  if (!selection_.changes().empty()) last = epochs().epochs_completed(selection_.changes().back().step);
+  return selection_comparison()->is_due(epochs().epochs_completed(step_), last);
 }
 
-Result<TrialRun> TrialRun::selecting(bool selects) const {
+Result<TrialRun> TrialRun::select_branch(bool selects) const {
   if (!state_) {
     return Error{Code::kFailedPrecondition,
                  "trial " + std::to_string(trial().value) + " cannot branch: there is no state in memory", ""};
   }
-  LANISTA_ASSIGN(TrialRun out, copied());
-  out.selection_.decide(step_, selects);
-  out.trained_before_ = out.selection_.trained();
+  LANISTA_ASSIGN(TrialRun out, copy_with_state());
+  out.selection_.set_selecting(step_, selects);
+  out.rows_trained_before_copy_ = out.selection_.num_trained_rows();
   return out;
 }
 
 double TrialRun::select_cost() const {
-  return select_guard() ? select_guard()->cost(selection_.looked(), selection_.trained() - trained_before_) : 0;
+  return selection_comparison() ? selection_comparison()->cost(selection_.num_losses_computed(), selection_.num_trained_rows() - rows_trained_before_copy_) : 0;
 }
 
-void TrialRun::note_selecting(std::vector<study::SelectBranch> branches, TrialRun* winner) {
-  selecting_ = std::move(branches);
+void TrialRun::record_select_check(std::vector<study::SelectBranch> branches, TrialRun* winner) {
+  select_check_ = std::move(branches);
   if (winner == nullptr) return;
   selection_ = std::move(winner->selection_);
   state_ = std::move(winner->state_);
@@ -92,10 +92,10 @@ void TrialRun::note_selecting(std::vector<study::SelectBranch> branches, TrialRu
   start_.reset();
 }
 
-Result<std::vector<study::SelectingAt>> TrialRun::read_selecting(
+Result<std::vector<study::SelectionChange>> TrialRun::read_selection_changes(
     const std::map<std::string, std::string>& facts, std::span<const study::Measurement> measurements,
     std::optional<std::vector<study::SelectBranch>>& before) const {
-  std::vector<study::Measurement> told(measurements.begin(), measurements.end());
+  std::vector<study::Measurement> record(measurements.begin(), measurements.end());
   if (const auto fact = facts.find("selecting"); fact != facts.end()) {
     const auto list = nlohmann::json::parse(fact->second, nullptr, false);
     if (!list.is_array()) return Error{Code::kDataLoss, "checkpoint's 'selecting' is not a list", ""};
@@ -104,46 +104,46 @@ Result<std::vector<study::SelectingAt>> TrialRun::read_selecting(
       LANISTA_ASSIGN(auto branch, study::select_branch_from_json(item));
       before->push_back(std::move(branch));
     }
-    told.emplace_back().selecting = *before;
+    record.emplace_back().selecting = *before;
   }
-  return study::selecting_of(told);
+  return study::selection_changes(record);
 }
 
-Result<bool> check_selecting(LaneGroup& group, TrialRun& run, const std::function<bool()>& leaves) {
-  const data::SelectGuard& guard = *run.select_guard();
+Result<bool> run_select_check(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop) {
+  const data::SelectionComparison& guard = *run.selection_comparison();
   const std::int64_t longest = run.steps_left() - 1;
   if (longest < 1) {
-    run.note_selecting({}, nullptr);
+    run.record_select_check({}, nullptr);
     return true;
   }
-  const auto contestant = [&](bool selects) -> Result<Contestant> {
-    LANISTA_ASSIGN(TrialRun branch, run.selecting(selects));
-    return Contestant{std::move(branch), {run.step_count(), selects, 0, 0, guard.on, kNoValue, false}};
+  const auto make_branch = [&](bool selects) -> Result<SelectBranchRun> {
+    LANISTA_ASSIGN(TrialRun branch, run.select_branch(selects));
+    return SelectBranchRun{std::move(branch), {run.step_count(), selects, 0, 0, guard.on, kNoValue, false}};
   };
-  LANISTA_ASSIGN(Contestant chosen, contestant(true));
-  LANISTA_ASSIGN(Contestant all, contestant(false));
+  LANISTA_ASSIGN(SelectBranchRun chosen, make_branch(true));
+  LANISTA_ASSIGN(SelectBranchRun all, make_branch(false));
   const double step = guard.cost(0, run.setting().batch);
   const std::int64_t most = std::min(guard.steps, longest);
   // Never more than the other could spend.
-  const double dearest = guard.cost(run.setting().batch, run.setting().batch);
-  const auto selects_on = [&](const Contestant& one) {
-    return one.told.steps < most && one.run.select_cost() + dearest <= step * static_cast<double>(longest);
+  const double max_step_cost = guard.cost(run.setting().batch, run.setting().batch);
+  const auto selects_on = [&](const SelectBranchRun& one) {
+    return one.record.steps < most && one.run.select_cost() + max_step_cost <= step * static_cast<double>(longest);
   };
-  if (!train(group, chosen, selects_on, leaves)) return false;
+  if (!train(group, chosen, selects_on, should_stop)) return false;
   // As many steps on all examples as come nearest to what that has cost.
   const double spent = chosen.run.select_cost();
-  const auto goes_on = [&](const Contestant& one) {
-    return one.told.steps < longest && one.run.select_cost() + step / 2 <= spent;
+  const auto keeps_training = [&](const SelectBranchRun& one) {
+    return one.record.steps < longest && one.run.select_cost() + step / 2 <= spent;
   };
-  if (!train(group, all, goes_on, leaves)) return false;
-  for (Contestant* one : {&chosen, &all}) {
-    one->told.cost = one->run.select_cost() / step;
+  if (!train(group, all, keeps_training, should_stop)) return false;
+  for (SelectBranchRun* one : {&chosen, &all}) {
+    one->record.cost = one->run.select_cost() / step;
     LANISTA_TRY(measure(group, *one, guard.on));
   }
-  chosen.told.kept = wins(chosen.told, all.told);
-  all.told.kept = !chosen.told.kept && all.failure.empty();
-  TrialRun* const winner = chosen.told.kept ? &chosen.run : all.told.kept ? &all.run : nullptr;
-  run.note_selecting({chosen.told, all.told}, winner);
+  chosen.record.kept = selected_rows_win(chosen.record, all.record);
+  all.record.kept = !chosen.record.kept && all.failure.empty();
+  TrialRun* const winner = chosen.record.kept ? &chosen.run : all.record.kept ? &all.run : nullptr;
+  run.record_select_check({chosen.record, all.record}, winner);
   return true;
 }
 

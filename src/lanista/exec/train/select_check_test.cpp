@@ -14,7 +14,7 @@
 namespace lanista::train {
 namespace {
 
-using testing::never;
+using testing::never_stop;
 using testing::Trained;
 
 TrainerInput trial(study::PluginConfig select) {
@@ -40,21 +40,21 @@ TrainerInput guarded(Options options = Options::object(), const char* on = "val_
   return trial({"auto", std::move(options)});
 }
 
-Trained train_through(const TrainerInput& input, std::int64_t lanes,
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
                       const std::function<bool(std::int64_t)>& cut = {}) {
   const auto check = [](LaneGroup& group, TrialRun& run) {
-    if (!run.wants_select_check()) return;
-    const auto checked = check_selecting(group, run, never);
+    if (!run.is_select_check_due()) return;
+    const auto checked = run_select_check(group, run, never_stop);
     EXPECT_TRUE(checked) << checked.error().text();
-    EXPECT_FALSE(run.wants_select_check());
+    EXPECT_FALSE(run.is_select_check_due());
   };
-  return testing::train_through(input, lanes, check, cut);
+  return testing::train_to_end(input, lanes, check, cut);
 }
 
 /// State and metrics without what is told of chosen examples alone.
 void expect_same_numbers(Trained a, Trained b) {
   for (Trained* one : {&a, &b}) {
-    std::erase_if(one->state.tensors, Selection::owns);
+    std::erase_if(one->state.tensors, Selection::is_selection_tensor);
     for (auto& measurement : one->measurements) measurement.metrics.erase("trained_rows");
   }
   EXPECT_EQ(a.state.tensors, b.state.tensors);
@@ -72,14 +72,14 @@ const std::vector<study::SelectBranch>& branches_of(const Trained& trained) {
 study::PluginConfig selective(Options options = Options::object()) { return {"selective", std::move(options)}; }
 
 // Whoever wins, to the bit.
-TEST(SelectCheck, GoesOnAsATrialThatAlwaysTrainedSo) {
+TEST(SelectCheck, MatchesATrialThatAlwaysTrainedSo) {
   const Options renewed{{"beta", 6}, {"recalibrate", 3}};
   int chosen = 0, all = 0;
   for (const char* on : {"val_loss", "val_accuracy"}) {
     // Where looking at rows costs next to nothing, chosen ones win.
     for (Options options : {Options{{"beta", 1}}, renewed, Options{{"stale", 2}, {"clock", "trained"}},
                             Options{{"beta", 1}, {"backward", 100}}}) {
-      const Trained asked = train_through(guarded(options, on), 3);
+      const Trained asked = train_to_end(guarded(options, on), 3);
       const auto& branches = branches_of(asked);
       ASSERT_EQ(branches.size(), 2U);
       ASSERT_EQ(branches[0].kept, !branches[1].kept);
@@ -87,7 +87,7 @@ TEST(SelectCheck, GoesOnAsATrialThatAlwaysTrainedSo) {
       Options plain = options;
       plain.erase("backward");
       if (!branches[0].kept) plain["until"] = 0;
-      const Trained always = train_through(trial(selective(plain)), 1);
+      const Trained always = train_to_end(trial(selective(plain)), 1);
       expect_same_numbers(asked, always);
       EXPECT_TRUE(asked.measurements[0].selecting.empty());
       EXPECT_TRUE(asked.measurements[2].selecting.empty());
@@ -105,7 +105,7 @@ TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
     Options options = own;
     options["steps"] = 9;
     options["backward"] = backward;
-    const Trained asked = train_through(guarded(options), 2);
+    const Trained asked = train_to_end(guarded(options), 2);
     const auto& branches = branches_of(asked);
     for (const bool selects : {true, false}) {
       const study::SelectBranch& told = branches[selects ? 0 : 1];
@@ -129,13 +129,13 @@ TEST(SelectCheck, ComparesTheTwoAtEqualComputation) {
   }
 }
 
-TEST(SelectCheck, KeepsToAllRowsWhereTheTwoAreLevel) {
+TEST(SelectCheck, KeepsAllRowsOnATie) {
   for (const char* on : {"val_loss", "val_accuracy"}) {
     TrainerInput still = guarded(Options::object(), on);
     still.recipe.lr = 0;
     still.model =
         *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
-    const auto& branches = branches_of(train_through(still, 2));
+    const auto& branches = branches_of(train_to_end(still, 2));
     EXPECT_EQ(branches[0].value, branches[1].value);
     EXPECT_TRUE(branches[1].kept);
   }
@@ -143,7 +143,7 @@ TEST(SelectCheck, KeepsToAllRowsWhereTheTwoAreLevel) {
 
 // Running statistics are renewed before a branch is measured, on a copy: before its first epoch ends, a trial that
 // renews them has the state of one that does not, and keeps it, but measures otherwise.
-TEST(SelectCheck, MeasuresWithStatisticsThatAreRenewedWhereAsked) {
+TEST(SelectCheck, RecalibratesStatisticsBeforeMeasuringWhenConfigured) {
   std::vector<TrainerState> states;
   std::vector<std::map<std::string, double>> measured;
   for (const std::int64_t batches : {0, 4}) {
@@ -154,10 +154,10 @@ TEST(SelectCheck, MeasuresWithStatisticsThatAreRenewedWhereAsked) {
     ASSERT_TRUE(group->admit(run));
     TrialRun* const one = &run;
     for (int step = 0; step < 5; ++step) {
-      StepEnd end;
+      StepResult end;
       group->step({&one, 1}, {&end, 1});
     }
-    const auto metrics = group->measured(run);
+    const auto metrics = group->measure_copy(run);
     ASSERT_TRUE(metrics);
     measured.push_back(*metrics);
     states.push_back(run.save());
@@ -167,7 +167,7 @@ TEST(SelectCheck, MeasuresWithStatisticsThatAreRenewedWhereAsked) {
 }
 
 TEST(SelectCheck, LeavesTheLastStepOfAnEpochToTheTrial) {
-  const Trained asked = train_through(guarded({{"steps", 1000}, {"beta", 0.1}}), 2);
+  const Trained asked = train_to_end(guarded({{"steps", 1000}, {"beta", 0.1}}), 2);
   const auto& branches = branches_of(asked);
   // Looking at all rows and training on most of them costs more than training: by the end of the epoch it would be
   // ahead of all that the other could do.
@@ -177,9 +177,9 @@ TEST(SelectCheck, LeavesTheLastStepOfAnEpochToTheTrial) {
   EXPECT_NEAR(branches[0].cost, branches[1].cost, 0.5);
 }
 
-TEST(SelectCheck, GivesTheSameBitsWithAnyLanesAndCutAnywhere) {
+TEST(SelectCheck, GivesSameBitsWithAnyLanesAndInterruptions) {
   const TrainerInput input = guarded({{"every", 1}, {"recalibrate", 2}, {"steps", 5}});
-  const Trained whole = train_through(input, 4);
+  const Trained whole = train_to_end(input, 4);
   ASSERT_EQ(whole.measurements[2].selecting.size(), 2U);
   const auto same = [&](const Trained& other) {
     EXPECT_EQ(other.state.tensors, whole.state.tensors);
@@ -188,11 +188,11 @@ TEST(SelectCheck, GivesTheSameBitsWithAnyLanesAndCutAnywhere) {
       EXPECT_EQ(other.measurements[i].selecting, whole.measurements[i].selecting);
     }
   };
-  for (const std::int64_t lanes : {1, 2, 7}) same(train_through(input, lanes));
-  same(train_through(input, 2, [](std::int64_t) { return true; }));
+  for (const std::int64_t lanes : {1, 2, 7}) same(train_to_end(input, lanes));
+  same(train_to_end(input, 2, [](std::int64_t) { return true; }));
 }
 
-TEST(SelectCheck, WhatIsLeftInTheMiddleIsAskedAgainToTheSameBits) {
+TEST(SelectCheck, RepeatsAnInterruptedCheckToTheSameBits) {
   const TrainerInput input = guarded({{"warmup_epochs", 0}, {"steps", 6}});
   auto group = LaneGroup::create(input, 2);
   TrialRun run = *TrialRun::create(input);
@@ -200,20 +200,20 @@ TEST(SelectCheck, WhatIsLeftInTheMiddleIsAskedAgainToTheSameBits) {
   const TrainerState before = run.save();
   for (const int most : {0, 3, 8}) {
     int asked = 0;
-    const auto left = check_selecting(*group, run, [&] { return asked++ == most; });
+    const auto left = run_select_check(*group, run, [&] { return asked++ == most; });
     ASSERT_TRUE(left) << left.error().text();
     EXPECT_FALSE(*left);
-    EXPECT_TRUE(run.wants_select_check());
+    EXPECT_TRUE(run.is_select_check_due());
     EXPECT_EQ(run.save().tensors, before.tensors);
     EXPECT_EQ(run.save().facts, before.facts);
   }
 }
 
-TEST(SelectCheck, PlaysBackWhatWasFoundToTheSameBits) {
+TEST(SelectCheck, ReplaysItsResultToTheSameBits) {
   const TrainerInput input = guarded({{"every", 1}, {"steps", 4}});
-  const Trained asked = train_through(input, 2);
+  const Trained asked = train_to_end(input, 2);
   TrainerInput again = input;
-  again.recipe.select = data::selecting_played_back(input.recipe.select, asked.measurements);
+  again.recipe.select = data::with_recorded_selection(input.recipe.select, asked.measurements);
   Trainer played = *Trainer::create(again);
   while (played.epochs_done() < 4) played.step();
   EXPECT_EQ(played.save().tensors, asked.state.tensors);
@@ -223,7 +223,7 @@ TEST(SelectCheck, PlaysBackWhatWasFoundToTheSameBits) {
   }
 }
 
-TEST(SelectCheck, TrainsOnAllWhereNobodyAsks) {
+TEST(SelectCheck, TrainsOnAllRowsWithoutACheck) {
   Trainer unasked = *Trainer::create(guarded());
   Trainer plain = *Trainer::create(trial({}));
   for (int i = 0; i < 30; ++i) {
@@ -231,29 +231,29 @@ TEST(SelectCheck, TrainsOnAllWhereNobodyAsks) {
     plain.step();
   }
   auto tensors = unasked.save().tensors;
-  std::erase_if(tensors, Selection::owns);
+  std::erase_if(tensors, Selection::is_selection_tensor);
   EXPECT_EQ(tensors, plain.save().tensors);
 }
 
-TEST(SelectCheck, NothingComesOfAnEpochOfOneStep) {
+TEST(SelectCheck, IsSkippedForEpochsOfOneStep) {
   TrainerInput input = guarded();
   input.recipe.steps_per_epoch = 1;
-  const Trained asked = train_through(input, 1);
+  const Trained asked = train_to_end(input, 1);
   for (const auto& measurement : asked.measurements) EXPECT_TRUE(measurement.selecting.empty());
 }
 
-TEST(SelectCheck, RefusesWhatIsNoStateOfIt) {
+TEST(SelectCheck, RefusesForeignStates) {
   const TrainerInput input = guarded({{"warmup_epochs", 0}});
   TrialRun run = *TrialRun::create(input);
-  EXPECT_EQ(run.selecting(true).error().code, Code::kFailedPrecondition);
+  EXPECT_EQ(run.select_branch(true).error().code, Code::kFailedPrecondition);
   TrialRun other = *TrialRun::create(guarded({{"warmup_epochs", 0}}, "val_f1_macro"));
   auto group = LaneGroup::create(input, 1);
   ASSERT_TRUE(group->admit(run));
-  ASSERT_TRUE(*check_selecting(*group, run, never));
+  ASSERT_TRUE(*run_select_check(*group, run, never_stop));
   ASSERT_TRUE(group->admit(other));
-  EXPECT_EQ(check_selecting(*group, other, never).error().message,
+  EXPECT_EQ(run_select_check(*group, other, never_stop).error().message,
             "'val_f1_macro' is not measured; what is: val_accuracy, val_loss");
-  EXPECT_TRUE(other.wants_select_check());
+  EXPECT_TRUE(other.is_select_check_due());
   TrainerState broken = run.save();
   broken.facts["selecting"] = "no list";
   EXPECT_EQ(run.restore(broken).error().message, "checkpoint's 'selecting' is not a list");

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/io/data/select_guard.h"
+#include "lanista/io/data/selection_comparison.h"
 
 namespace lanista::train {
 namespace {
@@ -34,46 +34,46 @@ Result<std::vector<std::int64_t>> read_numbers(std::span<const Tensor> saved, co
 }  // namespace
 
 Result<Selection> Selection::make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data) {
-  return make(recipe, {.seed = seed, .rows = data.spec().rows, .holdout = data.holdout()});
+  return make(recipe, {.seed = seed, .rows = data.spec().rows, .holdout_loss = data.holdout_loss()});
 }
 
-Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorFacts& facts) {
+Result<Selection> Selection::make(const study::Recipe& recipe, const data::SelectorContext& facts) {
   Selection out;
   if (recipe.select.name.empty()) return out;
   out.config_ = std::make_shared<const study::PluginConfig>(recipe.select);
-  out.facts_ = facts;
-  LANISTA_ASSIGN(out.selector_, data::make_selector(*out.config_, out.facts_));
-  LANISTA_ASSIGN(const Options options, data::selection_settings(*out.config_));
+  out.context_ = facts;
+  LANISTA_ASSIGN(out.selector_, data::make_selector(*out.config_, out.context_));
+  LANISTA_ASSIGN(const Options options, data::resolve_selection_options(*out.config_));
   const auto epochs = static_cast<double>(recipe.epochs);
-  out.size_ = recipe.batch;
+  out.batch_size_ = recipe.batch;
   out.first_epoch_ = std::max(options.at("warmup_epochs").get<std::int64_t>(),
                               static_cast<std::int64_t>(std::ceil(options.at("from").get<double>() * epochs)));
   out.end_epoch_ = static_cast<std::int64_t>(std::ceil(options.at("until").get<double>() * epochs));
-  out.interrupt_ = options.at("interrupt").get<std::int64_t>();
+  out.full_batch_period_ = options.at("interrupt").get<std::int64_t>();
   out.max_wait_ = options.at("max_wait").get<std::int64_t>();
   out.recalibration_ = options.at("recalibrate").get<std::int64_t>();
   out.counts_trained_ = options.at("clock").get<std::string>() == "trained";
-  out.guarded_ = recipe.select.name == data::kSelectAuto;
+  out.is_guarded_ = recipe.select.name == data::kSelectionAuto;
   if (const auto found = options.find("found"); found != options.end()) {
-    LANISTA_ASSIGN(out.found_, study::read_selecting(*found));
+    LANISTA_ASSIGN(out.changes_, study::read_selection_changes(*found));
   }
   return out;
 }
 
 Selection::Selection(const Selection& other)
     : config_(other.config_),
-      facts_(other.facts_),
-      size_(other.size_),
+      context_(other.context_),
+      batch_size_(other.batch_size_),
       first_epoch_(other.first_epoch_),
       end_epoch_(other.end_epoch_),
-      interrupt_(other.interrupt_),
+      full_batch_period_(other.full_batch_period_),
       max_wait_(other.max_wait_),
       recalibration_(other.recalibration_),
       counts_trained_(other.counts_trained_),
-      guarded_(other.guarded_),
-      found_(other.found_) {
+      is_guarded_(other.is_guarded_),
+      changes_(other.changes_) {
   if (!other) return;
-  auto made = data::make_selector(*config_, facts_);
+  auto made = data::make_selector(*config_, context_);
   LANISTA_CHECK(made.ok(), "a selector that was made can be made again");
   selector_ = *std::move(made);
   const Result<void> recalled = restore(other.save());
@@ -86,61 +86,61 @@ Selection& Selection::operator=(const Selection& other) {
   return *this;
 }
 
-bool Selection::has_won(std::int64_t step) const {
+bool Selection::is_enabled_at(std::int64_t step) const {
   bool won = false;
-  for (const study::SelectingAt& each : found_) won = each.step <= step ? each.selects : won;
+  for (const study::SelectionChange& each : changes_) won = each.step <= step ? each.selects : won;
   return won;
 }
 
-bool Selection::selects(const SelectionPlace& place) const {
-  if (interrupt_ > 0 && place.step % interrupt_ == interrupt_ - 1) return false;
-  return place.epoch >= first_epoch_ && place.epoch < end_epoch_ && (!guarded_ || has_won(place.step));
+bool Selection::selects_at(const DataPosition& position) const {
+  if (full_batch_period_ > 0 && position.step % full_batch_period_ == full_batch_period_ - 1) return false;
+  return position.epoch >= first_epoch_ && position.epoch < end_epoch_ && (!is_guarded_ || is_enabled_at(position.step));
 }
 
-std::vector<std::size_t> Selection::asks(const SelectionPlace& place, std::span<const std::int64_t> rows) const {
-  if (place.step == offered_ || !selects(place)) return {};
-  return selector_->asks({place.pass, rows});
+std::vector<std::size_t> Selection::requested_positions(const DataPosition& position, std::span<const std::int64_t> rows) const {
+  if (position.step == last_added_step_ || !selects_at(position)) return {};
+  return selector_->requested_positions({position.pass, rows});
 }
 
-void Selection::offer(const SelectionPlace& place, std::span<const std::int64_t> rows,
+void Selection::add_batch(const DataPosition& position, std::span<const std::int64_t> rows,
                       std::span<const double> losses) {
-  if (place.step == offered_) return;
-  looked_ += std::ssize(losses);
+  if (position.step == last_added_step_) return;
+  num_losses_computed_ += std::ssize(losses);
   std::vector<bool> chosen(rows.size(), true);
-  if (selects(place)) {
+  if (selects_at(position)) {
     chosen.assign(rows.size(), false);
-    for (const std::size_t i : selector_->choose({place.pass, rows}, losses)) chosen[i] = true;
+    for (const std::size_t i : selector_->choose({position.pass, rows}, losses)) chosen[i] = true;
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (chosen[i]) queue_.push_back(rows[i]);
   }
-  const auto size = static_cast<std::size_t>(size_);
-  if (++waited_ >= max_wait_) {
+  const auto size = static_cast<std::size_t>(batch_size_);
+  if (++batches_since_update_ >= max_wait_) {
     for (std::size_t i = 0; i < rows.size() && queue_.size() < size; ++i) {
       if (!chosen[i]) queue_.push_back(rows[i]);
     }
   }
-  ready_ = queue_.size() >= size ? size : place.ends_pass ? queue_.size() : 0;
-  offered_ = place.step;
+  num_ready_rows_ = queue_.size() >= size ? size : position.ends_pass ? queue_.size() : 0;
+  last_added_step_ = position.step;
 }
 
 void Selection::step_done() {
-  if (ready_ == 0) return;
-  queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(ready_));
-  trained_ += static_cast<std::int64_t>(ready_);
-  ++batches_;
-  waited_ = 0;
-  ready_ = 0;
+  if (num_ready_rows_ == 0) return;
+  queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(num_ready_rows_));
+  num_trained_rows_ += static_cast<std::int64_t>(num_ready_rows_);
+  ++num_trained_batches_;
+  batches_since_update_ = 0;
+  num_ready_rows_ = 0;
 }
 
-bool Selection::owns(const Tensor& tensor) { return tensor.name.starts_with(kPrefix); }
+bool Selection::is_selection_tensor(const Tensor& tensor) { return tensor.name.starts_with(kPrefix); }
 
 std::vector<Tensor> Selection::save() const {
   if (selector_ == nullptr) return {};
-  const std::array<std::int64_t, kNumCounts> counts{offered_, static_cast<std::int64_t>(ready_), waited_, trained_,
-                                                    batches_};
+  const std::array<std::int64_t, kNumCounts> counts{last_added_step_, static_cast<std::int64_t>(num_ready_rows_), batches_since_update_, num_trained_rows_,
+                                                    num_trained_batches_};
   std::vector<Tensor> out{numbers(kCounts, counts), numbers(kQueue, queue_)};
-  for (Tensor& tensor : selector_->memory()) {
+  for (Tensor& tensor : selector_->saved_state()) {
     tensor.name.insert(0, kPrefix);
     out.push_back(std::move(tensor));
   }
@@ -155,7 +155,7 @@ Result<void> Selection::restore(std::span<const Tensor> saved) {
   LANISTA_ASSIGN(const auto counts, read_numbers(saved, kCounts));
   LANISTA_ASSIGN(auto queue, read_numbers(saved, kQueue));
   const auto waiting = std::ssize(queue);
-  const auto outside = [&](std::int64_t row) { return row < 0 || row >= facts_.rows; };
+  const auto outside = [&](std::int64_t row) { return row < 0 || row >= context_.rows; };
   if (counts.size() != kNumCounts || counts[1] < 0 || counts[1] > waiting || counts[2] < 0 || counts[3] < 0 ||
       counts[4] < 0 || std::ranges::any_of(queue, outside)) {
     return Error{Code::kDataLoss, "checkpoint's 'select:counts' or 'select:queue' fit no training on these data", ""};
@@ -166,13 +166,13 @@ Result<void> Selection::restore(std::span<const Tensor> saved) {
     memory.push_back(tensor);
     memory.back().name.erase(0, kPrefix.size());
   }
-  LANISTA_TRY(selector_->recall(memory));
+  LANISTA_TRY(selector_->restore_state(memory));
   queue_ = std::move(queue);
-  offered_ = counts[0];
-  ready_ = static_cast<std::size_t>(counts[1]);
-  waited_ = counts[2];
-  trained_ = counts[3];
-  batches_ = counts[4];
+  last_added_step_ = counts[0];
+  num_ready_rows_ = static_cast<std::size_t>(counts[1]);
+  batches_since_update_ = counts[2];
+  num_trained_rows_ = counts[3];
+  num_trained_batches_ = counts[4];
   return {};
 }
 

@@ -18,7 +18,7 @@
 namespace lanista::train {
 
 /// Where a step is in its training.
-struct SelectionPlace {
+struct DataPosition {
   std::int64_t step = 0;       ///< batches that were read before
   std::int64_t epoch = 0;      ///< from 0
   std::int64_t pass = 0;       ///< over the rows
@@ -34,7 +34,7 @@ class Selection {
   Selection() = default;  ///< all examples are trained on
   /// Of a trial with this seed on these data, which outlive it. Errors: kInvalidArgument.
   static Result<Selection> make(const study::Recipe& recipe, std::uint64_t seed, const data::Dataset& data);
-  static Result<Selection> make(const study::Recipe& recipe, const data::SelectorFacts& facts);
+  static Result<Selection> make(const study::Recipe& recipe, const data::SelectorContext& facts);
   Selection(const Selection& other);
   Selection& operator=(const Selection& other);
   Selection(Selection&&) noexcept = default;
@@ -42,29 +42,29 @@ class Selection {
 
   explicit operator bool() const { return selector_ != nullptr; }
 
-  /// Of one that is guarded (data::SelectGuard): whether it selects from this step on. Until it is told, it does not.
-  void decide(std::int64_t step, bool selects) { found_.push_back({step, selects}); }
+  /// Of one that is guarded (data::SelectionComparison): whether it selects from this step on. Until it is told, it does not.
+  void set_selecting(std::int64_t step, bool selects) { changes_.push_back({step, selects}); }
   /// What it was told, in place of all before.
-  void take(std::vector<study::SelectingAt> found) { found_ = std::move(found); }
-  const std::vector<study::SelectingAt>& found() const { return found_; }
-  bool is_guarded() const { return guarded_; }
+  void set_changes(std::vector<study::SelectionChange> found) { changes_ = std::move(found); }
+  const std::vector<study::SelectionChange>& changes() const { return changes_; }
+  bool is_guarded() const { return is_guarded_; }
 
   /// Places of the batch whose losses must be told to offer(); none where this step has been offered its batch.
-  std::vector<std::size_t> asks(const SelectionPlace& place, std::span<const std::int64_t> rows) const;
+  std::vector<std::size_t> requested_positions(const DataPosition& position, std::span<const std::int64_t> rows) const;
   /// The batch that the step reads, and losses of the places that were asked for. A second offer of a step changes
   /// nothing.
-  void offer(const SelectionPlace& place, std::span<const std::int64_t> rows, std::span<const double> losses);
+  void add_batch(const DataPosition& position, std::span<const std::int64_t> rows, std::span<const double> losses);
   /// The rows to train on in the step that was offered last, at most a batch; empty: it trains on nothing.
-  std::span<const std::int64_t> batch() const { return std::span(queue_).first(ready_); }
+  std::span<const std::int64_t> batch() const { return std::span(queue_).first(num_ready_rows_); }
   /// The step is over: its batch has been trained on, if there was one.
   void step_done();
 
   /// Examples trained on in the epoch in progress, and batches in all.
-  std::int64_t trained() const { return trained_; }
-  std::int64_t batches() const { return batches_; }
-  void begin_epoch() { trained_ = 0; }
+  std::int64_t num_trained_rows() const { return num_trained_rows_; }
+  std::int64_t num_trained_batches() const { return num_trained_batches_; }
+  void begin_epoch() { num_trained_rows_ = 0; }
   /// Losses that were told since this value was made.
-  std::int64_t looked() const { return looked_; }
+  std::int64_t num_losses_computed() const { return num_losses_computed_; }
   std::int64_t recalibration() const { return recalibration_; }  ///< batches of all rows, before an epoch is measured
   bool counts_trained() const { return counts_trained_; }  ///< the learning rate's clock counts batches trained on
 
@@ -73,28 +73,28 @@ class Selection {
   /// The inverse. Errors: kDataLoss.
   Result<void> restore(std::span<const Tensor> saved);
   /// Whether a tensor of a state is one of these.
-  static bool owns(const Tensor& tensor);
+  static bool is_selection_tensor(const Tensor& tensor);
 
  private:
-  bool selects(const SelectionPlace& place) const;
-  bool has_won(std::int64_t step) const;
+  bool selects_at(const DataPosition& position) const;
+  bool is_enabled_at(std::int64_t step) const;
 
   std::shared_ptr<const study::PluginConfig> config_;  // none: no selector; copies share it
-  data::SelectorFacts facts_;
+  data::SelectorContext context_;
   std::unique_ptr<data::Selector> selector_;
-  std::int64_t size_ = 0;  // of a batch
+  std::int64_t batch_size_ = 0;  // of a batch
   std::int64_t first_epoch_ = 0, end_epoch_ = 0;
-  std::int64_t interrupt_ = 0, max_wait_ = 0, recalibration_ = 0;
+  std::int64_t full_batch_period_ = 0, max_wait_ = 0, recalibration_ = 0;
   bool counts_trained_ = false;
-  bool guarded_ = false;
-  std::vector<study::SelectingAt> found_;  // of one that is guarded, by step
+  bool is_guarded_ = false;
+  std::vector<study::SelectionChange> changes_;  // of one that is guarded, by step
 
   std::vector<std::int64_t> queue_;
-  std::size_t ready_ = 0;          // rows at the front of the queue that this step trains on
-  std::int64_t offered_ = -1;      // the step whose batch was offered last
-  std::int64_t waited_ = 0;        // batches read since one was trained on
-  std::int64_t trained_ = 0, batches_ = 0;
-  std::int64_t looked_ = 0;  // of no state: what a branch is told by
+  std::size_t num_ready_rows_ = 0;          // rows at the front of the queue that this step trains on
+  std::int64_t last_added_step_ = -1;      // the step whose batch was offered last
+  std::int64_t batches_since_update_ = 0;        // batches read since one was trained on
+  std::int64_t num_trained_rows_ = 0, num_trained_batches_ = 0;
+  std::int64_t num_losses_computed_ = 0;  // of no state: what a branch is told by
 };
 
 }  // namespace lanista::train

@@ -11,7 +11,7 @@
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
-#include "lanista/exec/train/schedule.h"
+#include "lanista/exec/train/learning_rate.h"
 #include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
 
@@ -50,13 +50,13 @@ const std::vector<study::PluginConfig>& selectors() {
   return all;
 }
 
-TEST(Selection, WithoutExponentIsTrainingOnAllToTheBit) {
+TEST(Selection, MatchesTrainingOnAllRowsWithoutExponent) {
   Trainer plain = *Trainer::create(trial(1, {}));
   Trainer same = *Trainer::create(trial(1, {"selective", {{"beta", 0}, {"warmup_epochs", 0}}}));
   for (std::int64_t i = 0; i < 3 * plain.steps_per_epoch(); ++i) {
     ASSERT_EQ(plain.step(), same.step());
     auto state = same.save().tensors;
-    std::erase_if(state, Selection::owns);
+    std::erase_if(state, Selection::is_selection_tensor);
     ASSERT_TRUE(plain.save().tensors == state) << i;
   }
   for (std::size_t i = 0; i < 3; ++i) {
@@ -68,7 +68,7 @@ TEST(Selection, WithoutExponentIsTrainingOnAllToTheBit) {
 }
 
 // The queue's rules, told in another way: by which rows were trained on when.
-TEST(Selection, QueuesWhatIsChosenAndTrainsOnBatchesOfOneSize) {
+TEST(Selection, QueuesChosenRowsIntoBatchesOfOneSize) {
   Rng rng(9);
   for (int round = 0; round < 300; ++round) {
     study::Recipe recipe;
@@ -92,10 +92,10 @@ TEST(Selection, QueuesWhatIsChosenAndTrainsOnBatchesOfOneSize) {
           rows.push_back(order[static_cast<std::size_t>(i)]);
         }
         const bool last = first + recipe.batch >= 50;
-        const SelectionPlace place{.step = step, .epoch = epoch, .pass = epoch, .ends_pass = last};
-        ASSERT_TRUE(selection.asks(place, rows).empty());
-        selection.offer(place, rows, {});
-        selection.offer(place, rows, {});  // a step that is done once more
+        const DataPosition place{.step = step, .epoch = epoch, .pass = epoch, .ends_pass = last};
+        ASSERT_TRUE(selection.requested_positions(place, rows).empty());
+        selection.add_batch(place, rows, {});
+        selection.add_batch(place, rows, {});  // a step that is done once more
         const bool all = epoch < warmup || (interrupt > 0 && (step + 1) % interrupt == 0);
         std::vector<std::int64_t> left;
         for (const std::int64_t row : rows) {
@@ -124,19 +124,19 @@ TEST(Selection, QueuesWhatIsChosenAndTrainsOnBatchesOfOneSize) {
         }
         selection.step_done();
       }
-      ASSERT_EQ(selection.trained(), in_epoch);
+      ASSERT_EQ(selection.num_trained_rows(), in_epoch);
     }
-    ASSERT_EQ(selection.batches(), total);
+    ASSERT_EQ(selection.num_trained_batches(), total);
   }
 }
 
 // The whole algorithm as a loop over a program, with a selector's answers and a queue of its own.
-TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
+TEST(Selection, MatchesTheReferenceAlgorithm) {
   for (const study::PluginConfig& select : selectors()) {
     SCOPED_TRACE(select.name + select.options.dump());
     const TrainerInput input = trial(1, select);
     Trainer trainer = *Trainer::create(input);
-    const auto settings = *data::selection_settings(select);
+    const auto settings = *data::resolve_selection_options(select);
     const auto chooser = *data::make_selector(select, {.seed = input.trial_seed, .rows = digits().spec().rows});
     const auto train = *step::derive_training_step(input.model, {input.recipe.loss, input.recipe.optimizer}, ops());
     const auto infer = *step::derive_inference_step(input.model, ops());
@@ -161,7 +161,7 @@ TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
         std::vector<std::int64_t> chosen = others;
         if (selects) {
           std::vector<std::int64_t> asked;
-          for (const std::size_t place : chooser->asks({epoch, rows})) asked.push_back(rows[place]);
+          for (const std::size_t place : chooser->requested_positions({epoch, rows})) asked.push_back(rows[place]);
           std::vector<double> losses(asked.size());
           if (!asked.empty()) program.losses(0, buffers.fill(digits(), asked), 0, losses);
           chosen.clear();
@@ -195,7 +195,7 @@ TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
         trainer.step();
       }
       auto state = trainer.save().tensors;
-      std::erase_if(state, Selection::owns);
+      std::erase_if(state, Selection::is_selection_tensor);
       ASSERT_TRUE(state == program.extract(0)) << "epoch " << epoch;
       const auto& metrics = trainer.measurements().back().metrics;
       EXPECT_EQ(metrics.at("trained_rows"), rows_of_epoch);
@@ -208,7 +208,7 @@ TEST(Selection, TrainsAsTheAlgorithmWrittenOutDoes) {
 }
 
 // Running statistics after b batches of all rows are a mean of theirs that forgets what was there before.
-TEST(Selection, RenewsRunningStatisticsByAllRows) {
+TEST(Selection, RecalibratesRunningStatisticsOnAllRows) {
   const study::PluginConfig hard{"selective", {{"beta", 8}, {"warmup_epochs", 0}, {"floor", 0}, {"recalibrate", 12}}};
   study::PluginConfig without = hard;
   without.options["recalibrate"] = 0;
@@ -226,7 +226,7 @@ TEST(Selection, RenewsRunningStatisticsByAllRows) {
   with.step();
   plain.step();
   auto expected = plain.save().tensors;
-  std::erase_if(expected, Selection::owns);
+  std::erase_if(expected, Selection::is_selection_tensor);
   ASSERT_TRUE(program.insert(0, expected));
   // What a training step at rate zero leaves of the statistics, batch after batch.
   const auto order = data::epoch_order(digits().rows(data::Part::kTrain), again.data_seed, 0);
@@ -244,14 +244,14 @@ TEST(Selection, RenewsRunningStatisticsByAllRows) {
     }
   }
   auto state = with.save().tensors;
-  std::erase_if(state, Selection::owns);
+  std::erase_if(state, Selection::is_selection_tensor);
   EXPECT_TRUE(state == expected);
   auto before = plain.save().tensors;
-  std::erase_if(before, Selection::owns);
+  std::erase_if(before, Selection::is_selection_tensor);
   EXPECT_FALSE(state == before);
 }
 
-TEST(Selection, GoesOnFromAnyStep) {
+TEST(Selection, ResumesFromAnyStep) {
   for (const study::PluginConfig& select : selectors()) {
     SCOPED_TRACE(select.name + select.options.dump());
     const TrainerInput input = trial(2, select);
@@ -271,10 +271,10 @@ TEST(Selection, GoesOnFromAnyStep) {
 }
 
 // With the hold-out losses of the data at hand, and copied with the run.
-TEST(Selection, TrainsOnWhatIsReducible) {
+TEST(Selection, TrainsOnRowsWithReducibleLoss) {
   auto [raw, split] = *data::open_raw({}, ".", real_file_system());
   Rng rng(6);
-  for (std::int64_t row = 0; row < raw.rows(); ++row) raw.holdout.push_back(rng.bernoulli(0.5) ? 1e6F : 0.0F);
+  for (std::int64_t row = 0; row < raw.rows(); ++row) raw.holdout_loss.push_back(rng.bernoulli(0.5) ? 1e6F : 0.0F);
   const data::Dataset rows = *data::Dataset::make(std::move(raw), std::move(split), "auto", "auto");
   TrainerInput input = trial(2, {"reducible", {{"keep", 0.5}, {"warmup_epochs", 0}}});
   EXPECT_EQ(Trainer::create(input).error().where, "train.select.reducible");
@@ -287,11 +287,11 @@ TEST(Selection, TrainsOnWhatIsReducible) {
   const auto batch = std::span(order).first(100);
   const std::vector<double> losses(100, 0.5);
   for (Selection* one : {&selection, &copy}) {
-    ASSERT_EQ(one->asks({}, batch).size(), 100U);
-    one->offer({.step = 0, .epoch = 0, .pass = 0, .ends_pass = true}, batch, losses);
+    ASSERT_EQ(one->requested_positions({}, batch).size(), 100U);
+    one->add_batch({.step = 0, .epoch = 0, .pass = 0, .ends_pass = true}, batch, losses);
     std::int64_t known = 0, others = 0;
-    for (const std::int64_t row : batch) others += rows.holdout()[static_cast<std::size_t>(row)] == 0 ? 1 : 0;
-    for (const std::int64_t row : one->batch()) known += rows.holdout()[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
+    for (const std::int64_t row : batch) others += rows.holdout_loss()[static_cast<std::size_t>(row)] == 0 ? 1 : 0;
+    for (const std::int64_t row : one->batch()) known += rows.holdout_loss()[static_cast<std::size_t>(row)] > 0 ? 1 : 0;
     EXPECT_EQ(one->batch().size(), 50U);
     EXPECT_EQ(known, std::max<std::int64_t>(0, 50 - others));
   }
@@ -310,7 +310,7 @@ TEST(Selection, TrainsOnWhatIsReducible) {
             0.6 * static_cast<double>(rows.rows(data::Part::kTrain).size()));
 }
 
-TEST(Selection, IsOfEachLaneAlone) {
+TEST(Selection, IsIndependentInEachLane) {
   std::vector<TrainerInput> inputs{trial(1, {})};
   for (const study::PluginConfig& select : selectors()) {
     inputs.push_back(trial(static_cast<std::uint32_t>(inputs.size() + 1), select));
@@ -324,7 +324,7 @@ TEST(Selection, IsOfEachLaneAlone) {
     all.push_back(&run);
   }
   const std::int64_t steps = 2 * runs[0].steps_per_epoch() + 3;
-  std::vector<StepEnd> ends(all.size());
+  std::vector<StepResult> ends(all.size());
   for (std::int64_t done = 0; done < steps;) done += group.advance(all, steps - done, ends);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Trainer alone = *Trainer::create(inputs[i]);
@@ -335,7 +335,7 @@ TEST(Selection, IsOfEachLaneAlone) {
   }
 }
 
-TEST(Selection, RefusesCheckpointsThatAreNotOfItsTraining) {
+TEST(Selection, RefusesCheckpointsOfOtherTrainings) {
   const TrainerInput input = trial(2, selectors()[1]);
   Trainer trainer = *Trainer::create(input);
   for (int i = 0; i < 20; ++i) trainer.step();

@@ -13,7 +13,7 @@ namespace lanista::train {
 namespace {
 
 /// What racers are compared by. Their mini-batches are the same, so the noise of these is no difference between them.
-double level_of(const BranchLane& lane) {
+double later_mean_loss(const BranchLane& lane) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   if (!lane.failure.empty() || lane.losses.empty()) return kNone;
   const auto later = std::span(lane.losses).subspan(lane.losses.size() / 2);
@@ -25,88 +25,88 @@ double level_of(const BranchLane& lane) {
 
 }  // namespace
 
-bool TrialRun::wants_race() const { return race_steps_ > 0 && step_ == 0 && !raced_ && measurements_.empty(); }
+bool TrialRun::is_start_race_due() const { return race_steps_ > 0 && step_ == 0 && !start_race_ && measurements_.empty(); }
 
-Result<TrialRun> TrialRun::racer(std::int64_t number) const {
-  const std::string who = "trial " + std::to_string(trial().value) + " cannot race: ";
-  if (!state_) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
-  if (number == 0) return copied();
-  TrialRun out = once_more();
-  const RivalStart& rival = rivals_[static_cast<std::size_t>(number - 1)];
-  out.start_ = rival.weights;
-  for (auto& [step, setting] : out.settings_) setting.ease = rival.ease;
+Result<TrialRun> TrialRun::start_candidate(std::int64_t number) const {
+  const std::string error_prefix = "trial " + std::to_string(trial().value) + " cannot race: ";
+  if (!state_) return Error{Code::kFailedPrecondition, error_prefix + "there is no state in memory", ""};
+  if (number == 0) return copy_with_state();
+  TrialRun out = copy_without_state();
+  const AlternativeStartWeights& alternative = alternative_starts_[static_cast<std::size_t>(number - 1)];
+  out.start_ = alternative.weights;
+  for (auto& [step, setting] : out.settings_) setting.ease = alternative.ease;
   return out;
 }
 
-void TrialRun::note_race(std::vector<study::Racer> race, TrialRun* winner) {
-  raced_ = std::move(race);
-  take_recipe(*raced_);
+void TrialRun::record_start_race(std::vector<study::StartCandidate> race, TrialRun* winner) {
+  start_race_ = std::move(race);
+  apply_race_winner(*start_race_);
   if (winner == nullptr) return;
   state_ = std::move(winner->state_);
   step_ = winner->step_;
   loss_sum_ = winner->loss_sum_;
   start_.reset();
-  for (RivalStart& rival : rivals_) rival.weights.reset();
+  for (AlternativeStartWeights& alternative : alternative_starts_) alternative.weights.reset();
 }
 
-void TrialRun::take_recipe(std::span<const study::Racer> race) {
+void TrialRun::apply_race_winner(std::span<const study::StartCandidate> race) {
   const std::size_t winner = study::race_winner(race).value_or(0);
-  if (winner == 0 || winner > rivals_.size()) return;
-  recalibrate_ = rivals_[winner - 1].recalibrate;
-  for (auto& [step, setting] : settings_) setting.ease = rivals_[winner - 1].ease;
+  if (winner == 0 || winner > alternative_starts_.size()) return;
+  recalibrate_ = alternative_starts_[winner - 1].recalibrate;
+  for (auto& [step, setting] : settings_) setting.ease = alternative_starts_[winner - 1].ease;
 }
 
 // Of a trial whose first epoch is measured, whoever made its recipe knows how the race ended.
 Result<void> TrialRun::restore_race(const std::map<std::string, std::string>& facts,
                                     std::span<const study::Measurement> measurements) {
-  raced_.reset();
+  start_race_.reset();
   if (!measurements.empty()) {
-    take_recipe(measurements.front().race);
+    apply_race_winner(measurements.front().race);
     return {};
   }
-  const auto told = facts.find("race");
-  if (told == facts.end()) return {};
-  const auto list = nlohmann::json::parse(told->second, nullptr, false);
+  const auto fact = facts.find("race");
+  if (fact == facts.end()) return {};
+  const auto list = nlohmann::json::parse(fact->second, nullptr, false);
   if (!list.is_array()) return Error{Code::kDataLoss, "checkpoint's 'race' is not a list", ""};
-  std::vector<study::Racer> race;
+  std::vector<study::StartCandidate> race;
   for (const auto& item : list) {
-    LANISTA_ASSIGN(const study::Racer racer, study::racer_from_json(item));
-    race.push_back(racer);
+    LANISTA_ASSIGN(const study::StartCandidate start_candidate, study::start_candidate_from_json(item));
+    race.push_back(start_candidate);
   }
   if (race_steps_ == 0) {  // the epoch was measured, this state is from before: the recipe is the winner's
-    raced_ = std::move(race);
+    start_race_ = std::move(race);
     return {};
   }
-  if (std::cmp_not_equal(race.size(), racers())) {
+  if (std::cmp_not_equal(race.size(), num_start_candidates())) {
     return Error{
         Code::kDataLoss,
-        "checkpoint's race has " + std::to_string(race.size()) + " racers, the trial's " + std::to_string(racers()),
+        "checkpoint's race has " + std::to_string(race.size()) + " racers, the trial's " + std::to_string(num_start_candidates()),
         ""};
   }
-  take_recipe(race);
-  raced_ = std::move(race);
+  apply_race_winner(race);
+  start_race_ = std::move(race);
   return {};
 }
 
-Result<bool> race_starts(LaneGroup& group, TrialRun& run, const std::function<bool()>& leaves) {
-  std::vector<TrialRun> racers;
-  for (std::int64_t i = 0; i < run.racers(); ++i) {
-    LANISTA_ASSIGN(TrialRun racer, run.racer(i));
-    LANISTA_TRY(group.admit(racer));
-    racers.push_back(std::move(racer));
+Result<bool> race_starts(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop) {
+  std::vector<TrialRun> candidates;
+  for (std::int64_t i = 0; i < run.num_start_candidates(); ++i) {
+    LANISTA_ASSIGN(TrialRun start_candidate, run.start_candidate(i));
+    LANISTA_TRY(group.admit(start_candidate));
+    candidates.push_back(std::move(start_candidate));
   }
   std::vector<BranchLane> lanes;
-  for (TrialRun& racer : racers) lanes.push_back({&racer, {}, ""});
+  for (TrialRun& start_candidate : candidates) lanes.push_back({&start_candidate, {}, ""});
   const auto width = static_cast<std::size_t>(group.lanes());
   for (std::size_t first = 0; first < lanes.size(); first += width) {
     const auto some = std::span(lanes).subspan(first, std::min(width, lanes.size() - first));
-    if (!train_branches(group, some, run.race_steps(), leaves)) return false;
+    if (!train_branches(group, some, run.race_steps(), should_stop)) return false;
   }
-  std::vector<study::Racer> race;
-  for (const BranchLane& lane : lanes) race.push_back({std::ssize(lane.losses), level_of(lane), false});
-  const auto best = std::ranges::min_element(race, {}, &study::Racer::loss);
+  std::vector<study::StartCandidate> race;
+  for (const BranchLane& lane : lanes) race.push_back({std::ssize(lane.losses), later_mean_loss(lane), false});
+  const auto best = std::ranges::min_element(race, {}, &study::StartCandidate::loss);
   best->kept = std::isfinite(best->loss);
-  run.note_race(race, best->kept ? &racers[static_cast<std::size_t>(best - race.begin())] : nullptr);
+  run.record_start_race(race, best->kept ? &candidates[static_cast<std::size_t>(best - race.begin())] : nullptr);
   return true;
 }
 

@@ -12,9 +12,9 @@ namespace lanista::train {
 /// race_steps on the same mini-batches, and it goes on from the one whose mean loss over the later half of them is the
 /// least, of equal ones the first. What came of it is a function of the run's input alone: neither the group's lanes
 /// nor where states sit enter, and the winner has the bits of a trial that began so without a race. Where all come to
-/// no number the run stays at its beginning. False: `leaves` said so between steps; the run is as before then, and so
+/// no number the run stays at its beginning. False: `should_stop` said so between steps; the run is as before then, and so
 /// it is where there is an error: those of TrialRun::racer and of LaneGroup::admit. (ModelKeeper's guard against
 /// negative transfer; MLtuner's branches.)
-Result<bool> race_starts(LaneGroup& group, TrialRun& run, const std::function<bool()>& leaves);
+Result<bool> race_starts(LaneGroup& group, TrialRun& run, const std::function<bool()>& should_stop);
 
 }  // namespace lanista::train

@@ -15,7 +15,7 @@
 namespace lanista::train {
 namespace {
 
-using testing::never;
+using testing::never_stop;
 using testing::Trained;
 
 constexpr std::int64_t kSteps = 5;
@@ -68,21 +68,21 @@ TrainerInput racing(const std::vector<std::shared_ptr<const StartWeights>>& star
   input.recipe.ease = 0.3;
   input.recipe.recalibrate = 2;
   for (std::size_t i = 1; i < starts.size(); ++i)
-    input.rivals.push_back({starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
-  input.rivals.push_back({nullptr, 1});
+    input.alternative_starts.push_back({starts[i], 0.4 + 0.1 * static_cast<double>(i), 2 + static_cast<std::int64_t>(i)});
+  input.alternative_starts.push_back({nullptr, 1});
   input.race_steps = kSteps;
   return input;
 }
 
-Trained train_through(const TrainerInput& input, std::int64_t lanes,
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
                       const std::function<bool(std::int64_t)>& cut = {}) {
   const auto race = [](LaneGroup& group, TrialRun& run) {
-    if (!run.wants_race()) return;
-    const auto raced = race_starts(group, run, never);
+    if (!run.is_start_race_due()) return;
+    const auto raced = race_starts(group, run, never_stop);
     EXPECT_TRUE(raced) << raced.error().text();
-    EXPECT_FALSE(run.wants_race());
+    EXPECT_FALSE(run.is_start_race_due());
   };
-  return testing::train_through(input, lanes, race, [&](std::int64_t step) { return cut && step > 0 && cut(step); });
+  return testing::train_to_end(input, lanes, race, [&](std::int64_t step) { return cut && step > 0 && cut(step); });
 }
 
 /// The trial that began so, and raced nobody.
@@ -91,7 +91,7 @@ Trained alone(const std::shared_ptr<const StartWeights>& start, double ease, std
   input.start = start;
   input.recipe.ease = ease;
   input.recipe.recalibrate = recalibrate;
-  return train_through(input, 1);
+  return train_to_end(input, 1);
 }
 
 void expect_same_numbers(const Trained& a, const Trained& b) {
@@ -105,7 +105,7 @@ void expect_same_numbers(const Trained& a, const Trained& b) {
 
 // Whoever wins, the trial is to the bit one that began with it: its rate is eased, and its running statistics are
 // renewed, as that one's.
-TEST(StartRace, GoesOnAsATrialThatBeganWithTheWinner) {
+TEST(StartRace, MatchesATrialThatBeganWithTheWinner) {
   const auto good = trained(1, 39), better = trained(2, 60), bad = harmful();
   struct Case {
     std::vector<std::shared_ptr<const StartWeights>> starts;
@@ -113,23 +113,23 @@ TEST(StartRace, GoesOnAsATrialThatBeganWithTheWinner) {
   };
   for (const Case& each : {Case{{better, good}, 0}, Case{{bad, better}, 1}, Case{{bad}, 1}, Case{{bad, bad}, 2}}) {
     const TrainerInput input = racing(each.starts);
-    const Trained raced = train_through(input, 4);
+    const Trained raced = train_to_end(input, 4);
     const auto& race = raced.measurements.front().race;
     ASSERT_EQ(race.size(), each.starts.size() + 1);
     EXPECT_EQ(study::race_winner(race), each.winner);
-    for (const study::Racer& racer : race) EXPECT_EQ(racer.steps, kSteps);
+    for (const study::StartCandidate& start_candidate : race) EXPECT_EQ(start_candidate.steps, kSteps);
     EXPECT_TRUE(raced.measurements[1].race.empty());
     const bool random = each.winner == each.starts.size();
     const study::Recipe& own = input.recipe;
-    const RivalStart winner =
-        each.winner == 0 ? RivalStart{nullptr, own.ease, own.recalibrate} : input.rivals[each.winner - 1];
+    const AlternativeStartWeights winner =
+        each.winner == 0 ? AlternativeStartWeights{nullptr, own.ease, own.recalibrate} : input.alternative_starts[each.winner - 1];
     expect_same_numbers(raced, alone(random ? nullptr : each.starts[each.winner], winner.ease, winner.recalibrate));
   }
 }
 
 TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
   const auto good = trained(1, 39);
-  const Trained raced = train_through(racing({good}), 4);
+  const Trained raced = train_to_end(racing({good}), 4);
   const auto& race = raced.measurements.front().race;
   for (const std::size_t who : {0U, 1U}) {
     TrainerInput input = trial(4);
@@ -142,7 +142,7 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
     double sum = 0;
     for (std::int64_t step = 0; step < kSteps; ++step) {
       const double before = run.loss_sum();
-      StepEnd end;
+      StepResult end;
       group.step({&one, 1}, {&end, 1});
       if (step >= kSteps / 2) sum += (run.loss_sum() - before) / 100;
     }
@@ -150,19 +150,19 @@ TEST(StartRace, ComparesTheMeanLossOfTheLaterHalfOfItsSteps) {
   }
 }
 
-TEST(StartRace, GivesTheSameBitsWithAnyLanesAndCutAnywhere) {
+TEST(StartRace, GivesSameBitsWithAnyLanesAndInterruptions) {
   const TrainerInput input = racing({harmful(), trained(1, 39)});
-  const Trained whole = train_through(input, 4);
+  const Trained whole = train_to_end(input, 4);
   for (const std::int64_t lanes : {1, 2, 7}) {
-    const Trained other = train_through(input, lanes, [&](std::int64_t step) { return step % lanes == 0; });
+    const Trained other = train_to_end(input, lanes, [&](std::int64_t step) { return step % lanes == 0; });
     expect_same_numbers(other, whole);
     EXPECT_EQ(other.measurements.front().race, whole.measurements.front().race);
   }
 }
 
-TEST(StartRace, LeavesTheRunAsItWasWhereItIsLeft) {
+TEST(StartRace, LeavesTheRunUnchangedWhenInterrupted) {
   const TrainerInput input = racing({harmful(), trained(1, 39)});
-  const Trained whole = train_through(input, 2);
+  const Trained whole = train_to_end(input, 2);
   for (const int after : {0, 3, 7}) {
     auto group = *LaneGroup::create(input, 2);
     TrialRun run = *TrialRun::create(input);
@@ -172,28 +172,28 @@ TEST(StartRace, LeavesTheRunAsItWasWhereItIsLeft) {
     const auto left = race_starts(group, run, [&] { return asked++ == after; });
     ASSERT_TRUE(left);
     EXPECT_FALSE(*left);
-    EXPECT_TRUE(run.wants_race());
+    EXPECT_TRUE(run.is_start_race_due());
     EXPECT_EQ(run.save().tensors, before.tensors);
     EXPECT_EQ(run.save().facts, before.facts);
-    ASSERT_TRUE(*race_starts(group, run, never));
+    ASSERT_TRUE(*race_starts(group, run, never_stop));
     EXPECT_EQ(run.step_count(), kSteps);
   }
   EXPECT_EQ(study::race_winner(whole.measurements.front().race), 1U);
 }
 
-TEST(StartRace, StaysAtItsBeginningWhereNobodyComesToANumber) {
+TEST(StartRace, KeepsInitialStateWhenAllCandidatesDiverge) {
   StartWeights none = *trained(1, 3);
   for (Tensor& tensor : none.tensors) {
     for (float& value : elements_of<float>(tensor)) value = std::numeric_limits<float>::quiet_NaN();
   }
   TrainerInput input = racing({std::make_shared<const StartWeights>(none)});
-  input.rivals.back().weights = input.start;  // no random values, this once
+  input.alternative_starts.back().weights = input.start;  // no random values, this once
   auto group = *LaneGroup::create(input, 2);
   TrialRun run = *TrialRun::create(input);
   ASSERT_TRUE(group.admit(run));
-  ASSERT_TRUE(*race_starts(group, run, never));
+  ASSERT_TRUE(*race_starts(group, run, never_stop));
   EXPECT_EQ(run.step_count(), 0);
-  EXPECT_FALSE(run.wants_race());
+  EXPECT_FALSE(run.is_start_race_due());
 }
 
 TEST(StartRace, RefusesAStateOfAnotherRace) {
@@ -201,7 +201,7 @@ TEST(StartRace, RefusesAStateOfAnotherRace) {
   auto group = *LaneGroup::create(input, 2);
   TrialRun run = *TrialRun::create(input);
   ASSERT_TRUE(group.admit(run));
-  ASSERT_TRUE(*race_starts(group, run, never));
+  ASSERT_TRUE(*race_starts(group, run, never_stop));
   TrialRun other = *TrialRun::create(racing({harmful()}));
   const auto restored = other.restore(run.save());
   ASSERT_FALSE(restored);

@@ -67,7 +67,7 @@ TrainerInput input_of(const data::Dataset& data, const std::string& loss) {
           .model = *graph::parse("%0 = input(shape=[4])\n%1 = linear(%0, out=6)\n%2 = tanh(%1)\n%3 = linear(%2, out=" +
                                  std::to_string(data.spec().target_size) + ")\n%4 = output(%3)\n"),
           .recipe = recipe,
-          .metrics = study::suiting_metrics(0),
+          .metrics = study::applicable_metrics(0),
           .trial_seed = 3,
           .data_seed = 4,
           .data = &data,
@@ -94,7 +94,7 @@ double factor_of(const std::string& metric, double times) {
 }
 
 // A power of two rounds nothing, so nothing at all may differ.
-TEST(TargetUnits, ChangeNoBitOfTrainingWhereTheyAreAPowerOfTwo) {
+TEST(TargetUnits, ChangeNoBitOfTrainingWhenAPowerOfTwo) {
   for (const char* loss : {"mse", "mae", "huber"}) {
     for (const std::int64_t width : {1, 3}) {
       const std::vector<float> targets = drawn_targets(1, width);
@@ -116,7 +116,7 @@ TEST(TargetUnits, ChangeNoBitOfTrainingWhereTheyAreAPowerOfTwo) {
 // Numbers that are standard already, trained on as they are, and the same in a unit of their own. They are rounded to
 // floats there: half a unit in the last place of a * z + b is 2^-25 * (|z| + 0.2) deviations, and 18 small steps of a
 // tanh model with bounded gradients make no more than some hundred times of it.
-TEST(TargetUnits, OfStandardNumbersMakeNoDifference) {
+TEST(TargetUnits, OfStandardisedTargetsMakeNoDifference) {
   constexpr double kScale = 50'000, kMean = 10'000, kTolerance = 1e-5;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const data::Dataset of = rows_with(drawn_targets(seed, 1), "standardize");
@@ -146,7 +146,7 @@ TEST(TargetUnits, OfStandardNumbersMakeNoDifference) {
 }
 
 // Of a model that predicts the mean: in standard units 1 by mse, in their own the deviation.
-TEST(TargetUnits, AreThoseOfTheirMetricsAndNotOfTheLoss) {
+TEST(TargetUnits, ApplyToMetricsAndNotToTheLoss) {
   std::vector<float> targets;
   for (const float t : drawn_targets(9, 1)) targets.push_back(t * 1000 - 70);
   const data::Dataset data = rows_with(targets, "auto");

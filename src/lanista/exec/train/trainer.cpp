@@ -16,7 +16,7 @@ Result<Trainer> Trainer::create(const TrainerInput& input) {
 
 bool Trainer::step() {
   TrialRun* const run = &run_;
-  StepEnd end;
+  StepResult end;
   group_.step({&run, 1}, {&end, 1});
   if (!end.failure.empty()) throw std::runtime_error(end.failure);
   return end.epoch_ended;

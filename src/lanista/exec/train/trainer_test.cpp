@@ -57,7 +57,7 @@ TEST(Trainer, LearnsTheDigits) {
 }
 
 // The promise of exact resume, at every kind of place: before the first step, inside an epoch, between epochs.
-TEST(Trainer, GoesOnWithTheSameBitsFromAnySavedState) {
+TEST(Trainer, ResumesToTheSameBitsFromAnySavedState) {
   auto straight = Trainer::create(input("cnn"));
   ASSERT_TRUE(straight);
   const std::int64_t total = 2 * straight->steps_per_epoch() + 7;
@@ -104,7 +104,7 @@ TEST(Trainer, GivesTheSameBitsOnSharedEpochs) {
   EXPECT_EQ(second->save().facts, alone->save().facts);
 }
 
-TEST(Trainer, GoesOnWithTheSameBitsWhenItAugments) {
+TEST(Trainer, ResumesToTheSameBitsWithAugmentation) {
   auto straight = Trainer::create(augmented());
   ASSERT_TRUE(straight) << straight.error().text();
   const std::int64_t total = straight->steps_per_epoch() + 7;
@@ -182,7 +182,7 @@ TEST(Trainer, RefusesWhatDoesNotFitTheData) {
   EXPECT_EQ(starved.error().code, Code::kResourceExhausted);
 }
 
-TEST(Trainer, MakesOtherWeightsFromAnotherSeedAndAnotherOrderFromAnotherDataSeed) {
+TEST(Trainer, DerivesWeightsAndDataOrderFromSeparateSeeds) {
   auto a = Trainer::create(input("mlp"));
   auto other_seed = input("mlp");
   other_seed.trial_seed = 99;

@@ -7,11 +7,11 @@
 #include <iterator>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/flat.h"
+#include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/state_names.h"
-#include "lanista/exec/train/schedule.h"
+#include "lanista/exec/train/learning_rate.h"
 
 namespace lanista::train {
 namespace {
@@ -87,27 +87,27 @@ Result<void> check_predictions(const nn::Program& program, const data::DataSpec&
                ""};
 }
 
-Digest machine_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
+Digest lane_group_key(const graph::Graph& model, const study::Recipe& recipe, const graph::OpTable& ops,
                    const nn::Backend& backend) {
   return Hasher().digest(study::program_key(study::structure_key(model, ops), recipe)).text(backend.name()).finish();
 }
 
-TrialRun::TrialRun(std::shared_ptr<const Terms> terms)
-    : terms_(std::move(terms)), data_seed_(input().data_seed), recalibrate_(input().recipe.recalibrate) {}
+TrialRun::TrialRun(std::shared_ptr<const TrialDefinition> definition)
+    : definition_(std::move(definition)), data_seed_(input().data_seed), recalibrate_(input().recipe.recalibrate) {}
 
 Evaluation evaluation_of(const TrainerInput& input) {
   const data::DataSpec& spec = input.data->spec();
-  return Evaluation(input.recipe.loss, input.metrics, spec.width(), own_metrics(input), unit_of(spec));
+  return Evaluation(input.recipe.loss, input.metrics, spec.width(), own_metrics(input), target_scaling_of(spec));
 }
 
-Result<void> check_measures(const TrainerInput& input) {
+Result<void> check_metrics(const TrainerInput& input) {
   const auto& spec = input.data->spec();
   const step::Loss* loss = step::find_loss(input.recipe.loss);
   const study::Targets targets = spec.targets();
   if (loss == nullptr || loss->kind != targets.kind) {
     return Error{Code::kInvalidArgument,
                  "loss '" + input.recipe.loss + "' does not fit data '" + spec.name + "' with " +
-                     std::string(step::target_word(targets.kind)) + " as targets",
+                     std::string(step::target_kind_name(targets.kind)) + " as targets",
                  "train.loss"};
   }
   for (const auto& name : input.metrics) LANISTA_TRY(study::check_metric(name, targets, own_metrics(input)));
@@ -115,36 +115,36 @@ Result<void> check_measures(const TrainerInput& input) {
 }
 
 Result<TrialRun> TrialRun::create(const TrainerInput& input) {
-  LANISTA_TRY(check_measures(input));
+  LANISTA_TRY(check_metrics(input));
   const study::Recipe& recipe = input.recipe;
   LANISTA_ASSIGN(auto augmenter, data::Augmenter::make(recipe.augment, input.data->spec()));
   LANISTA_ASSIGN(auto selection, Selection::make(recipe, input.trial_seed, *input.data));
-  LANISTA_ASSIGN(auto select_guard, data::select_guard(recipe.select, recipe.epochs));
-  LANISTA_ASSIGN(auto tune_rules, rules_of(recipe));
+  LANISTA_ASSIGN(auto selection_comparison, data::selection_comparison(recipe.select, recipe.epochs));
+  LANISTA_ASSIGN(auto tune_rules, tune_rules_of(recipe));
   const std::int64_t rows = std::ssize(input.data->rows(data::Part::kTrain));
-  auto terms = std::make_shared<Terms>(Terms{.input = input,
+  auto definition = std::make_shared<TrialDefinition>(TrialDefinition{.input = input,
                                              .augmenter = std::move(augmenter),
-                                             .key = machine_key(input.model, recipe, *input.step_ops, *input.backend),
+                                             .key = lane_group_key(input.model, recipe, *input.step_ops, *input.backend),
                                              .augment_text = data::augment_text(recipe.augment),
-                                             .epochs = study::epochs_of(recipe, rows),
-                                             .select_guard = std::move(select_guard),
+                                             .epochs = study::epoch_schedule_of(recipe, rows),
+                                             .selection_comparison = std::move(selection_comparison),
                                              .tune_rules = std::move(tune_rules)});
   // These go once they are not needed.
-  auto start = std::exchange(terms->input.start, nullptr);
-  auto rivals = std::exchange(terms->input.rivals, {});
-  TrialRun run(std::move(terms));
+  auto start = std::exchange(definition->input.start, nullptr);
+  auto alternative_starts = std::exchange(definition->input.alternative_starts, {});
+  TrialRun run(std::move(definition));
   run.start_ = std::move(start);
-  run.rivals_ = std::move(rivals);
+  run.alternative_starts_ = std::move(alternative_starts);
   run.race_steps_ = input.race_steps;
-  run.kept_ = KeptEpoch(input.keep, input.known);
+  run.best_epoch_ = BestEpochWeights(input.keep, input.known);
   run.selection_ = std::move(selection);
-  LANISTA_TRY(run.begin_settings());
+  LANISTA_TRY(run.initialise_settings());
   return run;
 }
 
 study::Recipe TrialRun::recipe() const {
   study::Recipe recipe = input().recipe;
-  static_cast<study::StepNumbers&>(recipe) = setting();
+  static_cast<study::StepSettings&>(recipe) = setting();
   return recipe;
 }
 
@@ -153,8 +153,8 @@ std::int64_t TrialRun::recalibration() const {
   return std::max(selection_.recalibration(), begun ? recalibrate_ : 0);
 }
 
-std::int64_t TrialRun::steps_left_at_once() const {
-  std::int64_t end = std::min(epochs().through(epochs().over(step_) + 1), epochs().pass_begin(pass() + 1));
+std::int64_t TrialRun::steps_left_in_chunk() const {
+  std::int64_t end = std::min(epochs().steps_through(epochs().epochs_completed(step_) + 1), epochs().pass_begin(pass() + 1));
   for (const auto& [from, setting] : settings_) {
     if (from > step_) end = std::min(end, from);
   }
@@ -162,10 +162,10 @@ std::int64_t TrialRun::steps_left_at_once() const {
 }
 
 nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
-  const study::StepNumbers& now = setting();  // settings begin where chunks do
+  const study::StepSettings& now = setting();  // settings begin where chunks do
   nn::LaneHyper h;
-  const std::int64_t at = step_ + ahead * full_stride();
-  const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.batches() : at;
+  const std::int64_t at = step_ + ahead * steps_per_full_update();
+  const std::int64_t clock = selection_ && selection_.counts_trained() ? selection_.num_trained_batches() : at;
   h.lr = learning_rate(input().recipe, now, clock, epochs());
   h.momentum = now.momentum;
   h.nesterov = now.nesterov;
@@ -175,8 +175,8 @@ nn::LaneHyper TrialRun::hyper(std::int64_t ahead) const {
   h.eps = now.eps;
   h.clip_norm = now.clip_norm;
   h.label_smoothing = now.label_smoothing;
-  h.numbers = numbers_;
-  h.rates = rates_;
+  h.lane_attrs = lane_attr_values_;
+  h.lr_ranges = lr_ranges_;
   return h;
 }
 
@@ -191,21 +191,21 @@ std::map<std::string, std::string> TrialRun::facts() const {
     facts["trial"] = std::to_string(input().trial.value);
     facts["branched_at"] = std::to_string(branched_at_);
   }
-  if (searched_) facts["branches"] = list_text(*searched_, study::branch_json);
+  if (search_branches_) facts["branches"] = list_text(*search_branches_, study::branch_json);
   if (adapter_) facts["noise"] = adapter_->text();
-  if (raced_) facts["race"] = list_text(*raced_, study::racer_json);
-  if (selecting_) facts["selecting"] = list_text(*selecting_, study::select_branch_json);
+  if (start_race_) facts["race"] = list_text(*start_race_, study::start_candidate_json);
+  if (select_check_) facts["selecting"] = list_text(*select_check_, study::select_branch_json);
   return facts;
 }
 
-std::string TrialRun::without_state() const {
+std::string TrialRun::missing_state_message() const {
   return "trial " + std::to_string(input().trial.value) + " has done " + std::to_string(step_) +
          " steps, but its state is not here";
 }
 
 TrainerState TrialRun::save() const {
-  const auto kept = [this] { return kept_.to_save(step_ - branched_at_); };
-  LANISTA_CHECK(holds_state() || step_ == 0, without_state());
+  const auto kept = [this] { return best_epoch_.weights_to_save(step_ - branched_at_); };
+  LANISTA_CHECK(holds_state() || step_ == 0, missing_state_message());
   std::vector<Tensor> tensors = restored_ ? restored_->tensors : state_ ? state_.extract() : std::vector<Tensor>();
   if (!tensors.empty()) std::ranges::move(selection_.save(), std::back_inserter(tensors));
   return {std::move(tensors), restored_ ? restored_->facts : facts(), kept()};
@@ -222,7 +222,7 @@ Result<void> TrialRun::restore(TrainerState state) {
   }
   const auto steps = static_cast<std::int64_t>(step), first = static_cast<std::int64_t>(branched);
   const bool in_order = first >= 0 && steps >= first;
-  if (!in_order || std::ssize(measurements) != epochs().over(steps) - epochs().over(first)) {
+  if (!in_order || std::ssize(measurements) != epochs().epochs_completed(steps) - epochs().epochs_completed(first)) {
     const std::string since = first > 0 ? " of a branch at step " + std::to_string(first) : "";
     return Error{Code::kDataLoss,
                  "checkpoint has " + std::to_string(measurements.size()) + " measurements at step " +
@@ -232,35 +232,35 @@ Result<void> TrialRun::restore(TrainerState state) {
   if (state.tensors.empty() && steps > 0) {
     return Error{Code::kDataLoss, "checkpoint has no tensors at step " + std::to_string(steps), ""};
   }
-  const auto remembered = std::ranges::stable_partition(state.tensors, std::not_fn(Selection::owns));
+  const auto remembered = std::ranges::stable_partition(state.tensors, std::not_fn(Selection::is_selection_tensor));
   const std::vector<Tensor> selected(remembered.begin(), remembered.end());
   state.tensors.erase(remembered.begin(), remembered.end());
   Selection selection = selection_;
   if (steps > 0) LANISTA_TRY(selection.restore(selected));
   std::optional<std::vector<study::SelectBranch>> asked;
-  if (terms_->select_guard) {
-    LANISTA_ASSIGN(auto found, read_selecting(state.facts, measurements, asked));
-    selection.take(std::move(found));
+  if (definition_->selection_comparison) {
+    LANISTA_ASSIGN(auto found, read_selection_changes(state.facts, measurements, asked));
+    selection.set_changes(std::move(found));
   }
-  LANISTA_ASSIGN(KeptEpoch::Found kept, kept_.find(measurements, steps - first, state));
+  LANISTA_ASSIGN(BestEpochWeights::RestoredWeights kept, best_epoch_.find(measurements, steps - first, state));
   LANISTA_TRY(restore_settings(state.facts, measurements));
   LANISTA_TRY(restore_race(state.facts, measurements));
   const bool is_copy = kept.step >= 0 && kept.step != steps - first;
-  if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.at_home().kind()));
+  if (state_ && is_copy) LANISTA_TRY(check_weights(kept.weights, state_.on_host().kind()));
   if (!state_) {
     restored_.reset();
     state.kept.clear();
     if (!state.tensors.empty()) restored_ = std::move(state);
-  } else if (auto inserted = state_.at_home().insert(state.tensors); !inserted) {
+  } else if (auto inserted = state_.on_host().insert(state.tensors); !inserted) {
     return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
   }
   step_ = steps;
   branched_at_ = first;
   loss_sum_ = std::bit_cast<double>(loss_bits);
   measurements_ = std::move(measurements);
-  kept_.restore(std::move(kept), measurements_);
+  best_epoch_.restore(std::move(kept), measurements_);
   selection_ = std::move(selection);
-  selecting_ = std::move(asked);
+  select_check_ = std::move(asked);
   order_pass_ = -1;
   prepared_.reset();
   return {};
@@ -269,39 +269,39 @@ Result<void> TrialRun::restore(TrainerState state) {
 void TrialRun::release() {
   state_.drop();
   restored_.reset();
-  kept_.release();
+  best_epoch_.release();
   prepared_.reset();
   order_pass_ = -1;
 }
 
-Result<void> TrialRun::settle(const nn::Program& program) {
-  numbers_ = own_numbers(program.lane_numbers());
-  rates_ = own_rates(program.state_kind().layout());
-  if (state_) return kept_.settle(program.state_kind(), input().budget);
+Result<void> TrialRun::prepare_state(const nn::Program& program) {
+  lane_attr_values_ = lane_attr_values_of(program.lane_attrs());
+  lr_ranges_ = lr_ranges_of(program.state_format().layout());
+  if (state_) return best_epoch_.reserve_memory(program.state_format(), input().budget);
   // Fresh weights would go on under this trial's name and steps.
-  if (!restored_ && step_ > 0) return Error{Code::kInternal, without_state(), ""};
+  if (!restored_ && step_ > 0) return Error{Code::kInternal, missing_state_message(), ""};
   LANISTA_ASSIGN(nn::LaneState fresh, program.make_state(input().trial_seed));
   if (!restored_ && start_) {
-    LANISTA_TRY(begin_with_start(fresh));
+    LANISTA_TRY(apply_start_weights(fresh));
   } else if (restored_) {
     if (auto inserted = fresh.insert(restored_->tensors); !inserted) {
       return Error{Code::kDataLoss, inserted.error().message, inserted.error().where};
     }
   }
-  LANISTA_TRY(kept_.settle(program.state_kind(), input().budget));
+  LANISTA_TRY(best_epoch_.reserve_memory(program.state_format(), input().budget));
   restored_.reset();
   state_ = RunState(std::move(fresh));
   return {};
 }
 
-Result<void> TrialRun::begin_with_start(nn::LaneState& fresh) const {
+Result<void> TrialRun::apply_start_weights(nn::LaneState& fresh) const {
   const StartWeights& start = *start_;
   if (auto assigned = fresh.assign(start.tensors); !assigned) {
     return Error{assigned.error().code, "what it starts from does not fit: " + assigned.error().message, ""};
   }
   if (start.steps > 0) fresh.set_step_count(start.steps);
-  if (!start.whole) return {};
-  for (const nn::StateItem& item : fresh.kind().layout().items) {
+  if (!start.is_complete) return {};
+  for (const nn::StateTensorLayout& item : fresh.kind().layout().items) {
     if (std::ranges::find(start.tensors, item.tensor.name, &Tensor::name) != start.tensors.end()) continue;
     return Error{Code::kInvalidArgument, "what it starts from has no tensor '" + item.tensor.name + "'", ""};
   }
@@ -309,16 +309,16 @@ Result<void> TrialRun::begin_with_start(nn::LaneState& fresh) const {
 }
 
 Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
-  const std::string who = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
+  const std::string error_prefix = "trial " + std::to_string(child.trial.value) + " cannot branch from trial " +
                           std::to_string(input().trial.value) + ": ";
   LANISTA_ASSIGN(TrialRun branch, create(child));
-  if (branch.key() != key()) return Error{Code::kInvalidArgument, who + "it needs another program", ""};
-  if (child.data != input().data) return Error{Code::kInvalidArgument, who + "it has other data", ""};
-  if (child.start) return Error{Code::kInvalidArgument, who + "it has a start of its own", ""};
-  if (!holds_state()) return Error{Code::kFailedPrecondition, who + "there is no state in memory", ""};
+  if (branch.key() != key()) return Error{Code::kInvalidArgument, error_prefix + "it needs another program", ""};
+  if (child.data != input().data) return Error{Code::kInvalidArgument, error_prefix + "it has other data", ""};
+  if (child.start) return Error{Code::kInvalidArgument, error_prefix + "it has a start of its own", ""};
+  if (!holds_state()) return Error{Code::kFailedPrecondition, error_prefix + "there is no state in memory", ""};
   const bool same_rows = branch.epochs().all_rows_at == epochs().all_rows_at;
   if (!same_rows || branch.epochs().begin(step_) != epochs().begin(step_)) {
-    return Error{Code::kInvalidArgument, who + "its epochs begin at other steps", ""};
+    return Error{Code::kInvalidArgument, error_prefix + "its epochs begin at other steps", ""};
   }
   branch.step_ = branch.branched_at_ = step_;
   branch.loss_sum_ = loss_sum_;
@@ -332,15 +332,15 @@ Result<TrialRun> TrialRun::branch(const TrainerInput& child) const {
     return branch;
   }
   TrainerState state{restored_->tensors, branch.facts()};
-  give_seed(state.tensors, child.trial_seed);
+  set_state_seed(state.tensors, child.trial_seed);
   branch.restored_ = std::move(state);
   return branch;
 }
 
 // What attention and other composed operators draw with is not of a node that has the attribute: it is in the key.
-std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted) const {
+std::vector<double> TrialRun::lane_attr_values_of(std::span<const nn::LaneAttr> wanted) const {
   std::vector<double> numbers;
-  for (const nn::LaneNumber& number : wanted) {
+  for (const nn::LaneAttr& number : wanted) {
     const graph::Node& node = input().model.node(number.node);
     const graph::OpDef* def = input().step_ops->find(node.op);
     const auto spec = std::ranges::find(def->attrs, number.attr, &graph::AttrSpec::name);
@@ -350,12 +350,12 @@ std::vector<double> TrialRun::own_numbers(std::span<const nn::LaneNumber> wanted
   return numbers;
 }
 
-std::vector<nn::RateRange> TrialRun::own_rates(const nn::StateLayout& layout) const {
-  std::vector<nn::RateRange> out;
-  for (const nn::StateItem& item : layout.items) {
+std::vector<nn::LrRange> TrialRun::lr_ranges_of(const nn::StateLayout& layout) const {
+  std::vector<nn::LrRange> out;
+  for (const nn::StateTensorLayout& item : layout.items) {
     const auto node = study::node_of(item.tensor.name);
-    const auto found = node && item.tensor.trained ? input().recipe.rates.find(*node) : input().recipe.rates.end();
-    if (found == input().recipe.rates.end()) continue;
+    const auto found = node && item.tensor.trained ? input().recipe.lr_ranges.find(*node) : input().recipe.lr_ranges.end();
+    if (found == input().recipe.lr_ranges.end()) continue;
     const nn::Range& range = item.range;
     if (!out.empty() && out.back().begin + out.back().count == range.begin && out.back().factor == found->second) {
       out.back().count += range.count;
@@ -366,14 +366,14 @@ std::vector<nn::RateRange> TrialRun::own_rates(const nn::StateLayout& layout) co
   return out;
 }
 
-bool TrialRun::reads_with(const TrialRun& other) const {
+bool TrialRun::shares_batch_with(const TrialRun& other) const {
   if (selection_ || other.selection_) return false;
-  const std::int64_t strides = full_stride();
-  if (strides != other.full_stride()) return false;
+  const std::int64_t strides = steps_per_full_update();
+  if (strides != other.steps_per_full_update()) return false;
   // Where one ends its epoch in the middle of a larger batch, the other reads on.
-  if (strides > 1 && steps_left_at_once() != other.steps_left_at_once()) return false;
+  if (strides > 1 && steps_left_in_chunk() != other.steps_left_in_chunk()) return false;
   return step_ == other.step_ && epochs().all_rows_at == other.epochs().all_rows_at && data_seed_ == other.data_seed_ &&
-         input().data == other.input().data && terms_->augment_text == other.terms_->augment_text;
+         input().data == other.input().data && definition_->augment_text == other.definition_->augment_text;
 }
 
 void TrialRun::begin_pass(std::span<TrialRun* const> others) {
@@ -382,7 +382,7 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
   order_.reset();
   // Who reads the same batch has the same order.
   for (const TrialRun* other : others) {
-    if (other == this || other->order_pass_ != pass() || !reads_with(*other)) continue;
+    if (other == this || other->order_pass_ != pass() || !shares_batch_with(*other)) continue;
     order_ = other->order_;
     prepared_ = other->prepared_;
     break;
@@ -391,11 +391,11 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
     const std::int64_t share = epochs().pass_rows(pass());
     const bool all = share == std::ssize(train_rows());
     // What is selected lies anywhere in the pass.
-    if (input().epochs != nullptr && !terms_->augmenter.empty() && !selection_ && all) {
-      prepared_ = input().epochs->get(input().recipe.augment, terms_->augmenter, data_seed_, pass());
+    if (input().epochs != nullptr && !definition_->augmenter.empty() && !selection_ && all) {
+      prepared_ = input().epochs->get(input().recipe.augment, definition_->augmenter, data_seed_, pass());
     }
     const auto order = [&] {
-      return data::epoch_order(all ? train_rows() : input().data->share_of_train(share, data_seed_), data_seed_,
+      return data::epoch_order(all ? train_rows() : input().data->training_subset(share, data_seed_), data_seed_,
                                pass());
     };
     order_ = std::make_shared<const std::vector<std::int64_t>>(prepared_ ? prepared_->rows : order());
@@ -405,46 +405,46 @@ void TrialRun::begin_pass(std::span<TrialRun* const> others) {
 
 std::span<const std::int64_t> TrialRun::rows(std::int64_t ahead) const {
   const auto batch = static_cast<std::size_t>(input().recipe.batch);
-  const std::int64_t done = ahead * full_stride(), steps = steps_of(ahead + 1) - done;
+  const std::int64_t done = ahead * steps_per_full_update(), steps = steps_of(ahead + 1) - done;
   const std::size_t begin = static_cast<std::size_t>(step_ - epochs().pass_begin(pass()) + done) * batch;
   return std::span(*order_).subspan(begin, std::min(batch * static_cast<std::size_t>(steps), order_->size() - begin));
 }
 
-SelectionPlace TrialRun::place() const {
+DataPosition TrialRun::data_position() const {
   return {.step = step_,
-          .epoch = epochs().over(step_),
+          .epoch = epochs().epochs_completed(step_),
           .pass = pass(),
           .ends_pass = step_ + 1 == epochs().pass_begin(pass() + 1)};
 }
 
-bool TrialRun::count_steps(const nn::LaneEnd& end) {
+bool TrialRun::count_steps(const nn::LaneResult& end) {
   loss_sum_ = end.loss_sum;
   const std::int64_t steps = steps_of(end.steps);
   step_ += steps;
   if (end.steps > 0) {
     start_.reset();  // from here on there is a state to go on from
-    for (RivalStart& rival : rivals_) rival.weights.reset();
+    for (AlternativeStartWeights& alternative : alternative_starts_) alternative.weights.reset();
     if (selection_) selection_.step_done();
   }
-  return epochs().over(step_) > epochs().over(step_ - steps);
+  return epochs().epochs_completed(step_) > epochs().epochs_completed(step_ - steps);
 }
 
-void TrialRun::note_measured(std::map<std::string, double> metrics) {
+void TrialRun::record_measurement(std::map<std::string, double> metrics) {
   study::Measurement measurement{input().trial, epochs_done() + 1, step_ - branched_at_, std::move(metrics)};
-  if (searched_) measurement.branches = *searched_;
-  if (raced_) measurement.race = *raced_;
-  if (selecting_) measurement.selecting = *selecting_;
-  const std::int64_t begin = epochs().through(epochs().over(step_) - 1);
+  if (search_branches_) measurement.branches = *search_branches_;
+  if (start_race_) measurement.race = *start_race_;
+  if (select_check_) measurement.selecting = *select_check_;
+  const std::int64_t begin = epochs().steps_through(epochs().epochs_completed(step_) - 1);
   const std::int64_t trained =
-      selection_ ? selection_.trained() : epochs().rows_read(step_) - epochs().rows_read(begin);
+      selection_ ? selection_.num_trained_rows() : epochs().rows_read(step_) - epochs().rows_read(begin);
   if (trained > 0) measurement.metrics["train_loss"] = loss_sum_ / static_cast<double>(trained);
   if (selection_) measurement.metrics["trained_rows"] = static_cast<double>(trained);
-  kept_.observe(measurement, state_);
+  best_epoch_.observe(measurement, state_);
   measurements_.push_back(std::move(measurement));
   loss_sum_ = 0;
-  searched_.reset();
-  raced_.reset();
-  selecting_.reset();
+  search_branches_.reset();
+  start_race_.reset();
+  select_check_.reset();
   selection_.begin_epoch();
   if (step_ == epochs().pass_begin(pass())) prepared_.reset();
 }

@@ -38,7 +38,7 @@ class TrialRunTest : public ::testing::Test {
   }
   void step() {
     TrialRun* const one = &run;
-    StepEnd end;
+    StepResult end;
     group.step({&one, 1}, {&end, 1});
     ASSERT_EQ(end.failure, "");
   }
@@ -54,7 +54,7 @@ class TrialRunTest : public ::testing::Test {
   TrialRun run = *TrialRun::create(input());
 };
 
-TEST_F(TrialRunTest, IsNeverBegunAgainOnceItHasSteps) {
+TEST_F(TrialRunTest, NeverRestartsOnceItHasSteps) {
   ASSERT_TRUE(group.admit(run));
   step();
   const TrainerState saved = run.save();
@@ -74,7 +74,7 @@ TEST_F(TrialRunTest, IsNeverBegunAgainOnceItHasSteps) {
   EXPECT_TRUE(run.save().tensors == saved.tensors);
 }
 
-TEST_F(TrialRunTest, BeginsFreshWhereNothingWasDone) {
+TEST_F(TrialRunTest, StartsFreshWithoutSteps) {
   const TrainerState nothing = run.save();
   run.release();
   ASSERT_TRUE(run.restore(nothing));
@@ -87,7 +87,7 @@ TEST_F(TrialRunTest, BeginsFreshWhereNothingWasDone) {
   EXPECT_TRUE(run.save().tensors == fresh.tensors);
 }
 
-TEST_F(TrialRunTest, GivesItsMemoryBack) {
+TEST_F(TrialRunTest, ReleasesItsMemory) {
   const std::int64_t program = budget.used();
   [[maybe_unused]] const std::int64_t before = held();
   ASSERT_TRUE(group.admit(run));

@@ -8,8 +8,8 @@
 
 namespace lanista::train {
 
-const study::StepNumbers& TrialRun::setting_at(std::int64_t step) const {
-  const study::StepNumbers* numbers = &settings_.front().second;
+const study::StepSettings& TrialRun::setting_at(std::int64_t step) const {
+  const study::StepSettings* numbers = &settings_.front().second;
   for (const auto& [from, setting] : settings_) {
     if (from > step) break;
     numbers = &setting;
@@ -19,7 +19,7 @@ const study::StepNumbers& TrialRun::setting_at(std::int64_t step) const {
 
 // What a setting does not name stays as it was.
 Result<void> TrialRun::add_setting(std::int64_t step, const space::Sample& setting) {
-  study::StepNumbers numbers = settings_.back().second;
+  study::StepSettings numbers = settings_.back().second;
   for (const auto& [name, value] : setting) LANISTA_TRY(study::check_tunable(name));
   LANISTA_TRY(study::apply_sample(numbers, setting));
   if (settings_.back().first == step) settings_.pop_back();
@@ -27,19 +27,19 @@ Result<void> TrialRun::add_setting(std::int64_t step, const space::Sample& setti
   return {};
 }
 
-Result<std::optional<study::TuneRules>> TrialRun::rules_of(const study::Recipe& recipe) {
+Result<std::optional<study::TuneRules>> TrialRun::tune_rules_of(const study::Recipe& recipe) {
   const std::string& name = recipe.tune.name;
   if (name.empty()) return std::optional<study::TuneRules>();
   if (!recipe.select.name.empty()) {
     return Error{Code::kInvalidArgument, "a trial that selects its examples cannot tune itself", "train.tune"};
   }
-  if (name == study::kAdaptive || name == study::kPlayedBack) return std::optional<study::TuneRules>();
+  if (name == study::kAdaptive || name == study::kReplaySchedule) return std::optional<study::TuneRules>();
   auto rules = study::tune_rules(recipe);
   if (!rules) return Error{rules.error().code, rules.error().message, "train.tune"};
   return std::optional(*std::move(rules));
 }
 
-Result<void> TrialRun::begin_settings() {
+Result<void> TrialRun::initialise_settings() {
   const study::Recipe& recipe = input().recipe;
   settings_.assign(1, {0, recipe});
   if (recipe.tune.name == study::kAdaptive) {
@@ -48,7 +48,7 @@ Result<void> TrialRun::begin_settings() {
     adapter_ = *std::move(adapter);
     return {};
   }
-  if (recipe.tune.name != study::kPlayedBack) return {};
+  if (recipe.tune.name != study::kReplaySchedule) return {};
   if (auto fits = study::check_batches(recipe); !fits)
     return Error{fits.error().code, fits.error().message, "train.tune"};
   LANISTA_ASSIGN(const auto schedule, study::read_schedule(recipe.tune.options));
@@ -61,13 +61,13 @@ Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>
   if (!tune_rules() && !adapter_) return {};
   std::optional<BatchAdapter> adapter = adapter_;
   if (adapter) {
-    const auto told = facts.find("noise");
-    if (told == facts.end()) return Error{Code::kDataLoss, "checkpoint lacks 'noise'", ""};
-    LANISTA_TRY(adapter->restore(told->second));
+    const auto fact = facts.find("noise");
+    if (fact == facts.end()) return Error{Code::kDataLoss, "checkpoint lacks 'noise'", ""};
+    LANISTA_TRY(adapter->restore(fact->second));
   }
   std::optional<std::vector<study::Branch>> searched;
-  if (const auto told = facts.find("branches"); told != facts.end()) {
-    const auto list = nlohmann::json::parse(told->second, nullptr, false);
+  if (const auto fact = facts.find("branches"); fact != facts.end()) {
+    const auto list = nlohmann::json::parse(fact->second, nullptr, false);
     if (!list.is_array()) return Error{Code::kDataLoss, "checkpoint's 'branches' is not a list", ""};
     searched.emplace();
     for (const auto& item : list) {
@@ -92,32 +92,32 @@ Result<void> TrialRun::restore_settings(const std::map<std::string, std::string>
     settings_ = before;
     return Error{Code::kDataLoss, taken.error().message, ""};
   }
-  searched_ = std::move(searched);
+  search_branches_ = std::move(searched);
   adapter_ = std::move(adapter);
   return {};
 }
 
-void TrialRun::adapt() {
-  if (!adapter_ || searched_ || epochs().begin(step_) != step_) return;
+void TrialRun::adapt_batch() {
+  if (!adapter_ || search_branches_ || epochs().begin(step_) != step_) return;
   const auto choice = adapter_->choose(setting().batch, epochs().pass_rows(pass()));
   if (!choice) return;
-  const space::Sample next{{"batch", choice->batch}, {"lr", input().recipe.lr * adapter_->rate_factor(choice->batch)}};
+  const space::Sample next{{"batch", choice->batch}, {"lr", input().recipe.lr * adapter_->lr_factor(choice->batch)}};
   const auto taken = add_setting(step_, next);
   LANISTA_CHECK(taken.ok(), taken ? "" : taken.error().message);
-  note_search({{step_, next, 0, std::string(study::kAdapted), choice->gain, true}}, nullptr);
+  record_search({{step_, next, 0, std::string(study::kAdapted), choice->goodput_gain, true}}, nullptr);
 }
 
-bool TrialRun::measures_noise() const { return adapter_ && adapter_->measures(step_, stride(), rows_next()); }
+bool TrialRun::is_noise_measured_next() const { return adapter_ && adapter_->is_measured(step_, steps_in_next_update(), rows_in_next_update()); }
 
-std::int64_t TrialRun::updates_before_noise() const {
-  return adapter_ ? BatchAdapter::updates_at_once(step_, full_stride()) : std::numeric_limits<std::int64_t>::max();
+std::int64_t TrialRun::updates_before_noise_measurement() const {
+  return adapter_ ? BatchAdapter::max_updates_in_chunk(step_, steps_per_full_update()) : std::numeric_limits<std::int64_t>::max();
 }
 
-void TrialRun::note_noise(double small_square, double square) { adapter_->note(small_square, square, rows_next()); }
+void TrialRun::record_gradient_noise(double small_square, double square) { adapter_->note(small_square, square, rows_in_next_update()); }
 
-bool TrialRun::wants_search() const {
-  if (!tune_rules() || searched_) return false;
-  return epochs().begin(step_) == step_ && study::wants_search(*tune_rules(), measurements_);
+bool TrialRun::is_search_due() const {
+  if (!tune_rules() || search_branches_) return false;
+  return epochs().begin(step_) == step_ && study::is_search_due(*tune_rules(), measurements_);
 }
 
 Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std::uint64_t> data_seed) const {
@@ -125,39 +125,39 @@ Result<TrialRun> TrialRun::fork(const space::Sample& setting, std::optional<std:
     return Error{Code::kFailedPrecondition,
                  "trial " + std::to_string(trial().value) + " cannot branch: there is no state in memory", ""};
   }
-  LANISTA_ASSIGN(TrialRun out, copied());
+  LANISTA_ASSIGN(TrialRun out, copy_with_state());
   out.data_seed_ = data_seed.value_or(data_seed_);
   LANISTA_TRY(out.add_setting(step_, setting));
   return out;
 }
 
-Result<TrialRun> TrialRun::copied() const {
-  TrialRun out = once_more();
+Result<TrialRun> TrialRun::copy_with_state() const {
+  TrialRun out = copy_without_state();
   LANISTA_ASSIGN(out.state_, state_.clone(trial_seed()));
   return out;
 }
 
 // It measures and keeps nothing, and has no start: whoever has a state goes on from that.
-TrialRun TrialRun::once_more() const {
-  TrialRun out(terms_);
+TrialRun TrialRun::copy_without_state() const {
+  TrialRun out(definition_);
   out.data_seed_ = data_seed_;
   out.recalibrate_ = recalibrate_;
   out.selection_ = selection_;
   out.adapter_ = adapter_;
   out.settings_.reserve(settings_.size() + 1);  // a branch adds one
   out.settings_ = settings_;
-  out.numbers_ = numbers_;
-  out.rates_ = rates_;
+  out.lane_attr_values_ = lane_attr_values_;
+  out.lr_ranges_ = lr_ranges_;
   out.step_ = step_;
   out.branched_at_ = branched_at_;
   out.loss_sum_ = loss_sum_;
-  out.searched_.emplace();  // a branch has none of its own
-  out.selecting_.emplace();
+  out.search_branches_.emplace();  // a branch has none of its own
+  out.select_check_.emplace();
   return out;
 }
 
-void TrialRun::note_search(std::vector<study::Branch> branches, TrialRun* winner) {
-  searched_ = std::move(branches);
+void TrialRun::record_search(std::vector<study::Branch> branches, TrialRun* winner) {
+  search_branches_ = std::move(branches);
   if (winner == nullptr) return;
   settings_ = winner->settings_;
   state_ = std::move(winner->state_);
@@ -166,9 +166,9 @@ void TrialRun::note_search(std::vector<study::Branch> branches, TrialRun* winner
   start_.reset();
 }
 
-std::int64_t TrialRun::rows_next() const { return epochs().rows_read(step_ + stride()) - epochs().rows_read(step_); }
+std::int64_t TrialRun::rows_in_next_update() const { return epochs().rows_read(step_ + steps_in_next_update()) - epochs().rows_read(step_); }
 
-std::pair<std::int64_t, std::int64_t> TrialRun::searched() const {
+std::pair<std::int64_t, std::int64_t> TrialRun::search_counts() const {
   std::pair<std::int64_t, std::int64_t> out{0, 0};
   for (const study::Measurement& measurement : measurements_) {
     const auto tries = std::ranges::count_if(measurement.branches, [](const auto& b) { return !b.setting.empty(); });

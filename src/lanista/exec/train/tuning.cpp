@@ -12,10 +12,10 @@ namespace lanista::train {
 namespace {
 
 /// The branches of one search, in the lanes of a group.
-class Branches {
+class SearchBranches {
  public:
-  Branches(LaneGroup& group, const TrialRun& run, const std::function<bool()>& leaves)
-      : group_(group), run_(run), leaves_(leaves), rules_(*run.tune_rules()) {}
+  SearchBranches(LaneGroup& group, const TrialRun& run, const std::function<bool()>& should_stop)
+      : group_(group), run_(run), should_stop_(should_stop), rules_(*run.tune_rules()) {}
 
   /// Mean loss of so many steps that update nothing; none: it was left. A loss that cannot be had is infinite.
   Result<std::optional<double>> start_loss(std::int64_t steps) {
@@ -24,7 +24,7 @@ class Branches {
     LANISTA_ASSIGN(TrialRun still, run_.fork({{"lr", 0.0}}));
     std::vector<BranchLane> one;
     one.push_back({&still, {}, ""});
-    if (!train_branches(group_, one, steps, leaves_)) return std::optional<double>();
+    if (!train_branches(group_, one, steps, should_stop_)) return std::optional<double>();
     double sum = 0;
     for (const double loss : one.front().losses) sum += loss;
     if (!one.front().failure.empty()) return std::optional(std::numeric_limits<double>::infinity());
@@ -39,44 +39,44 @@ class Branches {
       std::vector<BranchLane> lanes;
       const std::size_t last = std::min(first + width, round.branches.size());
       std::int64_t steps = 0;
-      std::vector<std::size_t> which(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
+      std::vector<std::size_t> branch_indices(round.branches.begin() + static_cast<std::ptrdiff_t>(first),
                                      round.branches.begin() + static_cast<std::ptrdiff_t>(last));
       // Lanes of one run have done as many steps; those that are new have done none.
-      std::ranges::stable_sort(which, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
-      for (std::size_t begin = 0, end = 0; begin < which.size(); begin = end) {
-        const auto done = std::ssize(search.tries()[which[begin]].losses);
+      std::ranges::stable_sort(branch_indices, {}, [&](std::size_t i) { return std::ssize(search.tries()[i].losses); });
+      for (std::size_t begin = 0, end = 0; begin < branch_indices.size(); begin = end) {
+        const auto done = std::ssize(search.tries()[branch_indices[begin]].losses);
         lanes.clear();
-        for (end = begin; end < which.size() && std::ssize(search.tries()[which[end]].losses) == done; ++end) {
-          LANISTA_ASSIGN(TrialRun * branch, of(search, which[end]));
-          lanes.push_back({branch, std::exchange(ahead_[which[end]], {}), ""});
+        for (end = begin; end < branch_indices.size() && std::ssize(search.tries()[branch_indices[end]].losses) == done; ++end) {
+          LANISTA_ASSIGN(TrialRun * branch, branch_of(search, branch_indices[end]));
+          lanes.push_back({branch, std::exchange(unreported_losses_[branch_indices[end]], {}), ""});
         }
         steps = round.steps - done;
-        if (!train_branches(group_, lanes, steps, leaves_)) return false;
+        if (!train_branches(group_, lanes, steps, should_stop_)) return false;
         for (std::size_t i = 0; i < lanes.size(); ++i) {
           const std::span<const double> losses(lanes[i].losses);
           const std::span<const double> due = losses.first(std::min(losses.size(), static_cast<std::size_t>(steps)));
-          search.tell(which[begin + i], due);
-          ahead_[which[begin + i]].assign(losses.begin() + std::ssize(due), losses.end());
-          if (!lanes[i].failure.empty()) search.tell_failed(which[begin + i]);
+          search.tell(branch_indices[begin + i], due);
+          unreported_losses_[branch_indices[begin + i]].assign(losses.begin() + std::ssize(due), losses.end());
+          if (!lanes[i].failure.empty()) search.tell_failed(branch_indices[begin + i]);
         }
       }
     }
     search.end_round();
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      if (!search.tries()[i].alive) runs_[i].reset();  // its memory is free
+      if (!search.tries()[i].is_alive) runs_[i].reset();  // its memory is free
     }
     return true;
   }
 
   TrialRun& at(std::size_t i) { return *runs_[i]; }
   /// Steps that a branch has done beyond those whose losses were told: of its last update.
-  std::int64_t ahead(std::size_t i) const { return i < ahead_.size() ? std::ssize(ahead_[i]) : 0; }
+  std::int64_t num_unreported_steps(std::size_t i) const { return i < unreported_losses_.size() ? std::ssize(unreported_losses_[i]) : 0; }
 
  private:
-  Result<TrialRun*> of(const study::TuneSearch& search, std::size_t i) {
+  Result<TrialRun*> branch_of(const study::TuneSearch& search, std::size_t i) {
     if (runs_.size() <= i) {
       runs_.resize(i + 1);
-      ahead_.resize(i + 1);
+      unreported_losses_.resize(i + 1);
     }
     if (!runs_[i]) {
       std::optional<std::uint64_t> seed;
@@ -92,17 +92,17 @@ class Branches {
 
   LaneGroup& group_;
   const TrialRun& run_;
-  const std::function<bool()>& leaves_;
+  const std::function<bool()>& should_stop_;
   const study::TuneRules& rules_;
   std::deque<std::optional<TrialRun>> runs_;  // of each try; none: not begun, or freed
-  std::vector<std::vector<double>> ahead_;    // of each try: losses that it has and nobody has asked for
+  std::vector<std::vector<double>> unreported_losses_;    // of each try: losses that it has and nobody has asked for
 };
 
-std::vector<study::Branch> told(const study::TuneSearch& search, const Branches& branches, std::int64_t step) {
+std::vector<study::Branch> branch_records(const study::TuneSearch& search, const SearchBranches& branches, std::int64_t step) {
   std::vector<study::Branch> out{{step, {}, search.start_steps(), "start", search.start_loss(), false}};
   for (std::size_t i = 0; i < search.tries().size(); ++i) {
     const study::Try& tried = search.tries()[i];
-    out.push_back({step, tried.setting, std::ssize(tried.losses) + branches.ahead(i),
+    out.push_back({step, tried.setting, std::ssize(tried.losses) + branches.num_unreported_steps(i),
                    tried.undone ? "undone" : std::string(study::trend_name(tried.seen.trend)), tried.seen.speed,
                    search.winner() == i});
   }
@@ -112,22 +112,22 @@ std::vector<study::Branch> told(const study::TuneSearch& search, const Branches&
 }  // namespace
 
 Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher& make,
-                            const std::function<bool()>& leaves) {
+                            const std::function<bool()>& should_stop) {
   const study::TuneRules& rules = *run.tune_rules();
   // The last update of a branch may be of more steps than are wanted, and must not end the epoch.
-  const std::int64_t longest = run.steps_left() - rules.strides;
+  const std::int64_t longest = run.steps_left() - rules.steps_per_update;
   if (longest < 1) {
-    run.note_search({}, nullptr);
+    run.record_search({}, nullptr);
     return true;
   }
-  const auto [searches, last_tries] = run.searched();
+  const auto [searches, last_tries] = run.search_counts();
   const std::int64_t trials =
       searches == 0 ? rules.trials : std::min(rules.trials, std::max<std::int64_t>(last_tries, 1));
   LANISTA_ASSIGN(study::ProposeSetting propose, make(run));
   const study::TuneRules now =
-      study::rules_of_search(rules, searches == 0, study::longer_after(rules, run.measurements()));
+      study::rules_for_search(rules, searches == 0, study::search_length_factor(rules, run.measurements()));
   study::TuneSearch search(now, longest, trials, std::move(propose), searches > 0);
-  Branches branches(group, run, leaves);
+  SearchBranches branches(group, run, should_stop);
   LANISTA_ASSIGN(const std::optional<double> start, branches.start_loss(search.start_steps()));
   if (!start) return false;
   search.tell_start(*start);
@@ -136,7 +136,7 @@ Result<bool> search_setting(LaneGroup& group, TrialRun& run, const MakeSearcher&
     if (!done) return false;
   }
   const auto winner = search.winner();
-  run.note_search(told(search, branches, run.step_count()), winner ? &branches.at(*winner) : nullptr);
+  run.record_search(branch_records(search, branches, run.step_count()), winner ? &branches.at(*winner) : nullptr);
   return true;
 }
 

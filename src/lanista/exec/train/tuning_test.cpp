@@ -16,7 +16,7 @@
 namespace lanista::train {
 namespace {
 
-using testing::never;
+using testing::never_stop;
 using testing::Trained;
 
 TrainerInput tuned_trial(Options options = Options::object()) {
@@ -42,7 +42,7 @@ TrainerInput tuned_trial(Options options = Options::object()) {
 
 /// Rates from 1e-4 to 1, drawn in the logarithm.
 Result<study::ProposeSetting> rates(const TrialRun& run) {
-  const Rng rng = Rng(run.trial_seed()).split(static_cast<std::uint64_t>(run.searched().first));
+  const Rng rng = Rng(run.trial_seed()).split(static_cast<std::uint64_t>(run.search_counts().first));
   return study::ProposeSetting([rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
     return space::Sample{{"lr", std::exp(rng.split(tries.size()).uniform(std::log(1e-4), 0.0))}};
   });
@@ -51,7 +51,7 @@ Result<study::ProposeSetting> rates(const TrialRun& run) {
 /// Rates with a batch of one to five of the first.
 Result<study::ProposeSetting> rates_and_batches(const TrialRun& run) {
   LANISTA_ASSIGN(const study::ProposeSetting propose, rates(run));
-  const Rng rng = Rng(run.trial_seed()).split("batch").split(static_cast<std::uint64_t>(run.searched().first));
+  const Rng rng = Rng(run.trial_seed()).split("batch").split(static_cast<std::uint64_t>(run.search_counts().first));
   return study::ProposeSetting([propose, rng](std::span<const study::Try> tries) -> std::optional<space::Sample> {
     auto setting = propose(tries);
     (*setting)["batch"] = static_cast<double>(100 * rng.split(tries.size()).between(1, 5));
@@ -69,22 +69,22 @@ void expect_same(const Trained& a, const Trained& b) {
   }
 }
 
-Trained train_through(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {},
+Trained train_to_end(const TrainerInput& input, std::int64_t lanes, const std::function<bool(std::int64_t)>& cut = {},
                       const MakeSearcher& make = rates) {
   const auto search = [&](LaneGroup& group, TrialRun& run) {
-    if (!run.wants_search()) return;
-    const auto searched = search_setting(group, run, make, never);
+    if (!run.is_search_due()) return;
+    const auto searched = search_setting(group, run, make, never_stop);
     EXPECT_TRUE(searched) << searched.error().text();
-    EXPECT_FALSE(run.wants_search());
+    EXPECT_FALSE(run.is_search_due());
   };
-  return testing::train_through(input, lanes, search, cut);
+  return testing::train_to_end(input, lanes, search, cut);
 }
 
-TEST(Tuning, FindsARateThatTrainsWhereTheRecipesHardlyDoes) {
-  const Trained tuned = train_through(tuned_trial(), 3);
+TEST(Tuning, FindsAUsableRateWhenTheRecipeHasNone) {
+  const Trained tuned = train_to_end(tuned_trial(), 3);
   TrainerInput plain = tuned_trial();
   plain.recipe.tune = {};
-  const Trained untuned = train_through(plain, 1);
+  const Trained untuned = train_to_end(plain, 1);
 
   ASSERT_FALSE(tuned.measurements.front().branches.empty());
   EXPECT_GT(tuned.measurements.back().metrics.at("val_accuracy"), 0.85);
@@ -95,22 +95,22 @@ TEST(Tuning, FindsARateThatTrainsWhereTheRecipesHardlyDoes) {
 TEST(Tuning, GivesTheSameBitsWithAnyLanes) {
   for (const TrainerInput& input :
        {tuned_trial(), tuned_trial({{"halving", 0}, {"together", 4}, {"second_look", 2}, {"sequential", 3}})}) {
-    const Trained alone = train_through(input, 1);
+    const Trained alone = train_to_end(input, 1);
 
-    for (const std::int64_t lanes : {2, 5, 8}) expect_same(alone, train_through(input, lanes));
+    for (const std::int64_t lanes : {2, 5, 8}) expect_same(alone, train_to_end(input, lanes));
   }
 }
 
-TEST(Tuning, GoesOnExactlyFromAnyStep) {
+TEST(Tuning, ResumesExactlyFromAnyStep) {
   const TrainerInput input = tuned_trial();
-  const Trained whole = train_through(input, 4);
+  const Trained whole = train_to_end(input, 4);
 
-  expect_same(whole, train_through(input, 4, [](std::int64_t) { return true; }));
+  expect_same(whole, train_to_end(input, 4, [](std::int64_t) { return true; }));
   Rng rng(5);
-  expect_same(whole, train_through(input, 2, [&](std::int64_t) { return rng.bernoulli(0.2); }));
+  expect_same(whole, train_to_end(input, 2, [&](std::int64_t) { return rng.bernoulli(0.2); }));
 }
 
-TEST(Tuning, WhatIsLeftInTheMiddleIsSearchedAgainToTheSameBits) {
+TEST(Tuning, RepeatsAnInterruptedSearchToTheSameBits) {
   const TrainerInput input = tuned_trial();
   auto group = LaneGroup::create(input, 4);
   TrialRun run = *TrialRun::create(input);
@@ -121,24 +121,24 @@ TEST(Tuning, WhatIsLeftInTheMiddleIsSearchedAgainToTheSameBits) {
     const auto left = search_setting(*group, run, rates, [&] { return asked++ == most; });
     ASSERT_TRUE(left) << left.error().text();
     EXPECT_FALSE(*left);
-    EXPECT_TRUE(run.wants_search());
+    EXPECT_TRUE(run.is_search_due());
     EXPECT_EQ(run.save().tensors, before.tensors);
     EXPECT_EQ(run.save().facts, before.facts);
   }
 }
 
 // What a run has come to since is none of its business then.
-TEST(Tuning, AnEarlierStateBringsItsOwnSettings) {
+TEST(Tuning, RestoresSettingsOfAnEarlierState) {
   const TrainerInput input = tuned_trial();
   auto group = LaneGroup::create(input, 4);
   TrialRun run = *TrialRun::create(input);
   TrialRun* one = &run;
   const auto train = [&](std::int64_t epochs) {
     while (run.epochs_done() < epochs) {
-      if (run.wants_search()) {
-        ASSERT_TRUE(search_setting(*group, run, rates, never));
+      if (run.is_search_due()) {
+        ASSERT_TRUE(search_setting(*group, run, rates, never_stop));
       }
-      StepEnd end;
+      StepResult end;
       group->step({&one, 1}, {&end, 1});
       ASSERT_EQ(end.failure, "");
     }
@@ -157,13 +157,13 @@ TEST(Tuning, AnEarlierStateBringsItsOwnSettings) {
   EXPECT_EQ(run.save().tensors, late.tensors);
 }
 
-TEST(Tuning, PlaysAScheduleBackToTheSameBits) {
+TEST(Tuning, ReplaysAScheduleToTheSameBits) {
   const TrainerInput input = tuned_trial();
-  const Trained tuned = train_through(input, 4);
+  const Trained tuned = train_to_end(input, 4);
   TrainerInput again = input;
-  again.recipe.tune = study::played_back(study::schedule_of(tuned.measurements));
+  again.recipe.tune = study::replay_schedule(study::schedule_of(tuned.measurements));
 
-  const Trained played = train_through(again, 1);
+  const Trained played = train_to_end(again, 1);
 
   EXPECT_EQ(played.state.tensors, tuned.state.tensors);
   for (std::size_t i = 0; i < tuned.measurements.size(); ++i) {
@@ -181,7 +181,7 @@ TEST(Tuning, TriesLargerBatchesToTheSameBits) {
     TrainerInput input = tuned_trial({{"halving", seed % 2 == 0 ? 0 : 2}, {"time", seed % 3 == 0 ? 50 : 4}});
     input.recipe.tune.options["params"]["batch"] = {100, 200, 300, 400, 500};
     input.trial_seed = seed;
-    const Trained alone = train_through(input, 1, {}, rates_and_batches);
+    const Trained alone = train_to_end(input, 1, {}, rates_and_batches);
     const auto schedule = study::schedule_of(alone.measurements);
     ASSERT_FALSE(schedule.empty());
     for (const study::SettingAt& at : schedule) {
@@ -196,12 +196,12 @@ TEST(Tuning, TriesLargerBatchesToTheSameBits) {
       }
     }
 
-    expect_same(alone, train_through(input, 5, {}, rates_and_batches));
-    expect_same(alone, train_through(
+    expect_same(alone, train_to_end(input, 5, {}, rates_and_batches));
+    expect_same(alone, train_to_end(
                            input, 2, [](std::int64_t) { return true; }, rates_and_batches));
     TrainerInput again = input;
-    again.recipe.tune = study::played_back(schedule);
-    const Trained played = train_through(again, 1);
+    again.recipe.tune = study::replay_schedule(schedule);
+    const Trained played = train_to_end(again, 1);
     EXPECT_EQ(played.state.tensors, alone.state.tensors);
     for (std::size_t i = 0; i < played.measurements.size(); ++i) {
       EXPECT_EQ(played.measurements[i].metrics, alone.measurements[i].metrics);
@@ -210,13 +210,13 @@ TEST(Tuning, TriesLargerBatchesToTheSameBits) {
   EXPECT_GE(larger, 2);
 }
 
-TEST(Tuning, AForkUnderItsOwnSettingTrainsAsTheRunDoes) {
+TEST(Tuning, ForkWithTheSameSettingMatchesTheRun) {
   TrainerInput input = tuned_trial();
   auto group = LaneGroup::create(input, 3);
   TrialRun run = *TrialRun::create(input);
   ASSERT_TRUE(group->admit(run));
-  run.note_search({}, nullptr);
-  std::vector<StepEnd> ends(1);
+  run.record_search({}, nullptr);
+  std::vector<StepResult> ends(1);
   std::vector<TrialRun*> one{&run};
   for (int i = 0; i < 3; ++i) group->step(one, ends);
   TrialRun fork = *run.fork({{"lr", input.recipe.lr}});
@@ -233,14 +233,14 @@ TEST(Tuning, LaterSearchesBeginWithLongerBranches) {
   for (const double again : {1.0, 3.0}) {
     const TrainerInput input = tuned_trial({{"time", 2}, {"together", 4}, {"on", "no_such_metric"}, {"again", again}});
     const auto rules = *study::tune_rules(input.recipe.tune);
-    const Trained tuned = train_through(input, 4);
+    const Trained tuned = train_to_end(input, 4);
     int later = 0;
     for (std::size_t i = 0; i < tuned.measurements.size(); ++i) {
       const auto& branches = tuned.measurements[i].branches;
       if (branches.empty()) continue;
       std::int64_t shortest = 1000;
       for (std::size_t b = 1; b < branches.size(); ++b) shortest = std::min(shortest, branches[b].steps);
-      const std::int64_t times = study::longer_after(rules, std::span(tuned.measurements).first(i));
+      const std::int64_t times = study::search_length_factor(rules, std::span(tuned.measurements).first(i));
       const auto wanted = static_cast<std::int64_t>(i == 0 ? 2.0 : 2.0 * again * static_cast<double>(times));
       EXPECT_EQ(shortest, std::min<std::int64_t>(wanted, 12)) << i;  // the thirteenth step is the trial's own
       later += i > 0 ? 1 : 0;
@@ -249,7 +249,7 @@ TEST(Tuning, LaterSearchesBeginWithLongerBranches) {
   }
 }
 
-TEST(Tuning, BranchesOfPairedSearchesSeeTheSameBatches) {
+TEST(Tuning, BranchesOfPairedSearchesReadTheSameBatches) {
   // Two branches of one setting are one another's equals where they are paired, and are not where they are not.
   const auto same = [](const TrialRun&) -> Result<study::ProposeSetting> {
     return study::ProposeSetting([](std::span<const study::Try> tries) -> std::optional<space::Sample> {
@@ -262,9 +262,9 @@ TEST(Tuning, BranchesOfPairedSearchesSeeTheSameBatches) {
     auto group = LaneGroup::create(input, 3);
     TrialRun run = *TrialRun::create(input);
     ASSERT_TRUE(group->admit(run));
-    ASSERT_TRUE(search_setting(*group, run, same, never));
+    ASSERT_TRUE(search_setting(*group, run, same, never_stop));
     run.save();
-    StepEnd end;
+    StepResult end;
     TrialRun* one = &run;
     while (!end.epoch_ended) group->step({&one, 1}, {&end, 1});
     const auto& branches = run.measurements().front().branches;

@@ -9,7 +9,7 @@
 #include "lanista/model/graph/text.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/batch_buffers.h"
-#include "lanista/exec/train/start.h"
+#include "lanista/exec/train/start_weights.h"
 #include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
 
@@ -86,7 +86,7 @@ const Case kCases[] = {
      {{"n4.weight", 1, 5, 1}, {"n6.weight", 1, 5, 1}}},
 };
 
-TEST(UnitScores, AreTheSlopeOfTheLossWhereAllThatReadsAUnitReadsLess) {
+TEST(UnitScores, MatchTheLossSlopeWhenAUnitIsScaledDown) {
   for (const Case& each : kCases) {
     SCOPED_TRACE(each.model);
     const TrainerInput input = input_of(each.model, 3);
@@ -146,7 +146,7 @@ double loss_with(const TrainerInput& parent, const std::vector<Tensor>& weights,
 }
 
 // Of all the ways to keep five of eight units, 56 of them.
-TEST(UnitScores, ChooseUnitsThatLeaveALowerLossThanMostChoices) {
+TEST(UnitScores, ChooseUnitsWithLowerLossThanMostChoices) {
   constexpr std::size_t kUnits = 8, kKept = 5;
   double better_than = 0, better_than_first = 0, over_best = 0, first_over_best = 0;
   constexpr int kModels = 12;
@@ -176,7 +176,7 @@ TEST(UnitScores, ChooseUnitsThatLeaveALowerLossThanMostChoices) {
   EXPECT_LT(over_best, first_over_best);
 }
 
-TEST(UnitScores, NameWhatDoesNotFit) {
+TEST(UnitScores, ReportTensorsThatDoNotFit) {
   const TrainerInput input = input_of(of_width(4), 1);
   std::vector<Tensor> weights = trained(input, 1);
   std::erase_if(weights, [](const Tensor& tensor) { return tensor.name == "n4.bias"; });

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kMaxClasses = 100'000;
 
-Error broken(const Tensor& tensor, std::string message) {
+Error malformed(const Tensor& tensor, std::string message) {
   return {Code::kDataLoss, "data: " + std::move(message), tensor.name};
 }
 
@@ -41,7 +41,7 @@ bool is_whole(const Tensor& tensor) { return tensor.type != ElementType::kF32 &&
 std::string shape_text(const std::vector<std::int64_t>& dims) { return graph::Shape{dims}.text(); }
 
 /// Whether samples of one shape may stand for those of the other: equal but for dimensions of 1, or one of them flat.
-bool stands_for(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
+bool is_compatible_shape(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
   const auto size = [](const auto& dims) { return graph::Shape{dims}.elements_per_sample(); };
   if (size(a) != size(b)) return false;
   std::erase(a, 1);
@@ -50,10 +50,10 @@ bool stands_for(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
 }
 
 /// How many samples of the known shape `x` holds.
-Result<std::int64_t> known_rows(const Tensor& x, const graph::Shape& sample) {
-  if (!x.shape.empty() && stands_for({x.shape.begin() + 1, x.shape.end()}, sample.dims)) return x.shape.front();
-  if (stands_for(x.shape, sample.dims)) return 1;
-  return broken(x, "an array " + shape_text(x.shape) + " holds no samples " + sample.text());
+Result<std::int64_t> rows_of_expected_shape(const Tensor& x, const graph::Shape& sample) {
+  if (!x.shape.empty() && is_compatible_shape({x.shape.begin() + 1, x.shape.end()}, sample.dims)) return x.shape.front();
+  if (is_compatible_shape(x.shape, sample.dims)) return 1;
+  return malformed(x, "an array " + shape_text(x.shape) + " holds no samples " + sample.text());
 }
 
 Result<std::vector<std::int32_t>> labels_of(const Tensor& y, std::int64_t max_classes) {
@@ -61,7 +61,7 @@ Result<std::vector<std::int32_t>> labels_of(const Tensor& y, std::int64_t max_cl
   const auto raw = numbers_of<std::int64_t>(y);
   for (std::size_t row = 0; row < raw.size(); ++row) {
     if (raw[row] < 0 || raw[row] >= max_classes) {
-      return broken(y, "label of row " + std::to_string(row) + " is " + std::to_string(raw[row]) +
+      return malformed(y, "label of row " + std::to_string(row) + " is " + std::to_string(raw[row]) +
                            ", allowed is 0 to " + std::to_string(max_classes - 1));
     }
     labels.push_back(static_cast<std::int32_t>(raw[row]));
@@ -70,31 +70,31 @@ Result<std::vector<std::int32_t>> labels_of(const Tensor& y, std::int64_t max_cl
 }
 
 /// Reads `y` into labels or targets.
-Result<void> read_targets(const Tensor& y, const std::string& task, const DataSpec* known,
+Result<void> read_targets(const Tensor& y, const std::string& task, const DataSpec* expected_spec,
                           std::vector<std::string> names, RawData& raw) {
   const std::int64_t rows = raw.rows();
   const bool single = y.shape.empty() && rows == 1;
   if (!single && (y.shape.empty() || y.shape.size() > 2 || y.shape.front() != rows || y.elements() == 0)) {
-    return broken(y, "targets must have the shape [" + std::to_string(rows) + "] or [" + std::to_string(rows) +
+    return malformed(y, "targets must have the shape [" + std::to_string(rows) + "] or [" + std::to_string(rows) +
                          ", numbers], as there are " + std::to_string(rows) + " rows of features");
   }
   const bool one_a_row = y.elements() == rows;
   const bool classes =
-      known != nullptr ? known->classes > 0 : task == "classes" || (task == "auto" && is_whole(y) && one_a_row);
+      expected_spec != nullptr ? expected_spec->classes > 0 : task == "classes" || (task == "auto" && is_whole(y) && one_a_row);
   DataSpec& spec = raw.spec;
   if (!classes) {
     spec.target_size = y.elements() / rows;
-    if (known != nullptr && spec.target_size != known->target_size) {
-      return broken(y, std::to_string(spec.target_size) + " targets a row, the data set has " +
-                           std::to_string(known->target_size));
+    if (expected_spec != nullptr && spec.target_size != expected_spec->target_size) {
+      return malformed(y, std::to_string(spec.target_size) + " targets a row, the data set has " +
+                           std::to_string(expected_spec->target_size));
     }
     raw.targets = numbers_of<float>(y);
-    spec.multilabel = known != nullptr ? known->multilabel : task == "multilabel";
+    spec.multilabel = expected_spec != nullptr ? expected_spec->multilabel : task == "multilabel";
     return {};
   }
-  if (!is_whole(y) || !one_a_row) return broken(y, "classes must be whole numbers, one a row");
+  if (!is_whole(y) || !one_a_row) return malformed(y, "classes must be whole numbers, one a row");
   const auto named = static_cast<std::int64_t>(names.size());
-  const std::int64_t max_classes = known != nullptr ? known->classes : named > 0 ? named : kMaxClasses;
+  const std::int64_t max_classes = expected_spec != nullptr ? expected_spec->classes : named > 0 ? named : kMaxClasses;
   LANISTA_ASSIGN(raw.labels, labels_of(y, max_classes));
   spec.classes = named > 0 ? named : std::int64_t{*std::ranges::max_element(raw.labels)} + 1;
   spec.labels = std::move(names);
@@ -104,31 +104,31 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
 
 }  // namespace
 
-Result<Found> found_arrays(Arrays arrays, const std::string& task, const DataSpec* known) {
+Result<LoadedRows> rows_from_arrays(Arrays arrays, const std::string& task, const DataSpec* expected_spec) {
   Tensor& x = arrays.x;
-  Found found;
+  LoadedRows found;
   RawData& raw = found.raw;
-  if (known == nullptr && (x.shape.size() < 2 || x.elements() == 0)) {
-    return broken(x, "features must have the shape [rows, …] and hold numbers, not " + shape_text(x.shape));
+  if (expected_spec == nullptr && (x.shape.size() < 2 || x.elements() == 0)) {
+    return malformed(x, "features must have the shape [rows, …] and hold numbers, not " + shape_text(x.shape));
   }
   if (x.elements() > kMaxFeatures) {
     return Error{Code::kResourceExhausted,
                  "features " + shape_text(x.shape) + " are more than " + std::to_string(kMaxFeatures) + " numbers",
                  x.name};
   }
-  if (known != nullptr) {
-    LANISTA_ASSIGN(const std::int64_t rows, known_rows(x, known->features));
-    if (rows == 0) return broken(x, "there are no rows");
-    raw.spec.features = known->features;
+  if (expected_spec != nullptr) {
+    LANISTA_ASSIGN(const std::int64_t rows, rows_of_expected_shape(x, expected_spec->features));
+    if (rows == 0) return malformed(x, "there are no rows");
+    raw.spec.features = expected_spec->features;
   } else {
     raw.spec.features.dims.assign(x.shape.begin() + 1, x.shape.end());
   }
   raw.features = numbers_of<float>(x);
   x.bytes = {};
-  if (arrays.y) LANISTA_TRY(read_targets(*arrays.y, task, known, std::move(arrays.labels), raw));
+  if (arrays.y) LANISTA_TRY(read_targets(*arrays.y, task, expected_spec, std::move(arrays.labels), raw));
   raw.names = std::move(arrays.names);
-  if (arrays.test_from >= 0) {
-    for (std::int64_t row = arrays.test_from; row < raw.rows(); ++row) found.test.push_back(row);
+  if (arrays.first_test_row >= 0) {
+    for (std::int64_t row = arrays.first_test_row; row < raw.rows(); ++row) found.test.push_back(row);
   }
   return found;
 }
@@ -136,7 +136,7 @@ Result<Found> found_arrays(Arrays arrays, const std::string& task, const DataSpe
 Result<void> append_rows(Tensor& to, const Tensor& more) {
   const auto sample = [](const Tensor& t) { return std::vector<std::int64_t>(t.shape.begin() + 1, t.shape.end()); };
   if (to.shape.empty() || more.shape.empty() || to.type != more.type || sample(to) != sample(more)) {
-    return broken(
+    return malformed(
         more, "an array " + shape_text(more.shape) + " does not continue " + shape_text(to.shape) + " of " + to.name);
   }
   to.shape.front() += more.shape.front();

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <utility>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista::data {
 namespace {
 
-using Made = Result<std::unique_ptr<const Augmentation>>;
+using MadeAugmentation = Result<std::unique_ptr<const Augmentation>>;
 
 OptionSpec whole(const std::string& name, std::int64_t otherwise, std::int64_t min, const std::string& help) {
   OptionSpec spec;
@@ -22,16 +22,16 @@ OptionSpec whole(const std::string& name, std::int64_t otherwise, std::int64_t m
 }
 
 /// The sides of an image, in the order in which its pixels lie.
-struct Sides {
+struct ImageDims {
   std::int64_t channels, height, width;
 };
 
 /// Errors: kInvalidArgument for other shapes, and for `pixels` that are not below both sides.
-Result<Sides> sides_of(const graph::Shape& shape, const std::string& option, std::int64_t pixels) {
+Result<ImageDims> image_size_of(const graph::Shape& shape, const std::string& option, std::int64_t pixels) {
   if (shape.rank() != 3) {
     return Error{Code::kInvalidArgument, "changes images of shape [C,H,W], the samples here are " + shape.text(), ""};
   }
-  const Sides sides{shape.dims[0], shape.dims[1], shape.dims[2]};
+  const ImageDims sides{shape.dims[0], shape.dims[1], shape.dims[2]};
   if (pixels >= sides.height || pixels >= sides.width) {
     return Error{Code::kInvalidArgument,
                  std::to_string(pixels) + " pixels are too many for images of shape " + shape.text() +
@@ -42,28 +42,28 @@ Result<Sides> sides_of(const graph::Shape& shape, const std::string& option, std
 }
 
 /// Moves an image by whole pixels; what comes in from outside is black, or the pixel at the edge again.
-class Move final : public Augmentation {
+class Translation final : public Augmentation {
  public:
-  Move(const Sides& sides, std::int64_t most, std::vector<float> black)
-      : sides_(sides), most_(most), black_(std::move(black)) {}
+  Translation(const ImageDims& sides, std::int64_t most, std::vector<float> black)
+      : image_size_(sides), max_pixels_(most), black_(std::move(black)) {}
 
   void apply(Rng rng, std::span<float> features) const override {
-    const std::int64_t dy = rng.between(-most_, most_), dx = rng.between(-most_, most_);
-    const std::int64_t h = sides_.height;
-    for (std::int64_t c = 0; c < sides_.channels; ++c) {
+    const std::int64_t dy = rng.between(-max_pixels_, max_pixels_), dx = rng.between(-max_pixels_, max_pixels_);
+    const std::int64_t h = image_size_.height;
+    for (std::int64_t c = 0; c < image_size_.channels; ++c) {
       // In place: a row is written once nobody reads it any more.
       for (std::int64_t i = 0; i < h; ++i) {
         const std::int64_t y = dy > 0 ? h - 1 - i : i;
         move_row(features, c * h + y, c * h + std::clamp<std::int64_t>(y - dy, 0, h - 1), dx);
-        if (!black_.empty() && (y < dy || y >= h + dy)) paint(features, c * h + y, 0, sides_.width);
+        if (!black_.empty() && (y < dy || y >= h + dy)) fill_black(features, c * h + y, 0, image_size_.width);
       }
     }
   }
-  bool moves() const override { return true; }
+  bool only_moves_features() const override { return true; }
 
  private:
   void move_row(std::span<float> features, std::int64_t to, std::int64_t from, std::int64_t dx) const {
-    const std::int64_t w = sides_.width, kept = w - std::abs(dx);
+    const std::int64_t w = image_size_.width, kept = w - std::abs(dx);
     float* out = features.data() + to * w;
     const float* in = features.data() + from * w;
     const float edge = dx > 0 ? in[0] : in[w - 1];
@@ -71,68 +71,68 @@ class Move final : public Augmentation {
                  static_cast<std::size_t>(kept) * sizeof(float));
     const std::int64_t begin = dx > 0 ? 0 : kept, end = begin + std::abs(dx);
     std::fill(out + begin, out + end, edge);
-    if (!black_.empty()) paint(features, to, begin, end);
+    if (!black_.empty()) fill_black(features, to, begin, end);
   }
-  void paint(std::span<float> features, std::int64_t row, std::int64_t begin, std::int64_t end) const {
-    const auto at = row * sides_.width;
+  void fill_black(std::span<float> features, std::int64_t row, std::int64_t begin, std::int64_t end) const {
+    const auto at = row * image_size_.width;
     std::copy(black_.begin() + at + begin, black_.begin() + at + end, features.begin() + at + begin);
   }
 
-  Sides sides_;
-  std::int64_t most_;
+  ImageDims image_size_;
+  std::int64_t max_pixels_;
   std::vector<float> black_;  // empty: edges are repeated
 };
 
 class Flip final : public Augmentation {
  public:
-  Flip(const Sides& sides, bool vertical) : sides_(sides), vertical_(vertical) {}
+  Flip(const ImageDims& sides, bool vertical) : image_size_(sides), vertical_(vertical) {}
 
   void apply(Rng rng, std::span<float> features) const override {
     if (!rng.bernoulli(0.5)) return;
-    const auto w = static_cast<std::ptrdiff_t>(sides_.width);
-    for (std::int64_t c = 0; c < sides_.channels; ++c) {
-      const auto plane = features.begin() + c * sides_.height * w;
-      for (std::int64_t y = 0; y < (vertical_ ? sides_.height / 2 : sides_.height); ++y) {
+    const auto w = static_cast<std::ptrdiff_t>(image_size_.width);
+    for (std::int64_t c = 0; c < image_size_.channels; ++c) {
+      const auto plane = features.begin() + c * image_size_.height * w;
+      for (std::int64_t y = 0; y < (vertical_ ? image_size_.height / 2 : image_size_.height); ++y) {
         const auto row = plane + y * w;
         if (vertical_) {
-          std::swap_ranges(row, row + w, plane + (sides_.height - 1 - y) * w);
+          std::swap_ranges(row, row + w, plane + (image_size_.height - 1 - y) * w);
         } else {
           std::reverse(row, row + w);
         }
       }
     }
   }
-  bool moves() const override { return true; }
+  bool only_moves_features() const override { return true; }
 
  private:
-  Sides sides_;
+  ImageDims image_size_;
   bool vertical_;
 };
 
 /// Cutout (DeVries and Taylor, 2017): a square whose middle lies anywhere in the image, so that it may reach outside.
 class Erase final : public Augmentation {
  public:
-  Erase(const Sides& sides, std::int64_t size, std::vector<float> black)
-      : sides_(sides), size_(size), black_(std::move(black)) {}
+  Erase(const ImageDims& sides, std::int64_t size, std::vector<float> black)
+      : image_size_(sides), size_(size), black_(std::move(black)) {}
 
   void apply(Rng rng, std::span<float> features) const override {
     const auto range = [&](std::int64_t side) {
       const std::int64_t begin = rng.between(0, side - 1) - size_ / 2;
       return std::pair{std::max<std::int64_t>(begin, 0), std::min(begin + size_, side)};
     };
-    const auto [top, bottom] = range(sides_.height);
-    const auto [left, right] = range(sides_.width);
-    for (std::int64_t c = 0; c < sides_.channels; ++c) {
+    const auto [top, bottom] = range(image_size_.height);
+    const auto [left, right] = range(image_size_.width);
+    for (std::int64_t c = 0; c < image_size_.channels; ++c) {
       for (std::int64_t y = top; y < bottom; ++y) {
-        const std::int64_t row = (c * sides_.height + y) * sides_.width;
+        const std::int64_t row = (c * image_size_.height + y) * image_size_.width;
         std::copy(black_.begin() + row + left, black_.begin() + row + right, features.begin() + row + left);
       }
     }
   }
-  bool moves() const override { return true; }
+  bool only_moves_features() const override { return true; }
 
  private:
-  Sides sides_;
+  ImageDims image_size_;
   std::int64_t size_;
   std::vector<float> black_;
 };
@@ -153,10 +153,10 @@ AugmentPlugin crop_plugin() {
   return {"crop",
           "pads an image with black and cuts it out again somewhere else",
           {whole("pad", 4, 1, "pixels of black on every side")},
-          [](const Options& options, const SampleForm& form) -> Made {
+          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
             const auto pad = options.at("pad").get<std::int64_t>();
-            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "pad", pad));
-            return Made(std::make_unique<Move>(sides, pad, form.black));
+            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "pad", pad));
+            return MadeAugmentation(std::make_unique<Translation>(sides, pad, form.black));
           }};
 }
 
@@ -164,10 +164,10 @@ AugmentPlugin shift_plugin() {
   return {"shift",
           "moves an image, repeating the pixels at its edges",
           {whole("max", 2, 1, "pixels, at most, in each direction")},
-          [](const Options& options, const SampleForm& form) -> Made {
+          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
             const auto most = options.at("max").get<std::int64_t>();
-            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "max", most));
-            return Made(std::make_unique<Move>(sides, most, std::vector<float>{}));
+            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "max", most));
+            return MadeAugmentation(std::make_unique<Translation>(sides, most, std::vector<float>{}));
           }};
 }
 
@@ -178,9 +178,9 @@ AugmentPlugin flip_plugin() {
   axis.default_value = "horizontal";
   axis.allowed = {"horizontal", "vertical"};
   axis.help = "horizontal: left and right change places";
-  return {"flip", "mirrors every other image", {axis}, [](const Options& options, const SampleForm& form) -> Made {
-            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "", 0));
-            return Made(std::make_unique<Flip>(sides, options.at("axis") == "vertical"));
+  return {"flip", "mirrors every other image", {axis}, [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
+            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "", 0));
+            return MadeAugmentation(std::make_unique<Flip>(sides, options.at("axis") == "vertical"));
           }};
 }
 
@@ -188,10 +188,10 @@ AugmentPlugin erase_plugin() {
   return {"erase",
           "blackens a square of an image",
           {whole("size", 2, 1, "pixels, side of the square")},
-          [](const Options& options, const SampleForm& form) -> Made {
+          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
             const auto size = options.at("size").get<std::int64_t>();
-            LANISTA_ASSIGN(const Sides sides, sides_of(form.shape, "size", size));
-            return Made(std::make_unique<Erase>(sides, size, form.black));
+            LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "size", size));
+            return MadeAugmentation(std::make_unique<Erase>(sides, size, form.black));
           }};
 }
 
@@ -206,25 +206,25 @@ AugmentPlugin noise_plugin() {
   return {"noise",
           "adds Gaussian noise to every feature",
           {deviation},
-          [](const Options& options, const SampleForm&) -> Made {
-            return Made(std::make_unique<Noise>(options.at("std").get<double>()));
+          [](const Options& options, const SampleLayout&) -> MadeAugmentation {
+            return MadeAugmentation(std::make_unique<Noise>(options.at("std").get<double>()));
           }};
 }
 
-Made make_one(const std::vector<AugmentPlugin>& plugins, const study::PluginConfig& wanted, const SampleForm& form) {
+MadeAugmentation make_one(const std::vector<AugmentPlugin>& plugins, const study::PluginConfig& requested, const SampleLayout& form) {
   std::vector<std::string> names;
   std::string list;
   for (const AugmentPlugin& plugin : plugins) {
-    if (plugin.name == wanted.name) {
-      LANISTA_ASSIGN(const Options options, resolve_options(wanted.options, plugin.options));
+    if (plugin.name == requested.name) {
+      LANISTA_ASSIGN(const Options options, resolve_options(requested.options, plugin.options));
       return plugin.make(options, form);
     }
     names.push_back(plugin.name);
     list += (list.empty() ? "" : ", ") + plugin.name;
   }
-  const std::string near = nearest_name(wanted.name, names);
+  const std::string nearest = nearest_name(requested.name, names);
   return Error{Code::kInvalidArgument,
-               "unknown; allowed: " + list + (near.empty() ? "" : "; did you mean '" + near + "'?"), ""};
+               "unknown; allowed: " + list + (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"), ""};
 }
 
 }  // namespace
@@ -243,7 +243,7 @@ Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, 
                  "data.augment[0]"};
   }
   const std::vector<AugmentPlugin> plugins = builtin_augmentations();
-  SampleForm form{data.features, std::vector<float>(static_cast<std::size_t>(data.features.elements_per_sample()))};
+  SampleLayout form{data.features, std::vector<float>(static_cast<std::size_t>(data.features.elements_per_sample()))};
   data.normalization.apply(form.black, data.features.elements_per_sample());
   for (std::size_t i = 0; i < augment.size(); ++i) {
     auto made = make_one(plugins, augment[i], form);
@@ -258,13 +258,13 @@ Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, 
   return augmenter;
 }
 
-std::size_t Augmenter::moving() const {
+std::size_t Augmenter::num_leading_moves() const {
   if (stream_) return 0;
-  const auto other = std::ranges::find_if(augmentations_, [](const auto& each) { return !each->moves(); });
+  const auto other = std::ranges::find_if(augmentations_, [](const auto& each) { return !each->only_moves_features(); });
   return static_cast<std::size_t>(other - augmentations_.begin());
 }
 
-void Augmenter::apply_rest(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+void Augmenter::apply_from(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
                            std::span<float> features) const {
   const Rng rng = Rng(data_seed)
                       .split("augment")
@@ -275,21 +275,21 @@ void Augmenter::apply_rest(std::size_t first, std::uint64_t data_seed, std::int6
 
 void Augmenter::apply(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
                       std::span<float> features) const {
-  if (!stream_) return change(data_seed, epoch, sample, features);
+  if (!stream_) return augment_row(data_seed, epoch, sample, features);
   if (augmentations_.empty()) return;
-  const auto changed = [&](std::int64_t row, std::span<float> raw) { change(data_seed, epoch, row, raw); };
+  const auto changed = [&](std::int64_t row, std::span<float> raw) { augment_row(data_seed, epoch, row, raw); };
   stream_->gather(std::span(&sample, 1), changed, features);
 }
 
 void Augmenter::gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch,
                        std::span<const std::int64_t> rows, std::span<float> out) const {
   if (stream_) {
-    const auto changed = [&](std::int64_t row, std::span<float> raw) { change(data_seed, epoch, row, raw); };
+    const auto changed = [&](std::int64_t row, std::span<float> raw) { augment_row(data_seed, epoch, row, raw); };
     return stream_->gather(rows, changed, out);
   }
   data.gather_features(rows, out);
   const auto width = static_cast<std::size_t>(data.spec().features.elements_per_sample());
-  for (std::size_t i = 0; i < rows.size(); ++i) change(data_seed, epoch, rows[i], out.subspan(i * width, width));
+  for (std::size_t i = 0; i < rows.size(); ++i) augment_row(data_seed, epoch, rows[i], out.subspan(i * width, width));
 }
 
 }  // namespace lanista::data

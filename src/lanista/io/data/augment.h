@@ -24,11 +24,11 @@ class Augmentation {
   virtual void apply(Rng rng, std::span<float> features) const = 0;
   /// Whether it only moves features within their channel or sets them to black, so that a normalisation before it or
   /// after it gives the same bits.
-  virtual bool moves() const { return false; }
+  virtual bool only_moves_features() const { return false; }
 };
 
 /// What an augmentation may know of the samples.
-struct SampleForm {
+struct SampleLayout {
   graph::Shape shape;        ///< of one sample: [C, H, W] for images
   std::vector<float> black;  ///< a sample of zeros, normalised: what lies outside of an image
 };
@@ -38,7 +38,7 @@ struct AugmentPlugin {
   std::string help;
   std::vector<OptionSpec> options;
   /// Errors: kInvalidArgument naming the shape.
-  std::function<Result<std::unique_ptr<const Augmentation>>(const Options&, const SampleForm&)> make;
+  std::function<Result<std::unique_ptr<const Augmentation>>(const Options&, const SampleLayout&)> make;
 };
 
 /// crop, flip, shift, erase (for images); noise (for all).
@@ -62,18 +62,18 @@ class Augmenter {
   void gather(const Dataset& data, std::uint64_t data_seed, std::int64_t epoch, std::span<const std::int64_t> rows,
               std::span<float> out) const;
   /// How many of them, from the first on, only move features; none where samples are streamed.
-  std::size_t moving() const;
+  std::size_t num_leading_moves() const;
   /// Those from `first` on, of a sample in which the others have been applied. Not of streamed samples.
-  void apply_rest(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
+  void apply_from(std::size_t first, std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample,
                   std::span<float> features) const;
 
  private:
-  void change(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const {
-    apply_rest(0, data_seed, epoch, sample, features);
+  void augment_row(std::uint64_t data_seed, std::int64_t epoch, std::int64_t sample, std::span<float> features) const {
+    apply_from(0, data_seed, epoch, sample, features);
   }
 
   std::vector<std::shared_ptr<const Augmentation>> augmentations_;
-  std::shared_ptr<const Stream> stream_;  // of the data, if they have one
+  std::shared_ptr<const SampleStream> stream_;  // of the data, if they have one
 };
 
 }  // namespace lanista::data

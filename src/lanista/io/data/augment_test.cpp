@@ -64,7 +64,7 @@ std::vector<float> moved(const DataSpec& spec, std::int64_t dy, std::int64_t dx,
   return out;
 }
 
-TEST(Augment, CropMovesEquallyOftenEverywhereOverBlack) {
+TEST(Augment, CropShiftsUniformlyOverBlack) {
   const DataSpec spec = images(2, 4, 5);
 
   const auto seen = results({{"crop", {{"pad", 1}}}}, spec, 1800);
@@ -113,7 +113,7 @@ TEST(Augment, FlipMirrorsHalfOfTheImages) {
   }
 }
 
-TEST(Augment, EraseBlackensASquareThatMayReachOutside) {
+TEST(Augment, EraseBlackensSquareAcrossEdges) {
   const DataSpec spec = images(2, 4, 4);
   std::set<std::size_t> counts;
   for (const auto& [image, times] : results({{"erase", {{"size", 2}}}}, spec, 500)) {
@@ -129,7 +129,7 @@ TEST(Augment, EraseBlackensASquareThatMayReachOutside) {
   EXPECT_EQ(counts, (std::set<std::size_t>{1, 2, 4}));
 }
 
-TEST(Augment, NoiseIsGaussianAndAddsToAnyShape) {
+TEST(Augment, NoiseIsGaussianForAnyShape) {
   DataSpec spec;
   spec.features = graph::Shape{{20'000}};
   const auto noisy = applied(augmenter({{"noise", {{"std", 0.5}}}}, spec), spec, 3);
@@ -147,7 +147,7 @@ TEST(Augment, NoiseIsGaussianAndAddsToAnyShape) {
   EXPECT_NEAR(within / 20'000.0, 0.6827, 0.02);
 }
 
-TEST(Augment, TakesRawBlackForWhatLiesOutside) {
+TEST(Augment, FillsOutsideWithRawBlack) {
   DataSpec spec = images(2, 3, 3);
   spec.normalization = {.mean = {4, 5}, .scale = {2, 5}};
   const auto black = [](std::int64_t c, auto, auto) { return c == 0 ? -2.0F : -1.0F; };
@@ -185,21 +185,21 @@ TEST(Augment, KnownBitsStayTheSame) {
             (std::vector<float>{2.41695452F, 0.829069495F, 1.50519633F, 1.67961454F, 1.02744508F, 0.750369728F}));
 }
 
-TEST(Augment, OneMoreAtTheEndChangesNothingBefore) {
+TEST(Augment, AppendedAugmentationKeepsEarlierBits) {
   const DataSpec spec = images(1, 8, 8);
   const Augmenter one = augmenter({{"crop", {{"pad", 2}}}}, spec);
   const Augmenter two = augmenter({{"crop", {{"pad", 2}}}, {"noise", {{"std", 0}}}}, spec);
   for (int i = 0; i < 50; ++i) EXPECT_EQ(applied(one, spec, i), applied(two, spec, i));
 }
 
-TEST(Augment, OfNothingIsNothing) {
+TEST(Augment, IsEmptyForEmptyInput) {
   const DataSpec spec = images(1, 2, 2);
   const Augmenter none = augmenter({}, spec);
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(applied(none, spec, 1), counted(spec));
 }
 
-TEST(Augment, NamesWhatIsWrongAndWhere) {
+TEST(Augment, ReportsErrorWithLocation) {
   DataSpec table;
   table.features = graph::Shape{{64}};
   const auto expect_error = [](const std::vector<PluginConfig>& augment, const DataSpec& spec,

@@ -11,11 +11,11 @@ namespace lanista::data {
 
 std::vector<CatalogEntry> catalog() {
   std::vector<CatalogEntry> out;
-  for (const Kind& kind : kinds()) {
+  for (const SourceKind& kind : source_kinds()) {
     CatalogEntry& entry = out.emplace_back();
     entry.notation = kind.notation;
     entry.help = kind.help;
-    for (const Kind::Option& option : kind.options) entry.options.push_back({option.name, option.values, option.help});
+    for (const SourceKind::Option& option : kind.options) entry.options.push_back({option.name, option.values, option.help});
     if (kind.name != "builtin") continue;
     MemoryFileSystem none;
     study::DataConfig config;

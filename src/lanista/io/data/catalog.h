@@ -36,7 +36,7 @@ nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
 std::string map_paths(const std::string& source, const std::function<std::string(const std::string&)>& map);
 
 /// What a look at a data set found.
-struct Report {
+struct DataReport {
   DataSpec spec;
   std::vector<std::array<std::int64_t, 3>> class_rows;  ///< per class: rows of train, validation, test
   double min = 0, max = 0;                              ///< of raw features (of tables: of encoded ones)
@@ -52,6 +52,6 @@ struct Report {
 
 /// Opens a source and looks at it: what `open` makes of it, and what is odd about it (classes that are rare or absent,
 /// constant features, test rows that are in the training part, missing cells). Errors: those of `open`.
-Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
+Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::data

@@ -7,14 +7,14 @@
 namespace lanista::data {
 namespace {
 
-class Check : public InMemory {
+class Check : public InMemoryDataTest {
  protected:
-  Report report(const std::string& source) {
+  DataReport report(const std::string& source) {
     study::DataConfig config;
     config.source = source;
     const auto checked = check_source(config, "", disk_);
     EXPECT_TRUE(checked.ok()) << checked.error().text();
-    return checked ? *checked : Report();
+    return checked ? *checked : DataReport();
   }
 };
 
@@ -37,7 +37,7 @@ TEST_F(Check, ShowsTextsOfAFileOnOneLineEach) {
   EXPECT_NE(text.find("    a?hash      0000: "), std::string::npos) << text;
 }
 
-TEST(Catalog, ListsWhatIsBuiltInAndWhatCanBeOpened) {
+TEST(Catalog, ListsBuiltInDataAndSourceKinds) {
   const auto entries = catalog();
 
   EXPECT_EQ(entries.front().notation, "builtin:digits");
@@ -68,7 +68,7 @@ TEST(MapPaths, FindsEveryPathAndKeepsTheOrder) {
 }
 
 TEST_F(Check, DescribesTheDigits) {
-  const Report digits = report("builtin:digits");
+  const DataReport digits = report("builtin:digits");
 
   EXPECT_EQ(digits.min, 0);
   EXPECT_EQ(digits.max, 16);
@@ -83,14 +83,14 @@ TEST_F(Check, DescribesTheDigits) {
   EXPECT_EQ(digits.json()["class_rows"].size(), 10U);
 }
 
-TEST_F(Check, WarnsOfWhatIsOdd) {
+TEST_F(Check, WarnsOfUnusualData) {
   std::string text = "a,same,y\n";
   for (int i = 0; i < 120; ++i) {
     text += (i % 3 == 0 ? "?" : std::to_string(i % 5)) + std::string(",7,") + (i < 6 ? "rare" : "common") + "\n";
   }
   write("t.csv", text);
 
-  const Report odd = report("csv:t.csv");
+  const DataReport odd = report("csv:t.csv");
 
   EXPECT_EQ(odd.missing, 40);
   EXPECT_EQ(odd.constant_features, 1);
@@ -109,7 +109,7 @@ TEST_F(Check, WarnsOfWhatIsOdd) {
 TEST_F(Check, DescribesNumbers) {
   write("t.csv", "a,y\n1,0.5\n2,-3.25\n3,1.5\n4,2.5\n5,3.5\n6,4.5\n7,5.5\n8,6.5\n9,7.5\n10,8.5\n");
 
-  const Report numbers = report("csv:t.csv");
+  const DataReport numbers = report("csv:t.csv");
 
   EXPECT_EQ(numbers.target_min, -3.25);
   EXPECT_EQ(numbers.target_max, 8.5);
@@ -117,7 +117,7 @@ TEST_F(Check, DescribesNumbers) {
   EXPECT_TRUE(numbers.warnings.empty());
 }
 
-TEST_F(Check, FailsAsOpenDoes) {
+TEST_F(Check, FailsLikeOpen) {
   study::DataConfig config;
   config.source = "csv:none.csv";
   const auto checked = check_source(config, "", disk_);

@@ -17,7 +17,7 @@ constexpr std::int64_t kImbalance = 10;  // the largest class beside the smalles
 
 /// Calls `visit(features)` for the rows of a part, one after the other.
 template <class F>
-void each_row(const Dataset& set, Part part, F&& visit) {
+void for_each_row(const Dataset& set, Part part, F&& visit) {
   std::vector<float> features(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
   for (const std::int64_t row : set.rows(part)) {
     set.gather_features({&row, 1}, features);
@@ -25,7 +25,7 @@ void each_row(const Dataset& set, Part part, F&& visit) {
   }
 }
 
-void look_at_features(const Dataset& set, Report& report) {
+void add_feature_facts(const Dataset& set, DataReport& report) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const auto width = static_cast<std::size_t>(set.spec().features.elements_per_sample());
   std::vector<float> low(width, kInfinity), high(width, -kInfinity);
@@ -36,14 +36,14 @@ void look_at_features(const Dataset& set, Report& report) {
     }
   };
   std::vector<Digest> seen;
-  each_row(set, Part::kTrain, [&](const std::vector<float>& row) {
+  for_each_row(set, Part::kTrain, [&](const std::vector<float>& row) {
     widen(row);
     seen.push_back(hash_bytes(std::as_bytes(std::span(row))));
   });
   for (std::size_t f = 0; f < width; ++f) report.constant_features += low[f] == high[f] ? 1 : 0;
   std::sort(seen.begin(), seen.end());
-  each_row(set, Part::kValidation, widen);
-  each_row(set, Part::kTest, [&](const std::vector<float>& row) {
+  for_each_row(set, Part::kValidation, widen);
+  for_each_row(set, Part::kTest, [&](const std::vector<float>& row) {
     widen(row);
     const Digest digest = hash_bytes(std::as_bytes(std::span(row)));
     report.seen_test_rows += std::binary_search(seen.begin(), seen.end(), digest) ? 1 : 0;
@@ -52,7 +52,7 @@ void look_at_features(const Dataset& set, Report& report) {
   report.max = double{*std::max_element(high.begin(), high.end())};
 }
 
-void look_at_targets(const Dataset& set, Report& report) {
+void add_target_facts(const Dataset& set, DataReport& report) {
   const DataSpec& spec = set.spec();
   report.class_rows.resize(static_cast<std::size_t>(spec.multilabel ? spec.target_size : spec.classes));
   bool first = true;
@@ -88,7 +88,7 @@ std::string count_of(std::int64_t n, const std::string& one, const std::string& 
   return std::to_string(n) + " " + (n == 1 ? one : many);
 }
 
-void warn_of_classes(Report& report) {
+void add_class_warnings(DataReport& report) {
   if (report.spec.multilabel) return;
   std::size_t smallest = 0, largest = 0, absent = 0;
   const auto rows = [&](std::size_t c) {
@@ -110,8 +110,8 @@ void warn_of_classes(Report& report) {
   }
 }
 
-void warn(const std::vector<std::string>& remarks, Report& report) {
-  warn_of_classes(report);
+void warn(const std::vector<std::string>& data_warnings, DataReport& report) {
+  add_class_warnings(report);
   const std::int64_t width = report.spec.features.elements_per_sample();
   if (report.constant_features > 0) {
     report.warnings.push_back(std::to_string(report.constant_features) + " of " +
@@ -121,30 +121,30 @@ void warn(const std::vector<std::string>& remarks, Report& report) {
     report.warnings.push_back(count_of(report.seen_test_rows, "test row has", "test rows have") +
                               " the features of a training row; the test will look better than it is");
   }
-  report.warnings.insert(report.warnings.end(), remarks.begin(), remarks.end());
+  report.warnings.insert(report.warnings.end(), data_warnings.begin(), data_warnings.end());
   if (report.missing > 0) report.warnings.push_back(count_of(report.missing, "cell has", "cells have") + " no value");
 }
 
 }  // namespace
 
-Result<Report> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
-  Report report;
+Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
+  DataReport report;
   // Read once: what a study would make of the numbers, then the numbers as they are.
   LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
-  LANISTA_TRY(Dataset::settle(raw.first, raw.second, config.normalize, config.targets));
+  LANISTA_TRY(Dataset::fit_statistics(raw.first, raw.second, config.normalize, config.targets));
   report.spec = raw.first.spec;
   LANISTA_ASSIGN(const Dataset set, Dataset::make(std::move(raw.first), std::move(raw.second), "none", "raw"));
-  look_at_features(set, report);
-  look_at_targets(set, report);
+  add_feature_facts(set, report);
+  add_target_facts(set, report);
   if (!report.spec.schema.is_null()) {
     LANISTA_ASSIGN(const auto columns, parse_columns(report.spec.schema.at("columns")));
     for (const Column& column : columns) report.missing += column.missing;
   }
-  warn(set.remarks(), report);
+  warn(set.data_warnings(), report);
   return report;
 }
 
-std::string Report::text() const {
+std::string DataReport::text() const {
   constexpr std::size_t kShownClasses = 20;
   std::string out = printable(spec.name) + "  (" + printable(spec.source) +
                     (spec.licence.empty() ? "" : ", " + printable(spec.licence)) + ")\n";
@@ -172,7 +172,7 @@ std::string Report::text() const {
   return out;
 }
 
-nlohmann::json Report::json() const {
+nlohmann::json DataReport::json() const {
   nlohmann::json out = {{"data", spec_json(spec)},
                         {"class_rows", class_rows},
                         {"min", min},

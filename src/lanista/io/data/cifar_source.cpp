@@ -17,7 +17,7 @@ struct Files {
   formats::CifarKind kind = formats::CifarKind::k10;
 };
 
-Result<Files> files_in(const Request& request, const std::string& folder) {
+Result<Files> files_in(const ReadRequest& request, const std::string& folder) {
   LANISTA_ASSIGN(const auto names, request.fs->list(folder));
   Files out;
   const bool fine = std::ranges::find(names, "train.bin") != names.end();
@@ -35,7 +35,7 @@ Result<Files> files_in(const Request& request, const std::string& folder) {
 }
 
 /// The class names beside the data: one a line, as many as there are classes; numbers if the file is not there.
-Result<std::vector<std::string>> names_beside(const Request& request, const std::string& data_file, bool fine) {
+Result<std::vector<std::string>> read_class_names(const ReadRequest& request, const std::string& data_file, bool fine) {
   const std::size_t slash = data_file.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : data_file.substr(0, slash);
   const std::string path = resolve_path(fine ? "fine_label_names.txt" : "batches.meta.txt", folder);
@@ -46,7 +46,7 @@ Result<std::vector<std::string>> names_beside(const Request& request, const std:
     return names;
   }
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxNames));
-  if (find_not_utf8(text) != std::string_view::npos) {
+  if (find_invalid_utf8(text) != std::string_view::npos) {
     return Error{Code::kDataLoss, "the class names are not UTF-8", path};
   }
   for (std::size_t begin = 0; begin < text.size();) {
@@ -63,7 +63,7 @@ Result<std::vector<std::string>> names_beside(const Request& request, const std:
 
 }  // namespace
 
-Result<Found> read_cifar(const Request& request) {
+Result<LoadedRows> read_cifar(const ReadRequest& request) {
   const Source& source = request.source;
   if (source.argument.empty()) return source.error("expected cifar:FOLDER or cifar:FILE,FILE");
   LANISTA_ASSIGN(const std::string kind, source.choice("kind", {"auto", "10", "100"}));
@@ -84,7 +84,7 @@ Result<Found> read_cifar(const Request& request) {
   const auto append = [&](const std::string& file) -> Result<void> {
     LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, file));
     const auto batch = formats::decode_cifar(bytes, files.kind);
-    if (!batch) return at_file(batch.error(), file);
+    if (!batch) return with_file(batch.error(), file);
     const auto pixels = std::as_bytes(std::span(batch->pixels)), labels = std::as_bytes(std::span(batch->labels));
     arrays.x.bytes.insert(arrays.x.bytes.end(), pixels.begin(), pixels.end());
     arrays.y->bytes.insert(arrays.y->bytes.end(), labels.begin(), labels.end());
@@ -92,10 +92,10 @@ Result<Found> read_cifar(const Request& request) {
     return {};
   };
   for (const std::string& file : files.train) LANISTA_TRY(append(file));
-  if (!files.test.empty()) arrays.test_from = arrays.x.shape[0];
+  if (!files.test.empty()) arrays.first_test_row = arrays.x.shape[0];
   for (const std::string& file : files.test) LANISTA_TRY(append(file));
-  LANISTA_ASSIGN(arrays.labels, names_beside(request, files.train.front(), fine));
-  LANISTA_ASSIGN(Found found, found_arrays(std::move(arrays), "classes", request.known));
+  LANISTA_ASSIGN(arrays.labels, read_class_names(request, files.train.front(), fine));
+  LANISTA_ASSIGN(LoadedRows found, rows_from_arrays(std::move(arrays), "classes", request.expected_spec));
   found.raw.spec.name = fine ? "cifar-100" : "cifar-10";
   return found;
 }

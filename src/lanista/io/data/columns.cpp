@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "lanista/io/data/cell.h"
+#include "lanista/io/data/cell_notation.h"
 
 namespace lanista::data {
 namespace {
@@ -12,52 +12,52 @@ namespace {
 using nlohmann::json;
 
 /// What "missing_becomes" says where a missing number stays NaN.
-constexpr const char* kStaysMissing = "nan";
+constexpr const char* kKeepsMissing = "nan";
 
-Error broken(std::size_t index, const std::string& message) {
+Error malformed(std::size_t index, const std::string& message) {
   return {Code::kDataLoss, "schema: column " + std::to_string(index) + ": " + message, ""};
 }
 
 Result<double> number_at(const json& column, std::size_t index, const char* key) {
   const auto it = column.find(key);
   if (it == column.end() || !it->is_number() || !std::isfinite(it->get<double>())) {
-    return broken(index, "\"" + std::string(key) + "\" is no finite number");
+    return malformed(index, "\"" + std::string(key) + "\" is no finite number");
   }
   return it->get<double>();
 }
 
-Result<Range> parse_range(const json& object, std::size_t index) {
-  Range range;
+Result<NumberStats> parse_stats(const json& object, std::size_t index) {
+  NumberStats stats;
   for (const auto& [key, value] :
-       {std::pair("mean", &range.mean), {"scale", &range.scale}, {"min", &range.min}, {"max", &range.max}}) {
+       {std::pair("mean", &stats.mean), {"scale", &stats.scale}, {"min", &stats.min}, {"max", &stats.max}}) {
     LANISTA_ASSIGN(*value, number_at(object, index, key));
   }
-  return range;
+  return stats;
 }
 
-json range_json(const Range& range) {
-  return {{"mean", range.mean}, {"scale", range.scale}, {"min", range.min}, {"max", range.max}};
+json stats_json(const NumberStats& stats) {
+  return {{"mean", stats.mean}, {"scale", stats.scale}, {"min", stats.min}, {"max", stats.max}};
 }
 
 /// The parts in their order, named, so that a reader needs no table of ours.
-Result<std::vector<Range>> parse_parts(const json& column, std::size_t index) {
+Result<std::vector<NumberStats>> parse_parts(const json& column, std::size_t index) {
   const auto parts = column.find("parts");
   if (parts == column.end() || !parts->is_array() || parts->empty() || parts->size() > kDateParts.size()) {
-    return broken(index, "\"parts\" is no list of the parts of a date");
+    return malformed(index, "\"parts\" is no list of the parts of a date");
   }
-  std::vector<Range> out;
+  std::vector<NumberStats> out;
   for (std::size_t i = 0; i < parts->size(); ++i) {
     const json& part = (*parts)[i];
     if (!part.is_object() || part.value("part", json()) != kDateParts[i].name) {
-      return broken(index, "part " + std::to_string(i) + " is not \"" + kDateParts[i].name + "\"");
+      return malformed(index, "part " + std::to_string(i) + " is not \"" + kDateParts[i].name + "\"");
     }
-    LANISTA_ASSIGN(out.emplace_back(), parse_range(part, index));
+    LANISTA_ASSIGN(out.emplace_back(), parse_stats(part, index));
   }
   return out;
 }
 
 Result<Column> parse_column(const json& json_column, std::size_t index) {
-  if (!json_column.is_object()) return broken(index, "is no object");
+  if (!json_column.is_object()) return malformed(index, "is no object");
   Column out;
   const auto text = [&](const char* key) {
     const auto it = json_column.find(key);
@@ -66,18 +66,18 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
   out.name = text("name");
   const std::string kind = text("kind");
   if (kind != "number" && kind != "category" && kind != "date") {
-    return broken(index, "\"kind\" is \"" + kind + "\", allowed are number, category and date");
+    return malformed(index, "\"kind\" is \"" + kind + "\", allowed are number, category and date");
   }
   for (const auto& [key, value] : {std::pair("missing", &out.missing), {"unique", &out.unique}}) {
     const auto it = json_column.find(key);
     if (it == json_column.end() || !it->is_number_integer()) {
-      return broken(index, "\"" + std::string(key) + "\" is no whole number");
+      return malformed(index, "\"" + std::string(key) + "\" is no whole number");
     }
     *value = it->get<std::int64_t>();
   }
-  out.keeps_missing = text("missing_becomes") == kStaysMissing;
+  out.keeps_missing = text("missing_becomes") == kKeepsMissing;
   if (kind == "number") {
-    LANISTA_ASSIGN(out.range, parse_range(json_column, index));
+    LANISTA_ASSIGN(out.stats, parse_stats(json_column, index));
     return out;
   }
   if (kind == "date") {
@@ -89,21 +89,21 @@ Result<Column> parse_column(const json& json_column, std::size_t index) {
   const auto categories = json_column.find("categories");
   if (categories == json_column.end() || !categories->is_array() ||
       !std::ranges::all_of(*categories, [](const json& c) { return c.is_string(); })) {
-    return broken(index, "\"categories\" is no list of texts");
+    return malformed(index, "\"categories\" is no list of texts");
   }
   out.categories = categories->get<std::vector<std::string>>();
   if (std::ranges::adjacent_find(out.categories, std::greater_equal<>()) != out.categories.end()) {
-    return broken(index, "\"categories\" are not sorted, or one stands twice");
+    return malformed(index, "\"categories\" are not sorted, or one stands twice");
   }
   const auto unseen = json_column.find("unseen");
   if (unseen == json_column.end()) return out;
   if (!unseen->is_array() || !std::ranges::all_of(*unseen, [](const json& c) { return c.is_string(); })) {
-    return broken(index, "\"unseen\" is no list of texts");
+    return malformed(index, "\"unseen\" is no list of texts");
   }
   out.unseen = unseen->get<std::vector<std::string>>();
   const bool sorted = std::ranges::adjacent_find(out.unseen, std::greater_equal<>()) == out.unseen.end();
   if (!sorted || !std::ranges::includes(out.categories, out.unseen)) {
-    return broken(index, "\"unseen\" are not some of the categories in their order");
+    return malformed(index, "\"unseen\" are not some of the categories in their order");
   }
   return out;
 }
@@ -128,8 +128,8 @@ json columns_json(const std::vector<Column>& columns) {
     json entry = {{"name", column.name}, {"missing", column.missing}, {"unique", column.unique}};
     switch (column.kind) {
       case ColumnKind::kNumber:
-        entry.update(range_json(column.range));
-        entry.update({{"kind", "number"}, {"missing_becomes", column.keeps_missing ? kStaysMissing : "mean"}});
+        entry.update(stats_json(column.stats));
+        entry.update({{"kind", "number"}, {"missing_becomes", column.keeps_missing ? kKeepsMissing : "mean"}});
         break;
       case ColumnKind::kCategory:
         entry.update({{"kind", "category"}, {"categories", column.categories}, {"missing_becomes", "zeros"}});
@@ -138,12 +138,12 @@ json columns_json(const std::vector<Column>& columns) {
       case ColumnKind::kDate: {
         json parts = json::array();
         for (std::size_t i = 0; i < column.parts.size(); ++i) {
-          parts.push_back(range_json(column.parts[i]));
+          parts.push_back(stats_json(column.parts[i]));
           parts.back()["part"] = kDateParts[i].name;
         }
         entry.update({{"kind", "date"},
                       {"parts", std::move(parts)},
-                      {"missing_becomes", column.keeps_missing ? kStaysMissing : "mean"}});
+                      {"missing_becomes", column.keeps_missing ? kKeepsMissing : "mean"}});
         break;
       }
     }
@@ -168,9 +168,9 @@ Normalization normalization_of(const std::vector<Column>& columns) {
     out.scale.push_back(scale);
   };
   for (const Column& column : columns) {
-    if (column.kind == ColumnKind::kNumber) add(column.range.mean, column.range.scale);
+    if (column.kind == ColumnKind::kNumber) add(column.stats.mean, column.stats.scale);
     for (std::size_t i = 0; i < column.categories.size(); ++i) add(0, 1);
-    for (const Range& part : column.parts) add(part.mean, part.scale);
+    for (const NumberStats& part : column.parts) add(part.mean, part.scale);
   }
   return out;
 }

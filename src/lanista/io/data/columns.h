@@ -13,7 +13,7 @@ namespace lanista::data {
 enum class ColumnKind { kNumber, kCategory, kDate };
 
 /// Numbers that one feature is made of.
-struct Range {
+struct NumberStats {
   double mean = 0, scale = 1;  ///< of the training rows; a missing number becomes the mean
   double min = 0, max = 0;     ///< of all rows
 };
@@ -22,11 +22,11 @@ struct Range {
 struct Column {
   std::string name;
   ColumnKind kind = ColumnKind::kNumber;
-  Range range;                          ///< of numbers
+  NumberStats stats;                          ///< of numbers
   std::vector<std::string> categories;  ///< sorted by bytes, one feature each
   /// Those of them that no training row of the fold has, sorted: they are all zeros, as those that nobody knows.
   std::vector<std::string> unseen;
-  std::vector<Range> parts;             ///< of dates: the first of kDateParts, one feature each
+  std::vector<NumberStats> parts;             ///< of dates: the first of kDateParts, one feature each
   /// Whether a missing number or date stays one (NaN): whoever uses the features says what it becomes.
   bool keeps_missing = false;
   std::int64_t missing = 0, unique = 0;

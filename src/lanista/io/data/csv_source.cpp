@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kMaxTable = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMaxSchema = std::uint64_t{1} << 24;
 
-Error broken(std::string message) { return {Code::kDataLoss, "csv: " + std::move(message), ""}; }
+Error malformed(std::string message) { return {Code::kDataLoss, "csv: " + std::move(message), ""}; }
 
 Result<char> separator_of(const Source& source) {
   const std::string sep = source.value("sep").value_or("");
@@ -36,22 +36,22 @@ Result<CellNotation> notation_of(const Source& source) {
   return notation;
 }
 
-Result<formats::CsvTable> load_cells(const Request& request, const std::string& path) {
+Result<formats::CsvTable> load_cells(const ReadRequest& request, const std::string& path) {
   formats::CsvOptions options;
   LANISTA_ASSIGN(const std::string header, request.source.choice("header", {"auto", "yes", "no"}));
   if (header != "auto") options.header = header == "yes";
   LANISTA_ASSIGN(options.separator, separator_of(request.source));
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxTable));
   auto table = formats::parse_csv(text, options);
-  if (!table) return at_file(table.error(), path);
-  if (table->rows() == 0) return at_file(broken("there is a header and no row"), path);
+  if (!table) return with_file(table.error(), path);
+  if (table->rows() == 0) return with_file(malformed("there is a header and no row"), path);
   return table;
 }
 
-Result<TableRoles> roles_of(const Request& request, const std::vector<std::string>& header) {
+Result<TableRoles> roles_of(const ReadRequest& request, const std::vector<std::string>& header) {
   const Source& source = request.source;
   const auto schema = source.value("schema");
-  if (!schema) return choose_roles(source, header);
+  if (!schema) return roles_from_source(source, header);
   for (const char* other : {"target", "drop", "task", "numeric", "categorical", "categories", "dates"}) {
     if (source.value(other)) return source.error("schema= says what the columns are; leave out " + std::string(other));
   }
@@ -59,13 +59,13 @@ Result<TableRoles> roles_of(const Request& request, const std::vector<std::strin
   LANISTA_ASSIGN(const std::string text, load_file(*request.fs, path, kMaxSchema));
   const auto json = nlohmann::json::parse(text, nullptr, false);
   if (json.is_discarded()) return Error{Code::kInvalidArgument, "schema: this is no JSON", path};
-  auto roles = declared_roles(json, header);
-  if (!roles) return at_file(roles.error(), path);
-  LANISTA_TRY(choose_row_columns(source, header, *roles));
+  auto roles = roles_from_schema(json, header);
+  if (!roles) return with_file(roles.error(), path);
+  LANISTA_TRY(add_row_roles(source, header, *roles));
   return roles;
 }
 
-bool is_nameless(const std::vector<std::string>& header) {
+bool has_generated_names(const std::vector<std::string>& header) {
   for (std::size_t c = 0; c < header.size(); ++c) {
     if (header[c] != "c" + std::to_string(c)) return false;
   }
@@ -77,46 +77,46 @@ bool is_nameless(const std::vector<std::string>& header) {
 Result<std::vector<std::size_t>> find_all(const std::vector<std::string>& names, const std::vector<std::string>& header,
                                           const char* what) {
   std::vector<std::size_t> indices;
-  const bool by_position = is_nameless(header) && header.size() == names.size();
+  const bool by_position = has_generated_names(header) && header.size() == names.size();
   std::string lacking;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const auto count = std::ranges::count(header, names[i]);
-    if (count > 1) return broken("there are " + std::to_string(count) + " columns called \"" + names[i] + "\"");
+    if (count > 1) return malformed("there are " + std::to_string(count) + " columns called \"" + names[i] + "\"");
     if (count == 0) lacking += (lacking.empty() ? "\"" : ", \"") + names[i] + "\"";
     const auto at = std::ranges::find(header, names[i]) - header.begin();
     indices.push_back(by_position ? i : static_cast<std::size_t>(at));
   }
-  if (!lacking.empty() && !by_position) return broken("the file lacks the " + std::string(what) + " " + lacking);
+  if (!lacking.empty() && !by_position) return malformed("the file lacks the " + std::string(what) + " " + lacking);
   return indices;
 }
 
 /// The columns of samples that are plain numbers: all but the targets, if there are as many columns more.
-struct PlainColumns {
+struct ColumnIndices {
   std::vector<Column> columns;
   std::vector<std::size_t> indices;
   std::vector<std::size_t> targets;  ///< none: the rows have none
 };
 
-Result<PlainColumns> plain_columns(const Request& request, const std::vector<std::string>& header) {
-  const DataSpec& known = *request.known;
-  const auto width = static_cast<std::size_t>(known.features.elements_per_sample());
-  const auto wanted = static_cast<std::size_t>(known.classes > 0 ? 1 : known.target_size);
-  PlainColumns out;
-  if (header.size() == width + wanted) {
-    LANISTA_ASSIGN(TableRoles roles, choose_roles(request.source, header));
+Result<ColumnIndices> find_columns(const ReadRequest& request, const std::vector<std::string>& header) {
+  const DataSpec& expected_spec = *request.expected_spec;
+  const auto width = static_cast<std::size_t>(expected_spec.features.elements_per_sample());
+  const auto requested = static_cast<std::size_t>(expected_spec.classes > 0 ? 1 : expected_spec.target_size);
+  ColumnIndices out;
+  if (header.size() == width + requested) {
+    LANISTA_ASSIGN(TableRoles roles, roles_from_source(request.source, header));
     out.targets = std::move(roles.targets);
     if (!request.source.value("target")) {
-      out.targets.resize(wanted);
+      out.targets.resize(requested);
       std::iota(out.targets.begin(), out.targets.end(), width);
     }
-    if (out.targets.size() != wanted) {
+    if (out.targets.size() != requested) {
       return request.source.error("target= names " + std::to_string(out.targets.size()) + " columns, there are " +
-                                  std::to_string(wanted) + " targets");
+                                  std::to_string(requested) + " targets");
     }
   } else if (header.size() != width) {
-    return broken(std::to_string(header.size()) + " columns; samples " + known.features.text() + " need " +
-                  std::to_string(width) + ", or " + (wanted == 1 ? "one" : std::to_string(wanted)) +
-                  " more for the target" + (wanted == 1 ? "" : "s"));
+    return malformed(std::to_string(header.size()) + " columns; samples " + expected_spec.features.text() + " need " +
+                  std::to_string(width) + ", or " + (requested == 1 ? "one" : std::to_string(requested)) +
+                  " more for the target" + (requested == 1 ? "" : "s"));
   }
   for (std::size_t c = 0; c < header.size(); ++c) {
     if (std::ranges::find(out.targets, c) != out.targets.end()) continue;
@@ -126,66 +126,66 @@ Result<PlainColumns> plain_columns(const Request& request, const std::vector<std
   return out;
 }
 
-std::vector<std::string> class_names(const DataSpec& known) {
-  if (!known.labels.empty()) return known.labels;
+std::vector<std::string> class_names(const DataSpec& expected_spec) {
+  if (!expected_spec.labels.empty()) return expected_spec.labels;
   std::vector<std::string> names;
-  for (std::int64_t c = 0; c < known.classes; ++c) names.push_back(std::to_string(c));
+  for (std::int64_t c = 0; c < expected_spec.classes; ++c) names.push_back(std::to_string(c));
   return names;
 }
 
 /// Rows of a table as samples of a known data set.
-Result<Found> known_rows(const Request& request, const Table& table) {
-  const DataSpec& known = *request.known;
-  PlainColumns plain;
-  if (known.schema.is_null()) {
-    LANISTA_ASSIGN(plain, plain_columns(request, table.header()));
+Result<LoadedRows> rows_of_expected_columns(const ReadRequest& request, const Table& table) {
+  const DataSpec& expected_spec = *request.expected_spec;
+  ColumnIndices plain;
+  if (expected_spec.schema.is_null()) {
+    LANISTA_ASSIGN(plain, find_columns(request, table.header()));
   } else {
-    LANISTA_ASSIGN(plain.columns, parse_columns(known.schema.at("columns")));
+    LANISTA_ASSIGN(plain.columns, parse_columns(expected_spec.schema.at("columns")));
     std::vector<std::string> names;
     for (const Column& column : plain.columns) names.push_back(column.name);
     LANISTA_ASSIGN(plain.indices, find_all(names, table.header(), "feature columns"));
-    for (const std::string& name : target_names(known)) {
+    for (const std::string& name : target_names(expected_spec)) {
       const auto at = static_cast<std::size_t>(std::ranges::find(table.header(), name) - table.header().begin());
       const bool is_feature = std::find(plain.indices.begin(), plain.indices.end(), at) != plain.indices.end();
       if (at < table.header().size() && !is_feature) plain.targets.push_back(at);
     }
     // Without one of several there is nothing to compare with.
-    if (plain.targets.size() != target_names(known).size()) plain.targets.clear();
+    if (plain.targets.size() != target_names(expected_spec).size()) plain.targets.clear();
   }
   LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, plain.indices, plain.columns));
-  if (known.schema.is_null() && rows.missing > 0) {
-    return broken("a number is missing, and the data set has no rule for it");
+  if (expected_spec.schema.is_null() && rows.missing > 0) {
+    return malformed("a number is missing, and the data set has no rule for it");
   }
-  Found found;
+  LoadedRows found;
   RawData& out = found.raw;
-  out.spec.features = known.features;
+  out.spec.features = expected_spec.features;
   out.features = std::move(rows.features);
   out.missing = rows.missing;
   out.unknown = rows.unknown;
   if (rows.unknown > 0) {
-    out.remarks.push_back(std::to_string(rows.unknown) + (rows.unknown == 1 ? " cell holds a category" : " cells hold categories") +
-                          " that the model does not know (" + rows.first_unknown + ") and " +
+    out.data_warnings.push_back(std::to_string(rows.unknown) + (rows.unknown == 1 ? " cell holds a category" : " cells hold categories") +
+                          " that the model does not know (" + rows.first_unknown_location + ") and " +
                           (rows.unknown == 1 ? "counts" : "count") + " as missing");
   }
   if (!plain.targets.empty()) {
-    LANISTA_ASSIGN(auto target, read_known_target(table, plain.targets, class_names(known), known.multilabel));
+    LANISTA_ASSIGN(auto target, read_known_target(table, plain.targets, class_names(expected_spec), expected_spec.multilabel));
     if (target) {
       out.labels = std::move(target->labels);
       out.targets = std::move(target->numbers);
-      found.untold = std::move(target->unknown);
+      found.rows_without_target = std::move(target->unknown);
     }
   }
   return found;
 }
 
 /// The rows of test= behind those of the file.
-Result<void> add_test_file(const Request& request, Table& table) {
+Result<void> add_test_file(const ReadRequest& request, Table& table) {
   const auto test = request.source.value("test");
   if (!test) return {};
   const std::string path = request.path(*test);
   LANISTA_ASSIGN(const formats::CsvTable cells, load_cells(request, path));
   auto columns = find_all(table.header(), cells.header(), "columns");
-  if (!columns) return at_file(columns.error(), path);
+  if (!columns) return with_file(columns.error(), path);
   return table.add_file(cells, *columns, *test);
 }
 
@@ -195,7 +195,7 @@ Result<std::vector<std::int64_t>> group_numbers(const Table& table, std::size_t 
   std::vector<std::int64_t> out;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return broken("column \"" + table.header()[column] + "\": the group of " + table.place(row) + " is missing");
+    if (text.empty()) return malformed("column \"" + table.header()[column] + "\": the group of " + table.row_location(row) + " is missing");
     out.push_back(numbers.emplace(text, static_cast<std::int64_t>(numbers.size())).first->second);
   }
   return out;
@@ -210,7 +210,7 @@ Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
     const auto number = numbers ? table.number(text) : std::nullopt;
     const auto date = numbers ? std::nullopt : parse_date(text);
     if (!number && !date) {
-      return broken("column \"" + table.header()[column] + "\": " + table.place(row) + " holds \"" +
+      return malformed("column \"" + table.header()[column] + "\": " + table.row_location(row) + " holds \"" +
                     std::string(text.substr(0, 64)) + "\"; order= wants a number or a date in every row");
     }
     out.push_back(number ? *number : seconds_of(*date));
@@ -219,8 +219,8 @@ Result<std::vector<double>> times_of(const Table& table, std::size_t column) {
 }
 
 /// What of a table says how it is split.
-Result<void> find_split(const Table& table, const SplitColumns& by, Found& found) {
-  found.test = table.second_file();
+Result<void> add_split_columns(const Table& table, const SplitColumnRoles& by, LoadedRows& found) {
+  found.test = table.rows_of_second_file();
   if (by.group) {
     LANISTA_ASSIGN(found.groups, group_numbers(table, *by.group));
   }
@@ -232,47 +232,47 @@ Result<void> find_split(const Table& table, const SplitColumns& by, Found& found
 
 }  // namespace
 
-Result<Found> read_csv(const Request& request) {
+Result<LoadedRows> read_csv(const ReadRequest& request) {
   if (request.source.argument.empty()) return request.source.error("expected a file, csv:FILE?target=COLUMN");
   LANISTA_ASSIGN(const std::string task, request.source.choice("task", table_tasks()));
   const std::string path = request.path(request.source.argument);
   LANISTA_ASSIGN(CellNotation notation, notation_of(request.source));
   LANISTA_ASSIGN(formats::CsvTable cells, load_cells(request, path));
   Table table(std::move(cells), std::move(notation));
-  Found found;
+  LoadedRows found;
   found.raw.spec.name = stem_of(path);
-  if (request.known != nullptr) {
-    auto rows = known_rows(request, table);
-    if (!rows) return at_file(rows.error(), path);
+  if (request.expected_spec != nullptr) {
+    auto rows = rows_of_expected_columns(request, table);
+    if (!rows) return with_file(rows.error(), path);
     rows->raw.spec.name = found.raw.spec.name;
     return rows;
   }
   LANISTA_TRY(add_test_file(request, table));
   LANISTA_ASSIGN(TableRoles roles, roles_of(request, table.header()));
-  const std::int64_t left_out = table.leave_out_missing(roles.targets);
-  if (table.rows() == 0) return at_file(broken("no row has a target"), path);
+  const std::int64_t left_out = table.drop_rows_with_missing(roles.targets);
+  if (table.rows() == 0) return with_file(malformed("no row has a target"), path);
   if (left_out > 0) {
     const bool several = roles.targets.size() > 1;
     std::string names;
     for (const std::size_t column : roles.targets) names += (names.empty() ? "\"" : ", \"") + table.header()[column] + "\"";
-    found.raw.remarks.push_back(std::to_string(left_out) +
+    found.raw.data_warnings.push_back(std::to_string(left_out) +
                                 (several ? (left_out == 1 ? " row lacks" : " rows lack") + std::string(" one of the targets (")
                                          : (left_out == 1 ? " row has" : " rows have") + std::string(" no target (")) +
                                 names + ") and " + (left_out == 1 ? "is" : "are") + " left out");
   }
   auto target = read_target(table, roles.targets, roles.task);
-  if (!target) return at_file(target.error(), path);
+  if (!target) return with_file(target.error(), path);
   if (roles.weight) {
     auto weights = read_weights(table, *roles.weight);
-    if (!weights) return at_file(weights.error(), path);
+    if (!weights) return with_file(weights.error(), path);
     found.raw.weights = *std::move(weights);
   }
-  if (roles.holdout) {
-    auto losses = read_holdout(table, *roles.holdout);
-    if (!losses) return at_file(losses.error(), path);
-    found.raw.holdout = *std::move(losses);
+  if (roles.holdout_loss) {
+    auto losses = read_holdout(table, *roles.holdout_loss);
+    if (!losses) return with_file(losses.error(), path);
+    found.raw.holdout_loss = *std::move(losses);
   }
-  if (auto by = find_split(table, roles.by, found); !by) return at_file(by.error(), path);
+  if (auto by = add_split_columns(table, roles.by, found); !by) return with_file(by.error(), path);
   DataSpec& spec = found.raw.spec;
   spec.classes = static_cast<std::int64_t>(target->names.size());
   spec.labels = std::move(target->names);

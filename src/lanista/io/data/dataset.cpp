@@ -6,7 +6,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/share.h"
+#include "lanista/io/data/stratified_order.h"
 #include "lanista/io/data/weights.h"
 
 namespace lanista::data {
@@ -34,7 +34,7 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
   // Those of classes are no part of the data: studies with other ones are of the same rows.
   if (!raw.weights.empty()) hasher.text("weights").digest(hash_bytes(bytes_of(raw.weights)));
-  if (!raw.holdout.empty()) hasher.text("holdout").digest(hash_bytes(bytes_of(raw.holdout)));
+  if (!raw.holdout_loss.empty()) hasher.text("holdout").digest(hash_bytes(bytes_of(raw.holdout_loss)));
   if (spec.target_normalization) {
     hasher.text("standardised targets").digest(hash_bytes(bytes_of(spec.target_normalization->mean)));
     hasher.digest(hash_bytes(bytes_of(spec.target_normalization->scale)));
@@ -67,7 +67,7 @@ std::shared_ptr<const std::vector<float>> standardised(const std::shared_ptr<con
   return shared(std::move(out));
 }
 
-std::vector<std::int64_t> union_of_training(const std::vector<Split>& splits) {
+std::vector<std::int64_t> all_training_rows(const std::vector<Split>& splits) {
   std::vector<std::int64_t> out;
   for (const Split& split : splits) {
     std::vector<std::int64_t> both;
@@ -79,7 +79,7 @@ std::vector<std::int64_t> union_of_training(const std::vector<Split>& splits) {
 
 }  // namespace
 
-Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string& normalize,
+Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
                              const std::string& targets) {
   DataSpec& spec = raw.spec;
   const std::int64_t width = spec.features.elements_per_sample();
@@ -91,7 +91,7 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
   LANISTA_CHECK(raw.targets.size() == (spec.classes > 0 ? 0 : rows * static_cast<std::size_t>(spec.target_size)),
                 "there must be target_size targets a row");
   LANISTA_CHECK(raw.weights.empty() || raw.weights.size() == rows, "there must be a weight a row, or none");
-  LANISTA_CHECK(raw.holdout.empty() || raw.holdout.size() == rows, "there must be a hold-out loss a row, or none");
+  LANISTA_CHECK(raw.holdout_loss.empty() || raw.holdout_loss.size() == rows, "there must be a hold-out loss a row, or none");
   if (normalize != "auto" && normalize != "none") {
     return Error{Code::kInvalidArgument, "normalize is \"" + normalize + "\", allowed are auto and none", ""};
   }
@@ -116,24 +116,24 @@ Result<void> Dataset::settle(RawData& raw, const Split& split, const std::string
 
 Result<Dataset> Dataset::make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
                               const study::ClassWeights& class_weights) {
-  LANISTA_TRY(settle(raw, split, normalize, targets));
+  LANISTA_TRY(fit_statistics(raw, split, normalize, targets));
   LANISTA_ASSIGN(auto weights, row_weights(raw, split[0], class_weights));
   raw.spec.normalization.apply(raw.features, raw.spec.features.elements_per_sample());
 
   Dataset out;
   out.spec_ = std::move(raw.spec);
-  out.remarks_ = std::move(raw.remarks);
+  out.data_warnings_ = std::move(raw.data_warnings);
   out.features_ = shared(std::move(raw.features));
   out.labels_ = shared(std::move(raw.labels));
   out.targets_ = shared(std::move(raw.targets));
   out.standard_targets_ = standardised(out.targets_, out.spec_);
   out.weights_ = shared(std::move(weights));
-  out.holdout_ = shared(std::move(raw.holdout));
+  out.holdout_loss_ = shared(std::move(raw.holdout_loss));
   out.rows_ = std::move(split);
   return out;
 }
 
-Result<Dataset> Dataset::folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
+Result<Dataset> Dataset::make_folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
                                 const std::string& targets, const study::ClassWeights& class_weights) {
   LANISTA_CHECK(!splits.empty(), "folds without a training");
   const auto trainings = std::make_shared<std::vector<Dataset>>();
@@ -141,34 +141,34 @@ Result<Dataset> Dataset::folded(RawData raw, const std::vector<Split>& splits, c
   const DataSpec of_all = raw.spec;
   for (const Split& split : splits) {
     raw.spec = of_all;
-    Finish finish;
+    PostProcess finish;
     if (!of_all.schema.is_null()) finish = fit_table(raw, split[0]);
-    LANISTA_TRY(settle(raw, split, normalize, targets));
+    LANISTA_TRY(fit_statistics(raw, split, normalize, targets));
     finish.normalization = raw.spec.normalization;
     Dataset& training = trainings->emplace_back();
     training.spec_ = specs.emplace_back(raw.spec);
-    training.finish_ = std::make_shared<const Finish>(std::move(finish));
+    training.post_process_ = std::make_shared<const PostProcess>(std::move(finish));
     LANISTA_ASSIGN(auto weights, row_weights(raw, split[0], class_weights));
     training.weights_ = shared(std::move(weights));
     training.rows_ = split;
   }
   const auto features = shared(std::move(raw.features)), numbers = shared(std::move(raw.targets));
   const auto labels = shared(std::move(raw.labels));
-  const auto holdout = shared(std::move(raw.holdout));
+  const auto holdout_loss = shared(std::move(raw.holdout_loss));
   for (Dataset& training : *trainings) {
     training.features_ = features;
     training.labels_ = labels;
-    training.holdout_ = holdout;
+    training.holdout_loss_ = holdout_loss;
     training.targets_ = numbers;
     training.standard_targets_ = standardised(numbers, training.spec_);
   }
-  auto pool = std::make_shared<Dataset>(trainings->front());
-  pool->spec_.normalization = {};
-  pool->finish_ = nullptr;
-  pool->rows_ = {union_of_training(splits), {}, {}};
+  auto fold_union = std::make_shared<Dataset>(trainings->front());
+  fold_union->spec_.normalization = {};
+  fold_union->post_process_ = nullptr;
+  fold_union->rows_ = {all_training_rows(splits), {}, {}};
   Dataset out = trainings->front();
-  out.pool_ = std::move(pool);
-  out.remarks_ = std::move(raw.remarks);
+  out.fold_union_ = std::move(fold_union);
+  out.data_warnings_ = std::move(raw.data_warnings);
   out.spec_.hash = Hasher().text("lanista folds 1").digest(out.spec_.hash).number(std::ssize(splits)).finish();
   out.spec_.folds = std::move(specs);
   out.trainings_ = trainings;
@@ -182,7 +182,7 @@ const Dataset& Dataset::training(const std::optional<std::int64_t>& fold) const 
   return (*trainings_)[static_cast<std::size_t>(*fold)];
 }
 
-std::vector<std::int64_t> Dataset::share_of_train(std::int64_t count, std::uint64_t data_seed) const {
+std::vector<std::int64_t> Dataset::training_subset(std::int64_t count, std::uint64_t data_seed) const {
   const bool strata = spec_.classes > 0 && spec_.positions == 0;
   std::vector<std::int64_t> share = stratified_order(
       rows(Part::kTrain), strata ? std::span<const std::int32_t>(*labels_) : std::span<const std::int32_t>(),
@@ -193,13 +193,13 @@ std::vector<std::int64_t> Dataset::share_of_train(std::int64_t count, std::uint6
 }
 
 void Dataset::gather_features(std::span<const std::int64_t> rows, std::span<float> out) const {
-  if (spec_.stream) return gather_stream(rows, out);
+  if (spec_.stream) return gather_streamed(rows, out);
   gather(*features_, static_cast<std::size_t>(spec_.features.elements_per_sample()), rows, out);
-  finish(out);
+  post_process(out);
 }
 
-void Dataset::finish(std::span<float> features) const {
-  if (finish_) finish_->apply(features, spec_.features.elements_per_sample());
+void Dataset::post_process(std::span<float> features) const {
+  if (post_process_) post_process_->apply(features, spec_.features.elements_per_sample());
 }
 
 void Dataset::gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const {

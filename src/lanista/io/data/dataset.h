@@ -12,7 +12,7 @@
 #include "lanista/base/file_system.h"
 #include "lanista/base/memory_budget.h"
 #include "lanista/base/result.h"
-#include "lanista/io/data/finish.h"
+#include "lanista/io/data/post_process.h"
 #include "lanista/io/data/raw_data.h"
 #include "lanista/io/data/spec.h"
 #include "lanista/io/data/split.h"
@@ -33,20 +33,20 @@ class Dataset {
  public:
   const DataSpec& spec() const { return spec_; }
   /// What may not have been meant in what was read, and what to do about it: for people, whole sentences.
-  const std::vector<std::string>& remarks() const { return remarks_; }
+  const std::vector<std::string>& data_warnings() const { return data_warnings_; }
   /// Row numbers (into features and targets) of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
   /// `count` training rows, from 0 to all of them: the first in stratified_order (share.h), so every larger share
   /// contains them. Targets that are no single class have no strata. O(n log n) in the training rows.
-  std::vector<std::int64_t> share_of_train(std::int64_t count, std::uint64_t data_seed) const;
+  std::vector<std::int64_t> training_subset(std::int64_t count, std::uint64_t data_seed) const;
   /// What a training of `fold` (study::Proposal::fold) sees: the data set itself without one. The fold is one of
   /// spec().folds. Lives as long as the data set and its copies.
   const Dataset& training(const std::optional<std::int64_t>& fold) const;
   /// With folds: all rows that some training trains on, as training part, with features that are not normalised; what
   /// trainings have in common. Null without. Lives as `training`.
-  const Dataset* pool() const { return pool_.get(); }
+  const Dataset* fold_union() const { return fold_union_.get(); }
   /// Makes features of rows of the pool those of this training, in place: [n, features…].
-  void finish(std::span<float> features) const;
+  void post_process(std::span<float> features) const;
   /// Copies the features of `rows` one after the other: [rows.size(), features…].
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
   /// [rows.size()], or [rows.size(), positions]
@@ -61,8 +61,8 @@ class Dataset {
   void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
   /// Of each row its loss under a model that has not trained on it, as the source has it; empty: it has none.
-  std::span<const float> holdout() const {
-    return holdout_ ? std::span<const float>(*holdout_) : std::span<const float>();
+  std::span<const float> holdout_loss() const {
+    return holdout_loss_ ? std::span<const float>(*holdout_loss_) : std::span<const float>();
   }
 
   /// From raw numbers that have passed check_numbers, and their split. Of the specification, name, source, licence,
@@ -72,35 +72,35 @@ class Dataset {
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
                               const study::ClassWeights& class_weights = {});
   /// What `make` finds of the numbers, without normalising them: rows, normalisations, hash. Errors: as of `make`.
-  static Result<void> settle(RawData& raw, const Split& split, const std::string& normalize,
+  static Result<void> fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
                              const std::string& targets);
   /// The same rows, targets and split with other features. What is kept is computed here, and its memory taken out of
   /// `budget` (may be null); unless all is kept, `base` outlives the data set and its copies. Errors:
   /// kResourceExhausted.
-  static Result<Dataset> transformed(const Dataset& base, Transform transform, Keep keep, MemoryBudget* budget);
+  static Result<Dataset> transformed(const Dataset& base, Transform transform, StoredSamples keep, MemoryBudget* budget);
   /// Of raw numbers and a split for each training, the test part in all of them. Missing numbers of tables are NaN, and
   /// the schema is that of all rows that are dealt. Of the specification and the two words as `make`.
-  static Result<Dataset> folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
+  static Result<Dataset> make_folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
                                 const std::string& targets, const study::ClassWeights& class_weights = {});
 
  private:
-  static constexpr std::int64_t kNowhere = -1;
-  void gather_stream(std::span<const std::int64_t> rows, std::span<float> out) const;
+  static constexpr std::int64_t kNotStored = -1;
+  void gather_streamed(std::span<const std::int64_t> rows, std::span<float> out) const;
 
   DataSpec spec_;
-  std::vector<std::string> remarks_;
+  std::vector<std::string> data_warnings_;
   std::shared_ptr<const std::vector<float>> features_;
-  std::shared_ptr<const Finish> finish_;  // of features as they are gathered; null: they lie ready
-  std::vector<std::int64_t> place_;       // with a stream: of each row in features_, or kNowhere
+  std::shared_ptr<const PostProcess> post_process_;  // of features as they are gathered; null: they lie ready
+  std::vector<std::int64_t> stored_row_;       // with a stream: of each row in features_, or kNotStored
   std::shared_ptr<const MemoryBudget::Reservation> memory_;
   std::shared_ptr<const std::vector<std::int32_t>> labels_;
   std::shared_ptr<const std::vector<float>> targets_;           // in their own unit
   std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training sees the others
   std::shared_ptr<const std::vector<float>> weights_;           // empty where all rows count alike
-  std::shared_ptr<const std::vector<float>> holdout_;           // empty where the source has none
+  std::shared_ptr<const std::vector<float>> holdout_loss_;           // empty where the source has none
   Split rows_;
   std::shared_ptr<const std::vector<Dataset>> trainings_;  // with folds
-  std::shared_ptr<const Dataset> pool_;
+  std::shared_ptr<const Dataset> fold_union_;
 };
 
 /// Opens `config.source`, "kind:argument?option=value" (see catalog.h); relative paths are relative to `folder`. The

@@ -61,7 +61,7 @@ class Data : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(Data, HoldsTheDigits) {
+TEST_F(Data, ContainsDigits) {
   const auto set = get("builtin:digits");
 
   ASSERT_TRUE(set.ok()) << set.error().text();
@@ -77,7 +77,7 @@ TEST_F(Data, HoldsTheDigits) {
   EXPECT_EQ(spec.hash.hex(), "fb7ed6cc095478506d9efde4cb79e992") << "every study on the digits depends on these bits";
 }
 
-TEST_F(Data, ReadsTheFirstDigitAsItWasPublished) {
+TEST_F(Data, FirstDigitEqualsPublishedPixels) {
   const auto set = get("builtin:digits", {0.7, 0.15, 0.15}, "none");
   ASSERT_TRUE(set.ok());
   const auto first = features(*set, 0);
@@ -152,7 +152,7 @@ TEST(Split, HasExactSumsForAnyClassSizes) {
   }
 }
 
-TEST(Split, RefusesFractionsThatMakeNoSense) {
+TEST(Split, RefusesInvalidFractions) {
   for (const std::array<double, 3> f : {std::array<double, 3>{0.5, 0.5, 0.5},
                                         {1.2, -0.1, -0.1},
                                         {1, 0, 0},
@@ -233,7 +233,7 @@ TEST_F(Data, ReadsNumpyFiles) {
   expect_error("npy:x.npy,y.npy", Code::kDataLoss, "feature 0 of row 0 is not a finite number");
 }
 
-TEST_F(Data, MakesTheSyntheticSetsBitForBit) {
+TEST_F(Data, SyntheticSetsHaveGoldenBits) {
   const auto hash = [&](const std::string& source) {
     const auto set = get(source);
     EXPECT_TRUE(set.ok()) << set.error().text();
@@ -246,7 +246,7 @@ TEST_F(Data, MakesTheSyntheticSetsBitForBit) {
   EXPECT_EQ(get("synthetic:regression?rows=100")->spec().features.dims, std::vector<std::int64_t>{8});
 }
 
-TEST_F(Data, ExplainsABadSource) {
+TEST_F(Data, ReportsInvalidSource) {
   expect_error("digits", Code::kInvalidArgument, "expected kind:argument");
   expect_error("cvs:x.csv", Code::kInvalidArgument, "did you mean \"csv\"?");
   expect_error("builtin:mnist", Code::kInvalidArgument, "builtin:digits");

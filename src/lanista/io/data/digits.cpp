@@ -16,11 +16,11 @@ float pixel(char c) { return static_cast<float>(c <= '9' ? c - '0' : c - 'a' + 1
 
 }  // namespace
 
-Result<Found> read_builtin(const Request& request) {
+Result<LoadedRows> read_builtin(const ReadRequest& request) {
   if (request.source.argument != "digits") {
     return request.source.error("there is one built-in data set, builtin:digits");
   }
-  Found found;
+  LoadedRows found;
   DataSpec& spec = found.raw.spec;
   spec.name = "digits";
   spec.licence = "CC BY 4.0";

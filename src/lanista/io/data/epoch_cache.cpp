@@ -22,45 +22,45 @@ std::int64_t EpochCache::epoch_bytes() const {
 std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::PluginConfig> augment,
                                                      const Augmenter& augmenter, std::uint64_t data_seed,
                                                      std::int64_t epoch) {
-  if (epoch_bytes() > most_bytes_) return nullptr;
+  if (epoch_bytes() > max_bytes_) return nullptr;
   std::shared_ptr<Entry> entry;
   {
     const std::lock_guard lock(mutex_);
     auto& found = entries_[{augment_text(augment), data_seed, epoch}];
     if (!found) found = std::make_shared<Entry>();
-    found->used = ++calls_;
+    found->last_used = ++calls_;
     entry = found;
-    while (static_cast<std::int64_t>(entries_.size()) * epoch_bytes() > most_bytes_) {
+    while (static_cast<std::int64_t>(entries_.size()) * epoch_bytes() > max_bytes_) {
       entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                      [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
+                                      [](const auto& a, const auto& b) { return a.second->last_used < b.second->last_used; }));
     }
   }
   const std::lock_guard lock(entry->mutex);
-  if (!entry->asked) {
-    entry->asked = true;
+  if (!entry->is_attempted) {
+    entry->is_attempted = true;
     entry->epoch = prepare(augment, augmenter, data_seed, epoch);
   }
   return entry->epoch;
 }
 
 /// False: there is nothing in common, or no room for it.
-bool EpochCache::take_from_pool(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
+bool EpochCache::copy_from_fold_union(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
                                 std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const {
-  const std::size_t moving = pool_ != nullptr ? augmenter.moving() : 0;
+  const std::size_t moving = fold_union_ != nullptr ? augmenter.num_leading_moves() : 0;
   if (moving == 0) return false;
-  const auto of_pool = Augmenter::make(augment.first(moving), pool_->data_.spec());
+  const auto of_pool = Augmenter::make(augment.first(moving), fold_union_->data_.spec());
   if (!of_pool) return false;
-  const auto moved = pool_->get(augment.first(moving), *of_pool, data_seed, epoch);
+  const auto moved = fold_union_->get(augment.first(moving), *of_pool, data_seed, epoch);
   if (!moved) return false;
-  std::vector<std::size_t> place(static_cast<std::size_t>(data_.spec().rows));
-  for (std::size_t i = 0; i < moved->rows.size(); ++i) place[static_cast<std::size_t>(moved->rows[i])] = i;
+  std::vector<std::size_t> position(static_cast<std::size_t>(data_.spec().rows));
+  for (std::size_t i = 0; i < moved->rows.size(); ++i) position[static_cast<std::size_t>(moved->rows[i])] = i;
   const auto width = static_cast<std::size_t>(data_.spec().features.elements_per_sample());
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     const auto sample = std::span(out.features).subspan(i * width, width);
-    std::ranges::copy(std::span(moved->features).subspan(place[static_cast<std::size_t>(out.rows[i])] * width, width),
+    std::ranges::copy(std::span(moved->features).subspan(position[static_cast<std::size_t>(out.rows[i])] * width, width),
                       sample.begin());
-    data_.finish(sample);
-    augmenter.apply_rest(moving, data_seed, epoch, out.rows[i], sample);
+    data_.post_process(sample);
+    augmenter.apply_from(moving, data_seed, epoch, out.rows[i], sample);
   }
   return true;
 }
@@ -78,7 +78,7 @@ std::shared_ptr<const PreparedEpoch> EpochCache::prepare(std::span<const study::
   try {
     out->rows = epoch_order(data_.rows(Part::kTrain), data_seed, epoch);
     out->features.resize(out->rows.size() * width);
-    if (take_from_pool(augment, augmenter, data_seed, epoch, *out)) return out;
+    if (copy_from_fold_union(augment, augmenter, data_seed, epoch, *out)) return out;
   } catch (const std::bad_alloc&) {
     return nullptr;
   }

@@ -31,11 +31,11 @@ std::string augment_text(std::span<const study::PluginConfig> augment);
 /// §4). What was not used for longest goes first. Thread-safe.
 class EpochCache {
  public:
-  /// Epochs take `most_bytes` together, out of `budget` (may be null). `data` outlives the cache. A training of folds
+  /// EpochSchedule take `max_bytes` together, out of `budget` (may be null). `data` outlives the cache. A training of folds
   /// may have a cache of its data's pool, which outlives this one: augmentations that only move features are then done
   /// once for all folds, and give the same bits.
-  EpochCache(const Dataset& data, std::int64_t most_bytes, MemoryBudget* budget, EpochCache* pool = nullptr)
-      : data_(data), most_bytes_(most_bytes), budget_(budget), pool_(pool) {}
+  EpochCache(const Dataset& data, std::int64_t max_bytes, MemoryBudget* budget, EpochCache* fold_union = nullptr)
+      : data_(data), max_bytes_(max_bytes), budget_(budget), fold_union_(fold_union) {}
 
   /// The epoch under these augmentations, `augment` being what `augmenter` was made of. Null if there is no room for
   /// it: then samples are prepared batch by batch. Others who want the same epoch meanwhile wait.
@@ -48,22 +48,22 @@ class EpochCache {
   using Key = std::tuple<std::string, std::uint64_t, std::int64_t>;
   struct Entry {
     std::mutex mutex;  // held while the epoch is prepared
-    bool asked = false;
+    bool is_attempted = false;
     std::shared_ptr<const PreparedEpoch> epoch;  // null: no room
-    std::uint64_t used = 0;                      // when, counted in calls of get
+    std::uint64_t last_used = 0;                      // when, counted in calls of get
   };
 
   std::int64_t epoch_bytes() const;
   std::shared_ptr<const PreparedEpoch> prepare(std::span<const study::PluginConfig> augment,
                                                const Augmenter& augmenter, std::uint64_t data_seed,
                                                std::int64_t epoch) const;
-  bool take_from_pool(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
+  bool copy_from_fold_union(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
                       std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const;
 
   const Dataset& data_;
-  std::int64_t most_bytes_;
+  std::int64_t max_bytes_;
   MemoryBudget* budget_;
-  EpochCache* pool_;
+  EpochCache* fold_union_;
   std::mutex mutex_;  // of the map and the counter
   std::map<Key, std::shared_ptr<Entry>> entries_;
   std::uint64_t calls_ = 0;

@@ -18,7 +18,7 @@ constexpr std::int64_t kRoomy = std::int64_t{1} << 30;
 
 std::int64_t epoch_bytes() { return static_cast<std::int64_t>(digits().rows(Part::kTrain).size()) * (64 * 4 + 8); }
 
-TEST(EpochCache, PreparesWhatBatchesWouldHold) {
+TEST(EpochCache, PreparesSameBitsAsBatches) {
   EpochCache cache(digits(), kRoomy, nullptr);
   const Augmenter augmenter = *Augmenter::make(kNoise, digits().spec());
 
@@ -35,7 +35,7 @@ TEST(EpochCache, PreparesWhatBatchesWouldHold) {
   }
 }
 
-TEST(EpochCache, PreparesOnceForEverybodyWhoWantsTheSame) {
+TEST(EpochCache, PreparesEachEpochOnce) {
   EpochCache cache(digits(), kRoomy, nullptr);
   const Augmenter noise = *Augmenter::make(kNoise, digits().spec()), flip = *Augmenter::make(kFlip, digits().spec());
   std::vector<std::shared_ptr<const PreparedEpoch>> seen(4);
@@ -50,7 +50,7 @@ TEST(EpochCache, PreparesOnceForEverybodyWhoWantsTheSame) {
   EXPECT_NE(cache.get(kFlip, flip, 5, 3), seen[0]);
 }
 
-TEST(EpochCache, KeepsWhatWasUsedLast) {
+TEST(EpochCache, EvictsLeastRecentlyUsed) {
   EpochCache cache(digits(), 2 * epoch_bytes(), nullptr);
   const Augmenter augmenter = *Augmenter::make(kNoise, digits().spec());
   const auto first = cache.get(kNoise, augmenter, 5, 1), second = cache.get(kNoise, augmenter, 5, 2);
@@ -59,12 +59,12 @@ TEST(EpochCache, KeepsWhatWasUsedLast) {
   cache.get(kNoise, augmenter, 5, 3);
 
   EXPECT_EQ(cache.get(kNoise, augmenter, 5, 1), first);
-  const auto again = cache.get(kNoise, augmenter, 5, 2);
-  EXPECT_NE(again, second);
-  EXPECT_EQ(again->features, second->features);
+  const auto repeated = cache.get(kNoise, augmenter, 5, 2);
+  EXPECT_NE(repeated, second);
+  EXPECT_EQ(repeated->features, second->features);
 }
 
-TEST(EpochCache, SaysNoWhereThereIsNoRoom) {
+TEST(EpochCache, ReturnsNullWithoutMemory) {
   const Augmenter augmenter = *Augmenter::make(kNoise, digits().spec());
   EXPECT_EQ(EpochCache(digits(), epoch_bytes() - 1, nullptr).get(kNoise, augmenter, 5, 1), nullptr);
 

@@ -16,24 +16,24 @@ namespace {
 using Files = std::map<std::string, std::string>;
 
 /// The rows as they stand in the data set.
-struct Numbers {
+struct ExportRows {
   const DataSpec& spec;
   std::size_t rows, width;
   std::vector<float> features, targets;
   std::vector<std::int32_t> labels;
 
-  Numbers(const Dataset& data, const std::vector<std::int64_t>& wanted)
+  ExportRows(const Dataset& data, const std::vector<std::int64_t>& requested)
       : spec(data.spec()),
-        rows(wanted.size()),
+        rows(requested.size()),
         width(static_cast<std::size_t>(spec.features.elements_per_sample())),
         features(rows * width) {
-    data.gather_features(wanted, features);
+    data.gather_features(requested, features);
     if (spec.classes > 0) {
       labels.resize(rows * static_cast<std::size_t>(spec.labels_per_sample()));
-      data.gather_labels(wanted, labels);
+      data.gather_labels(requested, labels);
     } else {
       targets.resize(rows * static_cast<std::size_t>(spec.target_size));
-      data.gather_raw_targets(wanted, targets);
+      data.gather_raw_targets(requested, targets);
     }
   }
 
@@ -43,8 +43,8 @@ struct Numbers {
   }
 };
 
-Error unfit(const Numbers& numbers, const std::string& form, const std::string& why) {
-  return {Code::kInvalidArgument, "data '" + numbers.spec.name + "' cannot be written as " + form + ": " + why, ""};
+Error unsupported_data(const ExportRows& numbers, const std::string& format, const std::string& why) {
+  return {Code::kInvalidArgument, "data '" + numbers.spec.name + "' cannot be written as " + format + ": " + why, ""};
 }
 
 template <class T>
@@ -54,19 +54,19 @@ Tensor tensor(ElementType type, std::vector<std::int64_t> shape, std::span<const
   return out;
 }
 
-std::vector<std::int64_t> with_rows(const Numbers& numbers, std::vector<std::int64_t> dims) {
+std::vector<std::int64_t> with_rows(const ExportRows& numbers, std::vector<std::int64_t> dims) {
   dims.insert(dims.begin(), static_cast<std::int64_t>(numbers.rows));
   return dims;
 }
 
 /// Of formats that have one label a row.
-Result<void> want_one_label(const Numbers& numbers, const std::string& form) {
+Result<void> require_single_label(const ExportRows& numbers, const std::string& format) {
   if (numbers.spec.positions == 0) return {};
-  return unfit(numbers, form, "its rows have a label at every position; write npy");
+  return unsupported_data(numbers, format, "its rows have a label at every position; write npy");
 }
 
-Result<Files> as_csv(const Numbers& numbers) {
-  LANISTA_TRY(want_one_label(numbers, "CSV"));
+Result<Files> as_csv(const ExportRows& numbers) {
+  LANISTA_TRY(require_single_label(numbers, "CSV"));
   std::string text;
   std::vector<std::string> cells;
   for (std::size_t f = 0; f < numbers.width; ++f) cells.push_back("f" + std::to_string(f));
@@ -87,7 +87,7 @@ Result<Files> as_csv(const Numbers& numbers) {
   return Files{{"data.csv", std::move(text)}};
 }
 
-Result<Files> as_npy(const Numbers& numbers) {
+Result<Files> as_npy(const ExportRows& numbers) {
   const Tensor x = tensor<float>(ElementType::kF32, with_rows(numbers, numbers.spec.features.dims), numbers.features);
   const std::int64_t positions = numbers.spec.positions;
   const std::vector<std::int64_t> label = positions > 0 ? std::vector{positions} : std::vector<std::int64_t>();
@@ -98,15 +98,15 @@ Result<Files> as_npy(const Numbers& numbers) {
   return Files{{"x.npy", formats::encode_npy(x)}, {"y.npy", formats::encode_npy(y)}};
 }
 
-Result<Files> as_idx(const Numbers& numbers) {
-  LANISTA_TRY(want_one_label(numbers, "IDX"));
+Result<Files> as_idx(const ExportRows& numbers) {
+  LANISTA_TRY(require_single_label(numbers, "IDX"));
   std::vector<std::int64_t> dims = numbers.spec.features.dims;
-  if (numbers.spec.classes == 0) return unfit(numbers, "IDX", "its targets are numbers, not classes");
+  if (numbers.spec.classes == 0) return unsupported_data(numbers, "IDX", "its targets are numbers, not classes");
   if (dims.size() == 3 && dims[0] == 1) dims.erase(dims.begin());
   std::vector<std::uint8_t> pixels, labels(numbers.labels.begin(), numbers.labels.end());
   for (const float x : numbers.features) {
     if (!(x >= 0 && x <= 255 && x == std::floor(x))) {
-      return unfit(numbers, "IDX", "it holds " + std::to_string(x) + ", no whole number from 0 to 255");
+      return unsupported_data(numbers, "IDX", "it holds " + std::to_string(x) + ", no whole number from 0 to 255");
     }
     pixels.push_back(static_cast<std::uint8_t>(x));
   }
@@ -126,16 +126,16 @@ std::string folder_name(std::string label) {
   return label.empty() || label.front() == '.' ? "_" + label : label;
 }
 
-Result<Files> as_folder(const Numbers& numbers) {
-  LANISTA_TRY(want_one_label(numbers, "a folder of images"));
+Result<Files> as_folder(const ExportRows& numbers) {
+  LANISTA_TRY(require_single_label(numbers, "a folder of images"));
   const auto& dims = numbers.spec.features.dims;
-  if (numbers.spec.classes == 0) return unfit(numbers, "a folder of images", "its targets are numbers, not classes");
+  if (numbers.spec.classes == 0) return unsupported_data(numbers, "a folder of images", "its targets are numbers, not classes");
   if (dims.size() != 3 || (dims[0] != 1 && dims[0] != 3)) {
-    return unfit(numbers, "a folder of images",
+    return unsupported_data(numbers, "a folder of images",
                  "its samples are " + numbers.spec.features.text() + ", images are [1, H, W] or [3, H, W]");
   }
   const auto [least, most] = std::minmax_element(numbers.features.begin(), numbers.features.end());
-  if (*least < 0) return unfit(numbers, "a folder of images", "it holds negative numbers");
+  if (*least < 0) return unsupported_data(numbers, "a folder of images", "it holds negative numbers");
   const float scale = *most > 0 ? 255 / *most : 1;
   Files files;
   for (std::size_t row = 0; row < numbers.rows; ++row) {
@@ -152,16 +152,16 @@ Result<Files> as_folder(const Numbers& numbers) {
 
 }  // namespace
 
-Result<Files> export_rows(const Dataset& data, const std::vector<std::int64_t>& rows, FileForm form) {
-  const Numbers numbers(data, rows);
-  switch (form) {
-    case FileForm::kCsv:
+Result<Files> export_rows(const Dataset& data, const std::vector<std::int64_t>& rows, ExportFormat format) {
+  const ExportRows numbers(data, rows);
+  switch (format) {
+    case ExportFormat::kCsv:
       return as_csv(numbers);
-    case FileForm::kNpy:
+    case ExportFormat::kNpy:
       return as_npy(numbers);
-    case FileForm::kIdx:
+    case ExportFormat::kIdx:
       return as_idx(numbers);
-    case FileForm::kFolder:
+    case ExportFormat::kFolder:
       return as_folder(numbers);
   }
   return Error{Code::kInternal, "unknown form", ""};

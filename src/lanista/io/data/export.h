@@ -11,7 +11,7 @@
 namespace lanista::data {
 
 /// A form that other tools read.
-enum class FileForm {
+enum class ExportFormat {
   kCsv,     ///< one table data.csv: f0, f1, …, target
   kNpy,     ///< x.npy, y.npy
   kIdx,     ///< train-images-idx3-ubyte, train-labels-idx1-ubyte: whole numbers 0..255 alone
@@ -21,6 +21,6 @@ enum class FileForm {
 /// Rows of a data set as files, by path. Features are the data set's own: open it with normalize "none" for raw ones.
 /// Targets are raw. Errors: kInvalidArgument (data that the form cannot hold: which, and why).
 Result<std::map<std::string, std::string>> export_rows(const Dataset& data, const std::vector<std::int64_t>& rows,
-                                                       FileForm form);
+                                                       ExportFormat form);
 
 }  // namespace lanista::data

@@ -39,16 +39,16 @@ Result<std::string> load_file(FileSystem& fs, const std::string& path, std::uint
   LANISTA_ASSIGN(std::string bytes, fs.read(path));
   if (formats::is_gzip(bytes)) {
     auto unpacked = formats::gunzip(bytes, max_bytes);
-    if (!unpacked) return at_file(unpacked.error(), path);
+    if (!unpacked) return with_file(unpacked.error(), path);
     bytes = *std::move(unpacked);
   }
-  if (auto refused = formats::refuse_foreign(bytes, path)) return *std::move(refused);
+  if (auto refused = formats::unsupported_format_error(bytes, path)) return *std::move(refused);
   return bytes;
 }
 
 std::string stem_of(const std::string& path) { return inner_name(path).stem().string(); }
 
-std::string ending_of(const std::string& path) {
+std::string extension_of(const std::string& path) {
   std::string ending = inner_name(path).extension().string();
   std::ranges::transform(ending, ending.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
@@ -57,7 +57,7 @@ std::string ending_of(const std::string& path) {
 
 bool is_folder(FileSystem& fs, const std::string& path) { return fs.list(path).ok(); }
 
-Error at_file(Error error, const std::string& path) {
+Error with_file(Error error, const std::string& path) {
   if (error.where.empty()) error.where = path;
   return error;
 }

@@ -12,7 +12,7 @@
 namespace lanista::data {
 namespace {
 
-class FoldedData : public InMemory {
+class FoldedData : public InMemoryDataTest {
  protected:
   Result<Dataset> dealt(const std::string& source, std::int64_t folds, std::int64_t repetitions = 1,
                         std::array<double, 3> split = {0.7, 0.15, 0.15}, const std::string& normalize = "auto") {
@@ -52,7 +52,7 @@ class FoldedData : public InMemory {
   }
 };
 
-TEST_F(FoldedData, HaveTheTestPartOfTheSingleSplitAndDealTheOtherRows) {
+TEST_F(FoldedData, KeepTestPartAndFoldOtherRows) {
   const auto set = dealt("builtin:digits", 5, 2), one = single("builtin:digits");
   ASSERT_TRUE(set.ok() && one.ok());
   ASSERT_EQ(set->spec().folds.size(), 10U);
@@ -73,7 +73,7 @@ TEST_F(FoldedData, HaveTheTestPartOfTheSingleSplitAndDealTheOtherRows) {
   EXPECT_NE(set->spec().hash, one->spec().hash);
 }
 
-TEST_F(FoldedData, TakeATestShareWithoutAValidationShare) {
+TEST_F(FoldedData, AcceptTestFractionWithoutValidation) {
   const auto set = dealt("builtin:digits", 3, 1, {0.8, 0, 0.2});
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(set->training(2).rows(Part::kTest).size(), 359U);
@@ -82,7 +82,7 @@ TEST_F(FoldedData, TakeATestShareWithoutAValidationShare) {
   EXPECT_EQ(without->training(0).spec().split_rows[2], 0);
 }
 
-TEST_F(FoldedData, HaveTheBitsOfDataSplitByHand) {
+TEST_F(FoldedData, EqualManuallySplitData) {
   for (const std::string source : {"builtin:digits", "synthetic:blobs?rows=90&classes=3&features=4&seed=1"}) {
     const auto set = dealt(source, 4, 2);
     ASSERT_TRUE(set.ok());
@@ -103,7 +103,7 @@ TEST_F(FoldedData, HaveTheBitsOfDataSplitByHand) {
   }
 }
 
-TEST_F(FoldedData, StandardiseTargetsByTheirOwnTrainingRows) {
+TEST_F(FoldedData, StandardiseTargetsPerFold) {
   write("t.csv", [] {
     std::ostringstream text;
     text << "a,y\n";
@@ -127,7 +127,7 @@ TEST_F(FoldedData, StandardiseTargetsByTheirOwnTrainingRows) {
   EXPECT_NE(set->training(0).spec().target_normalization->mean, set->training(1).spec().target_normalization->mean);
 }
 
-TEST_F(FoldedData, FitTablesToTheirOwnTrainingRowsAndReadNewRowsSo) {
+TEST_F(FoldedData, FitTablesPerFoldAndEncodeNewRows) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     write("t.csv", table(seed, 90));
     const auto set = dealt("csv:t.csv?task=classes", 3, 2, {0.7, 0.15, 0.15}, seed % 3 == 0 ? "none" : "auto");
@@ -147,7 +147,7 @@ TEST_F(FoldedData, FitTablesToTheirOwnTrainingRowsAndReadNewRowsSo) {
         EXPECT_NEAR(mean, 0, 1e-6);
       }
       for (const float x : features_of(training)) EXPECT_TRUE(std::isfinite(x));
-      expect_own_rows(training, "t.csv");
+      expect_same_rows(training, "t.csv");
       const auto back = parse_spec(spec_json(*training_spec(set->spec(), fold)));
       ASSERT_TRUE(back.ok()) << back.error().text();
       EXPECT_EQ(spec_json(*back), spec_json(training.spec()));
@@ -162,7 +162,7 @@ TEST_F(FoldedData, FitTablesToTheirOwnTrainingRowsAndReadNewRowsSo) {
   }
 }
 
-TEST_F(FoldedData, HideTheRowsOfTheFoldFromItsTraining) {
+TEST_F(FoldedData, ExcludeFoldRowsFromTraining) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     const std::string before = table(seed, 80);
     write("t.csv", before);
@@ -193,7 +193,7 @@ TEST_F(FoldedData, HideTheRowsOfTheFoldFromItsTraining) {
   }
 }
 
-TEST_F(FoldedData, AugmentAsDataSplitByHandAndShareEpochsOfOneFoldOnly) {
+TEST_F(FoldedData, AugmentLikeManualSplitAndShareEpochsPerFold) {
   const auto set = dealt("builtin:digits", 3);
   ASSERT_TRUE(set.ok());
   const std::vector<study::PluginConfig> augment{{"shift", nlohmann::json::object()},
@@ -201,9 +201,9 @@ TEST_F(FoldedData, AugmentAsDataSplitByHandAndShareEpochsOfOneFoldOnly) {
                                                  {"flip", nlohmann::json::object()},
                                                  {"erase", nlohmann::json::object()},
                                                  {"noise", nlohmann::json::object()}};
-  ASSERT_NE(set->pool(), nullptr);
-  EXPECT_EQ(set->pool()->rows(Part::kTrain).size(), 1527U);
-  EpochCache pool(*set->pool(), std::int64_t{1} << 30, nullptr), small(*set->pool(), 1000, nullptr);
+  ASSERT_NE(set->fold_union(), nullptr);
+  EXPECT_EQ(set->fold_union()->rows(Part::kTrain).size(), 1527U);
+  EpochCache fold_union(*set->fold_union(), std::int64_t{1} << 30, nullptr), small(*set->fold_union(), 1000, nullptr);
   for (std::int64_t fold = 0; fold < 3; ++fold) {
     const Dataset& training = set->training(fold);
     auto raw = open_raw({}, "", disk_);
@@ -217,8 +217,8 @@ TEST_F(FoldedData, AugmentAsDataSplitByHandAndShareEpochsOfOneFoldOnly) {
     ASSERT_TRUE(epoch && expected);
     EXPECT_EQ(epoch->rows, expected->rows);
     EXPECT_EQ(epoch->features, expected->features);
-    EXPECT_EQ(own.moving(), 4U);
-    EpochCache sharing(training, std::int64_t{1} << 30, nullptr, &pool), without(training, std::int64_t{1} << 30, nullptr, &small);
+    EXPECT_EQ(own.num_leading_moves(), 4U);
+    EpochCache sharing(training, std::int64_t{1} << 30, nullptr, &fold_union), without(training, std::int64_t{1} << 30, nullptr, &small);
     EXPECT_EQ(sharing.get(augment, own, 7, 2)->features, expected->features);
     EXPECT_EQ(sharing.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), training.spec()), 7, 2)->features,
               reference.get(std::span(augment).first(2), *Augmenter::make(std::span(augment).first(2), by_hand.spec()), 7, 2)->features);
@@ -226,7 +226,7 @@ TEST_F(FoldedData, AugmentAsDataSplitByHandAndShareEpochsOfOneFoldOnly) {
   }
 }
 
-TEST_F(FoldedData, HonourGroupsTimesAndATestFile) {
+TEST_F(FoldedData, RespectGroupsTimesAndTestFile) {
   std::ostringstream text, test;
   text << "a,who,day,y\n";
   test << "a,who,day,y\n";
@@ -259,7 +259,7 @@ TEST_F(FoldedData, HonourGroupsTimesAndATestFile) {
   }
 }
 
-TEST_F(FoldedData, AreRefusedWithTheirKey) {
+TEST_F(FoldedData, ReportKeyOfInvalidFolds) {
   expect_folds_error(dealt("builtin:digits", 1), "is 1; it must be at least 2");
   expect_folds_error(dealt("builtin:digits", 500, 3),
                      "500 folds, dealt 3 times, are more than the 1000 trainings that a proposal may have");

@@ -7,7 +7,7 @@ namespace lanista::data {
 namespace {
 
 /// A file under its usual name in a folder: packed or plain, with a dash or a dot before the kind.
-std::optional<std::string> usual_file(FileSystem& fs, const std::string& folder, const std::string& stem,
+std::optional<std::string> mnist_file(FileSystem& fs, const std::string& folder, const std::string& stem,
                                       const std::string& kind) {
   for (const char* separator : {"-", "."}) {
     for (const char* ending : {"", ".gz"}) {
@@ -18,10 +18,10 @@ std::optional<std::string> usual_file(FileSystem& fs, const std::string& folder,
   return std::nullopt;
 }
 
-Result<Tensor> load_array(const Request& request, const std::string& path) {
+Result<Tensor> load_array(const ReadRequest& request, const std::string& path) {
   LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
   auto tensor = formats::decode_idx(bytes);
-  if (!tensor) return at_file(tensor.error(), path);
+  if (!tensor) return with_file(tensor.error(), path);
   tensor->name = path;
   return tensor;
 }
@@ -29,9 +29,9 @@ Result<Tensor> load_array(const Request& request, const std::string& path) {
 using Pair = std::vector<std::string>;  // images and perhaps labels
 
 /// Nullopt if there is neither file.
-Result<std::optional<Pair>> usual_pair(const Request& request, const std::string& folder, const std::string& part) {
-  const auto images = usual_file(*request.fs, folder, part + "-images", "idx3-ubyte");
-  const auto labels = usual_file(*request.fs, folder, part + "-labels", "idx1-ubyte");
+Result<std::optional<Pair>> mnist_pair(const ReadRequest& request, const std::string& folder, const std::string& part) {
+  const auto images = mnist_file(*request.fs, folder, part + "-images", "idx3-ubyte");
+  const auto labels = mnist_file(*request.fs, folder, part + "-labels", "idx1-ubyte");
   if (!images && !labels && part != "train") return std::optional<Pair>();
   if (!images || !labels) {
     return Error{
@@ -42,9 +42,9 @@ Result<std::optional<Pair>> usual_pair(const Request& request, const std::string
   return std::optional<Pair>(Pair{*images, *labels});
 }
 
-Result<Pair> named_pair(const Request& request, const std::string& text, const char* notation) {
+Result<Pair> explicit_pair(const ReadRequest& request, const std::string& text, const char* notation) {
   Pair files = split_at_commas(text);
-  const bool unlabelled = request.known != nullptr && files.size() == 1;
+  const bool unlabelled = request.expected_spec != nullptr && files.size() == 1;
   if ((files.size() != 2 && !unlabelled) || files.front().empty() || files.back().empty()) {
     return request.source.error("expected two files, " + std::string(notation));
   }
@@ -59,7 +59,7 @@ void add_channel(Tensor& x) {
 
 }  // namespace
 
-Result<Found> read_idx(const Request& request) {
+Result<LoadedRows> read_idx(const ReadRequest& request) {
   const Source& source = request.source;
   const std::string path = request.path(source.argument);
   if (source.argument.empty()) return source.error("expected idx:FOLDER or idx:IMAGES,LABELS");
@@ -67,14 +67,14 @@ Result<Found> read_idx(const Request& request) {
   std::vector<Pair> parts(1);
   if (folder) {
     if (source.value("test")) return source.error("a folder brings its own test part; leave out test=");
-    LANISTA_ASSIGN(auto train, usual_pair(request, path, "train"));
-    LANISTA_ASSIGN(auto test, usual_pair(request, path, "t10k"));
+    LANISTA_ASSIGN(auto train, mnist_pair(request, path, "train"));
+    LANISTA_ASSIGN(auto test, mnist_pair(request, path, "t10k"));
     parts[0] = *std::move(train);
     if (test) parts.push_back(*std::move(test));
   } else {
-    LANISTA_ASSIGN(parts[0], named_pair(request, source.argument, "idx:IMAGES,LABELS"));
+    LANISTA_ASSIGN(parts[0], explicit_pair(request, source.argument, "idx:IMAGES,LABELS"));
     if (const auto test = source.value("test")) {
-      LANISTA_ASSIGN(parts.emplace_back(), named_pair(request, *test, "test=IMAGES,LABELS"));
+      LANISTA_ASSIGN(parts.emplace_back(), explicit_pair(request, *test, "test=IMAGES,LABELS"));
     }
   }
 
@@ -84,7 +84,7 @@ Result<Found> read_idx(const Request& request) {
     LANISTA_ASSIGN(arrays.y, load_array(request, parts[0][1]));
   }
   if (parts.size() == 2) {
-    arrays.test_from = arrays.x.shape.empty() ? 0 : arrays.x.shape.front();
+    arrays.first_test_row = arrays.x.shape.empty() ? 0 : arrays.x.shape.front();
     LANISTA_ASSIGN(const Tensor x, load_array(request, parts[1][0]));
     LANISTA_TRY(append_rows(arrays.x, x));
     if (parts[1].size() == 2 && arrays.y) {
@@ -93,7 +93,7 @@ Result<Found> read_idx(const Request& request) {
     }
   }
   add_channel(arrays.x);
-  LANISTA_ASSIGN(Found found, found_arrays(std::move(arrays), "auto", request.known));
+  LANISTA_ASSIGN(LoadedRows found, rows_from_arrays(std::move(arrays), "auto", request.expected_spec));
   found.raw.spec.name = stem_of(folder ? path : parts[0][0]);
   return found;
 }

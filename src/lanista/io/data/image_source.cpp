@@ -9,17 +9,17 @@
 namespace lanista::data {
 namespace {
 
-struct Size {
+struct ImageSize {
   std::int64_t height = 0, width = 0;
-  bool operator==(const Size&) const = default;
+  bool operator==(const ImageSize&) const = default;
   std::string text() const { return std::to_string(height) + "x" + std::to_string(width); }
 };
-Size size_of(const formats::Image& image) { return {image.height, image.width}; }
+ImageSize size_of(const formats::Image& image) { return {image.height, image.width}; }
 
-Result<std::optional<Size>> size_option(const Source& source) {
+Result<std::optional<ImageSize>> size_option(const Source& source) {
   const auto text = source.value("size");
-  if (!text) return std::optional<Size>();
-  Size size;
+  if (!text) return std::optional<ImageSize>();
+  ImageSize size;
   const char *begin = text->data(), *end = begin + text->size();
   const auto height = std::from_chars(begin, end, size.height);
   const bool times = height.ec == std::errc() && height.ptr != end && *height.ptr == 'x';
@@ -32,30 +32,30 @@ Result<std::optional<Size>> size_option(const Source& source) {
   return std::optional(size);
 }
 
-struct File {
+struct ImageFile {
   std::string name;                ///< below the root
   std::optional<std::string> cls;  ///< the folder it lies in
 };
-struct Listing {
-  std::vector<File> files;
-  std::int64_t test_from = -1;
+struct ImageListing {
+  std::vector<ImageFile> files;
+  std::int64_t first_test_row = -1;
 };
 
 bool is_image(const std::string& name) {
-  const std::string ending = ending_of(name);
+  const std::string ending = extension_of(name);
   return ending == "png" || ending == "jpg" || ending == "jpeg";
 }
 
 /// Names of images and of folders below `folder`, sorted by bytes; whatever else lies there is left alone.
-struct Content {
+struct FolderEntries {
   std::vector<std::string> images, folders;
 };
-Result<Content> content_of(FileSystem& fs, const std::string& folder) {
+Result<FolderEntries> list_folder(FileSystem& fs, const std::string& folder) {
   LANISTA_ASSIGN(const auto names, fs.list(folder));
-  Content out;
+  FolderEntries out;
   for (const std::string& name : names) {
     if (name.starts_with('.')) continue;
-    if (find_not_utf8(name) != std::string_view::npos) {
+    if (find_invalid_utf8(name) != std::string_view::npos) {
       return Error{Code::kDataLoss, "a file name is not UTF-8", folder};
     }
     if (is_image(name)) {
@@ -68,20 +68,20 @@ Result<Content> content_of(FileSystem& fs, const std::string& folder) {
 }
 
 /// The images of one part: those of its class folders, or, where no classes are asked for, its own.
-Result<std::vector<File>> list_part(const Request& request, const std::string& root, const std::string& part) {
+Result<std::vector<ImageFile>> list_part(const ReadRequest& request, const std::string& root, const std::string& part) {
   const std::string folder = part.empty() ? root : resolve_path(part, root);
   const std::string prefix = part.empty() ? "" : part + "/";
-  LANISTA_ASSIGN(const Content content, content_of(*request.fs, folder));
-  std::vector<File> files;
+  LANISTA_ASSIGN(const FolderEntries content, list_folder(*request.fs, folder));
+  std::vector<ImageFile> files;
   if (!content.images.empty()) {
-    if (request.known == nullptr) {
+    if (request.expected_spec == nullptr) {
       return Error{Code::kDataLoss, "image \"" + content.images.front() + "\" lies in no folder of a class", folder};
     }
     for (const std::string& image : content.images) files.push_back({prefix + image, std::nullopt});
     return files;
   }
   for (const std::string& cls : content.folders) {
-    LANISTA_ASSIGN(const Content inside, content_of(*request.fs, resolve_path(cls, folder)));
+    LANISTA_ASSIGN(const FolderEntries inside, list_folder(*request.fs, resolve_path(cls, folder)));
     if (inside.images.empty()) {
       return Error{Code::kDataLoss, "the folder of class \"" + cls + "\" holds no PNG or JPEG", folder};
     }
@@ -91,40 +91,40 @@ Result<std::vector<File>> list_part(const Request& request, const std::string& r
   return files;
 }
 
-Result<Listing> list_images(const Request& request, const std::string& root) {
-  Listing out;
-  LANISTA_ASSIGN(const Content top, content_of(*request.fs, root));
+Result<ImageListing> list_images(const ReadRequest& request, const std::string& root) {
+  ImageListing out;
+  LANISTA_ASSIGN(const FolderEntries top, list_folder(*request.fs, root));
   const bool parts = top.images.empty() && top.folders == std::vector<std::string>{"test", "train"};
   LANISTA_ASSIGN(out.files, list_part(request, root, parts ? "train" : ""));
   if (!parts) return out;
-  out.test_from = static_cast<std::int64_t>(out.files.size());
+  out.first_test_row = static_cast<std::int64_t>(out.files.size());
   LANISTA_ASSIGN(const auto test, list_part(request, root, "test"));
   out.files.insert(out.files.end(), test.begin(), test.end());
   return out;
 }
 
 /// Reads images one after the other into the same size.
-Result<std::vector<formats::Image>> load_images(const Request& request, const std::string& root,
-                                                const std::vector<File>& files, std::optional<Size> size) {
-  const DataSpec* known = request.known;
+Result<std::vector<formats::Image>> load_images(const ReadRequest& request, const std::string& root,
+                                                const std::vector<ImageFile>& files, std::optional<ImageSize> size) {
+  const DataSpec* expected_spec = request.expected_spec;
   LANISTA_ASSIGN(const std::string resizes, request.source.choice("resize", {"no", "yes"}));
   bool fits = size || resizes == "yes";
-  if (resizes == "yes" && known == nullptr) {
+  if (resizes == "yes" && expected_spec == nullptr) {
     return request.source.error("resize= is for new images of a known data set; give size=HEIGHTxWIDTH");
   }
-  if (!size && known != nullptr && known->features.rank() == 3) {
-    size = {known->features.dims[1], known->features.dims[2]};
+  if (!size && expected_spec != nullptr && expected_spec->features.rank() == 3) {
+    size = {expected_spec->features.dims[1], expected_spec->features.dims[2]};
   }
   std::vector<formats::Image> images;
   std::int64_t pixels = 0;
-  for (const File& file : files) {
+  for (const ImageFile& file : files) {
     const std::string path = file.name.empty() ? root : resolve_path(file.name, root);
     LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
     auto image = formats::decode_image(bytes);
-    if (!image) return at_file(image.error(), path);
+    if (!image) return with_file(image.error(), path);
     if (!size) size = size_of(*image);
     if (size_of(*image) != *size && !fits) {
-      const std::string advice = known != nullptr ? "resize=yes makes them fit" : "give size=HEIGHTxWIDTH";
+      const std::string advice = expected_spec != nullptr ? "resize=yes makes them fit" : "give size=HEIGHTxWIDTH";
       return Error{Code::kDataLoss,
                    "the image is " + size_of(*image).text() + ", expected is " + size->text() + "; " + advice, path};
     }
@@ -138,17 +138,17 @@ Result<std::vector<formats::Image>> load_images(const Request& request, const st
   return images;
 }
 
-Result<std::int64_t> channels_of(const Request& request, const std::vector<formats::Image>& images) {
+Result<std::int64_t> channels_of(const ReadRequest& request, const std::vector<formats::Image>& images) {
   LANISTA_ASSIGN(const std::string color, request.source.choice("color", {"auto", "grey", "rgb"}));
-  if (request.known != nullptr) {
-    return std::int64_t{request.known->features.rank() == 3 && request.known->features.dims[0] == 3 ? 3 : 1};
+  if (request.expected_spec != nullptr) {
+    return std::int64_t{request.expected_spec->features.rank() == 3 && request.expected_spec->features.dims[0] == 3 ? 3 : 1};
   }
   const bool any = std::ranges::any_of(images, [](const formats::Image& i) { return i.channels == 3; });
   return std::int64_t{color == "rgb" || (color == "auto" && any) ? 3 : 1};
 }
 
 Tensor stack(std::vector<formats::Image>& images, std::int64_t channels, const std::string& name) {
-  const Size size = size_of(images.front());
+  const ImageSize size = size_of(images.front());
   Tensor out{.name = name,
              .type = ElementType::kU8,
              .shape = {static_cast<std::int64_t>(images.size()), channels, size.height, size.width},
@@ -164,10 +164,10 @@ Tensor stack(std::vector<formats::Image>& images, std::int64_t channels, const s
 }
 
 /// One class number a file; nothing if there are files without a class, or known classes do not cover them.
-std::optional<std::vector<std::int32_t>> class_numbers(const std::vector<File>& files,
+std::optional<std::vector<std::int32_t>> class_numbers(const std::vector<ImageFile>& files,
                                                        const std::vector<std::string>& classes) {
   std::vector<std::int32_t> out;
-  for (const File& file : files) {
+  for (const ImageFile& file : files) {
     const auto it = file.cls ? std::ranges::find(classes, *file.cls) : classes.end();
     if (it == classes.end()) return std::nullopt;
     out.push_back(static_cast<std::int32_t>(it - classes.begin()));
@@ -177,27 +177,27 @@ std::optional<std::vector<std::int32_t>> class_numbers(const std::vector<File>& 
 
 }  // namespace
 
-Result<Found> read_images(const Request& request) {
+Result<LoadedRows> read_images(const ReadRequest& request) {
   const Source& source = request.source;
   const std::string root = request.path(source.argument);
   if (source.argument.empty()) return source.error("expected a folder, folder:DIR");
   LANISTA_ASSIGN(const auto size, size_option(source));
-  Listing listing;
-  if (request.known != nullptr && !is_folder(*request.fs, root)) {
+  ImageListing listing;
+  if (request.expected_spec != nullptr && !is_folder(*request.fs, root)) {
     listing.files.push_back({"", std::nullopt});
   } else {
     LANISTA_ASSIGN(listing, list_images(request, root));
   }
   std::vector<std::string> classes;
-  if (request.known != nullptr) {
-    classes = request.known->labels;
+  if (request.expected_spec != nullptr) {
+    classes = request.expected_spec->labels;
   } else {
-    const auto end = listing.test_from < 0 ? listing.files.end() : listing.files.begin() + listing.test_from;
+    const auto end = listing.first_test_row < 0 ? listing.files.end() : listing.files.begin() + listing.first_test_row;
     for (auto file = listing.files.begin(); file != end; ++file) classes.push_back(*file->cls);
     classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   }
   const auto labels = class_numbers(listing.files, classes);
-  if (request.known == nullptr && (!labels || classes.size() < 2)) {
+  if (request.expected_spec == nullptr && (!labels || classes.size() < 2)) {
     return Error{Code::kDataLoss,
                  !labels ? "test/ has a class that train/ lacks" : "there is one class alone, \"" + classes[0] + "\"",
                  root};
@@ -206,7 +206,7 @@ Result<Found> read_images(const Request& request) {
   LANISTA_ASSIGN(auto images, load_images(request, root, listing.files, size));
   LANISTA_ASSIGN(const std::int64_t channels, channels_of(request, images));
   Arrays arrays{
-      .x = stack(images, channels, root), .y = {}, .labels = classes, .names = {}, .test_from = listing.test_from};
+      .x = stack(images, channels, root), .y = {}, .labels = classes, .names = {}, .first_test_row = listing.first_test_row};
   if (labels) {
     const auto bytes = std::as_bytes(std::span(*labels));
     arrays.y = Tensor{.name = root,
@@ -214,8 +214,8 @@ Result<Found> read_images(const Request& request) {
                       .shape = {static_cast<std::int64_t>(labels->size())},
                       .bytes = {bytes.begin(), bytes.end()}};
   }
-  for (const File& file : listing.files) arrays.names.push_back(file.name.empty() ? source.argument : file.name);
-  LANISTA_ASSIGN(Found found, found_arrays(std::move(arrays), "classes", request.known));
+  for (const ImageFile& file : listing.files) arrays.names.push_back(file.name.empty() ? source.argument : file.name);
+  LANISTA_ASSIGN(LoadedRows found, rows_from_arrays(std::move(arrays), "classes", request.expected_spec));
   found.raw.spec.name = stem_of(root);
   return found;
 }

@@ -13,12 +13,12 @@ double ranked(double loss) { return std::isnan(loss) ? std::numeric_limits<doubl
 
 void LossRanks::add(double loss) {
   const double value = ranked(loss);
-  if (ring_.size() < length_) {
+  if (ring_.size() < capacity_) {
     ring_.push_back(value);
   } else {
     sorted_.erase(std::ranges::lower_bound(sorted_, ring_[next_]));
     ring_[next_] = value;
-    next_ = (next_ + 1) % length_;
+    next_ = (next_ + 1) % capacity_;
   }
   sorted_.insert(std::ranges::upper_bound(sorted_, value), value);
 }

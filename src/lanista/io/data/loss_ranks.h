@@ -10,7 +10,7 @@ namespace lanista::data {
 /// number counts as larger than any.
 class LossRanks {
  public:
-  explicit LossRanks(std::size_t length) : length_(length) {}
+  explicit LossRanks(std::size_t length) : capacity_(length) {}
 
   /// O(length), a move of memory.
   void add(double loss);
@@ -24,7 +24,7 @@ class LossRanks {
   void assign(std::span<const double> losses);
 
  private:
-  std::size_t length_;
+  std::size_t capacity_;
   std::vector<double> ring_;  // in the order of arrival, from next_ on once it is full
   std::size_t next_ = 0;
   std::vector<double> sorted_;

@@ -7,16 +7,16 @@
 namespace lanista::data {
 namespace {
 
-Error no_normalization(std::string message) { return {Code::kDataLoss, "normalization: " + std::move(message), ""}; }
+Error normalization_error(std::string message) { return {Code::kDataLoss, "normalization: " + std::move(message), ""}; }
 
 Result<std::vector<double>> numbers_at(const nlohmann::json& json, const char* key) {
   if (!json.is_object() || !json.contains(key) || !json[key].is_array()) {
-    return no_normalization("\"" + std::string(key) + "\" is not a list of numbers");
+    return normalization_error("\"" + std::string(key) + "\" is not a list of numbers");
   }
   std::vector<double> numbers;
   for (const auto& number : json[key]) {
     if (!number.is_number() || !std::isfinite(number.get<double>())) {
-      return no_normalization("\"" + std::string(key) + "\" holds " + number.dump().substr(0, 32) +
+      return normalization_error("\"" + std::string(key) + "\" holds " + number.dump().substr(0, 32) +
                               ", which is no finite number");
     }
     numbers.push_back(number.get<double>());
@@ -26,7 +26,7 @@ Result<std::vector<double>> numbers_at(const nlohmann::json& json, const char* k
 
 /// Replaces every number of whole rows by what `f` makes of it and of its entry.
 template <class F>
-void each(const Normalization& by, std::span<float> rows, std::int64_t width, F&& f) {
+void for_each_value(const Normalization& by, std::span<float> rows, std::int64_t width, F&& f) {
   const auto w = static_cast<std::size_t>(width), entries = by.mean.size();
   LANISTA_CHECK(w > 0 && by.scale.size() == entries && entries > 0 && w % entries == 0,
                 "the entries of a normalisation must divide the features");
@@ -40,11 +40,11 @@ void each(const Normalization& by, std::span<float> rows, std::int64_t width, F&
 }  // namespace
 
 void Normalization::apply(std::span<float> rows, std::int64_t width) const {
-  each(*this, rows, width, [](double x, double m, double s) { return (x - m) / s; });
+  for_each_value(*this, rows, width, [](double x, double m, double s) { return (x - m) / s; });
 }
 
 void Normalization::undo(std::span<float> rows, std::int64_t width) const {
-  each(*this, rows, width, [](double x, double m, double s) { return x * s + m; });
+  for_each_value(*this, rows, width, [](double x, double m, double s) { return x * s + m; });
 }
 
 std::int64_t normalization_entries(const graph::Shape& features) {
@@ -82,10 +82,10 @@ Result<Normalization> parse_normalization(const nlohmann::json& json, std::int64
   LANISTA_ASSIGN(out.scale, numbers_at(json, "scale"));
   const auto entries = static_cast<std::int64_t>(out.mean.size());
   if (out.scale.size() != out.mean.size() || entries == 0 || width % entries != 0) {
-    return no_normalization(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) +
+    return normalization_error(std::to_string(entries) + " means and " + std::to_string(out.scale.size()) +
                             " scales do not fit " + std::to_string(width) + " " + what);
   }
-  if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return no_normalization("a scale is 0");
+  if (std::count(out.scale.begin(), out.scale.end(), 0.0) > 0) return normalization_error("a scale is 0");
   return out;
 }
 

@@ -10,7 +10,7 @@
 namespace lanista::data {
 namespace {
 
-TEST(Normalization, HasOneEntryForAllOnePerChannelOrOnePerFeature) {
+TEST(Normalization, AppliesGlobalChannelOrFeatureEntries) {
   const std::vector<float> rows = {1, 2, 3, 4, 5, 6, 7, 8};  // two rows of four features
   const auto normalised = [&](const Normalization& by) {
     std::vector<float> out = rows;
@@ -55,18 +55,18 @@ TEST(Normalization, FitsEveryEntryToTheGivenRowsAlone) {
       << "what is constant is not blown up";
 }
 
-TEST(Normalization, IsUndone) {
+TEST(Normalization, UndoInvertsApply) {
   Rng rng(6);
   const Normalization by{.mean = {0.3, -7}, .scale = {2.5, 11}};
-  std::vector<float> rows, again;
+  std::vector<float> rows, repeated;
   for (int i = 0; i < 64; ++i) rows.push_back(static_cast<float>(rng.normal()));
-  again = rows;
+  repeated = rows;
 
-  by.apply(again, 8);
-  EXPECT_NE(again, rows);
-  by.undo(again, 8);
+  by.apply(repeated, 8);
+  EXPECT_NE(repeated, rows);
+  by.undo(repeated, 8);
 
-  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(again[i], rows[i], 1e-5);
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(repeated[i], rows[i], 1e-5);
 }
 
 TEST(Normalization, CountsEntriesByTheShape) {
@@ -76,11 +76,11 @@ TEST(Normalization, CountsEntriesByTheShape) {
   EXPECT_EQ(normalization_entries({{5, 7}}), 1);
 }
 
-TEST(Normalization, ReadsBackTheSameBitsAndExplainsWhatIsBroken) {
+TEST(Normalization, RoundTripsAndReportsErrors) {
   const Normalization by{.mean = {1.0 / 3, -2e-300}, .scale = {0.1, 3e200}};
-  const auto again = parse_normalization(nlohmann::json::parse(normalization_json(by).dump()), 6);
-  ASSERT_TRUE(again.ok());
-  EXPECT_EQ(*again, by);
+  const auto repeated = parse_normalization(nlohmann::json::parse(normalization_json(by).dump()), 6);
+  ASSERT_TRUE(repeated.ok());
+  EXPECT_EQ(*repeated, by);
 
   const auto refused = [](const char* text, std::int64_t width) {
     const auto parsed = parse_normalization(nlohmann::json::parse(text), width);

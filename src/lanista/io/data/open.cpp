@@ -3,16 +3,16 @@
 #include <utility>
 
 #include "lanista/io/data/dataset.h"
-#include "lanista/io/data/deal.h"
+#include "lanista/io/data/fold_assignment.h"
 #include "lanista/io/data/readers.h"
 
 namespace lanista::data {
 namespace {
 
-Result<Split> split_of(const Found& found, const std::array<double, 3>& fractions) {
+Result<Split> split_of(const LoadedRows& found, const std::array<double, 3>& fractions) {
   const RawData& raw = found.raw;
   const std::int64_t rows = found.columns ? static_cast<std::int64_t>(found.columns->table.rows()) : raw.rows();
-  if (found.in_order) return split_blocks(rows, fractions);
+  if (found.is_sequential) return split_blocks(rows, fractions);
   if (!found.times.empty()) return split_in_time(found.times, fractions, found.test);
   if (!found.groups.empty()) return split_groups(found.groups, raw.labels, raw.spec.classes, fractions, found.test);
   return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
@@ -38,7 +38,7 @@ std::array<double, 3> with_validation(std::array<double, 3> fractions) {
 }
 
 /// A split for each training, in the order of their folds: dealing after dealing.
-Result<std::vector<Split>> deal_out(const Found& found, const Split& split, std::int64_t folds,
+Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split& split, std::int64_t folds,
                                     std::int64_t repetitions) {
   if (folds > study::kMaxFolds / repetitions) {
     return Error{Code::kInvalidArgument,
@@ -46,13 +46,13 @@ Result<std::vector<Split>> deal_out(const Found& found, const Split& split, std:
                      " times, are more than the " + std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
                  "data.folds"};
   }
-  Deck deck{.rows = split[0], .labels = found.raw.labels, .classes = found.raw.spec.classes, .groups = found.groups,
-            .times = found.times, .in_order = found.in_order};
+  FoldInput deck{.rows = split[0], .labels = found.raw.labels, .classes = found.raw.spec.classes, .groups = found.groups,
+            .times = found.times, .is_sequential = found.is_sequential};
   deck.rows.insert(deck.rows.end(), split[1].begin(), split[1].end());
   std::ranges::sort(deck.rows);
   std::vector<Split> out;
   for (std::int64_t repetition = 0; repetition < repetitions; ++repetition) {
-    LANISTA_ASSIGN(const Dealing dealt, deal(deck, folds, repetition));
+    LANISTA_ASSIGN(const FoldAssignment dealt, make_folds(deck, folds, repetition));
     for (std::size_t fold = 0; fold < dealt.folds.size(); ++fold) {
       out.push_back({dealt.train_rows(fold), dealt.folds[fold], split[2]});
     }
@@ -61,14 +61,14 @@ Result<std::vector<Split>> deal_out(const Found& found, const Split& split, std:
 }
 
 /// Turns a table into features, fitted on the training rows alone. `leave_missing`: what is missing stays so (NaN).
-Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>& train, bool leave_missing,
+Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int64_t>& train, bool leave_missing,
                     RawData& raw) {
   const auto& [table, roles] = found;
   LANISTA_ASSIGN(FittedColumns fitted, fit_columns(table, roles.features, train));
   const std::vector<Column>& columns = fitted.columns;
-  std::ranges::move(fitted.remarks, std::back_inserter(raw.remarks));
+  std::ranges::move(fitted.data_warnings, std::back_inserter(raw.data_warnings));
   std::vector<std::size_t> indices;
-  for (const RawColumn& column : roles.features) indices.push_back(column.index);
+  for (const ColumnDeclaration& column : roles.features) indices.push_back(column.index);
   LANISTA_ASSIGN(EncodedRows rows, encode_rows(table, indices, columns));
   DataSpec& spec = raw.spec;
   spec.normalization = normalization_of(columns);
@@ -76,7 +76,7 @@ Result<void> encode(const Found::Columns& found, const std::vector<std::int64_t>
   if (spec.features.dims[0] == 0) return Error{Code::kDataLoss, "csv: no column holds a value", ""};
   spec.schema = {{"columns", columns_json(columns)}, {"target", target_json(table, roles, spec)}};
   if (roles.weight) spec.schema["weight"] = table.header()[*roles.weight];
-  if (roles.holdout) spec.schema["holdout"] = table.header()[*roles.holdout];
+  if (roles.holdout_loss) spec.schema["holdout"] = table.header()[*roles.holdout_loss];
   raw.features = std::move(rows.features);
   raw.missing = rows.missing;
   raw.unknown = rows.unknown;
@@ -95,12 +95,12 @@ struct Opened {
 
 Result<Opened> open_split(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                           std::int64_t repetitions) {
-  Request request{.source = {}, .folder = folder, .fs = &fs};
+  ReadRequest request{.source = {}, .folder = folder, .fs = &fs};
   LANISTA_ASSIGN(request.source, parse_source(config.source));
-  LANISTA_ASSIGN(const Kind* kind, kind_of(request.source));
-  LANISTA_ASSIGN(Found found, kind->read(request));
+  LANISTA_ASSIGN(const SourceKind* kind, source_kind_of(request.source));
+  LANISTA_ASSIGN(LoadedRows found, kind->read(request));
   const std::string path = request.path(request.source.argument);
-  if (auto checked = check_numbers(found.raw); !checked) return at_file(checked.error(), path);
+  if (auto checked = check_numbers(found.raw); !checked) return with_file(checked.error(), path);
   // The split comes before what is fitted (means, categories), which may look at the training part alone. With folds
   // that is done for each training; which columns and categories there are is the same for all, so that all have models
   // of one shape.
@@ -108,7 +108,7 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
   std::vector<std::int64_t> seen = split[0];
   Opened out;
   if (config.folds) {
-    LANISTA_ASSIGN(out.splits, deal_out(found, split, *config.folds, repetitions));
+    LANISTA_ASSIGN(out.splits, make_fold_splits(found, split, *config.folds, repetitions));
     seen.insert(seen.end(), split[1].begin(), split[1].end());
     std::ranges::sort(seen);
   } else {
@@ -116,7 +116,7 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
   }
   if (found.columns) {
     auto encoded = encode(*found.columns, seen, config.folds.has_value(), found.raw);
-    if (!encoded) return at_file(encoded.error(), path);
+    if (!encoded) return with_file(encoded.error(), path);
     found.columns.reset();
   }
   found.raw.spec.source = request.source.text;
@@ -137,7 +137,7 @@ Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, cons
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                      std::int64_t repetitions) {
   LANISTA_ASSIGN(Opened opened, open_split(config, folder, fs, repetitions));
-  if (config.folds) return Dataset::folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
+  if (config.folds) return Dataset::make_folded(std::move(opened.raw), opened.splits, config.normalize, config.targets,
                                                config.class_weights);
   return Dataset::make(std::move(opened.raw), std::move(opened.splits.front()), config.normalize, config.targets,
                        config.class_weights);

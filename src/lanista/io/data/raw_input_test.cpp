@@ -7,7 +7,7 @@
 namespace lanista::data {
 namespace {
 
-class RawInput : public InMemory {
+class RawInput : public InMemoryDataTest {
  protected:
   /// Numbers of all sizes, two categories, missing cells, a target of three classes.
   std::string flowers(int rows) {
@@ -25,16 +25,16 @@ class RawInput : public InMemory {
   }
 };
 
-TEST_F(RawInput, ATableGivesItsOwnRowsToTheBit) {
+TEST_F(RawInput, TableRoundTripsItsRows) {
   write("t.csv", flowers(80));
   write("t.csv.gz", gzip(flowers(80)));
   for (const char* normalize : {"auto", "none"}) {
     const auto set = get("csv:t.csv", normalize);
     ASSERT_TRUE(set.ok()) << set.error().text();
 
-    expect_own_rows(*set, "t.csv");
-    expect_own_rows(*set, "t.csv.gz");
-    expect_own_rows(*set, set->spec().source);
+    expect_same_rows(*set, "t.csv");
+    expect_same_rows(*set, "t.csv.gz");
+    expect_same_rows(*set, set->spec().source);
     const auto stored = parse_spec(nlohmann::json::parse(spec_json(set->spec()).dump()));
     ASSERT_TRUE(stored.ok()) << stored.error().text();
     const auto first = read_raw(set->spec(), "t.csv", disk_), second = read_raw(*stored, "t.csv", disk_);
@@ -45,7 +45,7 @@ TEST_F(RawInput, ATableGivesItsOwnRowsToTheBit) {
   }
 }
 
-TEST_F(RawInput, ATableIsReadByNamesAndByTheStoredRules) {
+TEST_F(RawInput, TableIsReadByNameAndStoredRules) {
   write("t.csv", "a,b,y\n1,red,n\n2,blue,p\n3,red,n\n4,blue,p\n5,red,n\n6,blue,p\n7,red,n\n8,blue,p\n");
   const auto set = get("csv:t.csv", "none");
   ASSERT_TRUE(set.ok()) << set.error().text();
@@ -76,14 +76,14 @@ TEST_F(RawInput, ATableIsReadByNamesAndByTheStoredRules) {
   expect_raw_error(set->spec(), "x.npy", Code::kInvalidArgument, "\"t\" is a table; new rows come as csv");
 }
 
-TEST_F(RawInput, ATableWithoutNamesIsReadByPosition) {
+TEST_F(RawInput, TableWithoutHeaderIsReadByPosition) {
   std::string text;
   for (int i = 0; i < 20; ++i)
     text += std::to_string(i % 2) + "," + std::to_string(i) + "," + std::to_string(-i) + "\n";
   write("t.csv", text);
   const auto set = get("csv:t.csv?target=0");
   ASSERT_TRUE(set.ok());
-  expect_own_rows(*set, "t.csv");
+  expect_same_rows(*set, "t.csv");
   write("new.csv", "3,-3\n");
 
   const auto raw = read_raw(set->spec(), "new.csv", disk_);
@@ -93,7 +93,7 @@ TEST_F(RawInput, ATableWithoutNamesIsReadByPosition) {
   EXPECT_EQ(raw->features, std::vector<float>(all.begin() + 6, all.begin() + 8));
 }
 
-TEST_F(RawInput, DigitsComeAsArraysTablesOrThemselves) {
+TEST_F(RawInput, DigitsAreReadFromArraysAndTables) {
   const auto set = get("builtin:digits", "auto", {0.7, 0.15, 0.15});
   ASSERT_TRUE(set.ok());
   const auto plain = get("builtin:digits", "none", {0.7, 0.15, 0.15});
@@ -110,10 +110,10 @@ TEST_F(RawInput, DigitsComeAsArraysTablesOrThemselves) {
   write("one.npy",
         formats::encode_npy(tensor_of<float>(ElementType::kF32, {8, 8}, {pixels.begin(), pixels.begin() + 64})));
 
-  expect_own_rows(*set, "builtin:digits");
-  expect_own_rows(*set, "d.csv.gz");
-  expect_own_rows(*set, "x.npy,y.npy");
-  expect_own_rows(*set, "flat.npy", false);
+  expect_same_rows(*set, "builtin:digits");
+  expect_same_rows(*set, "d.csv.gz");
+  expect_same_rows(*set, "x.npy,y.npy");
+  expect_same_rows(*set, "flat.npy", false);
   const auto one = read_raw(set->spec(), "one.npy", disk_);
   ASSERT_TRUE(one.ok()) << one.error().text();
   EXPECT_EQ(one->rows(), 1);
@@ -150,7 +150,7 @@ TEST_F(RawInput, ArraysMustHaveTheShapeOfTheSamples) {
 TEST_F(RawInput, NumbersAreReadBackWithTheirTargets) {
   const auto set = get("synthetic:regression?rows=40");
   ASSERT_TRUE(set.ok());
-  expect_own_rows(*set, "synthetic:regression?rows=40");
+  expect_same_rows(*set, "synthetic:regression?rows=40");
 
   std::string csv = "a,y\n";
   for (int i = 0; i < 40; ++i) csv += std::to_string(i) + "," + std::to_string(i) + ".25\n";
@@ -158,7 +158,7 @@ TEST_F(RawInput, NumbersAreReadBackWithTheirTargets) {
   const auto table = get("csv:t.csv");
   ASSERT_TRUE(table.ok());
   EXPECT_EQ(targets_of(*table)[39], 39.25F) << "targets stay as they are";
-  expect_own_rows(*table, "t.csv");
+  expect_same_rows(*table, "t.csv");
   const std::vector<double> x = {3, 4};
   write("x.npy", formats::encode_npy(tensor_of(ElementType::kF64, {2, 8}, std::vector<double>(16, 1))));
   write("y.npy", formats::encode_npy(tensor_of(ElementType::kF64, {2}, x)));
@@ -167,7 +167,7 @@ TEST_F(RawInput, NumbersAreReadBackWithTheirTargets) {
   EXPECT_EQ(raw->targets, (std::vector<float>{3, 4}));
 }
 
-TEST_F(RawInput, NumbersThatAreNotFiniteAreNamed) {
+TEST_F(RawInput, ReportsNonFiniteNumbers) {
   const auto set = get("synthetic:regression?rows=40&features=2");
   ASSERT_TRUE(set.ok());
   const std::vector<float> x = {1, 2, 3, std::numeric_limits<float>::infinity()};

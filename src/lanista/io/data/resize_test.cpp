@@ -19,14 +19,14 @@ TEST(Resize, AveragesTheAreaWhereItShrinks) {
   EXPECT_EQ(resize(four, 2, 3).pixels, (Pixels{3, 15, 28, 43, 55, 68}));
 }
 
-TEST(Resize, LiesBetweenNeighboursWhereItGrows) {
+TEST(Resize, InterpolatesWhereItGrows) {
   const Image two{.channels = 1, .height = 1, .width = 2, .pixels = {0, 100}};
 
   EXPECT_EQ(resize(two, 1, 4).pixels, (Pixels{0, 25, 75, 100}));
   EXPECT_EQ(resize({.channels = 1, .height = 1, .width = 1, .pixels = {7}}, 2, 2).pixels, (Pixels{7, 7, 7, 7}));
 }
 
-TEST(Resize, LeavesPlainImagesPlainInAnySize) {
+TEST(Resize, KeepsConstantImagesConstant) {
   Rng rng(4);
   for (int round = 0; round < 200; ++round) {
     const std::int64_t h = rng.between(1, 40), w = rng.between(1, 40);
@@ -43,7 +43,7 @@ TEST(Resize, LeavesPlainImagesPlainInAnySize) {
   }
 }
 
-TEST(WithChannels, WeighsColoursAndCopiesGrey) {
+TEST(WithChannels, ConvertsColourToGreyAndBack) {
   const Image colours{
       .channels = 3, .height = 1, .width = 4, .pixels = {255, 0, 0, 255, 0, 255, 0, 255, 0, 0, 255, 255}};
 

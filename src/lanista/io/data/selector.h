@@ -17,7 +17,7 @@
 namespace lanista::data {
 
 /// A batch that was read, before any of it is trained on.
-struct Offer {
+struct CandidateBatch {
   std::int64_t pass = 0;                    ///< over the rows, that it is of
   std::span<const std::int64_t> rows = {};  ///< of the data set
 };
@@ -28,20 +28,20 @@ class Selector {
  public:
   virtual ~Selector() = default;
   /// Places in the batch whose losses choose() is to be told, ascending: all, some, or none.
-  virtual std::vector<std::size_t> asks(const Offer& offer) const = 0;
+  virtual std::vector<std::size_t> requested_positions(const CandidateBatch& candidates) const = 0;
   /// Places to train on, ascending. `losses` are of the places that it asked for, finite or not.
-  virtual std::vector<std::size_t> choose(const Offer& offer, std::span<const double> losses) = 0;
+  virtual std::vector<std::size_t> choose(const CandidateBatch& candidates, std::span<const double> losses) = 0;
   /// What it remembers of losses, to go on from; none if it remembers nothing.
-  virtual std::vector<Tensor> memory() const { return {}; }
+  virtual std::vector<Tensor> saved_state() const { return {}; }
   /// The inverse. Errors: kDataLoss naming what is missing or does not fit.
-  virtual Result<void> recall(std::span<const Tensor> memory);
+  virtual Result<void> restore_state(std::span<const Tensor> saved_state);
 };
 
 /// What a selector may know of the training.
-struct SelectorFacts {
+struct SelectorContext {
   std::uint64_t seed = 0;  ///< of what it draws
   std::int64_t rows = 0;   ///< of the data set: every row's number is below
-  std::span<const float> holdout =
+  std::span<const float> holdout_loss =
       {};  ///< of each row its loss under a model that has not seen it; outlives the selector
 };
 
@@ -49,26 +49,26 @@ struct SelectorPlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
-  std::function<std::unique_ptr<Selector>(const Options&, const SelectorFacts&)> make;
+  std::function<std::unique_ptr<Selector>(const Options&, const SelectorContext&)> make;
 };
 
 /// selective (Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses),
 /// batch (the rule of MosaicML's Composer), reducible (RHO-LOSS: Mindermann et al., 2022), random (the control that a
-/// selector must beat), auto (selective, where it has won: select_guard.h). Each has the options of selection_options()
+/// selector must beat), auto (selective, where it has won: selection_comparison.h). Each has the options of selection_options()
 /// beside its own.
 std::vector<SelectorPlugin> builtin_selectors();
 
 /// When a selector is asked, whatever its kind: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
 const std::vector<OptionSpec>& selection_options();
 
-inline constexpr std::string_view kSelectReducible = "reducible";
+inline constexpr std::string_view kSelectionReducible = "reducible";
 /// Errors: kInvalidArgument (the selector wants hold-out losses, and the data have none).
 Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout);
 
 /// All options of a selector, with what the study does not say. Errors: kInvalidArgument (unknown name with the nearest,
 /// options); `where` is the place below train.select.
-Result<Options> selection_settings(const study::PluginConfig& select);
+Result<Options> resolve_selection_options(const study::PluginConfig& select);
 /// Errors: the same.
-Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorFacts& facts);
+Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context);
 
 }  // namespace lanista::data

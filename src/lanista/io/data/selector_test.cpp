@@ -19,8 +19,8 @@ std::vector<std::int64_t> rows_from(std::int64_t first, std::int64_t count) {
   std::iota(out.begin(), out.end(), first);
   return out;
 }
-std::unique_ptr<Selector> selector(const char* name, Options options, SelectorFacts facts = {.seed = 7, .rows = 100'000}) {
-  auto made = make_selector({name, std::move(options)}, facts);
+std::unique_ptr<Selector> selector(const char* name, Options options, SelectorContext context = {.seed = 7, .rows = 100'000}) {
+  auto made = make_selector({name, std::move(options)}, context);
   EXPECT_TRUE(made) << made.error().text();
   return *std::move(made);
 }
@@ -32,7 +32,7 @@ std::vector<double> losses_of(std::span<const std::int64_t> rows) {
   return out;
 }
 
-TEST(LossRanks, AreThoseOfCountingTheWindow) {
+TEST(LossRanks, EqualCountsOverWindow) {
   Rng rng(3);
   for (int round = 0; round < 200; ++round) {
     const std::size_t length = 1 + rng.below(12);
@@ -52,16 +52,16 @@ TEST(LossRanks, AreThoseOfCountingTheWindow) {
       }
       ASSERT_EQ(ranks.rank(loss), (below + equal / 2) / static_cast<double>(window.size()));
       ASSERT_EQ(ranks.losses(), std::vector<double>(window.begin(), window.end()));
-      LossRanks again(length);
-      again.assign(ranks.losses());
-      ASSERT_EQ(again.rank(loss), ranks.rank(loss));
+      LossRanks repeated(length);
+      repeated.assign(ranks.losses());
+      ASSERT_EQ(repeated.rank(loss), ranks.rank(loss));
     }
   }
 }
 
 // E[rank^beta] of a uniform rank is 1 / (1 + beta); its deviation over n draws is below 0.5 / sqrt(n). The window of
 // 1,024 losses moves ranks by some 1 / 1,024.
-TEST(Selective, KeepsTheShareThatItsExponentSays) {
+TEST(Selective, KeepsShareGivenByExponent) {
   for (const double beta : {1.0, 2.0, 3.0}) {
     const auto chooser = selector("selective", {{"beta", beta}, {"floor", 0}});
     std::int64_t kept = 0, seen = 0;
@@ -77,7 +77,7 @@ TEST(Selective, KeepsTheShareThatItsExponentSays) {
   }
 }
 
-TEST(Selective, ChoosesByTheRankAmongTheLastLosses) {
+TEST(Selective, SelectsByRankAmongRecentLosses) {
   const auto chooser = selector("selective", {{"beta", 1}, {"floor", 0}});
   std::array<std::int64_t, 10> kept{}, seen{};
   for (std::int64_t first = 0; first < 64'000; first += 128) {
@@ -96,7 +96,7 @@ TEST(Selective, ChoosesByTheRankAmongTheLastLosses) {
   }
 }
 
-TEST(Selective, StarvesNobodyWhereLossesTie) {
+TEST(Selective, SelectsEachTiedRowEventually) {
   const auto chooser = selector("selective", {{"beta", 2}, {"floor", 0}});
   std::int64_t kept = 0;
   for (std::int64_t first = 0; first < 12'800; first += 128) {
@@ -106,7 +106,7 @@ TEST(Selective, StarvesNobodyWhereLossesTie) {
   EXPECT_NEAR(static_cast<double>(kept) / 12'800, 0.25, 4 * 0.5 / std::sqrt(12'800.0));
 }
 
-TEST(Selective, GivesEveryExampleItsLeastChance) {
+TEST(Selective, RespectsMinimumProbability) {
   const auto chooser = selector("selective", {{"beta", 100}, {"floor", 0.2}});
   std::int64_t kept = 0, easy = 0;
   for (std::int64_t first = 0; first < 64'000; first += 128) {
@@ -123,7 +123,7 @@ TEST(Selective, GivesEveryExampleItsLeastChance) {
   EXPECT_NEAR(static_cast<double>(kept) / count, 0.2, 4 * 0.4 / std::sqrt(count));
 }
 
-TEST(Selective, TakesWhatHasNoLossForTheHardest) {
+TEST(Selective, TreatsNaNLossAsHardest) {
   const auto chooser = selector("selective", {{"beta", 50}, {"floor", 0}});
   const auto rows = rows_from(0, 128);
   auto losses = losses_of(rows);
@@ -134,34 +134,34 @@ TEST(Selective, TakesWhatHasNoLossForTheHardest) {
   EXPECT_TRUE(std::ranges::find(chosen, std::size_t{9}) != chosen.end());
 }
 
-TEST(Selective, WithoutExponentAsksNothingAndTakesAll) {
+TEST(Selective, SelectsAllWithoutLossesForZeroExponent) {
   const auto chooser = selector("selective", {{"beta", 0}});
   const auto rows = rows_from(40, 9);
-  EXPECT_TRUE(chooser->asks({3, rows}).empty());
+  EXPECT_TRUE(chooser->requested_positions({3, rows}).empty());
   EXPECT_EQ(chooser->choose({3, rows}, {}), (std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
-TEST(Selective, MeasuresAgainWhatIsStale) {
+TEST(Selective, RemeasuresStaleLosses) {
   for (const std::int64_t stale : {2, 3}) {
     const auto chooser = selector("selective", {{"beta", 1}, {"stale", stale}}, {.seed = 1, .rows = 20});
     const auto rows = rows_from(4, 8);
     for (std::int64_t pass = 0; pass < 9; ++pass) {
       // Of row 7 nothing is known in the first pass.
       const auto offered = pass == 0 ? rows_from(4, 3) : rows;
-      const auto asked = chooser->asks({pass, offered});
-      std::vector<std::size_t> wanted;
+      const auto requested = chooser->requested_positions({pass, offered});
+      std::vector<std::size_t> expected;
       for (std::size_t i = 0; i < offered.size(); ++i) {
         const std::int64_t first = offered[i] < 7 ? 0 : 1;
-        if ((pass - first) % stale == 0) wanted.push_back(i);
+        if ((pass - first) % stale == 0) expected.push_back(i);
       }
-      EXPECT_EQ(asked, wanted) << pass;
-      chooser->choose({pass, offered}, std::vector<double>(asked.size(), 0.5));
+      EXPECT_EQ(requested, expected) << pass;
+      chooser->choose({pass, offered}, std::vector<double>(requested.size(), 0.5));
     }
   }
 }
 
 // Inclusion of the top, middle and bottom tenth at a half kept, over batches of 128, of Composer's rule.
-TEST(OfEachBatch, PrefersLargeLossesAsItsRuleDoes) {
+TEST(BatchPercentileSelector, PrefersLargeLossesByComposerRule) {
   const auto chooser = selector("batch", {{"keep", 0.5}});
   std::array<std::int64_t, 10> kept{};
   constexpr std::int64_t kBatches = 1000, kSize = 100;
@@ -182,13 +182,13 @@ TEST(OfEachBatch, PrefersLargeLossesAsItsRuleDoes) {
 }
 
 // By counting, for every row, those that come before it, in float64.
-TEST(Reducible, TakesThoseFurthestAboveTheirHoldOutLoss) {
+TEST(Reducible, SelectsLargestExcessOverHoldoutLoss) {
   Rng rng(8);
   for (int round = 0; round < 300; ++round) {
-    std::vector<float> holdout;
-    for (int row = 0; row < 60; ++row) holdout.push_back(static_cast<float>(rng.below(5)) / 4 - 0.25F);
+    std::vector<float> holdout_loss;
+    for (int row = 0; row < 60; ++row) holdout_loss.push_back(static_cast<float>(rng.below(5)) / 4 - 0.25F);
     const double keep = 0.05 + 0.9 * rng.uniform();
-    const auto chooser = selector("reducible", {{"keep", keep}}, {.seed = 1, .rows = 60, .holdout = holdout});
+    const auto chooser = selector("reducible", {{"keep", keep}}, {.seed = 1, .rows = 60, .holdout_loss = holdout_loss});
     std::vector<std::int64_t> rows;
     std::vector<double> losses;
     for (const std::uint32_t row : rng.permutation(60)) {
@@ -197,29 +197,29 @@ TEST(Reducible, TakesThoseFurthestAboveTheirHoldOutLoss) {
       losses.push_back(rng.bernoulli(0.05) ? std::numeric_limits<double>::quiet_NaN()
                                            : static_cast<double>(rng.below(6)) / 3);
     }
-    ASSERT_EQ(chooser->asks({round, rows}).size(), rows.size());
-    std::vector<std::size_t> wanted;
+    ASSERT_EQ(chooser->requested_positions({round, rows}).size(), rows.size());
+    std::vector<std::size_t> expected;
     const auto above = [&](std::size_t i) {
       return std::isnan(losses[i]) ? 1e300
-                                   : losses[i] - static_cast<double>(holdout[static_cast<std::size_t>(rows[i])]);
+                                   : losses[i] - static_cast<double>(holdout_loss[static_cast<std::size_t>(rows[i])]);
     };
     for (std::size_t i = 0; i < rows.size(); ++i) {
       double before = 0;
       for (std::size_t j = 0; j < rows.size(); ++j) before += above(j) > above(i) || (above(j) == above(i) && j < i);
-      if (before == 0 || before + 1 <= keep * static_cast<double>(rows.size())) wanted.push_back(i);
+      if (before == 0 || before + 1 <= keep * static_cast<double>(rows.size())) expected.push_back(i);
     }
-    ASSERT_EQ(chooser->choose({round, rows}, losses), wanted) << round;
+    ASSERT_EQ(chooser->choose({round, rows}, losses), expected) << round;
   }
 }
 
-TEST(Reducible, IsRefusedWithoutHoldOutLosses) {
+TEST(Reducible, RequiresHoldoutLosses) {
   EXPECT_EQ(make_selector({"reducible", Options::object()}, {.seed = 1, .rows = 9}).error().message,
             "the data have no hold-out losses; say which column of a table has them (csv:FILE?holdout=COLUMN), or "
             "take selective, batch or random");
   EXPECT_TRUE(check_holdout({"batch", Options::object()}, false).ok());
 }
 
-TEST(Selectors, DrawTheSameForARowWhateverBatchItIsIn) {
+TEST(Selectors, SampleEachRowIndependentlyOfBatch) {
   for (const char* name : {"random", "selective"}) {
     // With one loss for all, ranks do not depend on the batch either.
     const Options options = std::string(name) == "random" ? Options{{"keep", 0.4}} : Options{{"beta", 2}, {"history", 8}};
@@ -240,45 +240,45 @@ TEST(Selectors, DrawTheSameForARowWhateverBatchItIsIn) {
   }
 }
 
-TEST(Selectors, GoOnFromWhatTheyRemember) {
+TEST(Selectors, ResumeFromSavedState) {
   const std::pair<const char*, Options> kinds[] = {{"selective", {{"beta", 1}, {"history", 100}}},
                                                    {"selective", {{"beta", 2}, {"stale", 3}}},
                                                    {"batch", {{"keep", 0.3}}},
                                                    {"random", {{"keep", 0.3}}}};
   for (const auto& [name, options] : kinds) {
-    const SelectorFacts facts{.seed = 5, .rows = 400};
-    const auto one = selector(name, options, facts);
-    const auto told = [](Selector& to, std::int64_t pass, std::int64_t first) {
+    const SelectorContext context{.seed = 5, .rows = 400};
+    const auto one = selector(name, options, context);
+    const auto choose_batch = [](Selector& to, std::int64_t pass, std::int64_t first) {
       const auto rows = rows_from(first, 40);
       std::vector<double> losses;
-      for (const std::size_t i : to.asks({pass, rows})) losses.push_back(law(rows[i] + 400 * pass));
+      for (const std::size_t i : to.requested_positions({pass, rows})) losses.push_back(law(rows[i] + 400 * pass));
       return to.choose({pass, rows}, losses);
     };
-    for (std::int64_t step = 0; step < 15; ++step) told(*one, step / 10, step % 10 * 40);
-    const auto other = selector(name, options, facts);
-    ASSERT_TRUE(other->recall(one->memory()));
+    for (std::int64_t step = 0; step < 15; ++step) choose_batch(*one, step / 10, step % 10 * 40);
+    const auto other = selector(name, options, context);
+    ASSERT_TRUE(other->restore_state(one->saved_state()));
     for (std::int64_t step = 15; step < 50; ++step) {
-      ASSERT_EQ(told(*one, step / 10, step % 10 * 40), told(*other, step / 10, step % 10 * 40)) << name << step;
+      ASSERT_EQ(choose_batch(*one, step / 10, step % 10 * 40), choose_batch(*other, step / 10, step % 10 * 40)) << name << step;
     }
-    EXPECT_EQ(one->memory(), other->memory());
+    EXPECT_EQ(one->saved_state(), other->saved_state());
   }
 }
 
-TEST(Selectors, RefuseWhatIsNotTheirMemory) {
-  const SelectorFacts facts{.seed = 5, .rows = 10};
-  const auto stale = selector("selective", {{"beta", 1}, {"stale", 2}}, facts);
-  EXPECT_EQ(stale->recall({}).error().message, "what the selector remembered has no 'history'");
-  EXPECT_EQ(stale->recall(selector("selective", {{"beta", 1}}, facts)->memory()).error().message,
+TEST(Selectors, RefuseForeignState) {
+  const SelectorContext context{.seed = 5, .rows = 10};
+  const auto stale = selector("selective", {{"beta", 1}, {"stale", 2}}, context);
+  EXPECT_EQ(stale->restore_state({}).error().message, "what the selector remembered has no 'history'");
+  EXPECT_EQ(stale->restore_state(selector("selective", {{"beta", 1}}, context)->saved_state()).error().message,
             "what the selector remembered has no 'known'");
-  EXPECT_EQ(stale->recall(selector("selective", {{"beta", 1}, {"stale", 2}}, {.seed = 5, .rows = 12})->memory())
+  EXPECT_EQ(stale->restore_state(selector("selective", {{"beta", 1}, {"stale", 2}}, {.seed = 5, .rows = 12})->saved_state())
                 .error()
                 .message,
             "the selector remembered losses of 12 rows, there are 10");
-  EXPECT_EQ(selector("random", {{"keep", 0.5}}, facts)->recall(stale->memory()).error().message,
+  EXPECT_EQ(selector("random", {{"keep", 0.5}}, context)->restore_state(stale->saved_state()).error().message,
             "the selector remembers nothing, but 'history' is given back to it");
 }
 
-TEST(Selectors, TellWhatIsAllowed) {
+TEST(Selectors, ListAllowedNames) {
   EXPECT_EQ(make_selector({"selectiv", Options::object()}, {}).error().message,
             "unknown; allowed: selective, batch, reducible, random, auto; did you mean 'selective'?");
   EXPECT_FALSE(make_selector({"selective", {{"beta", -1}}}, {}).ok());

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista::data {
 
@@ -11,22 +11,22 @@ Error Source::error(const std::string& message) const {
   return {Code::kInvalidArgument, "source \"" + text + "\": " + message, ""};
 }
 
-Result<void> Source::allow_only(const std::vector<std::string>& names) const {
+Result<void> Source::check_option_names(const std::vector<std::string>& names) const {
   for (const auto& [name, unused] : options) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    std::string known;
-    for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
-    const std::string near = nearest_name(name, names);
-    return error("unknown option \"" + name + "\"" + (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
-                 (known.empty() ? "; there are none" : "; there are " + known));
+    std::string expected_spec;
+    for (const std::string& n : names) expected_spec += (expected_spec.empty() ? "" : ", ") + n;
+    const std::string nearest = nearest_name(name, names);
+    return error("unknown option \"" + name + "\"" + (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") +
+                 (expected_spec.empty() ? "; there are none" : "; there are " + expected_spec));
   }
   return {};
 }
 
-Result<std::int64_t> Source::integer(const std::string& name, std::int64_t otherwise, std::int64_t min,
+Result<std::int64_t> Source::integer(const std::string& name, std::int64_t default_value, std::int64_t min,
                                      std::int64_t max) const {
   const auto it = options.find(name);
-  if (it == options.end()) return otherwise;
+  if (it == options.end()) return default_value;
   const std::string& v = it->second;
   std::int64_t number = 0;
   const auto [end, failed] = std::from_chars(v.data(), v.data() + v.size(), number);
@@ -41,9 +41,9 @@ Result<std::string> Source::choice(const std::string& name, const std::vector<st
   const auto it = options.find(name);
   if (it == options.end()) return allowed.front();
   if (std::find(allowed.begin(), allowed.end(), it->second) != allowed.end()) return it->second;
-  std::string known;
-  for (const std::string& a : allowed) known += (known.empty() ? "" : ", ") + a;
-  return error(name + " is \"" + it->second + "\", allowed are " + known);
+  std::string expected_spec;
+  for (const std::string& a : allowed) expected_spec += (expected_spec.empty() ? "" : ", ") + a;
+  return error(name + " is \"" + it->second + "\", allowed are " + expected_spec);
 }
 
 std::optional<std::string> Source::value(const std::string& name) const {

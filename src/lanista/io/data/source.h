@@ -18,8 +18,8 @@ struct Source {
 
   /// Errors of these: kInvalidArgument with the source's text.
   Error error(const std::string& message) const;
-  Result<void> allow_only(const std::vector<std::string>& names) const;
-  Result<std::int64_t> integer(const std::string& name, std::int64_t otherwise, std::int64_t min,
+  Result<void> check_option_names(const std::vector<std::string>& names) const;
+  Result<std::int64_t> integer(const std::string& name, std::int64_t default_value, std::int64_t min,
                                std::int64_t max) const;
   /// One of `allowed`; the first if it is not given.
   Result<std::string> choice(const std::string& name, const std::vector<std::string>& allowed) const;

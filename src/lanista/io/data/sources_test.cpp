@@ -5,7 +5,7 @@
 namespace lanista::data {
 namespace {
 
-class Sources : public InMemory {
+class Sources : public InMemoryDataTest {
  protected:
   /// An IDX file of bytes.
   static std::string idx(const std::vector<std::uint32_t>& shape, const std::string& bytes) {
@@ -79,7 +79,7 @@ class Sources : public InMemory {
   }
 };
 
-TEST_F(Sources, AFolderOfMnistBringsItsOwnTestPart) {
+TEST_F(Sources, MnistFolderHasOfficialTestPart) {
   write_mnist("mnist");
 
   const auto set = get("idx:mnist", "none", {0.6, 0.2, 0.2});
@@ -96,7 +96,7 @@ TEST_F(Sources, AFolderOfMnistBringsItsOwnTestPart) {
   EXPECT_EQ(features_of(*set)[72], 9);
 }
 
-TEST_F(Sources, AFolderOfTrainingFilesAloneIsSplit) {
+TEST_F(Sources, FolderWithoutTestFilesIsSplit) {
   write("m/train-images.idx3-ubyte", idx({12, 2, 3}, bytes_from(72, 0)));
   write("m/train-labels.idx1-ubyte", idx({12}, labels_for(12, 3)));
 
@@ -104,7 +104,7 @@ TEST_F(Sources, AFolderOfTrainingFilesAloneIsSplit) {
 
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(set->spec().split_rows, (std::array<std::int64_t, 3>{6, 3, 3}));
-  expect_own_rows(*set, "m");
+  expect_same_rows(*set, "m");
   write("m/t10k-images-idx3-ubyte", idx({5, 2, 3}, bytes_from(30, 9)));
   expect_error("idx:m", Code::kNotFound, "the folder holds no t10k-images-idx3-ubyte and t10k-labels");
 }
@@ -120,13 +120,13 @@ TEST_F(Sources, IdxFilesAreReadWithAndWithoutATestPart) {
   ASSERT_TRUE(folder.ok() && named.ok() && alone.ok());
   EXPECT_EQ(named->spec().hash, folder->spec().hash);
   EXPECT_EQ(alone->spec().split_rows, (std::array<std::int64_t, 3>{6, 3, 3}));
-  expect_own_rows(*folder, "m");
-  expect_own_rows(*named, named->spec().source);
-  expect_own_rows(*alone, train);
-  expect_own_rows(*alone, "m/plain", false);
+  expect_same_rows(*folder, "m");
+  expect_same_rows(*named, named->spec().source);
+  expect_same_rows(*alone, train);
+  expect_same_rows(*alone, "m/plain", false);
 }
 
-TEST_F(Sources, IdxExplainsWhatIsWrong) {
+TEST_F(Sources, IdxReportsErrors) {
   write_mnist("m");
   write("half/train-images-idx3-ubyte", idx({1, 2, 3}, "123456"));
   write("wide", idx({5, 3, 3}, bytes_from(45, 0)));
@@ -140,7 +140,7 @@ TEST_F(Sources, IdxExplainsWhatIsWrong) {
   expect_error("idx:none,none", Code::kNotFound, "none");
 }
 
-TEST_F(Sources, CifarFoldersAndFilesAreReadAlike) {
+TEST_F(Sources, CifarFoldersAndFilesGiveSameData) {
   for (const char* n : {"1", "2"}) write("c/data_batch_" + std::string(n) + ".bin", batch(20, unsigned(n[0]), false));
   write("c/test_batch.bin", batch(10, 3, false));
   write("c/batches.meta.txt", "airplane\nautomobile\nbird\ncat\ndeer\ndog\nfrog\nhorse\nship\ntruck\n\n");
@@ -155,11 +155,11 @@ TEST_F(Sources, CifarFoldersAndFilesAreReadAlike) {
   EXPECT_EQ(spec.normalization.mean.size(), 3U) << "one a channel";
   EXPECT_EQ(spec.split_rows[2], 10);
   EXPECT_EQ(set->rows(Part::kTest).front(), 40);
-  expect_own_rows(*set, "c");
+  expect_same_rows(*set, "c");
   const auto files = get("cifar:c/data_batch_1.bin,c/data_batch_2.bin");
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(files->spec().rows, 40);
-  expect_own_rows(*files, "c/data_batch_1.bin,c/data_batch_2.bin");
+  expect_same_rows(*files, "c/data_batch_1.bin,c/data_batch_2.bin");
 }
 
 TEST_F(Sources, FineLabelsOfCifar100AreTheClasses) {
@@ -177,7 +177,7 @@ TEST_F(Sources, FineLabelsOfCifar100AreTheClasses) {
   EXPECT_EQ(file->spec().rows, 300);
 }
 
-TEST_F(Sources, CifarExplainsWhatIsWrong) {
+TEST_F(Sources, CifarReportsErrors) {
   write("c/other", "");
   write("n/data_batch_1.bin", batch(20, 1, false));
   write("n/test_batch.bin", batch(20, 1, false));
@@ -207,8 +207,8 @@ TEST_F(Sources, NpzHoldsBothArraysUnderAnyNames) {
   ASSERT_TRUE(usual.ok() && two.ok() && named.ok()) << usual.error().text();
   EXPECT_EQ(usual->spec().hash, two->spec().hash);
   EXPECT_EQ(named->spec().hash, two->spec().hash);
-  expect_own_rows(*two, "two.npz");
-  expect_own_rows(*named, "x.npz", false);
+  expect_same_rows(*two, "two.npz");
+  expect_same_rows(*named, "x.npz", false);
   expect_error("npz:usual.npz?x=X", Code::kInvalidArgument, "name the arrays with x= and y=; there are y, more, x");
   expect_error("npz:x.npz", Code::kInvalidArgument, "there are images");
   expect_error("npz:usual.npz?y=more&task=classes", Code::kDataLoss, "[more]: data: classes must be whole numbers");
@@ -225,7 +225,7 @@ TEST_F(Sources, FoldersOfImagesAreClasses) {
   EXPECT_EQ(set->spec().labels, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(set->spec().features.dims, (std::vector<std::int64_t>{1, 2, 3}));
   EXPECT_EQ(features_of(*set)[7], 8) << "second pixel of cat/1.png";
-  expect_own_rows(*set, "pets");
+  expect_same_rows(*set, "pets");
   const auto raw = read_raw(set->spec(), "pets", disk_);
   ASSERT_TRUE(raw.ok());
   EXPECT_EQ(raw->names[9], "dog/1.png");
@@ -244,8 +244,8 @@ TEST_F(Sources, ImagesBecomeOneColourAndOneSize) {
   EXPECT_EQ(rgb->spec().features.dims, (std::vector<std::int64_t>{3, 4, 6}));
   EXPECT_EQ(rgb->spec().normalization.mean.size(), 3U);
   EXPECT_EQ(grey->spec().features.dims, (std::vector<std::int64_t>{1, 4, 6}));
-  expect_own_rows(*rgb, "mixed");
-  expect_own_rows(*grey, "mixed");
+  expect_same_rows(*rgb, "mixed");
+  expect_same_rows(*grey, "mixed");
 
   EXPECT_EQ(read_raw(rgb->spec(), "new.png", disk_)->rows(), 1);
   expect_raw_error(small->spec(), "new.png", Code::kDataLoss, "the image is 4x6, expected is 2x3; resize=yes");
@@ -264,12 +264,12 @@ TEST_F(Sources, TrainAndTestFoldersAreAnOfficialSplit) {
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(set->rows(Part::kTest), std::vector<std::int64_t>{16});
   EXPECT_EQ(labels_of(*set)[16], 1);
-  expect_own_rows(*set, "set");
+  expect_same_rows(*set, "set");
   write_png("set/test/fox/a.png", 1, 2, 3, 7);
   expect_error("folder:set", Code::kDataLoss, "test/ has a class that train/ lacks");
 }
 
-TEST_F(Sources, FoldersExplainWhatIsWrong) {
+TEST_F(Sources, ImageFoldersReportErrors) {
   write_pets("loose");
   write_png("loose/a.png", 1, 2, 3, 7);
   write_png("one/cat/a.png", 1, 2, 3, 7);
@@ -287,7 +287,7 @@ TEST_F(Sources, FoldersExplainWhatIsWrong) {
   expect_error("folder:none", Code::kNotFound, "none");
 }
 
-TEST_F(Sources, FilesThatRunCodeAreRefusedEverywhere) {
+TEST_F(Sources, RefusesFilesThatCanRunCode) {
   const std::string pickle("\x80\x04}q.", 5);
   write("p", pickle);
   write("p.gz", gzip(pickle));

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "lanista/base/printable.h"
-#include "lanista/io/data/cell.h"
+#include "lanista/io/data/cell_notation.h"
 #include "lanista/io/data/columns.h"
-#include "lanista/io/data/finish.h"
+#include "lanista/io/data/post_process.h"
 
 namespace lanista::data {
 namespace {
@@ -16,14 +16,14 @@ using nlohmann::json;
 
 constexpr std::int64_t kMaxWidth = std::int64_t{1} << 31;
 
-Error broken(std::string message) { return {Code::kDataLoss, "data specification: " + std::move(message), ""}; }
+Error malformed(std::string message) { return {Code::kDataLoss, "data specification: " + std::move(message), ""}; }
 
 template <class T>
 Result<T> entry(const json& object, const char* key) {
   try {
     return object.at(key).get<T>();
   } catch (const json::exception&) {
-    return broken("\"" + std::string(key) + "\" is missing or of another kind");
+    return malformed("\"" + std::string(key) + "\" is missing or of another kind");
   }
 }
 
@@ -31,11 +31,11 @@ Result<void> check_shape(const graph::Shape& features) {
   std::int64_t width = 1;
   for (const std::int64_t d : features.dims) {
     if (d < 1 || __builtin_mul_overflow(width, d, &width) || width > kMaxWidth) {
-      return broken("\"features\" " + features.text() + " is no shape of at most " + std::to_string(kMaxWidth) +
+      return malformed("\"features\" " + features.text() + " is no shape of at most " + std::to_string(kMaxWidth) +
                     " numbers");
     }
   }
-  if (features.dims.empty()) return broken("\"features\" is empty");
+  if (features.dims.empty()) return malformed("\"features\" is empty");
   return {};
 }
 
@@ -44,7 +44,7 @@ Result<void> check_schema(const DataSpec& spec) {
   if (target.contains("names")) {
     LANISTA_ASSIGN(const auto names, entry<std::vector<std::string>>(target, "names"));
     if (spec.classes > 0 || static_cast<std::int64_t>(names.size()) != spec.target_size) {
-      return broken(std::to_string(names.size()) + " names of targets for " + std::to_string(spec.target_size));
+      return malformed(std::to_string(names.size()) + " names of targets for " + std::to_string(spec.target_size));
     }
   } else {
     LANISTA_TRY(entry<std::string>(target, "name"));
@@ -56,18 +56,18 @@ Result<void> check_schema(const DataSpec& spec) {
   std::int64_t width = 0;
   for (const Column& column : columns) width += column.width();
   if (width != spec.features.elements_per_sample()) {
-    return broken("the columns make " + std::to_string(width) + " features, not " + spec.features.text());
+    return malformed("the columns make " + std::to_string(width) + " features, not " + spec.features.text());
   }
   return {};
 }
 
 Result<Normalization> parse_targets(const json& object, const DataSpec& spec) {
-  if (spec.classes > 0) return broken("\"target_normalization\" stands where targets are classes");
-  if (spec.multilabel) return broken("\"target_normalization\" stands where targets are labels");
+  if (spec.classes > 0) return malformed("\"target_normalization\" stands where targets are classes");
+  if (spec.multilabel) return malformed("\"target_normalization\" stands where targets are labels");
   LANISTA_ASSIGN(auto targets, parse_normalization(object, spec.target_size, "targets"));
   const auto entries = static_cast<std::int64_t>(targets.mean.size());
   if (entries == spec.target_size) return targets;
-  return broken("\"target_normalization\" has " + std::to_string(entries) + " entries for " +
+  return malformed("\"target_normalization\" has " + std::to_string(entries) + " entries for " +
                 std::to_string(spec.target_size) + " targets");
 }
 
@@ -112,8 +112,8 @@ std::string target_text(const DataSpec& spec) {
 }
 
 std::string content_text(const Column& column) {
-  const auto span = [](const Range& range) { return number_text(range.min) + " to " + number_text(range.max); };
-  if (column.kind == ColumnKind::kNumber) return "number    " + span(column.range);
+  const auto span = [](const NumberStats& stats) { return number_text(stats.min) + " to " + number_text(stats.max); };
+  if (column.kind == ColumnKind::kNumber) return "number    " + span(column.stats);
   if (column.kind == ColumnKind::kCategory) return "category  " + listed(column.categories);
   std::string parts;
   for (std::size_t i = 0; i < column.parts.size(); ++i) {
@@ -130,7 +130,7 @@ json fold_json(const DataSpec& fold) {
   if (fold.target_normalization) out["target_normalization"] = normalization_json(*fold.target_normalization);
   if (fold.schema.is_null()) return out;
   const auto columns = parse_columns(fold.schema.at("columns"));
-  const auto unseen = unseen_of(fold.schema);
+  const auto unseen = unseen_features_of_schema(fold.schema);
   LANISTA_CHECK(columns.ok() && unseen.ok(), "a specification holds a sound schema");
   // Without normalisation the means are still what missing numbers become.
   const Normalization fitted = normalization_of(*columns);
@@ -142,12 +142,12 @@ json fold_json(const DataSpec& fold) {
 Result<Digest> hash_at(const json& object) {
   LANISTA_ASSIGN(const std::string hash, entry<std::string>(object, "hash"));
   const auto digest = Digest::from_hex(hash);
-  if (!digest) return broken("\"hash\" is \"" + hash.substr(0, 64) + "\", expected 32 hexadecimal digits");
+  if (!digest) return malformed("\"hash\" is \"" + hash.substr(0, 64) + "\", expected 32 hexadecimal digits");
   return *digest;
 }
 
 Result<DataSpec> parse_fold(const json& object, const DataSpec& of) {
-  if (!object.is_object()) return broken("a fold is no object");
+  if (!object.is_object()) return malformed("a fold is no object");
   DataSpec fold = of;
   LANISTA_ASSIGN(fold.split_rows, (entry<std::array<std::int64_t, 3>>(object, "split_rows")));
   LANISTA_ASSIGN(fold.hash, hash_at(object));
@@ -167,8 +167,8 @@ Result<DataSpec> parse_fold(const json& object, const DataSpec& of) {
   if (object.contains("columns")) {
     LANISTA_ASSIGN(fitted, parse_normalization(object["columns"], width));
   }
-  if (std::ssize(fitted.mean) != width) return broken("a fold's columns have not one mean a feature");
-  fold.schema = schema_with(fold.schema, fitted, unseen);
+  if (std::ssize(fitted.mean) != width) return malformed("a fold's columns have not one mean a feature");
+  fold.schema = with_fitted_stats(fold.schema, fitted, unseen);
   return fold;
 }
 
@@ -177,7 +177,7 @@ Result<DataSpec> parse_fold(const json& object, const DataSpec& of) {
 Result<DataSpec> training_spec(const DataSpec& spec, const std::optional<std::int64_t>& fold) {
   if (!fold) return spec;
   if (*fold >= 0 && *fold < std::ssize(spec.folds)) return spec.folds[static_cast<std::size_t>(*fold)];
-  return broken("there is no fold " + std::to_string(*fold) + " of " + std::to_string(spec.folds.size()));
+  return malformed("there is no fold " + std::to_string(*fold) + " of " + std::to_string(spec.folds.size()));
 }
 
 std::string short_number(double value) {
@@ -208,7 +208,7 @@ json spec_json(const DataSpec& spec) {
 }
 
 Result<DataSpec> parse_spec(const json& object) {
-  if (!object.is_object()) return broken("is no object");
+  if (!object.is_object()) return malformed("is no object");
   DataSpec spec;
   LANISTA_ASSIGN(spec.name, entry<std::string>(object, "name"));
   LANISTA_ASSIGN(spec.source, entry<std::string>(object, "source"));
@@ -219,7 +219,7 @@ Result<DataSpec> parse_spec(const json& object) {
   if (object.contains("vocab")) {
     LANISTA_ASSIGN(spec.vocab, entry<std::int64_t>(object, "vocab"));
     if (spec.vocab < 1 || spec.vocab > kMaxVocab) {
-      return broken("\"vocab\" is " + std::to_string(spec.vocab) + ", allowed are 1 to " + std::to_string(kMaxVocab));
+      return malformed("\"vocab\" is " + std::to_string(spec.vocab) + ", allowed are 1 to " + std::to_string(kMaxVocab));
     }
   }
   LANISTA_ASSIGN(spec.classes, entry<std::int64_t>(object, "classes"));
@@ -228,15 +228,15 @@ Result<DataSpec> parse_spec(const json& object) {
   if (object.contains("positions")) {
     LANISTA_ASSIGN(spec.positions, entry<std::int64_t>(object, "positions"));
     const bool of_text = spec.vocab > 0 && spec.classes > 0 && spec.features.dims == std::vector{spec.positions};
-    if (!of_text) return broken("\"positions\" is " + std::to_string(spec.positions) + ", which is not of a text's samples");
+    if (!of_text) return malformed("\"positions\" is " + std::to_string(spec.positions) + ", which is not of a text's samples");
   }
   if (object.contains("multilabel")) {
     LANISTA_ASSIGN(spec.multilabel, entry<bool>(object, "multilabel"));
-    if (spec.multilabel && spec.classes > 0) return broken("\"multilabel\" stands where targets are classes");
+    if (spec.multilabel && spec.classes > 0) return malformed("\"multilabel\" stands where targets are classes");
   }
-  if (spec.classes < 0 || spec.target_size < 1) return broken("there are neither classes nor numbers to predict");
+  if (spec.classes < 0 || spec.target_size < 1) return malformed("there are neither classes nor numbers to predict");
   if (!spec.labels.empty() && static_cast<std::int64_t>(spec.labels.size()) != spec.classes) {
-    return broken(std::to_string(spec.labels.size()) + " labels for " + std::to_string(spec.classes) + " classes");
+    return malformed(std::to_string(spec.labels.size()) + " labels for " + std::to_string(spec.classes) + " classes");
   }
   LANISTA_ASSIGN(spec.split_rows, (entry<std::array<std::int64_t, 3>>(object, "split_rows")));
   LANISTA_ASSIGN(spec.hash, hash_at(object));
@@ -250,7 +250,7 @@ Result<DataSpec> parse_spec(const json& object) {
     LANISTA_TRY(check_schema(spec));
   }
   if (!object.contains("folds")) return spec;
-  if (!object["folds"].is_array()) return broken("\"folds\" is no list");
+  if (!object["folds"].is_array()) return malformed("\"folds\" is no list");
   std::vector<DataSpec> folds;
   for (const json& each : object["folds"]) {
     LANISTA_ASSIGN(folds.emplace_back(), parse_fold(each, spec));
@@ -314,8 +314,8 @@ std::string schema_text(const DataSpec& spec) {
   const std::vector<std::string> targets = target_names(spec);
   const std::string weight = spec.schema.value("weight", "");
   for (const std::string& name : targets) longest = std::max(longest, display_width(printable(name)));
-  const std::string holdout = spec.schema.value("holdout", "");
-  for (const std::string& name : {weight, holdout}) longest = std::max(longest, display_width(printable(name)));
+  const std::string holdout_loss = spec.schema.value("holdout", "");
+  for (const std::string& name : {weight, holdout_loss}) longest = std::max(longest, display_width(printable(name)));
   const auto padded = [&](const std::string& name) {
     const std::string shown = printable(name);
     return shown + std::string(longest - display_width(shown) + 2, ' ');
@@ -334,7 +334,7 @@ std::string schema_text(const DataSpec& spec) {
     out += padded(targets[i]) + "target    " + (targets.size() == 1 ? target_text(spec) : target_text(spec, i)) + "\n";
   }
   if (!weight.empty()) out += padded(weight) + "weight    how much a row counts in training\n";
-  if (!holdout.empty()) out += padded(holdout) + "holdout   loss of a row under a model that has not trained on it\n";
+  if (!holdout_loss.empty()) out += padded(holdout_loss) + "holdout   loss of a row under a model that has not trained on it\n";
   return out;
 }
 

@@ -17,7 +17,7 @@
 
 namespace lanista::data {
 
-struct Stream;
+struct SampleStream;
 
 /// Most tokens of a vocabulary: their numbers stay exact as floats.
 inline constexpr std::int64_t kMaxVocab = std::int64_t{1} << 20;
@@ -42,7 +42,7 @@ struct DataSpec {
   /// None: it sees targets as they are, as all builds did before there was this.
   std::optional<Normalization> target_normalization;
   nlohmann::json schema;  ///< how raw rows become features ("columns", "target"), for tables; null otherwise
-  std::shared_ptr<const Stream> stream;  ///< where features come from that do not lie in memory; null: they do
+  std::shared_ptr<const SampleStream> stream;  ///< where features come from that do not lie in memory; null: they do
   /// With data.folds: of every training, in the order of its fold; they differ in what is found of the rows (split_rows,
   /// hash, normalisations, in the schema the same and categories that no training row has). `this` is the first but for
   /// its hash.

@@ -4,35 +4,35 @@
 
 #include "lanista/io/data/raw_input.h"
 #include "support/io/data/test_support.h"
-#include "lanista/io/data/unfitted.h"
+#include "lanista/io/data/unfitted_spec.h"
 
 namespace lanista::data {
 namespace {
 
-class Spec : public InMemory {
+class Spec : public InMemoryDataTest {
  protected:
-  DataSpec of(const std::string& source) {
+  DataSpec spec_of(const std::string& source) {
     write("t.csv",
           "length,colour,species\n1,red,x\n2.5,blue,y\n,red,x\n4,green,y\n5,red,x\n6,blue,y\n7,red,x\n8,blue,y\n");
     const auto set = get(source);
     EXPECT_TRUE(set.ok()) << set.error().text();
     return set ? set->spec() : DataSpec();
   }
-  static nlohmann::json again(const DataSpec& spec) {
+  static nlohmann::json round_trip(const DataSpec& spec) {
     const auto parsed = parse_spec(spec_json(spec));
     return parsed ? spec_json(*parsed) : nlohmann::json(parsed.error().text());
   }
 };
 
-TEST_F(Spec, IsReadBackAsItWasWritten) {
+TEST_F(Spec, RoundTripsThroughJson) {
   for (const char* source : {"builtin:digits", "csv:t.csv", "synthetic:regression?rows=20"}) {
-    const DataSpec spec = of(source);
-    EXPECT_EQ(again(spec), spec_json(spec)) << source;
+    const DataSpec spec = spec_of(source);
+    EXPECT_EQ(round_trip(spec), spec_json(spec)) << source;
   }
 }
 
-TEST_F(Spec, NamesTheEntryThatIsBroken) {
-  const nlohmann::json digits = spec_json(of("builtin:digits")), table = spec_json(of("csv:t.csv"));
+TEST_F(Spec, NamesInvalidEntry) {
+  const nlohmann::json digits = spec_json(spec_of("builtin:digits")), table = spec_json(spec_of("csv:t.csv"));
   const auto refused = [](nlohmann::json json, const char* pointer, const nlohmann::json& value) {
     json[nlohmann::json::json_pointer(pointer)] = value;
     const auto parsed = parse_spec(json);
@@ -61,8 +61,8 @@ TEST_F(Spec, NamesTheEntryThatIsBroken) {
   EXPECT_EQ(refused(table, "/schema/target", nullptr), prefix + "\"name\" is missing or of another kind");
 }
 
-TEST_F(Spec, TellsWhatStandsForMissingNumbers) {
-  const DataSpec table = of("csv:t.csv");
+TEST_F(Spec, ListsReplacementsOfMissingNumbers) {
+  const DataSpec table = spec_of("csv:t.csv");
   double sum = 0;
   const auto set = get("csv:t.csv", "none");
   ASSERT_TRUE(set.ok());
@@ -78,10 +78,10 @@ TEST_F(Spec, TellsWhatStandsForMissingNumbers) {
   ASSERT_EQ(stands.size(), 4U);
   EXPECT_DOUBLE_EQ(stands[0], sum / static_cast<double>(present));
   EXPECT_EQ(std::vector<double>(stands.begin() + 1, stands.end()), std::vector<double>(3, 0));
-  EXPECT_TRUE(missing_numbers(of("builtin:digits")).empty());
+  EXPECT_TRUE(missing_numbers(spec_of("builtin:digits")).empty());
 
   // As no training has seen it, a row with gaps keeps them, also behind the text form.
-  const DataSpec raw = *parse_spec(spec_json(unfitted(table)));
+  const DataSpec raw = *parse_spec(spec_json(spec_without_fitted_stats(table)));
   EXPECT_EQ(raw.normalization, Normalization());
   EXPECT_EQ(raw.features, table.features);
   EXPECT_EQ(feature_names(raw), feature_names(table));
@@ -94,10 +94,10 @@ TEST_F(Spec, TellsWhatStandsForMissingNumbers) {
             (std::vector<float>{0, 0, 1, 2, 0, 0, 0}));
 }
 
-TEST_F(Spec, NamesTheFeaturesOfATableInTheirOrder) {
-  EXPECT_EQ(feature_names(of("csv:t.csv")),
+TEST_F(Spec, ListsFeatureNamesInOrder) {
+  EXPECT_EQ(feature_names(spec_of("csv:t.csv")),
             (std::vector<std::string>{"length", "colour=blue", "colour=green", "colour=red"}));
-  EXPECT_TRUE(feature_names(of("builtin:digits")).empty());
+  EXPECT_TRUE(feature_names(spec_of("builtin:digits")).empty());
   write("d.csv", "day,y\n2020-01-01,1.5\n2021-02-03,2.5\n2021-05-06,3.5\n2022-07-01,4.5\n2023-01-08,5.5\n2020-06-05,6.5\n");
   const auto dated = get("csv:d.csv?dates=day&target=y");
   ASSERT_TRUE(dated.ok()) << dated.error().text();
@@ -107,13 +107,13 @@ TEST_F(Spec, NamesTheFeaturesOfATableInTheirOrder) {
 }
 
 TEST_F(Spec, SchemasAreReadable) {
-  EXPECT_EQ(schema_text(of("csv:t.csv")),
+  EXPECT_EQ(schema_text(spec_of("csv:t.csv")),
             "length   number    1 to 8; 7 different, 1 missing (become the mean)\n"
             "colour   category  blue, green, red; 3 different\n"
             "species  target    2 classes: x, y\n");
-  EXPECT_EQ(schema_text(of("builtin:digits")),
+  EXPECT_EQ(schema_text(spec_of("builtin:digits")),
             "samples [1, 8, 8], target 10 classes: 0, 1, 2, 3, 4, 5, 6, 7, … (10)\n");
-  const std::string numbers = schema_text(of("synthetic:regression"));
+  const std::string numbers = schema_text(spec_of("synthetic:regression"));
   EXPECT_TRUE(numbers.starts_with("samples [8], target 1 number, standardised (mean ")) << numbers;
 }
 

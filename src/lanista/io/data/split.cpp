@@ -18,20 +18,20 @@ constexpr std::array<const char*, 3> kPartNames = {"train", "validation", "test"
 
 using Counts = std::array<std::int64_t, 3>;
 
-Error refused(std::string message) { return {Code::kInvalidArgument, "split: " + std::move(message), ""}; }
+Error invalid_split(std::string message) { return {Code::kInvalidArgument, "split: " + std::move(message), ""}; }
 
 Result<void> check_fractions(const std::array<double, 3>& fractions) {
   double sum = 0;
   for (const double f : fractions) {
-    if (!(f >= 0 && f <= 1)) return refused("a fraction is " + std::to_string(f) + ", allowed is 0 to 1");
+    if (!(f >= 0 && f <= 1)) return invalid_split("a fraction is " + std::to_string(f) + ", allowed is 0 to 1");
     sum += f;
   }
-  if (std::abs(sum - 1) > 1e-6) return refused("the fractions add up to " + std::to_string(sum) + ", not to 1");
+  if (std::abs(sum - 1) > 1e-6) return invalid_split("the fractions add up to " + std::to_string(sum) + ", not to 1");
   return {};
 }
 
 Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fractions) {
-  if (rows > std::numeric_limits<std::int32_t>::max()) return refused("more than 2^31 - 1 rows");
+  if (rows > std::numeric_limits<std::int32_t>::max()) return invalid_split("more than 2^31 - 1 rows");
   Counts sizes{};
   for (const std::size_t part : {1U, 2U}) {
     sizes[part] = static_cast<std::int64_t>(static_cast<double>(rows) * fractions[part] + 0.5);
@@ -39,7 +39,7 @@ Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fracti
   sizes[0] = rows - sizes[1] - sizes[2];
   for (std::size_t part = 0; part < 3; ++part) {
     if (sizes[part] < 0 || (sizes[part] == 0 && (part < 2 || fractions[part] > 0))) {
-      return refused("the " + std::string(kPartNames[part]) + " part of " + std::to_string(rows) +
+      return invalid_split("the " + std::string(kPartNames[part]) + " part of " + std::to_string(rows) +
                      " rows would have none");
     }
   }
@@ -47,16 +47,16 @@ Result<Counts> part_sizes(std::int64_t rows, const std::array<double, 3>& fracti
 }
 
 /// Whole numbers near class size x part size / rows, with the given sums over classes and over parts.
-std::vector<Counts> share_out(const std::vector<std::int64_t>& class_sizes, const Counts& part_sizes,
+std::vector<Counts> apportion(const std::vector<std::int64_t>& class_sizes, const Counts& part_sizes,
                               std::int64_t rows) {
-  struct Cell {
+  struct ClassShare {
     std::int64_t remainder;
     std::size_t cls, part;
   };
   std::vector<Counts> shares(class_sizes.size());
   std::vector<std::int64_t> class_left = class_sizes;
   Counts part_left = part_sizes;
-  std::vector<Cell> cells;
+  std::vector<ClassShare> cells;
   for (std::size_t c = 0; c < class_sizes.size(); ++c) {
     for (std::size_t p = 0; p < 3; ++p) {
       const std::int64_t product = class_sizes[c] * part_sizes[p];
@@ -66,12 +66,12 @@ std::vector<Counts> share_out(const std::vector<std::int64_t>& class_sizes, cons
       cells.push_back({product % rows, c, p});
     }
   }
-  std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) {
+  std::sort(cells.begin(), cells.end(), [](const ClassShare& a, const ClassShare& b) {
     return std::tuple(-a.remainder, a.cls, a.part) < std::tuple(-b.remainder, b.cls, b.part);
   });
   // First at most one row a cell, by the largest remainder; what is then left goes wherever both sums still lack a row.
   for (const bool at_most_one : {true, false}) {
-    for (const Cell& cell : cells) {
+    for (const ClassShare& cell : cells) {
       std::int64_t more = std::min(class_left[cell.cls], part_left[cell.part]);
       if (at_most_one) more = std::min<std::int64_t>(more, 1);
       shares[cell.cls][cell.part] += more;
@@ -94,7 +94,7 @@ Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<cons
   }
   std::vector<std::int64_t> class_sizes;
   for (const auto& m : members) class_sizes.push_back(static_cast<std::int64_t>(m.size()));
-  const std::vector<Counts> shares = share_out(class_sizes, sizes, rows);
+  const std::vector<Counts> shares = apportion(class_sizes, sizes, rows);
 
   const Rng rng = Rng(kSplitSeed).split("split");
   Split split;
@@ -110,21 +110,21 @@ Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<cons
 }
 
 /// The rows beside an official test part, and the fractions by which they are shared out.
-struct Others {
+struct RemainingRows {
   std::vector<std::int64_t> rows;
   std::array<double, 3> fractions;
 };
 
-Result<Others> beside_test(std::int64_t rows, const std::array<double, 3>& fractions,
+Result<RemainingRows> rows_outside_test(std::int64_t rows, const std::array<double, 3>& fractions,
                            std::span<const std::int64_t> test) {
   LANISTA_TRY(check_fractions(fractions));
-  Others out{.rows = {}, .fractions = fractions};
+  RemainingRows out{.rows = {}, .fractions = fractions};
   for (std::int64_t row = 0; row < rows; ++row) {
     if (!std::binary_search(test.begin(), test.end(), row)) out.rows.push_back(row);
   }
   if (test.empty()) return out;
   const double both = fractions[0] + fractions[1];
-  if (!(both > 0)) return refused("training and validation have no fraction");
+  if (!(both > 0)) return invalid_split("training and validation have no fraction");
   out.fractions = {fractions[0] / both, fractions[1] / both, 0};
   return out;
 }
@@ -138,11 +138,11 @@ Split with_test(Split split, std::span<const std::int64_t> test) {
 /// Errors: no fraction for training or validation, fewer of what is shared out whole than parts that want some.
 Result<void> check_enough(std::size_t found, const char* what, const std::array<double, 3>& fractions) {
   for (const std::size_t part : {0U, 1U}) {
-    if (!(fractions[part] > 0)) return refused("the " + std::string(kPartNames[part]) + " part would have no row");
+    if (!(fractions[part] > 0)) return invalid_split("the " + std::string(kPartNames[part]) + " part would have no row");
   }
-  const auto wanted = static_cast<std::size_t>(std::ranges::count_if(fractions, [](double f) { return f > 0; }));
-  if (found >= wanted) return {};
-  return refused(std::to_string(found) + " " + what + " cannot be shared out between " + std::to_string(wanted) + " parts");
+  const auto requested = static_cast<std::size_t>(std::ranges::count_if(fractions, [](double f) { return f > 0; }));
+  if (found >= requested) return {};
+  return invalid_split(std::to_string(found) + " " + what + " cannot be shared out between " + std::to_string(requested) + " parts");
 }
 
 /// A group's rows, and how many of them each class has.
@@ -184,7 +184,7 @@ void fill_empty(std::array<std::vector<const Group*>, 3>& parts, const std::arra
 
 Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels, std::int64_t classes,
                          const std::array<double, 3>& fractions, std::span<const std::int64_t> test) {
-  LANISTA_ASSIGN(const Others others, beside_test(rows, fractions, test));
+  LANISTA_ASSIGN(const RemainingRows others, rows_outside_test(rows, fractions, test));
   LANISTA_ASSIGN(Split split, shuffle_split(others.rows, labels, classes, others.fractions));
   return with_test(std::move(split), test);
 }
@@ -192,7 +192,7 @@ Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels
 Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<const std::int32_t> labels,
                            std::int64_t classes, const std::array<double, 3>& fractions,
                            std::span<const std::int64_t> test) {
-  LANISTA_ASSIGN(const Others others, beside_test(static_cast<std::int64_t>(groups.size()), fractions, test));
+  LANISTA_ASSIGN(const RemainingRows others, rows_outside_test(static_cast<std::int64_t>(groups.size()), fractions, test));
   const auto kinds = static_cast<std::size_t>(labels.empty() ? 1 : classes);
   std::map<std::int64_t, Group> found;
   std::vector<double> class_rows(kinds);
@@ -208,9 +208,9 @@ Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<co
 
   std::vector<const Group*> order;
   for (const auto& [number, group] : found) order.push_back(&group);
-  const auto drawn = Rng(kSplitSeed).split("groups").permutation(static_cast<std::uint32_t>(order.size()));
+  const auto random_order = Rng(kSplitSeed).split("groups").permutation(static_cast<std::uint32_t>(order.size()));
   std::vector<const Group*> shuffled;
-  for (const auto i : drawn) shuffled.push_back(order[i]);
+  for (const auto i : random_order) shuffled.push_back(order[i]);
   std::ranges::stable_sort(shuffled, std::greater<>(), [](const Group* group) { return group->rows.size(); });
 
   std::vector<std::array<double, 3>> lacking;
@@ -233,7 +233,7 @@ Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<co
 
 Result<Split> split_in_time(const std::vector<double>& times, const std::array<double, 3>& fractions,
                             std::span<const std::int64_t> test) {
-  LANISTA_ASSIGN(const Others others, beside_test(static_cast<std::int64_t>(times.size()), fractions, test));
+  LANISTA_ASSIGN(const RemainingRows others, rows_outside_test(static_cast<std::int64_t>(times.size()), fractions, test));
   std::map<double, std::vector<std::int64_t>> rows_at;
   for (const std::int64_t row : others.rows) rows_at[times[static_cast<std::size_t>(row)]].push_back(row);
   LANISTA_TRY(check_enough(rows_at.size(), "times", others.fractions));

@@ -13,12 +13,12 @@
 namespace lanista::data {
 namespace {
 
-std::array<double, 3> drawn_fractions(Rng& rng) {
+std::array<double, 3> random_fractions(Rng& rng) {
   const double test = rng.bernoulli(0.3) ? 0 : rng.uniform(0.05, 0.4), validation = rng.uniform(0.05, 0.4);
   return {1 - validation - test, validation, test};
 }
 
-std::vector<std::int64_t> drawn_test(Rng& rng, std::int64_t rows) {
+std::vector<std::int64_t> random_test_rows(Rng& rng, std::int64_t rows) {
   std::vector<std::int64_t> test;
   if (rng.bernoulli(0.6)) return test;
   for (std::int64_t row = 0; row < rows; ++row) {
@@ -38,7 +38,7 @@ void expect_each_row_once(const Split& split, std::int64_t rows) {
   for (std::int64_t row = 0; row < rows; ++row) ASSERT_EQ(all[static_cast<std::size_t>(row)], row);
 }
 
-TEST(SplitGroups, NeverPutsAGroupIntoTwoParts) {
+TEST(SplitGroups, KeepsEachGroupInOnePart) {
   Rng rng(1);
   for (int i = 0; i < 500; ++i) {
     const std::int64_t rows = rng.between(20, 400), kinds = rng.between(5, 80), classes = rng.between(2, 5);
@@ -46,12 +46,12 @@ TEST(SplitGroups, NeverPutsAGroupIntoTwoParts) {
     std::vector<std::int32_t> labels;
     for (std::int64_t row = 0; row < rows; ++row) {
       // Some groups are far larger than others.
-      const std::int64_t drawn = std::min(rng.between(0, kinds - 1), rng.between(0, kinds - 1));
-      groups.push_back(row < 5 ? row : drawn);
+      const std::int64_t random_order = std::min(rng.between(0, kinds - 1), rng.between(0, kinds - 1));
+      groups.push_back(row < 5 ? row : random_order);
       labels.push_back(static_cast<std::int32_t>(rng.below(static_cast<std::uint64_t>(classes))));
     }
-    const auto fractions = drawn_fractions(rng);
-    const auto test = drawn_test(rng, rows);
+    const auto fractions = random_fractions(rng);
+    const auto test = random_test_rows(rng, rows);
     const bool numbers = rng.bernoulli(0.3);
     const auto split = split_groups(groups, numbers ? std::vector<std::int32_t>() : labels, classes, fractions, test);
     if (!split.ok()) {  // an official test part may leave too few groups
@@ -105,7 +105,7 @@ TEST(SplitGroups, KeepsTheClassesInProportion) {
   }
 }
 
-TEST(SplitInTime, NeverTrainsOnTheFuture) {
+TEST(SplitInTime, TrainsOnlyOnEarlierTimes) {
   Rng rng(2);
   for (int i = 0; i < 500; ++i) {
     const std::int64_t rows = rng.between(10, 300), different = rng.between(3, 60);
@@ -114,8 +114,8 @@ TEST(SplitInTime, NeverTrainsOnTheFuture) {
     for (std::int64_t row = 0; row < rows; ++row) {
       times.push_back(static_cast<double>(row < 3 ? row : rng.between(0, different - 1)) * 0.25);
     }
-    const auto fractions = drawn_fractions(rng);
-    const auto test = drawn_test(rng, rows);
+    const auto fractions = random_fractions(rng);
+    const auto test = random_test_rows(rng, rows);
     const auto split = split_in_time(times, fractions, test);
     if (!split.ok()) {
       EXPECT_FALSE(test.empty()) << split.error().text();
@@ -138,17 +138,17 @@ TEST(SplitInTime, NeverTrainsOnTheFuture) {
       EXPECT_EQ((*split)[part].empty(), !(fractions[part] > 0));
     }
     const std::int64_t largest = std::ranges::max_element(size_of, {}, [](const auto& t) { return t.second; })->second;
-    double end = 0, wanted = 0;
+    double end = 0, expected = 0;
     // Parts that would have got nothing take a time each, so the smallest tables are left out of this.
     for (std::size_t part = 0; part + 1 < parts && size_of.size() > 20; ++part) {
       end += static_cast<double>((*split)[part].size());
-      wanted += shared_out * fractions[part] / both;
-      EXPECT_LE(std::fabs(end - wanted), static_cast<double>(largest) + 1);
+      expected += shared_out * fractions[part] / both;
+      EXPECT_LE(std::fabs(end - expected), static_cast<double>(largest) + 1);
     }
   }
 }
 
-TEST(Splits, SayWhatCannotBeSharedOut) {
+TEST(Splits, ReportInfeasibleFractions) {
   const auto text = [](const Result<Split>& split) { return split.ok() ? std::string("no error") : split.error().message; };
   EXPECT_EQ(text(split_groups({0, 0, 1, 1}, {}, 0, {0.6, 0.2, 0.2})), "split: 2 groups cannot be shared out between 3 parts");
   EXPECT_EQ(text(split_in_time({1, 1, 1}, {0.5, 0.5, 0})), "split: 1 times cannot be shared out between 2 parts");

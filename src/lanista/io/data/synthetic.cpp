@@ -9,12 +9,12 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-struct Size {
+struct SyntheticSize {
   std::int64_t rows, classes, features;
 };
 
 /// Classes are arms that wind one and a half times around the origin; features beyond the second are noise.
-void spirals(const Size& size, const Rng& rng, std::vector<float>& features, std::vector<std::int32_t>& labels) {
+void spirals(const SyntheticSize& size, const Rng& rng, std::vector<float>& features, std::vector<std::int32_t>& labels) {
   for (std::int64_t row = 0; row < size.rows; ++row) {
     Rng own = rng.split(static_cast<std::uint64_t>(row));
     const std::int64_t label = row % size.classes;
@@ -28,7 +28,7 @@ void spirals(const Size& size, const Rng& rng, std::vector<float>& features, std
 }
 
 /// Classes are normal clouds of deviation 1 around centres drawn with deviation 3.
-void blobs(const Size& size, const Rng& rng, std::vector<float>& features, std::vector<std::int32_t>& labels) {
+void blobs(const SyntheticSize& size, const Rng& rng, std::vector<float>& features, std::vector<std::int32_t>& labels) {
   std::vector<double> centres;
   Rng centre = rng.split("centres");
   for (std::int64_t i = 0; i < size.classes * size.features; ++i) centres.push_back(3 * centre.normal());
@@ -44,7 +44,7 @@ void blobs(const Size& size, const Rng& rng, std::vector<float>& features, std::
 }
 
 /// y = w.x + cos(v.x) + noise of deviation 0.1, with normal x and weights of norm about 1.
-void regression(const Size& size, const Rng& rng, std::vector<float>& features, std::vector<float>& targets) {
+void regression(const SyntheticSize& size, const Rng& rng, std::vector<float>& features, std::vector<float>& targets) {
   std::vector<double> w, v;
   Rng weights = rng.split("weights");
   const double scale = 1 / std::sqrt(static_cast<double>(size.features));
@@ -67,14 +67,14 @@ void regression(const Size& size, const Rng& rng, std::vector<float>& features, 
 
 }  // namespace
 
-Result<Found> read_synthetic(const Request& request) {
+Result<LoadedRows> read_synthetic(const ReadRequest& request) {
   const Source& source = request.source;
   const bool numbers = source.argument == "regression";
   if (!numbers && source.argument != "spirals" && source.argument != "blobs") {
     return source.error("unknown set \"" + source.argument + "\"; there are spirals, blobs, regression");
   }
-  if (numbers) LANISTA_TRY(source.allow_only({"rows", "features", "seed"}));
-  Size size{};
+  if (numbers) LANISTA_TRY(source.check_option_names({"rows", "features", "seed"}));
+  SyntheticSize size{};
   LANISTA_ASSIGN(size.rows, source.integer("rows", 1000, 1, 10'000'000));
   LANISTA_ASSIGN(size.classes, source.integer("classes", 3, 2, 1000));
   const bool spiral = source.argument == "spirals";
@@ -82,7 +82,7 @@ Result<Found> read_synthetic(const Request& request) {
   LANISTA_ASSIGN(const std::int64_t seed, source.integer("seed", 1, 0, INT64_MAX));
   if (size.rows * size.features > 1'000'000'000) return source.error("rows times features is above 10^9");
 
-  Found found;
+  LoadedRows found;
   RawData& raw = found.raw;
   raw.spec.name = source.argument;
   raw.spec.features.dims = {size.features};

@@ -11,35 +11,35 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/io/data/files.h"
-#include "lanista/io/data/remarks.h"
+#include "lanista/io/data/column_warnings.h"
 
 namespace lanista::data {
 namespace {
 
 constexpr std::size_t kMaxCategories = 256;
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoText = std::numeric_limits<double>::quiet_NaN();
 
-Error broken(const std::string& column, const std::string& message) {
+Error malformed(const std::string& column, const std::string& message) {
   return {Code::kDataLoss, "csv: column \"" + column + "\": " + message, ""};
 }
 
 std::string quoted(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }
 
-Error no_date(const std::string& column, const std::string& place, std::string_view text) {
-  return broken(column,
-                place + " holds " + quoted(text) +
+Error not_a_date_error(const std::string& column, const std::string& row_location, std::string_view text) {
+  return malformed(column,
+                row_location + " holds " + quoted(text) +
                     ", which is no date; expected 2024-03-01, 2024/03/01 or 01.03.2024, with a time or without");
 }
 
 /// What one walk through the cells of a column finds.
-struct Cells {
+struct ColumnScan {
   std::vector<double> numbers;        ///< of each row; NaN where there is no value, or no number
-  std::optional<std::size_t> a_text;  ///< the first row with a value that is no number
+  std::optional<std::size_t> first_text;  ///< the first row with a value that is no number
   std::int64_t missing = 0, unique = 0;
 };
 
-Cells walk(const Table& table, std::size_t index) {
-  Cells cells;
+ColumnScan scan_column(const Table& table, std::size_t index) {
+  ColumnScan cells;
   cells.numbers.assign(table.rows(), std::numeric_limits<double>::quiet_NaN());
   // Sorting hashes of 128 bits is several times as fast as sorting texts that lie all over the file.
   std::vector<Digest> texts;
@@ -53,8 +53,8 @@ Cells walk(const Table& table, std::size_t index) {
     texts.push_back(hash_text(text));
     if (const auto number = table.number(text)) {
       cells.numbers[row] = *number;
-    } else if (!cells.a_text) {
-      cells.a_text = row;
+    } else if (!cells.first_text) {
+      cells.first_text = row;
     }
   }
   std::sort(texts.begin(), texts.end());
@@ -63,13 +63,13 @@ Cells walk(const Table& table, std::size_t index) {
 }
 
 /// Of values by row, NaN where there is none.
-Range range_of(const std::vector<double>& values, const std::vector<std::int64_t>& train) {
-  Range range;
+NumberStats stats_of(const std::vector<double>& values, const std::vector<std::int64_t>& train) {
+  NumberStats stats;
   bool first = true;
   for (const double value : values) {
     if (std::isnan(value)) continue;
-    range.min = first ? value : std::min(range.min, value);
-    range.max = first ? value : std::max(range.max, value);
+    stats.min = first ? value : std::min(stats.min, value);
+    stats.max = first ? value : std::max(stats.max, value);
     first = false;
   }
   std::vector<double> present;
@@ -78,18 +78,18 @@ Range range_of(const std::vector<double>& values, const std::vector<std::int64_t
     if (!std::isnan(value)) present.push_back(value);
   }
   double variance = 0;
-  for (const double v : present) range.mean += v;
-  if (!present.empty()) range.mean /= static_cast<double>(present.size());
-  for (const double v : present) variance += (v - range.mean) * (v - range.mean);
+  for (const double v : present) stats.mean += v;
+  if (!present.empty()) stats.mean /= static_cast<double>(present.size());
+  for (const double v : present) variance += (v - stats.mean) * (v - stats.mean);
   if (!present.empty()) variance /= static_cast<double>(present.size());
-  range.scale = variance > 0 ? std::sqrt(variance) : 1;
-  return range;
+  stats.scale = variance > 0 ? std::sqrt(variance) : 1;
+  return stats;
 }
 
 Result<void> fit_number(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
-                        const Cells& cells, Column& column) {
-  if (cells.a_text) return no_number(column.name, table.place(*cells.a_text), table.text(*cells.a_text, index));
-  column.range = range_of(cells.numbers, train);
+                        const ColumnScan& cells, Column& column) {
+  if (cells.first_text) return not_a_number_error(column.name, table.row_location(*cells.first_text), table.text(*cells.first_text, index));
+  column.stats = stats_of(cells.numbers, train);
   return {};
 }
 
@@ -97,46 +97,46 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
   std::vector<std::optional<Date>> dates(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, index);
-    if (!text.empty() && !(dates[row] = parse_date(text))) return no_date(column.name, table.place(row), text);
+    if (!text.empty() && !(dates[row] = parse_date(text))) return not_a_date_error(column.name, table.row_location(row), text);
   }
   const bool times = std::ranges::any_of(train, [&](std::int64_t row) {
     const auto& date = dates[static_cast<std::size_t>(row)];
     return date && date->has_time;
   });
   for (const DatePart& part : kDateParts) {
-    if (part.of_time && !times) continue;
+    if (part.needs_time && !times) continue;
     std::vector<double> values;
     for (const auto& date : dates)
       values.push_back(date ? (*date).*part.value : std::numeric_limits<double>::quiet_NaN());
-    column.parts.push_back(range_of(values, train));
+    column.parts.push_back(stats_of(values, train));
   }
   return {};
 }
 
-/// The categories of the training rows, or the most frequent `most` of them, of equally frequent ones those that come
-/// first by bytes. `remark`: what its texts may have been meant to be; in the end, what is to be told.
+/// The categories of the training rows, or the most frequent `max_categories` of them, of equally frequent ones those that come
+/// first by bytes. `warning`: what its texts may have been meant to be; in the end, what is to be told.
 Result<void> fit_category(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
-                          std::int64_t most, std::string& remark, Column& column) {
+                          std::int64_t max_categories, std::string& warning, Column& column) {
   std::map<std::string_view, std::int64_t> found;
   for (const std::int64_t row : train) {
     const auto text = table.text(static_cast<std::size_t>(row), index);
     if (!text.empty()) ++found[text];
-    if (most == 0 && found.size() > kMaxCategories) {
+    if (max_categories == 0 && found.size() > kMaxCategories) {
       const std::string hint = "leave it out with drop=, or keep the most frequent with categories=" + std::to_string(kMaxCategories);
-      return broken(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
-                                     (remark.empty() ? hint : remark));
+      return malformed(column.name, "more than " + std::to_string(kMaxCategories) + " different texts; " +
+                                     (warning.empty() ? hint : warning));
     }
   }
-  if (most > 0 && std::cmp_greater(found.size(), most)) {
+  if (max_categories > 0 && std::cmp_greater(found.size(), max_categories)) {
     std::vector<std::pair<std::int64_t, std::string_view>> ranked;
     for (const auto& [text, count] : found) ranked.emplace_back(-count, text);
     std::ranges::sort(ranked);
     std::int64_t others = 0;
-    for (auto it = ranked.begin() + most; it != ranked.end(); ++it) {
+    for (auto it = ranked.begin() + max_categories; it != ranked.end(); ++it) {
       others -= it->first;
       found.erase(it->second);
     }
-    remark = "keeps the " + std::to_string(most) + " most frequent of " + std::to_string(ranked.size()) +
+    warning = "keeps the " + std::to_string(max_categories) + " most frequent of " + std::to_string(ranked.size()) +
              " categories; the others, in " + std::to_string(others) + " of " + std::to_string(train.size()) +
              " rows, count as missing";
   }
@@ -150,8 +150,8 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
   switch (column.kind) {
     case ColumnKind::kNumber: {
       const auto number = table.number(text);
-      if (!number && !text.empty()) return no_number(column.name, table.place(row), text);
-      features.push_back(static_cast<float>(number.value_or(column.keeps_missing ? kNothing : column.range.mean)));
+      if (!number && !text.empty()) return not_a_number_error(column.name, table.row_location(row), text);
+      features.push_back(static_cast<float>(number.value_or(column.keeps_missing ? kNoText : column.stats.mean)));
       return false;
     }
     case ColumnKind::kCategory: {
@@ -165,9 +165,9 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
     }
     case ColumnKind::kDate: {
       const auto date = parse_date(text);
-      if (!date && !text.empty()) return no_date(column.name, table.place(row), text);
+      if (!date && !text.empty()) return not_a_date_error(column.name, table.row_location(row), text);
       for (std::size_t i = 0; i < column.parts.size(); ++i) {
-        const double instead = column.keeps_missing ? kNothing : column.parts[i].mean;
+        const double instead = column.keeps_missing ? kNoText : column.parts[i].mean;
         features.push_back(static_cast<float>(date ? (*date).*kDateParts[i].value : instead));
       }
       return false;
@@ -178,8 +178,8 @@ Result<bool> add_features(const Table& table, std::size_t row, std::string_view 
 
 }  // namespace
 
-Error no_number(const std::string& column, const std::string& place, std::string_view text) {
-  return broken(column, place + " holds " + quoted(text) + ", which is no number; correct it, or missing=" +
+Error not_a_number_error(const std::string& column, const std::string& row_location, std::string_view text) {
+  return malformed(column, row_location + " holds " + quoted(text) + ", which is no number; correct it, or missing=" +
                             std::string(text.substr(0, 64)) + " if it means that there is no value");
 }
 
@@ -192,7 +192,7 @@ std::string_view Table::text(std::size_t row, std::size_t column) const {
   return notation_.text(cells_.cell(rows_[row], column));
 }
 
-std::string Table::place(std::size_t row) const {
+std::string Table::row_location(std::size_t row) const {
   const std::size_t at = rows_[row];
   if (at < first_file_) return "row " + std::to_string(at + 1);
   return "row " + std::to_string(at - first_file_ + 1) + " of " + second_name_;
@@ -206,47 +206,47 @@ Result<void> Table::add_file(const formats::CsvTable& cells, const std::vector<s
   return {};
 }
 
-std::vector<std::int64_t> Table::second_file() const {
+std::vector<std::int64_t> Table::rows_of_second_file() const {
   const auto first = std::ranges::lower_bound(rows_, first_file_) - rows_.begin();
   std::vector<std::int64_t> out(rows_.size() - static_cast<std::size_t>(first));
   std::iota(out.begin(), out.end(), first);
   return out;
 }
 
-std::int64_t Table::leave_out_missing(const std::vector<std::size_t>& columns) {
+std::int64_t Table::drop_rows_with_missing(const std::vector<std::size_t>& columns) {
   const auto lacks = [&](std::size_t row) {
     return std::ranges::any_of(columns, [&](std::size_t c) { return notation_.text(cells_.cell(row, c)).empty(); });
   };
   return static_cast<std::int64_t>(std::erase_if(rows_, lacks));
 }
 
-Result<FittedColumns> fit_columns(const Table& table, const std::vector<RawColumn>& features,
+Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDeclaration>& features,
                                   const std::vector<std::int64_t>& train) {
   FittedColumns out;
-  for (const RawColumn& raw : features) {
+  for (const ColumnDeclaration& raw : features) {
     Column column;
     column.name = table.header()[raw.index];
-    const Cells cells = walk(table, raw.index);
-    column.kind = raw.kind.value_or(cells.a_text ? ColumnKind::kCategory : ColumnKind::kNumber);
+    const ColumnScan cells = scan_column(table, raw.index);
+    column.kind = raw.kind.value_or(cells.first_text ? ColumnKind::kCategory : ColumnKind::kNumber);
     column.categories = raw.categories;
     column.missing = cells.missing;
     column.unique = cells.unique;
-    std::string remark;
-    if (!raw.kind) remark = cells.a_text ? remark_on_texts(table, raw.index) : remark_on_codes(table, raw.index);
+    std::string warning;
+    if (!raw.kind) warning = cells.first_text ? text_column_warning(table, raw.index) : code_column_warning(table, raw.index);
     switch (column.kind) {
       case ColumnKind::kNumber:
         LANISTA_TRY(fit_number(table, raw.index, train, cells, column));
         break;
       case ColumnKind::kCategory:
         if (column.categories.empty()) {
-          LANISTA_TRY(fit_category(table, raw.index, train, raw.most, remark, column));
+          LANISTA_TRY(fit_category(table, raw.index, train, raw.max_categories, warning, column));
         }
         break;
       case ColumnKind::kDate:
         LANISTA_TRY(fit_date(table, raw.index, train, column));
         break;
     }
-    if (!remark.empty()) out.remarks.push_back("column \"" + column.name + "\": " + remark);
+    if (!warning.empty()) out.data_warnings.push_back("column \"" + column.name + "\": " + warning);
     out.columns.push_back(std::move(column));
   }
   return out;
@@ -270,7 +270,7 @@ Result<EncodedRows> encode_rows(const Table& table, const std::vector<std::size_
       out.missing += text.empty() ? 1 : 0;
       LANISTA_ASSIGN(const bool unknown, add_features(table, row, text, columns[c], out.features));
       if (unknown && out.unknown++ == 0) {
-        out.first_unknown = table.place(row) + " holds " + quoted(text) + " in column \"" + columns[c].name + "\"";
+        out.first_unknown_location = table.row_location(row) + " holds " + quoted(text) + " in column \"" + columns[c].name + "\"";
       }
     }
   }

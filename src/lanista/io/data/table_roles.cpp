@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/io/data/table.h"
 
 namespace lanista::data {
@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 /// A feature each: a row of that many takes 16 KiB.
-constexpr std::int64_t kMostCategories = 4096;
+constexpr std::int64_t kMaxKeptCategories = 4096;
 
 struct KindName {
   ColumnKind kind;
@@ -25,33 +25,33 @@ constexpr std::array<KindName, 3> kKinds{{{ColumnKind::kNumber, "number", "numer
                                           {ColumnKind::kCategory, "category", "categorical"},
                                           {ColumnKind::kDate, "date", "dates"}}};
 
-Error refused(std::string message) { return {Code::kInvalidArgument, "schema: " + std::move(message), ""}; }
+Error invalid_columns(std::string message) { return {Code::kInvalidArgument, "schema: " + std::move(message), ""}; }
 
 std::string text_at(const json& object, const char* key) {
   const auto it = object.find(key);
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-Result<RawColumn> declared_column(const json& entry, const std::vector<std::string>& header) {
-  if (!entry.is_object()) return refused("a column is no object");
-  RawColumn out;
+Result<ColumnDeclaration> declared_column(const json& entry, const std::vector<std::string>& header) {
+  if (!entry.is_object()) return invalid_columns("a column is no object");
+  ColumnDeclaration out;
   const std::string name = text_at(entry, "name"), kind = text_at(entry, "kind");
   LANISTA_ASSIGN(out.index, find_column(header, name));
   const auto known = std::ranges::find(kKinds, std::string_view(kind), &KindName::in_schema);
   if (known == kKinds.end()) {
-    return refused("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number, category and date");
+    return invalid_columns("column \"" + name + "\": \"kind\" is \"" + kind + "\", allowed are number, category and date");
   }
   out.kind = known->kind;
   const auto categories = entry.find("categories");
   if (categories == entry.end()) return out;
   if (out.kind != ColumnKind::kCategory || !categories->is_array() ||
       !std::ranges::all_of(*categories, [](const json& c) { return c.is_string(); })) {
-    return refused("column \"" + name + "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
+    return invalid_columns("column \"" + name + "\": \"categories\" is a list of texts, of a column of the kind \"category\"");
   }
   out.categories = categories->get<std::vector<std::string>>();
   std::ranges::sort(out.categories);
   if (std::ranges::adjacent_find(out.categories) != out.categories.end()) {
-    return refused("column \"" + name + "\": a category stands twice");
+    return invalid_columns("column \"" + name + "\": a category stands twice");
   }
   return out;
 }
@@ -73,11 +73,11 @@ Result<std::map<std::size_t, ColumnKind>> declared_kinds(const Source& source, c
 
 }  // namespace
 
-Result<void> choose_row_columns(const Source& source, const std::vector<std::string>& header, TableRoles& roles) {
+Result<void> add_row_roles(const Source& source, const std::vector<std::string>& header, TableRoles& roles) {
   for (const auto& [option, column] : {std::pair("group", &roles.by.group),
                                        {"order", &roles.by.order},
                                        {"weight", &roles.weight},
-                                       {"holdout", &roles.holdout}}) {
+                                       {"holdout", &roles.holdout_loss}}) {
     const auto name = source.value(option);
     if (!name) continue;
     auto found = find_column(header, *name);
@@ -89,16 +89,16 @@ Result<void> choose_row_columns(const Source& source, const std::vector<std::str
   return {};
 }
 
-Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& wanted) {
+Result<std::size_t> find_column(const std::vector<std::string>& header, const std::string& requested) {
   const auto refuse = [](std::string message) { return Error{Code::kInvalidArgument, std::move(message), ""}; };
-  const auto count = std::count(header.begin(), header.end(), wanted);
-  if (count > 1) return refuse("there are " + std::to_string(count) + " columns called \"" + wanted + "\"");
-  if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), wanted) - header.begin());
+  const auto count = std::count(header.begin(), header.end(), requested);
+  if (count > 1) return refuse("there are " + std::to_string(count) + " columns called \"" + requested + "\"");
+  if (count == 1) return static_cast<std::size_t>(std::find(header.begin(), header.end(), requested) - header.begin());
   std::size_t index = 0;
-  const auto [end, failed] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), index);
-  if (failed == std::errc() && end == wanted.data() + wanted.size() && index < header.size()) return index;
-  const std::string near = nearest_name(wanted, header);
-  return refuse("no column \"" + wanted + "\"" + (near.empty() ? "" : ", did you mean \"" + near + "\"?") +
+  const auto [end, failed] = std::from_chars(requested.data(), requested.data() + requested.size(), index);
+  if (failed == std::errc() && end == requested.data() + requested.size() && index < header.size()) return index;
+  const std::string nearest = nearest_name(requested, header);
+  return refuse("no column \"" + requested + "\"" + (nearest.empty() ? "" : ", did you mean \"" + nearest + "\"?") +
                 "; there are " + std::to_string(header.size()) + " columns");
 }
 
@@ -106,11 +106,11 @@ namespace {
 
 /// The columns that target= names: one, or several with commas between them; a name may have a comma itself.
 Result<std::vector<std::size_t>> columns_to_predict(const Source& source, const std::vector<std::string>& header) {
-  const auto wanted = source.value("target");
-  if (!wanted) return std::vector{header.size() - 1};
-  const bool one = std::ranges::find(header, *wanted) != header.end() || wanted->find(',') == std::string::npos;
+  const auto requested = source.value("target");
+  if (!requested) return std::vector{header.size() - 1};
+  const bool one = std::ranges::find(header, *requested) != header.end() || requested->find(',') == std::string::npos;
   std::vector<std::size_t> out;
-  for (const std::string& name : one ? std::vector{*wanted} : split_at_commas(*wanted)) {
+  for (const std::string& name : one ? std::vector{*requested} : split_at_commas(*requested)) {
     auto found = find_column(header, name);
     if (!found) return source.error(found.error().message);
     if (std::ranges::find(out, *found) != out.end()) return source.error("target= names \"" + name + "\" twice");
@@ -127,7 +127,7 @@ std::string quoted_names(const std::vector<std::string>& header, const std::vect
 
 }  // namespace
 
-Result<TableRoles> choose_roles(const Source& source, const std::vector<std::string>& header) {
+Result<TableRoles> roles_from_source(const Source& source, const std::vector<std::string>& header) {
   const auto column_of = [&](const std::string& name) -> Result<std::size_t> {
     auto found = find_column(header, name);
     if (!found) return source.error(found.error().message);
@@ -145,11 +145,11 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
       dropped.insert(column);
     }
   }
-  LANISTA_TRY(choose_row_columns(source, header, roles));
+  LANISTA_TRY(add_row_roles(source, header, roles));
   for (const auto& column : {roles.by.group, roles.by.order}) {
     if (column && !kinds.contains(*column)) dropped.insert(*column);
   }
-  for (const auto& column : {roles.weight, roles.holdout}) {
+  for (const auto& column : {roles.weight, roles.holdout_loss}) {
     if (column) dropped.insert(*column);
   }
   for (const auto& [column, kind] : kinds) {
@@ -157,21 +157,21 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
       return source.error("column \"" + header[column] + "\" has a declared kind, yet is no feature");
     }
   }
-  LANISTA_ASSIGN(const std::int64_t most, source.integer("categories", 0, 1, kMostCategories));
+  LANISTA_ASSIGN(const std::int64_t max_categories, source.integer("categories", 0, 1, kMaxKeptCategories));
   for (std::size_t c = 0; c < header.size(); ++c) {
     if (dropped.contains(c)) continue;
     const auto kind = kinds.find(c);
     roles.features.push_back({.index = c,
                               .kind = kind == kinds.end() ? std::nullopt : std::optional(kind->second),
                               .categories = {},
-                              .most = most});
+                              .max_categories = max_categories});
   }
   if (roles.features.empty()) {
     return source.error("beside the target " + quoted_names(header, roles.targets) + " no column is left");
   }
   // New rows are read by names.
   std::vector<std::size_t> used = roles.targets;
-  for (const RawColumn& column : roles.features) used.push_back(column.index);
+  for (const ColumnDeclaration& column : roles.features) used.push_back(column.index);
   std::set<std::string_view> names;
   for (const std::size_t column : used) {
     if (!names.insert(header[column]).second) {
@@ -181,32 +181,32 @@ Result<TableRoles> choose_roles(const Source& source, const std::vector<std::str
   return roles;
 }
 
-Result<TableRoles> declared_roles(const json& schema, const std::vector<std::string>& header) {
+Result<TableRoles> roles_from_schema(const json& schema, const std::vector<std::string>& header) {
   if (!schema.is_object() || !schema.contains("columns") || !schema["columns"].is_array() ||
       !schema.contains("target") || !schema["target"].is_object()) {
-    return refused("expected {\"columns\": [{\"name\", \"kind\"}…], \"target\": {\"name\"}}");
+    return invalid_columns("expected {\"columns\": [{\"name\", \"kind\"}…], \"target\": {\"name\"}}");
   }
   const json& target = schema["target"];
   TableRoles roles;
   const bool several = target.contains("names") && target["names"].is_array() && !target["names"].empty();
   for (const json& name : several ? target["names"] : json::array({text_at(target, "name")})) {
-    if (!name.is_string()) return refused("\"names\" of the target is a list of texts");
+    if (!name.is_string()) return invalid_columns("\"names\" of the target is a list of texts");
     LANISTA_ASSIGN(const std::size_t column, find_column(header, name.get<std::string>()));
-    if (roles.is_target(column)) return refused("target \"" + header[column] + "\" stands twice");
+    if (roles.is_target(column)) return invalid_columns("target \"" + header[column] + "\" stands twice");
     roles.targets.push_back(column);
   }
   roles.task = target.contains("kind") ? text_at(target, "kind") : "auto";
   if (std::ranges::find(table_tasks(), roles.task) == table_tasks().end()) {
-    return refused("target " + quoted_names(header, roles.targets) + ": \"kind\" is \"" + roles.task +
+    return invalid_columns("target " + quoted_names(header, roles.targets) + ": \"kind\" is \"" + roles.task +
                    "\", allowed are classes, numbers and multilabel");
   }
   std::set<std::size_t> used(roles.targets.begin(), roles.targets.end());
   for (const json& entry : schema["columns"]) {
-    LANISTA_ASSIGN(RawColumn column, declared_column(entry, header));
-    if (!used.insert(column.index).second) return refused("column \"" + header[column.index] + "\" stands twice");
+    LANISTA_ASSIGN(ColumnDeclaration column, declared_column(entry, header));
+    if (!used.insert(column.index).second) return invalid_columns("column \"" + header[column.index] + "\" stands twice");
     roles.features.push_back(std::move(column));
   }
-  if (roles.features.empty()) return refused("\"columns\" is empty");
+  if (roles.features.empty()) return invalid_columns("\"columns\" is empty");
   return roles;
 }
 

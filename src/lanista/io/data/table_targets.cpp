@@ -15,14 +15,14 @@ namespace {
 constexpr std::size_t kMaxIntegerClasses = 20;
 constexpr std::size_t kMaxClasses = 10'000;
 
-Error bad_column(const std::string& column, const std::string& message) {
+Error target_column_error(const std::string& column, const std::string& message) {
   return {Code::kDataLoss, "csv: column \"" + column + "\": " + message, ""};
 }
 
-std::string shown(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }
+std::string quoted_text(std::string_view text) { return "\"" + std::string(text.substr(0, 64)) + "\""; }
 
-Error no_target(const Table& table, std::size_t column, std::size_t row) {
-  return bad_column(table.header()[column], "the target of " + table.place(row) + " is missing");
+Error missing_target_error(const Table& table, std::size_t column, std::size_t row) {
+  return target_column_error(table.header()[column], "the target of " + table.row_location(row) + " is missing");
 }
 
 /// Sorted names to class numbers; numbers are compared as such, so that 10 comes after 9.
@@ -64,7 +64,7 @@ Result<std::vector<float>> cells_of(const Table& table, const std::vector<std::s
     }
     for (const std::size_t column : columns) {
       const auto text = table.text(row, column);
-      if (text.empty()) return no_target(table, column, row);
+      if (text.empty()) return missing_target_error(table, column, row);
       LANISTA_ASSIGN(const float number, value(column, row, text));
       out.push_back(number);
     }
@@ -76,7 +76,7 @@ Result<std::vector<float>> numbers_in(const Table& table, const std::vector<std:
                                       const std::string& hint = "", const std::vector<std::size_t>& unknown = {}) {
   return cells_of(table, columns, unknown, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
     if (const auto number = table.number(text)) return static_cast<float>(*number);
-    Error error = no_number(table.header()[column], table.place(row), text);
+    Error error = not_a_number_error(table.header()[column], table.row_location(row), text);
     error.message += hint;
     return error;
   });
@@ -86,13 +86,13 @@ Result<std::vector<float>> labels_in(const Table& table, const std::vector<std::
                                      const std::vector<std::size_t>& unknown = {}) {
   return cells_of(table, columns, unknown, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
     if (const auto label = label_of(table, text)) return *label ? 1.0F : 0.0F;
-    return bad_column(table.header()[column], table.place(row) + " holds " + shown(text) +
+    return target_column_error(table.header()[column], table.row_location(row) + " holds " + quoted_text(text) +
                                                   ", which is no label; labels are 0 or 1, false or true, no or yes");
   });
 }
 
 /// Labels where all cells are, unless `task` says numbers.
-Result<TableTarget> read_several(const Table& table, const std::vector<std::size_t>& columns, const std::string& task) {
+Result<TableTarget> read_multiple_targets(const Table& table, const std::vector<std::size_t>& columns, const std::string& task) {
   TableTarget target{.names = {}, .labels = {}, .numbers = {}, .unknown = {}};
   if (task == "classes") {
     return Error{Code::kInvalidArgument,
@@ -113,15 +113,15 @@ Result<TableTarget> read_several(const Table& table, const std::vector<std::size
   return target;
 }
 
-Result<TableTarget> read_one(const Table& table, std::size_t column, const std::string& task) {
+Result<TableTarget> read_single_target(const Table& table, std::size_t column, const std::string& task) {
   const std::string& name = table.header()[column];
   std::set<std::string_view> found;
   bool numeric = true, whole = true;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return no_target(table, column, row);
+    if (text.empty()) return missing_target_error(table, column, row);
     const auto number = table.number(text);
-    if (!number && task == "numbers") return no_number(name, table.place(row), text);
+    if (!number && task == "numbers") return not_a_number_error(name, table.row_location(row), text);
     numeric &= number.has_value();
     whole &= number && *number == std::floor(*number);
     if (found.size() <= kMaxClasses) found.insert(text);
@@ -134,8 +134,8 @@ Result<TableTarget> read_one(const Table& table, std::size_t column, const std::
     LANISTA_ASSIGN(target.numbers, numbers_in(table, {column}));
     return target;
   }
-  if (found.size() > kMaxClasses) return bad_column(name, "more than " + std::to_string(kMaxClasses) + " classes");
-  if (found.size() < 2) return bad_column(name, "a target needs at least two classes");
+  if (found.size() > kMaxClasses) return target_column_error(name, "more than " + std::to_string(kMaxClasses) + " classes");
+  if (found.size() < 2) return target_column_error(name, "a target needs at least two classes");
   target.names = sorted_classes(table, found, numeric);
   std::map<std::string_view, std::int32_t> numbers;
   for (std::size_t i = 0; i < target.names.size(); ++i) numbers[target.names[i]] = static_cast<std::int32_t>(i);
@@ -151,8 +151,8 @@ const std::vector<std::string>& table_tasks() {
 }
 
 Result<TableTarget> read_target(const Table& table, const std::vector<std::size_t>& columns, const std::string& task) {
-  if (columns.size() > 1 || task == "multilabel") return read_several(table, columns, task);
-  return read_one(table, columns.front(), task);
+  if (columns.size() > 1 || task == "multilabel") return read_multiple_targets(table, columns, task);
+  return read_single_target(table, columns.front(), task);
 }
 
 Result<std::optional<TableTarget>> read_known_target(const Table& table, const std::vector<std::size_t>& columns,
@@ -179,7 +179,7 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
     }
     const auto it = numbers.find(text);
     if (it == numbers.end()) {
-      return bad_column(table.header()[column], table.place(row) + " holds " + shown(text) +
+      return target_column_error(table.header()[column], table.row_location(row) + " holds " + quoted_text(text) +
                                                     ", which is none of the " + std::to_string(names.size()) +
                                                     " classes");
     }
@@ -197,12 +197,12 @@ Result<std::vector<float>> read_row_numbers(const Table& table, std::size_t colu
   std::vector<float> out;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return bad_column(name, "the " + what + " of " + table.place(row) + " is missing");
+    if (text.empty()) return target_column_error(name, "the " + what + " of " + table.row_location(row) + " is missing");
     const auto number = table.number(text);
-    if (!number) return no_number(name, table.place(row), text);
+    if (!number) return not_a_number_error(name, table.row_location(row), text);
     const auto value = static_cast<float>(*number);
     if (!(value >= least && std::isfinite(value))) {
-      return bad_column(name, "the " + what + " of " + table.place(row) + " is " + shown(text) + "; " + allowed);
+      return target_column_error(name, "the " + what + " of " + table.row_location(row) + " is " + quoted_text(text) + "; " + allowed);
     }
     out.push_back(value);
   }

@@ -11,7 +11,7 @@
 namespace lanista::data {
 namespace {
 
-class SeveralTargets : public InMemory {
+class SeveralTargets : public InMemoryDataTest {
  protected:
   /// 40 rows: x, three columns as `cells` gives them, k.
   void table(const std::function<std::string(int)>& cells, const std::string& names = "a,b,c") {
@@ -27,7 +27,7 @@ class SeveralTargets : public InMemory {
   }
 };
 
-TEST_F(SeveralTargets, AreNumbersEachWithItsOwnUnit) {
+TEST_F(SeveralTargets, AreNumbersWithSeparateUnits) {
   table(numbers);
   const auto set = get("csv:/t.csv?target=a,c,b");
   ASSERT_TRUE(set.ok()) << set.error().text();
@@ -55,14 +55,14 @@ TEST_F(SeveralTargets, AreNumbersEachWithItsOwnUnit) {
     EXPECT_NEAR(spec.target_normalization->mean[k], mean, 1e-9);
     EXPECT_NEAR(spec.target_normalization->scale[k], std::sqrt(squares / static_cast<double>(rows.size())), 1e-9);
   }
-  expect_own_rows(*set, "/t.csv");
-  const auto again = parse_spec(spec_json(spec));
-  ASSERT_TRUE(again.ok()) << again.error().text();
-  EXPECT_EQ(spec_json(*again), spec_json(spec));
+  expect_same_rows(*set, "/t.csv");
+  const auto repeated = parse_spec(spec_json(spec));
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_EQ(spec_json(*repeated), spec_json(spec));
   EXPECT_NE(schema_text(spec).find("b  target    number, standardised (mean "), std::string::npos) << schema_text(spec);
 }
 
-TEST_F(SeveralTargets, AreLabelsWhereAllCellsAre) {
+TEST_F(SeveralTargets, AreLabelsWhenAllCellsAreBinary) {
   table(labels);
   const auto set = get("csv:/t.csv?target=a,b,c");
   ASSERT_TRUE(set.ok()) << set.error().text();
@@ -76,10 +76,10 @@ TEST_F(SeveralTargets, AreLabelsWhereAllCellsAre) {
               (std::vector<float>{i % 2 == 0 ? 1.0F : 0.0F, i % 3 == 0 ? 1.0F : 0.0F, i % 5 == 0 ? 0.0F : 1.0F}))
         << i;
   }
-  expect_own_rows(*set, "/t.csv");
-  const auto again = parse_spec(spec_json(set->spec()));
-  ASSERT_TRUE(again.ok()) << again.error().text();
-  EXPECT_TRUE(again->multilabel);
+  expect_same_rows(*set, "/t.csv");
+  const auto repeated = parse_spec(spec_json(set->spec()));
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_TRUE(repeated->multilabel);
   const auto as_numbers = get("csv:/t.csv?target=a,k&task=numbers&drop=b,c");
   ASSERT_TRUE(as_numbers.ok()) << as_numbers.error().text();
   EXPECT_FALSE(as_numbers->spec().multilabel);
@@ -92,16 +92,16 @@ TEST_F(SeveralTargets, AreLabelsWhereAllCellsAre) {
   EXPECT_EQ(classes->spec().classes, 2) << "one column of zeros and ones is classes, as it was";
 }
 
-TEST_F(SeveralTargets, ThatLackOneAreLeftOutAndTold) {
+TEST_F(SeveralTargets, DropIncompleteRowsAndWarn) {
   table([](int i) { return i == 3 ? "1,,3" : i == 5 ? "?,2,NA" : numbers(i); });
   const auto set = get("csv:/t.csv?target=a,b,c");
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(set->spec().rows, 38);
-  EXPECT_EQ(set->remarks(),
+  EXPECT_EQ(set->data_warnings(),
             std::vector<std::string>{"2 rows lack one of the targets (\"a\", \"b\", \"c\") and are left out"});
 }
 
-TEST_F(SeveralTargets, AreRefusedWithTheCell) {
+TEST_F(SeveralTargets, ReportCellOfInvalidTarget) {
   table([](int i) { return i == 6 ? "1,blue,3" : numbers(i); });
   expect_error("csv:/t.csv?target=a,b,c", Code::kDataLoss, "column \"b\": row 7 holds \"blue\", which is no number");
   expect_error("csv:/t.csv?target=a,b", Code::kDataLoss, "several targets are numbers, or labels: 0 and 1 in all of them");
@@ -119,7 +119,7 @@ TEST_F(SeveralTargets, AreRefusedWithTheCell) {
   EXPECT_EQ(target_names(comma->spec()), std::vector<std::string>{"b,c"}) << "a name may have a comma";
 }
 
-TEST_F(SeveralTargets, AreDeclaredAndReadAgain) {
+TEST_F(SeveralTargets, RoundTripThroughSchema) {
   table(labels);
   write("/s.json", R"({"columns": [{"name": "x", "kind": "number"}],
                        "target": {"names": ["a", "b"], "kind": "multilabel"}})");
@@ -152,7 +152,7 @@ TEST_F(SeveralTargets, AreDeclaredAndReadAgain) {
   refused(R"({"columns": [{"name": "x", "kind": "number"}], "target": {"names": ["a", 1]}})", "a list of texts");
 }
 
-TEST_F(SeveralTargets, AreShownToPeople) {
+TEST_F(SeveralTargets, AreListedInText) {
   table(labels);
   study::DataConfig config;
   config.source = "csv:/t.csv?target=a,b";

@@ -71,8 +71,8 @@ TEST_F(Csv, CountsDifferentAndMissingCellsAsTheyAreWritten) {
   EXPECT_EQ(columns->at(0).kind, ColumnKind::kNumber);
   EXPECT_EQ(columns->at(0).unique, static_cast<std::int64_t>(different.size()));
   EXPECT_EQ(columns->at(0).missing, missing);
-  EXPECT_EQ(columns->at(0).range.min, -4);
-  EXPECT_EQ(columns->at(0).range.max, 3);
+  EXPECT_EQ(columns->at(0).stats.min, -4);
+  EXPECT_EQ(columns->at(0).stats.max, 3);
 }
 
 constexpr const char* kFlowers =
@@ -86,7 +86,7 @@ constexpr const char* kFlowers =
     "7,red,g,y\n"
     "8,blue,h,y\n";
 
-TEST_F(Csv, BecomesADataSetOfClasses) {
+TEST_F(Csv, OpensAsClassificationData) {
   const auto set = get(kFlowers, "?target=species&drop=id", "none");
 
   ASSERT_TRUE(set.ok()) << set.error().text();
@@ -109,7 +109,7 @@ TEST_F(Csv, BecomesADataSetOfClasses) {
   EXPECT_EQ(spec.schema["target"]["name"], "species");
 }
 
-TEST_F(Csv, StandardisesByTheTrainingPartAndFillsInItsMean) {
+TEST_F(Csv, UsesMeanAndScaleOfTrainingRows) {
   const auto set = get(kFlowers, "?drop=id");
 
   ASSERT_TRUE(set.ok());
@@ -130,7 +130,7 @@ TEST_F(Csv, StandardisesByTheTrainingPartAndFillsInItsMean) {
   EXPECT_EQ(spec.normalization.scale[1], 1);
 }
 
-TEST_F(Csv, TellsClassesFromNumbers) {
+TEST_F(Csv, DistinguishesClassesFromNumbers) {
   std::string integers = "a,b,y\n", reals = "a,b,y\n";
   for (int i = 0; i < 40; ++i) {
     integers += std::to_string(i) + ",1," + std::to_string(8 + i % 4) + "\n";
@@ -153,7 +153,7 @@ TEST_F(Csv, TellsClassesFromNumbers) {
   EXPECT_EQ(numbers->spec().normalization.scale[1], 1) << "a constant column is not blown up";
 }
 
-TEST_F(Csv, ExplainsWhatIsWrong) {
+TEST_F(Csv, ReportsErrors) {
   expect_error(kFlowers, "?target=specie", Code::kInvalidArgument, "did you mean \"species\"?");
   expect_error(kFlowers, "?target=9", Code::kInvalidArgument, "there are 4 columns");
   expect_error(kFlowers, "?drop=length,colour,id", Code::kInvalidArgument, "no column is left");
@@ -175,7 +175,7 @@ TEST_F(Csv, ExplainsWhatIsWrong) {
   expect_error(many, "?categories=9999", Code::kInvalidArgument, "4096");
 }
 
-TEST_F(Csv, KeepsTheMostFrequentCategoriesOfItsTrainingRows) {
+TEST_F(Csv, KeepsMostFrequentTrainingCategories) {
   // Category k of a thousand on some 1 in (k + 1) rows; ids that no two rows share beside it.
   std::string text = "zip,id,y\n";
   Rng rng = Rng(5).split("zip");
@@ -214,10 +214,10 @@ TEST_F(Csv, KeepsTheMostFrequentCategoriesOfItsTrainingRows) {
   }
   EXPECT_GE(least, most_left_out);
   EXPECT_GT(most_left_out, 0);
-  const std::string told = "column \"zip\": keeps the 20 most frequent of " + std::to_string(counts.size()) +
+  const std::string expected_warning = "column \"zip\": keeps the 20 most frequent of " + std::to_string(counts.size()) +
                            " categories; the others, in " + std::to_string(rest) + " of " +
                            std::to_string(covered + rest) + " rows, count as missing";
-  EXPECT_EQ(std::ranges::count(set->remarks(), told), 1) << told;
+  EXPECT_EQ(std::ranges::count(set->data_warnings(), expected_warning), 1) << expected_warning;
 }
 
 TEST_F(Csv, TakesDeclaredKindsAndSeparators) {
@@ -237,7 +237,7 @@ TEST_F(Csv, TakesDeclaredKindsAndSeparators) {
   expect_error(kFlowers, "?numeric=colour", Code::kDataLoss, "row 1 holds \"red\", which is no number");
 }
 
-TEST_F(Csv, TakesADeclaredSchemaAndItsOwn) {
+TEST_F(Csv, AcceptsDeclaredAndStoredSchema) {
   const auto declare = [&](const std::string& json) { std::ofstream(folder_ + "/s.json", std::ios::binary) << json; };
   declare(R"({"columns": [{"name": "colour", "kind": "category", "categories": ["red", "green", "blue"]},
                           {"name": "length", "kind": "number"}], "target": {"name": "species"}})");
@@ -247,9 +247,9 @@ TEST_F(Csv, TakesADeclaredSchemaAndItsOwn) {
   ASSERT_TRUE(set.ok()) << set.error().text();
   EXPECT_EQ(row(*set, 0), (std::vector<float>{0, 0, 1, 1})) << "columns as declared, categories sorted";
   declare(set->spec().schema.dump());
-  const auto again = get(kFlowers, "?schema=s.json", "none");
-  ASSERT_TRUE(again.ok()) << again.error().text();
-  EXPECT_EQ(again->spec().hash, set->spec().hash);
+  const auto repeated = get(kFlowers, "?schema=s.json", "none");
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_EQ(repeated->spec().hash, set->spec().hash);
 
   expect_error(kFlowers, "?schema=s.json&drop=id", Code::kInvalidArgument, "leave out drop");
   const auto refused = [&](const std::string& json, const std::string& message) {
@@ -269,7 +269,7 @@ TEST_F(Csv, TakesADeclaredSchemaAndItsOwn) {
 }
 
 /// Rows of two columns of numbers, one of dates and a target, some cells empty, as programs and as people write them.
-std::pair<std::string, std::string> drawn_tables(Rng rng) {
+std::pair<std::string, std::string> random_tables(Rng rng) {
   const auto people = [](std::string number) {
     std::ranges::replace(number, '.', ',');
     const std::size_t whole = std::min(number.find(','), number.size());
@@ -292,25 +292,25 @@ std::pair<std::string, std::string> drawn_tables(Rng rng) {
   return {plain, written};
 }
 
-TEST_F(Csv, IsTheSameDataSetHoweverItsNumbersAreWritten) {
+TEST_F(Csv, GivesSameDataForEachNumberNotation) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const auto [plain, written] = drawn_tables(Rng(seed));
+    const auto [plain, written] = random_tables(Rng(seed));
     const auto one = get(plain, "?dates=day"), other = get(written, "?dates=day&decimal=,&missing=k. A.");
     ASSERT_TRUE(one.ok() && other.ok()) << (one.ok() ? other : one).error().text();
     EXPECT_EQ(one->spec().hash, other->spec().hash);
     EXPECT_EQ(one->spec().features.dims, std::vector<std::int64_t>{6});
     // New rows are read as the training rows were.
-    const auto again = read_raw(other->spec(), folder_ + "/t.csv", real_file_system());
-    ASSERT_TRUE(again.ok()) << again.error().text();
-    std::vector<float> wanted(60 * 6);
+    const auto repeated = read_raw(other->spec(), folder_ + "/t.csv", real_file_system());
+    ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+    std::vector<float> expected(60 * 6);
     std::vector<std::int64_t> rows(60);
     std::iota(rows.begin(), rows.end(), std::int64_t{0});
-    other->gather_features(rows, wanted);
-    EXPECT_EQ(again->features, wanted);
+    other->gather_features(rows, expected);
+    EXPECT_EQ(repeated->features, expected);
   }
 }
 
-TEST_F(Csv, MakesPartsOfDates) {
+TEST_F(Csv, ExpandsDatesIntoParts) {
   std::string text = "when,y\n2024-03-01 14:05,a\n,b\n2025-12-31,a\n2023-01-02 00:59,b\n";
   for (int i = 0; i < 8; ++i) text += i % 2 == 0 ? "2024-03-01 14:05,a\n" : "2024-03-01 14:05,b\n";
   const auto set = get(text, "?dates=when", "none");
@@ -331,7 +331,7 @@ TEST_F(Csv, MakesPartsOfDates) {
                "row 2 holds \"3/1/2024\", which is no date; expected 2024-03-01");
 }
 
-TEST_F(Csv, LeavesOutRowsWithoutATargetAndSaysSo) {
+TEST_F(Csv, DropsRowsWithoutTargetAndWarns) {
   Rng rng(3);
   std::string all = "a,b,y\n", kept = all;
   int left_out = 0;
@@ -342,18 +342,18 @@ TEST_F(Csv, LeavesOutRowsWithoutATargetAndSaysSo) {
     all += line + (none ? "NA\n" : row % 2 == 0 ? "p\n" : "q\n");
     if (!none) kept += line + (row % 2 == 0 ? "p\n" : "q\n");
   }
-  const auto wanted = get(kept), seen = get(all);
-  ASSERT_TRUE(wanted.ok() && seen.ok()) << seen.error().text();
-  EXPECT_EQ(seen->spec().hash, wanted->spec().hash);
-  EXPECT_EQ(seen->remarks(),
+  const auto expected = get(kept), seen = get(all);
+  ASSERT_TRUE(expected.ok() && seen.ok()) << seen.error().text();
+  EXPECT_EQ(seen->spec().hash, expected->spec().hash);
+  EXPECT_EQ(seen->data_warnings(),
             std::vector{std::to_string(left_out) + " rows have no target (\"y\") and are left out"});
-  EXPECT_TRUE(wanted->remarks().empty());
+  EXPECT_TRUE(expected->data_warnings().empty());
   // Rows are told by their place in the file.
   expect_error("a,y\n1,\n2,p\nx,q\n3,p\n4,q\n5,p\n6,q\n", "?numeric=a", Code::kDataLoss, "row 3 holds \"x\"");
 }
 
-TEST_F(Csv, RemarksOnColumnsThatMayBeMeantOtherwise) {
-  const auto remark = [&](const std::vector<std::string>& cells, const std::string& options = "") {
+TEST_F(Csv, WarnsOfAmbiguousColumns) {
+  const auto warning = [&](const std::vector<std::string>& cells, const std::string& options = "") {
     std::string text = "x,z,y\n";
     for (std::size_t i = 0; i < cells.size(); ++i) {
       text += "\"" + cells[i] + "\"," + std::to_string(i) + (i % 2 == 0 ? ",a\n" : ",b\n");
@@ -361,27 +361,27 @@ TEST_F(Csv, RemarksOnColumnsThatMayBeMeantOtherwise) {
     const auto set = get(text, options);
     EXPECT_TRUE(set.ok()) << set.error().text();
     if (!set.ok()) return std::string("error");
-    return set->remarks().empty() ? std::string() : set->remarks()[0];
+    return set->data_warnings().empty() ? std::string() : set->data_warnings()[0];
   };
   std::vector<std::string> odd(20, "3.5");
   odd[16] = "n.a.";
-  EXPECT_EQ(remark(odd),
+  EXPECT_EQ(warning(odd),
             "column \"x\": 19 of 20 values are numbers, but row 17 holds \"n.a.\"; correct it, or missing=n.a. if it "
             "means that there is no value, or categorical=x if the numbers are categories");
-  EXPECT_EQ(remark(odd, "?missing=n.a."), "");
-  EXPECT_EQ(remark(odd, "?categorical=x"), "");
-  EXPECT_EQ(remark({"1,5", "2", "3", "4,25", "1", "2", "2", "2"}),
+  EXPECT_EQ(warning(odd, "?missing=n.a."), "");
+  EXPECT_EQ(warning(odd, "?categorical=x"), "");
+  EXPECT_EQ(warning({"1,5", "2", "3", "4,25", "1", "2", "2", "2"}),
             "column \"x\": these look like numbers such as \"1,5\"; decimal=, reads them");
-  EXPECT_EQ(remark({"1,500.5", "2", "3", "4", "1", "2", "2", "2"}),
+  EXPECT_EQ(warning({"1,500.5", "2", "3", "4", "1", "2", "2", "2"}),
             "column \"x\": these look like numbers such as \"1,500.5\"; decimal=. reads them");
-  EXPECT_EQ(remark({"5 %", "1,234", "3", "4", "1", "2", "2", "2"}),
+  EXPECT_EQ(warning({"5 %", "1,234", "3", "4", "1", "2", "2", "2"}),
             "column \"x\": these look like numbers such as \"5 %\"; decimal=. or decimal=, says how they are read");
-  EXPECT_EQ(remark({"2024-01-02", "", "2024-01-03", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02"}),
+  EXPECT_EQ(warning({"2024-01-02", "", "2024-01-03", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02", "2024-01-02"}),
             "column \"x\": these look like dates such as \"2024-01-02\"; dates=x reads them");
-  EXPECT_EQ(remark({"01067", "80331", "10115", "01069", "1", "2", "2", "2"}),
+  EXPECT_EQ(warning({"01067", "80331", "10115", "01069", "1", "2", "2", "2"}),
             "column \"x\": numbers such as \"01067\" look like codes; categorical=x takes them as such");
-  EXPECT_EQ(remark({"0", "0.5", "-1", "10", "1e3", "2", "00.5", "2"}), "");
-  EXPECT_EQ(remark({"red", "2", "blue", "3", "red", "2", "2", "red"}), "");
+  EXPECT_EQ(warning({"0", "0.5", "-1", "10", "1e3", "2", "00.5", "2"}), "");
+  EXPECT_EQ(warning({"red", "2", "blue", "3", "red", "2", "2", "red"}), "");
 
   // Where the texts are too many to be categories, the error says it.
   std::string many = "price,y\n";
@@ -391,17 +391,17 @@ TEST_F(Csv, RemarksOnColumnsThatMayBeMeantOtherwise) {
   expect_error(many, "?decimal=;", Code::kInvalidArgument, "decimal is \";\", allowed are . and ,");
 }
 
-TEST_F(Csv, TellsOfCategoriesThatTrainingHadNotSeen) {
+TEST_F(Csv, ReportsUnseenCategories) {
   const auto set = get(kFlowers, "?drop=id");
   ASSERT_TRUE(set.ok());
   std::ofstream(folder_ + "/new.csv", std::ios::binary) << "length,colour\n1,red\n2,violet\n3,\n4,pink\n";
   const auto raw = read_raw(set->spec(), folder_ + "/new.csv", real_file_system());
   ASSERT_TRUE(raw.ok()) << raw.error().text();
-  EXPECT_EQ(raw->remarks, std::vector<std::string>{"2 cells hold categories that the model does not know (row 2 holds "
+  EXPECT_EQ(raw->data_warnings, std::vector<std::string>{"2 cells hold categories that the model does not know (row 2 holds "
                                                    "\"violet\" in column \"colour\") and count as missing"});
 }
 
-TEST_F(Csv, SplitsByGroupInTimeAndByATestFile) {
+TEST_F(Csv, SplitsByGroupTimeAndTestFile) {
   std::string text = "patient,day,x,y\n";
   Rng rng(4);
   for (int i = 0; i < 200; ++i) {
@@ -441,7 +441,7 @@ TEST_F(Csv, SplitsByGroupInTimeAndByATestFile) {
   EXPECT_EQ(apart->spec().split_rows, (std::array<std::int64_t, 3>{133, 67, 2}));
   EXPECT_EQ(row(*apart, 200), std::vector<float>{7});
   EXPECT_EQ(row(*apart, 201), std::vector<float>{9});
-  EXPECT_EQ(apart->remarks(), std::vector<std::string>{"1 row has no target (\"y\") and is left out"});
+  EXPECT_EQ(apart->data_warnings(), std::vector<std::string>{"1 row has no target (\"y\") and is left out"});
 
   expect_error(text, "?group=patient&order=day", Code::kInvalidArgument, "group= and order= exclude each other");
   expect_error(text, "?group=y", Code::kInvalidArgument, "group= names the target \"y\"");

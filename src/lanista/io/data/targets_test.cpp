@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kRows = 40;
 
-class Targets : public InMemory {
+class Targets : public InMemoryDataTest {
  protected:
   Result<Dataset> with(const std::string& source, const std::string& targets) {
     study::DataConfig config;
@@ -34,7 +34,7 @@ class Targets : public InMemory {
     EXPECT_TRUE(set.ok()) << set.error().text();
     return *std::move(set);
   }
-  static std::vector<float> drawn(Rng rng, std::int64_t width) {
+  static std::vector<float> random_targets(Rng rng, std::int64_t width) {
     std::vector<float> out;
     for (std::int64_t i = 0; i < kRows * width; ++i) {
       const auto column = static_cast<double>(i % width);
@@ -50,10 +50,10 @@ class Targets : public InMemory {
 };
 
 // Two passes in long double, in the order of the rows backwards, against what was fitted.
-TEST_F(Targets, AreStandardisedOneByOneByMeanAndDeviationOfTheTrainingRows) {
+TEST_F(Targets, AreStandardisedByTrainingRows) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto width = static_cast<std::int64_t>(1 + seed % 4);
-    const std::vector<float> raw = drawn(Rng(seed).split("targets"), width);
+    const std::vector<float> raw = random_targets(Rng(seed).split("targets"), width);
 
     const Dataset set = arrays(raw, width);
 
@@ -86,10 +86,10 @@ TEST_F(Targets, AreStandardisedOneByOneByMeanAndDeviationOfTheTrainingRows) {
   }
 }
 
-TEST_F(Targets, OfValidationAndTestRowsDoNotEnter) {
+TEST_F(Targets, IgnoreValidationAndTestRows) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng = Rng(seed).split("changes");
-    std::vector<float> raw = drawn(Rng(seed).split("targets"), 2);
+    std::vector<float> raw = random_targets(Rng(seed).split("targets"), 2);
     const Dataset set = arrays(raw, 2);
     std::vector<float> others = raw;
     for (const Part part : {Part::kValidation, Part::kTest}) {
@@ -115,7 +115,7 @@ TEST_F(Targets, OfValidationAndTestRowsDoNotEnter) {
   }
 }
 
-TEST_F(Targets, ThatAreAllEqualAreNotBlownUp) {
+TEST_F(Targets, ConstantTargetsKeepScaleOne) {
   for (const float value : {0.0F, 0.1F, -3e30F, 16777217.0F}) {
     const Dataset set = arrays(std::vector<float>(kRows, value), 1);
     EXPECT_EQ(*set.spec().target_normalization, (Normalization{.mean = {double{value}}, .scale = {1}}));
@@ -123,8 +123,8 @@ TEST_F(Targets, ThatAreAllEqualAreNotBlownUp) {
   }
 }
 
-TEST_F(Targets, StayAsTheyAreWhereTheStudySaysSo) {
-  const std::vector<float> raw = drawn(Rng(3), 2);
+TEST_F(Targets, StayRawWhenStudyRequestsIt) {
+  const std::vector<float> raw = random_targets(Rng(3), 2);
   const Dataset plain = arrays(raw, 2, "raw"), standard = arrays(raw, 2, "standardize"), usual = arrays(raw, 2);
   EXPECT_FALSE(plain.spec().target_normalization);
   EXPECT_EQ(seen(plain), raw);
@@ -144,7 +144,7 @@ TEST_F(Targets, StayAsTheyAreWhereTheStudySaysSo) {
   expect_error(refused.error(), Code::kInvalidArgument, "targets is \"row\", allowed are auto, standardize and raw");
 }
 
-TEST_F(Targets, ThatAreClassesAreNotTouched) {
+TEST_F(Targets, ClassesStayUnchanged) {
   for (const char* how : {"auto", "standardize", "raw"}) {
     const auto digits = with("builtin:digits", how);
     ASSERT_TRUE(digits.ok());
@@ -153,7 +153,7 @@ TEST_F(Targets, ThatAreClassesAreNotTouched) {
   }
 }
 
-TEST_F(Targets, OfTablesAndOfMadeUpRowsAreStandardisedToo) {
+TEST_F(Targets, OfTablesAndSyntheticDataAreStandardised) {
   std::string table = "a,kind,y\n";
   Rng rng(4);
   for (int i = 0; i < 60; ++i) {
@@ -175,27 +175,27 @@ TEST_F(Targets, OfTablesAndOfMadeUpRowsAreStandardisedToo) {
     }
     EXPECT_NEAR(sum / static_cast<double>(train.size()), 0, 1e-6) << source;
     EXPECT_NEAR(squares / static_cast<double>(train.size()), 1, 1e-6) << source;
-    if (std::string(source) == "csv:t.csv") expect_own_rows(*set, "t.csv");
+    if (std::string(source) == "csv:t.csv") expect_same_rows(*set, "t.csv");
   }
 }
 
-TEST_F(Targets, GoWithTransformedFeatures) {
-  const Dataset set = arrays(drawn(Rng(5), 2), 2);
+TEST_F(Targets, AreKeptByTransformedData) {
+  const Dataset set = arrays(random_targets(Rng(5), 2), 2);
   Transform twice{.features = {{2}}, .key = {}, .apply = [](std::span<const float> in, std::span<float> out) {
                     for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
                   }};
-  const auto other = Dataset::transformed(set, twice, Keep::kAll, nullptr);
+  const auto other = Dataset::transformed(set, twice, StoredSamples::kAll, nullptr);
   ASSERT_TRUE(other.ok());
   EXPECT_EQ(seen(*other), seen(set));
   EXPECT_EQ(targets_of(*other), targets_of(set));
   EXPECT_EQ(other->spec().target_normalization, set.spec().target_normalization);
 }
 
-TEST_F(Targets, AreToldWithTheirUnitInTheSpecification) {
-  const DataSpec spec = arrays(drawn(Rng(6), 2), 2).spec();
-  const auto again = parse_spec(nlohmann::json::parse(spec_json(spec).dump()));
-  ASSERT_TRUE(again.ok()) << again.error().text();
-  EXPECT_EQ(again->target_normalization, spec.target_normalization);
+TEST_F(Targets, AreStoredWithUnitInSpec) {
+  const DataSpec spec = arrays(random_targets(Rng(6), 2), 2).spec();
+  const auto repeated = parse_spec(nlohmann::json::parse(spec_json(spec).dump()));
+  ASSERT_TRUE(repeated.ok()) << repeated.error().text();
+  EXPECT_EQ(repeated->target_normalization, spec.target_normalization);
 
   const auto refused = [&](const std::string& pointer, const nlohmann::json& value) {
     nlohmann::json json = spec_json(spec);
@@ -216,9 +216,9 @@ TEST_F(Targets, AreToldWithTheirUnitInTheSpecification) {
   EXPECT_FALSE(parse_spec(old)->target_normalization);
 }
 
-TEST_F(Targets, AreShownToPeople) {
-  EXPECT_EQ(schema_text(arrays(drawn(Rng(7), 2), 2).spec()), "samples [2], target 2 numbers, standardised\n");
-  EXPECT_EQ(schema_text(arrays(drawn(Rng(7), 2), 2, "raw").spec()), "samples [2], target 2 numbers\n");
+TEST_F(Targets, AreListedInText) {
+  EXPECT_EQ(schema_text(arrays(random_targets(Rng(7), 2), 2).spec()), "samples [2], target 2 numbers, standardised\n");
+  EXPECT_EQ(schema_text(arrays(random_targets(Rng(7), 2), 2, "raw").spec()), "samples [2], target 2 numbers\n");
   std::vector<float> one(kRows, 1234.5F);
   EXPECT_EQ(schema_text(arrays(one, 1).spec()),
             "samples [2], target 1 number, standardised (mean 1234.5, deviation 1)\n");

@@ -10,14 +10,14 @@ constexpr std::uint64_t kMaxSideCar = std::uint64_t{1} << 16;
 constexpr std::int64_t kMaxContext = std::int64_t{1} << 16;
 
 /// How the bytes of a file are tokens.
-struct Encoding {
+struct TokenEncoding {
   std::string dtype;       ///< bytes | u16 | u32
   std::int64_t vocab = 0;  ///< 0: not said
 };
 
 /// The side-car "text.json" or "text.bin.json" of "text.bin".
-Result<Encoding> side_car(const Request& request, const std::string& path) {
-  Encoding out;
+Result<TokenEncoding> sidecar_path(const ReadRequest& request, const std::string& path) {
+  TokenEncoding out;
   std::string car = path.substr(0, path.size() - 4) + ".json";
   if (!request.fs->exists(car)) car = path + ".json";
   if (!request.fs->exists(car)) return out;
@@ -38,13 +38,13 @@ Result<Encoding> side_car(const Request& request, const std::string& path) {
   return out;
 }
 
-Result<Encoding> encoding_of(const Request& request, const std::string& path) {
+Result<TokenEncoding> encoding_of(const ReadRequest& request, const std::string& path) {
   const Source& source = request.source;
-  Encoding out;
+  TokenEncoding out;
   if (path.ends_with(".bin")) {
-    LANISTA_ASSIGN(out, side_car(request, path));
+    LANISTA_ASSIGN(out, sidecar_path(request, path));
     if (out.dtype.empty() && !source.value("dtype")) {
-      return at_file(source.error("dtype= is missing, and there is no side-car " + stem_of(path) + ".json"), path);
+      return with_file(source.error("dtype= is missing, and there is no side-car " + stem_of(path) + ".json"), path);
     }
   }
   if (source.value("dtype")) {
@@ -53,15 +53,15 @@ Result<Encoding> encoding_of(const Request& request, const std::string& path) {
   if (out.dtype.empty()) out.dtype = "bytes";
   const std::int64_t usual = out.vocab > 0 ? out.vocab : out.dtype == "bytes" ? 256 : 0;
   LANISTA_ASSIGN(out.vocab, source.integer("vocab", usual, 2, kMaxVocab));
-  if (request.known != nullptr) out.vocab = request.known->classes;
+  if (request.expected_spec != nullptr) out.vocab = request.expected_spec->classes;
   if (out.vocab == 0) return source.error("vocab= is missing: how many tokens there are");
   return out;
 }
 
 /// Token numbers out of little-endian bytes.
-class Tokens {
+class TokenFile {
  public:
-  Tokens(std::string_view bytes, const std::string& dtype)
+  TokenFile(std::string_view bytes, const std::string& dtype)
       : bytes_(bytes),
         size_(dtype == "bytes" ? 1
               : dtype == "u16" ? 2
@@ -81,18 +81,18 @@ class Tokens {
 
 /// How a text becomes rows: `context` tokens each. What is predicted is the token behind a window, and windows share
 /// none; or the token behind every token, and a window begins with the last that the one before it predicts.
-struct Cut {
+struct WindowOptions {
   std::int64_t context = 0;
-  bool at_every_position = false;
+  bool predicts_every_position = false;
 
-  std::int64_t stride() const { return at_every_position ? context : context + 1; }
+  std::int64_t stride() const { return predicts_every_position ? context : context + 1; }
   std::int64_t rows_of(std::int64_t tokens) const {
     return tokens > context ? (tokens - context - 1) / stride() + 1 : 0;
   }
 };
 
 /// Without the token behind it, a window alone has no labels.
-Result<void> cut_up(const Tokens& tokens, const Cut& cut, std::int64_t vocab, std::int64_t rows, RawData& raw) {
+Result<void> cut_windows(const TokenFile& tokens, const WindowOptions& cut, std::int64_t vocab, std::int64_t rows, RawData& raw) {
   const std::int64_t context = cut.context;
   const bool alone = tokens.count() == context;
   raw.features.reserve(static_cast<std::size_t>(rows * context));
@@ -105,8 +105,8 @@ Result<void> cut_up(const Tokens& tokens, const Cut& cut, std::int64_t vocab, st
                        std::to_string(vocab),
                    ""};
     }
-    const bool is_label = cut.at_every_position ? i > 0 && !alone : i % cut.stride() == context;
-    const bool is_feature = cut.at_every_position ? i < rows * context : !is_label;
+    const bool is_label = cut.predicts_every_position ? i > 0 && !alone : i % cut.stride() == context;
+    const bool is_feature = cut.predicts_every_position ? i < rows * context : !is_label;
     if (is_label) raw.labels.push_back(static_cast<std::int32_t>(token));
     if (is_feature) raw.features.push_back(static_cast<float>(token));
   }
@@ -115,26 +115,26 @@ Result<void> cut_up(const Tokens& tokens, const Cut& cut, std::int64_t vocab, st
 
 }  // namespace
 
-Result<Found> read_tokens(const Request& request) {
+Result<LoadedRows> read_tokens(const ReadRequest& request) {
   const Source& source = request.source;
   if (source.argument.empty()) return source.error("expected a file, tokens:FILE?context=64");
   const std::string path = request.path(source.argument);
   std::int64_t context = 0;
   LANISTA_ASSIGN(context, source.integer("context", 64, 1, kMaxContext));
-  if (request.known != nullptr) context = request.known->features.elements_per_sample();
-  Cut cut{.context = context};
+  if (request.expected_spec != nullptr) context = request.expected_spec->features.elements_per_sample();
+  WindowOptions cut{.context = context};
   LANISTA_ASSIGN(const std::string task, source.choice("task", {"last_token", "next_token"}));
-  cut.at_every_position = task == "next_token";
-  if (request.known != nullptr) cut.at_every_position = request.known->positions > 0;
+  cut.predicts_every_position = task == "next_token";
+  if (request.expected_spec != nullptr) cut.predicts_every_position = request.expected_spec->positions > 0;
   LANISTA_ASSIGN(const std::int64_t max_rows, source.integer("rows", INT32_MAX, 1, INT32_MAX));
-  LANISTA_ASSIGN(const Encoding encoding, encoding_of(request, path));
+  LANISTA_ASSIGN(const TokenEncoding encoding, encoding_of(request, path));
   LANISTA_ASSIGN(const std::string bytes, load_file(*request.fs, path));
-  const Tokens tokens(bytes, encoding.dtype);
+  const TokenFile tokens(bytes, encoding.dtype);
   if (!tokens.is_whole()) {
     return Error{Code::kDataLoss, std::to_string(bytes.size()) + " bytes are no whole " + encoding.dtype + " numbers",
                  path};
   }
-  const bool alone = request.known != nullptr && tokens.count() == context;
+  const bool alone = request.expected_spec != nullptr && tokens.count() == context;
   const std::int64_t rows = alone ? 1 : std::min(cut.rows_of(tokens.count()), max_rows);
   if (rows == 0) {
     return Error{
@@ -148,14 +148,14 @@ Result<Found> read_tokens(const Request& request) {
                      std::to_string(kMaxFeatures) + " numbers; take fewer with rows=",
                  path};
   }
-  Found found;
-  found.in_order = true;
+  LoadedRows found;
+  found.is_sequential = true;
   DataSpec& spec = found.raw.spec;
   spec.name = stem_of(path);
   spec.features.dims = {context};
   spec.classes = spec.vocab = encoding.vocab;
-  if (cut.at_every_position) spec.positions = context;
-  if (auto done = cut_up(tokens, cut, encoding.vocab, rows, found.raw); !done) return at_file(done.error(), path);
+  if (cut.predicts_every_position) spec.positions = context;
+  if (auto done = cut_windows(tokens, cut, encoding.vocab, rows, found.raw); !done) return with_file(done.error(), path);
   return found;
 }
 

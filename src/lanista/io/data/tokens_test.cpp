@@ -6,7 +6,7 @@
 namespace lanista::data {
 namespace {
 
-class Tokens : public InMemory {
+class Tokens : public InMemoryDataTest {
  protected:
   static std::string little(const std::vector<std::uint32_t>& tokens, std::size_t size) {
     std::string out;
@@ -20,7 +20,7 @@ class Tokens : public InMemory {
   }
 };
 
-TEST_F(Tokens, CutsATextIntoWindowsThatShareNothing) {
+TEST_F(Tokens, CutsTextIntoDisjointWindows) {
   write("book.txt", "abcdefghijklmnopqrstuvwxyz");
 
   const auto set = get("tokens:book.txt?context=4", "none");
@@ -37,7 +37,7 @@ TEST_F(Tokens, CutsATextIntoWindowsThatShareNothing) {
             (std::vector<float>{'a', 'b', 'c', 'd', 'f', 'g', 'h', 'i'}));
 }
 
-TEST_F(Tokens, StayTheNumbersThatTheyAre) {
+TEST_F(Tokens, StayUnnormalised) {
   write("book.txt", "abcdefghijklmnopqrstuvwxyz");
 
   const auto set = get("tokens:book.txt?context=4", "auto");
@@ -57,7 +57,7 @@ TEST_F(Tokens, StayTheNumbersThatTheyAre) {
   EXPECT_EQ(augmenter.error().text(), "data.augment[0]: noise: changes real numbers, the samples here are tokens");
 }
 
-TEST_F(Tokens, AreCheckedWhereverTheyComeFrom) {
+TEST_F(Tokens, AreRangeCheckedForEachSource) {
   write("book.txt", "abcdefghijklmnopqrstuvwxyz");
   const auto set = get("tokens:book.txt?context=4");
   ASSERT_TRUE(set.ok());
@@ -74,7 +74,7 @@ TEST_F(Tokens, AreCheckedWhereverTheyComeFrom) {
   }
 }
 
-TEST_F(Tokens, SplitsIntoBlocksSoThatNoTextLeaks) {
+TEST_F(Tokens, SplitsIntoBlocksWithoutOverlap) {
   write("t.bin", little(counting(60, 9), 2));
   write("t.json", R"({"vocab": 9, "dtype": "u16"})");
 
@@ -85,11 +85,11 @@ TEST_F(Tokens, SplitsIntoBlocksSoThatNoTextLeaks) {
   EXPECT_EQ(set->rows(Part::kTrain).back(), 9);
   EXPECT_EQ(set->rows(Part::kValidation), (std::vector<std::int64_t>{10, 11, 12, 13, 14}));
   EXPECT_EQ(set->rows(Part::kTest).front(), 15);
-  expect_own_rows(*set, "t.bin");
-  expect_own_rows(*set, set->spec().source);
+  expect_same_rows(*set, "t.bin");
+  expect_same_rows(*set, set->spec().source);
 }
 
-TEST_F(Tokens, AreReadInEitherWidthAndWithEitherSideCar) {
+TEST_F(Tokens, AreReadInEachWidthAndSidecarFormat) {
   write("a.bin", little(counting(30, 7), 2));
   write("a.json", R"({"vocab": 7, "dtype": "u16"})");
   write("b.bin", little(counting(30, 7), 4));
@@ -105,7 +105,7 @@ TEST_F(Tokens, AreReadInEitherWidthAndWithEitherSideCar) {
   EXPECT_EQ(get("tokens:a.bin?context=4&rows=5")->spec().rows, 5);
 }
 
-TEST_F(Tokens, OneWindowAloneIsOneRowWithoutALabel) {
+TEST_F(Tokens, SingleWindowIsUnlabelledRow) {
   write("t.txt", "to be, or not to be, that is the question");
   write("new.txt", "that");
   const auto set = get("tokens:t.txt?context=4");
@@ -116,13 +116,13 @@ TEST_F(Tokens, OneWindowAloneIsOneRowWithoutALabel) {
   ASSERT_TRUE(raw.ok()) << raw.error().text();
   EXPECT_EQ(raw->rows(), 1);
   EXPECT_TRUE(raw->labels.empty());
-  expect_own_rows(*set, "t.txt");
+  expect_same_rows(*set, "t.txt");
 }
 
 // Against the definition, over texts of any length: a window of `context` tokens, and behind each of them the next one.
-TEST_F(Tokens, OfNextTokensAreEveryTokenButTheFirstOnceWhateverTheLength) {
+TEST_F(Tokens, NextTokenLabelsCoverEachTokenOnce) {
   Rng rng = Rng(3).split("texts");
-  int taken = 0;
+  int num_accepted = 0;
   for (int text = 0; text < 60; ++text) {
     const auto length = static_cast<std::uint32_t>(rng.between(2, 60));
     const std::int64_t context = rng.between(1, 9);
@@ -140,7 +140,7 @@ TEST_F(Tokens, OfNextTokensAreEveryTokenButTheFirstOnceWhateverTheLength) {
       EXPECT_EQ(set.ok(), false);
       continue;
     }
-    ++taken;
+    ++num_accepted;
     ASSERT_TRUE(set.ok()) << set.error().text();
     EXPECT_EQ(set->spec().rows, rows);
     EXPECT_EQ(set->spec().positions, context);
@@ -154,12 +154,12 @@ TEST_F(Tokens, OfNextTokensAreEveryTokenButTheFirstOnceWhateverTheLength) {
       ASSERT_EQ(features[i], static_cast<float>(tokens[i]));
       ASSERT_EQ(labels[i], static_cast<std::int32_t>(tokens[i + 1]));
     }
-    expect_own_rows(*set, "t.bin");
+    expect_same_rows(*set, "t.bin");
   }
-  EXPECT_GT(taken, 20);
+  EXPECT_GT(num_accepted, 20);
 }
 
-TEST_F(Tokens, OfNextTokensAreWrittenReadAndTold) {
+TEST_F(Tokens, NextTokenSpecRoundTrips) {
   write("book.txt", "abcdefghijklmnopqrstuvwxyz");
   write("new.txt", "that");
   const auto last = get("tokens:book.txt?context=4"), next = get("tokens:book.txt?context=4&task=next_token"),
@@ -189,7 +189,7 @@ TEST_F(Tokens, OfNextTokensAreWrittenReadAndTold) {
   expect_raw_error(next->spec(), "csv:more.csv", Code::kInvalidArgument, "one at each of 4 positions");
 }
 
-TEST_F(Tokens, OfNextTokensHaveNoWeightsOfClasses) {
+TEST_F(Tokens, NextTokensRefuseClassWeights) {
   write("book.txt", "abcdefghijklmnopqrstuvwxyz");
   study::DataConfig config;
   config.source = "tokens:book.txt?context=4&task=next_token";
@@ -200,7 +200,7 @@ TEST_F(Tokens, OfNextTokensHaveNoWeightsOfClasses) {
   expect_error("tokens:book.txt?context=4&task=next_word", Code::kInvalidArgument, "next_token");
 }
 
-TEST_F(Tokens, ExplainWhatIsWrong) {
+TEST_F(Tokens, ReportInvalidFiles) {
   write("t.bin", little(counting(30, 7), 2));
   write("odd.bin", "abc");
   write("short.txt", "abc");

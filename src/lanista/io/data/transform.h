@@ -20,18 +20,18 @@ struct Transform {
 };
 
 /// Samples that are computed when they are asked for: those of another data set, changed, then transformed.
-struct Stream {
+struct SampleStream {
   /// Changes a sample of `base` in place before it is transformed; `row` is its number. May be empty.
-  using Change = std::function<void(std::int64_t row, std::span<float> features)>;
+  using SampleEdit = std::function<void(std::int64_t row, std::span<float> features)>;
 
   const Dataset* base = nullptr;  ///< outlives the stream
   Transform transform;
 
   /// [rows.size(), features…], computed some hundred rows at a time.
-  void gather(std::span<const std::int64_t> rows, const Change& change, std::span<float> out) const;
+  void gather(std::span<const std::int64_t> rows, const SampleEdit& edit, std::span<float> out) const;
 };
 
 /// Which samples a transformed data set holds; the others are computed whenever they are asked for.
-enum class Keep { kNothing, kValidation, kAll };
+enum class StoredSamples { kNothing, kValidation, kAll };
 
 }  // namespace lanista::data

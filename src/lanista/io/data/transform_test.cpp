@@ -46,9 +46,9 @@ std::vector<float> summaries(const std::vector<float>& samples) {
 constexpr std::int64_t kRoomy = std::int64_t{1} << 30;
 const std::vector<study::PluginConfig> kNoise{{"crop", {{"pad", 1}}}, {"noise", {{"std", 0.1}}}};
 
-TEST(TransformedDataset, HoldsTheSameSamplesWhateverIsKept) {
+TEST(TransformedDataset, GivesSameSamplesForEachStorage) {
   const std::vector<std::int64_t> rows{3, 1796, 3, 0, 77, 500, 501, 502, 9};
-  for (const Keep keep : {Keep::kNothing, Keep::kValidation, Keep::kAll}) {
+  for (const StoredSamples keep : {StoredSamples::kNothing, StoredSamples::kValidation, StoredSamples::kAll}) {
     const Dataset set = *Dataset::transformed(digits(), summary(), keep, nullptr);
 
     EXPECT_EQ(gathered(set, rows), summaries(gathered(digits(), rows)));
@@ -66,50 +66,50 @@ TEST(TransformedDataset, HoldsTheSameSamplesWhateverIsKept) {
   }
 }
 
-TEST(TransformedDataset, ComputesOnlyWhatItDoesNotKeep) {
+TEST(TransformedDataset, ComputesOnlySamplesNotStored) {
   std::atomic<std::int64_t> images = 0;
-  const Dataset all = *Dataset::transformed(digits(), summary(&images), Keep::kAll, nullptr);
+  const Dataset all = *Dataset::transformed(digits(), summary(&images), StoredSamples::kAll, nullptr);
   EXPECT_EQ(images, 1797);
   gathered(all, all.rows(Part::kTrain));
   EXPECT_EQ(images, 1797);
 
   images = 0;
-  const Dataset some = *Dataset::transformed(digits(), summary(&images), Keep::kValidation, nullptr);
+  const Dataset some = *Dataset::transformed(digits(), summary(&images), StoredSamples::kValidation, nullptr);
   gathered(some, some.rows(Part::kValidation));
   EXPECT_EQ(images, 270);
   gathered(some, std::vector<std::int64_t>{some.rows(Part::kTrain)[0], some.rows(Part::kValidation)[0]});
   EXPECT_EQ(images, 271);
 }
 
-TEST(TransformedDataset, IsKnownByDataAndKey) {
-  const Digest kept = Dataset::transformed(digits(), summary(), Keep::kAll, nullptr)->spec().hash;
+TEST(TransformedDataset, HashDependsOnDataAndKey) {
+  const Digest kept = Dataset::transformed(digits(), summary(), StoredSamples::kAll, nullptr)->spec().hash;
   Transform other = summary();
   other.key = hash_text("another");
 
-  EXPECT_EQ(Dataset::transformed(digits(), summary(), Keep::kNothing, nullptr)->spec().hash, kept);
-  EXPECT_NE(Dataset::transformed(digits(), other, Keep::kAll, nullptr)->spec().hash, kept);
+  EXPECT_EQ(Dataset::transformed(digits(), summary(), StoredSamples::kNothing, nullptr)->spec().hash, kept);
+  EXPECT_NE(Dataset::transformed(digits(), other, StoredSamples::kAll, nullptr)->spec().hash, kept);
   EXPECT_NE(digits().spec().hash, kept);
 }
 
-TEST(TransformedDataset, TakesItsMemoryOutOfTheBudget) {
+TEST(TransformedDataset, ReservesMemoryFromBudget) {
   MemoryBudget budget(1797 * 2 * 4);
   {
-    const Dataset set = *Dataset::transformed(digits(), summary(), Keep::kAll, &budget);
+    const Dataset set = *Dataset::transformed(digits(), summary(), StoredSamples::kAll, &budget);
     const Dataset copy = set;
     EXPECT_EQ(budget.used(), 1797 * 2 * 4);
-    const auto refused = Dataset::transformed(digits(), summary(), Keep::kValidation, &budget);
+    const auto refused = Dataset::transformed(digits(), summary(), StoredSamples::kValidation, &budget);
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
     EXPECT_EQ(refused.error().message,
               "keeping 270 samples of shape [2]: tensor memory: 2160 bytes wanted, 14376 of 14376 allowed bytes are "
               "held");
-    EXPECT_TRUE(Dataset::transformed(digits(), summary(), Keep::kNothing, &budget));
+    EXPECT_TRUE(Dataset::transformed(digits(), summary(), StoredSamples::kNothing, &budget));
   }
   EXPECT_EQ(budget.used(), 0);
 
   Transform huge = summary();
   huge.features = {{1 << 20}};
-  const auto refused = Dataset::transformed(digits(), huge, Keep::kAll, nullptr);
+  const auto refused = Dataset::transformed(digits(), huge, StoredSamples::kAll, nullptr);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
   EXPECT_NE(refused.error().message.find("1797 samples of shape [1048576]"), std::string::npos);
@@ -117,7 +117,7 @@ TEST(TransformedDataset, TakesItsMemoryOutOfTheBudget) {
 
 // Augmentation stands in front of the transform, in whole epochs as sample by sample.
 TEST(TransformedDataset, IsAugmentedBeforeItIsTransformed) {
-  const Dataset set = *Dataset::transformed(digits(), summary(), Keep::kValidation, nullptr);
+  const Dataset set = *Dataset::transformed(digits(), summary(), StoredSamples::kValidation, nullptr);
   const Augmenter raw = *Augmenter::make(kNoise, digits().spec()), streamed = *Augmenter::make(kNoise, set.spec());
   EpochCache epochs(set, kRoomy, nullptr);
 
@@ -136,9 +136,9 @@ TEST(TransformedDataset, IsAugmentedBeforeItIsTransformed) {
   }
 }
 
-TEST(TransformedDataset, IsPreparedOnceForAllWhereItIsStreamed) {
+TEST(TransformedDataset, StreamedEpochIsPreparedOnce) {
   std::atomic<std::int64_t> images = 0;
-  const Dataset set = *Dataset::transformed(digits(), summary(&images), Keep::kNothing, nullptr);
+  const Dataset set = *Dataset::transformed(digits(), summary(&images), StoredSamples::kNothing, nullptr);
   const Augmenter none = *Augmenter::make({}, set.spec());
   EpochCache epochs(set, kRoomy, nullptr);
 
@@ -151,7 +151,7 @@ TEST(TransformedDataset, IsPreparedOnceForAllWhereItIsStreamed) {
   none.apply(5, 1, first->rows[0], one);
   EXPECT_TRUE(std::equal(one.begin(), one.end(), first->features.begin()));
 
-  const Dataset kept = *Dataset::transformed(digits(), summary(), Keep::kAll, nullptr);
+  const Dataset kept = *Dataset::transformed(digits(), summary(), StoredSamples::kAll, nullptr);
   EXPECT_TRUE(Augmenter::make({}, kept.spec())->empty());
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista::data {
 namespace {
@@ -37,9 +37,9 @@ Result<std::vector<double>> named_weights(const DataSpec& spec, const study::Cla
       std::string all;
       for (std::size_t i = 0; i < std::min(names.size(), kShownNames); ++i) all += (i > 0 ? ", " : "") + names[i];
       if (names.size() > kShownNames) all += ", … (" + std::to_string(names.size()) + ")";
-      const std::string near = nearest_name(name, names);
+      const std::string nearest = nearest_name(name, names);
       return refused_weights("'" + name + "' is no class of '" + spec.name + "'; there are " + all +
-                             (near.empty() ? "" : "; did you mean '" + near + "'?"));
+                             (nearest.empty() ? "" : "; did you mean '" + nearest + "'?"));
     }
     if (!(weight >= 0 && weight <= study::kMaxClassWeight)) {
       return refused_weights("the weight of '" + name + "' is " + std::to_string(weight) + ", allowed is 0 to 1e6");

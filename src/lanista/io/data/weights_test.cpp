@@ -12,14 +12,14 @@ namespace lanista::data {
 namespace {
 
 /// Rows of some classes, drawn; the last class has no row in training.
-struct DrawnRows {
+struct RandomRows {
   RawData raw;
   std::vector<std::int64_t> train;
 };
 
-DrawnRows drawn_rows(std::uint64_t seed, bool with_weights) {
+RandomRows random_rows(std::uint64_t seed, bool with_weights) {
   Rng rng(seed);
-  DrawnRows out;
+  RandomRows out;
   const auto classes = static_cast<std::int32_t>(rng.between(2, 5));
   out.raw.spec.features.dims = {1};
   out.raw.spec.classes = classes + 1;
@@ -37,17 +37,17 @@ DrawnRows drawn_rows(std::uint64_t seed, bool with_weights) {
   return out;
 }
 
-TEST(RowWeights, AreNoneWhereNothingIsSaid) {
-  const DrawnRows rows = drawn_rows(1, false);
+TEST(RowWeights, AreEmptyByDefault) {
+  const RandomRows rows = random_rows(1, false);
   const auto weights = row_weights(rows.raw, rows.train, {});
   ASSERT_TRUE(weights);
   EXPECT_TRUE(weights->empty());
 }
 
 // scikit-learn: n_samples / (n_classes * np.bincount(y)), of the classes that are there; its mean over the rows is 1.
-TEST(RowWeights, BalancedAreScikitLearns) {
+TEST(RowWeights, BalancedEqualScikitLearn) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const DrawnRows rows = drawn_rows(seed, false);
+    const RandomRows rows = random_rows(seed, false);
     std::map<std::int32_t, double> counts;
     for (const std::int64_t row : rows.train) ++counts[rows.raw.labels[static_cast<std::size_t>(row)]];
 
@@ -55,16 +55,16 @@ TEST(RowWeights, BalancedAreScikitLearns) {
 
     ASSERT_TRUE(weights);
     for (const std::int64_t row : rows.train) {
-      const double wanted = static_cast<double>(rows.train.size()) /
+      const double expected = static_cast<double>(rows.train.size()) /
                             (static_cast<double>(counts.size()) * counts.at(rows.raw.labels[static_cast<std::size_t>(row)]));
-      EXPECT_NEAR(double{(*weights)[static_cast<std::size_t>(row)]}, wanted, 1e-6 * wanted) << seed;
+      EXPECT_NEAR(double{(*weights)[static_cast<std::size_t>(row)]}, expected, 1e-6 * expected) << seed;
     }
   }
 }
 
-TEST(RowWeights, AreProductsOfMeanOne) {
+TEST(RowWeights, AreProductsWithMeanOne) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    const DrawnRows rows = drawn_rows(seed, seed % 2 == 0);
+    const RandomRows rows = random_rows(seed, seed % 2 == 0);
     study::ClassWeights classes;
     if (seed % 3 != 0) classes.of = {{"c0", 2.0}, {"c1", seed % 3 == 1 ? 0.0 : 0.5}};
     const auto weights = row_weights(rows.raw, rows.train, classes);
@@ -87,8 +87,8 @@ TEST(RowWeights, AreProductsOfMeanOne) {
   }
 }
 
-TEST(RowWeights, AreRefusedWithTheNearestName) {
-  DrawnRows rows = drawn_rows(3, false);
+TEST(RowWeights, ReportNearestNameForUnknownClass) {
+  RandomRows rows = random_rows(3, false);
   const auto refused = [&](const study::ClassWeights& classes, const std::string& message) {
     const auto weights = row_weights(rows.raw, rows.train, classes);
     ASSERT_FALSE(weights);
@@ -104,7 +104,7 @@ TEST(RowWeights, AreRefusedWithTheNearestName) {
   refused({.balanced = true, .of = {}}, "are no classes; rows are weighted by a column (weight=COLUMN)");
 }
 
-class WeightedTable : public InMemory {
+class WeightedTable : public InMemoryDataTest {
  protected:
   static std::string rows(const std::function<std::string(int)>& weight) {
     std::string text = "x,w,y\n";
@@ -120,7 +120,7 @@ class WeightedTable : public InMemory {
   }
 };
 
-TEST_F(WeightedTable, BringsItsColumnWhichIsNoFeature) {
+TEST_F(WeightedTable, ReadsWeightColumnAndExcludesItFromFeatures) {
   write("/t.csv", rows([](int i) { return std::to_string(i % 5); }));
   const auto plain = get("csv:/t.csv?drop=w");
   const auto set = get("csv:/t.csv?weight=w");
@@ -146,23 +146,23 @@ TEST_F(WeightedTable, BringsItsColumnWhichIsNoFeature) {
   EXPECT_EQ(raw->rows(), 2);
 }
 
-TEST_F(WeightedTable, BringsHoldOutLossesOfItsRowsToEveryFold) {
+TEST_F(WeightedTable, GivesHoldoutLossesToEachFold) {
   write("/t.csv", rows([](int i) { return std::to_string(i % 7 - 3); }));
   const auto plain = get("csv:/t.csv?drop=w");
   const auto set = get("csv:/t.csv?holdout=w");
   ASSERT_TRUE(plain.ok() && set.ok()) << set.error().text();
-  EXPECT_TRUE(plain->holdout().empty());
+  EXPECT_TRUE(plain->holdout_loss().empty());
   EXPECT_EQ(features_of(*set), features_of(*plain)) << "it is no feature";
   EXPECT_NE(set->spec().hash, plain->spec().hash);
-  ASSERT_EQ(set->holdout().size(), 40U);
-  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(set->holdout()[i], static_cast<float>(i % 7) - 3);
+  ASSERT_EQ(set->holdout_loss().size(), 40U);
+  for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(set->holdout_loss()[i], static_cast<float>(i % 7) - 3);
   EXPECT_NE(schema_text(set->spec()).find("w  holdout   loss of a row under a model"), std::string::npos);
   study::DataConfig folded;
   folded.source = "csv:/t.csv?holdout=w";
   folded.folds = 3;
   const auto folds = open(folded, "/", disk_);
   ASSERT_TRUE(folds.ok()) << folds.error().text();
-  for (std::int64_t fold = 0; fold < 3; ++fold) EXPECT_EQ(folds->training(fold).holdout()[9], -1.0F);
+  for (std::int64_t fold = 0; fold < 3; ++fold) EXPECT_EQ(folds->training(fold).holdout_loss()[9], -1.0F);
   write("/t.csv", rows([](int i) { return i == 6 ? "unknown" : "1"; }));
   expect_error("csv:/t.csv?holdout=w", Code::kDataLoss, "row 7 holds \"unknown\", which is no number");
   write("/t.csv", rows([](int i) { return i == 6 ? "" : "1"; }));
@@ -170,7 +170,7 @@ TEST_F(WeightedTable, BringsHoldOutLossesOfItsRowsToEveryFold) {
   expect_error("csv:/t.csv?holdout=y", Code::kInvalidArgument, "holdout= names the target \"y\"");
 }
 
-TEST_F(WeightedTable, IsRefusedWithTheRow) {
+TEST_F(WeightedTable, ReportsRowOfInvalidWeight) {
   const auto refused = [&](const std::string& cell, const std::string& message) {
     write("/t.csv", rows([&](int i) { return i == 6 ? cell : std::string("1"); }));
     expect_error("csv:/t.csv?weight=w", Code::kDataLoss, message);
@@ -186,7 +186,7 @@ TEST_F(WeightedTable, IsRefusedWithTheRow) {
   expect_error("csv:/t.csv?weight=w&numeric=w", Code::kInvalidArgument, "has a declared kind, yet is no feature");
 }
 
-TEST_F(WeightedTable, TakesClassWeightsThatLeaveTheDataWhatTheyAre) {
+TEST_F(WeightedTable, ClassWeightsDoNotChangeDataHash) {
   write("/t.csv", rows([](int) { return "1"; }));
   study::DataConfig config;
   config.source = "csv:/t.csv?drop=w";

@@ -32,7 +32,7 @@ TEST(Cifar, ReadsBothKinds) {
   EXPECT_EQ(std::string(hundred->pixels.begin(), hundred->pixels.end()), first);
 }
 
-TEST(Cifar, NamesTheRuleThatIsBroken) {
+TEST(Cifar, NamesViolatedRule) {
   const std::string pixels(3072, 'x');
   expect_error("", CifarKind::k10, "empty");
   expect_error("\x01" + pixels + "\x01", CifarKind::k10, "3074 bytes are not whole records of 3073");

@@ -9,8 +9,8 @@ namespace lanista::formats {
 bool is_gzip(std::string_view bytes) { return bytes.substr(0, 2) == "\x1f\x8b"; }
 
 Result<std::string> gunzip(std::string_view bytes, std::uint64_t max_bytes) {
-  LANISTA_ASSIGN(const Measure measured,
-                 measure(bytes, Packing::kGzip, "gzip", std::min(max_bytes, unpack_limit(bytes.size()))));
+  LANISTA_ASSIGN(const UnpackedSize measured,
+                 measure_unpacked(bytes, Packing::kGzip, "gzip", std::min(max_bytes, unpack_limit(bytes.size()))));
   return unpack(bytes, Packing::kGzip, "gzip", measured);
 }
 

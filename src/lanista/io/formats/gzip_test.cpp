@@ -30,14 +30,14 @@ TEST(Gzip, UnpacksAnySizeAndAllMembers) {
   EXPECT_EQ(*both, "abcdef");
 }
 
-TEST(Gzip, KnowsItsOwnByTheFirstBytes) {
+TEST(Gzip, RecognisesSignature) {
   EXPECT_TRUE(is_gzip(test::gzipped("x")));
   EXPECT_FALSE(is_gzip(""));
   EXPECT_FALSE(is_gzip("\x1f"));
   EXPECT_FALSE(is_gzip("PK\3\4"));
 }
 
-TEST(Gzip, NamesWhatIsWrong) {
+TEST(Gzip, NamesError) {
   const std::string good = test::gzipped("some text that is long enough to be packed, packed, packed, packed");
   std::string wrong_crc = good, wrong_length = good, wrong_data = good;
   wrong_crc[good.size() - 8] = static_cast<char>(wrong_crc[good.size() - 8] ^ 1);
@@ -53,9 +53,9 @@ TEST(Gzip, NamesWhatIsWrong) {
   expect_error(gunzip(good, 10), Code::kResourceExhausted, "more than the 10 that are allowed");
 }
 
-TEST(Gzip, RefusesEveryPrefixAndSurvivesEveryDamage) {
+TEST(Gzip, RefusesPrefixesAndHandlesCorruption) {
   const std::string text = "abcabcabcabcabc" + test::noise(40);
-  test::damage(
+  test::damage_bytes(
       test::gzipped(text), [](const std::string& bytes) { return gunzip(bytes, kPlenty); },
       [&](const Result<std::string>& result, bool prefix) {
         EXPECT_FALSE(prefix && result.ok());
@@ -74,7 +74,7 @@ TEST(Gzip, RefusesBombsWithoutUnpackingThem) {
   }));
 }
 
-TEST(Gzip, LetsSmallFilesPackAsWellAsTheyLike) {
+TEST(Gzip, AcceptsAnyRatioForSmallFiles) {
   const std::string zeros(std::size_t{1} << 20, '\0');
   EXPECT_TRUE(gunzip(test::gzipped(zeros), kPlenty).ok());
   EXPECT_FALSE(gunzip(test::gzipped(zeros + "x"), kPlenty).ok());

@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little, "numbers of the file a
 
 constexpr std::size_t kMaxIdxRank = 8;
 
-Error broken(std::string message) { return {Code::kDataLoss, "idx: " + std::move(message), ""}; }
+Error malformed(std::string message) { return {Code::kDataLoss, "idx: " + std::move(message), ""}; }
 
 /// A big-endian number.
 template <class From, class To>
@@ -63,23 +63,23 @@ constexpr std::array<IdxType, 6> kTypes = {{
 Result<IdxType> parse_type(int code) {
   const auto found = std::ranges::find(kTypes, code, &IdxType::code);
   if (found != kTypes.end()) return *found;
-  return broken("type code " + std::to_string(code) + "; known are 8, 9, 11, 12, 13 and 14");
+  return malformed("type code " + std::to_string(code) + "; known are 8, 9, 11, 12, 13 and 14");
 }
 
 /// The sizes, and in `bytes` how many bytes the elements take.
 Result<std::vector<std::int64_t>> read_shape(Unpacker& in, std::size_t rank, std::size_t size, std::uint64_t& bytes) {
   if (rank == 0 || rank > kMaxIdxRank) {
-    return broken(std::to_string(rank) + " dimensions; 1 to " + std::to_string(kMaxIdxRank) + " are allowed");
+    return malformed(std::to_string(rank) + " dimensions; 1 to " + std::to_string(kMaxIdxRank) + " are allowed");
   }
   std::array<unsigned char, 4 * kMaxIdxRank> raw{};
   LANISTA_ASSIGN(const std::size_t got, in.read({reinterpret_cast<char*>(raw.data()), 4 * rank}));
-  if (got < 4 * rank) return broken("the file ends inside its header");
+  if (got < 4 * rank) return malformed("the file ends inside its header");
   std::vector<std::int64_t> shape(rank);
   // A zero among the sizes does not excuse an overflow in the others.
   std::int64_t nonzero = static_cast<std::int64_t>(size);
   for (std::size_t d = 0; d < rank; ++d) {
     for (std::size_t i = 0; i < 4; ++i) shape[d] = shape[d] * 256 + raw[4 * d + i];
-    if (shape[d] > 0 && __builtin_mul_overflow(nonzero, shape[d], &nonzero)) return broken("the sizes overflow");
+    if (shape[d] > 0 && __builtin_mul_overflow(nonzero, shape[d], &nonzero)) return malformed("the sizes overflow");
   }
   bytes = std::ranges::count(shape, 0) > 0 ? 0 : static_cast<std::uint64_t>(nonzero);
   return shape;
@@ -89,23 +89,23 @@ Result<std::vector<std::int64_t>> read_shape(Unpacker& in, std::size_t rank, std
 
 Result<Tensor> decode_idx(std::string_view bytes) {
   const Packing packing = is_gzip(bytes) ? Packing::kGzip : Packing::kStored;
-  LANISTA_ASSIGN(const Measure whole, measure(bytes, packing, "idx", unpack_limit(bytes.size())));
+  LANISTA_ASSIGN(const UnpackedSize whole, measure_unpacked(bytes, packing, "idx", unpack_limit(bytes.size())));
 
   Unpacker in(bytes, packing, "idx");
   std::array<char, 4> magic{};
   LANISTA_ASSIGN(const std::size_t got, in.read(magic));
-  if (got >= 2 && (magic[0] != 0 || magic[1] != 0)) return broken("the file does not begin with two zero bytes");
-  if (got < magic.size()) return broken("the file ends inside its header");
+  if (got >= 2 && (magic[0] != 0 || magic[1] != 0)) return malformed("the file does not begin with two zero bytes");
+  if (got < magic.size()) return malformed("the file ends inside its header");
   LANISTA_ASSIGN(const IdxType type, parse_type(static_cast<unsigned char>(magic[2])));
   const std::size_t rank = static_cast<unsigned char>(magic[3]);
-  std::uint64_t want = 0;
+  std::uint64_t expected_bytes = 0;
   Tensor out{.name = "", .type = type.held, .shape = {}, .bytes = {}};
-  LANISTA_ASSIGN(out.shape, read_shape(in, rank, type.size, want));
+  LANISTA_ASSIGN(out.shape, read_shape(in, rank, type.size, expected_bytes));
   const std::uint64_t have = whole.bytes - magic.size() - 4 * rank;
-  if (have != want) {
-    return broken("the sizes need " + std::to_string(want) + " bytes, the file has " + std::to_string(have));
+  if (have != expected_bytes) {
+    return malformed("the sizes need " + std::to_string(expected_bytes) + " bytes, the file has " + std::to_string(have));
   }
-  out.bytes.resize(want / type.size * element_size(type.held));
+  out.bytes.resize(expected_bytes / type.size * element_size(type.held));
   LANISTA_TRY(type.read(in, out));
   return out;
 }

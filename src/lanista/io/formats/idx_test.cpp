@@ -60,7 +60,7 @@ TEST(Idx, ReadsAnyShapePackedOrPlain) {
   }
 }
 
-TEST(Idx, ReadsWhatItWrites) {
+TEST(Idx, RoundTrips) {
   using namespace std::string_literals;
   for (const std::string& file :
        {idx(0x08, {2, 1}, "\x07\xFF"), idx(0x0C, {1}, "\0\1\0\2"s), idx(0x0D, {1}, "\x3F\xC0\0\0"s),
@@ -77,7 +77,7 @@ TEST(Idx, ReadsWhatItWrites) {
             Code::kInvalidArgument);
 }
 
-TEST(Idx, NamesTheRuleThatIsBroken) {
+TEST(Idx, NamesViolatedRule) {
   expect_error("", Code::kDataLoss, "ends inside its header");
   expect_error(std::string(3, '\0'), Code::kDataLoss, "ends inside its header");
   expect_error("PNG?", Code::kDataLoss, "does not begin with two zero bytes");
@@ -93,10 +93,10 @@ TEST(Idx, NamesTheRuleThatIsBroken) {
   expect_error(idx(0x08, {0, 0xFFFFFFFF, 0xFFFFFFFF}, ""), Code::kDataLoss, "overflow");
 }
 
-TEST(Idx, RefusesEveryPrefixAndSurvivesEveryDamage) {
+TEST(Idx, RefusesPrefixesAndHandlesCorruption) {
   for (const std::string& good :
        {idx(0x0B, {3, 2}, "abcdefghijkl"), test::gzipped(idx(0x0B, {3, 2}, "abcdefghijkl"))}) {
-    test::damage(good, decode_idx, [](const Result<Tensor>& result, bool prefix) {
+    test::damage_bytes(good, decode_idx, [](const Result<Tensor>& result, bool prefix) {
       EXPECT_FALSE(prefix && result.ok());
       if (result) {
         EXPECT_EQ(result->bytes.size(), static_cast<std::size_t>(result->elements()) * element_size(result->type));
@@ -105,7 +105,7 @@ TEST(Idx, RefusesEveryPrefixAndSurvivesEveryDamage) {
   }
 }
 
-TEST(Idx, RefusesBombsAndLiesWithinItsMemory) {
+TEST(Idx, RefusesBombsWithinMemoryLimit) {
   const std::size_t large = std::size_t{100} << 20;
   const std::string bomb = test::gzipped(idx(0x08, {static_cast<std::uint32_t>(large)}, std::string(large, '\0')));
   const std::string lie = idx(0x08, {0xFFFFFFFF, 2}, "");
@@ -117,7 +117,7 @@ TEST(Idx, RefusesBombsAndLiesWithinItsMemory) {
   EXPECT_TRUE(test::within_memory(lie.size(), [&] { return !decode_idx(lie).ok(); }));
 }
 
-TEST(Idx, HoldsNothingBesideTheTensor) {
+TEST(Idx, AllocatesOnlyTheTensor) {
   // Small as a file, so that 64 MB are all there is: too few for an unpacked copy.
   std::string data;
   for (std::uint64_t i = 0; i < 640; ++i) data += test::noise(1000, i) + std::string(64'536, '\0');

@@ -169,7 +169,7 @@ TEST(Png, ReadsEveryKindOfSample) {
             (std::vector<int>{20, 10, 21, 11, 22, 12}));
 }
 
-TEST(Png, LaysAlphaOverBlack) {
+TEST(Png, BlendsAlphaOverBlack) {
   using namespace std::string_literals;
   EXPECT_EQ(pixels(decode_image(png({.width = 3, .colour = 4, .rows = "\0\xC8\xFF\xC8\x80\xC8\0"s}))),
             (std::vector<int>{200, 100, 0}));
@@ -179,7 +179,7 @@ TEST(Png, LaysAlphaOverBlack) {
             (std::vector<int>{0, 8}));
 }
 
-TEST(Png, PlacesThePassesOfInterlacedPictures) {
+TEST(Png, ReadsInterlacedImages) {
   // Adam7: where each pass begins and how far its samples lie apart.
   constexpr std::array<std::array<std::size_t, 4>, 7> kPasses = {
       {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}}};
@@ -204,7 +204,7 @@ TEST(Png, PlacesThePassesOfInterlacedPictures) {
   }
 }
 
-TEST(Png, RefusesToWriteWhatIsNoPicture) {
+TEST(Png, RefusesToWriteInvalidImage) {
   for (const Image& image : {Image{.channels = 2, .height = 1, .width = 1, .pixels = {0, 0}},
                              Image{.channels = 1, .height = 0, .width = 1, .pixels = {}},
                              Image{.channels = 1, .height = 1, .width = 1, .pixels = {0, 0}},
@@ -215,7 +215,7 @@ TEST(Png, RefusesToWriteWhatIsNoPicture) {
   }
 }
 
-TEST(Png, NamesWhatIsWrong) {
+TEST(Png, NamesError) {
   using namespace std::string_literals;
   const std::string good = png({.width = 2, .rows = "\0\1\2"s});
   ASSERT_TRUE(decode_image(good).ok());
@@ -231,13 +231,13 @@ TEST(Png, NamesWhatIsWrong) {
   expect_no_image(damaged, Code::kDataLoss, "png: IDAT: CRC error");
 }
 
-TEST(Image, KnowsItsKindByTheFirstBytes) {
+TEST(Image, RecognisesFormatBySignature) {
   expect_no_image("", Code::kUnimplemented, "neither PNG nor JPEG");
   expect_no_image("GIF89a", Code::kUnimplemented, "neither PNG nor JPEG");
   expect_no_image(jpeg(4, 8, 8), Code::kUnimplemented, "a picture of 4 channels");
 }
 
-TEST(Jpeg, ReadsPlainAndProgressivePictures) {
+TEST(Jpeg, ReadsBaselineAndProgressiveImages) {
   for (const Scans scans : {Scans::kOne, Scans::kProgressive}) {
     for (const int channels : {1, 3}) {
       for (const auto& [height, width] : {std::pair{1, 1}, {7, 3}, {16, 16}, {33, 50}}) {
@@ -256,7 +256,7 @@ TEST(Jpeg, ReadsPlainAndProgressivePictures) {
   }
 }
 
-TEST(Jpeg, NamesWhatIsWrong) {
+TEST(Jpeg, NamesError) {
   const std::string good = jpeg(3, 16, 16);
   expect_no_image("\xff\xd8\xff", Code::kDataLoss, "jpeg: Premature end of JPEG file");
   expect_no_image(good.substr(0, good.size() - 10), Code::kDataLoss, "jpeg: Premature end of JPEG file");
@@ -271,11 +271,11 @@ TEST(Jpeg, NamesWhatIsWrong) {
   expect_no_image(arithmetic, Code::kUnimplemented, "jpeg: arithmetic coding");
 }
 
-TEST(Image, RefusesEveryPrefixAndSurvivesEveryDamage) {
+TEST(Image, RefusesPrefixesAndHandlesCorruption) {
   const auto encoded = encode_png(smooth_image(3, 5, 6));
   ASSERT_TRUE(encoded.ok());
   for (const std::string& good : {*encoded, jpeg(3, 9, 10), jpeg(1, 9, 10, Scans::kProgressive)}) {
-    test::damage(good, decode_image, [](const Result<Image>& result, bool prefix) {
+    test::damage_bytes(good, decode_image, [](const Result<Image>& result, bool prefix) {
       EXPECT_FALSE(prefix && result.ok());
       if (result) {
         EXPECT_EQ(result->pixels.size(), static_cast<std::size_t>(result->channels * result->height * result->width));
@@ -289,7 +289,7 @@ std::string resized(std::string bytes, const std::string& frame, std::uint32_t h
   return bytes.replace(bytes.find(frame) + 5, 4, big_endian(height << 16U | width));
 }
 
-TEST(Image, RefusesHugePicturesWithinItsMemory) {
+TEST(Image, RefusesHugeImagesWithinMemoryLimit) {
   const std::string plain = jpeg(3, 16, 16), progressive = jpeg(3, 16, 16, Scans::kProgressive);
   for (const std::string& file :
        {png({.width = 0x7FFFFFFF, .height = 0x7FFFFFFF, .rows = ""}), png({.width = 0xFFFFFFFF, .rows = ""}),
@@ -306,7 +306,7 @@ TEST(Image, RefusesHugePicturesWithinItsMemory) {
 }
 
 // libpng makes room for what a chunk's length claims before it looks for the bytes.
-TEST(Image, RefusesAPngChunkThatClaimsMoreThanTheFile) {
+TEST(Image, RefusesPngChunkBeyondFile) {
   using namespace std::string_literals;
   std::string file = png({});
   file.insert(file.size() - 12, "eeeIiTXtDA"s);  // before the end chunk
@@ -319,7 +319,7 @@ TEST(Image, RefusesAPngChunkThatClaimsMoreThanTheFile) {
   expect_no_image(file, Code::kDataLoss, "a chunk claims 1701143909 bytes");
 }
 
-TEST(Image, DecodesTheLargestWithinItsMemory) {
+TEST(Image, DecodesLargestImageWithinMemoryLimit) {
   const std::string row(4096 * 4 + 1, '\0');
   std::string rows;
   for (int y = 0; y < 4096; ++y) rows += row;
@@ -331,7 +331,7 @@ TEST(Image, DecodesTheLargestWithinItsMemory) {
   EXPECT_TRUE(test::within_memory(progressive.size(), [&] { return decode_image(progressive).ok(); }));
 }
 
-TEST(Jpeg, CapsTheScansOfAProgressivePicture) {
+TEST(Jpeg, LimitsProgressiveScans) {
   EXPECT_TRUE(decode_image(jpeg(1, 8, 8, Scans::kOneACoefficient)).ok());
   expect_no_image(jpeg(3, 8, 8, Scans::kOneACoefficient), Code::kResourceExhausted, "more than 100 scans");
 }

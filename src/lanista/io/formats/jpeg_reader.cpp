@@ -19,11 +19,11 @@ constexpr int kMaxScans = 100;
 constexpr std::int64_t kMemory = std::int64_t{56} << 20;
 
 /// libjpeg's state and its last words. Freed here, whichever way libjpeg is left.
-struct Reader {
-  Reader() { codec.err = jpeg_std_error(&errors); }
-  ~Reader() { jpeg_destroy_decompress(&codec); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+struct JpegReader {
+  JpegReader() { codec.err = jpeg_std_error(&errors); }
+  ~JpegReader() { jpeg_destroy_decompress(&codec); }
+  JpegReader(const JpegReader&) = delete;
+  JpegReader& operator=(const JpegReader&) = delete;
 
   jpeg_decompress_struct codec{};
   jpeg_error_mgr errors{};
@@ -33,10 +33,10 @@ struct Reader {
   bool too_many_scans = false;
 };
 
-Reader& reader_of(j_common_ptr codec) { return *static_cast<Reader*>(codec->client_data); }
+JpegReader& reader_of(j_common_ptr codec) { return *static_cast<JpegReader*>(codec->client_data); }
 
 [[noreturn]] void on_error(j_common_ptr codec) {
-  Reader& reader = reader_of(codec);
+  JpegReader& reader = reader_of(codec);
   if (reader.message[0] == '\0') (*codec->err->format_message)(codec, reader.message.data());
   std::longjmp(reader.escape, 1);
 }
@@ -47,13 +47,13 @@ void on_message(j_common_ptr codec, int level) {
 }
 
 void on_progress(j_common_ptr codec) {
-  Reader& reader = reader_of(codec);
+  JpegReader& reader = reader_of(codec);
   if (reader.codec.input_scan_number <= kMaxScans) return;
   reader.too_many_scans = true;
   on_error(codec);
 }
 
-bool read_header(Reader& reader, std::string_view bytes) {
+bool read_header(JpegReader& reader, std::string_view bytes) {
   reader.errors.error_exit = on_error;
   reader.errors.emit_message = on_message;
   reader.codec.client_data = &reader;
@@ -67,7 +67,7 @@ bool read_header(Reader& reader, std::string_view bytes) {
 }
 
 /// The coefficients of the whole picture, which a picture of several scans is collected in.
-std::int64_t collected_bytes(Reader& reader) {
+std::int64_t collected_bytes(JpegReader& reader) {
   if (!jpeg_has_multiple_scans(&reader.codec)) return 0;
   std::int64_t blocks = 0;
   for (int c = 0; c < reader.codec.num_components; ++c) {
@@ -79,7 +79,7 @@ std::int64_t collected_bytes(Reader& reader) {
 }
 
 /// Reads row by row into the planes.
-bool read_pixels(Reader& reader, std::uint8_t* row, std::uint8_t* pixels) {
+bool read_pixels(JpegReader& reader, std::uint8_t* row, std::uint8_t* pixels) {
   if (setjmp(reader.escape) != 0) return false;
   jpeg_start_decompress(&reader.codec);
   const std::size_t width = reader.codec.output_width, height = reader.codec.output_height;
@@ -95,7 +95,7 @@ bool read_pixels(Reader& reader, std::uint8_t* row, std::uint8_t* pixels) {
   return true;
 }
 
-Error error_of(const Reader& reader) {
+Error error_of(const JpegReader& reader) {
   if (reader.too_many_scans) {
     return {Code::kResourceExhausted, "jpeg: more than " + std::to_string(kMaxScans) + " scans", ""};
   }
@@ -105,7 +105,7 @@ Error error_of(const Reader& reader) {
 }  // namespace
 
 Result<Image> read_jpeg(std::string_view bytes) {
-  Reader reader;
+  JpegReader reader;
   if (!read_header(reader, bytes)) return error_of(reader);
   // Its decoder takes missing data for zeros without a warning, so that a few bytes could claim any picture.
   if (reader.codec.arith_code != 0) {
@@ -123,10 +123,10 @@ Result<Image> read_jpeg(std::string_view bytes) {
   }
   const std::int64_t channels = grey ? 1 : 3;
   const std::int64_t allowed = kMemory + 4 * static_cast<std::int64_t>(bytes.size()) - channels * width * height;
-  if (const std::int64_t wanted = collected_bytes(reader); wanted > allowed) {
+  if (const std::int64_t required_bytes = collected_bytes(reader); required_bytes > allowed) {
     return Error{Code::kResourceExhausted,
                  "jpeg: a progressive picture of " + std::to_string(width) + " x " + std::to_string(height) +
-                     " pixels takes " + std::to_string(wanted) + " bytes beside its pixels; " +
+                     " pixels takes " + std::to_string(required_bytes) + " bytes beside its pixels; " +
                      std::to_string(allowed) + " are allowed",
                  ""};
   }

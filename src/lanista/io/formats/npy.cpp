@@ -17,14 +17,14 @@ static_assert(std::endian::native == std::endian::little, "numbers are copied as
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
-Error broken(std::string message) { return {Code::kDataLoss, "npy: " + std::move(message), ""}; }
+Error malformed(std::string message) { return {Code::kDataLoss, "npy: " + std::move(message), ""}; }
 
 /// How elements lie in the file and as what they are held.
 struct DType {
   char kind = 'f';  ///< b bool, i signed, u unsigned, f float
   std::size_t size = 4;
   bool swapped = false;
-  ElementType held = ElementType::kF32;
+  ElementType stored_as = ElementType::kF32;
 };
 
 Result<DType> parse_dtype(const std::string& descr) {
@@ -38,15 +38,15 @@ Result<DType> parse_dtype(const std::string& descr) {
   DType type{.kind = text[1], .size = static_cast<std::size_t>(text[2] - '0'), .swapped = text[0] == '>'};
   const std::string code = text.substr(1);
   if (code == "b1" || code == "u1") {
-    type.held = ElementType::kU8;
+    type.stored_as = ElementType::kU8;
   } else if (code == "i1" || code == "i2" || code == "i4" || code == "u2") {
-    type.held = ElementType::kI32;
+    type.stored_as = ElementType::kI32;
   } else if (code == "u4" || code == "i8") {
-    type.held = ElementType::kI64;
+    type.stored_as = ElementType::kI64;
   } else if (code == "f2" || code == "f4") {
-    type.held = ElementType::kF32;
+    type.stored_as = ElementType::kF32;
   } else if (code == "f8") {
-    type.held = ElementType::kF64;
+    type.stored_as = ElementType::kF64;
   } else {
     return refused("is not held; save as float32, float64, int32, int64 or uint8");
   }
@@ -149,42 +149,42 @@ const char* descr_of(ElementType type) {
 }  // namespace
 
 Result<Tensor> decode_npy(std::string_view bytes) {
-  if (bytes.substr(0, kMagic.size()) != kMagic) return broken("the file does not begin with \"\\x93NUMPY\"");
-  if (bytes.size() < 10) return broken("the file ends inside its header");
+  if (bytes.substr(0, kMagic.size()) != kMagic) return malformed("the file does not begin with \"\\x93NUMPY\"");
+  if (bytes.size() < 10) return malformed("the file ends inside its header");
   const int version = static_cast<unsigned char>(bytes[6]);
   if (version < 1 || version > 3 || bytes[7] != 0) {
-    return broken("format version " + std::to_string(version) + "." +
+    return malformed("format version " + std::to_string(version) + "." +
                   std::to_string(static_cast<unsigned char>(bytes[7])) + "; known are 1.0, 2.0 and 3.0");
   }
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t begin = 8 + length_bytes;
-  if (bytes.size() < begin) return broken("the file ends inside its header");
+  if (bytes.size() < begin) return malformed("the file ends inside its header");
   const std::size_t length = little(bytes.substr(8, length_bytes));
   if (length > kMaxNpyHeader) {
-    return broken("the header claims " + std::to_string(length) + " bytes, at most " + std::to_string(kMaxNpyHeader) +
+    return malformed("the header claims " + std::to_string(length) + " bytes, at most " + std::to_string(kMaxNpyHeader) +
                   " are allowed");
   }
-  if (length > bytes.size() - begin) return broken("the file ends inside its header");
+  if (length > bytes.size() - begin) return malformed("the file ends inside its header");
   LANISTA_ASSIGN(NpyHeader header, parse_npy_header(bytes.substr(begin, length)));
   LANISTA_ASSIGN(const DType type, parse_dtype(header.descr));
 
   // A zero among the dimensions does not excuse an overflow in the others; elements may be held wider than they lie.
-  const auto widest = static_cast<std::int64_t>(std::max(type.size, element_size(type.held)));
+  const auto widest = static_cast<std::int64_t>(std::max(type.size, element_size(type.stored_as)));
   std::int64_t nonzero = widest;
   bool empty = false;
   for (const std::int64_t d : header.shape) {
     if (d == 0) {
       empty = true;
     } else if (__builtin_mul_overflow(nonzero, d, &nonzero)) {
-      return broken("the shape overflows");
+      return malformed("the shape overflows");
     }
   }
-  const std::uint64_t want = empty ? 0 : static_cast<std::uint64_t>(nonzero / widest) * type.size;
+  const std::uint64_t expected_bytes = empty ? 0 : static_cast<std::uint64_t>(nonzero / widest) * type.size;
   const std::string_view data = bytes.substr(begin + length);
-  if (data.size() != want) {
-    return broken("the shape needs " + std::to_string(want) + " bytes, the file has " + std::to_string(data.size()));
+  if (data.size() != expected_bytes) {
+    return malformed("the shape needs " + std::to_string(expected_bytes) + " bytes, the file has " + std::to_string(data.size()));
   }
-  Tensor out{.name = "", .type = type.held, .shape = header.shape, .bytes = {}};
+  Tensor out{.name = "", .type = type.stored_as, .shape = header.shape, .bytes = {}};
   copy_all(header, type, data, out);
   return out;
 }

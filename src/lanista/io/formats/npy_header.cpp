@@ -11,10 +11,10 @@ class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
 
-  Error error(const std::string& wanted) const {
+  Error error(const std::string& expected) const {
     const std::string seen = position_ < text_.size() ? "'" + std::string(1, text_[position_]) + "'" : "its end";
     return {Code::kDataLoss,
-            "npy: header at character " + std::to_string(position_) + ": expected " + wanted + ", found " + seen, ""};
+            "npy: header at character " + std::to_string(position_) + ": expected " + expected + ", found " + seen, ""};
   }
 
   void skip_space() {
@@ -26,14 +26,14 @@ class Cursor {
     return position_ < text_.size() && text_[position_] == c;
   }
 
-  bool take(char c) {
+  bool consume(char c) {
     if (!peek(c)) return false;
     ++position_;
     return true;
   }
 
-  Result<void> want(char c) {
-    if (take(c)) return {};
+  Result<void> expect(char c) {
+    if (consume(c)) return {};
     return error("'" + std::string(1, c) + "'");
   }
 
@@ -46,7 +46,7 @@ class Cursor {
   Result<std::string> quoted() {
     skip_space();
     const char quote = peek('"') ? '"' : '\'';
-    LANISTA_TRY(want(quote));
+    LANISTA_TRY(expect(quote));
     const std::size_t end = text_.find(quote, position_);
     if (end == std::string_view::npos) return error("a closing quote");
     const std::string_view content = text_.substr(position_, end - position_);
@@ -69,8 +69,8 @@ class Cursor {
   /// "(3, 4)", "(3,)" or "()"; old files write "3L".
   Result<std::vector<std::int64_t>> tuple() {
     std::vector<std::int64_t> numbers;
-    LANISTA_TRY(want('('));
-    while (!take(')')) {
+    LANISTA_TRY(expect('('));
+    while (!consume(')')) {
       std::int64_t number = 0;
       const auto [end, failed] = std::from_chars(text_.data() + position_, text_.data() + text_.size(), number);
       if (failed != std::errc() || number < 0) return error("a dimension from 0 to 2^63 - 1");
@@ -78,7 +78,7 @@ class Cursor {
       if (position_ < text_.size() && text_[position_] == 'L') ++position_;
       if (numbers.size() == kMaxNpyRank) return error("at most " + std::to_string(kMaxNpyRank) + " dimensions");
       numbers.push_back(number);
-      if (!peek(')')) LANISTA_TRY(want(','));
+      if (!peek(')')) LANISTA_TRY(expect(','));
       skip_space();
     }
     return numbers;
@@ -95,10 +95,10 @@ Result<NpyHeader> parse_npy_header(std::string_view text) {
   NpyHeader header;
   std::set<std::string> seen;
   Cursor cursor(text);
-  LANISTA_TRY(cursor.want('{'));
-  while (!cursor.take('}')) {
+  LANISTA_TRY(cursor.expect('{'));
+  while (!cursor.consume('}')) {
     LANISTA_ASSIGN(const std::string key, cursor.quoted());
-    LANISTA_TRY(cursor.want(':'));
+    LANISTA_TRY(cursor.expect(':'));
     if (!seen.insert(key).second) return cursor.error("every key once, \"" + key + "\" stands twice");
     if (key == "descr") {
       if (cursor.peek('[')) {
@@ -112,7 +112,7 @@ Result<NpyHeader> parse_npy_header(std::string_view text) {
     } else {
       return cursor.error("one of descr, fortran_order, shape, not \"" + key.substr(0, 64) + "\"");
     }
-    if (!cursor.peek('}')) LANISTA_TRY(cursor.want(','));
+    if (!cursor.peek('}')) LANISTA_TRY(cursor.expect(','));
   }
   if (!cursor.at_end()) return cursor.error("nothing behind '}'");
   if (seen.size() != 3) return cursor.error("all of descr, fortran_order, shape");

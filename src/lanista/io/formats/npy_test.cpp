@@ -108,7 +108,7 @@ TEST(Npy, TurnsFortranOrderIntoRowMajor) {
             (std::vector<std::uint8_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
 }
 
-TEST(Npy, RefusesDtypesThatHidePicklesOrAreNotHeld) {
+TEST(Npy, RefusesObjectAndUnsupportedDtypes) {
   expect_error(npy(header("|O", "(1,)"), "xxxxxxxx"), Code::kUnimplemented, "pickles");
   expect_error(npy(header("O", "(1,)"), "xxxxxxxx"), Code::kUnimplemented, "pickles");
   expect_error(npy("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}", "xxxx"), Code::kUnimplemented,
@@ -118,7 +118,7 @@ TEST(Npy, RefusesDtypesThatHidePicklesOrAreNotHeld) {
   }
 }
 
-TEST(Npy, RefusesAShapeThatLies) {
+TEST(Npy, RefusesInconsistentShape) {
   expect_error(npy(header("<f4", "(2,)"), "xxxx"), Code::kDataLoss, "needs 8 bytes, the file has 4");
   expect_error(npy(header("<f4", "(1,)"), "xxxxx"), Code::kDataLoss, "needs 4 bytes, the file has 5");
   expect_error(npy(header("<f4", "(4611686018427387904, 4)"), ""), Code::kDataLoss, "overflows");
@@ -129,7 +129,7 @@ TEST(Npy, RefusesAShapeThatLies) {
   expect_error(npy(header("<f4", "(99999999999999999999,)"), "xxxx"), Code::kDataLoss, "a dimension from 0");
 }
 
-TEST(Npy, NamesThePlaceOfABrokenHeader) {
+TEST(Npy, ReportsPositionOfHeaderError) {
   expect_error("", Code::kDataLoss, "does not begin");
   expect_error("PK\3\4", Code::kDataLoss, "does not begin");
   expect_error("\x93NUMPY\1", Code::kDataLoss, "ends inside");
@@ -146,7 +146,7 @@ TEST(Npy, NamesThePlaceOfABrokenHeader) {
   expect_error(npy(header("<f4", deep + ")"), "xxxx"), Code::kDataLoss, "at most 32 dimensions");
 }
 
-TEST(Npy, SurvivesTruncationAndRandomDamage) {
+TEST(Npy, HandlesTruncationAndRandomCorruption) {
   const std::string good = npy(header("<f4", "(2, 3)", "True"), std::string(24, 'x'));
   ASSERT_TRUE(decode_npy(good).ok());
   for (std::size_t size = 0; size < good.size(); ++size) {

@@ -61,7 +61,7 @@ std::vector<float> weights_of(const OnnxModel& model, std::size_t i) {
   return {values.begin(), values.end()};
 }
 
-TEST(OnnxBatch, BecomesFreeWhateverTheFileFixes) {
+TEST(OnnxBatch, BecomesFreeForFixedBatch) {
   const auto reshaped = [](std::int64_t batch, const List& target) {
     return imported(model({batch, 2, 3}, {node("Reshape", {"x", "s"}, "y")}, {integers("s", target)}));
   };
@@ -102,7 +102,7 @@ TEST(OnnxBatch, IsFollowedThroughComputedShapes) {
   EXPECT_NE(imported(twice).find("computes with the batch"), std::string::npos) << imported(twice);
 }
 
-TEST(OnnxBatch, IsShownAsNeverMoreThanALetter) {
+TEST(OnnxBatch, IsShownAsN) {
   const auto flattened = [](const List& shape, std::int64_t axis) {
     return imported(model(shape, {node("Flatten", {"x"}, "y", {{"axis", axis}})}));
   };
@@ -120,13 +120,13 @@ TEST(OnnxBatch, IsShownAsNeverMoreThanALetter) {
   EXPECT_NE(twice.find("cannot reshape [N, 2, 3] to [N, 2, 3, N, 2, 3]"), std::string::npos) << twice;
 }
 
-TEST(OnnxBatch, AloneIsAVectorOfOnesWhenItIsFlattened) {
+TEST(OnnxBatch, FlattenedBatchIsVectorOfOnes) {
   const auto means = node("ReduceMean", {"x"}, "m", {{"axes", List{1, 2}}, {"keepdims", std::int64_t{0}}});
   EXPECT_EQ(imported(model({-1, 2, 3}, {means, node("Flatten", {"m"}, "y")})),
             "%1 = mean(%0, axes=[1,2], keep=false)\n%2 = flatten(%1)\n");
 }
 
-TEST(OnnxBatchNorm, TakesOverANumberWhateverItNormalises) {
+TEST(OnnxBatchNorm, ImportsMomentumAndEpsilon) {
   for (const List& shape : {List{-1, 2}, List{-1, 2, 3, 4}}) {
     const auto scaled =
         model(shape, {node("BatchNormalization", {"x", "g", "b", "m", "v"}, "n"), node("Mul", {"n", "three"}, "y")},
@@ -152,7 +152,7 @@ TEST(OnnxOutput, MustHaveTheShapeThatIsDeclared) {
   }
 }
 
-TEST(OnnxPool, IsRefusedWhereOpsetsDisagreeAboutItsLastWindow) {
+TEST(OnnxPool, RefusesCeilWindowThatDependsOnOpset) {
   const auto pooled = [](const std::string& op, std::int64_t opset, std::int64_t cells, const List& pads) {
     return imported(
         model({-1, 1, cells},
@@ -168,7 +168,7 @@ TEST(OnnxPool, IsRefusedWhereOpsetsDisagreeAboutItsLastWindow) {
   }
 }
 
-TEST(OnnxConstants, AreFoldedByWhatExportersPutBetween) {
+TEST(OnnxConstants, AreFoldedThroughExporterOperators) {
   const auto product = [](std::vector<OnnxNode> nodes, std::vector<Tensor> constants) {
     nodes.push_back(node("MatMul", {"x", "w"}, "y"));
     return weights_of(model({-1, 2}, std::move(nodes), std::move(constants)), 0);
@@ -214,7 +214,7 @@ TEST(OnnxConstants, AreFoldedByWhatExportersPutBetween) {
       std::vector<float>(4, 0.5F));
 }
 
-TEST(OnnxConstants, MayNotBlowUp) {
+TEST(OnnxConstants, ExceedingBudgetAreRefused) {
   const auto filled = [](const List& shape) {
     return imported(
         model({-1, 2}, {node("ConstantOfShape", {"s"}, "w"), node("MatMul", {"x", "w"}, "y")}, {integers("s", shape)}));
@@ -230,7 +230,7 @@ TEST(OnnxConstants, MayNotBlowUp) {
   EXPECT_NE(imported(model({-1, 2}, nodes)).find("its integers overflow"), std::string::npos);
 }
 
-TEST(OnnxConstants, OnValuesBecomeOneOperator) {
+TEST(OnnxConstants, AppliedToValuesBecomeOneOperator) {
   const std::vector<OnnxNode> chain{node("Mul", {"x", "s"}, "a"), node("Add", {"t", "a"}, "b"),
                                     node("Div", {"b", "two"}, "y")};
   const OnnxModel channels =
@@ -261,7 +261,7 @@ TEST(OnnxConstants, OnValuesBecomeOneOperator) {
             std::string::npos);
 }
 
-TEST(OnnxSoftmax, TakesEverythingFromItsAxisForOneRowBeforeOpset13) {
+TEST(OnnxSoftmax, FlattensFromAxisBeforeOpset13) {
   const auto softmax = [](std::int64_t opset) {
     return imported(model({-1, 2, 3}, {node("Softmax", {"x"}, "y")}, {}, opset));
   };
@@ -269,7 +269,7 @@ TEST(OnnxSoftmax, TakesEverythingFromItsAxisForOneRowBeforeOpset13) {
   EXPECT_EQ(softmax(13), "%1 = softmax(%0, axis=-1)\n");
 }
 
-TEST(OnnxNotices, TellOfFoldedNormsAndOfWhatIsOnlyNear) {
+TEST(OnnxNotices, ListFoldedNormsAndApproximations) {
   const Tensor weight = floats("onnx::Conv_12", {1, 1, 1, 1}, {1});
   const auto folded = from_onnx(model(
       {-1, 1, 2, 2}, {node("Conv", {"x", "onnx::Conv_12"}, "a"), node("Conv", {"a", "onnx::Conv_12"}, "y")}, {weight}));
@@ -283,7 +283,7 @@ TEST(OnnxNotices, TellOfFoldedNormsAndOfWhatIsOnlyNear) {
   EXPECT_NE(gelu->notices[0].find("approximated"), std::string::npos);
 }
 
-TEST(OnnxExternal, AsksForWhatATensorNames) {
+TEST(OnnxExternal, RequestsNamedByteRange) {
   const auto entry = [](std::string_view key, std::string_view value) {
     return WireWriter().bytes(1, key).bytes(2, value);
   };
@@ -329,9 +329,9 @@ TEST(OnnxForeign, NetworksAreRead) {
   const auto networks = testing::foreign_networks();
   ASSERT_EQ(networks.size(), 5U);
   for (const testing::ForeignNetwork& network : networks) {
-    const auto again = decode_onnx(encode_onnx(network.file));
-    ASSERT_TRUE(again.ok()) << network.name << again.error().message;
-    const auto result = from_onnx(*again);
+    const auto reread = decode_onnx(encode_onnx(network.file));
+    ASSERT_TRUE(reread.ok()) << network.name << reread.error().message;
+    const auto result = from_onnx(*reread);
     ASSERT_TRUE(result.ok()) << network.name << result.error().message;
     EXPECT_EQ(result->graph, network.model.graph);
     EXPECT_EQ(result->weights, network.model.weights);

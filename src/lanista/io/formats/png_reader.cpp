@@ -16,20 +16,20 @@ constexpr png_alloc_size_t kMaxChunk = 1 << 20;  // of texts and profiles, which
 constexpr png_uint_32 kMaxChunks = 16;
 
 /// libpng's state, the bytes that are left, and its last words. Freed here, whichever way libpng is left.
-struct Reader {
-  explicit Reader(std::string_view bytes) : left(bytes) {}
-  ~Reader() { png_destroy_read_struct(&png, &info, nullptr); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+struct PngReader {
+  explicit PngReader(std::string_view bytes) : bytes_left(bytes) {}
+  ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
 
   png_structp png = nullptr;
   png_infop info = nullptr;
-  std::string_view left;
+  std::string_view bytes_left;
   std::array<char, 128> message{};
 };
 
 /// Where the samples go: the planes of the picture.
-struct Target {
+struct PixelTarget {
   std::uint8_t* pixels;
   png_uint_32 width, height;
   int channels;  // of a row: 1 or 3, and one more for alpha
@@ -37,28 +37,28 @@ struct Target {
 };
 
 [[noreturn]] void on_error(png_structp png, png_const_charp message) {
-  auto* reader = static_cast<Reader*>(png_get_error_ptr(png));
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
   std::strncpy(reader->message.data(), message, reader->message.size() - 1);
   png_longjmp(png, 1);
 }
 
 void on_warning(png_structp, png_const_charp) {}
 
-void give_bytes(png_structp png, png_bytep out, png_size_t size) {
-  auto* reader = static_cast<Reader*>(png_get_io_ptr(png));
-  if (size > reader->left.size()) png_error(png, "the file is cut off");
-  std::memcpy(out, reader->left.data(), size);
-  reader->left.remove_prefix(size);
+void read_bytes(png_structp png, png_bytep out, png_size_t size) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+  if (size > reader->bytes_left.size()) png_error(png, "the file is cut off");
+  std::memcpy(out, reader->bytes_left.data(), size);
+  reader->bytes_left.remove_prefix(size);
 }
 
 /// Reads up to the pixels and asks for 8 bits of grey or colour, with alpha if there is transparency.
-bool read_header(Reader& reader) {
+bool read_header(PngReader& reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, on_warning);
   if (reader.png == nullptr) return false;
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   reader.info = png_create_info_struct(reader.png);
   if (reader.info == nullptr) return false;
-  png_set_read_fn(reader.png, &reader, give_bytes);
+  png_set_read_fn(reader.png, &reader, read_bytes);
   png_set_user_limits(reader.png, kMaxImageSide, kMaxImageSide);
   png_set_chunk_malloc_max(reader.png, kMaxChunk);
   png_set_chunk_cache_max(reader.png, kMaxChunks);
@@ -70,7 +70,7 @@ bool read_header(Reader& reader) {
 }
 
 /// Lays the samples of a row over black and puts them into the planes, every `step`-th column from `x` on.
-void put_row(const Target& to, const std::uint8_t* row, png_uint_32 y, png_uint_32 x, png_uint_32 step) {
+void put_row(const PixelTarget& to, const std::uint8_t* row, png_uint_32 y, png_uint_32 x, png_uint_32 step) {
   const bool alpha = to.channels % 2 == 0;
   const int planes = alpha ? to.channels - 1 : to.channels;
   for (; x < to.width; x += step, row += to.channels) {
@@ -83,7 +83,7 @@ void put_row(const Target& to, const std::uint8_t* row, png_uint_32 y, png_uint_
 }
 
 /// Interlaced pictures come as seven small ones, placed without a copy of the whole.
-void read_passes(Reader& reader, const Target& to, std::uint8_t* row) {
+void read_passes(PngReader& reader, const PixelTarget& to, std::uint8_t* row) {
   for (int pass = 0; pass < (to.interlaced ? 7 : 1); ++pass) {
     const png_uint_32 x = to.interlaced ? PNG_PASS_START_COL(pass) : 0,
                       dx = to.interlaced ? PNG_PASS_COL_OFFSET(pass) : 1;
@@ -98,7 +98,7 @@ void read_passes(Reader& reader, const Target& to, std::uint8_t* row) {
   png_read_end(reader.png, nullptr);
 }
 
-bool read_pixels(Reader& reader, const Target& to, std::uint8_t* row) {
+bool read_pixels(PngReader& reader, const PixelTarget& to, std::uint8_t* row) {
   if (setjmp(png_jmpbuf(reader.png)) != 0) return false;
   read_passes(reader, to, row);
   return true;
@@ -111,11 +111,11 @@ Result<void> check_chunks(std::string_view bytes) {
   while (bytes.size() >= kBefore) {
     std::uint64_t length = 0;
     for (std::size_t i = 0; i < 4; ++i) length = length << 8U | static_cast<std::uint8_t>(bytes[i]);
-    const std::size_t left = bytes.size() - kBefore;
-    if (length + kBehind > left) {
+    const std::size_t bytes_left = bytes.size() - kBefore;
+    if (length + kBehind > bytes_left) {
       return Error{Code::kDataLoss,
                    "png: the file is cut off: a chunk claims " + std::to_string(length) + " bytes and a checksum, " +
-                       std::to_string(left) + " are left",
+                       std::to_string(bytes_left) + " are left",
                    ""};
     }
     if (bytes.substr(4, 4) == "IEND") break;
@@ -135,16 +135,16 @@ Result<Image> read_png(std::string_view bytes) {
   LANISTA_TRY(check_image_size(side(16), side(20)));
   LANISTA_TRY(check_chunks(bytes));
 
-  Reader reader(bytes);
+  PngReader reader(bytes);
   if (!read_header(reader)) return damaged(reader.message.data());
-  const Target shape{.pixels = nullptr,
+  const PixelTarget shape{.pixels = nullptr,
                      .width = png_get_image_width(reader.png, reader.info),
                      .height = png_get_image_height(reader.png, reader.info),
                      .channels = png_get_channels(reader.png, reader.info),
                      .interlaced = png_get_interlace_type(reader.png, reader.info) != PNG_INTERLACE_NONE};
   Image image{.channels = shape.channels >= 3 ? 3 : 1, .height = shape.height, .width = shape.width, .pixels = {}};
   image.pixels.resize(static_cast<std::size_t>(image.channels * image.height * image.width));
-  Target target = shape;
+  PixelTarget target = shape;
   target.pixels = image.pixels.data();
   std::vector<std::uint8_t> row(png_get_rowbytes(reader.png, reader.info));
   if (!read_pixels(reader, target, row.data())) return damaged(reader.message.data());

@@ -19,8 +19,8 @@ static_assert(std::endian::native == std::endian::little, "tensors are copied as
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 64;
 
-Error broken(std::string message) { return {Code::kDataLoss, "safetensors: " + std::move(message), ""}; }
-Error refused(std::string message) { return {Code::kInvalidArgument, "safetensors: " + std::move(message), ""}; }
+Error malformed(std::string message) { return {Code::kDataLoss, "safetensors: " + std::move(message), ""}; }
+Error invalid_tensors(std::string message) { return {Code::kInvalidArgument, "safetensors: " + std::move(message), ""}; }
 
 const char* type_name(ElementType type) {
   switch (type) {
@@ -64,13 +64,13 @@ std::uint64_t read_u64(std::string_view bytes) {
 Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uint64_t data_bytes) {
   for (const SafetensorsEntry& e : entries) {
     const auto want = bytes_of(e.type, e.shape);
-    if (!want) return broken("shape of tensor \"" + e.name + "\" overflows");
+    if (!want) return malformed("shape of tensor \"" + e.name + "\" overflows");
     if (e.begin > e.end || e.end > data_bytes) {
-      return broken("tensor \"" + e.name + "\" lies at [" + std::to_string(e.begin) + ", " + std::to_string(e.end) +
+      return malformed("tensor \"" + e.name + "\" lies at [" + std::to_string(e.begin) + ", " + std::to_string(e.end) +
                     "), outside the " + std::to_string(data_bytes) + " bytes of data");
     }
     if (*want != e.end - e.begin) {
-      return broken("shape of tensor \"" + e.name + "\" needs " + std::to_string(*want) + " bytes, its offsets hold " +
+      return malformed("shape of tensor \"" + e.name + "\" needs " + std::to_string(*want) + " bytes, its offsets hold " +
                     std::to_string(e.end - e.begin));
     }
   }
@@ -83,13 +83,13 @@ Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uin
   for (const std::size_t i : order) {
     const SafetensorsEntry& e = entries[i];
     if (e.begin != position) {
-      return broken("tensor \"" + e.name + "\" begins at byte " + std::to_string(e.begin) + ", which leaves " +
+      return malformed("tensor \"" + e.name + "\" begins at byte " + std::to_string(e.begin) + ", which leaves " +
                     (e.begin > position ? "a hole" : "an overlap") + "; expected " + std::to_string(position));
     }
     position = e.end;
   }
   if (position != data_bytes) {
-    return broken(std::to_string(data_bytes - position) + " bytes of data belong to no tensor");
+    return malformed(std::to_string(data_bytes - position) + " bytes of data belong to no tensor");
   }
   return {};
 }
@@ -98,11 +98,11 @@ Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uin
 
 Result<std::string> encode_safetensors(const SafetensorsFile& file) {
   if (file.tensors.size() > kMaxSafetensorsTensors) {
-    return refused(std::to_string(file.tensors.size()) + " tensors, at most " + std::to_string(kMaxSafetensorsTensors) +
+    return invalid_tensors(std::to_string(file.tensors.size()) + " tensors, at most " + std::to_string(kMaxSafetensorsTensors) +
                    " are allowed");
   }
   if (file.metadata.size() > kMaxSafetensorsMetadata) {
-    return refused(std::to_string(file.metadata.size()) + " entries of metadata, at most " +
+    return invalid_tensors(std::to_string(file.metadata.size()) + " entries of metadata, at most " +
                    std::to_string(kMaxSafetensorsMetadata) + " are allowed");
   }
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
@@ -117,11 +117,11 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
       text.pop_back();
     }
     for (const Tensor& t : file.tensors) {
-      if (t.name == kSafetensorsMetadata) return refused("a tensor may not be called \"__metadata__\"");
-      if (!names.insert(t.name).second) return refused("two tensors are called \"" + t.name + "\"");
+      if (t.name == kSafetensorsMetadata) return invalid_tensors("a tensor may not be called \"__metadata__\"");
+      if (!names.insert(t.name).second) return invalid_tensors("two tensors are called \"" + t.name + "\"");
       const auto bytes = bytes_of(t.type, t.shape);
       if (!bytes || *bytes != t.bytes.size() || t.shape.size() > kMaxTensorRank) {
-        return refused("tensor \"" + t.name + "\" holds " + std::to_string(t.bytes.size()) +
+        return invalid_tensors("tensor \"" + t.name + "\" holds " + std::to_string(t.bytes.size()) +
                        " bytes, which do not fit its shape");
       }
       const nlohmann::ordered_json entry = {
@@ -133,13 +133,13 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
       position += *bytes;
     }
   } catch (const nlohmann::json::exception&) {
-    return refused("a name or a metadata text is not UTF-8");
+    return invalid_tensors("a name or a metadata text is not UTF-8");
   }
   text += '}';
   const std::size_t used = kLengthBytes + text.size();
   text.append((kAlignment - used % kAlignment) % kAlignment, ' ');
   if (text.size() > kMaxSafetensorsHeader) {
-    return refused("the header takes " + std::to_string(text.size()) + " bytes, at most " +
+    return invalid_tensors("the header takes " + std::to_string(text.size()) + " bytes, at most " +
                    std::to_string(kMaxSafetensorsHeader) + " are allowed");
   }
 
@@ -154,20 +154,20 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
 
 Result<SafetensorsFile> decode_safetensors(std::string_view bytes) {
   if (bytes.size() < kLengthBytes) {
-    return broken("the file has " + std::to_string(bytes.size()) + " bytes, too few for the length of a header");
+    return malformed("the file has " + std::to_string(bytes.size()) + " bytes, too few for the length of a header");
   }
   const std::uint64_t length = read_u64(bytes);
   if (length > kMaxSafetensorsHeader) {
-    return broken("the header claims " + std::to_string(length) + " bytes, at most " +
+    return malformed("the header claims " + std::to_string(length) + " bytes, at most " +
                   std::to_string(kMaxSafetensorsHeader) + " are allowed");
   }
   if (length > bytes.size() - kLengthBytes) {
-    return broken("the header claims " + std::to_string(length) + " bytes, the file has " +
+    return malformed("the header claims " + std::to_string(length) + " bytes, the file has " +
                   std::to_string(bytes.size() - kLengthBytes) + " left");
   }
   const std::string_view text = bytes.substr(kLengthBytes, length);
   const std::string_view data = bytes.substr(kLengthBytes + length);
-  if (text.empty() || text.front() != '{') return broken("the header does not begin with '{'");
+  if (text.empty() || text.front() != '{') return malformed("the header does not begin with '{'");
   LANISTA_ASSIGN(SafetensorsHeader header, parse_safetensors_header(text));
   LANISTA_TRY(check_tiling(header.entries, data.size()));
 

@@ -39,7 +39,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   bool binary(binary_t&) override { return unexpected("binary data"); }
 
   bool number_unsigned(number_unsigned_t value) override {
-    if (place_ == Place::kShape) {
+    if (state_ == ParseState::kShape) {
       if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         return fail("a dimension of tensor \"" + name_ + "\" is " + std::to_string(value) + ", above 2^63 - 1");
       }
@@ -49,7 +49,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
       entry().shape.push_back(static_cast<std::int64_t>(value));
       return true;
     }
-    if (place_ == Place::kOffsets) {
+    if (state_ == ParseState::kOffsets) {
       if (offsets_ == 2) return fail("tensor \"" + name_ + "\" has more than two data_offsets");
       (offsets_++ == 0 ? entry().begin : entry().end) = value;
       return true;
@@ -58,13 +58,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool string(string_t& value) override {
-    if (place_ == Place::kMetadata) {
+    if (state_ == ParseState::kMetadata) {
       header.metadata.emplace(key_, std::move(value));
-      place_ = Place::kMetadataKey;
+      state_ = ParseState::kMetadataKey;
       return true;
     }
-    if (place_ != Place::kType) return unexpected("a text");
-    place_ = Place::kField;
+    if (state_ != ParseState::kType) return unexpected("a text");
+    state_ = ParseState::kField;
     if (const auto type = held_type(value)) {
       entry().type = *type;
       return true;
@@ -78,13 +78,13 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool start_object(std::size_t) override {
-    if (place_ == Place::kStart) {
-      place_ = Place::kName;
+    if (state_ == ParseState::kStart) {
+      state_ = ParseState::kName;
       return true;
     }
-    if (place_ != Place::kEntry) return unexpected("an object");
+    if (state_ != ParseState::kEntry) return unexpected("an object");
     if (name_ == kSafetensorsMetadata) {
-      place_ = Place::kMetadataKey;
+      state_ = ParseState::kMetadataKey;
       return true;
     }
     if (header.entries.size() == kMaxSafetensorsTensors) {
@@ -92,59 +92,59 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     }
     header.entries.emplace_back().name = name_;
     fields_ = 0;
-    place_ = Place::kField;
+    state_ = ParseState::kField;
     return true;
   }
 
   bool key(string_t& value) override {
-    if (place_ == Place::kName) {
+    if (state_ == ParseState::kName) {
       if (!names_.insert(value).second) return fail("the name \"" + value + "\" stands twice");
       name_ = std::move(value);
-      place_ = Place::kEntry;
+      state_ = ParseState::kEntry;
       return true;
     }
-    if (place_ == Place::kMetadataKey) {
+    if (state_ == ParseState::kMetadataKey) {
       if (header.metadata.contains(value)) return fail("__metadata__ has the key \"" + value + "\" twice");
       if (header.metadata.size() == kMaxSafetensorsMetadata) {
         return fail("__metadata__ has more than " + std::to_string(kMaxSafetensorsMetadata) + " entries");
       }
       key_ = std::move(value);
-      place_ = Place::kMetadata;
+      state_ = ParseState::kMetadata;
       return true;
     }
-    if (value == "dtype") return field(Place::kType, 1);
-    if (value == "shape") return field(Place::kShapeStart, 2);
-    if (value == "data_offsets") return field(Place::kOffsetsStart, 4);
+    if (value == "dtype") return field(ParseState::kType, 1);
+    if (value == "shape") return field(ParseState::kShapeStart, 2);
+    if (value == "data_offsets") return field(ParseState::kOffsetsStart, 4);
     return fail("tensor \"" + name_ + "\" has the unknown key \"" + value.substr(0, 64) + "\"");
   }
 
   bool end_object() override {
-    if (place_ == Place::kName) {
-      place_ = Place::kEnd;
+    if (state_ == ParseState::kName) {
+      state_ = ParseState::kEnd;
       return true;
     }
-    if (place_ == Place::kField && fields_ != 7) {
+    if (state_ == ParseState::kField && fields_ != 7) {
       return fail("tensor \"" + name_ + "\" lacks dtype, shape or data_offsets");
     }
-    place_ = Place::kName;
+    state_ = ParseState::kName;
     return true;
   }
 
   bool start_array(std::size_t) override {
-    if (place_ == Place::kShapeStart) {
-      place_ = Place::kShape;
+    if (state_ == ParseState::kShapeStart) {
+      state_ = ParseState::kShape;
       return true;
     }
-    if (place_ != Place::kOffsetsStart) return unexpected("a list");
+    if (state_ != ParseState::kOffsetsStart) return unexpected("a list");
     offsets_ = 0;
-    place_ = Place::kOffsets;
+    state_ = ParseState::kOffsets;
     return true;
   }
 
   bool end_array() override {
-    if (place_ == Place::kOffsets && offsets_ != 2)
+    if (state_ == ParseState::kOffsets && offsets_ != 2)
       return fail("tensor \"" + name_ + "\" lacks one of its data_offsets");
-    place_ = Place::kField;
+    state_ = ParseState::kField;
     return true;
   }
 
@@ -153,7 +153,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
  private:
-  enum class Place {
+  enum class ParseState {
     kStart,
     kName,
     kEntry,
@@ -176,14 +176,14 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   }
 
   bool unexpected(const char* what) {
-    switch (place_) {
-      case Place::kStart:
+    switch (state_) {
+      case ParseState::kStart:
         return fail(std::string("header is ") + what + ", not an object");
-      case Place::kEntry:
+      case ParseState::kEntry:
         return fail("entry \"" + name_ + "\" is " + what + ", not an object");
-      case Place::kMetadata:
+      case ParseState::kMetadata:
         return fail("__metadata__ \"" + key_ + "\" is " + what + ", not a text");
-      case Place::kType:
+      case ParseState::kType:
         return fail("dtype of tensor \"" + name_ + "\" is " + what + ", not a text");
       default:
         return fail("shape or data_offsets of tensor \"" + name_ + "\": " + what +
@@ -191,14 +191,14 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
     }
   }
 
-  bool field(Place place, unsigned bit) {
+  bool field(ParseState state, unsigned bit) {
     if ((fields_ & bit) != 0) return fail("tensor \"" + name_ + "\" has dtype, shape or data_offsets twice");
     fields_ |= bit;
-    place_ = place;
+    state_ = state;
     return true;
   }
 
-  Place place_ = Place::kStart;
+  ParseState state_ = ParseState::kStart;
   std::set<std::string> names_;
   std::string name_, key_;
   unsigned fields_ = 0;  ///< bits of the fields seen in the current entry

@@ -74,7 +74,7 @@ TEST(Safetensors, RoundTripsAFileWithoutTensors) {
   EXPECT_TRUE(back->tensors.empty());
 }
 
-TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {
+TEST(Safetensors, RefusesToWriteInvalidFile) {
   const Tensor good = tensor<float>("w", ElementType::kF32, {1}, {1});
   const Tensor reserved = tensor<float>("__metadata__", ElementType::kF32, {1}, {1});
   const Tensor lying = tensor<float>("w", ElementType::kF32, {2}, {1});
@@ -87,7 +87,7 @@ TEST(Safetensors, RefusesToWriteWhatItWouldNotRead) {
   }
 }
 
-TEST(Safetensors, NamesTheRuleThatABrokenHeaderBreaks) {
+TEST(Safetensors, NamesViolatedHeaderRule) {
   const auto entry = [](const std::string& name, const std::string& shape, int begin, int end) {
     return "\"" + name + R"(":{"dtype":"F32","shape":)" + shape + R"(,"data_offsets":[)" + std::to_string(begin) + "," +
            std::to_string(end) + "]}";
@@ -161,7 +161,7 @@ TEST(Safetensors, RefusesALengthBeyondTheFile) {
   }
 }
 
-TEST(Safetensors, SurvivesEveryFlippedByteOfTheHeader) {
+TEST(Safetensors, HandlesEachFlippedHeaderByte) {
   const auto bytes = encode_safetensors(sample_file());
   ASSERT_TRUE(bytes.ok());
   std::uint64_t header = 0;
@@ -178,14 +178,14 @@ TEST(Safetensors, SurvivesEveryFlippedByteOfTheHeader) {
         continue;
       }
       // What is accepted is a file that could have been written: it keeps every rule.
-      const auto again = encode_safetensors(*result);
-      ASSERT_TRUE(again.ok()) << again.error().message;
+      const auto reread = encode_safetensors(*result);
+      ASSERT_TRUE(reread.ok()) << reread.error().message;
     }
   }
   EXPECT_GT(refused, 1000);
 }
 
-TEST(Safetensors, SurvivesRandomDamageAndTruncation) {
+TEST(Safetensors, HandlesRandomCorruptionAndTruncation) {
   const auto bytes = encode_safetensors(sample_file());
   ASSERT_TRUE(bytes.ok());
   for (std::size_t size = 0; size < bytes->size(); ++size) {

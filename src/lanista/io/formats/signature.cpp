@@ -9,7 +9,7 @@
 namespace lanista::formats {
 namespace {
 
-constexpr std::string_view kFromTorch =
+constexpr std::string_view kTorchAdvice =
     "safetensors.torch.save_file(torch.load(path, weights_only=True), \"weights.safetensors\")";
 
 bool is_pickle(std::string_view bytes) {
@@ -42,14 +42,14 @@ bool is_tfrecord(std::string_view bytes) {
 
 }  // namespace
 
-std::optional<Error> refuse_foreign(std::string_view bytes, const std::string& path) {
+std::optional<Error> unsupported_format_error(std::string_view bytes, const std::string& path) {
   const auto refuse = [&](std::string_view what, std::string_view advice) {
     return Error{Code::kUnimplemented,
                  "this is " + std::string(what) + "; convert it in Python: " + std::string(advice), path};
   };
-  if (is_torch_archive(bytes)) return refuse("a PyTorch file, a pickle, which can run code", kFromTorch);
+  if (is_torch_archive(bytes)) return refuse("a PyTorch file, a pickle, which can run code", kTorchAdvice);
   if (is_pickle(bytes)) {
-    std::string advice(kFromTorch);
+    std::string advice(kTorchAdvice);
     advice.append(" for weights, numpy.save(\"x.npy\", array) for data");
     return refuse("a pickle, which can run code", advice);
   }

@@ -11,7 +11,7 @@ namespace lanista::formats {
 namespace {
 
 void expect_refused(const std::string& bytes, const std::string& what, const std::string& advice) {
-  const auto error = refuse_foreign(bytes, "some/file");
+  const auto error = unsupported_format_error(bytes, "some/file");
   ASSERT_TRUE(error.has_value()) << what;
   EXPECT_EQ(error->code, Code::kUnimplemented);
   EXPECT_EQ(error->where, "some/file");
@@ -33,7 +33,7 @@ std::string tfrecord(std::uint64_t length) {
   return out + std::string(reinterpret_cast<const char*>(&masked), 4) + "data";
 }
 
-TEST(Signature, RefusesFilesThatCanRunCodeWithTheWayOut) {
+TEST(Signature, RefusesExecutableFormatsWithAdvice) {
   for (const char version : {'\x02', '\x03', '\x04', '\x05'}) {
     expect_refused(std::string("\x80") + version + "}q.", "a pickle", "weights_only=True");
   }
@@ -44,13 +44,13 @@ TEST(Signature, RefusesFilesThatCanRunCodeWithTheWayOut) {
                  "an array of objects", "astype");
 }
 
-TEST(Signature, RefusesFormatsThatAreNotHeld) {
+TEST(Signature, RefusesUnsupportedFormats) {
   expect_refused("\x89HDF\r\n\x1a\n....", "HDF5", "numpy.save");
   expect_refused("PAR1........PAR1", "Parquet", "to_csv");
   expect_refused(tfrecord(4), "TFRecord", "numpy.savez");
 }
 
-TEST(Signature, LetsEverythingElsePass) {
+TEST(Signature, AcceptsOtherBytes) {
   const Tensor tensor{.name = "", .type = ElementType::kF32, .shape = {2}, .bytes = std::vector<std::byte>(8)};
   const std::string broken_record = [] {
     std::string record = tfrecord(4);
@@ -60,7 +60,7 @@ TEST(Signature, LetsEverythingElsePass) {
   for (const std::string& bytes :
        {std::string(), std::string("P"), std::string("\x80"), std::string("\x80\x06"), std::string("PAR1,PAR2\n1,2\n"),
         zip_entry("x.npy"), zip_entry("data.pkl.npy"), encode_npy(tensor), broken_record, std::string("a,b\n1,2\n")}) {
-    EXPECT_FALSE(refuse_foreign(bytes, "f").has_value()) << bytes;
+    EXPECT_FALSE(unsupported_format_error(bytes, "f").has_value()) << bytes;
   }
 }
 

@@ -26,9 +26,9 @@ Unpacker::~Unpacker() {
 }
 
 Result<std::size_t> Unpacker::read(std::span<char> out) {
-  const std::size_t wanted = out.size();
+  const std::size_t expected = out.size();
   if (packing_ == Packing::kStored) {
-    const std::size_t given = std::min(wanted, rest_.size());
+    const std::size_t given = std::min(expected, rest_.size());
     if (given > 0) std::memcpy(out.data(), rest_.data(), given);
     rest_.remove_prefix(given);
     return given;
@@ -42,7 +42,7 @@ Result<std::size_t> Unpacker::read(std::span<char> out) {
     stream_ = std::move(stream);
   }
   while (!out.empty() && !ended_) LANISTA_TRY(inflate_some(out));
-  return wanted - out.size();
+  return expected - out.size();
 }
 
 Result<void> Unpacker::inflate_some(std::span<char>& out) {
@@ -87,9 +87,9 @@ std::uint64_t unpack_limit(std::uint64_t packed_bytes) {
   return std::max(kHarmlessBytes, packed_bytes * kMaxCompressionRatio);
 }
 
-Result<Measure> measure(std::string_view bytes, Packing packing, const std::string& what, std::uint64_t max_bytes) {
+Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what, std::uint64_t max_bytes) {
   Unpacker unpacker(bytes, packing, what);
-  Measure measured;
+  UnpackedSize measured;
   std::vector<char> chunk(kChunk);
   for (std::size_t got = kChunk; got == kChunk;) {
     LANISTA_ASSIGN(got, unpacker.read(chunk));
@@ -106,7 +106,7 @@ Result<Measure> measure(std::string_view bytes, Packing packing, const std::stri
   return measured;
 }
 
-Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what, const Measure& measured) {
+Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what, const UnpackedSize& measured) {
   Unpacker unpacker(bytes, packing, what);
   std::string out(measured.bytes, '\0');
   LANISTA_ASSIGN(const std::size_t got, unpacker.read(out));

@@ -38,7 +38,7 @@ class Unpacker {
 };
 
 /// What an unpacked stream would be.
-struct Measure {
+struct UnpackedSize {
   std::uint64_t bytes = 0;
   std::uint32_t crc = 0;  ///< CRC-32 as in zip
 };
@@ -48,9 +48,9 @@ struct Measure {
 std::uint64_t unpack_limit(std::uint64_t packed_bytes);
 
 /// Unpacks all and keeps nothing. Errors: those of Unpacker; kResourceExhausted beyond `max_bytes`.
-Result<Measure> measure(std::string_view bytes, Packing packing, const std::string& what, std::uint64_t max_bytes);
+Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what, std::uint64_t max_bytes);
 
 /// Unpacks what has been measured.
-Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what, const Measure& measured);
+Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what, const UnpackedSize& measured);
 
 }  // namespace lanista::formats

@@ -14,8 +14,8 @@ constexpr std::size_t kMaxComment = 65535;
 constexpr std::uint64_t kZip64 = 0xFFFFFFFF;  // "look into the zip64 record"
 constexpr std::uint64_t kEncrypted = 1U | 1U << 6U | 1U << 13U;
 
-Error broken(const std::string& message) { return {Code::kDataLoss, "zip: " + message, ""}; }
-Error refused(const std::string& message) { return {Code::kUnimplemented, "zip: " + message, ""}; }
+Error malformed(const std::string& message) { return {Code::kDataLoss, "zip: " + message, ""}; }
+Error unsupported(const std::string& message) { return {Code::kUnimplemented, "zip: " + message, ""}; }
 
 /// The little-endian number of `size` bytes at `at`; the caller has checked that it is there.
 std::uint64_t number(std::string_view bytes, std::size_t at, std::size_t size) {
@@ -30,7 +30,7 @@ Result<std::size_t> find_end(std::string_view archive) {
     const std::size_t at = archive.size() - kEndSize - comment;
     if (archive.substr(at, 4) == "PK\5\6" && number(archive, at + 20, 2) == comment) return at;
   }
-  return broken("the file has no end record: it is no zip archive, or is cut off");
+  return malformed("the file has no end record: it is no zip archive, or is cut off");
 }
 
 /// Where the directory lies.
@@ -49,20 +49,20 @@ Result<Directory> read_end(std::string_view archive) {
                  ""};
   }
   if (number(archive, at + 4, 4) != 0 || number(archive, at + 8, 2) != entries) {
-    return refused("archives of several files are not read");
+    return unsupported("archives of several files are not read");
   }
-  if (begin == kZip64 || size == kZip64) return refused("archives of 4 GB and more (zip64) are not read");
+  if (begin == kZip64 || size == kZip64) return unsupported("archives of 4 GB and more (zip64) are not read");
   if (begin + size != at) {
-    return broken("the directory claims bytes " + std::to_string(begin) + " to " + std::to_string(begin + size) +
+    return malformed("the directory claims bytes " + std::to_string(begin) + " to " + std::to_string(begin + size) +
                   ", but the end record is at " + std::to_string(at));
   }
   return Directory{begin, at, entries};
 }
 
 /// A key, never a path: UTF-8 without control characters and backslashes, each part between slashes a name.
-bool is_harmless(const std::string& name) {
+bool is_safe_name(const std::string& name) {
   const auto foul = [](unsigned char c) { return c < 0x20 || c == 0x7F || c == '\\'; };
-  if (find_not_utf8(name) != std::string_view::npos || std::ranges::any_of(name, foul)) return false;
+  if (find_invalid_utf8(name) != std::string_view::npos || std::ranges::any_of(name, foul)) return false;
   for (std::size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
     end = name.find('/', begin);
     const std::string part = name.substr(begin, end == std::string::npos ? end : end - begin);
@@ -80,12 +80,12 @@ struct Record {
 /// The record at `at`, which moves behind it.
 Result<Record> read_record(std::string_view archive, const Directory& directory, std::size_t& at) {
   if (directory.end - at < kCentralSize || archive.substr(at, 4) != "PK\1\2") {
-    return broken("the directory lacks a record at byte " + std::to_string(at));
+    return malformed("the directory lacks a record at byte " + std::to_string(at));
   }
   const auto field = [&](std::size_t offset, std::size_t size) { return number(archive, at + offset, size); };
   const std::size_t name_size = field(28, 2);
   const std::size_t size = kCentralSize + name_size + field(30, 2) + field(32, 2);
-  if (directory.end - at < size) return broken("a directory record leaves the directory");
+  if (directory.end - at < size) return malformed("a directory record leaves the directory");
   Record record{.name = std::string(archive.substr(at + kCentralSize, name_size)),
                 .what = "",
                 .flags = field(8, 2),
@@ -94,8 +94,8 @@ Result<Record> read_record(std::string_view archive, const Directory& directory,
                 .packed = field(20, 4),
                 .unpacked = field(24, 4),
                 .local = field(42, 4)};
-  if (!is_harmless(record.name)) {
-    return broken("the entry at byte " + std::to_string(at) +
+  if (!is_safe_name(record.name)) {
+    return malformed("the entry at byte " + std::to_string(at) +
                   " of the directory has a name that is no plain text or leads into other folders");
   }
   record.what = "entry \"" + record.name + "\" ";
@@ -104,16 +104,16 @@ Result<Record> read_record(std::string_view archive, const Directory& directory,
 }
 
 Result<void> check_record(const Record& record) {
-  if ((record.flags & kEncrypted) != 0) return refused(record.what + "is encrypted");
+  if ((record.flags & kEncrypted) != 0) return unsupported(record.what + "is encrypted");
   if (record.method != 0 && record.method != 8) {
-    return refused(record.what + "is packed by method " + std::to_string(record.method) +
+    return unsupported(record.what + "is packed by method " + std::to_string(record.method) +
                    "; stored (0) and deflated (8) are read");
   }
   if (record.packed == kZip64 || record.unpacked == kZip64 || record.local == kZip64) {
-    return refused(record.what + "has 4 GB or more (zip64)");
+    return unsupported(record.what + "has 4 GB or more (zip64)");
   }
   if (record.method == 0 && record.packed != record.unpacked) {
-    return broken(record.what + "is stored, yet its sizes differ: " + std::to_string(record.packed) + " and " +
+    return malformed(record.what + "is stored, yet its sizes differ: " + std::to_string(record.packed) + " and " +
                   std::to_string(record.unpacked));
   }
   return {};
@@ -124,26 +124,26 @@ Result<void> check_record(const Record& record) {
 Result<std::string_view> find_data(std::string_view archive, const Directory& directory, const Record& record) {
   const std::size_t at = record.local;
   if (at > directory.begin || directory.begin - at < kLocalSize || archive.substr(at, 4) != "PK\3\4") {
-    return broken(record.what + "has no header at byte " + std::to_string(at));
+    return malformed(record.what + "has no header at byte " + std::to_string(at));
   }
   const std::size_t name_size = number(archive, at + 26, 2);
   const std::size_t begin = at + kLocalSize + name_size + number(archive, at + 28, 2);
   if (begin > directory.begin || directory.begin - begin < record.packed) {
-    return broken(record.what + "leaves the file");
+    return malformed(record.what + "leaves the file");
   }
   if (number(archive, at + 6, 2) != record.flags || number(archive, at + 8, 2) != record.method ||
       archive.substr(at + kLocalSize, name_size) != record.name) {
-    return broken(record.what + "has a header that says something else than the directory");
+    return malformed(record.what + "has a header that says something else than the directory");
   }
   return archive.substr(begin, record.packed);
 }
 
 /// Headers and data as ranges of the file, which must not share a byte.
-Result<void> check_apart(std::vector<std::pair<std::size_t, std::size_t>> ranges) {
+Result<void> check_no_overlap(std::vector<std::pair<std::size_t, std::size_t>> ranges) {
   std::ranges::sort(ranges);
   for (std::size_t i = 1; i < ranges.size(); ++i) {
     if (ranges[i].first < ranges[i - 1].second) {
-      return broken("two entries overlap at byte " + std::to_string(ranges[i].first));
+      return malformed("two entries overlap at byte " + std::to_string(ranges[i].first));
     }
   }
   return {};
@@ -162,7 +162,7 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive) {
     LANISTA_ASSIGN(Record record, read_record(archive, directory, at));
     LANISTA_TRY(check_record(record));
     LANISTA_ASSIGN(const std::string_view data, find_data(archive, directory, record));
-    if (!names.insert(record.name).second) return broken("two entries are named \"" + record.name + "\"");
+    if (!names.insert(record.name).second) return malformed("two entries are named \"" + record.name + "\"");
     unpacked += record.unpacked;
     ranges.emplace_back(record.local, static_cast<std::size_t>(data.data() - archive.data()) + data.size());
     entries.push_back({.name = std::move(record.name),
@@ -171,8 +171,8 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive) {
                        .unpacked_bytes = record.unpacked,
                        .packed = data});
   }
-  if (at != directory.end) return broken("the directory has more bytes than its entries");
-  LANISTA_TRY(check_apart(std::move(ranges)));
+  if (at != directory.end) return malformed("the directory has more bytes than its entries");
+  LANISTA_TRY(check_no_overlap(std::move(ranges)));
   if (unpacked > unpack_limit(archive.size())) {
     return Error{Code::kResourceExhausted,
                  "zip: " + std::to_string(archive.size()) + " bytes claim to unpack to " + std::to_string(unpacked) +
@@ -184,7 +184,7 @@ Result<std::vector<ZipEntry>> read_zip_directory(std::string_view archive) {
 
 Result<std::string_view> unpack_entry(const ZipEntry& entry, std::string& buffer) {
   const std::string what = "zip: entry \"" + entry.name + "\"";
-  LANISTA_ASSIGN(const Measure measured, measure(entry.packed, entry.packing, what, entry.unpacked_bytes));
+  LANISTA_ASSIGN(const UnpackedSize measured, measure_unpacked(entry.packed, entry.packing, what, entry.unpacked_bytes));
   if (measured.bytes != entry.unpacked_bytes) {
     return Error{Code::kDataLoss,
                  what + " has " + std::to_string(measured.bytes) + " bytes, not the declared " +

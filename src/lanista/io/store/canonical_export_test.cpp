@@ -16,7 +16,7 @@ const Json kHeader = {{"schema", 1},
                       {"time", 5.5},
                       {"version", "0.1.0"}};
 
-TEST(CanonicalExport, SaysWhatAStudyIsAndNothingElse) {
+TEST(CanonicalExport, ContainsOnlyStudyContent) {
   const std::vector<Record> records = {
       {RecordType::kHeader, kHeader},
       {RecordType::kNumerics, {{"class", "avx2-1"}, {"isa", "avx512"}, {"threads", 2}}},
@@ -44,7 +44,7 @@ TEST(CanonicalExport, SaysWhatAStudyIsAndNothingElse) {
 }
 
 // Every type of record with every fact of a run in it, beside a fact of the study: none of the former may be left.
-TEST(CanonicalExport, LeavesOutWhatDiffersFromRunToRunInEveryRecord) {
+TEST(CanonicalExport, OmitsRunDependentFields) {
   const Json of_the_run = {{"time", 1.5}, {"seconds", 2}, {"wall_seconds", 3},
                            {"host", "h"}, {"pid", 4},     {"workers", 5}};
   const Json of_the_study = {{"trial", 1}, {"fact", {{"time", 6}}}};
@@ -68,7 +68,7 @@ TEST(CanonicalExport, LeavesOutWhatDiffersFromRunToRunInEveryRecord) {
   EXPECT_EQ(canonical_export({{RecordType::kNumerics, numerics}}), "{\"class\":\"a\",\"record\":\"numerics\"}\n");
 }
 
-TEST(CanonicalExport, ForgetsThatAStudyWasInterruptedOrExtended) {
+TEST(CanonicalExport, IgnoresInterruptionsAndExtensions) {
   const Record header{RecordType::kHeader, kHeader}, numerics{RecordType::kNumerics, {{"class", "a"}}};
   const Record one{RecordType::kOutcome, {{"trial", 1}}}, two{RecordType::kOutcome, {{"trial", 2}}};
   const Record end{RecordType::kStudyEnd, {{"winner", 1}}};

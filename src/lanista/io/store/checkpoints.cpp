@@ -37,7 +37,7 @@ Checkpoint checkpoint_of(formats::SafetensorsFile file) {
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 /// Two stores of one process count alike, and processes of two machines may have one number: so every store draws.
-std::string drawn_token() {
+std::string random_token() {
   std::uint64_t drawn = 0;
   if (::getentropy(&drawn, sizeof(drawn)) != 0) drawn = 0;  // then number and count are all there is
   return Digest{0, drawn}.hex().substr(16);
@@ -68,12 +68,12 @@ Result<void> check_address(const std::string& address) {
 CheckpointStore::CheckpointStore(FileSystem& fs, const std::string& study_folder)
     : fs_(fs.confined_to(study_folder)),
       folder_(study_folder + "/ckpt"),
-      token_(drawn_token()),
-      words_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
+      token_(random_token()),
+      next_token_number_(std::make_shared<std::atomic<std::uint64_t>>(0)) {}
 
 // A process that was forked has its parent's token and another number.
-std::string CheckpointStore::unique_word() {
-  return std::to_string(::getpid()) + "-" + token_ + "-" + std::to_string((*words_)++);
+std::string CheckpointStore::unique_token() {
+  return std::to_string(::getpid()) + "-" + token_ + "-" + std::to_string((*next_token_number_)++);
 }
 
 std::string CheckpointStore::path(const std::string& address) const {
@@ -105,7 +105,7 @@ Result<void> CheckpointStore::remove(const std::string& address) {
   return fs_->remove(path(address));
 }
 
-Result<void> CheckpointStore::keep_only(const std::vector<std::string>& keep) {
+Result<void> CheckpointStore::remove_all_except(const std::vector<std::string>& keep) {
   if (!fs_->exists(folder_)) return {};
   std::set<std::string> names;
   for (const std::string& address : keep) names.insert(address + std::string(kSuffix));

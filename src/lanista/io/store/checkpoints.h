@@ -23,7 +23,7 @@ struct Checkpoint {
   std::vector<Tensor> kept = {};
 };
 /// What predicts for the trial: the weights that it stands for, else those of its state.
-inline std::vector<Tensor> standing_weights(Checkpoint checkpoint) {
+inline std::vector<Tensor> selected_weights(Checkpoint checkpoint) {
   return checkpoint.kept.empty() ? std::move(checkpoint.tensors) : std::move(checkpoint.kept);
 }
 
@@ -41,16 +41,16 @@ class CheckpointStore {
   Result<void> remove(const std::string& address);
   /// Removes every checkpoint (and temporary file) that is not in `keep`: regular files of names that put() writes, and no
   /// other. Call it while no `put` is under way.
-  Result<void> keep_only(const std::vector<std::string>& keep);
+  Result<void> remove_all_except(const std::vector<std::string>& keep);
   std::string path(const std::string& address) const;
   /// A word that no call, of whatever store on whatever machine, gives twice. Letters, digits and '-'.
-  std::string unique_word();
+  std::string unique_token();
 
  private:
   std::shared_ptr<FileSystem> fs_;  // confined to the study's folder
   std::string folder_;
   std::string token_;  // of this store and its copies
-  std::shared_ptr<std::atomic<std::uint64_t>> words_;
+  std::shared_ptr<std::atomic<std::uint64_t>> next_token_number_;
 };
 
 }  // namespace lanista::store

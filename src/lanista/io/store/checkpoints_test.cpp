@@ -39,7 +39,7 @@ class Checkpoints : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(Checkpoints, GivesBackWhatWasPut) {
+TEST_F(Checkpoints, RoundTripsCheckpoint) {
   CheckpointStore store(fs_, folder_);
 
   const auto address = store.put(sample(3));
@@ -54,7 +54,7 @@ TEST_F(Checkpoints, GivesBackWhatWasPut) {
   EXPECT_NE(*store.put(sample(4)), *address);
 }
 
-TEST_F(Checkpoints, HoldWhatATrialStandsForBesideItsState) {
+TEST_F(Checkpoints, StoresSelectedWeightsWithState) {
   CheckpointStore store(fs_, folder_);
   const Checkpoint plain = sample(3);
   Checkpoint keeping = plain;
@@ -69,16 +69,16 @@ TEST_F(Checkpoints, HoldWhatATrialStandsForBesideItsState) {
   EXPECT_EQ(back->tensors, keeping.tensors);
   EXPECT_EQ(back->facts, keeping.facts);
   EXPECT_EQ(back->kept, keeping.kept);
-  EXPECT_EQ(standing_weights(*back), keeping.kept);
-  EXPECT_EQ(standing_weights(plain), plain.tensors);
+  EXPECT_EQ(selected_weights(*back), keeping.kept);
+  EXPECT_EQ(selected_weights(plain), plain.tensors);
 }
 
-TEST_F(Checkpoints, OutliveAPowerCutFromTheMomentTheyAreNamed) {
-  for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kDrawn}) {
+TEST_F(Checkpoints, SurvivesPowerLossOnceNamed) {
+  for (const PowerLoss what : {PowerLoss::kBytes, PowerLoss::kNames, PowerLoss::kSampled}) {
     MemoryFileSystem disk;
     const auto address = CheckpointStore(disk, "/studies/s").put(sample(3));
     ASSERT_TRUE(address);
-    disk.lose_power(what, Rng(5));
+    disk.simulate_power_loss(what, Rng(5));
     const auto back = CheckpointStore(disk, "/studies/s").get(*address);
     ASSERT_TRUE(back) << back.error().text();
   }
@@ -99,7 +99,7 @@ TEST_F(Checkpoints, DetectsEveryFlippedByte) {
   }
 }
 
-TEST_F(Checkpoints, TellsWhyThereIsNone) {
+TEST_F(Checkpoints, ReportsWhyCheckpointIsMissing) {
   CheckpointStore store(fs_, folder_);
   EXPECT_EQ(store.get(std::string(32, '0')).error().code, Code::kNotFound);
   for (const std::string address : {"", "../../etc/passwd", "0", "000000000000000000000000000000GG"}) {
@@ -108,15 +108,15 @@ TEST_F(Checkpoints, TellsWhyThereIsNone) {
   }
 }
 
-TEST_F(Checkpoints, KeepsOnlyWhatItIsTold) {
+TEST_F(Checkpoints, RemovesAllExceptListed) {
   CheckpointStore store(fs_, folder_);
-  EXPECT_TRUE(store.keep_only({}).ok());
+  EXPECT_TRUE(store.remove_all_except({}).ok());
   const std::string a = *store.put(sample(1)), b = *store.put(sample(2)), c = *store.put(sample(3));
   ASSERT_TRUE(fs_.write_file(folder_ + "/ckpt/.tmp-7", std::as_bytes(std::span("x"))).ok());
   ASSERT_TRUE(store.remove(c).ok());
   ASSERT_TRUE(store.remove(c).ok());
 
-  ASSERT_TRUE(store.keep_only({b}).ok());
+  ASSERT_TRUE(store.remove_all_except({b}).ok());
 
   EXPECT_EQ(*fs_.list(folder_ + "/ckpt"), std::vector<std::string>{b + ".safetensors"});
   EXPECT_EQ(store.get(a).error().code, Code::kNotFound);
@@ -138,7 +138,7 @@ TEST_F(Checkpoints, RemovesNoFileOfAnotherName) {
   std::filesystem::create_directory(ckpt + std::string(32, 'b') + ".safetensors");
   std::filesystem::create_symlink("id_rsa", ckpt + std::string(32, 'c') + ".safetensors");
 
-  ASSERT_TRUE(store.keep_only({}).ok());
+  ASSERT_TRUE(store.remove_all_except({}).ok());
 
   for (const std::string& name : theirs) EXPECT_TRUE(fs_.exists(ckpt + name)) << name;
   EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), theirs.size() + 2);
@@ -151,13 +151,13 @@ TEST_F(Checkpoints, RefusesALinkedFolder) {
   ASSERT_TRUE(fs_.write_file(folder_ + "-elsewhere/" + std::string(32, 'a') + ".safetensors", {}).ok());
   CheckpointStore store(fs_, folder_);
   EXPECT_EQ(store.put(sample(1)).error().where, folder_ + "/ckpt");
-  EXPECT_EQ(store.keep_only({}).error().where, folder_ + "/ckpt");
+  EXPECT_EQ(store.remove_all_except({}).error().where, folder_ + "/ckpt");
   EXPECT_FALSE(store.remove(std::string(32, 'a')).ok());
   EXPECT_EQ(fs_.list(folder_ + "-elsewhere")->size(), 1U);
   std::filesystem::remove_all(folder_ + "-elsewhere");
 }
 
-TEST_F(Checkpoints, LeavesNoHalfFileWhicheverCallFails) {
+TEST_F(Checkpoints, LeavesNoPartialFileAfterAnyFault) {
   bool done = false;
   for (std::int64_t at = 0; !done; ++at) {
     std::filesystem::remove_all(folder_ + "/ckpt");
@@ -173,13 +173,13 @@ TEST_F(Checkpoints, LeavesNoHalfFileWhicheverCallFails) {
     CheckpointStore healthy(fs_, folder_);
     const std::string expected = *healthy.put(sample(1));
     EXPECT_TRUE(healthy.get(expected).ok());
-    EXPECT_TRUE(healthy.keep_only({expected}).ok());
+    EXPECT_TRUE(healthy.remove_all_except({expected}).ok());
     EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), 1U);
     ASSERT_LT(at, 20);
   }
 }
 
-TEST_F(Checkpoints, TakesPutsFromManyThreads) {
+TEST_F(Checkpoints, AcceptsPutsFromManyThreads) {
   CheckpointStore store(fs_, folder_);
   std::vector<std::string> addresses(4);
   {
@@ -197,7 +197,7 @@ TEST_F(Checkpoints, TakesPutsFromManyThreads) {
 }
 
 // Stores of one process count alike, and a process that was forked is in all things like its parent.
-TEST_F(Checkpoints, TakePutsFromManyStoresAndProcesses) {
+TEST_F(Checkpoints, AcceptsPutsFromManyStores) {
   constexpr int kPuts = 60;
   CheckpointStore inherited(fs_, folder_);
   const auto put_all = [&](CheckpointStore store, std::atomic<int>& failed) {
@@ -228,13 +228,13 @@ TEST_F(Checkpoints, TakePutsFromManyStoresAndProcesses) {
   }
 }
 
-TEST_F(Checkpoints, OfNoTwoStoresSayOneWord) {
+TEST_F(Checkpoints, TokensAreUniqueAcrossStores) {
   std::set<std::string> words;
   for (int store = 0; store < 50; ++store) {
     CheckpointStore one(fs_, folder_), copy = one;
     for (int i = 0; i < 10; ++i) {
-      EXPECT_TRUE(words.insert(one.unique_word()).second);
-      EXPECT_TRUE(words.insert(copy.unique_word()).second);
+      EXPECT_TRUE(words.insert(one.unique_token()).second);
+      EXPECT_TRUE(words.insert(copy.unique_token()).second);
     }
   }
 }

@@ -4,7 +4,7 @@ namespace lanista::store {
 
 nlohmann::json cost_rows_body(const graph::CostTable& measured) { return {{"rows", measured.to_json()}}; }
 
-Result<graph::CostTable> logged_costs(const std::vector<Record>& records) {
+Result<graph::CostTable> costs_of_log(const std::vector<Record>& records) {
   graph::CostTable all;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (records[i].type != RecordType::kCostRows) continue;

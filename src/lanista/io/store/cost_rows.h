@@ -12,6 +12,6 @@ namespace lanista::store {
 nlohmann::json cost_rows_body(const graph::CostTable& measured);
 
 /// All that a log knows about costs. Errors: kDataLoss naming the record.
-Result<graph::CostTable> logged_costs(const std::vector<Record>& records);
+Result<graph::CostTable> costs_of_log(const std::vector<Record>& records);
 
 }  // namespace lanista::store

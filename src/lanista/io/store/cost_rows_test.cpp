@@ -14,7 +14,7 @@ graph::CostTable table_of(const std::string& work, double us, std::int64_t sampl
   return table;
 }
 
-TEST(CostRows, AreFoundAgainInTheLogAndPutTogether) {
+TEST(CostRows, AreMergedFromTheLog) {
   MemoryFileSystem fs;
   const VirtualClock clock;
   {
@@ -28,7 +28,7 @@ TEST(CostRows, AreFoundAgainInTheLogAndPutTogether) {
   const auto records = read_log(fs, "study");
   ASSERT_TRUE(records);
 
-  const auto costs = logged_costs(*records);
+  const auto costs = costs_of_log(*records);
 
   ASSERT_TRUE(costs);
   graph::CostTable want = table_of("linear", 3, 40);
@@ -36,17 +36,17 @@ TEST(CostRows, AreFoundAgainInTheLogAndPutTogether) {
   EXPECT_EQ(*costs, want);
 }
 
-TEST(CostRows, AreNoPartOfTheCanonicalExport) {
+TEST(CostRows, AreNotExported) {
   const Record header{RecordType::kHeader, {{"config", "c"}}};
   const Record costs{RecordType::kCostRows, cost_rows_body(table_of("linear", 2, 30))};
 
   EXPECT_EQ(canonical_export({header, costs}), canonical_export({header}));
 }
 
-TEST(CostRows, ThatAreDamagedAreNamed) {
+TEST(CostRows, NamesDamagedRecord) {
   const Record header{RecordType::kHeader, {{"config", "c"}}};
   const auto refused = [&](const nlohmann::json& body) {
-    return logged_costs({header, {RecordType::kCostRows, body}});
+    return costs_of_log({header, {RecordType::kCostRows, body}});
   };
 
   const auto none = refused(nlohmann::json::object());

@@ -13,7 +13,7 @@ namespace lanista::store {
 namespace {
 
 constexpr std::size_t kMaxRecord = std::size_t{64} << 20;
-constexpr double kSecondsBetweenSyncs = 1;
+constexpr double kSyncPeriodSeconds = 1;
 constexpr const char* kMarksKey = "marks";  ///< of a header: this log has them
 
 std::string log_folder(const std::string& study_folder) { return study_folder + "/log"; }
@@ -51,7 +51,7 @@ struct Read {
 /// The whole frames of what follows in a log, and how far they reach. Errors: kDataLoss (damage before what is left to
 /// chance).
 struct Scan {
-  FrameScan frames;
+  DecodedFrames frames;
   bool has_marks = false;
   bool ends_with_mark = false;
   std::vector<bool> is_mark;  ///< of every frame
@@ -65,36 +65,36 @@ Result<Scan> scan_log(std::string_view bytes, const Read& before, const std::str
     LANISTA_ASSIGN(scan.has_marks, check_header(frames.front(), path));
   }
   for (const Frame& frame : frames) {
-    const auto place = static_cast<std::uint64_t>(frame.payload.data() - bytes.data()) - kFrameHeader;
-    scan.ends_with_mark = is_mark(frame, before.bytes + place);
+    const auto offset = static_cast<std::uint64_t>(frame.payload.data() - bytes.data()) - kFrameHeader;
+    scan.ends_with_mark = is_mark(frame, before.bytes + offset);
     scan.is_mark.push_back(scan.ends_with_mark);
     scan.has_marks |= scan.ends_with_mark;
   }
   if (!scan.frames.torn) return scan;
   // Without marks, any whole record behind the damage may have been synced.
   const bool damaged =
-      scan.has_marks ? mark_follows(bytes, scan.frames.good_bytes, before.bytes) : scan.frames.damaged_middle;
+      scan.has_marks ? has_mark_after(bytes, scan.frames.num_valid_bytes, before.bytes) : scan.frames.has_data_after_damage;
   if (!damaged) return scan;
   return Error{Code::kDataLoss,
                record_name(before.frames + frames.size()) + " at byte " +
-                   std::to_string(before.bytes + scan.frames.good_bytes) + " is damaged, and whole records follow it",
+                   std::to_string(before.bytes + scan.frames.num_valid_bytes) + " is damaged, and whole records follow it",
                path};
 }
 
-struct Found {
+struct LogFiles {
   std::vector<Record> records;
-  std::uint64_t good_bytes = 0, cut_bytes = 0;
+  std::uint64_t num_valid_bytes = 0, cut_bytes = 0;
   std::size_t frames = 0;
   bool has_marks = false, ends_with_mark = false;
 };
 
 /// What follows in a log behind what has been read of it.
-Result<Found> read_records(FileSystem& fs, const std::string& path, const Read& before = {}) {
+Result<LogFiles> read_records(FileSystem& fs, const std::string& path, const Read& before = {}) {
   LANISTA_ASSIGN(const std::string bytes, fs.read(path, before.bytes));
   LANISTA_ASSIGN(const Scan scan, scan_log(bytes, before, path));
-  Found found{.records = {},
-              .good_bytes = scan.frames.good_bytes,
-              .cut_bytes = bytes.size() - scan.frames.good_bytes,
+  LogFiles found{.records = {},
+              .num_valid_bytes = scan.frames.num_valid_bytes,
+              .cut_bytes = bytes.size() - scan.frames.num_valid_bytes,
               .frames = scan.frames.frames.size(),
               .has_marks = scan.has_marks,
               .ends_with_mark = scan.ends_with_mark};
@@ -116,7 +116,7 @@ Result<Found> read_records(FileSystem& fs, const std::string& path, const Read& 
 
 /// The text of a record. Errors: kInvalidArgument (what a reader would refuse).
 Result<std::string> payload_of(RecordType type, const nlohmann::json& body, const std::string& path) {
-  if (has_unwritable_number(body)) {
+  if (has_non_finite_number(body)) {
     return Error{Code::kInvalidArgument,
                  "a record of type " + std::to_string(static_cast<int>(type)) +
                      " holds a number that JSON cannot: nan and infinities must be texts",
@@ -168,7 +168,7 @@ struct LogWriter::Impl {
   std::string buffer;  ///< frames that wait for the next write
 
   /// After a failed write or sync nobody knows what is in the file, so the first failure is the last word.
-  Result<void> remember(Result<void> result) {
+  Result<void> keep_first_error(Result<void> result) {
     if (!result) failed = result.error();
     return result;
   }
@@ -184,7 +184,7 @@ struct LogWriter::Impl {
 
   Result<void> flush() {
     if (buffer.empty()) return {};
-    LANISTA_TRY(remember(file->append(std::as_bytes(std::span(buffer)))));
+    LANISTA_TRY(keep_first_error(file->append(std::as_bytes(std::span(buffer)))));
     size += buffer.size();
     buffer.clear();
     return {};
@@ -197,14 +197,14 @@ struct LogWriter::Impl {
     if (has_marks) return {};
     // The first one says for the whole log how it is to be read, so it must be there before anything that follows.
     has_marks = true;
-    return remember(file->sync());
+    return keep_first_error(file->sync());
   }
 
   Result<void> sync() {
     if (failed) return *failed;
     if (!unsynced) return {};
     LANISTA_TRY(flush());
-    LANISTA_TRY(remember(file->sync()));
+    LANISTA_TRY(keep_first_error(file->sync()));
     unsynced = false;
     last_sync = clock->now();
     return mark();
@@ -226,9 +226,9 @@ Result<LogWriter> LogWriter::open(FileSystem& fs, const Clock& clock, const std:
   LANISTA_ASSIGN(impl->lock, files->lock(folder + "/lock"));
 
   if (files->exists(impl->path)) {
-    LANISTA_ASSIGN(Found found, read_records(*files, impl->path));
-    if (found.cut_bytes > 0) LANISTA_TRY(files->truncate(impl->path, found.good_bytes));
-    impl->size = found.good_bytes;
+    LANISTA_ASSIGN(LogFiles found, read_records(*files, impl->path));
+    if (found.cut_bytes > 0) LANISTA_TRY(files->truncate(impl->path, found.num_valid_bytes));
+    impl->size = found.num_valid_bytes;
     impl->cut_bytes = found.cut_bytes;
     impl->existing = std::move(found.records);
     impl->has_header = !impl->existing.empty();
@@ -249,9 +249,9 @@ Result<LogWriter> LogWriter::open(FileSystem& fs, const Clock& clock, const std:
 
 const std::vector<Record>& LogWriter::existing() const { return impl_->existing; }
 std::uint64_t LogWriter::cut_bytes() const { return impl_->cut_bytes; }
-void LogWriter::forget_existing() { std::vector<Record>().swap(impl_->existing); }
+void LogWriter::release_existing() { std::vector<Record>().swap(impl_->existing); }
 
-void LogWriter::check_bodies(BodyCheck check) { impl_->check = std::move(check); }
+void LogWriter::set_body_check(BodyCheck check) { impl_->check = std::move(check); }
 
 Result<std::string> LogWriter::Impl::payload(RecordType type, const nlohmann::json& body) const {
   if (failed) return *failed;
@@ -267,7 +267,7 @@ Result<std::string> LogWriter::Impl::payload(RecordType type, const nlohmann::js
   return payload_of(type, body, path);
 }
 
-Result<void> LogWriter::append_with_next(RecordType type, const nlohmann::json& body) {
+Result<void> LogWriter::append_deferred(RecordType type, const nlohmann::json& body) {
   LANISTA_ASSIGN(const std::string payload, impl_->payload(type, body));
   if (impl_->wants_mark) LANISTA_TRY(impl_->mark());
   encode_frame(static_cast<std::uint16_t>(type), payload, impl_->buffer);
@@ -286,7 +286,7 @@ Result<void> LogWriter::append(RecordType type, const nlohmann::json& body) {
     log.has_header = true;
     return log.sync();
   }
-  if (log.clock->now() - log.last_sync >= kSecondsBetweenSyncs) return log.sync();
+  if (log.clock->now() - log.last_sync >= kSyncPeriodSeconds) return log.sync();
   return {};
 }
 
@@ -305,7 +305,7 @@ Result<std::vector<Record>> read_log(FileSystem& fs, const std::string& study_fo
 LogFollower::LogFollower(FileSystem& fs, const std::string& study_folder)
     : fs_(fs.confined_to(study_folder)), path_(log_path(study_folder)) {}
 
-Result<std::vector<Record>> LogFollower::more() {
+Result<std::vector<Record>> LogFollower::read_new_records() {
   if (bytes_ == 0 && !fs_->exists(path_)) return Error{Code::kNotFound, "no study here: there is no log", path_};
   LANISTA_ASSIGN(const std::uint64_t size, fs_->size(path_));
   if (size < bytes_) {
@@ -315,8 +315,8 @@ Result<std::vector<Record>> LogFollower::more() {
                  path_};
   }
   if (size == bytes_) return std::vector<Record>();
-  LANISTA_ASSIGN(Found found, read_records(*fs_, path_, {bytes_, frames_, has_marks_}));
-  bytes_ += found.good_bytes;
+  LANISTA_ASSIGN(LogFiles found, read_records(*fs_, path_, {bytes_, frames_, has_marks_}));
+  bytes_ += found.num_valid_bytes;
   frames_ += found.frames;
   has_marks_ = found.has_marks;
   return std::move(found.records);

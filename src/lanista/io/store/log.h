@@ -72,9 +72,9 @@ class LogWriter {
 
   const std::vector<Record>& existing() const;  ///< records found at opening
   std::uint64_t cut_bytes() const;              ///< so many were cut off at opening
-  void forget_existing();                       ///< frees them
+  void release_existing();                       ///< frees them
   /// From now on nothing is appended that `check` refuses.
-  void check_bodies(BodyCheck check);
+  void set_body_check(BodyCheck check);
   /// Writes at once, so that a killed process loses nothing; on disk (synced) at the latest one second of appending
   /// later, and at sync(). After a failed append every further one fails the same way: the file's end is unknown until
   /// it is opened again. The first record must be the header, which is synced; "schema" is added to it. Text that is
@@ -84,7 +84,7 @@ class LogWriter {
   Result<void> append(RecordType type, const nlohmann::json& body);
   /// The same for a record on which nothing is built: it is written together with the next one, or synced with it, and
   /// a process that is killed before loses it.
-  Result<void> append_with_next(RecordType type, const nlohmann::json& body);
+  Result<void> append_deferred(RecordType type, const nlohmann::json& body);
   Result<void> sync();
 
  private:
@@ -103,7 +103,7 @@ class LogFollower {
 
   /// All whole records behind those that were given before; a torn tail waits for its rest. Errors: kNotFound (no study
   /// there), kDataLoss (also: the log is shorter than what was read of it), kIo.
-  Result<std::vector<Record>> more();
+  Result<std::vector<Record>> read_new_records();
 
  private:
   std::shared_ptr<FileSystem> fs_;

@@ -39,7 +39,7 @@ struct LogDamage : ::testing::Test {
   void set_bytes(const std::string& bytes) { disk.put(kPath, bytes); }
 };
 
-TEST_F(LogDamage, NeverTakesASyncedRecordWhateverAPowerCutLeavesOfTheRest) {
+TEST_F(LogDamage, KeepsSyncedRecordsAfterPowerLoss) {
   int holes = 0;
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     disk = MemoryFileSystem();
@@ -48,11 +48,11 @@ TEST_F(LogDamage, NeverTakesASyncedRecordWhateverAPowerCutLeavesOfTheRest) {
     write(synced, n);
     const std::string promised = disk.synced(kPath);
 
-    disk.lose_power(seed % 2 == 0 ? PowerLoss::kBytes : PowerLoss::kDrawn, draw.split("cut"));
+    disk.simulate_power_loss(seed % 2 == 0 ? PowerLoss::kBytes : PowerLoss::kSampled, draw.split("cut"));
 
     const std::string left = disk.read(kPath) ? *disk.read(kPath) : "";
     ASSERT_TRUE(left.starts_with(promised)) << seed << ": the test's own disk";
-    holes += decode_frames(left).damaged_middle;
+    holes += decode_frames(left).has_data_after_damage;
     const auto reader = read_log(disk, kFolder);
     ASSERT_TRUE(reader) << seed << ": " << reader.error().text();
     std::size_t kept = 0;
@@ -67,7 +67,7 @@ TEST_F(LogDamage, NeverTakesASyncedRecordWhateverAPowerCutLeavesOfTheRest) {
       ASSERT_TRUE(log.append(RecordType::kMeasurement, numbered(static_cast<int>(kept))));
       ASSERT_TRUE(log.sync());
     }
-    disk.lose_power(PowerLoss::kDrawn, draw.split("again"));
+    disk.simulate_power_loss(PowerLoss::kSampled, draw.split("again"));
     const auto after = read_log(disk, kFolder);
     ASSERT_TRUE(after) << seed << ": " << after.error().text();
     ASSERT_EQ(after->size(), kept + 1) << seed;
@@ -104,7 +104,7 @@ TEST_F(LogDamage, IsNeverCutBeforeTheLastMark) {
   EXPECT_GT(cut, 100);
 }
 
-TEST_F(LogDamage, OfALogWithoutMarksIsRefusedWhereWholeRecordsFollow) {
+TEST_F(LogDamage, RefusesDamageBeforeRecordsWithoutMarks) {
   std::string old;
   encode_frame(1, R"({"schema":1})", old);
   const std::size_t header = old.size();
@@ -122,7 +122,7 @@ TEST_F(LogDamage, OfALogWithoutMarksIsRefusedWhereWholeRecordsFollow) {
       LogWriter log = open();
       for (int i = 3; i < 8; ++i) ASSERT_TRUE(log.append(RecordType::kMeasurement, numbered(i)));
     }
-    disk.lose_power(PowerLoss::kBytes, Rng(seed));
+    disk.simulate_power_loss(PowerLoss::kBytes, Rng(seed));
     const auto left = read_log(disk, kFolder);
     ASSERT_TRUE(left) << seed << ": " << left.error().text();
     ASSERT_GE(left->size(), 3U);
@@ -133,7 +133,7 @@ TEST_F(LogDamage, OfALogWithoutMarksIsRefusedWhereWholeRecordsFollow) {
   }
 }
 
-TEST_F(LogDamage, IsNotHiddenByAMarkOfAnotherPlace) {
+TEST_F(LogDamage, IgnoresMarksOfOtherOffsets) {
   write(2, 2);
   const std::string whole = *disk.read(kPath);
   std::string stale = whole + std::string(16, '\0');
@@ -157,28 +157,28 @@ TEST_F(LogDamage, LeavesMarksOutOfTheRecords) {
   EXPECT_EQ(*disk.read(kPath), before) << "to open a log that is whole changes nothing";
 }
 
-TEST_F(LogDamage, OfARecordThatLayInMemoryAloneDoesNotReachWhatWasBuiltOnIt) {
+TEST_F(LogDamage, KeepsRecordsAfterLostDeferredRecord) {
   write(0, 2);  // and is killed: nothing of the two was synced
   open();       // a second process reads them, and acts on them
-  disk.lose_power(PowerLoss::kBytes, Rng(3));
-  disk.lose_power(PowerLoss::kNames, Rng(3));
+  disk.simulate_power_loss(PowerLoss::kBytes, Rng(3));
+  disk.simulate_power_loss(PowerLoss::kNames, Rng(3));
 
   EXPECT_EQ(read_log(disk, kFolder)->size(), 3U);
 }
 
-TEST_F(LogDamage, OfATailThatWasCutDoesNotComeBack) {
+TEST_F(LogDamage, DropsTornTailForGood) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     disk = MemoryFileSystem();
     write(2, 2);
     const std::string whole = *disk.read(kPath);
     set_bytes(whole + std::string(100, '\7'));
     open();
-    disk.lose_power(PowerLoss::kBytes, Rng(seed));
+    disk.simulate_power_loss(PowerLoss::kBytes, Rng(seed));
     ASSERT_EQ(*disk.read(kPath), whole) << seed;
   }
 }
 
-TEST_F(LogDamage, ReachesNoRecordThatIsOlderThanASecond) {
+TEST_F(LogDamage, KeepsRecordsOlderThanOneSecond) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     disk = MemoryFileSystem();
     {
@@ -189,7 +189,7 @@ TEST_F(LogDamage, ReachesNoRecordThatIsOlderThanASecond) {
       clock.advance(0.6);
       ASSERT_TRUE(log.append(RecordType::kMeasurement, numbered(2)));
     }
-    disk.lose_power(PowerLoss::kDrawn, Rng(seed));
+    disk.simulate_power_loss(PowerLoss::kSampled, Rng(seed));
     const auto left = read_log(disk, kFolder);
     ASSERT_TRUE(left) << seed << ": " << left.error().text();
     ASSERT_EQ(left->size(), 3U) << seed;
@@ -208,7 +208,7 @@ TEST_F(LogDamage, IsNotWritten) {
   Json deep = 1;
   for (int i = 0; i < 65; ++i) deep = Json::array({deep});
   EXPECT_EQ(log.append(RecordType::kNumerics, deep).error().code, Code::kInvalidArgument);
-  log.check_bodies([](RecordType type, const Json&) -> Result<void> {
+  log.set_body_check([](RecordType type, const Json&) -> Result<void> {
     if (type == RecordType::kOutcome) return Error{Code::kDataLoss, "no outcome", ""};
     return {};
   });

@@ -48,7 +48,7 @@ class Log : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(Log, GivesBackWhatWasAppended) {
+TEST_F(Log, RoundTripsRecords) {
   const Json odd = {{"x", 0.1}, {"tiny", 5e-324}, {"big", 1.7976931348623157e308}, {"n", 9007199254740993}};
   {
     auto log = LogWriter::open(fs_, clock_, folder_);
@@ -71,7 +71,7 @@ TEST_F(Log, GivesBackWhatWasAppended) {
   EXPECT_EQ(again->existing()[0].body, (Json{{"config", 1}, {"schema", kPlainSchema}, {"marks", true}}));
   EXPECT_EQ(again->existing()[1].type, RecordType::kMeasurement);
   EXPECT_EQ(again->existing()[1].body, odd);
-  again->forget_existing();
+  again->release_existing();
   EXPECT_TRUE(again->existing().empty());
 }
 
@@ -119,7 +119,7 @@ TEST_F(Log, SyncsAtMostOnceASecondAndOnRequest) {
   EXPECT_EQ(calls_of(sync), 0);  // nothing new to sync
 }
 
-TEST_F(Log, WritesARecordThatMayBeLostTogetherWithTheNext) {
+TEST_F(Log, DefersRecordUntilTheNext) {
   const auto trials_on_disk = [&] {
     std::vector<int> out;
     const auto records = read_log(fs_, folder_);
@@ -129,24 +129,24 @@ TEST_F(Log, WritesARecordThatMayBeLostTogetherWithTheNext) {
     return out;
   };
   auto log = LogWriter::open(fs_, clock_, folder_);
-  ASSERT_EQ(log->append_with_next(RecordType::kPlan, measurement(0)).error().code, Code::kFailedPrecondition);
+  ASSERT_EQ(log->append_deferred(RecordType::kPlan, measurement(0)).error().code, Code::kFailedPrecondition);
   ASSERT_TRUE(log->append(RecordType::kHeader, {{"config", 1}}).ok());
-  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(1)).ok());
-  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(2)).ok());
+  ASSERT_TRUE(log->append_deferred(RecordType::kPlan, measurement(1)).ok());
+  ASSERT_TRUE(log->append_deferred(RecordType::kPlan, measurement(2)).ok());
   EXPECT_TRUE(trials_on_disk().empty());
 
   ASSERT_TRUE(log->append(RecordType::kMeasurement, measurement(3)).ok());
   EXPECT_EQ(trials_on_disk(), (std::vector{1, 2, 3})) << "in their order";
-  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(4)).ok());
+  ASSERT_TRUE(log->append_deferred(RecordType::kPlan, measurement(4)).ok());
   ASSERT_TRUE(log->sync().ok());
   EXPECT_EQ(trials_on_disk(), (std::vector{1, 2, 3, 4}));
 
-  ASSERT_TRUE(log->append_with_next(RecordType::kPlan, measurement(5)).ok());
+  ASSERT_TRUE(log->append_deferred(RecordType::kPlan, measurement(5)).ok());
   log = LogWriter(std::move(*LogWriter::open(fs_, clock_, folder_ + "-other")));  // as if it were killed
   auto again = LogWriter::open(fs_, clock_, folder_);
   ASSERT_TRUE(again.ok()) << again.error().message;
   EXPECT_EQ(again->cut_bytes(), 0U);
-  ASSERT_TRUE(again->append_with_next(RecordType::kPlan, measurement(6)).ok());
+  ASSERT_TRUE(again->append_deferred(RecordType::kPlan, measurement(6)).ok());
   ASSERT_TRUE(again->append(RecordType::kMeasurement, measurement(7)).ok());
   EXPECT_EQ(trials_on_disk(), (std::vector{1, 2, 3, 4, 6, 7}));
   std::filesystem::remove_all(folder_ + "-other");
@@ -183,7 +183,7 @@ TEST_F(Log, RefusesALogOfANewerVersion) {
   EXPECT_EQ(*fs_.read(path()), bytes);  // not a byte of it was touched
 }
 
-TEST_F(Log, TellsAMissingStudyFromABrokenOne) {
+TEST_F(Log, DistinguishesMissingFromDamagedStudy) {
   EXPECT_EQ(read_log(fs_, folder_).error().code, Code::kNotFound);
   const auto broken = [&](std::uint16_t type, const std::string& payload) {
     std::string bytes;
@@ -203,7 +203,7 @@ TEST_F(Log, TellsAMissingStudyFromABrokenOne) {
   EXPECT_EQ(broken(1, R"({"schema":0})"), Code::kDataLoss);
 }
 
-TEST_F(Log, NamesALinkOrAFifoInThePlaceOfTheLog) {
+TEST_F(Log, ReportsLinkOrFifoAsLog) {
   sample_log(1);
   namespace fs = std::filesystem;
   fs::rename(folder_ + "/log", folder_ + "/elsewhere");
@@ -217,7 +217,7 @@ TEST_F(Log, NamesALinkOrAFifoInThePlaceOfTheLog) {
   EXPECT_EQ(read_log(real_file_system(), folder_).error().where, folder_ + "/log/000001.log");
 }
 
-TEST_F(Log, RefusesARecordOfTooManyValuesOrTooDeepBothWays) {
+TEST_F(Log, RefusesLargeOrDeepRecords) {
   const auto refusal = [&](const std::string& payload) {
     std::string bytes;
     encode_frame(1, R"({"schema":1})", bytes);
@@ -248,7 +248,7 @@ TEST_F(Log, RefusesARecordOfTooManyValuesOrTooDeepBothWays) {
   EXPECT_EQ(appended.error().message, "a record holds more than 500000 values");
 }
 
-TEST_F(Log, KeepsThePrefixOfRecordsWhereverItIsCut) {
+TEST_F(Log, KeepsRecordsBeforeAnyCut) {
   const std::string whole = sample_log(4);
   const auto all = *read_log(fs_, folder_);
   for (std::size_t size = 0; size <= whole.size(); ++size) {
@@ -297,7 +297,7 @@ TEST_F(Log, DetectsEveryFlippedByte) {
 
 // Every write of a small study fails once, as on a full disk: the error has a code, later appends fail the same way,
 // and on a healthy disk everything that was acknowledged is there.
-TEST_F(Log, KeepsWhatItAcknowledgedWhicheverCallFails) {
+TEST_F(Log, KeepsAcknowledgedRecordsAfterAnyFault) {
   for (const bool sticky : {true, false}) {
     for (const bool torn : {true, false}) {
       bool reached_end = false;
@@ -341,7 +341,7 @@ TEST_F(Log, KeepsWhatItAcknowledgedWhicheverCallFails) {
   }
 }
 
-TEST_F(Log, AFollowerGivesEveryRecordOnceHoweverTheBytesArrive) {
+TEST_F(Log, FollowerReturnsEveryRecordOnce) {
   const std::string bytes = sample_log(40);
   const auto whole = *read_log(fs_, folder_);
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -352,37 +352,37 @@ TEST_F(Log, AFollowerGivesEveryRecordOnceHoweverTheBytesArrive) {
     for (std::size_t written = 0; written < bytes.size();) {
       written = std::min<std::size_t>(bytes.size(), written + rng.below(90));
       write_log(bytes.substr(0, written));
-      const auto more = follower.more();
+      const auto more = follower.read_new_records();
       ASSERT_TRUE(more.ok()) << more.error().text();
       seen.insert(seen.end(), more->begin(), more->end());
       EXPECT_EQ(seen.size(), read_log(fs_, folder_)->size()) << written;
     }
     ASSERT_EQ(seen.size(), whole.size());
     for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_EQ(seen[i].body, whole[i].body);
-    EXPECT_TRUE(follower.more()->empty());
+    EXPECT_TRUE(follower.read_new_records()->empty());
   }
 }
 
-TEST_F(Log, AFollowerIsToldOfDamageAndOfAnotherLog) {
+TEST_F(Log, FollowerReportsDamageAndReplacement) {
   const std::string bytes = sample_log(10);
-  EXPECT_EQ(LogFollower(fs_, folder_ + "/none").more().error().code, Code::kNotFound);
+  EXPECT_EQ(LogFollower(fs_, folder_ + "/none").read_new_records().error().code, Code::kNotFound);
 
   LogFollower follower(fs_, folder_);
-  ASSERT_EQ(follower.more()->size(), 11U);
+  ASSERT_EQ(follower.read_new_records()->size(), 11U);
   write_log(bytes.substr(0, bytes.size() / 2));
-  EXPECT_EQ(follower.more().error().code, Code::kDataLoss);
+  EXPECT_EQ(follower.read_new_records().error().code, Code::kDataLoss);
 
   // Damage in what is new: told with its place in the whole log, as a first reader is told.
   write_log(bytes.substr(0, bytes.size() / 2));
   LogFollower half(fs_, folder_);
-  const auto first = half.more();
+  const auto first = half.read_new_records();
   ASSERT_TRUE(first.ok());
   std::string damaged = bytes;
   damaged[bytes.size() * 3 / 4] = static_cast<char>(damaged[bytes.size() * 3 / 4] ^ 1);
   write_log(damaged);
-  const auto told = half.more();
-  ASSERT_FALSE(told.ok());
-  EXPECT_EQ(told.error().message, read_log(fs_, folder_).error().message);
+  const auto damaged_read = half.read_new_records();
+  ASSERT_FALSE(damaged_read.ok());
+  EXPECT_EQ(damaged_read.error().message, read_log(fs_, folder_).error().message);
 }
 
 }  // namespace

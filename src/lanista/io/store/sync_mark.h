@@ -13,14 +13,14 @@ namespace lanista::store {
 // behind a hole included, and may be cut. A mark names its own place, so that stale bytes of another file are none. It
 // is an attempt record that says nothing, so that builds before marks read over it.
 
-inline constexpr std::size_t kLongestMark = 64;  ///< bytes of payload
+inline constexpr std::size_t kMaxMarkBytes = 64;  ///< bytes of payload
 
-std::string mark_payload(std::uint64_t place);
+std::string mark_payload(std::uint64_t offset);
 
-/// Whether a frame that begins at byte `place` is a mark.
-bool is_mark(const Frame& frame, std::uint64_t place);
+/// Whether a frame that begins at byte `offset` is a mark.
+bool is_mark(const Frame& frame, std::uint64_t offset);
 
 /// Whether a whole mark begins anywhere behind byte `from`; the bytes are those of a log from its byte `base` on.
-bool mark_follows(std::string_view bytes, std::uint64_t from, std::uint64_t base = 0);
+bool has_mark_after(std::string_view bytes, std::uint64_t from, std::uint64_t base = 0);
 
 }  // namespace lanista::store

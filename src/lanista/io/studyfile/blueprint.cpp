@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/spaces/published.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/notation.h"
@@ -20,7 +20,7 @@ constexpr std::string_view kBuiltin = "builtin:";
 
 }  // namespace
 
-json blueprint_schema() {
+json blueprint_json_schema() {
   const json text{{"type", "string"}};
   const json names{{"anyOf", {text, {{"type", "array"}, {"items", text}}}}};
   const json blocks{{"type", "array"}, {"items", {{"type", json::array({"string", "object"})}}}};
@@ -117,10 +117,10 @@ Result<NamedSpace> check_named_space(const std::string& text) {
   const auto all = mutate::published_spaces();
   const auto space = std::ranges::find(all, named.name, &mutate::PublishedSpace::name);
   if (space == all.end()) {
-    const std::string near = nearest_name(named.name, names_of(all));
+    const std::string near = nearest_name(named.name, plugin_names(all));
     return Error{Code::kNotFound,
                  "there is no published space '" + named.name + "'" +
-                     (near.empty() ? "; known: " + join(names_of(all)) : "; did you mean '" + near + "'?"),
+                     (near.empty() ? "; known: " + join(plugin_names(all)) : "; did you mean '" + near + "'?"),
                  ""};
   }
   if (auto resolved = mutate::resolve_space_options(*space, named.options); !resolved) {
@@ -130,7 +130,7 @@ Result<NamedSpace> check_named_space(const std::string& text) {
 }
 
 Result<BlueprintSpace> make_blueprint(const study::StudyConfig& config, const graph::OpTable& ops,
-                                      const mutate::Ends& ends) {
+                                      const mutate::ModelInterface& ends) {
   const auto at_key = [](Error error) {
     error.where = "model.space" + (error.where.empty() ? "" : "." + error.where);
     return error;
@@ -150,7 +150,7 @@ Result<BlueprintSpace> make_blueprint(const study::StudyConfig& config, const gr
   return BlueprintSpace{"space", *std::move(blueprint), ends};
 }
 
-Result<void> inline_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
+Result<void> embed_model_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
   if (!config.model.space.is_string()) return {};
   const auto source = config.model.space.get<std::string>();
   if (source.starts_with(kBuiltin)) return {};
@@ -164,7 +164,7 @@ Result<void> inline_space(study::StudyConfig& config, const std::string& folder,
     Mistakes mistakes(source, {});
     json space = mistakes.to_json(root);
     if (auto good = read_blueprint(graph::builtin_ops(), space); !good) {
-      mistakes.add(node_at(root, good.error().where), good.error().where, good.error().message);
+      mistakes.add(find_node_at(root, good.error().where), good.error().where, good.error().message);
       return Error{Code::kInvalidArgument, mistakes.text(), ""};
     }
     config.model.space = std::move(space);

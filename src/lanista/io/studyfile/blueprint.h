@@ -18,7 +18,7 @@ namespace lanista::studyfile {
 Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space);
 
 /// JSON Schema of that notation, as far as one can say it: operators and formulas are checked when it is read.
-nlohmann::json blueprint_schema();
+nlohmann::json blueprint_json_schema();
 
 /// A published space "builtin:NAME?option=value&other=value": its name and its options, as plain values. Errors:
 /// kInvalidArgument.
@@ -33,10 +33,10 @@ Result<NamedSpace> check_named_space(const std::string& text);
 
 /// What `model.space` says, as a space of models between `ends`. Errors: kInvalidArgument, kNotFound with the key.
 Result<mutate::BlueprintSpace> make_blueprint(const study::StudyConfig& config, const graph::OpTable& ops,
-                                              const mutate::Ends& ends);
+                                              const mutate::ModelInterface& ends);
 
 /// Where `model.space` is the path of a YAML file (relative to `folder`), puts what it says in its place, so that the
 /// resolved study is whole. Errors: kNotFound, kIo; kInvalidArgument with the file's lines.
-Result<void> inline_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
+Result<void> embed_model_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::studyfile

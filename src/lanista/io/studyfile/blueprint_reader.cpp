@@ -4,7 +4,7 @@
 #include <map>
 
 #include "lanista/model/spaces/blueprint_plan.h"
-#include "lanista/io/studyfile/mapping.h"
+#include "lanista/io/studyfile/json_mapping.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/notation.h"
 
@@ -29,15 +29,15 @@ class BlueprintReader {
 
   Result<Blueprint> read(const json& space) {
     LANISTA_TRY(check_keys(space, "", {"choices", "layers"}));
-    if (!space.contains("layers")) return wrong("", "a space of models needs 'layers'");
+    if (!space.contains("layers")) return value_error("", "a space of models needs 'layers'");
     LANISTA_ASSIGN(auto choices, read_choices(space, ""));
     LANISTA_ASSIGN(Chain layers, read_chain(space["layers"], "layers", "layers"));
-    for (const ValueChoice& choice : choices) places_["choices." + choice.label] = "choices." + choice.label;
+    for (const ValueChoice& choice : choices) block_paths_["choices." + choice.label] = "choices." + choice.label;
     auto made = Blueprint::make(ops_, std::move(layers), std::move(choices));
     if (made) return made;
     Error error = std::move(made).error();
-    const auto known = places_.find(error.where);
-    return Error{error.code, error.message, known == places_.end() ? "layers" : known->second};
+    const auto known = block_paths_.find(error.where);
+    return Error{error.code, error.message, known == block_paths_.end() ? "layers" : known->second};
   }
 
  private:
@@ -49,7 +49,7 @@ class BlueprintReader {
     for (const auto& [name, join] : known) {
       if (word == name) return join;
     }
-    return wrong(inside(path, "reduce"), "'" + word + "' is not allowed; allowed: sum, mean, concat, mul");
+    return value_error(join_path(path, "reduce"), "'" + word + "' is not allowed; allowed: sum, mean, concat, mul");
   }
 
   static Result<space::Domain> read_domain(const json& value, const std::string& path) {
@@ -57,7 +57,7 @@ class BlueprintReader {
       space::Categorical out;
       for (const json& item : value) {
         auto read = space::value_from_json(item);
-        if (!read) return wrong(path, shown(item) + " is no value to choose");
+        if (!read) return value_error(path, quote_value(item) + " is no value to choose");
         out.values.push_back(*std::move(read));
       }
       return space::Domain(std::move(out));
@@ -65,7 +65,7 @@ class BlueprintReader {
     std::string call = value.is_string() ? value.get<std::string>() : "";
     if (value.is_object() && value.size() == 1 && value.begin()->is_array()) {
       call = value.begin().key() + "(";
-      for (const json& item : *value.begin()) call += (call.back() == '(' ? "" : ",") + shown(item);
+      for (const json& item : *value.begin()) call += (call.back() == '(' ? "" : ",") + quote_value(item);
       call += ")";
     }
     if (value.is_number_integer()) {
@@ -73,8 +73,8 @@ class BlueprintReader {
       return space::Domain(space::IntRange{fixed, fixed});
     }
     const auto parsed = parse_domain(call);
-    if (!parsed) return wrong(path, shown(value) + " is neither a list of values nor a range such as int(1, 3)");
-    if (!*parsed) return wrong(path, parsed->error().message);
+    if (!parsed) return value_error(path, quote_value(value) + " is neither a list of values nor a range such as int(1, 3)");
+    if (!*parsed) return value_error(path, parsed->error().message);
     return **parsed;
   }
 
@@ -82,8 +82,8 @@ class BlueprintReader {
     std::vector<ValueChoice> out;
     const auto it = map.find("choices");
     if (it == map.end()) return out;
-    const std::string inner = inside(path, "choices");
-    if (!it->is_object()) return wrong(inner, "a mapping from name to values is wanted");
+    const std::string inner = join_path(path, "choices");
+    if (!it->is_object()) return value_error(inner, "a mapping from name to values is wanted");
     for (const auto& [name, value] : it->items()) {
       LANISTA_ASSIGN(auto domain, read_domain(value, inner + "." + name));
       out.push_back({name, std::move(domain)});
@@ -91,12 +91,12 @@ class BlueprintReader {
     return out;
   }
 
-  Result<Chain> read_chain(const json& list, const std::string& path, const std::string& place) {
-    if (++depth_ > kMaxDepth) return wrong(path, "blocks stand too deep in one another");
-    if (!list.is_array()) return wrong(path, "a list of blocks is wanted, not " + shown(list));
+  Result<Chain> read_chain(const json& list, const std::string& path, const std::string& block_key) {
+    if (++depth_ > kMaxDepth) return value_error(path, "blocks stand too deep in one another");
+    if (!list.is_array()) return value_error(path, "a list of blocks is wanted, not " + quote_value(list));
     Chain chain;
     for (std::size_t i = 0; i < list.size(); ++i) {
-      LANISTA_ASSIGN(chain.emplace_back(), read_block(list[i], path + "[" + std::to_string(i) + "]", place, i));
+      LANISTA_ASSIGN(chain.emplace_back(), read_block(list[i], path + "[" + std::to_string(i) + "]", block_key, i));
     }
     --depth_;
     return chain;
@@ -104,32 +104,32 @@ class BlueprintReader {
 
   Result<Block> read_block(const json& item, const std::string& path, const std::string& chain, std::size_t index) {
     const auto remember = [&](const Block& head) {
-      const std::string place = block_place(chain, index, head);
-      places_[place] = path;
-      return place;
+      const std::string block_key = block_path(chain, index, head);
+      block_paths_[block_key] = path;
+      return block_key;
     };
     if (item.is_string()) {
       Block block = layer(item.get<std::string>());
       remember(block);
       return block;
     }
-    if (!item.is_object()) return wrong(path, "a block is an operator's name or a mapping, not " + shown(item));
+    if (!item.is_object()) return value_error(path, "a block is an operator's name or a mapping, not " + quote_value(item));
     Block block;
     LANISTA_ASSIGN(block.name, member<std::string>(item, "name", path, ""));
-    LANISTA_ASSIGN(block.from, words(item, "from", path));
+    LANISTA_ASSIGN(block.from, read_text_list(item, "from", path));
     std::vector<std::string> heads;
     for (const auto& [key, value] : item.items()) {
       if (key != "name" && key != "from" && key != "label" && key != "then" && key != "else") heads.push_back(key);
     }
     if (heads.empty() && !block.name.empty() && !block.from.empty()) heads = {"layers"};
     if (heads.size() != 1) {
-      return wrong(path, heads.empty() ? "the block says nothing to do"
+      return value_error(path, heads.empty() ? "the block says nothing to do"
                                        : "'" + heads[0] + "' and '" + heads[1] + "' in one block; one is wanted");
     }
     const std::string& head = heads.front();
     const json empty = json::object();
     const json& body = item.contains(head) ? item[head] : empty;
-    const std::string inner = inside(path, head);
+    const std::string inner = join_path(path, head);
     const auto given_keys = [&](std::vector<std::string> more) {
       more.insert(more.end(), {"name", "from", head});
       return check_keys(item, path, more);
@@ -141,9 +141,9 @@ class BlueprintReader {
     if (head == "layers") {
       LANISTA_TRY(given_keys({}));
       block.what = Group{};
-      const std::string place = remember(block);
+      const std::string block_key = remember(block);
       if (item.contains("layers")) {
-        LANISTA_ASSIGN(std::get<Group>(block.what).layers, read_chain(body, inner, place));
+        LANISTA_ASSIGN(std::get<Group>(block.what).layers, read_chain(body, inner, block_key));
       }
       return block;
     }
@@ -157,9 +157,9 @@ class BlueprintReader {
     LANISTA_ASSIGN(own.label, member<std::string>(item, "label", path, ""));
     block.what = own;
     remember(block);
-    if (!body.is_null() && !body.is_object()) return wrong(inner, "the settings of " + head + " are a mapping");
+    if (!body.is_null() && !body.is_object()) return value_error(inner, "the settings of " + head + " are a mapping");
     for (const auto& [name, value] : body.items()) {
-      LANISTA_ASSIGN(auto setting, read_setting(head, name, value, inside(inner, name)));
+      LANISTA_ASSIGN(auto setting, read_setting(head, name, value, join_path(inner, name)));
       std::get<Layer>(block.what).attrs.emplace_back(name, std::move(setting));
     }
     return block;
@@ -176,8 +176,8 @@ class BlueprintReader {
       std::vector<Formula> formulas;
       for (const json& item : value) {
         if (item.is_number_integer()) numbers.push_back(item.get<std::int64_t>());
-        if (!item.is_number_integer() && !item.is_string()) return wrong(path, shown(item) + " is no whole number");
-        formulas.push_back(formula(item.is_string() ? with_commas(item.get<std::string>()) : shown(item)));
+        if (!item.is_number_integer() && !item.is_string()) return value_error(path, quote_value(item) + " is no whole number");
+        formulas.push_back(formula(item.is_string() ? with_commas(item.get<std::string>()) : quote_value(item)));
       }
       return numbers.size() == value.size() ? Setting(std::move(numbers)) : Setting(std::move(formulas));
     }
@@ -187,8 +187,8 @@ class BlueprintReader {
       return Setting(formula(with_commas(formula_text)));
     }
     LANISTA_ASSIGN(std::string label, text(value, "label", path));
-    if (!value.contains("of")) return wrong(path, "'of' is missing: the values to choose among");
-    LANISTA_ASSIGN(auto domain, read_domain(value["of"], inside(path, "of")));
+    if (!value.contains("of")) return value_error(path, "'of' is missing: the values to choose among");
+    LANISTA_ASSIGN(auto domain, read_domain(value["of"], join_path(path, "of")));
     return Setting(ValueChoice{std::move(label), std::move(domain)});
   }
   /// A text is a text where the attribute is one, else a formula.
@@ -201,7 +201,7 @@ class BlueprintReader {
     }
     if (is_text) return Setting(value);
     if (const auto domain = parse_domain(value); domain && *domain) {
-      return wrong(path, "a choice on the spot needs a label: {label: NAME, of: " + value + "}");
+      return value_error(path, "a choice on the spot needs a label: {label: NAME, of: " + value + "}");
     }
     return Setting(formula(value));
   }
@@ -210,19 +210,19 @@ class BlueprintReader {
   Result<Block> read_when(const json& item, const std::string& path, Block block, const Remember& remember) {
     LANISTA_ASSIGN(const std::string condition, text(item, "if", path));
     block.what = When{formula(with_commas(condition)), {}, {}};
-    const std::string place = remember(block);
+    const std::string block_key = remember(block);
     auto& when = std::get<When>(block.what);
     if (item.contains("then")) {
-      LANISTA_ASSIGN(when.then, read_chain(item["then"], inside(path, "then"), place + ".then"));
+      LANISTA_ASSIGN(when.then, read_chain(item["then"], join_path(path, "then"), block_key + ".then"));
     }
     if (item.contains("else")) {
-      LANISTA_ASSIGN(when.otherwise, read_chain(item["else"], inside(path, "else"), place + ".else"));
+      LANISTA_ASSIGN(when.otherwise, read_chain(item["else"], join_path(path, "else"), block_key + ".else"));
     }
     return block;
   }
 
-  Result<std::vector<Option>> read_options(const json& list, const std::string& path, const std::string& place) {
-    if (!list.is_array()) return wrong(path, "a list of options is wanted, not " + shown(list));
+  Result<std::vector<Option>> read_options(const json& list, const std::string& path, const std::string& block_key) {
+    if (!list.is_array()) return value_error(path, "a list of options is wanted, not " + quote_value(list));
     std::vector<Option> options;
     for (std::size_t i = 0; i < list.size(); ++i) {
       const json& item = list[i];
@@ -233,7 +233,7 @@ class BlueprintReader {
         LANISTA_TRY(check_keys(item, at, {"name", "layers"}));
         Option option;
         LANISTA_ASSIGN(option.name, text(item, "name", at));
-        LANISTA_ASSIGN(option.layers, read_chain(item["layers"], at + ".layers", place + "." + option.name));
+        LANISTA_ASSIGN(option.layers, read_chain(item["layers"], at + ".layers", block_key + "." + option.name));
         options.push_back(std::move(option));
       } else {
         // One operator is an option of its own name.
@@ -243,10 +243,10 @@ class BlueprintReader {
           LANISTA_ASSIGN(name, text(item, "name", at));
           plain.erase("name");
         }
-        LANISTA_ASSIGN(Block block, read_block(plain, at, place + "." + name, 0));
+        LANISTA_ASSIGN(Block block, read_block(plain, at, block_key + "." + name, 0));
         const auto* own = std::get_if<Layer>(&block.what);
         if (name.empty() && own != nullptr) name = own->op;
-        if (name.empty()) return wrong(at, "the option needs a name: {name: NAME, layers: [...]}");
+        if (name.empty()) return value_error(at, "the option needs a name: {name: NAME, layers: [...]}");
         options.push_back({name, {std::move(block)}});
       }
     }
@@ -258,10 +258,10 @@ class BlueprintReader {
     LANISTA_TRY(check_keys(body, path, {"label", "of"}));
     LayerChoice choice;
     LANISTA_ASSIGN(choice.label, text(body, "label", path));
-    if (!body.contains("of")) return wrong(path, "'of' is missing: the options");
+    if (!body.contains("of")) return value_error(path, "'of' is missing: the options");
     block.what = choice;
-    const std::string place = remember(block);
-    LANISTA_ASSIGN(std::get<LayerChoice>(block.what).options, read_options(body["of"], path + ".of", place));
+    const std::string block_key = remember(block);
+    LANISTA_ASSIGN(std::get<LayerChoice>(block.what).options, read_options(body["of"], path + ".of", block_key));
     return block;
   }
 
@@ -270,21 +270,21 @@ class BlueprintReader {
     LANISTA_TRY(check_keys(body, path, {"label", "from", "choose", "reduce", "always"}));
     InputChoice choice;
     LANISTA_ASSIGN(choice.label, text(body, "label", path));
-    LANISTA_ASSIGN(choice.from, words(body, "from", path));
-    LANISTA_ASSIGN(choice.always, words(body, "always", path));
+    LANISTA_ASSIGN(choice.from, read_text_list(body, "from", path));
+    LANISTA_ASSIGN(choice.always, read_text_list(body, "always", path));
     LANISTA_ASSIGN(choice.join, reduce(body, path, Join::kSum));
     const json choose = body.value("choose", json(1));
     if (choose == json("any")) {
-      choice.least = choice.always.empty() ? 1 : 0;
+      choice.min_count = choice.always.empty() ? 1 : 0;
       choice.most = static_cast<std::int64_t>(choice.from.size());
     } else if (choose.is_array() && choose.size() == 2 && choose[0].is_number_integer() &&
                choose[1].is_number_integer()) {
-      choice.least = choose[0].get<std::int64_t>();
+      choice.min_count = choose[0].get<std::int64_t>();
       choice.most = choose[1].get<std::int64_t>();
     } else if (choose.is_number_integer()) {
-      choice.least = choice.most = choose.get<std::int64_t>();
+      choice.min_count = choice.most = choose.get<std::int64_t>();
     } else {
-      return wrong(path + ".choose", shown(choose) + " is not allowed; a number, [fewest, most], or any");
+      return value_error(path + ".choose", quote_value(choose) + " is not allowed; a number, [fewest, most], or any");
     }
     block.what = std::move(choice);
     remember(block);
@@ -299,16 +299,16 @@ class BlueprintReader {
     LANISTA_ASSIGN(repeat.index, member<std::string>(body, "index", path, ""));
     LANISTA_ASSIGN(const std::string each, member<std::string>(body, "each", path, "shared"));
     if (each != "shared" && each != "own") {
-      return wrong(path + ".each", "'" + each + "' is not allowed; allowed: shared, own");
+      return value_error(path + ".each", "'" + each + "' is not allowed; allowed: shared, own");
     }
     repeat.own = each == "own";
-    if (!body.contains("depth")) return wrong(path, "'depth' is missing: a number, or int(1, 3)");
+    if (!body.contains("depth")) return value_error(path, "'depth' is missing: a number, or int(1, 3)");
     LANISTA_ASSIGN(repeat.depth, read_domain(body["depth"], path + ".depth"));
     LANISTA_ASSIGN(repeat.choices, read_choices(body, path));
     block.what = std::move(repeat);
-    const std::string place = remember(block);
-    if (!body.contains("layers")) return wrong(path, "'layers' is missing");
-    LANISTA_ASSIGN(std::get<Repeat>(block.what).layers, read_chain(body["layers"], path + ".layers", place));
+    const std::string block_key = remember(block);
+    if (!body.contains("layers")) return value_error(path, "'layers' is missing");
+    LANISTA_ASSIGN(std::get<Repeat>(block.what).layers, read_chain(body["layers"], path + ".layers", block_key));
     return block;
   }
 
@@ -318,13 +318,13 @@ class BlueprintReader {
     Parallel parallel;
     LANISTA_ASSIGN(parallel.join, reduce(body, path, Join::kSum));
     block.what = parallel;
-    const std::string place = remember(block);
+    const std::string block_key = remember(block);
     const json branches = body.value("branches", json::array());
-    if (!branches.is_array()) return wrong(path + ".branches", "a list of chains is wanted");
+    if (!branches.is_array()) return value_error(path + ".branches", "a list of chains is wanted");
     for (std::size_t i = 0; i < branches.size(); ++i) {
       const std::string at = ".branches[" + std::to_string(i) + "]";
       LANISTA_ASSIGN(std::get<Parallel>(block.what).branches.emplace_back(),
-                     read_chain(branches[i], path + at, place + at));
+                     read_chain(branches[i], path + at, block_key + at));
     }
     return block;
   }
@@ -336,23 +336,23 @@ class BlueprintReader {
     LANISTA_ASSIGN(cell.label, text(body, "label", path));
     LANISTA_ASSIGN(cell.nodes, member<std::int64_t>(body, "nodes", path, cell.nodes));
     LANISTA_ASSIGN(cell.inputs, member<std::int64_t>(body, "inputs", path, cell.inputs));
-    LANISTA_ASSIGN(cell.previous, words(body, "previous", path));
+    LANISTA_ASSIGN(cell.previous, read_text_list(body, "previous", path));
     LANISTA_ASSIGN(cell.distinct, member<bool>(body, "distinct", path, false));
     LANISTA_ASSIGN(const std::string ends, member<std::string>(body, "join", path, "all"));
     if (ends != "all" && ends != "loose_end") {
-      return wrong(path + ".join", "'" + ends + "' is not allowed; allowed: all, loose_end");
+      return value_error(path + ".join", "'" + ends + "' is not allowed; allowed: all, loose_end");
     }
-    cell.loose_ends = ends == "loose_end";
+    cell.joins_unread_nodes = ends == "loose_end";
     LANISTA_ASSIGN(cell.join, reduce(body, path, Join::kConcat));
     block.what = std::move(cell);
-    const std::string place = remember(block);
-    if (!body.contains("of")) return wrong(path, "'of' is missing: the operators");
-    LANISTA_ASSIGN(std::get<Cell>(block.what).ops, read_options(body["of"], path + ".of", place));
+    const std::string block_key = remember(block);
+    if (!body.contains("of")) return value_error(path, "'of' is missing: the operators");
+    LANISTA_ASSIGN(std::get<Cell>(block.what).ops, read_options(body["of"], path + ".of", block_key));
     return block;
   }
 
   const graph::OpTable& ops_;
-  std::map<std::string, std::string> places_;  ///< key in the file, by place in the blueprint
+  std::map<std::string, std::string> block_paths_;  ///< key in the file, by place in the blueprint
   std::size_t depth_ = 0;
 };
 

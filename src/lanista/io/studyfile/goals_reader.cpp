@@ -49,19 +49,19 @@ void read_implied(const YAML::Node& root, const YAML::Node& node, study::StudyCo
     }
     are_all_read = false;
     const std::string& where = rule.error().where;
-    mistakes.add(node_at(root, path + (where.empty() ? "" : "." + where)), path + (where.empty() ? "" : "." + where),
+    mistakes.add(find_node_at(root, path + (where.empty() ? "" : "." + where)), path + (where.empty() ? "" : "." + where),
                  rule.error().message);
   }
   if (!are_all_read) return;
   std::vector<space::Parameter> known = config.space.params.parameters();
-  for (const study::ImpliedRule& rule : config.implied) {
-    if (study::is_of_rungs(rule) || !space::is_model_choice(rule.along)) continue;
+  for (const study::PruningRule& rule : config.implied) {
+    if (study::closes_rungs(rule) || !space::is_model_choice(rule.along)) continue;
     known.push_back({rule.along, space::IntRange{0, 1}, {}});
   }
   const auto checked = study::check_rules(config.implied, known);
   if (!checked) {
     const std::string& where = checked.error().where;
-    mistakes.add(node_at(root, "implied" + where), "implied" + where, checked.error().message);
+    mistakes.add(find_node_at(root, "implied" + where), "implied" + where, checked.error().message);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lanista/base/printable.h"
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/yaml_guard.h"
 
@@ -11,9 +11,9 @@ namespace lanista::studyfile {
 
 using nlohmann::json;
 
-std::string join(const std::vector<std::string>& words) {
+std::string join(const std::vector<std::string>& names) {
   std::string out;
-  for (const auto& word : words) out += (out.empty() ? "" : ", ") + word;
+  for (const auto& word : names) out += (out.empty() ? "" : ", ") + word;
   return out;
 }
 
@@ -35,10 +35,10 @@ YAML::Node find_key(const YAML::Node& map, const std::string& key) {
   return YAML::Node(YAML::NodeType::Undefined);
 }
 
-std::string Mistakes::place(const YAML::Node& node, const std::string& path) const {
+std::string Mistakes::location_of(const YAML::Node& node, const std::string& path) const {
   const std::string* file = &file_;
   for (std::string at = path; !at.empty();) {
-    if (const auto found = overridden_.find(at); found != overridden_.end()) {
+    if (const auto found = override_sources_.find(at); found != override_sources_.end()) {
       if (found->second.empty()) return "--set " + at;
       file = &found->second;
       break;
@@ -52,14 +52,14 @@ std::string Mistakes::place(const YAML::Node& node, const std::string& path) con
 }
 void Mistakes::add(const YAML::Node& node, const std::string& path, const std::string& message) {
   // One line each: what a file says must not look like a mistake of its own.
-  std::string text = printable(place(node, path) + ": " + path + ": " + message);
+  std::string text = printable(location_of(node, path) + ": " + path + ": " + message);
   // An alias stands in many places and is wrong in one.
   if (std::find(errors_.begin(), errors_.end(), text) == errors_.end()) errors_.push_back(std::move(text));
 }
 void Mistakes::unknown(const YAML::Node& node, const std::string& path, const std::string& key,
-                       const std::vector<std::string>& known, const std::set<std::string>& elsewhere) {
-  if (elsewhere.size() == 1) {
-    const std::string& full = *elsewhere.begin();
+                       const std::vector<std::string>& known, const std::set<std::string>& other_sections) {
+  if (other_sections.size() == 1) {
+    const std::string& full = *other_sections.begin();
     return add(node, path,
                "unknown key '" + key + "' here; it " + (full == key ? "stands at the top level" : "is " + full));
   }

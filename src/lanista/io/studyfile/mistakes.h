@@ -15,11 +15,11 @@
 namespace lanista::studyfile {
 
 /// "a, b, c".
-std::string join(const std::vector<std::string>& words);
+std::string join(const std::vector<std::string>& names);
 
 /// Names of a list of plug-ins.
 template <class Plugins>
-std::vector<std::string> names_of(const Plugins& plugins) {
+std::vector<std::string> plugin_names(const Plugins& plugins) {
   std::vector<std::string> names;
   for (const auto& plugin : plugins) names.push_back(plugin.name);
   return names;
@@ -32,22 +32,22 @@ Result<YAML::Node> load_yaml(std::string_view text, const std::string& file);
 YAML::Node find_key(const YAML::Node& map, const std::string& key);
 
 /// What stands under a key such as "model.base[0].x", or the last node on the way that is there.
-YAML::Node node_at(const YAML::Node& root, const std::string& key);
+YAML::Node find_node_at(const YAML::Node& root, const std::string& key);
 
 /// What is wrong with a study file, each mistake with its place; and the conversion of its nodes, which is bounded.
 class Mistakes {
  public:
-  /// `overridden`: keys that came from --set and are named so, or the files that they came from.
-  Mistakes(std::string file, std::map<std::string, std::string> overridden)
-      : file_(std::move(file)), overridden_(std::move(overridden)) {}
+  /// `override_sources`: keys that came from --set and are named so, or the files that they came from.
+  Mistakes(std::string file, std::map<std::string, std::string> override_sources)
+      : file_(std::move(file)), override_sources_(std::move(override_sources)) {}
 
   /// "file:line:column", in the file that the key came from, or "--set key".
-  std::string place(const YAML::Node& node, const std::string& path) const;
+  std::string location_of(const YAML::Node& node, const std::string& path) const;
   void add(const YAML::Node& node, const std::string& path, const std::string& message);
-  /// An unknown key, with the place where it belongs, the nearest known one or all of them. `elsewhere`: the full names
+  /// An unknown key, with the place where it belongs, the nearest known one or all of them. `other_sections`: the full names
   /// of the keys that are called so in other sections ("run.seed"); with several nobody knows which is meant.
   void unknown(const YAML::Node& node, const std::string& path, const std::string& key,
-               const std::vector<std::string>& known, const std::set<std::string>& elsewhere = {});
+               const std::vector<std::string>& known, const std::set<std::string>& other_sections = {});
   bool empty() const { return errors_.empty(); }
   std::string text() const;  ///< one line a mistake
 
@@ -56,7 +56,7 @@ class Mistakes {
 
  private:
   std::string file_;
-  std::map<std::string, std::string> overridden_;  ///< by key the file, if not the command line
+  std::map<std::string, std::string> override_sources_;  ///< by key the file, if not the command line
   std::vector<std::string> errors_;
   int converted_ = 0;
 };

@@ -9,7 +9,7 @@ namespace lanista::studyfile {
 void read_model_space(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
   if (node.IsNull()) return;
   if (node.IsScalar()) {
-    // A file is read when the study's folder is known (inline_space); a published space is made when the data are.
+    // A file is read when the study's folder is known (embed_model_space); a published space is made when the data are.
     config.model.space = node.Scalar();
     if (!node.Scalar().starts_with("builtin:")) return;
     if (const auto named = check_named_space(node.Scalar()); !named) {
@@ -21,7 +21,7 @@ void read_model_space(const YAML::Node& node, const std::string& path, study::St
   const auto read = read_blueprint(graph::builtin_ops(), config.model.space);
   if (read) return;
   const std::string& where = read.error().where;
-  mistakes.add(node_at(node, where), path + (where.empty() ? "" : "." + where), read.error().message);
+  mistakes.add(find_node_at(node, where), path + (where.empty() ? "" : "." + where), read.error().message);
 }
 
 void read_frozen(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/search/study/metric.h"
 
 namespace lanista::studyfile {
@@ -38,7 +38,7 @@ Error invalid(std::string_view seen, const std::string& allowed) {
 std::vector<std::string> measured_names() {
   std::vector<std::string> names{"val_loss", "train_loss", "params", "flops"};
   for (const std::int64_t classes : {2, 10, 0}) {
-    for (const std::string& metric : study::suiting_metrics(classes)) names.push_back("val_" + metric);
+    for (const std::string& metric : study::applicable_metrics(classes)) names.push_back("val_" + metric);
   }
   return names;
 }
@@ -70,8 +70,8 @@ Result<space::Domain> make_domain(std::string_view name, std::string_view form,
     for (const auto& arg : args) choice.values.push_back(parse_value(arg));
     return space::Domain{choice};
   }
-  const std::size_t wanted = name == "quant" ? 3 : 2;
-  if (args.size() != wanted) return invalid(text, std::string(form));
+  const std::size_t num_expected = name == "quant" ? 3 : 2;
+  if (args.size() != num_expected) return invalid(text, std::string(form));
   if (name == "int") {
     const auto lo = number<std::int64_t>(args[0]);
     const auto hi = number<std::int64_t>(args[1]);
@@ -80,7 +80,7 @@ Result<space::Domain> make_domain(std::string_view name, std::string_view form,
   }
   const auto lo = number<double>(args[0]);
   const auto hi = number<double>(args[1]);
-  const auto step = wanted == 3 ? number<double>(args[2]) : 0.0;
+  const auto step = num_expected == 3 ? number<double>(args[2]) : 0.0;
   if (!lo || !hi || !step) return invalid(text, std::string(form) + " with numbers");
   return space::Domain{space::FloatRange{.lo = *lo, .hi = *hi, .quant = *step, .log = name == "log"}};
 }

@@ -7,7 +7,7 @@
 namespace lanista::studyfile {
 namespace {
 
-TEST(Goal, KnowsWhichWayIsBetterOfAMetricThatStandsAlone) {
+TEST(Goal, InfersDirectionOfKnownMetric) {
   for (const auto* more : {"val_f1_macro", "val_accuracy", "val_top3", "val_r2", " val_roc_auc "}) {
     const auto goal = parse_goal(more);
     ASSERT_TRUE(goal) << more;
@@ -28,12 +28,12 @@ TEST(Goal, KnowsWhichWayIsBetterOfAMetricThatStandsAlone) {
   }
 }
 
-TEST(Goal, WithASlipOfThePenIsAnsweredWithTheNearestMetric) {
+TEST(Goal, SuggestsNearestMetric) {
   EXPECT_NE(parse_goal("val_f1_makro").error().message.find("did you mean 'val_f1_macro'?"), std::string::npos);
   EXPECT_NE(parse_goal("val_acuracy").error().message.find("did you mean 'val_accuracy'?"), std::string::npos);
 }
 
-TEST(Goal, ThatStandsAloneIsWrittenWithItsDirection) {
+TEST(Goal, WritesInferredDirection) {
   const auto config = read_study("goal: [val_f1_macro, val_rmse]", "s");
   ASSERT_TRUE(config) << config.error().text();
   const std::string text = write_study(*config);

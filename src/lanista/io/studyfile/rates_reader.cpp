@@ -29,7 +29,7 @@ void check_rates(const YAML::Node& root, const study::StudyConfig& config, Mista
   for (const auto& [part, factor] : config.train.rates) {
     if (one || part == study::kBasePart || part == study::kHeadPart) continue;
     const std::string path = std::string(study::kRatesKey) + "." + part;
-    const YAML::Node rates = node_at(root, std::string(study::kRatesKey));
+    const YAML::Node rates = find_node_at(root, std::string(study::kRatesKey));
     const YAML::Node found = find_key(rates, part);
     mistakes.add(found ? found : rates, path,
                  "names a node, which wants one base model, named by model.base; base and head are parts of every "

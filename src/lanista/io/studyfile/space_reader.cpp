@@ -5,7 +5,7 @@
 #include "lanista/model/mutate/mutator.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/io/studyfile/notation.h"
-#include "lanista/io/studyfile/plugins.h"
+#include "lanista/io/studyfile/plugin_reader.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -15,7 +15,7 @@ using nlohmann::json;
 /// Whose number a hyper-parameter is, if it is not this optimizer's; else nothing.
 std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
   const step::Optimizer* own = step::find_optimizer(optimizer);
-  return own == nullptr || own->reads(parameter) ? "" : step::readers_of(parameter);
+  return own == nullptr || own->reads(parameter) ? "" : step::optimizers_reading(parameter);
 }
 
 class SpaceReader {

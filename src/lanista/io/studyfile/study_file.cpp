@@ -6,19 +6,19 @@
 #include <map>
 #include <set>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/io/data/augment.h"
-#include "lanista/io/data/select_guard.h"
+#include "lanista/io/data/selection_comparison.h"
 #include "lanista/io/data/selector.h"
 #include "lanista/search/sampler/second_stage.h"
 #include "lanista/search/sampler/strategy.h"
-#include "lanista/search/study/epochs.h"
-#include "lanista/io/studyfile/fields.h"
+#include "lanista/search/study/epoch_schedule.h"
+#include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/goals_reader.h"
 #include "lanista/io/studyfile/mistakes.h"
 #include "lanista/io/studyfile/model_reader.h"
 #include "lanista/io/studyfile/notation.h"
-#include "lanista/io/studyfile/plugins.h"
+#include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/rates_reader.h"
 #include "lanista/io/studyfile/space_reader.h"
 #include "lanista/io/studyfile/tuning.h"
@@ -32,7 +32,7 @@ using nlohmann::json;
 
 /// Keys at the top that are no section of fields, and keys of sections that are read by hand.
 constexpr std::string_view kTopKeys[] = {"schema", "name", "space", "goal", "subject_to", "implied"};
-constexpr std::pair<std::string_view, std::string_view> kFurtherKeys[] = {
+constexpr std::pair<std::string_view, std::string_view> kExtraKeys[] = {
     {"data", "augment"}, {"model", "space"},  {"model", "frozen"},  {"train", "class_weights"},   {"train", "select"},
     {"train", "tune"},   {"train", "rates"},  {"strategy", "then"}, {"keep", "checkpoint_every"}, {"space", "mutate"},
     {"space", "repair"}, {"space", "params"}, {"space", "limits"}};
@@ -51,20 +51,20 @@ class Reader {
         mistakes_(std::move(file), std::move(overridden)),
         config_(std::move(defaults)),
         origin_(origin) {
-    // Left to the data unless the file says otherwise; see fit_to_data.
+    // Left to the data unless the file says otherwise; see resolve_from_data.
     config_.model.base = {"builtin:auto"};
     config_.goals.clear();
   }
 
   Result<study::StudyConfig> read() {
     if (!root_.IsMap()) {
-      return Error{Code::kInvalidArgument, "a study file is a mapping of sections", mistakes_.place(root_, "")};
+      return Error{Code::kInvalidArgument, "a study file is a mapping of sections", mistakes_.location_of(root_, "")};
     }
     std::vector<std::string> keys(std::begin(kTopKeys), std::end(kTopKeys));
     for (const auto& section : sections_) keys.push_back(section.name);
     for (const auto& item : root_) {
       const auto key = item.first.as<std::string>();
-      if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, places_of(key));
+      if (std::ranges::find(keys, key) == keys.end()) mistakes_.unknown(item.first, key, key, keys, sections_with(key));
     }
     if (const auto node = find_key(root_, "schema")) read_schema(node);
     if (const auto node = find_key(root_, "name")) read_name(node);
@@ -75,10 +75,10 @@ class Reader {
     if (const auto node = find_key(root_, "subject_to")) read_constraints(node, config_, mistakes_);
     if (const auto node = find_key(root_, "space")) read_space(node, config_, mistakes_);
     if (const auto node = find_key(root_, "implied")) read_implied(root_, node, config_, mistakes_);
-    if (!find_key(root_, "name")) config_.name = name_of_source(config_.data.source);
+    if (!find_key(root_, "name")) config_.name = default_study_name(config_.data.source);
     read_strategy_mltuner(root_, extra_nodes_["strategy"], config_, mistakes_);
     check_plugins();
-    check_whole();
+    check_combinations();
     if (mistakes_.empty()) return config_;
     return Error{Code::kInvalidArgument, mistakes_.text(), ""};
   }
@@ -102,14 +102,14 @@ class Reader {
   }
 
   /// The full names of all keys that are called so: "run.seed", or "goal" at the top.
-  std::set<std::string> places_of(const std::string& key) const {
+  std::set<std::string> sections_with(const std::string& key) const {
     std::set<std::string> out;
     if (std::ranges::find(kTopKeys, key) != std::end(kTopKeys)) out.insert(key);
     for (const auto& section : sections_) {
       const auto is_key = [&](const Field& field) { return field.spec.name == key; };
       if (std::ranges::any_of(section.fields, is_key)) out.insert(section.name + "." + key);
     }
-    for (const auto& [section, name] : kFurtherKeys) {
+    for (const auto& [section, name] : kExtraKeys) {
       if (name == key) out.insert(std::string(section) + "." + key);
     }
     const auto is_option = [&](const auto& plugin) {
@@ -153,7 +153,7 @@ class Reader {
       const std::string path = section.name + "." + key;
       const auto field = std::ranges::find(section.fields, key, [](const Field& f) { return f.spec.name; });
       if (section.name == "train" && key == "schedule" && item.second.IsMap()) {
-        read_played_back(item.second, path, config_, mistakes_);
+        read_schedule_source(item.second, path, config_, mistakes_);
       } else if (path == "data.batch" && item.second.IsScalar() && item.second.Scalar().starts_with(kAdaptiveCall)) {
         read_adaptive(item.second, path, config_, mistakes_);
       } else if (field != section.fields.end()) {
@@ -161,7 +161,7 @@ class Reader {
       } else if (section.name == "keep" && key == "checkpoint_every") {
         read_checkpoint_every(item.second, path);
       } else if (section.name == "data" && key == "augment") {
-        // Whether they suit the samples is known when the data are: see fit_to_data.
+        // Whether they suit the samples is known when the data are: see resolve_from_data.
         read_plugins(item.second, path, data::builtin_augmentations(), config_.data.augment, mistakes_,
                      [](const auto&, const Options&) { return Result<void>(); });
       } else if (section.name == "train" && key == "class_weights") {
@@ -185,12 +185,12 @@ class Reader {
       } else if (section.name == "strategy" && key == "then") {
         read_then(item.second, path, config_, mistakes_);
       } else if (path == kProgramKey) {
-        refuse_program(item.first);
+        reject_cluster_program(item.first);
       } else if (section.name == "strategy" || section.name == "stop") {
         extra[key] = mistakes_.to_json(item.second);
         extra_nodes_[section.name].emplace(key, item.first);
       } else {
-        mistakes_.unknown(item.first, path, key, known, places_of(key));
+        mistakes_.unknown(item.first, path, key, known, sections_with(key));
       }
     }
     if (section.name == "strategy") config_.strategy.options = extra;
@@ -198,7 +198,7 @@ class Reader {
   }
 
   /// A study file may come from another person, so it names no program. Old stored studies have the key.
-  void refuse_program(const YAML::Node& node) {
+  void reject_cluster_program(const YAML::Node& node) {
     if (origin_ == Origin::kStored) {
       config_.ignored.emplace_back(kProgramKey);
       return;
@@ -255,9 +255,9 @@ class Reader {
     if (plugin == all.end()) return;
     const bool keeps = find_key(root_, "train") && find_key(find_key(root_, "train"), "keep");
     if (plugin->forks && !keeps) config_.train.keep = study::kKeepLast;
-    for (const auto& refusal : {strategy::beside_own_halving(*plugin, config_), strategy::beside_decided(config_),
-                                strategy::beside_again(config_), strategy::beside_second_stage(config_)}) {
-      if (refusal) mistakes_.add(node_at(root_, refusal->where), refusal->where, refusal->message);
+    for (const auto& refusal : {strategy::own_halving_conflict(*plugin, config_), strategy::early_closing_conflict(config_),
+                                strategy::repeated_space_conflict(config_), strategy::second_stage_conflict(config_)}) {
+      if (refusal) mistakes_.add(find_node_at(root_, refusal->where), refusal->where, refusal->message);
     }
   }
   template <class Plugins>
@@ -269,7 +269,7 @@ class Reader {
                                                                                           : root_;
     const auto plugin = std::ranges::find(plugins, name, [](const auto& p) { return p.name; });
     if (plugin == plugins.end()) {
-      std::vector<std::string> known = names_of(plugins);
+      std::vector<std::string> known = plugin_names(plugins);
       known.insert(known.end(), further.begin(), further.end());
       const std::string near = nearest_name(name, known);
       return mistakes_.add(node, section + "." + key,
@@ -287,7 +287,7 @@ class Reader {
                   resolved.error().message);
   }
 
-  void check_whole() {
+  void check_combinations() {
     const auto& budget = config_.budget;
     if (!budget.trials && !budget.steps && !budget.guard_minutes) {
       mistakes_.add(find_key(root_, "budget"), "budget",
@@ -312,14 +312,14 @@ class Reader {
     }
   }
 
-  // How many epochs a budget in steps has is known here, or else when the data are: see fit_to_data.
+  // How many epochs a budget in steps has is known here, or else when the data are: see resolve_from_data.
   void check_epochs() {
     if (!config_.train.steps) return;
     const YAML::Node train = find_key(root_, "train");
     if (const YAML::Node epochs = find_key(train, "epochs")) {
       mistakes_.add(epochs, "train.epochs", "a trial's budget is in epochs or in steps (train.steps), not both");
     }
-    if (auto settled = study::settle_epochs(config_.train); !settled) {
+    if (auto settled = study::resolve_epochs(config_.train); !settled) {
       mistakes_.add(find_key(train, "steps"), settled.error().where, settled.error().message);
     }
   }

@@ -33,7 +33,7 @@ Result<study::StudyConfig> read_stored_study(std::string_view text, const std::s
 /// Where a key such as "model.base[0]" stands in a study file that can be read, for mistakes that show only with the
 /// data at hand: "file:line:column: key" of it or of what is left of its path, "--set key" if it was overridden (or
 /// the place in the override's file), else the key.
-std::string place_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
+std::string location_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
                            const std::string& key);
 
 /// The resolved file: everything said, nothing left to defaults; read_study of it gives the same configuration.
@@ -45,12 +45,12 @@ Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, c
 
 /// What a study over this source is called that says no name: the file or the data set, "points" for
 /// "csv:own/points.csv?target=kind"; letters, digits and '-'.
-std::string name_of_source(const std::string& source);
+std::string default_study_name(const std::string& source);
 
 /// The study that `lanista run` does without arguments.
 std::string_view default_study();
 
 /// JSON Schema of the study file, from the same option tables.
-nlohmann::json study_schema();
+nlohmann::json study_json_schema();
 
 }  // namespace lanista::studyfile

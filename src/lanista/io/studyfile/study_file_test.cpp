@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "lanista/io/studyfile/fields.h"
+#include "lanista/io/studyfile/plain_settings.h"
 #include "support/io/studyfile/test_support.h"
 #include "lanista/io/studyfile/yaml_guard.h"
 
 namespace lanista::studyfile {
 namespace {
 
-using testing::mistakes;
+using testing::errors_of;
 
-TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
+TEST(StudyFile, FillsDefaults) {
   const auto config = read_study("", "s.yaml");
 
   ASSERT_TRUE(config);
@@ -22,7 +22,7 @@ TEST(StudyFile, GivesDefaultsForWhatIsNotSaid) {
   EXPECT_EQ(config->budget.trials, 60);
 }
 
-TEST(StudyFile, KeepsClassWeightsAndSaysNothingOfNone) {
+TEST(StudyFile, WritesClassWeightsOnlyIfSet) {
   EXPECT_EQ(write_study(*read_study("", "s")).find("class_weights"), std::string::npos);
   for (const char* text : {"balanced", "{cat: 2, dog: 0.5}", "{0: 3}", "none"}) {
     const auto config = read_study("train: {class_weights: " + std::string(text) + "}", "s.yaml");
@@ -81,7 +81,7 @@ keep: {top: 2, checkpoint_every: 0.5s}
   EXPECT_EQ(config->keep.checkpoint_every, 0.5);
 }
 
-TEST(StudyFile, LeavesQuotedTextsAsTheyStand) {
+TEST(StudyFile, KeepsQuotedTexts) {
   const std::vector<std::pair<std::string, std::string>> cases{{R"("csv:a(1, 2).csv")", "csv:a(1, 2).csv"},
                                                                {R"("csv:\" b(1, 2).csv")", "csv:\" b(1, 2).csv"},
                                                                {R"('csv:c''s d(1, 2).csv')", "csv:c's d(1, 2).csv"}};
@@ -93,14 +93,14 @@ TEST(StudyFile, LeavesQuotedTextsAsTheyStand) {
   }
 }
 
-TEST(StudyFile, OfTheDefaultStudyIsSound) {
+TEST(StudyFile, DefaultStudyIsValid) {
   const auto config = read_study(default_study(), "default");
 
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->name, "digits");
 }
 
-TEST(StudyFile, WrittenAndReadAgainIsTheSame) {
+TEST(StudyFile, RoundTrips) {
   const auto first = read_study(
       default_study(), "default",
       {{"train.lr", "0.1"}, {"budget.guard_minutes", "2.5"}, {"data.augment", "[{noise: {std: 0.3}}, flip]"}});
@@ -119,7 +119,7 @@ TEST(StudyFile, WrittenAndReadAgainIsTheSame) {
 }
 
 // What was written before there were shards, and is part of logs, is written the same.
-TEST(StudyFile, TellsOfBatchesInPartsWhereThereAreAny) {
+TEST(StudyFile, WritesMicroBatchesOnlyIfSet) {
   const auto plain = read_study(default_study(), "default");
   const auto parts = read_study(default_study(), "default", {{"train.shards", "4"}, {"train.accumulate", "2"}});
   ASSERT_TRUE(plain && parts);
@@ -136,7 +136,7 @@ TEST(StudyFile, TellsOfBatchesInPartsWhereThereAreAny) {
   }
 }
 
-TEST(StudyFile, TellsOfGrowingEpochsWhereThereAreAny) {
+TEST(StudyFile, WritesGrowingEpochsOnlyIfSet) {
   EXPECT_EQ(write_study(*read_study(default_study(), "default")).find("all_rows_at"), std::string::npos);
   const auto growing = read_study("train: {epochs: 9, all_rows_at: 6}", "s.yaml");
   ASSERT_TRUE(growing) << growing.error().text();
@@ -146,7 +146,7 @@ TEST(StudyFile, TellsOfGrowingEpochsWhereThereAreAny) {
   EXPECT_EQ(again->train.all_rows_at, 6);
 }
 
-TEST(StudyFile, TellsOfEpochsInStepsWhereThereAreAny) {
+TEST(StudyFile, WritesStepsPerEpochOnlyIfSet) {
   const auto plain = read_study(default_study(), "default");
   ASSERT_TRUE(plain);
   EXPECT_EQ(write_study(*plain).find("steps_per_epoch"), std::string::npos);
@@ -175,7 +175,7 @@ TEST(StudyFile, TellsOfEpochsInStepsWhereThereAreAny) {
   EXPECT_FALSE(back->train.steps);
 }
 
-struct Mistake {
+struct ErrorCase {
   std::string text;
   std::string message;
 };
@@ -203,13 +203,13 @@ space:
   }
 
   EXPECT_EQ(
-      mistakes("space: {mutate: [{operator: {match: conv2, set: {kernel: 3}}}]}"),
+      errors_of("space: {mutate: [{operator: {match: conv2, set: {kernel: 3}}}]}"),
       "s.yaml:1:19: space.mutate.operator: match: in the pattern \"conv2\", column 1: unknown term 'conv2'; did you "
       "mean 'conv2d'?");
-  EXPECT_NE(mistakes("space: {mutate: [insert]}").find("option 'match' must be given"), std::string::npos);
+  EXPECT_NE(errors_of("space: {mutate: [insert]}").find("option 'match' must be given"), std::string::npos);
 }
 
-TEST(StudyFile, TakesFoldsInPlaceOfAValidationShare) {
+TEST(StudyFile, AcceptsFoldsInsteadOfValidationShare) {
   const auto plain = read_study("data: {split: [0.5, 0.3, 0.2]}", "s.yaml");
   ASSERT_TRUE(plain);
   EXPECT_FALSE(plain->data.folds);
@@ -223,8 +223,8 @@ TEST(StudyFile, TakesFoldsInPlaceOfAValidationShare) {
   EXPECT_FALSE(read_study("data: {folds: none}", "s.yaml")->data.folds);
 }
 
-TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
-  const std::vector<Mistake> cases{
+TEST(StudyFile, ErrorsNameLocationValueAndAllowed) {
+  const std::vector<ErrorCase> cases{
       {"trian: {}", "s.yaml:1:1: trian: unknown key 'trian'; did you mean 'train'?"},
       {"train:\n  epoch: 3", "s.yaml:2:3: train.epoch: unknown key 'epoch'; did you mean 'epochs'?"},
       {"data: {batch: 0}", "s.yaml:1:15: data.batch: "},
@@ -290,18 +290,18 @@ TEST(StudyFile, NamesPlaceValueAndWhatIsAllowed) {
       {"name: !!python/object x", "tag '"},
   };
   for (const auto& [text, message] : cases) {
-    const std::string seen = mistakes(text);
+    const std::string seen = errors_of(text);
     EXPECT_NE(seen.find(message), std::string::npos) << text << "\n  gave: " << seen << "\n  want: " << message;
   }
 }
 
-TEST(StudyFile, ReportsEveryMistakeAtOnce) {
-  const std::string seen = mistakes("trian: {}\ndata: {batch: 0, sorce: x}\ngoal: up\n");
+TEST(StudyFile, ReportsEveryErrorAtOnce) {
+  const std::string seen = errors_of("trian: {}\ndata: {batch: 0, sorce: x}\ngoal: up\n");
 
   EXPECT_EQ(std::ranges::count(seen, '\n'), 3) << seen;
 }
 
-TEST(StudyFile, TakesOverridesAndNamesThemInMistakes) {
+TEST(StudyFile, AppliesOverridesAndNamesThemInErrors) {
   const auto config =
       read_study("train: {epochs: 3}", "s.yaml",
                  {{"train.epochs", "5"}, {"space.params.lr", "log(0.1, 0.2)"}, {"data.split", "[0.8, 0.1, 0.1]"}});
@@ -310,13 +310,13 @@ TEST(StudyFile, TakesOverridesAndNamesThemInMistakes) {
   EXPECT_EQ(config->data.split[0], 0.8);
   EXPECT_EQ(config->space.params.parameters().size(), 1U);
 
-  EXPECT_NE(mistakes("", {{"train.epochs", "0"}}).find("--set train.epochs: train.epochs: "), std::string::npos);
-  EXPECT_NE(mistakes("", {{"train.epoch", "3"}}).find("did you mean 'epochs'?"), std::string::npos);
-  EXPECT_NE(mistakes("name: x", {{"name.y", "3"}}).find("--set name.y: "), std::string::npos);
-  EXPECT_NE(mistakes("", {{".x", "3"}}).find("a key such as train.epochs is wanted"), std::string::npos);
+  EXPECT_NE(errors_of("", {{"train.epochs", "0"}}).find("--set train.epochs: train.epochs: "), std::string::npos);
+  EXPECT_NE(errors_of("", {{"train.epoch", "3"}}).find("did you mean 'epochs'?"), std::string::npos);
+  EXPECT_NE(errors_of("name: x", {{"name.y", "3"}}).find("--set name.y: "), std::string::npos);
+  EXPECT_NE(errors_of("", {{".x", "3"}}).find("a key such as train.epochs is wanted"), std::string::npos);
 }
 
-TEST(StudyFile, TakesAnOverrideFromAFileAndNamesItsLinesInMistakes) {
+TEST(StudyFile, ReportsLinesOfOverrideFile) {
   const std::string list = "# mine\n- {lr: 0.1}\n- lr: 0.2\n  batch: 8\n";
   for (const char* study : {"strategy: tpe", "strategy: {name: tpe, enqueue: [{lr: 0.3}]}"}) {
     const auto config = read_study(study, "s.yaml", {{"strategy.enqueue", list, "list.yaml"}});
@@ -325,22 +325,22 @@ TEST(StudyFile, TakesAnOverrideFromAFileAndNamesItsLinesInMistakes) {
     EXPECT_EQ(config->strategy.options.at("enqueue").dump(), R"([{"lr":0.1},{"batch":8,"lr":0.2}])");
   }
   const std::vector<Override> given{{"strategy.enqueue", list, "list.yaml"}};
-  EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.enqueue[1].batch"),
+  EXPECT_EQ(location_in_study("strategy: tpe", "s.yaml", given, "strategy.enqueue[1].batch"),
             "list.yaml:4:10: strategy.enqueue[1].batch");
-  EXPECT_EQ(place_in_study("strategy: tpe", "s.yaml", given, "strategy.name"), "s.yaml:1:11: strategy.name");
+  EXPECT_EQ(location_in_study("strategy: tpe", "s.yaml", given, "strategy.name"), "s.yaml:1:11: strategy.name");
 
-  EXPECT_NE(mistakes("", {{"strategy.enqueue", "lr: 0.1", "list.yaml"}}).find("list.yaml: strategy.enqueue: expected"),
+  EXPECT_NE(errors_of("", {{"strategy.enqueue", "lr: 0.1", "list.yaml"}}).find("list.yaml: strategy.enqueue: expected"),
             std::string::npos);
-  EXPECT_NE(mistakes("", {{"strategy.enqueue", "- {lr: 1, lr: 2}", "list.yaml"}}).find("list.yaml:1:"),
+  EXPECT_NE(errors_of("", {{"strategy.enqueue", "- {lr: 1, lr: 2}", "list.yaml"}}).find("list.yaml:1:"),
             std::string::npos);
-  EXPECT_NE(mistakes("", {{"strategy.enqueue", "- {lr: ", "list.yaml"}}).find("list.yaml:"), std::string::npos);
+  EXPECT_NE(errors_of("", {{"strategy.enqueue", "- {lr: ", "list.yaml"}}).find("list.yaml:"), std::string::npos);
 }
 
-TEST(StudyFile, HoldsOutAgainstHostileYaml) {
-  EXPECT_NE(mistakes(std::string(2 << 20, ' ')).find("at most 1048576"), std::string::npos);
-  EXPECT_EQ(mistakes(std::string(20'001, '[')),
+TEST(StudyFile, RefusesHostileYaml) {
+  EXPECT_NE(errors_of(std::string(2 << 20, ' ')).find("at most 1048576"), std::string::npos);
+  EXPECT_EQ(errors_of(std::string(20'001, '[')),
             "s.yaml: has 20001 line ends and signs such as , : [ {; allowed: at most 20000");
-  EXPECT_NE(mistakes(std::string(40, '[') + std::string(40, ']')).find("deeper than 32"), std::string::npos);
+  EXPECT_NE(errors_of(std::string(40, '[') + std::string(40, ']')).find("deeper than 32"), std::string::npos);
   std::string bomb = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n";
   for (int i = 1; i < 9; ++i) {
     std::string list;
@@ -348,11 +348,11 @@ TEST(StudyFile, HoldsOutAgainstHostileYaml) {
     bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + list + "]\n";
   }
   bomb += "strategy: {name: random, x: *a8}\n";
-  EXPECT_FALSE(mistakes(bomb).empty());
+  EXPECT_FALSE(errors_of(bomb).empty());
 }
 
-TEST(StudyFile, SchemaKnowsEverySectionAndPlugin) {
-  const auto schema = study_schema();
+TEST(StudyFile, SchemaHasEverySectionAndPlugin) {
+  const auto schema = study_json_schema();
 
   for (const auto& section : study_sections()) {
     for (const auto& field : section.fields) {

@@ -121,7 +121,7 @@ TEST_F(Trust, RefusesLinksPipesAndTooMuch) {
   EXPECT_EQ(read_code(root_ + "/a", {.depth = 1}).error().code, Code::kResourceExhausted);
 }
 
-TEST_F(Trust, AllowsOnlyWhatTheListOrTheOptionAllows) {
+TEST_F(Trust, AllowsOnlyListOrOption) {
   const std::string path = write("train.py", "print(1)");
   const auto none = TrustList::open(list_);
   ASSERT_TRUE(none.ok()) << none.error().text();

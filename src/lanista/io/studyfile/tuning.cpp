@@ -5,8 +5,8 @@
 
 #include "lanista/base/option_specs.h"
 #include "lanista/search/sampler/strategy.h"
-#include "lanista/search/tuning/adapt_rules.h"
-#include "lanista/io/studyfile/tune_space.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::studyfile {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kEnd = "end";
 constexpr const char* kScheduleKey = "train.schedule";
 
-bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kPlayedBack; }
+bool plays_back(const study::PluginConfig& tune) { return tune.name == study::kReplaySchedule; }
 bool searches(const study::PluginConfig& tune) { return !plays_back(tune) && tune.name != study::kAdaptive; }
 
 OptionSpec end_option(std::int64_t usual, const char* help) {
@@ -25,7 +25,7 @@ OptionSpec end_option(std::int64_t usual, const char* help) {
 
 std::vector<OptionSpec> mltuner_strategy_options() {
   std::vector<OptionSpec> options = study::builtin_tuners().front().options;
-  options.push_back(end_option(kTrialEnd, "mltuner: epochs without an improvement after which a trial ends"));
+  options.push_back(end_option(kDefaultEndEpochs, "mltuner: epochs without an improvement after which a trial ends"));
   return options;
 }
 
@@ -42,7 +42,7 @@ std::vector<study::TunePlugin> second_stage_tuners() {
 }
 
 Result<void> check_tuner(const std::string& name, const Options& options) {
-  if (name == study::kPlayedBack) {
+  if (name == study::kReplaySchedule) {
     if (options.at("from") != "" && options.at("settings").empty()) return {};  // read when the study's folder is known
     LANISTA_TRY(study::read_schedule(options));
     return {};
@@ -56,7 +56,7 @@ Result<void> check_tuner(const std::string& name, const Options& options) {
   return {};
 }
 
-study::PluginConfig tidied(study::PluginConfig tune) {
+study::PluginConfig with_normalized_ranges(study::PluginConfig tune) {
   if (!searches(tune)) return tune;
   const auto space = tune_space(tune.options);
   if (!space) return tune;
@@ -68,11 +68,11 @@ study::PluginConfig tidied(study::PluginConfig tune) {
   return tune;
 }
 
-study::PluginConfig played_back_from(const std::string& folder) {
-  return {std::string(study::kPlayedBack), {{"settings", nlohmann::json::array()}, {"from", folder}}};
+study::PluginConfig replayed_schedule(const std::string& folder) {
+  return {std::string(study::kReplaySchedule), {{"settings", nlohmann::json::array()}, {"from", folder}}};
 }
 
-std::optional<Error> beside_tuning(const study::StudyConfig& config) {
+std::optional<Error> tuning_conflict(const study::StudyConfig& config) {
   const study::TrainConfig& train = config.train;
   const auto refusal = [](const char* where, const std::string& message) {
     return Error{Code::kInvalidArgument, message, where};
@@ -83,7 +83,7 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
                      "adaptive(…) does not go with train.select: chosen examples are other draws than those "
                      "whose noise it would measure; leave out one of the two");
     }
-    if (const auto why = study::beside_batches(config, train.tune)) {
+    if (const auto why = study::batch_tuning_conflict(config, train.tune)) {
       return refusal("data.batch", "adaptive(…)" + std::string(why->starts_with("most ") ? ": " : " ") + *why);
     }
     return std::nullopt;
@@ -91,7 +91,7 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   if (!train.select.name.empty()) {
     return refusal("train.tune", "does not go with train.select: losses of chosen examples cannot be compared");
   }
-  if (const auto why = study::beside_batches(config, train.tune)) return refusal("train.tune", *why);
+  if (const auto why = study::batch_tuning_conflict(config, train.tune)) return refusal("train.tune", *why);
   if (!study::tunes_rate(train.tune)) return std::nullopt;
   if (train.schedule != "constant" || train.warmup_epochs > 0) {
     return refusal("train.tune", "changes the learning rate itself; train.schedule must be constant, without warm-up");
@@ -104,24 +104,24 @@ std::optional<Error> beside_tuning(const study::StudyConfig& config) {
   return std::nullopt;
 }
 
-Result<void> tune_of_strategy(study::StudyConfig& config, bool has_bound) {
+Result<void> expand_mltuner_strategy(study::StudyConfig& config, bool has_bound) {
   LANISTA_ASSIGN(Options options, resolve_options(config.strategy.options, mltuner_strategy_options()));
   const nlohmann::json end = options.at(kEnd);
   options.erase(kEnd);
   LANISTA_TRY(check_tuner(std::string(kMltuner), options));
-  config.train.tune = tidied({std::string(kMltuner), std::move(options)});
+  config.train.tune = with_normalized_ranges({std::string(kMltuner), std::move(options)});
   config.strategy.name = "random";
   config.strategy.options = {{"again", true}};
-  const bool again = !strategy::beside_again(config);  // else others train it several times
+  const bool again = !strategy::repeated_space_conflict(config);  // else others train it several times
   if (!again) config.strategy.options = Options::object();
   config.stop.rule = "patience";
   config.stop.options = {{"epochs", end}};
   const std::int64_t models = std::max<std::int64_t>(1, std::ssize(config.model.base));
-  if (!has_bound) config.budget.trials = again ? kTrialsAModel * models : models;
+  if (!has_bound) config.budget.trials = again ? kTrialsPerModel * models : models;
   return {};
 }
 
-Result<void> inline_schedule(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
+Result<void> embed_schedule(study::StudyConfig& config, const std::string& folder, FileSystem& fs) {
   study::PluginConfig& tune = config.train.tune;
   if (!plays_back(tune)) return {};
   const auto source = tune.options.value("from", std::string());

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/search/tuning/adapt_rules.h"
-#include "lanista/io/studyfile/plugins.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/io/studyfile/plugin_reader.h"
 #include "lanista/io/studyfile/tuning.h"
 
 namespace lanista::studyfile {
@@ -45,7 +45,7 @@ void read_tune(const YAML::Node& node, const std::string& path, study::StudyConf
   read_plugin(
       node, path, study::builtin_tuners(), read, mistakes,
       [](const study::TunePlugin& plugin, const Options& options) { return check_tuner(plugin.name, options); });
-  if (!read.empty()) config.train.tune = tidied(std::move(read.front()));
+  if (!read.empty()) config.train.tune = with_normalized_ranges(std::move(read.front()));
 }
 
 void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
@@ -82,22 +82,22 @@ void read_adaptive(const YAML::Node& node, const std::string& path, study::Study
                        *resolve_options({{"most", said.back()}}, study::adaptive_options())};
 }
 
-void read_played_back(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
+void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
   if (!config.train.tune.name.empty()) return said_twice(node, path, config, mistakes);
   const YAML::Node from = find_key(node, "from");
   if (!from || node.size() != 1 || !from.IsScalar() || from.Scalar().empty()) {
     return mistakes.add(node, path, "a schedule's name, or {from: DIR} of the study whose settings are played back");
   }
-  config.train.tune = played_back_from(from.Scalar());
+  config.train.tune = replayed_schedule(from.Scalar());
 }
 
 void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes) {
   if (node.IsNull() || (node.IsScalar() && node.Scalar() == "none")) return;
   const auto tuners = second_stage_tuners();
-  const std::string wanted = join(names_of(tuners)) + ": {params: {…}}";
+  const std::string wanted = join(plugin_names(tuners)) + ": {params: {…}}";
   if (!node.IsMap()) return mistakes.add(node, path, "a mapping {" + wanted + ", best: 1} is wanted here");
   const std::vector<OptionSpec> own = second_stage_options();
-  std::vector<std::string> known = names_of(tuners);
+  std::vector<std::string> known = plugin_names(tuners);
   for (const OptionSpec& option : own) known.push_back(option.name);
   std::vector<study::PluginConfig> read;
   Options given = Options::object();
@@ -118,7 +118,7 @@ void read_then(const YAML::Node& node, const std::string& path, study::StudyConf
   if (!mistakes.empty()) return;
   if (read.empty()) return mistakes.add(node, path, "is missing: " + wanted + ", what its trials tune themselves by");
   auto& then = config.strategy.then.emplace();
-  then.tune = tidied(std::move(read.front()));
+  then.tune = with_normalized_ranges(std::move(read.front()));
   then.best = given.value("best", then.best);
   then.end = given.value("end", then.end);
 }
@@ -146,11 +146,11 @@ void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, Y
     return mistakes.add(stop, "stop", "a trial's end is said twice, here and by strategy.end");
   }
   const study::StopConfig said = config.stop;
-  auto tuned = tune_of_strategy(config, budget && budget.IsMap() && budget.size() > 0);
+  auto tuned = expand_mltuner_strategy(config, budget && budget.IsMap() && budget.size() > 0);
   if (stop) config.stop = said;
   const YAML::Node train = find_key(root, "train");
   const bool says_length = train && train.IsMap() && (find_key(train, "epochs") || find_key(train, "steps"));
-  if (!stop && !says_length) config.train.epochs = kTrialEpochs;
+  if (!stop && !says_length) config.train.epochs = kDefaultMaxEpochs;
   if (tuned) return;
   const auto culprit = options.find(tuned.error().where.substr(0, tuned.error().where.find('.')));
   mistakes.add(culprit == options.end() ? node : culprit->second, "strategy." + tuned.error().where,
@@ -161,7 +161,7 @@ void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistak
   if (config.train.tune.name.empty()) return;
   const YAML::Node train = find_key(root, "train");
   const YAML::Node tune = train ? find_key(train, "tune") : train;
-  const auto refused = beside_tuning(config);
+  const auto refused = tuning_conflict(config);
   if (!refused) return;
   const YAML::Node data = find_key(root, "data");
   const YAML::Node batch = data && data.IsMap() ? find_key(data, "batch") : data;

@@ -19,7 +19,7 @@ inline constexpr std::string_view kAdaptiveCall = "adaptive(";
 /// data.batch: adaptive(FROM, MOST), a first batch and a kind of tune in short.
 void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// train.schedule: {from: DIR}, which is a kind of tune in short.
-void read_played_back(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
+void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
 /// strategy: mltuner is one trial, or as many as the budget says, that tune themselves; any other strategy stays as it
 /// is. `options`: the strategy's, by name.
 void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,

@@ -4,12 +4,12 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/studyfile/study_file.h"
-#include "lanista/io/studyfile/tune_space.h"
+#include "lanista/io/studyfile/tuning_space.h"
 
 namespace lanista::studyfile {
 namespace {
 
-std::string mistake(const std::string& text) {
+std::string error_text(const std::string& text) {
   const auto read = read_study(text, "s.yaml");
   return read ? "" : read.error().text();
 }
@@ -37,34 +37,34 @@ TEST(Tune, IsReadAndWritten) {
   EXPECT_EQ(space::domain_text(space->parameters()[0].domain), "log(1e-04, 1)");
 }
 
-TEST(Tune, RefusesWhatCannotChangeInTraining) {
+TEST(Tune, RefusesUntunableParameters) {
   expect_within("'width' cannot change while a trial trains; what can: lr, momentum",
-                mistake("train: {tune: {mltuner: {params: {width: [1, 2]}}}}"));
+                error_text("train: {tune: {mltuner: {params: {width: [1, 2]}}}}"));
   expect_within("a list of multiples of data.batch",
-                mistake("train: {tune: {mltuner: {params: {batch: int(16, 32)}}}}"));
-  expect_within("a batch of 48 is no multiple of 32", mistake("train: {tune: {mltuner: {params: {batch: [32, 48]}}}}"));
-  expect_within("no number", mistake("train: {tune: {mltuner: {params: {lr: [fast]}}}}"));
-  expect_within("a range such as log(1e-3, 0.5)", mistake("train: {tune: {mltuner: {params: {lr: fast}}}}"));
-  expect_within("at least one setting", mistake("train: {tune: {mltuner: {params: {}}}}"));
-  expect_within("params", mistake("train: {tune: mltuner}"));
-  expect_within("mltuner, schedule", mistake("train: {tune: [1]}"));
+                error_text("train: {tune: {mltuner: {params: {batch: int(16, 32)}}}}"));
+  expect_within("a batch of 48 is no multiple of 32", error_text("train: {tune: {mltuner: {params: {batch: [32, 48]}}}}"));
+  expect_within("no number", error_text("train: {tune: {mltuner: {params: {lr: [fast]}}}}"));
+  expect_within("a range such as log(1e-3, 0.5)", error_text("train: {tune: {mltuner: {params: {lr: fast}}}}"));
+  expect_within("at least one setting", error_text("train: {tune: {mltuner: {params: {}}}}"));
+  expect_within("params", error_text("train: {tune: mltuner}"));
+  expect_within("mltuner, schedule", error_text("train: {tune: [1]}"));
 }
 
-TEST(Tune, RefusesWhatDoesNotGoWithIt) {
+TEST(Tune, RefusesConflictingSettings) {
   const std::string tune = "tune: {mltuner: {params: {lr: log(1e-3, 1)}}}";
-  expect_within("train.schedule must be constant", mistake("train: {schedule: cosine, " + tune + "}"));
-  expect_within("without warm-up", mistake("train: {warmup_epochs: 1, " + tune + "}"));
-  expect_within("train.select", mistake("train: {select: selective, " + tune + "}"));
+  expect_within("train.schedule must be constant", error_text("train: {schedule: cosine, " + tune + "}"));
+  expect_within("without warm-up", error_text("train: {warmup_epochs: 1, " + tune + "}"));
+  expect_within("train.select", error_text("train: {select: selective, " + tune + "}"));
   expect_within("cannot vary beside it",
-                mistake("{train: {" + tune + "}, space: {params: {schedule: [constant, cosine]}}}"));
+                error_text("{train: {" + tune + "}, space: {params: {schedule: [constant, cosine]}}}"));
   const std::string batches = "tune: {mltuner: {params: {batch: [32, 64]}}}";
   expect_within("batch cannot vary beside it",
-                mistake("{train: {" + batches + "}, space: {params: {batch: [32, 64]}}}"));
-  EXPECT_EQ(mistake("train: {" + batches + "}"), "");
-  EXPECT_EQ(mistake("train: {schedule: cosine, tune: {mltuner: {params: {momentum: range(0, 0.9)}}}}"), "");
+                error_text("{train: {" + batches + "}, space: {params: {batch: [32, 64]}}}"));
+  EXPECT_EQ(error_text("train: {" + batches + "}"), "");
+  EXPECT_EQ(error_text("train: {schedule: cosine, tune: {mltuner: {params: {momentum: range(0, 0.9)}}}}"), "");
 }
 
-TEST(Tune, StrategyMltunerStandsForIt) {
+TEST(Tune, StrategyMltunerExpandsToTune) {
   const auto config = read_study(
       "{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, end: 7}}", "s");
   ASSERT_TRUE(config) << config.error().text();
@@ -77,7 +77,7 @@ TEST(Tune, StrategyMltunerStandsForIt) {
   const std::string three =
       "model: {base: [builtin:small-cnn, builtin:small-mlp]}, strategy: {name: mltuner, params: {lr: 0.1}}";
   EXPECT_EQ(read_study("{" + three + "}", "s")->budget.trials, 8) << "four a model";
-  EXPECT_EQ(read_study("{" + three + "}", "s")->stop.options.at("epochs"), kTrialEnd);
+  EXPECT_EQ(read_study("{" + three + "}", "s")->stop.options.at("epochs"), kDefaultEndEpochs);
   EXPECT_EQ(read_study("{" + three + ", budget: {trials: 7}}", "s")->budget.trials, 7);
   EXPECT_EQ(read_study("{" + three + ", budget: {steps: 9000}}", "s")->budget.trials, study::BudgetConfig{}.trials);
   EXPECT_EQ(read_study("{" + three + "}", "s")->train.epochs, 100) << "patience ends it, no count of epochs";
@@ -92,15 +92,15 @@ TEST(Tune, StrategyMltunerStandsForIt) {
     EXPECT_EQ(folded->strategy.options.at("again"), false) << "they are trained several times as it is";
     EXPECT_EQ(folded->budget.trials, std::ssize(folded->model.base));
   }
-  expect_within("and so does strategy.repeat", mistake("{strategy: {name: random, again: true, repeat: 2}}"));
-  expect_within("and so does data.folds", mistake("{strategy: {name: random, again: true}, data: {folds: 2}}"));
-  expect_within("and so does strategy.retry", mistake("{strategy: {name: random, again: true, retry: 1}}"));
-  expect_within("params", mistake("strategy: mltuner"));
-  expect_within("strategy.name", mistake("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
+  expect_within("and so does strategy.repeat", error_text("{strategy: {name: random, again: true, repeat: 2}}"));
+  expect_within("and so does data.folds", error_text("{strategy: {name: random, again: true}, data: {folds: 2}}"));
+  expect_within("and so does strategy.retry", error_text("{strategy: {name: random, again: true, retry: 1}}"));
+  expect_within("params", error_text("strategy: mltuner"));
+  expect_within("strategy.name", error_text("{strategy: {name: mltuner, params: {lr: 0.1}}, space: {mutate: [widen]}}"));
   const std::string both = "{strategy: {name: mltuner, params: {lr: 0.1}, end: 3}, stop: {rule: asha}}";
-  expect_within("said twice, here and by strategy.end", mistake(both));
+  expect_within("said twice, here and by strategy.end", error_text(both));
   EXPECT_EQ(read_study("{strategy: {name: mltuner, params: {lr: 0.1}}, stop: none}", "s")->stop.rule, "none");
-  expect_within("cannot change", mistake("{strategy: {name: mltuner, params: {depth: 3}}}"));
+  expect_within("cannot change", error_text("{strategy: {name: mltuner, params: {depth: 3}}}"));
 }
 
 TEST(AdaptiveBatch, IsReadAndWritten) {
@@ -124,18 +124,18 @@ TEST(AdaptiveBatch, IsReadAndWritten) {
   }
 }
 
-TEST(AdaptiveBatch, RefusesWhatItIsNot) {
+TEST(AdaptiveBatch, RefusesInvalidValues) {
   for (const char* text : {"adaptive()", "adaptive(32", "adaptive(32,)", "adaptive(0, 64)", "adaptive(1, 2, 4)",
                            "adaptive(a)", "adaptive(32 64)", "adaptive(9999999999)"}) {
-    expect_within("adaptive(FROM, MOST) is wanted", mistake(std::string("data: {batch: \"") + text + "\"}"));
+    expect_within("adaptive(FROM, MOST) is wanted", error_text(std::string("data: {batch: \"") + text + "\"}"));
   }
-  expect_within("data.batch", mistake("data: {batch: adapt(32)}"));
-  expect_within("below 32", mistake("train: {tune: {adaptive: {most: 16}}}"));
-  expect_within("adaptive", mistake("strategy: {name: random, then: {adaptive: {most: 64}}}"));
-  expect_within("one of them", mistake("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
+  expect_within("data.batch", error_text("data: {batch: adapt(32)}"));
+  expect_within("below 32", error_text("train: {tune: {adaptive: {most: 16}}}"));
+  expect_within("adaptive", error_text("strategy: {name: random, then: {adaptive: {most: 64}}}"));
+  expect_within("one of them", error_text("train: {tune: {adaptive: {most: 64}}, schedule: {from: x}}"));
 }
 
-TEST(Then, IsReadAndWritten) {
+TEST(SecondStage, IsReadAndWritten) {
   EXPECT_EQ(write_study(*read_study("", "s")).find("then"), std::string::npos);
   const auto config = read_study(
       "{train: {schedule: cosine}, strategy: {name: tpe, then: {mltuner: {params: {lr: log(1e-4, 1)}, time: 7}, best: "
@@ -165,8 +165,8 @@ TEST(Then, IsReadAndWritten) {
   EXPECT_FALSE(read_study("strategy: {name: tpe, then: none}", "s")->strategy.then);
 }
 
-TEST(Then, RefusesWhatItIsNot) {
-  const auto of = [](const std::string& then) { return mistake("strategy: {name: tpe, then: " + then + "}"); };
+TEST(SecondStage, RefusesInvalidValues) {
+  const auto of = [](const std::string& then) { return error_text("strategy: {name: tpe, then: " + then + "}"); };
   const std::string params = "params: {lr: log(1e-3, 1)}";
   expect_within("strategy.then: a mapping {mltuner: {params:", of("mltuner"));
   expect_within("is missing: mltuner", of("{best: 2}"));
@@ -181,32 +181,32 @@ TEST(Then, RefusesWhatItIsNot) {
   EXPECT_EQ(of("{mltuner: {" + params + ", halving: 0, best: 3}}"), "");
 }
 
-TEST(Then, RefusesWhatDoesNotGoWithIt) {
+TEST(SecondStage, RefusesConflictingSettings) {
   const std::string then = "then: {mltuner: {params: {lr: log(1e-3, 1)}}}";
-  expect_within("3:9: strategy.then: does not go with strategy pbt", mistake("strategy:\n  name: pbt\n  " + then));
+  expect_within("3:9: strategy.then: does not go with strategy pbt", error_text("strategy:\n  name: pbt\n  " + then));
   expect_within("strategy.then: goes behind a search",
-                mistake("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " +
+                error_text("{model: {base: builtin:small-cnn}, strategy: {name: mltuner, params: {lr: log(1e-3, 1)}, " +
                         then + "}}"));
   expect_within("does not go with train.tune",
-                mistake("{train: {tune: {mltuner: {params: {lr: 0.1}}}}, strategy: {name: tpe, " + then + "}}"));
+                error_text("{train: {tune: {mltuner: {params: {lr: 0.1}}}}, strategy: {name: tpe, " + then + "}}"));
   const std::string batches = "strategy: {name: tpe, then: {mltuner: {params: {batch: [32, 48]}}}}";
-  expect_within("a batch of 48 is no multiple of 32", mistake("{" + batches + "}"));
-  EXPECT_EQ(mistake("{data: {batch: 16}, " + batches + "}"), "");
+  expect_within("a batch of 48 is no multiple of 32", error_text("{" + batches + "}"));
+  EXPECT_EQ(error_text("{data: {batch: 16}, " + batches + "}"), "");
   expect_within("batch cannot vary beside it",
-                mistake("{data: {batch: 16}, space: {params: {batch: [16, 32]}}, " + batches + "}"));
-  expect_within("does not go with data.folds", mistake("{data: {folds: 3}, strategy: {name: tpe, " + then + "}}"));
-  EXPECT_EQ(mistake("{train: {schedule: cosine, warmup_epochs: 1}, strategy: {name: tpe, " + then + "}}"), "");
+                error_text("{data: {batch: 16}, space: {params: {batch: [16, 32]}}, " + batches + "}"));
+  expect_within("does not go with data.folds", error_text("{data: {folds: 3}, strategy: {name: tpe, " + then + "}}"));
+  EXPECT_EQ(error_text("{train: {schedule: cosine, warmup_epochs: 1}, strategy: {name: tpe, " + then + "}}"), "");
 }
 
-TEST(Schedule, IsReadOfAPackage) {
+TEST(Schedule, IsReadFromPackage) {
   MemoryFileSystem disk;
   const std::string package = R"({"schedule": [{"step": 0, "lr": 0.5}, {"step": 80, "lr": 0.05}]})";
   ASSERT_TRUE(disk.make_folder("/studies/a/best").ok());
   ASSERT_TRUE(write_atomically(disk, "/studies/a/best/package.json", std::string_view(package)).ok());
   for (const char* from : {"a", "a/best", "/studies/a"}) {
     auto config = *read_study("train: {schedule: {from: " + std::string(from) + "}}", "s.yaml");
-    EXPECT_EQ(config.train.tune.name, study::kPlayedBack);
-    ASSERT_TRUE(inline_schedule(config, "/studies", disk).ok());
+    EXPECT_EQ(config.train.tune.name, study::kReplaySchedule);
+    ASSERT_TRUE(embed_schedule(config, "/studies", disk).ok());
     const auto schedule = study::read_schedule(config.train.tune.options);
     ASSERT_TRUE(schedule) << schedule.error().text();
     EXPECT_EQ((*schedule)[1], (study::SettingAt{80, {{"lr", 0.05}}}));
@@ -216,18 +216,18 @@ TEST(Schedule, IsReadOfAPackage) {
   }
 }
 
-TEST(Schedule, RefusesWhatIsNone) {
+TEST(Schedule, RefusesMissingSchedule) {
   MemoryFileSystem disk;
   auto config = *read_study("train: {schedule: {from: nowhere}}", "s.yaml");
-  EXPECT_EQ(inline_schedule(config, "/studies", disk).error().code, Code::kNotFound);
+  EXPECT_EQ(embed_schedule(config, "/studies", disk).error().code, Code::kNotFound);
   EXPECT_FALSE(study::read_schedule(config.train.tune.options).ok());  // it was not read
   ASSERT_TRUE(disk.make_folder("/studies/nowhere").ok());
   ASSERT_TRUE(write_atomically(disk, "/studies/nowhere/package.json", std::string_view("{}")).ok());
-  expect_within("tells no schedule", inline_schedule(config, "/studies", disk).error().text());
-  expect_within("both say", mistake("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
+  expect_within("tells no schedule", embed_schedule(config, "/studies", disk).error().text());
+  expect_within("both say", error_text("train: {schedule: {from: a}, tune: {mltuner: {params: {lr: 0.1}}}}"));
   expect_within("not behind step",
-                mistake("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
-  expect_within("'step' is missing", mistake("train: {tune: {schedule: {settings: [{lr: 1}]}}}"));
+                error_text("train: {tune: {schedule: {settings: [{step: 3, lr: 1}, {step: 3, lr: 2}]}}}"));
+  expect_within("'step' is missing", error_text("train: {tune: {schedule: {settings: [{lr: 1}]}}}"));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr std::string_view kMarks = "[]{},:-?\n";
 constexpr std::ptrdiff_t kMaxMarks = 20'000;
 
 // Thrown through yaml-cpp's parser, which has no other way to stop; caught below.
-struct Refused {
+struct GuardError {
   YAML::Mark mark;
   std::string message;
 };
@@ -32,7 +32,7 @@ class Guard final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t) override { value(mark, nullptr); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    if (++aliases_ > kMaxAliases) throw Refused{mark, "more than 1000 aliases"};
+    if (++aliases_ > kMaxAliases) throw GuardError{mark, "more than 1000 aliases"};
     value(mark, nullptr);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, const std::string& text) override {
@@ -43,39 +43,39 @@ class Guard final : public YAML::EventHandler {
                        YAML::EmitterStyle::value) override {
     open(mark, tag, false);
   }
-  void OnSequenceEnd() override { open_.pop_back(); }
+  void OnSequenceEnd() override { open_levels_.pop_back(); }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t, YAML::EmitterStyle::value) override {
     open(mark, tag, true);
   }
-  void OnMapEnd() override { open_.pop_back(); }
+  void OnMapEnd() override { open_levels_.pop_back(); }
 
  private:
-  struct Level {
+  struct OpenLevel {
     bool mapping;
     bool key_next;
     std::set<std::string> keys;
   };
 
   static void check_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (!tag.empty() && tag != "?" && tag != "!") throw Refused{mark, "tag '" + tag + "' is not allowed; no tags are"};
+    if (!tag.empty() && tag != "?" && tag != "!") throw GuardError{mark, "tag '" + tag + "' is not allowed; no tags are"};
   }
   void open(const YAML::Mark& mark, const std::string& tag, bool mapping) {
     check_tag(mark, tag);
     value(mark, nullptr);
-    if (open_.size() >= kMaxDepth) throw Refused{mark, "nested deeper than 32 levels"};
-    open_.push_back({mapping, true, {}});
+    if (open_levels_.size() >= kMaxDepth) throw GuardError{mark, "nested deeper than 32 levels"};
+    open_levels_.push_back({mapping, true, {}});
   }
   void value(const YAML::Mark& mark, const std::string* text) {
-    if (open_.empty() || !open_.back().mapping) return;
-    Level& level = open_.back();
+    if (open_levels_.empty() || !open_levels_.back().mapping) return;
+    OpenLevel& level = open_levels_.back();
     if (level.key_next) {
-      if (text == nullptr) throw Refused{mark, "a key must be plain text"};
-      if (!level.keys.insert(*text).second) throw Refused{mark, "key '" + *text + "' stands here twice"};
+      if (text == nullptr) throw GuardError{mark, "a key must be plain text"};
+      if (!level.keys.insert(*text).second) throw GuardError{mark, "key '" + *text + "' stands here twice"};
     }
     level.key_next = !level.key_next;
   }
 
-  std::vector<Level> open_;
+  std::vector<OpenLevel> open_levels_;
   int aliases_ = 0;
 };
 
@@ -133,7 +133,7 @@ Result<void> guard_yaml(std::string_view text, const std::string& file) {
                      std::to_string(kMaxMarks),
                  file};
   }
-  if (const auto bad = find_not_utf8(text); bad != std::string_view::npos) {
+  if (const auto bad = find_invalid_utf8(text); bad != std::string_view::npos) {
     const std::string_view before = text.substr(0, bad);
     const auto line = std::ranges::count(before, '\n') + 1;
     return Error{Code::kInvalidArgument, "is not UTF-8 from here on; save it as UTF-8",
@@ -146,7 +146,7 @@ Result<void> guard_yaml(std::string_view text, const std::string& file) {
     parser.HandleNextDocument(guard);
     Guard second;
     if (parser.HandleNextDocument(second)) return Error{Code::kInvalidArgument, "holds more than one document", file};
-  } catch (const Refused& refused) {
+  } catch (const GuardError& refused) {
     return at(file, refused.mark, refused.message);
   } catch (const YAML::Exception& e) {
     return at(

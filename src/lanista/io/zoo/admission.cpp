@@ -8,7 +8,7 @@
 namespace lanista::zoo {
 namespace {
 
-constexpr std::size_t kFewest = 5;
+constexpr std::size_t kMinModels = 5;
 constexpr double kDeviations = 3, kToDeviation = 1.4826;
 
 double median(std::vector<double> values) {
@@ -25,11 +25,11 @@ std::string number(double value) {
 
 }  // namespace
 
-std::string refusal(double quality, const std::optional<double>& chance, std::vector<double> others) {
+std::string admission_refusal(double quality, const std::optional<double>& chance, std::vector<double> others) {
   if (chance && quality <= *chance) {
     return "its quality " + number(quality) + " is no better than chance, " + number(*chance);
   }
-  if (others.size() < kFewest) return "";
+  if (others.size() < kMinModels) return "";
   const double middle = median(others);
   for (double& other : others) other = std::abs(other - middle);
   const double deviation = kToDeviation * median(others);
@@ -39,7 +39,7 @@ std::string refusal(double quality, const std::optional<double>& chance, std::ve
          number(least) + " is kept)";
 }
 
-std::vector<std::string> surplus(std::vector<Replica> replicas, std::size_t most) {
+std::vector<std::string> surplus_replicas(std::vector<Replica> replicas, std::size_t most) {
   if (replicas.size() <= most) return {};
   const auto better = [](const Replica& a, const Replica& b) {
     return std::tuple(a.quality, a.added) < std::tuple(b.quality, b.added);
@@ -58,7 +58,7 @@ std::vector<std::string> surplus(std::vector<Replica> replicas, std::size_t most
   return out;
 }
 
-std::vector<std::string> evicted(std::span<const Resident> residents, std::int64_t budget) {
+std::vector<std::string> choose_evicted(std::span<const EvictionCandidate> residents, std::int64_t budget) {
   std::vector<bool> stays(residents.size());
   std::vector<double> answered(residents.empty() ? 0 : residents.front().serves.size());
   const auto take = [&](std::size_t k) {
@@ -67,9 +67,9 @@ std::vector<std::string> evicted(std::span<const Resident> residents, std::int64
     for (std::size_t q = 0; q < answered.size(); ++q) answered[q] = std::max(answered[q], residents[k].serves[q]);
   };
   const auto density = [&](std::size_t k) {
-    double gain = residents[k].value;
-    for (std::size_t q = 0; q < answered.size(); ++q) gain += std::max(0.0, residents[k].serves[q] - answered[q]);
-    return gain / static_cast<double>(std::max<std::int64_t>(residents[k].bytes, 1));
+    double expected_saving = residents[k].value;
+    for (std::size_t q = 0; q < answered.size(); ++q) expected_saving += std::max(0.0, residents[k].serves[q] - answered[q]);
+    return expected_saving / static_cast<double>(std::max<std::int64_t>(residents[k].bytes, 1));
   };
   for (std::size_t k = 0; k < residents.size(); ++k) {
     if (residents[k].held) take(k);

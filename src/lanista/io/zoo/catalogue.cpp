@@ -6,14 +6,14 @@
 #include <tuple>
 #include <utility>
 
-#include "lanista/model/transfer/align.h"
-#include "lanista/model/transfer/keeps.h"
+#include "lanista/model/transfer/alignment.h"
+#include "lanista/model/transfer/function_overlap.h"
 
 namespace lanista::zoo {
 namespace {
 
 /// Who brings less is no candidate.
-constexpr double kLeastBrought = 0.05;
+constexpr double kMinStartBenefit = 0.05;
 
 /// The share of models that are no better.
 double rank_of(double quality, const std::vector<double>& ascending) {
@@ -29,7 +29,7 @@ bool Catalogue::preferred(const Listed& a, const Listed& b) {
 }
 
 Result<void> Catalogue::add(CatalogueEntry entry, const MatchModel& model) {
-  return add(std::move(entry), pack(model, signatures_));
+  return add(std::move(entry), pack_model(model, signatures_));
 }
 
 Result<void> Catalogue::add(CatalogueEntry entry, PackedModel model) {
@@ -61,7 +61,7 @@ bool Catalogue::remove(const std::string& id) {
 }
 
 /// The preferred one of those that have the child's hash.
-std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string& task,
+std::optional<ParentMatch> Catalogue::same(const MatchModel& child, const std::string& task,
                                      const SearchOptions& search) const {
   const auto found = by_hash_.find({task, child.hash});
   if (found == by_hash_.end()) return std::nullopt;
@@ -74,9 +74,9 @@ std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string&
   const Listed& one = *chosen;
   const MatchOptions& options = search.match;
   Signatures table;
-  const PackedModel packed = pack(child, table);
-  const Places pairs = same_places(one.model, packed);
-  Offer out{one.entry, {}};
+  const PackedModel packed = pack_model(child, table);
+  const NodePairs pairs = identical_pairs(one.model, packed);
+  ParentMatch out{one.entry, {}};
   for (const auto& [i, j] : pairs) out.match.pairs.push_back({one.model.ids[i], packed.ids[j]});
   if (pairs.empty()) {
     const ChildModel side(child, options);
@@ -90,7 +90,7 @@ std::optional<Offer> Catalogue::same(const MatchModel& child, const std::string&
   const std::vector<double> weights = node_weights(child, options);
   out.match.score = std::accumulate(weights.begin(), weights.end(), 0.0);
   out.match.overlap = child.params;
-  out.match.coverage = out.match.retention = out.match.sim = out.match.brings = 1;
+  out.match.coverage = out.match.retention = out.match.sim = out.match.start_benefit = 1;
   return out;
 }
 
@@ -109,7 +109,7 @@ std::vector<double> Catalogue::ranked(const std::string& task, const SearchOptio
 }
 
 /// Of models none of which is the same.
-std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::string& task, const SearchOptions& options,
+std::optional<ParentMatch> Catalogue::most_similar(const MatchModel& child, const std::string& task, const SearchOptions& options,
                                       std::int64_t& aligned) const {
   const ChildModel side(child, options.match);
   const PairTable table(signatures_, side.signatures);
@@ -119,16 +119,16 @@ std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::string
     admitted.push_back(one);
   }
   const std::vector<double> qualities = ranked(task, options);
-  const auto worth_of = [&](const Listed& one, double brings, double keeps) {
-    return start_worth(brings, keeps, rank_of(one.entry.quality, qualities));
+  const auto score_of = [&](const Listed& one, double start_benefit, double keeps) {
+    return start_score(start_benefit, keeps, rank_of(one.entry.quality, qualities));
   };
-  const KeptBound most_kept(side, signatures_, table);
+  const FunctionOverlapBound max_kept_share(side, signatures_, table);
   std::vector<std::pair<double, const Listed*>> order;
   for (const Listed* one : admitted) {
-    const std::int64_t most = most_overlap(one->model, side.model, table);
-    const double bound = brought(most, side.model.params, one->model.params);
-    if (bound >= kLeastBrought || options.exhaustive)
-      order.emplace_back(worth_of(*one, bound, most_kept.of(one->model)), one);
+    const std::int64_t most = overlap_bound(one->model, side.model, table);
+    const double bound = benefit_of(most, side.model.params, one->model.params);
+    if (bound >= kMinStartBenefit || options.exhaustive)
+      order.emplace_back(score_of(*one, bound, max_kept_share.of(one->model)), one);
   }
   std::ranges::sort(order, [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first > b.first : preferred(*a.second, *b.second);
@@ -136,9 +136,9 @@ std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::string
   Alignment alignment(side, signatures_, table);
   const Listed* known = nullptr;
   double reached = 0;
-  std::optional<Offer> best;
-  const auto loses = [&](double worth, const Listed& one) {
-    return known != nullptr && (worth < reached || (worth == reached && !preferred(one, *known)));
+  std::optional<ParentMatch> best;
+  const auto loses = [&](double value_of, const Listed& one) {
+    return known != nullptr && (value_of < reached || (value_of == reached && !preferred(one, *known)));
   };
   for (const auto& [bound, one] : order) {
     if (!options.exhaustive && loses(bound, *one)) {
@@ -147,26 +147,26 @@ std::optional<Offer> Catalogue::alike(const MatchModel& child, const std::string
     }
     ++aligned;
     const double score = alignment.run(one->model);
-    const Places pairs = improved(alignment.pairs(), one->model, side, table);
+    const NodePairs pairs = improved(alignment.pairs(), one->model, side, table);
     Match match = match_of(pairs, score, one->model, side, table);
-    const double worth = worth_of(*one, match.brings, kept_function(pairs, one->model, side, table));
-    if (match.brings < kLeastBrought || loses(worth, *one)) continue;
-    reached = worth;
+    const double value_of = score_of(*one, match.start_benefit, function_overlap(pairs, one->model, side, table));
+    if (match.start_benefit < kMinStartBenefit || loses(value_of, *one)) continue;
+    reached = value_of;
     known = one;
-    best = Offer{one->entry, std::move(match)};
+    best = ParentMatch{one->entry, std::move(match)};
   }
   return best;
 }
 
-std::optional<Offer> Catalogue::best(const MatchModel& child, const std::string& task, const SearchOptions& options,
-                                     SearchCount* count) const {
-  SearchCount counted;
-  std::optional<Offer> best;
-  const auto of_task = by_task_.find(task);
-  if (of_task != by_task_.end()) {
-    counted.candidates = static_cast<std::int64_t>(of_task->second.size());
+std::optional<ParentMatch> Catalogue::best(const MatchModel& child, const std::string& task, const SearchOptions& options,
+                                     SearchStats* count) const {
+  SearchStats counted;
+  std::optional<ParentMatch> best;
+  const auto is_task_average = by_task_.find(task);
+  if (is_task_average != by_task_.end()) {
+    counted.candidates = static_cast<std::int64_t>(is_task_average->second.size());
     best = same(child, task, options);
-    if (!best) best = alike(child, task, options, counted.aligned);
+    if (!best) best = most_similar(child, task, options, counted.aligned);
   }
   if (count != nullptr) *count = counted;
   return best;

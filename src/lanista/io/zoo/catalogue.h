@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lanista/model/transfer/match.h"
-#include "lanista/model/transfer/packed.h"
+#include "lanista/model/transfer/packed_model.h"
 
 namespace lanista::zoo {
 
@@ -22,16 +22,16 @@ struct CatalogueEntry {
 };
 
 /// The model that a child should start from.
-struct Offer {
+struct ParentMatch {
   CatalogueEntry entry;
   Match match;
 };
 
 /// What a start is worth, in [0, 1]: what it brings (Match::brings), what it keeps of the parent's function
-/// (kept_function), and how far the parent is: its rank, the share of the candidates that are no better, since a
+/// (function_overlap), and how far the parent is: its rank, the share of the candidates that are no better, since a
 /// quality may be of any scale. The weights are what steps were saved by in trainings that began with parents drawn at
 /// random (docs/benchmarks.md, `lanista bench warm-start`).
-inline double start_worth(double brings, double keeps, double rank) { return (3 * brings + keeps + rank) / 5; }
+inline double start_score(double start_benefit, double keeps, double rank) { return (3 * start_benefit + keeps + rank) / 5; }
 
 struct SearchOptions {
   MatchOptions match = {};
@@ -42,7 +42,7 @@ struct SearchOptions {
   bool exhaustive = false;  ///< align with every model, for tests and benchmarks; the answer is the same
 };
 
-struct SearchCount {
+struct SearchStats {
   std::int64_t candidates = 0;  ///< models of the task
   std::int64_t aligned = 0;     ///< with whom the whole table was filled
 };
@@ -64,12 +64,12 @@ class Catalogue {
   Signatures& signatures() { return signatures_; }
 
   /// Of the admitted models of the task: one that is the same as the child, if there is one; else the one of the
-  /// highest start_worth, of those that bring 0.05 at least. Of several the best, of equally good ones the youngest,
+  /// highest start_score, of those that bring 0.05 at least. Of several the best, of equally good ones the youngest,
   /// then the first id. Models are aligned in descending order of a bound of their worth and of preference, and only
   /// where the bound lets them be chosen; so none is missed. The same model is found by its hash, in O(log entries),
   /// without an alignment; else O(entries x (bound + log)) and what is aligned.
-  std::optional<Offer> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
-                            SearchCount* count = nullptr) const;
+  std::optional<ParentMatch> best(const MatchModel& child, const std::string& task, const SearchOptions& options = {},
+                            SearchStats* count = nullptr) const;
 
  private:
   struct Listed {
@@ -77,9 +77,9 @@ class Catalogue {
     PackedModel model;
   };
   static bool preferred(const Listed& a, const Listed& b);
-  std::optional<Offer> alike(const MatchModel& child, const std::string& task, const SearchOptions& options,
+  std::optional<ParentMatch> most_similar(const MatchModel& child, const std::string& task, const SearchOptions& options,
                              std::int64_t& aligned) const;
-  std::optional<Offer> same(const MatchModel& child, const std::string& task, const SearchOptions& options) const;
+  std::optional<ParentMatch> same(const MatchModel& child, const std::string& task, const SearchOptions& options) const;
 
   std::vector<double> ranked(const std::string& task, const SearchOptions& options) const;
 

@@ -16,31 +16,31 @@
 namespace lanista::zoo {
 namespace {
 
-MatchModel drawn_model(std::uint64_t seed, std::uint64_t stream) {
+MatchModel random_model(std::uint64_t seed, std::uint64_t stream) {
   auto model = MatchModel::of(testing::random_layers(Rng(stream).split(seed), 9), graph::builtin_ops());
   EXPECT_TRUE(model.ok());
   return *std::move(model);
 }
 
-Catalogue drawn_catalogue(std::uint64_t seed, std::uint64_t models) {
+Catalogue random_catalogue(std::uint64_t seed, std::uint64_t models) {
   Catalogue out;
   Rng rng = Rng(21).split(seed);
   for (std::uint64_t k = 0; k < models; ++k) {
     // Few qualities and ages, so that ties come up.
     EXPECT_TRUE(out.add({"m" + std::to_string(k), rng.bernoulli(0.8) ? "digits" : "cats",
                          static_cast<double>(rng.below(4)), rng.between(0, 2)},
-                        drawn_model(seed * 1000 + k, 22)));
+                        random_model(seed * 1000 + k, 22)));
   }
   return out;
 }
 
-TEST(Catalogue, FindsWithTheBoundWhatAFullSearchFinds) {
+TEST(Catalogue, MatchesExhaustiveSearchWithBound) {
   std::int64_t spared = 0, found = 0;
   for (std::uint64_t seed = 0; seed < testing::cases(60); ++seed) {
-    const Catalogue zoo = drawn_catalogue(seed, 40);
+    const Catalogue zoo = random_catalogue(seed, 40);
     for (std::uint64_t k = 0; k < 5; ++k) {
-      const MatchModel child = drawn_model(seed * 10 + k, 23);
-      SearchCount fast, full;
+      const MatchModel child = random_model(seed * 10 + k, 23);
+      SearchStats fast, full;
       const auto one = zoo.best(child, "digits", {}, &fast);
       const auto other = zoo.best(child, "digits", {.match = {}, .exhaustive = true}, &full);
 
@@ -75,18 +75,18 @@ double worth_by_hand(const MatchModel& parent, const MatchModel& child, double r
   }
   if (common == 0) return 0;
   const double coverage = common / weights(child), retention = common / weights(parent);
-  const double brings = 1 / (0.9 / coverage + 0.1 / retention);
-  return brings < 0.05 ? 0 : 0.6 * brings + 0.2 * testing::kept_by_hand(parent, child, pairs) + 0.2 * rank;
+  const double start_benefit = 1 / (0.9 / coverage + 0.1 / retention);
+  return start_benefit < 0.05 ? 0 : 0.6 * start_benefit + 0.2 * testing::function_overlap_by_paths(parent, child, pairs) + 0.2 * rank;
 }
 
-TEST(Catalogue, OffersWhatIsWorthMostOfAll) {
+TEST(Catalogue, ReturnsModelWithHighestScore) {
   std::int64_t found = 0, not_most_alike = 0, not_best = 0;
   for (std::uint64_t seed = 0; seed < testing::cases(60); ++seed) {
     Catalogue zoo;
     Rng rng = Rng(24).split(seed);
     std::vector<std::pair<double, MatchModel>> known;  // the last third is not admitted
     for (std::uint64_t k = 0; k < 30; ++k) {
-      known.emplace_back(static_cast<double>(rng.below(8)), drawn_model(seed * 1000 + k, 25));
+      known.emplace_back(static_cast<double>(rng.below(8)), random_model(seed * 1000 + k, 25));
       ASSERT_TRUE(zoo.add({std::to_string(k), "digits", known.back().first, static_cast<std::int64_t>(k)},
                           known.back().second));
     }
@@ -94,26 +94,26 @@ TEST(Catalogue, OffersWhatIsWorthMostOfAll) {
     search.admits = [](const CatalogueEntry& entry) { return entry.age < 20; };
     known.resize(20);
     for (std::uint64_t k = 0; k < 5; ++k) {
-      const MatchModel child = drawn_model(seed * 10 + k, 26);
+      const MatchModel child = random_model(seed * 10 + k, 26);
       if (std::ranges::any_of(known, [&](const auto& one) { return one.second.hash == child.hash; })) continue;
       double most = 0, best_quality = 0, most_alike = 0;
-      std::vector<double> worth;
+      std::vector<double> value_of;
       for (const auto& [quality, model] : known) {
         double no_better = 0;
         for (const auto& other : known) no_better += other.first <= quality ? 1 : 0;
-        worth.push_back(worth_by_hand(model, child, no_better / 20));
-        most = std::max(most, worth.back());
-        if (worth.back() > 0) best_quality = std::max(best_quality, quality);
+        value_of.push_back(worth_by_hand(model, child, no_better / 20));
+        most = std::max(most, value_of.back());
+        if (value_of.back() > 0) best_quality = std::max(best_quality, quality);
         most_alike = std::max(most_alike, match(model, child).sim);
       }
-      const auto offer = zoo.best(child, "digits", search);
+      const auto parent_match = zoo.best(child, "digits", search);
 
-      ASSERT_EQ(offer.has_value(), most > 0);
-      if (!offer) continue;
+      ASSERT_EQ(parent_match.has_value(), most > 0);
+      if (!parent_match) continue;
       ++found;
-      EXPECT_NEAR(worth[std::stoul(offer->entry.id)], most, 1e-12);
-      not_best += offer->entry.quality < best_quality;
-      not_most_alike += offer->match.sim < most_alike - 1e-9;
+      EXPECT_NEAR(value_of[std::stoul(parent_match->entry.id)], most, 1e-12);
+      not_best += parent_match->entry.quality < best_quality;
+      not_most_alike += parent_match->match.sim < most_alike - 1e-9;
     }
   }
   // Neither quality nor likeness alone decides.
@@ -122,7 +122,7 @@ TEST(Catalogue, OffersWhatIsWorthMostOfAll) {
   EXPECT_GT(10 * not_most_alike, found);
 }
 
-TEST(Catalogue, ChoosesTheSameWhenWhoIsStillRankedFallsAway) {
+TEST(Catalogue, IsStableWhenRankedModelDisappears) {
   std::int64_t found = 0, ranks_matter = 0;
   for (std::uint64_t seed = 0; seed < testing::cases(60); ++seed) {
     Catalogue whole;
@@ -130,35 +130,35 @@ TEST(Catalogue, ChoosesTheSameWhenWhoIsStillRankedFallsAway) {
     std::vector<CatalogueEntry> entries;
     for (std::uint64_t k = 0; k < 30; ++k) {
       entries.push_back({"m" + std::to_string(k), "digits", rng.uniform(), 0});
-      ASSERT_TRUE(whole.add(entries.back(), drawn_model(seed * 1000 + k, 29)));
+      ASSERT_TRUE(whole.add(entries.back(), random_model(seed * 1000 + k, 29)));
     }
     for (std::uint64_t k = 0; k < 5; ++k) {
-      const MatchModel child = drawn_model(seed * 10 + k, 27);
-      const auto offer = whole.best(child, "digits");
-      if (!offer || offer->match.sim == 1) continue;
+      const MatchModel child = random_model(seed * 10 + k, 27);
+      const auto parent_match = whole.best(child, "digits");
+      if (!parent_match || parent_match->match.sim == 1) continue;
       ++found;
       std::set<std::string> gone;
       Catalogue rest = whole;
       for (const CatalogueEntry& entry : entries) {
-        if (entry.id == offer->entry.id || rng.bernoulli(0.4)) continue;
+        if (entry.id == parent_match->entry.id || rng.bernoulli(0.4)) continue;
         gone.insert(entry.id);
         EXPECT_TRUE(rest.remove(entry.id));
         rest.rank_only(entry);
       }
       SearchOptions search;
       search.admits = [&](const CatalogueEntry& entry) { return !gone.contains(entry.id); };
-      ranks_matter += whole.best(child, "digits", search)->entry.id != offer->entry.id;
+      ranks_matter += whole.best(child, "digits", search)->entry.id != parent_match->entry.id;
       search.ranks = [](const CatalogueEntry&) { return true; };
 
-      EXPECT_EQ(whole.best(child, "digits", search)->entry.id, offer->entry.id);
-      EXPECT_EQ(rest.best(child, "digits")->entry.id, offer->entry.id);
+      EXPECT_EQ(whole.best(child, "digits", search)->entry.id, parent_match->entry.id);
+      EXPECT_EQ(rest.best(child, "digits")->entry.id, parent_match->entry.id);
     }
   }
   EXPECT_GT(found, static_cast<std::int64_t>(testing::cases(60)));
   EXPECT_GT(ranks_matter, 0);
 }
 
-TEST(Catalogue, WeighsWhatAStartBringsAndKeepsAgainstHowFarItsParentIs) {
+TEST(Catalogue, WeighsBenefitOverlapAndRank) {
   const auto chain = [](const std::vector<std::int64_t>& widths) {
     std::string text = "%0 = input(shape=[16])\n";
     std::size_t at = 0;
@@ -176,8 +176,8 @@ TEST(Catalogue, WeighsWhatAStartBringsAndKeepsAgainstHowFarItsParentIs) {
     for (std::size_t k = 0; k < parents.size(); ++k) {
       EXPECT_TRUE(zoo.add({std::to_string(k), "digits", parents[k].first, 0}, parents[k].second));
     }
-    const auto offer = zoo.best(child, "digits");
-    return offer ? offer->entry.id : "none";
+    const auto parent_match = zoo.best(child, "digits");
+    return parent_match ? parent_match->entry.id : "none";
   };
 
   EXPECT_EQ(chosen({{0.1, chain({16, 15, 4})}, {0.9, chain({16, 14, 4})}}), "1")
@@ -187,52 +187,52 @@ TEST(Catalogue, WeighsWhatAStartBringsAndKeepsAgainstHowFarItsParentIs) {
   EXPECT_EQ(chosen({{0.9, chain({160, 160, 4})}, {0.9, chain({16, 12, 4})}}), "1") << "unless it is far larger";
 }
 
-TEST(Catalogue, OffersTheBestOfModelsThatAreAlikeAndAlignsNoneThatIsTheSame) {
-  const MatchModel model = drawn_model(3, 22), other = drawn_model(4, 22);
+TEST(Catalogue, ReturnsBestSimilarWithoutAligningEqual) {
+  const MatchModel model = random_model(3, 22), other = random_model(4, 22);
   Catalogue zoo;
   ASSERT_TRUE(zoo.add({"fair", "digits", 0.7, 5}, model));
   ASSERT_TRUE(zoo.add({"old", "digits", 0.9, 1}, model));
   ASSERT_TRUE(zoo.add({"young", "digits", 0.9, 2}, model));
   ASSERT_TRUE(zoo.add({"elsewhere", "cats", 1.0, 9}, model));
   ASSERT_TRUE(zoo.add({"other", "digits", 1.0, 9}, other));
-  SearchCount count;
+  SearchStats count;
 
-  const auto offer = zoo.best(model, "digits", {}, &count);
+  const auto parent_match = zoo.best(model, "digits", {}, &count);
 
-  ASSERT_TRUE(offer.has_value());
-  EXPECT_EQ(offer->entry.id, "young");
-  EXPECT_EQ(offer->match.sim, 1.0);
+  ASSERT_TRUE(parent_match.has_value());
+  EXPECT_EQ(parent_match->entry.id, "young");
+  EXPECT_EQ(parent_match->match.sim, 1.0);
   EXPECT_EQ(count.aligned, 0);
   EXPECT_FALSE(zoo.best(model, "dogs").has_value());
 }
 
-TEST(Catalogue, OffersOnlyWhatIsAdmitted) {
-  const MatchModel model = drawn_model(3, 22);
+TEST(Catalogue, ReturnsOnlyAdmittedModels) {
+  const MatchModel model = random_model(3, 22);
   Catalogue zoo;
   ASSERT_TRUE(zoo.add({"old", "digits", 0.7, 1}, model));
   ASSERT_TRUE(zoo.add({"young", "digits", 0.9, 2}, model));
   for (std::uint64_t k = 10; k < 20; ++k) {
-    ASSERT_TRUE(zoo.add({std::to_string(k), "digits", 0.5, static_cast<std::int64_t>(k)}, drawn_model(k, 22)));
+    ASSERT_TRUE(zoo.add({std::to_string(k), "digits", 0.5, static_cast<std::int64_t>(k)}, random_model(k, 22)));
   }
   SearchOptions search;
   search.admits = [](const CatalogueEntry& entry) { return entry.age < 2; };
 
   EXPECT_EQ(zoo.best(model, "digits", search)->entry.id, "old") << "of those that are the same";
-  const auto child = drawn_model(14, 22);
+  const auto child = random_model(14, 22);
   EXPECT_EQ(zoo.best(child, "digits")->entry.id, "14");
-  const auto offer = zoo.best(child, "digits", search);
-  EXPECT_TRUE(!offer || offer->entry.id == "old") << "of those that are alike";
+  const auto parent_match = zoo.best(child, "digits", search);
+  EXPECT_TRUE(!parent_match || parent_match->entry.id == "old") << "of those that are alike";
   search.admits = [](const CatalogueEntry&) { return false; };
   EXPECT_FALSE(zoo.best(model, "digits", search));
 }
 
-TEST(Catalogue, RefusesWhatItCannotRank) {
+TEST(Catalogue, RejectsUnrankableModels) {
   Catalogue zoo;
-  ASSERT_TRUE(zoo.add({"m", "digits", 0.5, 0}, drawn_model(1, 22)));
+  ASSERT_TRUE(zoo.add({"m", "digits", 0.5, 0}, random_model(1, 22)));
 
-  EXPECT_EQ(zoo.add({"m", "digits", 0.5, 0}, drawn_model(1, 22)).error().code, Code::kAlreadyExists);
-  EXPECT_EQ(zoo.add({"", "digits", 0.5, 0}, drawn_model(1, 22)).error().code, Code::kInvalidArgument);
-  EXPECT_EQ(zoo.add({"n", "digits", NAN, 0}, drawn_model(1, 22)).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(zoo.add({"m", "digits", 0.5, 0}, random_model(1, 22)).error().code, Code::kAlreadyExists);
+  EXPECT_EQ(zoo.add({"", "digits", 0.5, 0}, random_model(1, 22)).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(zoo.add({"n", "digits", NAN, 0}, random_model(1, 22)).error().code, Code::kInvalidArgument);
   EXPECT_EQ(zoo.size(), 1U);
 }
 

@@ -14,7 +14,7 @@ namespace lanista::zoo {
 namespace {
 
 constexpr int kBusyMilliseconds = 30'000;
-constexpr int kMostBytesOfAValue = 64 << 20;
+constexpr int kMaxValueBytes = 64 << 20;
 constexpr int kStepsBetweenChecks = 1000;
 
 struct Setting {
@@ -29,7 +29,7 @@ constexpr std::array<Setting, 8> kConfig{{{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                           {SQLITE_DBCONFIG_ENABLE_FTS3_TOKENIZER, 0},
                                           {SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0},
                                           {SQLITE_DBCONFIG_DQS_DDL, 0}}};
-constexpr std::array<Setting, 10> kLimits{{{SQLITE_LIMIT_LENGTH, kMostBytesOfAValue},
+constexpr std::array<Setting, 10> kLimits{{{SQLITE_LIMIT_LENGTH, kMaxValueBytes},
                                            {SQLITE_LIMIT_SQL_LENGTH, 100'000},
                                            {SQLITE_LIMIT_COLUMN, 64},
                                            {SQLITE_LIMIT_EXPR_DEPTH, 64},
@@ -62,7 +62,7 @@ constexpr const char* kVfs = "lanista-zoo";
 /// Opens what SQLite opens, but no super-journal: a rollback journal that another person wrote can name any file as one,
 /// which SQLite would open, wait for if it is a FIFO, and delete. The index is never attached to other databases, so it
 /// has none.
-int open_but_super_journals(sqlite3_vfs* self, const char* name, sqlite3_file* file, int flags, int* opened) {
+int open_without_super_journals(sqlite3_vfs* self, const char* name, sqlite3_file* file, int flags, int* opened) {
   file->pMethods = nullptr;
   if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) return SQLITE_CANTOPEN;
   return sqlite3_vfs_find("unix")->xOpen(self, name, file, flags, opened);
@@ -75,7 +75,7 @@ const char* index_vfs() {
     sqlite3_vfs own = *sqlite3_vfs_find("unix");
     own.pNext = nullptr;
     own.zName = kVfs;
-    own.xOpen = open_but_super_journals;
+    own.xOpen = open_without_super_journals;
     return own;
   }();
   static const int registered = sqlite3_vfs_register(&vfs, 0);
@@ -253,7 +253,7 @@ Result<void> Database::prepare_changes() {
   return run("PRAGMA synchronous = FULL");  // what is acknowledged outlives a power cut
 }
 
-void Database::leave_no_log() {
+void Database::remove_empty_log() {
   std::error_code none;
   const auto bytes = std::filesystem::file_size(meter_->path + "-wal", none);
   if (none || bytes == 0) sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);

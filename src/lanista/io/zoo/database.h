@@ -55,7 +55,7 @@ class Database {
   /// Sets a file that is known to be a zoo's up for changes.
   Result<void> prepare_changes();
   /// Closing the file removes its empty log, as SQLite does. A log with changes stays: merging it is a writer's task.
-  void leave_no_log();
+  void remove_empty_log();
 
   Result<void> run(const std::string& sql, const std::vector<SqlValue>& values = {});
   /// Runs statements that end with ';', which no text in them holds.

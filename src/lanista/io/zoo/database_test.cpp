@@ -23,7 +23,7 @@ Database created(const Folder& folder, std::int64_t fixed_query_cost = Database:
   return *std::move(out);
 }
 
-TEST(Database, EndsAStatementWithoutEnd) {
+TEST(Database, StopsEndlessStatement) {
   const Folder folder("endless");
   Database index = created(folder);
 
@@ -41,7 +41,7 @@ TEST(Database, DeletesNoFileThatItsJournalNames) {
   ASSERT_TRUE(created(folder).run("CREATE TABLE t(x)").ok());
   std::ofstream(victim) << "a file of the user";
   std::ofstream(index + "-journal", std::ios::binary)
-      << testing::journal_that_names(victim, *real_file_system().read(index));
+      << testing::journal_naming(victim, *real_file_system().read(index));
 
   for (const Access access : {Access::kRead, Access::kWrite}) {
     auto opened = Database::open(index, access);
@@ -50,7 +50,7 @@ TEST(Database, DeletesNoFileThatItsJournalNames) {
   }
 }
 
-TEST(Database, AllowsOneStepMoreForEachByteOfTheFile) {
+TEST(Database, AddsOneStepPerByteOfFile) {
   const Folder folder("bytes");
   constexpr std::int64_t kFixed = 2'000, kRows = 20'000;
   {
@@ -85,7 +85,7 @@ TEST(Database, CountsTheBytesOfRows) {
   EXPECT_EQ(done.error().code, Code::kResourceExhausted);
 }
 
-TEST(Database, RefusesWhatReachesOutsideTheFile) {
+TEST(Database, RejectsStatementsOutsideTheFile) {
   const Folder folder("outside");
   Database index = created(folder);
   const std::string victim = folder.path() + "/victim";
@@ -96,7 +96,7 @@ TEST(Database, RefusesWhatReachesOutsideTheFile) {
   EXPECT_FALSE(std::filesystem::exists(victim));
 }
 
-TEST(Database, RunsNoTriggerAndReadsNoView) {
+TEST(Database, IgnoresTriggersAndViews) {
   const Folder folder("trigger");
   Database index = created(folder);
   ASSERT_TRUE(index.run_all("CREATE TABLE t(x); CREATE TABLE u(x); CREATE VIEW v AS SELECT 1 AS x;"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lanista/base/printable.h"
-#include "lanista/io/zoo/folder.h"
+#include "lanista/io/zoo/zoo_folder.h"
 
 namespace lanista::zoo {
 namespace {
@@ -37,9 +37,9 @@ std::string fault_of_numbers(const StoredModel& model) {
     const char* name;
     std::int64_t value, most;
   };
-  const std::array<Number, 5> numbers{{{"number of nodes", model.nodes, kMostNodes},
-                                       {"number of parameters", model.params, kMostWeightsBytes},
-                                       {"number of bytes", model.bytes, kMostWeightsBytes},
+  const std::array<Number, 5> numbers{{{"number of nodes", model.nodes, kMaxNodes},
+                                       {"number of parameters", model.params, kMaxWeightsBytes},
+                                       {"number of bytes", model.bytes, kMaxWeightsBytes},
                                        {"change", model.added, INT64_MAX},
                                        {"number of starts", model.hits, INT64_MAX}}};
   for (const Number& one : numbers) {
@@ -84,9 +84,9 @@ Result<StoredModel> stored_model(const SqlRow& row) {
       {{1, "task"}, {16, "family"}, {2, "state"}, {3, "reason"}, {4, "metric"}, {5, "origin"}}};
   for (const auto& [column, name] : kTexts) {
     const std::size_t bytes = row.blob(column).size();
-    if (bytes > kMostText) {
+    if (bytes > kMaxText) {
       return damaged(std::string("its ") + name + " has " + std::to_string(bytes) + " bytes; allowed are " +
-                     std::to_string(kMostText));
+                     std::to_string(kMaxText));
     }
   }
   StoredModel out{row.text(0),     row.text(1),     row.text(2),     row.text(3),          row.text(4),
@@ -96,9 +96,9 @@ Result<StoredModel> stored_model(const SqlRow& row) {
     if (!fault.empty()) return damaged(fault);
   }
   const std::string facts = row.text(14);
-  if (facts.size() > kMostFacts || is_nested_deeper(facts, kMostFactsDepth)) {
+  if (facts.size() > kMaxFacts || is_nested_deeper(facts, kMaxFactsDepth)) {
     return damaged("its facts have " + std::to_string(facts.size()) + " bytes; allowed are " +
-                   std::to_string(kMostFacts) + ", nested " + std::to_string(kMostFactsDepth) + " deep");
+                   std::to_string(kMaxFacts) + ", nested " + std::to_string(kMaxFactsDepth) + " deep");
   }
   auto parsed = nlohmann::json::parse(facts, nullptr, false);
   if (parsed.is_object()) out.facts = std::move(parsed);
@@ -111,18 +111,18 @@ Result<void> check_new_texts(const NewModel& model, std::size_t graph_bytes) {
     std::size_t bytes, most;
   };
   const std::string facts = model.facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (const Text& one : {Text{"task", model.task.text().size(), kMostText}, Text{"metric", model.metric.size(), kMostText},
-                          Text{"origin", model.origin.size(), kMostText}, Text{"facts", facts.size(), kMostFacts},
-                          Text{"graph", graph_bytes, kMostGraph}}) {
+  for (const Text& one : {Text{"task", model.task.text().size(), kMaxText}, Text{"metric", model.metric.size(), kMaxText},
+                          Text{"origin", model.origin.size(), kMaxText}, Text{"facts", facts.size(), kMaxFacts},
+                          Text{"graph", graph_bytes, kMaxGraphBytes}}) {
     if (one.bytes <= one.most) continue;
     return Error{Code::kInvalidArgument,
                  std::string("the ") + one.name + " of the model has " + std::to_string(one.bytes) +
                      " bytes; allowed are " + std::to_string(one.most),
                  ""};
   }
-  if (!is_nested_deeper(facts, kMostFactsDepth)) return {};
+  if (!is_nested_deeper(facts, kMaxFactsDepth)) return {};
   return Error{Code::kInvalidArgument,
-               "the facts of the model are nested deeper than " + std::to_string(kMostFactsDepth), ""};
+               "the facts of the model are nested deeper than " + std::to_string(kMaxFactsDepth), ""};
 }
 
 }  // namespace lanista::zoo

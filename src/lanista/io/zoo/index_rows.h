@@ -7,19 +7,19 @@
 
 #include "lanista/base/result.h"
 #include "lanista/io/zoo/database.h"
-#include "lanista/io/zoo/store.h"
+#include "lanista/io/zoo/zoo_store.h"
 
 // What rows of the index may hold. Another user may have written them.
 namespace lanista::zoo {
 
-inline constexpr std::size_t kMostText = 64 << 10;    ///< bytes of a task, a metric, an origin or a reason
-inline constexpr std::size_t kMostFacts = 1 << 20;    ///< bytes of a model's facts
-inline constexpr std::size_t kMostFactsDepth = 64;    ///< nested objects and arrays in them
-inline constexpr std::size_t kMostGraph = 32 << 20;   ///< bytes of a graph's text
-inline constexpr std::size_t kMostShape = 4096;       ///< bytes of a tensor's shape
-inline constexpr std::int64_t kMostSignatures = 1'000'000;
-inline constexpr std::int64_t kMostNodes = 100'000;   ///< as graph::parse allows
-inline constexpr std::int64_t kMostWeightsBytes = std::int64_t{1} << 40;
+inline constexpr std::size_t kMaxText = 64 << 10;    ///< bytes of a task, a metric, an origin or a reason
+inline constexpr std::size_t kMaxFacts = 1 << 20;    ///< bytes of a model's facts
+inline constexpr std::size_t kMaxFactsDepth = 64;    ///< nested objects and arrays in them
+inline constexpr std::size_t kMaxGraphBytes = 32 << 20;   ///< bytes of a graph's text
+inline constexpr std::size_t kMaxShapeBytes = 4096;       ///< bytes of a tensor's shape
+inline constexpr std::int64_t kMaxSignatures = 1'000'000;
+inline constexpr std::int64_t kMaxNodes = 100'000;   ///< as graph::parse allows
+inline constexpr std::int64_t kMaxWeightsBytes = std::int64_t{1} << 40;
 
 /// Columns of a model, for stored_model().
 inline constexpr const char* kModelColumns =

@@ -7,9 +7,9 @@
 namespace lanista::zoo {
 namespace {
 
-constexpr std::size_t kMostViewNodes = 100'000;  // as graph::parse takes
-constexpr std::size_t kMostShapes = 64;          // of one signature
-constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+constexpr std::size_t kMaxViewNodes = 100'000;  // as graph::parse takes
+constexpr std::size_t kMaxShapes = 64;          // of one signature
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 template <std::unsigned_integral T>
 void put(std::string& out, T value) {
@@ -60,7 +60,7 @@ Result<PackedModel> packed_from_bytes(std::string_view bytes, const std::map<std
   Reader reader{bytes};
   PackedModel out;
   const auto nodes = reader.take<std::uint32_t>();
-  if (nodes == 0 || nodes > kMostViewNodes || nodes > bytes.size() / 20) return damaged("number of nodes");
+  if (nodes == 0 || nodes > kMaxViewNodes || nodes > bytes.size() / 20) return damaged("number of nodes");
   out.hash.hi = reader.take<std::uint64_t>();
   out.hash.lo = reader.take<std::uint64_t>();
   out.begins.push_back(0);
@@ -79,7 +79,7 @@ Result<PackedModel> packed_from_bytes(std::string_view bytes, const std::map<std
     out.begins.push_back(static_cast<std::uint32_t>(out.inputs.size()));
   }
   if (reader.short_of || !reader.left.empty()) return damaged("its size");
-  count_holders(out, table);
+  count_param_signatures(out, table);
   return out;
 }
 
@@ -105,13 +105,13 @@ Result<Signature> signature_from_text(std::string_view text) {
       std::int64_t dim = 0;
       const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), dim);
       const bool fits = error == std::errc() && dim > 0 && !__builtin_mul_overflow(elements, dim, &elements) &&
-                        elements <= kMostElements && next != text.data() + text.size() && *next == ',';
+                        elements <= kMaxElements && next != text.data() + text.size() && *next == ',';
       if (!fits) return Error{Code::kDataLoss, "a signature of the zoo is damaged: its shapes", ""};
       shape.push_back(dim);
       text.remove_prefix(static_cast<std::size_t>(next - text.data()) + 1);
     }
     out.params += elements;
-    if (out.shapes.size() > kMostShapes || out.params > kMostElements) {
+    if (out.shapes.size() > kMaxShapes || out.params > kMaxElements) {
       return Error{Code::kDataLoss, "a signature of the zoo is damaged: its shapes", ""};
     }
   }

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "lanista/model/transfer/packed.h"
+#include "lanista/model/transfer/packed_model.h"
 
 namespace lanista::zoo {
 

@@ -81,7 +81,7 @@ Result<Prepared> prepare(const NewModel& model, const graph::OpTable& ops) {
   out.graph = graph::to_text(model.graph);
   LANISTA_TRY(check_new_texts(model, out.graph.size()));
   Signatures table;
-  const PackedModel packed = pack(out.match, table);
+  const PackedModel packed = pack_model(out.match, table);
   out.relaxed = relaxed_hash(packed, table).hex();
   out.bad = without_numbers(out.tensors);
   LANISTA_ASSIGN(out.file, formats::encode_safetensors({out.tensors, {{"graph_hash", out.match.hash.hex()}}}));
@@ -121,7 +121,7 @@ Result<std::vector<std::int64_t>> Store::State::signature_numbers(const Signatur
   return out;
 }
 
-Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::int64_t now) {
+Result<AddResult> Store::add(const NewModel& model, const graph::OpTable& ops, std::int64_t now) {
   LANISTA_ASSIGN(const Prepared ready, prepare(model, ops));
   const std::scoped_lock lock(state_->mutex);
   State& state = *state_;
@@ -139,7 +139,7 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
     LANISTA_TRY(written);
   }
 
-  Added out{ready.id};
+  AddResult out{ready.id};
   const auto place_file = [&]() -> Result<void> {
     Result<void> moved = files.rename(temporary, path);
     if (!moved.ok() && moved.error().code == Code::kNotFound) {  // swept by somebody who does not see this process
@@ -153,11 +153,11 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
     LANISTA_ASSIGN(const std::int64_t there,
                    state.number("SELECT count(*) FROM models WHERE id = ?1 AND state = 'live'", {ready.id}));
     if (there > 0) {
-      out.state = Added::State::kKnown;
+      out.state = AddResult::State::kKnown;
       return {};
     }
     std::vector<double> others;
-    std::vector<Replica> alike;
+    std::vector<Replica> most_similar;
     const std::string task = model.task.text();
     LANISTA_TRY(
         state.index.each("SELECT quality, relaxed_hash, id, added, pinned OR EXISTS (SELECT 1 FROM leases WHERE model "
@@ -166,24 +166,24 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
                          {task, now}, [&](const SqlRow& row) -> Result<void> {
                            others.push_back(row.real(0));
                            if (row.text(1) == ready.relaxed) {
-                             alike.push_back({row.text(2), row.real(0), row.integer(3), row.integer(4) != 0});
+                             most_similar.push_back({row.text(2), row.real(0), row.integer(3), row.integer(4) != 0});
                            }
                            return {};
                          }));
     out.why = bad ? "tensor " + ready.bad + " holds something else than finite numbers"
-                  : refusal(model.quality, model.chance, std::move(others));
+                  : admission_refusal(model.quality, model.chance, std::move(others));
     if (!out.why.empty() && !bad) {
-      out.state = Added::State::kRefused;
+      out.state = AddResult::State::kRefused;
       return {};
     }
-    if (bad) out.state = Added::State::kQuarantined;
+    if (bad) out.state = AddResult::State::kQuarantined;
     LANISTA_ASSIGN(const std::int64_t change, state.next_change());
     if (!bad) {
-      alike.push_back({ready.id, model.quality, change, false});
+      most_similar.push_back({ready.id, model.quality, change, false});
       out.replaced =
-          surplus(std::move(alike), static_cast<std::size_t>(std::max<std::int64_t>(state.options.replicas, 1)));
+          surplus_replicas(std::move(most_similar), static_cast<std::size_t>(std::max<std::int64_t>(state.options.replicas, 1)));
       if (std::ranges::find(out.replaced, ready.id) != out.replaced.end()) {
-        out.state = Added::State::kRefused;
+        out.state = AddResult::State::kRefused;
         out.why = "the zoo has " + std::to_string(state.options.replicas) + " better models of this structure";
         out.replaced.clear();
         return {};
@@ -192,7 +192,7 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
       LANISTA_TRY(write_tensors(state.index, ready));
     }
     Signatures table;
-    const PackedModel packed = pack(ready.match, table);
+    const PackedModel packed = pack_model(ready.match, table);
     LANISTA_ASSIGN(const auto numbers, state.signature_numbers(table));
     const std::string view = packed_bytes(packed, numbers);
     LANISTA_TRY(state.index.run(
@@ -205,7 +205,7 @@ Result<Added> Store::add(const NewModel& model, const graph::OpTable& ops, std::
          bad ? std::int64_t{0} : static_cast<std::int64_t>(ready.file.size()), model.quality, model.metric,
          model.origin, model.facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), change, change}));
     for (const std::string& gone : out.replaced) {
-      LANISTA_TRY(state.retire(gone, "removed", "replaced by " + ready.id));
+      LANISTA_TRY(state.mark_removed(gone, "removed", "replaced by " + ready.id));
     }
     return {};
   };

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lanista/io/zoo/query.h"
+#include "lanista/io/zoo/warm_start_query.h"
 #include "support/io/zoo/test_store.h"
 #include "support/io/zoo/test_storm.h"
 
@@ -15,7 +15,7 @@ namespace lanista::zoo {
 namespace {
 
 using testing::added;
-using testing::drawn_model;
+using testing::random_model;
 using testing::Folder;
 using testing::kDigits;
 using testing::opened;
@@ -35,7 +35,7 @@ void sql(const std::string& folder, const std::string& text) {
 /// A zoo with two models of the same graph, of which the better one is to be damaged.
 struct Damaged {
   Folder folder;
-  NewModel model = drawn_model(1, 0.9);
+  NewModel model = random_model(1, 0.9);
   std::string bad, good;
 
   explicit Damaged(const std::string& name) : folder(name) {
@@ -43,7 +43,7 @@ struct Damaged {
     bad = added(store, model).id;
     NewModel other = model;
     other.quality = 0.8;
-    other.tensors = testing::drawn_weights(model.graph, 99);
+    other.tensors = testing::random_weights(model.graph, 99);
     good = added(store, other).id;
   }
   std::string file(const std::string& id) const {
@@ -69,7 +69,7 @@ struct Damaged {
     const auto start = load_start(store, model.graph, kDigits, kOps);
     ASSERT_TRUE(start.ok()) << start.error().text();
     ASSERT_TRUE(start->has_value());
-    EXPECT_EQ((*start)->start.offer.entry.id, good);
+    EXPECT_EQ((*start)->start.parent_match.entry.id, good);
     EXPECT_TRUE((*start)->start.plan.exact);
   }
 };
@@ -79,7 +79,7 @@ void write(const std::string& path, const std::string& bytes) {
   ASSERT_TRUE(write_atomically(real_file_system(), path, std::as_bytes(std::span(bytes))).ok());
 }
 
-TEST(StoreDamage, OfOneBitInTheWeightsIsNamedAndSkipped) {
+TEST(StoreDamage, SkipsWeightsWithFlippedBit) {
   Damaged zoo("bit");
   std::string bytes = bytes_of(zoo.file(zoo.bad));
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
@@ -87,14 +87,14 @@ TEST(StoreDamage, OfOneBitInTheWeightsIsNamedAndSkipped) {
   zoo.expect_named_and_skipped("SHA-256");
 }
 
-TEST(StoreDamage, OfAnEndThatIsMissingIsNamedAndSkipped) {
+TEST(StoreDamage, SkipsTruncatedFile) {
   Damaged zoo("torn");
   const std::string bytes = bytes_of(zoo.file(zoo.bad));
   write(zoo.file(zoo.bad), bytes.substr(0, bytes.size() / 2));
   zoo.expect_named_and_skipped("bytes");
 }
 
-TEST(StoreDamage, OfAFileThatGrewIsNamed) {
+TEST(StoreDamage, ReportsGrownFile) {
   Damaged zoo("grown");
   write(zoo.file(zoo.bad), bytes_of(zoo.file(zoo.bad)) + std::string(1000, 'x'));
   const auto found = opened(zoo.folder.path()).verify(kOps);
@@ -102,7 +102,7 @@ TEST(StoreDamage, OfAFileThatGrewIsNamed) {
   EXPECT_EQ(found->front().id, zoo.bad);
 }
 
-TEST(StoreDamage, OfAFileThatIsGoneOrALinkIsNamedAndSkipped) {
+TEST(StoreDamage, SkipsMissingOrLinkedFile) {
   Damaged gone("gone");
   std::filesystem::remove(gone.file(gone.bad));
   gone.expect_named_and_skipped("cannot be read");
@@ -114,7 +114,7 @@ TEST(StoreDamage, OfAFileThatIsGoneOrALinkIsNamedAndSkipped) {
   link.expect_named_and_skipped("weights");
 }
 
-TEST(StoreDamage, OfAnIndexThatLiesAboutTensorsIsNamedAndSkipped) {
+TEST(StoreDamage, SkipsWrongTensorIndex) {
   for (const char* lie : {"shape = '[1000000000,1000000000,1000000000]'", "shape = '[3]'", "shape = 'x'", "begin = -5",
                           "begin = 1000000", "bytes = 4000000000000", "type = 77", "sha256 = 'ab'"}) {
     Damaged zoo("lie");
@@ -125,7 +125,7 @@ TEST(StoreDamage, OfAnIndexThatLiesAboutTensorsIsNamedAndSkipped) {
   }
 }
 
-TEST(StoreDamage, OfTheGraphOrItsViewIsNamedAndSkipped) {
+TEST(StoreDamage, SkipsDamagedGraphOrView) {
   Damaged view("view");
   sql(view.folder.path(), "UPDATE models SET view = x'ffffffff00', change = 1000 WHERE id = '" + view.bad + "'");
   view.expect_named_and_skipped("view");
@@ -143,10 +143,10 @@ TEST(StoreDamage, OfTheGraphOrItsViewIsNamedAndSkipped) {
 }
 
 // Any byte of the view may be anything; what still reads is a model whose inputs stand before their readers.
-TEST(StoreDamage, OfAnyByteOfAViewIsHarmless) {
+TEST(StoreDamage, SurvivesAnyCorruptedViewByte) {
   Signatures table;
-  const auto match = MatchModel::of(drawn_model(7, 0).graph, kOps);
-  const PackedModel packed = pack(*match, table);
+  const auto match = MatchModel::of(random_model(7, 0).graph, kOps);
+  const PackedModel packed = pack_model(*match, table);
   std::vector<std::int64_t> numbers;
   std::map<std::int64_t, std::uint32_t> places;
   for (std::uint32_t k = 0; k < table.size(); ++k) numbers.push_back(k + 5), places[k + 5] = k;
@@ -166,7 +166,7 @@ TEST(StoreDamage, OfAnyByteOfAViewIsHarmless) {
   }
 }
 
-TEST(StoreDamage, AnotherVersionAndStrangeFoldersAreRefusedByName) {
+TEST(StoreDamage, RejectsOtherVersionsAndForeignFolders) {
   const Folder folder("version");
   { opened(folder.path()); }
   EXPECT_EQ(Store::open(folder.path() + "/none", Mode::kRead).error().code, Code::kNotFound);
@@ -186,7 +186,7 @@ TEST(StoreDamage, AnotherVersionAndStrangeFoldersAreRefusedByName) {
   EXPECT_EQ(Store::open(other.path(), Mode::kWrite).error().code, Code::kFailedPrecondition);
 }
 
-TEST(StoreDamage, AFolderWithoutRightsIsNamed) {
+TEST(StoreDamage, ReportsFolderWithoutPermission) {
   const Folder folder("rights");
   std::filesystem::create_directories(folder.path());
   write(folder.path() + "/file", "x");
@@ -202,18 +202,18 @@ TEST(StoreDamage, AFolderWithoutRightsIsNamed) {
 }
 
 // Every call of the file system fails once: nothing half is left behind, and what was there stays.
-TEST(StoreDamage, AFailingDiskLeavesNothingHalf) {
+TEST(StoreDamage, LeavesNoPartialModelOnDiskFailure) {
   for (std::int64_t at = 0; at < 30; ++at) {
     const Folder folder("disk");
     std::string before;
     {
       Store store = opened(folder.path());
-      before = added(store, drawn_model(1, 0.9)).id;
+      before = added(store, random_model(1, 0.9)).id;
     }
     FaultyFileSystem files(real_file_system(), {.at = at, .sticky = false});
     std::string id;
     if (auto store = Store::open(folder.path(), Mode::kWrite, {.files = &files})) {
-      const auto one = store->add(drawn_model(2, 0.8), kOps);
+      const auto one = store->add(random_model(2, 0.8), kOps);
       if (one) id = one->id;
     }
     Store after = opened(folder.path());
@@ -228,9 +228,9 @@ TEST(StoreDamage, AFailingDiskLeavesNothingHalf) {
   }
 }
 
-TEST(StoreDamage, EightWritersThatAreKilledLoseNothingThatWasAcknowledged) {
+TEST(StoreDamage, KilledWritersKeepAcknowledgedModels) {
   const Folder folder("storm");
-  const auto tally = testing::storm(folder.path(), {.processes = 8, .milliseconds = 1500, .kill_every = 60});
+  const auto tally = testing::run_crash_storm(folder.path(), {.processes = 8, .milliseconds = 1500, .kill_every = 60});
 
   EXPECT_EQ(tally.failures, "");
   EXPECT_GT(tally.acknowledged, 20);

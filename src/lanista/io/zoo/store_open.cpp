@@ -149,7 +149,7 @@ Result<Store> Store::open(const std::string& given, Mode mode, const Options& op
   LANISTA_TRY(check_version(index, folder, path, create));
   state->index = std::move(index);
   if (!write) {
-    state->index.leave_no_log();
+    state->index.remove_empty_log();
     return Store(std::move(state));
   }
   LANISTA_TRY(make_durable_folder(state->files(), state->weights_folder()));
@@ -180,7 +180,7 @@ Result<std::int64_t> Store::State::sweep() {
 }
 
 bool Store::State::is_sweepable(const std::string& name) const {
-  const bool is_leftover = is_temporary_weights_name(name) && is_writer_gone(name);
+  const bool is_leftover = is_temporary_weights_name(name) && has_writer_ended(name);
   if (!is_leftover && !is_weights_file_name(name)) return false;
   return files().kind(weights_folder() + "/" + name) == FileKind::kFile;
 }

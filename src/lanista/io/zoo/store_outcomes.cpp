@@ -10,7 +10,7 @@ Result<void> Store::report_hit(const std::string& id) {
       [&] { return state_->index.run("UPDATE models SET hits = hits + 1 WHERE id = ?1", {id}); });
 }
 
-Result<void> Store::report_outcome(const Outcome& outcome) {
+Result<void> Store::report_outcome(const WarmStartOutcome& outcome) {
   for (const double steps : {outcome.steps, outcome.reference}) {
     if (!std::isfinite(steps) || steps <= 0) {
       return Error{Code::kInvalidArgument, "steps of an outcome must be a number above 0", outcome.parent};
@@ -34,33 +34,33 @@ Result<void> Store::report_outcome(const Outcome& outcome) {
   });
 }
 
-Result<std::optional<Gain>> Store::expected_gain(const std::string& id) const {
+Result<std::optional<ExpectedSaving>> Store::expected_gain(const std::string& id) const {
   const std::scoped_lock lock(state_->mutex);
-  Gain own, task;
+  ExpectedSaving own, task;
   LANISTA_TRY(state_->index.each(
       "SELECT parent = ?1, 1 - steps / reference FROM outcomes WHERE task = (SELECT task FROM models WHERE id = ?1) "
       "ORDER BY number",
       {id}, [&](const SqlRow& row) -> Result<void> {
-        for (Gain* gain : {&own, &task}) {
-          if ((gain == &own && row.integer(0) == 0) || !std::isfinite(row.real(1))) continue;
-          gain->saving += row.real(1);
-          ++gain->outcomes;
+        for (ExpectedSaving* expected_saving : {&own, &task}) {
+          if ((expected_saving == &own && row.integer(0) == 0) || !std::isfinite(row.real(1))) continue;
+          expected_saving->saving += row.real(1);
+          ++expected_saving->outcomes;
         }
         return {};
       }));
-  if (task.outcomes == 0) return std::optional<Gain>();
-  task.of_task = true;
-  Gain out = own.outcomes > 0 ? own : task;
+  if (task.outcomes == 0) return std::optional<ExpectedSaving>();
+  task.is_task_average = true;
+  ExpectedSaving out = own.outcomes > 0 ? own : task;
   out.saving /= static_cast<double>(out.outcomes);
   return std::optional(out);
 }
 
-Result<void> Store::note_query(const TaskKey& task, const MatchModel& child) {
+Result<void> Store::record_query(const TaskKey& task, const MatchModel& child) {
   const std::scoped_lock lock(state_->mutex);
   Database& index = state_->index;
   return index.change([&]() -> Result<void> {
     Signatures table;
-    const PackedModel packed = pack(child, table);
+    const PackedModel packed = pack_model(child, table);
     LANISTA_ASSIGN(const auto numbers, state_->signature_numbers(table));
     const std::string view = packed_bytes(packed, numbers);
     LANISTA_TRY(
@@ -68,7 +68,7 @@ Result<void> Store::note_query(const TaskKey& task, const MatchModel& child) {
     return index.run(
         "DELETE FROM queries WHERE task = ?1 AND number NOT IN "
         "(SELECT number FROM queries WHERE task = ?1 ORDER BY number DESC LIMIT ?2)",
-        {task.text(), kKeptQueries});
+        {task.text(), kMaxQueriesPerTask});
   });
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "lanista/base/read_beneath.h"
+#include "lanista/base/read_inside_folder.h"
 #include "lanista/base/sha256.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/packed_bytes.h"
@@ -10,9 +10,9 @@
 namespace lanista::zoo {
 
 Result<void> read_signature(const SqlRow& row, std::map<std::int64_t, std::uint32_t>& places, Signatures& table) {
-  if (static_cast<std::int64_t>(places.size()) >= kMostSignatures) {
+  if (static_cast<std::int64_t>(places.size()) >= kMaxSignatures) {
     return Error{Code::kResourceExhausted,
-                 "the index has more than " + std::to_string(kMostSignatures) + " signatures of nodes", ""};
+                 "the index has more than " + std::to_string(kMaxSignatures) + " signatures of nodes", ""};
   }
   const auto one = signature_from_text(row.blob(1));
   if (one) places[row.integer(0)] = table.intern(one->kind, one->shapes);
@@ -44,7 +44,7 @@ Result<std::shared_ptr<const Catalogue>> Store::find(const TaskKey& task, Scope 
   State& state = *state_;
   const bool family = scope == Scope::kFamily;
   const std::string text = family ? task.family() : task.text();
-  State::Known& known = state.known[(family ? "f " : "t ") + text];
+  State::CachedCatalogue& known = state.known[(family ? "f " : "t ") + text];
   const auto read = [&]() -> Result<void> {
     LANISTA_ASSIGN(const std::int64_t epoch, state.number("SELECT value FROM meta WHERE name = 'epoch'"));
     LANISTA_ASSIGN(const std::int64_t change, state.number("SELECT value FROM meta WHERE name = 'change'"));
@@ -89,11 +89,11 @@ Result<graph::Graph> Store::graph(const std::string& id) const {
   std::optional<std::string> text;
   LANISTA_TRY(state_->index.each("SELECT graph FROM models WHERE id = ?1 AND state <> 'removed'", {id},
                                  [&](const SqlRow& row) -> Result<void> {
-                                   if (row.blob(0).size() > kMostGraph) {
+                                   if (row.blob(0).size() > kMaxGraphBytes) {
                                      return Error{Code::kDataLoss,
                                                   "the graph of model " + id + " has " +
                                                       std::to_string(row.blob(0).size()) + " bytes; allowed are " +
-                                                      std::to_string(kMostGraph),
+                                                      std::to_string(kMaxGraphBytes),
                                                   state_->folder};
                                    }
                                    text = row.text(0);
@@ -135,7 +135,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
         [&](const SqlRow& row) -> Result<void> {
           const std::string name = row.text(0);
           if (!names.empty() && std::ranges::find(names, name) == names.end()) return {};
-          const auto shape = row.blob(2).size() > kMostShape ? nlohmann::json()
+          const auto shape = row.blob(2).size() > kMaxShapeBytes ? nlohmann::json()
                                                              : nlohmann::json::parse(row.text(2), nullptr, false);
           const std::int64_t type = row.integer(1);
           const bool whole = shape.is_array() && std::ranges::all_of(shape, [](const auto& dim) {
@@ -165,7 +165,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   LANISTA_TRY(state_->index.read(find_places));
   std::vector<Tensor> out;
   for (StoredTensor& one : places) {
-    auto bytes = read_beneath(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file), one.begin, one.bytes);
+    auto bytes = read_inside_folder(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file), one.begin, one.bytes);
     if (!bytes) return damaged("tensor " + in_quotes(one.tensor.name) + ": " + bytes.error().text());
     if (sha256_hex(*bytes) != one.sha256)
       return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than the index says");

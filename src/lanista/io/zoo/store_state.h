@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "lanista/io/zoo/database.h"
-#include "lanista/io/zoo/folder.h"
+#include "lanista/io/zoo/zoo_folder.h"
 #include "lanista/io/zoo/index_rows.h"
-#include "lanista/io/zoo/store.h"
+#include "lanista/io/zoo/zoo_store.h"
 
 namespace lanista::zoo {
 
-inline constexpr std::int64_t kKeptQueries = 64;  ///< of a task
+inline constexpr std::int64_t kMaxQueriesPerTask = 64;  ///< of a task
 
 /// Reads a row of the table of signatures; one that is damaged is left out. Errors: kResourceExhausted.
 Result<void> read_signature(const SqlRow& row, std::map<std::int64_t, std::uint32_t>& places, Signatures& table);
@@ -20,7 +20,7 @@ Result<void> read_signature(const SqlRow& row, std::map<std::int64_t, std::uint3
 /// What the units of Store share. `mutex` is held by every public call.
 struct Store::State {
   /// Models of one task or family, as far as they have been read.
-  struct Known {
+  struct CachedCatalogue {
     std::shared_ptr<Catalogue> catalogue = std::make_shared<Catalogue>();
     std::int64_t change = 0, epoch = 0, signatures = 0;
     std::map<std::int64_t, std::uint32_t> places;  ///< of a signature's number in the catalogue's table
@@ -32,7 +32,7 @@ struct Store::State {
   std::shared_ptr<FileSystem> confined;  ///< writes below `folder` alone, and through no link
   Database index;
   mutable std::mutex mutex;
-  mutable std::map<std::string, Known> known;
+  mutable std::map<std::string, CachedCatalogue> known;
 
   FileSystem& files() const { return *confined; }
   std::string weights_folder() const { return folder + "/" + std::string(kWeightsName); }
@@ -54,7 +54,7 @@ struct Store::State {
   /// Removes the files of removed models, unless others have the same weights.
   Result<void> drop_files(const std::vector<std::string>& ids);
   /// Makes a model a removed one, or a quarantined one; inside of a change alone. kNotFound.
-  Result<void> retire(const std::string& id, const std::string& state, const std::string& why);
+  Result<void> mark_removed(const std::string& id, const std::string& state, const std::string& why);
 };
 
 }  // namespace lanista::zoo

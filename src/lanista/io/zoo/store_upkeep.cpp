@@ -17,7 +17,7 @@ namespace {
 constexpr double kHalfLife = 1000;            // of what an outcome counts, in changes of the zoo
 constexpr std::size_t kQueriesOfModels = 64;  // where nobody has asked, models of a task stand for questions
 
-struct Seen {
+struct SeenQuery {
   std::string task, id;  ///< id: empty of a query
   PackedModel model;
   double quality = 0;
@@ -28,14 +28,14 @@ struct Seen {
 struct Views {
   Signatures table;
   std::map<std::int64_t, std::uint32_t> places;
-  std::vector<Seen> models, queries;
+  std::vector<SeenQuery> models, queries;
 };
 
-Result<Views> read_views(Database& index, std::vector<Resident>& residents, std::int64_t now) {
+Result<Views> read_views(Database& index, std::vector<EvictionCandidate>& residents, std::int64_t now) {
   struct Live {
     std::int64_t added;
-    Resident resident;
-    std::optional<Seen> seen;
+    EvictionCandidate resident;
+    std::optional<SeenQuery> seen;
   };
   Views out;
   std::vector<Live> live;
@@ -48,10 +48,10 @@ Result<Views> read_views(Database& index, std::vector<Resident>& residents, std:
       "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1), added FROM models WHERE state = 'live'",
       {now}, [&](const SqlRow& row) -> Result<void> {
         const std::int64_t bytes = row.integer(4);
-        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMostWeightsBytes || !std::isfinite(row.real(2))) return {};
+        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMaxWeightsBytes || !std::isfinite(row.real(2))) return {};
         auto model = packed_from_bytes(row.blob(3), out.places, out.table);
         live.push_back({row.integer(6), {row.text(0), bytes, 0, row.integer(5) != 0, {}}, {}});
-        if (model) live.back().seen = Seen{row.text(1), row.text(0), *std::move(model), row.real(2)};
+        if (model) live.back().seen = SeenQuery{row.text(1), row.text(0), *std::move(model), row.real(2)};
         return {};
       }));
   std::ranges::stable_sort(live, {}, &Live::added);
@@ -64,7 +64,7 @@ Result<Views> read_views(Database& index, std::vector<Resident>& residents, std:
   std::map<std::string, std::int64_t> asked;
   LANISTA_TRY(
       index.each("SELECT task, view FROM queries ORDER BY number DESC", {}, [&](const SqlRow& row) -> Result<void> {
-        if (++asked[row.text(0)] > kKeptQueries) return {};
+        if (++asked[row.text(0)] > kMaxQueriesPerTask) return {};
         auto model = packed_from_bytes(row.blob(1), out.places, out.table);
         if (model) out.queries.push_back({row.text(0), "", *std::move(model)});
         return {};
@@ -74,11 +74,11 @@ Result<Views> read_views(Database& index, std::vector<Resident>& residents, std:
 }
 
 /// In [0, 1], by rank within the task; alike qualities alike.
-std::vector<double> ranks(const std::vector<Seen>& models) {
+std::vector<double> ranks(const std::vector<SeenQuery>& models) {
   std::map<std::string, std::set<double>> by_task;
-  for (const Seen& one : models) by_task[one.task].insert(one.quality);
+  for (const SeenQuery& one : models) by_task[one.task].insert(one.quality);
   std::vector<double> out;
-  for (const Seen& one : models) {
+  for (const SeenQuery& one : models) {
     const auto& all = by_task[one.task];
     const auto below = static_cast<double>(std::distance(all.begin(), all.find(one.quality)));
     out.push_back((below + 1) / static_cast<double>(all.size()));
@@ -86,12 +86,12 @@ std::vector<double> ranks(const std::vector<Seen>& models) {
   return out;
 }
 
-void fill_serves(Views& views, std::vector<Resident>& residents) {
+void fill_serves(Views& views, std::vector<EvictionCandidate>& residents) {
   std::map<std::string, std::size_t> asked;
-  for (const Seen& query : views.queries) ++asked[query.task];
+  for (const SeenQuery& query : views.queries) ++asked[query.task];
   for (std::size_t k = views.models.size(); k-- > 0;) {  // the newest first
-    const Seen& one = views.models[k];
-    if (asked[one.task] < kQueriesOfModels && !std::ranges::any_of(views.queries, [&](const Seen& query) {
+    const SeenQuery& one = views.models[k];
+    if (asked[one.task] < kQueriesOfModels && !std::ranges::any_of(views.queries, [&](const SeenQuery& query) {
           return query.task == one.task && query.id.empty();
         })) {
       ++asked[one.task];
@@ -100,17 +100,17 @@ void fill_serves(Views& views, std::vector<Resident>& residents) {
   }
   const std::vector<double> quality = ranks(views.models);
   const PairTable table(views.table, views.table);
-  for (Resident& one : residents) one.serves.assign(views.queries.size(), 0.0);
+  for (EvictionCandidate& one : residents) one.serves.assign(views.queries.size(), 0.0);
   for (std::size_t k = 0; k < views.models.size(); ++k) {
-    const Seen& one = views.models[k];
+    const SeenQuery& one = views.models[k];
     for (std::size_t q = 0; q < views.queries.size(); ++q) {
       if (views.queries[q].task != one.task) continue;
-      residents[one.resident].serves[q] = packed_bound(one.model, views.queries[q].model, table) * quality[k];
+      residents[one.resident].serves[q] = similarity_bound(one.model, views.queries[q].model, table) * quality[k];
     }
   }
 }
 
-Result<void> fill_values(Database& index, std::vector<Resident>& residents) {
+Result<void> fill_values(Database& index, std::vector<EvictionCandidate>& residents) {
   std::map<std::string, double> values;
   LANISTA_TRY(index.each(
       "SELECT parent, 1 - steps / reference, (SELECT value FROM meta WHERE name = 'change') - change FROM outcomes", {},
@@ -119,7 +119,7 @@ Result<void> fill_values(Database& index, std::vector<Resident>& residents) {
         if (std::isfinite(value)) values[row.text(0)] += value;
         return {};
       }));
-  for (Resident& one : residents) one.value = values[one.id];
+  for (EvictionCandidate& one : residents) one.value = values[one.id];
   return {};
 }
 
@@ -174,7 +174,7 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
                              return {};
                            }));
     LANISTA_TRY(index.read([&]() -> Result<void> {
-      std::vector<Resident> residents;
+      std::vector<EvictionCandidate> residents;
       LANISTA_ASSIGN(views, read_views(index, residents, 0));
       return index.each(
           "SELECT id, state, graph_hash, graph, view, weights, bytes FROM models WHERE state <> 'removed' ORDER BY id",
@@ -187,47 +187,47 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
   }
   std::set<std::string> wanted;
   for (const Entry& one : entries) {
-    const auto say = [&](const std::string& what) { out.push_back({one.id, what}); };
-    if (one.graph.size() > kMostGraph) {
-      say("its graph has " + std::to_string(one.graph.size()) + " bytes; allowed are " + std::to_string(kMostGraph));
+    const auto append_message = [&](const std::string& what) { out.push_back({one.id, what}); };
+    if (one.graph.size() > kMaxGraphBytes) {
+      append_message("its graph has " + std::to_string(one.graph.size()) + " bytes; allowed are " + std::to_string(kMaxGraphBytes));
       continue;
     }
     const auto graph = graph::parse(one.graph);
     const auto match = graph ? MatchModel::of(*graph, ops) : Result<MatchModel>(graph.error());
     if (!match) {
-      say("its graph is damaged: " + match.error().text());
+      append_message("its graph is damaged: " + match.error().text());
     } else if (match->hash.hex() != one.hash) {
-      say("its graph has another hash than the index says");
+      append_message("its graph has another hash than the index says");
     } else {
       Signatures table;
-      const PackedModel fresh = pack(*match, table);
+      const PackedModel fresh = pack_model(*match, table);
       const auto view = packed_from_bytes(one.view, views.places, views.table);
-      if (!view) say(view.error().message);
-      if (view && !same_view(*view, views.table, fresh, table)) say("what the matcher reads of it is not its graph");
+      if (!view) append_message(view.error().message);
+      if (view && !same_view(*view, views.table, fresh, table)) append_message("what the matcher reads of it is not its graph");
     }
     if (!is_sha256(one.weights)) continue;  // empty of quarantined models; others are named above
     const std::string name = State::file_name(one.weights), path = state_->weights_folder() + "/" + name;
     wanted.insert(name);
     if (const std::string kind = foreign_kind(state_->files().kind(path)); !kind.empty()) {
-      say("its file of weights is " + kind);
+      append_message("its file of weights is " + kind);
       continue;
     }
     const auto size = state_->files().size(path);
     if (!size) {
-      say("its file of weights cannot be read: " + size.error().text());
+      append_message("its file of weights cannot be read: " + size.error().text());
       continue;
     }
     if (static_cast<std::int64_t>(*size) != one.bytes) {
-      say("its file of weights has " + std::to_string(*size) + " bytes, the index says " + std::to_string(one.bytes));
+      append_message("its file of weights has " + std::to_string(*size) + " bytes, the index says " + std::to_string(one.bytes));
       continue;
     }
     const auto bytes = state_->files().read(path);
     if (!bytes) {
-      say("its file of weights cannot be read: " + bytes.error().text());
+      append_message("its file of weights cannot be read: " + bytes.error().text());
     } else if (sha256_hex(*bytes) != one.weights) {
-      say("its file of weights has another SHA-256 than its name");
+      append_message("its file of weights has another SHA-256 than its name");
     } else if (one.state == "live") {
-      if (const auto tensors = weights(one.id); !tensors) say(tensors.error().message);
+      if (const auto tensors = weights(one.id); !tensors) append_message(tensors.error().message);
     }
   }
   LANISTA_ASSIGN(const auto names, state_->files().list(state_->weights_folder()));
@@ -246,20 +246,20 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
   return out;
 }
 
-Result<Upkeep> Store::gc(std::int64_t now, std::optional<std::int64_t> budget) {
+Result<GcResult> Store::gc(std::int64_t now, std::optional<std::int64_t> budget) {
   const std::scoped_lock lock(state_->mutex);
   Database& index = state_->index;
-  Upkeep out;
+  GcResult out;
   const auto evict = [&]() -> Result<void> {
     LANISTA_TRY(index.run("DELETE FROM leases WHERE until <= ?1", {now}));
     LANISTA_ASSIGN(const std::int64_t all, state_->number("SELECT total(bytes) FROM models WHERE state = 'live'"));
     if (!budget || all <= *budget) return {};
-    std::vector<Resident> residents;
+    std::vector<EvictionCandidate> residents;
     LANISTA_ASSIGN(Views views, read_views(index, residents, now));
     fill_serves(views, residents);
     LANISTA_TRY(fill_values(index, residents));
-    out.evicted = evicted(residents, *budget);
-    for (const std::string& id : out.evicted) LANISTA_TRY(state_->retire(id, "removed", "evicted"));
+    out.choose_evicted = choose_evicted(residents, *budget);
+    for (const std::string& id : out.choose_evicted) LANISTA_TRY(state_->mark_removed(id, "removed", "evicted"));
     return {};
   };
   LANISTA_TRY(index.change(evict));

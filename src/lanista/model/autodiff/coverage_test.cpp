@@ -9,7 +9,7 @@
 namespace lanista::step {
 namespace {
 
-TEST(EveryOperator, HasAGradientRuleOrIsMadeOfParts) {
+TEST(EveryOperator, HasGradientRuleOrDecomposition) {
   const std::set<std::string> without{"input", "output", "zero"};
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {

@@ -2,9 +2,9 @@
 #include <string_view>
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
-#include "lanista/model/autodiff/backward.h"
-#include "lanista/model/autodiff/forward.h"
+#include "lanista/model/ops/op_rules.h"
+#include "lanista/model/autodiff/backward_pass.h"
+#include "lanista/model/autodiff/forward_lowering.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/step_ops.h"
@@ -28,7 +28,7 @@ Result<const Def*> named(const Def* found, const char* kind, const std::string& 
 }
 
 // Ports of the loss, and of its gradient where anything wants it.
-Result<void> add_loss(StepBuilder& builder, Backward& backward, const Loss& loss, TrainingStep& step) {
+Result<void> add_loss(StepBuilder& builder, BackwardPass& backward, const Loss& loss, TrainingStep& step) {
   const graph::Shape prediction = builder.types().at(step.prediction).shape;
   LANISTA_TRY(loss.fits(prediction));
   std::vector<std::int64_t> wanted = graph::ops::without_batch(prediction);
@@ -41,7 +41,7 @@ Result<void> add_loss(StepBuilder& builder, Backward& backward, const Loss& loss
   if (!backward.needs_grad(step.prediction)) return {};
   const Port from = loss.saved ? Port{step.loss.node, *loss.saved} : step.prediction;
   const Port gradient = builder.emit(loss.gradient.name, {from, step.target}, {}, std::nullopt);
-  backward.contribute(step.prediction, {step.loss.node, 0}, gradient);
+  backward.add_gradient(step.prediction, {step.loss.node, 0}, gradient);
   return builder.status();
 }
 
@@ -65,7 +65,7 @@ void add_update(StepBuilder& builder, const Optimizer& optimizer, TrainingStep& 
   step.commit.push_back(update.node);
 }
 
-void add_buffer_updates(StepBuilder& builder, const Forward& forward, TrainingStep& step) {
+void add_buffer_updates(StepBuilder& builder, const ForwardLowering& forward, TrainingStep& step) {
   for (const ForwardNode& record : forward.nodes()) {
     for (const auto& [name, slot] : record.def->buffer_updates) {
       const Port buffer = builder.graph().node(record.id).inputs.at(param_input(record, name));
@@ -93,16 +93,16 @@ Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepO
                  named(find_optimizer(options.optimizer), "optimizer", options.optimizer, optimizer_names()));
   LANISTA_TRY(graph::verify(model, ops));
   StepBuilder builder(ops);
-  Forward forward(builder, Mode::kTraining);
+  ForwardLowering forward(builder, Mode::kTraining);
   LANISTA_TRY(forward.add_sources(model));
   LANISTA_TRY(forward.add_nodes(model));
 
   TrainingStep step;
   step.options = options;
-  step.state = forward.state();
+  step.state = forward.state_tensors();
   step.input = forward.input();
   step.prediction = forward.prediction();
-  Backward backward(builder, forward);
+  BackwardPass backward(builder, forward);
   LANISTA_TRY(add_loss(builder, backward, *loss, step));
   LANISTA_TRY(backward.run());
   step.gradient = backward.parameter_gradient();
@@ -124,7 +124,7 @@ Result<TrainingStep> derive_training_step(const graph::Graph& model, const StepO
 Result<InferenceStep> derive_inference_step(const graph::Graph& model, const graph::OpTable& ops) {
   LANISTA_TRY(graph::verify(model, ops));
   StepBuilder builder(ops);
-  Forward forward(builder, Mode::kInference);
+  ForwardLowering forward(builder, Mode::kInference);
   LANISTA_TRY(forward.add_sources(model));
   LANISTA_TRY(forward.add_nodes(model));
   builder.remove_dead({forward.prediction()});
@@ -133,7 +133,7 @@ Result<InferenceStep> derive_inference_step(const graph::Graph& model, const gra
   InferenceStep step;
   step.graph = std::move(built.graph);
   step.types = std::move(built.types);
-  step.state = forward.state();
+  step.state = forward.state_tensors();
   step.compute = pure_section(step.graph, ops);
   step.input = forward.input();
   step.prediction = forward.prediction();

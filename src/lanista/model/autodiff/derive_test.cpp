@@ -20,7 +20,7 @@ TrainingStep derived(const graph::Graph& model, StepOptions options = {}) {
 }
 
 // Lines of the step's text from its first forward node on.
-std::string without_sources(const TrainingStep& step) {
+std::string without_source_nodes(const TrainingStep& step) {
   std::string text;
   const std::string all = graph::to_text(step.graph);
   for (std::size_t begin = 0; begin < all.size();) {
@@ -37,7 +37,7 @@ std::string without_sources(const TrainingStep& step) {
 
 std::size_t count(const graph::Graph& graph, const std::string& op) { return graph.nodes_of(op).size(); }
 
-TEST(TrainingStep, OfSmallMlpReadsAsByHand) {
+TEST(TrainingStep, MatchesHandWrittenStepOfSmallMlp) {
   EXPECT_EQ(graph::to_text(derived(testing::small_mlp()).graph),
             "%0 = input(shape=[64])\n"
             "%1 = parameter(name=\"n1.weight\", shape=[64,64])\n"
@@ -71,7 +71,7 @@ TEST(TrainingStep, UsesTrainFormsAndRenewsBuffers) {
   const TrainingStep step = derived(model, {"cross_entropy", "adamw"});
 
   // %1..%5 parameters of n1, n2, n6; %6 and %7 buffers of n2; %14 the target; %25 to %34 the slots.
-  EXPECT_EQ(without_sources(step),
+  EXPECT_EQ(without_source_nodes(step),
             "%8 = conv2d(%0, %1, bias=false, out=4)\n"
             "%9 = batch_norm_train(%8, %2, %3, %6, %7)\n"
             "%10 = max_pool2d_train(%9)\n"
@@ -97,13 +97,13 @@ TEST(TrainingStep, UsesTrainFormsAndRenewsBuffers) {
   EXPECT_EQ(step.origin.at({9}), NodeId{2});
 }
 
-TEST(TrainingStep, TakesDecomposedOperatorsApart) {
+TEST(TrainingStep, ExpandsDecomposedOperators) {
   const graph::Graph model = testing::parsed(
       "%0 = input(shape=[2,6,6])\n%1 = separable_conv2d(%0, out=4)\n%2 = global_avg_pool(%1)\n%3 = output(%2)\n");
 
   const TrainingStep step = derived(model);
 
-  EXPECT_EQ(without_sources(step),
+  EXPECT_EQ(without_source_nodes(step),
             "%4 = conv2d(%0, %1, bias=false, groups=2, out=2)\n"
             "%5 = conv2d(%4, %2, %3, kernel=[1], out=4)\n"
             "%6 = global_avg_pool(%5)\n"
@@ -136,7 +136,7 @@ TEST(TrainingStep, SumsSeveralGradientsInOneNodeInOrderOfUse) {
   EXPECT_EQ(step.origin.at(sum.id), NodeId{1});
 }
 
-TEST(TrainingStep, CountsEveryUseOfOneValueByOneNode) {
+TEST(TrainingStep, AddsGradientOfEveryUse) {
   const graph::Graph model =
       testing::parsed("%0 = input(shape=[4])\n%1 = linear(%0, out=4)\n%2 = mul(%1, %1)\n%3 = output(%2)\n");
 
@@ -147,7 +147,7 @@ TEST(TrainingStep, CountsEveryUseOfOneValueByOneNode) {
   EXPECT_EQ(step.graph.node(step.graph.nodes_of("add").front()).inputs.size(), 2u);
 }
 
-TEST(TrainingStep, LeavesParametersBehindZeroAlone) {
+TEST(TrainingStep, SkipsParametersWithoutGradient) {
   const graph::Graph model = testing::parsed(
       "%0 = input(shape=[4])\n%1 = linear(%0, out=4)\n%2 = zero(%1)\n%3 = linear(%2, out=3)\n%4 = output(%3)\n");
 
@@ -162,12 +162,12 @@ TEST(TrainingStep, LeavesParametersBehindZeroAlone) {
   EXPECT_EQ(step.graph.node(step.commit.front()).inputs.size(), 6u);
 }
 
-TEST(TrainingStep, OfAModelWithoutParametersOnlyMeasures) {
+TEST(TrainingStep, EvaluatesModelWithoutParameters) {
   const TrainingStep step = derived(testing::parsed("%0 = input(shape=[4])\n%1 = relu(%0)\n%2 = output(%1)\n"));
 
   EXPECT_TRUE(step.gradient.empty());
   EXPECT_TRUE(step.commit.empty());
-  EXPECT_EQ(without_sources(step), "%1 = relu(%0)\n%3 = cross_entropy(%1, %2)\n");
+  EXPECT_EQ(without_source_nodes(step), "%1 = relu(%0)\n%3 = cross_entropy(%1, %2)\n");
 }
 
 TEST(TrainingStep, LearnsRealTargetsOfAnyShapeByMse) {
@@ -181,7 +181,7 @@ TEST(TrainingStep, LearnsRealTargetsOfAnyShapeByMse) {
   EXPECT_EQ(count(step.graph, "slot"), 4u);
 }
 
-TEST(TrainingStep, ComputesOnlyWhatTheCommitAndTheResultsNeedInExecutionOrder) {
+TEST(TrainingStep, ComputesOnlyNeededValuesInOrder) {
   for (const auto& [name, text] : testing::model_of_each_operator()) {
     const TrainingStep step = derived(testing::parsed(text));
 
@@ -216,7 +216,7 @@ TEST(TrainingStep, RefusesOutputsThatDoNotFitTheLoss) {
   }
 }
 
-TEST(TrainingStep, WantsAClassAtEveryPositionWhereAModelAnswersThere) {
+TEST(TrainingStep, AcceptsClassesAtEveryPosition) {
   const auto step = derive_training_step(
       testing::parsed("%0 = input(shape=[5,4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n"), {},
       training_ops(graph::builtin_ops()));
@@ -253,7 +253,7 @@ TEST(TrainingStep, RefusesAGradientOfTheWrongShape) {
       << step.error().message;
 }
 
-TEST(TrainingStep, DropsWhatARuleEmitsInVain) {
+TEST(TrainingStep, RemovesUnusedNodesOfRules) {
   graph::OpTable model_ops = graph::builtin_ops();
   graph::OpDef wasteful = *model_ops.find("tanh");
   wasteful.name = "wasteful";
@@ -294,7 +294,7 @@ TEST(InferenceStep, RunsOperatorsThemselves) {
   EXPECT_EQ(step->prediction, (Port{{9}, 0}));
 }
 
-TEST(TrainingStep, RefusesALossAndAnOptimiserThatNobodyDefined) {
+TEST(TrainingStep, RejectsUnknownLossAndOptimizer) {
   const graph::OpTable ops = training_ops(graph::builtin_ops());
   const auto loss = derive_training_step(testing::small_mlp(), {.loss = "hinge"}, ops);
   const auto optimizer = derive_training_step(testing::small_mlp(), {.optimizer = "adma"}, ops);

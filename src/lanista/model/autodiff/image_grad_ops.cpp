@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/step_ops.h"
 
 namespace lanista::step {
@@ -23,7 +23,7 @@ OpDef grad_of(const std::string& op) {
   def.max_inputs = 2;
   def.cost = {};
   def.infer = [forward = def.infer](const OpArgs& args) -> Types {
-    LANISTA_TRY(ops::want_same_shapes(args));
+    LANISTA_TRY(ops::require_same_shapes(args));
     return forward(args);
   };
   return def;
@@ -31,14 +31,14 @@ OpDef grad_of(const std::string& op) {
 
 Types infer_slice_grad(const OpArgs& args) {
   const Shape full = ops::batched(args.list("shape"));
-  LANISTA_TRY(ops::want_real(args));
+  LANISTA_TRY(ops::require_real(args));
   const Shape& dy = ops::shape_of(args);
   const auto axis = static_cast<std::size_t>(args.integer("axis"));
   const std::int64_t start = args.integer("start");
   Shape cut = full;
   if (axis < full.rank() && axis < dy.rank()) cut.dims[axis] = dy.dims[axis];
   if (axis >= full.rank() || dy != cut || start + dy.dims[axis] > full.dims[axis]) {
-    return ops::misfit("dy " + dy.text() + " is no slice of " + full.text() + " along axis " + std::to_string(axis) +
+    return ops::shape_error("dy " + dy.text() + " is no slice of " + full.text() + " along axis " + std::to_string(axis) +
                        " from element " + std::to_string(start));
   }
   return ops::value(full);
@@ -53,18 +53,18 @@ OpDef slice_grad_op() {
 }
 
 Types infer_gate_grad(const OpArgs& args) {
-  LANISTA_TRY(ops::want_same_shapes(args));
+  LANISTA_TRY(ops::require_same_shapes(args));
   const Shape& shape = ops::shape_of(args);
-  if (shape.rank() < 3) return ops::misfit("x " + shape.text() + " has no positions to sum over");
+  if (shape.rank() < 3) return ops::shape_error("x " + shape.text() + " has no positions to sum over");
   return ops::value(ops::batched({shape.dims[ops::channel_dim(shape)]}));
 }
 
 Types infer_resize_grad(const OpArgs& args) {
-  LANISTA_TRY(ops::want_image(args));
+  LANISTA_TRY(ops::require_image(args));
   const auto& size = args.list("input_size");
   if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
-    return ops::misfit("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
-                       ops::shown(args));
+    return ops::shape_error("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
+                       ops::shape_text(args));
   }
   return ops::value(ops::batched(size));
 }

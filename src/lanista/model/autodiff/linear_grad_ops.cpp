@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 #include "lanista/model/autodiff/step_ops.h"
 
@@ -17,49 +17,49 @@ using Types = Result<std::vector<ValueType>>;
 namespace ops = graph::ops;
 
 Types infer_linear_grad_x(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args));
+  LANISTA_TRY(ops::require_real(args));
   Shape shape = ops::shape_of(args, 0);
   const Shape& weight = ops::shape_of(args, 1);
   if (shape.rank() < 2 || weight.has_batch() || weight.rank() != 2 || weight.dims[0] != shape.dims.back()) {
-    return ops::misfit("dy " + shape.text() + " does not fit the weight " + weight.text());
+    return ops::shape_error("dy " + shape.text() + " does not fit the weight " + weight.text());
   }
   shape.dims.back() = weight.dims[1];
   return ops::value(std::move(shape));
 }
 
 Types infer_linear_grad_w(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args, 0));
-  LANISTA_TRY(ops::want_real(args, 1));
+  LANISTA_TRY(ops::require_real(args, 0));
+  LANISTA_TRY(ops::require_real(args, 1));
   Shape x = ops::shape_of(args, 0);
   const Shape& dy = ops::shape_of(args, 1);
   const std::int64_t in = x.dims.back();
   x.dims.back() = dy.dims.back();
   if (x.rank() < 2 || x != dy) {
-    return ops::misfit("x " + ops::shown(args, 0) + " and dy " + dy.text() + " must agree but for the last dimension");
+    return ops::shape_error("x " + ops::shape_text(args, 0) + " and dy " + dy.text() + " must agree but for the last dimension");
   }
   return ops::value(ops::unbatched({dy.dims.back(), in}));
 }
 
 Types infer_channel_sum(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args));
+  LANISTA_TRY(ops::require_real(args));
   const Shape& shape = ops::shape_of(args);
-  if (shape.rank() < 2) return ops::misfit("dy " + shape.text() + " has no channels");
+  if (shape.rank() < 2) return ops::shape_error("dy " + shape.text() + " has no channels");
   return ops::value(ops::unbatched({shape.dims[ops::channel_dim(shape)]}));
 }
 
 Types infer_conv_grad_x(const OpArgs& args) {
   LANISTA_ASSIGN(const ops::ConvDims dims,
                  ops::conv_dims(args, args.list("input_size"), args.integer("out"), args.integer("groups")));
-  LANISTA_TRY(ops::want_type(args, 0, {dims.output(), DType::kReal}, "dy"));
-  LANISTA_TRY(ops::want_type(args, 1, {dims.weight(), DType::kReal}, "the weight"));
+  LANISTA_TRY(ops::require_type(args, 0, {dims.output(), DType::kReal}, "dy"));
+  LANISTA_TRY(ops::require_type(args, 1, {dims.weight(), DType::kReal}, "the weight"));
   return ops::value(dims.input());
 }
 
 Types infer_conv_grad_w(const OpArgs& args) {
-  LANISTA_TRY(ops::want_image(args));
+  LANISTA_TRY(ops::require_image(args));
   LANISTA_ASSIGN(const ops::ConvDims dims, ops::conv_dims(args, ops::without_batch(ops::shape_of(args)),
                                                           args.integer("out"), args.integer("groups")));
-  LANISTA_TRY(ops::want_type(args, 1, {dims.output(), DType::kReal}, "dy"));
+  LANISTA_TRY(ops::require_type(args, 1, {dims.output(), DType::kReal}, "dy"));
   return ops::value(dims.weight());
 }
 

@@ -16,7 +16,7 @@ namespace lanista::step {
 /// What a sample is to be predicted as: a class; numbers; or labels, which it has or has not, each for itself.
 enum class TargetKind { kClasses, kNumbers, kMultilabel };
 /// "classes", "numbers", "labels".
-std::string_view target_word(TargetKind kind);
+std::string_view target_kind_name(TargetKind kind);
 
 /// A loss: everything the system knows about it beside its kernels (kernels/family/loss.inc.h, by the same name).
 struct Loss {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/step_ops.h"
 
@@ -32,25 +32,25 @@ ValueType labels_of(Shape logits) {
   return {std::move(logits), DType::kIndex};
 }
 
-std::string wish_of(const std::string& words) { return words + " wants "; }
+std::string expected_shape_text(const std::string& words) { return words + " wants "; }
 
-Result<void> want_classes(const OpArgs& args, const std::string& words) {
-  LANISTA_TRY(ops::want_real(args));
+Result<void> require_class_scores(const OpArgs& args, const std::string& words) {
+  LANISTA_TRY(ops::require_real(args));
   const Shape& shape = ops::shape_of(args);
   if (!holds_classes(shape)) {
-    return ops::misfit(wish_of(words) + std::string(kClassShapes) + ", but has " + shape.text());
+    return ops::shape_error(expected_shape_text(words) + std::string(kClassShapes) + ", but has " + shape.text());
   }
-  return ops::want_type(args, 1, labels_of(shape), "the target");
+  return ops::require_type(args, 1, labels_of(shape), "the target");
 }
 
 /// Of classes, from their probabilities, which the gradient is made of. A sample with positions has the mean over them.
 Loss of_classes(const std::string& name, const std::string& words, const std::string& help) {
   const auto forward = [words](const OpArgs& args) -> Types {
-    LANISTA_TRY(want_classes(args, words));
+    LANISTA_TRY(require_class_scores(args, words));
     return ops::values({per_sample(DType::kReal), args.inputs[0]});
   };
   const auto gradient = [words](const OpArgs& args) -> Types {
-    LANISTA_TRY(want_classes(args, words));
+    LANISTA_TRY(require_class_scores(args, words));
     return ops::value(ops::shape_of(args));
   };
   return {.name = name,
@@ -58,7 +58,7 @@ Loss of_classes(const std::string& name, const std::string& words, const std::st
           .fits = [words](const Shape& prediction) -> Result<void> {
             if (holds_classes(prediction)) return {};
             return Error{Code::kInvalidArgument,
-                         wish_of(words) +
+                         expected_shape_text(words) +
                              "an output of shape " + std::string(kClassShapes) + ", but the model's is " +
                              prediction.text(),
                          ""};
@@ -69,7 +69,7 @@ Loss of_classes(const std::string& name, const std::string& words, const std::st
 }
 
 Types infer_of_numbers(const OpArgs& args) {
-  LANISTA_TRY(ops::want_same_shapes(args));
+  LANISTA_TRY(ops::require_same_shapes(args));
   return ops::values({per_sample(DType::kReal)});
 }
 
@@ -86,7 +86,7 @@ Loss of_numbers(const std::string& name, const std::string& error, TargetKind ki
 
 }  // namespace
 
-std::string_view target_word(TargetKind kind) {
+std::string_view target_kind_name(TargetKind kind) {
   switch (kind) {
     case TargetKind::kClasses:
       return "classes";

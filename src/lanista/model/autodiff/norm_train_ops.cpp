@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/step_ops.h"
 
 namespace lanista::step {
@@ -61,11 +61,11 @@ OpDef grad_op(std::string_view model_op, ShapesOf shapes_of) {
   def.infer = [forward = def.infer, shapes_of](const OpArgs& args) -> Types {
     LANISTA_TRY(forward(args));
     const NormShapes shapes = shapes_of(args);
-    LANISTA_TRY(ops::want_type(args, 1, {shapes.statistics, DType::kReal}, "the mean"));
-    LANISTA_TRY(ops::want_type(args, 2, {shapes.statistics, DType::kReal}, "the inverse deviation"));
-    LANISTA_TRY(ops::want_type(args, 3, args.inputs[0], "dy"));
+    LANISTA_TRY(ops::require_type(args, 1, {shapes.statistics, DType::kReal}, "the mean"));
+    LANISTA_TRY(ops::require_type(args, 2, {shapes.statistics, DType::kReal}, "the inverse deviation"));
+    LANISTA_TRY(ops::require_type(args, 3, args.inputs[0], "dy"));
     const ValueType weight{shapes.weight, DType::kReal};
-    if (args.inputs.size() == 5) LANISTA_TRY(ops::want_type(args, 4, weight, "the weight"));
+    if (args.inputs.size() == 5) LANISTA_TRY(ops::require_type(args, 4, weight, "the weight"));
     return ops::values({args.inputs[0], weight, weight});
   };
   return def;
@@ -84,7 +84,7 @@ graph::OpDef train_form_of(std::string_view model_op) {
   def.decompose = {};
   def.gradient = {};
   def.buffer_updates.clear();
-  def.renames = false;
+  def.is_view = false;
   def.step_ops.clear();
   return def;
 }

@@ -36,10 +36,10 @@ const Optimizer* find_optimizer(std::string_view name);
 std::vector<std::string> optimizer_names();
 /// Those that a number of recipes has an effect on, or whose weight decay is decoupled, as people list them: "adam and
 /// adamw".
-std::string readers_of(std::string_view number);
-std::string decoupled_optimizers();
+std::string optimizers_reading(std::string_view number);
+std::string decoupled_optimizer_names();
 /// What a number of a recipe is where nobody says so: what the optimiser has, or where it reads no such number, the
 /// first that does. Nothing if none does.
-std::optional<double> usual_number(std::string_view optimizer, std::string_view number);
+std::optional<double> default_number(std::string_view optimizer, std::string_view number);
 
 }  // namespace lanista::step

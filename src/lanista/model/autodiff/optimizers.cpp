@@ -3,7 +3,7 @@
 #include <functional>
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::step {
@@ -43,13 +43,13 @@ std::vector<Optimizer> make_optimizers() {
 // Inputs come in `parts` equal runs of n tensors: parameters, gradients, then the optimiser's slots.
 Types infer_update(const OpArgs& args, std::size_t parts) {
   if (args.inputs.size() % parts != 0) {
-    return ops::misfit("wants " + std::to_string(parts) + " tensors for each parameter, but has " +
+    return ops::shape_error("wants " + std::to_string(parts) + " tensors for each parameter, but has " +
                        std::to_string(args.inputs.size()) + " inputs");
   }
   const std::size_t n = args.inputs.size() / parts;
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
-    if (args.inputs[i].shape.has_batch()) return ops::misfit("input " + std::to_string(i) + " has a batch dimension");
-    LANISTA_TRY(ops::want_type(args, i, args.inputs[i % n], i < 2 * n ? "the gradient" : "the slot"));
+    if (args.inputs[i].shape.has_batch()) return ops::shape_error("input " + std::to_string(i) + " has a batch dimension");
+    LANISTA_TRY(ops::require_type(args, i, args.inputs[i % n], i < 2 * n ? "the gradient" : "the slot"));
   }
   return std::vector<ValueType>{};
 }
@@ -102,13 +102,13 @@ std::vector<std::string> optimizer_names() {
   return names;
 }
 
-std::string readers_of(std::string_view number) {
+std::string optimizers_reading(std::string_view number) {
   return listed([&](const Optimizer& each) { return each.reads(number); });
 }
 
-std::string decoupled_optimizers() { return listed(&Optimizer::decoupled); }
+std::string decoupled_optimizer_names() { return listed(&Optimizer::decoupled); }
 
-std::optional<double> usual_number(std::string_view optimizer, std::string_view number) {
+std::optional<double> default_number(std::string_view optimizer, std::string_view number) {
   const auto of = [&](const Optimizer& each) -> std::optional<double> {
     const auto found = std::ranges::find(each.numbers, number, &Optimizer::Number::name);
     return found == each.numbers.end() ? std::nullopt : std::optional(found->usual);

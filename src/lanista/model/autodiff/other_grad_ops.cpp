@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 #include "lanista/model/autodiff/step_ops.h"
 
@@ -24,7 +24,7 @@ Result<void> add_softmax_and_dropout(graph::OpTable& table) {
   softmax.max_inputs = 2;
   softmax.cost = {};
   softmax.infer = [forward = softmax.infer](const OpArgs& args) -> Types {
-    LANISTA_TRY(ops::want_same_shapes(args));
+    LANISTA_TRY(ops::require_same_shapes(args));
     return forward(args);
   };
   LANISTA_TRY(table.add(std::move(softmax)));
@@ -40,23 +40,23 @@ graph::AttrSpec input_size() {
 
 Types infer_max_pool_grad(const OpArgs& args) {
   LANISTA_ASSIGN(const ops::PoolDims dims, ops::pool_dims(args, args.list("input_size")));
-  LANISTA_TRY(ops::want_type(args, 0, {dims.output(), DType::kByte}, "the window index"));
-  LANISTA_TRY(ops::want_type(args, 1, {dims.output(), DType::kReal}, "dy"));
+  LANISTA_TRY(ops::require_type(args, 0, {dims.output(), DType::kByte}, "the window index"));
+  LANISTA_TRY(ops::require_type(args, 1, {dims.output(), DType::kReal}, "dy"));
   return ops::value(dims.input());
 }
 
 Types infer_avg_pool_grad(const OpArgs& args) {
   LANISTA_ASSIGN(const ops::PoolDims dims, ops::pool_dims(args, args.list("input_size")));
-  LANISTA_TRY(ops::want_type(args, 0, {dims.output(), DType::kReal}, "dy"));
+  LANISTA_TRY(ops::require_type(args, 0, {dims.output(), DType::kReal}, "dy"));
   return ops::value(dims.input());
 }
 
 Types infer_adaptive_pool_grad(const OpArgs& args) {
-  LANISTA_TRY(ops::want_image(args));
+  LANISTA_TRY(ops::require_image(args));
   const auto& size = args.list("input_size");
   if (size.size() != 3 || size[0] != ops::shape_of(args).dims[1]) {
-    return ops::misfit("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
-                       ops::shown(args));
+    return ops::shape_error("input_size " + graph::attr_text(size) + " must be [C, H, W] with the channels of dy " +
+                       ops::shape_text(args));
   }
   return ops::value(ops::batched(size));
 }
@@ -88,11 +88,11 @@ Result<void> add_pool_grads(graph::OpTable& table) {
 }
 
 Types infer_crop(const OpArgs& args) {
-  LANISTA_TRY(ops::want_image(args));
+  LANISTA_TRY(ops::require_image(args));
   const auto& pads = args.list("pads");
   Shape shape = ops::shape_of(args);
   if (pads.size() != 4 || pads[0] + pads[1] >= shape.dims[2] || pads[2] + pads[3] >= shape.dims[3]) {
-    return ops::misfit("cannot cut " + graph::attr_text(pads) + " (top, bottom, left, right) off " + shape.text());
+    return ops::shape_error("cannot cut " + graph::attr_text(pads) + " (top, bottom, left, right) off " + shape.text());
   }
   shape.dims[2] -= pads[0] + pads[1];
   shape.dims[3] -= pads[2] + pads[3];
@@ -101,7 +101,7 @@ Types infer_crop(const OpArgs& args) {
 
 // dy comes with or without the reduced dimensions; both mean the same numbers.
 Types infer_mean_grad(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args));
+  LANISTA_TRY(ops::require_real(args));
   const Shape full = ops::batched(args.list("shape"));
   Shape kept = full;
   Shape dropped = full;
@@ -109,13 +109,13 @@ Types infer_mean_grad(const OpArgs& args) {
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     const auto position = static_cast<std::size_t>(*axis);
     if (position >= dropped.rank()) {
-      return ops::misfit("axes " + graph::attr_text(axes) + " do not ascend inside " + full.text());
+      return ops::shape_error("axes " + graph::attr_text(axes) + " do not ascend inside " + full.text());
     }
     kept.dims[position] = 1;
     dropped.dims.erase(dropped.dims.begin() + *axis);
   }
   if (ops::shape_of(args) != kept && ops::shape_of(args) != dropped) {
-    return ops::misfit("dy " + ops::shown(args) + " is not the mean of " + full.text() + " over axes " +
+    return ops::shape_error("dy " + ops::shape_text(args) + " is not the mean of " + full.text() + " over axes " +
                        graph::attr_text(axes));
   }
   return ops::value(full);

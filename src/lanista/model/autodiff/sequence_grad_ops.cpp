@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/step_ops.h"
 
 namespace lanista::step {
@@ -16,17 +16,17 @@ namespace ops = graph::ops;
 
 // Tokens [N, T] and dy [N, T, features].
 Types infer_embedding_grad(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args, 1));
+  LANISTA_TRY(ops::require_real(args, 1));
   Shape tokens = ops::shape_of(args, 1);
   const std::int64_t features = tokens.dims.back();
   tokens.dims.pop_back();
-  LANISTA_TRY(ops::want_type(args, 0, {tokens, DType::kIndex}, "the tokens"));
+  LANISTA_TRY(ops::require_type(args, 0, {tokens, DType::kIndex}, "the tokens"));
   return ops::value(ops::unbatched({args.integer("vocab"), features}));
 }
 
 Types infer_batch_sum(const OpArgs& args) {
-  LANISTA_TRY(ops::want_real(args));
-  if (ops::shape_of(args).rank() < 2) return ops::misfit("dy " + ops::shown(args) + " has nothing but a batch");
+  LANISTA_TRY(ops::require_real(args));
+  if (ops::shape_of(args).rank() < 2) return ops::shape_error("dy " + ops::shape_text(args) + " has nothing but a batch");
   return ops::value(ops::unbatched(ops::without_batch(ops::shape_of(args))));
 }
 

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/optimizer.h"
 #include "lanista/model/autodiff/step_ops.h"
 
@@ -64,7 +64,7 @@ OpDef buffer_update_op() {
   def.min_inputs = 2;
   def.max_inputs = 2;
   def.infer = [](const OpArgs& args) -> Types {
-    LANISTA_TRY(ops::want_type(args, 1, args.inputs[0], "the new value"));
+    LANISTA_TRY(ops::require_type(args, 1, args.inputs[0], "the new value"));
     return std::vector<ValueType>{};
   };
   return def;

@@ -78,7 +78,7 @@ void StepBuilder::remove_dead(const std::vector<Port>& roots) {
   }
 }
 
-Result<StepBuilder::Built> StepBuilder::finish() && {
+Result<StepBuilder::BuiltStep> StepBuilder::finish() && {
   LANISTA_TRY(status());
   auto types = graph::infer_shapes(graph(), ops_);
   if (!types) {
@@ -86,7 +86,7 @@ Result<StepBuilder::Built> StepBuilder::finish() && {
     error.message = "the derived step does not fit together: " + error.message;
     return error;
   }
-  return Built{std::move(builder_).take(), *std::move(types), std::move(origin_)};
+  return BuiltStep{std::move(builder_).take(), *std::move(types), std::move(origin_)};
 }
 
 }  // namespace lanista::step

@@ -35,12 +35,12 @@ class StepBuilder {
   /// Removes every node that is neither a source nor upstream of `roots`.
   void remove_dead(const std::vector<graph::Port>& roots);
   /// Ends construction. Errors: the kept one; or what graph::infer_shapes says, which checks the whole derivation.
-  struct Built {
+  struct BuiltStep {
     graph::Graph graph;
     graph::Types types;
     std::map<graph::NodeId, graph::NodeId> origin;
   };
-  Result<Built> finish() &&;
+  Result<BuiltStep> finish() &&;
 
  private:
   const graph::OpTable& ops_;

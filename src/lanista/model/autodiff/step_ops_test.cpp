@@ -23,7 +23,7 @@ struct Refusal {
 };
 
 // The derivation relies on these checks: each text is a derivation gone wrong.
-TEST(StepOperators, RefuseWhatDoesNotBelongTogether) {
+TEST(StepOperators, RejectMismatchedShapes) {
   const Refusal cases[] = {
       {"%0 = input(shape=[4])\n%1 = parameter(name=\"w\", shape=[3,5])\n%2 = linear_grad_x(%0, %1)\n",
        "dy [N, 4] does not fit the weight [3, 5]"},
@@ -91,7 +91,7 @@ TEST(StepOperators, GiveTheShapesOfTheirForwardInputs) {
   EXPECT_EQ(shape("%0 = parameter(name=\"a\", shape=[4])\n%1 = sgd_update(%0, %0, %0)\n"), "nothing");
 }
 
-TEST(StepOperators, MayNotStandInAModel) {
+TEST(StepOperators, AreRejectedInModels) {
   const auto model = graph::parse("%0 = input(shape=[4])\n%1 = relu_grad(%0, %0)\n%2 = output(%1)\n");
   ASSERT_TRUE(model);
 
@@ -111,7 +111,7 @@ double flops(const std::string& text) {
   return def.cost(graph::OpArgs{types->inputs(node), node.attrs, def}).flops;
 }
 
-TEST(StepOperators, CountTheProductsOfAGradientAsThoseOfItsOperator) {
+TEST(StepOperators, CountGradientFlopsLikeForward) {
   // 7 rows, 5 features in, 3 out.
   EXPECT_EQ(flops("%0 = input(shape=[7,5])\n%1 = input(shape=[7,3])\n%2 = linear_grad_w(%0, %1)\n"), 2 * 7 * 5 * 3);
   EXPECT_EQ(flops("%0 = input(shape=[7,3])\n%1 = parameter(name=\"w\", shape=[3,5])\n%2 = linear_grad_x(%0, %1)\n"),

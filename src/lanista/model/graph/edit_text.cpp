@@ -1,7 +1,7 @@
 #include <string>
 #include <type_traits>
 
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/editor.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/graph/text_reader.h"

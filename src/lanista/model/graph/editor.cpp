@@ -6,36 +6,36 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::graph {
 namespace {
 
-std::string missing(NodeId id) { return "there is no node " + port_text({id, 0}); }
+std::string missing_node_error(NodeId id) { return "there is no node " + port_text({id, 0}); }
 
 /// Applies one edit, or says why it cannot be meant for this graph (which is then as it was). `gone`: the numbers that
 /// the edits before have freed, which must not return. A number that the graph never had may be reserved for a relative
 /// (another model of the same blueprint).
 class Apply {
  public:
-  Apply(GraphBuilder& builder, std::set<NodeId>& gone) : builder_(builder), gone_(gone) {}
+  Apply(GraphBuilder& builder, std::set<NodeId>& gone) : builder_(builder), removed_ids_(gone) {}
 
   std::optional<std::string> operator()(const PutNode& edit) {
     const NodeId id = edit.node.id;
     if (id.value > kMaxNodeId) return "node number " + std::to_string(id.value) + " is too large";
-    if (gone_.contains(id)) return "number " + port_text({id, 0}) + " was used before";
+    if (removed_ids_.contains(id)) return "number " + port_text({id, 0}) + " was used before";
     builder_.put(edit.node);
     return std::nullopt;
   }
   std::optional<std::string> operator()(const RemoveNode& edit) {
-    if (!graph().contains(edit.id)) return missing(edit.id);
+    if (!graph().contains(edit.id)) return missing_node_error(edit.id);
     builder_.remove(edit.id);
-    gone_.insert(edit.id);
+    removed_ids_.insert(edit.id);
     return std::nullopt;
   }
   std::optional<std::string> operator()(const SetInput& edit) {
-    if (!graph().contains(edit.node)) return missing(edit.node);
+    if (!graph().contains(edit.node)) return missing_node_error(edit.node);
     Node node = graph().node(edit.node);
     if (edit.slot > node.inputs.size()) {
       return port_text({edit.node, 0}) + " has " + std::to_string(node.inputs.size()) + " inputs, input " +
@@ -47,7 +47,7 @@ class Apply {
     return std::nullopt;
   }
   std::optional<std::string> operator()(const SetAttr& edit) {
-    if (!graph().contains(edit.node)) return missing(edit.node);
+    if (!graph().contains(edit.node)) return missing_node_error(edit.node);
     Node node = graph().node(edit.node);
     node.attrs.set(edit.name, edit.value);
     builder_.put(std::move(node));
@@ -57,7 +57,7 @@ class Apply {
  private:
   const Graph& graph() const { return builder_.peek(); }
   GraphBuilder& builder_;
-  std::set<NodeId>& gone_;
+  std::set<NodeId>& removed_ids_;
 };
 
 }  // namespace
@@ -67,7 +67,7 @@ Editor::Editor(const Graph& base, const OpTable& ops) : ops_(ops), builder_(base
 Result<Types> Editor::types() const { return infer_shapes(graph(), ops_); }
 
 void Editor::record(Edit edit) {
-  const auto why_not = std::visit(Apply(builder_, gone_), edit);
+  const auto why_not = std::visit(Apply(builder_, removed_ids_), edit);
   LANISTA_CHECK(!why_not, edit_text(edit) + ": " + why_not.value_or(""));
   edits_.push_back(std::move(edit));
 }
@@ -92,7 +92,7 @@ void Editor::replace(NodeId node, std::string op, Attrs attrs) {
 }
 
 void Editor::put(Node node) {
-  LANISTA_CHECK(graph().contains(node.id), missing(node.id));
+  LANISTA_CHECK(graph().contains(node.id), missing_node_error(node.id));
   record(PutNode{std::move(node)});
 }
 

@@ -79,7 +79,7 @@ class Editor {
   const OpTable& ops_;
   GraphBuilder builder_;
   std::vector<Edit> edits_;
-  std::set<NodeId> gone_;  ///< removed here: their numbers do not return
+  std::set<NodeId> removed_ids_;  ///< removed here: their numbers do not return
 };
 
 /// Replays recorded edits. Errors: kDataLoss if an edit names a node that is not there, an input behind a gap, or

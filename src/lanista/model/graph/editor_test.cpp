@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "support/model/graph/test_support.h"
 #include "lanista/model/graph/text.h"
 
@@ -65,7 +65,7 @@ TEST(Editor, ReplacesUsesOfThatOutputOnly) {
             "%0 = input(shape=[4])\n%1 = split(%0)\n%4 = relu(%1.1)\n%2 = join(%1, %4)\n%3 = output(%2)\n");
 }
 
-TEST(Editor, AddsABranchBehindTheLastInput) {
+TEST(Editor, AppendsInputToVariadicNode) {
   const OpTable ops = small_ops();
   Editor edit(parsed("%0 = input(shape=[4])\n%1 = relu(%0)\n%2 = add(%0, %1)\n%3 = output(%2)\n"), ops);
   edit.set_input(NodeId{2}, 2, {NodeId{0}, 0});
@@ -75,7 +75,7 @@ TEST(Editor, AddsABranchBehindTheLastInput) {
             "%0 = input(shape=[4])\n%1 = relu(%0)\n%2 = add(%0, %1, %0)\n%3 = output(%2)\n");
 }
 
-TEST(Editor, BypassTakesAlongWhatFedOnlyTheNode) {
+TEST(Editor, BypassRemovesExclusiveInputs) {
   const OpTable ops = small_ops();
   const Graph base = parsed(
       "%0 = input(shape=[4])\n%1 = relu(%0)\n%2 = gelu(%1)\n%3 = relu(%2)\n%4 = scale(%1)\n%5 = mul(%4, %3)\n"
@@ -249,7 +249,7 @@ TEST(EditText, WritesOneLineAnEdit) {
   EXPECT_EQ(edit_text(SetAttr{NodeId{5}, "mode", "up"}), "attr %5 mode = \"up\"");
 }
 
-TEST(ParseEdit, SaysWhatAndWhere) {
+TEST(ParseEdit, ReportsErrorWithLineAndColumn) {
   const auto expect = [](std::string_view text, const std::string& where, const std::string& message) {
     const auto edit = parse_edit(text);
     ASSERT_FALSE(edit.ok()) << text;

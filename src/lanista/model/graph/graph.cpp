@@ -5,8 +5,8 @@
 #include <queue>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/bounds.h"
-#include "lanista/model/graph/by_id.h"
+#include "lanista/model/graph/size_limits.h"
+#include "lanista/model/graph/lower_bound_by_id.h"
 
 namespace lanista::graph {
 namespace {
@@ -21,15 +21,15 @@ std::vector<NodeId> Graph::ids() const {
   return out;
 }
 
-std::size_t Graph::place(NodeId id) const {
+std::size_t Graph::index_of(NodeId id) const {
   const std::size_t at = lower_bound_by_id(nodes_, id, kIdOf);
   return at < nodes_.size() && nodes_[at]->id == id ? at : nodes_.size();
 }
 
-bool Graph::contains(NodeId id) const { return place(id) != nodes_.size(); }
+bool Graph::contains(NodeId id) const { return index_of(id) != nodes_.size(); }
 
 const Node& Graph::node(NodeId id) const {
-  const std::size_t at = place(id);
+  const std::size_t at = index_of(id);
   LANISTA_CHECK(at != nodes_.size(), "the graph has no node %" + std::to_string(id.value));
   return *nodes_[at];
 }
@@ -48,7 +48,7 @@ std::vector<std::size_t> Graph::dependency_order() const {
   std::vector<std::pair<std::size_t, std::size_t>> edges;
   for (std::size_t i = 0; i < n; ++i) {
     for (const Port& port : nodes_[i]->inputs) {
-      const std::size_t source = place(port.node);
+      const std::size_t source = index_of(port.node);
       if (source == n) continue;
       edges.emplace_back(source, i);
       ++waits_for[i];
@@ -122,7 +122,7 @@ void GraphBuilder::put(Node node) {
 }
 
 void GraphBuilder::remove(NodeId id) {
-  const std::size_t at = graph_.place(id);
+  const std::size_t at = graph_.index_of(id);
   LANISTA_CHECK(at != graph_.size(), "the graph has no node %" + std::to_string(id.value));
   graph_.nodes_.erase(graph_.nodes_.begin() + static_cast<std::ptrdiff_t>(at));
 }

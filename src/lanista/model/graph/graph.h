@@ -49,7 +49,7 @@ class Graph {
   std::vector<NodeId> ids() const;
   bool contains(NodeId id) const;
   /// Where the node stands in nodes(); size() if it is not there. O(log of the number of ids that are gone).
-  std::size_t place(NodeId id) const;
+  std::size_t index_of(NodeId id) const;
   /// The node; asking for a node that is not there is a bug.
   const Node& node(NodeId id) const;
   /// Nodes in id order.

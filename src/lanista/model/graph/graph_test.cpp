@@ -114,7 +114,7 @@ TEST(Graph, FindsNodesAmongIdsThatAreGone) {
     for (std::uint32_t id = 0; id < 1050; ++id) {
       const auto nodes = graph.nodes();
       const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n->id == NodeId{id}; });
-      ASSERT_EQ(graph.place(NodeId{id}), static_cast<std::size_t>(at - nodes.begin())) << id;
+      ASSERT_EQ(graph.index_of(NodeId{id}), static_cast<std::size_t>(at - nodes.begin())) << id;
       ASSERT_EQ(graph.contains(NodeId{id}), at != nodes.end());
     }
   }

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/graph/flat.h"
+#include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/graph/infer.h"
 
 // Two layers. The Merkle hash of a node covers its operator, its attributes and, through its inputs, all above it. It
@@ -24,13 +24,13 @@ std::size_t num_distinct(Colours colours) {
 
 /// Mixes in the colours of neighbours until no more nodes can be told apart. A sweep goes down the graph and up again,
 /// each node after its neighbours on that side, so that a difference crosses the whole graph at once.
-void refine(const Flat& flat, Colours& colours, std::size_t& sweeps) {
+void refine(const FlatGraph& flat, Colours& colours, std::size_t& sweeps) {
   std::size_t distinct = num_distinct(colours);
-  Key key;
-  FarEnds ends;
+  HashInput key;
+  NeighbourHasher ends;
   const auto mix = [&](std::size_t v, const EdgeLists& edges) {
     key.digest(colours[v]);
-    ends.feed(edges[v], colours, key);
+    ends.add_to_hash(edges[v], colours, key);
     colours[v] = key.finish();
   };
   while (distinct < colours.size() && sweeps > 0) {
@@ -44,10 +44,10 @@ void refine(const Flat& flat, Colours& colours, std::size_t& sweeps) {
 }
 
 /// A different colour for every node; the same for graphs that differ only in ids.
-void separate(const Flat& flat, Colours& colours) {
+void separate(const FlatGraph& flat, Colours& colours) {
   // Bounds the time on graphs of thousands of alike nodes to a fraction of a second.
   std::size_t sweeps = 100'000 / (colours.size() + 1) + 1;
-  Key key;
+  HashInput key;
   refine(flat, colours, sweeps);
   std::vector<std::size_t> order(colours.size());
   for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
@@ -67,7 +67,7 @@ void separate(const Flat& flat, Colours& colours) {
 }
 
 /// The graph written down with canonical numbers in place of ids.
-void feed_numbered(const Flat& flat, const Colours& colours, Key& key) {
+void hash_numbered(const FlatGraph& flat, const Colours& colours, HashInput& key) {
   std::vector<std::size_t> order(colours.size());
   for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
   std::sort(order.begin(), order.end(), [&](auto a, auto b) { return colours[a] < colours[b]; });
@@ -76,7 +76,7 @@ void feed_numbered(const Flat& flat, const Colours& colours, Key& key) {
 
   std::vector<std::pair<std::uint64_t, std::uint64_t>> sources;
   for (const std::size_t v : order) {
-    feed_operation(*flat.nodes[v], flat.defs[v], key);
+    hash_operation(*flat.nodes[v], flat.defs[v], key);
     sources.clear();
     for (const Edge& e : flat.inputs[v]) {
       sources.emplace_back(e.node == kNoNode ? ~std::uint64_t{0} : number[e.node], e.out);
@@ -90,8 +90,8 @@ void feed_numbered(const Flat& flat, const Colours& colours, Key& key) {
 }  // namespace
 
 Digest canonical_hash(const Graph& graph, const OpTable& ops) {
-  const Flat flat = flatten(graph, ops);
-  Colours colours = merkle(flat);
+  const FlatGraph flat = flatten(graph, ops);
+  Colours colours = merkle_hashes(flat);
 
   // What nobody reads stands for all that leads to it; in a model this is the output alone.
   Colours ends;
@@ -99,13 +99,13 @@ Digest canonical_hash(const Graph& graph, const OpTable& ops) {
     if (flat.uses[v].empty()) ends.push_back(colours[v]);
   }
   std::sort(ends.begin(), ends.end());
-  Key key;
+  HashInput key;
   key.number(flat.size()).number(ends.size());
   for (const Digest& end : ends) key.digest(end);
 
   if (num_distinct(colours) < colours.size()) {
     separate(flat, colours);
-    feed_numbered(flat, colours, key);
+    hash_numbered(flat, colours, key);
   }
   return key.finish();
 }

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/bounds.h"
-#include "lanista/model/graph/by_id.h"
+#include "lanista/model/graph/size_limits.h"
+#include "lanista/model/graph/lower_bound_by_id.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::graph {
@@ -92,7 +92,7 @@ Result<void> infer_node(const Graph& graph, const Node& node, const OpDef& def, 
 }
 
 /// A graph with the definitions of its operators, and its nodes in dependency order.
-struct Walk {
+struct InferenceWalk {
   const Graph& graph;
   std::vector<const OpDef*> defs;  ///< by place in graph.nodes()
   std::vector<std::size_t> order;  ///< places
@@ -100,22 +100,22 @@ struct Walk {
   const Node& node(std::size_t place) const { return *graph.nodes()[place]; }
 };
 
-Error cycle_error(const Walk& walk) {
+Error cycle_error(const InferenceWalk& walk) {
   std::vector<bool> on_cycle(walk.graph.size(), true);
   for (const std::size_t place : walk.order) on_cycle[place] = false;
   // Walking upstream inside the rest must come back; the first node seen twice is on a cycle, not just behind one.
   auto at = static_cast<std::size_t>(std::find(on_cycle.begin(), on_cycle.end(), true) - on_cycle.begin());
   for (std::size_t steps = 0; steps < walk.graph.size(); ++steps) {
     const auto& inputs = walk.node(at).inputs;
-    at = walk.graph.place(
-        std::find_if(inputs.begin(), inputs.end(), [&](Port p) { return on_cycle[walk.graph.place(p.node)]; })->node);
+    at = walk.graph.index_of(
+        std::find_if(inputs.begin(), inputs.end(), [&](Port p) { return on_cycle[walk.graph.index_of(p.node)]; })->node);
   }
   return refuse(walk.node(at), "depends on its own result");
 }
 
 /// Errors: operators, attributes, arity, inputs that name no node, cycles.
-Result<Walk> walk_of(const Graph& graph, const OpTable& ops) {
-  Walk walk{graph, {}, {}};
+Result<InferenceWalk> walk_of(const Graph& graph, const OpTable& ops) {
+  InferenceWalk walk{graph, {}, {}};
   walk.defs.reserve(graph.size());
   for (const auto& node : graph.nodes()) {
     walk.defs.push_back(ops.find(node->op));
@@ -130,7 +130,7 @@ Result<Walk> walk_of(const Graph& graph, const OpTable& ops) {
   return walk;
 }
 
-Result<Types> infer_in_order(const Walk& walk) {
+Result<Types> infer_in_order(const InferenceWalk& walk) {
   Types types(walk.graph);
   for (const std::size_t place : walk.order) {
     LANISTA_TRY(infer_node(walk.graph, walk.node(place), *walk.defs[place], types));
@@ -138,7 +138,7 @@ Result<Types> infer_in_order(const Walk& walk) {
   return types;
 }
 
-Result<void> check_model_nodes(const Walk& walk) {
+Result<void> check_model_nodes(const InferenceWalk& walk) {
   if (walk.graph.size() > kMaxTextNodes) {
     return Error{Code::kInvalidArgument, "has " + std::to_string(walk.graph.size()) + " nodes, a model at most 100000",
                  ""};
@@ -158,7 +158,7 @@ Result<void> check_model_nodes(const Walk& walk) {
   return {};
 }
 
-Result<NodeId> the_only(const Graph& graph, const std::string& op) {
+Result<NodeId> only_node_of(const Graph& graph, const std::string& op) {
   const auto found = graph.nodes_of(op);
   if (found.size() == 1) return found.front();
   std::string message = "a model has exactly one " + op + ", this one has " + std::to_string(found.size());
@@ -166,22 +166,22 @@ Result<NodeId> the_only(const Graph& graph, const std::string& op) {
   return Error{Code::kInvalidArgument, message, ""};
 }
 
-Result<void> check_paths(const Walk& walk) {
+Result<void> check_paths(const InferenceWalk& walk) {
   const Graph& graph = walk.graph;
-  LANISTA_ASSIGN(const NodeId input, the_only(graph, "input"));
-  LANISTA_ASSIGN(const NodeId output, the_only(graph, "output"));
+  LANISTA_ASSIGN(const NodeId input, only_node_of(graph, "input"));
+  LANISTA_ASSIGN(const NodeId output, only_node_of(graph, "output"));
 
   std::vector<bool> from_input(graph.size());
   for (const std::size_t place : walk.order) {
     const Node& node = walk.node(place);
     from_input[place] = node.id == input || std::any_of(node.inputs.begin(), node.inputs.end(),
-                                                        [&](Port p) { return from_input[graph.place(p.node)]; });
+                                                        [&](Port p) { return from_input[graph.index_of(p.node)]; });
   }
   std::vector<bool> to_output(graph.size());
-  to_output[graph.place(output)] = true;
+  to_output[graph.index_of(output)] = true;
   for (auto at = walk.order.rbegin(); at != walk.order.rend(); ++at) {
     if (!to_output[*at]) continue;
-    for (const Port& port : walk.node(*at).inputs) to_output[graph.place(port.node)] = true;
+    for (const Port& port : walk.node(*at).inputs) to_output[graph.index_of(port.node)] = true;
   }
   for (std::size_t place = 0; place < graph.size(); ++place) {
     if (!from_input[place]) return refuse(walk.node(place), "does not depend on the input");
@@ -225,12 +225,12 @@ void Types::set(NodeId id, std::vector<ValueType> types) {
 }
 
 Result<Types> infer_shapes(const Graph& graph, const OpTable& ops) {
-  LANISTA_ASSIGN(const Walk walk, walk_of(graph, ops));
+  LANISTA_ASSIGN(const InferenceWalk walk, walk_of(graph, ops));
   return infer_in_order(walk);
 }
 
 Result<void> verify(const Graph& graph, const OpTable& ops) {
-  LANISTA_ASSIGN(const Walk walk, walk_of(graph, ops));
+  LANISTA_ASSIGN(const InferenceWalk walk, walk_of(graph, ops));
   LANISTA_TRY(check_model_nodes(walk));
   LANISTA_TRY(check_paths(walk));
   LANISTA_TRY(infer_in_order(walk));

@@ -66,7 +66,7 @@ TEST(Verify, RefusesCyclesAndNamesANodeOnOne) {
             "%1 add: depends on its own result");
 }
 
-TEST(Verify, WantsOneInputAndOneOutput) {
+TEST(Verify, RequiresOneInputAndOneOutput) {
   EXPECT_EQ(refusal(""), (Error{Code::kInvalidArgument, "a model has exactly one input, this one has 0", ""}));
   EXPECT_EQ(refusal("%0 = input(shape=[4])\n").message, "a model has exactly one output, this one has 0");
   EXPECT_EQ(refusal("%0 = input(shape=[4])\n%1 = input(shape=[4])\n%2 = add(%0, %1)\n%3 = output(%2)\n").message,
@@ -75,7 +75,7 @@ TEST(Verify, WantsOneInputAndOneOutput) {
             "a model has exactly one output, this one has 2: %1, %2");
 }
 
-TEST(Verify, WantsEveryNodeBetweenInputAndOutput) {
+TEST(Verify, RequiresEveryNodeOnAPath) {
   EXPECT_EQ(refusal("%0 = input(shape=[4])\n%1 = relu(%0)\n%2 = output(%0)\n").message,
             "%1 relu: is dead: its result does not reach the output");
   EXPECT_EQ(refusal("%0 = input(shape=[4])\n%1 = output(%0)\n%2 = relu(%1)\n").message,
@@ -103,7 +103,7 @@ TEST(Verify, RefusesParametersAsInputsOfAModel) {
             "%1 linear: has 3 inputs, wants 1");
 }
 
-TEST(Verify, RefusesWhatTheTextFormCannotHold) {
+TEST(Verify, RejectsModelsWithoutTextForm) {
   GraphBuilder builder;
   const NodeId input = builder.add("input", {}, {{"shape", std::vector<std::int64_t>{4}}});
   const NodeId sum = builder.add("add", std::vector<Port>(65, Port{input, 0}));
@@ -123,7 +123,7 @@ TEST(InferShapes, GivesTypesOfAllOutputs) {
   EXPECT_THROW(types->outputs(NodeId{9}), InternalError);
 }
 
-TEST(InferShapes, TakesStepGraphsWithParametersBehindTheData) {
+TEST(InferShapes, AcceptsStepGraphsWithParameterInputs) {
   const std::string sources = "%0 = input(shape=[4])\n%1 = parameter(shape=[3,4])\n%2 = parameter(shape=[3])\n";
   const auto types = infer_shapes(parsed(sources + "%3 = linear(%0, %1, %2, out=3)\n%4 = relu_grad(%3, %3)\n"
                                                    "%5 = linear(%0, %1, out=3, bias=false)\n"),

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/flat.h"
+#include "lanista/model/graph/flat_graph.h"
 
 namespace lanista::graph {
 namespace {
@@ -58,7 +58,7 @@ class Lineage {
         stack_.pop_back();
         continue;
       }
-      const std::size_t source = a_.place(inputs[next].node);
+      const std::size_t source = a_.index_of(inputs[next].node);
       const State state = source == a_.size() ? State::kDiffers : states_[source];
       if (state == State::kShared) {
         ++next;
@@ -91,10 +91,10 @@ std::vector<NodeId> lineage_match(const Graph& a, const Graph& b, const OpTable&
 }
 
 std::vector<NodePair> structural_match(const Graph& a, const Graph& b, const OpTable& ops) {
-  const Flat left = flatten(a, ops);
-  const Flat right = flatten(b, ops);
-  const auto left_hashes = merkle(left);
-  const auto right_hashes = merkle(right);
+  const FlatGraph left = flatten(a, ops);
+  const FlatGraph right = flatten(b, ops);
+  const auto left_hashes = merkle_hashes(left);
+  const auto right_hashes = merkle_hashes(right);
 
   // Of nodes with one signature the first is taken first.
   std::map<Signature, std::vector<std::size_t>> free;
@@ -123,8 +123,8 @@ std::vector<NodePair> structural_match(const Graph& a, const Graph& b, const OpT
 }
 
 std::vector<NodeHash> structural_hashes(const Graph& graph, const OpTable& ops) {
-  const Flat flat = flatten(graph, ops);
-  const auto hashes = merkle(flat);
+  const FlatGraph flat = flatten(graph, ops);
+  const auto hashes = merkle_hashes(flat);
   std::vector<NodeHash> out;
   out.reserve(hashes.size());
   for (std::size_t v = 0; v < hashes.size(); ++v) out.push_back({flat.nodes[v]->id, hashes[v]});

@@ -80,7 +80,7 @@ std::vector<NodeId> by_definition(const Graph& a, const Graph& b) {
   return {shared.begin(), shared.end()};
 }
 
-TEST(LineageMatch, IsThePrefixThatEditsLeftAlone) {
+TEST(LineageMatch, ReturnsUneditedPrefix) {
   const OpTable ops = small_ops();
   const Graph base = model(
       "%0 = input(shape=[4])\n"
@@ -99,7 +99,7 @@ TEST(LineageMatch, IsThePrefixThatEditsLeftAlone) {
   EXPECT_EQ(shown(structural_match(base, child->graph, ops)), "%0=%0 %1=%1 %2=%2 %3=%3");
 }
 
-TEST(LineageMatch, DoesNotSeeLabelsAndWrittenDefaults) {
+TEST(LineageMatch, IgnoresLabelsAndExplicitDefaults) {
   const OpTable ops = small_ops();
   const Graph a = model("%0 = input(shape=[4])\n%1 = scale(%0, by=1.0) \"here\"\n%2 = output(%1)\n");
   const Graph b = model("%0 = input(shape=[4])\n%1 = scale(%0)\n%2 = output(%1)\n");
@@ -134,7 +134,7 @@ TEST(LineageMatch, AgreesWithTheDefinitionAndWithStructure) {
   EXPECT_GT(partial, 500u) << "most pairs should share a part";
 }
 
-TEST(StructuralMatch, PairsOnlyWhatIsTheSameAndFedByPairs) {
+TEST(StructuralMatch, PairsEqualNodesWithPairedInputs) {
   const OpTable ops = small_ops();
   Rng rng(12);
   std::size_t paired = 0;
@@ -179,7 +179,7 @@ TEST(StructuralMatch, PairsOnlyWhatIsTheSameAndFedByPairs) {
   EXPECT_GT(paired, 3000u);
 }
 
-TEST(StructuralMatch, FindsAWholeModelUnderOtherIds) {
+TEST(StructuralMatch, MatchesModelWithOtherIds) {
   const OpTable ops = small_ops();
   const Graph a =
       model("%0 = input(shape=[4])\n%1 = linear(%0, out=4)\n%2 = relu(%1)\n%3 = add(%1, %2)\n%4 = output(%3)\n");
@@ -190,7 +190,7 @@ TEST(StructuralMatch, FindsAWholeModelUnderOtherIds) {
   EXPECT_EQ(shown(structural_match(a, b, ops)), "%0=%3 %1=%7 %2=%9 %3=%11 %4=%20");
 }
 
-TEST(StructuralMatch, TellsASharedLayerFromTwoAlike) {
+TEST(StructuralMatch, DistinguishesSharedLayerFromTwoEqual) {
   const OpTable ops = small_ops();
   const Graph twice = model("%0 = input(shape=[4])\n%1 = linear(%0, out=4)\n%2 = add(%1, %1)\n%3 = output(%2)\n");
   const Graph two = model(

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "lanista/base/check.h"
-#include "lanista/base/text_distance.h"
-#include "lanista/model/graph/bounds.h"
+#include "lanista/base/edit_distance.h"
+#include "lanista/model/graph/size_limits.h"
 
 namespace lanista::graph {
 namespace {
@@ -204,13 +204,13 @@ std::size_t StepContext::param_input(std::string_view name) const {
 
 void GradientContext::set_input_grad(std::size_t i, Port gradient) {
   LANISTA_CHECK(i < args().inputs.size(), args().def.name + " has no input " + std::to_string(i));
-  state(i, gradient);
+  add_gradient(i, gradient);
 }
 
 void GradientContext::set_param_grad(std::string_view name, Port gradient) {
   const std::size_t i = param_input(name);
   LANISTA_CHECK(node().params[i - args().inputs.size()].trained, args().def.name + ": a buffer has no gradient");
-  state(i, gradient);
+  add_gradient(i, gradient);
 }
 
 }  // namespace lanista::graph

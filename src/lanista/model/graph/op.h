@@ -107,7 +107,7 @@ class GradientContext : public StepContext {
  public:
   Port output(std::size_t slot = 0) const { return {id_, static_cast<std::uint32_t>(slot)}; }  ///< forward values
   Port grad() const { return gradient_; }                                                      ///< of output 0
-  bool needs_grad(std::size_t input) const { return wants(StepContext::input(input)); }  ///< does anything upstream?
+  bool needs_grad(std::size_t input) const { return needs_gradient(StepContext::input(input)); }  ///< does anything upstream?
   void set_input_grad(std::size_t i, Port gradient);                                     ///< at most once per input
   void set_param_grad(std::string_view name, Port gradient);  ///< at most once per trained parameter
 
@@ -115,9 +115,9 @@ class GradientContext : public StepContext {
   GradientContext(const StepNode& node, NodeId id, Port gradient) : StepContext(node), id_(id), gradient_(gradient) {}
 
  private:
-  virtual bool wants(Port value) const = 0;
+  virtual bool needs_gradient(Port value) const = 0;
   /// `gradient` is a summand of the gradient of whatever comes at an input, data or parameter.
-  virtual void state(std::size_t input, Port gradient) = 0;
+  virtual void add_gradient(std::size_t input, Port gradient) = 0;
 
   NodeId id_;
   Port gradient_;
@@ -159,7 +159,7 @@ struct OpDef {
   bool random = false;       ///< draws counter-based masks in training; its train form does
   /// With one input and in inference, output 0 has the input's elements in the same row-major order: where they lie so
   /// in memory too, nothing is computed.
-  bool renames = false;
+  bool is_view = false;
   std::vector<AttrSpec> attrs;
 
   /// Types of all outputs, or kInvalidArgument saying what does not fit. Arity and attributes are already checked.

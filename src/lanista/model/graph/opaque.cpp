@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph {
 namespace {
@@ -14,10 +14,10 @@ std::vector<ParamSpec> params_of(const OpDef& def, const OpArgs& args) {
 }
 
 Types checked_types(const OpDef& own, const OpArgs& args) {
-  for (std::size_t i = 0; i < args.inputs.size(); ++i) LANISTA_TRY(ops::want_real(args, i));
+  for (std::size_t i = 0; i < args.inputs.size(); ++i) LANISTA_TRY(ops::require_real(args, i));
   LANISTA_ASSIGN(std::vector<ValueType> types, own.infer(args));
   if (types.size() == 1 && types[0].dtype == DType::kReal && types[0].shape.has_batch()) return types;
-  return ops::misfit("an opaque operator gives one value of real numbers with a batch dimension");
+  return ops::shape_error("an opaque operator gives one value of real numbers with a batch dimension");
 }
 
 // One node of the backward kernel; its outputs are handed out to whoever wants one.
@@ -61,15 +61,15 @@ OpDef backward_of(const OpDef& own) {
     const std::vector<ParamSpec> params = params_of(own, forward);
     const std::size_t wanted = forward.inputs.size() + params.size() + 1;
     if (args.inputs.size() != wanted) {
-      return ops::misfit("wants its " + std::to_string(params.size()) + " parameters and dy behind the inputs");
+      return ops::shape_error("wants its " + std::to_string(params.size()) + " parameters and dy behind the inputs");
     }
     std::vector<ValueType> types(forward.inputs.begin(), forward.inputs.end());
     for (std::size_t i = 0; i < params.size(); ++i) {
       const ValueType type{params[i].shape, DType::kReal};
-      LANISTA_TRY(ops::want_type(args, forward.inputs.size() + i, type, "parameter " + params[i].name));
+      LANISTA_TRY(ops::require_type(args, forward.inputs.size() + i, type, "parameter " + params[i].name));
       if (params[i].trained) types.push_back(type);
     }
-    LANISTA_TRY(ops::want_type(args, wanted - 1, output[0], "dy"));
+    LANISTA_TRY(ops::require_type(args, wanted - 1, output[0], "dy"));
     return ops::values(std::move(types));
   };
   return def;

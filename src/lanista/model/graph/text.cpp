@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/text_reader.h"
 
 namespace lanista::graph {

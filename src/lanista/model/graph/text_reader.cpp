@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lanista/base/utf8.h"
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 
 namespace lanista::graph {
 namespace {
@@ -112,7 +112,7 @@ Result<std::string> LineReader::string() {
     char c = line_[at_];
     if (c == '"') {
       ++at_;
-      if (find_not_utf8(out) != std::string::npos) return error_at(begin, "the string is not UTF-8");
+      if (find_invalid_utf8(out) != std::string::npos) return error_at(begin, "the string is not UTF-8");
       return out;
     }
     if (c == '\\') {

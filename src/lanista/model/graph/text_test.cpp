@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "support/model/graph/test_support.h"
 
 namespace lanista::graph {
@@ -81,7 +81,7 @@ TEST(Text, LosesNothingOfAGraphWithACycle) {
   EXPECT_EQ(to_text(*parse(text)), text);
 }
 
-TEST(Parse, SaysWhatAndWhere) {
+TEST(Parse, ReportsErrorWithLineAndColumn) {
   const auto expect = [](std::string_view text, const std::string& where, const std::string& message) {
     EXPECT_EQ(refusal(text), (Error{Code::kInvalidArgument, message, where}));
   };
@@ -116,7 +116,7 @@ TEST(Parse, SaysWhatAndWhere) {
   expect("%0 = relu()\nnext_id 4", "2:1", "expected \"%\", found \"n\"");
 }
 
-TEST(Parse, KeepsToItsLimits) {
+TEST(Parse, RespectsLimits) {
   const auto repeated = [](std::string_view piece, std::size_t times) {
     std::string out;
     for (std::size_t i = 0; i < times; ++i) out += (i == 0 ? "" : ",") + std::string(piece);

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 
@@ -11,7 +11,7 @@ namespace {
 bool is_skip(const graph::Node& node) { return node.op == "add" && node.label == kSkipLabel; }
 
 /// A place for a skip: the value that gets an addend, and the values that may be it.
-struct Offer {
+struct SkipSite {
   graph::NodeId to;
   std::vector<graph::NodeId> from;
 };
@@ -30,35 +30,35 @@ class AddSkip final : public Mutator {
       return not_applicable("add_skip: the model already has " + std::to_string(num_skips) + " skips, max is " +
                             std::to_string(max_));
     }
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
-    LANISTA_ASSIGN(const auto offers, all_offers(view, repair));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+    LANISTA_ASSIGN(const auto offers, all_skip_sites(view, repair));
 
-    const Offer& offer = choose.one_of("to", offers);
+    const SkipSite& offer = choose.one_of("to", offers);
     const graph::NodeId from = choose.one_of("from", offer.from);
-    LANISTA_ASSIGN(const auto plan, fit_plan(view.type(from), view.type(offer.to), repair));
+    LANISTA_ASSIGN(const auto plan, plan_shape_repair(view.type(from), view.type(offer.to), repair));
     graph::Editor editor(base, ops);
     const graph::Port to{offer.to, 0};
-    const graph::Port fitted = emit_plan(editor, {from, 0}, plan);
+    const graph::Port fitted = emit_shape_repair(editor, {from, 0}, plan);
     const auto join = editor.add("add", {to, fitted}, {}, std::string(kSkipLabel));
     editor.replace_uses(to, {join, 0});
-    return settle(std::move(editor), view, repair);
+    return finish_mutation(std::move(editor), view, repair);
   }
 
  private:
-  Result<std::vector<Offer>> all_offers(const View& view, const RepairPolicy& repair) const {
+  Result<std::vector<SkipSite>> all_skip_sites(const ModelView& view, const RepairPolicy& repair) const {
     std::vector<graph::NodeId> earlier;
-    std::vector<Offer> offers;
+    std::vector<SkipSite> offers;
     SiteLog log;
     for (const graph::NodeId id : view.graph().topo()) {
       const graph::Node& node = view.graph().node(id);
       if (is_repair(node) || node.op == "output") continue;
       if (node.op != "input") {
-        Offer offer{id, {}};
+        SkipSite offer{id, {}};
         std::string why = "no earlier value";
         const auto joins = skips_at(view.graph(), id);
         for (const graph::NodeId from : earlier) {
           if (joined_already(view.graph(), joins, from, id)) continue;
-          const auto plan = fit_plan(view.type(from), view.type(id), repair);
+          const auto plan = plan_shape_repair(view.type(from), view.type(id), repair);
           if (plan) {
             offer.from.push_back(from);
           } else {

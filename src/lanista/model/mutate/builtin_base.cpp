@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/model/mutate/view.h"
+#include "lanista/model/mutate/model_view.h"
 
 namespace lanista::mutate {
 
@@ -61,7 +61,7 @@ std::int64_t embedding_width(std::int64_t values) {
 
 // A row has one value at most: a linear layer without bias looks its weights up, and gives zeros where it has none.
 graph::Graph embedding_mlp(std::int64_t features, std::int64_t outputs,
-                           const std::vector<BaseFor::Category>& categories) {
+                           const std::vector<BaseRequirements::Category>& categories) {
   GraphBuilder builder;
   const Port input{builder.add("input", {}, {{"shape", List{features}}}), 0};
   std::vector<Port> parts;
@@ -69,7 +69,7 @@ graph::Graph embedding_mlp(std::int64_t features, std::int64_t outputs,
     return Port{builder.add("slice", {input}, {{"axis", std::int64_t{1}}, {"start", begin}, {"end", end}}), 0};
   };
   std::int64_t done = 0;
-  for (const BaseFor::Category& each : categories) {
+  for (const BaseRequirements::Category& each : categories) {
     if (each.size < kFewestValues) continue;
     if (each.begin > done) parts.push_back(run(done, each.begin));
     done = each.begin + each.size;
@@ -122,7 +122,7 @@ graph::Graph small_transformer(const List& input, std::int64_t outputs, std::int
 
 std::vector<std::string> builtin_base_names() { return {"small-mlp", "small-cnn", "small-transformer"}; }
 
-Result<BaseModel> builtin_base(std::string_view name, const BaseFor& wanted) {
+Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wanted) {
   const auto& [input, outputs, vocab, positions, categories] = wanted;
   auto names = builtin_base_names();
   names.emplace_back("embedding-mlp");
@@ -152,7 +152,7 @@ Result<BaseModel> builtin_base(std::string_view name, const BaseFor& wanted) {
   }
   if (name == "small-mlp") return BaseModel{std::string(name), small_mlp(dims, outputs, vocab)};
   if (name == "embedding-mlp") {
-    const auto has_many = [](const BaseFor::Category& each) { return each.size >= kFewestValues; };
+    const auto has_many = [](const BaseRequirements::Category& each) { return each.size >= kFewestValues; };
     if (dims.size() != 1 || std::none_of(categories.begin(), categories.end(), has_many)) {
       return invalid("wants a table with a category of " + std::to_string(kFewestValues) +
                      " values or more, the data is " + shown);

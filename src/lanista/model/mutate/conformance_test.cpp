@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Mutators, EveryBase, ::testing::Range<std::size_t>(0, 4
 
 class EveryMutator : public ::testing::TestWithParam<MutatorPlugin> {};
 
-TEST_P(EveryMutator, SurvivesSequencesOfItsOwn) {
+TEST_P(EveryMutator, SurvivesRepeatedApplication) {
   const ModelSpace space = space_of(all_bases(), {with_defaults(GetParam())});
 
   int applied = 0;
@@ -135,7 +135,7 @@ TEST_P(EveryMutator, HasANameAndAHelpAndLeavesItsBaseAlone) {
   }
 }
 
-TEST_P(EveryMutator, SaysWhyTheBarestModelHasNoSite) {
+TEST_P(EveryMutator, ReportsWhyMinimalModelHasNoSite) {
   const auto barest = testing::model("%0 = input(shape=[4])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
   // Joins need repair here; without it nothing fits anywhere.
   const RepairPolicy strict{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};

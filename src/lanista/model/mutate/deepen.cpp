@@ -2,21 +2,21 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/family.h"
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/op_words.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 
 namespace {
 
 /// A layer with the normalisation, dropout and activation that follow it alone.
-struct Block {
+struct LayerBlock {
   std::vector<graph::NodeId> nodes;  ///< the layer first
   std::string activation = "relu";   ///< what a new layer behind it gets
 };
 
-Block block_of(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer) {
-  Block block{{layer}, "relu"};
+LayerBlock block_of(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer) {
+  LayerBlock block{{layer}, "relu"};
   std::vector<graph::NodeId> chain{layer};
   while (true) {
     const auto uses = model.consumers(chain.back());
@@ -41,8 +41,8 @@ Block block_of(const graph::Graph& model, const graph::OpTable& ops, graph::Node
 }
 
 /// A block and the ways in which it can grow.
-struct Offer {
-  Block block;
+struct DeepenSite {
+  LayerBlock block;
   std::vector<std::string> kinds;
 };
 
@@ -54,8 +54,8 @@ class Deepen final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
-    std::vector<Offer> offers;
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+    std::vector<DeepenSite> offers;
     SiteLog log;
     for (const auto& node : base.nodes()) {
       if (!is_layer(ops, node->op) || is_repair(*node)) continue;
@@ -63,7 +63,7 @@ class Deepen final : public Mutator {
         log.reject(*node, "gives the output");
         continue;
       }
-      Offer offer{block_of(base, ops, node->id), {}};
+      DeepenSite offer{block_of(base, ops, node->id), {}};
       if (new_layer(view, offer.block)) offer.kinds.emplace_back("insert");
       if (can_duplicate(view, offer.block)) offer.kinds.emplace_back("duplicate");
       if (offer.kinds.empty()) {
@@ -75,26 +75,26 @@ class Deepen final : public Mutator {
     }
     if (offers.empty()) return log.error(name(), "linear or convolutional layer");
 
-    const Offer& offer = choose.one_of("site", offers);
+    const DeepenSite& offer = choose.one_of("site", offers);
     graph::Editor editor(base, ops);
     if (choose.one_of("kind", offer.kinds) == "insert") {
       insert(editor, offer.block, *new_layer(view, offer.block));
     } else {
       duplicate(editor, offer.block);
     }
-    return settle(std::move(editor), view, repair);
+    return finish_mutation(std::move(editor), view, repair);
   }
 
  private:
   /// The layer to insert behind the block, if there is one that keeps the shape.
-  std::optional<Replacement> new_layer(const View& view, const Block& block) const {
+  std::optional<Replacement> new_layer(const ModelView& view, const LayerBlock& block) const {
     const graph::ValueType& type = view.type(block.nodes.back());
     if (type.shape.rank() == 4) return same_conv(view.ops(), type, op_.empty() ? "conv3x3" : op_);
     if (!op_.empty() && op_ != "linear") return std::nullopt;
     return Replacement{"linear", {{"out", type.shape.dims.back()}}};
   }
 
-  static bool can_duplicate(const View& view, const Block& block) {
+  static bool can_duplicate(const ModelView& view, const LayerBlock& block) {
     const graph::ValueType& end = view.type(block.nodes.back());
     graph::ValueType type = end;
     for (const graph::NodeId id : block.nodes) {
@@ -106,12 +106,12 @@ class Deepen final : public Mutator {
     return type == end;
   }
 
-  static void insert(graph::Editor& editor, const Block& block, Replacement layer) {
+  static void insert(graph::Editor& editor, const LayerBlock& block, Replacement layer) {
     const auto added = editor.insert_after({block.nodes.back(), 0}, std::move(layer.op), std::move(layer.attrs));
     editor.insert_after({added, 0}, block.activation);
   }
 
-  static void duplicate(graph::Editor& editor, const Block& block) {
+  static void duplicate(graph::Editor& editor, const LayerBlock& block) {
     graph::Port end{block.nodes.back(), 0};
     for (const graph::NodeId id : block.nodes) {
       const graph::Node node = editor.graph().node(id);

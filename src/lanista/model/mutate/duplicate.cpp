@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/change.h"
-#include "lanista/model/mutate/edits.h"
+#include "lanista/model/mutate/site_change.h"
+#include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -18,13 +18,13 @@ class Duplicate final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
-    std::vector<Change> offers;
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+    std::vector<SiteChange> offers;
     SiteLog log;
     for (const Match& match : match_.pattern.find(view)) {
-      Result<Change> change = doubling(view, match, repair);
+      Result<SiteChange> change = doubling(view, match, repair);
       std::string why;
-      if (any_applies({&change, 1}, why)) {
+      if (any_can_apply({&change, 1}, why)) {
         offers.push_back(*std::move(change));
       } else {
         log.reject(base.node(match.nodes.front()), why);
@@ -35,19 +35,19 @@ class Duplicate final : public Mutator {
   }
 
  private:
-  static Result<Change> doubling(const View& view, const Match& match, const RepairPolicy& repair) {
-    if (std::string why = why_no_chain(view, match); !why.empty()) return not_applicable(std::move(why));
+  static Result<SiteChange> doubling(const ModelView& view, const Match& match, const RepairPolicy& repair) {
+    if (std::string why = chain_conflict(view, match); !why.empty()) return not_applicable(std::move(why));
     std::vector<Replacement> layers;
     for (const graph::NodeId id : match.nodes) {
       layers.push_back({view.graph().node(id).op, view.graph().node(id).attrs});
     }
     const graph::ValueType& end = view.type(match.nodes.back());
-    return Change{[&view, &repair, match] {
+    return SiteChange{[&view, &repair, match] {
                     graph::Editor editor(view.graph(), view.ops());
                     duplicate(editor, match.nodes);
-                    return settle(std::move(editor), view, repair);
+                    return finish_mutation(std::move(editor), view, repair);
                   },
-                  lead(view, end, layers, end)};
+                  leads_to(view, end, layers, end)};
   }
 
   PatternOption match_;

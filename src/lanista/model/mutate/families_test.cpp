@@ -8,15 +8,15 @@ using testing::base_model;
 using testing::mutated;
 using testing::mutator;
 using testing::residual_model;
-using testing::Scripted;
+using testing::ScriptedChooser;
 
 const RepairPolicy kStrict{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 
 /// The questions that a mutator asks when it takes the first of everything, or its error.
 std::string questions(const Mutator& mutator, const graph::Graph& base) {
-  Scripted choose({0, 0, 0});
+  ScriptedChooser choose({0, 0, 0});
   const auto edited = testing::apply(mutator, base, choose);
-  return edited ? choose.asked() : edited.error().message;
+  return edited ? choose.asked_labels() : edited.error().message;
 }
 
 std::string refused(const char* name, const nlohmann::json& options) {
@@ -70,14 +70,14 @@ TEST(OperatorFamily, ChangesTiedNodesTogether) {
   EXPECT_NE(text.find("%1 = linear(%0, out=6) \"a\"\n%2 = linear(%1, out=6) \"a\"\n"), std::string::npos) << text;
 }
 
-TEST(OperatorFamily, SaysWhyNothingFits) {
+TEST(OperatorFamily, ReportsWhyNothingFits) {
   EXPECT_EQ(mutated(*mutator("operator", {{"match", "conv2d"}}), testing::model(kMlp), {}),
             "not_applicable: operator: the model has no node that the pattern \"conv2d\" means");
   EXPECT_EQ(mutated(*mutator("operator", {{"match", "relu"}, {"set", {{"out", 3}}}}), testing::model(kMlp), {}),
             "not_applicable: operator: no site among 1: %2 relu: relu has no attribute out");
 }
 
-TEST(InsertFamily, PutsLayersBehindANodeOrOnOneEdge) {
+TEST(InsertFamily, InsertsLayersAfterNodeOrOnEdge) {
   const auto behind = mutator("insert", {{"match", "relu"}, {"of", {"linear >> silu", "conv3x3"}}});
   EXPECT_EQ(questions(*behind, testing::model(kMlp)), "site/1 of/1") << "there are no images";
   EXPECT_EQ(mutated(*behind, testing::model(kMlp), {0, 0}),
@@ -105,7 +105,7 @@ TEST(ReplaceFamily, PutsAChainInThePlaceOfOne) {
   EXPECT_EQ(text.find("batch_norm"), std::string::npos) << text;
 }
 
-TEST(ReplaceFamily, DoesNotTakeWhatIsThereAlready) {
+TEST(ReplaceFamily, SkipsEqualReplacement) {
   EXPECT_EQ(mutated(*mutator("replace", {{"match", "relu"}, {"by", {"relu"}}}), testing::model(kMlp), {}),
             "not_applicable: replace: no site among 1: %2 relu: no chain of `by` fits that is not there already");
 }

@@ -4,12 +4,12 @@
 #include <optional>
 #include <set>
 
-#include "lanista/model/graph/bounds.h"
-#include "lanista/model/graph/flat.h"
+#include "lanista/model/graph/size_limits.h"
+#include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/edits.h"
-#include "lanista/model/mutate/fit_table.h"
+#include "lanista/model/mutate/compound_edits.h"
+#include "lanista/model/mutate/shape_repair_table.h"
 #include "lanista/model/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -21,39 +21,39 @@ using graph::Port;
 namespace {
 
 /// The model in which a node reads `from` over this edge: instead of what it read, or (`adds`) as well.
-Result<graph::Edited> rewired(const View& view, graph::Use edge, NodeId from, bool adds, const RepairPolicy& repair) {
+Result<graph::Edited> rewired(const ModelView& view, graph::Use edge, NodeId from, bool adds, const RepairPolicy& repair) {
   const Node& node = view.graph().node(edge.node);
   graph::Editor editor(view.graph(), view.ops());
   if (edge.slot == node.inputs.size()) {
     editor.set_input(edge.node, edge.slot, {from, 0});
-    return settle(std::move(editor), view, repair);
+    return finish_mutation(std::move(editor), view, repair);
   }
   const Port old = node.inputs[edge.slot];
-  LANISTA_ASSIGN(const auto plan, fit_plan(view.type(from), view.type(old.node), repair));
-  const Port fitted = emit_plan(editor, {from, 0}, plan);
+  LANISTA_ASSIGN(const auto plan, plan_shape_repair(view.type(from), view.type(old.node), repair));
+  const Port fitted = emit_shape_repair(editor, {from, 0}, plan);
   if (adds) {
     editor.set_input(edge.node, edge.slot, {editor.add("add", {old, fitted}, {}, std::string(kSkipLabel)), 0});
   } else {
     rewire(editor, edge, fitted);
   }
-  return settle(std::move(editor), view, repair);
+  return finish_mutation(std::move(editor), view, repair);
 }
 
 /// Which values may come in over which edges. What a node reads keeps its type, so types alone tell nearly always; a
 /// model is built and typed only where a join would change its shape or the result could be the model that is there.
 class Edges {
  public:
-  Edges(const View& view, const PatternOption& from, bool adds, const RepairPolicy& repair)
+  Edges(const ModelView& view, const PatternOption& from, bool adds, const RepairPolicy& repair)
       : view_(view),
         adds_(adds),
         repair_(repair),
         fits_(view, repair),
         flat_(graph::flatten(view.graph(), view.ops())) {
-    const auto merkle = graph::merkle(flat_);
+    const auto merkle_hashes = graph::merkle_hashes(flat_);
     for (std::size_t place = 0; place < flat_.size(); ++place) {
       const Node& node = *flat_.nodes[place];
       places_[node.id] = place;
-      merkle_[node.id] = merkle[place];
+      merkle_[node.id] = merkle_hashes[place];
       if (!is_repair(node) && from.pattern.matches(view, node)) values_.push_back(node.id);
     }
   }
@@ -145,7 +145,7 @@ class Edges {
   /// Whether the nodes that would lead from `from` to the value stand in front of it already. The Merkle hash of the
   /// output holds that of the value, so the model changes if the value does.
   bool may_be_the_same(NodeId value, NodeId from) {
-    const std::vector<Piece>& plan = *fits_.plan(from, value);
+    const std::vector<RepairOp>& plan = *fits_.plan(from, value);
     for (auto piece = plan.rbegin(); piece != plan.rend(); ++piece) {
       const Node& node = view_.graph().node(value);
       if (node.op != piece->op || node.inputs.empty()) return false;
@@ -162,11 +162,11 @@ class Edges {
     return "a projection would only take the place of an equal layer";
   }
 
-  const View& view_;
+  const ModelView& view_;
   bool adds_;
   const RepairPolicy& repair_;
-  FitTable fits_;
-  graph::Flat flat_;
+  ShapeRepairTable fits_;
+  graph::FlatGraph flat_;
   std::map<NodeId, std::size_t> places_;  ///< in dependency order
   std::map<NodeId, Digest> merkle_;
   std::vector<NodeId> values_;  ///< that `from` means, in dependency order
@@ -183,7 +183,7 @@ class Input final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     Edges edges(view, from_, adds_, repair);
     std::vector<graph::Use> sites;
     SiteLog log;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "lanista/model/mutate/edits.h"
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/compound_edits.h"
+#include "lanista/model/mutate/shape_repair.h"
 #include "support/model/mutate/test_models.h"
 
 namespace lanista::mutate {
@@ -14,29 +14,29 @@ using graph::NodeId;
 using graph::Port;
 
 /// The model in which input `slot` of the node comes from `from` too (`adds`) or instead, built in full.
-Result<graph::Edited> rewired(const View& view, const Node& node, std::uint32_t slot, NodeId from, bool adds,
+Result<graph::Edited> rewired(const ModelView& view, const Node& node, std::uint32_t slot, NodeId from, bool adds,
                               const RepairPolicy& repair) {
   graph::Editor editor(view.graph(), view.ops());
   const bool joins = adds && view.ops().find(node.op)->max_inputs < 0;
   if (joins) {
     editor.set_input(node.id, static_cast<std::uint32_t>(node.inputs.size()), {from, 0});
-    return settle(std::move(editor), view, repair);
+    return finish_mutation(std::move(editor), view, repair);
   }
   const Port old = node.inputs[slot];
-  LANISTA_ASSIGN(const auto plan, fit_plan(view.type(from), view.type(old.node), repair));
-  const Port fitted = emit_plan(editor, {from, 0}, plan);
+  LANISTA_ASSIGN(const auto plan, plan_shape_repair(view.type(from), view.type(old.node), repair));
+  const Port fitted = emit_shape_repair(editor, {from, 0}, plan);
   if (adds) {
     editor.set_input(node.id, slot, {editor.add("add", {old, fitted}, {}, std::string(kSkipLabel)), 0});
   } else {
     rewire(editor, {node.id, slot}, fitted);
   }
-  return settle(std::move(editor), view, repair);
+  return finish_mutation(std::move(editor), view, repair);
 }
 
 /// For each edge over which another value may come in the texts of the models that come of it.
 std::vector<std::vector<std::string>> by_search(const graph::Graph& model, bool adds, const RepairPolicy& repair) {
   const auto ops = graph::builtin_ops();
-  const View view = *View::make(model, ops);
+  const ModelView view = *ModelView::make(model, ops);
   const std::vector<NodeId> order = model.topo();
   std::vector<std::vector<std::string>> sites;
   for (const auto& node : model.nodes()) {
@@ -69,10 +69,10 @@ void expect_same_sites(const graph::Graph& model, const RepairPolicy& repair) {
       // All sources are counted; the models of the first, the last and one between are compared.
       const std::size_t count = sites[site].size();
       for (const std::size_t from : {std::size_t{0}, count / 2, count - 1}) {
-        testing::Scripted choose({static_cast<std::int64_t>(site), static_cast<std::int64_t>(from)});
+        testing::ScriptedChooser choose({static_cast<std::int64_t>(site), static_cast<std::int64_t>(from)});
         const auto made = testing::apply(*input, model, choose, repair);
         ASSERT_TRUE(made.ok()) << made.error().text() << "\n" << graph::to_text(model);
-        ASSERT_EQ(choose.asked(), "site/" + std::to_string(sites.size()) + " from/" + std::to_string(count))
+        ASSERT_EQ(choose.asked_labels(), "site/" + std::to_string(sites.size()) + " from/" + std::to_string(count))
             << "site " << site << " of\n"
             << graph::to_text(model);
         ASSERT_EQ(graph::to_text(made->graph), sites[site][from]);
@@ -88,13 +88,13 @@ constexpr RepairPolicy kPolicies[] = {
     {RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject},
 };
 
-TEST(Input, FindsWhatASearchThroughAllModelsFinds) {
+TEST(Input, MatchesExhaustiveSearch) {
   for (const BaseModel& base : testing::all_bases()) {
     for (const RepairPolicy& repair : kPolicies) expect_same_sites(base.graph, repair);
   }
 }
 
-TEST(Input, FindsItInMutatedModelsToo) {
+TEST(Input, FindsSitesInMutatedModels) {
   std::vector<std::shared_ptr<const Mutator>> mutators;
   for (const char* name : {"add_skip", "deepen", "swap_op", "widen"}) mutators.push_back(testing::mutator(name));
   for (const char* mode : {"rewire", "add"}) mutators.push_back(testing::mutator("input", {{"mode", mode}}));
@@ -110,7 +110,7 @@ TEST(Input, FindsItInMutatedModelsToo) {
   EXPECT_GE(models, 8);
 }
 
-TEST(Input, KnowsAModelThatItWouldOnlyWriteAnew) {
+TEST(Input, RejectsEquivalentModel) {
   // %4 could read %1 through a projection like %2, or %3 instead of its equal.
   const auto twins = testing::model(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=4)\n%2 = linear(%1, out=5)\n%3 = relu(%2)\n"
@@ -142,13 +142,13 @@ graph::Graph deep_model(int blocks) {
 }
 
 /// The operators of lanista, which count how often they are asked for a shape.
-graph::OpTable counting_ops(std::shared_ptr<std::int64_t> asked) {
+graph::OpTable counting_ops(std::shared_ptr<std::int64_t> asked_labels) {
   const graph::OpTable ops = graph::builtin_ops();
   graph::OpTable counting;
   for (const std::string& name : ops.names()) {
     graph::OpDef def = *ops.find(name);
-    def.infer = [infer = def.infer, asked](const graph::OpArgs& args) {
-      ++*asked;
+    def.infer = [infer = def.infer, asked_labels](const graph::OpArgs& args) {
+      ++*asked_labels;
       return infer(args);
     };
     EXPECT_TRUE(counting.add(std::move(def)).ok());
@@ -159,17 +159,17 @@ graph::OpTable counting_ops(std::shared_ptr<std::int64_t> asked) {
 /// The mean number of shapes that a mutation of a model of so many blocks infers, for each of its nodes.
 double shapes_a_node(const Mutator& mutator, int blocks) {
   const graph::Graph model = deep_model(blocks);
-  const auto asked = std::make_shared<std::int64_t>(0);
-  const graph::OpTable ops = counting_ops(asked);
-  constexpr std::uint64_t kDraws = 5;
-  for (std::uint64_t seed = 0; seed < kDraws; ++seed) {
+  const auto asked_labels = std::make_shared<std::int64_t>(0);
+  const graph::OpTable ops = counting_ops(asked_labels);
+  constexpr std::uint64_t kNumSamples = 5;
+  for (std::uint64_t seed = 0; seed < kNumSamples; ++seed) {
     space::RandomChooser choose{Rng(seed)};
     EXPECT_TRUE(mutator.apply(model, ops, {}, choose).ok());
   }
-  return static_cast<double>(*asked) / static_cast<double>(kDraws * model.size());
+  return static_cast<double>(*asked_labels) / static_cast<double>(kNumSamples * model.size());
 }
 
-TEST(LargeModels, CostAMutatorNoMoreANodeThanSmallOnes) {
+TEST(LargeModels, ScaleLinearlyInNodes) {
   const std::pair<const char*, nlohmann::json> mutators[] = {
       {"add_skip", nullptr},
       {"deepen", nullptr},

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/change.h"
-#include "lanista/model/mutate/edits.h"
+#include "lanista/model/mutate/site_change.h"
+#include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -20,39 +20,39 @@ class Insert final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     std::vector<Match> offers;
     SiteLog log;
     for (Match& match : match_.pattern.find(view)) {
       const graph::Node& node = base.node(match.nodes.front());
       if (node.op == "output") continue;
       std::string why;
-      if (any_applies(changes(view, match, repair), why)) {
+      if (any_can_apply(changes(view, match, repair), why)) {
         offers.push_back(std::move(match));
       } else {
         log.reject(node, why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("place"));
-    return choose.one_of("of", applying(changes(view, choose.one_of("site", offers), repair))).make();
+    return choose.one_of("of", applicable_changes(changes(view, choose.one_of("site", offers), repair))).make();
   }
 
  private:
-  std::vector<Result<Change>> changes(const View& view, const Match& match, const RepairPolicy& repair) const {
-    std::vector<Result<Change>> all;
+  std::vector<Result<SiteChange>> changes(const ModelView& view, const Match& match, const RepairPolicy& repair) const {
+    std::vector<Result<SiteChange>> all;
     for (const auto& chain : of_) all.push_back(insertion(view, match, chain, repair));
     return all;
   }
 
-  static Result<Change> insertion(const View& view, const Match& match, const std::vector<LayerText>& chain,
+  static Result<SiteChange> insertion(const ModelView& view, const Match& match, const std::vector<LayerText>& chain,
                                   const RepairPolicy& repair) {
     const graph::ValueType& type = view.type(match.nodes.front());
     LANISTA_ASSIGN(const auto layers, layers_on(view, type, chain));
-    return Change{[&view, &repair, match, layers] { return inserted(view, match, layers, repair); },
-                  lead(view, type, layers, type)};
+    return SiteChange{[&view, &repair, match, layers] { return inserted(view, match, layers, repair); },
+                  leads_to(view, type, layers, type)};
   }
 
-  static Result<graph::Edited> inserted(const View& view, const Match& match, const std::vector<Replacement>& layers,
+  static Result<graph::Edited> inserted(const ModelView& view, const Match& match, const std::vector<Replacement>& layers,
                                         const RepairPolicy& repair) {
     const graph::Port source{match.nodes.front(), 0};
     const auto uses = view.graph().consumers(source.node);
@@ -65,7 +65,7 @@ class Insert final : public Mutator {
         editor.set_input(use.node, use.slot, end);
       }
     }
-    return settle(std::move(editor), view, repair);
+    return finish_mutation(std::move(editor), view, repair);
   }
 
   PatternOption match_;

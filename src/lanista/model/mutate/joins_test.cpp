@@ -9,18 +9,18 @@ using testing::model;
 using testing::mutated;
 using testing::mutator;
 using testing::residual_model;
-using testing::Scripted;
+using testing::ScriptedChooser;
 
 const RepairPolicy kPad{RepairPolicy::Channels::kPad, RepairPolicy::Spatial::kPool};
 const RepairPolicy kReject{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 const RepairPolicy kInterpolate{RepairPolicy::Channels::kProject, RepairPolicy::Spatial::kInterpolate};
 
 TEST(AddSkip, ProjectsFeatures) {
-  Scripted choose({2, 2});
+  ScriptedChooser choose({2, 2});
   const auto edited = testing::apply(*mutator("add_skip"), base_model("small-mlp"), choose);
 
   ASSERT_TRUE(edited.ok()) << edited.error().text();
-  EXPECT_EQ(choose.asked(), "to/3 from/3");
+  EXPECT_EQ(choose.asked_labels(), "to/3 from/3");
   EXPECT_EQ(graph::to_text(edited->graph),
             "%0 = input(shape=[1,8,8])\n"
             "%1 = flatten(%0)\n"
@@ -68,7 +68,7 @@ TEST(AddSkip, PoolsAndProjectsImages) {
             "%2 global_avg_pool: [N, 6, 4, 4] does not fit [N, 6], and no repair leads from one to the other");
 }
 
-TEST(AddSkip, StopsAtItsMaximumAndNeverAddsTheSameTwice) {
+TEST(AddSkip, RespectsMaximumAndAddsEachSkipOnce) {
   const auto once = mutator("add_skip", {{"max", 1}});
   const auto base = base_model("small-mlp");
   const std::string skipped = mutated(*once, base, {2, 2});
@@ -76,9 +76,9 @@ TEST(AddSkip, StopsAtItsMaximumAndNeverAddsTheSameTwice) {
   EXPECT_EQ(mutated(*once, model(skipped), {0, 0}),
             "not_applicable: add_skip: the model already has 1 skips, max is 1");
 
-  Scripted choose({2, 0});
+  ScriptedChooser choose({2, 0});
   ASSERT_TRUE(testing::apply(*mutator("add_skip"), model(skipped), choose).ok());
-  EXPECT_EQ(choose.asked(), "to/4 from/2") << "of %1, %2 and %3, the last is already added to %4";
+  EXPECT_EQ(choose.asked_labels(), "to/4 from/2") << "of %1, %2 and %3, the last is already added to %4";
 }
 
 TEST(RepairJoins, FitsEveryInputOfAConcat) {

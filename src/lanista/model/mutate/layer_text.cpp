@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/graph/text_reader.h"
 
 namespace lanista::mutate {
@@ -135,7 +135,7 @@ Result<std::vector<LayerText>> LayerText::parse_chain(std::string_view text, con
   return layers;
 }
 
-Result<Replacement> LayerText::written(const View& view, const Match* match) const {
+Result<Replacement> LayerText::written(const ModelView& view, const Match* match) const {
   const auto value_of = [&](std::string_view name, std::string_view attr) -> Result<std::string> {
     LANISTA_CHECK(match != nullptr, "a layer with $ needs a match");
     const Node& node = view.graph().node((*match)[name]);
@@ -161,7 +161,7 @@ Result<Replacement> LayerText::written(const View& view, const Match* match) con
   return layer;
 }
 
-Result<Replacement> LayerText::on(const View& view, const ValueType& input, const Match* match) const {
+Result<Replacement> LayerText::on(const ModelView& view, const ValueType& input, const Match* match) const {
   if (is_word_ && has(conv_words(), text_)) {
     if (auto conv = same_conv(view.ops(), input, text_)) return *std::move(conv);
     return not_applicable(text_ + " wants images, not " + input.shape.text());
@@ -173,7 +173,7 @@ Result<Replacement> LayerText::on(const View& view, const ValueType& input, cons
   return layer;
 }
 
-Result<Replacement> LayerText::in_place_of(const View& view, const Node& node) const {
+Result<Replacement> LayerText::in_place_of(const ModelView& view, const Node& node) const {
   if (is_word_) {
     if (auto made = rewrite(view, node, text_)) return *std::move(made);
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/model/mutate/family.h"
+#include "lanista/model/mutate/op_words.h"
 #include "lanista/model/mutate/pattern.h"
 
 namespace lanista::mutate {
@@ -27,13 +27,13 @@ class LayerText {
 
   /// The layer in front of which a value of type `input` stands: a word is a convolution onto the same width, `linear`
   /// without attributes one onto the same features. Errors: kNotApplicable.
-  Result<Replacement> on(const View& view, const graph::ValueType& input, const Match* match = nullptr) const;
+  Result<Replacement> on(const ModelView& view, const graph::ValueType& input, const Match* match = nullptr) const;
   /// The layer in the place of `node`: a word keeps its width, stride, groups and bias; an operator with attributes
   /// stands as it is written, one without keeps those attributes that it understands. Errors: kNotApplicable.
-  Result<Replacement> in_place_of(const View& view, const graph::Node& node) const;
+  Result<Replacement> in_place_of(const ModelView& view, const graph::Node& node) const;
 
  private:
-  Result<Replacement> written(const View& view, const Match* match) const;
+  Result<Replacement> written(const ModelView& view, const Match* match) const;
 
   std::string text_;
   bool is_word_ = false;  ///< a bare name

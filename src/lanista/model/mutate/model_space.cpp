@@ -3,7 +3,7 @@
 #include <array>
 #include <charconv>
 
-#include "lanista/model/graph/cut.h"
+#include "lanista/model/graph/model_cut.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 
@@ -12,7 +12,7 @@ namespace lanista::mutate {
 namespace {
 
 constexpr int kTries = 32;
-constexpr int kTriesAFrozenNode = 8;  // most draws may fall on what is not to be changed
+constexpr int kTriesPerFrozenNode = 8;  // most draws may fall on what is not to be changed
 constexpr std::uint64_t kFirstTries = 1'000;
 
 /// The edits that make `to` of `from`, which share the ids of what they share.
@@ -110,7 +110,7 @@ Result<graph::Graph> ModelSpace::expanded(const space::Sample& choices) const {
   return model;
 }
 
-Result<Candidate> ModelSpace::drawn(std::int64_t index, const space::Sample& sample) const {
+Result<Candidate> ModelSpace::model_of_sample(std::int64_t index, const space::Sample& sample) const {
   Candidate candidate = base(index);
   if (!blueprint_) return candidate;
   space::Sample choices;
@@ -144,7 +144,7 @@ Candidate ModelSpace::base(std::int64_t index) const {
 namespace {
 
 /// An identity behind another one, which nothing chooses together with others; nullopt: there is none.
-std::optional<graph::NodeId> identity_in_a_row(const graph::Graph& model) {
+std::optional<graph::NodeId> consecutive_identity(const graph::Graph& model) {
   for (const auto& node : model.nodes()) {
     if (node->op != "identity" || !node->label.empty()) continue;
     if (model.node(node->inputs.front().node).op == "identity") return node->id;
@@ -153,8 +153,8 @@ std::optional<graph::NodeId> identity_in_a_row(const graph::Graph& model) {
 }
 
 /// Identities in a row become one. One is a place where a layer may come; more of them only make models look different.
-Result<graph::Edited> without_idle_chains(graph::Edited edited, const graph::OpTable& ops) {
-  while (const auto idle = identity_in_a_row(edited.graph)) {
+Result<graph::Edited> without_identity_chains(graph::Edited edited, const graph::OpTable& ops) {
+  while (const auto idle = consecutive_identity(edited.graph)) {
     graph::Editor editor(edited.graph, ops);
     editor.bypass(*idle);
     LANISTA_ASSIGN(graph::Edited shorter, std::move(editor).commit());
@@ -171,10 +171,10 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& ch
   const auto asked_before = static_cast<std::ptrdiff_t>(choose.trace().size());
   const Mutator& mutator = *choose.one_of("mutator", mutators_);
   LANISTA_ASSIGN(auto edited, mutator.apply(parent.graph, *ops_, repair_, choose));
-  LANISTA_ASSIGN(edited, without_idle_chains(std::move(edited), *ops_));
+  LANISTA_ASSIGN(edited, without_identity_chains(std::move(edited), *ops_));
   LANISTA_TRY(check_limits(edited.graph));
   LANISTA_TRY(check_frozen(parent.base, edited.graph));
-  LANISTA_TRY(check_held(edited.graph));
+  LANISTA_TRY(check_kept_labels(edited.graph));
 
   Candidate child{parent.base, parent.steps, parent.edits, std::move(edited.graph), {}};
   child.steps.push_back({std::string(mutator.name()), {choose.trace().begin() + asked_before, choose.trace().end()}});
@@ -185,7 +185,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, space::Chooser& ch
 
 Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count, const Rng& rng) const {
   Candidate current = parent;
-  const int tries = kTries + kTriesAFrozenNode * static_cast<int>(frozen_.size() + held_.size());
+  const int tries = kTries + kTriesPerFrozenNode * static_cast<int>(frozen_.size() + labelled_nodes_.size());
   for (std::int64_t i = 0; i < count; ++i) {
     const Rng step = rng.split(static_cast<std::uint64_t>(i));
     for (int attempt = 0;; ++attempt) {
@@ -226,17 +226,17 @@ Result<void> ModelSpace::check_frozen(std::int64_t base, const graph::Graph& mod
   return Error{Code::kNotApplicable, cut.error().message, cut.error().where};
 }
 
-void ModelSpace::hold(std::set<graph::NodeId> nodes) {
+void ModelSpace::keep_labels(std::set<graph::NodeId> nodes) {
   LANISTA_CHECK(bases_.size() == 1 && !blueprint_, "nodes are held of one base");
-  held_ = std::move(nodes);
+  labelled_nodes_ = std::move(nodes);
 }
 
-Result<void> ModelSpace::check_held(const graph::Graph& model) const {
-  for (const graph::NodeId id : held_) {
+Result<void> ModelSpace::check_kept_labels(const graph::Graph& model) const {
+  for (const graph::NodeId id : labelled_nodes_) {
     const std::string& label = bases_.front().graph.node(id).label;
-    const auto called_so = [&](const auto& node) { return node->label == label; };
+    const auto has_held_label = [&](const auto& node) { return node->label == label; };
     const bool stands = model.contains(id) && model.node(id).label == label &&
-                        (label.empty() || std::ranges::count_if(model.nodes(), called_so) == 1);
+                        (label.empty() || std::ranges::count_if(model.nodes(), has_held_label) == 1);
     if (stands) continue;
     return Error{Code::kNotApplicable, "the mutation takes " + graph::port_text({id, 0}) + " away, which is held", ""};
   }

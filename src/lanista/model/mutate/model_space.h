@@ -20,7 +20,7 @@ namespace lanista::mutate {
 struct BlueprintSpace {
   std::string name;
   Blueprint blueprint;
-  Ends ends;
+  ModelInterface ends;
 };
 
 /// Bounds checked before training; a model beyond them is never a "failed trial".
@@ -68,7 +68,7 @@ class ModelSpace {
 
   /// From here on no mutation takes these nodes of the one base away, or gives their labels to others, so that they are
   /// found in all models by what they are called. Not of a blueprint.
-  void hold(std::set<graph::NodeId> nodes);
+  void keep_labels(std::set<graph::NodeId> nodes);
 
   const graph::OpTable& ops() const { return *ops_; }
   const std::vector<BaseModel>& bases() const { return bases_; }
@@ -80,7 +80,7 @@ class ModelSpace {
   std::vector<space::Parameter> parameters() const;
   /// The model a sample draws: the base model, or what the blueprint makes of its choices. Errors: kNotApplicable, also
   /// when the limits are broken; kInvalidArgument if the sample lacks a choice.
-  Result<Candidate> drawn(std::int64_t base, const space::Sample& sample) const;
+  Result<Candidate> model_of_sample(std::int64_t base, const space::Sample& sample) const;
   /// `candidate` after recorded mutations. Errors: kNotApplicable if one does not fit (any more), or the limits break.
   Result<Candidate> replay(Candidate candidate, std::span<const space::MutationStep> steps) const;
   /// `parent` after one mutation: the mutator ("mutator") and its decisions are drawn from `choose`. Identities that
@@ -99,7 +99,7 @@ class ModelSpace {
   Result<graph::Graph> expanded(const space::Sample& choices) const;
   Result<BaseModel> first_model() const;
   Result<void> check_frozen(std::int64_t base, const graph::Graph& model) const;
-  Result<void> check_held(const graph::Graph& model) const;
+  Result<void> check_kept_labels(const graph::Graph& model) const;
 
   std::shared_ptr<const graph::OpTable> ops_;
   std::optional<BlueprintSpace> blueprint_;
@@ -107,11 +107,11 @@ class ModelSpace {
   std::vector<std::shared_ptr<const Mutator>> mutators_;
   RepairPolicy repair_;
   Limits limits_;
-  std::set<graph::NodeId> frozen_, held_;
+  std::set<graph::NodeId> frozen_, labelled_nodes_;
 };
 
 /// What a built-in base is fitted to.
-struct BaseFor {
+struct BaseRequirements {
   /// A run of features that are the zeros and ones of a category.
   struct Category {
     std::int64_t begin = 0, size = 0;
@@ -132,10 +132,10 @@ struct BaseFor {
 /// of four values and more has a linear layer of its own without bias, as wide as the root of their number (2 to 16),
 /// which is an embedding of them; what these give and the other features go through the layers of the mlp. Errors:
 /// kNotFound with the known names; kInvalidArgument if the input does not suit.
-Result<BaseModel> builtin_base(std::string_view name, const BaseFor& wanted);
+Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wanted);
 inline Result<BaseModel> builtin_base(std::string_view name, const graph::Shape& input, std::int64_t outputs,
                                       std::int64_t vocab = 0, std::int64_t positions = 0) {
-  return builtin_base(name, BaseFor{input, outputs, vocab, positions});
+  return builtin_base(name, BaseRequirements{input, outputs, vocab, positions});
 }
 /// Those that builtin:auto chooses from: all but "embedding-mlp", which is for those who name it.
 std::vector<std::string> builtin_base_names();

@@ -31,23 +31,23 @@ TEST(ModelSpace, ChecksItsBases) {
                "small-mlp: the model has 4810 trained parameters, the limit is 100");
 }
 
-TEST(ModelSpace, LimitsAreNotApplicableAndNeverReachATrial) {
+TEST(ModelSpace, ReportsLimitsAsNotApplicable) {
   const auto space = mlp_space({5000, {}}, {mutator("widen")});
   ASSERT_TRUE(space.ok()) << space.error().text();
 
-  testing::Scripted wider({0, 0, 1});
+  testing::ScriptedChooser wider({0, 0, 1});
   expect_error(space->mutate(space->base(0), wider), Code::kNotApplicable,
                "9610 trained parameters, the limit is 5000");
-  testing::Scripted narrower({0, 0, 0});
+  testing::ScriptedChooser narrower({0, 0, 0});
   EXPECT_TRUE(space->mutate(space->base(0), narrower).ok());
 
   const auto slow = mlp_space({{}, 12000}, {mutator("widen")});
   ASSERT_TRUE(slow.ok()) << slow.error().text();
-  testing::Scripted again({0, 0, 1});
+  testing::ScriptedChooser again({0, 0, 1});
   expect_error(slow->mutate(slow->base(0), again), Code::kNotApplicable, "FLOPs per sample, the limit is 12000");
 }
 
-TEST(ModelSpace, DrawsAgainUntilAMutationApplies) {
+TEST(ModelSpace, ResamplesUntilMutationApplies) {
   const auto space = mlp_space({5000, {}}, {mutator("widen")});
   ASSERT_TRUE(space.ok());
 
@@ -62,7 +62,7 @@ TEST(ModelSpace, DrawsAgainUntilAMutationApplies) {
   EXPECT_EQ(narrowed, 20);
 }
 
-TEST(ModelSpace, TheSameStreamGivesTheSameChild) {
+TEST(ModelSpace, IsDeterministicForEqualStreams) {
   std::vector<std::shared_ptr<const Mutator>> all = {mutator("widen"), mutator("swap_op"), mutator("deepen")};
   const auto space = mlp_space({}, all);
   ASSERT_TRUE(space.ok());
@@ -77,7 +77,7 @@ TEST(ModelSpace, TheSameStreamGivesTheSameChild) {
   EXPECT_NE(a->graph, c->graph);
 }
 
-TEST(ModelSpace, GivesUpWithTheLastReason) {
+TEST(ModelSpace, ReportsLastReasonOnFailure) {
   const auto none = mlp_space({}, {});
   ASSERT_TRUE(none.ok());
   expect_error(none->mutate(none->base(0), 1, Rng(1)), Code::kNotApplicable, "no mutators");
@@ -114,7 +114,7 @@ TEST(ModelSpace, LeavesFrozenNodesAsTheyAre) {
   expect_error(narrow->mutate(narrow->base(0), 1, Rng(1)), Code::kNotApplicable, "is frozen");
 }
 
-TEST(ModelSpace, MakesOneIdentityOfSeveralInARow) {
+TEST(ModelSpace, MergesConsecutiveIdentities) {
   const auto images = model(
       "%0 = input(shape=[3,8,8])\n%1 = conv2d(%0, out=4, kernel=[3,3], padding=[1,1])\n%2 = conv2d(%1, out=4, "
       "kernel=[3,3], padding=[1,1])\n%3 = conv2d(%2, out=4, kernel=[3,3], padding=[1,1])\n%4 = global_avg_pool(%3)\n%5 "
@@ -157,13 +157,13 @@ TEST(ModelSpace, RebuildRefusesEditsThatDoNotFit) {
   EXPECT_EQ(*space->rebuild(0, {}), space->base(0).graph);
 }
 
-TEST(ModelSpace, EqualModelsHaveEqualHashesWhateverTheWayThere) {
+TEST(ModelSpace, HashesEqualModelsEqually) {
   const auto space = mlp_space({}, {mutator("widen")});
   ASSERT_TRUE(space.ok());
-  testing::Scripted up({0, 0, 1});
+  testing::ScriptedChooser up({0, 0, 1});
   const auto wide = space->mutate(space->base(0), up);
   ASSERT_TRUE(wide.ok());
-  testing::Scripted down({0, 0, 0});
+  testing::ScriptedChooser down({0, 0, 0});
 
   const auto back = space->mutate(*wide, down);
 
@@ -185,7 +185,7 @@ TEST(BuiltinBase, FitsTheData) {
   EXPECT_EQ(testing::output_type(batched->graph).shape.text(), "[N, 100]");
 }
 
-TEST(BuiltinBase, BeginsWithAnEmbeddingWhereTheDataIsTokens) {
+TEST(BuiltinBase, StartsWithEmbeddingForTokens) {
   for (const char* name : {"small-mlp", "small-transformer"}) {
     const auto base = builtin_base(name, graph::Shape{{16}}, 5, 100);
 
@@ -197,7 +197,7 @@ TEST(BuiltinBase, BeginsWithAnEmbeddingWhereTheDataIsTokens) {
   EXPECT_EQ(builtin_base("small-transformer", graph::Shape{{16}}, 5, 100)->graph.nodes_of("attention").size(), 2U);
 }
 
-TEST(BuiltinBase, AnswersAtEveryPositionOfATextWhereThatIsAsked) {
+TEST(BuiltinBase, PredictsAtEveryPosition) {
   const auto base = builtin_base("small-transformer", graph::Shape{{16}}, 100, 100, 16);
   ASSERT_TRUE(base.ok()) << base.error().text();
   EXPECT_EQ(testing::output_type(base->graph).shape.text(), "[N, 16, 100]");
@@ -212,7 +212,7 @@ TEST(BuiltinBase, AnswersAtEveryPositionOfATextWhereThatIsAsked) {
 
 TEST(BuiltinBase, EmbedsTheCategoriesOfATable) {
   // Numbers, a category of 3 (left as it is), one of 10, numbers, one of 500 at the end.
-  BaseFor table{graph::Shape{{520}}, 2, 0, 0, {{2, 3}, {5, 10}, {20, 500}}};
+  BaseRequirements table{graph::Shape{{520}}, 2, 0, 0, {{2, 3}, {5, 10}, {20, 500}}};
   const auto base = builtin_base("embedding-mlp", table);
   ASSERT_TRUE(base.ok()) << base.error().text();
   EXPECT_TRUE(graph::verify(base->graph, graph::builtin_ops()).ok());
@@ -243,7 +243,7 @@ TEST(BuiltinBase, EmbedsTheCategoriesOfATable) {
   expect_error(builtin_base("embedding-mlp", table), Code::kInvalidArgument, "a category of 4 values or more");
 }
 
-TEST(BuiltinBase, RefusesWhatDoesNotSuit) {
+TEST(BuiltinBase, RejectsUnsuitableData) {
   expect_error(builtin_base("small-transformer", graph::Shape{{20}}, 3), Code::kInvalidArgument,
                "wants tokens, the data is real numbers [20]");
   expect_error(builtin_base("small-mlp", graph::Shape{{4, 5}}, 3, 9), Code::kInvalidArgument,

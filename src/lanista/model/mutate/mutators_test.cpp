@@ -8,12 +8,12 @@ using testing::base_model;
 using testing::model;
 using testing::mutated;
 using testing::mutator;
-using testing::Scripted;
+using testing::ScriptedChooser;
 
 const RepairPolicy kPad{RepairPolicy::Channels::kPad, RepairPolicy::Spatial::kPool};
 const RepairPolicy kReject{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 
-TEST(BuiltinBase, IsThisText) {
+TEST(BuiltinBase, MatchesGoldenText) {
   EXPECT_EQ(graph::to_text(base_model("small-mlp")),
             "%0 = input(shape=[1,8,8])\n"
             "%1 = flatten(%0)\n"
@@ -73,9 +73,9 @@ TEST(SwapOp, KeepsWidthStrideGroupsAndBias) {
 
 TEST(SwapOp, OffersEveryOtherOperatorOfTheFamilyThatFits) {
   const auto questions = [](const nlohmann::json& options, const graph::Graph& base) {
-    Scripted choose({0, 0});
+    ScriptedChooser choose({0, 0});
     const auto edited = testing::apply(*mutator("swap_op", options), base, choose);
-    return edited ? choose.asked() : edited.error().message;
+    return edited ? choose.asked_labels() : edited.error().message;
   };
 
   EXPECT_EQ(questions({{"where", "relu"}}, base_model("small-mlp")), "site/1 to/5");
@@ -105,11 +105,11 @@ TEST(SwapOp, EqualLabelsChooseTogether) {
 }
 
 TEST(Widen, WidensTheHiddenLayerOnly) {
-  Scripted choose({0, 1});
+  ScriptedChooser choose({0, 1});
   const auto edited = testing::apply(*mutator("widen"), base_model("small-mlp"), choose);
 
   ASSERT_TRUE(edited.ok()) << edited.error().text();
-  EXPECT_EQ(choose.asked(), "site/1 by/2");
+  EXPECT_EQ(choose.asked_labels(), "site/1 by/2");
   EXPECT_EQ(graph::to_text(edited->graph),
             "%0 = input(shape=[1,8,8])\n"
             "%1 = flatten(%0)\n"
@@ -123,11 +123,11 @@ TEST(Widen, WidensTheHiddenLayerOnly) {
 
 TEST(Widen, NeverGoesBelowOneAndLeavesOutFactorsThatChangeNothing) {
   const auto thin = model("%0 = input(shape=[8])\n%1 = linear(%0, out=1)\n%2 = linear(%1, out=3)\n%3 = output(%2)\n");
-  Scripted choose({0, 0});
+  ScriptedChooser choose({0, 0});
 
   ASSERT_TRUE(testing::apply(*mutator("widen"), thin, choose).ok());
 
-  EXPECT_EQ(choose.asked(), "site/1 by/1") << "0.5 rounds up to the old width 1";
+  EXPECT_EQ(choose.asked_labels(), "site/1 by/1") << "0.5 rounds up to the old width 1";
 }
 
 TEST(Widen, ProjectsTheOtherSideOfAJoin) {
@@ -184,12 +184,12 @@ TEST(Widen, RespectsGroups) {
       "%3 = global_avg_pool(%2)\n"
       "%4 = linear(%3, out=2)\n"
       "%5 = output(%4)\n");
-  Scripted choose({0, 0});
+  ScriptedChooser choose({0, 0});
 
   const auto edited = testing::apply(*mutator("widen"), grouped, choose);
 
   ASSERT_TRUE(edited.ok()) << edited.error().text();
-  EXPECT_EQ(choose.asked(), "site/1 by/1");
+  EXPECT_EQ(choose.asked_labels(), "site/1 by/1");
   EXPECT_NE(graph::to_text(edited->graph).find("out=24"), std::string::npos);
 }
 
@@ -238,7 +238,7 @@ TEST(Deepen, DuplicatesALayerWithWhatFollowsIt) {
             "%6 = output(%5)\n");
 }
 
-TEST(Deepen, SaysWhatDoesNotFit) {
+TEST(Deepen, ReportsWhatDoesNotFit) {
   const auto strided = model(
       "%0 = input(shape=[3,8,8])\n%1 = conv2d(%0, kernel=[2], out=6, stride=[2])\n%2 = flatten(%1)\n"
       "%3 = linear(%2, out=2)\n%4 = output(%3)\n");
@@ -249,7 +249,7 @@ TEST(Deepen, SaysWhatDoesNotFit) {
             "%3 linear: gives the output");
 }
 
-TEST(Remove, TakesOutWhatKeepsTheShape) {
+TEST(Remove, RemovesShapePreservingLayers) {
   EXPECT_EQ(mutated(*mutator("remove"), base_model("small-mlp"), {0}),
             "%0 = input(shape=[1,8,8])\n"
             "%1 = flatten(%0)\n"
@@ -287,7 +287,7 @@ TEST(Remove, UndoesASkipWithItsRepairs) {
   EXPECT_EQ(graph::canonical_hash(*parsed, graph::builtin_ops()), graph::canonical_hash(base, graph::builtin_ops()));
 }
 
-TEST(Remove, SaysWhatMustStay) {
+TEST(Remove, ReportsRequiredNodes) {
   const auto bare = model(
       "%0 = input(shape=[1,4,4])\n%1 = max_pool2d(%0)\n%2 = reshape(%1, shape=[4])\n%3 = linear(%2, out=4)\n"
       "%4 = linear(%3, out=2)\n%5 = output(%4)\n");

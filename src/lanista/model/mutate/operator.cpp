@@ -1,9 +1,9 @@
 // Family "operator": another operation, or other attributes, at the places that a pattern means.
 #include <algorithm>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/change.h"
+#include "lanista/model/mutate/site_change.h"
 #include "lanista/model/mutate/layer_text.h"
 #include "lanista/model/mutate/pattern_option.h"
 
@@ -67,7 +67,7 @@ class Operator final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     std::vector<NodeId> nodes;
     for (const Match& match : match_.pattern.find(view)) {
       const Node& node = base.node(match.nodes.front());
@@ -78,14 +78,14 @@ class Operator final : public Mutator {
     SiteLog log;
     for (Site& site : tied_sites(base, nodes)) {
       std::string why = "there is no other variant";
-      if (any_applies(changes(view, site, repair), why)) {
+      if (any_can_apply(changes(view, site, repair), why)) {
         offers.push_back(std::move(site));
       } else {
         log.reject(base.node(site.front()), why);
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("node"));
-    return choose.one_of("to", applying(changes(view, choose.one_of("site", offers), repair))).make();
+    return choose.one_of("to", applicable_changes(changes(view, choose.one_of("site", offers), repair))).make();
   }
 
  private:
@@ -95,14 +95,14 @@ class Operator final : public Mutator {
     return count;
   }
 
-  std::vector<Result<Change>> changes(const View& view, const Site& site, const RepairPolicy& repair) const {
-    std::vector<Result<Change>> all;
+  std::vector<Result<SiteChange>> changes(const ModelView& view, const Site& site, const RepairPolicy& repair) const {
+    std::vector<Result<SiteChange>> all;
     for (std::size_t i = 0; i < num_variants(); ++i) all.push_back(variant(view, site, i, repair));
     return all;
   }
 
   /// Variant `index` at the site. Errors: kNotApplicable; also if nothing would change.
-  Result<Change> variant(const View& view, const Site& site, std::size_t index, const RepairPolicy& repair) const {
+  Result<SiteChange> variant(const ModelView& view, const Site& site, std::size_t index, const RepairPolicy& repair) const {
     std::vector<std::pair<NodeId, Replacement>> made;
     bool keeps_types = view.reads_first_outputs();
     for (const NodeId id : site) {
@@ -114,15 +114,15 @@ class Operator final : public Mutator {
       made.emplace_back(id, std::move(one));
     }
     if (made.empty()) return not_applicable("there is no other variant");
-    return Change{[&view, &repair, made = std::move(made)] {
+    return SiteChange{[&view, &repair, made = std::move(made)] {
                     graph::Editor editor(view.graph(), view.ops());
                     for (const auto& [id, one] : made) editor.replace(id, one.op, one.attrs);
-                    return settle(std::move(editor), view, repair);
+                    return finish_mutation(std::move(editor), view, repair);
                   },
                   keeps_types};
   }
 
-  Result<Replacement> replacement(const View& view, const Node& node, std::size_t index) const {
+  Result<Replacement> replacement(const ModelView& view, const Node& node, std::size_t index) const {
     Replacement made{node.op, node.attrs};
     if (!to_.empty()) {
       LANISTA_ASSIGN(made, to_[index % to_.size()].in_place_of(view, node));
@@ -144,13 +144,13 @@ class Operator final : public Mutator {
       if (spec == def.attrs.end()) return not_applicable(made.op + " has no attribute " + setting.name);
       auto given = typed(value, spec->default_value);
       if (!given) return not_applicable(made.op + " takes no " + setting.name + " of this kind");
-      put_attr(made.attrs, view.ops(), made.op, setting.name, *std::move(given));
+      set_attr(made.attrs, view.ops(), made.op, setting.name, *std::move(given));
     }
     // A window that kept the size goes on keeping it.
     const bool follows = !sets_padding && (attr("padding") == "same").matches(view, node);
     if (is_same || follows) {
       if (auto padding = same_padding(made, def)) {
-        put_attr(made.attrs, view.ops(), made.op, "padding", *std::move(padding));
+        set_attr(made.attrs, view.ops(), made.op, "padding", *std::move(padding));
       } else if (is_same) {
         return not_applicable(made.op + " has no padding that keeps the size");
       }

@@ -4,7 +4,7 @@
 
 #include "lanista/base/check.h"
 #include "lanista/model/ops/window.h"
-#include "lanista/model/mutate/family.h"
+#include "lanista/model/mutate/op_words.h"
 
 namespace lanista::mutate {
 
@@ -22,29 +22,29 @@ std::vector<double> numbers(const AttrValue& value) {
   return {};
 }
 
-bool compare(double a, Relation relation, double b) {
+bool compare(double a, Comparison relation, double b) {
   switch (relation) {
-    case Relation::kEqual:
+    case Comparison::kEqual:
       return a == b;
-    case Relation::kUnequal:
+    case Comparison::kUnequal:
       return a != b;
-    case Relation::kLess:
+    case Comparison::kLess:
       return a < b;
-    case Relation::kLessOrEqual:
+    case Comparison::kLessOrEqual:
       return a <= b;
-    case Relation::kGreater:
+    case Comparison::kGreater:
       return a > b;
-    case Relation::kGreaterOrEqual:
+    case Comparison::kGreaterOrEqual:
       return a >= b;
   }
   return false;
 }
 
-bool holds(const AttrValue& have, Relation relation, const AttrValue& want) {
-  if (relation == Relation::kUnequal) return !holds(have, Relation::kEqual, want);
+bool holds(const AttrValue& have, Comparison relation, const AttrValue& want) {
+  if (relation == Comparison::kUnequal) return !holds(have, Comparison::kEqual, want);
   const auto a = numbers(have);
   const auto b = numbers(want);
-  if (a.empty() || b.empty()) return relation == Relation::kEqual && have == want;
+  if (a.empty() || b.empty()) return relation == Comparison::kEqual && have == want;
   const std::size_t size = std::max(a.size(), b.size());
   if ((a.size() != size && a.size() != 1) || (b.size() != size && b.size() != 1)) return false;
   for (std::size_t i = 0; i < size; ++i) {
@@ -53,7 +53,7 @@ bool holds(const AttrValue& have, Relation relation, const AttrValue& want) {
   return true;
 }
 
-bool keeps_size(const View& view, const Node& node) {
+bool keeps_size(const ModelView& view, const Node& node) {
   const graph::OpDef& def = *view.ops().find(node.op);
   // Windows over sequences have whole numbers under the same names.
   const auto has = [&](std::string_view name) {
@@ -74,14 +74,14 @@ bool keeps_size(const View& view, const Node& node) {
 std::vector<std::vector<NodeId>> readers_of(const graph::Graph& model) {
   std::vector<std::vector<NodeId>> readers(model.size());
   for (const auto& node : model.nodes()) {
-    for (const graph::Port& port : node->inputs) readers[model.place(port.node)].push_back(node->id);
+    for (const graph::Port& port : node->inputs) readers[model.index_of(port.node)].push_back(node->id);
   }
   return readers;
 }
 
 class Search {
  public:
-  Search(const View& view, const std::vector<Pattern::Step>& steps)
+  Search(const ModelView& view, const std::vector<Pattern::Step>& steps)
       : view_(view), steps_(steps), readers_(readers_of(view.graph())) {}
 
   std::vector<Match> run() {
@@ -100,7 +100,7 @@ class Search {
       for (const auto& step : steps_) match.names.push_back(step.node.name());
       found_.push_back(std::move(match));
     } else {
-      const auto& readers = readers_[view_.graph().place(node.id)];
+      const auto& readers = readers_[view_.graph().index_of(node.id)];
       const bool fits = steps_[depth + 1].shared || readers.size() == 1;
       for (std::size_t i = 0; fits && i < readers.size(); ++i) {
         // A node that reads a value twice is one reader of it here.
@@ -110,7 +110,7 @@ class Search {
     chain_.pop_back();
   }
 
-  const View& view_;
+  const ModelView& view_;
   const std::vector<Pattern::Step>& steps_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<NodeId> chain_;
@@ -142,7 +142,7 @@ bool glob_matches(std::string_view glob, std::string_view text) {
   return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
 
-bool NodePattern::matches(const View& view, const Node& node) const {
+bool NodePattern::matches(const ModelView& view, const Node& node) const {
   return std::all_of(terms_.begin(), terms_.end(), [&](const Term& term) { return term(view, node); });
 }
 
@@ -159,24 +159,24 @@ NodePattern operator&&(NodePattern a, const NodePattern& b) {
 NodePattern any() { return {}; }
 
 NodePattern op(std::string name) {
-  return NodePattern([name = std::move(name)](const View& view, const Node& node) {
+  return NodePattern([name = std::move(name)](const ModelView& view, const Node& node) {
     return node.op == name || word_of(view, node) == name;
   });
 }
 
 NodePattern label(std::string glob) {
   return NodePattern(
-      [glob = std::move(glob)](const View&, const Node& node) { return glob_matches(glob, node.label); });
+      [glob = std::move(glob)](const ModelView&, const Node& node) { return glob_matches(glob, node.label); });
 }
 
 NodePattern node(NodeId id) {
-  return NodePattern([id](const View&, const Node& node) { return node.id == id; });
+  return NodePattern([id](const ModelView&, const Node& node) { return node.id == id; });
 }
 
-NodePattern attribute(std::string name, Relation relation, AttrValue value) {
-  return NodePattern([=](const View& view, const Node& node) {
+NodePattern attribute(std::string name, Comparison relation, AttrValue value) {
+  return NodePattern([=](const ModelView& view, const Node& node) {
     const bool wants_same = name == "padding" && value == AttrValue(std::string("same"));
-    if (wants_same) return keeps_size(view, node) == (relation == Relation::kEqual);
+    if (wants_same) return keeps_size(view, node) == (relation == Comparison::kEqual);
     const graph::OpDef& def = *view.ops().find(node.op);
     const auto spec = std::find_if(def.attrs.begin(), def.attrs.end(), [&](const auto& s) { return s.name == name; });
     if (spec == def.attrs.end() || spec->role == graph::AttrRole::kDerived) return false;
@@ -187,8 +187,8 @@ NodePattern attribute(std::string name, Relation relation, AttrValue value) {
 
 NodePattern one_of(const AttrName& attr, std::vector<AttrValue> values) {
   std::vector<NodePattern> each;
-  for (AttrValue& value : values) each.push_back(attribute(attr.name, Relation::kEqual, std::move(value)));
-  return NodePattern([each = std::move(each)](const View& view, const Node& node) {
+  for (AttrValue& value : values) each.push_back(attribute(attr.name, Comparison::kEqual, std::move(value)));
+  return NodePattern([each = std::move(each)](const ModelView& view, const Node& node) {
     return std::any_of(each.begin(), each.end(), [&](const NodePattern& one) { return one.matches(view, node); });
   });
 }
@@ -207,8 +207,8 @@ Pattern Pattern::then(NodePattern next, bool shared) && {
 
 Pattern operator>>(Pattern chain, NodePattern next) { return std::move(chain).then(std::move(next)); }
 
-std::vector<Match> Pattern::find(const View& view) const { return Search(view, steps_).run(); }
+std::vector<Match> Pattern::find(const ModelView& view) const { return Search(view, steps_).run(); }
 
-bool Pattern::matches(const View& view, const Node& node) const { return steps_.front().node.matches(view, node); }
+bool Pattern::matches(const ModelView& view, const Node& node) const { return steps_.front().node.matches(view, node); }
 
 }  // namespace lanista::mutate

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/model/mutate/view.h"
+#include "lanista/model/mutate/model_view.h"
 
 // Which places of a model a mutator means: conditions on nodes, and chains of nodes that feed each other. In C++
 //   chain((op("conv2d") && attr("kernel") > 1 && label("features.*")).as("c") >> op("relu"))
@@ -19,12 +19,12 @@ namespace lanista::mutate {
 /// A condition on one node: all its terms hold.
 class NodePattern {
  public:
-  using Term = std::function<bool(const View&, const graph::Node&)>;
+  using Term = std::function<bool(const ModelView&, const graph::Node&)>;
 
   NodePattern() = default;  ///< every node
   explicit NodePattern(Term term) : terms_{std::move(term)} {}
 
-  bool matches(const View& view, const graph::Node& node) const;
+  bool matches(const ModelView& view, const graph::Node& node) const;
   /// The same condition with a name for the node in a match.
   NodePattern as(std::string name) &&;
   const std::string& name() const { return name_; }
@@ -41,11 +41,11 @@ NodePattern op(std::string name);     ///< an operator, or a family's word for w
 NodePattern label(std::string glob);  ///< * stands for any letters, ? for one
 NodePattern node(graph::NodeId id);
 
-enum class Relation { kEqual, kUnequal, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
+enum class Comparison { kEqual, kUnequal, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
 /// A node whose operator has the attribute, in this relation to `value`; left out, it has its default. Of lists every
 /// element must hold, and one element stands for all ([3] is [3,3]). `padding == "same"` means: what keeps the size at
 /// stride 1.
-NodePattern attribute(std::string name, Relation relation, graph::AttrValue value);
+NodePattern attribute(std::string name, Comparison relation, graph::AttrValue value);
 
 /// attr("kernel") > 1 and the like make the above.
 struct AttrName {
@@ -58,27 +58,27 @@ inline graph::AttrValue attr_value(const char* value) { return std::string(value
 inline graph::AttrValue attr_value(graph::AttrValue value) { return value; }
 template <class T>
 NodePattern operator==(AttrName a, T v) {
-  return attribute(std::move(a.name), Relation::kEqual, attr_value(std::move(v)));
+  return attribute(std::move(a.name), Comparison::kEqual, attr_value(std::move(v)));
 }
 template <class T>
 NodePattern operator!=(AttrName a, T v) {
-  return attribute(std::move(a.name), Relation::kUnequal, attr_value(std::move(v)));
+  return attribute(std::move(a.name), Comparison::kUnequal, attr_value(std::move(v)));
 }
 template <class T>
 NodePattern operator<(AttrName a, T v) {
-  return attribute(std::move(a.name), Relation::kLess, attr_value(std::move(v)));
+  return attribute(std::move(a.name), Comparison::kLess, attr_value(std::move(v)));
 }
 template <class T>
 NodePattern operator<=(AttrName a, T v) {
-  return attribute(std::move(a.name), Relation::kLessOrEqual, attr_value(std::move(v)));
+  return attribute(std::move(a.name), Comparison::kLessOrEqual, attr_value(std::move(v)));
 }
 template <class T>
 NodePattern operator>(AttrName a, T v) {
-  return attribute(std::move(a.name), Relation::kGreater, attr_value(std::move(v)));
+  return attribute(std::move(a.name), Comparison::kGreater, attr_value(std::move(v)));
 }
 template <class T>
 NodePattern operator>=(AttrName a, T v) {
-  return attribute(std::move(a.name), Relation::kGreaterOrEqual, attr_value(std::move(v)));
+  return attribute(std::move(a.name), Comparison::kGreaterOrEqual, attr_value(std::move(v)));
 }
 /// One of these values.
 NodePattern one_of(const AttrName& attr, std::vector<graph::AttrValue> values);
@@ -115,9 +115,9 @@ class Pattern {
   const std::vector<Step>& steps() const { return steps_; }
 
   /// All places, in order of id; none holds a repair. Time grows with nodes and matches.
-  std::vector<Match> find(const View& view) const;
+  std::vector<Match> find(const ModelView& view) const;
   /// Whether a chain of one means this node.
-  bool matches(const View& view, const graph::Node& node) const;
+  bool matches(const ModelView& view, const graph::Node& node) const;
 
  private:
   std::vector<Step> steps_;

@@ -40,7 +40,7 @@ Result<std::vector<std::vector<LayerText>>> read_chains(const Options& options, 
   return chains;
 }
 
-Result<std::vector<Replacement>> layers_on(const View& view, graph::ValueType input,
+Result<std::vector<Replacement>> layers_on(const ModelView& view, graph::ValueType input,
                                            const std::vector<LayerText>& chain, const Match* match) {
   std::vector<Replacement> layers;
   for (const LayerText& text : chain) {
@@ -51,7 +51,7 @@ Result<std::vector<Replacement>> layers_on(const View& view, graph::ValueType in
   return layers;
 }
 
-std::string why_no_chain(const View& view, const Match& match) {
+std::string chain_conflict(const ModelView& view, const Match& match) {
   for (const graph::NodeId id : match.nodes) {
     const graph::Node& node = view.graph().node(id);
     if (node.op == "input" || node.op == "output") return "is no operation";

@@ -29,10 +29,10 @@ Result<std::vector<std::vector<LayerText>>> read_chains(const Options& options, 
                                                         const std::vector<std::string>& captures = {});
 
 /// The chain behind a value of this type. Errors: kNotApplicable.
-Result<std::vector<Replacement>> layers_on(const View& view, graph::ValueType input,
+Result<std::vector<Replacement>> layers_on(const ModelView& view, graph::ValueType input,
                                            const std::vector<LayerText>& chain, const Match* match = nullptr);
 
 /// Whether all nodes of a chain read one value only, so that it can be moved as a whole; else why not.
-std::string why_no_chain(const View& view, const Match& match);
+std::string chain_conflict(const ModelView& view, const Match& match);
 
 }  // namespace lanista::mutate

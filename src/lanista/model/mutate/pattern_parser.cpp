@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/graph/text_reader.h"
-#include "lanista/model/mutate/family.h"
+#include "lanista/model/mutate/op_words.h"
 #include "lanista/model/mutate/pattern.h"
 
 namespace lanista::mutate {
@@ -137,19 +137,19 @@ class PatternParser {
     return label(std::string(glob));
   }
 
-  std::optional<Relation> take_relation() {
+  std::optional<Comparison> take_relation() {
     // ">>" joins steps, and "->" does not begin with a sign of these.
     if (text_.substr(at_).starts_with(">>")) return std::nullopt;
-    if (take("==")) return Relation::kEqual;
-    if (take("!=")) return Relation::kUnequal;
-    if (take("<=")) return Relation::kLessOrEqual;
-    if (take(">=")) return Relation::kGreaterOrEqual;
-    if (take("<")) return Relation::kLess;
-    if (take(">")) return Relation::kGreater;
+    if (take("==")) return Comparison::kEqual;
+    if (take("!=")) return Comparison::kUnequal;
+    if (take("<=")) return Comparison::kLessOrEqual;
+    if (take(">=")) return Comparison::kGreaterOrEqual;
+    if (take("<")) return Comparison::kLess;
+    if (take(">")) return Comparison::kGreater;
     return std::nullopt;
   }
 
-  Result<NodePattern> attr_term(std::size_t begin, const std::string& name, Relation relation) {
+  Result<NodePattern> attr_term(std::size_t begin, const std::string& name, Comparison relation) {
     if (!has(names_.attrs, name)) return unknown(begin, "attribute", name, names_.attrs);
     LANISTA_ASSIGN(graph::AttrValue want, value());
     return attribute(name, relation, std::move(want));

@@ -22,7 +22,7 @@ std::string shown(const std::vector<Match>& matches) {
 
 std::string found(const graph::Graph& model, const Pattern& pattern) {
   const auto ops = graph::builtin_ops();
-  const auto view = View::make(model, ops);
+  const auto view = ModelView::make(model, ops);
   EXPECT_TRUE(view.ok()) << view.error().text();
   return shown(pattern.find(*view));
 }
@@ -61,7 +61,7 @@ TEST(Pattern, ReadsAttributesWithTheirDefaults) {
   EXPECT_EQ(found(model, "dropout & p == 0.1"), "11");
 }
 
-TEST(Pattern, FollowsChainsThatNobodyElseReads) {
+TEST(Pattern, MatchesChainsWithSingleReaders) {
   const auto model = residual_model();
 
   EXPECT_EQ(found(model, "conv2d as c >> batch_norm >> relu as r"), "1=c 2 3=r");
@@ -72,7 +72,7 @@ TEST(Pattern, FollowsChainsThatNobodyElseReads) {
   EXPECT_EQ(found(model, "linear >> * >> linear"), "15 16 17");
 }
 
-TEST(Pattern, IsTheSameInWordsOfCpp) {
+TEST(Pattern, MatchesCppNotation) {
   const auto model = residual_model();
 
   EXPECT_EQ(found(model, Pattern(op("conv2d") && attr("kernel") > 1 && label("st*"))), "1, 4");
@@ -83,7 +83,7 @@ TEST(Pattern, IsTheSameInWordsOfCpp) {
   EXPECT_EQ(found(model, Pattern(node(graph::NodeId{7}))), "7");
 }
 
-TEST(Pattern, NeverMeansARepair) {
+TEST(Pattern, NeverMatchesRepairs) {
   const auto model = testing::model(
       "%0 = input(shape=[4])\n%1 = linear(%0, out=4) \"repair\"\n%2 = linear(%1, out=4)\n%3 = output(%2)\n");
 
@@ -91,7 +91,7 @@ TEST(Pattern, NeverMeansARepair) {
   EXPECT_EQ(found(model, "linear >> linear"), "");
 }
 
-TEST(Pattern, SaysWhereItsTextIsWrong) {
+TEST(Pattern, ReportsPositionOfError) {
   const auto cnn = base_model("small-cnn");
   const auto message = [&](const std::string& text) {
     const std::string all = found(cnn, text.c_str());
@@ -111,14 +111,14 @@ TEST(Pattern, SaysWhereItsTextIsWrong) {
   EXPECT_EQ(message("relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu>>relu"), "47: a chain has at most 8 nodes");
 }
 
-TEST(Pattern, AnswersWhateverIsWritten) {
+TEST(Pattern, ParsesOrRejectsAnyText) {
   const std::vector<std::string> tokens{
       "conv2d", "relu", "kernel", "in",  "as",   "label(", ")", "*",    "%",  "3",
       ">>",     "->",   "&",      "&&",  ">",    "==",     "[", "]",    ",",  " ",
       "same",   "\"",   "-1",     "1e9", "\xff", "\\",     "$", "true", "!=", "99999999999999999999"};
   const auto ops = graph::builtin_ops();
   const auto cnn = base_model("small-cnn");
-  const auto view = View::make(cnn, ops);
+  const auto view = ModelView::make(cnn, ops);
   ASSERT_TRUE(view.ok());
   Rng rng(9);
   int accepted = 0;
@@ -137,7 +137,7 @@ TEST(Pattern, AnswersWhateverIsWritten) {
   EXPECT_GT(accepted, 10);
 }
 
-TEST(Pattern, GlobsTakeStarsAndQuestionMarks) {
+TEST(Pattern, GlobsAcceptStarsAndQuestionMarks) {
   for (const auto& [glob, text] : std::vector<std::pair<std::string, std::string>>{
            {"", ""}, {"*", ""}, {"a*c", "abbc"}, {"a*c", "acbc"}, {"*ab", "aab"}, {"?b?", "abc"}, {"a**b", "ab"}}) {
     EXPECT_TRUE(glob_matches(glob, text)) << glob << " " << text;

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 
@@ -21,7 +21,7 @@ class Remove final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     const auto num_layers = std::count_if(base.nodes().begin(), base.nodes().end(), [&](const auto& node) {
       return is_layer(ops, node->op) && !is_repair(*node);
     });
@@ -38,18 +38,18 @@ class Remove final : public Mutator {
     if (sites.empty()) return log.error(name(), "operation that could be left out");
 
     const graph::NodeId site = choose.one_of("site", sites);
-    return settle(without(view, site), view, repair);
+    return finish_mutation(without(view, site), view, repair);
   }
 
  private:
-  static graph::Editor without(const View& view, graph::NodeId site) {
+  static graph::Editor without(const ModelView& view, graph::NodeId site) {
     graph::Editor editor(view.graph(), view.ops());
     editor.bypass(site);
     return editor;
   }
 
   /// Empty if the node may go.
-  static std::string why_not(const View& view, const graph::Node& node, std::ptrdiff_t num_layers,
+  static std::string why_not(const ModelView& view, const graph::Node& node, std::ptrdiff_t num_layers,
                              const RepairPolicy& repair) {
     const graph::ValueType before = view.inputs(node).front();
     const graph::ValueType& after = view.type(node.id);
@@ -58,7 +58,7 @@ class Remove final : public Mutator {
     const std::string change = "turns " + before.shape.text() + " into " + after.shape.text();
     if (!is_pool(view.ops(), node.op)) return change;
     // Without a pool images are larger from here on; whether the rest takes them only trying tells.
-    const auto tried = settle(without(view, node.id), view, repair);
+    const auto tried = finish_mutation(without(view, node.id), view, repair);
     return tried ? std::string() : change + "; without it: " + tried.error().message;
   }
 };

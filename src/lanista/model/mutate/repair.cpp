@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 namespace lanista::mutate {
 
@@ -63,14 +63,14 @@ class Repairer {
     for (std::size_t i = 0; i < have.size(); ++i) {
       const ValueType want = input_type(common, have[i], axis);
       if (have[i] == want || retarget(join.inputs[i], have[i], want)) continue;
-      auto plan = fit_plan(have[i], want, policy_);
+      auto plan = plan_shape_repair(have[i], want, policy_);
       if (!plan) {
         return Error{plan.error().code, site_name(join) + ", input " + std::to_string(i) + ": " + plan.error().message,
                      ""};
       }
-      const NodeId first_new = editor_.graph().next_id();
-      const graph::Port fitted = emit_plan(editor_, join.inputs[i], *plan);
-      for (NodeId added = first_new; added < editor_.graph().next_id(); ++added.value) {
+      const NodeId first_unique = editor_.graph().next_id();
+      const graph::Port fitted = emit_shape_repair(editor_, join.inputs[i], *plan);
+      for (NodeId added = first_unique; added < editor_.graph().next_id(); ++added.value) {
         LANISTA_TRY(type_node(added));
       }
       editor_.set_input(id, static_cast<std::uint32_t>(i), fitted);
@@ -112,7 +112,7 @@ Result<void> repair_joins(graph::Editor& editor, const graph::OpTable& ops, cons
   return {};
 }
 
-Result<graph::Edited> settle(graph::Editor&& editor, const View& before, const RepairPolicy& policy) {
+Result<graph::Edited> finish_mutation(graph::Editor&& editor, const ModelView& before, const RepairPolicy& policy) {
   LANISTA_ASSIGN(const graph::Types types, repair_and_type(editor, before.ops(), policy));
   const auto outputs = editor.graph().nodes_of("output");
   if (outputs.size() != 1) return not_applicable("the output would be lost");

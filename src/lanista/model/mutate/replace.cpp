@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/change.h"
-#include "lanista/model/mutate/edits.h"
+#include "lanista/model/mutate/site_change.h"
+#include "lanista/model/mutate/compound_edits.h"
 #include "lanista/model/mutate/pattern_option.h"
 
 namespace lanista::mutate {
@@ -20,13 +20,13 @@ class Replace final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     std::vector<Match> offers;
     SiteLog log;
     for (Match& match : match_.pattern.find(view)) {
-      const std::string why = why_no_chain(view, match);
+      const std::string why = chain_conflict(view, match);
       std::string ignored;
-      if (why.empty() && any_applies(changes(view, match, repair), ignored)) {
+      if (why.empty() && any_can_apply(changes(view, match, repair), ignored)) {
         offers.push_back(std::move(match));
       } else {
         log.reject(base.node(match.nodes.front()),
@@ -34,17 +34,17 @@ class Replace final : public Mutator {
       }
     }
     if (offers.empty()) return log.error(name(), match_.what("chain"));
-    return choose.one_of("by", applying(changes(view, choose.one_of("site", offers), repair))).make();
+    return choose.one_of("by", applicable_changes(changes(view, choose.one_of("site", offers), repair))).make();
   }
 
  private:
-  std::vector<Result<Change>> changes(const View& view, const Match& match, const RepairPolicy& repair) const {
-    std::vector<Result<Change>> all;
+  std::vector<Result<SiteChange>> changes(const ModelView& view, const Match& match, const RepairPolicy& repair) const {
+    std::vector<Result<SiteChange>> all;
     for (const auto& chain : by_) all.push_back(replacement(view, match, chain, repair));
     return all;
   }
 
-  static Result<Change> replacement(const View& view, const Match& match, const std::vector<LayerText>& chain,
+  static Result<SiteChange> replacement(const ModelView& view, const Match& match, const std::vector<LayerText>& chain,
                                     const RepairPolicy& repair) {
     const graph::Graph& base = view.graph();
     const auto input = view.inputs(base.node(match.nodes.front())).front();
@@ -54,11 +54,11 @@ class Replace final : public Mutator {
                                       return layer.op == base.node(id).op && layer.attrs == base.node(id).attrs;
                                     });
     if (is_same) return not_applicable("is there already");
-    const bool keeps_types = lead(view, input, layers, view.type(match.nodes.back()));
-    return Change{[&view, &repair, match, layers] {
+    const bool keeps_types = leads_to(view, input, layers, view.type(match.nodes.back()));
+    return SiteChange{[&view, &repair, match, layers] {
                     graph::Editor editor(view.graph(), view.ops());
                     replace_chain(editor, match.nodes, layers);
-                    return settle(std::move(editor), view, repair);
+                    return finish_mutation(std::move(editor), view, repair);
                   },
                   keeps_types};
   }

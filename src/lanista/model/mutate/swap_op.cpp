@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/family.h"
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/op_words.h"
+#include "lanista/model/mutate/shape_repair.h"
 #include "lanista/model/mutate/pattern.h"
 
 namespace lanista::mutate {
@@ -18,18 +18,18 @@ class SwapOp final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     std::vector<graph::NodeId> nodes;
     for (const auto& node : base.nodes()) {
-      if (!is_repair(*node) && !words_for(view, *node).empty() && where_.matches(view, *node))
+      if (!is_repair(*node) && !words_of_family(view, *node).empty() && where_.matches(view, *node))
         nodes.push_back(node->id);
     }
 
-    struct Offer {
+    struct SwapSite {
       Site site;
       std::vector<std::string> words;
     };
-    std::vector<Offer> offers;
+    std::vector<SwapSite> offers;
     SiteLog log;
     for (Site& site : tied_sites(base, nodes)) {
       auto words = fitting_words(view, site);
@@ -41,20 +41,20 @@ class SwapOp final : public Mutator {
     }
     if (offers.empty()) return log.error(name(), "node that `where` means and that has an operator to swap");
 
-    const Offer& offer = choose.one_of("site", offers);
+    const SwapSite& offer = choose.one_of("site", offers);
     const std::string& word = choose.one_of("to", offer.words);
     graph::Editor editor(base, ops);
     for (const graph::NodeId id : offer.site) {
       auto made = *rewrite(view, base.node(id), word);
       editor.replace(id, std::move(made.op), std::move(made.attrs));
     }
-    return settle(std::move(editor), view, repair);
+    return finish_mutation(std::move(editor), view, repair);
   }
 
  private:
   /// Words that every node of the site can become and none is already.
-  std::vector<std::string> fitting_words(const View& view, const Site& site) const {
-    std::vector<std::string> words = words_for(view, view.graph().node(site.front()));
+  std::vector<std::string> fitting_words(const ModelView& view, const Site& site) const {
+    std::vector<std::string> words = words_of_family(view, view.graph().node(site.front()));
     std::erase_if(words, [&](const std::string& word) {
       if (!to_.empty() && std::find(to_.begin(), to_.end(), word) == to_.end()) return true;
       return std::any_of(site.begin(), site.end(), [&](graph::NodeId id) {

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "lanista/model/mutate/builtin.h"
-#include "lanista/model/mutate/change.h"
+#include "lanista/model/mutate/site_change.h"
 
 namespace lanista::mutate {
 
@@ -20,7 +20,7 @@ bool has_width(const graph::OpTable& ops, std::string_view op) {
 }
 
 /// Where the width of a layer ends up.
-enum class Reach {
+enum class WidthReach {
   kAbsorbed,  ///< every path ends in a layer that takes any input width
   kOutput,    ///< it is the width of the output
   kUnsure,    ///< it meets joins, groups or reshapes: only trying tells
@@ -29,12 +29,12 @@ enum class Reach {
 /// Follows the dimension `axis` of a layer's result downstream.
 class WidthTrace {
  public:
-  explicit WidthTrace(const View& view) : view_(view) {}
+  explicit WidthTrace(const ModelView& view) : view_(view) {}
 
-  Reach follow(const graph::Node& layer) {
+  WidthReach follow(const graph::Node& layer) {
     const std::size_t rank = view_.type(layer.id).shape.rank();
     const bool own_groups = layer.op == "conv2d" && view_.args(layer).integer("groups") != 1;
-    if (own_groups) reach_ = Reach::kUnsure;
+    if (own_groups) reach_ = WidthReach::kUnsure;
     visit(layer.id, layer.op == "linear" ? rank - 1 : 1);
     return reach_;
   }
@@ -42,14 +42,14 @@ class WidthTrace {
  private:
   void visit(graph::NodeId id, std::size_t axis) {
     for (const graph::Use& use : view_.graph().consumers(id)) {
-      if (reach_ == Reach::kOutput) return;
+      if (reach_ == WidthReach::kOutput) return;
       const graph::Node& user = view_.graph().node(use.node);
       if (user.op == "output") {
-        reach_ = Reach::kOutput;
+        reach_ = WidthReach::kOutput;
       } else if (const auto next = pass(user, axis, view_.type(id).shape.rank())) {
         if (*next != kEnds && seen_.insert({user.id, *next}).second) visit(user.id, *next);
       } else {
-        reach_ = Reach::kUnsure;
+        reach_ = WidthReach::kUnsure;
       }
     }
   }
@@ -68,8 +68,8 @@ class WidthTrace {
     return flow == graph::SizeFlow::kChannels ? std::optional<std::size_t>(1) : std::nullopt;
   }
 
-  const View& view_;
-  Reach reach_ = Reach::kAbsorbed;
+  const ModelView& view_;
+  WidthReach reach_ = WidthReach::kAbsorbed;
   std::set<std::pair<graph::NodeId, std::size_t>> seen_;
 };
 
@@ -81,7 +81,7 @@ class Widen final : public Mutator {
 
   Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                               space::Chooser& choose) const override {
-    LANISTA_ASSIGN(const View view, View::make(base, ops));
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
     std::vector<graph::NodeId> nodes;
     for (const auto& node : base.nodes()) {
       if (has_width(ops, node->op) && !is_repair(*node)) nodes.push_back(node->id);
@@ -91,10 +91,10 @@ class Widen final : public Mutator {
     SiteLog log;
     for (Site& site : tied_sites(base, nodes)) {
       std::string why = "no factor of `by` gives another width";
-      const Reach reach = reach_of(view, site);
-      if (reach == Reach::kOutput) {
+      const WidthReach reach = reach_of(view, site);
+      if (reach == WidthReach::kOutput) {
         log.reject(base.node(site.front()), "its width is the width of the output");
-      } else if (any_applies(changes(view, site, reach, repair), why)) {
+      } else if (any_can_apply(changes(view, site, reach, repair), why)) {
         offers.push_back(std::move(site));
       } else {
         log.reject(base.node(site.front()), why);
@@ -103,11 +103,11 @@ class Widen final : public Mutator {
     if (offers.empty()) return log.error(name(), "linear, conv2d or separable_conv2d layer");
 
     const Site& site = choose.one_of("site", offers);
-    return choose.one_of("by", applying(changes(view, site, reach_of(view, site), repair))).make();
+    return choose.one_of("by", applicable_changes(changes(view, site, reach_of(view, site), repair))).make();
   }
 
  private:
-  static std::int64_t width(const View& view, graph::NodeId id) {
+  static std::int64_t width(const ModelView& view, graph::NodeId id) {
     return view.args(view.graph().node(id)).integer("out");
   }
 
@@ -117,34 +117,34 @@ class Widen final : public Mutator {
     return wanted > kMaxWidth ? 0 : std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
   }
 
-  static graph::Editor edited(const View& view, const Site& site, double by) {
+  static graph::Editor edited(const ModelView& view, const Site& site, double by) {
     graph::Editor editor(view.graph(), view.ops());
     for (const graph::NodeId id : site) editor.set(id, "out", scaled(width(view, id), by));
     return editor;
   }
 
-  static Reach reach_of(const View& view, const Site& site) {
-    Reach reach = Reach::kAbsorbed;
+  static WidthReach reach_of(const ModelView& view, const Site& site) {
+    WidthReach reach = WidthReach::kAbsorbed;
     for (const graph::NodeId id : site) {
-      const Reach one = WidthTrace(view).follow(view.graph().node(id));
-      if (one == Reach::kOutput) return one;
-      if (one == Reach::kUnsure) reach = one;
+      const WidthReach one = WidthTrace(view).follow(view.graph().node(id));
+      if (one == WidthReach::kOutput) return one;
+      if (one == WidthReach::kUnsure) reach = one;
     }
     return reach;
   }
 
   /// One for each factor that gives all layers of the site another width.
-  std::vector<Result<Change>> changes(const View& view, const Site& site, Reach reach,
+  std::vector<Result<SiteChange>> changes(const ModelView& view, const Site& site, WidthReach reach,
                                       const RepairPolicy& repair) const {
-    std::vector<Result<Change>> all;
+    std::vector<Result<SiteChange>> all;
     for (const double by : by_) {
       const bool changes = std::all_of(site.begin(), site.end(), [&](graph::NodeId id) {
         const std::int64_t now = width(view, id), wanted = scaled(now, by);
         return wanted != 0 && wanted != now;
       });
       if (!changes) continue;
-      all.push_back(Change{[&view, &repair, site, by] { return settle(edited(view, site, by), view, repair); },
-                           reach == Reach::kAbsorbed});
+      all.push_back(SiteChange{[&view, &repair, site, by] { return finish_mutation(edited(view, site, by), view, repair); },
+                           reach == WidthReach::kAbsorbed});
     }
     return all;
   }

@@ -1,11 +1,11 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
 
-OpDef activation(std::string name, std::string help, double flops_per_element, Saved saved) {
+OpDef activation(std::string name, std::string help, double flops_per_element, SavedValue saved) {
   OpDef def;
   def.name = std::move(name);
   def.help = std::move(help);
@@ -13,7 +13,7 @@ OpDef activation(std::string name, std::string help, double flops_per_element, S
   def.cost = elementwise_cost(flops_per_element);
   def.family = OpFamily::kActivation;
   def.size_flow = SizeFlow::kAny;
-  give_elementwise_gradient(def, saved);
+  add_elementwise_gradient(def, saved);
   return def;
 }
 
@@ -23,7 +23,7 @@ OpDef identity_op() {
   def.help = "Its input, unchanged.";
   def.family = OpFamily::kActivation;
   def.size_flow = SizeFlow::kAny;
-  def.renames = true;
+  def.is_view = true;
   def.infer = infer_same;
   def.gradient = [](GradientContext& step) { step.set_input_grad(0, step.grad()); };
   return def;
@@ -38,12 +38,12 @@ OpDef zero_op() {
 }
 
 Result<std::vector<ValueType>> infer_softmax(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+  LANISTA_TRY(require_real(args));
   const auto rank = static_cast<std::int64_t>(shape_of(args).rank());
   const std::int64_t axis = args.integer("axis");
   const std::int64_t logical = axis < 0 ? axis + rank : axis;
   if (logical < 1 || logical >= rank) {
-    return misfit("axis " + std::to_string(axis) + " of " + shown(args) + " does not exist or is the batch");
+    return shape_error("axis " + std::to_string(axis) + " of " + shape_text(args) + " does not exist or is the batch");
   }
   return value(shape_of(args));
 }
@@ -57,7 +57,7 @@ OpDef softmax_op() {
   def.cost = elementwise_cost(5);
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    step.set_input_grad(0, step.emit("softmax_grad", {step.output(), step.grad()}, taken(step.args().attrs, {"axis"})));
+    step.set_input_grad(0, step.emit("softmax_grad", {step.output(), step.grad()}, selected_attrs(step.args().attrs, {"axis"})));
   };
   return def;
 }
@@ -67,20 +67,20 @@ OpDef dropout_op() {
   def.name = "dropout";
   def.help = "In training, zeroes elements with probability p and scales the others by 1 / (1 - p).";
   def.random = true;
-  def.renames = true;
+  def.is_view = true;
   def.size_flow = SizeFlow::kAny;
   def.attrs = {optional_real("p", 0.5, AttrRole::kTunable, "probability of zero, in [0, 1)")};
   def.attrs[0].per_lane = true;
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double p = args.real("p");
-    if (!(p >= 0 && p < 1)) return misfit("p must lie in [0, 1), but it is " + attr_text(p));
+    if (!(p >= 0 && p < 1)) return shape_error("p must lie in [0, 1), but it is " + attr_text(p));
     return infer_same(args);
   };
   def.train_form = "dropout_train";
   // The mask is a function of its key, so the gradient is the same operation on dy.
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"p"});
+    Attrs attrs = selected_attrs(step.args().attrs, {"p"});
     attrs.set("origin", static_cast<std::int64_t>(step.origin().value));
     step.set_input_grad(0, step.emit("dropout_train", {step.grad()}, std::move(attrs)));
   };
@@ -91,12 +91,12 @@ OpDef dropout_op() {
 
 Result<void> add_activation_ops(OpTable& table) {
   // Operations per element are nominal: an exponential counts as eight.
-  LANISTA_TRY(table.add(activation("relu", "max(x, 0).", 1, Saved::kOutput)));
-  LANISTA_TRY(table.add(activation("gelu", "Gaussian error linear unit, tanh form.", 14, Saved::kInput)));
-  LANISTA_TRY(table.add(activation("silu", "x times the logistic function of x.", 11, Saved::kInput)));
-  LANISTA_TRY(table.add(activation("tanh", "Hyperbolic tangent.", 10, Saved::kOutput)));
-  LANISTA_TRY(table.add(activation("sigmoid", "Logistic function.", 10, Saved::kOutput)));
-  LANISTA_TRY(table.add(activation("softsign", "x / (1 + |x|).", 3, Saved::kInput)));
+  LANISTA_TRY(table.add(activation("relu", "max(x, 0).", 1, SavedValue::kOutput)));
+  LANISTA_TRY(table.add(activation("gelu", "Gaussian error linear unit, tanh form.", 14, SavedValue::kInput)));
+  LANISTA_TRY(table.add(activation("silu", "x times the logistic function of x.", 11, SavedValue::kInput)));
+  LANISTA_TRY(table.add(activation("tanh", "Hyperbolic tangent.", 10, SavedValue::kOutput)));
+  LANISTA_TRY(table.add(activation("sigmoid", "Logistic function.", 10, SavedValue::kOutput)));
+  LANISTA_TRY(table.add(activation("softsign", "x / (1 + |x|).", 3, SavedValue::kInput)));
   LANISTA_TRY(table.add(identity_op()));
   LANISTA_TRY(table.add(zero_op()));
   LANISTA_TRY(table.add(softmax_op()));

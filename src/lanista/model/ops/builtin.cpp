@@ -1,5 +1,5 @@
 #include "lanista/base/check.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph {
 

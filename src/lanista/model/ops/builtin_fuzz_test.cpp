@@ -66,7 +66,7 @@ Graph random_use(const OpDef& def, Rng& rng) {
   return std::move(builder).take();
 }
 
-TEST(BuiltinOps, AnswerWithTypesOrWithAnErrorWhateverIsWritten) {
+TEST(BuiltinOps, ReturnTypesOrErrorForAnyInput) {
   const OpTable ops = builtin_ops();
   Rng rng(9);
   for (const std::string& name : ops.names()) {
@@ -106,7 +106,7 @@ TEST(BuiltinOps, MakeASmallCnn) {
   EXPECT_EQ(cost->parameters, (9 * 16 + 16) + (9 * 16 * 32 + 32) + (128 * 10 + 10));
 }
 
-TEST(BuiltinOps, HashTheSameWithDefaultsWrittenOut) {
+TEST(BuiltinOps, HashEquallyWithExplicitDefaults) {
   const OpTable ops = builtin_ops();
   const Graph plain = *parse(kSmallCnn);
   Editor edit(plain, ops);
@@ -122,7 +122,7 @@ TEST(BuiltinOps, HashTheSameWithDefaultsWrittenOut) {
   EXPECT_NE(canonical_hash(wider.graph(), ops), canonical_hash(plain, ops));
 }
 
-TEST(BuiltinOps, KnowTheirNeighbours) {
+TEST(BuiltinOps, SuggestNearestName) {
   const OpTable ops = builtin_ops();
   EXPECT_EQ(ops.nearest("conv2"), "conv2d");
   EXPECT_EQ(ops.nearest("maxpool2d"), "max_pool2d");

@@ -1,7 +1,7 @@
 // Operators across the channels of a value.
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -13,10 +13,10 @@ OpDef scale_op() {
   def.min_inputs = 2;
   def.max_inputs = 2;
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_real(args));
+    LANISTA_TRY(require_real(args));
     const Shape& shape = shape_of(args);
-    if (shape.rank() < 3) return misfit("input 0 must be [N, C, H, W] or [N, ..., C], but it is " + shown(args));
-    LANISTA_TRY(want_type(args, 1, {batched({shape.dims[channel_dim(shape)]}), DType::kReal}, "the gate"));
+    if (shape.rank() < 3) return shape_error("input 0 must be [N, C, H, W] or [N, ..., C], but it is " + shape_text(args));
+    LANISTA_TRY(require_type(args, 1, {batched({shape.dims[channel_dim(shape)]}), DType::kReal}, "the gate"));
     return value(shape);
   };
   def.cost = elementwise_cost(1);
@@ -33,10 +33,10 @@ OpDef channel_shuffle_op() {
   def.help = "Channels of an image dealt out anew: channel g C / groups + i goes to i groups + g.";
   def.attrs = {required_int("groups", 1, AttrRole::kTunable, "groups of neighbouring channels")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(require_image(args));
     const std::int64_t channels = shape_of(args).dims[1], groups = args.integer("groups");
     if (channels % groups != 0) {
-      return misfit(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
+      return shape_error(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
     }
     return value(shape_of(args));
   };
@@ -50,18 +50,18 @@ OpDef channel_shuffle_op() {
 }
 
 Result<std::vector<ValueType>> infer_lrn(const OpArgs& args) {
-  LANISTA_TRY(want_image(args));
+  LANISTA_TRY(require_image(args));
   constexpr std::int64_t kMaxSize = 1 << 20;
   if (args.integer("size") % 2 == 0) {  // PyTorch and ONNX lay an even window differently
-    return misfit("size " + std::to_string(args.integer("size")) + " is even, so that no channel is in the middle");
+    return shape_error("size " + std::to_string(args.integer("size")) + " is even, so that no channel is in the middle");
   }
   if (args.integer("size") > kMaxSize) {
-    return misfit("size " + std::to_string(args.integer("size")) + " is above " + std::to_string(kMaxSize));
+    return shape_error("size " + std::to_string(args.integer("size")) + " is above " + std::to_string(kMaxSize));
   }
   const double alpha = args.real("alpha"), beta = args.real("beta"), bias = args.real("bias");
-  if (!(alpha >= 0 && alpha <= 1e6)) return misfit("alpha must lie in [0, 1e6], but it is " + attr_text(alpha));
-  if (!(beta >= 0 && beta <= 100)) return misfit("beta must lie in [0, 100], but it is " + attr_text(beta));
-  if (!(bias >= 1e-6 && bias <= 1e6)) return misfit("bias must lie in [1e-6, 1e6], but it is " + attr_text(bias));
+  if (!(alpha >= 0 && alpha <= 1e6)) return shape_error("alpha must lie in [0, 1e6], but it is " + attr_text(alpha));
+  if (!(beta >= 0 && beta <= 100)) return shape_error("beta must lie in [0, 100], but it is " + attr_text(beta));
+  if (!(bias >= 1e-6 && bias <= 1e6)) return shape_error("bias must lie in [1e-6, 1e6], but it is " + attr_text(bias));
   return value(shape_of(args));
 }
 

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -80,20 +80,20 @@ OpDef div_op() {
 
 Result<std::vector<ValueType>> infer_concat(const OpArgs& args) {
   const auto axis = static_cast<std::size_t>(args.integer("axis"));
-  LANISTA_TRY(want_real(args));
+  LANISTA_TRY(require_real(args));
   Shape shape = shape_of(args);
   if (axis >= shape.rank()) {
-    return misfit("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
+    return shape_error("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
   }
   for (std::size_t i = 1; i < args.inputs.size(); ++i) {
-    LANISTA_TRY(want_real(args, i));
+    LANISTA_TRY(require_real(args, i));
     Shape other = shape_of(args, i);
     const bool same_rank = other.rank() == shape.rank();
     const std::int64_t length = same_rank ? other.dims[axis] : 0;
     if (same_rank) other.dims[axis] = shape.dims[axis];
     if (other != shape) {
-      return misfit("inputs must agree in all dimensions but axis " + std::to_string(axis) + ", but input 0 is " +
-                    shown(args, 0) + " and input " + std::to_string(i) + " is " + shown(args, i));
+      return shape_error("inputs must agree in all dimensions but axis " + std::to_string(axis) + ", but input 0 is " +
+                    shape_text(args, 0) + " and input " + std::to_string(i) + " is " + shape_text(args, i));
     }
     shape.dims[axis] += length;
   }

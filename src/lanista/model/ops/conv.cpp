@@ -1,13 +1,13 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
 namespace lanista::graph::ops {
 namespace {
 
-Result<ConvDims> dims_of(const OpArgs& args, std::int64_t out, std::int64_t groups) {
-  LANISTA_TRY(want_image(args));
+Result<ConvDims> conv_dims_of(const OpArgs& args, std::int64_t out, std::int64_t groups) {
+  LANISTA_TRY(require_image(args));
   return conv_dims(args, without_batch(shape_of(args)), out, groups);
 }
 
@@ -30,7 +30,7 @@ std::vector<ParamSpec> window_params(const OpArgs& args, const ConvDims& dims, s
 void plain_rules(OpDef& def, DimsOf dims_rule) {
   def.infer = [dims_rule](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const ConvDims dims, dims_rule(args));
-    LANISTA_TRY(want_sane_params(window_params(args, dims, dims.out)));
+    LANISTA_TRY(require_valid_params(window_params(args, dims, dims.out)));
     return value(dims.output());
   };
   def.params = [dims_rule](const OpArgs& args) {
@@ -42,7 +42,7 @@ void plain_rules(OpDef& def, DimsOf dims_rule) {
 
 void conv2d_gradient(GradientContext& step) {
   const OpArgs args = step.args();
-  const Attrs conv = taken(args.attrs, {"out", "kernel", "stride", "padding", "dilation", "groups"});
+  const Attrs conv = selected_attrs(args.attrs, {"out", "kernel", "stride", "padding", "dilation", "groups"});
   if (step.needs_grad(0)) {
     Attrs attrs = conv;
     attrs.set("input_size", without_batch(shape_of(args)));
@@ -62,25 +62,25 @@ OpDef conv2d_op() {
   def.attrs.push_back(optional_int("groups", 1, 1, AttrRole::kTunable, "channel groups that do not see each other"));
   def.attrs.push_back(optional_flag("bias", true, "add a trained offset per channel"));
   def.attrs.push_back(derived("in", "channels that come in"));
-  plain_rules(def, [](const OpArgs& args) { return dims_of(args, args.integer("out"), args.integer("groups")); });
+  plain_rules(def, [](const OpArgs& args) { return conv_dims_of(args, args.integer("out"), args.integer("groups")); });
   def.gradient = conv2d_gradient;
   return def;
 }
 
 Result<ConvDims> depthwise_dims(const OpArgs& args) {
-  LANISTA_TRY(want_image(args));
+  LANISTA_TRY(require_image(args));
   const std::int64_t in = channels(args);
   if (args.integer("multiplier") > kMaxValueElements / in) {
-    return misfit("multiplier " + std::to_string(args.integer("multiplier")) + " times " + std::to_string(in) +
+    return shape_error("multiplier " + std::to_string(args.integer("multiplier")) + " times " + std::to_string(in) +
                   " channels is too many");
   }
-  return dims_of(args, in * args.integer("multiplier"), in);
+  return conv_dims_of(args, in * args.integer("multiplier"), in);
 }
 
 Port depthwise_parts(StepContext& step) {
   const OpArgs args = step.args();
   const std::int64_t in = channels(args);
-  Attrs attrs = taken(args.attrs, {"kernel", "stride", "padding", "dilation", "bias"});
+  Attrs attrs = selected_attrs(args.attrs, {"kernel", "stride", "padding", "dilation", "bias"});
   attrs.set("out", in * args.integer("multiplier"));
   attrs.set("groups", in);
   std::vector<Port> inputs{step.input(0), step.param("weight")};
@@ -112,8 +112,8 @@ struct SeparableDims {
 };
 
 Result<SeparableDims> separable_dims(const OpArgs& args) {
-  LANISTA_TRY(want_image(args));
-  LANISTA_ASSIGN(const ConvDims depthwise, dims_of(args, channels(args), channels(args)));
+  LANISTA_TRY(require_image(args));
+  LANISTA_ASSIGN(const ConvDims depthwise, conv_dims_of(args, channels(args), channels(args)));
   return SeparableDims{depthwise, args.integer("out")};
 }
 
@@ -129,12 +129,12 @@ std::vector<ParamSpec> separable_params(const OpArgs& args) {
 Port separable_parts(StepContext& step) {
   const OpArgs args = step.args();
   const std::int64_t in = channels(args);
-  Attrs depthwise = taken(args.attrs, {"kernel", "stride", "padding", "dilation"});
+  Attrs depthwise = selected_attrs(args.attrs, {"kernel", "stride", "padding", "dilation"});
   depthwise.set("out", in);
   depthwise.set("groups", in);
   depthwise.set("bias", false);
   const Port middle = step.emit("conv2d", {step.input(0), step.param("depthwise.weight")}, std::move(depthwise));
-  Attrs pointwise = taken(args.attrs, {"out", "bias"});
+  Attrs pointwise = selected_attrs(args.attrs, {"out", "bias"});
   pointwise.set("kernel", std::vector<std::int64_t>{1});
   std::vector<Port> inputs{middle, step.param("pointwise.weight")};
   if (args.flag("bias")) inputs.push_back(step.param("pointwise.bias"));
@@ -152,7 +152,7 @@ OpDef separable_op() {
   def.attrs.push_back(derived("in", "channels that come in"));
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const SeparableDims dims, separable_dims(args));
-    LANISTA_TRY(want_sane_params(separable_params(args)));
+    LANISTA_TRY(require_valid_params(separable_params(args)));
     LANISTA_TRY(value(dims.depthwise.output()));
     return value(dims.output());
   };
@@ -185,14 +185,14 @@ OpDef transposed_op() {
   def.attrs.push_back(derived("in", "channels that come in"));
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const ConvDims dims, transposed_dims(args));
-    LANISTA_TRY(want_sane_params(transposed_params(args)));
+    LANISTA_TRY(require_valid_params(transposed_params(args)));
     return value(dims.input());
   };
   def.params = transposed_params;
   def.cost = [](const OpArgs& args) { return cost_of(args, transposed_dims(args)->flops()); };
   def.gradient = [](GradientContext& step) {
     const OpArgs args = step.args();
-    Attrs conv = taken(args.attrs, {"kernel", "stride", "padding", "dilation", "groups"});
+    Attrs conv = selected_attrs(args.attrs, {"kernel", "stride", "padding", "dilation", "groups"});
     conv.set("out", channels(args));
     step.set_param_grad("weight", step.emit("conv2d_grad_w", {step.grad(), step.input(0)}, conv));
     if (args.flag("bias")) step.set_param_grad("bias", step.emit("channel_sum", {step.grad()}));

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -14,14 +14,14 @@ std::vector<ParamSpec> linear_params(const OpArgs& args) {
 }
 
 Result<std::vector<ValueType>> infer_linear(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+  LANISTA_TRY(require_real(args));
   Shape shape = shape_of(args);
   // Images lie channels-last in memory, so their last logical dimension is no row of features.
   if (shape.rank() < 2 || shape.rank() == 4) {
-    return misfit("input must be [N, features] or [N, rows, features], but it is " + shape.text() +
+    return shape_error("input must be [N, features] or [N, rows, features], but it is " + shape.text() +
                   (shape.rank() == 4 ? "; flatten images first" : ""));
   }
-  LANISTA_TRY(want_sane_params(linear_params(args)));
+  LANISTA_TRY(require_valid_params(linear_params(args)));
   shape.dims.back() = args.integer("out");
   return value(std::move(shape));
 }
@@ -69,20 +69,20 @@ MatmulDims matmul_dims(const OpArgs& args) {
 }
 
 Result<std::vector<ValueType>> infer_matmul(const OpArgs& args) {
-  LANISTA_TRY(want_real(args, 0));
-  LANISTA_TRY(want_real(args, 1));
+  LANISTA_TRY(require_real(args, 0));
+  LANISTA_TRY(require_real(args, 1));
   Shape shape = shape_of(args, 0);
   const Shape& other = shape_of(args, 1);
   const std::string both = shape.text() + " and " + other.text();
   if (shape.rank() < 3 || shape.rank() != other.rank()) {
-    return misfit("inputs must have equal rank of at least 3 (batch included), but they are " + both);
+    return shape_error("inputs must have equal rank of at least 3 (batch included), but they are " + both);
   }
   for (std::size_t i = 0; i + 2 < shape.rank(); ++i) {
-    if (shape.dims[i] != other.dims[i]) return misfit("all dimensions but the last two must agree in " + both);
+    if (shape.dims[i] != other.dims[i]) return shape_error("all dimensions but the last two must agree in " + both);
   }
   const MatmulDims dims = matmul_dims(args);
   if (dims.k_left != dims.k_right) {
-    return misfit("cannot multiply " + both + ": " + std::to_string(dims.k_left) + " columns meet " +
+    return shape_error("cannot multiply " + both + ": " + std::to_string(dims.k_left) + " columns meet " +
                   std::to_string(dims.k_right) + " rows");
   }
   shape.dims[shape.rank() - 2] = dims.m;

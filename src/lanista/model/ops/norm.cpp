@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -10,16 +10,16 @@ std::vector<ParamSpec> affine_params(const OpArgs& args, std::vector<std::int64_
   return {{"weight", unbatched(dims), true, Init::kOnes, 0}, {"bias", unbatched(dims), true, Init::kZeros, 0}};
 }
 
-Result<void> want_eps(const OpArgs& args) {
+Result<void> require_eps(const OpArgs& args) {
   const double eps = args.real("eps");
   if (eps > 0 && eps <= 1) return {};
-  return misfit("eps must lie in (0, 1], but it is " + attr_text(eps));
+  return shape_error("eps must lie in (0, 1], but it is " + attr_text(eps));
 }
 
-Result<void> want_channels(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+Result<void> require_channels(const OpArgs& args) {
+  LANISTA_TRY(require_real(args));
   if (shape_of(args).rank() == 2 || shape_of(args).rank() == 4) return {};
-  return misfit("input must be [N, C] or [N, C, H, W], but it is " + shown(args));
+  return shape_error("input must be [N, C] or [N, C, H, W], but it is " + shape_text(args));
 }
 
 // Every `<norm>_grad` takes x, the two statistics, dy and, where there is one, the weight.
@@ -55,11 +55,11 @@ OpDef norm_op(std::string name, std::string help) {
 }
 
 Result<std::vector<ValueType>> infer_batch_norm(const OpArgs& args) {
-  LANISTA_TRY(want_channels(args));
-  LANISTA_TRY(want_eps(args));
+  LANISTA_TRY(require_channels(args));
+  LANISTA_TRY(require_eps(args));
   const double momentum = args.real("momentum");
   if (!(momentum >= 0 && momentum <= 1)) {
-    return misfit("momentum must lie in [0, 1], but it is " + attr_text(momentum));
+    return shape_error("momentum must lie in [0, 1], but it is " + attr_text(momentum));
   }
   return value(shape_of(args));
 }
@@ -84,16 +84,16 @@ OpDef batch_norm_op() {
 }
 
 Result<std::vector<ValueType>> infer_layer_norm(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
-  LANISTA_TRY(want_eps(args));
+  LANISTA_TRY(require_real(args));
+  LANISTA_TRY(require_eps(args));
   const auto rank = static_cast<std::int64_t>(shape_of(args).rank());
   const std::int64_t axes = args.integer("axes");
   if (axes >= rank) {
-    return misfit("cannot normalise the last " + std::to_string(axes) + " dimensions of " + shown(args) +
+    return shape_error("cannot normalise the last " + std::to_string(axes) + " dimensions of " + shape_text(args) +
                   " without the batch");
   }
   if (rank == 4 && axes != 3) {
-    return misfit("images " + shown(args) + " are normalised over axes=3, not axes=" + std::to_string(axes));
+    return shape_error("images " + shape_text(args) + " are normalised over axes=3, not axes=" + std::to_string(axes));
   }
   return value(shape_of(args));
 }
@@ -113,11 +113,11 @@ OpDef layer_norm_op() {
 }
 
 Result<std::vector<ValueType>> infer_group_norm(const OpArgs& args) {
-  LANISTA_TRY(want_channels(args));
-  LANISTA_TRY(want_eps(args));
+  LANISTA_TRY(require_channels(args));
+  LANISTA_TRY(require_eps(args));
   const std::int64_t channels = shape_of(args).dims[1];
   if (channels % args.integer("groups") != 0) {
-    return misfit(std::to_string(args.integer("groups")) + " groups do not divide " + std::to_string(channels) +
+    return shape_error(std::to_string(args.integer("groups")) + " groups do not divide " + std::to_string(channels) +
                   " channels");
   }
   return value(shape_of(args));

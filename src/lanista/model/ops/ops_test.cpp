@@ -150,7 +150,7 @@ TEST(Operators, GiveTheShapesOfHandCalculation) {
   }
 }
 
-TEST(Operators, SayWhatDoesNotFit) {
+TEST(Operators, ReportShapeErrors) {
   const Case cases[] = {
       {"[3,8,8]", "%1 = linear(%0, out=2)", "flatten images first"},
       {"[3,4,4]", "%1 = conv2d(%0, out=2, kernel=[5])",

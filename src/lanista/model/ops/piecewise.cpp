@@ -3,7 +3,7 @@
 #include <limits>
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -11,50 +11,50 @@ namespace {
 constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
 
 /// Errors: an attribute that is no number in single precision.
-Result<void> want_floats(const OpArgs& args) {
+Result<void> require_floats(const OpArgs& args) {
   for (const AttrSpec& spec : args.def.attrs) {
     const double given = args.real(spec.name);
     if (std::abs(given) <= kLargest) continue;
-    return misfit(spec.name + " must be a number in single precision, but it is " + attr_text(given));
+    return shape_error(spec.name + " must be a number in single precision, but it is " + attr_text(given));
   }
   return {};
 }
 
-OpDef piecewise(std::string name, std::string help, double flops_per_element, Saved saved,
+OpDef piecewise(std::string name, std::string help, double flops_per_element, SavedValue saved,
                 std::vector<AttrSpec> attrs) {
   OpDef def;
   def.name = std::move(name);
   def.help = std::move(help);
   def.attrs = std::move(attrs);
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_floats(args));
+    LANISTA_TRY(require_floats(args));
     return infer_same(args);
   };
   def.cost = elementwise_cost(flops_per_element);
   def.family = OpFamily::kActivation;
   def.size_flow = SizeFlow::kAny;
-  give_elementwise_gradient(def, saved);
+  add_elementwise_gradient(def, saved);
   return def;
 }
 
 OpDef elu_op() {
-  OpDef def = piecewise("elu", "x, and alpha (exp(x) - 1) below zero.", 10, Saved::kOutput,
+  OpDef def = piecewise("elu", "x, and alpha (exp(x) - 1) below zero.", 10, SavedValue::kOutput,
                         {optional_real("alpha", 1, AttrRole::kStatic, "minus the limit towards minus infinity")});
   def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double alpha = args.real("alpha");
-    if (alpha < 0) return misfit("alpha must not be negative, but it is " + attr_text(alpha));
+    if (alpha < 0) return shape_error("alpha must not be negative, but it is " + attr_text(alpha));
     return plain(args);
   };
   return def;
 }
 
 OpDef clip_op() {
-  OpDef def = piecewise("clip", "x, no smaller than min and no larger than max.", 2, Saved::kOutput,
+  OpDef def = piecewise("clip", "x, no smaller than min and no larger than max.", 2, SavedValue::kOutput,
                         {optional_real("min", -kLargest, AttrRole::kStatic, "smallest value"),
                          optional_real("max", kLargest, AttrRole::kStatic, "largest value")});
   def.infer = [plain = def.infer](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const double min = args.real("min"), max = args.real("max");
-    if (min > max) return misfit("min " + attr_text(min) + " is above max " + attr_text(max));
+    if (min > max) return shape_error("min " + attr_text(min) + " is above max " + attr_text(max));
     return plain(args);
   };
   def.family = OpFamily::kOther;  // a bound, not what makes a layer bend
@@ -77,15 +77,15 @@ OpDef relu6_op() {
 }  // namespace
 
 Result<void> add_piecewise_ops(OpTable& table) {
-  LANISTA_TRY(table.add(piecewise("leaky_relu", "x, and alpha x below zero.", 2, Saved::kInput,
+  LANISTA_TRY(table.add(piecewise("leaky_relu", "x, and alpha x below zero.", 2, SavedValue::kInput,
                                   {optional_real("alpha", 0.01, AttrRole::kStatic, "slope below zero")})));
   LANISTA_TRY(table.add(elu_op()));
   LANISTA_TRY(table.add(clip_op()));
   LANISTA_TRY(table.add(relu6_op()));
-  LANISTA_TRY(table.add(piecewise("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, Saved::kOutput,
+  LANISTA_TRY(table.add(piecewise("hard_sigmoid", "alpha x + beta, clipped to [0, 1].", 4, SavedValue::kOutput,
                                   {optional_real("alpha", 1.0 / 6, AttrRole::kStatic, "slope between the ends"),
                                    optional_real("beta", 0.5, AttrRole::kStatic, "value at zero")})));
-  return table.add(piecewise("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, Saved::kInput, {}));
+  return table.add(piecewise("hard_swish", "x times x / 6 + 1/2, clipped to [0, 1].", 5, SavedValue::kInput, {}));
 }
 
 }  // namespace lanista::graph::ops

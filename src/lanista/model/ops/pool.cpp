@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
 namespace lanista::graph::ops {
@@ -10,13 +10,13 @@ namespace {
 // The byte that remembers the winner of a window counts to 254; 255 means none.
 constexpr std::int64_t kMaxPoolCells = 255;
 
-Result<PoolDims> dims_of(const OpArgs& args) {
-  LANISTA_TRY(want_image(args));
+Result<PoolDims> conv_dims_of(const OpArgs& args) {
+  LANISTA_TRY(require_image(args));
   return pool_dims(args, without_batch(shape_of(args)));
 }
 
 Cost pool_cost(const OpArgs& args) {
-  const PoolDims dims = *dims_of(args);
+  const PoolDims dims = *conv_dims_of(args);
   return cost_of(args, static_cast<double>(dims.output().elements_per_sample()) * static_cast<double>(dims.kh) *
                            static_cast<double>(dims.kw));
 }
@@ -29,10 +29,10 @@ OpDef max_pool_op() {
   def.help = "The largest value of each window.";
   def.attrs = pool_attrs();
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_ASSIGN(const PoolDims dims, dims_of(args));
+    LANISTA_ASSIGN(const PoolDims dims, conv_dims_of(args));
     if (dims.kw > kMaxPoolCells / dims.kh) {
-      return misfit("a max-pooling window has at most " + std::to_string(kMaxPoolCells) + " cells, but the kernel is " +
-                    by(dims.kh, dims.kw));
+      return shape_error("a max-pooling window has at most " + std::to_string(kMaxPoolCells) + " cells, but the kernel is " +
+                    size_pair_text(dims.kh, dims.kw));
     }
     return value(dims.output());
   };
@@ -40,7 +40,7 @@ OpDef max_pool_op() {
   def.train_form = "max_pool2d_train";
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode"});
+    Attrs attrs = selected_attrs(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
     step.set_input_grad(0, step.emit("max_pool2d_grad", {step.output(1), step.grad()}, std::move(attrs)));
   };
@@ -56,13 +56,13 @@ OpDef avg_pool_op() {
   def.attrs = pool_attrs();
   def.attrs.push_back(optional_flag("count_include_pad", true, "padding counts as zeros, not as absent"));
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_ASSIGN(const PoolDims dims, dims_of(args));
+    LANISTA_ASSIGN(const PoolDims dims, conv_dims_of(args));
     return value(dims.output());
   };
   def.cost = pool_cost;
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
+    Attrs attrs = selected_attrs(step.args().attrs, {"kernel", "stride", "padding", "ceil_mode", "count_include_pad"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
     step.set_input_grad(0, step.emit("avg_pool2d_grad", {step.grad()}, std::move(attrs)));
   };
@@ -77,8 +77,8 @@ OpDef adaptive_avg_pool_op() {
   def.help = "Means over as many windows as the result has cells.";
   def.attrs = {required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_image(args));
-    LANISTA_TRY(want_pair(args, "out"));
+    LANISTA_TRY(require_image(args));
+    LANISTA_TRY(require_pair(args, "out"));
     const auto [h, w] = args.pair("out");
     return value(batched({shape_of(args).dims[1], h, w}));
   };
@@ -93,11 +93,11 @@ OpDef adaptive_avg_pool_op() {
   return def;
 }
 
-Result<void> want_positions(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+Result<void> require_positions(const OpArgs& args) {
+  LANISTA_TRY(require_real(args));
   const std::size_t rank = shape_of(args).rank();
   if (rank == 3 || rank == 4) return {};
-  return misfit("input 0 must be [N, C, L] or [N, C, H, W], but it is " + shown(args));
+  return shape_error("input 0 must be [N, C, L] or [N, C, H, W], but it is " + shape_text(args));
 }
 
 OpDef global_avg_pool_op() {
@@ -106,7 +106,7 @@ OpDef global_avg_pool_op() {
   def.size_flow = SizeFlow::kChannels;
   def.help = "The mean of each channel: [N, C, L] or [N, C, H, W] to [N, C].";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_positions(args));
+    LANISTA_TRY(require_positions(args));
     return value(batched({shape_of(args).dims[1]}));
   };
   def.cost = [](const OpArgs& args) {
@@ -129,10 +129,10 @@ OpDef global_max_pool_op() {
   def.name = "global_max_pool";
   def.help = "The largest value of each channel: [N, C, H, W] to [N, C].";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(require_image(args));
     const auto& dims = shape_of(args).dims;
     if (std::max(dims[2], dims[3]) > kMaxPoolCells) {
-      return misfit("images are at most " + by(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " + shown(args));
+      return shape_error("images are at most " + size_pair_text(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " + shape_text(args));
     }
     return value(batched({dims[1]}));
   };

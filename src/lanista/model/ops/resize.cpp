@@ -1,7 +1,7 @@
 // Images of another size.
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
 namespace lanista::graph::ops {
@@ -27,7 +27,7 @@ OpDef resize_family(std::string name, std::string help, AttrSpec size) {
   def.help = std::move(help);
   def.attrs = {std::move(size), mode()};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(require_image(args));
     LANISTA_ASSIGN(const auto result, resized(args));
     return value(batched({shape_of(args).dims[1], result.first, result.second}));
   };
@@ -41,7 +41,7 @@ OpDef resize_op() {
                     required_list("out", 1, AttrRole::kTunable, "height and width of the result, or one for both"));
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"mode"});
+    Attrs attrs = selected_attrs(step.args().attrs, {"mode"});
     attrs.set("input_size", without_batch(shape_of(step.args())));
     step.set_input_grad(0, step.emit("resize_grad", {step.grad()}, std::move(attrs)));
   };
@@ -53,7 +53,7 @@ OpDef upsample_op() {
                             required_list("factor", 1, AttrRole::kTunable, "of height and width, or one for both"));
   def.decompose = [](StepContext& step) {
     const auto [h, w] = *resized(step.args());
-    Attrs attrs = taken(step.args().attrs, {"mode"});
+    Attrs attrs = selected_attrs(step.args().attrs, {"mode"});
     attrs.set("out", std::vector<std::int64_t>{h, w});
     return step.emit("resize", {step.input(0)}, std::move(attrs));
   };
@@ -65,14 +65,14 @@ OpDef upsample_op() {
 Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args) {
   const bool by_factor = args.attrs.find("factor") != nullptr;
   const std::string_view name = by_factor ? "factor" : "out";
-  LANISTA_TRY(want_pair(args, name));
+  LANISTA_TRY(require_pair(args, name));
   auto [h, w] = args.pair(name);
   if (by_factor) {
     h *= shape_of(args).dims[2];
     w *= shape_of(args).dims[3];
   }
   if (h > kMaxSide || w > kMaxSide) {
-    return misfit("a result of " + by(h, w) + " cells is above " + std::to_string(kMaxSide) + " a side");
+    return shape_error("a result of " + size_pair_text(h, w) + " cells is above " + std::to_string(kMaxSide) + " a side");
   }
   return std::pair{h, w};
 }

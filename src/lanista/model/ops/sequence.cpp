@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -12,10 +12,10 @@ using List = std::vector<std::int64_t>;
 /// Cosines of larger positions would lose digits (base/portable_math.h).
 constexpr std::int64_t kMaxPositions = std::int64_t{1} << 16;
 
-Result<void> want_sequence(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+Result<void> require_sequence(const OpArgs& args) {
+  LANISTA_TRY(require_real(args));
   if (shape_of(args).rank() == 3) return {};
-  return misfit("input must be a sequence [N, T, features], but it is " + shown(args));
+  return shape_error("input must be a sequence [N, T, features], but it is " + shape_text(args));
 }
 
 std::vector<ParamSpec> embedding_params(const OpArgs& args) {
@@ -25,10 +25,10 @@ std::vector<ParamSpec> embedding_params(const OpArgs& args) {
 Result<std::vector<ValueType>> infer_embedding(const OpArgs& args) {
   const auto& [shape, dtype] = args.inputs[0];
   if (dtype != DType::kIndex || !shape.has_batch() || shape.rank() != 2) {
-    return misfit("input must be token numbers [N, T], from input(shape=[T], dtype=\"index\"), but it is " +
+    return shape_error("input must be token numbers [N, T], from input(shape=[T], dtype=\"index\"), but it is " +
                   std::string(dtype == DType::kIndex ? "tokens " : "real numbers ") + shape.text());
   }
-  LANISTA_TRY(want_sane_params(embedding_params(args)));
+  LANISTA_TRY(require_valid_params(embedding_params(args)));
   return value(batched({shape.dims[1], args.integer("dim")}));
 }
 
@@ -42,7 +42,7 @@ OpDef embedding_op() {
   def.params = embedding_params;
   def.cost = [](const OpArgs& args) { return cost_of(args, 0); };
   def.gradient = [](GradientContext& step) {
-    const Attrs attrs = taken(step.args().attrs, {"vocab"});
+    const Attrs attrs = selected_attrs(step.args().attrs, {"vocab"});
     step.set_param_grad("weight", step.emit("embedding_grad", {step.input(0), step.grad()}, attrs));
   };
   return def;
@@ -66,9 +66,9 @@ OpDef positional_embedding_op() {
   mode.help = "trained vectors, or fixed waves";
   def.attrs = {std::move(mode), derived("positions", "length of the sequence")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_sequence(args));
+    LANISTA_TRY(require_sequence(args));
     if (shape_of(args).dims[1] > kMaxPositions) {
-      return misfit("a sequence of " + std::to_string(shape_of(args).dims[1]) + " positions is too long; at most " +
+      return shape_error("a sequence of " + std::to_string(shape_of(args).dims[1]) + " positions is too long; at most " +
                     std::to_string(kMaxPositions));
     }
     return value(shape_of(args));
@@ -91,7 +91,7 @@ OpDef scale_by_op() {
   def.cost = elementwise_cost(1);
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    step.set_input_grad(0, step.emit("scale_by", {step.grad()}, taken(step.args().attrs, {"by"})));
+    step.set_input_grad(0, step.emit("scale_by", {step.grad()}, selected_attrs(step.args().attrs, {"by"})));
   };
   return def;
 }
@@ -102,10 +102,10 @@ OpDef causal_mask_op() {
   def.help =
       "Minus infinity above the diagonal of square matrices, so that a softmax along the rows sees no later position.";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_real(args));
+    LANISTA_TRY(require_real(args));
     const auto& dims = shape_of(args).dims;
     if (dims.size() < 3 || dims.back() != dims[dims.size() - 2]) {
-      return misfit("input must be square matrices [N, ..., T, T], but it is " + shown(args));
+      return shape_error("input must be square matrices [N, ..., T, T], but it is " + shape_text(args));
     }
     return value(shape_of(args));
   };
@@ -126,15 +126,15 @@ std::vector<ParamSpec> attention_params(const OpArgs& args) {
 }
 
 Result<std::vector<ValueType>> infer_attention(const OpArgs& args) {
-  LANISTA_TRY(want_sequence(args));
+  LANISTA_TRY(require_sequence(args));
   const std::int64_t t = shape_of(args).dims[1], d = shape_of(args).dims[2], heads = args.integer("heads");
   if (d % heads != 0) {
-    return misfit("heads=" + std::to_string(heads) + " must divide the features, but there are " + std::to_string(d));
+    return shape_error("heads=" + std::to_string(heads) + " must divide the features, but there are " + std::to_string(d));
   }
   const double p = args.real("dropout");
-  if (!(p >= 0 && p < 1)) return misfit("dropout must lie in [0, 1), but it is " + attr_text(p));
+  if (!(p >= 0 && p < 1)) return shape_error("dropout must lie in [0, 1), but it is " + attr_text(p));
   LANISTA_TRY(value(batched({heads, t, t})));
-  LANISTA_TRY(want_sane_params(attention_params(args)));
+  LANISTA_TRY(require_valid_params(attention_params(args)));
   return value(shape_of(args));
 }
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -16,10 +16,10 @@ void reshape_gradient(GradientContext& step) {
 OpDef flatten_op() {
   OpDef def;
   def.name = "flatten";
-  def.renames = true;
+  def.is_view = true;
   def.help = "All dimensions but the batch as one.";
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_real(args));
+    LANISTA_TRY(require_real(args));
     return value(batched({shape_of(args).elements_per_sample()}));
   };
   def.gradient = reshape_gradient;
@@ -29,16 +29,16 @@ OpDef flatten_op() {
 OpDef reshape_op() {
   OpDef def;
   def.name = "reshape";
-  def.renames = true;
+  def.is_view = true;
   def.help = "The same elements, in logical order, in another shape.";
   def.attrs = {required_list("shape", 1, AttrRole::kStatic, "the new shape, without the batch")};
   // A value without a batch is a parameter that a part of an operator reads in another shape.
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const bool batch = shape_of(args).has_batch();
-    if (batch || args.inputs[0].dtype != DType::kReal) LANISTA_TRY(want_real(args));
+    if (batch || args.inputs[0].dtype != DType::kReal) LANISTA_TRY(require_real(args));
     Shape shape = batch ? batched(args.list("shape")) : unbatched(args.list("shape"));
     if (shape.elements_per_sample() != shape_of(args).elements_per_sample()) {
-      return misfit("cannot reshape " + shown(args) + " (" + std::to_string(shape_of(args).elements_per_sample()) +
+      return shape_error("cannot reshape " + shape_text(args) + " (" + std::to_string(shape_of(args).elements_per_sample()) +
                     " elements per sample) to " + shape.text() + " (" + std::to_string(shape.elements_per_sample()) +
                     ")");
     }
@@ -49,7 +49,7 @@ OpDef reshape_op() {
 }
 
 Result<std::vector<ValueType>> infer_transpose(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+  LANISTA_TRY(require_real(args));
   const auto& axes = args.list("axes");
   const Shape& shape = shape_of(args);
   std::vector<bool> seen(shape.rank(), false);
@@ -60,7 +60,7 @@ Result<std::vector<ValueType>> infer_transpose(const OpArgs& args) {
     if (permutation) seen[axis] = true;
   }
   if (!permutation) {
-    return misfit("axes " + attr_text(axes) + " must be a permutation of all " + std::to_string(shape.rank()) +
+    return shape_error("axes " + attr_text(axes) + " must be a permutation of all " + std::to_string(shape.rank()) +
                   " dimensions of " + shape.text() + " that leaves the batch in front");
   }
   Shape result = shape;
@@ -92,11 +92,11 @@ OpDef pad_op() {
   def.help = "Zeros around images.";
   def.attrs = {required_list("pads", 0, AttrRole::kStatic, "rows and columns of zeros: top, bottom, left, right")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_image(args));
+    LANISTA_TRY(require_image(args));
     const auto& pads = args.list("pads");
-    if (pads.size() != 4) return misfit("pads must be [top,bottom,left,right], but it is " + attr_text(pads));
+    if (pads.size() != 4) return shape_error("pads must be [top,bottom,left,right], but it is " + attr_text(pads));
     for (const std::int64_t pad : pads) {
-      if (pad > kMaxValueElements) return misfit("a padding of " + std::to_string(pad) + " is too large");
+      if (pad > kMaxValueElements) return shape_error("a padding of " + std::to_string(pad) + " is too large");
     }
     Shape shape = shape_of(args);
     shape.dims[2] += pads[0] + pads[1];
@@ -105,19 +105,19 @@ OpDef pad_op() {
   };
   def.gradient = [](GradientContext& step) {
     if (step.needs_grad(0)) {
-      step.set_input_grad(0, step.emit("crop", {step.grad()}, taken(step.args().attrs, {"pads"})));
+      step.set_input_grad(0, step.emit("crop", {step.grad()}, selected_attrs(step.args().attrs, {"pads"})));
     }
   };
   return def;
 }
 
 Result<std::vector<ValueType>> infer_mean(const OpArgs& args) {
-  LANISTA_TRY(want_real(args));
+  LANISTA_TRY(require_real(args));
   const auto& axes = args.list("axes");
   const Shape& shape = shape_of(args);
   const bool ascending = std::adjacent_find(axes.begin(), axes.end(), std::greater_equal<>()) == axes.end();
   if (axes.empty() || !ascending || axes.back() >= static_cast<std::int64_t>(shape.rank())) {
-    return misfit("axes " + attr_text(axes) + " must be ascending dimensions of " + shape.text() +
+    return shape_error("axes " + attr_text(axes) + " must be ascending dimensions of " + shape.text() +
                   " without the batch");
   }
   Shape result;
@@ -141,7 +141,7 @@ OpDef mean_op() {
   };
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    Attrs attrs = taken(step.args().attrs, {"axes"});
+    Attrs attrs = selected_attrs(step.args().attrs, {"axes"});
     attrs.set("shape", without_batch(shape_of(step.args())));
     step.set_input_grad(0, step.emit("mean_grad", {step.grad()}, std::move(attrs)));
   };
@@ -157,7 +157,7 @@ OpDef slice_op() {
                optional_int("end", 0, -kMaxValueElements, AttrRole::kStatic,
                             "the element behind the last; 0: all that follow; negative: from the end")};
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
-    LANISTA_TRY(want_real(args));
+    LANISTA_TRY(require_real(args));
     LANISTA_ASSIGN(const SliceRange range, slice_range(args));
     Shape shape = shape_of(args);
     shape.dims[range.axis] = range.len;
@@ -179,13 +179,13 @@ OpDef slice_op() {
 Result<SliceRange> slice_range(const OpArgs& args) {
   const Shape& shape = shape_of(args);
   const auto axis = static_cast<std::size_t>(args.integer("axis"));
-  if (axis >= shape.rank()) return misfit("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
+  if (axis >= shape.rank()) return shape_error("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
   const std::int64_t size = shape.dims[axis];
   std::int64_t begin = args.integer("start"), end = args.integer("end");
   if (begin < 0) begin += size;
   if (end <= 0) end += size;
   if (begin < 0 || begin >= end || end > size) {
-    return misfit("elements " + std::to_string(args.integer("start")) + " up to " +
+    return shape_error("elements " + std::to_string(args.integer("start")) + " up to " +
                   std::to_string(args.integer("end")) + " (start, end) of axis " + std::to_string(axis) +
                   " are no run in " + shape.text());
   }

@@ -1,4 +1,4 @@
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -28,7 +28,7 @@ OpDef output_op() {
   def.name = "output";
   def.help = "The result of the model; passes its input through.";
   def.infer = infer_same;
-  def.renames = true;
+  def.is_view = true;
   return def;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -12,10 +12,10 @@ namespace {
 constexpr std::int64_t kMaxWindow = std::int64_t{1} << 20;
 
 Result<std::pair<std::int64_t, std::int64_t>> bounded_pair(const OpArgs& args, std::string_view name) {
-  LANISTA_TRY(want_pair(args, name));
+  LANISTA_TRY(require_pair(args, name));
   const auto pair = args.pair(name);
   if (pair.first > kMaxWindow || pair.second > kMaxWindow) {
-    return misfit(std::string(name) + " " + by(pair.first, pair.second) + " is above " + std::to_string(kMaxWindow));
+    return shape_error(std::string(name) + " " + size_pair_text(pair.first, pair.second) + " is above " + std::to_string(kMaxWindow));
   }
   return pair;
 }
@@ -23,11 +23,11 @@ Result<std::pair<std::int64_t, std::int64_t>> bounded_pair(const OpArgs& args, s
 Result<Pads> bounded_pads(const OpArgs& args) {
   const std::vector<std::int64_t>& list = args.list("padding");
   if (list.size() != 1 && list.size() != 2 && list.size() != 4) {
-    return misfit("padding must be [all], [rows, columns] or [top, bottom, left, right], but it lists " +
+    return shape_error("padding must be [all], [rows, columns] or [top, bottom, left, right], but it lists " +
                   std::to_string(list.size()) + " integers");
   }
   for (const std::int64_t cells : list) {
-    if (cells > kMaxWindow) return misfit("padding " + attr_text(list) + " is above " + std::to_string(kMaxWindow));
+    if (cells > kMaxWindow) return shape_error("padding " + attr_text(list) + " is above " + std::to_string(kMaxWindow));
   }
   return pads_of(args);
 }
@@ -35,23 +35,23 @@ Result<Pads> bounded_pads(const OpArgs& args) {
 Result<std::pair<std::int64_t, std::int64_t>> windows_output(std::int64_t h, std::int64_t w, const Window& rows,
                                                              const Window& columns) {
   const auto oh = window_output(h, rows);
-  if (!oh) return misfit("height: " + oh.error().message);
+  if (!oh) return shape_error("height: " + oh.error().message);
   const auto ow = window_output(w, columns);
-  if (!ow) return misfit("width: " + ow.error().message);
+  if (!ow) return shape_error("width: " + ow.error().message);
   return std::pair{*oh, *ow};
 }
 
-Result<void> want_image_dims(const std::vector<std::int64_t>& image) {
-  if (image.size() != 3) return misfit("an image must be [C, H, W], but it is " + unbatched(image).text());
+Result<void> require_image_dims(const std::vector<std::int64_t>& image) {
+  if (image.size() != 3) return shape_error("an image must be [C, H, W], but it is " + unbatched(image).text());
   return {};
 }
 
 }  // namespace
 
-Result<void> want_pair(const OpArgs& args, std::string_view name, bool may_be_empty) {
+Result<void> require_pair(const OpArgs& args, std::string_view name, bool may_be_empty) {
   const std::size_t size = args.list(name).size();
   if (size == 1 || size == 2 || (size == 0 && may_be_empty)) return {};
-  return misfit(std::string(name) + " must list one or two integers, but it lists " + std::to_string(size));
+  return shape_error(std::string(name) + " must list one or two integers, but it lists " + std::to_string(size));
 }
 
 Result<std::int64_t> window_output(std::int64_t size, const Window& window) {
@@ -61,7 +61,7 @@ Result<std::int64_t> window_output(std::int64_t size, const Window& window) {
     const std::string padding = window.before == window.after ? std::to_string(window.before) + " on both sides"
                                                               : std::to_string(window.before) + " before and " +
                                                                     std::to_string(window.after) + " behind them";
-    return misfit("a kernel of " + std::to_string(window.kernel) + " (dilation " + std::to_string(window.dilation) +
+    return shape_error("a kernel of " + std::to_string(window.kernel) + " (dilation " + std::to_string(window.dilation) +
                   ") reaches over " + std::to_string(reach) + " cells, but there are " + std::to_string(size) +
                   " and a padding of " + padding);
   }
@@ -92,14 +92,14 @@ std::vector<AttrSpec> window_attrs() {
 
 Result<ConvDims> conv_dims(const OpArgs& args, const std::vector<std::int64_t>& image, std::int64_t out,
                            std::int64_t groups) {
-  LANISTA_TRY(want_image_dims(image));
+  LANISTA_TRY(require_image_dims(image));
   LANISTA_ASSIGN(const auto kernel, bounded_pair(args, "kernel"));
   LANISTA_ASSIGN(const auto stride, bounded_pair(args, "stride"));
   LANISTA_ASSIGN(const Pads pads, bounded_pads(args));
   LANISTA_ASSIGN(const auto dilation, bounded_pair(args, "dilation"));
   const std::int64_t in = image[0];
   if (in % groups != 0 || out % groups != 0) {
-    return misfit(std::to_string(groups) + " groups do not divide " + std::to_string(in) + " input and " +
+    return shape_error(std::to_string(groups) + " groups do not divide " + std::to_string(in) + " input and " +
                   std::to_string(out) + " output channels");
   }
   LANISTA_ASSIGN(const auto size,
@@ -129,17 +129,17 @@ std::pair<std::int64_t, std::int64_t> pool_stride(const OpArgs& args) {
 }
 
 Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& image) {
-  LANISTA_TRY(want_image_dims(image));
+  LANISTA_TRY(require_image_dims(image));
   LANISTA_ASSIGN(const auto kernel, bounded_pair(args, "kernel"));
   LANISTA_ASSIGN(const Pads pads, bounded_pads(args));
-  LANISTA_TRY(want_pair(args, "stride", true));
+  LANISTA_TRY(require_pair(args, "stride", true));
   auto stride = kernel;
   if (!args.list("stride").empty()) {
     LANISTA_ASSIGN(stride, bounded_pair(args, "stride"));
   }
   if (std::max(pads.top, pads.bottom) > kernel.first / 2 || std::max(pads.left, pads.right) > kernel.second / 2) {
-    return misfit("padding " + attr_text(args.list("padding")) + " is above half the kernel " +
-                  by(kernel.first, kernel.second));
+    return shape_error("padding " + attr_text(args.list("padding")) + " is above half the kernel " +
+                  size_pair_text(kernel.first, kernel.second));
   }
   const bool ceil = args.flag("ceil_mode");
   LANISTA_ASSIGN(const auto size,
@@ -155,15 +155,15 @@ Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& 
 }
 
 Result<ConvDims> transposed_dims(const OpArgs& args) {
-  LANISTA_TRY(want_image(args));
+  LANISTA_TRY(require_image(args));
   LANISTA_ASSIGN(const auto kernel, bounded_pair(args, "kernel"));
   LANISTA_ASSIGN(const auto stride, bounded_pair(args, "stride"));
   LANISTA_ASSIGN(const Pads pads, bounded_pads(args));
   LANISTA_ASSIGN(const auto dilation, bounded_pair(args, "dilation"));
   LANISTA_ASSIGN(const auto extra, bounded_pair(args, "output_padding"));
   if (extra.first >= stride.first || extra.second >= stride.second) {
-    return misfit("output padding " + by(extra.first, extra.second) + " must be smaller than the stride " +
-                  by(stride.first, stride.second));
+    return shape_error("output padding " + size_pair_text(extra.first, extra.second) + " must be smaller than the stride " +
+                  size_pair_text(stride.first, stride.second));
   }
   const auto& dims = shape_of(args).dims;
   const std::int64_t h =
@@ -171,7 +171,7 @@ Result<ConvDims> transposed_dims(const OpArgs& args) {
   const std::int64_t w =
       (dims[3] - 1) * stride.second + dilation.second * (kernel.second - 1) + 1 + extra.second - pads.left - pads.right;
   if (h < 1 || w < 1) {
-    return misfit("padding " + attr_text(args.list("padding")) + " leaves a result of " + by(h, w) + " cells");
+    return shape_error("padding " + attr_text(args.list("padding")) + " leaves a result of " + size_pair_text(h, w) + " cells");
   }
   return conv_dims(args, {args.integer("out"), h, w}, dims[1], args.integer("groups"));
 }

@@ -70,6 +70,6 @@ Result<PoolDims> pool_dims(const OpArgs& args, const std::vector<std::int64_t>& 
 Result<ConvDims> transposed_dims(const OpArgs& args);
 
 /// Errors: the list attribute `name` has not one or two elements (or zero, where `may_be_empty`).
-Result<void> want_pair(const OpArgs& args, std::string_view name, bool may_be_empty = false);
+Result<void> require_pair(const OpArgs& args, std::string_view name, bool may_be_empty = false);
 
 }  // namespace lanista::graph::ops

@@ -1,7 +1,7 @@
 // Windows over sequences [N, C, L]: each is its two-dimensional form on images of one row.
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::graph::ops {
 namespace {
@@ -38,10 +38,10 @@ auto of_one_row(const OpArgs& args, const OpDef& flat, const Rule& rule) {
 
 /// Errors: its own, and those of the two-dimensional form, which calls the length width.
 Result<Shape> row_result(const OpArgs& args, const OpDef& flat) {
-  LANISTA_TRY(want_real(args));
-  if (shape_of(args).rank() != 3) return misfit("input 0 must be sequences [N, C, L], but it is " + shown(args));
+  LANISTA_TRY(require_real(args));
+  if (shape_of(args).rank() != 3) return shape_error("input 0 must be sequences [N, C, L], but it is " + shape_text(args));
   if (const std::size_t size = args.list("padding").size(); size != 1 && size != 2) {
-    return misfit("padding must list one or two integers, but it lists " + std::to_string(size));
+    return shape_error("padding must list one or two integers, but it lists " + std::to_string(size));
   }
   LANISTA_ASSIGN(const auto types, of_one_row(args, flat, flat.infer));
   return batched({types.front().shape.dims[1], types.front().shape.dims[3]});

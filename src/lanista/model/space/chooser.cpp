@@ -4,13 +4,13 @@
 #include <cmath>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/model/space/grid.h"
+#include "lanista/model/space/quantum_grid.h"
 
 namespace lanista::space {
 
 namespace {
 
-Value draw_int(const IntRange& range, Rng& rng) {
+Value sample_int(const IntRange& range, Rng& rng) {
   const std::int64_t last = *domain_size(range) - 1;
   if (!range.log)
     return range.lo + range.step * static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(last) + 1));
@@ -22,7 +22,7 @@ Value draw_int(const IntRange& range, Rng& rng) {
   return range.lo + range.step * std::clamp<std::int64_t>(nearest, 0, last);
 }
 
-Value draw_float(const FloatRange& range, Rng& rng) {
+Value sample_float(const FloatRange& range, Rng& rng) {
   if (range.quant > 0) {
     const auto grid = quantum_grid(range);
     if (!range.log) return quantum_value(range, rng.between(grid.first, grid.last));
@@ -80,8 +80,8 @@ std::int64_t RandomChooser::pick_index(std::string_view, std::int64_t count) {
 }
 
 Value RandomChooser::pick_value(std::string_view, const Domain& domain) {
-  if (const auto* range = std::get_if<IntRange>(&domain)) return draw_int(*range, rng_);
-  if (const auto* range = std::get_if<FloatRange>(&domain)) return draw_float(*range, rng_);
+  if (const auto* range = std::get_if<IntRange>(&domain)) return sample_int(*range, rng_);
+  if (const auto* range = std::get_if<FloatRange>(&domain)) return sample_float(*range, rng_);
   const auto& values = std::get<Categorical>(domain).values;
   return values[static_cast<std::size_t>(rng_.below(values.size()))];
 }

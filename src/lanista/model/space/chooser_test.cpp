@@ -42,7 +42,7 @@ TEST(Chooser, SameStreamSameAnswers) {
   EXPECT_NE(answers, questions(c));
 }
 
-TEST(Chooser, ChoosingAmongNothingIsABug) {
+TEST(Chooser, AbortsOnEmptyChoice) {
   RandomChooser choose(Rng(3));
 
   EXPECT_THROW(choose.index("site", 0), InternalError);
@@ -70,7 +70,7 @@ void expect_data_loss(const ReplayChooser& replay, const std::string& part) {
   EXPECT_NE(status.error().message.find(part), std::string::npos) << status.error().message;
 }
 
-TEST(ReplayChooser, TellsWhenTheRecordDoesNotFit) {
+TEST(ReplayChooser, ReportsMismatchedRecord) {
   ReplayChooser other_label({{"place", 4, std::int64_t{2}}});
   EXPECT_EQ(other_label.index("site", 4), 0);
   expect_data_loss(other_label, "asked for 'site' among 4, the record holds 'place' among 4");

@@ -4,50 +4,50 @@
 #include <cmath>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/model/space/grid.h"
+#include "lanista/model/space/quantum_grid.h"
 
 namespace lanista::space {
 
 namespace {
 
-Error bad(const Domain& domain, const std::string& rule) {
+Error domain_error(const Domain& domain, const std::string& rule) {
   return Error{Code::kInvalidArgument, domain_text(domain) + ": " + rule, ""};
 }
 
 Result<void> check(const Categorical& c) {
-  if (c.values.empty()) return bad(c, "a choice needs at least one value");
+  if (c.values.empty()) return domain_error(c, "a choice needs at least one value");
   for (std::size_t i = 0; i < c.values.size(); ++i) {
     const auto* real = std::get_if<double>(&c.values[i]);
-    if (real && !std::isfinite(*real)) return bad(c, "values must be finite");
+    if (real && !std::isfinite(*real)) return domain_error(c, "values must be finite");
     if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), c.values[i]) !=
         c.values.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return bad(c, "the value " + value_text(c.values[i]) + " stands twice");
+      return domain_error(c, "the value " + value_text(c.values[i]) + " stands twice");
     }
   }
   return {};
 }
 
 Result<void> check(const IntRange& r) {
-  if (r.lo > r.hi) return bad(r, "the lower bound must not be above the upper one");
-  if (r.step < 1) return bad(r, "the step must be at least 1");
-  if (r.log && r.lo < 1) return bad(r, "a logarithmic range must start above 0");
+  if (r.lo > r.hi) return domain_error(r, "the lower bound must not be above the upper one");
+  if (r.step < 1) return domain_error(r, "the step must be at least 1");
+  if (r.log && r.lo < 1) return domain_error(r, "a logarithmic range must start above 0");
   const std::uint64_t span = static_cast<std::uint64_t>(r.hi) - static_cast<std::uint64_t>(r.lo);
-  if (span >= std::uint64_t{1} << 62) return bad(r, "the range is wider than 2^62");
+  if (span >= std::uint64_t{1} << 62) return domain_error(r, "the range is wider than 2^62");
   return {};
 }
 
 Result<void> check(const FloatRange& r) {
   if (!std::isfinite(r.lo) || !std::isfinite(r.hi) || !std::isfinite(r.hi - r.lo)) {
-    return bad(r, "the bounds must be finite");
+    return domain_error(r, "the bounds must be finite");
   }
-  if (r.lo > r.hi) return bad(r, "the lower bound must not be above the upper one");
-  if (r.log && r.lo <= 0) return bad(r, "a logarithmic range must start above 0");
-  if (!(r.quant >= 0) || !std::isfinite(r.quant)) return bad(r, "the quantum must be 0 (none) or a positive number");
+  if (r.lo > r.hi) return domain_error(r, "the lower bound must not be above the upper one");
+  if (r.log && r.lo <= 0) return domain_error(r, "a logarithmic range must start above 0");
+  if (!(r.quant >= 0) || !std::isfinite(r.quant)) return domain_error(r, "the quantum must be 0 (none) or a positive number");
   if (r.quant > 0) {
     constexpr double kExact = 4503599627370496.0;  // 2^52: beyond it neighbouring multiples run together
-    if (std::max(std::abs(r.lo), std::abs(r.hi)) / r.quant > kExact) return bad(r, "the quantum is too small");
+    if (std::max(std::abs(r.lo), std::abs(r.hi)) / r.quant > kExact) return domain_error(r, "the quantum is too small");
     if (const auto grid = quantum_grid(r); grid.first > grid.last) {
-      return bad(r, "no multiple of the quantum lies inside the bounds");
+      return domain_error(r, "no multiple of the quantum lies inside the bounds");
     }
   }
   return {};

@@ -11,7 +11,7 @@
 namespace lanista::space {
 namespace {
 
-std::vector<double> draw_reals(const Domain& domain, int count) {
+std::vector<double> sample_reals(const Domain& domain, int count) {
   RandomChooser choose(Rng(7).split("domain"));
   std::vector<double> values;
   for (int i = 0; i < count; ++i) {
@@ -22,7 +22,7 @@ std::vector<double> draw_reals(const Domain& domain, int count) {
   return values;
 }
 
-std::map<std::int64_t, int> draw_ints(const Domain& domain, int count) {
+std::map<std::int64_t, int> sample_ints(const Domain& domain, int count) {
   RandomChooser choose(Rng(8).split("domain"));
   std::map<std::int64_t, int> seen;
   for (int i = 0; i < count; ++i) {
@@ -39,7 +39,7 @@ double share_below(const std::vector<double>& values, double bound) {
   return count / static_cast<double>(values.size());
 }
 
-TEST(Domain, RefusesWhatIsNoDomain) {
+TEST(Domain, RejectsInvalidDomains) {
   const double inf = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<Domain, std::string>> bad = {
       {Categorical{}, "at least one value"},
@@ -65,7 +65,7 @@ TEST(Domain, RefusesWhatIsNoDomain) {
   }
 }
 
-TEST(Domain, SpeaksTheStudyFilesNotation) {
+TEST(Domain, WritesStudyFileNotation) {
   EXPECT_EQ(domain_text(Categorical{{std::string("sgd"), std::int64_t{3}, true}}), "choice(sgd, 3, true)");
   EXPECT_EQ(domain_text(IntRange{1, 9}), "int(1, 9)");
   EXPECT_EQ(domain_text(IntRange{1, 9, 2, true}), "int(1, 9, 2, log)");
@@ -102,7 +102,7 @@ TEST(Domain, EveryCountedValueIsDistinctAndInside) {
   }
 }
 
-TEST(Domain, QuantisedValuesAreTheNumbersPeopleWrite) {
+TEST(Domain, ReturnsShortDecimalMultiples) {
   const FloatRange tenths{0, 1, 0.1};
 
   for (int i = 0; i <= 10; ++i) EXPECT_EQ(std::get<double>(domain_value(tenths, i, 0)), i / 10.0);
@@ -131,45 +131,45 @@ TEST(Domain, CutsContinuousRangesIntoEqualSteps) {
   EXPECT_NEAR(std::get<double>(domain_value(log, 4, 7)), 10, 1e-11);
 }
 
-TEST(Domain, UniformDrawsAreUniform) {
-  const auto values = draw_reals(FloatRange{-2, 6}, 20000);
+TEST(Domain, SamplesUniformly) {
+  const auto values = sample_reals(FloatRange{-2, 6}, 20000);
 
   for (int i = 1; i < 8; ++i) EXPECT_NEAR(share_below(values, -2.0 + i), i / 8.0, 0.015);
 }
 
-TEST(Domain, LogDrawsAreUniformInTheLogarithm) {
-  const auto values = draw_reals(FloatRange{1e-5, 1e-1, 0, true}, 20000);
+TEST(Domain, SamplesLogUniformly) {
+  const auto values = sample_reals(FloatRange{1e-5, 1e-1, 0, true}, 20000);
 
   EXPECT_NEAR(share_below(values, 1e-4), 0.25, 0.015);
   EXPECT_NEAR(share_below(values, 1e-3), 0.5, 0.015);
   EXPECT_NEAR(share_below(values, 1e-2), 0.75, 0.015);
 }
 
-TEST(Domain, QuantisedDrawsHitEveryMultipleAlike) {
+TEST(Domain, SamplesMultiplesUniformly) {
   std::map<double, int> seen;
-  for (const double v : draw_reals(FloatRange{0, 1, 0.25}, 20000)) ++seen[v];
+  for (const double v : sample_reals(FloatRange{0, 1, 0.25}, 20000)) ++seen[v];
 
   ASSERT_EQ(seen.size(), 5U);
   for (const auto& [value, count] : seen) EXPECT_NEAR(count, 4000, 300) << value;
 }
 
-TEST(Domain, QuantisedLogDrawsPreferSmallValues) {
+TEST(Domain, SamplesSmallMultiplesMoreOftenInLog) {
   std::map<double, int> seen;
-  for (const double v : draw_reals(FloatRange{1, 16, 1, true}, 20000)) ++seen[v];
+  for (const double v : sample_reals(FloatRange{1, 16, 1, true}, 20000)) ++seen[v];
 
   ASSERT_EQ(seen.size(), 16U);
   EXPECT_GT(seen[2], 2 * seen[8]);
 }
 
-TEST(Domain, IntDrawsHitEveryStepAlike) {
-  const auto seen = draw_ints(IntRange{3, 21, 6}, 20000);
+TEST(Domain, SamplesIntegersUniformly) {
+  const auto seen = sample_ints(IntRange{3, 21, 6}, 20000);
 
   ASSERT_EQ(seen.size(), 4U);
   for (const auto& [value, count] : seen) EXPECT_NEAR(count, 5000, 300) << value;
 }
 
-TEST(Domain, IntLogDrawsAreUniformInTheLogarithm) {
-  const auto seen = draw_ints(IntRange{1, 255, 1, true}, 20000);
+TEST(Domain, SamplesLogIntegersUniformlyInLog) {
+  const auto seen = sample_ints(IntRange{1, 255, 1, true}, 20000);
 
   const auto share = [&](std::int64_t lo, std::int64_t hi) {
     int count = 0;
@@ -184,10 +184,10 @@ TEST(Domain, IntLogDrawsAreUniformInTheLogarithm) {
   EXPECT_NEAR(share(16, 255), expected(16, 255), 0.015);
 }
 
-TEST(Domain, DegenerateRangesDrawTheirOneValue) {
-  EXPECT_EQ(draw_reals(FloatRange{0.3, 0.3}, 3), std::vector<double>(3, 0.3));
-  EXPECT_EQ(draw_reals(FloatRange{0.3, 0.3, 0, true}, 3), std::vector<double>(3, 0.3));
-  EXPECT_EQ(draw_ints(IntRange{5, 5, 1, true}, 3).at(5), 3);
+TEST(Domain, SamplesOneValueFromDegenerateRange) {
+  EXPECT_EQ(sample_reals(FloatRange{0.3, 0.3}, 3), std::vector<double>(3, 0.3));
+  EXPECT_EQ(sample_reals(FloatRange{0.3, 0.3, 0, true}, 3), std::vector<double>(3, 0.3));
+  EXPECT_EQ(sample_ints(IntRange{5, 5, 1, true}, 3).at(5), 3);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ SearchSpace optimizers(bool countable) {
   return space;
 }
 
-TEST(SearchSpace, DrawsExactlyTheActiveParameters) {
+TEST(SearchSpace, SamplesOnlyActiveParameters) {
   const SearchSpace space = optimizers(false);
   std::set<std::string> optimizer_seen;
 
@@ -118,7 +118,7 @@ TEST(SearchSpace, RefusesBadParameters) {
   expect_refused(space, {"lr", unit, when("batch", std::int64_t{16})}, "declared twice");
 }
 
-TEST(SearchSpace, SeesExclusionThroughAChainOfConditions) {
+TEST(SearchSpace, DetectsExclusionThroughChain) {
   SearchSpace space = optimizers(false);
 
   // nesterov exists only under sgd, so this beta and that of adam never meet.

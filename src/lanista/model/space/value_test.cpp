@@ -65,7 +65,7 @@ TEST(Sample, JsonErrorsNameTheEntry) {
   EXPECT_FALSE(sample_from_json(nlohmann::json::array()).ok());
 }
 
-TEST(Sample, HashTellsApartWhatIsDifferentAndOnlyThat) {
+TEST(Sample, HashesDifferOnlyForDifferentSamples) {
   const Sample base = {{"a", 1.0}, {"b", std::string("x")}};
 
   EXPECT_EQ(hash_sample(base), hash_sample({{"b", std::string("x")}, {"a", 1.0}}));

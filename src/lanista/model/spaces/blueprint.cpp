@@ -1,6 +1,6 @@
 #include "lanista/model/spaces/blueprint.h"
 
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/spaces/blueprint_plan.h"
 
 namespace lanista::mutate {
@@ -40,10 +40,10 @@ ValueChoice pick(std::string label, std::vector<space::Value> values) {
 }
 ValueChoice pick(std::string label, space::Domain domain) { return {std::move(label), std::move(domain)}; }
 
-Ends ends(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab, std::int64_t positions) {
+ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab, std::int64_t positions) {
   std::vector<std::int64_t> shape = input.dims;
   if (input.has_batch()) shape.erase(shape.begin());
-  Ends out{{{"shape", std::move(shape)}}, outputs, vocab, positions};
+  ModelInterface out{{{"shape", std::move(shape)}}, outputs, vocab, positions};
   if (vocab > 0) out.input.set("dtype", std::string("index"));
   return out;
 }
@@ -64,7 +64,7 @@ Result<Blueprint> Blueprint::make(const graph::OpTable& ops, Chain layers, std::
   }
   LANISTA_TRY(collect_labels(plan->layers, "layers", labels));
   LANISTA_ASSIGN(plan->root, plan_chain(ops, plan->layers, {{&labels}, {}, {}}, "layers"));
-  if (const auto why = too_large(plan->root.least)) return Error{Code::kInvalidArgument, *why, "layers"};
+  if (const auto why = size_limit_error(plan->root.min_extent)) return Error{Code::kInvalidArgument, *why, "layers"};
   LANISTA_ASSIGN(plan->parameters, collect_parameters(plan->root, labels, plan->choices));
   plan->end = plan->root.ids + 2;  // the input in front, the output behind
   if (plan->end > graph::kMaxNodeId) {

@@ -95,12 +95,12 @@ struct LayerChoice {
 };
 
 /// Some of the named values, joined, after those in `always`. Parameter: `label`, for one value its name, for several
-/// "a+b" in the order of `from`, for none "none"; where any subset will do (least 0, most all), a bool "label/name" a
+/// "a+b" in the order of `from`, for none "none"; where any subset will do (min_count 0, most all), a bool "label/name" a
 /// value.
 struct InputChoice {
   std::string label;
   std::vector<std::string> from;
-  std::int64_t least = 1, most = 1;  ///< how many; least 0 only next to `always`
+  std::int64_t min_count = 1, most = 1;  ///< how many; min_count 0 only next to `always`
   Join join = Join::kSum;
   std::vector<std::string> always = {};
 };
@@ -142,9 +142,9 @@ struct Cell {
   Chain carry;                             ///< what a value in `previous` goes through to be joined
   std::vector<std::string> previous = {};  ///< named values; empty: the value before
   bool distinct = false;
-  bool loose_ends = false;  ///< join the nodes that no other reads; else all
+  bool joins_unread_nodes = false;  ///< join the nodes that no other reads; else all
   Join join = Join::kConcat;
-  bool loose_inputs = false;            ///< of `loose_ends`: and the values in `previous` that no node reads
+  bool joins_unread_inputs = false;            ///< of `joins_unread_nodes`: and the values in `previous` that no node reads
   std::vector<std::string> gives = {};  ///< join just these by name, in the cell's order, whatever reads them
 };
 
@@ -183,13 +183,13 @@ ValueChoice pick(std::string label, space::Domain domain);
 
 /// What a model stands between: the attributes of its input (at least "shape", without the batch), the number of its
 /// outputs, where it reads tokens, of how many kinds, and at how many positions it gives those outputs (0: once).
-struct Ends {
+struct ModelInterface {
   graph::Attrs input;
   std::int64_t outputs = 0;
   std::int64_t vocab = 0;
   std::int64_t positions = 0;
 };
-Ends ends(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0, std::int64_t positions = 0);
+ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0, std::int64_t positions = 0);
 
 /// A checked space of models. A value that many threads may read; copies share.
 class Blueprint {
@@ -207,7 +207,7 @@ class Blueprint {
   /// The model of a sample; it verifies. Values that nobody reads are left out. Errors: kNotApplicable if the sample
   /// makes no model (shapes that no repair fits, an attribute out of bounds, another number of outputs than wanted, the
   /// input is not read), with the place in `where`; kInvalidArgument if the sample is not one of parameters().
-  Result<graph::Graph> expand(const space::Sample& sample, const graph::OpTable& ops, const Ends& ends,
+  Result<graph::Graph> expand(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends,
                               const RepairPolicy& repair = {}) const;
 
   /// The tree it was made from.

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/spaces/blueprint_nodes.h"
 #include "lanista/model/spaces/blueprint_plan.h"
 
@@ -19,43 +19,43 @@ class Expansion {
  public:
   /// What a block sees: named values, the suffix of labels for each level of own rounds, numbers of rounds.
   struct Scope {
-    std::map<std::string, Typed> names;
+    std::map<std::string, TypedPort> names;
     std::vector<std::string> suffixes{""};
     std::map<std::string, std::int64_t> indices;
     std::optional<bool> outer;
   };
 
-  Expansion(const space::Sample& sample, const graph::OpTable& ops, const Ends& ends, const RepairPolicy& repair)
+  Expansion(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends, const RepairPolicy& repair)
       : sample_(sample), ops_(ops), ends_(ends), nodes_(ops, repair) {}
 
   Result<graph::Graph> run(const PlannedChain& root, std::int64_t end) {
-    if (const auto why = too_large(extent_of(root, sample_))) return not_applicable(*why);
-    LANISTA_ASSIGN(const Typed input, nodes_.add(0, "input", {}, ends_.input));
+    if (const auto why = size_limit_error(extent_of(root, sample_))) return not_applicable(*why);
+    LANISTA_ASSIGN(const TypedPort input, nodes_.add(0, "input", {}, ends_.input));
     Scope scope;
-    LANISTA_ASSIGN(const Typed result, chain(root, input, scope, 1));
+    LANISTA_ASSIGN(const TypedPort result, chain(root, input, scope, 1));
     graph::ValueType wanted{{{graph::kBatch, ends_.outputs}}, graph::DType::kReal};
     if (ends_.positions > 0) wanted.shape.dims.insert(wanted.shape.dims.begin() + 1, ends_.positions);
     if (result.type != wanted) {
       return not_applicable("the model gives " + result.type.shape.text() + ", not " + wanted.shape.text());
     }
-    LANISTA_TRY(nodes_.add(end - 1, "output", std::vector<Typed>{result}, {}));
+    LANISTA_TRY(nodes_.add(end - 1, "output", std::vector<TypedPort>{result}, {}));
     return nodes_.finish();
   }
 
  private:
-  using Made = Result<Typed>;
+  using Made = Result<TypedPort>;
 
-  Made chain(const PlannedChain& chain, Typed value, Scope& scope, std::int64_t id) {
-    for (const Planned& step : chain.steps) {
+  Made chain(const PlannedChain& chain, TypedPort value, Scope& scope, std::int64_t id) {
+    for (const PlannedBlock& step : chain.steps) {
       LANISTA_ASSIGN(value, block(step, value, scope, id));
       id += step.ids;
     }
     return value;
   }
 
-  Made block(const Planned& step, const Typed& before, Scope& scope, std::int64_t id) {
+  Made block(const PlannedBlock& step, const TypedPort& before, Scope& scope, std::int64_t id) {
     if (++steps_ > kMaxSteps) return not_applicable("more than " + std::to_string(kMaxSteps) + " blocks in all rounds");
-    std::vector<Typed> inputs;
+    std::vector<TypedPort> inputs;
     for (const std::string& name : step.block->from) {
       LANISTA_ASSIGN(inputs.emplace_back(), named(name, scope));
     }
@@ -87,7 +87,7 @@ class Expansion {
     return Error{Code::kInvalidArgument, "'" + label + "' is " + space::value_text(value) + ", not a name", ""};
   }
 
-  Result<Value> evaluate(const PlannedFormula& formula, const Typed& input, const Scope& scope) const {
+  Result<Value> evaluate(const PlannedFormula& formula, const TypedPort& input, const Scope& scope) const {
     return formula.expression.evaluate([&](const std::string& name) -> Result<Value> {
       if (name == "outputs" || name == "classes") return Value(ends_.outputs);
       if (name == "vocab") return Value(ends_.vocab);
@@ -108,7 +108,7 @@ class Expansion {
 
   /// The value an attribute gets. Errors: kNotApplicable if it is not of the attribute's kind.
   Result<AttrValue> setting(const PlannedSetting& planned, const Setting& given, const AttrValue& kind,
-                            const Typed& input, const Scope& scope) const {
+                            const TypedPort& input, const Scope& scope) const {
     if (planned.value) return *planned.value;
     if (const auto* choice = std::get_if<ValueChoice>(&given.value)) {
       LANISTA_ASSIGN(const Value value, chosen(choice->label + scope.suffixes.back()));
@@ -127,7 +127,7 @@ class Expansion {
     return AttrValue(std::move(list));
   }
 
-  Made expand(const Layer& layer, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope,
+  Made expand(const Layer& layer, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
               std::int64_t id) {
     const graph::OpDef* def = ops_.find(layer.op);
     if (def == nullptr) return Error{Code::kNotFound, "there is no operator '" + layer.op + "'", ""};
@@ -143,8 +143,8 @@ class Expansion {
     return nodes_.layer(id, layer.op, inputs, attrs, layer.label);
   }
 
-  Made expand_option(const std::vector<Option>& options, const std::string& name, const Planned& step,
-                     const Typed& input, const Scope& scope, std::int64_t id) {
+  Made expand_option(const std::vector<Option>& options, const std::string& name, const PlannedBlock& step,
+                     const TypedPort& input, const Scope& scope, std::int64_t id) {
     for (std::size_t i = 0; i < options.size(); ++i) {
       if (options[i].name == name) {
         Scope inside = scope;
@@ -155,7 +155,7 @@ class Expansion {
     return Error{Code::kInvalidArgument, "there is no option '" + name + "'", ""};
   }
 
-  Made expand(const LayerChoice& choice, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope,
+  Made expand(const LayerChoice& choice, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
               std::int64_t id) {
     LANISTA_ASSIGN(const std::string name, chosen_text(choice.label + scope.suffixes.back()));
     return expand_option(choice.options, name, step, inputs[0], scope, id);
@@ -163,15 +163,15 @@ class Expansion {
 
   /// Which of the names are taken, by number.
   Result<std::vector<std::size_t>> chosen_subset(const std::string& label, const std::vector<std::string>& names,
-                                                 std::int64_t least, std::int64_t most) const {
+                                                 std::int64_t min_count, std::int64_t most) const {
     LANISTA_ASSIGN(const std::string text, chosen_text(label));
-    for (const auto& members : subsets(names.size(), least, most)) {
+    for (const auto& members : subsets(names.size(), min_count, most)) {
       if (subset_text(members, names) == text) return members;
     }
     return Error{Code::kInvalidArgument, "'" + label + "' is '" + text + "', which is none of its values", ""};
   }
 
-  Made expand(const InputChoice& choice, const Planned&, const std::vector<Typed>&, const Scope& scope,
+  Made expand(const InputChoice& choice, const PlannedBlock&, const std::vector<TypedPort>&, const Scope& scope,
               std::int64_t id) {
     const std::string& suffix = scope.suffixes.back();
     std::vector<std::size_t> members;
@@ -181,21 +181,21 @@ class Expansion {
         if (taken == Value(true)) members.push_back(i);
       }
     } else {
-      LANISTA_ASSIGN(members, chosen_subset(choice.label + suffix, choice.from, choice.least, choice.most));
+      LANISTA_ASSIGN(members, chosen_subset(choice.label + suffix, choice.from, choice.min_count, choice.most));
     }
-    std::vector<Joined> values;
+    std::vector<JoinInput> values;
     for (std::size_t i = 0; i < choice.always.size(); ++i) {
-      LANISTA_ASSIGN(const Typed value, named(choice.always[i], scope));
+      LANISTA_ASSIGN(const TypedPort value, named(choice.always[i], scope));
       values.push_back({value, i});
     }
     for (const std::size_t i : members) {
-      LANISTA_ASSIGN(const Typed value, named(choice.from[i], scope));
+      LANISTA_ASSIGN(const TypedPort value, named(choice.from[i], scope));
       values.push_back({value, choice.always.size() + i});
     }
     return nodes_.join(id, choice.join, values, choice.always.size() + choice.from.size());
   }
 
-  Made expand(const Repeat& repeat, const Planned& step, const std::vector<Typed>& inputs, Scope& scope,
+  Made expand(const Repeat& repeat, const PlannedBlock& step, const std::vector<TypedPort>& inputs, Scope& scope,
               std::int64_t id) {
     const auto possible = rounds_of(repeat);
     std::int64_t rounds = possible.front();
@@ -208,7 +208,7 @@ class Expansion {
       rounds = *whole;
     }
     const auto outer_indices = scope.indices;
-    Typed value = inputs[0];
+    TypedPort value = inputs[0];
     if (step.chains.front().steps.empty()) rounds = 0;
     for (std::int64_t round = 0; round < rounds; ++round) {
       if (!repeat.index.empty()) scope.indices[repeat.index] = round;
@@ -222,19 +222,19 @@ class Expansion {
     return value;
   }
 
-  Made expand(const Parallel& parallel, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope,
+  Made expand(const Parallel& parallel, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
               std::int64_t id) {
-    std::vector<Joined> values;
+    std::vector<JoinInput> values;
     for (std::size_t i = 0; i < step.chains.size(); ++i) {
       Scope inside = scope;
-      LANISTA_ASSIGN(const Typed value, chain(step.chains[i], inputs[0], inside, id));
+      LANISTA_ASSIGN(const TypedPort value, chain(step.chains[i], inputs[0], inside, id));
       values.push_back({value, i});
       id += step.chains[i].ids;
     }
     return nodes_.join(id, parallel.join, values, values.size());
   }
 
-  Made expand(const When&, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope, std::int64_t id) {
+  Made expand(const When&, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope, std::int64_t id) {
     LANISTA_ASSIGN(const Value value, evaluate(*step.condition, inputs[0], scope));
     const bool* holds = std::get_if<bool>(&value);
     if (holds == nullptr) {
@@ -246,16 +246,16 @@ class Expansion {
                   : chain(step.chains[1], inputs[0], inside, id + step.chains[0].ids);
   }
 
-  Made expand(const Group&, const Planned& step, const std::vector<Typed>& inputs, Scope& scope, std::int64_t id) {
+  Made expand(const Group&, const PlannedBlock& step, const std::vector<TypedPort>& inputs, Scope& scope, std::int64_t id) {
     return chain(step.chains.front(), inputs[0], scope, id);
   }
 
-  Made expand(const Cell& cell, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope,
+  Made expand(const Cell& cell, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
               std::int64_t id) {
     const std::string& suffix = scope.suffixes.back();
     std::vector<std::string> names = cell_inputs(cell);
     const std::size_t first = names.size();
-    std::vector<Typed> values{inputs[0]};
+    std::vector<TypedPort> values{inputs[0]};
     if (!cell.previous.empty()) values.clear();
     for (const std::string& name : cell.previous) {
       LANISTA_ASSIGN(values.emplace_back(), named(name, scope));
@@ -270,7 +270,7 @@ class Expansion {
         const std::string label = cell_label(cell, node, 0, "from") + suffix;
         LANISTA_ASSIGN(sources, chosen_subset(label, names, cell.inputs, cell.inputs));
       }
-      std::vector<Joined> parts;
+      std::vector<JoinInput> parts;
       for (std::int64_t input = 1; input <= cell.inputs; ++input) {
         if (!cell.distinct) {
           const std::string label = cell_label(cell, node, input, "from") + suffix;
@@ -281,7 +281,7 @@ class Expansion {
         LANISTA_ASSIGN(const std::string op, chosen_text(cell_label(cell, node, input, "op") + suffix));
         Scope inside = scope;
         inside.outer = source < first;
-        LANISTA_ASSIGN(const Typed part, expand_option(cell.ops, op, step, values[source], inside, id));
+        LANISTA_ASSIGN(const TypedPort part, expand_option(cell.ops, op, step, values[source], inside, id));
         parts.push_back({part, parts.size()});
         read.insert(source);
         id += ids_of_ops;
@@ -294,19 +294,19 @@ class Expansion {
   }
 
   /// What a cell gives of its `values` (inputs, then nodes, called `names`), when its nodes have read those in `read`.
-  Made join_of(const Cell& cell, const Planned& step, const std::vector<std::string>& names,
-               const std::vector<Typed>& values, const std::set<std::size_t>& read, const Scope& scope,
+  Made join_of(const Cell& cell, const PlannedBlock& step, const std::vector<std::string>& names,
+               const std::vector<TypedPort>& values, const std::set<std::size_t>& read, const Scope& scope,
                std::int64_t id) {
     const std::size_t inputs = values.size() - static_cast<std::size_t>(cell.nodes);
     const auto is_given = [&](std::size_t i) {
       if (!cell.gives.empty()) return std::ranges::find(cell.gives, names[i]) != cell.gives.end();
-      if (i < inputs && !cell.loose_inputs) return false;
-      return !cell.loose_ends || !read.contains(i);
+      if (i < inputs && !cell.joins_unread_inputs) return false;
+      return !cell.joins_unread_nodes || !read.contains(i);
     };
-    const std::size_t unjoined = may_give_inputs(cell) ? 0 : inputs;
-    std::vector<Joined> ends;
+    const std::size_t unjoined = can_output_inputs(cell) ? 0 : inputs;
+    std::vector<JoinInput> ends;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      Typed value = values[i];
+      TypedPort value = values[i];
       if (i < inputs) {
         if (is_given(i)) {
           Scope inside = scope;
@@ -320,7 +320,7 @@ class Expansion {
     return nodes_.join(id, cell.join, ends, values.size() - unjoined);
   }
 
-  Made expand(const Custom& custom, const Planned& step, const std::vector<Typed>& inputs, const Scope& scope,
+  Made expand(const Custom& custom, const PlannedBlock& step, const std::vector<TypedPort>& inputs, const Scope& scope,
               std::int64_t id) {
     space::Sample own;
     for (const space::Parameter& parameter : custom.parameters) {
@@ -328,14 +328,14 @@ class Expansion {
       if (it != sample_.end()) own[parameter.name] = it->second;
     }
     LANISTA_ASSIGN(const Chain built, custom.build(own));
-    Surroundings around;
+    ChainScope around;
     for (const auto& [name, value] : scope.names) around.names.insert(name);
     for (const auto& [name, index] : scope.indices) around.indices.insert(name);
     LANISTA_ASSIGN(const PlannedChain planned, plan_chain(ops_, built, around, step.place));
 
     Scope inside = scope;
     std::set<std::int64_t> taken;
-    Typed value = inputs[0];
+    TypedPort value = inputs[0];
     for (std::size_t i = 0; i < built.size(); ++i) {
       const std::int64_t slot = built[i].slot < 0 ? static_cast<std::int64_t>(i) : built[i].slot;
       if (slot >= custom.slots || planned.steps[i].ids > custom.ids_per_slot || !taken.insert(slot).second) {
@@ -351,14 +351,14 @@ class Expansion {
 
   const space::Sample& sample_;
   const graph::OpTable& ops_;
-  const Ends& ends_;
+  const ModelInterface& ends_;
   TypedNodes nodes_;
   std::size_t steps_ = 0;
 };
 
 }  // namespace
 
-Result<graph::Graph> Blueprint::expand(const space::Sample& sample, const graph::OpTable& ops, const Ends& ends,
+Result<graph::Graph> Blueprint::expand(const space::Sample& sample, const graph::OpTable& ops, const ModelInterface& ends,
                                        const RepairPolicy& repair) const {
   return Expansion(sample, ops, ends, repair).run(plan_->root, plan_->end);
 }

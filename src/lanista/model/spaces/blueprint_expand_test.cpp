@@ -3,7 +3,7 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/spaces/blueprint.h"
-#include "lanista/model/mutate/view.h"
+#include "lanista/model/mutate/model_view.h"
 #include "lanista/model/space/chooser.h"
 
 namespace lanista::mutate {
@@ -25,18 +25,18 @@ Blueprint make(Chain layers, std::vector<ValueChoice> choices = {}) {
   return *std::move(made);
 }
 
-graph::Graph expand(const Blueprint& blueprint, const Sample& sample, const Ends& ends) {
+graph::Graph expand(const Blueprint& blueprint, const Sample& sample, const ModelInterface& ends) {
   auto graph = blueprint.expand(sample, ops(), ends);
   LANISTA_CHECK(graph.ok(), graph ? "" : graph.error().text());
   return *std::move(graph);
 }
-std::string text(const Blueprint& blueprint, const Sample& sample, const Ends& ends) {
+std::string text(const Blueprint& blueprint, const Sample& sample, const ModelInterface& ends) {
   const auto graph = blueprint.expand(sample, ops(), ends);
   return graph ? graph::to_text(*graph) : graph.error().text();
 }
 
-const Ends kFlat = ends({{4}}, 3);
-const Ends kImage = ends({{1, 8, 8}}, 3);
+const ModelInterface kFlat = model_interface({{4}}, 3);
+const ModelInterface kImage = model_interface({{1, 8, 8}}, 3);
 Value word(const char* text) { return Value(std::string(text)); }
 Value number(std::int64_t n) { return Value(n); }
 
@@ -92,7 +92,7 @@ TEST(Expand, RepairsJoinsUnderIdsOfTheirOwn) {
             "%16 = output(%15)\n");
 }
 
-TEST(Expand, LeavesOutWhatNobodyReads) {
+TEST(Expand, RemovesUnreadValues) {
   const Blueprint blueprint = make({named("a", linear(4)), named("b", from({"a"}, linear(5))),
                                     named("c", from({"a"}, linear(6))), inputs("which", {"b", "c"}), linear(3)});
 
@@ -151,7 +151,7 @@ TEST(Expand, BuildsCells) {
   EXPECT_EQ(expand(blueprint, sample, kFlat).nodes_of("concat").size(), 1U);
 }
 
-TEST(Expand, JoinsWhatACellIsToldToGive) {
+TEST(Expand, JoinsOutputsNamedByCell) {
   Cell cell{"cell", 2, 1, {{"lin", {linear(4)}}}, {}, {"a", "b"}, false, true};
   const Chain inputs{named("a", linear(5)), named("b", linear(6))};
   // Node 1 reads a, node 2 reads node 1; b and node 2 are loose.
@@ -176,7 +176,7 @@ TEST(Expand, JoinsWhatACellIsToldToGive) {
   using Widths = std::vector<std::string>;
 
   EXPECT_EQ(joined(), Widths{});  // node 2 alone
-  cell.loose_inputs = true;
+  cell.joins_unread_inputs = true;
   EXPECT_EQ(joined(), (Widths{"6", "4"}));  // b as it is
   cell.carry = {linear(formula("in + 10"))};
   EXPECT_EQ(joined(), (Widths{"16", "4"}));
@@ -191,7 +191,7 @@ TEST(Expand, JoinsWhatACellIsToldToGive) {
   EXPECT_EQ(Blueprint::make(ops(), layers).error().where, "layers[2].cell cell");
 }
 
-TEST(Expand, AsksCodeForWhatIsNoProduct) {
+TEST(Expand, CallsFunctionOfCustomBlock) {
   Custom custom;
   custom.name = "sum";
   custom.parameters = {{"parts", IntRange{0, 3}, {}}};
@@ -276,7 +276,7 @@ TEST(Expand, CountsRoundsWithChoicesOfTheirOwn) {
   EXPECT_EQ(one->size(), 34'001U + 3);
 }
 
-TEST(Expand, SaysWhyASampleIsNoModel) {
+TEST(Expand, ReportsWhySampleIsInvalid) {
   const auto why = [](Chain layers, const Sample& sample = {}) {
     return text(make(std::move(layers)), sample, kImage);
   };
@@ -332,7 +332,7 @@ Chain random_chain(Rng& rng, int depth, int& labels, std::vector<std::string> na
   return chain;
 }
 
-TEST(Expand, GivesVerifiedModelsOfRandomBlueprintsAndSharesIdsOfWhatIsShared) {
+TEST(Expand, ExpandsRandomBlueprintsWithStableIds) {
   int models = 0;
   for (std::uint64_t seed = 0; seed < 120; ++seed) {
     Rng rng = Rng(11).split(seed);

@@ -21,13 +21,13 @@ std::vector<std::string> option_names(const std::vector<Option>& options) {
   return names;
 }
 
-Domain subsets_domain(const std::vector<std::string>& names, std::int64_t least, std::int64_t most) {
+Domain subsets_domain(const std::vector<std::string>& names, std::int64_t min_count, std::int64_t most) {
   Categorical out;
-  for (const auto& members : subsets(names.size(), least, most)) out.values.emplace_back(subset_text(members, names));
+  for (const auto& members : subsets(names.size(), min_count, most)) out.values.emplace_back(subset_text(members, names));
   return out;
 }
 
-void declare_cell(const Cell& cell, std::vector<Declared>& out) {
+void declare_cell(const Cell& cell, std::vector<DeclaredChoice>& out) {
   std::vector<std::string> sources = cell_inputs(cell);
   for (std::int64_t node = 1; node <= std::min(cell.nodes, kMaxCellNodes); ++node) {
     if (cell.distinct) {
@@ -88,8 +88,8 @@ class LabelCollector {
       return wrong("blocks stand more than " + std::to_string(kMaxBlockDepth) + " deep", place);
     }
     for (std::size_t i = 0; i < chain.size(); ++i) {
-      const std::string at = block_place(place, i, chain[i]);
-      for (const Declared& choice : declared_by(chain[i])) LANISTA_TRY(declare(choice.label, choice.domain, at));
+      const std::string at = block_path(place, i, chain[i]);
+      for (const DeclaredChoice& choice : declared_by(chain[i])) LANISTA_TRY(declare(choice.label, choice.domain, at));
       const auto* repeat = std::get_if<Repeat>(&chain[i].what);
       if (repeat != nullptr && !repeat->own) {
         for (const ValueChoice& choice : repeat->choices) LANISTA_TRY(declare(choice.label, choice.domain, at));
@@ -124,9 +124,9 @@ class LabelCollector {
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> subsets(std::size_t count, std::int64_t least, std::int64_t most) {
+std::vector<std::vector<std::size_t>> subsets(std::size_t count, std::int64_t min_count, std::int64_t most) {
   std::vector<std::vector<std::size_t>> out;
-  for (auto size = static_cast<std::size_t>(least); size <= static_cast<std::size_t>(most) && size <= count; ++size) {
+  for (auto size = static_cast<std::size_t>(min_count); size <= static_cast<std::size_t>(most) && size <= count; ++size) {
     std::vector<std::size_t> members(size);
     for (std::size_t i = 0; i < size; ++i) members[i] = i;
     while (true) {
@@ -149,7 +149,7 @@ std::string subset_text(const std::vector<std::size_t>& members, const std::vect
 }
 
 bool is_any_subset(const InputChoice& choice) {
-  return choice.least == 0 && choice.most == static_cast<std::int64_t>(choice.from.size()) && choice.most > 1;
+  return choice.min_count == 0 && choice.most == static_cast<std::int64_t>(choice.from.size()) && choice.most > 1;
 }
 
 std::vector<std::int64_t> rounds_of(const Repeat& repeat) {
@@ -168,14 +168,14 @@ std::vector<std::string> cell_inputs(const Cell& cell) {
   return cell.previous.empty() ? std::vector<std::string>{"in"} : cell.previous;
 }
 
-bool may_give_inputs(const Cell& cell) { return cell.loose_inputs || !cell.gives.empty(); }
+bool can_output_inputs(const Cell& cell) { return cell.joins_unread_inputs || !cell.gives.empty(); }
 
 std::string cell_label(const Cell& cell, std::int64_t node, std::int64_t input, const char* what) {
   return cell.label + "/" + std::to_string(node) + (input > 0 ? "." + std::to_string(input) : "") + "." + what;
 }
 
-std::vector<Declared> declared_by(const Block& block) {
-  std::vector<Declared> out;
+std::vector<DeclaredChoice> declared_by(const Block& block) {
+  std::vector<DeclaredChoice> out;
   if (const auto* layer = std::get_if<Layer>(&block.what)) {
     for (const auto& [name, setting] : layer->attrs) {
       const auto* choice = std::get_if<ValueChoice>(&setting.value);
@@ -189,7 +189,7 @@ std::vector<Declared> declared_by(const Block& block) {
         out.push_back({inputs->label + "/" + name, Categorical{{false, true}}});
       }
     } else {
-      out.push_back({inputs->label, subsets_domain(inputs->from, inputs->least, inputs->most)});
+      out.push_back({inputs->label, subsets_domain(inputs->from, inputs->min_count, inputs->most)});
     }
   } else if (const auto* repeat = std::get_if<Repeat>(&block.what)) {
     if (rounds_of(*repeat).size() > 1) out.push_back({repeat->label, repeat->depth});
@@ -201,7 +201,7 @@ std::vector<Declared> declared_by(const Block& block) {
   return out;
 }
 
-std::string block_place(const std::string& chain, std::size_t i, const Block& block) {
+std::string block_path(const std::string& chain, std::size_t i, const Block& block) {
   const std::string label = label_of(block);
   const bool is_layer = std::holds_alternative<Layer>(block.what);
   return chain + "[" + std::to_string(i) + "]." + (is_layer ? "" : kind_of(block)) +

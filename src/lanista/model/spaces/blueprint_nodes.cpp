@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lanista/model/graph/bounds.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/spaces/blueprint_plan.h"
 
 namespace lanista::mutate {
@@ -60,15 +60,15 @@ Result<void> resolve_same_padding(const graph::OpDef& def, graph::Attrs& attrs) 
   return {};
 }
 
-Result<Typed> TypedNodes::add(std::int64_t id, const std::string& op, const std::vector<Typed>& inputs,
+Result<TypedPort> TypedNodes::add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                               graph::Attrs attrs, const std::string& label) {
   if (nodes_.size() >= graph::kMaxTextNodes) {
     return not_applicable("the model would have more than " + std::to_string(graph::kMaxTextNodes) + " nodes");
   }
   graph::Node node{NodeId{static_cast<std::uint32_t>(id)}, op, {}, {}, label};
-  for (auto& [name, value] : attrs) put_attr(node.attrs, ops_, op, name, value);
+  for (auto& [name, value] : attrs) set_attr(node.attrs, ops_, op, name, value);
   std::vector<ValueType> types;
-  for (const Typed& input : inputs) {
+  for (const TypedPort& input : inputs) {
     node.inputs.push_back(input.port);
     types.push_back(input.type);
   }
@@ -77,45 +77,45 @@ Result<Typed> TypedNodes::add(std::int64_t id, const std::string& op, const std:
   const bool is_new = nodes_.emplace(id, std::move(node)).second;
   LANISTA_CHECK(is_new, "node " + std::to_string(id) + " of a blueprint is made twice");
   if (op == "output") output_ = id;
-  return Typed{{NodeId{static_cast<std::uint32_t>(id)}, 0}, *std::move(type)};
+  return TypedPort{{NodeId{static_cast<std::uint32_t>(id)}, 0}, *std::move(type)};
 }
 
-Result<std::vector<Typed>> TypedNodes::fitted(std::int64_t id, const std::vector<Joined>& values,
+Result<std::vector<TypedPort>> TypedNodes::fitted(std::int64_t id, const std::vector<JoinInput>& values,
                                               std::optional<std::size_t> concat_axis) {
   std::vector<ValueType> types;
-  for (const Joined& joined : values) types.push_back(joined.value.type);
+  for (const JoinInput& joined : values) types.push_back(joined.value.type);
   const ValueType common = common_type(types, repair_);
-  std::vector<Typed> out;
+  std::vector<TypedPort> out;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const ValueType want = input_type(common, types[i], concat_axis);
-    auto plan = fit_plan(types[i], want, repair_);
+    auto plan = plan_shape_repair(types[i], want, repair_);
     if (!plan) return not_applicable("input " + std::to_string(i) + ": " + plan.error().message);
     // A repair takes one node a piece, padding a second one for its zeros.
     std::int64_t next = id + 3 * static_cast<std::int64_t>(values[i].place);
     std::optional<Error> failed;
-    std::map<Port, Typed> made{{values[i].value.port, values[i].value}};
+    std::map<Port, TypedPort> made{{values[i].value.port, values[i].value}};
     const auto add_repair = [&](const std::string& op, const std::vector<Port>& inputs, graph::Attrs attrs) {
-      std::vector<Typed> typed;
+      std::vector<TypedPort> typed;
       for (const Port port : inputs) {
         if (const auto at = made.find(port); at != made.end()) typed.push_back(at->second);
       }
-      auto node = failed ? Result<Typed>(*failed) : add(next, op, typed, std::move(attrs), std::string(kRepairLabel));
+      auto node = failed ? Result<TypedPort>(*failed) : add(next, op, typed, std::move(attrs), std::string(kRepairLabel));
       if (!node) failed = node.error();
       if (node) made.emplace(node->port, *node);
       return NodeId{static_cast<std::uint32_t>(next++)};
     };
-    const Port port = emit_plan(add_repair, values[i].value.port, *plan);
+    const Port port = emit_shape_repair(add_repair, values[i].value.port, *plan);
     if (failed) return *failed;
     out.push_back(made.at(port));
   }
   return out;
 }
 
-Result<Typed> TypedNodes::layer(std::int64_t id, const std::string& op, const std::vector<Typed>& inputs,
+Result<TypedPort> TypedNodes::layer(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                                 const graph::Attrs& attrs, const std::string& label) {
   if (inputs.size() < 2 || !is_join(ops_, op)) return add(id, op, inputs, attrs, label);
-  std::vector<Joined> values;
-  for (const Typed& input : inputs) values.push_back({input, values.size()});
+  std::vector<JoinInput> values;
+  for (const TypedPort& input : inputs) values.push_back({input, values.size()});
   std::optional<std::size_t> axis;
   if (op == "concat") {
     const AttrValue* given = attrs.find("axis");
@@ -126,7 +126,7 @@ Result<Typed> TypedNodes::layer(std::int64_t id, const std::string& op, const st
   return add(id + 3 * static_cast<std::int64_t>(inputs.size()), op, same, attrs, label);
 }
 
-Result<Typed> TypedNodes::join(std::int64_t id, Join how, const std::vector<Joined>& values, std::size_t places) {
+Result<TypedPort> TypedNodes::join(std::int64_t id, Join how, const std::vector<JoinInput>& values, std::size_t places) {
   if (values.size() == 1) return values.front().value;
   if (values.size() > graph::kMaxTextInputs) {
     return not_applicable("a join of " + std::to_string(values.size()) + " values; there can be at most " +
@@ -140,10 +140,10 @@ Result<Typed> TypedNodes::join(std::int64_t id, Join how, const std::vector<Join
     case Join::kSum:
       return add(own, "add", same, {});
     case Join::kMul: {
-      Typed product = same.front();
+      TypedPort product = same.front();
       for (std::size_t i = 1; i < same.size(); ++i) {
         const auto offset = static_cast<std::int64_t>(i) - 1;
-        LANISTA_ASSIGN(product, add(own + offset, "mul", std::vector<Typed>{product, same[i]}, {}));
+        LANISTA_ASSIGN(product, add(own + offset, "mul", std::vector<TypedPort>{product, same[i]}, {}));
       }
       return product;
     }
@@ -156,14 +156,14 @@ Result<Typed> TypedNodes::join(std::int64_t id, Join how, const std::vector<Join
 }
 
 /// The values side by side on a new axis, and the mean over it.
-Result<Typed> TypedNodes::mean(std::int64_t id, const std::vector<Typed>& values) {
+Result<TypedPort> TypedNodes::mean(std::int64_t id, const std::vector<TypedPort>& values) {
   List shape = values.front().type.shape.dims;
   shape.front() = 1;  // in place of the batch, which reshape leaves out
-  std::vector<Typed> side_by_side;
-  for (const Typed& value : values) {
+  std::vector<TypedPort> side_by_side;
+  for (const TypedPort& value : values) {
     LANISTA_ASSIGN(side_by_side.emplace_back(), add(id++, "reshape", {value}, {{"shape", shape}}));
   }
-  LANISTA_ASSIGN(const Typed all, add(id++, "concat", side_by_side, {}));
+  LANISTA_ASSIGN(const TypedPort all, add(id++, "concat", side_by_side, {}));
   return add(id, "mean", {all}, {{"axes", List{1}}});
 }
 

@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "lanista/model/spaces/blueprint.h"
-#include "lanista/model/mutate/fit.h"
+#include "lanista/model/mutate/shape_repair.h"
 
 // Building a model whose ids are given: nodes are typed as they come, joins are repaired on the spot.
 namespace lanista::mutate {
 
-struct Typed {
+struct TypedPort {
   graph::Port port;
   graph::ValueType type;
 };
 /// A value for a join and its place among all that might be joined, which says what ids its repairs have.
-struct Joined {
-  Typed value;
+struct JoinInput {
+  TypedPort value;
   std::size_t place = 0;
 };
 
@@ -32,20 +32,20 @@ class TypedNodes {
   TypedNodes(const graph::OpTable& ops, const RepairPolicy& repair) : ops_(ops), repair_(repair) {}
 
   /// One node. Errors: kNotApplicable (attributes, shapes; too many nodes).
-  Result<Typed> add(std::int64_t id, const std::string& op, const std::vector<Typed>& inputs, graph::Attrs attrs,
+  Result<TypedPort> add(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs, graph::Attrs attrs,
                     const std::string& label = {});
   /// One node; the inputs of an operator that joins are made to fit. Takes ids from `id` on, as join_ids says.
-  Result<Typed> layer(std::int64_t id, const std::string& op, const std::vector<Typed>& inputs,
+  Result<TypedPort> layer(std::int64_t id, const std::string& op, const std::vector<TypedPort>& inputs,
                       const graph::Attrs& attrs, const std::string& label);
   /// Several values as one; `places`: how many there might be.
-  Result<Typed> join(std::int64_t id, Join how, const std::vector<Joined>& values, std::size_t places);
+  Result<TypedPort> join(std::int64_t id, Join how, const std::vector<JoinInput>& values, std::size_t places);
   /// What the output needs of all that was added. Errors: kNotApplicable if that does not verify.
   Result<graph::Graph> finish() const;
 
  private:
-  Result<std::vector<Typed>> fitted(std::int64_t id, const std::vector<Joined>& values,
+  Result<std::vector<TypedPort>> fitted(std::int64_t id, const std::vector<JoinInput>& values,
                                     std::optional<std::size_t> concat_axis);
-  Result<Typed> mean(std::int64_t id, const std::vector<Typed>& values);
+  Result<TypedPort> mean(std::int64_t id, const std::vector<TypedPort>& values);
 
   const graph::OpTable& ops_;
   RepairPolicy repair_;

@@ -12,7 +12,7 @@ using space::Value;
 namespace {
 
 /// Walks a planned tree and notes for every choice in which ways it is reached.
-class Reach {
+class ParameterReach {
  public:
   /// Where the walk is: the labels that hold with the suffix their rounds give them, and the nearest choice above.
   struct Context {
@@ -21,7 +21,7 @@ class Reach {
   };
 
   Result<void> walk(const PlannedChain& chain, const Context& context) {
-    for (const Planned& step : chain.steps) {
+    for (const PlannedBlock& step : chain.steps) {
       if (++steps_ > kMaxSteps || entries_.size() > kMaxParameters) {
         return Error{Code::kInvalidArgument,
                      "the space is too large: more than " + std::to_string(kMaxParameters) + " choices or " +
@@ -67,9 +67,9 @@ class Reach {
     bool always = false;
   };
 
-  Result<void> visit(const Planned& step, const Context& context) {
+  Result<void> visit(const PlannedBlock& step, const Context& context) {
     const std::string& suffix = context.levels.back().second;
-    for (Declared& choice : declared_by(*step.block)) {
+    for (DeclaredChoice& choice : declared_by(*step.block)) {
       for (Parameter::Condition& way : choice.inner) way.parameter += suffix;
       if (choice.inner.empty() && context.way) choice.inner.push_back(*context.way);
       reach(choice.label + suffix, choice.domain, choice.inner);
@@ -99,7 +99,7 @@ class Reach {
     return {};
   }
 
-  Result<void> walk_options(const Planned& step, const std::vector<Option>& options, const std::string& label,
+  Result<void> walk_options(const PlannedBlock& step, const std::vector<Option>& options, const std::string& label,
                             const Context& context) {
     for (std::size_t i = 0; i < options.size(); ++i) {
       Context inside = context;
@@ -109,7 +109,7 @@ class Reach {
     return {};
   }
 
-  Result<void> walk_rounds(const Planned& step, const Repeat& repeat, const Context& context) {
+  Result<void> walk_rounds(const PlannedBlock& step, const Repeat& repeat, const Context& context) {
     const std::vector<std::int64_t> rounds = rounds_of(repeat);
     const std::string& suffix = context.levels.back().second;
     // Rounds that share their choices are reached together, with the first.
@@ -129,7 +129,7 @@ class Reach {
   }
 
   /// A condition on one choice alone says which of its values lead where; else both sides may be reached.
-  Result<void> walk_when(const Planned& step, const Context& context) {
+  Result<void> walk_when(const PlannedBlock& step, const Context& context) {
     std::vector<Context> sides(2, context);
     const auto& names = step.condition->expression.names();
     if (!context.way && names.size() == 1 && step.condition->level.contains(names.front())) {
@@ -194,7 +194,7 @@ class Reach {
 
 Result<std::vector<Parameter>> collect_parameters(const PlannedChain& root, const Labels& global,
                                                   const std::vector<ValueChoice>& choices) {
-  Reach reach;
+  ParameterReach reach;
   LANISTA_TRY(reach.walk(root, {{{&global, ""}}, std::nullopt}));
   for (const ValueChoice& choice : choices) {
     if (reach.knows(choice.label)) continue;

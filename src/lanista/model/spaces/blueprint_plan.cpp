@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lanista/model/graph/bounds.h"
-#include "lanista/model/mutate/view.h"
+#include "lanista/model/graph/size_limits.h"
+#include "lanista/model/mutate/model_view.h"
 
 namespace lanista::mutate {
 
@@ -33,7 +33,7 @@ std::optional<graph::AttrValue> as_kind(const graph::AttrValue& kind, const grap
 
 class Planner {
  public:
-  Planner(const graph::OpTable& ops, const Surroundings& around)
+  Planner(const graph::OpTable& ops, const ChainScope& around)
       : ops_(ops), levels_(around.levels), indices_(around.indices) {}
 
   Result<PlannedChain> chain(const Chain& chain, std::set<std::string>& names, const std::string& place) {
@@ -42,10 +42,10 @@ class Planner {
     PlannedChain out;
     for (std::size_t i = 0; i < chain.size(); ++i) {
       if (++blocks_ > kMaxBlocks) return wrong(place, "more than " + std::to_string(kMaxBlocks) + " blocks");
-      const std::string at = block_place(place, i, chain[i]);
+      const std::string at = block_path(place, i, chain[i]);
       LANISTA_ASSIGN(out.steps.emplace_back(), block(chain[i], names, at));
       out.ids += out.steps.back().ids;
-      out.least += out.steps.back().least;
+      out.min_extent += out.steps.back().min_extent;
       if (out.ids > kMaxIds) return wrong(at, "the space needs more node numbers than there are");
     }
     --depth_;
@@ -75,8 +75,8 @@ class Planner {
     return {};
   }
 
-  Result<Planned> block(const Block& block, std::set<std::string>& names, const std::string& place) {
-    Planned out;
+  Result<PlannedBlock> block(const Block& block, std::set<std::string>& names, const std::string& place) {
+    PlannedBlock out;
     out.block = &block;
     out.place = place;
     LANISTA_TRY(check_known(block.from, names, place));
@@ -84,8 +84,8 @@ class Planner {
       return wrong(place, "reads " + std::to_string(block.from.size()) + " values; only an operator can");
     }
     LANISTA_TRY(std::visit([&](const auto& what) { return plan(what, block, names, out); }, block.what));
-    ++out.least.steps;
-    for (const Declared& choice : declared_by(block)) {
+    ++out.min_extent.steps;
+    for (const DeclaredChoice& choice : declared_by(block)) {
       if (levels_.empty()) return wrong(place, "there can be no choices in a chain that code has built");
       LANISTA_TRY(check_word(choice.label, "the label", place));
       if (is_reserved(choice.label)) return wrong(place, "'" + choice.label + "' cannot be a label: it has a meaning");
@@ -98,11 +98,11 @@ class Planner {
     return out;
   }
 
-  Result<void> add_chain(const Chain& inner, std::set<std::string> names, const std::string& place, Planned& out) {
+  Result<void> add_chain(const Chain& inner, std::set<std::string> names, const std::string& place, PlannedBlock& out) {
     LANISTA_ASSIGN(out.chains.emplace_back(), chain(inner, names, place));
     return {};
   }
-  Result<void> add_options(const std::vector<Option>& options, const std::set<std::string>& names, Planned& out) {
+  Result<void> add_options(const std::vector<Option>& options, const std::set<std::string>& names, PlannedBlock& out) {
     if (options.empty()) return wrong(out.place, "a choice needs options");
     std::set<std::string> seen;
     for (const Option& option : options) {
@@ -112,18 +112,18 @@ class Planner {
     }
     return {};
   }
-  static Extent sum_of_least(const Planned& out) {
-    Extent sum;
-    for (const PlannedChain& chain : out.chains) sum += chain.least;
+  static ExpansionSize sum_of_min_extents(const PlannedBlock& out) {
+    ExpansionSize sum;
+    for (const PlannedChain& chain : out.chains) sum += chain.min_extent;
     return sum;
   }
-  static std::int64_t sum_of_chains(const Planned& out) {
+  static std::int64_t sum_of_chains(const PlannedBlock& out) {
     std::int64_t sum = 0;
     for (const PlannedChain& chain : out.chains) sum += chain.ids;
     return sum;
   }
 
-  Result<void> plan(const Layer& layer, const Block& block, std::set<std::string>&, Planned& out) {
+  Result<void> plan(const Layer& layer, const Block& block, std::set<std::string>&, PlannedBlock& out) {
     const graph::OpDef* def = ops_.find(layer.op);
     if (def == nullptr) {
       const std::string near = ops_.nearest(layer.op);
@@ -145,12 +145,12 @@ class Planner {
       return wrong(out.place, layer.op + " needs '" + spec.name + "': " + spec.help);
     }
     out.ids = count == 1 ? 1 : join_ids(static_cast<std::size_t>(count));
-    out.least.nodes = 1;
+    out.min_extent.nodes = 1;
     return {};
   }
 
   Result<void> plan_setting(const Layer& layer, const graph::OpDef& def, const std::string& name,
-                            const Setting& setting, Planned& out) {
+                            const Setting& setting, PlannedBlock& out) {
     const auto spec = std::ranges::find(def.attrs, name, &graph::AttrSpec::name);
     if (spec == def.attrs.end() || spec->role == graph::AttrRole::kDerived) {
       std::set<std::string> known;
@@ -204,22 +204,22 @@ class Planner {
     return out;
   }
 
-  Result<void> plan(const LayerChoice& choice, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const LayerChoice& choice, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     LANISTA_TRY(add_options(choice.options, names, out));
     out.ids = sum_of_chains(out);
-    out.least = least_of(out.chains);
+    out.min_extent = min_extent_of(out.chains);
     return {};
   }
 
-  Result<void> plan(const InputChoice& choice, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const InputChoice& choice, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     LANISTA_TRY(check_known(choice.from, names, out.place));
     LANISTA_TRY(check_known(choice.always, names, out.place));
     const auto count = static_cast<std::int64_t>(choice.from.size());
-    if (choice.least < 0 || choice.least > choice.most || choice.most > count || choice.most < 1) {
-      return wrong(out.place, "cannot choose " + std::to_string(choice.least) + " to " + std::to_string(choice.most) +
+    if (choice.min_count < 0 || choice.min_count > choice.most || choice.most > count || choice.most < 1) {
+      return wrong(out.place, "cannot choose " + std::to_string(choice.min_count) + " to " + std::to_string(choice.most) +
                                   " of " + std::to_string(count) + " values");
     }
-    if (choice.least == 0 && choice.always.empty()) {
+    if (choice.min_count == 0 && choice.always.empty()) {
       return wrong(out.place, "choosing none needs a value that is always read");
     }
     if (!is_any_subset(choice) && too_many_subsets(count, choice.most)) {
@@ -237,7 +237,7 @@ class Planner {
     return sum > static_cast<double>(kMaxSubsets);
   }
 
-  Result<void> plan(const Repeat& repeat, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const Repeat& repeat, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     const auto size = space::domain_size(repeat.depth);
     const bool is_small = size && *size <= kMaxRounds + 1;
     const auto rounds = is_small ? rounds_of(repeat) : std::vector<std::int64_t>{};
@@ -268,37 +268,37 @@ class Planner {
     indices_ = outer_indices;
     if (rounds.front() > 0) names = inside;  // what only rounds give is there only if there is a round
     out.ids = rounds.back() * out.chains.front().ids;
-    out.least = rounds.front() * out.chains.front().least;
+    out.min_extent = rounds.front() * out.chains.front().min_extent;
     return {};
   }
 
-  Result<void> plan(const Parallel& parallel, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const Parallel& parallel, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     if (parallel.branches.empty()) return wrong(out.place, "there are no branches");
     for (std::size_t i = 0; i < parallel.branches.size(); ++i) {
       LANISTA_TRY(add_chain(parallel.branches[i], names, out.place + ".branches[" + std::to_string(i) + "]", out));
     }
     out.ids = sum_of_chains(out) + join_ids(parallel.branches.size());
-    out.least = sum_of_least(out);
+    out.min_extent = sum_of_min_extents(out);
     return {};
   }
 
-  Result<void> plan(const When& when, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const When& when, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     LANISTA_ASSIGN(out.condition, plan_formula(when.condition, out.place));
     LANISTA_TRY(add_chain(when.then, names, out.place + ".then", out));
     LANISTA_TRY(add_chain(when.otherwise, names, out.place + ".else", out));
     out.ids = sum_of_chains(out);
-    out.least = least_of(out.chains);
+    out.min_extent = min_extent_of(out.chains);
     return {};
   }
 
-  Result<void> plan(const Group& group, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const Group& group, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     LANISTA_ASSIGN(out.chains.emplace_back(), chain(group.layers, names, out.place));
     out.ids = out.chains.front().ids;
-    out.least = out.chains.front().least;
+    out.min_extent = out.chains.front().min_extent;
     return {};
   }
 
-  Result<void> plan(const Cell& cell, const Block&, std::set<std::string>& names, Planned& out) {
+  Result<void> plan(const Cell& cell, const Block&, std::set<std::string>& names, PlannedBlock& out) {
     if (cell.nodes < 1 || cell.nodes > kMaxCellNodes || cell.inputs < 1 || cell.inputs > kMaxCellInputs) {
       return wrong(out.place, "a cell has 1 to 64 nodes of 1 to 16 inputs, not " + std::to_string(cell.nodes) + " of " +
                                   std::to_string(cell.inputs));
@@ -316,10 +316,10 @@ class Planner {
     LANISTA_TRY(add_options(cell.ops, names, out));
     const auto nodes = static_cast<std::size_t>(cell.nodes);
     const std::int64_t of_node = cell.inputs * sum_of_chains(out) + join_ids(static_cast<std::size_t>(cell.inputs));
-    out.least = (cell.nodes * cell.inputs) * least_of(out.chains);
+    out.min_extent = (cell.nodes * cell.inputs) * min_extent_of(out.chains);
     LANISTA_TRY(add_chain(cell.carry, names, out.place + ".carry", out));
     out.ids = cell.nodes * of_node + first * out.chains.back().ids +
-              join_ids(nodes + (may_give_inputs(cell) ? static_cast<std::size_t>(first) : 0));
+              join_ids(nodes + (can_output_inputs(cell) ? static_cast<std::size_t>(first) : 0));
     return {};
   }
 
@@ -333,7 +333,7 @@ class Planner {
     return {};
   }
 
-  Result<void> plan(const Custom& custom, const Block&, std::set<std::string>&, Planned& out) {
+  Result<void> plan(const Custom& custom, const Block&, std::set<std::string>&, PlannedBlock& out) {
     if (!custom.build) return wrong(out.place, "a custom block needs a function that builds it");
     if (custom.slots < 1 || custom.ids_per_slot < 1 || custom.slots > kMaxIds / custom.ids_per_slot) {
       return wrong(out.place, std::to_string(custom.slots) + " slots of " + std::to_string(custom.ids_per_slot) +
@@ -352,7 +352,7 @@ class Planner {
 
 }  // namespace
 
-Result<PlannedChain> plan_chain(const graph::OpTable& ops, const Chain& chain, const Surroundings& around,
+Result<PlannedChain> plan_chain(const graph::OpTable& ops, const Chain& chain, const ChainScope& around,
                                 const std::string& place) {
   std::set<std::string> names = around.names;
   return Planner(ops, around).chain(chain, names, place);

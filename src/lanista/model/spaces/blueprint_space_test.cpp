@@ -19,7 +19,7 @@ ModelSpace make(Chain layers, std::vector<ValueChoice> choices = {}, Limits limi
       mutators.push_back(*plugin.make(*resolve_options({}, plugin.options)));
   }
   auto space =
-      ModelSpace::make(ops, {"toy", *blueprint, ends({{6}}, 3)}, std::nullopt, std::move(mutators), {}, limits);
+      ModelSpace::make(ops, {"toy", *blueprint, model_interface({{6}}, 3)}, std::nullopt, std::move(mutators), {}, limits);
   LANISTA_CHECK(space.ok(), space ? "" : space.error().text());
   return *std::move(space);
 }
@@ -45,23 +45,23 @@ TEST(ModelSpaceOverABlueprint, NamesItsChoicesApartFromHyperParameters) {
   EXPECT_TRUE(space::is_model_choice(parameters[1].name));
 }
 
-TEST(ModelSpaceOverABlueprint, DrawsModelsAsEditsOfTheBase) {
+TEST(ModelSpaceOverABlueprint, SamplesModelsAsEditsOfBase) {
   const ModelSpace space = toy();
   const Candidate base = space.base(0);
-  const auto drawn = space.drawn(0, sample(16, "skip", 2));
+  const auto drawn = space.model_of_sample(0, sample(16, "skip", 2));
   ASSERT_TRUE(drawn.ok()) << drawn.error().text();
 
   EXPECT_TRUE(*space.rebuild(0, drawn->edits) == drawn->graph);
   EXPECT_TRUE(drawn->steps.empty());
   EXPECT_EQ(drawn->graph.next_id(), base.graph.next_id());
   // The base is the first sample: width 8, relu, depth 0.
-  EXPECT_TRUE(space.drawn(0, sample(8, "relu", 0))->edits.empty());
-  EXPECT_FALSE(space.drawn(0, {{"lr", Value(0.1)}}).ok());
+  EXPECT_TRUE(space.model_of_sample(0, sample(8, "relu", 0))->edits.empty());
+  EXPECT_FALSE(space.model_of_sample(0, {{"lr", Value(0.1)}}).ok());
 }
 
-TEST(ModelSpaceOverABlueprint, MutatesOnTopAndReplaysOverAnotherSample) {
+TEST(ModelSpaceOverABlueprint, MutatesAndReplaysOnAnotherSample) {
   const ModelSpace space = toy();
-  const auto drawn = space.drawn(0, sample(16, "relu", 1));
+  const auto drawn = space.model_of_sample(0, sample(16, "relu", 1));
   ASSERT_TRUE(drawn.ok());
   int replayed = 0;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
@@ -72,7 +72,7 @@ TEST(ModelSpaceOverABlueprint, MutatesOnTopAndReplaysOverAnotherSample) {
     for (const auto& node : child->graph.nodes()) {
       EXPECT_TRUE(drawn->graph.contains(node->id) || node->id >= space.base(0).graph.next_id());
     }
-    const auto other = space.drawn(0, sample(8, "relu", 1));
+    const auto other = space.model_of_sample(0, sample(8, "relu", 1));
     const auto moved = space.replay(*other, child->steps);
     if (!moved) {
       EXPECT_EQ(moved.error().code, Code::kNotApplicable);
@@ -85,20 +85,20 @@ TEST(ModelSpaceOverABlueprint, MutatesOnTopAndReplaysOverAnotherSample) {
   EXPECT_GT(replayed, 10);
 }
 
-TEST(ModelSpaceOverABlueprint, KeepsToItsLimits) {
+TEST(ModelSpaceOverABlueprint, RespectsLimits) {
   const ModelSpace space = toy({.params = 10'000, .flops = {}});
-  const auto wide = space.drawn(0, sample(512, "relu", 3));
+  const auto wide = space.model_of_sample(0, sample(512, "relu", 3));
   ASSERT_FALSE(wide.ok());
   EXPECT_EQ(wide.error().code, Code::kNotApplicable);
   EXPECT_NE(wide.error().message.find("the limit is 10000"), std::string::npos);
 }
 
-TEST(ModelSpaceOverABlueprint, ReadsTokensWhereTheEndsSayThem) {
+TEST(ModelSpaceOverABlueprint, ReadsTokensFromModelInterface) {
   const graph::OpTable ops = graph::builtin_ops();
   const Chain layers{layer("embedding", {{"vocab", formula("vocab")}, {"dim", 4}}), layer("flatten"),
                      layer("linear", {{"out", formula("outputs")}})};
   const auto space =
-      ModelSpace::make(ops, {"text", *Blueprint::make(ops, layers), ends({{5}}, 7, 20)}, std::nullopt, {}, {}, {});
+      ModelSpace::make(ops, {"text", *Blueprint::make(ops, layers), model_interface({{5}}, 7, 20)}, std::nullopt, {}, {}, {});
   ASSERT_TRUE(space.ok()) << space.error().text();
   EXPECT_EQ(space->base(0).graph.node({0}).attrs,
             (graph::Attrs{{"dtype", std::string("index")}, {"shape", std::vector<std::int64_t>{5}}}));

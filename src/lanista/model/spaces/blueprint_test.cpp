@@ -69,7 +69,7 @@ TEST(Blueprint, GivesEveryRoundItsOwnChoices) {
   EXPECT_EQ(count_samples(blueprint), 2 * (2 + 4 + 8));
 }
 
-TEST(Blueprint, NestsRoundsOfTheirOwn) {
+TEST(Blueprint, NestsRoundsWithOwnChoices) {
   Block inner = repeat(2, {linear(pick("w", {8, 16}))});
   std::get<Repeat>(inner.what).own = true;
   Block outer = repeat(2, {inner, linear(pick("v", {1, 2}))});
@@ -79,7 +79,7 @@ TEST(Blueprint, NestsRoundsOfTheirOwn) {
                                          "w/2/1: choice(8, 16)", "w/2/2: choice(8, 16)", "v/2: choice(1, 2)"}));
 }
 
-TEST(Blueprint, CountsAsTheFormulasSay) {
+TEST(Blueprint, MatchesClosedFormCounts) {
   const auto ops = [](int n) {
     std::vector<Option> options;
     for (int i = 0; i < n; ++i) options.push_back({"op" + std::to_string(i), {layer("relu")}});
@@ -122,13 +122,13 @@ TEST(Blueprint, CountsTwentyRepeatsAtOnce) {
   EXPECT_DOUBLE_EQ(*count_samples(make(layers)), std::pow(6 + 36 + 216 + 1296, 20));
 }
 
-TEST(Blueprint, LimitsBranchesToTheValuesThatLeadThere) {
+TEST(Blueprint, LimitsConditionsToReachableValues) {
   const Blueprint blueprint = make({when("k > 3", {activation("big")}, {activation("small")})}, {pick("k", {1, 3, 5})});
   EXPECT_EQ(shown(blueprint),
             (Lines{"k: choice(1, 3, 5)", "big: choice(relu, skip) if k = 5", "small: choice(relu, skip) if k = 1 3"}));
 }
 
-TEST(Blueprint, RefusesWhatCannotBeMeant) {
+TEST(Blueprint, RejectsInconsistentBlueprints) {
   EXPECT_EQ(refusal({activation("act"), choice("act", {{"gelu", {layer("gelu")}}})}),
             "layers[1].choice act: 'act' is choice(gelu) here, but choice(relu, skip) at layers[0].choice act; equal "
             "labels are one choice");
@@ -162,7 +162,7 @@ TEST(Blueprint, RefusesWhatCannotBeMeant) {
   EXPECT_EQ(refusal({choice("c", {})}), "layers[0].choice c: a choice needs options");
 }
 
-TEST(Blueprint, BoundsWhatItIsAskedFor) {
+TEST(Blueprint, RejectsTooLargeBlueprints) {
   Chain deep{layer("relu")};
   for (int i = 0; i < 100; ++i) deep = {group(std::move(deep))};
   EXPECT_NE(refusal(deep).find("blocks stand more than 64 deep"), std::string::npos);

@@ -3,16 +3,16 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/spaces/blocks.h"
-#include "lanista/model/spaces/cells.h"
+#include "lanista/model/spaces/network_blocks.h"
+#include "lanista/model/spaces/cell_network.h"
 
 namespace lanista::mutate::spaces {
 namespace {
 
 using List = std::vector<std::int64_t>;
-using Place = CellPlace;
+using CellPlacement = CellPlacement;
 
-Setting stride_at(const Place& at) { return at.reduction ? Setting(formula("2 if outer else 1")) : Setting(1); }
+Setting stride_at(const CellPlacement& at) { return at.reduction ? Setting(formula("2 if outer else 1")) : Setting(1); }
 
 Block conv(std::int64_t width, List kernel, Setting stride, List padding, std::int64_t dilation = 1) {
   return layer("conv2d", {{"out", width},
@@ -24,13 +24,13 @@ Block conv(std::int64_t width, List kernel, Setting stride, List padding, std::i
 }
 
 // A k x 1 window, then a 1 x k window.
-Chain factored(std::int64_t k, const Place& at) {
+Chain factored(std::int64_t k, const CellPlacement& at) {
   const Block columns = conv(at.width, {k, 1}, stride_at(at), {k / 2, 0}), rows = conv(at.width, {1, k}, 1, {0, k / 2});
   return {layer("relu"), columns, rows, layer("batch_norm")};
 }
 
 // The same on a quarter of the channels, with a norm and a relu between any two convolutions.
-Chain bottleneck(std::int64_t k, const Place& at) {
+Chain bottleneck(std::int64_t k, const CellPlacement& at) {
   const std::int64_t quarter = std::max<std::int64_t>(1, at.width / 4);
   const auto directed = [&](List kernel, List padding) {
     Setting stride(1);
@@ -45,7 +45,7 @@ Chain bottleneck(std::int64_t k, const Place& at) {
       {act_conv_bn(quarter, 1), directed({1, k}, {0, k / 2}), directed({k, 1}, {k / 2, 0}), act_conv_bn(at.width, 1)});
 }
 
-Chain seven_by_one(const Place& at) { return at.manner == Manner::kAmoebanet ? bottleneck(7, at) : factored(7, at); }
+Chain seven_by_one(const CellPlacement& at) { return at.cell_style == CellStyle::kAmoebanet ? bottleneck(7, at) : factored(7, at); }
 
 Chain separable(std::int64_t k, std::int64_t width, Setting stride, std::int64_t dilation = 1) {
   return {layer("relu"),
@@ -58,65 +58,65 @@ Chain separable(std::int64_t k, std::int64_t width, Setting stride, std::int64_t
           layer("batch_norm")};
 }
 
-Chain twice_separable(std::int64_t k, const Place& at) {
+Chain doubled_separable(std::int64_t k, const CellPlacement& at) {
   return chained({separable(k, at.width, stride_at(at)), separable(k, at.width, 1)});
 }
 
-Chain dilated(std::int64_t k, const Place& at) {
+Chain dilated(std::int64_t k, const CellPlacement& at) {
   return {layer("relu"), conv(at.width, {k}, stride_at(at), {k - 1}, 2), layer("batch_norm")};
 }
 
-Chain zeros(const Place& at) {
+Chain zeros(const CellPlacement& at) {
   Chain chain;
   if (at.reduction) chain.push_back(when("outer", {max_pool(1, 2)}));
   chain.push_back(layer("zero"));
   return chain;
 }
 
-Chain skip(const Place& at) {
-  const Chain fit = at.is_nasnet() ? Chain{at.unless_fitting(act_conv_bn(at.width, 1))} : Chain{};
+Chain skip(const CellPlacement& at) {
+  const Chain fit = at.is_nasnet() ? Chain{at.if_width_differs(act_conv_bn(at.width, 1))} : Chain{};
   if (!at.reduction) return fit;
   Chain halve = at.is_nasnet() ? act_conv_bn(at.width, 1, 2) : factorised_reduction(at.width);
-  if (at.manner == Manner::kDarts) halve.insert(halve.begin(), layer("relu"));
+  if (at.cell_style == CellStyle::kDarts) halve.insert(halve.begin(), layer("relu"));
   return {when("outer", std::move(halve), fit)};
 }
 
-Chain pooled(Block pool, const Place& at) {
+Chain pooled(Block pool, const CellPlacement& at) {
   Chain chain{std::move(pool)};
-  if (at.is_nasnet()) chain.push_back(at.unless_fitting(conv_bn(at.width, 1)));
+  if (at.is_nasnet()) chain.push_back(at.if_width_differs(conv_bn(at.width, 1)));
   return chain;
 }
 
 struct CellOp {
   std::string_view name;
-  Chain (*make)(const Place& at);
+  Chain (*make)(const CellPlacement& at);
 };
 
 constexpr CellOp kCellOps[] = {
     {"none", zeros},
     {"skip", skip},
-    {"avg3", [](const Place& at) { return pooled(avg_pool(3, stride_at(at)), at); }},
-    {"max3", [](const Place& at) { return pooled(max_pool(3, stride_at(at)), at); }},
-    {"max5", [](const Place& at) { return pooled(max_pool(5, stride_at(at)), at); }},
-    {"max7", [](const Place& at) { return pooled(max_pool(7, stride_at(at)), at); }},
-    {"conv1", [](const Place& at) { return act_conv_bn(at.width, 1, stride_at(at)); }},
-    {"conv3", [](const Place& at) { return act_conv_bn(at.width, 3, stride_at(at)); }},
-    {"conv3x1_1x3", [](const Place& at) { return factored(3, at); }},
+    {"avg3", [](const CellPlacement& at) { return pooled(avg_pool(3, stride_at(at)), at); }},
+    {"max3", [](const CellPlacement& at) { return pooled(max_pool(3, stride_at(at)), at); }},
+    {"max5", [](const CellPlacement& at) { return pooled(max_pool(5, stride_at(at)), at); }},
+    {"max7", [](const CellPlacement& at) { return pooled(max_pool(7, stride_at(at)), at); }},
+    {"conv1", [](const CellPlacement& at) { return act_conv_bn(at.width, 1, stride_at(at)); }},
+    {"conv3", [](const CellPlacement& at) { return act_conv_bn(at.width, 3, stride_at(at)); }},
+    {"conv3x1_1x3", [](const CellPlacement& at) { return factored(3, at); }},
     {"conv7x1_1x7", seven_by_one},
-    {"dil3", [](const Place& at) { return dilated(3, at); }},
-    {"dil5", [](const Place& at) { return dilated(5, at); }},
-    {"sep3", [](const Place& at) { return twice_separable(3, at); }},
-    {"sep5", [](const Place& at) { return twice_separable(5, at); }},
-    {"sep7", [](const Place& at) { return twice_separable(7, at); }},
-    {"dilsep3", [](const Place& at) { return separable(3, at.width, stride_at(at), 2); }},
-    {"dilsep5", [](const Place& at) { return separable(5, at.width, stride_at(at), 2); }},
+    {"dil3", [](const CellPlacement& at) { return dilated(3, at); }},
+    {"dil5", [](const CellPlacement& at) { return dilated(5, at); }},
+    {"sep3", [](const CellPlacement& at) { return doubled_separable(3, at); }},
+    {"sep5", [](const CellPlacement& at) { return doubled_separable(5, at); }},
+    {"sep7", [](const CellPlacement& at) { return doubled_separable(7, at); }},
+    {"dilsep3", [](const CellPlacement& at) { return separable(3, at.width, stride_at(at), 2); }},
+    {"dilsep5", [](const CellPlacement& at) { return separable(5, at.width, stride_at(at), 2); }},
 };
 
 }  // namespace
 
-Block CellPlace::unless_fitting(Chain chain) const { return when("in != " + std::to_string(width), std::move(chain)); }
+Block CellPlacement::if_width_differs(Chain chain) const { return when("in != " + std::to_string(width), std::move(chain)); }
 
-Option cell_op(std::string_view name, const CellPlace& place) {
+Option cell_op(std::string_view name, const CellPlacement& place) {
   const auto op =
       std::find_if(std::begin(kCellOps), std::end(kCellOps), [&](const CellOp& o) { return o.name == name; });
   LANISTA_CHECK(op != std::end(kCellOps), "no cell operator is called " + std::string(name));

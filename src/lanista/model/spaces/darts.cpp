@@ -1,5 +1,5 @@
 #include "lanista/model/spaces/builtin.h"
-#include "lanista/model/spaces/cells.h"
+#include "lanista/model/spaces/cell_network.h"
 
 namespace lanista::mutate {
 
@@ -10,9 +10,9 @@ PublishedSpace darts_space() {
           spaces::cell_options(),
           {{"cifar10", {{"width", 36}, {"cells", 6}, {"stages", 3}}},
            {"imagenet", {{"width", 48}, {"cells", 4}, {"stages", 3}, {"stem", "imagenet"}}}},
-          [](const graph::OpTable& ops, const Ends& ends, const Options& options) {
+          [](const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
             const spaces::CellRules rules{.space = "darts",
-                                          .manner = spaces::Manner::kDarts,
+                                          .cell_style = spaces::CellStyle::kDarts,
                                           .nodes = 4,
                                           .ops = {"skip", "max3", "avg3", "sep3", "sep5", "dilsep3", "dilsep5"},
                                           .distinct = true};

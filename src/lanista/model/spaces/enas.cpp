@@ -1,8 +1,8 @@
 #include <utility>
 
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
-#include "lanista/model/spaces/cells.h"
+#include "lanista/model/spaces/cell_network.h"
 
 namespace lanista::mutate {
 
@@ -12,12 +12,12 @@ PublishedSpace enas_micro_space() {
           "Pham et al., ICML'18, section 2.4",
           spaces::cell_options(),
           {{"cifar10", {{"width", 36}, {"cells", 5}, {"stages", 3}, {"dropout", 0.2}}}},
-          [](const graph::OpTable& ops, const Ends& ends, const Options& options) {
+          [](const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
             const spaces::CellRules rules{.space = "enas_micro",
-                                          .manner = spaces::Manner::kEnas,
+                                          .cell_style = spaces::CellStyle::kEnas,
                                           .nodes = 5,
                                           .ops = {"skip", "sep3", "sep5", "avg3", "max3"},
-                                          .loose_ends = true};
+                                          .joins_unread_nodes = true};
             return spaces::cell_network(rules, ops, ends, options);
           }};
 }
@@ -42,11 +42,11 @@ std::vector<Option> layer_options(std::int64_t width) {
           {"max3", behind({spaces::max_pool(3, 1)})}};
 }
 
-Result<Blueprint> macro(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> macro(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto layers = options.at("layers").get<std::int64_t>();
   auto width = options.at("width").get<std::int64_t>();
   const auto pools = options.at("pools").get<std::int64_t>();
-  LANISTA_TRY(spaces::want_images("enas_macro", ends, std::int64_t{2} << pools));
+  LANISTA_TRY(spaces::require_images("enas_macro", ends, std::int64_t{2} << pools));
 
   const auto stage_of = [&](std::int64_t i) { return (i - 1) * (pools + 1) / layers; };
   Chain chain{named("l0", group(spaces::conv_bn(width, 3)))};
@@ -65,7 +65,7 @@ Result<Blueprint> macro(const graph::OpTable& ops, const Ends& ends, const Optio
     if (!earlier.empty()) {
       chain.push_back({InputChoice{.label = numbered("skips", i),
                                    .from = earlier,
-                                   .least = 0,
+                                   .min_count = 0,
                                    .most = static_cast<std::int64_t>(earlier.size()),
                                    .join = Join::kConcat,
                                    .always = {"op"}}});

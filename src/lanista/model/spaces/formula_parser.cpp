@@ -31,7 +31,7 @@ class FormulaParser {
 
  private:
   using Kind = Expression::Kind;
-  using Place = Result<std::size_t>;
+  using Position = Result<std::size_t>;
 
   Error wrong(const std::string& message) const {
     return {Code::kInvalidArgument,
@@ -68,7 +68,7 @@ class FormulaParser {
     return out_.terms_.size() - 1;
   }
 
-  Place whole() {
+  Position whole() {
     if (++depth_ > kMaxDepth) return wrong("nested more than " + std::to_string(kMaxDepth) + " deep");
     LANISTA_ASSIGN(const std::size_t first, either());
     std::size_t result = first;
@@ -81,9 +81,9 @@ class FormulaParser {
     --depth_;
     return result;
   }
-  Place either() { return joined("or", Kind::kOr, &FormulaParser::both); }
-  Place both() { return joined("and", Kind::kAnd, &FormulaParser::negated); }
-  Place joined(std::string_view word, Kind kind, Place (FormulaParser::*operand)()) {
+  Position either() { return joined("or", Kind::kOr, &FormulaParser::both); }
+  Position both() { return joined("and", Kind::kAnd, &FormulaParser::negated); }
+  Position joined(std::string_view word, Kind kind, Position (FormulaParser::*operand)()) {
     LANISTA_ASSIGN(std::size_t left, (this->*operand)());
     while (take(word)) {
       LANISTA_ASSIGN(const std::size_t right, (this->*operand)());
@@ -91,17 +91,17 @@ class FormulaParser {
     }
     return left;
   }
-  Place negated() {
+  Position negated() {
     if (!take("not")) return compared();
     return prefixed(Kind::kNot, &FormulaParser::negated);
   }
-  Place prefixed(Kind kind, Place (FormulaParser::*operand)()) {
+  Position prefixed(Kind kind, Position (FormulaParser::*operand)()) {
     if (++depth_ > kMaxDepth) return wrong("nested more than " + std::to_string(kMaxDepth) + " deep");
     LANISTA_ASSIGN(const std::size_t inner, (this->*operand)());
     --depth_;
     return put({kind, "", {}, {inner}});
   }
-  Place compared() {
+  Position compared() {
     LANISTA_ASSIGN(const std::size_t left, sum());
     const std::string word = next_word();
     constexpr std::array<std::string_view, 6> kComparisons{"==", "!=", "<=", ">=", "<", ">"};
@@ -110,9 +110,9 @@ class FormulaParser {
     LANISTA_ASSIGN(const std::size_t right, sum());
     return put({Kind::kBinary, word, {}, {left, right}});
   }
-  Place sum() { return chained({"+", "-"}, &FormulaParser::product); }
-  Place product() { return chained({"*", "/", "//", "%"}, &FormulaParser::signed_power); }
-  Place chained(const std::vector<std::string>& words, Place (FormulaParser::*operand)()) {
+  Position sum() { return chained({"+", "-"}, &FormulaParser::product); }
+  Position product() { return chained({"*", "/", "//", "%"}, &FormulaParser::signed_power); }
+  Position chained(const std::vector<std::string>& words, Position (FormulaParser::*operand)()) {
     LANISTA_ASSIGN(std::size_t left, (this->*operand)());
     for (std::string word = next_word(); std::ranges::find(words, word) != words.end(); word = next_word()) {
       at_ += word.size();
@@ -121,7 +121,7 @@ class FormulaParser {
     }
     return left;
   }
-  Place signed_power() {
+  Position signed_power() {
     if (take("-")) return prefixed(Kind::kMinus, &FormulaParser::signed_power);
     LANISTA_ASSIGN(const std::size_t base, atom());
     if (!take("**")) return base;
@@ -130,7 +130,7 @@ class FormulaParser {
     --depth_;
     return put({Kind::kBinary, "**", {}, {base, power}});
   }
-  Place atom() {
+  Position atom() {
     const std::string word = next_word();
     if (word.empty()) return wrong("the formula ends too early");
     if (take("(")) {
@@ -149,7 +149,7 @@ class FormulaParser {
     if (std::ranges::find(out_.names_, word) == out_.names_.end()) out_.names_.push_back(word);
     return put({Kind::kName, word, {}});
   }
-  Place call(const std::string& function) {
+  Position call(const std::string& function) {
     constexpr std::array<std::string_view, 5> kFunctions{"min", "max", "round", "floor", "ceil"};
     if (std::ranges::find(kFunctions, function) == kFunctions.end()) {
       return wrong("'" + function + "' is no function; there are min, max, round, floor, ceil");
@@ -164,14 +164,14 @@ class FormulaParser {
     if (!is_extreme && arguments.size() != 1) return wrong(function + " takes one number");
     return put({Kind::kCall, function, {}, std::move(arguments)});
   }
-  Place text_value(char quote) {
+  Position text_value(char quote) {
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) return wrong("a text that does not end");
     std::string value(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return put({Kind::kValue, "", std::move(value)});
   }
-  Place number() {
+  Position number() {
     const char* begin = text_.data() + at_;
     const char* end = text_.data() + text_.size();
     std::int64_t integer = 0;

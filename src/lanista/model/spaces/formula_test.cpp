@@ -25,7 +25,7 @@ std::string shown(const std::string& text) {
   return value ? space::value_text(*value) : value.error().message;
 }
 
-TEST(Formula, ReckonsAsPythonDoes) {
+TEST(Formula, EvaluatesLikePython) {
   EXPECT_EQ(shown("2 * width"), "64");
   EXPECT_EQ(shown("2 + 3 * 4 ** 2"), "50");
   EXPECT_EQ(shown("2 ** 3 ** 2"), "512");
@@ -44,7 +44,7 @@ TEST(Formula, ReckonsAsPythonDoes) {
   EXPECT_EQ(shown("10 - 3 - 2"), "5");
 }
 
-TEST(Formula, Decides) {
+TEST(Formula, EvaluatesConditions) {
   EXPECT_EQ(shown("16 if wide else 8"), "16");
   EXPECT_EQ(shown("16 if not wide else 8 if k == 3 else 4"), "8");
   EXPECT_EQ(shown("act == 'relu'"), "true");
@@ -56,13 +56,13 @@ TEST(Formula, Decides) {
   EXPECT_EQ(shown("wide or unknown"), "true");
 }
 
-TEST(Formula, NamesWhatItReads) {
+TEST(Formula, ListsNamesItReads) {
   const auto parsed = Expression::parse("a + b * a if c else min(d, 1)");
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->names(), (std::vector<std::string>{"a", "b", "c", "d"}));
 }
 
-TEST(Formula, SaysWhereItCannotBeRead) {
+TEST(Formula, ReportsParseErrorPosition) {
   EXPECT_EQ(shown("2 *"), "formula \"2 *\", column 4: the formula ends too early");
   EXPECT_EQ(shown("2 width"), "formula \"2 width\", column 3: 'width' does not belong here");
   EXPECT_EQ(shown("2width"), "formula \"2width\", column 2: a name cannot begin with a digit");
@@ -76,7 +76,7 @@ TEST(Formula, SaysWhereItCannotBeRead) {
   EXPECT_TRUE(shown(std::string(70, '(')).ends_with("column 65: nested more than 64 deep"));
 }
 
-TEST(Formula, SaysWhatDoesNotWork) {
+TEST(Formula, ReportsEvaluationErrors) {
   EXPECT_EQ(shown("k / 0"), "\"k / 0\": 3 / 0: division by zero");
   EXPECT_EQ(shown("k % 0"), "\"k % 0\": 3 % 0: division by zero");
   EXPECT_EQ(shown("10 ** 30"), "\"10 ** 30\": 10 ** 30 is beyond 64 bits");

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "lanista/base/options.h"
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 
 // The spaces whose models are chains of inverted residuals.
@@ -32,7 +32,7 @@ std::vector<OptionSpec> mobile_options(std::vector<OptionSpec> more) {
 /// What the options say of the network around the choices.
 class Mobile {
  public:
-  static Result<Mobile> make(std::string_view space, const Ends& ends, const Options& options) {
+  static Result<Mobile> make(std::string_view space, const ModelInterface& ends, const Options& options) {
     Mobile mobile;
     mobile.stem_ = options.at("width").get<std::int64_t>();
     mobile.stem_stride_ = options.at("stem_stride").get<std::int64_t>();
@@ -62,7 +62,7 @@ class Mobile {
     }
     std::int64_t least = mobile.stem_stride_;
     for (const std::int64_t stride : mobile.strides_) least *= stride;
-    LANISTA_TRY(spaces::want_images(space, ends, least));
+    LANISTA_TRY(spaces::require_images(space, ends, least));
     return mobile;
   }
 
@@ -112,7 +112,7 @@ Chain mnas_layers(const Mobile& mobile, std::int64_t stage, const List& expansio
   const std::string squeezed = "max(1, " + in + " // 4)";  // of what comes into the block
   const Setting kernel = formula(b + "kernel");
   const Setting stride = formula(text(mobile.stride(stage)) + " if round == 0 else 1");
-  const spaces::MobileForm form{.act = "relu", .squeeze = b + "se", .squeezed = squeezed};
+  const spaces::InvertedResidualOptions form{.act = "relu", .squeeze = b + "se", .squeezed = squeezed};
 
   std::vector<Option> kinds{{"conv", spaces::chained({spaces::conv_bn_act(formula(width), kernel, stride),
                                                       {when(form.squeeze, spaces::squeeze_excite(width, squeezed))}})},
@@ -130,7 +130,7 @@ Chain mnas_layers(const Mobile& mobile, std::int64_t stage, const List& expansio
           from({"after"}, std::move(shortcut))};
 }
 
-Result<Blueprint> mnasnet(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> mnasnet(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   LANISTA_ASSIGN(Mobile mobile, Mobile::make("mnasnet", ends, options));
   Chain chain = mobile.stem("relu");
   std::vector<ValueChoice> choices;
@@ -148,7 +148,7 @@ Result<Blueprint> mnasnet(const graph::OpTable& ops, const Ends& ends, const Opt
   return Blueprint::make(ops, spaces::chained({std::move(chain), mobile.answer("relu")}), std::move(choices));
 }
 
-Result<Blueprint> proxylessnas(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> proxylessnas(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   LANISTA_ASSIGN(Mobile mobile, Mobile::make("proxylessnas", ends, options));
   auto depths = options.at("depths").get<List>();
   if (depths.empty())
@@ -195,7 +195,7 @@ std::vector<space::Value> numbers(const std::vector<double>& values) {
   return out;
 }
 
-Result<Blueprint> mobilenetv3(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> mobilenetv3(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   LANISTA_ASSIGN(Mobile mobile, Mobile::make("mobilenetv3", ends, options));
   const std::int64_t stages = mobile.stages();
   const auto expansions = numbers(options.at("expand").get<std::vector<double>>());
@@ -207,7 +207,7 @@ Result<Blueprint> mobilenetv3(const graph::OpTable& ops, const Ends& ends, const
         "round(" + s + "expand * (" + text(mobile.channels(stage - 1)) + " if round == 0 else " + out + "))";
     // As in MobileNetV3's five stages: gates in the second, the fourth and the last, the costlier activation from the
     // third on.
-    const spaces::MobileForm form{.act = 2 * stage + 1 >= stages ? "hard_swish" : "relu",
+    const spaces::InvertedResidualOptions form{.act = 2 * stage + 1 >= stages ? "hard_swish" : "relu",
                                   .gate = "hard_sigmoid",
                                   .squeeze = stage % 2 == 1 || (stage > 0 && stage + 1 == stages) ? "true" : "",
                                   .squeezed = divisible("in // 4")};

@@ -2,7 +2,7 @@
 #include <array>
 #include <utility>
 
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 #include "lanista/model/spaces/nasbench101.h"
 
@@ -146,11 +146,11 @@ Block cell_block(std::int64_t width) {
                  .slots = kSlots}};
 }
 
-Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto stacks = options.at("stacks").get<std::int64_t>();
   const auto cells = options.at("cells").get<std::int64_t>();
   auto width = options.at("width").get<std::int64_t>();
-  LANISTA_TRY(spaces::want_images("nasbench101", ends, std::int64_t{1} << (stacks - 1)));
+  LANISTA_TRY(spaces::require_images("nasbench101", ends, std::int64_t{1} << (stacks - 1)));
 
   Chain chain = spaces::conv_bn_act(width, 3);
   for (std::int64_t stack = 0; stack < stacks; ++stack) {

@@ -60,13 +60,13 @@ TEST(Nasbench101, HasThePublishedNumberOfCellsOfEverySize) {
   EXPECT_EQ(all_cells().size(), 423'624u);
 }
 
-TEST(Nasbench101, HashTellsAllCellsApart) {
+TEST(Nasbench101, HashDistinguishesAllCells) {
   const std::vector<std::uint64_t> hashes = all_hashes();
 
   EXPECT_EQ(std::adjacent_find(hashes.begin(), hashes.end()), hashes.end());
 }
 
-TEST(Nasbench101, HashDoesNotSeeTheNumbering) {
+TEST(Nasbench101, HashIgnoresNumbering) {
   Rng rng(1);
   int moved = 0;
   for (int i = 0; i < 60'000; ++i) {
@@ -79,7 +79,7 @@ TEST(Nasbench101, HashDoesNotSeeTheNumbering) {
   EXPECT_GT(moved, 1'000);
 }
 
-TEST(Nasbench101, EveryCellStandsInTheRawEncoding) {
+TEST(Nasbench101, EncodesEveryCell) {
   for (const Cell& cell : all_cells()) {
     const auto again = nasbench101_decode(nasbench101_encode(cell));
     ASSERT_TRUE(again.ok()) << again.error().text();
@@ -87,7 +87,7 @@ TEST(Nasbench101, EveryCellStandsInTheRawEncoding) {
   }
 }
 
-TEST(Nasbench101, EveryRawEncodingIsACellOfTheListOrSaysWhyNot) {
+TEST(Nasbench101, DecodesOrRejectsEveryEncoding) {
   const std::vector<std::uint64_t> known = all_hashes();
   Rng rng(2);
   int valid = 0;
@@ -108,7 +108,7 @@ TEST(Nasbench101, EveryRawEncodingIsACellOfTheListOrSaysWhyNot) {
   EXPECT_LT(valid, 20'000);
 }
 
-TEST(Nasbench101, CutsOffWhatLiesOnNoWay) {
+TEST(Nasbench101, RemovesUnreachableVertices) {
   using enum Cell::Op;
   std::array<bool, Cell::kEdgeBits> edges{};
   edges[1] = true;   // 0 > 2

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 #include "lanista/model/spaces/nasbench201.h"
 
@@ -76,11 +76,11 @@ Block first_of_its_kind() {
   return {.what = std::move(filter)};
 }
 
-Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto stages = options.at("stages").get<std::int64_t>();
   const auto cells = options.at("cells").get<std::int64_t>();
   auto width = options.at("width").get<std::int64_t>();
-  LANISTA_TRY(spaces::want_images("nasbench201", ends, std::int64_t{1} << (stages - 1)));
+  LANISTA_TRY(spaces::require_images("nasbench201", ends, std::int64_t{1} << (stages - 1)));
 
   Chain chain = spaces::conv_bn(width, 3);
   if (options.at("distinct").get<bool>()) chain.insert(chain.begin(), first_of_its_kind());

@@ -50,7 +50,7 @@ TEST(Nasbench201, WritesTheNotationOfTheTables) {
             "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|avg_pool_3x3~0|nor_conv_1x1~1|nor_conv_3x3~2|");
 }
 
-TEST(Nasbench201, SeesThroughSkipsAndZeros) {
+TEST(Nasbench201, SimplifiesSkipsAndZeros) {
   using enum Nasbench201Cell::Op;
   // One convolution on the way 0-1-3, and the same on the way 0-2-3.
   const Nasbench201Cell first{{kConv3x3, kNone, kNone, kNone, kSkip, kNone}};
@@ -63,7 +63,7 @@ TEST(Nasbench201, SeesThroughSkipsAndZeros) {
   EXPECT_FALSE(nasbench201_live({{kConv3x3, kConv3x3, kConv3x3, kNone, kNone, kNone}}));
 }
 
-TEST(Nasbench201, SaysWhereATextIsWrong) {
+TEST(Nasbench201, ReportsErrorPosition) {
   const std::string good = nasbench201_text(Nasbench201Cell::at(7));
   const auto message = [](std::string_view text) {
     const auto cell = parse_nasbench201(text);

@@ -1,7 +1,7 @@
 #include <string_view>
 
 #include "lanista/model/spaces/builtin.h"
-#include "lanista/model/spaces/cells.h"
+#include "lanista/model/spaces/cell_network.h"
 
 namespace lanista::mutate {
 namespace {
@@ -63,14 +63,14 @@ PublishedSpace nasnet_space() {
           "Zoph et al., CVPR'18, section 3; Real et al., AAAI'19; Liu et al., ECCV'18",
           options(),
           presets(),
-          [](const graph::OpTable& ops, const Ends& ends, const Options& given) {
+          [](const graph::OpTable& ops, const ModelInterface& ends, const Options& given) {
             const auto kind = given.at("ops").get<std::string>();
             const bool amoeba = kind == "amoebanet";
             const spaces::CellRules rules{.space = "nasnet",
-                                          .manner = amoeba ? spaces::Manner::kAmoebanet : spaces::Manner::kNasnet,
+                                          .cell_style = amoeba ? spaces::CellStyle::kAmoebanet : spaces::CellStyle::kNasnet,
                                           .nodes = given.at("nodes").get<std::int64_t>(),
                                           .ops = ops_of(kind),
-                                          .loose_ends = kind != "pnas",
+                                          .joins_unread_nodes = kind != "pnas",
                                           .normal_gives = given.at("normal_gives").get<std::string>(),
                                           .reduce_gives = given.at("reduce_gives").get<std::string>(),
                                           .stem_width = given.at("stem_width").get<std::int64_t>(),

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/spaces/builtin.h"
 
 namespace lanista::mutate {
@@ -31,7 +31,7 @@ Result<Options> resolve_space_options(const PublishedSpace& space, const nlohman
 }
 
 Result<Blueprint> published_space(std::string_view name, const nlohmann::json& options, const graph::OpTable& ops,
-                                  const Ends& ends) {
+                                  const ModelInterface& ends) {
   const auto all = published_spaces();
   const auto space = std::find_if(all.begin(), all.end(), [&](const PublishedSpace& s) { return s.name == name; });
   if (space == all.end()) {

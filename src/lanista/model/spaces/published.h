@@ -26,7 +26,7 @@ struct PublishedSpace {
   std::vector<Preset> presets;  ///< `preset=NAME` stands for their options; others given beside it go before
   /// The space between these ends. The options are resolved against `options`. Errors: kInvalidArgument if the data
   /// does not suit (images where tokens are wanted); Blueprint::make's.
-  std::function<Result<Blueprint>(const graph::OpTable& ops, const Ends& ends, const Options& options)> make;
+  std::function<Result<Blueprint>(const graph::OpTable& ops, const ModelInterface& ends, const Options& options)> make;
 };
 
 /// In order of name: darts, enas_macro, enas_micro, mnasnet, mobilenetv3, nasbench101, nasbench201, nasnet,
@@ -40,6 +40,6 @@ Result<Options> resolve_space_options(const PublishedSpace& space, const nlohman
 /// One of them by name; options left out get their defaults. Errors: kNotFound with the nearest name;
 /// resolve_space_options', with `where` the option; make's.
 Result<Blueprint> published_space(std::string_view name, const nlohmann::json& options, const graph::OpTable& ops,
-                                  const Ends& ends);
+                                  const ModelInterface& ends);
 
 }  // namespace lanista::mutate

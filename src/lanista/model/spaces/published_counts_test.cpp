@@ -23,9 +23,9 @@ using testing::search_space;
 
 double power(double base, int exponent) { return std::pow(base, exponent); }
 
-Ends ends_for(std::string_view name) { return testing::ends_for(name, {{3, 64, 64}}); }
+ModelInterface ends_for(std::string_view name) { return testing::ends_for(name, {{3, 64, 64}}); }
 
-TEST(PublishedCounts, OfEncodingsAreThePapers) {
+TEST(PublishedCounts, MatchPublishedEncodings) {
   struct Count {
     const char* name;
     json options;
@@ -81,7 +81,7 @@ struct Enumerated {
   std::int64_t samples = 0;
   std::set<Digest> networks;
 };
-Enumerated enumerate(const Blueprint& blueprint, const Ends& between) {
+Enumerated enumerate(const Blueprint& blueprint, const ModelInterface& between) {
   const auto ops = graph::builtin_ops();
   const auto space = search_space(blueprint);
   Enumerated all;
@@ -98,7 +98,7 @@ Enumerated enumerate(const Blueprint& blueprint, const Ends& between) {
   return all;
 }
 
-TEST(PublishedCounts, OfNetworksAreThoseOfDistinctGraphs) {
+TEST(PublishedCounts, MatchDistinctGraphs) {
   struct Small {
     const char* name;
     json options;
@@ -119,16 +119,16 @@ TEST(PublishedCounts, OfNetworksAreThoseOfDistinctGraphs) {
       {"wide_deep", {{"depth", 1}}, 55, 55},
   };
   for (const Small& small : spaces) {
-    const Ends between = ends_for(small.name);
+    const ModelInterface between = ends_for(small.name);
     const Enumerated all = enumerate(made(small.name, between, small.options), between);
     EXPECT_EQ(all.samples, small.samples) << small.name << " " << small.options;
     EXPECT_EQ(static_cast<std::int64_t>(all.networks.size()), small.networks) << small.name << " " << small.options;
   }
 }
 
-TEST(PublishedCounts, EveryCellOfNasbench101IsANetworkOfItsOwn) {
+TEST(PublishedCounts, GiveDistinctNasbench101Networks) {
   const auto ops = graph::builtin_ops();
-  const Ends between = ends(graph::Shape{{1, 8, 8}}, 10);
+  const ModelInterface between = model_interface(graph::Shape{{1, 8, 8}}, 10);
   const auto blueprint = made("nasbench101", between, {{"stacks", 1}, {"width", 12}});
   const char* kinds[] = {"conv3x3", "conv1x1", "maxpool3x3"};
   std::set<Digest> networks;
@@ -163,9 +163,9 @@ TEST(PublishedCounts, EveryCellOfNasbench101IsANetworkOfItsOwn) {
   EXPECT_EQ(networks.size(), cells);
 }
 
-TEST(PublishedCounts, NoTwoCellsOfNasbench201ByThePapersRuleAreOneNetwork) {
+TEST(PublishedCounts, GiveDistinctNasbench201Networks) {
   const auto ops = graph::builtin_ops();
-  const Ends between = ends(graph::Shape{{1, 8, 8}}, 10);
+  const ModelInterface between = model_interface(graph::Shape{{1, 8, 8}}, 10);
   const auto blueprint = made("nasbench201", between, {{"stages", 1}, {"width", 2}});
   std::map<Digest, std::string> of_network;
   std::set<std::string> keys;

@@ -14,15 +14,15 @@
 namespace lanista::mutate {
 namespace {
 
-using tables::Tally;
+using tables::NetworkSize;
 using testing::Network;
 
-Ends ends_of(const Network& network) {
+ModelInterface ends_of(const Network& network) {
   const std::string preset = network.options.at("preset");
-  if (preset.find("cifar10") != std::string::npos) return ends(graph::Shape{{3, 32, 32}}, 10);
+  if (preset.find("cifar10") != std::string::npos) return model_interface(graph::Shape{{3, 32, 32}}, 10);
   const bool large = network.space == "nasnet" && preset.ends_with("-large");
   const std::int64_t size = large ? 331 : 224;
-  return ends(graph::Shape{{3, size, size}}, 1000);
+  return model_interface(graph::Shape{{3, size, size}}, 1000);
 }
 
 std::vector<Network> all_networks() {
@@ -57,8 +57,8 @@ class PublishedNetworks : public ::testing::TestWithParam<Network> {
   }
 
   /// By our own rules of cost: trained numbers, and half the FLOPs of convolutions and linear layers.
-  Tally tally_of(const graph::Graph& model) const {
-    Tally tally;
+  NetworkSize network_size_of(const graph::Graph& model) const {
+    NetworkSize tally;
     const auto types = graph::infer_shapes(model, ops_);
     EXPECT_TRUE(types.ok());
     double flops = 0;
@@ -82,10 +82,10 @@ class PublishedNetworks : public ::testing::TestWithParam<Network> {
   const graph::OpTable ops_ = graph::builtin_ops();
 };
 
-TEST_P(PublishedNetworks, HaveTheSizesOfTheirPapers) {
+TEST_P(PublishedNetworks, MatchPublishedSizes) {
   const Network& network = GetParam();
   const graph::Graph model = this->model();
-  const Tally ours = tally_of(model);
+  const NetworkSize ours = network_size_of(model);
   RecordProperty("parameters", std::to_string(ours.parameters));
   RecordProperty("macs", std::to_string(ours.macs));
 

@@ -7,7 +7,7 @@
 
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "support/model/spaces/test_spaces.h"
 
 namespace lanista::mutate {
@@ -17,14 +17,14 @@ using nlohmann::json;
 using testing::made;
 using testing::search_space;
 
-Ends digits() { return ends(graph::Shape{{1, 8, 8}}, 10); }
-Ends ends_for(std::string_view name) { return testing::ends_for(name, {{1, 8, 8}}); }
+ModelInterface digits() { return model_interface(graph::Shape{{1, 8, 8}}, 10); }
+ModelInterface ends_for(std::string_view name) { return testing::ends_for(name, {{1, 8, 8}}); }
 
 TEST(PublishedSpaces, GiveModelsThatVerify) {
   const auto ops = graph::builtin_ops();
   std::map<std::string, int> repairs;
   for (const PublishedSpace& published : published_spaces()) {
-    const Ends between = ends_for(published.name);
+    const ModelInterface between = ends_for(published.name);
     const auto blueprint = made(published.name, between);
     const auto space = search_space(blueprint);
     std::set<Digest> models;
@@ -54,7 +54,7 @@ TEST(PublishedSpaces, GiveModelsThatVerify) {
 TEST(PublishedSpaces, ExpandTheSameWayTwice) {
   const auto ops = graph::builtin_ops();
   for (const PublishedSpace& published : published_spaces()) {
-    const Ends between = ends_for(published.name);
+    const ModelInterface between = ends_for(published.name);
     const auto blueprint = made(published.name, between);
     const auto text = [](const Result<graph::Graph>& model) {
       return model.ok() ? graph::to_text(*model) : model.error().text();
@@ -97,7 +97,7 @@ TEST(PublishedSpaces, GiveEveryDistinctCellOfNasBench201Once) {
   EXPECT_EQ(models.size(), 6'466U);
 }
 
-std::int64_t parameters_of(const Blueprint& blueprint, const space::Sample& sample, const Ends& between) {
+std::int64_t parameters_of(const Blueprint& blueprint, const space::Sample& sample, const ModelInterface& between) {
   const auto ops = graph::builtin_ops();
   const auto model = blueprint.expand(sample, ops, between);
   EXPECT_TRUE(model.ok()) << model.error().text();
@@ -114,7 +114,7 @@ TEST(PublishedSpaces, Nasbench201HasThePublishedParameters) {
   };
   for (const Row& row : {Row{"nor_conv_3x3", 10, 1'531'546}, Row{"none", 10, 73'306}, Row{"skip_connect", 10, 73'306},
                          Row{"nor_conv_3x3", 100, 1'537'396}, Row{"none", 100, 79'156}}) {
-    const Ends cifar = ends(graph::Shape{{3, 32, 32}}, row.classes);
+    const ModelInterface cifar = model_interface(graph::Shape{{3, 32, 32}}, row.classes);
     const auto blueprint = made("nasbench201", cifar, {{"preset", "cifar10"}});
     space::Sample sample;
     for (const space::Parameter& parameter : blueprint.parameters()) sample[parameter.name] = std::string(row.op);
@@ -124,7 +124,7 @@ TEST(PublishedSpaces, Nasbench201HasThePublishedParameters) {
 }
 
 TEST(PublishedSpaces, Nasbench101HasThePublishedParameters) {
-  const Ends cifar = ends(graph::Shape{{3, 32, 32}}, 10);
+  const ModelInterface cifar = model_interface(graph::Shape{{3, 32, 32}}, 10);
   const auto blueprint = made("nasbench101", cifar, {{"preset", "cifar10"}});
   space::Sample sample;
   for (const space::Parameter& parameter : blueprint.parameters()) {
@@ -146,7 +146,7 @@ TEST(PublishedSpaces, ReduceWithoutLosingPixels) {
   const auto blueprint = Blueprint::make(ops, spaces::chained({spaces::factorised_reduction(6), spaces::classifier()}));
   ASSERT_TRUE(blueprint.ok()) << blueprint.error().text();
   for (const std::int64_t size : {7, 8}) {
-    const Ends between = ends(graph::Shape{{2, size, size}}, 3);
+    const ModelInterface between = model_interface(graph::Shape{{2, size, size}}, 3);
     const auto model = blueprint->expand({}, ops, between);
     ASSERT_TRUE(model.ok()) << model.error().text();
     const auto types = graph::infer_shapes(*model, ops);
@@ -161,9 +161,9 @@ TEST(PublishedSpaces, ReduceWithoutLosingPixels) {
   }
 }
 
-TEST(PublishedSpaces, SayWhatDoesNotSuit) {
+TEST(PublishedSpaces, ReportUnsuitableData) {
   const auto ops = graph::builtin_ops();
-  const auto error = [&](std::string_view name, const json& options, const Ends& between) {
+  const auto error = [&](std::string_view name, const json& options, const ModelInterface& between) {
     const auto blueprint = published_space(name, options, ops, between);
     EXPECT_FALSE(blueprint.ok());
     return blueprint.ok() ? Error{} : blueprint.error();
@@ -191,7 +191,7 @@ TEST(PublishedSpaces, SayWhatDoesNotSuit) {
             "the space 'transformer' wants a width that 8 divides, for up to 4 heads, not 12");
 }
 
-TEST(PublishedSpaces, LetOptionsGoBeforeThoseOfThePreset) {
+TEST(PublishedSpaces, PreferOptionsOverPreset) {
   for (const PublishedSpace& published : published_spaces()) {
     for (const Preset& preset : published.presets) {
       const auto plain = resolve_space_options(published, {{"preset", preset.name}});
@@ -204,7 +204,7 @@ TEST(PublishedSpaces, LetOptionsGoBeforeThoseOfThePreset) {
   }
 }
 
-TEST(PublishedSpaces, StandInOrderOfNameAndSayWhereTheyComeFrom) {
+TEST(PublishedSpaces, AreSortedAndNameTheirSource) {
   std::string last;
   for (const PublishedSpace& published : published_spaces()) {
     EXPECT_LT(last, published.name);

@@ -1,6 +1,6 @@
 #include <utility>
 
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 
 namespace lanista::mutate {
@@ -54,14 +54,14 @@ Result<std::vector<std::int64_t>> widths_of(const Options& options, std::size_t 
   return widths;
 }
 
-Result<Blueprint> spos_network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> spos_network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto stages = options.at("blocks").get<std::vector<std::int64_t>>();
   const auto stem = options.at("width").get<std::int64_t>();
   const auto stem_stride = options.at("stem_stride").get<std::int64_t>();
   if (stages.empty() || stages.size() > kMaxStages) {
     return Error{Code::kInvalidArgument, "one to " + std::to_string(kMaxStages) + " stages are wanted", "blocks"};
   }
-  LANISTA_TRY(spaces::want_images("spos", ends, stem_stride << stages.size()));
+  LANISTA_TRY(spaces::require_images("spos", ends, stem_stride << stages.size()));
   LANISTA_ASSIGN(const auto widths, widths_of(options, stages.size(), stem));
 
   Chain chain = spaces::conv_bn_act(stem, 3, stem_stride);

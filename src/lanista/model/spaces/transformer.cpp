@@ -1,32 +1,32 @@
 #include <utility>
 
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 
 namespace lanista::mutate {
 namespace {
 
-Error misfit(const std::string& message) {
+Error shape_error(const std::string& message) {
   return Error{Code::kInvalidArgument, "the space 'transformer' " + message, ""};
 }
 
 // Token numbers through an embedding, numbers through a matrix. What follows a text is again a token of it, so that
 // there are as many outputs as there are different tokens.
-Result<Chain> entrance(const Ends& ends) {
+Result<Chain> entrance(const ModelInterface& ends) {
   const auto dims = spaces::input_shape(ends);
   const graph::AttrValue* dtype = ends.input.find("dtype");
   const bool tokens = dtype != nullptr && *dtype == graph::AttrValue(std::string("index"));
   if (dims.size() != (tokens ? 1u : 2u)) {
-    return misfit("wants tokens [T] or sequences [T, features], but the samples are " + graph::attr_text(dims));
+    return shape_error("wants tokens [T] or sequences [T, features], but the samples are " + graph::attr_text(dims));
   }
   const Block first = tokens ? layer("embedding", {{"vocab", formula("outputs")}, {"dim", formula("width")}})
                              : layer("linear", {{"out", formula("width")}});
   return Chain{first, layer("positional_embedding")};
 }
 
-Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto width = options.at("width").get<std::int64_t>();
-  if (width % 8 != 0) return misfit("wants a width that 8 divides, for up to 4 heads, not " + std::to_string(width));
+  if (width % 8 != 0) return shape_error("wants a width that 8 divides, for up to 4 heads, not " + std::to_string(width));
   // Where every position answers, none may see what it is asked for.
   const bool everywhere = ends.positions > 0;
   const bool causal = everywhere || options.at("causal").get<bool>();

@@ -1,12 +1,12 @@
 #include <utility>
 
-#include "lanista/model/spaces/blocks.h"
+#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 
 namespace lanista::mutate {
 namespace {
 
-Result<Blueprint> network(const graph::OpTable& ops, const Ends& ends, const Options& options) {
+Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto dims = spaces::input_shape(ends);
   if (dims.size() != 1) {
     return Error{Code::kInvalidArgument,

@@ -68,7 +68,7 @@ Numbers dense(const Numbers& in, std::int64_t groups) {
   return out;
 }
 
-double drawn(Rng& rng, const graph::ParamSpec& spec) {
+double random_parameter(Rng& rng, const graph::ParamSpec& spec) {
   switch (spec.init) {
     case graph::Init::kZeros: return 0;
     case graph::Init::kOnes: return 1;
@@ -83,8 +83,8 @@ double drawn(Rng& rng, const graph::ParamSpec& spec) {
 }
 
 /// Fill and random values where a word of any axis asks for them.
-void put_words(Numbers& out, const TensorPlan& plan, const graph::ParamSpec& spec, Rng rng) {
-  for (const std::int64_t word : {kFresh, kZero}) {  // kZero goes before
+void fill_special_indices(Numbers& out, const TensorPlan& plan, const graph::ParamSpec& spec, Rng rng) {
+  for (const std::int64_t word : {kRandomValue, kZero}) {  // kZero goes before
     for (std::size_t axis = 0; axis < plan.axes.size(); ++axis) {
       const auto& from = plan.axes[axis].from;
       if (std::ranges::find(from, word) == from.end()) continue;
@@ -93,7 +93,7 @@ void put_words(Numbers& out, const TensorPlan& plan, const graph::ParamSpec& spe
         for (std::int64_t t = 0; t < split.size; ++t) {
           if (from[static_cast<std::size_t>(t)] != word) continue;
           double* to = out.values.data() + (a * split.size + t) * split.inner;
-          for (std::int64_t i = 0; i < split.inner; ++i) to[i] = word == kZero ? plan.fill : drawn(rng, spec);
+          for (std::int64_t i = 0; i < split.inner; ++i) to[i] = word == kZero ? plan.fill : random_parameter(rng, spec);
         }
       }
     }
@@ -147,7 +147,7 @@ bool fits(const TensorPlan& plan, const std::vector<std::int64_t>& shape) {
     const std::int64_t size = shape[i] * (i == 1 ? plan.groups : 1);
     if (axis.from.empty() ? plan.shape[i] != size : std::cmp_not_equal(axis.from.size(), plan.shape[i])) return false;
     if (!axis.times.empty() && axis.times.size() != axis.from.size()) return false;
-    if (std::ranges::any_of(axis.from, [&](std::int64_t u) { return u >= size || u < kFresh; })) return false;
+    if (std::ranges::any_of(axis.from, [&](std::int64_t u) { return u >= size || u < kRandomValue; })) return false;
   }
   return true;
 }
@@ -190,7 +190,7 @@ Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tens
       for (std::size_t axis = 0; axis < one.axes.size(); ++axis) {
         if (!one.axes[axis].from.empty()) numbers = mapped(numbers, axis, one.axes[axis]);
       }
-      put_words(numbers, one, *spec->second, Rng(seed).split("transfer").split(one.name));
+      fill_special_indices(numbers, one, *spec->second, Rng(seed).split("transfer").split(one.name));
     }
     out.push_back(written(numbers, one.name, type));
   }

@@ -4,7 +4,7 @@
 
 namespace lanista::zoo {
 
-const AxisRule* axis_rule(std::string_view op) {
+const AxisRule* find_axis_rule(std::string_view op) {
   static const std::map<std::string_view, AxisRule> kRules = [] {
     std::map<std::string_view, AxisRule> out;
     for (const auto& theme : {shape_rules(), pointwise_rules(), layer_rules(), norm_rules(), sequence_rules()}) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lanista/model/transfer/walk.h"
+#include "lanista/model/transfer/transfer_walk.h"
 
 // What the room knows of each operator: one row an operator. A row that is missing costs exactness, never truth.
 namespace lanista::zoo {
@@ -25,24 +25,24 @@ enum class UnitFlow {
 };
 
 /// Whether values are known to be no less than zero.
-enum class Sign { kAny, kNeverNegative, kAsInputs };
+enum class SignRule { kAny, kNeverNegative, kAsInputs };
 
 struct AxisRule {
-  using Apply = Relation (*)(Walk&, const Place&);
+  using Apply = ValueMapping (*)(TransferWalk&, const NodeContext&);
 
   std::string_view op;
   UnitFlow flow = UnitFlow::kNone;
   Apply matched = nullptr;   ///< both models have it
   Apply inserted = nullptr;  ///< the child alone; null: its value is not the parent's
-  Sign sign = Sign::kAny;
-  bool keeps_zero = false;  ///< zeros come out where zeros go in
-  bool keeps_mean = false;  ///< the mean of units comes out where that mean goes in
-  bool fixes = false;       ///< x comes out where x >= 0 goes in
+  SignRule sign = SignRule::kAny;
+  bool preserves_zero = false;  ///< zeros come out where zeros go in
+  bool preserves_mean = false;  ///< the mean of units comes out where that mean goes in
+  bool keeps_nonnegative = false;       ///< x comes out where x >= 0 goes in
   std::vector<std::string_view> zeroed = {};  ///< parameters that, at zero, make the output zero
 };
 
 /// The row, or null.
-const AxisRule* axis_rule(std::string_view op);
+const AxisRule* find_axis_rule(std::string_view op);
 
 // Rows by theme.
 std::vector<AxisRule> shape_rules();

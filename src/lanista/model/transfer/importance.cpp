@@ -5,7 +5,7 @@
 #include <set>
 
 #include "lanista/model/graph/infer.h"
-#include "lanista/model/transfer/units.h"
+#include "lanista/model/transfer/unit_classes.h"
 
 namespace lanista::zoo {
 namespace {
@@ -42,7 +42,7 @@ Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph
                                                                      std::span<const Tensor> gradients) {
   LANISTA_TRY(graph::verify(model, ops));
   LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(model, ops));
-  const Units units = Units::of(model, types, ops);
+  const UnitClasses units = UnitClasses::of(model, types, ops);
   std::map<std::size_t, double> of_class;
   for (const graph::NodeId id : model.topo()) {
     const graph::Node& node = model.node(id);
@@ -87,7 +87,7 @@ Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph
   return out;
 }
 
-Result<bool> drops_units(const TransferPlan& plan, const graph::Graph& parent, const graph::OpTable& ops) {
+Result<bool> has_fewer_units(const TransferPlan& plan, const graph::Graph& parent, const graph::OpTable& ops) {
   LANISTA_ASSIGN(const auto params, graph::parameters(parent, ops));
   return std::ranges::any_of(plan.tensors, [&](const TensorPlan& tensor) {
     if (tensor.kind != TensorPlan::Kind::kMap || tensor.groups > 1) return false;

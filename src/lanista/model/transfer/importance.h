@@ -24,6 +24,6 @@ Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph
                                                                      std::span<const Tensor> gradients);
 
 /// Whether the child has, of some tensor of the parent, less than all along an axis.
-Result<bool> drops_units(const TransferPlan& plan, const graph::Graph& parent, const graph::OpTable& ops);
+Result<bool> has_fewer_units(const TransferPlan& plan, const graph::Graph& parent, const graph::OpTable& ops);
 
 }  // namespace lanista::zoo

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "lanista/model/graph/infer.h"
-#include "lanista/model/transfer/align.h"
+#include "lanista/model/transfer/alignment.h"
 
 namespace lanista::zoo {
 namespace {
@@ -62,13 +62,13 @@ Result<MatchModel> MatchModel::of(const graph::Graph& graph, const graph::OpTabl
 
 std::vector<double> node_weights(const MatchModel& child, const MatchOptions& options) {
   if (options.unit_weights) return std::vector<double>(child.nodes.size(), 1.0);
-  const auto holders =
+  const auto param_signatures =
       static_cast<double>(std::ranges::count_if(child.nodes, [](const auto& node) { return node.params > 0; }));
   std::vector<double> out;
   for (const MatchModel::Node& node : child.nodes) {
     const auto all = static_cast<double>(std::max<std::int64_t>(child.params, 1));
     const double share = static_cast<double>(node.params) / all;
-    out.push_back((node.params > 0 ? share * holders : kWithoutWeights) * (1 + options.lambda * (1 - node.depth)));
+    out.push_back((node.params > 0 ? share * param_signatures : kWithoutWeights) * (1 + options.lambda * (1 - node.depth)));
   }
   return out;
 }
@@ -81,7 +81,7 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
   return signature_score({parent.kind, parent.shapes, parent.params}, {child.kind, child.shapes, child.params});
 }
 
-double brought(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params) {
+double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params) {
   constexpr std::int64_t kOfChild = 9;
   const std::int64_t all = kOfChild * child_params + parent_params;
   return all == 0 ? 0.0 : static_cast<double>((kOfChild + 1) * overlap) / static_cast<double>(all);
@@ -89,20 +89,20 @@ double brought(std::int64_t overlap, std::int64_t child_params, std::int64_t par
 
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options) {
   Signatures signatures;
-  const PackedModel packed = pack(parent, signatures);
+  const PackedModel packed = pack_model(parent, signatures);
   const ChildModel side(child, options);
   const PairTable table(signatures, side.signatures);
   Alignment alignment(side, signatures, table);
   const double score = alignment.run(packed);
-  Places pairs = parent.hash == child.hash ? same_places(packed, side.model) : Places();
+  NodePairs pairs = parent.hash == child.hash ? identical_pairs(packed, side.model) : NodePairs();
   if (pairs.empty()) pairs = improved(alignment.pairs(), packed, side, table);
   return match_of(pairs, score, packed, side, table);
 }
 
-double sim_bound(const MatchModel& parent, const MatchModel& child) {
+double similarity_upper_bound(const MatchModel& parent, const MatchModel& child) {
   Signatures parents, children;
-  const PackedModel a = pack(parent, parents), b = pack(child, children);
-  return packed_bound(a, b, PairTable(parents, children));
+  const PackedModel a = pack_model(parent, parents), b = pack_model(child, children);
+  return similarity_bound(a, b, PairTable(parents, children));
 }
 
 }  // namespace lanista::zoo

@@ -48,12 +48,12 @@ struct Match {
   double coverage = 0;                 ///< of the child's parameters; in [0, 1], as the next two
   double retention = 0;                ///< of the parent's
   double sim = 0;                      ///< harmonic mean of both: 1 for the same model
-  double brings = 0;                   ///< what a search looks for: `brought` of them
+  double start_benefit = 0;                   ///< what a search looks for: `benefit_of` of them
 };
 
 /// What a start brings, in [0, 1]: the harmonic mean of coverage and retention in which coverage counts nine times as
 /// much. What the parent has more costs the child little, unless it is far larger. 0 of models without parameters.
-double brought(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params);
+double benefit_of(std::int64_t overlap, std::int64_t child_params, std::int64_t parent_params);
 
 /// What a node of the child counts.
 std::vector<double> node_weights(const MatchModel& child, const MatchOptions& options);
@@ -72,6 +72,6 @@ double pair_score(const MatchModel::Node& parent, const MatchModel::Node& child)
 Match match(const MatchModel& parent, const MatchModel& child, const MatchOptions& options = {});
 
 /// Never less than match(...).sim: each node of either model at its best. O(signatures of one kind, squared).
-double sim_bound(const MatchModel& parent, const MatchModel& child);
+double similarity_upper_bound(const MatchModel& parent, const MatchModel& child);
 
 }  // namespace lanista::zoo

@@ -28,20 +28,20 @@ MatchModel model_of(const graph::Graph& graph) {
   return *std::move(model);
 }
 
-TEST(Match, OfAModelWithItselfIsWhole) {
+TEST(Match, IsOneForEqualModels) {
   for (std::uint64_t seed = 0; seed < 600; ++seed) {
     const MatchModel model = model_of(random_layers(Rng(11).split(seed), 12));
     const Match same = match(model, model, kUnit);
 
     EXPECT_NEAR(same.score, static_cast<double>(model.nodes.size()), 1e-9) << seed;
     EXPECT_EQ(same.sim, 1.0);
-    EXPECT_EQ(same.brings, 1.0);
+    EXPECT_EQ(same.start_benefit, 1.0);
     const auto weights = node_weights(model, {});
     EXPECT_NEAR(match(model, model).score, std::accumulate(weights.begin(), weights.end(), 0.0), 1e-9);
   }
 }
 
-TEST(Match, OfAResidualChainCountsEveryNodeOnce) {
+TEST(Match, CountsResidualNodesOnce) {
   for (const int blocks : {1, 4, 33}) {
     std::string text = "%0 = input(shape=[8])\n";
     std::int64_t last = 0;
@@ -59,7 +59,7 @@ TEST(Match, OfAResidualChainCountsEveryNodeOnce) {
   }
 }
 
-TEST(Match, NeverCountsMoreThanTheChildHas) {
+TEST(Match, NeverExceedsSizeOfChild) {
   for (std::uint64_t seed = 0; seed < testing::cases(1000); ++seed) {
     const MatchModel parent = model_of(random_layers(Rng(12).split(seed), 10));
     const MatchModel child = model_of(random_layers(Rng(13).split(seed), 10));
@@ -68,14 +68,14 @@ TEST(Match, NeverCountsMoreThanTheChildHas) {
     EXPECT_LE(one.score, static_cast<double>(child.nodes.size()) + 1e-9);
     EXPECT_LE(one.coverage, 1.0);
     EXPECT_LE(one.retention, 1.0);
-    EXPECT_LE(one.sim, sim_bound(parent, child) + 1e-12) << seed;
-    EXPECT_LE(match(parent, child).sim, sim_bound(parent, child) + 1e-12) << seed;
+    EXPECT_LE(one.sim, similarity_upper_bound(parent, child) + 1e-12) << seed;
+    EXPECT_LE(match(parent, child).sim, similarity_upper_bound(parent, child) + 1e-12) << seed;
     const double of_both = one.coverage * one.retention;
-    EXPECT_NEAR(one.brings, of_both == 0 ? 0 : 10 * of_both / (9 * one.retention + one.coverage), 1e-12) << seed;
+    EXPECT_NEAR(one.start_benefit, of_both == 0 ? 0 : 10 * of_both / (9 * one.retention + one.coverage), 1e-12) << seed;
   }
 }
 
-TEST(Match, PairsEachNodeOnceAndOnlyOfOneKind) {
+TEST(Match, PairsEachNodeOnceWithEqualKind) {
   for (std::uint64_t seed = 0; seed < testing::cases(500); ++seed) {
     const graph::Graph a = random_layers(Rng(14).split(seed), 10), b = random_layers(Rng(15).split(seed), 10);
     const Match one = match(model_of(a), model_of(b));
@@ -89,7 +89,7 @@ TEST(Match, PairsEachNodeOnceAndOnlyOfOneKind) {
   }
 }
 
-TEST(Match, PaysOneSkipForALayerThatTheParentLacks) {
+TEST(Match, PenalizesMissingLayerOnce) {
   const std::string before = "%0 = input(shape=[8])\n%1 = linear(%0, out=8)\n%2 = relu(%1)\n%3 = linear(%2, out=3)\n";
   const MatchModel parent = model_of(*graph::parse(before + "%4 = output(%3)\n"));
   const MatchModel child = model_of(*graph::parse(before + "%5 = tanh(%3)\n%4 = output(%5)\n"));
@@ -112,7 +112,7 @@ TEST(Match, FindsWidthsThatDiffer) {
 }
 
 // Ids decide which of the orders of dependency a model is read in.
-TEST(Match, HangsOnNoIdsAndNoOrderOfNodes) {
+TEST(Match, IgnoresIdsAndNodeOrder) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const graph::Graph one = random_layers(Rng(16).split(seed), 8), child = random_layers(Rng(17).split(seed), 8);
     graph::GraphBuilder builder;
@@ -169,7 +169,7 @@ std::int64_t best_overlap(const MatchModel& parent, const MatchModel& child) {
   return best;
 }
 
-TEST(Match, IsNearTheBestOfAllPairings) {
+TEST(Match, IsNearOptimalPairing) {
   std::vector<double> gaps;
   for (std::uint64_t seed = 0; seed < testing::cases(400); ++seed) {
     const MatchModel parent = model_of(random_layers(Rng(18).split(seed), 5));
@@ -187,16 +187,16 @@ TEST(Match, IsNearTheBestOfAllPairings) {
   EXPECT_LE(gaps[gaps.size() * 95 / 100], 0.02);
 }
 
-TEST(AxisRule, KnowsEveryOperatorOfModels) {
+TEST(AxisRule, CoversEveryModelOperator) {
   const graph::OpTable ops = graph::builtin_ops();
   for (const std::string& name : ops.names()) {
     if (ops.find(name)->level == graph::OpLevel::kModel) {
-      EXPECT_NE(axis_rule(name), nullptr) << name;
+      EXPECT_NE(find_axis_rule(name), nullptr) << name;
     }
   }
 }
 
-TEST(TransferPlanText, RefusesWhatIsNoPlan) {
+TEST(TransferPlanText, RejectsInvalidPlans) {
   EXPECT_EQ(transfer_from_json({{"lanista_transfer", 2}}).error().code, Code::kUnimplemented);
   EXPECT_EQ(transfer_from_json({{"exact", true}}).error().code, Code::kDataLoss);
   const nlohmann::json kind{{"lanista_transfer", 1}, {"exact", true},

@@ -24,7 +24,7 @@ std::vector<Extent> extents(const graph::OpArgs& args, bool image) {
 }
 
 /// Where the parent's cells stand in the child's window. False if they would read other cells of the image.
-bool cells(const Place& at, bool image, std::vector<AxisMap>& out) {
+bool cells(const NodeContext& at, bool image, std::vector<AxisMap>& out) {
   const std::vector<Extent> now = extents(at.args(), image), before = extents(at.before(), image);
   bool exact = true;
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -46,7 +46,7 @@ bool cells(const Place& at, bool image, std::vector<AxisMap>& out) {
 }
 
 /// The cell that reads what stands where the result will stand; empty if there is none.
-std::vector<std::int64_t> tap(const Place& at, bool image) {
+std::vector<std::int64_t> tap(const NodeContext& at, bool image) {
   std::vector<std::int64_t> out;
   for (const Extent& e : extents(at.args(), image)) {
     if (e.stride != 1 || e.before % e.dilation != 0 || e.before / e.dilation >= e.kernel) return {};
@@ -55,9 +55,9 @@ std::vector<std::int64_t> tap(const Place& at, bool image) {
   return out;
 }
 
-Relation linear(Walk& walk, const Place& at) {
+ValueMapping linear(TransferWalk& walk, const NodeContext& at) {
   const std::size_t last = at.last();
-  const Relation from = walk.input(at, 0);
+  const ValueMapping from = walk.input(at, 0);
   bool all = true;
   const AxisMap columns = walk.columns(at, walk.labels(at, last), at.old_size(last), all);
   const std::int64_t out = at.args().integer("out"), old = at.before().integer("out");
@@ -65,22 +65,22 @@ Relation linear(Walk& walk, const Place& at) {
   const AxisMap rows{results, {}};
   walk.map(at, "weight", {rows, columns});
   const bool biased = walk.bias(at, "bias", rows);
-  Relation value = walk.here(at, last, results);
+  ValueMapping value = walk.identity(at, last, results);
   if (from.axis != 0 && from.axis != last) {
-    if (value.axis != 0) return walk.lost(at, "units of two axes are not the parent's", std::move(value));
+    if (value.axis != 0) return walk.inexact(at, "units of two axes are not the parent's", std::move(value));
     std::vector<std::int64_t> rest = from.labels;  // zeros become the bias, the mean stays
-    std::ranges::replace(rest, kZero, kFresh);
-    value = walk.here(at, from.axis, std::move(rest));
+    std::ranges::replace(rest, kZero, kRandomValue);
+    value = walk.identity(at, from.axis, std::move(rest));
   }
-  if (!biased) return walk.lost(at, "the parent has a bias", std::move(value));
-  if (!all) return walk.lost(at, "units of the parent are gone", std::move(value));
-  return walk.given(at, std::move(value));
+  if (!biased) return walk.inexact(at, "the parent has a bias", std::move(value));
+  if (!all) return walk.inexact(at, "units of the parent are gone", std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation new_linear(Walk& walk, const Place& at) {
-  if (walk.type(at).shape != at.types[0].shape) return walk.lost(at, "it is new, and changes the width");
-  walk.identity(at, "weight", {});
-  walk.constant(at, "bias", 0);
+ValueMapping new_linear(TransferWalk& walk, const NodeContext& at) {
+  if (walk.type(at).shape != at.types[0].shape) return walk.inexact(at, "it is new, and changes the width");
+  walk.set_identity(at, "weight", {});
+  walk.set_constant(at, "bias", 0);
   return at.inputs[0];
 }
 
@@ -104,8 +104,8 @@ std::vector<std::int64_t> places_in_groups(const std::vector<std::int64_t>& labe
 }
 
 /// A convolution over images or sequences, in any number of groups.
-Relation convolved(Walk& walk, const Place& at, bool image) {
-  const Relation from = walk.input(at, 0);
+ValueMapping convolved(TransferWalk& walk, const NodeContext& at, bool image) {
+  const ValueMapping from = walk.input(at, 0);
   const std::int64_t n = at.size(1), o = at.old_size(1);
   const std::int64_t out = at.args().integer("out"), old = at.before().integer("out");
   const std::int64_t groups = at.args().integer("groups"), old_groups = at.before().integer("groups");
@@ -140,28 +140,28 @@ Relation convolved(Walk& walk, const Place& at, bool image) {
   if (!walk.bias(at, "bias", rows) && why.empty()) why = "the parent has a bias";
   if (from.axis > 1 && why.empty()) why = "another axis than that of the channels differs";
   if (!all && why.empty()) why = "units of the parent are gone";
-  Relation value = walk.here(at, 1, results);
-  if (!why.empty()) return walk.lost(at, std::move(why), std::move(value));
-  return walk.given(at, std::move(value));
+  ValueMapping value = walk.identity(at, 1, results);
+  if (!why.empty()) return walk.inexact(at, std::move(why), std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation new_convolution(Walk& walk, const Place& at, bool image) {
+ValueMapping new_convolution(TransferWalk& walk, const NodeContext& at, bool image) {
   std::vector<std::int64_t> cell = tap(at, image);
   if (cell.empty() || walk.type(at).shape != at.types[0].shape) {
-    return walk.lost(at, "it is new, and changes the shape");
+    return walk.inexact(at, "it is new, and changes the shape");
   }
-  walk.identity(at, "weight", std::move(cell));
-  walk.constant(at, "bias", 0);
+  walk.set_identity(at, "weight", std::move(cell));
+  walk.set_constant(at, "bias", 0);
   return at.inputs[0];
 }
 
-Relation conv2d(Walk& walk, const Place& at) { return convolved(walk, at, true); }
-Relation conv1d(Walk& walk, const Place& at) { return convolved(walk, at, false); }
-Relation new_conv2d(Walk& walk, const Place& at) { return new_convolution(walk, at, true); }
-Relation new_conv1d(Walk& walk, const Place& at) { return new_convolution(walk, at, false); }
+ValueMapping conv2d(TransferWalk& walk, const NodeContext& at) { return convolved(walk, at, true); }
+ValueMapping conv1d(TransferWalk& walk, const NodeContext& at) { return convolved(walk, at, false); }
+ValueMapping new_conv2d(TransferWalk& walk, const NodeContext& at) { return new_convolution(walk, at, true); }
+ValueMapping new_conv1d(TransferWalk& walk, const NodeContext& at) { return new_convolution(walk, at, false); }
 
-Relation depthwise(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping depthwise(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   const std::int64_t many = at.args().integer("multiplier"), old = at.before().integer("multiplier");
   std::vector<std::int64_t> results;
   for (const std::int64_t label : walk.labels(at, 1)) {
@@ -169,7 +169,7 @@ Relation depthwise(Walk& walk, const Place& at) {
       if (label >= 0) {
         results.push_back(label * old + i % old);
       } else {
-        results.push_back(label == kZero ? kZero : kFresh);
+        results.push_back(label == kZero ? kZero : kRandomValue);
       }
     }
   }
@@ -178,16 +178,16 @@ Relation depthwise(Walk& walk, const Place& at) {
   const bool exact = cells(at, true, axes);
   walk.map(at, "weight", std::move(axes));
   const bool biased = walk.bias(at, "bias", rows);
-  Relation value = walk.here(at, 1, results);
-  if (many != old) return walk.lost(at, "it has another number of results a channel", std::move(value));
-  if (!exact) return walk.lost(at, "its window lies otherwise", std::move(value));
-  if (!biased) return walk.lost(at, "the parent has a bias", std::move(value));
-  if (from.axis > 1) return walk.lost(at, "another axis than that of the channels differs", std::move(value));
-  return walk.given(at, std::move(value));
+  ValueMapping value = walk.identity(at, 1, results);
+  if (many != old) return walk.inexact(at, "it has another number of results a channel", std::move(value));
+  if (!exact) return walk.inexact(at, "its window lies otherwise", std::move(value));
+  if (!biased) return walk.inexact(at, "the parent has a bias", std::move(value));
+  if (from.axis > 1) return walk.inexact(at, "another axis than that of the channels differs", std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation separable(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping separable(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   const std::vector<std::int64_t> in = walk.labels(at, 1);
   bool all = true;
   const AxisMap columns = walk.columns(at, in, at.old_size(1), all);
@@ -196,40 +196,40 @@ Relation separable(Walk& walk, const Place& at) {
   const AxisMap rows{results, {}};
   std::vector<AxisMap> axes{{in, {}}, {}};
   // No unit of the depthwise part is a mean: every channel has its own window.
-  std::ranges::replace(axes[0].from, kMean, kFresh);
+  std::ranges::replace(axes[0].from, kMean, kRandomValue);
   const bool exact = cells(at, true, axes);
   walk.map(at, "depthwise.weight", std::move(axes));
   walk.map(at, "pointwise.weight", {rows, columns, {}, {}});
   const bool biased = walk.bias(at, "pointwise.bias", rows);
-  Relation value = walk.here(at, 1, results);
-  if (!exact) return walk.lost(at, "its window lies otherwise", std::move(value));
-  if (!biased) return walk.lost(at, "the parent has a bias", std::move(value));
-  if (!all) return walk.lost(at, "units of the parent are gone", std::move(value));
-  if (from.axis > 1) return walk.lost(at, "another axis than that of the channels differs", std::move(value));
-  return walk.given(at, std::move(value));
+  ValueMapping value = walk.identity(at, 1, results);
+  if (!exact) return walk.inexact(at, "its window lies otherwise", std::move(value));
+  if (!biased) return walk.inexact(at, "the parent has a bias", std::move(value));
+  if (!all) return walk.inexact(at, "units of the parent are gone", std::move(value));
+  if (from.axis > 1) return walk.inexact(at, "another axis than that of the channels differs", std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation new_separable(Walk& walk, const Place& at) {
+ValueMapping new_separable(TransferWalk& walk, const NodeContext& at) {
   std::vector<std::int64_t> cell = tap(at, true);
   if (cell.empty() || walk.type(at).shape != at.types[0].shape) {
-    return walk.lost(at, "it is new, and changes the shape");
+    return walk.inexact(at, "it is new, and changes the shape");
   }
-  walk.identity(at, "depthwise.weight", std::move(cell));
-  walk.identity(at, "pointwise.weight", {0, 0});
-  walk.constant(at, "pointwise.bias", 0);
+  walk.set_identity(at, "depthwise.weight", std::move(cell));
+  walk.set_identity(at, "pointwise.weight", {0, 0});
+  walk.set_constant(at, "pointwise.bias", 0);
   return at.inputs[0];
 }
 
 /// Weight [in, out / groups, rows, columns].
-Relation spread(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping spread(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   const std::vector<std::int64_t> results =
       walk.results(at, 1, at.args().integer("out"), at.before().integer("out"));
-  Relation value = walk.here(at, 1, results);
+  ValueMapping value = walk.identity(at, 1, results);
   const bool grouped = at.args().integer("groups") != 1 || at.before().integer("groups") != 1;
   const bool same = same_attributes(at, {"out", "bias"});
   if (grouped && (value.axis != 0 || from.axis != 0 || !same)) {
-    return walk.lost(at, "its groups are not the parent's", std::move(value));
+    return walk.inexact(at, "its groups are not the parent's", std::move(value));
   }
   bool all = true;
   const AxisMap rows{results, {}};
@@ -238,11 +238,11 @@ Relation spread(Walk& walk, const Place& at) {
   cells(at, true, axes);
   walk.map(at, "weight", std::move(axes));
   const bool biased = walk.bias(at, "bias", rows);
-  if (!same) return walk.lost(at, "its window lies otherwise", std::move(value));
-  if (!biased) return walk.lost(at, "the parent has a bias", std::move(value));
-  if (!all) return walk.lost(at, "units of the parent are gone", std::move(value));
-  if (from.axis > 1) return walk.lost(at, "another axis than that of the channels differs", std::move(value));
-  return walk.given(at, std::move(value));
+  if (!same) return walk.inexact(at, "its window lies otherwise", std::move(value));
+  if (!biased) return walk.inexact(at, "the parent has a bias", std::move(value));
+  if (!all) return walk.inexact(at, "units of the parent are gone", std::move(value));
+  if (from.axis > 1) return walk.inexact(at, "another axis than that of the channels differs", std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
 }  // namespace

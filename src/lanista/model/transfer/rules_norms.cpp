@@ -10,34 +10,34 @@ namespace {
 bool affine(const graph::OpArgs& args) { return args.flag("affine"); }
 
 /// Weight and bias of units: zeros stay zeros, and what is anything is scaled by 1.
-void scale_and_shift(Walk& walk, const Place& at, const AxisMap& weight, const AxisMap& bias) {
+void scale_and_shift(TransferWalk& walk, const NodeContext& at, const AxisMap& weight, const AxisMap& bias) {
   walk.map(at, "weight", {weight}, 1);
   walk.map(at, "bias", {bias}, 0);
 }
 
-Relation batch_norm(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping batch_norm(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   std::vector<std::int64_t> labels = walk.labels(at, 1);
-  std::ranges::replace(labels, kMean, kFresh);
+  std::ranges::replace(labels, kMean, kRandomValue);
   AxisMap units{labels, {}};
-  std::ranges::replace(units.from, kFresh, kZero);  // whatever it is, it is normalised to itself
+  std::ranges::replace(units.from, kRandomValue, kZero);  // whatever it is, it is normalised to itself
   scale_and_shift(walk, at, units, units);
   walk.map(at, "running_mean", {units}, 0);
   walk.map(at, "running_var", {units}, 1);
-  Relation out = walk.here(at, 1, std::move(labels));
-  if (affine(at.args()) != affine(at.before())) return walk.lost(at, "only one has weights", std::move(out));
-  if (!same_attributes(at)) return walk.lost(at, "its attributes are not the parent's", std::move(out));
-  if (from.axis > 1) return walk.lost(at, "another axis than that of the channels differs", std::move(out));
-  return walk.given(at, std::move(out));
+  ValueMapping out = walk.identity(at, 1, std::move(labels));
+  if (affine(at.args()) != affine(at.before())) return walk.inexact(at, "only one has weights", std::move(out));
+  if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(out));
+  if (from.axis > 1) return walk.inexact(at, "another axis than that of the channels differs", std::move(out));
+  return walk.exact(at, std::move(out));
 }
 
 /// In inference: (x - 0) / sqrt(1 + eps) times sqrt(1 + eps).
-Relation new_batch_norm(Walk& walk, const Place& at) {
-  if (!affine(at.args())) return walk.lost(at, "it is new, and has no weights");
-  walk.constant(at, "weight", std::sqrt(1 + at.args().real("eps")));
-  walk.constant(at, "bias", 0);
-  walk.constant(at, "running_mean", 0);
-  walk.constant(at, "running_var", 1);
+ValueMapping new_batch_norm(TransferWalk& walk, const NodeContext& at) {
+  if (!affine(at.args())) return walk.inexact(at, "it is new, and has no weights");
+  walk.set_constant(at, "weight", std::sqrt(1 + at.args().real("eps")));
+  walk.set_constant(at, "bias", 0);
+  walk.set_constant(at, "running_mean", 0);
+  walk.set_constant(at, "running_var", 1);
   return at.inputs[0];
 }
 
@@ -66,7 +66,7 @@ bool padded_with_means(std::span<const std::int64_t> labels, std::int64_t o) {
 }
 
 /// Over the last dimension, whose units are not just the parent's.
-Relation features_normed(Walk& walk, const Place& at) {
+ValueMapping features_normed(TransferWalk& walk, const NodeContext& at) {
   const std::size_t last = at.last();
   const std::int64_t n = at.size(last), o = at.old_size(last);
   const std::vector<std::int64_t> labels = walk.labels(at, last);
@@ -77,68 +77,68 @@ Relation features_normed(Walk& walk, const Place& at) {
     const double share = static_cast<double>(o) / static_cast<double>(n);
     AxisMap weight{out, std::vector<double>(out.size(), std::sqrt(share))};
     scale_and_shift(walk, at, weight, {out, {}});
-    Relation value = walk.here(at, last, std::move(out));
+    ValueMapping value = walk.identity(at, last, std::move(out));
     const double wanted = at.before().real("eps") * share;
-    if (!affine(at.args())) return walk.lost(at, "it has no weights to undo the other variance", std::move(value));
+    if (!affine(at.args())) return walk.inexact(at, "it has no weights to undo the other variance", std::move(value));
     if (std::abs(at.args().real("eps") - wanted) > 1e-12 * wanted) {
-      return walk.lost(at, "eps would have to be " + graph::attr_text(wanted), std::move(value));
+      return walk.inexact(at, "eps would have to be " + graph::attr_text(wanted), std::move(value));
     }
-    if (!same_attributes(at, {"eps"})) return walk.lost(at, "its attributes are not the parent's", std::move(value));
-    return walk.given(at, std::move(value));
+    if (!same_attributes(at, {"eps"})) return walk.inexact(at, "its attributes are not the parent's", std::move(value));
+    return walk.exact(at, std::move(value));
   }
   AxisMap units{labels, {}};
   std::ranges::replace(units.from, kMean, kZero);
   scale_and_shift(walk, at, units, units);
-  Relation value = walk.here(at, last, labels);
-  std::ranges::replace(value.labels, kMean, kFresh);
-  if (!together || !same_attributes(at)) return walk.lost(at, "its attributes are not the parent's", std::move(value));
+  ValueMapping value = walk.identity(at, last, labels);
+  std::ranges::replace(value.labels, kMean, kRandomValue);
+  if (!together || !same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(value));
   if (!all_equal(counts(labels, o))) {
-    return walk.lost(at, "not every feature stands equally often in what is normalised", std::move(value));
+    return walk.inexact(at, "not every feature stands equally often in what is normalised", std::move(value));
   }
-  return walk.given(at, std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation layer_norm(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping layer_norm(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   const auto axes = static_cast<std::size_t>(at.args().integer("axes"));
   if (axes == 1 && at.before().integer("axes") == 1 && from.axis == at.last()) return features_normed(walk, at);
   scale_and_shift(walk, at, {}, {});
   std::vector<std::int64_t> labels = from.labels;
-  for (std::int64_t& label : labels) label = label < 0 ? kFresh : label;
-  Relation value = walk.here(at, from.axis, std::move(labels));
-  if (!same_attributes(at)) return walk.lost(at, "its attributes are not the parent's", std::move(value));
+  for (std::int64_t& label : labels) label = label < 0 ? kRandomValue : label;
+  ValueMapping value = walk.identity(at, from.axis, std::move(labels));
+  if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(value));
   if (from.axis != 0 && from.axis >= at.types[0].shape.rank() - axes) {
-    return walk.lost(at, "it normalises units that are not all the parent's", std::move(value));
+    return walk.inexact(at, "it normalises units that are not all the parent's", std::move(value));
   }
-  return walk.given(at, std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation group_norm(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping group_norm(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   const std::vector<std::int64_t> labels = walk.labels(at, 1);
   const std::int64_t groups = at.args().integer("groups"), old_groups = at.before().integer("groups");
   const std::int64_t size = at.size(1) / groups, old_size = at.old_size(1) / old_groups;
   AxisMap units{labels, {}};
   for (std::int64_t& label : units.from) label = label < 0 ? kZero : label;
   scale_and_shift(walk, at, units, units);
-  Relation value = walk.here(at, 1, labels);
-  for (std::int64_t& label : value.labels) label = label < 0 ? kFresh : label;
-  if (from.axis > 1) return walk.lost(at, "another axis than that of the channels differs", std::move(value));
+  ValueMapping value = walk.identity(at, 1, labels);
+  for (std::int64_t& label : value.labels) label = label < 0 ? kRandomValue : label;
+  if (from.axis > 1) return walk.inexact(at, "another axis than that of the channels differs", std::move(value));
   if (affine(at.args()) != affine(at.before()) || !same_attributes(at, {"groups"})) {
-    return walk.lost(at, "its attributes are not the parent's", std::move(value));
+    return walk.inexact(at, "its attributes are not the parent's", std::move(value));
   }
   for (std::int64_t g = 0; g < groups; ++g) {
     std::vector<std::int64_t> inside;
     const std::int64_t old_group = labels[static_cast<std::size_t>(g * size)] / old_size;
     for (std::int64_t i = 0; i < size; ++i) {
       const std::int64_t label = labels[static_cast<std::size_t>(g * size + i)];
-      inside.push_back(label >= 0 && label / old_size == old_group ? label % old_size : kFresh);
+      inside.push_back(label >= 0 && label / old_size == old_group ? label % old_size : kRandomValue);
     }
     if (!all_equal(counts(inside, old_size))) {
-      return walk.lost(at, "a group is not one of the parent's, every channel equally often", std::move(value));
+      return walk.inexact(at, "a group is not one of the parent's, every channel equally often", std::move(value));
     }
   }
-  return walk.given(at, std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
 }  // namespace

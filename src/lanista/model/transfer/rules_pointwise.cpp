@@ -8,35 +8,35 @@ namespace {
 
 std::vector<std::int64_t> passed(std::vector<std::int64_t> labels, const AxisRule& rule) {
   for (std::int64_t& label : labels) {
-    if ((label == kZero && !rule.keeps_zero) || (label == kMean && !rule.keeps_mean)) label = kFresh;
+    if ((label == kZero && !rule.preserves_zero) || (label == kMean && !rule.preserves_mean)) label = kRandomValue;
   }
   return labels;
 }
 
-Relation pointwise(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
-  Relation out = walk.here(at, from.axis, passed(from.labels, *axis_rule(at.child.op)));
-  if (!same_attributes(at)) return walk.lost(at, "its attributes are not the parent's", std::move(out));
-  return walk.given(at, std::move(out));
+ValueMapping pointwise(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
+  ValueMapping out = walk.identity(at, from.axis, passed(from.labels, *find_axis_rule(at.child.op)));
+  if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(out));
+  return walk.exact(at, std::move(out));
 }
 
-Relation inserted_as_is(Walk&, const Place& at) { return at.inputs[0]; }
+ValueMapping inserted_as_is(TransferWalk&, const NodeContext& at) { return at.inputs[0]; }
 
 /// An activation that leaves alone what is not negative.
-Relation inserted_behind_positive(Walk& walk, const Place& at) {
-  const Relation& from = at.inputs[0];
+ValueMapping inserted_behind_positive(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping& from = at.inputs[0];
   if (from.zero || (from.known && walk.never_negative(from.parent))) return from;
-  return walk.lost(at, "it is new, and what it reads may be negative");
+  return walk.inexact(at, "it is new, and what it reads may be negative");
 }
 
-Relation zero_everywhere(Walk& walk, const Place& at) { return walk.given(at, walk.here(at)); }
-Relation inserted_zero(Walk&, const Place&) { return Relation::zeros(); }
+ValueMapping zero_everywhere(TransferWalk& walk, const NodeContext& at) { return walk.exact(at, walk.identity(at)); }
+ValueMapping inserted_zero(TransferWalk&, const NodeContext&) { return ValueMapping::zeros(); }
 
 /// What two labels come to where values are added. False: to nothing that has a label.
 bool merge(std::vector<std::int64_t>& labels, const std::vector<std::int64_t>& others) {
   for (std::size_t t = 0; t < labels.size(); ++t) {
-    if (labels[t] == kFresh || others[t] == kFresh) {
-      labels[t] = kFresh;
+    if (labels[t] == kRandomValue || others[t] == kRandomValue) {
+      labels[t] = kRandomValue;
     } else if (labels[t] != others[t]) {
       return false;
     }
@@ -45,128 +45,128 @@ bool merge(std::vector<std::int64_t>& labels, const std::vector<std::int64_t>& o
 }
 
 /// Values that meet element by element: `out` takes up one more. False if their units are not in the same places.
-bool meets(Relation& out, const Relation& other) {
+bool visit_probability(ValueMapping& out, const ValueMapping& other) {
   if (out.axis == other.axis) return merge(out.labels, other.labels);
   return false;
 }
 
-Relation sum(Walk& walk, const Place& at) {
+ValueMapping sum(TransferWalk& walk, const NodeContext& at) {
   std::vector<graph::Port> left = at.parent->inputs;
-  Relation out;
+  ValueMapping out;
   bool exact = true;
-  std::vector<std::size_t> surplus;
+  std::vector<std::size_t> surplus_replicas;
   for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-    const Relation& from = at.inputs[i];
+    const ValueMapping& from = at.inputs[i];
     if (from.zero) continue;
     const auto partner = from.known ? std::ranges::find(left, from.parent) : left.end();
     if (partner == left.end()) {
-      surplus.push_back(i);
+      surplus_replicas.push_back(i);
       continue;
     }
     left.erase(partner);
-    Relation one = walk.here(at, from.axis, from.labels);
+    ValueMapping one = walk.identity(at, from.axis, from.labels);
     exact = exact && from.exact;
     if (!out.known) {
       out = std::move(one);
     } else {
-      exact = meets(out, one) && exact;
+      exact = visit_probability(out, one) && exact;
     }
   }
-  for (const std::size_t i : surplus) walk.want_zero(at, i);
-  if (!exact || !surplus.empty()) {
-    return walk.lost(at, "not every summand is the parent's, unit by unit", std::move(out));
+  for (const std::size_t i : surplus_replicas) walk.request_zero(at, i);
+  if (!exact || !surplus_replicas.empty()) {
+    return walk.inexact(at, "not every summand is the parent's, unit by unit", std::move(out));
   }
-  if (!left.empty()) return walk.lost(at, "a summand is missing", std::move(out));
+  if (!left.empty()) return walk.inexact(at, "a summand is missing", std::move(out));
   return out;
 }
 
 /// Beside what was there, only zeros may be added.
-Relation inserted_sum(Walk& walk, const Place& at) {
+ValueMapping inserted_sum(TransferWalk& walk, const NodeContext& at) {
   const std::size_t keep = walk.latest(at);
   std::size_t others = 0;
   for (std::size_t i = 0; i < at.inputs.size(); ++i) others += i != keep && !at.inputs[i].zero ? 1 : 0;
   if (keep < at.inputs.size() && others == 0) return at.inputs[keep];
-  if (others == 0) return Relation::zeros();
+  if (others == 0) return ValueMapping::zeros();
   for (std::size_t i = 0; i < at.inputs.size(); ++i) {
-    if (i != keep) walk.want_zero(at, i);
+    if (i != keep) walk.request_zero(at, i);
   }
-  return walk.lost(at, "it is new, and adds what is not zero",
-                   keep < at.inputs.size() ? at.inputs[keep] : Relation::none());
+  return walk.inexact(at, "it is new, and adds what is not zero",
+                   keep < at.inputs.size() ? at.inputs[keep] : ValueMapping::none());
 }
 
 /// Products, quotients, differences: both inputs in their places, or, where the order does not matter, swapped.
-Relation pair(Walk& walk, const Place& at) {
+ValueMapping pair(TransferWalk& walk, const NodeContext& at) {
   const auto& before = at.parent->inputs;
   std::size_t first = 0;
   if (at.def.commutative && at.inputs[0].known && at.inputs[0].parent != before[0]) first = 1;
-  const Relation &a = at.inputs[0], &b = at.inputs[1];
+  const ValueMapping &a = at.inputs[0], &b = at.inputs[1];
   const bool exact = a.exact && b.exact && a.parent == before[first] && b.parent == before[1 - first];
-  const AxisRule& rule = *axis_rule(at.child.op);
-  const Relation from = walk.input(at, 0);
-  Relation out = walk.here(at, from.axis, from.labels);
-  const bool together = exact && meets(out, walk.here(at, b.axis, b.labels));
+  const AxisRule& rule = *find_axis_rule(at.child.op);
+  const ValueMapping from = walk.input(at, 0);
+  ValueMapping out = walk.identity(at, from.axis, from.labels);
+  const bool together = exact && visit_probability(out, walk.identity(at, b.axis, b.labels));
   out.labels = passed(std::move(out.labels), rule);
-  if (!together) return walk.lost(at, "its inputs are not the parent's, unit by unit", std::move(out));
+  if (!together) return walk.inexact(at, "its inputs are not the parent's, unit by unit", std::move(out));
   return out;
 }
 
 /// Channels times gates.
-Relation gated(Walk& walk, const Place& at) {
+ValueMapping gated(TransferWalk& walk, const NodeContext& at) {
   const std::size_t axis = at.types[0].shape.rank() == 4 ? 1 : at.last();
-  const Relation from = walk.input(at, 0), gate = walk.input(at, 1);
-  Relation out = walk.here(at, from.axis, from.labels);
-  Relation gates = walk.here(at, gate.axis == 0 ? 0 : axis, gate.labels);
+  const ValueMapping from = walk.input(at, 0), gate = walk.input(at, 1);
+  ValueMapping out = walk.identity(at, from.axis, from.labels);
+  ValueMapping gates = walk.identity(at, gate.axis == 0 ? 0 : axis, gate.labels);
   if (out.axis != 0 && out.axis != axis) {
-    if (gates.axis != 0) return walk.lost(at, "units of two axes are not the parent's", std::move(out));
-  } else if (!meets(out, gates)) {
-    return walk.lost(at, "gates and channels do not stand for the same units", std::move(out));
+    if (gates.axis != 0) return walk.inexact(at, "units of two axes are not the parent's", std::move(out));
+  } else if (!visit_probability(out, gates)) {
+    return walk.inexact(at, "gates and channels do not stand for the same units", std::move(out));
   }
   for (std::int64_t& label : out.labels) {
-    if (label == kMean) label = kFresh;
+    if (label == kMean) label = kRandomValue;
   }
-  return walk.given(at, std::move(out));
+  return walk.exact(at, std::move(out));
 }
 
-AxisRule activation(std::string_view op, bool zero, Sign sign, bool fixes) {
+AxisRule activation(std::string_view op, bool zero, SignRule sign, bool keeps_nonnegative) {
   return {.op = op,
           .flow = UnitFlow::kAll,
           .matched = pointwise,
-          .inserted = fixes ? inserted_behind_positive : nullptr,
+          .inserted = keeps_nonnegative ? inserted_behind_positive : nullptr,
           .sign = sign,
-          .keeps_zero = zero,
-          .fixes = fixes};
+          .preserves_zero = zero,
+          .keeps_nonnegative = keeps_nonnegative};
 }
 
 }  // namespace
 
 std::vector<AxisRule> pointwise_rules() {
   return {
-      activation("relu", true, Sign::kNeverNegative, true),
-      activation("leaky_relu", true, Sign::kAsInputs, true),
-      activation("elu", true, Sign::kAsInputs, true),
-      activation("gelu", true, Sign::kAny, false),
-      activation("silu", true, Sign::kAny, false),
-      activation("tanh", true, Sign::kAsInputs, false),
-      activation("sigmoid", false, Sign::kNeverNegative, false),
-      activation("softsign", true, Sign::kAsInputs, false),
-      activation("clip", false, Sign::kAny, false),
-      activation("relu6", true, Sign::kNeverNegative, false),
-      activation("hard_sigmoid", false, Sign::kNeverNegative, false),
-      activation("hard_swish", true, Sign::kAny, false),
-      {.op = "scale_by", .flow = UnitFlow::kAll, .matched = pointwise, .keeps_zero = true, .keeps_mean = true},
+      activation("relu", true, SignRule::kNeverNegative, true),
+      activation("leaky_relu", true, SignRule::kAsInputs, true),
+      activation("elu", true, SignRule::kAsInputs, true),
+      activation("gelu", true, SignRule::kAny, false),
+      activation("silu", true, SignRule::kAny, false),
+      activation("tanh", true, SignRule::kAsInputs, false),
+      activation("sigmoid", false, SignRule::kNeverNegative, false),
+      activation("softsign", true, SignRule::kAsInputs, false),
+      activation("clip", false, SignRule::kAny, false),
+      activation("relu6", true, SignRule::kNeverNegative, false),
+      activation("hard_sigmoid", false, SignRule::kNeverNegative, false),
+      activation("hard_swish", true, SignRule::kAny, false),
+      {.op = "scale_by", .flow = UnitFlow::kAll, .matched = pointwise, .preserves_zero = true, .preserves_mean = true},
       {.op = "identity", .flow = UnitFlow::kAll, .matched = pointwise, .inserted = inserted_as_is,
-       .sign = Sign::kAsInputs, .keeps_zero = true, .keeps_mean = true},
+       .sign = SignRule::kAsInputs, .preserves_zero = true, .preserves_mean = true},
       {.op = "dropout", .flow = UnitFlow::kAll, .matched = pointwise, .inserted = inserted_as_is,
-       .sign = Sign::kAsInputs, .keeps_zero = true, .keeps_mean = true},
-      {.op = "output", .flow = UnitFlow::kAll, .matched = pointwise, .keeps_zero = true, .keeps_mean = true},
+       .sign = SignRule::kAsInputs, .preserves_zero = true, .preserves_mean = true},
+      {.op = "output", .flow = UnitFlow::kAll, .matched = pointwise, .preserves_zero = true, .preserves_mean = true},
       {.op = "zero", .flow = UnitFlow::kAll, .matched = zero_everywhere, .inserted = inserted_zero,
-       .sign = Sign::kNeverNegative, .keeps_zero = true, .keeps_mean = true},
-      {.op = "add", .flow = UnitFlow::kAll, .matched = sum, .inserted = inserted_sum, .sign = Sign::kAsInputs,
-       .keeps_zero = true, .keeps_mean = true},
-      {.op = "sub", .flow = UnitFlow::kAll, .matched = pair, .keeps_zero = true, .keeps_mean = true},
-      {.op = "mul", .flow = UnitFlow::kAll, .matched = pair, .sign = Sign::kAsInputs, .keeps_zero = true},
+       .sign = SignRule::kNeverNegative, .preserves_zero = true, .preserves_mean = true},
+      {.op = "add", .flow = UnitFlow::kAll, .matched = sum, .inserted = inserted_sum, .sign = SignRule::kAsInputs,
+       .preserves_zero = true, .preserves_mean = true},
+      {.op = "sub", .flow = UnitFlow::kAll, .matched = pair, .preserves_zero = true, .preserves_mean = true},
+      {.op = "mul", .flow = UnitFlow::kAll, .matched = pair, .sign = SignRule::kAsInputs, .preserves_zero = true},
       {.op = "div", .flow = UnitFlow::kAll, .matched = pair},
-      {.op = "scale", .flow = UnitFlow::kScale, .matched = gated, .sign = Sign::kAsInputs, .keeps_zero = true},
+      {.op = "scale", .flow = UnitFlow::kScale, .matched = gated, .sign = SignRule::kAsInputs, .preserves_zero = true},
   };
 }
 

@@ -13,30 +13,30 @@ AxisMap first_ones(std::int64_t n, std::int64_t o) {
   return out;
 }
 
-Relation embedding(Walk& walk, const Place& at) {
+ValueMapping embedding(TransferWalk& walk, const NodeContext& at) {
   const std::int64_t words = at.args().integer("vocab"), old = at.before().integer("vocab");
   const std::vector<std::int64_t> results =
       walk.results(at, 2, at.args().integer("dim"), at.before().integer("dim"));
   walk.map(at, "weight", {first_ones(words, old), {results, {}}});
-  Relation value = walk.here(at, 2, results);
-  if (words != old) return walk.lost(at, "it has another vocabulary", std::move(value));
-  return walk.given(at, std::move(value));
+  ValueMapping value = walk.identity(at, 2, results);
+  if (words != old) return walk.inexact(at, "it has another vocabulary", std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
-Relation positional(Walk& walk, const Place& at) {
-  const Relation from = walk.input(at, 0);
+ValueMapping positional(TransferWalk& walk, const NodeContext& at) {
+  const ValueMapping from = walk.input(at, 0);
   const std::vector<std::int64_t> features = walk.labels(at, 2);
   const AxisMap positions{walk.labels(at, 1), {}};
   walk.map(at, "weight", {positions, {features, {}}});
-  Relation value = from.axis == 1 ? walk.here(at, 1, from.labels) : walk.here(at, 2, features);
-  if (from.axis == 1) return walk.lost(at, "it has other positions", std::move(value));
-  if (!same_attributes(at)) return walk.lost(at, "its attributes are not the parent's", std::move(value));
-  return walk.given(at, std::move(value));
+  ValueMapping value = from.axis == 1 ? walk.identity(at, 1, from.labels) : walk.identity(at, 2, features);
+  if (from.axis == 1) return walk.inexact(at, "it has other positions", std::move(value));
+  if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
 /// Heads are copied as wholes. In a head that grew, new queries may be anything, since new keys are zero; new contents
 /// too, since nobody reads them; queries grow to make up for the other root that scores are divided by.
-Relation attention(Walk& walk, const Place& at) {
+ValueMapping attention(TransferWalk& walk, const NodeContext& at) {
   const std::int64_t d = at.size(2), old_d = at.old_size(2);
   const std::int64_t heads = at.args().integer("heads"), old_heads = at.before().integer("heads");
   const std::int64_t width = d / heads, old_width = old_d / old_heads;
@@ -57,7 +57,7 @@ Relation attention(Walk& walk, const Place& at) {
       const std::int64_t old_head = head_of[static_cast<std::size_t>(head)];
       for (std::int64_t x = 0; x < width; ++x) {
         const bool old = x < old_width;
-        inner.from.push_back(old ? part * old_d + old_head * old_width + x : part == 1 ? kZero : kFresh);
+        inner.from.push_back(old ? part * old_d + old_head * old_width + x : part == 1 ? kZero : kRandomValue);
         inner.times.push_back(part == 0 && old ? root : 1.0);
         if (part != 0) continue;
         outer.from.push_back(old ? old_head * old_width + x : kZero);
@@ -72,15 +72,15 @@ Relation attention(Walk& walk, const Place& at) {
   walk.map(at, "out_proj.weight", {rows, outer});
   walk.map(at, "out_proj.bias", {rows});
 
-  Relation value = walk.here(at, 2, results);
-  if (walk.input(at, 0).axis == 1) return walk.lost(at, "it reads other positions", std::move(value));
+  ValueMapping value = walk.identity(at, 2, results);
+  if (walk.input(at, 0).axis == 1) return walk.inexact(at, "it reads other positions", std::move(value));
   if (!same_attributes(at, {"heads", "dropout"})) {
-    return walk.lost(at, "its attributes are not the parent's", std::move(value));
+    return walk.inexact(at, "its attributes are not the parent's", std::move(value));
   }
   if (!all || !all_heads || width < old_width) {
-    return walk.lost(at, "heads or units of the parent are gone", std::move(value));
+    return walk.inexact(at, "heads or units of the parent are gone", std::move(value));
   }
-  return walk.given(at, std::move(value));
+  return walk.exact(at, std::move(value));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Relation attention(Walk& walk, const Place& at) {
 std::vector<AxisRule> sequence_rules() {
   return {
       {.op = "embedding", .matched = embedding, .zeroed = {"weight"}},
-      {.op = "positional_embedding", .flow = UnitFlow::kAll, .matched = positional, .keeps_mean = true},
+      {.op = "positional_embedding", .flow = UnitFlow::kAll, .matched = positional, .preserves_mean = true},
       {.op = "attention", .matched = attention, .zeroed = {"out_proj.weight", "out_proj.bias"}},
   };
 }

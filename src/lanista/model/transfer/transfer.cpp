@@ -5,23 +5,23 @@
 
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/transfer/axis_rules.h"
-#include "lanista/model/transfer/walk.h"
+#include "lanista/model/transfer/transfer_walk.h"
 
 namespace lanista::zoo {
 namespace {
 
-constexpr int kMostTries = 200;  // walks; models with dozens of sums and widened groups need as many
+constexpr int kMaxTries = 200;  // walks; models with dozens of sums and widened groups need as many
 
 std::set<graph::Port> never_negative_values(const graph::Graph& graph, const graph::OpTable& ops) {
   std::set<graph::Port> out;
   for (const graph::NodeId id : graph.topo()) {
     const graph::Node& node = graph.node(id);
-    const AxisRule* rule = axis_rule(node.op);
+    const AxisRule* rule = find_axis_rule(node.op);
     if (rule == nullptr || ops.find(node.op) == nullptr) continue;
     const bool as_inputs =
-        rule->sign == Sign::kAsInputs && !node.inputs.empty() &&
+        rule->sign == SignRule::kAsInputs && !node.inputs.empty() &&
         std::ranges::all_of(node.inputs, [&](graph::Port input) { return out.contains(input); });
-    if (as_inputs || rule->sign == Sign::kNeverNegative) out.insert({id, 0});
+    if (as_inputs || rule->sign == SignRule::kNeverNegative) out.insert({id, 0});
   }
   return out;
 }
@@ -48,8 +48,8 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
   LANISTA_TRY(graph::verify(child, ops));
   LANISTA_ASSIGN(graph::Types before, graph::infer_shapes(parent, ops));
   LANISTA_ASSIGN(graph::Types now, graph::infer_shapes(child, ops));
-  Units old_units = Units::of(parent, before, ops), new_units = Units::of(child, now, ops);
-  Walk::Models models{parent, child, ops, std::move(before), std::move(now), std::move(old_units),
+  UnitClasses old_units = UnitClasses::of(parent, before, ops), new_units = UnitClasses::of(child, now, ops);
+  TransferWalk::Models models{parent, child, ops, std::move(before), std::move(now), std::move(old_units),
                       std::move(new_units), {}, never_negative_values(parent, ops), {}};
   for (const graph::NodeId id : parent.topo()) models.order.emplace(id, models.order.size());
   for (const std::string_view end : {"input", "output"}) {
@@ -62,34 +62,34 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
     if (models.child_types.at({pair.b, 0}).shape.rank() == rank) models.partner.emplace(pair.b, pair.a);
   }
 
-  Choices choices;
+  PlanChoices choices;
   int tries = 0;
   std::set<std::size_t> grown;
   // Sums first: every walk finds those whose new summands have to be zero.
-  const auto settle = [&](Choices& with) {
+  const auto settle = [&](PlanChoices& with) {
     while (true) {
-      Walk walk(models, options, with);
+      TransferWalk walk(models, options, with);
       TransferPlan plan = walk.run();
       grown.insert(walk.grown().begin(), walk.grown().end());
       const std::size_t known = with.zeroed.size();
-      if (plan.exact || ++tries > kMostTries) return plan;
-      with.zeroed.insert(walk.wanted_zero().begin(), walk.wanted_zero().end());
+      if (plan.exact || ++tries > kMaxTries) return plan;
+      with.zeroed.insert(walk.requested_zero().begin(), walk.requested_zero().end());
       if (with.zeroed.size() == known) return plan;
     }
   };
   TransferPlan best = settle(choices);
   for (const std::size_t group : std::set<std::size_t>(grown)) {
     for (const Growth growth : {Growth::kRepeat, Growth::kAverage}) {
-      if (best.exact || tries > kMostTries) return best;
-      Choices other = choices;
+      if (best.exact || tries > kMaxTries) return best;
+      PlanChoices other = choices;
       other.growth[group] = growth;
       TransferPlan plan = settle(other);
       if (better(plan, best)) best = std::move(plan), choices = std::move(other);
     }
   }
   for (const Growth growth : {Growth::kRepeat, Growth::kAverage}) {  // groups that have to change together
-    if (best.exact || tries > kMostTries) return best;
-    Choices other = choices;
+    if (best.exact || tries > kMaxTries) return best;
+    PlanChoices other = choices;
     for (const std::size_t group : grown) other.growth[group] = growth;
     TransferPlan plan = settle(other);
     if (better(plan, best)) best = std::move(plan), choices = std::move(other);

@@ -21,7 +21,7 @@ namespace lanista::zoo {
 // In the place of an index of the parent.
 inline constexpr std::int64_t kZero = -1;   ///< nothing of the parent: TensorPlan::fill
 inline constexpr std::int64_t kMean = -2;   ///< the mean over the parent's axis
-inline constexpr std::int64_t kFresh = -3;  ///< a random value
+inline constexpr std::int64_t kRandomValue = -3;  ///< a random value
 
 /// What stands along one axis of a child's tensor.
 struct AxisMap {
@@ -34,7 +34,7 @@ struct AxisMap {
 struct TensorPlan {
   enum class Kind {
     kCopy,      ///< the parent's, as it is
-    kMap,       ///< along every axis as `axes` says; factors multiply. kZero goes before kFresh
+    kMap,       ///< along every axis as `axes` says; factors multiply. kZero goes before kRandomValue
     kIdentity,  ///< one where the index of the result is that of the input, at the cell `tap` of a window; else zero
     kConstant,  ///< `fill`
     kRandom,    ///< random values: whoever starts the child has them
@@ -59,7 +59,7 @@ struct TransferPlan {
   /// holds by chance of the weights it is not said.
   bool exact = false;
   std::vector<graph::NodeId> exact_nodes;  ///< of the child, in its dependency order: values that are the parent's
-  std::string lost;                        ///< where and why the first value differs; empty if exact
+  std::string inexact_reason;                        ///< where and why the first value differs; empty if exact
   std::vector<TensorPlan> tensors;         ///< one for each parameter and buffer of the child
   bool operator==(const TransferPlan&) const = default;
 };
@@ -79,7 +79,7 @@ std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const g
 /// Makes the plan. `mapping`: pairs {parent's node, child's node}; pairs of different operators are passed over, and
 /// inputs and outputs of the models are paired in any case.
 ///
-/// Units (channels, features) of the child that must be one, because they meet in a sum or pass a layer of each channel
+/// UnitClasses (channels, features) of the child that must be one, because they meet in a sum or pass a layer of each channel
 /// alone, are found by union-find over (value, axis, index). Every class of them stands for one unit of the parent, for
 /// zero, or for the mean of all; then the child is walked in dependency order, and of each value it is known which
 /// of the parent's it is and which index stands where. Exact is what reaches the output with all units in place.

@@ -52,7 +52,7 @@ std::string_view kind_name(TensorPlan::Kind kind) { return kKinds[static_cast<st
 
 json transfer_json(const TransferPlan& plan) {
   json out{{"lanista_transfer", kVersion}, {"exact", plan.exact}, {"tensors", json::array()}};
-  if (!plan.lost.empty()) out["lost"] = plan.lost;
+  if (!plan.inexact_reason.empty()) out["lost"] = plan.inexact_reason;
   for (const graph::NodeId id : plan.exact_nodes) out["exact_nodes"].push_back(id.value);
   for (const TensorPlan& tensor : plan.tensors) out["tensors"].push_back(tensor_json(tensor));
   return out;
@@ -66,7 +66,7 @@ Result<TransferPlan> transfer_from_json(const json& in) {
     }
     TransferPlan out;
     out.exact = in.at("exact").get<bool>();
-    out.lost = in.value("lost", std::string());
+    out.inexact_reason = in.value("lost", std::string());
     for (const json& id : in.value("exact_nodes", json::array())) {
       out.exact_nodes.push_back(graph::NodeId{id.get<std::uint32_t>()});
     }

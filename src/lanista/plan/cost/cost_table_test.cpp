@@ -54,7 +54,7 @@ TEST(CostTable, MergesInAnyOrder) {
   EXPECT_EQ(ab.rows().size(), 3U);
 }
 
-TEST(CostTable, RefusesTimesThatNobodyCanHaveMeasured) {
+TEST(CostTable, RejectsImpossibleTimes) {
   CostTable table;
   EXPECT_THROW(table.put(key("linear"), row(1, 0)), InternalError);
   EXPECT_THROW(table.put(key("linear"), row(-1, 1)), InternalError);

@@ -27,11 +27,11 @@ double at_share(std::vector<double> values, double share) {
 std::vector<std::string> left_out(const std::vector<TimedRow>& rows) {
   std::set<std::string> all;
   for (const TimedRow& row : rows) all.insert(row.what);
-  const std::vector<std::string> things(all.begin(), all.end());
-  if (things.size() <= TimeModel::kMostLeftOut) return things;
+  const std::vector<std::string> num_things(all.begin(), all.end());
+  if (num_things.size() <= TimeModel::kMaxLeftOut) return num_things;
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < TimeModel::kMostLeftOut; ++i) {
-    out.push_back(things[i * things.size() / TimeModel::kMostLeftOut]);
+  for (std::size_t i = 0; i < TimeModel::kMaxLeftOut; ++i) {
+    out.push_back(num_things[i * num_things.size() / TimeModel::kMaxLeftOut]);
   }
   return out;
 }
@@ -49,7 +49,7 @@ TimeError cross_error(const std::vector<TimedRow>& rows, double penalty) {
     for (const TimedRow& row : of_it) of_thing.push_back(off_percent(model.predict(row.features), row.value));
     off.push_back(at_share(std::move(of_thing), 0.5));
   }
-  if (off.size() < TimeModel::kLeastThings) return out;
+  if (off.size() < TimeModel::kMinThings) return out;
   return {off.size(), at_share(off, 0.5), at_share(off, 0.9)};
 }
 
@@ -73,11 +73,11 @@ TimeModel TimeModel::fit(std::vector<TimedRow> rows, double penalty) {
     row.features = model.standardised(row.features);
     model.intercept_ += row.value / count;
   }
-  model.least_ = model.most_ = rows.front().features;
+  model.min_features_ = model.max_features_ = rows.front().features;
   for (const TimedRow& row : rows) {
     for (std::size_t f = 0; f < width; ++f) {
-      model.least_[f] = std::min(model.least_[f], row.features[f]);
-      model.most_[f] = std::max(model.most_[f], row.features[f]);
+      model.min_features_[f] = std::min(model.min_features_[f], row.features[f]);
+      model.max_features_[f] = std::max(model.max_features_[f], row.features[f]);
     }
   }
   const auto n = static_cast<Eigen::Index>(rows.size()), p = static_cast<Eigen::Index>(width);
@@ -100,7 +100,7 @@ TimeModel TimeModel::fit(std::vector<TimedRow> rows, double penalty) {
 TimeModel TimeModel::fit(std::vector<TimedRow> rows) {
   double best = kPenalties[std::size(kPenalties) - 1];
   TimeError least = cross_error(rows, best);
-  if (least.things > 0) {
+  if (least.num_things > 0) {
     for (const double penalty : kPenalties) {
       const TimeError error = cross_error(rows, penalty);
       if (error.median < least.median) {
@@ -125,7 +125,7 @@ std::vector<double> TimeModel::standardised(const std::vector<double>& features)
 double TimeModel::predict(const std::vector<double>& features) const {
   const std::vector<double> at = standardised(features);
   double value = intercept_;
-  for (std::size_t f = 0; f < at.size(); ++f) value += slopes_[f] * std::clamp(at[f], least_[f], most_[f]);
+  for (std::size_t f = 0; f < at.size(); ++f) value += slopes_[f] * std::clamp(at[f], min_features_[f], max_features_[f]);
   std::vector<std::pair<double, std::size_t>> near;
   near.reserve(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {

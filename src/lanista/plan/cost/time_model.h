@@ -17,8 +17,8 @@ struct TimedRow {
 
 /// How far predictions of things were off that the model did not know, in percent.
 struct TimeError {
-  std::size_t things = 0;  ///< that were left out in turn; 0: too few for it
-  double median = 0, ninth_tenth = 0;
+  std::size_t num_things = 0;  ///< that were left out in turn; 0: too few for it
+  double median = 0, p90 = 0;
 };
 
 /// Ridge regression (an intercept that is not shrunk, features to a mean of 0 and a deviation of 1, those that do not
@@ -28,7 +28,7 @@ struct TimeError {
 class TimeModel {
  public:
   /// With the penalty of kPenalties that predicts best what is left out; of few rows, with the largest. At least one
-  /// row. O(rows * features^2), and with what is left out as often again as there are things, kMostLeftOut at most.
+  /// row. O(rows * features^2), and with what is left out as often again as there are things, kMaxLeftOut at most.
   static TimeModel fit(std::vector<TimedRow> rows);
   /// With this penalty; error() is not known.
   static TimeModel fit(std::vector<TimedRow> rows, double penalty);
@@ -39,14 +39,14 @@ class TimeModel {
   std::size_t rows() const { return rows_.size(); }
 
   static constexpr double kPenalties[] = {0.1, 1, 10};
-  static constexpr std::size_t kMostLeftOut = 128;
-  static constexpr std::size_t kLeastThings = 4;  ///< for error()
+  static constexpr std::size_t kMaxLeftOut = 128;
+  static constexpr std::size_t kMinThings = 4;  ///< for error()
 
  private:
   std::vector<double> standardised(const std::vector<double>& features) const;
 
   std::vector<TimedRow> rows_;                   // their features standardised
-  std::vector<double> least_, most_;             // of each standardised feature
+  std::vector<double> min_features_, max_features_;             // of each standardised feature
   std::vector<double> means_, scales_, slopes_;  // a scale of 0: left out
   std::vector<double> residuals_;                // of rows_
   double intercept_ = 0, penalty_ = 0;

@@ -81,7 +81,7 @@ long double by_definition(const std::vector<TimedRow>& rows, double penalty, con
   return line(at) + sum / weights;
 }
 
-std::vector<TimedRow> drawn_rows(Rng& rng, std::size_t count, std::size_t features) {
+std::vector<TimedRow> random_rows(Rng& rng, std::size_t count, std::size_t features) {
   std::vector<TimedRow> rows;
   for (std::size_t i = 0; i < count; ++i) {
     TimedRow row{"thing " + std::to_string(i / 2), {}, rng.normal()};
@@ -95,7 +95,7 @@ TEST(TimeModel, IsRidgeRegressionWithTheResidualsOfNeighbours) {
   Rng rng(3);
   for (int round = 0; round < 60; ++round) {
     const std::size_t features = 2 + rng.below(7);
-    const auto rows = drawn_rows(rng, 1 + rng.below(30), features);
+    const auto rows = random_rows(rng, 1 + rng.below(30), features);
     const double penalty = rng.uniform(0.05, 12);
     const TimeModel model = TimeModel::fit(rows, penalty);
     for (int i = 0; i < 5; ++i) {
@@ -110,7 +110,7 @@ TEST(TimeModel, IsRidgeRegressionWithTheResidualsOfNeighbours) {
 // Every thing is left out with all its rows, and the penalty is the one that does best then.
 TEST(TimeModel, TellsHowFarItIsOffForWhatItDoesNotKnow) {
   Rng rng(4);
-  const auto rows = drawn_rows(rng, 24, 4);
+  const auto rows = random_rows(rng, 24, 4);
   const TimeModel model = TimeModel::fit(rows);
   double least = 1e300, of_penalty = 0;
   for (const double penalty : {10.0, 0.1, 1.0}) {
@@ -132,7 +132,7 @@ TEST(TimeModel, TellsHowFarItIsOffForWhatItDoesNotKnow) {
       of_penalty = penalty;
     }
   }
-  EXPECT_EQ(model.error().things, 12U);
+  EXPECT_EQ(model.error().num_things, 12U);
   EXPECT_NEAR(model.error().median, least, 1e-6 * least);
   EXPECT_EQ(model.penalty(), of_penalty);
 }
@@ -152,7 +152,7 @@ TEST(TimeModel, FindsAPowerLaw) {
 TEST(TimeModel, OfOneThingSaysWhatThatTook) {
   const TimeModel model = TimeModel::fit({{"a", {1, 2}, 0.5}, {"a", {1, 2}, 0.7}});
   EXPECT_NEAR(model.predict({9, -3}), 0.6, 1e-12);
-  EXPECT_EQ(model.error().things, 0U);
+  EXPECT_EQ(model.error().num_things, 0U);
 }
 
 }  // namespace

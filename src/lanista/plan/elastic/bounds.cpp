@@ -8,13 +8,13 @@ namespace lanista::schedule {
 namespace {
 
 /// A way to run a trial: how long it takes and what it occupies of the workers, in worker-seconds.
-struct Way {
+struct WidthOption {
   double seconds = 0, area = 0;
 };
 
-std::vector<Way> ways_of(const Prediction& trial, const Cluster& cluster) {
+std::vector<WidthOption> width_options_of(const Prediction& trial, const Cluster& cluster) {
   const double alone = seconds_at(trial, 1);
-  std::vector<Way> ways{{alone, cluster.shares > 1 ? std::min(1.0, trial.busy) * alone : alone}};
+  std::vector<WidthOption> ways{{alone, cluster.shares > 1 ? std::min(1.0, trial.busy) * alone : alone}};
   for (std::int64_t w = 2; w <= std::min({cluster.widest, cluster.workers, trial.widest}); ++w) {
     const double seconds = seconds_at(trial, w);
     ways.push_back({seconds, static_cast<double>(w) * seconds});
@@ -23,20 +23,20 @@ std::vector<Way> ways_of(const Prediction& trial, const Cluster& cluster) {
 }
 
 /// What a trial occupies at least if it ends within `limit` and keeps its width.
-double fixed_area(const std::vector<Way>& ways, double limit) {
+double fixed_area(const std::vector<WidthOption>& ways, double limit) {
   double least = std::numeric_limits<double>::infinity();
-  for (const Way& way : ways) {
+  for (const WidthOption& way : ways) {
     if (way.seconds <= limit) least = std::min(least, way.area);
   }
   return least;
 }
 
 /// The same of a trial that may do parts of its work in different ways: a straight line between two of them.
-double mixed_area(const std::vector<Way>& ways, double limit) {
+double mixed_area(const std::vector<WidthOption>& ways, double limit) {
   double least = fixed_area(ways, limit);
-  for (const Way& quick : ways) {
+  for (const WidthOption& quick : ways) {
     if (quick.seconds > limit) continue;
-    for (const Way& slow : ways) {
+    for (const WidthOption& slow : ways) {
       if (slow.seconds <= limit) continue;
       const double part = (limit - quick.seconds) / (slow.seconds - quick.seconds);
       least = std::min(least, quick.area + part * (slow.area - quick.area));
@@ -47,7 +47,7 @@ double mixed_area(const std::vector<Way>& ways, double limit) {
 
 /// The smallest T >= least with sum of area(trial, T) <= workers x T: the left side falls with T, the right one grows.
 template <class Area>
-double smallest_limit(const std::vector<std::vector<Way>>& trials, double workers, double least, Area area) {
+double smallest_limit(const std::vector<std::vector<WidthOption>>& trials, double workers, double least, Area area) {
   const auto fits = [&](double limit) {
     double sum = 0;
     for (const auto& ways : trials) sum += area(ways, limit);
@@ -72,11 +72,11 @@ Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster) {
   Bounds out;
   if (trials.empty()) return out;
   const double workers = static_cast<double>(cluster.workers);
-  std::vector<std::vector<Way>> ways;
+  std::vector<std::vector<WidthOption>> ways;
   for (const Prediction& trial : trials) {
-    ways.push_back(ways_of(trial, cluster));
+    ways.push_back(width_options_of(trial, cluster));
     double area = std::numeric_limits<double>::infinity(), seconds = area;
-    for (const Way& way : ways.back()) area = std::min(area, way.area), seconds = std::min(seconds, way.seconds);
+    for (const WidthOption& way : ways.back()) area = std::min(area, way.area), seconds = std::min(seconds, way.seconds);
     out.area += area / workers;
     out.longest = std::max(out.longest, seconds);
     out.memory += trial.memory * seconds / (workers * cluster.usable_memory());

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baselines.h"
-#include "lanista/plan/elastic/board.h"
+#include "lanista/plan/elastic/baseline_policies.h"
+#include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/elastic/simulate.h"
@@ -24,88 +24,88 @@ class Elastic : public Policy {
   explicit Elastic(const ElasticOptions& options) : options_(options) {}
   std::string_view name() const override { return "ours"; }
 
-  Decision decide(const Situation& given) const override {
-    const Situation situation = as_seen(given);
-    Aim chosen = situation.aim;
+  Decision decide(const SchedulerState& given) const override {
+    const SchedulerState state = with_observed_pace(given);
+    PlanTarget chosen = state.target;
     double end = kNever;
-    if (has_plan(situation)) {
-      end = end_of(chosen, situation);
-      const bool as_predicted = std::abs(end - situation.aim.end) <= kSlack * (situation.aim.end - situation.now);
-      if (as_predicted && situation.tasks.size() > kFew) return towards(chosen, options_)->decide(situation);
+    if (has_plan(state)) {
+      end = end_of(chosen, state);
+      const bool as_predicted = std::abs(end - state.target.end) <= kSlack * (state.target.end - state.now);
+      if (as_predicted && state.tasks.size() > kMaxTasksToReplan) return deadline_policy(chosen, options_)->decide(state);
       chosen.end = end;
     }
-    std::vector<Aim> tried = look_around(situation, chosen);
-    const bool unsure = std::ranges::any_of(situation.tasks, [](const Task& task) { return task.expected.error > 0; });
+    std::vector<PlanTarget> tried = candidate_targets(state, chosen);
+    const bool unsure = std::ranges::any_of(state.tasks, [](const Task& task) { return task.expected.error > 0; });
     if (unsure) {
-      if (has_plan(situation)) tried.insert(tried.begin(), chosen);
-      chosen = safest(situation, std::move(tried));
+      if (has_plan(state)) tried.insert(tried.begin(), chosen);
+      chosen = safest_target(state, std::move(tried));
     } else if (!tried.empty()) {
       chosen = tried.front();
     }
-    return towards(chosen, options_)->decide(situation);
+    return deadline_policy(chosen, options_)->decide(state);
   }
 
  private:
   static constexpr double kSlack = 0.01;
-  static constexpr std::size_t kFew = 64;
-  static constexpr std::size_t kMany = 200;  // then a lookahead takes long, and one aim is about as good as another
-  static constexpr std::size_t kWays = 4;    // that are tried at all deadlines
-  static constexpr std::size_t kDrawn = 2;   // aims whose order is drawn,
-  static constexpr std::uint64_t kDraws = 12;  // so often each
+  static constexpr std::size_t kMaxTasksToReplan = 64;
+  static constexpr std::size_t kMaxTasksForLookahead = 200;  // then a lookahead takes long, and one aim is about as good as another
+  static constexpr std::size_t kNumOrders = 4;    // that are tried at all deadlines
+  static constexpr std::size_t kNumSampledTargets = 2;   // aims whose order is drawn,
+  static constexpr std::uint64_t kSampledOrders = 12;  // so often each
   // Where predictions may be wrong.
   static constexpr std::size_t kCandidates = 4;
-  static constexpr std::size_t kCases = 16;
-  static constexpr double kNearly = 1.2;  // times the earliest end: who is looked at once more
+  static constexpr std::size_t kNumErrorCases = 16;
+  static constexpr double kNearBestFactor = 1.2;  // times the earliest end: who is looked at once more
   static constexpr double kEvened = 0.8;  // of the largest error
-  static constexpr double kSure = 4;      // standard deviations
+  static constexpr double kSureDeviations = 4;      // standard deviations
 
-  static bool has_plan(const Situation& situation) { return situation.aim.deadline > situation.now; }
-  double caution(const Aim& aim) const { return aim.in_order && aim.most == 1 ? 0 : options_.caution; }
-  double cautious(const Aim& aim, double now) const { return aim.end + caution(aim) * (aim.end - now); }
-  double end_of(const Aim& aim, const Situation& situation, double limit = kNever) const {
-    return predicted_end(situation, *towards(aim, options_), limit);
+  static bool has_plan(const SchedulerState& state) { return state.target.deadline > state.now; }
+  double caution(const PlanTarget& target) const { return target.keeps_arrival_order && target.most == 1 ? 0 : options_.caution; }
+  double cautious_end(const PlanTarget& target, double now) const { return target.end + caution(target) * (target.end - now); }
+  double end_of(const PlanTarget& target, const SchedulerState& state, double limit = kNever) const {
+    return predicted_end(state, *deadline_policy(target, options_), limit);
   }
 
   /// The aims that are better than the one in force (where predictions may be wrong: nearly as good), the best first.
-  std::vector<Aim> look_around(const Situation& situation, const Aim& present) const {
-    const double now = situation.now;
-    const bool unsure = std::ranges::any_of(situation.tasks, [](const Task& task) { return task.expected.error > 0; });
-    std::vector<Aim> tried;
-    double soonest = has_plan(situation) ? cautious(present, now) - kSlack * (present.end - now) : kNever;
-    const auto look = [&](Aim aim) {
-      const double limit = now + (unsure ? kNearly : 1.0) * (soonest - now) / (1 + caution(aim));
-      aim.end = end_of(aim, situation, limit);
-      if (aim.end < kNever && (unsure || cautious(aim, now) < soonest)) tried.push_back(aim);
-      soonest = std::min(soonest, cautious(aim, now));
-      return cautious(aim, now);
+  std::vector<PlanTarget> candidate_targets(const SchedulerState& state, const PlanTarget& present) const {
+    const double now = state.now;
+    const bool unsure = std::ranges::any_of(state.tasks, [](const Task& task) { return task.expected.error > 0; });
+    std::vector<PlanTarget> tried;
+    double soonest = has_plan(state) ? cautious_end(present, now) - kSlack * (present.end - now) : kNever;
+    const auto look = [&](PlanTarget target) {
+      const double limit = now + (unsure ? kNearBestFactor : 1.0) * (soonest - now) / (1 + caution(target));
+      target.end = end_of(target, state, limit);
+      if (target.end < kNever && (unsure || cautious_end(target, now) < soonest)) tried.push_back(target);
+      soonest = std::min(soonest, cautious_end(target, now));
+      return cautious_end(target, now);
     };
     // All ways at some deadlines, then the best ways at all.
-    const std::vector<double> deadlines = deadlines_of(situation);
+    const std::vector<double> deadlines = deadlines_of(state);
     const std::size_t some = std::min<std::size_t>(2, deadlines.size());
-    std::vector<std::pair<double, Aim>> ways;
-    for (Aim way : ways_of(situation)) {
+    std::vector<std::pair<double, PlanTarget>> order_options;
+    for (PlanTarget order_option : orders_of(state)) {
       double end = kNever;
       for (std::size_t k = 0; k < some; ++k) {
-        way.deadline = deadlines[k];
-        end = std::min(end, look(way));
+        order_option.deadline = deadlines[k];
+        end = std::min(end, look(order_option));
       }
-      if (end < kNever) ways.emplace_back(end, way);
+      if (end < kNever) order_options.emplace_back(end, order_option);
     }
-    std::ranges::stable_sort(ways, {}, &std::pair<double, Aim>::first);
-    if (ways.size() > kWays) ways.resize(kWays);
-    for (auto& [end, way] : ways) {
+    std::ranges::stable_sort(order_options, {}, &std::pair<double, PlanTarget>::first);
+    if (order_options.size() > kNumOrders) order_options.resize(kNumOrders);
+    for (auto& [end, order_option] : order_options) {
       for (std::size_t k = some; k < deadlines.size(); ++k) {
-        way.deadline = deadlines[k];
-        look(way);
+        order_option.deadline = deadlines[k];
+        look(order_option);
       }
     }
     const auto sort_tried = [&] {
-      std::ranges::stable_sort(tried, {}, [&](const Aim& aim) { return cautious(aim, now); });
+      std::ranges::stable_sort(tried, {}, [&](const PlanTarget& target) { return cautious_end(target, now); });
     };
     sort_tried();
     if (!unsure) {
-      for (Aim aim : worth_drawing(situation, tried, present)) {
-        for (aim.drawn = 1; aim.drawn <= kDraws; ++aim.drawn) look(aim);
+      for (PlanTarget target : targets_to_sample(state, tried, present)) {
+        for (target.order_seed = 1; target.order_seed <= kSampledOrders; ++target.order_seed) look(target);
       }
       sort_tried();
     }
@@ -115,73 +115,73 @@ class Elastic : public Policy {
   /// The best aims so far, if an order that is drawn makes another schedule of them. It is a matter of chance which of
   /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken. Of few that
   /// wait the lookahead has seen the orders that matter; where widths may change, the last ones get wider instead.
-  static std::vector<Aim> worth_drawing(const Situation& situation, std::vector<Aim> best, const Aim& present) {
-    if (situation.cluster.widest > 1) return {};
-    const auto waiting = std::ranges::count_if(situation.tasks, [](const Task& task) { return task.place.waits(); });
-    if (waiting < situation.num_alive()) return {};
-    if (best.empty() && has_plan(situation)) best.push_back(present);
-    std::erase_if(best, [](const Aim& aim) { return aim.in_order; });
-    if (best.size() > kDrawn) best.resize(kDrawn);
+  static std::vector<PlanTarget> targets_to_sample(const SchedulerState& state, std::vector<PlanTarget> best, const PlanTarget& present) {
+    if (state.cluster.widest > 1) return {};
+    const auto waiting = std::ranges::count_if(state.tasks, [](const Task& task) { return task.placement.waits(); });
+    if (waiting < state.num_alive()) return {};
+    if (best.empty() && has_plan(state)) best.push_back(present);
+    std::erase_if(best, [](const PlanTarget& target) { return target.keeps_arrival_order; });
+    if (best.size() > kNumSampledTargets) best.resize(kNumSampledTargets);
     return best;
   }
 
   /// Which of some aims to follow where predictions may be wrong, or the one that begins trials in their order and
   /// shares nothing: of trials that are there it ends none later than first come, whatever is so, since they begin as
   /// early and a move pays for itself.
-  Aim safest(const Situation& situation, std::vector<Aim> tried) const {
-    const double now = situation.now;
-    const auto same = std::ranges::unique(tried, {}, &Aim::end);  // equal ends are the same course
+  PlanTarget safest_target(const SchedulerState& state, std::vector<PlanTarget> tried) const {
+    const double now = state.now;
+    const auto same = std::ranges::unique(tried, {}, &PlanTarget::end);  // equal ends are the same course
     tried.erase(same.begin(), same.end());
     if (tried.size() > kCandidates) tried.resize(kCandidates);
-    tried.insert(tried.begin(), {.deadline = kNever, .in_order = true});
-    tried.front().end = end_of(tried.front(), situation);
+    tried.insert(tried.begin(), {.deadline = kNever, .keeps_arrival_order = true});
+    tried.front().end = end_of(tried.front(), state);
     const auto first = first_come();
     std::vector<std::vector<Prediction>> cases;
     std::vector<double> of_first;
-    for (std::uint64_t k = 0; k < kCases; ++k) {
-      cases.push_back(k == 0 ? evened(situation) : case_of(situation, k));
-      of_first.push_back(end_if(cases.back(), situation, *first) - now);
+    for (std::uint64_t k = 0; k < kNumErrorCases; ++k) {
+      cases.push_back(k == 0 ? evened_predictions(state) : error_case_of(state, k));
+      of_first.push_back(end_if(cases.back(), state, *first) - now);
     }
-    Aim best = tried.front();
+    PlanTarget best = tried.front();
     double least = kNever;
     for (std::size_t i = 0; i < tried.size(); ++i) {
       // The aim in force has been judged: half a plan is worse than either.
-      const bool judged = i == 0 || (i == 1 && has_plan(situation));
+      const bool was_checked = i == 0 || (i == 1 && has_plan(state));
       double sum = 0, squares = 0;
-      for (std::size_t k = 0; k < kCases && sum < kNever; ++k) {
-        const double limit = judged ? kNever : now + of_first[k] * (1 + 1e-9);
-        const double ratio = (end_if(cases[k], situation, *towards(tried[i], options_), limit) - now) / of_first[k];
+      for (std::size_t k = 0; k < kNumErrorCases && sum < kNever; ++k) {
+        const double limit = was_checked ? kNever : now + of_first[k] * (1 + 1e-9);
+        const double ratio = (end_if(cases[k], state, *deadline_policy(tried[i], options_), limit) - now) / of_first[k];
         sum += ratio, squares += ratio * ratio;
       }
-      const double mean = sum / static_cast<double>(kCases);
+      const double mean = sum / static_cast<double>(kNumErrorCases);
       if (!(mean < least)) continue;
-      const double spread = std::sqrt(std::max(0.0, squares / static_cast<double>(kCases) - mean * mean));
-      if (!judged && mean + kSure * spread > 1) continue;
+      const double spread = std::sqrt(std::max(0.0, squares / static_cast<double>(kNumErrorCases) - mean * mean));
+      if (!was_checked && mean + kSureDeviations * spread > 1) continue;
       best = tried[i];
-      least = mean - (judged ? kSlack : 0);
+      least = mean - (was_checked ? kSlack : 0);
     }
     return best;
   }
 
   /// The case that is hardest on plans: who seems to be long has been overestimated, who seems to be short
   /// underestimated. That is also what errors do to an order by length.
-  static std::vector<Prediction> evened(const Situation& situation) {
+  static std::vector<Prediction> evened_predictions(const SchedulerState& state) {
     std::vector<Prediction> all;
-    for (const Task& task : situation.tasks) all.push_back(task.expected);
-    const std::vector<std::size_t> order = longest_first(situation);
+    for (const Task& task : state.tasks) all.push_back(task.expected);
+    const std::vector<std::size_t> order = longest_first(state);
     for (std::size_t k = 0; k < order.size(); ++k) {
-      const double place =
+      const double placement =
           order.size() < 2 ? 0 : 1 - 2 * static_cast<double>(k) / static_cast<double>(order.size() - 1);
       Prediction& trial = all[order[k]];
-      trial.steps /= 1 + kEvened * trial.error * place;
+      trial.steps /= 1 + kEvened * trial.error * placement;
     }
     return all;
   }
 
   /// What may be so of each trial: the same whenever it is asked for, and two cases lie on two sides of the prediction.
-  static std::vector<Prediction> case_of(const Situation& situation, std::uint64_t k) {
+  static std::vector<Prediction> error_case_of(const SchedulerState& state, std::uint64_t k) {
     std::vector<Prediction> all;
-    for (const Task& task : situation.tasks) {
+    for (const Task& task : state.tasks) {
       Prediction trial = task.expected;
       if (trial.error > 0) {
         Rng rng = Rng(k / 2).split(static_cast<std::uint64_t>(task.id));
@@ -195,38 +195,38 @@ class Elastic : public Policy {
   }
 
   /// Seconds by which all may have ended, those first that suit most situations.
-  static std::vector<double> deadlines_of(const Situation& situation) {
+  static std::vector<double> deadlines_of(const SchedulerState& state) {
     std::vector<Prediction> rest;
     std::vector<double> seconds;
-    for (const Task& task : situation.tasks) {
+    for (const Task& task : state.tasks) {
       rest.push_back(task.expected);
       rest.back().steps *= task.left;
       seconds.push_back(remaining(task, 1));
     }
-    Cluster there = situation.cluster;
-    there.workers = std::max<std::int64_t>(1, situation.num_alive());
+    Cluster there = state.cluster;
+    there.workers = std::max<std::int64_t>(1, state.num_alive());
     const double least = bounds_of(rest, there).best();
     std::vector<double> all;
     for (const double factor : {1.04, 1.6, 1.0, 1.1, 1.25, 2.5}) {
-      if (seconds.size() <= kMany || all.size() < 2) all.push_back(situation.now + factor * least);
+      if (seconds.size() <= kMaxTasksForLookahead || all.size() < 2) all.push_back(state.now + factor * least);
     }
-    if (const auto level = water_level(seconds, there)) all.push_back(situation.now + *level);
+    if (const auto level = water_level(seconds, there)) all.push_back(state.now + *level);
     return all;
   }
 
   /// Aims without a deadline.
-  static std::vector<Aim> ways_of(const Situation& situation) {
-    std::vector<Aim> all{{.most = 1, .in_order = true}, {.most = 1}};
+  static std::vector<PlanTarget> orders_of(const SchedulerState& state) {
+    std::vector<PlanTarget> all{{.most = 1, .keeps_arrival_order = true}, {.most = 1}};
     // Who shares is settled when trials begin; where all have, only the deadline is left to choose.
-    const std::int64_t most = situation.cluster.shares;
-    if (most == 1 || std::ranges::none_of(situation.tasks, [](const Task& task) { return task.place.waits(); })) {
+    const std::int64_t most = state.cluster.shares;
+    if (most == 1 || std::ranges::none_of(state.tasks, [](const Task& task) { return task.placement.waits(); })) {
       return all;
     }
-    all.push_back({.fill = 1.0, .most = most});
-    for (const double fill : {1.15, 1.4, 2.0}) {
-      for (const bool spreads : {false, true}) {
-        all.push_back({.fill = fill, .most = most, .spreads = spreads});
-        all.push_back({.fill = fill, .most = most, .spreads = spreads, .by_work = true});
+    all.push_back({.max_busy = 1.0, .most = most});
+    for (const double max_busy : {1.15, 1.4, 2.0}) {
+      for (const bool prefers_least_busy : {false, true}) {
+        all.push_back({.max_busy = max_busy, .most = most, .prefers_least_busy = prefers_least_busy});
+        all.push_back({.max_busy = max_busy, .most = most, .prefers_least_busy = prefers_least_busy, .orders_by_work = true});
       }
     }
     return all;

@@ -2,13 +2,13 @@
 
 #include <memory>
 
-#include "lanista/plan/elastic/situation.h"
+#include "lanista/plan/elastic/scheduler_state.h"
 
 // The scheduler that is ours.
 namespace lanista::schedule {
 
 struct ElasticOptions {
-  double least_gain = 0.05;  ///< of the time that remains: less is no reason to move a trial
+  double min_gain = 0.05;  ///< of the time that remains: less is no reason to move a trial
   double cool_down = 2;      ///< times the cost of a change that a trial is left in peace after it
   /// A plan that leaves the order of arrival, or lets trials share, must be predicted to be sooner by this part of the
   /// time than one that does not: predictions err.
@@ -20,7 +20,7 @@ struct ElasticOptions {
 /// starts when there is room (waves). Workers to spare go to the trial that would end last. Trials that are late get
 /// wider, those with time to spare give workers back when others wait. One that has begun gets more only if that pays
 /// even where its prediction errs against it. A decision takes O(trials x workers).
-std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = {});
+std::unique_ptr<Policy> deadline_policy(const PlanTarget& target, const ElasticOptions& options = {});
 
 /// Looks ahead: it simulates `towards` with several aims, from the situation on, and follows the one with the earliest
 /// predicted end (a rollout: Bertsekas, Tsitsiklis and Wu, 1997). Fluid's level (true water filling) and the bounds of
@@ -29,7 +29,7 @@ std::unique_ptr<Policy> towards(const Aim& aim, const ElasticOptions& options = 
 /// force is kept unless another one is better by a hundredth; among more than some sixty trials no other is looked for
 /// while all goes as it was predicted.
 ///
-/// Trials that have begun are taken as their pace shows them (`as_seen`).
+/// Trials that have begun are taken as their pace shows them (`with_observed_pace`).
 ///
 /// Where predictions may be wrong (Prediction::error), the best few aims are simulated once more in several cases of
 /// what may be so, beside first come from here on. An aim that loses in one of them, or is not sooner by four times

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/simulate.h"
 #include "support/plan/elastic/test_support.h"
@@ -20,25 +20,25 @@ TEST(Elastic, ReachesTheAreaWhereFluidsFormulaOverflows) {
   std::vector<Arrival> trials;
   std::int64_t id = 0;
   for (const double seconds : {8.0, 4.0, 2.0, 1.0, 1.0}) trials.push_back(arrival(id++, prediction_of(seconds, 0)));
-  OneGroup source(trials);
+  SingleGroup source(trials);
   const auto policy = elastic();
 
-  const auto course = simulate(cluster_of(4, 2, 4), source, *policy);
+  const auto result = simulate(cluster_of(4, 2, 4), source, *policy);
 
-  ASSERT_TRUE(course) << course.error().text();
-  EXPECT_NEAR(course->makespan, 4, 1e-9);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_NEAR(result->makespan, 4, 1e-9);
 }
 
 TEST(Elastic, LeavesNoWorkerIdleThatWouldHelp) {
   std::vector<Arrival> trials;
   for (std::int64_t id = 0; id < 3; ++id) trials.push_back(arrival(id, prediction_of(3, 0)));
-  OneGroup source(trials);
+  SingleGroup source(trials);
   const auto policy = elastic();
 
-  const auto course = simulate(cluster_of(8, 2, 4), source, *policy);
+  const auto result = simulate(cluster_of(8, 2, 4), source, *policy);
 
-  ASSERT_TRUE(course) << course.error().text();
-  EXPECT_LE(course->makespan, 1.26);  // 9 / 8 = 1.125 is the limit; widths 2, 2, 2 take 1.5
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_LE(result->makespan, 1.26);  // 9 / 8 = 1.125 is the limit; widths 2, 2, 2 take 1.5
 }
 
 TEST(Elastic, SharesOnlyWhereThatPays) {
@@ -46,10 +46,10 @@ TEST(Elastic, SharesOnlyWhereThatPays) {
   for (const double busy : {0.3, 1.0}) {
     std::vector<Arrival> trials;
     for (std::int64_t id = 0; id < 6; ++id) trials.push_back(arrival(id, prediction_of(1, 0.1, busy)));
-    OneGroup source(trials);
-    const auto course = simulate(cluster_of(1), source, *policy);
-    ASSERT_TRUE(course) << course.error().text();
-    EXPECT_NEAR(course->makespan, busy < 1 ? 2.12 : 6, 0.05);
+    SingleGroup source(trials);
+    const auto result = simulate(cluster_of(1), source, *policy);
+    ASSERT_TRUE(result) << result.error().text();
+    EXPECT_NEAR(result->makespan, busy < 1 ? 2.12 : 6, 0.05);
   }
 }
 
@@ -76,7 +76,7 @@ TEST(Elastic, IsHardlyEverLaterThanFirstComeWhereItIsMistaken) {
     const std::vector<Arrival> group = misjudged(rng.split("trials"));
     SimulationOptions options;
     options.learn_after = k % 2 == 0 ? 2 : 0.05;
-    OneGroup first(group), second(group);
+    SingleGroup first(group), second(group);
     const auto ours = simulate(cluster, first, *elastic(), options);
     const auto fifo = simulate(cluster, second, *first_come(), options);
     ASSERT_TRUE(ours && fifo);
@@ -90,11 +90,11 @@ TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstComeWhateverIsSo) {
     Rng rng = Rng(8).split(k);
     const Cluster cluster = cluster_of(rng.between(1, 8));
     const std::vector<Arrival> group = misjudged(rng.split("trials"));
-    OneGroup first(group), second(group);
-    Aim aim;
-    aim.deadline = std::numeric_limits<double>::infinity();
-    aim.in_order = true;
-    const auto ours = simulate(cluster, first, *towards(aim));
+    SingleGroup first(group), second(group);
+    PlanTarget target;
+    target.deadline = std::numeric_limits<double>::infinity();
+    target.in_order = true;
+    const auto ours = simulate(cluster, first, *deadline_policy(target));
     const auto fifo = simulate(cluster, second, *first_come());
     ASSERT_TRUE(ours && fifo);
     EXPECT_LE(ours->makespan, fifo->makespan * (1 + 1e-9)) << k;
@@ -106,35 +106,35 @@ TEST(Elastic, WithoutADeadlineIsNoLaterThanFirstComeWhateverIsSo) {
 TEST(PredictedEnd, StopsWhereTheWorkThatIsLeftPassesTheLimit) {
   for (std::uint64_t k = 0; k < 100; ++k) {
     Rng rng = Rng(9).split(k);
-    Situation situation;
-    situation.cluster = cluster_of(rng.between(1, 6));
-    situation.alive.assign(static_cast<std::size_t>(situation.cluster.workers), true);
+    SchedulerState state;
+    state.cluster = cluster_of(rng.between(1, 6));
+    state.alive.assign(static_cast<std::size_t>(state.cluster.workers), true);
     for (const Arrival& each : misjudged(rng.split("trials"))) {
       Task task;
       task.id = each.id;
       task.expected = each.expected;
-      situation.tasks.push_back(task);
+      state.tasks.push_back(task);
     }
-    const double end = predicted_end(situation, *elastic());
-    EXPECT_EQ(predicted_end(situation, *elastic(), end * 1.001), end) << k;
-    EXPECT_EQ(predicted_end(situation, *elastic(), end * 0.3), std::numeric_limits<double>::infinity()) << k;
+    const double end = predicted_end(state, *elastic());
+    EXPECT_EQ(predicted_end(state, *elastic(), end * 1.001), end) << k;
+    EXPECT_EQ(predicted_end(state, *elastic(), end * 0.3), std::numeric_limits<double>::infinity()) << k;
   }
 }
 
 TEST(Elastic, DecidesNothingWhereNoWorkerIsLeft) {
-  Situation situation;
-  situation.cluster = cluster_of(2);
-  situation.alive = {false, false};
+  SchedulerState state;
+  state.cluster = cluster_of(2);
+  state.alive = {false, false};
   Task task;
   task.expected = prediction_of(1, 0.1);
   for (const double error : {0.0, 0.5}) {
     task.expected.error = error;
-    situation.tasks = {task};
+    state.tasks = {task};
 
-    const Decision decision = elastic()->decide(situation);
+    const Decision decision = elastic()->decide(state);
 
-    ASSERT_EQ(decision.places.size(), 1u);
-    EXPECT_TRUE(decision.places[0].waits());
+    ASSERT_EQ(decision.placements.size(), 1u);
+    EXPECT_TRUE(decision.placements[0].waits());
   }
 }
 
@@ -145,10 +145,10 @@ TEST(Elastic, MakesTheSameDecisionTwice) {
   const auto policy = elastic();
   std::vector<double> ends;
   for (int twice = 0; twice < 2; ++twice) {
-    OneGroup source(trials);
-    const auto course = simulate(cluster_of(8), source, *policy);
-    ASSERT_TRUE(course);
-    for (const End& end : course->ends) ends.push_back(end.ended);
+    SingleGroup source(trials);
+    const auto result = simulate(cluster_of(8), source, *policy);
+    ASSERT_TRUE(result);
+    for (const TrialEnd& end : result->ends) ends.push_back(end.ended);
   }
   EXPECT_EQ(std::vector<double>(ends.begin(), ends.begin() + 30), std::vector<double>(ends.begin() + 30, ends.end()));
 }
@@ -166,10 +166,10 @@ TEST(Elastic, FillsWorkersToTheEndWhereNoTrialMayGrow) {
       trials.push_back(arrival(id, alone.back()));
     }
     const Cluster cluster = cluster_of(4, 8, 1);
-    OneGroup source(trials);
-    const auto course = simulate(cluster, source, *elastic());
-    ASSERT_TRUE(course) << course.error().text();
-    sum += course->makespan / bounds_of(alone, cluster).best();
+    SingleGroup source(trials);
+    const auto result = simulate(cluster, source, *elastic());
+    ASSERT_TRUE(result) << result.error().text();
+    sum += result->makespan / bounds_of(alone, cluster).best();
   }
   EXPECT_LE(sum / 8, 1.058);
 }

@@ -25,12 +25,12 @@ bool resizes(const Prediction& trial, double left, const Width& now, const Width
   return false;
 }
 
-std::vector<Width> dynamic_widths(std::span<const Running> trials, const Cluster& cluster) {
+std::vector<Width> dynamic_widths(std::span<const TrialState> trials, const Cluster& cluster) {
   std::vector<double> seconds;
-  for (const Running& each : trials) seconds.push_back(each.left * seconds_at(each.trial, 1));
+  for (const TrialState& each : trials) seconds.push_back(each.left * seconds_at(each.trial, 1));
   std::vector<Width> widths = static_widths(seconds, cluster.workers, cluster);
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    const Running& each = trials[i];
+    const TrialState& each = trials[i];
     if (each.width && !resizes(each.trial, each.left, *each.width, widths[i], cluster)) widths[i] = *each.width;
   }
   return widths;

@@ -18,7 +18,7 @@ std::vector<Width> static_widths(std::span<const double> seconds, std::int64_t i
 bool resizes(const Prediction& trial, double left, const Width& now, const Width& wanted, const Cluster& cluster);
 
 /// What a running trial has, or nothing if it waits.
-struct Running {
+struct TrialState {
   Prediction trial;
   double left = 1;
   std::optional<Width> width;
@@ -26,7 +26,7 @@ struct Running {
 /// Algorithm 2: static_widths of all trials by what remains of them on all workers; who runs changes only where
 /// `resizes` says so, and then to the new width, up or down (a widely read summary of algorithm 2 assigns the old one
 /// on the way down).
-std::vector<Width> dynamic_widths(std::span<const Running> trials, const Cluster& cluster);
+std::vector<Width> dynamic_widths(std::span<const TrialState> trials, const Cluster& cluster);
 
 /// The level T of true water filling: the sum of clip(seconds / T, 1/c, d) is n. Nothing if the narrowest widths do not
 /// fit (more than c n trials), infinitely small T if the widest leave workers idle. By bisection.

@@ -81,7 +81,7 @@ TEST(WaterLevel, FillsTheWorkersOrLeavesAllAtTheirWidest) {
 TEST(DynamicWidths, GoDownToTheNewWidth) {
   // One of two long trials has nearly ended on its three workers; the other needs them more.
   const Prediction trial = prediction_of(100, 0.2, 1, 0, 0.01);
-  const std::vector<Running> trials{{trial, 0.9, Width{1, 1}}, {trial, 0.3, Width{3, 1}}};
+  const std::vector<TrialState> trials{{trial, 0.9, Width{1, 1}}, {trial, 0.3, Width{3, 1}}};
 
   const auto widths = dynamic_widths(trials, cluster_of(4, 2, 4));
 
@@ -95,7 +95,7 @@ TEST(DynamicWidths, ChangeOnlyWhereTheInequalityHolds) {
   for (int round = 0; round < 2000; ++round) {
     Cluster cluster = cluster_of(rng.between(2, 16), 2, 4);
     cluster.interference = 0;
-    std::vector<Running> trials;
+    std::vector<TrialState> trials;
     std::vector<double> left;
     const std::int64_t count = rng.between(1, 8);
     for (std::int64_t i = 0; i < count; ++i) {

@@ -12,39 +12,39 @@ namespace lanista::schedule {
 namespace {
 
 /// A home with work, and its trials that have some.
-struct House {
-  std::int32_t home = 0;
-  std::vector<const Housed*> trials;
+struct WorkerQueue {
+  std::int32_t leader = 0;
+  std::vector<const PlacedTrial*> trials;
 
   std::int64_t most() const {
     std::int64_t helpers = 0;
-    for (const Housed* trial : trials) helpers += std::max<std::int64_t>(trial->most, 1) - 1;
+    for (const PlacedTrial* trial : trials) helpers += std::max<std::int64_t>(trial->most, 1) - 1;
     return 1 + helpers;
   }
 };
 
 /// In the order of homes.
-std::vector<House> houses_of(const Homes& homes) {
-  std::map<std::int32_t, House> all;
-  for (const Housed& trial : homes.trials) {
-    if (!trial.has_work || !homes.there[static_cast<std::size_t>(trial.home)]) continue;
-    all[trial.home].home = trial.home;
-    all[trial.home].trials.push_back(&trial);
+std::vector<WorkerQueue> worker_queues_of(const HelperInput& helper_input) {
+  std::map<std::int32_t, WorkerQueue> all;
+  for (const PlacedTrial& trial : helper_input.trials) {
+    if (!trial.has_work || !helper_input.is_alive[static_cast<std::size_t>(trial.leader)]) continue;
+    all[trial.leader].leader = trial.leader;
+    all[trial.leader].trials.push_back(&trial);
   }
-  std::vector<House> out;
-  for (auto& [home, house] : all) out.push_back(std::move(house));
+  std::vector<WorkerQueue> out;
+  for (auto& [leader, worker_queue] : all) out.push_back(std::move(worker_queue));
   return out;
 }
 
 /// What one more helper takes off a second of the trial's work: turns go by work, so that is what a home gains by it.
-double gain_of(const Housed& trial, std::int64_t helpers) {
+double gain_of(const PlacedTrial& trial, std::int64_t helpers) {
   const double alone = seconds_at(trial.expected, 1);
   if (alone <= 0) return 0;
   return (seconds_at(trial.expected, helpers + 1) - seconds_at(trial.expected, helpers + 2)) / alone;
 }
 
 /// The trial that gains most by one helper more than it has, the first of those; none: nobody may have more.
-std::optional<std::size_t> gains_most(std::span<const Housed* const> trials, std::span<const std::int64_t> helpers) {
+std::optional<std::size_t> find_largest_gain(std::span<const PlacedTrial* const> trials, std::span<const std::int64_t> helpers) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (helpers[i] + 1 >= trials[i]->most) continue;
@@ -54,14 +54,14 @@ std::optional<std::size_t> gains_most(std::span<const Housed* const> trials, std
 }
 
 /// Seconds of a house's trials, in turns, those first that end first, with so many helpers dealt anew at each end.
-double seconds_of(const std::vector<const Housed*>& by_length, std::int64_t helpers) {
+double seconds_of(const std::vector<const PlacedTrial*>& by_length, std::int64_t helpers) {
   double seconds = 0, done = 0;
   for (std::size_t first = 0; first < by_length.size(); ++first) {
     const auto left = std::span(by_length).subspan(first);
     std::vector<std::int64_t> has(left.size(), 0);
     double pace = static_cast<double>(left.size());  // seconds in which each gets on by one
     for (std::int64_t k = 0; k < helpers; ++k) {
-      const auto next = gains_most(left, has);
+      const auto next = find_largest_gain(left, has);
       if (!next || gain_of(*left[*next], has[*next]) <= 0) break;
       pace -= gain_of(*left[*next], has[*next]++);
     }
@@ -74,21 +74,21 @@ double seconds_of(const std::vector<const Housed*>& by_length, std::int64_t help
 
 /// What a house takes, at its widths. Of several trials that is no line of a Prediction; the part that helpers shorten
 /// is then the one that fits all widths in the mean.
-Prediction prediction_of(const House& house, std::int64_t workers) {
-  Prediction out = house.trials.front()->expected;
-  out.widest = std::min(house.most(), workers);
+Prediction prediction_of(const WorkerQueue& worker_queue, std::int64_t workers) {
+  Prediction out = worker_queue.trials.front()->expected;
+  out.widest = std::min(worker_queue.most(), workers);
   out.busy = 1;
   out.memory = 0;  // what its home can hold, its equals can
-  if (house.trials.size() == 1) return out;
-  std::vector<const Housed*> trials = house.trials;
-  std::ranges::stable_sort(trials, {}, [](const Housed* trial) { return seconds_at(trial->expected, 1); });
+  if (worker_queue.trials.size() == 1) return out;
+  std::vector<const PlacedTrial*> trials = worker_queue.trials;
+  std::ranges::stable_sort(trials, {}, [](const PlacedTrial* trial) { return seconds_at(trial->expected, 1); });
   const double alone = seconds_of(trials, 0);
   double shared = 0;
   for (std::int64_t width = 2; width <= out.widest; ++width) {
     shared += (alone - seconds_of(trials, width - 1)) / (1 - 1 / static_cast<double>(width));
   }
   if (out.widest > 1) shared = std::min(alone, shared / static_cast<double>(out.widest - 1));
-  for (const Housed* trial : trials) out.resize = std::max(out.resize, trial->expected.resize);
+  for (const PlacedTrial* trial : trials) out.resize = std::max(out.resize, trial->expected.resize);
   out.steps = 1;
   out.work = shared;
   out.overhead = alone - shared;
@@ -97,99 +97,99 @@ Prediction prediction_of(const House& house, std::int64_t workers) {
 }
 
 /// Who has no work of its own.
-std::vector<bool> idle_of(const Homes& homes) {
-  std::vector<bool> idle = homes.there;
-  for (const Housed& trial : homes.trials) {
-    if (trial.has_work) idle[static_cast<std::size_t>(trial.home)] = false;
+std::vector<bool> idle_of(const HelperInput& helper_input) {
+  std::vector<bool> idle = helper_input.is_alive;
+  for (const PlacedTrial& trial : helper_input.trials) {
+    if (trial.has_work) idle[static_cast<std::size_t>(trial.leader)] = false;
   }
   return idle;
 }
 
-Situation situation_of(const Homes& homes, const std::vector<House>& houses, const std::vector<bool>& idle) {
-  Situation out;
-  out.now = homes.now;
-  out.alive = homes.there;
-  out.aim = homes.aim;
-  out.cluster.workers = static_cast<std::int64_t>(homes.there.size());
+SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::vector<WorkerQueue>& worker_queues, const std::vector<bool>& idle) {
+  SchedulerState out;
+  out.now = helper_input.now;
+  out.alive = helper_input.is_alive;
+  out.target = helper_input.target;
+  out.cluster.workers = static_cast<std::int64_t>(helper_input.is_alive.size());
   out.cluster.shares = 1;
   out.cluster.widest = 1;
-  for (const House& house : houses) {
+  for (const WorkerQueue& worker_queue : worker_queues) {
     Task task;
-    task.id = house.home;
-    task.begun = true;
-    task.expected = prediction_of(house, out.cluster.workers);
+    task.id = worker_queue.leader;
+    task.has_begun = true;
+    task.expected = prediction_of(worker_queue, out.cluster.workers);
     out.cluster.widest = std::max(out.cluster.widest, task.expected.widest);
-    task.place.workers.push_back(house.home);
+    task.placement.workers.push_back(worker_queue.leader);
     std::map<TrialId, std::int64_t> helpers;
-    for (const auto& [worker, trial] : homes.helping) {
-      const auto its = std::ranges::find(house.trials, trial, [](const Housed* each) { return each->trial; });
-      if (its == house.trials.end() || !idle[worker] || helpers[trial] + 1 >= (*its)->most) continue;
+    for (const auto& [worker, trial] : helper_input.helping) {
+      const auto its = std::ranges::find(worker_queue.trials, trial, [](const PlacedTrial* each) { return each->trial; });
+      if (its == worker_queue.trials.end() || !idle[worker] || helpers[trial] + 1 >= (*its)->most) continue;
       ++helpers[trial];
-      task.place.workers.push_back(static_cast<std::int32_t>(worker));
+      task.placement.workers.push_back(static_cast<std::int32_t>(worker));
     }
-    std::ranges::sort(task.place.workers);
+    std::ranges::sort(task.placement.workers);
     out.tasks.push_back(std::move(task));
   }
   return out;
 }
 
 /// Gives the workers of a house to its trials: whoever helps one of them stays with it.
-void deal(const House& house, const std::vector<std::size_t>& workers, const std::map<std::size_t, TrialId>& before,
+void assign_widths(const WorkerQueue& worker_queue, const std::vector<std::size_t>& workers, const std::map<std::size_t, TrialId>& before,
           std::map<std::size_t, TrialId>& out) {
-  std::vector<std::int64_t> helpers(house.trials.size(), 0);
+  std::vector<std::int64_t> helpers(worker_queue.trials.size(), 0);
   std::vector<std::size_t> others;
   for (const std::size_t worker : workers) {
     const auto at = before.find(worker);
     std::size_t i = 0;
-    while (i < house.trials.size() && (at == before.end() || house.trials[i]->trial != at->second)) ++i;
-    if (i == house.trials.size() || helpers[i] + 1 >= house.trials[i]->most) {
+    while (i < worker_queue.trials.size() && (at == before.end() || worker_queue.trials[i]->trial != at->second)) ++i;
+    if (i == worker_queue.trials.size() || helpers[i] + 1 >= worker_queue.trials[i]->most) {
       others.push_back(worker);
       continue;
     }
     ++helpers[i];
-    out[worker] = house.trials[i]->trial;
+    out[worker] = worker_queue.trials[i]->trial;
   }
   for (const std::size_t worker : others) {
-    const auto next = gains_most(house.trials, helpers);
+    const auto next = find_largest_gain(worker_queue.trials, helpers);
     if (!next) return;
     ++helpers[*next];
-    out[worker] = house.trials[*next]->trial;
+    out[worker] = worker_queue.trials[*next]->trial;
   }
 }
 
 }  // namespace
 
-Situation situation_of(const Homes& homes) { return situation_of(homes, houses_of(homes), idle_of(homes)); }
+SchedulerState scheduler_state_of(const HelperInput& helper_input) { return scheduler_state_of(helper_input, worker_queues_of(helper_input), idle_of(helper_input)); }
 
-Helpers assign_helpers(const Homes& homes, const Policy& policy) {
-  const std::vector<House> houses = houses_of(homes);
-  std::vector<bool> idle = idle_of(homes);
-  Helpers out{{}, homes.aim};
+Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy) {
+  const std::vector<WorkerQueue> worker_queues = worker_queues_of(helper_input);
+  std::vector<bool> idle = idle_of(helper_input);
+  Helpers out{{}, helper_input.target};
   if (std::ranges::find(idle, true) == idle.end()) return out;
-  if (std::ranges::any_of(houses, [](const House& house) { return house.most() > 1; })) {
-    const Decision decision = policy.decide(situation_of(homes, houses, idle));
-    out.aim = decision.aim;
-    for (std::size_t k = 0; k < houses.size(); ++k) {
+  if (std::ranges::any_of(worker_queues, [](const WorkerQueue& worker_queue) { return worker_queue.most() > 1; })) {
+    const Decision decision = policy.decide(scheduler_state_of(helper_input, worker_queues, idle));
+    out.target = decision.target;
+    for (std::size_t k = 0; k < worker_queues.size(); ++k) {
       std::vector<std::size_t> helpers;
-      for (const std::int32_t worker : decision.places[k].workers) {
+      for (const std::int32_t worker : decision.placements[k].workers) {
         const auto w = static_cast<std::size_t>(worker);
-        if (idle[w] && std::ssize(helpers) + 1 < std::ssize(decision.places[k].workers)) helpers.push_back(w);
+        if (idle[w] && std::ssize(helpers) + 1 < std::ssize(decision.placements[k].workers)) helpers.push_back(w);
       }
-      deal(houses[k], helpers, homes.helping, out.helping);
+      assign_widths(worker_queues[k], helpers, helper_input.helping, out.helping);
     }
   }
   // Whoever is left waits with those that it helped for their next work.
   std::map<TrialId, std::int64_t> waiting;
-  for (const auto& [worker, trial] : homes.helping) {
+  for (const auto& [worker, trial] : helper_input.helping) {
     if (worker >= idle.size() || !idle[worker] || out.helping.contains(worker)) continue;
-    const auto its = std::ranges::find(homes.trials, trial, &Housed::trial);
-    if (its == homes.trials.end() || its->has_work || waiting[trial] + 1 >= its->most) continue;
+    const auto its = std::ranges::find(helper_input.trials, trial, &PlacedTrial::trial);
+    if (its == helper_input.trials.end() || its->has_work || waiting[trial] + 1 >= its->most) continue;
     ++waiting[trial];
     out.helping[worker] = trial;
   }
   return out;
 }
 
-std::unique_ptr<Policy> policy_of_helpers() { return elastic({.least_gain = 0.01}); }
+std::unique_ptr<Policy> policy_of_helpers() { return elastic({.min_gain = 0.01}); }
 
 }  // namespace lanista::schedule

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 
 namespace lanista::schedule {
 namespace {
@@ -19,148 +19,148 @@ namespace {
 using Assigned = std::map<std::size_t, TrialId>;
 
 /// So many seconds alone, of which a tenth is not shared.
-Housed housed(std::uint32_t id, std::int32_t home, double seconds, std::int64_t most = 4) {
-  return {TrialId{id}, home, true, most, prediction_of(seconds, 0.1, 1, 0, 0.001)};
+PlacedTrial placed_trial(std::uint32_t id, std::int32_t leader, double seconds, std::int64_t most = 4) {
+  return {TrialId{id}, leader, true, most, prediction_of(seconds, 0.1, 1, 0, 0.001)};
 }
 
-Homes homes_of(std::size_t workers, std::vector<Housed> trials, Assigned helping = {}) {
-  return {.there = std::vector<bool>(workers, true), .trials = std::move(trials), .helping = std::move(helping)};
+HelperInput helper_input_of(std::size_t workers, std::vector<PlacedTrial> trials, Assigned helping = {}) {
+  return {.is_alive = std::vector<bool>(workers, true), .trials = std::move(trials), .helping = std::move(helping)};
 }
 
-Assigned ours(const Homes& homes) { return assign_helpers(homes, *policy_of_helpers()).helping; }
+Assigned ours(const HelperInput& helper_input) { return assign_helpers(helper_input, *policy_of_helpers()).helping; }
 
 TEST(Helpers, GoToTheTrialThatWouldEndLast) {
-  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 10), housed(2, 1, 100)})), (Assigned{{2, TrialId{2}}, {3, TrialId{2}}}));
-  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 100), housed(2, 1, 10)})), (Assigned{{2, TrialId{1}}, {3, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100)})), (Assigned{{2, TrialId{2}}, {3, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 100), placed_trial(2, 1, 10)})), (Assigned{{2, TrialId{1}}, {3, TrialId{1}}}));
 }
 
 TEST(Helpers, AreNoMoreThanATrialMayHave) {
-  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 10), housed(2, 1, 100, 2)})), (Assigned{{2, TrialId{2}}, {3, TrialId{1}}}));
-  EXPECT_EQ(ours(homes_of(4, {housed(1, 0, 10, 1), housed(2, 1, 100, 1)})), Assigned{});
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100, 2)})), (Assigned{{2, TrialId{2}}, {3, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10, 1), placed_trial(2, 1, 100, 1)})), Assigned{});
 }
 
 // Two of a home take turns, so a helper of one is idle while the other trains: each gets one before one gets two.
 TEST(Helpers, OfAHomeWithSeveralTrialsGoWhereTheyGainMost) {
-  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 50), housed(2, 0, 50)})), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
-  Housed shares_badly = housed(1, 0, 50);
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 50), placed_trial(2, 0, 50)})), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
+  PlacedTrial shares_badly = placed_trial(1, 0, 50);
   shares_badly.expected = prediction_of(50, 0.9);
-  EXPECT_EQ(ours(homes_of(3, {shares_badly, housed(2, 0, 40)})), (Assigned{{1, TrialId{2}}, {2, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {shares_badly, placed_trial(2, 0, 40)})), (Assigned{{1, TrialId{2}}, {2, TrialId{2}}}));
 }
 
 TEST(Helpers, StayWithATrialThatWaitsUnlessOthersHaveWork) {
-  Housed waits = housed(2, 1, 10);
+  PlacedTrial waits = placed_trial(2, 1, 10);
   waits.has_work = false;
   const Assigned present{{2, TrialId{2}}};
-  EXPECT_EQ(ours(homes_of(3, {waits}, present)), present);
-  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 2), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
-  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 3), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{1}}}));
-  EXPECT_EQ(ours(homes_of(3, {}, present)), Assigned{});  // it has ended
+  EXPECT_EQ(ours(helper_input_of(3, {waits}, present)), present);
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 3), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {}, present)), Assigned{});  // it has ended
 }
 
 TEST(Helpers, AreCalledBackWhereATrialMayHaveFewer) {
-  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 2)}, {{1, TrialId{1}}, {2, TrialId{1}}})), (Assigned{{1, TrialId{1}}}));
-  EXPECT_EQ(ours(homes_of(3, {housed(1, 0, 10, 1)}, {{1, TrialId{1}}, {2, TrialId{1}}})), Assigned{});
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2)}, {{1, TrialId{1}}, {2, TrialId{1}}})), (Assigned{{1, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 1)}, {{1, TrialId{1}}, {2, TrialId{1}}})), Assigned{});
 }
 
 // What nobody else wants is not enough: steps have to get shorter, by as much as the policy asks for.
 TEST(Helpers, AreLeftWhereTheyAreIfStepsGetNoShorter) {
-  Housed slow = housed(1, 0, 10);
+  PlacedTrial slow = placed_trial(1, 0, 10);
   slow.expected.transfer = 10;
-  EXPECT_EQ(ours(homes_of(2, {slow})), Assigned{});
-  Housed hardly = housed(1, 0, 10);
+  EXPECT_EQ(ours(helper_input_of(2, {slow})), Assigned{});
+  PlacedTrial hardly = placed_trial(1, 0, 10);
   hardly.expected = prediction_of(10, 0.99);
-  EXPECT_EQ(ours(homes_of(2, {hardly})), Assigned{});
+  EXPECT_EQ(ours(helper_input_of(2, {hardly})), Assigned{});
 }
 
 // So it is the policy's to say whether a worker that helps goes elsewhere.
 TEST(Helpers, AreSeenWhereTheyAre) {
-  Housed waits = housed(3, 1, 10);
+  PlacedTrial waits = placed_trial(3, 1, 10);
   waits.has_work = false;
-  const Situation seen = situation_of(
-      homes_of(5, {housed(1, 3, 10), housed(2, 0, 20, 2), waits}, {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
+  const SchedulerState seen = scheduler_state_of(
+      helper_input_of(5, {placed_trial(1, 3, 10), placed_trial(2, 0, 20, 2), waits}, {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
 
   ASSERT_EQ(seen.tasks.size(), 2U);
-  EXPECT_EQ(seen.tasks[0].place, (Place{{0, 2}, 1}));  // one more than its trial may have is nobody's
-  EXPECT_EQ(seen.tasks[1].place, (Place{{1, 3}, 1}));
+  EXPECT_EQ(seen.tasks[0].placement, (Placement{{0, 2}, 1}));  // one more than its trial may have is nobody's
+  EXPECT_EQ(seen.tasks[1].placement, (Placement{{1, 3}, 1}));
 }
 
 // A policy that would rather have a trial elsewhere is followed as far as homes allow.
 TEST(Helpers, OfAnyPolicyAreWorkersWithoutWork) {
-  class Elsewhere : public Policy {
+  class MovingPolicy : public Policy {
    public:
     std::string_view name() const override { return "elsewhere"; }
-    Decision decide(const Situation& situation) const override {
+    Decision decide(const SchedulerState& state) const override {
       Decision out;
-      for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
-        out.places.push_back({{static_cast<std::int32_t>(i), static_cast<std::int32_t>(i) + 2}, 1});
+      for (std::size_t i = 0; i < state.tasks.size(); ++i) {
+        out.placements.push_back({{static_cast<std::int32_t>(i), static_cast<std::int32_t>(i) + 2}, 1});
       }
       return out;
     }
   };
   // Trial 1 is at home on 3, which the policy gives to trial 2's home 1 as a second worker.
-  const Homes homes = homes_of(4, {housed(1, 3, 10), housed(2, 1, 10)});
-  EXPECT_EQ(assign_helpers(homes, Elsewhere()).helping, (Assigned{{0, TrialId{2}}}));
+  const HelperInput helper_input = helper_input_of(4, {placed_trial(1, 3, 10), placed_trial(2, 1, 10)});
+  EXPECT_EQ(assign_helpers(helper_input, MovingPolicy()).helping, (Assigned{{0, TrialId{2}}}));
 }
 
-// Drawn situations, under several policies.
+// RandomInput situations, under several policies.
 
-struct Drawn {
-  Homes homes;
+struct RandomInput {
+  HelperInput helper_input;
   std::vector<double> serial;  ///< of each trial
 };
 
 /// A trial a home, and up to so many more.
-Drawn draw(Rng& rng, bool all_work, std::int64_t more = 2) {
-  Drawn out;
+RandomInput random_input(Rng& rng, bool all_work, std::int64_t more = 2) {
+  RandomInput out;
   const auto workers = static_cast<std::size_t>(rng.between(2, 9));
   const std::int64_t busy = rng.between(1, static_cast<std::int64_t>(workers));
-  out.homes.there.assign(workers, true);
+  out.helper_input.is_alive.assign(workers, true);
   const std::int64_t trials = rng.between(busy, busy + more);
   for (std::int64_t i = 0; i < trials; ++i) {
     const double seconds = std::exp(rng.normal()) * 20, serial = rng.uniform(0.02, 0.4);
-    Housed trial = housed(static_cast<std::uint32_t>(i) + 1, static_cast<std::int32_t>(i % busy), seconds,
+    PlacedTrial trial = placed_trial(static_cast<std::uint32_t>(i) + 1, static_cast<std::int32_t>(i % busy), seconds,
                           rng.between(1, 6));
     trial.expected = prediction_of(seconds, serial, 1, 0, 0.001);
     trial.has_work = all_work || rng.below(4) > 0;
     out.serial.push_back(serial);
-    out.homes.trials.push_back(trial);
+    out.helper_input.trials.push_back(trial);
   }
   if (all_work) return out;
   for (std::size_t worker = 0; worker < workers; ++worker) {
-    if (rng.below(8) == 0) out.homes.there[worker] = false;
-    if (rng.below(2) == 0) out.homes.helping[worker] = TrialId{static_cast<std::uint32_t>(rng.between(1, trials + 1))};
+    if (rng.below(8) == 0) out.helper_input.is_alive[worker] = false;
+    if (rng.below(2) == 0) out.helper_input.helping[worker] = TrialId{static_cast<std::uint32_t>(rng.between(1, trials + 1))};
   }
   return out;
 }
 
 TEST(Helpers, OversubscribeNobodyWhateverIsDrawn) {
   Rng rng(3);
-  const auto policies = {policy_of_helpers, uniform_redistribution, printed_dynamic, first_come};
+  const auto policies = {policy_of_helpers, uniform_redistribution, fluid_dynamic, first_come};
   std::int64_t sent = 0;
   for (int round = 0; round < 400; ++round) {
-    const Homes homes = draw(rng, false).homes;
+    const HelperInput helper_input = random_input(rng, false).helper_input;
     std::set<std::int32_t> busy;
-    for (const Housed& trial : homes.trials) {
-      if (trial.has_work) busy.insert(trial.home);
+    for (const PlacedTrial& trial : helper_input.trials) {
+      if (trial.has_work) busy.insert(trial.leader);
     }
     for (const auto& make : policies) {
       const auto policy = make();
-      const Situation seen = situation_of(homes);
+      const SchedulerState seen = scheduler_state_of(helper_input);
       EXPECT_TRUE(check_decision(seen, policy->decide(seen)).ok()) << policy->name();
-      const Helpers helpers = assign_helpers(homes, *policy);
-      EXPECT_EQ(helpers, assign_helpers(homes, *policy));
+      const Helpers helpers = assign_helpers(helper_input, *policy);
+      EXPECT_EQ(helpers, assign_helpers(helper_input, *policy));
       std::map<TrialId, std::int64_t> of_trial;
       for (const auto& [worker, trial] : helpers.helping) {
-        EXPECT_TRUE(homes.there.at(worker));
+        EXPECT_TRUE(helper_input.is_alive.at(worker));
         EXPECT_FALSE(busy.contains(static_cast<std::int32_t>(worker)));
         ++of_trial[trial];
         ++sent;
       }
-      for (const Housed& trial : homes.trials) {
+      for (const PlacedTrial& trial : helper_input.trials) {
         const auto its = of_trial.find(trial.trial);
         if (its == of_trial.end()) continue;
         EXPECT_LT(its->second, trial.most);
-        EXPECT_TRUE(homes.there[static_cast<std::size_t>(trial.home)] || !trial.has_work);
+        EXPECT_TRUE(helper_input.is_alive[static_cast<std::size_t>(trial.leader)] || !trial.has_work);
         of_trial.erase(its);
       }
       EXPECT_TRUE(of_trial.empty());  // nobody helps one that has ended
@@ -172,33 +172,33 @@ TEST(Helpers, OversubscribeNobodyWhateverIsDrawn) {
 // Play. A home trains its trials in turns, so that all of them get on by as much; one with helpers is
 // w / (1 + s (w - 1)) times as fast while it is its turn.
 
-using Rule = std::function<Assigned(const Homes&)>;
+using Rule = std::function<Assigned(const HelperInput&)>;
 
 
-double makespan(const Drawn& drawn, const Rule& rule) {
-  Homes homes = drawn.homes;
+double makespan(const RandomInput& drawn, const Rule& rule) {
+  HelperInput helper_input = drawn.helper_input;
   std::vector<double> left;  // seconds, alone
   std::vector<double> serial = drawn.serial;
-  for (const Housed& trial : homes.trials) left.push_back(trial.expected.work + trial.expected.overhead);
+  for (const PlacedTrial& trial : helper_input.trials) left.push_back(trial.expected.work + trial.expected.overhead);
   double now = 0;
-  while (!homes.trials.empty()) {
+  while (!helper_input.trials.empty()) {
     for (std::size_t i = 0; i < left.size(); ++i) {
-      homes.trials[i].expected = prediction_of(left[i], serial[i], 1, 0, 0.001);
+      helper_input.trials[i].expected = prediction_of(left[i], serial[i], 1, 0, 0.001);
     }
-    homes.now = now;
-    homes.helping = rule(homes);
+    helper_input.now = now;
+    helper_input.helping = rule(helper_input);
     std::map<std::int32_t, double> turn;  // seconds in which all trials of a home get on by one
     std::map<TrialId, double> workers;
-    for (const Housed& trial : homes.trials) workers[trial.trial] = 1;
-    for (const auto& [worker, trial] : homes.helping) workers[trial] += 1;
+    for (const PlacedTrial& trial : helper_input.trials) workers[trial.trial] = 1;
+    for (const auto& [worker, trial] : helper_input.helping) workers[trial] += 1;
     for (std::size_t i = 0; i < left.size(); ++i) {
-      const double w = workers[homes.trials[i].trial];
-      turn[homes.trials[i].home] += (1 + serial[i] * (w - 1)) / w;
+      const double w = workers[helper_input.trials[i].trial];
+      turn[helper_input.trials[i].leader] += (1 + serial[i] * (w - 1)) / w;
     }
     std::vector<double> rates;
     double next = 1e300;
     for (std::size_t i = 0; i < left.size(); ++i) {
-      rates.push_back(1 / turn[homes.trials[i].home]);
+      rates.push_back(1 / turn[helper_input.trials[i].leader]);
       next = std::min(next, left[i] / rates[i]);
     }
     now += next;
@@ -208,29 +208,29 @@ double makespan(const Drawn& drawn, const Rule& rule) {
       const auto at = static_cast<std::ptrdiff_t>(i);
       left.erase(left.begin() + at);
       serial.erase(serial.begin() + at);
-      homes.trials.erase(homes.trials.begin() + at);
+      helper_input.trials.erase(helper_input.trials.begin() + at);
     }
   }
   return now;
 }
 
 /// The rule before there was a policy: whoever helps stays, the others go where the fewest are.
-Assigned evenly(const Homes& homes) {
+Assigned evenly(const HelperInput& helper_input) {
   Assigned out;
   std::map<TrialId, std::int64_t> helpers;
   std::set<std::int32_t> busy;
-  for (const Housed& trial : homes.trials) busy.insert(trial.home);
-  const auto trial_of = [&](TrialId id) { return std::ranges::find(homes.trials, id, &Housed::trial); };
-  for (const auto& [worker, trial] : homes.helping) {
+  for (const PlacedTrial& trial : helper_input.trials) busy.insert(trial.leader);
+  const auto trial_of = [&](TrialId id) { return std::ranges::find(helper_input.trials, id, &PlacedTrial::trial); };
+  for (const auto& [worker, trial] : helper_input.helping) {
     const auto its = trial_of(trial);
-    if (its == homes.trials.end() || helpers[trial] + 1 >= its->most) continue;
+    if (its == helper_input.trials.end() || helpers[trial] + 1 >= its->most) continue;
     out[worker] = trial;
     ++helpers[trial];
   }
-  for (std::size_t worker = 0; worker < homes.there.size(); ++worker) {
+  for (std::size_t worker = 0; worker < helper_input.is_alive.size(); ++worker) {
     if (busy.contains(static_cast<std::int32_t>(worker)) || out.contains(worker)) continue;
-    const Housed* best = nullptr;
-    for (const Housed& trial : homes.trials) {
+    const PlacedTrial* best = nullptr;
+    for (const PlacedTrial& trial : helper_input.trials) {
       if (helpers[trial.trial] + 1 >= trial.most) continue;
       if (best == nullptr || helpers[trial.trial] < helpers[best->trial]) best = &trial;
     }
@@ -247,13 +247,13 @@ std::vector<double> ratios(std::uint64_t seed, std::int64_t more) {
   Rng rng(seed);
   std::vector<double> out;
   for (int round = 0; round < 400; ++round) {
-    const Drawn drawn = draw(rng, true, more);
-    Aim aim;
-    const Rule by_policy = [&](const Homes& homes) {
-      Homes asked = homes;
-      asked.aim = aim;
+    const RandomInput drawn = random_input(rng, true, more);
+    PlanTarget target;
+    const Rule by_policy = [&](const HelperInput& helper_input) {
+      HelperInput asked = helper_input;
+      asked.target = target;
       const Helpers helpers = assign_helpers(asked, *policy);
-      aim = helpers.aim;
+      target = helpers.target;
       return helpers.helping;
     };
     out.push_back(makespan(drawn, by_policy) / makespan(drawn, evenly));

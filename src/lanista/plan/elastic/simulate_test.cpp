@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/elastic/baselines.h"
+#include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
 #include "support/plan/elastic/test_support.h"
@@ -22,169 +22,169 @@ std::vector<std::unique_ptr<Policy>> all_policies() {
   std::vector<std::unique_ptr<Policy>> all;
   all.push_back(first_come());
   all.push_back(longest_trial_first());
-  all.push_back(printed_static());
-  all.push_back(printed_dynamic());
+  all.push_back(fluid_static());
+  all.push_back(fluid_dynamic());
   all.push_back(uniform_redistribution());
   all.push_back(elastic());
   return all;
 }
 
 /// Puts everything on worker 0, or where it says.
-class Scripted : public Policy {
+class ScriptedPolicy : public Policy {
  public:
-  std::function<Decision(const Situation&)> script;
+  std::function<Decision(const SchedulerState&)> script;
   std::string_view name() const override { return "scripted"; }
-  Decision decide(const Situation& situation) const override { return script(situation); }
+  Decision decide(const SchedulerState& state) const override { return script(state); }
 };
 
-Decision shared_by_all(const Situation& situation) {
-  return {std::vector<Place>(situation.tasks.size(), Place{{0}, situation.tasks.size() > 1 ? 2 : 1}), {}};
+Decision shared_by_all(const SchedulerState& state) {
+  return {std::vector<Placement>(state.tasks.size(), Placement{{0}, state.tasks.size() > 1 ? 2 : 1}), {}};
 }
 
 TEST(Simulate, RunsATrialAtItsWidth) {
-  Scripted policy;
-  policy.script = [](const Situation&) { return Decision{{Place{{0, 2}, 1}}, {}}; };
-  OneGroup source({arrival(7, prediction_of(10, 0.1))});
+  ScriptedPolicy policy;
+  policy.script = [](const SchedulerState&) { return Decision{{Placement{{0, 2}, 1}}, {}}; };
+  SingleGroup source({arrival(7, prediction_of(10, 0.1))});
 
-  const auto course = simulate(cluster_of(3), source, policy);
+  const auto result = simulate(cluster_of(3), source, policy);
 
-  ASSERT_TRUE(course) << course.error().text();
-  EXPECT_DOUBLE_EQ(course->makespan, 5.5);  // 9/2 + 1
-  EXPECT_DOUBLE_EQ(course->used_seconds, 11);
-  EXPECT_DOUBLE_EQ(course->available_seconds, 16.5);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_DOUBLE_EQ(result->makespan, 5.5);  // 9/2 + 1
+  EXPECT_DOUBLE_EQ(result->used_seconds, 11);
+  EXPECT_DOUBLE_EQ(result->available_seconds, 16.5);
 }
 
 TEST(Simulate, SlowsDownWhoSharesAWorker) {
-  Scripted policy;
+  ScriptedPolicy policy;
   policy.script = shared_by_all;
   Cluster cluster = cluster_of(1);
   cluster.interference = 0.1;
-  OneGroup source({arrival(1, prediction_of(3, 0, 0.8)), arrival(2, prediction_of(6, 0, 0.7))});
+  SingleGroup source({arrival(1, prediction_of(3, 0, 0.8)), arrival(2, prediction_of(6, 0, 0.7))});
 
-  const auto course = simulate(cluster, source, policy);
+  const auto result = simulate(cluster, source, policy);
 
-  ASSERT_TRUE(course) << course.error().text();
+  ASSERT_TRUE(result) << result.error().text();
   // Both take 1.5 x 1.1 = 1.65 times as long until the first has ended at 4.95; the second has 3 of 6 left then.
-  ASSERT_EQ(course->ends.size(), 2u);
-  EXPECT_NEAR(course->ends[0].ended, 4.95, 1e-12);
-  EXPECT_NEAR(course->makespan, 7.95, 1e-12);
+  ASSERT_EQ(result->ends.size(), 2u);
+  EXPECT_NEAR(result->ends[0].ended, 4.95, 1e-12);
+  EXPECT_NEAR(result->makespan, 7.95, 1e-12);
 }
 
 TEST(Simulate, ChargesAChangeOfWorkersOnceATrialHasBegun) {
-  Scripted policy;
-  policy.script = [](const Situation& situation) {
-    Decision decision{std::vector<Place>(situation.tasks.size()), {}};
-    if (situation.tasks.size() == 2) {
-      decision.places[0] = {{0}, 1};
-      decision.places[1] = {{1}, 1};
+  ScriptedPolicy policy;
+  policy.script = [](const SchedulerState& state) {
+    Decision decision{std::vector<Placement>(state.tasks.size()), {}};
+    if (state.tasks.size() == 2) {
+      decision.placements[0] = {{0}, 1};
+      decision.placements[1] = {{1}, 1};
     } else {
-      decision.places[0] = {{0, 1}, 1};
+      decision.placements[0] = {{0, 1}, 1};
     }
     return decision;
   };
-  OneGroup source({arrival(1, prediction_of(10, 0, 1, 0, 0.5)), arrival(2, prediction_of(4, 0, 1, 0, 0.5))});
+  SingleGroup source({arrival(1, prediction_of(10, 0, 1, 0, 0.5)), arrival(2, prediction_of(4, 0, 1, 0, 0.5))});
 
-  const auto course = simulate(cluster_of(2), source, policy);
+  const auto result = simulate(cluster_of(2), source, policy);
 
-  ASSERT_TRUE(course) << course.error().text();
-  EXPECT_NEAR(course->makespan, 4 + 0.5 + 3, 1e-12);
-  EXPECT_EQ(course->resizes, 1);
-  EXPECT_DOUBLE_EQ(course->resize_seconds, 0.5);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_NEAR(result->makespan, 4 + 0.5 + 3, 1e-12);
+  EXPECT_EQ(result->resizes, 1);
+  EXPECT_DOUBLE_EQ(result->resize_seconds, 0.5);
 }
 
 TEST(Simulate, TakesATrialOfALostWorkerBackToItsSnapshot) {
   const auto policy = first_come();
-  OneGroup source({arrival(1, prediction_of(10, 0, 1, 0, 1))});
+  SingleGroup source({arrival(1, prediction_of(10, 0, 1, 0, 1))});
   SimulationOptions options;
   options.snapshot = 0.25;
   options.changes = {{6, 0, false}, {8, 0, true}};
 
-  const auto course = simulate(cluster_of(1), source, *policy, options);
+  const auto result = simulate(cluster_of(1), source, *policy, options);
 
-  ASSERT_TRUE(course) << course.error().text();
+  ASSERT_TRUE(result) << result.error().text();
   // 6 of 10 done, 5 kept; two seconds without a worker, one to start again.
-  EXPECT_NEAR(course->makespan, 8 + 1 + 5, 1e-9);
-  EXPECT_NEAR(course->available_seconds, 12, 1e-9);
+  EXPECT_NEAR(result->makespan, 8 + 1 + 5, 1e-9);
+  EXPECT_NEAR(result->available_seconds, 12, 1e-9);
 }
 
 TEST(Simulate, SaysWhoWaitsForever) {
   const auto policy = first_come();
-  OneGroup source({arrival(1, prediction_of(10, 0))});
+  SingleGroup source({arrival(1, prediction_of(10, 0))});
   SimulationOptions options;
   options.changes = {{1, 0, false}};
 
-  const auto course = simulate(cluster_of(1), source, *policy, options);
+  const auto result = simulate(cluster_of(1), source, *policy, options);
 
-  ASSERT_FALSE(course);
-  EXPECT_EQ(course.error().code, Code::kFailedPrecondition);
-  EXPECT_NE(course.error().message.find("1 trials wait"), std::string::npos) << course.error().message;
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(result.error().message.find("1 trials wait"), std::string::npos) << result.error().message;
 }
 
 TEST(Simulate, RefusesATrialThatFitsNowhere) {
   const auto policy = first_come();
-  OneGroup source({arrival(4, prediction_of(1, 0, 1, 2))});
+  SingleGroup source({arrival(4, prediction_of(1, 0, 1, 2))});
 
-  const auto course = simulate(cluster_of(1), source, *policy);
+  const auto result = simulate(cluster_of(1), source, *policy);
 
-  ASSERT_FALSE(course);
-  EXPECT_EQ(course.error().code, Code::kResourceExhausted);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::kResourceExhausted);
 }
 
 TEST(Simulate, EndsAFailedTrialAtItsTime) {
   const auto policy = first_come();
-  OneGroup source({{1, prediction_of(10, 0), prediction_of(10, 0), 0.3}});
+  SingleGroup source({{1, prediction_of(10, 0), prediction_of(10, 0), 0.3}});
 
-  const auto course = simulate(cluster_of(1), source, *policy);
+  const auto result = simulate(cluster_of(1), source, *policy);
 
-  ASSERT_TRUE(course) << course.error().text();
-  EXPECT_NEAR(course->makespan, 3, 1e-9);
-  EXPECT_TRUE(course->ends[0].failed);
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_NEAR(result->makespan, 3, 1e-9);
+  EXPECT_TRUE(result->ends[0].failed);
 }
 
 TEST(Simulate, TellsTheTruthAboutATrialThatHasRunAWhile) {
-  Scripted policy;
+  ScriptedPolicy policy;
   std::vector<double> seen;
-  policy.script = [&](const Situation& situation) {
-    seen.push_back(seconds_at(situation.tasks[0].expected, 1));
-    return Decision{{Place{{0}, 1}}, {}};
+  policy.script = [&](const SchedulerState& state) {
+    seen.push_back(seconds_at(state.tasks[0].expected, 1));
+    return Decision{{Placement{{0}, 1}}, {}};
   };
-  OneGroup source({{1, prediction_of(5, 0), prediction_of(10, 0), {}}});
+  SingleGroup source({{1, prediction_of(5, 0), prediction_of(10, 0), {}}});
   SimulationOptions options;
   options.learn_after = 0.2;
 
-  const auto course = simulate(cluster_of(1), source, policy, options);
+  const auto result = simulate(cluster_of(1), source, policy, options);
 
-  ASSERT_TRUE(course) << course.error().text();
+  ASSERT_TRUE(result) << result.error().text();
   EXPECT_EQ(seen, (std::vector<double>{5, 10}));
-  EXPECT_NEAR(course->makespan, 10, 1e-9);
+  EXPECT_NEAR(result->makespan, 10, 1e-9);
 }
 
-/// What AsSeen's tests look at: seconds that each trial seems to take, by id, at every decision.
+/// What WithObservedPace's tests look at: seconds that each trial seems to take, by id, at every decision.
 std::vector<std::map<std::int64_t, double>> seconds_seen(std::vector<Arrival> trials,
                                                          const SimulationOptions& options) {
   std::vector<std::map<std::int64_t, double>> all;
-  Scripted policy;
-  policy.script = [&](const Situation& situation) {
+  ScriptedPolicy policy;
+  policy.script = [&](const SchedulerState& state) {
     std::map<std::int64_t, double>& seen = all.emplace_back();
     Decision decision;
-    const Situation known = as_seen(situation);
+    const SchedulerState known = with_observed_pace(state);
     for (const Task& task : known.tasks) {
       seen[task.id] = seconds_at(task.expected, 1);
       const auto worker = static_cast<std::int32_t>(task.id);
-      if (situation.alive[static_cast<std::size_t>(worker)])
-        decision.places.push_back({{worker}, 1});
+      if (state.alive[static_cast<std::size_t>(worker)])
+        decision.placements.push_back({{worker}, 1});
       else
-        decision.places.emplace_back();
+        decision.placements.emplace_back();
     }
     return decision;
   };
-  OneGroup source(std::move(trials));
-  const auto course = simulate(cluster_of(3), source, policy, options);
-  EXPECT_TRUE(course) << course.error().text();
+  SingleGroup source(std::move(trials));
+  const auto result = simulate(cluster_of(3), source, policy, options);
+  EXPECT_TRUE(result) << result.error().text();
   return all;
 }
 
-TEST(AsSeen, TakesATrialToBeAsLongAsItsPaceSays) {
+TEST(WithObservedPace, TakesATrialToBeAsLongAsItsPaceSays) {
   const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(12, 0), {}},
                                     {1, prediction_of(5, 0), prediction_of(4, 0), {}},
                                     {2, prediction_of(6, 0), prediction_of(6, 0), {}}};
@@ -197,7 +197,7 @@ TEST(AsSeen, TakesATrialToBeAsLongAsItsPaceSays) {
   EXPECT_NEAR(seen[2].at(0), 12, 1e-9);
 }
 
-TEST(AsSeen, StaysTrueWhereWorkIsLostAndWherePredictionsAreCorrected) {
+TEST(WithObservedPace, StaysTrueWhereWorkIsLostAndWherePredictionsAreCorrected) {
   const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(10, 0), {}}};
   SimulationOptions options;
   options.snapshot = 0.25;
@@ -210,49 +210,49 @@ TEST(AsSeen, StaysTrueWhereWorkIsLostAndWherePredictionsAreCorrected) {
   for (std::size_t k = 1; k < seen.size(); ++k) EXPECT_NEAR(seen[k].at(0), 10, 1e-9) << k;
 }
 
-TEST(AsSeen, BelievesPredictionsWhereNoPaceIsShown) {
+TEST(WithObservedPace, BelievesPredictionsWhereNoPaceIsShown) {
   const std::vector<Arrival> trials{{0, prediction_of(5, 0), prediction_of(12, 0), {}},
                                     {1, prediction_of(5, 0), prediction_of(4, 0), {}}};
   SimulationOptions options;
-  options.shows_pace = false;
+  options.reports_pace = false;
   for (const auto& seen : seconds_seen(trials, options)) EXPECT_EQ(seen.at(0), 5);
 }
 
-TEST(AsSeen, LeavesInDoubtOnlyWhatAChangeCosts) {
-  Situation situation;
-  situation.cluster = cluster_of(1);
-  situation.alive = {true};
+TEST(WithObservedPace, LeavesInDoubtOnlyWhatAChangeCosts) {
+  SchedulerState state;
+  state.cluster = cluster_of(1);
+  state.alive = {true};
   Task task;
   task.expected = prediction_of(10, 0, 1, 0, 2);
   task.expected.error = 0.5;
   task.left = 0.5;
   task.due = 0.75;
-  situation.tasks = {task, task};
-  situation.tasks[1].left = 0.999;  // a thousandth tells nothing
-  const Situation known = as_seen(situation);
+  state.tasks = {task, task};
+  state.tasks[1].left = 0.999;  // a thousandth tells nothing
+  const SchedulerState known = with_observed_pace(state);
 
   EXPECT_EQ(seconds_at(known.tasks[0].expected, 1), 15);
   EXPECT_EQ(known.tasks[0].expected.error, 0);
   EXPECT_EQ(known.tasks[0].expected.resize, 4);
   EXPECT_EQ(seconds_at(known.tasks[1].expected, 1), 10);
   EXPECT_EQ(known.tasks[1].expected.error, 0.5);
-  const Situation again = as_seen(known);  // the same twice
+  const SchedulerState again = with_observed_pace(known);  // the same twice
   EXPECT_EQ(again.tasks[0].expected.steps, known.tasks[0].expected.steps);
   EXPECT_EQ(again.tasks[0].expected.resize, known.tasks[0].expected.resize);
 }
 
 TEST(CheckDecision, RefusesWhatOversubscribes) {
-  Situation situation;
-  situation.cluster = cluster_of(2);
-  situation.alive = {true, true};
+  SchedulerState state;
+  state.cluster = cluster_of(2);
+  state.alive = {true, true};
   for (std::int64_t id = 0; id < 3; ++id) {
     Task task;
     task.id = id;
     task.expected = prediction_of(1, 0, 1, 0.4);
-    situation.tasks.push_back(task);
+    state.tasks.push_back(task);
   }
-  const auto code = [&](std::vector<Place> places) {
-    const auto checked = check_decision(situation, {std::move(places), {}});
+  const auto code = [&](std::vector<Placement> placements) {
+    const auto checked = check_decision(state, {std::move(placements), {}});
     return checked ? std::string() : checked.error().message;
   };
 
@@ -263,17 +263,17 @@ TEST(CheckDecision, RefusesWhatOversubscribes) {
   EXPECT_NE(code({{{2}, 1}, {}, {}}).find("not there"), std::string::npos);
   EXPECT_NE(code({{{0}, 3}, {}, {}}).find("1/3"), std::string::npos);
   EXPECT_NE(code({{{0, 1}, 2}, {}, {}}).find("1/2"), std::string::npos);
-  situation.cluster.widest = 1;
+  state.cluster.widest = 1;
   EXPECT_NE(code({{{0, 1}, 1}, {}, {}}).find("2 workers"), std::string::npos);
-  situation.alive[1] = false;
+  state.alive[1] = false;
   EXPECT_NE(code({{{1}, 1}, {}, {}}).find("not there"), std::string::npos);
 }
 
 /// Random trials, some of which fail, on workers of which some come and go, in two groups with a barrier between.
-class TwoGroups : public Source {
+class TwoGroups : public TrialSource {
  public:
   TwoGroups(std::vector<Arrival> first, std::vector<Arrival> second) : groups_{std::move(first), std::move(second)} {}
-  std::vector<Arrival> next(std::span<const End>, std::size_t waiting, std::size_t running) override {
+  std::vector<Arrival> next(std::span<const TrialEnd>, std::size_t waiting, std::size_t running) override {
     if (waiting + running > 0 || at_ == groups_.size()) return {};
     return groups_[at_++];
   }
@@ -305,11 +305,11 @@ TEST(EveryPolicy, EndsEveryTrialOnceWithoutOversubscribing) {
     if (rng.bernoulli(0.5)) options.learn_after = 0.1;
     for (const auto& policy : policies) {
       TwoGroups source(groups[0], groups[1]);
-      const auto course = simulate(cluster, source, *policy, options);  // checks each decision
-      ASSERT_TRUE(course) << policy->name() << ": " << course.error().text();
+      const auto result = simulate(cluster, source, *policy, options);  // checks each decision
+      ASSERT_TRUE(result) << policy->name() << ": " << result.error().text();
       std::map<std::int64_t, int> ends;
       double first_group = 0;
-      for (const End& end : course->ends) {
+      for (const TrialEnd& end : result->ends) {
         ++ends[end.id];
         EXPECT_LE(end.arrived, end.began);
         EXPECT_LE(end.began, end.ended);
@@ -317,11 +317,11 @@ TEST(EveryPolicy, EndsEveryTrialOnceWithoutOversubscribing) {
       }
       EXPECT_EQ(ends.size(), groups[0].size() + groups[1].size()) << policy->name();
       for (const auto& [trial, times] : ends) EXPECT_EQ(times, 1);
-      for (const End& end : course->ends) {
+      for (const TrialEnd& end : result->ends) {
         const bool is_second = end.id >= static_cast<std::int64_t>(groups[0].size());
         EXPECT_TRUE(!is_second || end.began >= first_group);
       }
-      EXPECT_LE(course->used_seconds, course->available_seconds * (1 + 1e-9));
+      EXPECT_LE(result->used_seconds, result->available_seconds * (1 + 1e-9));
     }
   }
 }
@@ -339,10 +339,10 @@ TEST(EveryPolicy, StaysAboveTheBounds) {
       trials.push_back(arrival(i, alone.back()));
     }
     for (const auto& policy : policies) {
-      OneGroup source(trials);
-      const auto course = simulate(cluster, source, *policy);
-      ASSERT_TRUE(course) << policy->name() << ": " << course.error().text();
-      EXPECT_GE(course->makespan, bounds_of(alone, cluster).best() * (1 - 1e-9)) << policy->name();
+      SingleGroup source(trials);
+      const auto result = simulate(cluster, source, *policy);
+      ASSERT_TRUE(result) << policy->name() << ": " << result.error().text();
+      EXPECT_GE(result->makespan, bounds_of(alone, cluster).best() * (1 - 1e-9)) << policy->name();
     }
   }
 }

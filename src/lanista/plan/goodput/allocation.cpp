@@ -8,7 +8,7 @@ namespace lanista::cluster {
 
 std::int32_t devices_of(const Allocation& allocation) {
   std::int32_t sum = 0;
-  for (const Share& share : allocation) sum += share.devices;
+  for (const NodeShare& share : allocation) sum += share.devices;
   return sum;
 }
 
@@ -25,28 +25,28 @@ double GoodputTable::packed(std::int64_t replicas, std::int32_t devices_of_node)
   return at((replicas + devices_of_node - 1) / devices_of_node, replicas);
 }
 
-Result<void> check_allocations(const Situation& situation, std::span<const Allocation> decided) {
+Result<void> check_allocations(const AllocatorState& state, std::span<const Allocation> decided) {
   const auto wrong = [](std::size_t job, const std::string& what) {
     return Error{Code::kInvalidArgument, "allocation of job " + std::to_string(job) + ": " + what, ""};
   };
-  if (decided.size() != situation.jobs.size()) {
+  if (decided.size() != state.jobs.size()) {
     return Error{Code::kInvalidArgument,
-                 std::to_string(decided.size()) + " allocations for " + std::to_string(situation.jobs.size()) + " jobs",
+                 std::to_string(decided.size()) + " allocations for " + std::to_string(state.jobs.size()) + " jobs",
                  ""};
   }
-  std::vector<std::int32_t> used(static_cast<std::size_t>(situation.nodes.count), 0);
+  std::vector<std::int32_t> used(static_cast<std::size_t>(state.nodes.count), 0);
   for (std::size_t j = 0; j < decided.size(); ++j) {
     std::set<std::int32_t> seen;
-    for (const Share& share : decided[j]) {
-      if (share.node < 0 || share.node >= situation.nodes.count || share.devices < 1 ||
+    for (const NodeShare& share : decided[j]) {
+      if (share.node < 0 || share.node >= state.nodes.count || share.devices < 1 ||
           !seen.insert(share.node).second) {
         return wrong(j, std::to_string(share.devices) + " devices of node " + std::to_string(share.node));
       }
       auto& sum = used[static_cast<std::size_t>(share.node)];
       sum += share.devices;
-      if (sum > situation.nodes.devices) {
+      if (sum > state.nodes.devices) {
         return wrong(j, "node " + std::to_string(share.node) + " would give " + std::to_string(sum) + " devices of " +
-                            std::to_string(situation.nodes.devices));
+                            std::to_string(state.nodes.devices));
       }
     }
   }

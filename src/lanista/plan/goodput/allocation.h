@@ -16,12 +16,12 @@
 namespace lanista::cluster {
 
 /// Devices of a job on one node.
-struct Share {
+struct NodeShare {
   std::int32_t node = 0, devices = 0;
-  bool operator==(const Share&) const = default;
+  bool operator==(const NodeShare&) const = default;
 };
 /// Those of a job, a node at most once; empty: it waits.
-using Allocation = std::vector<Share>;
+using Allocation = std::vector<NodeShare>;
 
 std::int32_t devices_of(const Allocation& allocation);
 /// Two jobs that span nodes are never on one node: their messages would meet on its link.
@@ -50,7 +50,7 @@ class GoodputTable {
 };
 
 /// What is really so of a job, for allocators that say they know: of a job with a fixed batch.
-struct Truth {
+struct TrueCosts {
   std::function<double(std::int32_t)> step_seconds;  ///< on so many replicas, packed
   double steps_left = 0;
 };
@@ -68,10 +68,10 @@ struct JobView {
   std::int64_t kind = 0;                  ///< jobs of one number run the same program
   const GoodputTable* goodput = nullptr;  ///< nothing until something is known
   std::optional<double> left;             ///< useful examples that it still needs, if it has a budget and says so
-  const Truth* truth = nullptr;
+  const TrueCosts* true_costs = nullptr;
 };
 
-struct Situation {
+struct AllocatorState {
   double now = 0;
   Nodes nodes;
   double restart_seconds = 30;  ///< that a job stands still when its devices change; measured
@@ -85,11 +85,11 @@ class Allocator {
  public:
   virtual ~Allocator() = default;
   virtual std::string_view name() const = 0;
-  virtual std::vector<Allocation> allocate(const Situation& situation) = 0;
+  virtual std::vector<Allocation> allocate(const AllocatorState& state) = 0;
 };
 
 /// Errors: kInvalidArgument naming job and node, where a decision gives away what is not there.
-Result<void> check_allocations(const Situation& situation, std::span<const Allocation> decided);
+Result<void> check_allocations(const AllocatorState& state, std::span<const Allocation> decided);
 
 /// (T - R d) / (T + d), at least 0: what a job's speed-up is worth if its devices change, T its age, R past changes, d
 /// the seconds of a restart (Pollux, section 4.2).

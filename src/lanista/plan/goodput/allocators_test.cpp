@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/goodput/barrier.h"
-#include "lanista/plan/goodput/baselines.h"
+#include "lanista/plan/goodput/group_end_allocator.h"
+#include "lanista/plan/goodput/baseline_allocators.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
 #include "lanista/plan/goodput/knapsack.h"
 #include "lanista/plan/goodput/packing.h"
-#include "lanista/plan/goodput/separable.h"
+#include "lanista/plan/goodput/knapsack_allocator.h"
 #include "support/plan/goodput/test_crowd.h"
 
 namespace lanista::cluster {
@@ -35,7 +35,7 @@ TEST(Packing, NeverPutsTwoDistributedJobsOnANodeAndKeepsWhoMayStay) {
     for (std::size_t j = 0; j < packed.size(); ++j) {
       EXPECT_EQ(devices_of(packed[j]), counts[j]);
       EXPECT_LE(packed[j].size(), static_cast<std::size_t>((counts[j] + 3) / 4));
-      for (const Share& share : packed[j]) {
+      for (const NodeShare& share : packed[j]) {
         used[static_cast<std::size_t>(share.node)] += share.devices;
         spanning[static_cast<std::size_t>(share.node)] += packed[j].size() > 1;
       }
@@ -79,14 +79,14 @@ TEST(Packing, SendsAwayOnlyWhoIsOnTheEmptiestNode) {
   }
 }
 
-TEST(BarrierGroup, EndsAsSoonAsAnyPackedCountsLet) {
+TEST(GroupEndAllocation, EndsAsSoonAsAnyPackedCountsLet) {
   Rng rng(8);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
-    Crowd crowd(3, Rng(seed), {2, 4});
+    RandomJobs crowd(3, Rng(seed), {2, 4});
     // Short enough that a restart decides, or long.
     for (JobView& view : crowd.views) view.left = rng.uniform(1e3, seed % 2 == 0 ? 1e5 : 1e6);
     const auto options = {1, 2, 4, 8};
-    const auto policy = barrier();
+    const auto policy = group_end_allocator();
     // The second time it starts from devices that it dealt to other lengths.
     for (int time = 0; time < 2; ++time) {
       const auto end_of = [&](const std::vector<std::int32_t>& counts) {
@@ -105,18 +105,18 @@ TEST(BarrierGroup, EndsAsSoonAsAnyPackedCountsLet) {
           }
         }
       }
-      const auto decided = policy->allocate(crowd.situation());
-      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      const auto decided = policy->allocate(crowd.state());
+      ASSERT_TRUE(check_allocations(crowd.state(), decided));
       EXPECT_DOUBLE_EQ(end_of(counts_of(decided)), best);
       crowd.current = decided;
-      EXPECT_EQ(policy->allocate(crowd.situation()), decided) << "nobody moves for nothing";
+      EXPECT_EQ(policy->allocate(crowd.state()), decided) << "nobody moves for nothing";
       for (JobView& view : crowd.views) *view.left *= rng.uniform(0.3, 0.9);
     }
   }
 }
 
-TEST(BarrierGroup, LeavesDevicesToWhoEndsInTimeWithThem) {
-  Crowd crowd(2, Rng(1), {2, 4});
+TEST(GroupEndAllocation, LeavesDevicesToWhoEndsInTimeWithThem) {
+  RandomJobs crowd(2, Rng(1), {2, 4});
   JobModel model;
   // Eight devices are slower than four: the link between nodes costs more than they save.
   model.throughput = {0.1, 0.005, 0.4, 0.0001, 0.01, 0.0001, 1};
@@ -133,7 +133,7 @@ TEST(BarrierGroup, LeavesDevicesToWhoEndsInTimeWithThem) {
   crowd.views[1].left = 1e6;
   crowd.views[1].most = 2;
   crowd.current = {{{0, 4}}, {}};
-  EXPECT_EQ(counts_of(barrier()->allocate(crowd.situation())), (std::vector<std::int32_t>{4, 2}))
+  EXPECT_EQ(counts_of(group_end_allocator()->allocate(crowd.state())), (std::vector<std::int32_t>{4, 2}))
       << "nobody needs what the short one has";
   crowd.views[1].most = 8;
   crowd.views[1].left = 1e4;
@@ -142,46 +142,46 @@ TEST(BarrierGroup, LeavesDevicesToWhoEndsInTimeWithThem) {
   const GoodputTable& table = crowd.tables.front();
   ASSERT_GT(table.at(1, 4), 1.3 * table.at(2, 8));
   ASSERT_LT(table.at(1, 4), 1.9 * table.at(2, 8));
-  EXPECT_EQ(counts_of(barrier()->allocate(
+  EXPECT_EQ(counts_of(group_end_allocator()->allocate(
                 {1000, crowd.nodes, 30, std::span(crowd.views).first(1), std::span(crowd.current).first(1)})),
             (std::vector<std::int32_t>{4}))
       << "what is too slow is not kept";
 }
 
-TEST(BarrierGroup, BeginsWithTheLongestWhereDevicesAreFew) {
-  Crowd crowd(10, Rng(1), {2, 4});
+TEST(GroupEndAllocation, BeginsWithTheLongestWhereDevicesAreFew) {
+  RandomJobs crowd(10, Rng(1), {2, 4});
   for (JobView& view : crowd.views) {
     view.goodput = nullptr;
     view.left = 1000.0 * static_cast<double>(1 + view.id);
   }
-  EXPECT_EQ(counts_of(barrier()->allocate(crowd.situation())),
+  EXPECT_EQ(counts_of(group_end_allocator()->allocate(crowd.state())),
             (std::vector<std::int32_t>{0, 0, 1, 1, 1, 1, 1, 1, 1, 1}));
 }
 
 TEST(Genetic, ComesNearTheExactAnswerAndKeepsItsRules) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
-    Crowd crowd(6, Rng(seed), {4, 4});
+    RandomJobs crowd(6, Rng(seed), {4, 4});
     const auto search = genetic({.population = 40, .generations = 40, .seed = seed});
     std::vector<Allocation> decided;
-    for (int i = 0; i < 2; ++i) decided = search->allocate(crowd.situation());
-    ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+    for (int i = 0; i < 2; ++i) decided = search->allocate(crowd.state());
+    ASSERT_TRUE(check_allocations(crowd.state(), decided));
     std::vector<int> spanning(4, 0);
     for (std::size_t j = 0; j < decided.size(); ++j) {
       EXPECT_LE(devices_of(decided[j]), crowd.views[j].most);
       if (!is_distributed(decided[j])) continue;
-      for (const Share& share : decided[j]) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+      for (const NodeShare& share : decided[j]) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
     }
-    const double exact = crowd.cost(counts_of(separable()->allocate(crowd.situation())));
+    const double exact = crowd.cost(counts_of(knapsack_allocator()->allocate(crowd.state())));
     EXPECT_LE(crowd.cost(counts_of(decided)), 1.1 * exact);
-    EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()),
-              genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.situation()));
+    EXPECT_EQ(genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.state()),
+              genetic({.population = 40, .generations = 40, .seed = seed})->allocate(crowd.state()));
   }
 }
 
 TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
   // Two jobs that are much faster on six devices than on four: on three nodes they would have to share one.
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    Crowd crowd(2, Rng(1), {3, 4});
+    RandomJobs crowd(2, Rng(1), {3, 4});
     crowd.tables.clear();
     for (JobView& view : crowd.views) {
       JobModel model;
@@ -198,13 +198,13 @@ TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
     const auto search = genetic({.population = 30, .generations = 30, .seed = seed});
     // The second time they are told to have met.
     for (int i = 0; i < 2; ++i) {
-      const auto decided = search->allocate(crowd.situation());
-      ASSERT_TRUE(check_allocations(crowd.situation(), decided));
+      const auto decided = search->allocate(crowd.state());
+      ASSERT_TRUE(check_allocations(crowd.state(), decided));
       std::vector<int> spanning(3, 0);
       for (const Allocation& allocation : decided) {
         EXPECT_FALSE(allocation.empty());
         if (!is_distributed(allocation)) continue;
-        for (const Share& share : allocation) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
+        for (const NodeShare& share : allocation) EXPECT_LE(++spanning[static_cast<std::size_t>(share.node)], 1);
       }
       crowd.current = {{{0, 4}, {1, 2}}, {{1, 2}, {2, 4}}};
     }
@@ -212,33 +212,33 @@ TEST(Genetic, KeepsDistributedJobsApartWhereMeetingWouldBeFaster) {
 }
 
 TEST(Baselines, GiveWhatUsersAskForInTheirOrder) {
-  Crowd crowd(5, Rng(1), {2, 4});
+  RandomJobs crowd(5, Rng(1), {2, 4});
   for (auto& view : crowd.views) view.wanted = 3;
-  EXPECT_EQ(counts_of(first_come()->allocate(crowd.situation())), (std::vector<std::int32_t>{3, 3, 0, 0, 0}));
+  EXPECT_EQ(counts_of(first_come()->allocate(crowd.state())), (std::vector<std::int32_t>{3, 3, 0, 0, 0}));
   crowd.views[3].wanted = 2;
-  EXPECT_EQ(counts_of(tiresias()->allocate(crowd.situation())), (std::vector<std::int32_t>{3, 3, 0, 2, 0}))
+  EXPECT_EQ(counts_of(tiresias()->allocate(crowd.state())), (std::vector<std::int32_t>{3, 3, 0, 2, 0}))
       << "who fits into what is left is let past";
 }
 
 TEST(Baselines, TiresiasDemotesWhoHadSixteenDeviceHours) {
-  Crowd crowd(2, Rng(1), {1, 4});
+  RandomJobs crowd(2, Rng(1), {1, 4});
   for (auto& view : crowd.views) view.wanted = 4;
   const auto policy = tiresias();
-  Situation situation = crowd.situation();
-  situation.now = 0;
-  crowd.current = policy->allocate(situation);
+  AllocatorState state = crowd.state();
+  state.now = 0;
+  crowd.current = policy->allocate(state);
   ASSERT_EQ(counts_of(crowd.current), (std::vector<std::int32_t>{4, 0}));
-  situation.current = crowd.current;
-  situation.now = 4 * 3600 - 1;
-  EXPECT_EQ(counts_of(policy->allocate(situation)), (std::vector<std::int32_t>{4, 0}));
-  situation.now = 4 * 3600;
-  EXPECT_EQ(counts_of(policy->allocate(situation)), (std::vector<std::int32_t>{0, 4}));
+  state.current = crowd.current;
+  state.now = 4 * 3600 - 1;
+  EXPECT_EQ(counts_of(policy->allocate(state)), (std::vector<std::int32_t>{4, 0}));
+  state.now = 4 * 3600;
+  EXPECT_EQ(counts_of(policy->allocate(state)), (std::vector<std::int32_t>{0, 4}));
 }
 
 TEST(Allocations, AreRefusedWhereTheyGiveWhatIsNotThere) {
-  const Crowd crowd(2, Rng(1), {2, 4});
+  const RandomJobs crowd(2, Rng(1), {2, 4});
   const auto code = [&](std::vector<Allocation> all) {
-    const auto checked = check_allocations(crowd.situation(), all);
+    const auto checked = check_allocations(crowd.state(), all);
     return checked ? Code::kCancelled : checked.error().code;
   };
   EXPECT_EQ(code({{{0, 4}}, {{1, 4}}}), Code::kCancelled);

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "lanista/base/check.h"
-#include "lanista/plan/goodput/columns.h"
+#include "lanista/plan/goodput/csv_columns.h"
 
 namespace lanista::cluster {
 namespace {
@@ -107,17 +107,17 @@ StepTimes Application::look_up(const std::string& placement, std::int32_t nodes,
                                std::int64_t local) const {
   if (const auto found = placed_.find(placement); found != placed_.end()) return on_curve(found->second, local);
   const GridPoint here{std::min(nodes, 16), replicas, static_cast<std::int32_t>(local)};
-  if (const auto told = told_.find(here); told != told_.end()) return told->second;
+  if (const auto told = exact_times_.find(here); told != exact_times_.end()) return told->second;
   const auto at = [&](std::int64_t m) {
     return scattered_.at({std::min(nodes, 16), replicas, static_cast<std::int32_t>(m)});
   };
   if (const auto times = at(local)) return *times;
   // Outside of what was measured: the nearest batch that is inside, else the measured point with the nearest replicas.
-  for (std::int64_t step = 1; step <= limits_.most_local; step = step + 1 + step / 16) {
-    if (local - step >= limits_.least_local) {
+  for (std::int64_t step = 1; step <= limits_.max_local; step = step + 1 + step / 16) {
+    if (local - step >= limits_.min_local) {
       if (const auto times = at(local - step)) return *times;
     }
-    if (local + step <= limits_.most_local) {
+    if (local + step <= limits_.max_local) {
       if (const auto times = at(local + step)) return *times;
     }
   }
@@ -137,17 +137,17 @@ namespace {
 struct Measured {
   std::map<std::string, Curve> placed;
   ScatteredTable scattered;
-  std::int64_t least_local = 0, most_local = 0;
+  std::int64_t min_local = 0, max_local = 0;
 };
 
 Result<std::map<GridPoint, StepTimes>> read_grid(FileSystem& fs, const std::string& path) {
-  LANISTA_ASSIGN(const Columns table,
-                 Columns::read(fs, path, {"num_nodes", "num_replicas", "local_bsz", "step_time", "sync_time"}));
+  LANISTA_ASSIGN(const CsvColumns table,
+                 CsvColumns::read(fs, path, {"num_nodes", "num_replicas", "local_bsz", "step_time", "sync_time"}));
   std::map<GridPoint, StepTimes> grid;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     GridPoint point{};
     for (std::size_t i = 0; i < 3; ++i) {
-      LANISTA_ASSIGN(const std::int64_t value, table.whole(row, i, 1));
+      LANISTA_ASSIGN(const std::int64_t value, table.integer(row, i, 1));
       point[i] = static_cast<std::int32_t>(value);
     }
     LANISTA_ASSIGN(const double step, table.number(row, 3, 1e-9));
@@ -159,17 +159,17 @@ Result<std::map<GridPoint, StepTimes>> read_grid(FileSystem& fs, const std::stri
 
 Result<Measured> read_times(FileSystem& fs, const std::string& folder) {
   Measured all;
-  LANISTA_ASSIGN(const Columns placements,
-                 Columns::read(fs, folder + "/placements.csv", {"placement", "local_bsz", "step_time", "sync_time"}));
+  LANISTA_ASSIGN(const CsvColumns placements,
+                 CsvColumns::read(fs, folder + "/placements.csv", {"placement", "local_bsz", "step_time", "sync_time"}));
   std::map<GridPoint, std::pair<StepTimes, std::int64_t>> sums;
   for (std::size_t row = 0; row < placements.rows(); ++row) {
     const std::string placement(placements.text(row, 0));
     std::int32_t replicas = 0;
     for (const char c : placement) replicas += c - '0';
     if (placement.empty() || placement.find_first_not_of("123456789") != std::string::npos) {
-      return placements.wrong(row, 0, "a digit from 1 to 9 for every node");
+      return placements.cell_error(row, 0, "a digit from 1 to 9 for every node");
     }
-    LANISTA_ASSIGN(const std::int64_t local, placements.whole(row, 1, 1));
+    LANISTA_ASSIGN(const std::int64_t local, placements.integer(row, 1, 1));
     LANISTA_ASSIGN(const double step, placements.number(row, 2, 1e-9));
     LANISTA_ASSIGN(const double sync, placements.number(row, 3, 0));
     Curve& curve = all.placed[placement];
@@ -179,8 +179,8 @@ Result<Measured> read_times(FileSystem& fs, const std::string& folder) {
     sum.step += step;
     sum.sync += sync;
     ++count;
-    all.least_local = all.least_local == 0 ? local : std::min(all.least_local, local);
-    all.most_local = std::max(all.most_local, local);
+    all.min_local = all.min_local == 0 ? local : std::min(all.min_local, local);
+    all.max_local = std::max(all.max_local, local);
   }
   for (auto& [placement, curve] : all.placed) std::ranges::stable_sort(curve, {}, &Curve::value_type::first);
   if (sums.empty()) return Error{Code::kDataLoss, "there is no measured placement", folder + "/placements.csv"};
@@ -202,7 +202,7 @@ Result<Measured> read_times(FileSystem& fs, const std::string& folder) {
 }
 
 Result<ValidationRun> read_run(FileSystem& fs, const std::string& path, std::int64_t batch) {
-  LANISTA_ASSIGN(const Columns table, Columns::read(fs, path, {"progress", "iteration", "grad_sqr", "grad_var"}));
+  LANISTA_ASSIGN(const CsvColumns table, CsvColumns::read(fs, path, {"progress", "iteration", "grad_sqr", "grad_var"}));
   ValidationRun run;
   run.batch = batch;
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -211,7 +211,7 @@ Result<ValidationRun> read_run(FileSystem& fs, const std::string& path, std::int
     LANISTA_ASSIGN(const double sqr, table.number(row, 2, 0));
     LANISTA_ASSIGN(const double var, table.number(row, 3, 0));
     if (!run.progress.empty() && progress <= run.progress.back()) {
-      return table.wrong(row, 0, "more progress than in the row before");
+      return table.cell_error(row, 0, "more progress than in the row before");
     }
     run.progress.push_back(progress);
     run.iterations.push_back(iteration);
@@ -241,7 +241,7 @@ Result<Application> read_application(FileSystem& fs, const std::string& folder, 
     runs.push_back(std::move(run));
   }
   if (runs.empty()) return Error{Code::kNotFound, "there is no validation-BATCH.csv", home};
-  BatchLimits limits{runs.front().batch, runs.front().batch, times.least_local, times.most_local};
+  BatchLimits limits{runs.front().batch, runs.front().batch, times.min_local, times.max_local};
   for (const ValidationRun& run : runs) {
     limits.initial = std::min(limits.initial, run.batch);
     limits.most = std::max(limits.most, run.batch);
@@ -249,7 +249,7 @@ Result<Application> read_application(FileSystem& fs, const std::string& folder, 
   Application application(name, std::move(runs), std::move(times.placed), std::move(times.scattered), limits);
   if (const std::string told = home + "/between.csv"; fs.exists(told)) {
     LANISTA_ASSIGN(auto grid, read_grid(fs, told));
-    application.tell(std::move(grid));
+    application.set_exact_times(std::move(grid));
   }
   return application;
 }

@@ -31,7 +31,7 @@ struct ValidationRun {
 struct BatchLimits {
   std::int64_t initial = 1;  ///< M0: nothing smaller
   std::int64_t most = 1;     ///< of all replicas together
-  std::int64_t least_local = 1, most_local = 1;
+  std::int64_t min_local = 1, max_local = 1;
   bool operator==(const BatchLimits&) const = default;
 };
 
@@ -45,8 +45,8 @@ class Application {
   const std::string& name() const { return name_; }
   const BatchLimits& limits() const { return limits_; }
   /// Times to be taken in place of interpolated ones.
-  void tell(std::map<GridPoint, StepTimes> times) { told_ = std::move(times); }
-  void limit_local(std::int64_t most) { limits_.most_local = most; }
+  void set_exact_times(std::map<GridPoint, StepTimes> times) { exact_times_ = std::move(times); }
+  void set_max_local_batch(std::int64_t most) { limits_.max_local = most; }
 
   std::int64_t epochs() const { return epochs_; }
   /// At the end of so many epochs: the least that any batch size had made.
@@ -55,7 +55,7 @@ class Application {
   double iterations(std::int64_t batch, std::int64_t epoch) const;
   /// During an epoch, between the two nearest batch sizes.
   GradientStats gradients(std::int64_t batch, std::int64_t epoch) const;
-  bool knows_batch(std::int64_t batch) const { return batch >= runs_.front().batch && batch <= runs_.back().batch; }
+  bool has_batch(std::int64_t batch) const { return batch >= runs_.front().batch && batch <= runs_.back().batch; }
 
   /// Of replicas per node, in the order of the nodes, with a local batch. A placement that was measured, whichever node
   /// is named first, is read between its batches, others between all (nodes, replicas, batch); beyond what was measured
@@ -69,7 +69,7 @@ class Application {
   std::vector<ValidationRun> runs_;  ///< by batch
   std::map<std::string, std::vector<std::pair<std::int64_t, StepTimes>>> placed_;
   ScatteredTable scattered_;
-  std::map<GridPoint, StepTimes> told_;
+  std::map<GridPoint, StepTimes> exact_times_;
   BatchLimits limits_;
   std::int64_t epochs_ = 0;
   std::vector<double> least_progress_;

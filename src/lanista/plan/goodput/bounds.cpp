@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-struct Least {
+struct LeastCost {
   double seconds = 0;         ///< of a job alone
   double device_seconds = 0;  ///< however slowly
 };
@@ -22,16 +22,16 @@ struct Least {
 std::vector<double> fastest_on(const Application& application, const Nodes& nodes, std::int32_t k, bool pinned) {
   const BatchLimits& limits = application.limits();
   std::vector<double> fastest(static_cast<std::size_t>(application.epochs()), kForever);
-  if (!packs(k, nodes) || k * limits.least_local > limits.most) return fastest;
+  if (!is_packable(k, nodes) || k * limits.min_local > limits.most) return fastest;
   std::vector<std::int32_t> placement;
   for (std::int32_t left = k; left > 0; left -= placement.back()) placement.push_back(std::min(left, nodes.devices));
-  const double first = static_cast<double>(std::max(limits.initial, limits.least_local * k));
+  const double first = static_cast<double>(std::max(limits.initial, limits.min_local * k));
   for (int i = 0; i < 50; ++i) {
     const double wanted = pinned ? static_cast<double>(limits.most)
                                  : first * std::pow(static_cast<double>(limits.most) / first, i / 49.0);
     const BatchPlan plan = plan_of_total(limits, static_cast<std::int64_t>(std::llround(wanted)), k);
     const std::int64_t batch = plan.total(k);
-    if (plan.local < limits.least_local || batch < limits.initial || batch > limits.most) continue;
+    if (plan.local < limits.min_local || batch < limits.initial || batch > limits.most) continue;
     const StepTimes times = application.step_times(placement, plan.local);
     const double step = times.step + (times.step - times.sync) * static_cast<double>(plan.accumulations);
     for (std::int64_t e = 0; e < application.epochs(); ++e) {
@@ -50,7 +50,7 @@ double progress_in(const Application& application, std::size_t epoch) {
   return application.progress_after(e + 1) - application.progress_after(e);
 }
 
-Least least_of(const Application& application, const Nodes& nodes, bool pinned) {
+LeastCost least_cost_of(const Application& application, const Nodes& nodes, bool pinned) {
   std::vector<double> fastest(static_cast<std::size_t>(application.epochs()), kForever), thriftiest = fastest;
   for (std::int32_t k = 1; k <= (pinned ? 1 : nodes.total()); ++k) {
     const auto here = fastest_on(application, nodes, k, pinned);
@@ -59,7 +59,7 @@ Least least_of(const Application& application, const Nodes& nodes, bool pinned) 
       thriftiest[e] = std::min(thriftiest[e], here[e] * k);
     }
   }
-  Least least;
+  LeastCost least;
   for (std::size_t e = 0; e < fastest.size(); ++e) {
     least.seconds += progress_in(application, e) * fastest[e];
     least.device_seconds += progress_in(application, e) * thriftiest[e];
@@ -69,7 +69,7 @@ Least least_of(const Application& application, const Nodes& nodes, bool pinned) 
 
 }  // namespace
 
-std::vector<double> least_seconds(const Application& application, const Nodes& nodes) {
+std::vector<double> best_seconds_by_devices(const Application& application, const Nodes& nodes) {
   std::vector<double> all;
   for (std::int32_t k = 1; k <= nodes.total(); ++k) {
     const auto fastest = fastest_on(application, nodes, k, false);
@@ -108,14 +108,14 @@ double shortest_first_mean(std::span<const double> arrivals, std::span<const dou
 }
 
 CompletionBounds bounds_of(const Workload& workload, const Nodes& nodes, bool pins_ncf) {
-  std::vector<Least> of_application;
+  std::vector<LeastCost> of_application;
   for (const auto& application : workload.applications) {
-    of_application.push_back(least_of(*application, nodes, pins_ncf && application->name() == "ncf"));
+    of_application.push_back(least_cost_of(*application, nodes, pins_ncf && application->name() == "ncf"));
   }
   CompletionBounds bounds;
   std::vector<double> arrivals, work;
   for (const Submission& job : workload.jobs) {
-    const Least& least = of_application[job.application];
+    const LeastCost& least = of_application[job.application];
     bounds.isolation += least.seconds * job.length / static_cast<double>(workload.jobs.size());
     arrivals.push_back(job.time);
     work.push_back(least.device_seconds * job.length);

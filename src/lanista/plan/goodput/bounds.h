@@ -19,7 +19,7 @@ CompletionBounds bounds_of(const Workload& workload, const Nodes& nodes, bool pi
 
 /// Seconds of an application of its own length on so many devices, packed, at the best batch in every epoch:
 /// [devices - 1]; infinite where the count does not pack or no batch fits. What a width is truly worth.
-std::vector<double> least_seconds(const Application& application, const Nodes& nodes);
+std::vector<double> best_seconds_by_devices(const Application& application, const Nodes& nodes);
 
 /// The mean completion time of shortest-remaining-first on a machine that gives every job up to all of its speed:
 /// `work` in device-seconds, `devices` of them. A bound for all policies.

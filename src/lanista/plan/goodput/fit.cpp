@@ -5,7 +5,7 @@
 #include <limits>
 #include <set>
 
-#include "lanista/plan/goodput/quick_math.h"
+#include "lanista/plan/goodput/fast_math.h"
 
 namespace lanista::cluster {
 namespace {
@@ -40,10 +40,10 @@ struct SquareSum {
 /// log((a^g + b^g)^(1/g)) of a = alpha + beta m with its derivatives.
 Dual log_norm(double a, double m, double b, std::size_t alpha, double more, double gamma) {
   // Relative to the larger, so that nothing overflows: t = (smaller/larger)^g in (0, 1].
-  const double log_a = quick_log(a), log_b = quick_log(b);
+  const double log_a = fast_log(a), log_b = fast_log(b);
   const double d = log_b - log_a;  // b/a in logarithms
-  const double t = quick_exp(-gamma * std::fabs(d));
-  const double log_sum = quick_log(1 + t);
+  const double t = fast_exp(-gamma * std::fabs(d));
+  const double log_sum = fast_log(1 + t);
   const double share_small = t / (1 + t);
   const double share_b = d > 0 ? 1 - share_small : share_small, share_a = 1 - share_b;
   Dual result;
@@ -150,12 +150,12 @@ class Descent {
 
   ModelVector to_inner(const ModelVector& v) const {
     ModelVector x = v;
-    for (std::size_t i = 0; i + 1 < kSize; ++i) x[i] = quick_log(v[i]);
+    for (std::size_t i = 0; i + 1 < kSize; ++i) x[i] = fast_log(v[i]);
     return x;
   }
   ModelVector to_outer(const ModelVector& x) const {
     ModelVector v = x;
-    for (std::size_t i = 0; i + 1 < kSize; ++i) v[i] = box_.clamp(i, quick_exp(x[i]));
+    for (std::size_t i = 0; i + 1 < kSize; ++i) v[i] = box_.clamp(i, fast_exp(x[i]));
     return v;
   }
   double evaluate(const ModelVector& x, ModelVector& gradient) {
@@ -165,7 +165,7 @@ class Descent {
     for (std::size_t i = 0; i + 1 < kSize; ++i) gradient[i] *= v[i];
     return loss;
   }
-  double low(std::size_t i) const { return i + 1 < kSize ? quick_log(box_.low[i]) : box_.low[i]; }
+  double low(std::size_t i) const { return i + 1 < kSize ? fast_log(box_.low[i]) : box_.low[i]; }
   double high(std::size_t i) const { return i + 1 < kSize ? 30.0 : box_.high[i]; }
   ModelVector projected(const ModelVector& gradient) const {
     ModelVector free = gradient;
@@ -251,12 +251,12 @@ double fit_loss(std::span<const StepSample> samples, const ModelVector& v, Model
     ModelVector by{};
     by[0] = 1 / a;
     by[1] = m / a;
-    accumulation.add(quick_log(a / sample.accumulation), by);
+    accumulation.add(fast_log(a / sample.accumulation), by);
     const std::size_t link = link_of(sample);
     const double more = static_cast<double>(std::max<std::int64_t>(sample.replicas - 2, 0));
     const double b = link == 0 ? kLeast : v[link] + v[link + 1] * more;
     const Dual log_step = log_norm(a, m, b, link, more, gamma);
-    step.add(log_step.value - quick_log(sample.step), log_step.by);
+    step.add(log_step.value - fast_log(sample.step), log_step.by);
   }
   ModelVector sum{};
   const double count = static_cast<double>(samples.size());

@@ -12,9 +12,9 @@ namespace {
 using Cells = std::vector<std::uint8_t>;  ///< devices, a row a job
 
 /// Small random numbers, four from each draw.
-class Dice {
+class FastRng {
  public:
-  explicit Dice(Rng rng) : rng_(rng) {}
+  explicit FastRng(Rng rng) : rng_(rng) {}
   std::uint32_t bits() {
     if (left_ == 0) {
       word_ = rng_.next();
@@ -42,28 +42,28 @@ struct Individual {
 /// One decision's search.
 class Search {
  public:
-  Search(const Situation& situation, const std::vector<std::size_t>& order, const GeneticOptions& options, Rng rng)
+  Search(const AllocatorState& state, const std::vector<std::size_t>& order, const GeneticOptions& options, Rng rng)
       : jobs_(order.size()),
-        nodes_(static_cast<std::size_t>(situation.nodes.count)),
-        devices_(static_cast<std::uint8_t>(situation.nodes.devices)),
+        nodes_(static_cast<std::size_t>(state.nodes.count)),
+        devices_(static_cast<std::uint8_t>(state.nodes.devices)),
         options_(options),
-        dice_(rng),
+        fast_rng_(rng),
         base_(jobs_ * nodes_, 0) {
-    const std::int32_t total = situation.nodes.total();
+    const std::int32_t total = state.nodes.total();
     const double fair = std::ceil(static_cast<double>(total) / static_cast<double>(jobs_));
     stride_ = static_cast<std::size_t>(total) + 1;
     cost_.resize(jobs_ * 4 * stride_);
     for (std::size_t j = 0; j < jobs_; ++j) {
-      const JobView& job = situation.jobs[order[j]];
+      const JobView& job = state.jobs[order[j]];
       most_.push_back(job.most);
-      for (const Share& share : situation.current[order[j]]) {
+      for (const NodeShare& share : state.current[order[j]]) {
         base_[j * nodes_ + static_cast<std::size_t>(share.node)] = static_cast<std::uint8_t>(share.devices);
       }
-      const double factor = restart_factor(job, situation.restart_seconds);
+      const double factor = restart_factor(job, state.restart_seconds);
       double unit = 0;
       if (job.goodput != nullptr) {
         const BatchLimits& limits = job.goodput->model().limits;
-        const auto widest = static_cast<double>(std::max<std::int64_t>(1, limits.most / limits.least_local));
+        const auto widest = static_cast<double>(std::max<std::int64_t>(1, limits.most / limits.min_local));
         unit = job.goodput->at(1, static_cast<std::int64_t>(std::min(fair, widest)));
       }
       for (std::int32_t k = 0; k <= total; ++k) {
@@ -73,7 +73,7 @@ class Search {
             speedup = k <= job.most && unit > 0 ? job.goodput->at(across == 1 ? 2 : 1, k) / unit : 0;
           }
           // A share as large as a node counts one.
-          const double scaled = speedup * situation.nodes.count / total;
+          const double scaled = speedup * state.nodes.count / total;
           cost_[index(j, across, 0, k)] = 1 / (scaled + 1e-3);
           cost_[index(j, across, 1, k)] = 1 / (scaled * factor + 1e-3);
         }
@@ -86,7 +86,7 @@ class Search {
     if (begin.empty()) begin.push_back(base_);
     for (Cells& cells : begin) add(population, std::move(cells));
     for (std::size_t tries = 0; population.size() < size() && tries < 4 * size(); ++tries) {
-      Cells cells = population[dice_.below(static_cast<std::uint32_t>(population.size()))].cells;
+      Cells cells = population[fast_rng_.below(static_cast<std::uint32_t>(population.size()))].cells;
       mutate(cells);
       add(population, std::move(cells));
     }
@@ -94,7 +94,7 @@ class Search {
       const std::size_t parents = population.size();
       for (std::size_t pair = 0; pair < size() / 2; ++pair) {
         const Individual &a = tournament(population, parents), &b = tournament(population, parents);
-        const std::size_t cut = dice_.below(static_cast<std::uint32_t>(jobs_)) * nodes_;
+        const std::size_t cut = fast_rng_.below(static_cast<std::uint32_t>(jobs_)) * nodes_;
         Cells left = a.cells, right = b.cells;
         std::swap_ranges(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(cut), right.begin());
         mutate(left);
@@ -116,7 +116,7 @@ class Search {
 
   const Individual& tournament(const std::vector<Individual>& population, std::size_t parents) {
     const auto n = static_cast<std::uint32_t>(parents);
-    const Individual &a = population[dice_.below(n)], &b = population[dice_.below(n)];
+    const Individual &a = population[fast_rng_.below(n)], &b = population[fast_rng_.below(n)];
     return a.cost <= b.cost ? a : b;
   }
 
@@ -153,10 +153,10 @@ class Search {
   void mutate(Cells& cells) {
     constexpr std::uint32_t kTenth = 6554;
     for (std::size_t j = 0; j < jobs_; ++j) {
-      if (dice_.chance(kTenth)) std::copy_n(&base_[j * nodes_], nodes_, &cells[j * nodes_]);
-      if (!dice_.chance(kTenth)) continue;
+      if (fast_rng_.chance(kTenth)) std::copy_n(&base_[j * nodes_], nodes_, &cells[j * nodes_]);
+      if (!fast_rng_.chance(kTenth)) continue;
       for (std::size_t n = 0; n < nodes_; ++n) {
-        if (dice_.chance(kTenth)) cells[j * nodes_ + n] = 0;
+        if (fast_rng_.chance(kTenth)) cells[j * nodes_ + n] = 0;
       }
     }
     // On a node with room a job in J is drawn anew, and one of those that are there already.
@@ -173,8 +173,8 @@ class Search {
                  often = static_cast<std::uint32_t>((one + two - one * two) * 65536);
       for (std::size_t j = 0; j < jobs_; ++j) {
         std::uint8_t& cell = cells[j * nodes_ + n];
-        if (!dice_.chance(cell != 0 ? often : rare)) continue;
-        cell = static_cast<std::uint8_t>(cell + dice_.below(static_cast<std::uint32_t>(devices_ - cell + 1)));
+        if (!fast_rng_.chance(cell != 0 ? often : rare)) continue;
+        cell = static_cast<std::uint8_t>(cell + fast_rng_.below(static_cast<std::uint32_t>(devices_ - cell + 1)));
       }
     }
   }
@@ -217,7 +217,7 @@ class Search {
     shuffled_.resize(nodes_);
     for (std::size_t n = 0; n < nodes_; ++n) shuffled_[n] = static_cast<std::uint8_t>(n);
     for (std::size_t n = nodes_; n > 1; --n) {
-      std::swap(shuffled_[n - 1], shuffled_[dice_.below(static_cast<std::uint32_t>(n))]);
+      std::swap(shuffled_[n - 1], shuffled_[fast_rng_.below(static_cast<std::uint32_t>(n))]);
     }
     std::int32_t across = 0;
     for (const std::uint8_t n : shuffled_) {
@@ -232,7 +232,7 @@ class Search {
   std::size_t jobs_, nodes_;
   std::uint8_t devices_;
   const GeneticOptions& options_;
-  Dice dice_;
+  FastRng fast_rng_;
   Cells base_;
   std::size_t stride_ = 0;
   std::vector<double> cost_;
@@ -245,19 +245,19 @@ class Genetic : public Allocator {
   explicit Genetic(const GeneticOptions& options) : options_(options) {}
   std::string_view name() const override { return "pollux"; }
 
-  std::vector<Allocation> allocate(const Situation& situation) override {
-    const std::size_t jobs = situation.jobs.size();
+  std::vector<Allocation> allocate(const AllocatorState& state) override {
+    const std::size_t jobs = state.jobs.size();
     if (jobs == 0) return {};
     std::vector<std::size_t> order(jobs);
     for (std::size_t j = 0; j < jobs; ++j) order[j] = j;
     std::ranges::stable_sort(
-        order, {}, [&](std::size_t j) { return std::pair(situation.jobs[j].service, situation.jobs[j].submitted); });
-    const auto nodes = static_cast<std::size_t>(situation.nodes.count);
-    Search search(situation, order, options_, Rng(options_.seed).split(decisions_++));
-    const auto population = search.run(adapted(situation, order));
+        order, {}, [&](std::size_t j) { return std::pair(state.jobs[j].service, state.jobs[j].submitted); });
+    const auto nodes = static_cast<std::size_t>(state.nodes.count);
+    Search search(state, order, options_, Rng(options_.seed).split(decisions_++));
+    const auto population = search.run(adapted(state, order));
     before_.clear();
     rows_.clear();
-    for (std::size_t j = 0; j < jobs; ++j) rows_[situation.jobs[order[j]].id] = j;
+    for (std::size_t j = 0; j < jobs; ++j) rows_[state.jobs[order[j]].id] = j;
     for (const Individual& individual : population) before_.push_back(individual.cells);
     std::vector<Allocation> all(jobs);
     for (std::size_t j = 0; j < jobs; ++j) {
@@ -266,22 +266,22 @@ class Genetic : public Allocator {
         if (devices > 0) all[order[j]].push_back({static_cast<std::int32_t>(n), devices});
       }
       // The same devices in another order are no change.
-      Allocation current = situation.current[order[j]];
-      std::ranges::sort(current, {}, &Share::node);
-      if (current == all[order[j]]) all[order[j]] = situation.current[order[j]];
+      Allocation current = state.current[order[j]];
+      std::ranges::sort(current, {}, &NodeShare::node);
+      if (current == all[order[j]]) all[order[j]] = state.current[order[j]];
     }
     return all;
   }
 
  private:
   /// The last population with the rows of jobs that are still there.
-  std::vector<Cells> adapted(const Situation& situation, const std::vector<std::size_t>& order) const {
-    const auto nodes = static_cast<std::size_t>(situation.nodes.count);
+  std::vector<Cells> adapted(const AllocatorState& state, const std::vector<std::size_t>& order) const {
+    const auto nodes = static_cast<std::size_t>(state.nodes.count);
     std::vector<Cells> all;
     for (const Cells& old : before_) {
       Cells cells(order.size() * nodes, 0);
       for (std::size_t j = 0; j < order.size(); ++j) {
-        const auto row = rows_.find(situation.jobs[order[j]].id);
+        const auto row = rows_.find(state.jobs[order[j]].id);
         if (row == rows_.end()) continue;
         std::copy_n(old.begin() + static_cast<std::ptrdiff_t>(row->second * nodes), nodes,
                     cells.begin() + static_cast<std::ptrdiff_t>(j * nodes));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/plan/goodput/quick_math.h"
+#include "lanista/plan/goodput/fast_math.h"
 
 namespace lanista::cluster {
 namespace {
@@ -18,7 +18,7 @@ double norm(double a, double b, double gamma) {
   const double ratio = small / large;
   // Less than a rounding error of the larger one.
   if (ratio < 1e-16) return large;
-  return large * quick_exp(quick_log(1 + quick_exp(gamma * quick_log(ratio))) / gamma);
+  return large * fast_exp(fast_log(1 + fast_exp(gamma * fast_log(ratio))) / gamma);
 }
 
 std::int64_t ceiling(double x) { return static_cast<std::int64_t>(std::ceil(x - kSlack)); }
@@ -42,7 +42,7 @@ double gain_of(const GradientStats& stats, double scale) {
 
 double efficiency_of(const GradientStats& stats, double scale) { return gain_of(stats, scale) / scale; }
 
-double rate_factor(RateRule rule, const GradientStats& stats, double scale) {
+double lr_factor(RateRule rule, const GradientStats& stats, double scale) {
   switch (rule) {
     case RateRule::kAdaScale:
       return gain_of(stats, scale);
@@ -66,7 +66,7 @@ double throughput_of(const ThroughputModel& model, std::int64_t nodes, std::int6
 BatchPlan plan_of_total(const BatchLimits& limits, std::int64_t total, std::int64_t replicas) {
   const std::int64_t local = ceiling(static_cast<double>(total) / static_cast<double>(replicas));
   BatchPlan plan;
-  plan.accumulations = ceiling(static_cast<double>(local) / static_cast<double>(limits.most_local)) - 1;
+  plan.accumulations = ceiling(static_cast<double>(local) / static_cast<double>(limits.max_local)) - 1;
   if (replicas == 1 && total > limits.initial) plan.accumulations = std::max<std::int64_t>(1, plan.accumulations);
   plan.local = ceiling(static_cast<double>(local) / static_cast<double>(plan.accumulations + 1));
   plan.local = std::min(plan.local, limits.most / (replicas * (plan.accumulations + 1)));
@@ -77,26 +77,26 @@ BestPlan best_plan(const JobModel& model, std::int64_t nodes, std::int64_t repli
   const BatchLimits& limits = model.limits;
   if (model.rule == BatchRule::kFixed) {
     const BatchPlan plan = plan_of_total(limits, model.fixed_batch, replicas);
-    if (plan.local < limits.least_local) return {0, plan};
+    if (plan.local < limits.min_local) return {0, plan};
     return {throughput_of(model.throughput, nodes, replicas, plan), plan};
   }
   constexpr int kTotals = 50;
-  const double least = static_cast<double>(std::max(limits.initial, limits.least_local * replicas));
+  const double least = static_cast<double>(std::max(limits.initial, limits.min_local * replicas));
   const double most = static_cast<double>(limits.most);
   if (least > most) return {};
-  const double ratio = quick_exp(quick_log(most / least) / (kTotals - 1));
+  const double ratio = fast_exp(fast_log(most / least) / (kTotals - 1));
   BestPlan best;
   double total = least;
   BatchPlan before;
   for (int i = 0; i < kTotals; ++i, total *= ratio) {
     const double local = std::min(total, most) / static_cast<double>(replicas);
     BatchPlan plan;
-    plan.accumulations = ceiling(local / static_cast<double>(limits.most_local)) - 1;
+    plan.accumulations = ceiling(local / static_cast<double>(limits.max_local)) - 1;
     if (replicas == 1 && local > static_cast<double>(limits.initial) + kSlack) {
       plan.accumulations = std::max<std::int64_t>(1, plan.accumulations);
     }
     plan.local = ceiling(local / static_cast<double>(plan.accumulations + 1));
-    if (plan.local < limits.least_local || plan.local > limits.most_local) continue;
+    if (plan.local < limits.min_local || plan.local > limits.max_local) continue;
     if (i > 0 && plan == before) continue;
     before = plan;
     const double scale = static_cast<double>(plan.total(replicas)) / static_cast<double>(limits.initial);

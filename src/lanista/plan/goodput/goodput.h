@@ -40,7 +40,7 @@ double efficiency_of(const GradientStats& stats, double scale);
 /// How the learning rate follows the batch.
 enum class RateRule { kAdaScale, kSquareRoot, kLinear, kNone };
 /// What it is multiplied by at S times the initial batch. kAdaScale: of a parameter group's own statistics.
-double rate_factor(RateRule rule, const GradientStats& stats, double scale);
+double lr_factor(RateRule rule, const GradientStats& stats, double scale);
 
 /// What the batch may be.
 enum class BatchRule {

@@ -38,9 +38,9 @@ TEST(Goodput, EfficiencyIsThatOfTheNoiseScale) {
     EXPECT_GE(gain_of(stats, scale), 1 - 1e-12);
     EXPECT_LE(gain_of(stats, scale), scale + 1e-12);
   }
-  EXPECT_EQ(rate_factor(RateRule::kSquareRoot, {1, 1}, 16), 4);
-  EXPECT_EQ(rate_factor(RateRule::kAdaScale, {0, 1}, 16), 16) << "pure noise: as good as so many steps";
-  EXPECT_EQ(rate_factor(RateRule::kAdaScale, {1, 0}, 16), 1) << "no noise: a larger batch tells nothing new";
+  EXPECT_EQ(lr_factor(RateRule::kSquareRoot, {1, 1}, 16), 4);
+  EXPECT_EQ(lr_factor(RateRule::kAdaScale, {0, 1}, 16), 16) << "pure noise: as good as so many steps";
+  EXPECT_EQ(lr_factor(RateRule::kAdaScale, {1, 0}, 16), 1) << "no noise: a larger batch tells nothing new";
 }
 
 TEST(Goodput, BestPlanIsNearTheBestOfAll) {
@@ -90,7 +90,7 @@ TEST(ScaleInvariantProgress, OfTheInitialBatchIsSteps) {
 /// Feeds steps of n gradients over m examples each, of a quadratic whose gradient and noise are known.
 GradientStats estimated(int steps, int n, double scale, std::int64_t initial, double sigma,
                         const std::vector<double>& preconditioner = {}) {
-  const std::vector<double> truth{0.5, -0.25, 1.0};
+  const std::vector<double> true_costs{0.5, -0.25, 1.0};
   const double m = scale * static_cast<double>(initial) / n;
   Rng rng(5);
   // The average must not forget: many short ones, whose means are averaged.
@@ -98,18 +98,18 @@ GradientStats estimated(int steps, int n, double scale, std::int64_t initial, do
   constexpr int kPart = 100;
   for (int part = 0; part < steps / kPart; ++part) {
     for (int step = 0; step < kPart; ++step) {
-      std::vector<double> mean(truth.size(), 0);
+      std::vector<double> mean(true_costs.size(), 0);
       double squares = 0;
       for (int i = 0; i < n; ++i) {
         std::vector<double> g;
-        for (std::size_t d = 0; d < truth.size(); ++d) {
-          g.push_back(truth[d] + sigma * rng.normal() / std::sqrt(m));
+        for (std::size_t d = 0; d < true_costs.size(); ++d) {
+          g.push_back(true_costs[d] + sigma * rng.normal() / std::sqrt(m));
           mean[d] += g.back() / n;
         }
         squares += preconditioned_square(g, preconditioner) / n;
       }
       NoiseScale one;
-      const GradientNorms norms{squares, preconditioned_square(mean, preconditioner)};
+      const GradientSquares norms{squares, preconditioned_square(mean, preconditioner)};
       EXPECT_TRUE(one.add({&norms, 1}, n, scale));
       // The clamps would bias a single step's numbers: take them apart here as the class averages them.
       sum.sqr += (n * norms.square_of_mean - norms.mean_square) / (n - 1);
@@ -138,7 +138,7 @@ TEST(NoiseScale, OfAKnownQuadraticIsRight) {
           squares += g * g / n;
         }
       }
-      const GradientNorms norms{squares, mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]};
+      const GradientSquares norms{squares, mean[0] * mean[0] + mean[1] * mean[1] + mean[2] * mean[2]};
       ASSERT_TRUE(estimate.add({&norms, 1}, n, scale));
       if (step % 1000 != 999) continue;
       sqr += estimate.total().sqr;
@@ -173,7 +173,7 @@ TEST(NoiseScale, OfSinglesIsDroppedForBetter) {
   EXPECT_DOUBLE_EQ(estimate.group(0).sqr, 0);
   EXPECT_DOUBLE_EQ(estimate.group(0).var, 4);
   EXPECT_DOUBLE_EQ(estimate.group(1).var, 1);
-  const std::vector<GradientNorms> real{{3, 2}, {1, 1}};
+  const std::vector<GradientSquares> real{{3, 2}, {1, 1}};
   ASSERT_TRUE(estimate.add(real, 2, 1));
   EXPECT_DOUBLE_EQ(estimate.group(0).sqr, 1);
   EXPECT_DOUBLE_EQ(estimate.group(0).var, 1);
@@ -185,7 +185,7 @@ TEST(NoiseScale, OfSinglesIsDroppedForBetter) {
 
 // A step that stands for others fades what was before by all of them; for itself it fades by its scale.
 TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
-  const GradientNorms first{3, 2}, second{9, 4};  // |g|^2 of 1 and -1, noise of 1 and 5, for two gradients of scale 1
+  const GradientSquares first{3, 2}, second{9, 4};  // |g|^2 of 1 and -1, noise of 1 and 5, for two gradients of scale 1
   for (const double stands_for : {0.0, 1.0, 40.0, 1000.0}) {
     NoiseScale estimate;
     ASSERT_TRUE(estimate.add({&first, 1}, 2, 1, stands_for));
@@ -198,7 +198,7 @@ TEST(NoiseScale, FadesByTheStepsThatAMeasurementStandsFor) {
 TEST(NoiseScale, TakesOneGradientOfSeveralAndNoWholeNumberOfThem) {
   NoiseScale estimate;
   // A row's noise of 12 in batches of 5 and of 2 of them, |g|^2 of 7, and a first batch of 3.
-  const GradientNorms norms{7 + 12 / 2.0, 7 + 12 / 5.0};
+  const GradientSquares norms{7 + 12 / 2.0, 7 + 12 / 5.0};
   ASSERT_TRUE(estimate.add({&norms, 1}, 2.5, 5 / 3.0));
   EXPECT_NEAR(estimate.total().sqr, 7, 1e-12);
   EXPECT_NEAR(estimate.total().var, 12 / 3.0, 1e-12);
@@ -206,11 +206,11 @@ TEST(NoiseScale, TakesOneGradientOfSeveralAndNoWholeNumberOfThem) {
 
 TEST(NoiseScale, GoesOnFromWhatItKnows) {
   NoiseScale whole(2);
-  EXPECT_EQ(whole.known().sums.size(), 2U) << "before anything is known";
+  EXPECT_EQ(whole.state().sums.size(), 2U) << "before anything is known";
   for (int i = 1; i < 20; ++i) {
-    const std::vector<GradientNorms> norms{{3.0 * i, 2.0 / i}, {1, 0.5}};
+    const std::vector<GradientSquares> norms{{3.0 * i, 2.0 / i}, {1, 0.5}};
     NoiseScale back;
-    back.restore(whole.known());
+    back.restore(whole.state());
     ASSERT_TRUE(whole.add(norms, 2, i));
     ASSERT_TRUE(back.add(norms, 2, i));
     EXPECT_EQ(back.total(), whole.total());
@@ -221,7 +221,7 @@ TEST(NoiseScale, GoesOnFromWhatItKnows) {
 
 TEST(NoiseScale, SaysNothingOfFewStepsAndSkipsWhatIsNotFinite) {
   NoiseScale estimate;
-  const GradientNorms bad{INFINITY, 1}, good{3, 2};
+  const GradientSquares bad{INFINITY, 1}, good{3, 2};
   EXPECT_FALSE(estimate.add({&bad, 1}, 2, 1));
   EXPECT_EQ(estimate.steps(), 0);
   for (int i = 0; i < 19; ++i) estimate.add({&good, 1}, 2, 1);
@@ -241,9 +241,9 @@ TEST(Autoscale, AddsNodesWhileDevicesAreWorthTheirPart) {
   model.gradients = {1, 0.01};
   EXPECT_EQ(nodes_for_job(GoodputTable(model), 4, 1, 16), 1) << "large batches help nobody";
   const auto utility = [](std::int32_t nodes) { return 4.0 / nodes; };
-  EXPECT_EQ(nodes_for_utility(utility, 10, 1, 16), 10);
-  EXPECT_EQ(nodes_for_utility(utility, 2, 1, 16), 8);
-  EXPECT_EQ(nodes_for_utility(utility, 16, 1, 16), 8);
+  EXPECT_EQ(nodes_for_target_utility(utility, 10, 1, 16), 10);
+  EXPECT_EQ(nodes_for_target_utility(utility, 2, 1, 16), 8);
+  EXPECT_EQ(nodes_for_target_utility(utility, 16, 1, 16), 8);
 }
 
 }  // namespace

@@ -11,15 +11,15 @@ constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 namespace {
 
-/// The dynamic programme; `choices_of(j)` is a range of Choice.
+/// The dynamic programme; `choices_of(j)` is a range of DeviceCount.
 template <class ChoicesOf>
-std::vector<std::int32_t> programme(std::size_t jobs, const ChoicesOf& choices_of, std::int32_t total) {
+std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const ChoicesOf& choices_of, std::int32_t total) {
   const auto width = static_cast<std::size_t>(total) + 1;
   std::vector<double> best(width, 0), next(width);
   std::vector<std::int32_t> taken(jobs * width, -1);
   for (std::size_t j = 0; j < jobs; ++j) {
     std::ranges::fill(next, kNever);
-    for (const Choice& choice : choices_of(j)) {
+    for (const DeviceCount& choice : choices_of(j)) {
       for (std::size_t used = static_cast<std::size_t>(choice.devices); used < width; ++used) {
         const double value = best[used - static_cast<std::size_t>(choice.devices)] + choice.value;
         if (value <= next[used]) continue;
@@ -41,13 +41,13 @@ std::vector<std::int32_t> programme(std::size_t jobs, const ChoicesOf& choices_o
 }
 
 /// What a list's first device gains, and what a device of it gains at most.
-struct Worth {
+struct ListGain {
   double first = kNever, best = 0;
 };
 
-Worth worth_of(std::span<const Choice> list) {
-  Worth worth;
-  for (const Choice& choice : list) {
+ListGain list_gain_of(std::span<const DeviceCount> list) {
+  ListGain worth;
+  for (const DeviceCount& choice : list) {
     if (choice.devices == 0) continue;
     const double gain = choice.value - list.front().value;
     if (choice.devices == 1) worth.first = gain;
@@ -57,11 +57,11 @@ Worth worth_of(std::span<const Choice> list) {
 }
 
 /// Jobs that may get devices, in their order.
-std::vector<std::size_t> entrants_of(const ChoiceLists& lists, std::size_t total) {
+std::vector<std::size_t> candidate_jobs_of(const ChoiceLists& lists, std::size_t total) {
   const std::size_t jobs = lists.list_of.size();
-  std::vector<Worth> worths;
-  for (std::size_t i = 0; i < lists.ends.size(); ++i) worths.push_back(worth_of(lists.list(i)));
-  const auto worth = [&](std::size_t j) -> const Worth& { return worths[lists.list_of[j]]; };
+  std::vector<ListGain> worths;
+  for (std::size_t i = 0; i < lists.ends.size(); ++i) worths.push_back(list_gain_of(lists.list(i)));
+  const auto worth = [&](std::size_t j) -> const ListGain& { return worths[lists.list_of[j]]; };
   std::vector<std::pair<double, std::size_t>> first(jobs);
   for (std::size_t j = 0; j < jobs; ++j) first[j] = {-worth(j).first, j};
   double enough = 0;
@@ -81,17 +81,17 @@ std::vector<std::size_t> entrants_of(const ChoiceLists& lists, std::size_t total
 
 }  // namespace
 
-std::vector<std::int32_t> best_counts(std::span<const std::vector<Choice>> choices, std::int32_t total) {
-  return programme(
+std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>> choices, std::int32_t total) {
+  return solve_by_dynamic_programming(
       choices.size(), [&](std::size_t j) { return std::span(choices[j]); }, total);
 }
 
-std::vector<std::int32_t> crowd_counts(const ChoiceLists& lists, std::int32_t total) {
-  const auto entrants = entrants_of(lists, static_cast<std::size_t>(total));
-  const auto dealt = programme(
-      entrants.size(), [&](std::size_t e) { return lists.list(lists.list_of[entrants[e]]); }, total);
+std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t total) {
+  const auto candidate_jobs = candidate_jobs_of(lists, static_cast<std::size_t>(total));
+  const auto dealt = solve_by_dynamic_programming(
+      candidate_jobs.size(), [&](std::size_t e) { return lists.list(lists.list_of[candidate_jobs[e]]); }, total);
   std::vector<std::int32_t> counts(lists.list_of.size(), 0);
-  for (std::size_t e = 0; e < entrants.size(); ++e) counts[entrants[e]] = dealt[e];
+  for (std::size_t e = 0; e < candidate_jobs.size(); ++e) counts[candidate_jobs[e]] = dealt[e];
   return counts;
 }
 
@@ -117,15 +117,15 @@ std::vector<std::int32_t> greedy_counts(std::size_t jobs, std::int32_t total,
 
 Result<std::vector<std::int32_t>> best_classes(std::span<const std::vector<ClassChoice>> choices,
                                                std::span<const std::int32_t> sizes) {
-  constexpr std::size_t kMost = 1'000'000;
+  constexpr std::size_t kMaxStates = 1'000'000;
   std::vector<std::size_t> stride;
   std::size_t states = 1;
   for (const std::int32_t size : sizes) {
     stride.push_back(states);
     states *= static_cast<std::size_t>(size) + 1;
-    if (states > kMost) {
+    if (states > kMaxStates) {
       return Error{Code::kResourceExhausted,
-                   "device classes: more than " + std::to_string(kMost) + " combinations of what is left", ""};
+                   "device classes: more than " + std::to_string(kMaxStates) + " combinations of what is left", ""};
     }
   }
   const auto left_of = [&](std::size_t state, std::size_t c) {
@@ -160,7 +160,7 @@ Result<std::vector<std::int32_t>> best_classes(std::span<const std::vector<Class
   return chosen;
 }
 
-std::vector<std::int32_t> barrier_counts(std::span<const std::vector<double>> seconds, std::int32_t total) {
+std::vector<std::int32_t> group_end_counts(std::span<const std::vector<double>> seconds, std::int32_t total) {
   std::vector<double> times;
   for (const auto& job : seconds) times.insert(times.end(), job.begin(), job.end());
   std::ranges::sort(times);

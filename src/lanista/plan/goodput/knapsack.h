@@ -11,21 +11,21 @@
 namespace lanista::cluster {
 
 /// What a job is worth with so many devices.
-struct Choice {
+struct DeviceCount {
   std::int32_t devices = 0;
   double value = 0;
 };
 
 /// Devices of each job, so that the sum of values is largest and that of devices at most `total`. `choices` of a job
 /// need not begin with none; one that cannot be met makes all empty. The first of equals. O(jobs x total x choices).
-std::vector<std::int32_t> best_counts(std::span<const std::vector<Choice>> choices, std::int32_t total);
+std::vector<std::int32_t> solve_exactly(std::span<const std::vector<DeviceCount>> choices, std::int32_t total);
 /// What jobs are worth, in lists of choices one behind the other, each of which begins with no devices. Jobs with the
 /// same list share it.
 struct ChoiceLists {
-  std::vector<Choice> choices;
+  std::vector<DeviceCount> choices;
   std::vector<std::size_t> ends;       ///< of each list among the choices
   std::vector<std::uint32_t> list_of;  ///< of each job
-  std::span<const Choice> list(std::size_t i) const {
+  std::span<const DeviceCount> list(std::size_t i) const {
     const std::size_t begin = i == 0 ? 0 : ends[i - 1];
     return std::span(choices).subspan(begin, ends[i] - begin);
   }
@@ -33,7 +33,7 @@ struct ChoiceLists {
 /// The same for a crowd: no more jobs than devices can get some, so the programme is run only for those that may be
 /// among them. A job whose best gain per device is no more than what `total` others gain by their first device is not:
 /// its devices would be as well with those of them that have none. O(jobs + lists + entrants x total x choices).
-std::vector<std::int32_t> crowd_counts(const ChoiceLists& lists, std::int32_t total);
+std::vector<std::int32_t> solve_large(const ChoiceLists& lists, std::int32_t total);
 /// The same by one device after the other to whoever gains most, from none on: `value(job, devices)`. Exact where every
 /// job's values are concave. O(total x log jobs).
 std::vector<std::int32_t> greedy_counts(std::size_t jobs, std::int32_t total,
@@ -54,6 +54,6 @@ Result<std::vector<std::int32_t>> best_classes(std::span<const std::vector<Class
 /// Devices of each job of a group that ends when its last job does: seconds[job][devices - 1] must not grow with
 /// devices. The largest of all is as small as possible, with as few devices as reach it. Empty if there are more jobs
 /// than devices. O(jobs log widest log (jobs x widest)), by bisection over the times that occur.
-std::vector<std::int32_t> barrier_counts(std::span<const std::vector<double>> seconds, std::int32_t total);
+std::vector<std::int32_t> group_end_counts(std::span<const std::vector<double>> seconds, std::int32_t total);
 
 }  // namespace lanista::cluster

@@ -15,7 +15,7 @@ TEST(Knapsack, IsTheBestOfAll) {
   Rng rng(1);
   for (int round = 0; round < 200; ++round) {
     const std::int32_t total = static_cast<std::int32_t>(rng.between(1, 8));
-    std::vector<std::vector<Choice>> choices(static_cast<std::size_t>(rng.between(1, 5)));
+    std::vector<std::vector<DeviceCount>> choices(static_cast<std::size_t>(rng.between(1, 5)));
     for (auto& job : choices) {
       job.push_back({0, rng.uniform(-1, 1)});
       for (const std::int32_t k : {1, 2, 4}) job.push_back({k, rng.uniform(-1, 2)});
@@ -27,37 +27,37 @@ TEST(Knapsack, IsTheBestOfAll) {
         best = std::max(best, sum);
         return;
       }
-      for (const Choice& choice : choices[j]) {
+      for (const DeviceCount& choice : choices[j]) {
         if (choice.devices <= left) all(j + 1, left - choice.devices, sum + choice.value);
       }
     };
     all(0, total, 0);
-    const auto counts = best_counts(choices, total);
+    const auto counts = solve_exactly(choices, total);
     ASSERT_EQ(counts.size(), choices.size());
     double sum = 0;
     std::int32_t used = 0;
     for (std::size_t j = 0; j < counts.size(); ++j) {
       used += counts[j];
-      for (const Choice& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+      for (const DeviceCount& choice : choices[j]) sum += choice.devices == counts[j] ? choice.value : 0;
     }
     EXPECT_LE(used, total);
     EXPECT_NEAR(sum, best, 1e-12);
   }
-  EXPECT_TRUE(best_counts(std::vector<std::vector<Choice>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
+  EXPECT_TRUE(solve_exactly(std::vector<std::vector<DeviceCount>>{{{3, 1.0}}}, 2).empty()) << "nothing fits";
 }
 
 TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
   Rng rng(2);
   for (int round = 0; round < 100; ++round) {
     std::vector<double> scale, power;
-    std::vector<std::vector<Choice>> choices(6);
+    std::vector<std::vector<DeviceCount>> choices(6);
     for (auto& job : choices) {
       scale.push_back(rng.uniform(0.1, 3));
       power.push_back(rng.uniform(0.1, 0.9));
       for (std::int32_t k = 0; k <= 12; ++k) job.push_back({k, scale.back() * std::pow(k, power.back())});
     }
     const auto value = [&](std::size_t j, std::int32_t k) { return scale[j] * std::pow(k, power[j]); };
-    const auto exact = best_counts(choices, 12), greedy = greedy_counts(6, 12, value);
+    const auto exact = solve_exactly(choices, 12), greedy = greedy_counts(6, 12, value);
     double a = 0, b = 0;
     for (std::size_t j = 0; j < 6; ++j) {
       a += value(j, exact[j]);
@@ -68,7 +68,7 @@ TEST(Knapsack, GreedyIsAsGoodWhereValuesAreConcave) {
 }
 
 /// Each job's choices as one list, or equal ones shared.
-ChoiceLists lists_of(const std::vector<std::vector<Choice>>& kinds, const std::vector<std::uint32_t>& kind_of) {
+ChoiceLists lists_of(const std::vector<std::vector<DeviceCount>>& kinds, const std::vector<std::uint32_t>& kind_of) {
   ChoiceLists lists;
   for (const auto& kind : kinds) {
     lists.choices.insert(lists.choices.end(), kind.begin(), kind.end());
@@ -83,7 +83,7 @@ TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
   int waited = 0;
   for (int round = 0; round < 1000; ++round) {
     const std::int32_t total = static_cast<std::int32_t>(rng.between(0, 12));
-    std::vector<std::vector<Choice>> kinds(static_cast<std::size_t>(rng.between(1, 40)));
+    std::vector<std::vector<DeviceCount>> kinds(static_cast<std::size_t>(rng.between(1, 40)));
     for (auto& kind : kinds) {
       // Some have one device at most, some cannot have one, and some had rather none.
       kind.push_back({0, rng.uniform(-1, 1)});
@@ -93,14 +93,14 @@ TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
     }
     std::vector<std::uint32_t> kind_of(static_cast<std::size_t>(rng.between(0, 60)));
     for (auto& kind : kind_of) kind = static_cast<std::uint32_t>(rng.below(kinds.size()));
-    std::vector<std::vector<Choice>> everybody;
+    std::vector<std::vector<DeviceCount>> everybody;
     for (const std::uint32_t kind : kind_of) everybody.push_back(kinds[kind]);
-    const auto exact = best_counts(everybody, total), crowd = crowd_counts(lists_of(kinds, kind_of), total);
+    const auto exact = solve_exactly(everybody, total), crowd = solve_large(lists_of(kinds, kind_of), total);
     ASSERT_EQ(crowd.size(), everybody.size());
     const auto sum_of = [&](const std::vector<std::int32_t>& counts) {
       double sum = 0;
       for (std::size_t j = 0; j < counts.size(); ++j) {
-        for (const Choice& choice : everybody[j]) sum += choice.devices == counts[j] ? choice.value : 0;
+        for (const DeviceCount& choice : everybody[j]) sum += choice.devices == counts[j] ? choice.value : 0;
       }
       return sum;
     };
@@ -114,13 +114,13 @@ TEST(Knapsack, OfACrowdIsAsGoodAsThatOfEverybody) {
 }
 
 TEST(Knapsack, OfACrowdLetsTheFirstOfEqualsIn) {
-  const std::vector<std::vector<Choice>> kinds{{{0, 0}, {1, 0.5}}, {{0, 0}, {1, 0.25}, {2, 1.5}}};
+  const std::vector<std::vector<DeviceCount>> kinds{{{0, 0}, {1, 0.5}}, {{0, 0}, {1, 0.25}, {2, 1.5}}};
   std::vector<std::uint32_t> kind_of(1000, 0);
   kind_of[999] = 1;
   std::vector<std::int32_t> counts(1000, 0);
   counts[0] = counts[1] = 1;
   counts[999] = 2;
-  EXPECT_EQ(crowd_counts(lists_of(kinds, kind_of), 4), counts);
+  EXPECT_EQ(solve_large(lists_of(kinds, kind_of), 4), counts);
 }
 
 TEST(DeviceClasses, AreTheBestOfAll) {
@@ -166,7 +166,7 @@ TEST(DeviceClasses, AreTheBestOfAll) {
   EXPECT_EQ(best_classes({}, huge).error().code, Code::kResourceExhausted);
 }
 
-TEST(Barrier, EndsAsSoonAsAnyDealLets) {
+TEST(GroupEndAllocator, EndsAsSoonAsAnyDealLets) {
   Rng rng(4);
   for (int round = 0; round < 200; ++round) {
     const std::int32_t total = static_cast<std::int32_t>(rng.between(3, 9));
@@ -186,7 +186,7 @@ TEST(Barrier, EndsAsSoonAsAnyDealLets) {
         all(j + 1, left - k, std::max(end, seconds[j][static_cast<std::size_t>(k - 1)]));
     };
     all(0, total, 0);
-    const auto counts = barrier_counts(seconds, total);
+    const auto counts = group_end_counts(seconds, total);
     ASSERT_EQ(counts.size(), seconds.size());
     double end = 0;
     std::int32_t used = 0;
@@ -197,7 +197,7 @@ TEST(Barrier, EndsAsSoonAsAnyDealLets) {
     EXPECT_LE(used, total);
     EXPECT_DOUBLE_EQ(end, best);
   }
-  EXPECT_TRUE(barrier_counts(std::vector<std::vector<double>>{{1.0}, {1.0}}, 1).empty());
+  EXPECT_TRUE(group_end_counts(std::vector<std::vector<double>>{{1.0}, {1.0}}, 1).empty());
 }
 
 }  // namespace

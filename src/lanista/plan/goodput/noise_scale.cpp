@@ -19,38 +19,38 @@ double preconditioned_square(std::span<const double> gradient, std::span<const d
   return sum;
 }
 
-bool NoiseScale::add(std::span<const GradientNorms> norms, double samples, double scale, double stands_for) {
-  LANISTA_CHECK(samples > 1 && scale > 0 && stands_for >= 0, "more than one gradient, of a batch");
-  if (biased_) {
+bool NoiseScale::add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
+  LANISTA_CHECK(samples > 1 && scale > 0 && represented_scale >= 0, "more than one gradient, of a batch");
+  if (is_biased_) {
     averages_.clear();
     weight_ = 0;
     steps_ = 0;
-    biased_ = false;
+    is_biased_ = false;
   }
-  return take(norms, samples, scale, stands_for > 0 ? stands_for : scale);
+  return accumulate(norms, samples, scale, represented_scale > 0 ? represented_scale : scale);
 }
 
 bool NoiseScale::add_single(std::span<const double> now, std::span<const double> before,
                             std::span<const double> square_of_mean, double scale) {
   LANISTA_CHECK(now.size() == groups_ && before.size() == groups_ && square_of_mean.size() == groups_,
                 "norms of every group");
-  if (steps_ > 0 && !biased_) return true;  // better ones are known
-  std::vector<GradientNorms> norms;
+  if (steps_ > 0 && !is_biased_) return true;  // better ones are known
+  std::vector<GradientSquares> norms;
   for (std::size_t i = 0; i < groups_; ++i) norms.push_back({(now[i] + before[i]) / 2, square_of_mean[i]});
-  if (!take(norms, 2, 2 * scale, 2 * scale)) return false;
-  biased_ = true;
+  if (!accumulate(norms, 2, 2 * scale, 2 * scale)) return false;
+  is_biased_ = true;
   return true;
 }
 
-bool NoiseScale::take(std::span<const GradientNorms> norms, double samples, double scale, double stands_for) {
+bool NoiseScale::accumulate(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
   LANISTA_CHECK(norms.size() == groups_, "norms of every group");
-  for (const GradientNorms& n : norms) {
+  for (const GradientSquares& n : norms) {
     if (!std::isfinite(n.mean_square * std::max(1.0, scale)) || !std::isfinite(samples * n.square_of_mean)) return false;
   }
   averages_.resize(groups_);
-  const double keep = portable_pow(0.999, stands_for);
+  const double keep = portable_pow(0.999, represented_scale);
   for (std::size_t i = 0; i < groups_; ++i) {
-    const GradientNorms& n = norms[i];
+    const GradientSquares& n = norms[i];
     const double sqr = (samples * n.square_of_mean - n.mean_square) / (samples - 1);
     const double var = (n.mean_square - n.square_of_mean) * scale / (samples - 1);
     averages_[i].sqr = keep * averages_[i].sqr + (1 - keep) * sqr;
@@ -61,14 +61,14 @@ bool NoiseScale::take(std::span<const GradientNorms> norms, double samples, doub
   return true;
 }
 
-NoiseScale::Known NoiseScale::known() const { return {averages_, weight_, steps_, biased_}; }
+NoiseScale::State NoiseScale::state() const { return {averages_, weight_, steps_, is_biased_}; }
 
-void NoiseScale::restore(const Known& known) {
-  averages_ = known.sums;
-  groups_ = known.sums.size();
-  weight_ = known.weight;
-  steps_ = known.steps;
-  biased_ = known.biased;
+void NoiseScale::restore(const State& saved) {
+  averages_ = saved.sums;
+  groups_ = saved.sums.size();
+  weight_ = saved.weight;
+  steps_ = saved.steps;
+  is_biased_ = saved.is_biased;
 }
 
 GradientStats NoiseScale::group(std::size_t i) const {

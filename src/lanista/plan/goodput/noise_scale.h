@@ -12,7 +12,7 @@ namespace lanista::cluster {
 
 /// One step's norms of one parameter group: of n gradients over m examples each, and of their mean. All are to be
 /// divided by the optimiser's preconditioner before (preconditioned_square).
-struct GradientNorms {
+struct GradientSquares {
   double mean_square = 0;  ///< mean of |g_i|^2
   double square_of_mean = 0;
 };
@@ -31,22 +31,22 @@ class NoiseScale {
   /// `norms` of each group, of `samples` > 1 gradients of a step whose batch is `scale` times the initial one. False
   /// where a norm is not finite: nothing is taken of such a step. Unbiased whatever samples and scale are; mean_square
   /// may be of some of the gradients alone, and their number need not be whole. A step may stand for others that nobody
-  /// measured: for so many of the initial batch, `stands_for`, averages fade; 0: for itself, by its scale.
-  bool add(std::span<const GradientNorms> norms, double samples, double scale, double stands_for = 0);
+  /// measured: for so many of the initial batch, `represented_scale`, averages fade; 0: for itself, by its scale.
+  bool add(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale = 0);
   /// Of a step with one gradient: |g|^2 of each group now, and |(g + h)/2|^2 with h the one before; `before` is |h|^2.
   bool add_single(std::span<const double> now, std::span<const double> before, std::span<const double> square_of_mean,
                   double scale);
 
   std::int64_t steps() const { return steps_; }
   /// All that is known, to be kept and gone on from exactly: sums by group, their weight, the number of steps.
-  struct Known {
+  struct State {
     std::vector<GradientStats> sums;
     double weight = 0;
     std::int64_t steps = 0;
-    bool biased = false;
+    bool is_biased = false;
   };
-  Known known() const;
-  void restore(const Known& known);
+  State state() const;
+  void restore(const State& saved);
 
   /// sqr at least 0, var at least 1e-6. Zero and 1e-6 before the first step.
   GradientStats group(std::size_t i) const;
@@ -55,13 +55,13 @@ class NoiseScale {
   std::optional<double> noise_scale(std::int64_t initial_batch, std::int64_t least_steps = 20) const;
 
  private:
-  bool take(std::span<const GradientNorms> norms, double samples, double scale, double stands_for);
+  bool accumulate(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale);
 
   std::vector<GradientStats> averages_;
   std::size_t groups_ = 1;
   double weight_ = 0;  ///< of all that was averaged; 1 in the end
   std::int64_t steps_ = 0;
-  bool biased_ = false;
+  bool is_biased_ = false;
 };
 
 }  // namespace lanista::cluster

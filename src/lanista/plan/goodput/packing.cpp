@@ -7,7 +7,7 @@
 
 namespace lanista::cluster {
 
-bool packs(std::int32_t devices, const Nodes& nodes) {
+bool is_packable(std::int32_t devices, const Nodes& nodes) {
   if (devices > nodes.devices) return devices % nodes.devices == 0;
   return devices >= 0 && (devices == 0 || std::has_single_bit(static_cast<std::uint32_t>(devices)));
 }
@@ -17,10 +17,10 @@ namespace {
 class Packer {
  public:
   Packer(std::span<const std::int32_t> counts, std::span<const Allocation> current, const Nodes& nodes)
-      : counts_(counts), current_(current), nodes_(nodes), stays_(counts.size()) {
+      : counts_(counts), current_(current), nodes_(nodes), keeps_devices_(counts.size()) {
     for (std::size_t j = 0; j < counts.size(); ++j) {
       const auto fewest = static_cast<std::size_t>((counts[j] + nodes.devices - 1) / nodes.devices);
-      stays_[j] = counts[j] > 0 && devices_of(current[j]) == counts[j] && current[j].size() == fewest;
+      keeps_devices_[j] = counts[j] > 0 && devices_of(current[j]) == counts[j] && current[j].size() == fewest;
     }
   }
 
@@ -37,9 +37,9 @@ class Packer {
     free_.assign(static_cast<std::size_t>(nodes_.count), nodes_.devices);
     std::vector<std::size_t> order;
     for (std::size_t j = 0; j < counts_.size(); ++j) {
-      if (stays_[j]) {
+      if (keeps_devices_[j]) {
         placed_[j] = current_[j];
-        for (const Share& share : current_[j]) free_[static_cast<std::size_t>(share.node)] -= share.devices;
+        for (const NodeShare& share : current_[j]) free_[static_cast<std::size_t>(share.node)] -= share.devices;
       } else if (counts_[j] > 0) {
         order.push_back(j);
       }
@@ -69,8 +69,8 @@ class Packer {
   void free_a_node() {
     std::vector<std::int32_t> held(static_cast<std::size_t>(nodes_.count), 0);
     for (std::size_t j = 0; j < counts_.size(); ++j) {
-      if (!stays_[j]) continue;
-      for (const Share& share : current_[j]) held[static_cast<std::size_t>(share.node)] += share.devices;
+      if (!keeps_devices_[j]) continue;
+      for (const NodeShare& share : current_[j]) held[static_cast<std::size_t>(share.node)] += share.devices;
     }
     std::size_t least = held.size();
     for (std::size_t n = 0; n < held.size(); ++n) {
@@ -78,15 +78,15 @@ class Packer {
     }
     LANISTA_CHECK(least < held.size(), "counts that pack find room on empty nodes");
     for (std::size_t j = 0; j < counts_.size(); ++j) {
-      const auto here = [&](const Share& share) { return share.node == static_cast<std::int32_t>(least); };
-      if (stays_[j] && std::ranges::any_of(current_[j], here)) stays_[j] = false;
+      const auto here = [&](const NodeShare& share) { return share.node == static_cast<std::int32_t>(least); };
+      if (keeps_devices_[j] && std::ranges::any_of(current_[j], here)) keeps_devices_[j] = false;
     }
   }
 
   std::span<const std::int32_t> counts_;
   std::span<const Allocation> current_;
   Nodes nodes_;
-  std::vector<bool> stays_;
+  std::vector<bool> keeps_devices_;
   std::vector<Allocation> placed_;
   std::vector<std::int32_t> free_;
 };

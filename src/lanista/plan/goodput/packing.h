@@ -8,7 +8,7 @@ namespace lanista::cluster {
 
 /// Whether so many devices can always be packed beside others of the kind: a power of two up to a node's, or whole
 /// nodes. Nodes have a power of two of devices.
-bool packs(std::int32_t devices, const Nodes& nodes);
+bool is_packable(std::int32_t devices, const Nodes& nodes);
 
 /// Where jobs go that get `counts` devices, each a count that packs: on as few nodes as possible, and no two that span
 /// nodes on one. Who has that many already on such a place stays there, unless others would have no place then. The sum

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "lanista/plan/goodput/baselines.h"
+#include "lanista/plan/goodput/baseline_allocators.h"
 #include "lanista/plan/goodput/genetic.h"
-#include "lanista/plan/goodput/separable.h"
+#include "lanista/plan/goodput/knapsack_allocator.h"
 
 namespace lanista::cluster {
 namespace {
@@ -15,12 +15,12 @@ NamedPolicy plain(std::string name, std::string help, JobFreedom freedom, std::u
   return policy;
 }
 
-NamedPolicy exact(std::string name, std::string help, const SeparableOptions& options, bool shares, double interval) {
+NamedPolicy exact(std::string name, std::string help, const KnapsackOptions& options, bool shares, double interval) {
   NamedPolicy policy{
-      std::move(name), std::move(help), {}, false, [options](std::uint64_t) { return separable(options); }};
+      std::move(name), std::move(help), {}, false, [options](std::uint64_t) { return knapsack_allocator(options); }};
   policy.options.shares_profiles = shares;
   policy.options.interval = interval;
-  policy.options.tells_budget = options.guess == SizeGuess::kBudget;
+  policy.options.reveals_budget = options.guess == SizeGuess::kBudget;
   return policy;
 }
 
@@ -30,15 +30,15 @@ std::vector<NamedPolicy> made() {
   all.push_back(plain("tiresias", "what users ask for, least attained first", JobFreedom::kRigid, tiresias));
   all.push_back(
       plain("optimus", "replicas by marginal gain; knows true times and steps", JobFreedom::kElastic, optimus));
-  all.back().options.tells_truth = true;
+  all.back().options.reveals_true_costs = true;
   NamedPolicy pollux{"pollux", "genetic search for the harmonic mean of speed-ups", {}, true, [](std::uint64_t seed) {
                        return genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16});
                      }};
   all.push_back(std::move(pollux));
-  SeparableOptions options;
+  KnapsackOptions options;
   all.push_back(exact("exact", "Pollux's objective, exactly", options, false, 60));
   all.push_back(exact("exact-shared", "the same, jobs of an application share what they measured", options, true, 60));
-  options = {.goal = Goal::kFinish, .guess = SizeGuess::kAttained, .newcomer = 3600, .power = 0.4, .horizon = 240};
+  options = {.goal = Goal::kFinish, .guess = SizeGuess::kAttained, .new_job_device_seconds = 3600, .power = 0.4, .horizon = 240};
   all.push_back(exact("finish", "whoever is finished soonest, guessed by attained work", options, true, 60));
   options.guess = SizeGuess::kKind;
   options.power = 0.5;

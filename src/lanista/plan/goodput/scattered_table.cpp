@@ -57,26 +57,26 @@ Real dot(const Vec& a, const Vec& b) { return a[0] * b[0] + a[1] * b[1] + a[2] *
 std::vector<std::size_t> cell_of(const std::vector<GridPoint>& points, const GridPoint& q) {
   const Vec right = column_of(q);
   // Four far corners that cost more than anything are the first basis.
-  const Real far = 1e6L, dear = 1e16L;
-  std::array<Vec, 4> corners{Vec{-far, -far, -far, 1}, Vec{3 * far, -far, -far, 1}, Vec{-far, 3 * far, -far, 1},
-                             Vec{-far, -far, 3 * far, 1}};
+  const Real corner_distance = 1e6L, corner_cost = 1e16L;
+  std::array<Vec, 4> corners{Vec{-corner_distance, -corner_distance, -corner_distance, 1}, Vec{3 * corner_distance, -corner_distance, -corner_distance, 1}, Vec{-corner_distance, 3 * corner_distance, -corner_distance, 1},
+                             Vec{-corner_distance, -corner_distance, 3 * corner_distance, 1}};
   const std::size_t n = points.size();
   std::array<std::size_t, 4> basis{n, n + 1, n + 2, n + 3};
   std::array<Vec, 4> columns = corners;
-  std::array<Real, 4> costs{dear, dear, dear, dear};
+  std::array<Real, 4> costs{corner_cost, corner_cost, corner_cost, corner_cost};
   for (int iteration = 0; iteration < 2000; ++iteration) {
     const auto plane = solve(transposed(columns), {costs[0], costs[1], costs[2], costs[3]});
     LANISTA_CHECK(plane.has_value(), "a basis of independent points");
-    std::size_t enters = n;
+    std::size_t entering_point = n;
     Real least = -1e-5L;
     for (std::size_t i = 0; i < n; ++i) {
       const Real reduced = height_of(points[i]) - dot(*plane, column_of(points[i]));
       if (reduced >= least) continue;
-      enters = i;
+      entering_point = i;
       if (iteration >= 400) break;  // Bland's rule cannot cycle
       least = reduced;
     }
-    if (enters == n) {
+    if (entering_point == n) {
       for (std::size_t k = 0; k < 4; ++k) {
         const auto weights = solve(columns, right);
         if (basis[k] >= n && (*weights)[k] > kTiny) return {};
@@ -87,7 +87,7 @@ std::vector<std::size_t> cell_of(const std::vector<GridPoint>& points, const Gri
       }
       return cell;
     }
-    const Vec entering = column_of(points[enters]);
+    const Vec entering = column_of(points[entering_point]);
     const auto weights = solve(columns, right);
     const auto direction = solve(columns, entering);
     std::size_t leaves = 4;
@@ -101,9 +101,9 @@ std::vector<std::size_t> cell_of(const std::vector<GridPoint>& points, const Gri
       }
     }
     LANISTA_CHECK(leaves < 4, "the hull of all points is bounded");
-    basis[leaves] = enters;
+    basis[leaves] = entering_point;
     columns[leaves] = entering;
-    costs[leaves] = height_of(points[enters]);
+    costs[leaves] = height_of(points[entering_point]);
   }
   return {};
 }

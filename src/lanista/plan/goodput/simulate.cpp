@@ -8,30 +8,30 @@
 
 namespace lanista::cluster {
 
-double ClusterCourse::mean_completion() const {
+double ClusterResult::mean_completion() const {
   double sum = 0;
-  for (const Finish& job : jobs) sum += job.ended - job.submitted;
+  for (const JobOutcome& job : jobs) sum += job.ended - job.submitted;
   return jobs.empty() ? 0 : sum / static_cast<double>(jobs.size());
 }
 
-double ClusterCourse::completion_quantile(double part) const {
+double ClusterResult::completion_quantile(double part) const {
   if (jobs.empty()) return 0;
   std::vector<double> times;
-  for (const Finish& job : jobs) times.push_back(job.ended - job.submitted);
+  for (const JobOutcome& job : jobs) times.push_back(job.ended - job.submitted);
   std::ranges::sort(times);
   const double rank = std::ceil(part * static_cast<double>(times.size()) - 1e-9);
   return times[static_cast<std::size_t>(std::max(rank, 1.0)) - 1];
 }
 
-double ClusterCourse::device_seconds() const {
+double ClusterResult::device_seconds() const {
   double sum = 0;
-  for (const Finish& job : jobs) sum += job.device_seconds;
+  for (const JobOutcome& job : jobs) sum += job.device_seconds;
   return sum;
 }
 
-std::int64_t ClusterCourse::restarts() const {
+std::int64_t ClusterResult::restarts() const {
   std::int64_t sum = 0;
-  for (const Finish& job : jobs) sum += job.restarts;
+  for (const JobOutcome& job : jobs) sum += job.restarts;
   return sum;
 }
 
@@ -41,18 +41,18 @@ class Simulation {
  public:
   Simulation(const Workload& workload, Allocator& allocator, const SimulationOptions& options)
       : workload_(workload), allocator_(allocator), options_(options) {
-    std::vector<std::shared_ptr<Profile>> shared;
-    for (std::size_t a = 0; a < workload.applications.size(); ++a) shared.push_back(std::make_shared<Profile>());
+    std::vector<std::shared_ptr<JobProfile>> shared;
+    for (std::size_t a = 0; a < workload.applications.size(); ++a) shared.push_back(std::make_shared<JobProfile>());
     for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
       const Submission& job = workload.jobs[i];
-      auto profile = options.shares_profiles ? shared[job.application] : std::make_shared<Profile>();
+      auto profile = options.shares_profiles ? shared[job.application] : std::make_shared<JobProfile>();
       profiles_.push_back(profile);
       jobs_.emplace_back(i, job, *workload.applications[job.application], std::move(profile), options_);
     }
     allocations_.resize(jobs_.size());
   }
 
-  Result<ClusterCourse> run() {
+  Result<ClusterResult> run() {
     while (!std::ranges::all_of(jobs_, [](const SimulatedJob& job) { return job.finished(); })) {
       if (now_ >= options_.until) {
         return Error{Code::kFailedPrecondition,
@@ -62,14 +62,14 @@ class Simulation {
       LANISTA_TRY(decide());
     }
     for (const SimulatedJob& job : jobs_) {
-      course_.jobs.push_back(job.finish());
-      course_.makespan = std::max(course_.makespan, course_.jobs.back().ended);
+      result_.jobs.push_back(job.finish());
+      result_.makespan = std::max(result_.makespan, result_.jobs.back().ended);
     }
-    std::set<const Profile*> counted;
+    std::set<const JobProfile*> counted;
     for (const auto& profile : profiles_) {
-      if (counted.insert(profile.get()).second) course_.fits += profile->fits();
+      if (counted.insert(profile.get()).second) result_.fits += profile->fits();
     }
-    return course_;
+    return result_;
   }
 
  private:
@@ -77,11 +77,11 @@ class Simulation {
     std::vector<std::int32_t> distributed(static_cast<std::size_t>(options_.nodes.count), 0);
     for (const Allocation& allocation : allocations_) {
       if (!is_distributed(allocation)) continue;
-      for (const Share& share : allocation) ++distributed[static_cast<std::size_t>(share.node)];
+      for (const NodeShare& share : allocation) ++distributed[static_cast<std::size_t>(share.node)];
     }
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       const bool meets =
-          is_distributed(allocations_[i]) && std::ranges::any_of(allocations_[i], [&](const Share& share) {
+          is_distributed(allocations_[i]) && std::ranges::any_of(allocations_[i], [&](const NodeShare& share) {
             return distributed[static_cast<std::size_t>(share.node)] > 1;
           });
       jobs_[i].advance(options_.interval, meets ? options_.interference : 0);
@@ -101,12 +101,12 @@ class Simulation {
       current.push_back(allocations_[i]);
     }
     if (index.empty()) return {};
-    const Situation situation{now_, options_.nodes, options_.told_restart_seconds, views, current};
-    const std::vector<Allocation> decided = allocator_.allocate(situation);
-    if (const auto checked = check_allocations(situation, decided); !checked) {
+    const AllocatorState state{now_, options_.nodes, options_.assumed_restart_seconds, views, current};
+    const std::vector<Allocation> decided = allocator_.allocate(state);
+    if (const auto checked = check_allocations(state, decided); !checked) {
       return Error{checked.error().code, std::string(allocator_.name()) + ": " + checked.error().message, ""};
     }
-    ++course_.decisions;
+    ++result_.decisions;
     for (std::size_t j = 0; j < index.size(); ++j) {
       if (decided[j] == current[j]) continue;
       allocations_[index[j]] = decided[j];
@@ -118,16 +118,16 @@ class Simulation {
   const Workload& workload_;
   Allocator& allocator_;
   const SimulationOptions& options_;
-  std::vector<std::shared_ptr<Profile>> profiles_;
+  std::vector<std::shared_ptr<JobProfile>> profiles_;
   std::vector<SimulatedJob> jobs_;
   std::vector<Allocation> allocations_;
   double now_ = 0;
-  ClusterCourse course_;
+  ClusterResult result_;
 };
 
 }  // namespace
 
-Result<ClusterCourse> simulate(const Workload& workload, Allocator& allocator, const SimulationOptions& options) {
+Result<ClusterResult> simulate(const Workload& workload, Allocator& allocator, const SimulationOptions& options) {
   return Simulation(workload, allocator, options).run();
 }
 

@@ -21,11 +21,11 @@ struct SimulationOptions {
   Nodes nodes;
   double interval = 60;              ///< seconds between decisions
   double restart_seconds = 30;       ///< that a job stands still when its devices change
-  double told_restart_seconds = 30;  ///< what allocators believe of that
+  double assumed_restart_seconds = 30;  ///< what allocators believe of that
   double interference = 0;           ///< part of its speed that a distributed job loses beside another one on a node
   JobFreedom freedom = JobFreedom::kAdaptive;
-  bool tells_truth = false;   ///< fills JobView::truth
-  bool tells_budget = false;  ///< fills JobView::left
+  bool reveals_true_costs = false;   ///< fills JobView::truth
+  bool reveals_budget = false;  ///< fills JobView::left
   /// Jobs of one application begin with what others of it measured: their step times, and gradients of their epoch.
   bool shares_profiles = false;
   /// Pollux's artefact gives `ncf` one device and its user's batch, whatever the policy: with kAdaptive.
@@ -36,15 +36,15 @@ struct SimulationOptions {
 };
 
 /// How a job went.
-struct Finish {
+struct JobOutcome {
   std::size_t job = 0;
   double submitted = 0, began = 0, ended = 0;
   std::int32_t restarts = 0;
   double device_seconds = 0;
 };
 
-struct ClusterCourse {
-  std::vector<Finish> jobs;  ///< in the order of the workload
+struct ClusterResult {
+  std::vector<JobOutcome> jobs;  ///< in the order of the workload
   double makespan = 0;       ///< when the last one ended
   double mean_completion() const;
   /// The smallest time within which so many parts of one of the jobs were done; part in (0, 1].
@@ -60,6 +60,6 @@ struct ClusterCourse {
 /// Progress is counted in scale-invariant steps, and a job ends after its application's epochs. Errors:
 /// kInvalidArgument for a decision that check_allocations refuses, with the allocator's name; kFailedPrecondition if
 /// jobs are left at `until`.
-Result<ClusterCourse> simulate(const Workload& workload, Allocator& allocator, const SimulationOptions& options = {});
+Result<ClusterResult> simulate(const Workload& workload, Allocator& allocator, const SimulationOptions& options = {});
 
 }  // namespace lanista::cluster

@@ -32,7 +32,7 @@ std::string crowd(int jobs) {
   return rows;
 }
 
-Result<ClusterCourse> run(const Workload& workload, const std::string& name) {
+Result<ClusterResult> run(const Workload& workload, const std::string& name) {
   const NamedPolicy* policy = find_policy(name);
   LANISTA_CHECK(policy != nullptr, name);
   const auto allocator = policy->make(0);
@@ -133,11 +133,11 @@ TEST(Simulation, OfOneRigidJobIsWorkedOutByHand) {
   double end = 150;  // comes at 100, is decided on at 120, stands still for 30 s
   const double gains[] = {(3 + 1) / (3.0 / 8 + 1), (6 + 1) / (6.0 / 8 + 1), (11 + 1) / (11.0 / 8 + 1)};
   for (const double gain : gains) end += std::nearbyint(100 / (gain / 1.53));
-  const auto course = run(workload, "tiresias");
-  ASSERT_TRUE(course) << course.error().text();
-  EXPECT_EQ(course->jobs[0].ended, end);
-  EXPECT_EQ(course->mean_completion(), end - 100);
-  EXPECT_EQ(course->jobs[0].restarts, 0);
+  const auto result = run(workload, "tiresias");
+  ASSERT_TRUE(result) << result.error().text();
+  EXPECT_EQ(result->jobs[0].ended, end);
+  EXPECT_EQ(result->mean_completion(), end - 100);
+  EXPECT_EQ(result->jobs[0].restarts, 0);
 }
 
 TEST(Simulation, OfEveryPolicyEndsBehindTheBoundAndIsTheSameTwice) {
@@ -145,38 +145,38 @@ TEST(Simulation, OfEveryPolicyEndsBehindTheBoundAndIsTheSameTwice) {
   const double bound = bounds_of(workload, {}).best();
   EXPECT_GT(bound, 0);
   for (const NamedPolicy& policy : policies()) {
-    const auto course = run(workload, policy.name), again = run(workload, policy.name);
-    ASSERT_TRUE(course && again) << policy.name << (course ? "" : course.error().text());
-    EXPECT_GE(course->mean_completion(), 0.98 * bound) << policy.name;
-    EXPECT_EQ(course->mean_completion(), again->mean_completion()) << policy.name;
-    EXPECT_GE(course->completion_quantile(1), course->completion_quantile(0.5));
-    EXPECT_GE(course->makespan, course->completion_quantile(1));
+    const auto result = run(workload, policy.name), again = run(workload, policy.name);
+    ASSERT_TRUE(result && again) << policy.name << (result ? "" : result.error().text());
+    EXPECT_GE(result->mean_completion(), 0.98 * bound) << policy.name;
+    EXPECT_EQ(result->mean_completion(), again->mean_completion()) << policy.name;
+    EXPECT_GE(result->completion_quantile(1), result->completion_quantile(0.5));
+    EXPECT_GE(result->makespan, result->completion_quantile(1));
   }
 }
 
 /// Gives everything to everybody.
-class Greedy : public Allocator {
+class OverallocatingAllocator : public Allocator {
  public:
   std::string_view name() const override { return "greedy"; }
-  std::vector<Allocation> allocate(const Situation& situation) override {
-    return std::vector<Allocation>(situation.jobs.size(), Allocation{{0, 4}});
+  std::vector<Allocation> allocate(const AllocatorState& state) override {
+    return std::vector<Allocation>(state.jobs.size(), Allocation{{0, 4}});
   }
 };
-class Miser : public Allocator {
+class StarvingAllocator : public Allocator {
  public:
   std::string_view name() const override { return "miser"; }
-  std::vector<Allocation> allocate(const Situation& situation) override {
-    return std::vector<Allocation>(situation.jobs.size());
+  std::vector<Allocation> allocate(const AllocatorState& state) override {
+    return std::vector<Allocation>(state.jobs.size());
   }
 };
 
 TEST(Simulation, RefusesPoliciesThatGiveTooMuchOrNothing) {
   const Workload workload = workload_of("a,0,net,1,32\nb,0,net,1,32\n");
-  Greedy greedy;
+  OverallocatingAllocator greedy;
   const auto refused = simulate(workload, greedy);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("greedy: allocation of job 1: node 0 would give 8"), std::string::npos);
-  Miser miser;
+  StarvingAllocator miser;
   SimulationOptions options;
   options.until = 600;
   EXPECT_EQ(simulate(workload, miser, options).error().code, Code::kFailedPrecondition);

@@ -7,13 +7,13 @@
 
 namespace lanista::cluster {
 
-void Profile::add(const StepSample& sample) {
+void JobProfile::add(const StepSample& sample) {
   if (!seen_.insert({sample.nodes, sample.replicas, sample.local_batch}).second) return;
   samples_.push_back(sample);
   most_replicas_ = std::max(most_replicas_, static_cast<std::int32_t>(sample.replicas));
 }
 
-const ThroughputModel& Profile::model() {
+const ThroughputModel& JobProfile::model() {
   if (fitted_ != samples_.size()) {
     model_ = fit_throughput(samples_).model;
     fitted_ = samples_.size();
@@ -23,7 +23,7 @@ const ThroughputModel& Profile::model() {
 }
 
 SimulatedJob::SimulatedJob(std::size_t index, const Submission& submission, const Application& application,
-                           std::shared_ptr<Profile> profile, const SimulationOptions& options)
+                           std::shared_ptr<JobProfile> profile, const SimulationOptions& options)
     : index_(index),
       submission_(submission),
       application_(application),
@@ -43,10 +43,10 @@ std::int32_t SimulatedJob::most_replicas() const {
   if (is_pinned()) return 1;
   const BatchLimits& limits = application_.limits();
   if (options_.freedom == JobFreedom::kElastic) {
-    return static_cast<std::int32_t>(std::max<std::int64_t>(1, submission_.batch / limits.least_local));
+    return static_cast<std::int32_t>(std::max<std::int64_t>(1, submission_.batch / limits.min_local));
   }
   const std::int64_t known = std::min<std::int64_t>(std::max(2 * profile_->most_replicas(), 1), options_.nodes.total());
-  return static_cast<std::int32_t>(std::max<std::int64_t>(1, std::min(known, limits.most / limits.least_local)));
+  return static_cast<std::int32_t>(std::max<std::int64_t>(1, std::min(known, limits.most / limits.min_local)));
 }
 
 const GoodputTable* SimulatedJob::table() {
@@ -81,15 +81,15 @@ void SimulatedJob::tune() {
     plan_.local = std::min(plan_.local, limits.most / (replicas_ * (plan_.accumulations + 1)));
     return;
   }
-  plan_ = plan_of_total(limits, std::max(limits.initial, limits.least_local * replicas_), replicas_);
+  plan_ = plan_of_total(limits, std::max(limits.initial, limits.min_local * replicas_), replicas_);
 }
 
-void SimulatedJob::learn(const StepTimes& times, const GradientStats& gradients) {
+void SimulatedJob::record_step(const StepTimes& times, const GradientStats& gradients) {
   gradients_ = gradients;
   if (options_.freedom != JobFreedom::kAdaptive) return;
   profile_->gradients[epoch_] = gradients;
   const auto nodes = static_cast<std::int64_t>(placement_.size());
-  if (profile_->knows(nodes, replicas_, plan_.local)) return;
+  if (profile_->has_measured(nodes, replicas_, plan_.local)) return;
   const double accumulation = times.step - times.sync;
   profile_->add({nodes, replicas_, plan_.local, accumulation, accumulation + times.sync * options_.sync_factor});
 }
@@ -112,7 +112,7 @@ void SimulatedJob::advance(double seconds, double interference) {
     const StepTimes times = application_.step_times(placement_, plan_.local);
     const GradientStats gradients = application_.gradients(batch, epoch_);
     const double gain = gain_of(gradients, scale);
-    learn(times, gradients);
+    record_step(times, gradients);
     const double step = times.step + (times.step - times.sync) * static_cast<double>(plan_.accumulations);
     const double speed = gain / step * (1.0 - interference);
     const double next = target(epoch_ + 1);
@@ -120,7 +120,7 @@ void SimulatedJob::advance(double seconds, double interference) {
     if (progress_ + speed * seconds < next) {
       progress_ += speed * seconds;
     } else {
-      // Epochs end at whole seconds, as in the artefact.
+      // EpochSchedule end at whole seconds, as in the artefact.
       taken = std::min(seconds, std::nearbyint((next - progress_) / speed));
       ++epoch_;
       progress_ = next;
@@ -136,7 +136,7 @@ void SimulatedJob::advance(double seconds, double interference) {
 
 void SimulatedJob::reallocate(const Allocation& allocation) {
   placement_.clear();
-  for (const Share& share : allocation) placement_.push_back(share.devices);
+  for (const NodeShare& share : allocation) placement_.push_back(share.devices);
   replicas_ = devices_of(allocation);
   if (placement_.empty()) return;
   tune();
@@ -144,7 +144,7 @@ void SimulatedJob::reallocate(const Allocation& allocation) {
   ++restarts_;
 }
 
-double SimulatedJob::believed_left() const {
+double SimulatedJob::estimated_left() const {
   return (target(application_.epochs()) - progress_) * static_cast<double>(application_.limits().initial);
 }
 
@@ -160,11 +160,11 @@ JobView SimulatedJob::view(double now) {
   view.most = most_replicas();
   view.kind = static_cast<std::int64_t>(submission_.application);
   view.goodput = table();
-  if (options_.tells_budget) view.left = believed_left();
-  if (!options_.tells_truth) return view;
-  if (!truth_) {
-    truth_ = std::make_unique<Truth>();
-    truth_->step_seconds = [this](std::int32_t replicas) {
+  if (options_.reveals_budget) view.left = estimated_left();
+  if (!options_.reveals_true_costs) return view;
+  if (!true_costs_) {
+    true_costs_ = std::make_unique<TrueCosts>();
+    true_costs_->step_seconds = [this](std::int32_t replicas) {
       std::vector<std::int32_t> packed;
       for (std::int32_t left = replicas; left > 0; left -= packed.back()) {
         packed.push_back(std::min(left, options_.nodes.devices));
@@ -177,16 +177,16 @@ JobView SimulatedJob::view(double now) {
     };
   }
   const std::int64_t last = application_.epochs() - 1;
-  truth_->steps_left =
+  true_costs_->steps_left =
       last <= epoch_
           ? 1
           : (application_.iterations(submission_.batch, last) - application_.iterations(submission_.batch, epoch_)) *
                 submission_.length;
-  view.truth = truth_.get();
+  view.true_costs = true_costs_.get();
   return view;
 }
 
-Finish SimulatedJob::finish() const {
+JobOutcome SimulatedJob::finish() const {
   return {index_, submission_.time, began_.value_or(0), ended_.value_or(0), std::max(restarts_, 0), service_};
 }
 

@@ -12,12 +12,12 @@
 namespace lanista::cluster {
 
 /// What was measured of steps, and the model fitted to it; of one job, or of all of an application.
-class Profile {
+class JobProfile {
  public:
   void add(const StepSample& sample);
   std::int32_t most_replicas() const { return most_replicas_; }
   bool empty() const { return samples_.empty(); }
-  bool knows(std::int64_t nodes, std::int64_t replicas, std::int64_t local) const {
+  bool has_measured(std::int64_t nodes, std::int64_t replicas, std::int64_t local) const {
     return seen_.contains({nodes, replicas, local});
   }
   /// Fitted when something was added since.
@@ -40,27 +40,27 @@ class Profile {
 class SimulatedJob {
  public:
   SimulatedJob(std::size_t index, const Submission& submission, const Application& application,
-               std::shared_ptr<Profile> profile, const SimulationOptions& options);
+               std::shared_ptr<JobProfile> profile, const SimulationOptions& options);
 
   void advance(double seconds, double interference);
   void reallocate(const Allocation& allocation);
   bool finished() const { return ended_.has_value(); }
   JobView view(double now);
-  Finish finish() const;
+  JobOutcome finish() const;
 
  private:
   void tune();
-  void learn(const StepTimes& times, const GradientStats& gradients);
+  void record_step(const StepTimes& times, const GradientStats& gradients);
   const GoodputTable* table();
   double target(std::int64_t epochs) const { return application_.progress_after(epochs) * submission_.length; }
   bool is_pinned() const;
   std::int32_t most_replicas() const;
-  double believed_left() const;
+  double estimated_left() const;
 
   std::size_t index_;
   const Submission& submission_;
   const Application& application_;
-  std::shared_ptr<Profile> profile_;
+  std::shared_ptr<JobProfile> profile_;
   const SimulationOptions& options_;
   std::optional<std::int64_t> fixed_batch_;
 
@@ -76,7 +76,7 @@ class SimulatedJob {
   std::unique_ptr<GoodputTable> table_;
   std::int64_t table_version_ = -1;
   GradientStats table_gradients_;
-  std::unique_ptr<Truth> truth_;
+  std::unique_ptr<TrueCosts> true_costs_;
 };
 
 }  // namespace lanista::cluster

@@ -41,14 +41,14 @@ double best(const std::vector<double>& speeds, const std::vector<double>& trials
   }
 }
 
-double drawn(Rng& rng, double least, double most) { return least * std::pow(most / least, rng.uniform()); }
+double random_devices(Rng& rng, double least, double most) { return least * std::pow(most / least, rng.uniform()); }
 
 // Horowitz and Sahni, 1976, for trials that are equal: no assignment ends sooner.
 TEST(DeviceChoice, OfEqualTrialsNoneEndsSooner) {
   Rng rng(1);
   for (int round = 0; round < 200; ++round) {
-    const std::vector<double> speeds{1, drawn(rng, 1, 16), drawn(rng, 1, 16)};
-    const std::vector<double> trials(static_cast<std::size_t>(rng.between(1, 7)), drawn(rng, 0.1, 10));
+    const std::vector<double> speeds{1, random_devices(rng, 1, 16), random_devices(rng, 1, 16)};
+    const std::vector<double> trials(static_cast<std::size_t>(rng.between(1, 7)), random_devices(rng, 0.1, 10));
     ASSERT_NEAR(chosen(speeds, trials) / best(speeds, trials), 1, 1e-12) << round;
   }
 }
@@ -59,9 +59,9 @@ TEST(DeviceChoice, OnTwoDevicesIsWithinTheGoldenRatioOfTheBestOfAll) {
   double worst = 1, sum = 0;
   constexpr int kRounds = 400;
   for (int round = 0; round < kRounds; ++round) {
-    const std::vector<double> speeds{1, drawn(rng, 1, 16)};
+    const std::vector<double> speeds{1, random_devices(rng, 1, 16)};
     std::vector<double> trials(12);
-    for (double& work : trials) work = drawn(rng, 1, 8);
+    for (double& work : trials) work = random_devices(rng, 1, 8);
     const double ratio = chosen(speeds, trials) / best(speeds, trials);
     worst = std::max(worst, ratio);
     sum += ratio;
@@ -79,10 +79,10 @@ TEST(DeviceChoice, OfAWholeSearchIsWithinAFewPercentOfAnyAssignment) {
     double sum = 0, worst = 1;
     constexpr int kRounds = 200;
     for (int round = 0; round < kRounds; ++round) {
-      std::vector<double> speeds{1, drawn(rng, 1, 16), drawn(rng, 1, 16)};
+      std::vector<double> speeds{1, random_devices(rng, 1, 16), random_devices(rng, 1, 16)};
       speeds.resize(static_cast<std::size_t>(rng.between(2, 3)));
       std::vector<double> trials(number);
-      for (double& work : trials) work = drawn(rng, 1, 8);
+      for (double& work : trials) work = random_devices(rng, 1, 8);
       const double all =
           std::accumulate(trials.begin(), trials.end(), 0.0) / std::accumulate(speeds.begin(), speeds.end(), 0.0);
       const double ratio = chosen(speeds, trials) / all;

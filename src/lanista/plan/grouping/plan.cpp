@@ -11,20 +11,20 @@ std::int64_t fair_share(std::int64_t trials, std::int64_t workers) {
   return std::max<std::int64_t>((trials + each - 1) / each, 1);
 }
 
-std::int64_t shares_of(const Machine& machine) {
+std::int64_t num_lane_sharers(const Machine& machine) {
   return machine.whole_groups ? 1 : std::max<std::int64_t>(machine.workers, 1);
 }
 
-std::int64_t most_lanes(const Trial& trial, const Machine& machine) {
-  const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::lanes_that_pay(trial.state_bytes);
-  const std::int64_t each = std::max<std::int64_t>(trial.state_bytes + trial.kept_bytes, 1);
-  const std::int64_t room = machine.bytes / shares_of(machine) / each;
+std::int64_t max_lanes_of(const PlannedTrial& trial, const Machine& machine) {
+  const std::int64_t wanted = machine.lanes > 0 ? machine.lanes : step::max_cached_lanes(trial.state_bytes);
+  const std::int64_t each = std::max<std::int64_t>(trial.state_bytes + trial.best_weights_bytes, 1);
+  const std::int64_t room = machine.bytes / num_lane_sharers(machine) / each;
   return std::max<std::int64_t>(std::min(wanted, room), 1);
 }
 
-Plan make_plan(std::span<const Trial> trials, const Machine& machine) {
+GroupPlan make_plan(std::span<const PlannedTrial> trials, const Machine& machine) {
   Planner planner(machine);
-  for (const Trial& trial : trials) planner.join(trial);
+  for (const PlannedTrial& trial : trials) planner.join(trial);
   static_cast<void>(planner.changes());
   return planner.plan();
 }

@@ -12,31 +12,31 @@
 namespace lanista::schedule {
 namespace {
 
-Trial trial(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
+PlannedTrial trial(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
   return {TrialId{id}, hash_text(program), bytes};
 }
 
-std::vector<Trial> of_one_program(std::uint32_t count, std::int64_t bytes = 0) {
-  std::vector<Trial> trials;
+std::vector<PlannedTrial> of_one_program(std::uint32_t count, std::int64_t bytes = 0) {
+  std::vector<PlannedTrial> trials;
   for (std::uint32_t id = 1; id <= count; ++id) trials.push_back(trial(id, "a", bytes));
   return trials;
 }
 
-std::string text(const Plan& plan) { return plan_text(plan); }
+std::string text(const GroupPlan& plan) { return plan_text(plan); }
 
 TEST(Lanes, AreAsManyAsAskedForAndAsHaveRoom) {
-  const Trial of_100_bytes = trial(1, "a", 100);
-  EXPECT_EQ(most_lanes(of_100_bytes, {.lanes = 20}), 20);
-  EXPECT_EQ(most_lanes(of_100_bytes, {.workers = 2, .bytes = 1000}), 5) << "each worker has half of the memory";
-  EXPECT_EQ(most_lanes(of_100_bytes, {.bytes = 1}), 1) << "whether a single trial fits is for who admits it";
+  const PlannedTrial of_100_bytes = trial(1, "a", 100);
+  EXPECT_EQ(max_lanes_of(of_100_bytes, {.lanes = 20}), 20);
+  EXPECT_EQ(max_lanes_of(of_100_bytes, {.workers = 2, .bytes = 1000}), 5) << "each worker has half of the memory";
+  EXPECT_EQ(max_lanes_of(of_100_bytes, {.bytes = 1}), 1) << "whether a single trial fits is for who admits it";
 }
 
 TEST(Lanes, HaveRoomForWhatTrialsKeepAndPayAsIfTheyKeptNothing) {
-  Trial keeping = trial(1, "a", 100);
-  keeping.kept_bytes = 100;
-  EXPECT_EQ(most_lanes(keeping, {.workers = 2, .bytes = 1000}), 2);
-  keeping.kept_bytes = 1'000'000'000;
-  EXPECT_EQ(most_lanes(keeping, {}), most_lanes(trial(1, "a", 100), {})) << "no step touches it";
+  PlannedTrial keeping = trial(1, "a", 100);
+  keeping.best_weights_bytes = 100;
+  EXPECT_EQ(max_lanes_of(keeping, {.workers = 2, .bytes = 1000}), 2);
+  keeping.best_weights_bytes = 1'000'000'000;
+  EXPECT_EQ(max_lanes_of(keeping, {}), max_lanes_of(trial(1, "a", 100), {})) << "no step touches it";
 }
 
 TEST(FairShare, LeavesSomeForEveryWorker) {
@@ -46,30 +46,30 @@ TEST(FairShare, LeavesSomeForEveryWorker) {
   EXPECT_EQ(fair_share(0, 8), 1);
 }
 
-TEST(Plan, TrialsOfOneProgramAreLanes) {
-  const std::vector<Trial> trials{trial(4, "b"), trial(1, "b"), trial(2, "a"), trial(3, "b")};
+TEST(GroupPlan, TrialsOfOneProgramAreLanes) {
+  const std::vector<PlannedTrial> trials{trial(4, "b"), trial(1, "b"), trial(2, "a"), trial(3, "b")};
 
   EXPECT_EQ(text(make_plan(trials, {})), "1 3 4, 2");
 }
 
-TEST(Plan, DealsLargePopulationsEvenly) {
+TEST(GroupPlan, DealsLargePopulationsEvenly) {
   EXPECT_EQ(text(make_plan(of_one_program(10), {.lanes = 4})), "1-3, 4-6, 7-10");
 }
 
-TEST(Plan, LeavesSomeForEveryWorker) {
+TEST(GroupPlan, LeavesSomeForEveryWorker) {
   EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 2})), "1 2, 3-5");
   EXPECT_EQ(text(make_plan(of_one_program(3), {.workers = 8})), "1, 2, 3");
 }
 
-TEST(Plan, KeepsGroupsWholeWhereThatIsAskedFor) {
+TEST(GroupPlan, KeepsGroupsWholeWhereThatIsAskedFor) {
   EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 8, .whole_groups = true})), "1-5");
   EXPECT_EQ(text(make_plan(of_one_program(5), {.workers = 8, .lanes = 4, .whole_groups = true})), "1 2, 3-5");
-  EXPECT_EQ(most_lanes(trial(1, "a", 100), {.workers = 8, .lanes = 20, .bytes = 1000, .whole_groups = true}), 10);
+  EXPECT_EQ(max_lanes_of(trial(1, "a", 100), {.workers = 8, .lanes = 20, .bytes = 1000, .whole_groups = true}), 10);
 }
 
-TEST(Plan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), Plan{}); }
+TEST(GroupPlan, OfNothingIsEmpty) { EXPECT_EQ(make_plan({}, {}), GroupPlan{}); }
 
-TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
+TEST(GroupPlan, HoldsWhatItPromisesForRandomTrials) {
   const Rng root(20261122);
   for (std::uint64_t number = 0; number < 500; ++number) {
     Rng rng = root.split(number);
@@ -77,20 +77,20 @@ TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
       return least + static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(most - least + 1)));
     };
     const Machine machine{.workers = draw(1, 5), .lanes = draw(0, 6), .bytes = draw(1, 4000)};
-    std::vector<Trial> trials;
-    std::map<TrialId, Trial> by_id;
+    std::vector<PlannedTrial> trials;
+    std::map<TrialId, PlannedTrial> by_id;
     for (std::uint32_t id = 1; id <= static_cast<std::uint32_t>(draw(0, 40)); ++id) {
       const std::int64_t program = draw(0, 4);
       trials.push_back(trial(id, std::to_string(program), 100 * (program + 1)));
       by_id[TrialId{id}] = trials.back();
     }
-    const Plan plan = make_plan(trials, machine);
+    const GroupPlan plan = make_plan(trials, machine);
 
     std::map<Digest, std::pair<std::size_t, std::size_t>> sizes;  // smallest and largest
     std::size_t planned = 0;
     for (const Group& group : plan.groups) {
-      const Trial& first = by_id.at(group.trials.front());
-      ASSERT_LE(std::ssize(group.trials), most_lanes(first, machine));
+      const PlannedTrial& first = by_id.at(group.trials.front());
+      ASSERT_LE(std::ssize(group.trials), max_lanes_of(first, machine));
       ASSERT_LE(std::ssize(group.trials), fair_share(std::ssize(trials), machine.workers));
       ASSERT_TRUE(std::ranges::is_sorted(group.trials));
       for (const TrialId id : group.trials) {
@@ -112,7 +112,7 @@ TEST(Plan, HoldsWhatItPromisesForRandomTrials) {
   }
 }
 
-TEST(Plan, IsNotReadFromWhatIsNone) {
+TEST(GroupPlan, IsNotReadFromWhatIsNone) {
   for (const char* text :
        {" ", "0", "1,", "1 ", "1, ", "1,2", "1  2", "-1", "1.5", "4294967296", "a", "1;2", ", 1", " 1", "1\n",
         "1-", "-2", "1-2", "3-1", "1-1", "1--3", "1-3-5", "0-3", "1-4294967295", "1 2-1048577"}) {

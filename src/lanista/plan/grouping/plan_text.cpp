@@ -32,8 +32,8 @@ class PlanReader {
   explicit PlanReader(std::string_view text) : text_(text) {}
 
   bool at_end() const { return text_.empty(); }
-  Error unexpected(const std::string& place) const {
-    return no_plan("has '" + std::string(text_.substr(0, 20)) + "' in the place of " + place);
+  Error unexpected(const std::string& placement) const {
+    return no_plan("has '" + std::string(text_.substr(0, 20)) + "' in the place of " + placement);
   }
   bool skip(std::string_view word) {
     if (!text_.starts_with(word)) return false;
@@ -91,7 +91,7 @@ class PlanReader {
 
 }  // namespace
 
-std::string plan_text(const Plan& plan) {
+std::string plan_text(const GroupPlan& plan) {
   std::string text;
   for (const Group& group : plan.groups) {
     if (!text.empty()) text += ", ";
@@ -100,8 +100,8 @@ std::string plan_text(const Plan& plan) {
   return text;
 }
 
-Result<Plan> plan_from_text(std::string_view text) {
-  Plan plan;
+Result<GroupPlan> plan_from_text(std::string_view text) {
+  GroupPlan plan;
   PlanReader reader(text);
   while (!reader.at_end()) {
     LANISTA_TRY(reader.begin_group());

@@ -25,41 +25,41 @@ class Planner {
   explicit Planner(const Machine& machine) : machine_(machine) {}
 
   /// A trial that is not there. Trials of one program have equal bytes.
-  void join(const Trial& trial);
+  void join(const PlannedTrial& trial);
   /// Nothing happens if it is not there.
   void leave(TrialId trial);
   /// What is to be told since the last call, of groups of several. A trial that has left and come again is told anew.
   Regrouping changes();
   /// All groups as of the last changes(), those of one as well.
-  Plan plan() const;
+  GroupPlan plan() const;
 
  private:
   struct Program {
-    std::int64_t lanes = 1;                           ///< most_lanes
+    std::int64_t lanes = 1;                           ///< max_lanes_of
     std::map<std::int64_t, std::set<TrialId>> groups;  ///< by number; none is empty between calls
     std::set<std::pair<std::int64_t, std::int64_t>> by_size;  ///< size and number of each
     std::set<TrialId> waiting;                        ///< for a place
-    std::int64_t seated = 0;
+    std::int64_t num_placed = 0;
   };
-  struct Seat {
+  struct GroupMembership {
     Digest program;
     std::int64_t group = 0;  ///< 0: it waits for one
-    std::int64_t told = 0;   ///< the group of several that it was told to be in; 0: none
+    std::int64_t reported_group = 0;   ///< the group of several that it was told to be in; 0: none
   };
 
-  void settle(Program& program);
-  void put(Program& program, TrialId trial, std::int64_t group);
-  void take(Program& program, TrialId trial);
+  void rebalance(Program& program);
+  void add_to_group(Program& program, TrialId trial, std::int64_t group);
+  void remove_from_group(Program& program, TrialId trial);
   void release_youngest(Program& program, std::int64_t group);
   /// Where whoever looks from outside sees the trial.
-  std::int64_t shared_group(TrialId trial, const Seat& seat) const;
+  std::int64_t shared_group(TrialId trial, const GroupMembership& membership) const;
 
   Machine machine_;
   std::map<Digest, Program> programs_;
-  std::map<TrialId, Seat> seats_;
-  std::set<Digest> touched_;                  // programs
-  std::set<TrialId> moved_;                   // whose group may have to be told
-  std::set<TrialId> gone_;                    // who were told to be in a group and left
+  std::map<TrialId, GroupMembership> memberships_;
+  std::set<Digest> changed_programs_;                  // programs
+  std::set<TrialId> moved_trials_;                   // whose group may have to be told
+  std::set<TrialId> removed_trials_;                    // who were told to be in a group and left
   std::int64_t share_ = 1, last_group_ = 0;
 };
 
@@ -70,15 +70,15 @@ class Grouping {
   /// 0: it trains alone.
   std::int64_t group_of(TrialId trial) const;
   /// What to tell somebody who has heard nothing of these trials.
-  Regrouping of(std::span<const TrialId> trials) const;
+  Regrouping regrouping_for(std::span<const TrialId> trials) const;
   /// The groups of several.
-  Plan plan() const;
+  GroupPlan plan() const;
 
  private:
   std::map<TrialId, std::int64_t> groups_;
 };
 
 /// A whole plan as changes to none. Groups of one are left out.
-Regrouping regrouping_of(const Plan& plan);
+Regrouping regrouping_of(const GroupPlan& plan);
 
 }  // namespace lanista::schedule

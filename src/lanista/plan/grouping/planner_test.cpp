@@ -12,7 +12,7 @@
 namespace lanista::schedule {
 namespace {
 
-Trial lane(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
+PlannedTrial lane(std::uint32_t id, const std::string& program, std::int64_t bytes = 0) {
   return {TrialId{id}, hash_text(program), bytes};
 }
 
@@ -21,7 +21,7 @@ void join_all(Planner& planner, std::uint32_t first, std::uint32_t last) {
   for (std::uint32_t id = first; id <= last; ++id) planner.join(lane(id, "a"));
 }
 
-std::string told(Planner& planner) { return regrouping_text(planner.changes()); }
+std::string reported(Planner& planner) { return regrouping_text(planner.changes()); }
 
 std::size_t named(const Regrouping& changes) {
   std::size_t trials = 0;
@@ -32,47 +32,47 @@ std::size_t named(const Regrouping& changes) {
 TEST(Planner, TellsWhatChangesAlone) {
   Planner planner({.lanes = 4});
   join_all(planner, 1, 8);
-  EXPECT_EQ(told(planner), "1: 1-4, 2: 5-8");
+  EXPECT_EQ(reported(planner), "1: 1-4, 2: 5-8");
 
   planner.leave(TrialId{3});
   planner.join(lane(9, "a"));
 
-  EXPECT_EQ(told(planner), "0: 3, 1: 9");
-  EXPECT_EQ(told(planner), "") << "once";
+  EXPECT_EQ(reported(planner), "0: 3, 1: 9");
+  EXPECT_EQ(reported(planner), "") << "once";
   EXPECT_EQ(plan_text(planner.plan()), "1 2 4 9, 5-8");
 }
 
 TEST(Planner, SpeaksOfGroupsOfSeveralOnly) {
   Planner planner({.lanes = 4});
   planner.join(lane(1, "a"));
-  EXPECT_EQ(told(planner), "");
+  EXPECT_EQ(reported(planner), "");
   planner.join(lane(2, "b"));
-  EXPECT_EQ(told(planner), "");
+  EXPECT_EQ(reported(planner), "");
   planner.join(lane(3, "a"));
-  EXPECT_EQ(told(planner), "1: 1 3") << "whoever was alone is told as well";
+  EXPECT_EQ(reported(planner), "1: 1 3") << "whoever was alone is told as well";
   planner.leave(TrialId{1});
-  EXPECT_EQ(told(planner), "0: 1 3") << "who is left is alone";
+  EXPECT_EQ(reported(planner), "0: 1 3") << "who is left is alone";
 }
 
 // An executor that parked the trial knows nothing of it any more.
 TEST(Planner, TellsATrialThatCameBackAnew) {
   Planner planner({.lanes = 4});
   join_all(planner, 1, 3);
-  ASSERT_EQ(told(planner), "1: 1-3");
+  ASSERT_EQ(reported(planner), "1: 1-3");
   planner.leave(TrialId{2});
   planner.join(lane(2, "a"));
-  EXPECT_EQ(told(planner), "1: 2");
+  EXPECT_EQ(reported(planner), "1: 2");
 }
 
 TEST(Planner, GivesUpAGroupThatIsNotNeededAndOpensOneThatIs) {
   Planner planner({.lanes = 3});
   join_all(planner, 1, 6);
-  ASSERT_EQ(told(planner), "1: 1-3, 2: 4-6");
+  ASSERT_EQ(reported(planner), "1: 1-3, 2: 4-6");
   join_all(planner, 7, 7);
-  EXPECT_EQ(told(planner), "3: 6 7") << "one of them moves, so that nobody is alone";
+  EXPECT_EQ(reported(planner), "3: 6 7") << "one of them moves, so that nobody is alone";
   for (const std::uint32_t id : {1U, 4U}) planner.leave(TrialId{id});
   planner.leave(TrialId{7});
-  EXPECT_EQ(told(planner), "0: 1 4 7, 3: 5");
+  EXPECT_EQ(reported(planner), "0: 1 4 7, 3: 5");
 }
 
 TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
@@ -83,7 +83,7 @@ TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
     const Machine machine{.workers = rng.between(1, 4), .lanes = rng.between(1, 6), .bytes = rng.between(100, 4000)};
     Planner planner(machine);
     Grouping heard;
-    std::map<TrialId, Trial> there;
+    std::map<TrialId, PlannedTrial> there;
     std::set<TrialId> resting;
     const std::int64_t most = rng.between(1, 60);
     std::uint32_t next = 0;
@@ -100,7 +100,7 @@ TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
           const TrialId id = comes_back ? *resting.begin() : TrialId{++next};
           resting.erase(id);
           const std::int64_t program = id.value % 4;
-          const Trial trial = lane(id.value, std::to_string(program), 100 * (program + 1));
+          const PlannedTrial trial = lane(id.value, std::to_string(program), 100 * (program + 1));
           planner.join(trial);
           there.emplace(id, trial);
         }
@@ -118,7 +118,7 @@ TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
       moves += named(changes);
 
       // Told in parts, it is the plan that there is.
-      Plan several = planner.plan();
+      GroupPlan several = planner.plan();
       std::erase_if(several.groups, [](const Group& group) { return group.trials.size() == 1; });
       ASSERT_EQ(heard.plan(), several) << number << ", turn " << turn;
 
@@ -134,10 +134,10 @@ TEST(Planner, IsAsGoodAsAPlanMadeAnewWhoeverComesAndGoes) {
         }
       }
       ASSERT_EQ(seen.size(), there.size());
-      std::map<Digest, std::vector<Trial>> programs;
+      std::map<Digest, std::vector<PlannedTrial>> programs;
       for (const auto& [id, trial] : there) programs[trial.program].push_back(trial);
       for (const auto& [program, trials] : programs) {
-        const std::int64_t limit = std::min(most_lanes(trials.front(), machine),
+        const std::int64_t limit = std::min(max_lanes_of(trials.front(), machine),
                                             fair_share(std::ssize(there), machine.workers));
         std::int64_t groups = 1;
         while (groups * limit < std::ssize(trials)) ++groups;
@@ -179,7 +179,7 @@ TEST(Grouping, TellsANewcomerOfItsTrialsAlone) {
   Grouping grouping;
   grouping.apply(*regrouping_from_text("3: 1 2 5, 4: 7 8"));
   const std::vector<TrialId> its{TrialId{8}, TrialId{9}, TrialId{2}};
-  EXPECT_EQ(regrouping_text(grouping.of(its)), "3: 2, 4: 8");
+  EXPECT_EQ(regrouping_text(grouping.regrouping_for(its)), "3: 2, 4: 8");
   EXPECT_EQ(grouping.group_of(TrialId{7}), 4);
   EXPECT_EQ(grouping.group_of(TrialId{9}), 0);
 }

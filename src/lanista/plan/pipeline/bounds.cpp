@@ -17,11 +17,11 @@ Bounds bounds_of(const Problem& problem) {
   for (std::size_t i = 0; i < least.size(); ++i) {
     const Operator& op = model.operators[i];
     // Times are linear between sizes, so the best time per sample is at one of them, or at the batch itself.
-    double per_sample = op.again * work_at(op, model.batch) / static_cast<double>(model.batch);
-    least[i] = op.again * work_at(op, model.batch);
+    double per_sample = op.warm_cache_factor * work_at(op, model.batch) / static_cast<double>(model.batch);
+    least[i] = op.warm_cache_factor * work_at(op, model.batch);
     for (std::int64_t n = 1; n <= model.batch; n *= 2) {
-      per_sample = std::min(per_sample, op.again * work_at(op, n) / static_cast<double>(n));
-      least[i] = std::min(least[i], op.again * (seconds_at(op.forward, n) + seconds_at(op.input_grad, n)));
+      per_sample = std::min(per_sample, op.warm_cache_factor * work_at(op, n) / static_cast<double>(n));
+      least[i] = std::min(least[i], op.warm_cache_factor * (seconds_at(op.forward, n) + seconds_at(op.input_grad, n)));
     }
     bounds.work += per_sample * static_cast<double>(model.batch);
   }
@@ -35,11 +35,11 @@ Bounds bounds_of(const Problem& problem) {
   return bounds;
 }
 
-Bounds bounds_of(const Plan& plan, const Problem& problem) {
+Bounds bounds_of(const PipelinePlan& plan, const Problem& problem) {
   Bounds bounds = bounds_of(problem);
   Timing timing(plan, problem);
   for (StageTimes& each : timing.stages) {  // as if every pass had the same one before it
-    each.forward *= each.again, each.input_grad *= each.again, each.weight_grad *= each.again;
+    each.forward *= each.warm_cache_factor, each.input_grad *= each.warm_cache_factor, each.weight_grad *= each.warm_cache_factor;
   }
   const std::size_t count = plan.stages.size();
   const auto passes = [&](std::size_t s) { return static_cast<double>(plan.batch / plan.stages[s].micro_batch); };
@@ -47,7 +47,7 @@ Bounds bounds_of(const Plan& plan, const Problem& problem) {
   for (std::size_t s = 0; s < count; ++s) {
     for (const std::uint32_t e : timing.in[s]) {
       const std::uint32_t from = timing.edges[e].edge.from;
-      head[s] = std::max(head[s], head[from] + timing.stages[from].forward + timing.edges[e].forth);
+      head[s] = std::max(head[s], head[from] + timing.stages[from].forward + timing.edges[e].forward_seconds);
     }
   }
   // Weight gradients need not hold up anybody, so behind a stage only input gradients are sure to follow; the last
@@ -57,7 +57,7 @@ Bounds bounds_of(const Plan& plan, const Problem& problem) {
       const std::uint32_t from = timing.edges[e].edge.from;
       const StageTimes& its = timing.stages[from];
       const double behind = std::max(tail[from], its.weight_grad);
-      tail[s] = std::max(tail[s], timing.edges[e].back + its.input_grad + behind);
+      tail[s] = std::max(tail[s], timing.edges[e].backward_seconds + its.input_grad + behind);
     }
     const StageTimes& mine = timing.stages[s];
     const double ends =
@@ -66,7 +66,7 @@ Bounds bounds_of(const Plan& plan, const Problem& problem) {
   }
   for (const EdgeTimes& edge : timing.edges) {
     bounds.transfer =
-        std::max({bounds.transfer, edge.forth * passes(edge.edge.from), edge.back * passes(edge.edge.to)});
+        std::max({bounds.transfer, edge.forward_seconds * passes(edge.edge.from), edge.backward_seconds * passes(edge.edge.to)});
   }
   return bounds;
 }

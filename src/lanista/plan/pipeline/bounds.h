@@ -15,6 +15,6 @@ struct Bounds {
 };
 /// Micro-batches up to the batch count, whole or shared out among devices.
 Bounds bounds_of(const Problem& problem);
-Bounds bounds_of(const Plan& plan, const Problem& problem);
+Bounds bounds_of(const PipelinePlan& plan, const Problem& problem);
 
 }  // namespace lanista::pipeline

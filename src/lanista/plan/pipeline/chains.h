@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "lanista/plan/pipeline/baselines.h"
+#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::pipeline {
@@ -21,7 +21,7 @@ Result<Baseline> best_chain(const Problem& problem, std::int64_t micro_batch, st
   Baseline best;
   best.seconds = 1e300;
   best.chain_seconds = std::numeric_limits<double>::infinity();
-  const auto take = [&](Plan plan, bool chain) {
+  const auto take = [&](PipelinePlan plan, bool chain) {
     if (!check(plan, problem)) return;
     const double seconds = kfkb_seconds(plan, Timing(plan, problem));
     if (chain && seconds < best.chain_seconds) best.chain_seconds = seconds, best.chain = plan;
@@ -31,8 +31,8 @@ Result<Baseline> best_chain(const Problem& problem, std::int64_t micro_batch, st
     if (micro_batch > 0 && b != micro_batch) continue;
     const std::vector<ChainPart> parts = make(b);
     if (parts.empty()) continue;
-    LANISTA_ASSIGN(Plan plan, chain_plan(parts, b, problem));
-    Plan graph = plan;
+    LANISTA_ASSIGN(PipelinePlan plan, chain_plan(parts, b, problem));
+    PipelinePlan graph = plan;
     for (Stage& stage : graph.stages) stage.successors.clear();
     take(std::move(plan), true);
     LANISTA_ASSIGN(graph, arranged(std::move(graph), problem.model));

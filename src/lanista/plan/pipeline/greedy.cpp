@@ -5,12 +5,12 @@
 #include <numeric>
 #include <queue>
 
-#include "lanista/plan/pipeline/flow.h"
+#include "lanista/plan/pipeline/step_state.h"
 
 namespace lanista::pipeline {
 namespace {
 
-constexpr double kCheap = 0.02;  // of a place's longest pass
+constexpr double kShortPassShare = 0.02;  // of a place's longest pass
 
 /// How far a stage has come.
 struct Progress {
@@ -20,15 +20,15 @@ struct Progress {
 
 class Greedy {
  public:
-  Greedy(const Plan& plan, const Problem& problem, const GreedyRule& rule)
+  Greedy(const PipelinePlan& plan, const Problem& problem, const GreedyRule& rule)
       : plan_(plan),
         rule_(rule),
         timing_(plan, problem),
-        flow_(plan, timing_),
-        schedule_{places_of(plan, &stages_)},
-        place_of_(plan.stages.size()),
+        step_state_(plan, timing_),
+        schedule_{ranks_of(plan, &stages_)},
+        rank_of_(plan.stages.size()),
         free_(stages_.size(), 0),
-        longest_(stages_.size(), 0) {
+        longest_pass_(stages_.size(), 0) {
     for (const Stage& stage : plan.stages) {
       const auto most = static_cast<std::int64_t>(std::floor(static_cast<double>(stage.in_flight) * rule.in_flight));
       progress_.push_back({static_cast<std::uint32_t>(plan.batch / stage.micro_batch), 0, 0, 0,
@@ -36,19 +36,19 @@ class Greedy {
     }
     for (std::uint32_t p = 0; p < stages_.size(); ++p) {
       for (const std::uint32_t s : stages_[p]) {
-        place_of_[s] = p;
-        longest_[p] = std::max({longest_[p], timing_.stages[s].forward, timing_.stages[s].input_grad});
+        rank_of_[s] = p;
+        longest_pass_[p] = std::max({longest_pass_[p], timing_.stages[s].forward, timing_.stages[s].input_grad});
       }
     }
   }
 
   Result<Schedule> run() {
-    for (std::uint32_t p = 0; p < stages_.size(); ++p) wake(p, 0);
+    for (std::uint32_t p = 0; p < stages_.size(); ++p) push_event(p, 0);
     while (!events_.empty()) {
       const Event event = events_.top();
       events_.pop();
-      if (free_[event.place] > event.time) continue;  // it is at work; its end is an event of its own
-      act(event.place, event.time);
+      if (free_[event.rank] > event.time) continue;  // it is at work; its end is an event of its own
+      act(event.rank, event.time);
     }
     for (std::uint32_t s = 0; s < progress_.size(); ++s) {
       if (progress_[s].weight_grad < progress_[s].count) {
@@ -57,8 +57,8 @@ class Greedy {
     }
     for (std::size_t p = 0; p < stages_.size(); ++p) {
       for (const std::uint32_t s : stages_[p]) {
-        if (plan_.stages[s].devices.size() > 1) schedule_.places[p].actions.push_back({Kind::kReduce, s});
-        schedule_.places[p].actions.push_back({Kind::kStep, s});
+        if (plan_.stages[s].devices.size() > 1) schedule_.ranks[p].actions.push_back({ActionKind::kReduce, s});
+        schedule_.ranks[p].actions.push_back({ActionKind::kStep, s});
       }
     }
     return std::move(schedule_);
@@ -67,38 +67,38 @@ class Greedy {
  private:
   struct Event {
     double time = 0;
-    std::uint32_t place = 0;
+    std::uint32_t rank = 0;
     bool operator<(const Event& other) const {  // the earliest on top
-      return time > other.time || (time == other.time && place > other.place);
+      return time > other.time || (time == other.time && rank > other.rank);
     }
   };
 
-  void wake(std::uint32_t place, double time) { events_.push({time, place}); }
+  void push_event(std::uint32_t rank, double time) { events_.push({time, rank}); }
 
   /// The pass if it can begin by `time`; a later arrival is an event.
-  bool can(const Action& action, double time) const { return flow_.ready(action) <= time; }
+  bool can(const Action& action, double time) const { return step_state_.ready(action) <= time; }
 
   bool forward_at(std::uint32_t s, double time, Action* found) const {
     const Progress& its = progress_[s];
     if (its.forward == its.count) return false;
     const std::int64_t held = static_cast<std::int64_t>(its.forward - its.weight_grad) * plan_.stages[s].micro_batch;
     if (held + plan_.stages[s].micro_batch > its.most) return false;
-    *found = {Kind::kForward, s, its.forward};
+    *found = {ActionKind::kForward, s, its.forward};
     return can(*found, time);
   }
 
   bool backward_at(std::uint32_t s, double time, Action* found) const {
     const Progress& its = progress_[s];
     if (its.input_grad == its.forward) return false;
-    *found = {rule_.split ? Kind::kInputGrad : Kind::kBackward, s, its.input_grad};
+    *found = {rule_.split ? ActionKind::kInputGrad : ActionKind::kBackward, s, its.input_grad};
     return can(*found, time);
   }
 
-  bool choose(std::uint32_t place, double time, Action* found) const {
-    const auto& mine = stages_[place];
+  bool choose(std::uint32_t rank, double time, Action* found) const {
+    const auto& mine = stages_[rank];
     for (const std::uint32_t s : mine) {
       // What takes nearly nothing is not put off: its samples would be held for it.
-      if (timing_.stages[s].weight_grad <= kCheap * longest_[place] && weight_grad_at(s, found)) return true;
+      if (timing_.stages[s].weight_grad <= kShortPassShare * longest_pass_[rank] && weight_grad_at(s, found)) return true;
     }
     for (const bool backward : {!rule_.forwards_first, rule_.forwards_first}) {
       // Later stages first: what is nearest to its end frees memory soonest.
@@ -110,78 +110,78 @@ class Greedy {
   }
 
   bool weight_grad_at(std::uint32_t s, Action* found) const {
-    *found = {Kind::kWeightGrad, s, progress_[s].weight_grad};
+    *found = {ActionKind::kWeightGrad, s, progress_[s].weight_grad};
     return progress_[s].weight_grad < progress_[s].input_grad;
   }
 
-  void act(std::uint32_t place, double time) {
+  void act(std::uint32_t rank, double time) {
     Action action;
-    if (!choose(place, time, &action)) return;
+    if (!choose(rank, time, &action)) return;
     Progress& its = progress_[action.stage];
-    const double end = time + flow_.seconds(action);
-    flow_.finish(action, end);
-    schedule_.places[place].actions.push_back(action);
-    if (action.kind == Kind::kForward) {
+    const double end = time + step_state_.seconds(action);
+    step_state_.finish(action, end);
+    schedule_.ranks[rank].actions.push_back(action);
+    if (action.kind == ActionKind::kForward) {
       ++its.forward;
       for (const std::uint32_t e : timing_.out[action.stage]) {
-        wake(place_of_[timing_.edges[e].edge.to], flow_.forth[e][action.micro]);
+        push_event(rank_of_[timing_.edges[e].edge.to], step_state_.forward_arrival[e][action.micro]);
       }
-    } else if (action.kind == Kind::kWeightGrad) {
+    } else if (action.kind == ActionKind::kWeightGrad) {
       ++its.weight_grad;
     } else {
       ++its.input_grad;
-      if (action.kind == Kind::kBackward) ++its.weight_grad;
+      if (action.kind == ActionKind::kBackward) ++its.weight_grad;
       for (const std::uint32_t e : timing_.in[action.stage]) {
-        wake(place_of_[timing_.edges[e].edge.from], flow_.back[e][action.micro]);
+        push_event(rank_of_[timing_.edges[e].edge.from], step_state_.backward_arrival[e][action.micro]);
       }
     }
-    free_[place] = end;
-    wake(place, end);
+    free_[rank] = end;
+    push_event(rank, end);
   }
 
-  const Plan& plan_;
+  const PipelinePlan& plan_;
   const GreedyRule rule_;
   const Timing timing_;
-  Flow flow_;
+  StepState step_state_;
   std::vector<std::vector<std::uint32_t>> stages_;
   Schedule schedule_;
-  std::vector<std::uint32_t> place_of_;
+  std::vector<std::uint32_t> rank_of_;
   std::vector<double> free_;
-  std::vector<double> longest_;  ///< pass of a place
+  std::vector<double> longest_pass_;  ///< pass of a place
   std::vector<Progress> progress_;
   std::priority_queue<Event> events_;
 };
 
 /// Every backward pass in its two parts, one right behind the other.
 Schedule in_parts(Schedule schedule) {
-  for (Place& place : schedule.places) {
+  for (RankSchedule& rank : schedule.ranks) {
     std::vector<Action> actions;
-    for (const Action& action : place.actions) {
-      if (action.kind != Kind::kBackward) {
+    for (const Action& action : rank.actions) {
+      if (action.kind != ActionKind::kBackward) {
         actions.push_back(action);
         continue;
       }
-      actions.push_back({Kind::kInputGrad, action.stage, action.micro});
-      actions.push_back({Kind::kWeightGrad, action.stage, action.micro});
+      actions.push_back({ActionKind::kInputGrad, action.stage, action.micro});
+      actions.push_back({ActionKind::kWeightGrad, action.stage, action.micro});
     }
-    place.actions = std::move(actions);
+    rank.actions = std::move(actions);
   }
   return schedule;
 }
 
 }  // namespace
 
-Result<Schedule> greedy(const Plan& plan, const Problem& problem, const GreedyRule& rule) {
+Result<Schedule> greedy(const PipelinePlan& plan, const Problem& problem, const GreedyRule& rule) {
   return Greedy(plan, problem, rule).run();
 }
 
-Schedule split_backward(Plan& plan, const Problem& problem) {
+Schedule split_backward(PipelinePlan& plan, const Problem& problem) {
   Schedule best = in_parts(kfkb(plan, problem));
   const auto plain = simulate(best, plan, problem, false);
-  double seconds = plain ? plain->seconds : Flow::kNever;
-  Plan chosen = plan;
+  double seconds = plain ? plain->seconds : StepState::kNever;
+  PipelinePlan chosen = plan;
   for (const double in_flight : {1.0, 1.5, 2.0}) {
-    Plan wider = plan;
+    PipelinePlan wider = plan;
     for (Stage& stage : wider.stages) {
       const auto micro = static_cast<double>(stage.micro_batch);
       stage.in_flight = std::min(
@@ -192,9 +192,9 @@ Schedule split_backward(Plan& plan, const Problem& problem) {
     for (const bool forwards_first : {false, true}) {
       auto order = greedy(wider, problem, {true, forwards_first, 1});
       if (!order) continue;
-      const auto course = simulate(*order, wider, problem, false);
-      if (!course || course->seconds >= seconds) continue;
-      seconds = course->seconds;
+      const auto simulation = simulate(*order, wider, problem, false);
+      if (!simulation || simulation->seconds >= seconds) continue;
+      seconds = simulation->seconds;
       best = *std::move(order);
       chosen = wider;
     }
@@ -203,7 +203,7 @@ Schedule split_backward(Plan& plan, const Problem& problem) {
   return best;
 }
 
-Result<Plan> interleaved(const Plan& plan, const Problem& problem, std::int64_t chunks) {
+Result<PipelinePlan> interleaved(const PipelinePlan& plan, const Problem& problem, std::int64_t chunks) {
   const std::size_t stages = plan.stages.size();
   for (std::uint32_t s = 0; s < stages; ++s) {
     const auto& next = plan.stages[s].successors;
@@ -232,7 +232,7 @@ Result<Plan> interleaved(const Plan& plan, const Problem& problem, std::int64_t 
                      std::to_string(order.size() / stages) + ", by the operators there are",
                  ""};
   }
-  Plan out{plan.model, plan.batch, {}};
+  PipelinePlan out{plan.model, plan.batch, {}};
   for (std::size_t i = 0; i < order.size(); ++i) {
     const std::size_t left = order.size() - i, empty = parts - out.stages.size();
     if (out.stages.empty() || left <= empty ||

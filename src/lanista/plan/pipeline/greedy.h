@@ -7,6 +7,6 @@
 namespace lanista::pipeline {
 
 /// The different sets of devices of a plan in order of their first stages, and the stages of each.
-std::vector<Place> places_of(const Plan& plan, std::vector<std::vector<std::uint32_t>>* stages);
+std::vector<RankSchedule> ranks_of(const PipelinePlan& plan, std::vector<std::vector<std::uint32_t>>* stages);
 
 }  // namespace lanista::pipeline

@@ -11,24 +11,24 @@ namespace {
 
 bool from_zero(double value) { return std::isfinite(value) && value >= 0; }
 
-Error mistaken(std::string message) { return {Code::kInvalidArgument, std::move(message), ""}; }
+Error model_error(std::string message) { return {Code::kInvalidArgument, std::move(message), ""}; }
 
-Result<void> check_operator(const Operator& op, std::size_t place) {
-  const std::string name = "operator " + std::to_string(place) + " (" + op.name + ")";
+Result<void> check_operator(const Operator& op, std::size_t rank) {
+  const std::string name = "operator " + std::to_string(rank) + " (" + op.name + ")";
   if (op.forward.empty() || op.forward.size() > 64 || op.input_grad.size() != op.forward.size() ||
       op.weight_grad.size() != op.forward.size()) {
-    return mistaken(name + ": times of " + std::to_string(op.forward.size()) + ", " +
+    return model_error(name + ": times of " + std::to_string(op.forward.size()) + ", " +
                     std::to_string(op.input_grad.size()) + " and " + std::to_string(op.weight_grad.size()) +
                     " batch sizes; allowed are 1 to 64, equally many of forward, input_grad and weight_grad");
   }
   for (const Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
-    if (!std::ranges::all_of(*curve, from_zero)) return mistaken(name + ": a time is no number from zero on");
+    if (!std::ranges::all_of(*curve, from_zero)) return model_error(name + ": a time is no number from zero on");
   }
   if (!from_zero(op.activation_bytes) || !from_zero(op.output_bytes) || !from_zero(op.parameter_bytes)) {
-    return mistaken(name + ": bytes are no number from zero on");
+    return model_error(name + ": bytes are no number from zero on");
   }
-  if (!(op.again > 0 && op.again <= 1)) {
-    return mistaken(name + ": again is " + std::to_string(op.again) + "; allowed is a share above 0, at most 1");
+  if (!(op.warm_cache_factor > 0 && op.warm_cache_factor <= 1)) {
+    return model_error(name + ": again is " + std::to_string(op.warm_cache_factor) + "; allowed is a share above 0, at most 1");
   }
   return {};
 }
@@ -94,53 +94,53 @@ Devices equal_devices(std::int64_t count, double memory_bytes, Link link) {
 }
 
 Result<void> check(const Model& model) {
-  if (model.operators.empty() || model.operators.size() > kMostOperators) {
-    return mistaken("a model of " + std::to_string(model.operators.size()) + " operators; allowed are 1 to " +
-                    std::to_string(kMostOperators));
+  if (model.operators.empty() || model.operators.size() > kMaxOperators) {
+    return model_error("a model of " + std::to_string(model.operators.size()) + " operators; allowed are 1 to " +
+                    std::to_string(kMaxOperators));
   }
   if (model.batch < 1 || model.batch > (std::int64_t{1} << 40)) {
-    return mistaken("a batch of " + std::to_string(model.batch) + "; allowed is a whole number from 1 to 2^40");
+    return model_error("a batch of " + std::to_string(model.batch) + "; allowed is a whole number from 1 to 2^40");
   }
-  if (!from_zero(model.parameter_copies)) return mistaken("parameter_copies is no number from zero on");
+  if (!from_zero(model.parameter_copies)) return model_error("parameter_copies is no number from zero on");
   for (std::size_t i = 0; i < model.operators.size(); ++i) LANISTA_TRY(check_operator(model.operators[i], i));
   for (std::size_t i = 0; i < model.edges.size(); ++i) {
     const auto& [from, to] = model.edges[i];
     const std::string name =
         "edge " + std::to_string(i) + " from " + std::to_string(from) + " to " + std::to_string(to);
     if (from >= model.operators.size() || to >= model.operators.size() || from == to) {
-      return mistaken(name + ": allowed are two different operators of 0 to " +
+      return model_error(name + ": allowed are two different operators of 0 to " +
                       std::to_string(model.operators.size() - 1));
     }
-    if (i > 0 && !(model.edges[i - 1] < model.edges[i])) return mistaken(name + " stands twice or out of order");
+    if (i > 0 && !(model.edges[i - 1] < model.edges[i])) return model_error(name + " stands twice or out of order");
   }
   if (dependency_order(Neighbours(model)).size() != model.operators.size()) {
-    return mistaken("the model cannot be cut into stages: its operators form a cycle");
+    return model_error("the model cannot be cut into stages: its operators form a cycle");
   }
   return {};
 }
 
 Result<void> check(const Devices& devices) {
   const std::size_t count = devices.classes.size();
-  if (count < 1 || count > kMostClasses) {
-    return mistaken(std::to_string(count) + " classes of devices; allowed are 1 to " + std::to_string(kMostClasses));
+  if (count < 1 || count > kMaxDeviceClasses) {
+    return model_error(std::to_string(count) + " classes of devices; allowed are 1 to " + std::to_string(kMaxDeviceClasses));
   }
   for (const DeviceClass& each : devices.classes) {
-    if (each.count < 1 || each.count > kMostDevices || each.per_machine < 1) {
-      return mistaken("class " + each.name + ": count " + std::to_string(each.count) + ", per_machine " +
+    if (each.count < 1 || each.count > kMaxDevices || each.per_machine < 1) {
+      return model_error("class " + each.name + ": count " + std::to_string(each.count) + ", per_machine " +
                       std::to_string(each.per_machine) + "; allowed are whole numbers from 1 to " +
-                      std::to_string(kMostDevices));
+                      std::to_string(kMaxDevices));
     }
     if (!(each.memory_bytes > 0) || !std::isfinite(each.speed) || !(each.speed > 0) || !usable(each.inside)) {
-      return mistaken("class " + each.name + ": memory, speed and the rate of its link must be greater than zero");
+      return model_error("class " + each.name + ": memory, speed and the rate of its link must be greater than zero");
     }
   }
-  if (devices.count() > kMostDevices) return mistaken("more than " + std::to_string(kMostDevices) + " devices");
-  if (devices.links.size() != count) return mistaken("links of " + std::to_string(devices.links.size()) + " classes");
+  if (devices.count() > kMaxDevices) return model_error("more than " + std::to_string(kMaxDevices) + " devices");
+  if (devices.links.size() != count) return model_error("links of " + std::to_string(devices.links.size()) + " classes");
   for (std::size_t a = 0; a < count; ++a) {
-    if (devices.links[a].size() != count) return mistaken("links of class " + devices.classes[a].name + " are missing");
+    if (devices.links[a].size() != count) return model_error("links of class " + devices.classes[a].name + " are missing");
     for (std::size_t b = 0; b < count; ++b) {
       if (!usable(devices.links[a][b]) || !(devices.links[a][b] == devices.links[b][a])) {
-        return mistaken("no link between " + devices.classes[a].name + " and " + devices.classes[b].name);
+        return model_error("no link between " + devices.classes[a].name + " and " + devices.classes[b].name);
       }
     }
   }

@@ -23,8 +23,8 @@ struct Operator {
   double output_bytes = 0;                 ///< what a consumer elsewhere is sent
   double parameter_bytes = 0;
   /// Share of a pass's time that it takes right behind the same pass over another micro-batch: what it reads is near.
-  /// What is done at its place in between takes of that (Flow::seconds).
-  double again = 1;
+  /// What is done at its place in between takes of that (StepState::seconds).
+  double warm_cache_factor = 1;
   bool operator==(const Operator&) const = default;
 };
 
@@ -58,9 +58,9 @@ struct DeviceClass {
   bool operator==(const DeviceClass&) const = default;
 };
 
-inline constexpr std::size_t kMostClasses = 4;
-inline constexpr std::int64_t kMostDevices = 4096;
-inline constexpr std::size_t kMostOperators = 1'000'000;
+inline constexpr std::size_t kMaxDeviceClasses = 4;
+inline constexpr std::int64_t kMaxDevices = 4096;
+inline constexpr std::size_t kMaxOperators = 1'000'000;
 
 /// Devices are numbered class by class.
 struct Devices {
@@ -87,7 +87,7 @@ struct Problem {
 
 /// Errors: kInvalidArgument naming the operator, edge, class or link that is wrong and what is allowed: a cycle, an
 /// edge of an operator that is not there, times that are no numbers from zero on, more than 64 batch sizes, more than
-/// kMostClasses classes or kMostDevices devices.
+/// kMaxDeviceClasses classes or kMaxDevices devices.
 Result<void> check(const Problem& problem);
 Result<void> check(const Model& model);
 Result<void> check(const Devices& devices);

@@ -13,19 +13,19 @@ namespace {
 
 using nlohmann::json;
 
-Error damaged(const std::string& place, const std::string& message) {
-  return {Code::kDataLoss, place + ": " + message, ""};
+Error invalid_model(const std::string& rank, const std::string& message) {
+  return {Code::kDataLoss, rank + ": " + message, ""};
 }
 
-/// Calls `read`; what nlohmann or a reader of numbers threw is an error at `place`, which it may move on.
+/// Calls `read`; what nlohmann or a reader of numbers threw is an error at `rank`, which it may move on.
 template <class Read>
-Result<void> reading(const std::string& place, Read read) {
+Result<void> reading(const std::string& rank, Read read) {
   try {
     read();
   } catch (const json::exception& e) {
-    return damaged(place, e.what());
+    return invalid_model(rank, e.what());
   } catch (const std::out_of_range& e) {
-    return damaged(place, std::string("allowed is ") + e.what());
+    return invalid_model(rank, std::string("allowed is ") + e.what());
   }
   return {};
 }
@@ -106,7 +106,7 @@ json model_json(const Model& model) {
     operators.push_back(json_object("name", op.name, "forward", op.forward, "input_grad", op.input_grad, "weight_grad",
                                     op.weight_grad, "activation_bytes", op.activation_bytes, "output_bytes",
                                     op.output_bytes, "parameter_bytes", op.parameter_bytes));
-    if (op.again != 1) operators.back()["again"] = op.again;
+    if (op.warm_cache_factor != 1) operators.back()["again"] = op.warm_cache_factor;
   }
   for (const auto& [from, to] : model.edges) edges.push_back({from, to});
   return json_object("pipeline_model", 1, "name", model.name, "hash", model.hash.hex(), "batch", model.batch,
@@ -117,9 +117,9 @@ json model_json(const Model& model) {
 Result<Model> read_model(const json& in) {
   Model model;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-  std::string hash, place = "model";
+  std::string hash, rank = "model";
   const auto moved = [&](const char* name, std::size_t i) {
-    place = std::string("model: ") + name + " " + std::to_string(i);
+    rank = std::string("model: ") + name + " " + std::to_string(i);
   };
   try {
     if (whole(in.at("pipeline_model"), "pipeline_model", 1) != 1) throw std::out_of_range("pipeline_model of 1");
@@ -137,19 +137,19 @@ Result<Model> read_model(const json& in) {
       op.activation_bytes = each.at("activation_bytes").get<double>();
       op.output_bytes = each.at("output_bytes").get<double>();
       op.parameter_bytes = each.at("parameter_bytes").get<double>();
-      op.again = each.value("again", 1.0);
+      op.warm_cache_factor = each.value("again", 1.0);
       model.operators.push_back(std::move(op));
     }
-    place = "model";
+    rank = "model";
     for (const json& each : in.at("edges")) {
       moved("edge", edges.size());
-      edges.push_back({static_cast<std::uint32_t>(whole(each.at(0), "an operator", kMostOperators)),
-                       static_cast<std::uint32_t>(whole(each.at(1), "an operator", kMostOperators))});
+      edges.push_back({static_cast<std::uint32_t>(whole(each.at(0), "an operator", kMaxOperators)),
+                       static_cast<std::uint32_t>(whole(each.at(1), "an operator", kMaxOperators))});
     }
   } catch (const json::exception& e) {
-    return damaged(place, e.what());
+    return invalid_model(rank, e.what());
   } catch (const std::out_of_range& e) {
-    return damaged(place, std::string("allowed is ") + e.what());
+    return invalid_model(rank, std::string("allowed is ") + e.what());
   }
   set_edges(model, std::move(edges));
   if (const auto digest = Digest::from_hex(hash)) {
@@ -157,7 +157,7 @@ Result<Model> read_model(const json& in) {
   } else if (hash.empty()) {
     model.hash = hash_of(model);
   } else {
-    return damaged("model", "hash is no hash of 32 digits");
+    return invalid_model("model", "hash is no hash of 32 digits");
   }
   LANISTA_TRY(check(model));
   return model;
@@ -175,25 +175,25 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
     ++line_number;
     if (line.ends_with('\r')) line.remove_suffix(1);
     if (line.empty()) continue;
-    const std::string place = "line " + std::to_string(line_number);
+    const std::string rank = "line " + std::to_string(line_number);
     const bool edge = line.starts_with('\t');
     const auto words = words_of(edge ? line.substr(1) : line);
     std::uint32_t from = 0, to = 0;
-    if (!node_number(words[0], &from)) return damaged(place, "begins with no node; allowed is \"node4 -- ...\"");
+    if (!node_number(words[0], &from)) return invalid_model(rank, "begins with no node; allowed is \"node4 -- ...\"");
     if (edge) {
-      if (words.size() < 2 || !node_number(words[1], &to)) return damaged(place, "allowed is \"\\tnode4 -- node5\"");
+      if (words.size() < 2 || !node_number(words[1], &to)) return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");
       read.push_back({from, to});
       continue;
     }
     Operator op;
     if (words.size() < 3 || !profiled(words[2], op)) {
-      return damaged(place,
+      return invalid_model(rank,
                      "allowed is \"node4 -- NAME -- forward_compute_time=..., backward_compute_time=..., "
                      "activation_size=..., parameter_size=...\"");
     }
     op.name = std::string(words[0]) + " " + std::string(words[1]);
     if (!known.emplace(from, !words[1].starts_with("Input")).second)
-      return damaged(place, "node" + std::to_string(from) + " stands twice");
+      return invalid_model(rank, "node" + std::to_string(from) + " stands twice");
     if (known[from]) nodes.emplace(from, std::move(op));
   }
   Model model;
@@ -207,7 +207,7 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   for (const auto& [from, to] : read) {
     for (const std::uint32_t end : {from, to}) {
-      if (!known.contains(end)) return damaged("edges", "node" + std::to_string(end) + " is not there");
+      if (!known.contains(end)) return invalid_model("edges", "node" + std::to_string(end) + " is not there");
     }
     if (known[from] && known[to]) edges.push_back({number[from], number[to]});
   }
@@ -223,12 +223,12 @@ Result<Problem> read_piper_input(const json& in, double unit) {
   std::map<std::int64_t, std::uint32_t> number;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
   double held = 0, parameters = 0;
-  std::string place = "Piper input";
-  LANISTA_TRY(reading(place, [&] {
+  std::string rank = "Piper input";
+  LANISTA_TRY(reading(rank, [&] {
     model.name = "piper input";
     model.batch =
         whole(in.contains("mbsInBatch") ? in["mbsInBatch"] : in.at("maxBatchSize"), "mbsInBatch", kMostSamples);
-    problem.devices = equal_devices(whole(in.at("maxDevices"), "maxDevices", kMostDevices),
+    problem.devices = equal_devices(whole(in.at("maxDevices"), "maxDevices", kMaxDevices),
                                     in.at("maxMemoryPerDevice").get<double>(), {0, in.at("bandwidth").get<double>()});
     for (const json& node : in.at("nodes")) {
       const json& choices = node.at("TMPCs").at("1");

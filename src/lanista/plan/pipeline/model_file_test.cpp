@@ -27,14 +27,14 @@ constexpr const char* kProfile =
 TEST(ModelFile, GivesBackWhatItWrote) {
   for (std::uint64_t i = 0; i < 10; ++i) {
     Model model = random_problem(Rng(71).split(i), 20, 2, 8).model;
-    model.operators[0].again = i % 2 == 0 ? 1 : 0.75;
+    model.operators[0].warm_cache_factor = i % 2 == 0 ? 1 : 0.75;
     const auto back = read_model(Json::parse(model_json(model).dump()));
     ASSERT_TRUE(back) << back.error().text();
     EXPECT_EQ(*back, model);
   }
 }
 
-TEST(ModelFile, SaysWhatIsWrongWithIt) {
+TEST(ModelFile, ReportsInvalidRule) {
   const Json good = model_json(a_problem(3, {{0, 1}, {1, 2}}, 8, 2).model);
   const auto message = [&](const Json& change) {
     Json bad = good;

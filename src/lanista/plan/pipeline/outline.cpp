@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kNoNode = UINT32_MAX;
 
 /// Draws neighbours together that are not to be cut apart.
-void draw_together(std::vector<std::uint32_t>& parts, std::vector<Outline::Node>& nodes, std::vector<double>& work,
+void merge_small_parts(std::vector<std::uint32_t>& parts, std::vector<Outline::Node>& nodes, std::vector<double>& work,
                    double grain) {
   std::vector<std::uint32_t> kept;
   for (const std::uint32_t part : parts) {
@@ -31,7 +31,7 @@ void count_bytes(Outline& outline, const Model& model) {
   std::vector<std::uint32_t> leaf(outline.order.size(), kNoNode), above(nodes.size(), kNoNode),
       before(nodes.size(), kNoNode);
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-    nodes[n].received = nodes[n].from_afar = 0;
+    nodes[n].received = nodes[n].received_from_outside = 0;
     for (std::size_t i = 0; i < nodes[n].parts.size(); ++i) {
       above[nodes[n].parts[i]] = n;
       if (i > 0 && nodes[n].shape == Tree::Shape::kSeries) before[nodes[n].parts[i]] = nodes[n].parts[i - 1];
@@ -44,15 +44,15 @@ void count_bytes(Outline& outline, const Model& model) {
     if (nodes[n].parts.empty()) std::fill(leaf.begin() + nodes[n].begin, leaf.begin() + nodes[n].end, n);
     open.insert(open.end(), nodes[n].parts.begin(), nodes[n].parts.end());
   }
-  std::vector<std::uint32_t> place(model.operators.size()), told(nodes.size(), kNoNode);
-  for (std::uint32_t i = 0; i < outline.order.size(); ++i) place[outline.order[i]] = i;
+  std::vector<std::uint32_t> rank(model.operators.size()), told(nodes.size(), kNoNode);
+  for (std::uint32_t i = 0; i < outline.order.size(); ++i) rank[outline.order[i]] = i;
   for (const auto& [from, to] : model.edges) {
-    for (std::uint32_t n = leaf[place[to]]; n != kNoNode && nodes[n].begin > place[from]; n = above[n]) {
+    for (std::uint32_t n = leaf[rank[to]]; n != kNoNode && nodes[n].begin > rank[from]; n = above[n]) {
       if (told[n] == from) continue;
       told[n] = from;
       nodes[n].received += model.operators[from].output_bytes;
-      if (before[n] != kNoNode && place[from] < nodes[before[n]].begin) {
-        nodes[n].from_afar += model.operators[from].output_bytes;
+      if (before[n] != kNoNode && rank[from] < nodes[before[n]].begin) {
+        nodes[n].received_from_outside += model.operators[from].output_bytes;
       }
     }
   }
@@ -65,7 +65,7 @@ void find_alike(Outline& outline, const Model& model) {
   std::vector<double> kind;
   for (const std::uint32_t o : outline.order) {
     const Operator& op = model.operators[o];
-    std::vector<double> facts{op.activation_bytes, op.output_bytes, op.parameter_bytes, op.again};
+    std::vector<double> facts{op.activation_bytes, op.output_bytes, op.parameter_bytes, op.warm_cache_factor};
     for (const Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
       facts.insert(facts.end(), curve->begin(), curve->end());
     }
@@ -74,10 +74,10 @@ void find_alike(Outline& outline, const Model& model) {
   std::map<std::vector<double>, std::uint32_t> known;
   for (std::uint32_t n = 0; n < nodes.size(); ++n) {
     Outline::Node& node = nodes[n];
-    std::vector<double> facts{static_cast<double>(node.shape), node.received, node.from_afar};
-    for (const std::uint32_t part : node.parts) facts.push_back(static_cast<double>(nodes[part].like));
+    std::vector<double> facts{static_cast<double>(node.shape), node.received, node.received_from_outside};
+    for (const std::uint32_t part : node.parts) facts.push_back(static_cast<double>(nodes[part].first_equal));
     if (node.parts.empty()) facts.insert(facts.end(), kind.begin() + node.begin, kind.begin() + node.end);
-    node.like = known.emplace(std::move(facts), n).first->second;
+    node.first_equal = known.emplace(std::move(facts), n).first->second;
   }
 }
 
@@ -109,7 +109,7 @@ Outline outline_of(const Tree& tree, const Model& model, double grain) {
       node.shape = tree.nodes[n].shape;
       if (work[n] > grain && !sorted[n].empty()) {
         node.parts = sorted[n];
-        draw_together(node.parts, outline.nodes, work, grain);
+        merge_small_parts(node.parts, outline.nodes, work, grain);
       } else {
         node.shape = Tree::Shape::kLeaf;
       }
@@ -133,7 +133,7 @@ Outline outline_of(const Tree& tree, const Model& model, double grain) {
   return outline;
 }
 
-Outline in_a_row(const Outline& outline, const Model& model) {
+Outline as_chain(const Outline& outline, const Model& model) {
   Outline row{outline.order, {}, 0};
   std::vector<std::uint32_t> open{outline.root};
   std::vector<std::uint32_t> parts;

@@ -193,8 +193,8 @@ class Antichains {
 
 }  // namespace
 
-Result<Plan> chain_plan(const std::vector<ChainPart>& parts, std::int64_t micro_batch, const Problem& problem) {
-  Plan plan{problem.model.hash, problem.model.batch, {}};
+Result<PipelinePlan> chain_plan(const std::vector<ChainPart>& parts, std::int64_t micro_batch, const Problem& problem) {
+  PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
   std::int64_t device = 0;
   for (const ChainPart& part : parts) {
     Stage& stage = plan.stages.emplace_back();
@@ -216,7 +216,7 @@ Result<Plan> chain_plan(const std::vector<ChainPart>& parts, std::int64_t micro_
   return plan;
 }
 
-Problem in_a_chain(const Problem& problem) {
+Problem as_chain_problem(const Problem& problem) {
   Problem chain = problem;
   const auto row = row_of(problem.model);
   chain.model.edges.clear();
@@ -226,9 +226,9 @@ Problem in_a_chain(const Problem& problem) {
   return chain;
 }
 
-Result<Baseline> given_the_chain(const Problem& problem, Result<Baseline> (*planner)(const Problem&, std::int64_t)) {
+Result<Baseline> plan_on_chain(const Problem& problem, Result<Baseline> (*planner)(const Problem&, std::int64_t)) {
   LANISTA_TRY(check(problem));
-  const Problem chain = in_a_chain(problem);
+  const Problem chain = as_chain_problem(problem);
   return best_chain(problem, 0, "a planner that was given the chain", [&](std::int64_t b) {
     std::vector<ChainPart> parts;
     const auto planned = planner(chain, b);
@@ -243,13 +243,13 @@ Result<Baseline> given_the_chain(const Problem& problem, Result<Baseline> (*plan
 Result<Baseline> pipedream(const Problem& problem, std::int64_t micro_batch) {
   LANISTA_TRY(check(problem));
   const auto row = row_of(problem.model);
-  const auto sets = closed_sets(Neighbours(problem.model).previous, kMostSets);
+  const auto sets = closed_sets(Neighbours(problem.model).previous, kMaxSets);
   LANISTA_ASSIGN(auto best, best_chain(problem, micro_batch, "PipeDream's planner", [&](std::int64_t b) {
                    const Costs costs{problem, b};
                    RowCut cut = cut_row(costs, row);
                    return sets.empty() ? std::move(cut.parts) : Antichains(costs, sets, cut.slowest).run();
                  }));
-  best.sets_looked_at = sets.empty() ? row.size() + 1 : sets.size();
+  best.num_sets = sets.empty() ? row.size() + 1 : sets.size();
   return best;
 }
 

@@ -118,14 +118,14 @@ class Downsets {
 
 Result<Baseline> piper(const Problem& problem, std::int64_t micro_batch) {
   LANISTA_TRY(check(problem));
-  const auto sets = closed_sets(Neighbours(problem.model).next, kMostSets);
+  const auto sets = closed_sets(Neighbours(problem.model).next, kMaxSets);
   if (sets.empty()) {
     return Error{Code::kResourceExhausted,
-                 "Piper's planner gives up: more than " + std::to_string(kMostSets) + " downsets", ""};
+                 "Piper's planner gives up: more than " + std::to_string(kMaxSets) + " downsets", ""};
   }
   LANISTA_ASSIGN(auto best, best_chain(problem, micro_batch, "Piper's planner",
                                        [&](std::int64_t b) { return Downsets(problem, sets, b).run(); }));
-  best.sets_looked_at = sets.size();
+  best.num_sets = sets.size();
   return best;
 }
 

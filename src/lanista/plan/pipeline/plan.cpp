@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint32_t kInNoStage = UINT32_MAX;
 
-std::vector<std::uint32_t> stage_of_operators(const Plan& plan, std::size_t operators) {
+std::vector<std::uint32_t> stage_of_operators(const PipelinePlan& plan, std::size_t operators) {
   std::vector<std::uint32_t> stage(operators, kInNoStage);
   for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
     for (const std::uint32_t op : plan.stages[s].operators) {
@@ -52,7 +52,7 @@ void insert_sorted(std::vector<std::uint32_t>& values, std::uint32_t value) {
 
 }  // namespace
 
-std::vector<StageEdge> edges_of(const Plan& plan, const Model& model) {
+std::vector<StageEdge> edges_of(const PipelinePlan& plan, const Model& model) {
   const auto stage = stage_of_operators(plan, model.operators.size());
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> bytes;
   for (std::uint32_t s = 0; s < plan.stages.size(); ++s) {
@@ -71,7 +71,7 @@ std::vector<StageEdge> edges_of(const Plan& plan, const Model& model) {
   return edges;
 }
 
-void set_turns(Plan& plan) {
+void set_turns(PipelinePlan& plan) {
   for (Stage& stage : plan.stages) stage.k = 1;
   for (const Stage& stage : plan.stages) {
     for (const std::uint32_t next : stage.successors) {
@@ -82,7 +82,7 @@ void set_turns(Plan& plan) {
   }
 }
 
-void set_in_flight(Plan& plan) {
+void set_in_flight(PipelinePlan& plan) {
   for (std::size_t s = plan.stages.size(); s-- > 0;) {
     Stage& stage = plan.stages[s];
     const std::int64_t turn = stage.k * stage.micro_batch;
@@ -96,17 +96,17 @@ void set_in_flight(Plan& plan) {
   }
 }
 
-Result<Plan> arranged(Plan plan, const Model& model, bool chain) {
+Result<PipelinePlan> arranged(PipelinePlan plan, const Model& model, bool chain) {
   for (Stage& stage : plan.stages) std::ranges::sort(stage.operators), stage.successors.clear();
   for (const StageEdge& edge : edges_of(plan, model)) plan.stages[edge.from].successors.push_back(edge.to);
   const auto order = stage_order(plan.stages);
   if (order.size() != plan.stages.size()) return Error{Code::kInvalidArgument, "stages form a circle", ""};
-  std::vector<std::uint32_t> place(order.size());
-  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  std::vector<std::uint32_t> rank(order.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   std::vector<Stage> stages;
   for (const std::uint32_t s : order) {
     stages.push_back(std::move(plan.stages[s]));
-    for (std::uint32_t& next : stages.back().successors) next = place[next];
+    for (std::uint32_t& next : stages.back().successors) next = rank[next];
     std::ranges::sort(stages.back().successors);
   }
   plan.stages = std::move(stages);
@@ -118,7 +118,7 @@ Result<Plan> arranged(Plan plan, const Model& model, bool chain) {
   return plan;
 }
 
-std::vector<double> bytes_of(const Plan& plan, const Model& model) {
+std::vector<double> bytes_of(const PipelinePlan& plan, const Model& model) {
   std::vector<double> received(plan.stages.size(), 0), bytes;
   for (const StageEdge& edge : edges_of(plan, model)) received[edge.to] += edge.bytes_per_sample;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
@@ -135,7 +135,7 @@ std::vector<double> bytes_of(const Plan& plan, const Model& model) {
   return bytes;
 }
 
-void hold_back(Plan& plan, const Problem& problem) {
+void limit_in_flight(PipelinePlan& plan, const Problem& problem) {
   for (;;) {
     const auto bytes = bytes_of(plan, problem.model);
     std::map<std::int64_t, double> held;
@@ -161,9 +161,9 @@ void hold_back(Plan& plan, const Problem& problem) {
   }
 }
 
-double bytes_of(const Plan& plan, std::size_t stage, const Model& model) { return bytes_of(plan, model)[stage]; }
+double bytes_of(const PipelinePlan& plan, std::size_t stage, const Model& model) { return bytes_of(plan, model)[stage]; }
 
-std::size_t depth_of(const Plan& plan) {
+std::size_t depth_of(const PipelinePlan& plan) {
   std::vector<std::size_t> height(plan.stages.size(), 1);
   for (std::size_t s = plan.stages.size(); s-- > 0;) {
     for (const std::uint32_t next : plan.stages[s].successors) height[s] = std::max(height[s], height[next] + 1);

@@ -13,7 +13,7 @@ using nlohmann::json;
 
 Error wrong(std::string message, Code code = Code::kInvalidArgument) { return {code, std::move(message), ""}; }
 
-Result<void> check_stage(const Plan& plan, std::size_t s, const Problem& problem) {
+Result<void> check_stage(const PipelinePlan& plan, std::size_t s, const Problem& problem) {
   const Stage& stage = plan.stages[s];
   const std::string name = "stage " + std::to_string(s);
   if (stage.operators.empty()) return wrong(name + " has no operator; allowed is one at least");
@@ -48,7 +48,7 @@ Result<void> check_stage(const Plan& plan, std::size_t s, const Problem& problem
   return {};
 }
 
-Result<void> check_devices(const Plan& plan) {
+Result<void> check_devices(const PipelinePlan& plan) {
   std::map<std::int64_t, std::size_t> owner;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
     for (const std::int64_t device : plan.stages[s].devices) {
@@ -85,7 +85,7 @@ std::int64_t count_at(const json& object, const char* key) {
 
 }  // namespace
 
-Result<void> check(const Plan& plan, const Problem& problem) {
+Result<void> check(const PipelinePlan& plan, const Problem& problem) {
   if (plan.model != problem.model.hash) {
     return wrong("the plan is of model " + plan.model.hex() + "; this model is " + problem.model.hash.hex(),
                  Code::kFailedPrecondition);
@@ -118,7 +118,7 @@ Result<void> check(const Plan& plan, const Problem& problem) {
   return fits(plan, problem);
 }
 
-Result<void> fits(const Plan& plan, const Problem& problem) {
+Result<void> fits(const PipelinePlan& plan, const Problem& problem) {
   const auto bytes = bytes_of(plan, problem.model);
   std::map<std::int64_t, double> held;
   for (std::size_t s = 0; s < plan.stages.size(); ++s) {
@@ -134,7 +134,7 @@ Result<void> fits(const Plan& plan, const Problem& problem) {
   return {};
 }
 
-json plan_json(const Plan& plan) {
+json plan_json(const PipelinePlan& plan) {
   json stages = json::array();
   for (const Stage& stage : plan.stages) {
     stages.push_back(json_object("operators", stage.operators, "micro_batch", stage.micro_batch, "k", stage.k,
@@ -144,9 +144,9 @@ json plan_json(const Plan& plan) {
   return json_object("pipeline", 1, "model", plan.model.hex(), "batch", plan.batch, "stages", std::move(stages));
 }
 
-Result<Plan> read_plan(const json& in) {
-  Plan plan;
-  std::string place = "plan";
+Result<PipelinePlan> read_plan(const json& in) {
+  PipelinePlan plan;
+  std::string rank = "plan";
   try {
     const json& version = in.at("pipeline");
     if (!version.is_number_integer() || version.get<std::int64_t>() != 1) {
@@ -159,20 +159,20 @@ Result<Plan> read_plan(const json& in) {
     const json& stages = in.at("stages");
     if (!stages.is_array() || stages.empty()) return wrong("plan: stages is no list of one at least", Code::kDataLoss);
     for (const json& each : stages) {
-      place = "plan: stage " + std::to_string(plan.stages.size());
+      rank = "plan: stage " + std::to_string(plan.stages.size());
       Stage stage;
-      stage.operators = numbers<std::uint32_t>(each.at("operators"), kMostOperators);
+      stage.operators = numbers<std::uint32_t>(each.at("operators"), kMaxOperators);
       stage.micro_batch = count_at(each, "micro_batch");
       stage.k = count_at(each, "k");
-      stage.devices = numbers<std::int64_t>(each.at("devices"), kMostDevices);
+      stage.devices = numbers<std::int64_t>(each.at("devices"), kMaxDevices);
       stage.in_flight = count_at(each, "in_flight");
-      stage.successors = numbers<std::uint32_t>(each.at("successors"), kMostOperators);
+      stage.successors = numbers<std::uint32_t>(each.at("successors"), kMaxOperators);
       plan.stages.push_back(std::move(stage));
     }
   } catch (const json::exception& e) {
-    return wrong(place + ": " + e.what(), Code::kDataLoss);
+    return wrong(rank + ": " + e.what(), Code::kDataLoss);
   } catch (const std::out_of_range& e) {
-    return wrong(place + ": allowed is " + e.what(), Code::kDataLoss);
+    return wrong(rank + ": allowed is " + e.what(), Code::kDataLoss);
   }
   return plan;
 }

@@ -13,7 +13,7 @@
 namespace lanista::pipeline {
 namespace {
 
-std::vector<std::int64_t> in_flight(const Plan& plan) {
+std::vector<std::int64_t> in_flight(const PipelinePlan& plan) {
   std::vector<std::int64_t> all;
   for (const Stage& stage : plan.stages) all.push_back(stage.in_flight);
   return all;
@@ -28,16 +28,16 @@ TEST(InFlight, IsThatOfThePapersExample) {
 
 TEST(InFlight, IsThatOfCandleUnoInAChainAndAsAGraph) {
   Problem uno = a_problem(6, {{0, 4}, {1, 4}, {2, 4}, {3, 4}, {4, 5}}, 4096, 6);
-  Plan plan{uno.model.hash, 4096, {}};
+  PipelinePlan plan{uno.model.hash, 4096, {}};
   for (std::uint32_t i = 0; i < 6; ++i) plan.stages.push_back({{i}, 64, 1, {i}, 64, {}});
 
   EXPECT_EQ(in_flight(*arranged(plan, uno.model, true)), (std::vector<std::int64_t>{384, 320, 256, 192, 128, 64}));
   EXPECT_EQ(in_flight(*arranged(plan, uno.model)), (std::vector<std::int64_t>{192, 192, 192, 192, 128, 64}));
 }
 
-TEST(Plan, IsReadAsItWasWritten) {
+TEST(PipelinePlan, RoundTripsAsText) {
   const Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
-  const Plan plan = one_each(problem, {2});
+  const PipelinePlan plan = one_each(problem, {2});
 
   const auto read = read_plan(nlohmann::json::parse(plan_json(plan).dump()));
 
@@ -46,32 +46,32 @@ TEST(Plan, IsReadAsItWasWritten) {
   EXPECT_TRUE(check(*read, problem).ok());
 }
 
-TEST(Plan, IsRefusedWhereItIsNotOneOfTheProblem) {
+TEST(PipelinePlan, IsRefusedWhereItIsNotOneOfTheProblem) {
   const Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
-  const Plan good = one_each(problem, {2});
+  const PipelinePlan good = one_each(problem, {2});
   const auto refusal = [&](auto change) {
-    Plan plan = good;
+    PipelinePlan plan = good;
     change(plan);
     const auto result = check(plan, problem);
     return result.ok() ? std::string("taken") : result.error().message;
   };
 
-  EXPECT_NE(refusal([](Plan& p) { p.model = {}; }).find("the plan is of model"), std::string::npos);
-  EXPECT_EQ(refusal([](Plan& p) { p.stages[1].micro_batch = 3; }),
+  EXPECT_NE(refusal([](PipelinePlan& p) { p.model = {}; }).find("the plan is of model"), std::string::npos);
+  EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[1].micro_batch = 3; }),
             "stage 1: a micro-batch of 3 does not divide the batch of 8");
-  EXPECT_EQ(refusal([](Plan& p) { p.stages[3].operators = {2}; }),
+  EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[3].operators = {2}; }),
             "stage 3: operator 2 is not of the model or stands twice");
-  EXPECT_EQ(refusal([](Plan& p) {
+  EXPECT_EQ(refusal([](PipelinePlan& p) {
               p.stages[2].devices = {1, 2};
             }),
             "device 1 is in stages 1 and 2; allowed are stages with the same devices, or with none in common");
-  EXPECT_EQ(refusal([](Plan& p) { p.stages[0].successors = {1}; }),
+  EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[0].successors = {1}; }),
             "stage 2 reads stage 0, which must stand before it and name it as a successor");
-  EXPECT_NE(refusal([](Plan& p) { p.stages[0].devices = {9}; }).find("allowed are 0 to 3"), std::string::npos);
-  EXPECT_NE(refusal([](Plan& p) { p.stages[0].in_flight = 3; }).find("allowed are multiples of 2"), std::string::npos);
+  EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].devices = {9}; }).find("allowed are 0 to 3"), std::string::npos);
+  EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].in_flight = 3; }).find("allowed are multiples of 2"), std::string::npos);
 }
 
-TEST(Plan, IsNotReadFromDamage) {
+TEST(PipelinePlan, IsNotReadFromDamage) {
   auto json = plan_json(one_each(a_problem(2, {{0, 1}}, 4, 2), {2}));
   const auto refused = [](const nlohmann::json& damaged) { return !read_plan(damaged).ok(); };
 
@@ -95,11 +95,11 @@ TEST(Model, IsRefusedWhereItCannotBeCut) {
   EXPECT_FALSE(check(unlinked).ok());
 }
 
-TEST(Plan, CountsTheMemoryOfStagesThatShareADeviceTogether) {
+TEST(PipelinePlan, CountsTheMemoryOfStagesThatShareADeviceTogether) {
   Problem problem = a_problem(2, {{0, 1}}, 4, 2);
   for (Operator& op : problem.model.operators) op.parameter_bytes = 10;
   problem.devices = equal_devices(2, 70, {0, 1e18});
-  Plan plan = one_each(problem, {2});
+  PipelinePlan plan = one_each(problem, {2});
   EXPECT_TRUE(check(plan, problem).ok());
 
   plan.stages[1].devices = plan.stages[0].devices;
@@ -113,7 +113,7 @@ TEST(Plan, CountsTheMemoryOfStagesThatShareADeviceTogether) {
 TEST(PlanText, NamesStagesAndWhoComesNext) {
   Problem problem = a_problem(4, {{0, 1}, {0, 2}, {1, 3}, {2, 3}}, 8, 4);
   for (std::size_t i = 0; i < 4; ++i) problem.model.operators[i].name = "op" + std::to_string(i);
-  const Plan plan = one_each(problem, {2});
+  const PipelinePlan plan = one_each(problem, {2});
 
   const std::string text = plan_text(plan, &problem);
 
@@ -123,10 +123,10 @@ TEST(PlanText, NamesStagesAndWhoComesNext) {
   EXPECT_NE(text.find("3  op3\n"), std::string::npos) << text;
   EXPECT_EQ(plan_text(plan, nullptr).find("op3"), std::string::npos);
   const Schedule schedule = kfkb(plan, problem);
-  const auto course = simulate(schedule, plan, problem);
-  EXPECT_NE(course_text(*course, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
+  const auto simulation = simulate(schedule, plan, problem);
+  EXPECT_NE(simulation_text(*simulation, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
             std::string::npos)
-      << course_text(*course, schedule, plan, problem);
+      << simulation_text(*simulation, schedule, plan, problem);
 }
 
 TEST(HoldBack, TakesFromWhatHoldsMostUntilItFitsOrCannot) {
@@ -134,8 +134,8 @@ TEST(HoldBack, TakesFromWhatHoldsMostUntilItFitsOrCannot) {
   for (Operator& op : problem.model.operators) op = an_operator(1, 1);  // a stage keeps what came, too
   const auto held = [&](double memory) {
     problem.devices.classes[0].memory_bytes = memory;
-    Plan plan = one_each(problem, {2});
-    hold_back(plan, problem);
+    PipelinePlan plan = one_each(problem, {2});
+    limit_in_flight(plan, problem);
     return in_flight(plan);
   };
   EXPECT_EQ(held(8), (std::vector<std::int64_t>{6, 4, 2}));
@@ -154,8 +154,8 @@ TEST(HoldBack, LeavesPlansThatEnd) {
     ASSERT_TRUE(planned.ok()) << planned.error().text();
     const auto bytes = bytes_of(planned->plan, problem.model);
     problem.devices.classes[0].memory_bytes = *std::ranges::max_element(bytes) * rng.uniform(0.3, 1.0);
-    Plan plan = planned->plan;
-    hold_back(plan, problem);
+    PipelinePlan plan = planned->plan;
+    limit_in_flight(plan, problem);
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
       EXPECT_LE(plan.stages[s].in_flight, planned->plan.stages[s].in_flight);
       EXPECT_GE(plan.stages[s].in_flight, plan.stages[s].k * plan.stages[s].micro_batch);
@@ -164,11 +164,11 @@ TEST(HoldBack, LeavesPlansThatEnd) {
     const Schedule schedule = kfkb(plan, problem);
     EXPECT_TRUE(prove(lowered(schedule, plan, problem.model), plan).ok()) << i;
     if (!fits(plan, problem)) continue;
-    const auto course = simulate(schedule, plan, problem);
-    ASSERT_TRUE(course.ok()) << i << course.error().text();
-    EXPECT_GE(course->seconds, planned->seconds * (1 - 1e-9)) << i;
+    const auto simulation = simulate(schedule, plan, problem);
+    ASSERT_TRUE(simulation.ok()) << i << simulation.error().text();
+    EXPECT_GE(simulation->seconds, planned->seconds * (1 - 1e-9)) << i;
     for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-      EXPECT_LE(course->live_samples[s], plan.stages[s].in_flight) << i;
+      EXPECT_LE(simulation->live_samples[s], plan.stages[s].in_flight) << i;
     }
   }
   EXPECT_GE(held, 30);

@@ -12,7 +12,7 @@ using Row = std::vector<std::string>;
 
 }  // namespace
 
-std::string plan_text(const Plan& plan, const Problem* problem) {
+std::string plan_text(const PipelinePlan& plan, const Problem* problem) {
   std::vector<Row> rows{{"stage", "next", "devices", "micro-batch", "k", "in flight"}};
   if (problem != nullptr) rows[0].insert(rows[0].end(), {"forward ms", "backward ms", "memory MB"});
   rows[0].push_back("operators");
@@ -37,11 +37,11 @@ std::string plan_text(const Plan& plan, const Problem* problem) {
          " on the longest way; a step has " + std::to_string(plan.batch) + " samples\n" + text_table(rows);
 }
 
-std::string course_text(const Course& course, const Schedule& schedule, const Plan& plan, const Problem& problem) {
+std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan, const Problem& problem) {
   const double bound = bounds_of(plan, problem).best(), any = bounds_of(problem).best();
-  return "a step takes " + fixed(1e3 * course.seconds, 3) + " ms, " +
-         fixed(static_cast<double>(plan.batch) / course.seconds, 1) + " samples a second; no schedule of this plan " +
-         fixed(1e3 * bound, 3) + ", no plan " + fixed(1e3 * any, 3) + " ms or less\n" + gantt(course, schedule, plan);
+  return "a step takes " + fixed(1e3 * simulation.seconds, 3) + " ms, " +
+         fixed(static_cast<double>(plan.batch) / simulation.seconds, 1) + " samples a second; no schedule of this plan " +
+         fixed(1e3 * bound, 3) + ", no plan " + fixed(1e3 * any, 3) + " ms or less\n" + gantt(simulation, schedule, plan);
 }
 
 }  // namespace lanista::pipeline

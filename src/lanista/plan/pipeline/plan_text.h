@@ -9,9 +9,9 @@ namespace lanista::pipeline {
 
 /// The stage graph as a table, a line a stage: devices, micro-batch, samples in flight, operators, who comes next.
 /// `problem` (may be null) adds times of a micro-batch, memory and names of operators; it must be the plan's own.
-std::string plan_text(const Plan& plan, const Problem* problem);
+std::string plan_text(const PipelinePlan& plan, const Problem* problem);
 
 /// What a step takes against its bounds, and a Gantt chart of it.
-std::string course_text(const Course& course, const Schedule& schedule, const Plan& plan, const Problem& problem);
+std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan, const Problem& problem);
 
 }  // namespace lanista::pipeline

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "lanista/plan/pipeline/improve.h"
+#include "lanista/plan/pipeline/plan_improvement.h"
 #include "lanista/plan/pipeline/simulate.h"
 
 namespace lanista::pipeline {
@@ -13,12 +13,12 @@ namespace {
 
 constexpr double kParts = 16;         // of a device's fair share: smaller parts are not cut
 constexpr std::size_t kWhole = 256;   // so few operators are never drawn together
-constexpr std::size_t kJudged = 6;    // answers of a probe that are simulated
+constexpr std::size_t kNumScored = 6;    // answers of a probe that are simulated
 constexpr std::size_t kImproved = 4;  // finalists that are improved
 constexpr std::size_t kEnlarged = 4;  // finalists that are tried with larger micro-batches
 constexpr std::size_t kSplit = 20;    // finalists whose backward passes are split
 constexpr double kTrialWork = 6e6;    // operators, edges and passes looked at by all trials of improvements
-constexpr std::int64_t kMostTrials = 6000;
+constexpr std::int64_t kMaxTrials = 6000;
 
 std::vector<std::int64_t> sizes_of(const Problem& problem, const PlanOptions& options) {
   if (options.micro_batch) return {*options.micro_batch};
@@ -38,34 +38,34 @@ class Planner {
     for (const Operator& op : problem.model.operators) work += work_at(op, problem.model.batch);
     const bool few = problem.model.operators.size() <= kWhole;
     tree_ = outline_of(tree, problem.model, few ? 0 : work / (kParts * static_cast<double>(problem.devices.count())));
-    row_ = in_a_row(tree_, problem.model);
+    row_ = as_chain(tree_, problem.model);
     branches_ = tree_.nodes[tree_.root].parts.size() != row_.nodes[row_.root].parts.size();
     few_ = few;
-    guests_ = options.guests && few && branches_;
+    allows_colocation_ = options.allows_colocation && few && branches_;
   }
 
   /// The best first.
-  std::vector<Judged> run() {
+  std::vector<ScoredDraft> run() {
     struct Size {
       double least;
       std::int64_t micro_batch;
-      std::unique_ptr<Fronts> row;
+      std::unique_ptr<ParetoSearch> row;
     };
     std::vector<Size> sizes;
     for (const std::int64_t b : sizes_of(problem_, options_)) {
-      auto row = std::make_unique<Fronts>(problem_, row_, b);
-      sizes.push_back({row->least(), b, std::move(row)});
+      auto row = std::make_unique<ParetoSearch>(problem_, row_, b);
+      sizes.push_back({row->least_seconds_per_sample(), b, std::move(row)});
     }
     std::ranges::stable_sort(sizes, {}, &Size::least);
     for (Size& size : sizes) {
       const auto batch = static_cast<double>(problem_.model.batch);
       if (best_seconds() <= size.least * batch) continue;  // not even without any ramp
       if (branches_) {
-        Fronts tree(problem_, tree_, size.micro_batch);
+        ParetoSearch tree(problem_, tree_, size.micro_batch);
         search(tree, tree_, size.micro_batch);
       }
-      if (guests_) {
-        Fronts tree(problem_, tree_, size.micro_batch, true);
+      if (allows_colocation_) {
+        ParetoSearch tree(problem_, tree_, size.micro_batch, true);
         search(tree, tree_, size.micro_batch);
       }
       search(*size.row, row_, size.micro_batch);
@@ -74,43 +74,43 @@ class Planner {
     sort();
     improve();
     enlarge();
-    return std::move(judged_);
+    return std::move(candidates_);
   }
 
  private:
   double best_seconds() const {
     double best = 1e300;
-    for (const Judged& each : judged_) best = std::min(best, each.seconds);
+    for (const ScoredDraft& each : candidates_) best = std::min(best, each.seconds);
     return best;
   }
 
   void sort() {
-    std::ranges::stable_sort(judged_, [](const Judged& a, const Judged& b) {
-      return a.seconds != b.seconds ? a.seconds < b.seconds : a.unevenness < b.unevenness;
+    std::ranges::stable_sort(candidates_, [](const ScoredDraft& a, const ScoredDraft& b) {
+      return a.seconds != b.seconds ? a.seconds < b.seconds : a.imbalance < b.imbalance;
     });
-    const auto same = std::ranges::unique(judged_, [](const Judged& a, const Judged& b) { return a.draft == b.draft; });
-    judged_.erase(same.begin(), same.end());
+    const auto same = std::ranges::unique(candidates_, [](const ScoredDraft& a, const ScoredDraft& b) { return a.draft == b.draft; });
+    candidates_.erase(same.begin(), same.end());
   }
 
   /// (m + depth - 1) micro-batches of the slowest stage.
-  double estimate(const Fronts::Found& found, std::int64_t micro_batch) const {
+  double estimate(const ParetoSearch::ParetoPoint& found, std::int64_t micro_batch) const {
     return found.seconds_per_sample * static_cast<double>(problem_.model.batch + (found.depth - 1) * micro_batch);
   }
 
-  void take(std::vector<Fronts::Found> all, const Outline& outline, std::int64_t micro_batch) {
-    std::ranges::stable_sort(all, {}, [&](const Fronts::Found& found) { return estimate(found, micro_batch); });
-    if (all.size() > kJudged) all.resize(kJudged);
-    for (const Fronts::Found& found : all) {
+  void take(std::vector<ParetoSearch::ParetoPoint> all, const Outline& outline, std::int64_t micro_batch) {
+    std::ranges::stable_sort(all, {}, [&](const ParetoSearch::ParetoPoint& found) { return estimate(found, micro_batch); });
+    if (all.size() > kNumScored) all.resize(kNumScored);
+    for (const ParetoSearch::ParetoPoint& found : all) {
       if (found.seconds_per_sample * static_cast<double>(problem_.model.batch) > best_seconds()) continue;
       ++out_.simulations;
-      Judged judged = judge(draft_of(found.cuts, outline.order, micro_batch, problem_), problem_);
-      if (judged.seconds < 1e300) judged_.push_back(std::move(judged));
+      ScoredDraft judged = score_draft(draft_of(found.stage_ranges, outline.order, micro_batch, problem_), problem_);
+      if (judged.seconds < 1e300) candidates_.push_back(std::move(judged));
     }
   }
 
-  void search(Fronts& fronts, const Outline& outline, std::int64_t micro_batch) {
-    double low = fronts.least(), high = low;
-    std::vector<Fronts::Found> found;
+  void search(ParetoSearch& fronts, const Outline& outline, std::int64_t micro_batch) {
+    double low = fronts.least_seconds_per_sample(), high = low;
+    std::vector<ParetoSearch::ParetoPoint> found;
     const auto probe = [&](double t) {
       ++out_.probes;
       auto all = fronts.probe(t);
@@ -134,7 +134,7 @@ class Planner {
       const double middle = (low + high) / 2;
       if (probe(middle)) {
         high = 0;
-        for (const Fronts::Found& each : found) high = std::max(high, each.seconds_per_sample);
+        for (const ParetoSearch::ParetoPoint& each : found) high = std::max(high, each.seconds_per_sample);
         high = std::min(high, middle);
       } else {
         low = middle;
@@ -153,33 +153,33 @@ class Planner {
         take(std::move(found), outline, micro_batch);
     }
     out_.states += fronts.states;
-    out_.remembered += fronts.remembered;
+    out_.num_cached += fronts.num_cached;
   }
 
   void improve() {
-    std::vector<Judged> starts;
-    for (const Judged& each : judged_) {
+    std::vector<ScoredDraft> starts;
+    for (const ScoredDraft& each : candidates_) {
       // Of one size one or two, so that different sizes are tried.
       const auto alike = std::ranges::count_if(
-          starts, [&](const Judged& other) { return other.draft.micro_batch == each.draft.micro_batch; });
-      if (alike < 2 && starts.size() < kImproved && each.seconds < judged_[0].seconds * 1.3) starts.push_back(each);
+          starts, [&](const ScoredDraft& other) { return other.draft.micro_batch == each.draft.micro_batch; });
+      if (alike < 2 && starts.size() < kImproved && each.seconds < candidates_[0].seconds * 1.3) starts.push_back(each);
     }
     improve(std::move(starts));
   }
 
-  void improve(std::vector<Judged> starts) {
+  void improve(std::vector<ScoredDraft> starts) {
     if (starts.empty()) return;
     const Model& model = problem_.model;
     const auto looked = static_cast<double>(model.operators.size() + model.edges.size()) +
                         4.0 * static_cast<double>(model.batch / starts[0].draft.micro_batch) *
                             static_cast<double>(starts[0].draft.parts.size());
     auto left = static_cast<std::int64_t>(
-        std::min(options_.improvement * kTrialWork / looked, options_.improvement * static_cast<double>(kMostTrials)));
+        std::min(options_.improvement * kTrialWork / looked, options_.improvement * static_cast<double>(kMaxTrials)));
     const std::int64_t all = left;
     for (std::size_t i = 0; i < starts.size() && left > 0; ++i) {
       std::int64_t mine = left / static_cast<std::int64_t>(starts.size() - i);
       left -= mine;
-      judged_.push_back(improved(std::move(starts[i]), problem_, mine, options_.guests));
+      candidates_.push_back(improve_draft(std::move(starts[i]), problem_, mine, options_.allows_colocation));
       left += mine;
     }
     out_.simulations += all - left;
@@ -190,20 +190,20 @@ class Planner {
   /// samples may be worth more than a wait.
   void enlarge() {
     if (options_.micro_batch || !few_) return;
-    std::vector<Judged> larger;
-    for (std::size_t i = 0; i < std::min(judged_.size(), kEnlarged); ++i) {
+    std::vector<ScoredDraft> larger;
+    for (std::size_t i = 0; i < std::min(candidates_.size(), kEnlarged); ++i) {
       for (const std::int64_t times : {2, 4}) {
-        Draft draft = judged_[i].draft;
+        Draft draft = candidates_[i].draft;
         draft.micro_batch *= times;
-        draft.holds_back = true;
+        draft.limits_in_flight = true;
         if (problem_.model.batch % draft.micro_batch != 0) break;
         ++out_.simulations;
-        Judged judged = judge(std::move(draft), problem_);
-        if (judged.seconds < judged_[0].seconds * 1.3) larger.push_back(std::move(judged));
+        ScoredDraft judged = score_draft(std::move(draft), problem_);
+        if (judged.seconds < candidates_[0].seconds * 1.3) larger.push_back(std::move(judged));
       }
     }
-    std::ranges::stable_sort(larger, {}, &Judged::seconds);
-    judged_.insert(judged_.end(), larger.begin(), larger.end());
+    std::ranges::stable_sort(larger, {}, &ScoredDraft::seconds);
+    candidates_.insert(candidates_.end(), larger.begin(), larger.end());
     if (larger.size() > kImproved / 2) larger.resize(kImproved / 2);
     improve(std::move(larger));
   }
@@ -213,8 +213,8 @@ class Planner {
   Planned& out_;
   Outline tree_, row_;
   bool branches_ = false;  ///< else both are the same
-  bool few_ = false, guests_ = false;
-  std::vector<Judged> judged_;
+  bool few_ = false, allows_colocation_ = false;
+  std::vector<ScoredDraft> candidates_;
 };
 
 /// What the least memory is that a device would need, roughly: of the largest operator alone with one sample.
@@ -239,16 +239,16 @@ Error nothing_fits(const Problem& problem) {
 }
 
 /// Takes the finalist whose step is the shortest with split backward passes.
-void split_finalists(const std::vector<Judged>& all, const Problem& problem, Planned& planned) {
+void split_finalists(const std::vector<ScoredDraft>& all, const Problem& problem, Planned& planned) {
   for (std::size_t i = 0; i < all.size() && i < kSplit; ++i) {
     auto plan = plan_of(all[i].draft, problem);
     if (!plan) continue;
     Schedule schedule = split_backward(*plan, problem);
-    const auto course = simulate(schedule, *plan, problem, false);
-    if (!course || course->seconds >= planned.seconds) continue;
+    const auto simulation = simulate(schedule, *plan, problem, false);
+    if (!simulation || simulation->seconds >= planned.seconds) continue;
     planned.plan = *std::move(plan);
     planned.schedule = std::move(schedule);
-    planned.seconds = course->seconds;
+    planned.seconds = simulation->seconds;
   }
 }
 
@@ -271,7 +271,7 @@ Result<Planned> make_plan(const Problem& problem, const PlanOptions& options) {
   planned.schedule = kfkb(planned.plan, problem);
   if (options.split) split_finalists(all, problem, planned);
   for (std::size_t i = 0; i < all.size() && i < 12; ++i) {
-    LANISTA_ASSIGN(const Plan plan, plan_of(all[i].draft, problem));
+    LANISTA_ASSIGN(const PipelinePlan plan, plan_of(all[i].draft, problem));
     double slowest = 0;
     for (const StageTimes& times : times_of(plan, problem)) {
       slowest = std::max(slowest, (times.forward + times.backward()) / static_cast<double>(all[i].draft.micro_batch) +

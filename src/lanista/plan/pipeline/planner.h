@@ -13,7 +13,7 @@ struct PlanOptions {
   std::optional<std::int64_t> micro_batch;  ///< this one only
   double precision = 0.01;                  ///< of the search for the time per sample
   double improvement = 1;                   ///< times the usual number of trials of the last improvement; 0: none
-  bool guests = true;                       ///< what waits for several branches may be on the devices of one of them
+  bool allows_colocation = true;                       ///< what waits for several branches may be on the devices of one of them
   bool split = false;                       ///< the best under split_backward of what is good under kFkB
 };
 
@@ -26,12 +26,12 @@ struct Finalist {
 };
 
 struct Planned {
-  Plan plan;
+  PipelinePlan plan;
   Schedule schedule;                        ///< kFkB, or split_backward
   double seconds = 0;                       ///< a step of it, simulated
   double loss = 1;                          ///< critical path of the decomposition over the model's
   std::int64_t probes = 0;                  ///< questions whether a time per sample can be met
-  std::int64_t states = 0, remembered = 0;  ///< that were worked out, and that were known from earlier probes
+  std::int64_t states = 0, num_cached = 0;  ///< that were worked out, and that were known from earlier probes
   std::int64_t simulations = 0;
   std::vector<Finalist> finalists;  ///< the best first
 };

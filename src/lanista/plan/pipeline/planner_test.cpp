@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lanista/plan/pipeline/baselines.h"
+#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/bounds.h"
-#include "lanista/plan/pipeline/exact.h"
+#include "lanista/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/series_parallel.h"
 #include "lanista/plan/pipeline/simulate.h"
 #include "support/plan/pipeline/test_support.h"
@@ -68,18 +68,18 @@ TEST(Planner, LodgesAJoinWithOneOfItsBranches) {
   PlanOptions options;
   options.micro_batch = 1;
 
-  const auto guests = make_plan(problem, options);
-  options.guests = false;
+  const auto allows_colocation = make_plan(problem, options);
+  options.allows_colocation = false;
   const auto alone = make_plan(problem, options);
 
-  ASSERT_TRUE(guests.ok() && alone.ok());
-  EXPECT_TRUE(check(guests->plan, problem).ok());
-  EXPECT_EQ(guests->plan.stages.size(), 3u);
-  EXPECT_NEAR(guests->seconds, 16 * 6, 0.1);      // nobody ever waits
+  ASSERT_TRUE(allows_colocation.ok() && alone.ok());
+  EXPECT_TRUE(check(allows_colocation->plan, problem).ok());
+  EXPECT_EQ(allows_colocation->plan.stages.size(), 3u);
+  EXPECT_NEAR(allows_colocation->seconds, 16 * 6, 0.1);      // nobody ever waits
   EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);  // the join's branch waits for the other one's first pass
-  const auto course = simulate(guests->schedule, guests->plan, problem);
-  ASSERT_TRUE(course.ok());
-  EXPECT_DOUBLE_EQ(course->seconds, guests->seconds);
+  const auto simulation = simulate(allows_colocation->schedule, allows_colocation->plan, problem);
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_DOUBLE_EQ(simulation->seconds, allows_colocation->seconds);
 }
 
 TEST(Planner, SplitsBackwardPassesOfWhateverIsBestSo) {
@@ -158,9 +158,9 @@ TEST(SeriesParallel, KeepsEveryDependencyOfAnyGraphAndTellsTheLoss) {
 
     const auto order = operators_below(tree, tree.root);
     ASSERT_EQ(order.size(), count);
-    std::vector<std::size_t> place(count);
-    for (std::size_t p = 0; p < count; ++p) place[order[p]] = p;
-    for (const auto& [a, b] : edges) EXPECT_LT(place[a], place[b]) << i;
+    std::vector<std::size_t> rank(count);
+    for (std::size_t p = 0; p < count; ++p) rank[order[p]] = p;
+    for (const auto& [a, b] : edges) EXPECT_LT(rank[a], rank[b]) << i;
     EXPECT_GE(tree.loss, 1 - 1e-12);
     for (const Tree::Node& node : tree.nodes) {
       if (node.shape != Tree::Shape::kParallel) continue;
@@ -207,7 +207,7 @@ TEST(Planner, HoldsBackLargeMicroBatchesRatherThanTakeSmallOnes) {
   ASSERT_TRUE(planned.ok());
   EXPECT_TRUE(check(planned->plan, problem).ok());
   EXPECT_EQ(planned->plan.stages[0].micro_batch, 4);
-  Plan by_rule = planned->plan;
+  PipelinePlan by_rule = planned->plan;
   set_in_flight(by_rule);
   EXPECT_FALSE(fits(by_rule, problem).ok());
   EXPECT_TRUE(prove(lowered(planned->schedule, planned->plan, problem.model), planned->plan).ok());

@@ -23,9 +23,9 @@ struct Directory {
 Error stuck(const std::string& what) { return {Code::kFailedPrecondition, what, ""}; }
 
 Result<void> fill(const Schedule& schedule, Directory& all) {
-  for (const Place& place : schedule.places) {
-    for (std::size_t i = 0; i < place.actions.size(); ++i) {
-      const Action& action = place.actions[i];
+  for (const RankSchedule& rank : schedule.ranks) {
+    for (std::size_t i = 0; i < rank.actions.size(); ++i) {
+      const Action& action = rank.actions[i];
       const std::size_t at = all.actions.size();
       all.actions.push_back(action);
       all.later.emplace_back();
@@ -33,22 +33,22 @@ Result<void> fill(const Schedule& schedule, Directory& all) {
       if (i > 0) all.later[at - 1].push_back(at);
       std::vector<int> done;
       switch (action.kind) {
-        case Kind::kForward:
+        case ActionKind::kForward:
           done = {0};
           break;
-        case Kind::kBackward:
+        case ActionKind::kBackward:
           done = {1, 2};
           break;
-        case Kind::kInputGrad:
+        case ActionKind::kInputGrad:
           done = {1};
           break;
-        case Kind::kWeightGrad:
+        case ActionKind::kWeightGrad:
           done = {2};
           break;
-        case Kind::kSend:
+        case ActionKind::kSend:
           all.transfers[{action.gradient, action.stage, action.peer}][0].push_back(at);
           break;
-        case Kind::kReceive:
+        case ActionKind::kReceive:
           all.transfers[{action.gradient, action.peer, action.stage}][1].push_back(at);
           break;
         default:
@@ -85,7 +85,7 @@ Result<void> match_transfers(Directory& all) {
   return {};
 }
 
-Result<void> link_passes(const Plan& plan, Directory& all) {
+Result<void> link_passes(const PipelinePlan& plan, Directory& all) {
   const auto find = [&](int what, std::uint32_t stage, std::int64_t micro) {
     const auto at = all.passes.find(Key{what, stage, static_cast<std::uint32_t>(micro)});
     return at == all.passes.end() ? SIZE_MAX : at->second;
@@ -122,7 +122,7 @@ Result<void> link_passes(const Plan& plan, Directory& all) {
 
 }  // namespace
 
-Result<void> prove(const Schedule& schedule, const Plan& plan) {
+Result<void> prove(const Schedule& schedule, const PipelinePlan& plan) {
   Directory all;
   LANISTA_TRY(fill(schedule, all));
   LANISTA_TRY(match_transfers(all));

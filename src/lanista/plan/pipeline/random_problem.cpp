@@ -29,10 +29,10 @@ void random_series_parallel(Rng& rng, int depth, std::uint32_t& next,
   }
 }
 
-Problem random_problem(Rng rng, std::size_t most_operators, std::int64_t devices, std::int64_t batch) {
+Problem random_problem(Rng rng, std::size_t max_operators, std::int64_t devices, std::int64_t batch) {
   std::uint32_t operators = 0;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-  for (int depth = 3; operators < 3 || operators > most_operators; depth = std::max(1, depth - 1)) {
+  for (int depth = 3; operators < 3 || operators > max_operators; depth = std::max(1, depth - 1)) {
     operators = 0;
     edges.clear();
     random_series_parallel(rng, depth, operators, edges);

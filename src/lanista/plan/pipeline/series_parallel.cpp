@@ -11,7 +11,7 @@ namespace lanista::pipeline {
 namespace {
 
 constexpr std::uint32_t kNone = UINT32_MAX;
-constexpr std::size_t kMostRegions = 64;  // beyond that the rest is one region: looking for the smallest is quadratic
+constexpr std::size_t kMaxRegions = 64;  // beyond that the rest is one region: looking for the smallest is quadratic
 
 /// A binary tree while it grows; kNone for a part stands for nothing at all (a mere dependency).
 struct Growing {
@@ -180,7 +180,7 @@ class Reducer {
 
   Region smallest_region() const {
     Region best = region(source_, sink_, SIZE_MAX);
-    if (added_ >= kMostRegions) return best;
+    if (added_ >= kMaxRegions) return best;
     const auto topological = order();
     const auto ahead = dominators(topological, true), behind = dominators(topological, false);
     for (const std::uint32_t v : topological) {

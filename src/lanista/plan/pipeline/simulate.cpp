@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "lanista/plan/pipeline/flow.h"
+#include "lanista/plan/pipeline/step_state.h"
 
 namespace lanista::pipeline {
 
@@ -23,8 +23,8 @@ double all_passes(const Model& model, std::int64_t samples) {
 
 }  // namespace
 
-std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
-  std::map<std::int64_t, double> far;
+std::vector<StageTimes> times_of(const PipelinePlan& plan, const Problem& problem) {
+  std::map<std::int64_t, double> cold_after_seconds;
   std::vector<StageTimes> all;
   for (const Stage& stage : plan.stages) {
     StageTimes times;
@@ -37,16 +37,16 @@ std::vector<StageTimes> times_of(const Plan& plan, const Problem& problem) {
       times.input_grad += seconds_at(op.input_grad, samples);
       times.weight_grad += seconds_at(op.weight_grad, samples);
       parameters += op.parameter_bytes;
-      saved += (1 - op.again) * (seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) +
+      saved += (1 - op.warm_cache_factor) * (seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) +
                                  seconds_at(op.weight_grad, samples));
     }
     const double whole = times.forward + times.backward();
     const double speed = problem.devices.classes[problem.devices.class_of(stage.devices[0])].speed;
     if (whole > 0 && saved > 0) {
-      times.again = 1 - saved / whole;
-      const auto [found, is_new] = far.try_emplace(samples, 0);
+      times.warm_cache_factor = 1 - saved / whole;
+      const auto [found, is_new] = cold_after_seconds.try_emplace(samples, 0);
       if (is_new) found->second = all_passes(problem.model, samples);
-      times.far = found->second / speed;
+      times.cold_after_seconds = found->second / speed;
     }
     times.forward /= speed, times.input_grad /= speed, times.weight_grad /= speed;
     if (share > 1 && parameters > 0) {
@@ -62,7 +62,7 @@ double reduce_seconds(double bytes, std::int64_t devices, const Link& link) {
   return 2 * others * (link.seconds + bytes / static_cast<double>(devices) / link.bytes_per_second);
 }
 
-std::vector<EdgeTimes> edge_times_of(const Plan& plan, const Problem& problem) {
+std::vector<EdgeTimes> edge_times_of(const PipelinePlan& plan, const Problem& problem) {
   std::vector<EdgeTimes> all;
   for (const StageEdge& edge : edges_of(plan, problem.model)) {
     EdgeTimes times{edge, 0, 0};
@@ -70,18 +70,18 @@ std::vector<EdgeTimes> edge_times_of(const Plan& plan, const Problem& problem) {
     if (edge.bytes_per_sample > 0 && from.devices != to.devices) {
       const Link link = problem.devices.link(from.devices, to.devices);
       const auto lanes = static_cast<double>(std::min(from.devices.size(), to.devices.size()));
-      times.forth = link.of(edge.bytes_per_sample * static_cast<double>(from.micro_batch) / lanes);
-      times.back = link.of(edge.bytes_per_sample * static_cast<double>(to.micro_batch) / lanes);
+      times.forward_seconds = link.of(edge.bytes_per_sample * static_cast<double>(from.micro_batch) / lanes);
+      times.backward_seconds = link.of(edge.bytes_per_sample * static_cast<double>(to.micro_batch) / lanes);
     }
     all.push_back(times);
   }
   return all;
 }
 
-Timing::Timing(const Plan& plan, const Problem& problem)
+Timing::Timing(const PipelinePlan& plan, const Problem& problem)
     : Timing(plan, times_of(plan, problem), edge_times_of(plan, problem)) {}
 
-Timing::Timing(const Plan& plan, std::vector<StageTimes> stage_times, std::vector<EdgeTimes> edge_times)
+Timing::Timing(const PipelinePlan& plan, std::vector<StageTimes> stage_times, std::vector<EdgeTimes> edge_times)
     : stages(std::move(stage_times)), edges(std::move(edge_times)), in(plan.stages.size()), out(plan.stages.size()) {
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
     out[edges[e].edge.from].push_back(e);
@@ -89,71 +89,71 @@ Timing::Timing(const Plan& plan, std::vector<StageTimes> stage_times, std::vecto
   }
 }
 
-Flow::Flow(const Plan& the_plan, const Timing& the_timing) : plan(the_plan), timing(the_timing) {
+StepState::StepState(const PipelinePlan& the_plan, const Timing& the_timing) : plan(the_plan), timing(the_timing) {
   for (const EdgeTimes& edge : timing.edges) {
-    forth.emplace_back(plan.batch / plan.stages[edge.edge.from].micro_batch, kNever);
-    back.emplace_back(plan.batch / plan.stages[edge.edge.to].micro_batch, kNever);
+    forward_arrival.emplace_back(plan.batch / plan.stages[edge.edge.from].micro_batch, kNever);
+    backward_arrival.emplace_back(plan.batch / plan.stages[edge.edge.to].micro_batch, kNever);
   }
-  forth_free.assign(forth.size(), 0);
-  back_free.assign(back.size(), 0);
+  forward_free_at.assign(forward_arrival.size(), 0);
+  backward_free_at.assign(backward_arrival.size(), 0);
 }
 
-double Flow::ready(const Action& action) const {
+double StepState::ready(const Action& action) const {
   double at = 0;
   const std::int64_t last = (action.micro + 1) * plan.stages[action.stage].micro_batch - 1;
-  if (action.kind == Kind::kForward) {
+  if (action.kind == ActionKind::kForward) {
     for (const std::uint32_t e : timing.in[action.stage]) {
       const std::int64_t step = plan.stages[timing.edges[e].edge.from].micro_batch;
-      at = std::max(at, forth[e][static_cast<std::size_t>(last / step)]);
+      at = std::max(at, forward_arrival[e][static_cast<std::size_t>(last / step)]);
     }
-  } else if (action.kind == Kind::kBackward || action.kind == Kind::kInputGrad) {
+  } else if (action.kind == ActionKind::kBackward || action.kind == ActionKind::kInputGrad) {
     for (const std::uint32_t e : timing.out[action.stage]) {
       const std::int64_t step = plan.stages[timing.edges[e].edge.to].micro_batch;
-      at = std::max(at, back[e][static_cast<std::size_t>(last / step)]);
+      at = std::max(at, backward_arrival[e][static_cast<std::size_t>(last / step)]);
     }
   }
   return at;
 }
 
-void Flow::finish(const Action& action, double end) {
-  if (action.kind == Kind::kForward) {
+void StepState::finish(const Action& action, double end) {
+  if (action.kind == ActionKind::kForward) {
     for (const std::uint32_t e : timing.out[action.stage]) {
-      forth[e][action.micro] = forth_free[e] = std::max(forth_free[e], end) + timing.edges[e].forth;
+      forward_arrival[e][action.micro] = forward_free_at[e] = std::max(forward_free_at[e], end) + timing.edges[e].forward_seconds;
     }
-  } else if (action.kind == Kind::kBackward || action.kind == Kind::kInputGrad) {
+  } else if (action.kind == ActionKind::kBackward || action.kind == ActionKind::kInputGrad) {
     for (const std::uint32_t e : timing.in[action.stage]) {
-      back[e][action.micro] = back_free[e] = std::max(back_free[e], end) + timing.edges[e].back;
+      backward_arrival[e][action.micro] = backward_free_at[e] = std::max(backward_free_at[e], end) + timing.edges[e].backward_seconds;
     }
   }
 }
 
-double Flow::seconds(const Action& action, Near& near) const {
+double StepState::seconds(const Action& action, CacheWarmth& warmth) const {
   const StageTimes& times = timing.stages[action.stage];
   const double whole = seconds(action);
-  if (times.again == 1) return whole;
-  near.worked += whole;
+  if (times.warm_cache_factor == 1) return whole;
+  warmth.seconds_worked += whole;
   const auto of = std::ranges::find_if(
-      near.last, [&](const Near::Last& each) { return each.stage == action.stage && each.kind == action.kind; });
-  if (of == near.last.end()) {
-    near.last.push_back({action.stage, action.kind, near.worked});
+      warmth.last, [&](const CacheWarmth::Last& each) { return each.stage == action.stage && each.kind == action.kind; });
+  if (of == warmth.last.end()) {
+    warmth.last.push_back({action.stage, action.kind, warmth.seconds_worked});
     return whole;
   }
-  const double since = near.worked - std::exchange(of->worked, near.worked);
-  return whole * (times.again + (1 - times.again) * std::min(1.0, since / times.far));
+  const double since = warmth.seconds_worked - std::exchange(of->seconds_worked, warmth.seconds_worked);
+  return whole * (times.warm_cache_factor + (1 - times.warm_cache_factor) * std::min(1.0, since / times.cold_after_seconds));
 }
 
-double Flow::seconds(const Action& action) const {
+double StepState::seconds(const Action& action) const {
   const StageTimes& times = timing.stages[action.stage];
   switch (action.kind) {
-    case Kind::kForward:
+    case ActionKind::kForward:
       return times.forward;
-    case Kind::kBackward:
+    case ActionKind::kBackward:
       return times.backward();
-    case Kind::kInputGrad:
+    case ActionKind::kInputGrad:
       return times.input_grad;
-    case Kind::kWeightGrad:
+    case ActionKind::kWeightGrad:
       return times.weight_grad;
-    case Kind::kReduce:
+    case ActionKind::kReduce:
       return times.reduce;
     default:
       return 0;
@@ -163,14 +163,14 @@ double Flow::seconds(const Action& action) const {
 namespace {
 
 /// Most samples of each stage between forward pass and weight gradient; its place alone decides that.
-std::vector<std::int64_t> live_samples(const Schedule& schedule, const Plan& plan) {
+std::vector<std::int64_t> live_samples(const Schedule& schedule, const PipelinePlan& plan) {
   std::vector<std::int64_t> now(plan.stages.size(), 0), most(plan.stages.size(), 0);
-  for (const Place& place : schedule.places) {
-    for (const Action& action : place.actions) {
+  for (const RankSchedule& rank : schedule.ranks) {
+    for (const Action& action : rank.actions) {
       const std::int64_t samples = plan.stages[action.stage].micro_batch;
-      if (action.kind == Kind::kForward) {
+      if (action.kind == ActionKind::kForward) {
         most[action.stage] = std::max(most[action.stage], now[action.stage] += samples);
-      } else if (action.kind == Kind::kBackward || action.kind == Kind::kWeightGrad) {
+      } else if (action.kind == ActionKind::kBackward || action.kind == ActionKind::kWeightGrad) {
         now[action.stage] -= samples;
       }
     }
@@ -180,58 +180,58 @@ std::vector<std::int64_t> live_samples(const Schedule& schedule, const Plan& pla
 
 }  // namespace
 
-Result<Course> simulate(const Schedule& schedule, const Plan& plan, const Problem& problem, bool spans) {
+Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& plan, const Problem& problem, bool spans) {
   const Timing timing(plan, problem);
-  Flow flow(plan, timing);
-  Course course;
-  course.busy_seconds.assign(schedule.places.size(), 0);
-  std::vector<std::size_t> at(schedule.places.size(), 0);
-  std::vector<double> clock(schedule.places.size(), 0);
-  std::vector<Near> near(schedule.places.size());
-  std::vector<std::vector<Span>> of_place(schedule.places.size());
+  StepState step_state(plan, timing);
+  SimulationResult simulation;
+  simulation.busy_seconds.assign(schedule.ranks.size(), 0);
+  std::vector<std::size_t> at(schedule.ranks.size(), 0);
+  std::vector<double> clock(schedule.ranks.size(), 0);
+  std::vector<CacheWarmth> warmth(schedule.ranks.size());
+  std::vector<std::vector<Span>> of_place(schedule.ranks.size());
   for (bool moved = true; moved;) {
     moved = false;
-    for (std::uint32_t p = 0; p < schedule.places.size(); ++p) {
-      const auto& actions = schedule.places[p].actions;
+    for (std::uint32_t p = 0; p < schedule.ranks.size(); ++p) {
+      const auto& actions = schedule.ranks[p].actions;
       for (; at[p] < actions.size(); ++at[p], moved = true) {
         const Action& action = actions[at[p]];
-        const double ready = flow.ready(action);
-        if (ready >= Flow::kNever) break;
+        const double ready = step_state.ready(action);
+        if (ready >= StepState::kNever) break;
         const double begin = std::max(clock[p], ready);
-        const double seconds = flow.seconds(action, near[p]);
+        const double seconds = step_state.seconds(action, warmth[p]);
         clock[p] = begin + seconds;
-        course.busy_seconds[p] += seconds;
-        flow.finish(action, clock[p]);
+        simulation.busy_seconds[p] += seconds;
+        step_state.finish(action, clock[p]);
         if (spans) of_place[p].push_back({action, p, begin, clock[p]});
       }
     }
   }
-  for (std::size_t p = 0; p < schedule.places.size(); ++p) {
-    if (at[p] < schedule.places[p].actions.size()) {
+  for (std::size_t p = 0; p < schedule.ranks.size(); ++p) {
+    if (at[p] < schedule.ranks[p].actions.size()) {
       return Error{Code::kFailedPrecondition,
-                   "place " + std::to_string(p) + " waits for ever at " + text_of(schedule.places[p].actions[at[p]]),
+                   "place " + std::to_string(p) + " waits for ever at " + text_of(schedule.ranks[p].actions[at[p]]),
                    ""};
     }
-    course.seconds = std::max(course.seconds, clock[p]);
-    course.spans.insert(course.spans.end(), of_place[p].begin(), of_place[p].end());
+    simulation.seconds = std::max(simulation.seconds, clock[p]);
+    simulation.spans.insert(simulation.spans.end(), of_place[p].begin(), of_place[p].end());
   }
-  course.live_samples = live_samples(schedule, plan);
-  Plan held = plan;
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) held.stages[s].in_flight = course.live_samples[s];
-  course.peak_bytes = bytes_of(held, problem.model);
+  simulation.live_samples = live_samples(schedule, plan);
+  PipelinePlan held = plan;
+  for (std::size_t s = 0; s < plan.stages.size(); ++s) held.stages[s].in_flight = simulation.live_samples[s];
+  simulation.peak_bytes = bytes_of(held, problem.model);
   for (const EdgeTimes& edge : timing.edges) {
-    course.sent_bytes.push_back(2 * edge.edge.bytes_per_sample * static_cast<double>(plan.batch));
+    simulation.sent_bytes.push_back(2 * edge.edge.bytes_per_sample * static_cast<double>(plan.batch));
   }
-  return course;
+  return simulation;
 }
 
-double kfkb_seconds(const Plan& plan, const Timing& timing) {
-  Flow flow(plan, timing);
+double kfkb_seconds(const PipelinePlan& plan, const Timing& timing) {
+  StepState step_state(plan, timing);
   const std::size_t stages = plan.stages.size();
   struct At {
     std::uint32_t forward = 0, backward = 0;
     double clock = 0;
-    Near near;
+    CacheWarmth warmth;
   };
   std::vector<At> at(stages);
   std::size_t ended = 0;
@@ -249,11 +249,11 @@ double kfkb_seconds(const Plan& plan, const Timing& timing) {
         // Behind the warm-up, backward b is followed by forwards once a turn of k is complete.
         const std::uint32_t allowed = std::min(count, warm + my.backward / k * k);
         const bool forward = my.forward < allowed;
-        const Action action{forward ? Kind::kForward : Kind::kBackward, s, forward ? my.forward : my.backward};
-        const double ready = flow.ready(action);
-        if (ready >= Flow::kNever) break;
-        my.clock = std::max(my.clock, ready) + flow.seconds(action, my.near);
-        flow.finish(action, my.clock);
+        const Action action{forward ? ActionKind::kForward : ActionKind::kBackward, s, forward ? my.forward : my.backward};
+        const double ready = step_state.ready(action);
+        if (ready >= StepState::kNever) break;
+        my.clock = std::max(my.clock, ready) + step_state.seconds(action, my.warmth);
+        step_state.finish(action, my.clock);
         ++(forward ? my.forward : my.backward);
         moved = true;
       }

@@ -12,7 +12,7 @@ namespace {
 
 struct Case {
   Problem problem;
-  Plan plan;
+  PipelinePlan plan;
   std::vector<std::vector<std::uint32_t>> next;
   std::vector<std::int64_t> sizes, turns;
   std::vector<double> forward;
@@ -47,10 +47,10 @@ Case a_case(Rng rng, int kind) {
   return one;
 }
 
-double run_events(const Case& one, const Plan& plan) {
+double run_events(const Case& one, const PipelinePlan& plan) {
   std::vector<std::int64_t> in_flight;
   for (const Stage& stage : plan.stages) in_flight.push_back(stage.in_flight);
-  return events(one.next, one.sizes, one.forward, one.turns, in_flight, plan.batch);
+  return event_simulation_seconds(one.next, one.sizes, one.forward, one.turns, in_flight, plan.batch);
 }
 
 TEST(InFlight, IsEnoughByADiscreteEventRun) {
@@ -70,30 +70,30 @@ TEST(InFlight, IsEnoughByADiscreteEventRun) {
 TEST(Simulate, AgreesWithADiscreteEventRun) {
   for (std::uint64_t i = 0; i < 80; ++i) {
     const Case one = a_case(Rng(42).split(i), static_cast<int>(i % 3));
-    const auto course = simulate(kfkb(one.plan, one.problem), one.plan, one.problem);
+    const auto simulation = simulate(kfkb(one.plan, one.problem), one.plan, one.problem);
     const double expected = run_events(one, one.plan);
 
-    ASSERT_TRUE(course.ok()) << course.error().text();
-    EXPECT_NEAR(course->seconds, expected, 1e-9 * expected) << i;
+    ASSERT_TRUE(simulation.ok()) << simulation.error().text();
+    EXPECT_NEAR(simulation->seconds, expected, 1e-9 * expected) << i;
     EXPECT_NEAR(kfkb_seconds(one.plan, Timing(one.plan, one.problem)), expected, 1e-9 * expected) << i;
-    EXPECT_GE(course->seconds * (1 + 1e-9), bounds_of(one.plan, one.problem).best()) << i;
+    EXPECT_GE(simulation->seconds * (1 + 1e-9), bounds_of(one.plan, one.problem).best()) << i;
   }
 }
 
 TEST(Simulate, TakesWhatTheFormulaSaysForABalancedChain) {
   const Problem chain = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 16, 4);
-  const Plan plan = one_each(chain, {2});
+  const PipelinePlan plan = one_each(chain, {2});
 
-  const auto course = simulate(kfkb(plan, chain), plan, chain);
+  const auto simulation = simulate(kfkb(plan, chain), plan, chain);
 
-  EXPECT_DOUBLE_EQ(course->seconds, (8 + 4 - 1) * 6.0);  // (m + D - 1)(f + g)
-  EXPECT_EQ(course->live_samples, (std::vector<std::int64_t>{8, 6, 4, 2}));
+  EXPECT_DOUBLE_EQ(simulation->seconds, (8 + 4 - 1) * 6.0);  // (m + D - 1)(f + g)
+  EXPECT_EQ(simulation->live_samples, (std::vector<std::int64_t>{8, 6, 4, 2}));
 }
 
 TEST(Simulate, TakesLessForAPassBehindItsLike) {
   Problem one = a_problem(1, {}, 8, 1);
-  one.model.operators[0].again = 0.5;
-  Plan plan = one_each(one, {2});
+  one.model.operators[0].warm_cache_factor = 0.5;
+  PipelinePlan plan = one_each(one, {2});
 
   // Forwards of 2 seconds and backwards of 4 in turn, and there is no more of the model: nothing is near. In a row the
   // first of four is whole; of the others what is 2 of all 6 seconds away, or 4.
@@ -106,16 +106,16 @@ TEST(Simulate, TakesLessForAPassBehindItsLike) {
 // One of two equal operators at a place of its own: half of the model is done between a pass and its like.
 TEST(Simulate, TakesAsMuchLessAsIsNear) {
   Problem two = a_problem(2, {{0, 1}}, 8, 2);
-  for (Operator& op : two.model.operators) op.again = 0.5;
-  const Plan plan = one_each(two, {2});
-  const auto course = simulate(kfkb(plan, two), plan, two);
+  for (Operator& op : two.model.operators) op.warm_cache_factor = 0.5;
+  const PipelinePlan plan = one_each(two, {2});
+  const auto simulation = simulate(kfkb(plan, two), plan, two);
 
-  const double forward = course->spans[0].end - course->spans[0].begin;
+  const double forward = simulation->spans[0].end - simulation->spans[0].begin;
   double last_forward = 0, last_backward = 0;
-  for (const Span& span : course->spans) {
-    if (span.place != 1) continue;  // forwards and backwards in turn
-    if (span.action.kind == Kind::kForward) last_forward = span.end - span.begin;
-    if (span.action.kind == Kind::kBackward) last_backward = span.end - span.begin;
+  for (const Span& span : simulation->spans) {
+    if (span.rank != 1) continue;  // forwards and backwards in turn
+    if (span.action.kind == ActionKind::kForward) last_forward = span.end - span.begin;
+    if (span.action.kind == ActionKind::kBackward) last_backward = span.end - span.begin;
   }
   EXPECT_DOUBLE_EQ(last_forward, forward * 0.75);
   EXPECT_DOUBLE_EQ(last_backward, 2 * forward * 0.75);
@@ -125,14 +125,14 @@ TEST(Simulate, IsNeverBelowItsBoundsWhateverIsNear) {
   for (std::uint64_t i = 0; i < 60; ++i) {
     Case one = a_case(Rng(43).split(i), static_cast<int>(i % 3));
     Rng rng(i);
-    for (Operator& op : one.problem.model.operators) op.again = rng.uniform(0.3, 1);
+    for (Operator& op : one.problem.model.operators) op.warm_cache_factor = rng.uniform(0.3, 1);
     if (i % 2 == 0) one.plan = with_whole_batch_in_flight(one.plan);
     const Schedule schedule = i % 2 == 0 ? gpipe(one.plan) : kfkb(one.plan, one.problem);
-    const auto course = simulate(schedule, one.plan, one.problem);
-    ASSERT_TRUE(course.ok()) << course.error().text();
-    EXPECT_GE(course->seconds * (1 + 1e-9), bounds_of(one.plan, one.problem).best()) << i;
+    const auto simulation = simulate(schedule, one.plan, one.problem);
+    ASSERT_TRUE(simulation.ok()) << simulation.error().text();
+    EXPECT_GE(simulation->seconds * (1 + 1e-9), bounds_of(one.plan, one.problem).best()) << i;
     if (i % 2 == 1) {
-      EXPECT_NEAR(kfkb_seconds(one.plan, Timing(one.plan, one.problem)), course->seconds, 1e-9 * course->seconds) << i;
+      EXPECT_NEAR(kfkb_seconds(one.plan, Timing(one.plan, one.problem)), simulation->seconds, 1e-9 * simulation->seconds) << i;
     }
   }
 }
@@ -141,32 +141,32 @@ TEST(Simulate, CountsTransfersOneAfterTheOther) {
   Problem chain = a_problem(2, {{0, 1}}, 2, 2);
   for (Operator& op : chain.model.operators) op.output_bytes = 10;
   chain.devices = equal_devices(2, 1e18, {1, 2});
-  const Plan plan = one_each(chain, {1});
+  const PipelinePlan plan = one_each(chain, {1});
 
-  const auto course = simulate(kfkb(plan, chain), plan, chain);
+  const auto simulation = simulate(kfkb(plan, chain), plan, chain);
 
   // F0 0..1, sent until 7; F1 1..2, sent until 13. Behind: F0 7..8, B0 8..10, back at 16; F1 13..14, B1 14..16, at 22.
-  EXPECT_DOUBLE_EQ(course->seconds, 24);
-  EXPECT_EQ(course->sent_bytes, std::vector<double>{40});
+  EXPECT_DOUBLE_EQ(simulation->seconds, 24);
+  EXPECT_EQ(simulation->sent_bytes, std::vector<double>{40});
 }
 
 TEST(Schedules, AreProvedAndEndForRandomPlans) {
   for (std::uint64_t i = 0; i < 40; ++i) {
     const Case one = a_case(Rng(43).split(i), 0);
-    Plan wide = one.plan;
+    PipelinePlan wide = one.plan;
     const Schedule split = split_backward(wide, one.problem);
-    const Plan whole = with_whole_batch_in_flight(one.plan);
+    const PipelinePlan whole = with_whole_batch_in_flight(one.plan);
     const auto plain = simulate(kfkb(one.plan, one.problem), one.plan, one.problem);
     for (const auto& [schedule, plan] :
          {std::pair{kfkb(one.plan, one.problem), one.plan}, std::pair{gpipe(whole), whole}, std::pair{split, wide}}) {
       EXPECT_TRUE(prove(schedule, plan).ok());
       const auto proof = prove(lowered(schedule, plan, one.problem.model), plan);
       EXPECT_TRUE(proof.ok()) << proof.error().text();
-      const auto course = simulate(schedule, plan, one.problem);
-      ASSERT_TRUE(course.ok());
-      EXPECT_GE(course->seconds * (1 + 1e-9), bounds_of(plan, one.problem).best());
+      const auto simulation = simulate(schedule, plan, one.problem);
+      ASSERT_TRUE(simulation.ok());
+      EXPECT_GE(simulation->seconds * (1 + 1e-9), bounds_of(plan, one.problem).best());
       for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-        EXPECT_LE(course->live_samples[s], plan.stages[s].in_flight);
+        EXPECT_LE(simulation->live_samples[s], plan.stages[s].in_flight);
       }
     }
     EXPECT_LE(simulate(split, wide, one.problem)->seconds, plain->seconds * (1 + 1e-12));
@@ -175,7 +175,7 @@ TEST(Schedules, AreProvedAndEndForRandomPlans) {
 
 TEST(Schedules, SplitBackwardFillsTheRampsOfAChain) {
   const Problem chain = a_problem(4, {{0, 1}, {1, 2}, {2, 3}}, 16, 4);
-  Plan plan = one_each(chain, {2});
+  PipelinePlan plan = one_each(chain, {2});
   const double before = simulate(kfkb(plan, chain), plan, chain)->seconds;
 
   const double after = simulate(split_backward(plan, chain), plan, chain)->seconds;
@@ -189,37 +189,37 @@ TEST(Schedules, SplitBackwardHoldsNothingForAGuest) {
   problem.model.operators[4] = an_operator(0.001);
   problem.model.operators[4].weight_grad.assign(7, 0);
   problem.model.hash = hash_of(problem.model);
-  Plan plan = one_each(problem, {2});
+  PipelinePlan plan = one_each(problem, {2});
   plan.stages[4].devices = plan.stages[3].devices;
   plan.stages[3].in_flight = plan.stages[1].in_flight = 6;  // room to spare
 
-  const auto course = simulate(split_backward(plan, problem), plan, problem);
+  const auto simulation = simulate(split_backward(plan, problem), plan, problem);
 
-  ASSERT_TRUE(course.ok());
-  EXPECT_LT(course->seconds, 48 + 2.1);  // all the work, and the first forward pass that the second stages wait for
+  ASSERT_TRUE(simulation.ok());
+  EXPECT_LT(simulation->seconds, 48 + 2.1);  // all the work, and the first forward pass that the second stages wait for
 }
 
 TEST(Proof, FindsWhoWaitsForEver) {
   const Problem chain = a_problem(2, {{0, 1}}, 4, 2);
-  const Plan plan = one_each(chain, {1});
+  const PipelinePlan plan = one_each(chain, {1});
   Schedule schedule = kfkb(plan, chain);
-  std::swap(schedule.places[0].actions[1], schedule.places[0].actions[2]);  // F1 and B0 in stage 0: still sound
+  std::swap(schedule.ranks[0].actions[1], schedule.ranks[0].actions[2]);  // F1 and B0 in stage 0: still sound
   EXPECT_TRUE(prove(schedule, plan).ok());
 
   schedule = kfkb(plan, chain);
-  std::swap(schedule.places[1].actions[0], schedule.places[1].actions[3]);  // B1 before F0
+  std::swap(schedule.ranks[1].actions[0], schedule.ranks[1].actions[3]);  // B1 before F0
   EXPECT_FALSE(prove(schedule, plan).ok());
   EXPECT_FALSE(simulate(schedule, plan, chain).ok() && prove(schedule, plan).ok());
 
   schedule = lowered(kfkb(plan, chain), plan, chain.model);
-  auto& actions = schedule.places[1].actions;
-  actions.erase(std::ranges::find(actions, Kind::kReceive, &Action::kind));
+  auto& actions = schedule.ranks[1].actions;
+  actions.erase(std::ranges::find(actions, ActionKind::kReceive, &Action::kind));
   EXPECT_FALSE(prove(schedule, plan).ok());
 }
 
 TEST(Gantt, ShowsWhatRanWhere) {
   const Problem chain = a_problem(2, {{0, 1}}, 1, 2);
-  const Plan plan = one_each(chain, {1});
+  const PipelinePlan plan = one_each(chain, {1});
   const Schedule schedule = kfkb(plan, chain);
 
   EXPECT_EQ(gantt(*simulate(schedule, plan, chain), schedule, plan, 6),

@@ -17,9 +17,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double kTicks = 1e7;                          // a second
-constexpr std::int64_t kMostTicks = 1'000'000'000'000;  // a day or so
-constexpr std::size_t kLongestName = 200;
-constexpr std::array kKinds{Kind::kForward, Kind::kBackward, Kind::kInputGrad, Kind::kWeightGrad};
+constexpr std::int64_t kMaxTicks = 1'000'000'000'000;  // a day or so
+constexpr std::size_t kMaxNameLength = 200;
+constexpr std::array kKinds{ActionKind::kForward, ActionKind::kBackward, ActionKind::kInputGrad, ActionKind::kWeightGrad};
 
 struct Malformed {
   std::string what;
@@ -47,8 +47,8 @@ TimedStep::Stage read_stage(const json& in, std::size_t number_of, std::size_t s
   const std::string name = "stage " + std::to_string(number_of);
   list(in, name, 5, 5);
   TimedStep::Stage stage;
-  if (!in[0].is_string() || in[0].get_ref<const std::string&>().size() > kLongestName) {
-    throw Malformed{name + ": its operators are no text of " + std::to_string(kLongestName) + " bytes or less"};
+  if (!in[0].is_string() || in[0].get_ref<const std::string&>().size() > kMaxNameLength) {
+    throw Malformed{name + ": its operators are no text of " + std::to_string(kMaxNameLength) + " bytes or less"};
   }
   stage.operators = in[0].get<std::string>();
   stage.count = number(in[1], name + ": the count of operators", 1, std::numeric_limits<std::int32_t>::max());
@@ -71,7 +71,7 @@ TimedStep::Pass read_pass(const json& in, const TimedStep& step) {
   pass.micro = static_cast<std::uint32_t>(number(in[2], "a pass's micro-batch", 0, micros));
   std::array<double, 4> times{};
   for (std::size_t i = 0; i < 4; ++i) {
-    times[i] = static_cast<double>(number(in[3 + i], "a pass's time", 0, kMostTicks)) / kTicks;
+    times[i] = static_cast<double>(number(in[3 + i], "a pass's time", 0, kMaxTicks)) / kTicks;
   }
   if (times[1] < times[0] || times[3] < times[2]) throw Malformed{"a pass ends before it begins"};
   pass.simulated_begin = times[0], pass.simulated_end = times[1], pass.begin = times[2], pass.end = times[3];
@@ -84,43 +84,43 @@ TimedStep read(const json& in) {
   }
   TimedStep step;
   step.batch = number(in["batch"], "'batch'", 1, std::numeric_limits<std::int32_t>::max());
-  const json& stages = list(in["stages"], "'stages'", 1, kMostTimedStages);
+  const json& stages = list(in["stages"], "'stages'", 1, kMaxTimedStages);
   for (const json& stage : stages) {
     step.stages.push_back(read_stage(stage, step.stages.size(), stages.size(), step.batch));
   }
   std::size_t passes = 0;
-  for (const json& place : list(in["places"], "'places'", 1, kMostTimedPlaces)) {
-    auto& own = step.places.emplace_back();
-    passes += list(place, "a place", 0, kMostTimedPasses - passes).size();
-    for (const json& pass : place) own.push_back(read_pass(pass, step));
+  for (const json& rank : list(in["places"], "'places'", 1, kMaxTimedRanks)) {
+    auto& own = step.ranks.emplace_back();
+    passes += list(rank, "a place", 0, kMaxTimedPasses - passes).size();
+    for (const json& pass : rank) own.push_back(read_pass(pass, step));
   }
   return step;
 }
 
-Course course_of(const TimedStep& step, double TimedStep::Pass::*begin, double TimedStep::Pass::*end) {
-  Course course;
-  for (std::uint32_t p = 0; p < step.places.size(); ++p) {
-    double& busy = course.busy_seconds.emplace_back(0);
-    for (const TimedStep::Pass& pass : step.places[p]) {
+SimulationResult simulation_of(const TimedStep& step, double TimedStep::Pass::*begin, double TimedStep::Pass::*end) {
+  SimulationResult simulation;
+  for (std::uint32_t p = 0; p < step.ranks.size(); ++p) {
+    double& busy = simulation.busy_seconds.emplace_back(0);
+    for (const TimedStep::Pass& pass : step.ranks[p]) {
       const Action action{.kind = pass.kind, .stage = pass.stage, .micro = pass.micro};
-      course.spans.push_back({action, p, pass.*begin, pass.*end});
-      course.seconds = std::max(course.seconds, pass.*end);
+      simulation.spans.push_back({action, p, pass.*begin, pass.*end});
+      simulation.seconds = std::max(simulation.seconds, pass.*end);
       busy += pass.*end - pass.*begin;
     }
   }
-  return course;
+  return simulation;
 }
 
 /// What passes of a stage take together, forth and back.
-struct Taken {
-  double forth = 0, back = 0;
-  double all() const { return forth + back; }
+struct StageSeconds {
+  double forward = 0, backward = 0;
+  double all() const { return forward + backward; }
 };
-std::vector<Taken> taken_of(const Course& course, std::size_t stages) {
-  std::vector<Taken> taken(stages);
-  for (const Span& span : course.spans) {
-    Taken& stage = taken[span.action.stage];
-    (span.action.kind == Kind::kForward ? stage.forth : stage.back) += span.end - span.begin;
+std::vector<StageSeconds> stage_seconds_of(const SimulationResult& simulation, std::size_t stages) {
+  std::vector<StageSeconds> taken(stages);
+  for (const Span& span : simulation.spans) {
+    StageSeconds& stage = taken[span.action.stage];
+    (span.action.kind == ActionKind::kForward ? stage.forward : stage.backward) += span.end - span.begin;
   }
   return taken;
 }
@@ -135,24 +135,24 @@ std::string ratio_text(double ratio) { return ratio > 0 ? fixed(ratio, 2) : ""; 
 
 }  // namespace
 
-Course TimedStep::simulated() const { return course_of(*this, &Pass::simulated_begin, &Pass::simulated_end); }
-Course TimedStep::measured() const { return course_of(*this, &Pass::begin, &Pass::end); }
+SimulationResult TimedStep::simulated() const { return simulation_of(*this, &Pass::simulated_begin, &Pass::simulated_end); }
+SimulationResult TimedStep::measured() const { return simulation_of(*this, &Pass::begin, &Pass::end); }
 double TimedStep::ratio() const { return over(measured().seconds, simulated().seconds); }
 double TimedStep::ratio_of(std::uint32_t stage) const {
-  return over(taken_of(measured(), stages.size())[stage].all(), taken_of(simulated(), stages.size())[stage].all());
+  return over(stage_seconds_of(measured(), stages.size())[stage].all(), stage_seconds_of(simulated(), stages.size())[stage].all());
 }
 
-bool can_be_kept(const TimedStep& step) { return read_timed_step(timed_step_json(step)).ok(); }
+bool fits_record(const TimedStep& step) { return read_timed_step(timed_step_json(step)).ok(); }
 
 json timed_step_json(const TimedStep& step) {
   json out{{"batch", step.batch}, {"stages", json::array()}, {"places", json::array()}};
   for (const TimedStep::Stage& stage : step.stages) {
-    out["stages"].push_back(json::array({stage.operators.substr(0, kLongestName), stage.count, stage.micro_batch,
+    out["stages"].push_back(json::array({stage.operators.substr(0, kMaxNameLength), stage.count, stage.micro_batch,
                                          stage.in_flight, json(stage.successors)}));
   }
-  for (const auto& place : step.places) {
+  for (const auto& rank : step.ranks) {
     json passes = json::array();
-    for (const TimedStep::Pass& pass : place) {
+    for (const TimedStep::Pass& pass : rank) {
       const auto kind = std::ranges::find(kKinds, pass.kind) - kKinds.begin();
       passes.push_back(json::array({kind, pass.stage, pass.micro, ticks(pass.simulated_begin),
                                     ticks(pass.simulated_end), ticks(pass.begin), ticks(pass.end)}));
@@ -173,38 +173,38 @@ Result<TimedStep> read_timed_step(const json& json) {
 std::string stages_text(const TimedStep& step) {
   std::vector<std::vector<std::string>> rows{{"stage", "next", "place", "micro-batch", "in flight", "forward ms",
                                               "measured", "backward ms", "measured", "ratio", "operators"}};
-  const Course simulated = step.simulated(), measured = step.measured();
-  const auto thought = taken_of(simulated, step.stages.size()), was = taken_of(measured, step.stages.size());
+  const SimulationResult simulated = step.simulated(), measured = step.measured();
+  const auto expected = stage_seconds_of(simulated, step.stages.size()), actual = stage_seconds_of(measured, step.stages.size());
   for (std::uint32_t s = 0; s < step.stages.size(); ++s) {
     const TimedStep::Stage& stage = step.stages[s];
-    std::vector<std::uint32_t> places;
-    for (std::uint32_t p = 0; p < step.places.size(); ++p) {
-      if (std::ranges::count(step.places[p], s, &TimedStep::Pass::stage) > 0) places.push_back(p);
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t p = 0; p < step.ranks.size(); ++p) {
+      if (std::ranges::count(step.ranks[p], s, &TimedStep::Pass::stage) > 0) ranks.push_back(p);
     }
     const double each = 1e3 * static_cast<double>(stage.micro_batch) / static_cast<double>(step.batch);
-    rows.push_back({std::to_string(s), ranges(stage.successors), ranges(places), std::to_string(stage.micro_batch),
-                    std::to_string(stage.in_flight), fixed(each * thought[s].forth, 3), fixed(each * was[s].forth, 3),
-                    fixed(each * thought[s].back, 3), fixed(each * was[s].back, 3),
-                    ratio_text(over(was[s].all(), thought[s].all())),
+    rows.push_back({std::to_string(s), ranges(stage.successors), ranges(ranks), std::to_string(stage.micro_batch),
+                    std::to_string(stage.in_flight), fixed(each * expected[s].forward, 3), fixed(each * actual[s].forward, 3),
+                    fixed(each * expected[s].backward, 3), fixed(each * actual[s].backward, 3),
+                    ratio_text(over(actual[s].all(), expected[s].all())),
                     std::to_string(stage.count) + ": " + stage.operators});
   }
   const double ratio = over(measured.seconds, simulated.seconds);
-  return counted(step.stages.size(), "stage") + " at " + counted(step.places.size(), "place") +
+  return counted(step.stages.size(), "stage") + " at " + counted(step.ranks.size(), "place") +
          "; the passes of a step of " + std::to_string(step.batch) + " samples took " +
          fixed(1e3 * measured.seconds, 3) + " ms" +
          (ratio > 0 ? ", " + fixed(ratio, 2) + " times what was simulated" : "") + "\n" + text_table(rows);
 }
 
 std::string charts_text(const TimedStep& step) {
-  std::vector<std::string> labels(step.places.size());
-  for (std::size_t p = 0; p < step.places.size(); ++p) {
+  std::vector<std::string> labels(step.ranks.size());
+  for (std::size_t p = 0; p < step.ranks.size(); ++p) {
     std::vector<std::uint32_t> stages;
-    for (const TimedStep::Pass& pass : step.places[p]) stages.push_back(pass.stage);
+    for (const TimedStep::Pass& pass : step.ranks[p]) stages.push_back(pass.stage);
     std::ranges::sort(stages);
     stages.erase(std::ranges::unique(stages).begin(), stages.end());
     labels[p] = ranges(stages);
   }
-  const Course simulated = step.simulated(), measured = step.measured();
+  const SimulationResult simulated = step.simulated(), measured = step.measured();
   return "  simulated, " + fixed(1e3 * simulated.seconds, 3) + " ms\n" + gantt(simulated, labels) + "  measured, " +
          fixed(1e3 * measured.seconds, 3) + " ms\n" + gantt(measured, labels);
 }

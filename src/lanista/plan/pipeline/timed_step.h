@@ -24,7 +24,7 @@ struct TimedStep {
   };
   /// One pass; seconds from the beginning of the first one.
   struct Pass {
-    Kind kind = Kind::kForward;  ///< of computations alone
+    ActionKind kind = ActionKind::kForward;  ///< of computations alone
     std::uint32_t stage = 0, micro = 0;
     double simulated_begin = 0, simulated_end = 0;
     double begin = 0, end = 0;
@@ -32,20 +32,20 @@ struct TimedStep {
   };
   std::int64_t batch = 1;
   std::vector<Stage> stages;
-  std::vector<std::vector<Pass>> places;
+  std::vector<std::vector<Pass>> ranks;
   bool operator==(const TimedStep&) const = default;
 
-  Course simulated() const;  ///< its spans, seconds and busy seconds
-  Course measured() const;
+  SimulationResult simulated() const;  ///< its spans, seconds and busy seconds
+  SimulationResult measured() const;
   /// Measured over simulated: of the whole step, and of all passes of a stage. 0 where nothing was simulated.
   double ratio() const;
   double ratio_of(std::uint32_t stage) const;
 };
 
 /// What a record may hold.
-inline constexpr std::size_t kMostTimedStages = 512, kMostTimedPlaces = 64, kMostTimedPasses = 4096;
+inline constexpr std::size_t kMaxTimedStages = 512, kMaxTimedRanks = 64, kMaxTimedPasses = 4096;
 /// Whether the step is one that `read_timed_step` takes.
-bool can_be_kept(const TimedStep& step);
+bool fits_record(const TimedStep& step);
 
 /// {"batch", "stages": [[operators, count, micro_batch, in_flight, [successors]], ...], "places": [[[kind, stage,
 /// micro, simulated begin, its end, begin, end], ...], ...]}; times are whole tenths of a microsecond.

@@ -17,18 +17,18 @@ constexpr double kMs = 1e-3;
 /// back.
 TimedStep sample() {
   TimedStep step{
-      .batch = 8, .stages = {{"%1 linear .. %2 relu", 2, 8, 8, {1}}, {"%3 linear", 1, 8, 8, {}}}, .places = {}};
-  step.places.push_back({{Kind::kForward, 0, 0, 0, 1 * kMs, 0, 2 * kMs},
-                         {Kind::kInputGrad, 0, 0, 3 * kMs, 3.5 * kMs, 5 * kMs, 6 * kMs},
-                         {Kind::kWeightGrad, 0, 0, 3.5 * kMs, 4 * kMs, 6 * kMs, 7 * kMs}});
-  step.places.push_back({{Kind::kForward, 1, 0, 1 * kMs, 2 * kMs, 2 * kMs, 4 * kMs},
-                         {Kind::kBackward, 1, 0, 2 * kMs, 3 * kMs, 4 * kMs, 5 * kMs}});
+      .batch = 8, .stages = {{"%1 linear .. %2 relu", 2, 8, 8, {1}}, {"%3 linear", 1, 8, 8, {}}}, .ranks = {}};
+  step.ranks.push_back({{ActionKind::kForward, 0, 0, 0, 1 * kMs, 0, 2 * kMs},
+                         {ActionKind::kInputGrad, 0, 0, 3 * kMs, 3.5 * kMs, 5 * kMs, 6 * kMs},
+                         {ActionKind::kWeightGrad, 0, 0, 3.5 * kMs, 4 * kMs, 6 * kMs, 7 * kMs}});
+  step.ranks.push_back({{ActionKind::kForward, 1, 0, 1 * kMs, 2 * kMs, 2 * kMs, 4 * kMs},
+                         {ActionKind::kBackward, 1, 0, 2 * kMs, 3 * kMs, 4 * kMs, 5 * kMs}});
   return step;
 }
 
 TEST(TimedStep, ComesBackFromItsRecordAsItWas) {
   const TimedStep step = sample();
-  ASSERT_TRUE(can_be_kept(step));
+  ASSERT_TRUE(fits_record(step));
   const auto read = read_timed_step(json::parse(timed_step_json(step).dump()));
   ASSERT_TRUE(read.ok()) << read.error().text();
   EXPECT_TRUE(*read == step);
@@ -105,7 +105,7 @@ TEST(TimedStep, RefusesWhatIsNone) {
   }
   json many = good;
   many["places"][1] = json::array();
-  for (std::size_t i = 0; i < kMostTimedPasses; ++i) many["places"][1].push_back(good["places"][0][0]);
+  for (std::size_t i = 0; i < kMaxTimedPasses; ++i) many["places"][1].push_back(good["places"][0][0]);
   EXPECT_FALSE(read_timed_step(many).ok());
   many["places"][0] = json::array();
   EXPECT_TRUE(read_timed_step(many).ok());
@@ -113,13 +113,13 @@ TEST(TimedStep, RefusesWhatIsNone) {
 
 TEST(TimedStep, DrawsNothingWhereNothingTookTime) {
   TimedStep step = sample();
-  for (auto& place : step.places) {
-    for (TimedStep::Pass& pass : place) pass = {pass.kind, pass.stage, pass.micro, 0, 0, 0, 0};
+  for (auto& rank : step.ranks) {
+    for (TimedStep::Pass& pass : rank) pass = {pass.kind, pass.stage, pass.micro, 0, 0, 0, 0};
   }
   EXPECT_EQ(step.ratio(), 0);
   EXPECT_EQ(charts_text(step), "  simulated, 0.000 ms\n  measured, 0.000 ms\n");
   EXPECT_NE(stages_text(step).find("took 0.000 ms\n"), std::string::npos) << stages_text(step);
-  step.places.push_back({});
+  step.ranks.push_back({});
   EXPECT_TRUE(read_timed_step(timed_step_json(step)).ok());
 }
 

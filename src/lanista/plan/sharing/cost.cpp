@@ -4,12 +4,12 @@
 
 namespace lanista::fuse {
 
-double RooflineCost::op_us(std::span<const Work* const> lanes, OpForm form) const {
+double RooflineCost::op_us(std::span<const OperatorWork* const> lanes, OpForm form) const {
   double launches = 0;
   double host_us = 0;
   double flops = 0;
   double bytes = 0;
-  for (const Work* work : lanes) {
+  for (const OperatorWork* work : lanes) {
     launches = std::max(launches, work->launches);
     host_us += work->host_us;
     flops += work->flops;

@@ -11,7 +11,7 @@
 namespace lanista::fuse {
 
 /// What one node has to do in one step of its trial. Numbers are of the whole batch, forward and backward together.
-struct Work {
+struct OperatorWork {
   std::shared_ptr<const graph::Node> operation;  ///< operator and attributes; its inputs say nothing here
   std::vector<graph::ValueType> inputs;          ///< of the data inputs
   std::int64_t batch = 1;
@@ -31,12 +31,12 @@ enum class OpForm {
   kFanOut,   ///< all lanes read one tensor: one dense operator with the outputs side by side
 };
 
-/// Predicts time. Planners read no clock and no file, so what was measured comes in through this. A pure function.
+/// Predicts time. DevicePlanners read no clock and no file, so what was measured comes in through this. A pure function.
 class CostModel {
  public:
   virtual ~CostModel() = default;
   /// Microseconds of one operator that computes all `lanes` (at least one) in one step.
-  virtual double op_us(std::span<const Work* const> lanes, OpForm form) const = 0;
+  virtual double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const = 0;
   /// Microseconds to bring this many bytes side by side in memory, where lanes come from different places.
   virtual double copy_us(double bytes) const = 0;
   /// Microseconds to put bytes into the cache of materialised values, and to take them out.
@@ -57,7 +57,7 @@ struct Roofline {
 class RooflineCost final : public CostModel {
  public:
   explicit RooflineCost(Roofline rates = {}) : rates_(rates) {}
-  double op_us(std::span<const Work* const> lanes, OpForm form) const override;
+  double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const override;
   double copy_us(double bytes) const override { return bytes / rates_.bytes_per_us; }
   double store_us(double bytes) const override { return bytes / rates_.store_bytes_per_us; }
   double load_us(double bytes) const override { return bytes / rates_.load_bytes_per_us; }

@@ -9,13 +9,13 @@
 namespace lanista::fuse {
 namespace {
 
-std::string_view form_text(Form form) {
+std::string_view form_text(GroupForm form) {
   switch (form) {
-    case Form::kSingle:
+    case GroupForm::kSingle:
       return "single";
-    case Form::kFused:
+    case GroupForm::kFused:
       return "fused";
-    case Form::kPacked:
+    case GroupForm::kPacked:
       return "packed";
   }
   return "?";
@@ -35,14 +35,14 @@ std::string_view form_text(OpForm form) {
 
 class Explainer {
  public:
-  explicit Explainer(const Plan& plan) : plan_(plan), graph_(plan.graph) {}
+  explicit Explainer(const FusionPlan& plan) : plan_(plan), graph_(plan.graph) {}
 
   std::string run() && {
     const double us = plan_.us();
     line(0, "plan: " + trials(all_members()) + " in " + std::to_string(plan_.groups.size()) +
                 (plan_.groups.size() == 1 ? " group, " : " groups, ") + us_text(us) + " a step, " +
                 us_text(plan_.alone_us) + " with every trial alone");
-    for (std::size_t g = 0; g < plan_.groups.size(); ++g) tell(plan_.groups[g], g + 1);
+    for (std::size_t g = 0; g < plan_.groups.size(); ++g) append(plan_.groups[g], g + 1);
     const std::size_t before = text_.size();
     for (std::size_t g = 0; g < plan_.groups.size(); ++g) why_not(g);
     for (const Declined& declined : plan_.declined) {
@@ -75,26 +75,26 @@ class Explainer {
     return all;
   }
 
-  void tell(const Group& group, std::size_t place) {
+  void append(const FusedGroup& group, std::size_t place) {
     double apart = 0;
-    for (const Group& part : group.parts) apart += part.us;
+    for (const FusedGroup& part : group.parts) apart += part.us;
     line(0, "group " + std::to_string(place) + ": " + std::string(form_text(group.form())) + ", " +
                 trials(group.members()) + ", " + us_text(group.us) + " a step" +
                 (group.parts.empty() ? "" : " (apart " + us_text(apart) + ")") +
                 (group.cache && group.cache->pays ? ", " + us_text(group.steady_us()) + " with what is kept" : "") +
                 ", " + std::to_string(group.bytes) + " bytes");
-    tell_shared(group);
-    if (group.cache) tell_cache(*group.cache);
+    append_shared(group);
+    if (group.cache) append_cache(*group.cache);
     for (const PlannedProgram& program : group.programs) {
       const std::size_t nodes = graph_.trained_part(program.members.front()).size();
       line(1, std::string(program.members.size() > 1 ? "lanes: " : "alone: ") + trials(program.members) + ", " +
                   std::to_string(nodes) + " nodes" + (program.same_ids ? "" : ", node ids translated"));
     }
-    tell_merged(group);
+    append_merged(group);
   }
 
   // Nodes that are computed once for several trials, one line for each set of trials.
-  void tell_shared(const Group& group) {
+  void append_shared(const FusedGroup& group) {
     const std::vector<std::size_t> members = group.members();
     std::map<std::vector<std::size_t>, std::string> shared;
     for (const PlannedOp& op : group.ops) {
@@ -108,9 +108,9 @@ class Explainer {
     for (const auto& [owners, text] : shared) line(1, "shared by " + trials(owners) + ": " + text);
   }
 
-  void tell_cache(const Materialized& cache) {
+  void append_cache(const Materialized& cache) {
     std::string values;
-    for (const Wire& wire : cache.values) {
+    for (const OutputRef& wire : cache.values) {
       values += (values.empty() ? "" : ", ") + node_text(graph_.nodes[wire.node]);
     }
     line(1, (cache.pays ? "kept: " : "not kept: ") + values + ": " + std::to_string(cache.bytes_per_sample) +
@@ -120,7 +120,7 @@ class Explainer {
   }
 
   // What is one operator although programs differ, and what reads one tensor.
-  void tell_merged(const Group& group) {
+  void append_merged(const FusedGroup& group) {
     std::map<std::size_t, std::size_t> program_of;
     for (std::size_t p = 0; p < group.programs.size(); ++p) {
       for (const std::size_t member : group.programs[p].members) program_of[member] = p;
@@ -146,7 +146,7 @@ class Explainer {
   }
 
   void why_not(std::size_t g) {
-    const Group& group = plan_.groups[g];
+    const FusedGroup& group = plan_.groups[g];
     const std::size_t first = group.programs.front().members.front();
     for (const std::size_t member : group.members()) {
       const std::string& reason = graph_.members[member].alone;
@@ -188,13 +188,13 @@ class Explainer {
     if (best) line(1, "trial " + number(member) + " " + what + " trial " + number(other) + connector + best->text);
   }
 
-  const Plan& plan_;
+  const FusionPlan& plan_;
   const LogicalGraph& graph_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string explain(const Plan& plan) { return Explainer(plan).run(); }
+std::string explain(const FusionPlan& plan) { return Explainer(plan).run(); }
 
 }  // namespace lanista::fuse

@@ -18,9 +18,9 @@ using testing::parsed;
 /// A microsecond for every kernel and for every lane of it; data steps as they say.
 class RoundCost final : public CostModel {
  public:
-  double op_us(std::span<const Work* const> lanes, OpForm) const override {
+  double op_us(std::span<const OperatorWork* const> lanes, OpForm) const override {
     double us = lanes.front()->launches;
-    for (const Work* work : lanes) us += work->host_us + work->launches;
+    for (const OperatorWork* work : lanes) us += work->host_us + work->launches;
     return us;
   }
   double copy_us(double bytes) const override { return bytes / 1000; }
@@ -29,7 +29,7 @@ class RoundCost final : public CostModel {
 };
 
 TEST(Explain, TellsWhoRunsWithWhomAndWhyNot) {
-  std::vector<Member> members;
+  std::vector<FusionMember> members;
   for (std::uint32_t trial = 1; trial <= 6; ++trial) {
     members.push_back(member(trial, backbone_with_head(trial == 3 ? 12 : 8)));
     for (std::uint32_t id = 1; id <= 4; ++id) members.back().frozen[graph::NodeId{id}] = Digest{9, id};
@@ -78,9 +78,9 @@ struct Texts {
   std::string step, stream, prefix;
 };
 
-Texts difference(void (*change)(Member&)) {
-  std::vector<Member> members{member(1, mlp()), member(2, mlp())};
-  for (Member& one : members) one.frozen[graph::NodeId{1}] = Digest{4, 4};
+Texts difference(void (*change)(FusionMember&)) {
+  std::vector<FusionMember> members{member(1, mlp()), member(2, mlp())};
+  for (FusionMember& one : members) one.frozen[graph::NodeId{1}] = Digest{4, 4};
   change(members[1]);
   const auto graph = unite(members, graph::builtin_ops());
   if (!graph) return {graph.error().text(), "", ""};
@@ -89,32 +89,32 @@ Texts difference(void (*change)(Member&)) {
 }
 
 TEST(Difference, IsToldInWords) {
-  EXPECT_EQ(difference([](Member&) {}).step, "");
-  EXPECT_EQ(difference([](Member&) {}).stream, "");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.step.loss = "mse"; }).step, "loss cross_entropy against mse");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.step.optimizer = "adamw"; }).step, "optimizer sgd against adamw");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.batch_size = 8; }).step, "batch size 32 against 8");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.precision = Precision::kFloat64; }).step,
+  EXPECT_EQ(difference([](FusionMember&) {}).step, "");
+  EXPECT_EQ(difference([](FusionMember&) {}).stream, "");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.step.loss = "mse"; }).step, "loss cross_entropy against mse");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.step.optimizer = "adamw"; }).step, "optimizer sgd against adamw");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.batch_size = 8; }).step, "batch size 32 against 8");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.precision = Precision::kFloat64; }).step,
             "precision float32 against float64");
-  EXPECT_EQ(difference([](Member& m) { m.frozen.clear(); }).step,
+  EXPECT_EQ(difference([](FusionMember& m) { m.frozen.clear(); }).step,
             "%3 linear(out=3) against %1 linear(out=16): inputs [N, 16], [N, 8]");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.data.split = "all"; }).stream, "split train against all");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.data.order_seed = 3; }).stream, "data seed 0 against 3");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.local_step = 3; }).stream, "local step 0 against 3");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.data.steps.pop_back(); }).stream,
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.data.split = "all"; }).stream, "split train against all");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.data.order_seed = 3; }).stream, "data seed 0 against 3");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.local_step = 3; }).stream, "local step 0 against 3");
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.data.steps.pop_back(); }).stream,
             "data step normalize against nothing");
-  EXPECT_EQ(difference([](Member& m) { m.recipe.data.steps[1].random = true; }).stream,
+  EXPECT_EQ(difference([](FusionMember& m) { m.recipe.data.steps[1].random = true; }).stream,
             "data step normalize against random normalize");
-  EXPECT_EQ(difference([](Member& m) { m.frozen[graph::NodeId{1}] = Digest{}; }).prefix,
+  EXPECT_EQ(difference([](FusionMember& m) { m.frozen[graph::NodeId{1}] = Digest{}; }).prefix,
             "%1 linear(out=16) against %1 linear(out=16): frozen with other weights");
-  EXPECT_EQ(difference([](Member& m) { m.frozen.clear(); }).prefix,
+  EXPECT_EQ(difference([](FusionMember& m) { m.frozen.clear(); }).prefix,
             "%1 linear(out=16) against %1 linear(out=16): one is frozen");
-  EXPECT_EQ(difference([](Member&) {}).prefix, "%3 linear(out=3) is trained");
+  EXPECT_EQ(difference([](FusionMember&) {}).prefix, "%3 linear(out=3) is trained");
 }
 
 TEST(Difference, NamesTheFirstNodeThatIsWiredOtherwise) {
   const std::string head = "%0 = input(shape=[8])\n%1 = linear(%0, out=8)\n%2 = relu(%1)\n";
-  const std::vector<Member> members{
+  const std::vector<FusionMember> members{
       member(1, parsed(head + "%3 = tanh(%1)\n%4 = sub(%2, %3)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n")),
       member(2, parsed(head + "%3 = tanh(%1)\n%4 = sub(%3, %2)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n"))};
   const auto graph = unite(members, graph::builtin_ops());

@@ -10,37 +10,37 @@ namespace {
 
 // Bytes that must be moved so that the lanes' inputs number `slot` stand side by side: none where all lanes read one
 // value, or lie one behind the other in the output of one operator.
-double gathered_bytes(const LogicalGraph& graph, const PlannedOp& op, std::size_t slot, const Seats& seats) {
-  const Wire first = graph.nodes[op.nodes.front()].inputs[slot];
+double gathered_bytes(const LogicalGraph& graph, const PlannedOp& op, std::size_t slot, const ClassSlots& lane_refs) {
+  const OutputRef first = graph.nodes[op.nodes.front()].inputs[slot];
   bool one_value = true;
   bool in_line = true;
   double bytes = 0;
   for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) {
-    const Wire& wire = graph.nodes[op.nodes[lane]].inputs[slot];
+    const OutputRef& wire = graph.nodes[op.nodes[lane]].inputs[slot];
     one_value = one_value && wire == first;
-    const Seat& seat = seats.at(wire.node);
-    const Seat& base = seats.at(first.node);
+    const LaneRef& seat = lane_refs.at(wire.node);
+    const LaneRef& base = lane_refs.at(first.node);
     in_line = in_line && wire.slot == first.slot && seat.op == base.op && seat.lane == base.lane + lane;
     bytes += static_cast<double>(graph.nodes[wire.node].output_bytes[wire.slot]);
   }
   return one_value || in_line ? 0 : bytes;
 }
 
-void take_seats(const PlannedOp& op, std::size_t number, Seats& seats) {
-  for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) seats[op.nodes[lane]] = {number, lane};
+void assign_lane_refs(const PlannedOp& op, std::size_t number, ClassSlots& lane_refs) {
+  for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) lane_refs[op.nodes[lane]] = {number, lane};
 }
 
 }  // namespace
 
-double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const Seats& seats) {
-  std::vector<const Work*> lanes;
+double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& op, const ClassSlots& lane_refs) {
+  std::vector<const OperatorWork*> lanes;
   lanes.reserve(op.nodes.size());
   for (const std::size_t v : op.nodes) lanes.push_back(&graph.nodes[v].work);
   double us = cost.op_us(lanes, op.form);
   if (op.form != OpForm::kBatched) return us;
-  const Work& work = *lanes.front();
+  const OperatorWork& work = *lanes.front();
   for (std::size_t slot = 0; slot < graph.nodes[op.nodes.front()].inputs.size(); ++slot) {
-    const double bytes = gathered_bytes(graph, op, slot, seats);
+    const double bytes = gathered_bytes(graph, op, slot, lane_refs);
     if (bytes > 0) us += cost.copy_us(bytes * (work.input_grad ? 2 : 1));  // and the gradients back
   }
   return us;
@@ -48,10 +48,10 @@ double op_us(const LogicalGraph& graph, const CostModel& cost, const PlannedOp& 
 
 double step_us(const LogicalGraph& graph, const CostModel& cost, std::span<const PlannedOp> ops) {
   double us = 0;
-  Seats seats;
+  ClassSlots lane_refs;
   for (std::size_t i = 0; i < ops.size(); ++i) {
-    us += op_us(graph, cost, ops[i], seats);
-    take_seats(ops[i], i, seats);
+    us += op_us(graph, cost, ops[i], lane_refs);
+    assign_lane_refs(ops[i], i, lane_refs);
   }
   return us;
 }
@@ -66,12 +66,12 @@ std::vector<std::size_t> owners_in(const LogicalNode& node, std::span<const std:
   return owners;
 }
 
-Group assemble(const LogicalGraph& graph, const Context& context, std::vector<PlannedProgram> programs) {
-  Group group;
+FusedGroup assemble(const LogicalGraph& graph, const PassContext& context, std::vector<PlannedProgram> programs) {
+  FusedGroup group;
   group.programs = std::move(programs);
   std::set<std::size_t> prefix;
   for (const std::size_t member : group.members()) {
-    for (const std::size_t v : graph.of_member[member]) {
+    for (const std::size_t v : graph.nodes_of_member[member]) {
       if (graph.nodes[v].prefix) prefix.insert(v);
     }
   }
@@ -97,23 +97,23 @@ std::string us_text(double us) {
   return text;
 }
 
-Form Group::form() const {
-  if (programs.size() > 1) return Form::kPacked;
-  return programs.front().members.size() > 1 ? Form::kFused : Form::kSingle;
+GroupForm FusedGroup::form() const {
+  if (programs.size() > 1) return GroupForm::kPacked;
+  return programs.front().members.size() > 1 ? GroupForm::kFused : GroupForm::kSingle;
 }
 
-std::vector<std::size_t> Group::members() const {
+std::vector<std::size_t> FusedGroup::members() const {
   std::vector<std::size_t> all;
   for (const PlannedProgram& program : programs) all.insert(all.end(), program.members.begin(), program.members.end());
   std::sort(all.begin(), all.end());
   return all;
 }
 
-double Group::steady_us() const { return cache && cache->pays ? us - cache->saved_us : us; }
+double FusedGroup::steady_us() const { return cache && cache->pays ? us - cache->saved_us : us; }
 
-double Plan::us() const {
+double FusionPlan::us() const {
   double sum = 0;
-  for (const Group& group : groups) sum += group.steady_us();
+  for (const FusedGroup& group : groups) sum += group.steady_us();
   return sum;
 }
 

@@ -12,9 +12,9 @@ namespace lanista::fuse {
 namespace {
 
 // Groups in the order of their first member, so that a plan does not depend on how it was found.
-void put_in_order(std::vector<Group>& groups) {
+void put_in_order(std::vector<FusedGroup>& groups) {
   std::sort(groups.begin(), groups.end(),
-            [](const Group& a, const Group& b) { return a.members().front() < b.members().front(); });
+            [](const FusedGroup& a, const FusedGroup& b) { return a.members().front() < b.members().front(); });
 }
 
 /// Nodes that compute the same value become one.
@@ -22,11 +22,11 @@ class Prefix final : public Pass {
  public:
   std::string_view name() const override { return "prefix"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
     const std::size_t saved = merge_equal(plan.graph);
     // Nodes have moved; programs name members only, so groups can be put together anew.
-    for_each_group(plan.groups, [&](Group& group) {
-      std::vector<Group> parts = std::move(group.parts);
+    for_each_group(plan.groups, [&](FusedGroup& group) {
+      std::vector<FusedGroup> parts = std::move(group.parts);
       group = assemble(plan.graph, context, std::move(group.programs));
       group.parts = std::move(parts);
     });
@@ -37,7 +37,7 @@ class Prefix final : public Pass {
 using Programs = std::vector<PlannedProgram>;
 /// How groups become one: their programs, and how many of something stand together then.
 struct Joining {
-  std::function<Programs(Programs, const Group&)> join;
+  std::function<Programs(Programs, const FusedGroup&)> join;
   std::function<std::size_t(const Programs&)> size;
   std::size_t most = 0;
 };
@@ -45,12 +45,12 @@ struct Joining {
 /// Fills groups from candidates, in their order, as long as they stay within the limits.
 class Filler {
  public:
-  Filler(Plan& plan, const Context& context, std::string_view pass, Joining joining)
+  Filler(FusionPlan& plan, const PassContext& context, std::string_view pass, Joining joining)
       : plan_(plan), context_(context), pass_(pass), joining_(std::move(joining)) {}
 
   /// A candidate that finds no company stays as it is.
-  std::vector<Group> fill(std::vector<Group> candidates) {
-    for (Group& candidate : candidates) {
+  std::vector<FusedGroup> fill(std::vector<FusedGroup> candidates) {
+    for (FusedGroup& candidate : candidates) {
       Programs with = joining_.join(programs_, candidate);
       if (!open_.empty()) {
         const std::string reason = full_because(with);
@@ -89,16 +89,16 @@ class Filler {
            std::to_string(context_.limits.bytes) + " are allowed";
   }
 
-  Plan& plan_;
-  const Context& context_;
+  FusionPlan& plan_;
+  const PassContext& context_;
   std::string pass_;
   Joining joining_;
-  std::vector<Group> full_;
-  std::vector<Group> open_;  // the group that is being filled, and its programs
+  std::vector<FusedGroup> full_;
+  std::vector<FusedGroup> open_;  // the group that is being filled, and its programs
   Programs programs_;
 };
 
-bool wants_company(const Plan& plan, const Group& group) {
+bool needs_more_lanes(const FusionPlan& plan, const FusedGroup& group) {
   const std::vector<std::size_t> members = group.members();
   return std::all_of(members.begin(), members.end(),
                      [&](std::size_t member) { return plan.graph.members[member].alone.empty(); });
@@ -112,12 +112,12 @@ class Fuse final : public Pass {
   explicit Fuse(bool across_streams) : across_streams_(across_streams) {}
   std::string_view name() const override { return across_streams_ ? "gather" : "fuse"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
-    std::map<std::pair<Digest, Digest>, std::vector<Group>> alike;
-    std::vector<Group> groups;
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
+    std::map<std::pair<Digest, Digest>, std::vector<FusedGroup>> alike;
+    std::vector<FusedGroup> groups;
     std::size_t joined = plan.groups.size();
-    for (Group& group : plan.groups) {
-      if (group.programs.size() > 1 || !wants_company(plan, group)) {
+    for (FusedGroup& group : plan.groups) {
+      if (group.programs.size() > 1 || !needs_more_lanes(plan, group)) {
         groups.push_back(std::move(group));
         continue;
       }
@@ -127,8 +127,8 @@ class Fuse final : public Pass {
     }
     Filler filler(plan, context, name(), joining(plan.graph, context.limits));
     for (auto& [key, candidates] : alike) {
-      for (std::vector<Group>& family : families(plan.graph, context.limits, std::move(candidates))) {
-        for (Group& group : filler.fill(std::move(family))) groups.push_back(std::move(group));
+      for (std::vector<FusedGroup>& family : families(plan.graph, context.limits, std::move(candidates))) {
+        for (FusedGroup& group : filler.fill(std::move(family))) groups.push_back(std::move(group));
       }
     }
     plan.groups = std::move(groups);
@@ -139,7 +139,7 @@ class Fuse final : public Pass {
 
  private:
   static Joining joining(const LogicalGraph& graph, const Limits& limits) {
-    const auto join = [&graph](Programs programs, const Group& candidate) {
+    const auto join = [&graph](Programs programs, const FusedGroup& candidate) {
       if (programs.empty()) return candidate.programs;
       PlannedProgram& program = programs.front();
       const PlannedProgram& other = candidate.programs.front();
@@ -152,19 +152,19 @@ class Fuse final : public Pass {
   }
 
   // One list where lanes may have other ids, else one for each set of ids.
-  static std::vector<std::vector<Group>> families(const LogicalGraph& graph, const Limits& limits,
-                                                  std::vector<Group> candidates) {
-    std::vector<std::vector<Group>> by_ids;
-    for (Group& group : candidates) {
-      const auto is_home = [&](const std::vector<Group>& family) {
+  static std::vector<std::vector<FusedGroup>> families(const LogicalGraph& graph, const Limits& limits,
+                                                  std::vector<FusedGroup> candidates) {
+    std::vector<std::vector<FusedGroup>> by_ids;
+    for (FusedGroup& group : candidates) {
+      const auto is_home = [&](const std::vector<FusedGroup>& family) {
         return same_ids(graph, family.front().members().front(), group.members().front());
       };
       const auto home = std::find_if(by_ids.begin(), by_ids.end(), is_home);
       (home == by_ids.end() ? by_ids.emplace_back() : *home).push_back(std::move(group));
     }
     if (!limits.structural_lanes) return by_ids;
-    std::vector<std::vector<Group>> all(1);
-    for (std::vector<Group>& family : by_ids) {
+    std::vector<std::vector<FusedGroup>> all(1);
+    for (std::vector<FusedGroup>& family : by_ids) {
       std::move(family.begin(), family.end(), std::back_inserter(all.front()));
     }
     return all;
@@ -178,32 +178,32 @@ class Pack final : public Pass {
  public:
   std::string_view name() const override { return "pack"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
-    std::map<Digest, std::vector<Group>> by_stream;
-    std::vector<Group> groups;
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
+    std::map<Digest, std::vector<FusedGroup>> by_stream;
+    std::vector<FusedGroup> groups;
     std::size_t joined = plan.groups.size();
-    for (Group& group : plan.groups) {
+    for (FusedGroup& group : plan.groups) {
       const std::vector<std::size_t> members = group.members();
       const Digest& stream = plan.graph.stream[members.front()];
       const bool one_stream = std::all_of(members.begin(), members.end(),
                                           [&](std::size_t member) { return plan.graph.stream[member] == stream; });
-      if (one_stream && wants_company(plan, group)) {
+      if (one_stream && needs_more_lanes(plan, group)) {
         by_stream[stream].push_back(std::move(group));
       } else {
         groups.push_back(std::move(group));
       }
     }
-    const auto join = [](Programs programs, const Group& candidate) {
+    const auto join = [](Programs programs, const FusedGroup& candidate) {
       programs.insert(programs.end(), candidate.programs.begin(), candidate.programs.end());
       return programs;
     };
     const auto size = [](const Programs& programs) { return programs.size(); };
     Filler filler(plan, context, name(), {join, size, context.limits.max_programs});
     for (auto& [stream, candidates] : by_stream) {
-      std::stable_sort(candidates.begin(), candidates.end(), [](const Group& a, const Group& b) {
+      std::stable_sort(candidates.begin(), candidates.end(), [](const FusedGroup& a, const FusedGroup& b) {
         return std::tuple(a.us, a.bytes) < std::tuple(b.us, b.bytes);
       });
-      for (Group& group : filler.fill(std::move(candidates))) groups.push_back(std::move(group));
+      for (FusedGroup& group : filler.fill(std::move(candidates))) groups.push_back(std::move(group));
     }
     plan.groups = std::move(groups);
     put_in_order(plan.groups);
@@ -217,7 +217,7 @@ class Weigh final : public Pass {
  public:
   std::string_view name() const override { return "weigh"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
     std::size_t undone = 0;
     plan.groups = weighed(std::move(plan.groups), plan, context, undone);
     put_in_order(plan.groups);
@@ -225,22 +225,22 @@ class Weigh final : public Pass {
   }
 
  private:
-  std::vector<Group> weighed(std::vector<Group> groups, Plan& plan, const Context& context, std::size_t& undone) const {
-    std::vector<Group> kept;
-    for (Group& group : groups) {
+  std::vector<FusedGroup> weighed(std::vector<FusedGroup> groups, FusionPlan& plan, const PassContext& context, std::size_t& undone) const {
+    std::vector<FusedGroup> kept;
+    for (FusedGroup& group : groups) {
       if (group.parts.empty()) {
         kept.push_back(std::move(group));
         continue;
       }
       group.parts = weighed(std::move(group.parts), plan, context, undone);
       double apart = 0;
-      for (const Group& part : group.parts) apart += part.us;
+      for (const FusedGroup& part : group.parts) apart += part.us;
       if (group.us <= apart * (1 - context.limits.min_gain)) {
         kept.push_back(std::move(group));
         continue;
       }
       ++undone;
-      plan.declined.push_back({group.form() == Form::kFused ? "fuse" : "pack", group.members(),
+      plan.declined.push_back({group.form() == GroupForm::kFused ? "fuse" : "pack", group.members(),
                                us_text(group.us) + " a step together, " + us_text(apart) + " apart"});
       std::move(group.parts.begin(), group.parts.end(), std::back_inserter(kept));
     }

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "lanista/plan/sharing/group.h"
-#include "lanista/plan/sharing/keep.h"
-#include "lanista/model/graph/flat.h"
+#include "lanista/plan/sharing/materialize_rule.h"
+#include "lanista/model/graph/flat_graph.h"
 
 namespace lanista::fuse {
 namespace {
@@ -23,14 +23,14 @@ bool deterministic(const LogicalGraph& graph, const PlannedOp& op) {
 }
 
 // Values that deterministic operators give to others.
-std::set<Wire> frontier(const LogicalGraph& graph, const Group& group) {
+std::set<OutputRef> frontier(const LogicalGraph& graph, const FusedGroup& group) {
   std::set<std::size_t> kept;
-  std::set<Wire> wires;
+  std::set<OutputRef> wires;
   for (const PlannedOp& op : group.ops) {
     const bool keep = deterministic(graph, op);
     for (const std::size_t v : op.nodes) {
       if (keep) kept.insert(v);
-      for (const Wire& wire : graph.nodes[v].inputs) {
+      for (const OutputRef& wire : graph.nodes[v].inputs) {
         if (!keep && kept.contains(wire.node)) wires.insert(wire);
       }
     }
@@ -38,31 +38,31 @@ std::set<Wire> frontier(const LogicalGraph& graph, const Group& group) {
   return wires;
 }
 
-Candidate candidate(const LogicalGraph& graph, const CostModel& cost, const Group& group) {
+Candidate candidate(const LogicalGraph& graph, const CostModel& cost, const FusedGroup& group) {
   Candidate found;
-  Seats seats;
+  ClassSlots lane_refs;
   for (std::size_t i = 0; i < group.ops.size(); ++i) {
     const PlannedOp& op = group.ops[i];
-    if (deterministic(graph, op)) found.compute_us += op_us(graph, cost, op, seats);
-    for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) seats[op.nodes[lane]] = {i, lane};
+    if (deterministic(graph, op)) found.compute_us += op_us(graph, cost, op, lane_refs);
+    for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) lane_refs[op.nodes[lane]] = {i, lane};
   }
   // All members of a group have one batch size: fused by their step, packed by their stream.
   std::int64_t batch = 1;
   for (const std::size_t member : group.members()) {
-    const Recipe& recipe = graph.members[member].recipe;
+    const StepRecipe& recipe = graph.members[member].recipe;
     batch = recipe.batch_size;
     found.cache.num_samples = std::max(found.cache.num_samples, recipe.data.num_samples);
     found.cache.epochs = std::max(found.cache.epochs, recipe.epochs);
   }
   std::map<std::pair<Digest, std::uint32_t>, std::int64_t> stored;  // streams may ask for the same values
   double read_bytes = 0;
-  for (const Wire& wire : frontier(graph, group)) {
+  for (const OutputRef& wire : frontier(graph, group)) {
     const LogicalNode& node = graph.nodes[wire.node];
     found.cache.values.push_back(wire);
     stored[{node.sample_value, wire.slot}] = node.output_bytes[wire.slot] / batch;
     read_bytes += static_cast<double>(node.output_bytes[wire.slot]);
   }
-  graph::Key key;
+  graph::HashInput key;
   for (const auto& [value, bytes] : stored) {
     key.digest(value.first).number(value.second);
     found.cache.bytes_per_sample += bytes;
@@ -83,7 +83,7 @@ class Materialize final : public Pass {
  public:
   std::string_view name() const override { return "materialize"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
     std::vector<Candidate> found;
     std::map<Digest, std::vector<std::size_t>> users;  // numbers of groups
     std::vector<Digest> order;
@@ -100,7 +100,7 @@ class Materialize final : public Pass {
       const std::string why_not = decide(found, users.at(key), context.cost, room);
       if (why_not.empty()) ++caches;
       for (const std::size_t g : users.at(key)) {
-        Group& group = plan.groups[g];
+        FusedGroup& group = plan.groups[g];
         group.cache = found[g].cache;
         group.cache->why_not = why_not;
         group.cache->pays = why_not.empty();
@@ -130,7 +130,7 @@ class Materialize final : public Pass {
       found[g].cache.epochs = epochs;
       found[g].cache.store_us = store_us;
     }
-    std::string why_not = why_not_kept(faster, saved, store_us, bytes, room);
+    std::string why_not = materialize_refusal(faster, saved, store_us, bytes, room);
     if (why_not.empty()) room -= bytes;
     return why_not;
   }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lanista/plan/sharing/structure.h"
-#include "lanista/model/autodiff/liveness.h"
+#include "lanista/model/autodiff/memory_plan.h"
 #include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::fuse {
@@ -31,7 +31,7 @@ std::int64_t times(std::int64_t a, std::size_t b) {
   return overflow ? std::numeric_limits<std::int64_t>::max() : product;
 }
 
-std::int64_t value_bytes(const graph::ValueType& type, const Recipe& recipe) {
+std::int64_t value_bytes(const graph::ValueType& type, const StepRecipe& recipe) {
   // A parameter has no batch; a value has at most 2^31 elements a sample and 2^20 samples.
   return clipped(type.shape.elements(recipe.batch_size) * element_bytes(type.dtype, recipe.precision));
 }
@@ -52,13 +52,13 @@ std::set<NodeId> trained_nodes(const LogicalGraph& graph, std::size_t member) {
 MemoryModel::MemoryModel(const graph::OpTable& ops, const Limits& limits)
     : ops_(step::training_ops(ops)), shared_activations_(limits.shared_activations) {}
 
-Result<void> MemoryModel::learn(const LogicalGraph& graph, std::size_t member) {
+Result<void> MemoryModel::add_member(const LogicalGraph& graph, std::size_t member) {
   const Digest key = step_key(graph, member);
   if (const auto known = by_structure_.find(key); known != by_structure_.end()) {
     by_member_[member] = known->second;
     return {};
   }
-  const Member& who = graph.members[member];
+  const FusionMember& who = graph.members[member];
   auto derived = step::derive_training_step(who.model, who.recipe.step, ops_);
   if (!derived) {
     Error error = std::move(derived).error();
@@ -104,7 +104,7 @@ std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const Plann
     const StepBytes& step = by_member_.at(program.members.front());
     sum = plus(sum, times(step.state, program.members.size()));
     for (const std::size_t member : program.members) {
-      if (graph.members[member].recipe.keeps_an_epoch) sum = plus(sum, step.weights);
+      if (graph.members[member].recipe.keeps_best_epoch) sum = plus(sum, step.weights);
     }
     sum = plus(sum, times(step.activations, shared_activations_ ? 1 : program.members.size()));
   }
@@ -115,15 +115,15 @@ std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const Plann
 std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const {
   std::set<std::size_t> nodes;
   std::set<Port> keep;
-  const auto port = [](const Wire& wire) { return Port{NodeId{static_cast<std::uint32_t>(wire.node)}, wire.slot}; };
+  const auto port = [](const OutputRef& wire) { return Port{NodeId{static_cast<std::uint32_t>(wire.node)}, wire.slot}; };
   for (const PlannedProgram& program : programs) {
     for (const std::size_t member : program.members) {
-      for (const std::size_t v : graph.of_member[member]) {
+      for (const std::size_t v : graph.nodes_of_member[member]) {
         if (graph.nodes[v].prefix) {
           nodes.insert(v);
           continue;
         }
-        for (const Wire& wire : graph.nodes[v].inputs) {
+        for (const OutputRef& wire : graph.nodes[v].inputs) {
           if (graph.nodes[wire.node].prefix) keep.insert(port(wire));
         }
       }
@@ -136,7 +136,7 @@ std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, std::span<cons
     const LogicalNode& node = graph.nodes[v];
     graph::Node copy;
     copy.id = NodeId{static_cast<std::uint32_t>(v)};
-    for (const Wire& wire : node.inputs) copy.inputs.push_back(port(wire));
+    for (const OutputRef& wire : node.inputs) copy.inputs.push_back(port(wire));
     order.push_back(copy.id);
     builder.put(std::move(copy));
     weights = plus(weights, clipped(node.weight_bytes));

@@ -18,7 +18,7 @@ class MemoryModel {
   MemoryModel(const graph::OpTable& ops, const Limits& limits);
 
   /// Derives the member's training step. Errors: derive_training_step's, with the trial in `where`.
-  Result<void> learn(const LogicalGraph& graph, std::size_t member);
+  Result<void> add_member(const LogicalGraph& graph, std::size_t member);
 
   /// Bytes of programs that run together, each with its lanes; every member must have been learnt. Too large for 64
   /// bits: the largest number.

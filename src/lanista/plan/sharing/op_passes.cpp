@@ -2,7 +2,7 @@
 #include <map>
 #include <utility>
 
-#include "lanista/plan/sharing/agenda.h"
+#include "lanista/plan/sharing/operator_agenda.h"
 #include "lanista/plan/sharing/group.h"
 
 // The passes that decide which operators of a group are one.
@@ -11,9 +11,9 @@ namespace {
 
 // Runs `merge(group)`, which gives the number of merged operators, on all groups and what they were joined from.
 template <class Merge>
-std::size_t merge_all(Plan& plan, const Context& context, const Merge& merge) {
+std::size_t merge_all(FusionPlan& plan, const PassContext& context, const Merge& merge) {
   std::size_t merged = 0;
-  for_each_group(plan.groups, [&](Group& group) {
+  for_each_group(plan.groups, [&](FusedGroup& group) {
     merged += merge(group);
     group.us = step_us(plan.graph, context.cost, group.ops);
   });
@@ -26,21 +26,21 @@ class FanOut final : public Pass {
  public:
   std::string_view name() const override { return "fan_out"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
-    return merge_all(plan, context, [&](Group& group) { return merge(plan.graph, context.cost, group); });
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
+    return merge_all(plan, context, [&](FusedGroup& group) { return merge(plan.graph, context.cost, group); });
   }
 
  private:
-  using Place = std::pair<Digest, Wire>;
+  using FanOutKey = std::pair<Digest, OutputRef>;
 
   // What one tensor feeds, if all lanes read it and are dense.
-  static std::optional<Place> place(const LogicalGraph& graph, const PlannedOp& op) {
+  static std::optional<FanOutKey> fan_out_key(const LogicalGraph& graph, const PlannedOp& op) {
     const LogicalNode& first = graph.nodes[op.nodes.front()];
     if (!first.dense) return std::nullopt;
     for (const std::size_t v : op.nodes) {
       if (graph.nodes[v].inputs != first.inputs || graph.nodes[v].dense != first.dense) return std::nullopt;
     }
-    return Place{*first.dense, first.inputs.front()};
+    return FanOutKey{*first.dense, first.inputs.front()};
   }
 
   static bool several_trials(const LogicalGraph& graph, const std::vector<std::size_t>& nodes) {
@@ -50,13 +50,13 @@ class FanOut final : public Pass {
     });
   }
 
-  static std::size_t merge(const LogicalGraph& graph, const CostModel& cost, Group& group) {
-    std::map<Place, std::vector<std::size_t>> readers;
-    Seats seats;
+  static std::size_t merge(const LogicalGraph& graph, const CostModel& cost, FusedGroup& group) {
+    std::map<FanOutKey, std::vector<std::size_t>> readers;
+    ClassSlots lane_refs;
     for (std::size_t i = 0; i < group.ops.size(); ++i) {
       const PlannedOp& op = group.ops[i];
-      for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) seats[op.nodes[lane]] = {i, lane};
-      if (const auto at = place(graph, op)) readers[*at].push_back(i);
+      for (std::size_t lane = 0; lane < op.nodes.size(); ++lane) lane_refs[op.nodes[lane]] = {i, lane};
+      if (const auto at = fan_out_key(graph, op)) readers[*at].push_back(i);
     }
     std::size_t merged = 0;
     for (const auto& [at, ops] : readers) {
@@ -65,10 +65,10 @@ class FanOut final : public Pass {
       bool news = ops.size() > 1;
       for (const std::size_t i : ops) {
         wide.nodes.insert(wide.nodes.end(), group.ops[i].nodes.begin(), group.ops[i].nodes.end());
-        apart += op_us(graph, cost, group.ops[i], seats);
+        apart += op_us(graph, cost, group.ops[i], lane_refs);
         news = news || group.ops[i].form != OpForm::kFanOut;
       }
-      if (!news || !several_trials(graph, wide.nodes) || op_us(graph, cost, wide, seats) >= apart) continue;
+      if (!news || !several_trials(graph, wide.nodes) || op_us(graph, cost, wide, lane_refs) >= apart) continue;
       for (const std::size_t i : ops) group.ops[i].nodes.clear();
       group.ops[ops.front()] = std::move(wide);  // all of them wait for the same value only
       merged += std::max<std::size_t>(1, ops.size() - 1);
@@ -83,11 +83,11 @@ class Batch final : public Pass {
  public:
   std::string_view name() const override { return "batch"; }
 
-  Result<std::size_t> run(Plan& plan, const Context& context) const override {
-    return merge_all(plan, context, [&](Group& group) {
-      if (group.form() != Form::kPacked) return std::size_t{0};  // one program: its lanes are one already
+  Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const override {
+    return merge_all(plan, context, [&](FusedGroup& group) {
+      if (group.form() != GroupForm::kPacked) return std::size_t{0};  // one program: its lanes are one already
       const std::size_t before = group.ops.size();
-      group.ops = align(plan.graph, context.cost, group, plan.declined);
+      group.ops = merge_operators(plan.graph, context.cost, group, plan.declined);
       return before - group.ops.size();
     });
   }

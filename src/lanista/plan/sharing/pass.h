@@ -10,7 +10,7 @@
 namespace lanista::fuse {
 
 /// What a pass may look at beside the plan.
-struct Context {
+struct PassContext {
   const graph::OpTable& ops;  ///< of models
   const CostModel& cost;
   const Limits& limits;
@@ -25,7 +25,7 @@ class Pass {
   virtual ~Pass() = default;
   virtual std::string_view name() const = 0;
   /// Returns the number of changes (PassReport::changes).
-  virtual Result<std::size_t> run(Plan& plan, const Context& context) const = 0;
+  virtual Result<std::size_t> run(FusionPlan& plan, const PassContext& context) const = 0;
 };
 
 /// In order, for devices (make_plan): prefix, fuse, weigh, pack, fan_out, batch, weigh, gather, fan_out, weigh,

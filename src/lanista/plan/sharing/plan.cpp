@@ -23,10 +23,10 @@ Result<void> check_names(const std::vector<std::string>& off, const std::vector<
 }
 
 /// Every member as a group of its own.
-Result<void> set_apart(Plan& plan, std::vector<Member> members, const graph::OpTable& ops, const Context& context) {
+Result<void> start_alone(FusionPlan& plan, std::vector<FusionMember> members, const graph::OpTable& ops, const PassContext& context) {
   LANISTA_ASSIGN(plan.graph, unite(std::move(members), ops));
   for (std::size_t m = 0; m < plan.graph.members.size(); ++m) {
-    LANISTA_TRY(context.memory.learn(plan.graph, m));
+    LANISTA_TRY(context.memory.add_member(plan.graph, m));
     plan.groups.push_back(assemble(plan.graph, context, {PlannedProgram{{m}, true}}));
   }
   plan.alone_us = plan.us();
@@ -67,15 +67,15 @@ std::vector<std::unique_ptr<Pass>> standard_passes() {
   return passes;
 }
 
-Result<Plan> make_plan(std::vector<Member> members, const graph::OpTable& ops, const CostModel& cost,
+Result<FusionPlan> make_plan(std::vector<FusionMember> members, const graph::OpTable& ops, const CostModel& cost,
                        const PlanOptions& options) {
   const std::vector<std::unique_ptr<Pass>> passes = standard_passes();
   LANISTA_TRY(check_names(options.off, passes));
 
-  Plan plan;
+  FusionPlan plan;
   MemoryModel memory(ops, options.limits);
-  const Context context{ops, cost, options.limits, memory};
-  LANISTA_TRY(set_apart(plan, std::move(members), ops, context));
+  const PassContext context{ops, cost, options.limits, memory};
+  LANISTA_TRY(start_alone(plan, std::move(members), ops, context));
 
   for (const auto& pass : passes) {
     if (std::find(options.off.begin(), options.off.end(), pass->name()) != options.off.end()) continue;
@@ -88,17 +88,17 @@ Result<Plan> make_plan(std::vector<Member> members, const graph::OpTable& ops, c
   return plan;
 }
 
-Result<Plan> plan_of(std::vector<Member> members, std::span<const std::vector<std::size_t>> programs,
+Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
                      const graph::OpTable& ops, const CostModel& cost, const Limits& limits) {
   LANISTA_TRY(check_partition(programs, members.size()));
-  Plan plan;
+  FusionPlan plan;
   MemoryModel memory(ops, limits);
-  const Context context{ops, cost, limits, memory};
-  LANISTA_TRY(set_apart(plan, std::move(members), ops, context));
+  const PassContext context{ops, cost, limits, memory};
+  LANISTA_TRY(start_alone(plan, std::move(members), ops, context));
   LANISTA_ASSIGN(const std::size_t saved, prefix_pass()->run(plan, context));
   plan.reports.push_back({"prefix", saved, 0});
 
-  std::vector<Group> alone = std::move(plan.groups);
+  std::vector<FusedGroup> alone = std::move(plan.groups);
   plan.groups.clear();
   for (const auto& program : programs) {
     if (program.size() == 1) {

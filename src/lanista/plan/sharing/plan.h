@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/plan/sharing/union.h"
+#include "lanista/plan/sharing/logical_graph.h"
 
 // What runs together, and in which form: a value that can be printed, compared and handed to an executor.
 namespace lanista::fuse {
@@ -31,7 +31,7 @@ struct PlannedProgram {
 
 /// Values of a deterministic prefix, kept for every sample from the first epoch on.
 struct Materialized {
-  std::vector<Wire> values;
+  std::vector<OutputRef> values;
   Digest key;  ///< equal where another group keeps the same values: it is stored once
   std::int64_t bytes_per_sample = 0;
   std::int64_t num_samples = 0;
@@ -44,22 +44,22 @@ struct Materialized {
   std::string why_not;
 };
 
-enum class Form {
+enum class GroupForm {
   kSingle,  ///< one trial alone
   kFused,   ///< one lane program with several lanes
   kPacked,  ///< several lane programs behind one input pipeline
 };
 
 /// Trials that advance together, one step at a time.
-struct Group {
+struct FusedGroup {
   std::vector<PlannedProgram> programs;
   std::vector<PlannedOp> ops;  ///< in the order of execution
-  std::vector<Group> parts;    ///< what was joined, as it would run apart; empty for a single trial
+  std::vector<FusedGroup> parts;    ///< what was joined, as it would run apart; empty for a single trial
   std::optional<Materialized> cache;
   std::int64_t bytes = 0;  ///< predicted peak: weights, gradients, slots and activations
   double us = 0;           ///< predicted, of one step of all members that computes everything
 
-  Form form() const;
+  GroupForm form() const;
   std::vector<std::size_t> members() const;
   /// Predicted, of one step that reads from the cache what is kept there.
   double steady_us() const;
@@ -78,9 +78,9 @@ struct PassReport {
   double microseconds = 0;  ///< by the caller's clock; zero without one
 };
 
-struct Plan {
+struct FusionPlan {
   LogicalGraph graph;
-  std::vector<Group> groups;
+  std::vector<FusedGroup> groups;
   std::vector<Declined> declined;
   std::vector<PassReport> reports;
   double alone_us = 0;  ///< predicted, of one step of every trial when each runs for itself
@@ -105,20 +105,20 @@ struct PlanOptions {
   std::function<double()> clock{};  ///< microseconds, to time passes; the plan does not depend on it
 };
 
-/// Decides who runs with whom by predicted cost, for devices on which launches cost; executors on a CPU run plans of
+/// EvaluatesConditions who runs with whom by predicted cost, for devices on which launches cost; executors on a CPU run plans of
 /// room schedule (plan_of), as a lane costs there what it costs alone. Runs the standard passes (pass.h) and verifies
 /// the plan after each. The same arguments give the same plan. Errors: unite's; those of a training step that cannot be
 /// derived; kNotFound for a pass that is not there; kInternal from verify, with pass and nodes.
-Result<Plan> make_plan(std::vector<Member> members, const graph::OpTable& ops, const CostModel& cost,
+Result<FusionPlan> make_plan(std::vector<FusionMember> members, const graph::OpTable& ops, const CostModel& cost,
                        const PlanOptions& options = {});
 
 /// The plan in which these members are lanes of one program each, and everybody has a place: who runs with whom is
 /// decided (schedule::make_plan), what it shares and is predicted to take is worked out here. Every group has one
 /// program. Errors: as of make_plan; kInvalidArgument if `programs` are no partition of the members.
-Result<Plan> plan_of(std::vector<Member> members, std::span<const std::vector<std::size_t>> programs,
+Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
                      const graph::OpTable& ops, const CostModel& cost, const Limits& limits = {});
 
 /// The plan for people: who was fused, packed and merged, what is shared and kept, and why not.
-std::string explain(const Plan& plan);
+std::string explain(const FusionPlan& plan);
 
 }  // namespace lanista::fuse

@@ -19,7 +19,7 @@ using testing::ops;
 using Values = std::map<Owner, Digest>;  // of every model node of every trial
 
 /// What a node computes, as a hash of an expression: operation, whose weights and masks, inputs.
-Digest expression(const graph::Node& operation, const Member& owner, graph::NodeId id, std::vector<Digest> inputs) {
+Digest expression(const graph::Node& operation, const FusionMember& owner, graph::NodeId id, std::vector<Digest> inputs) {
   Hasher hash;
   hash.text(operation.op);
   for (const auto& [name, value] : operation.attrs) hash.text(name).text(graph::attr_text(value));
@@ -37,7 +37,7 @@ Digest expression(const graph::Node& operation, const Member& owner, graph::Node
   return hash.finish();
 }
 
-Digest samples(const Recipe& recipe) {
+Digest samples(const StepRecipe& recipe) {
   Hasher hash;
   hash.digest(recipe.data.dataset).text(recipe.data.split).number(static_cast<std::int64_t>(recipe.data.order_seed));
   return hash.number(recipe.batch_size).number(recipe.local_step).finish();
@@ -48,7 +48,7 @@ Digest data_step(const std::string& text, const Digest& above) {
   return hash.text(text).digest(above).finish();
 }
 
-void evaluate_alone(const Member& member, std::size_t number, Values& values) {
+void evaluate_alone(const FusionMember& member, std::size_t number, Values& values) {
   Digest batch = samples(member.recipe);
   for (const DataStep& step : member.recipe.data.steps) batch = data_step(step.text, batch);
   for (const graph::NodeId id : member.model.topo()) {
@@ -61,7 +61,7 @@ void evaluate_alone(const Member& member, std::size_t number, Values& values) {
 }
 
 // By the plan alone: operators in order, the operation of an operator's first lane, the weights of each lane.
-void evaluate(const LogicalGraph& graph, const Group& group, Values& values) {
+void evaluate(const LogicalGraph& graph, const FusedGroup& group, Values& values) {
   std::map<std::size_t, Digest> done;
   const std::vector<std::size_t> members = group.members();
   for (const PlannedOp& op : group.ops) {
@@ -70,7 +70,7 @@ void evaluate(const LogicalGraph& graph, const Group& group, Values& values) {
       const LogicalNode& first = op.form == OpForm::kFanOut ? node : graph.nodes[op.nodes.front()];
       const Owner& owner = node.owners.front();
       std::vector<Digest> inputs;
-      for (const Wire& wire : node.inputs) inputs.push_back(done.at(wire.node));
+      for (const OutputRef& wire : node.inputs) inputs.push_back(done.at(wire.node));
       if (!owner.node) {
         done[v] = inputs.empty() ? samples(graph.members[owner.member].recipe)
                                  : data_step(first.work.operation->op, inputs.front());
@@ -85,11 +85,11 @@ void evaluate(const LogicalGraph& graph, const Group& group, Values& values) {
   }
 }
 
-void expect_same_values(const std::vector<Member>& members, const Plan& plan) {
+void expect_same_values(const std::vector<FusionMember>& members, const FusionPlan& plan) {
   Values alone;
   for (std::size_t m = 0; m < members.size(); ++m) evaluate_alone(members[m], m, alone);
   Values together;
-  for (const Group& group : plan.groups) evaluate(plan.graph, group, together);
+  for (const FusedGroup& group : plan.groups) evaluate(plan.graph, group, together);
   EXPECT_TRUE(alone == together) << explain(plan);
 }
 
@@ -116,16 +116,16 @@ TEST(Planner, KeepsWhatEveryTrialComputes) {
   std::size_t merged = 0;
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     Rng rng(seed);
-    const std::vector<Member> members = testing::population(rng, ops());
+    const std::vector<FusionMember> members = testing::population(rng, ops());
     for (const auto& off : kSwitches) {
       PlanOptions options;
       options.off = off;
       const auto plan = make_plan(members, ops(), RooflineCost(), options);
       ASSERT_TRUE(plan) << "seed " << seed << ": " << plan.error().text();
       expect_same_values(members, *plan);
-      for (const Group& group : plan->groups) {
-        fused += group.form() == Form::kFused ? 1 : 0;
-        packed += group.form() == Form::kPacked ? 1 : 0;
+      for (const FusedGroup& group : plan->groups) {
+        fused += group.form() == GroupForm::kFused ? 1 : 0;
+        packed += group.form() == GroupForm::kPacked ? 1 : 0;
       }
       for (const PassReport& report : plan->reports) merged += report.name == "batch" ? report.changes : 0;
     }
@@ -138,7 +138,7 @@ TEST(Planner, KeepsWhatEveryTrialComputes) {
 TEST(Planner, IsNeverPredictedToLose) {
   for (std::uint64_t seed = 100; seed < 112; ++seed) {
     Rng rng(seed);
-    const std::vector<Member> members = testing::population(rng, ops());
+    const std::vector<FusionMember> members = testing::population(rng, ops());
     for (const double penalty : {0.2, 1.0, 1.5, 4.0}) {
       for (const auto& off : kSwitches) {
         if (contains(off, "weigh")) continue;  // then everything that can be joined is
@@ -160,8 +160,8 @@ TEST(Planner, StaysWithinMemory) {
     options.limits.shared_activations = rng.bernoulli(0.5);
     const auto plan = make_plan(testing::population(rng, ops()), ops(), RooflineCost(), options);
     ASSERT_TRUE(plan) << plan.error().text();
-    for (const Group& group : plan->groups) {
-      EXPECT_TRUE(group.form() == Form::kSingle || group.bytes <= options.limits.bytes);
+    for (const FusedGroup& group : plan->groups) {
+      EXPECT_TRUE(group.form() == GroupForm::kSingle || group.bytes <= options.limits.bytes);
     }
   }
 }
@@ -169,7 +169,7 @@ TEST(Planner, StaysWithinMemory) {
 TEST(Planner, GivesTheSamePlanAgain) {
   for (std::uint64_t seed = 300; seed < 310; ++seed) {
     Rng rng(seed);
-    const std::vector<Member> members = testing::population(rng, ops());
+    const std::vector<FusionMember> members = testing::population(rng, ops());
     const auto one = make_plan(members, ops(), RooflineCost());
     const auto other = make_plan(members, ops(), RooflineCost());
     ASSERT_TRUE(one && other);

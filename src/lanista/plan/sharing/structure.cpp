@@ -5,12 +5,12 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/model/graph/flat.h"
+#include "lanista/model/graph/flat_graph.h"
 
 namespace lanista::fuse {
 namespace {
 
-using graph::Key;
+using graph::HashInput;
 
 // Numbers that stand for nodes, the same in two members wherever all before agrees: trained nodes by their position,
 // values of the prefix by the order in which they are first read.
@@ -18,7 +18,7 @@ class Numbering {
  public:
   void place(std::size_t node) { trained_.emplace(node, trained_.size()); }
   /// "t<position>.<slot>" or "s<number>": where an input comes from.
-  std::string source(const Wire& wire) {
+  std::string source(const OutputRef& wire) {
     if (const auto found = trained_.find(wire.node); found != trained_.end()) {
       return "t" + std::to_string(found->second) + "." + std::to_string(wire.slot);
     }
@@ -27,14 +27,14 @@ class Numbering {
 
  private:
   std::map<std::size_t, std::size_t> trained_;
-  std::map<Wire, std::size_t> sources_;
+  std::map<OutputRef, std::size_t> sources_;
 };
 
 std::string against(const std::string& what, const std::string& a, const std::string& b) {
   return a == b ? std::string() : what + " " + a + " against " + b;
 }
 
-std::string recipe_difference(const Recipe& a, const Recipe& b) {
+std::string recipe_difference(const StepRecipe& a, const StepRecipe& b) {
   for (std::string text :
        {against("batch size", std::to_string(a.batch_size), std::to_string(b.batch_size)),
         against("loss", a.step.loss, b.step.loss), against("optimizer", a.step.optimizer, b.step.optimizer),
@@ -60,15 +60,15 @@ std::string node_difference(const LogicalNode& a, const LogicalNode& b) {
 }  // namespace
 
 Digest step_key(const LogicalGraph& graph, std::size_t member) {
-  const Recipe& recipe = graph.members[member].recipe;
-  Key key;
+  const StepRecipe& recipe = graph.members[member].recipe;
+  HashInput key;
   key.text(recipe.step.loss).text(recipe.step.optimizer);
   key.number(static_cast<std::uint64_t>(recipe.batch_size)).number(static_cast<std::uint64_t>(recipe.precision));
   Numbering numbers;
   for (const std::size_t v : graph.trained_part(member)) {
     const LogicalNode& node = graph.nodes[v];
     key.digest(node.alike).number(node.inputs.size());
-    for (const Wire& wire : node.inputs) key.text(numbers.source(wire));
+    for (const OutputRef& wire : node.inputs) key.text(numbers.source(wire));
     numbers.place(v);
   }
   return key.finish();
@@ -111,8 +111,8 @@ Difference step_difference(const LogicalGraph& graph, std::size_t a, std::size_t
 
 Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size_t b) {
   if (graph.stream[a] == graph.stream[b]) return {};
-  const Recipe& l = graph.members[a].recipe;
-  const Recipe& r = graph.members[b].recipe;
+  const StepRecipe& l = graph.members[a].recipe;
+  const StepRecipe& r = graph.members[b].recipe;
   for (std::string text :
        {against("data set", l.data.dataset.hex(), r.data.dataset.hex()), against("split", l.data.split, r.data.split),
         against("data seed", std::to_string(l.data.order_seed), std::to_string(r.data.order_seed)),
@@ -121,7 +121,7 @@ Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size
         against("precision", name_of(l.precision), name_of(r.precision))}) {
     if (!text.empty()) return {0, std::move(text)};
   }
-  const auto text = [](const Recipe& recipe, std::size_t i) {
+  const auto text = [](const StepRecipe& recipe, std::size_t i) {
     if (i >= recipe.data.steps.size()) return std::string("nothing");
     return (recipe.data.steps[i].random ? "random " : "") + recipe.data.steps[i].text;
   };
@@ -132,8 +132,8 @@ Difference stream_difference(const LogicalGraph& graph, std::size_t a, std::size
 }
 
 Difference prefix_difference(const LogicalGraph& graph, std::size_t a, std::size_t b) {
-  const auto& left = graph.of_member[a];
-  const auto& right = graph.of_member[b];
+  const auto& left = graph.nodes_of_member[a];
+  const auto& right = graph.nodes_of_member[b];
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     const LogicalNode& l = graph.nodes[left[i]];
     const LogicalNode& r = graph.nodes[right[i]];

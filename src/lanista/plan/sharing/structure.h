@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lanista/base/digest.h"
-#include "lanista/plan/sharing/union.h"
+#include "lanista/plan/sharing/logical_graph.h"
 
 // When two trials may be lanes of one program, and what tells them apart.
 namespace lanista::fuse {

@@ -12,7 +12,7 @@ constexpr double kBytesPerUs = 1e3;  // of one GB/s
 
 }  // namespace
 
-std::string work_text(const Work& work) {
+std::string work_text(const OperatorWork& work) {
   std::string text = work.operation->op;
   std::string attrs;
   for (const auto& [name, value] : work.operation->attrs) {
@@ -37,7 +37,7 @@ TableCost::TableCost(graph::CostTable table, graph::CostKey machine, const Machi
                 "a machine without speed");
 }
 
-double TableCost::lane_us(const Work& work, std::size_t lanes) const {
+double TableCost::lane_us(const OperatorWork& work, std::size_t lanes) const {
   if (!table_.rows().empty()) {
     graph::CostKey key = machine_;
     key.work = work_text(work);
@@ -52,9 +52,9 @@ double TableCost::lane_us(const Work& work, std::size_t lanes) const {
   return graph::predicted_us(all, work.flops, work.in_bytes + work.other_bytes);
 }
 
-double TableCost::op_us(std::span<const Work* const> lanes, OpForm form) const {
+double TableCost::op_us(std::span<const OperatorWork* const> lanes, OpForm form) const {
   double us = 0;
-  for (const Work* work : lanes) {
+  for (const OperatorWork* work : lanes) {
     const bool reads_again = form == OpForm::kFanOut && work != lanes.front();
     const double saved = reads_again ? work->in_bytes / (prices_.calls.gb_per_second * kBytesPerUs) : 0;
     us += work->host_us + std::max(0.0, lane_us(*work, lanes.size()) - saved);

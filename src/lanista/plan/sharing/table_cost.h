@@ -9,7 +9,7 @@ namespace lanista::fuse {
 
 /// What identifies the work of a node in a table: operator, attributes, input types, batch, and which gradients it
 /// computes. "linear(out=64) of [N, 64] batch 32 with weight_grad"
-std::string work_text(const Work& work);
+std::string work_text(const OperatorWork& work);
 
 /// A machine as a planner is told of it.
 struct MachinePrices {
@@ -25,13 +25,13 @@ class TableCost final : public CostModel {
   /// lane. Prices must be greater than zero, that of a call at least zero.
   TableCost(graph::CostTable table, graph::CostKey machine, const MachinePrices& prices);
 
-  double op_us(std::span<const Work* const> lanes, OpForm form) const override;
+  double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const override;
   double copy_us(double bytes) const override;
   double store_us(double bytes) const override;
   double load_us(double bytes) const override;
 
  private:
-  double lane_us(const Work& work, std::size_t lanes) const;
+  double lane_us(const OperatorWork& work, std::size_t lanes) const;
 
   graph::CostTable table_;
   graph::CostKey machine_;

@@ -17,7 +17,7 @@ using testing::mlp;
 const MachinePrices kPrices{.calls = {.gflops = 1, .gb_per_second = 1, .call_us = 2}, .memory_gb_per_second = 0.5};
 const graph::CostKey kMachine{.work = "", .lanes = 1, .cpu = "cpu", .threads = 1, .version = "1"};
 
-Work linear() {
+OperatorWork linear() {
   graph::Node node;
   node.op = "linear";
   node.attrs.set("out", std::int64_t{4});
@@ -41,15 +41,15 @@ graph::CostTable table(std::int64_t lanes, double us) {
 }
 
 double us_of(const TableCost& cost, std::size_t lanes, OpForm form = OpForm::kBatched) {
-  const Work work = linear();
-  std::vector<Work> works(lanes, work);
-  std::vector<const Work*> all;
-  for (const Work& each : works) all.push_back(&each);
+  const OperatorWork work = linear();
+  std::vector<OperatorWork> works(lanes, work);
+  std::vector<const OperatorWork*> all;
+  for (const OperatorWork& each : works) all.push_back(&each);
   return cost.op_us(all, form);
 }
 
 TEST(TableCost, NamesAllThatDecidesTheTime) {
-  Work work = linear();
+  OperatorWork work = linear();
   EXPECT_EQ(work_text(work), "linear(out=4) of [N, 8] batch 32 with weight_grad");
   work.input_grad = true;
   work.inputs.push_back({{{graph::kBatch}}, graph::DType::kIndex});
@@ -79,12 +79,12 @@ TEST(TableCost, PassesOverRowsOfOtherMachines) {
 
 TEST(TableCost, PricesDataStepsAndTheCache) {
   const TableCost cost({}, kMachine, kPrices);
-  Work read;
+  OperatorWork read;
   graph::Node node;
   node.op = "read";
   read.operation = std::make_shared<const graph::Node>(node);
   read.host_us = 7;
-  const Work* lane = &read;
+  const OperatorWork* lane = &read;
   EXPECT_DOUBLE_EQ(cost.op_us({&lane, 1}, OpForm::kAlone), 7);
   EXPECT_DOUBLE_EQ(cost.copy_us(1000), 2);
   EXPECT_DOUBLE_EQ(cost.store_us(1000), 2);
@@ -98,7 +98,7 @@ TEST(TableCost, LetsAPlanSaveExactlyWhatIsShared) {
 
   ASSERT_TRUE(plan) << plan.error().text();
   ASSERT_EQ(plan->groups.size(), 1U);
-  EXPECT_EQ(plan->groups[0].form(), Form::kPacked);
+  EXPECT_EQ(plan->groups[0].form(), GroupForm::kPacked);
   // Reading and normalising take ten microseconds a sample, and happen once instead of three times.
   EXPECT_NEAR(plan->alone_us - plan->us(), 2 * 10 * 32, 1e-6);
 }

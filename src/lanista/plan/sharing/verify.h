@@ -17,6 +17,6 @@ namespace lanista::fuse {
 ///   - the lanes of an operator have equal operations, input types, batch sizes and precision, and belong to different
 ///     trials; a fan-out's lanes read one value and differ in `out` alone.
 /// The same holds of what groups were joined from. Errors: kInternal, with the pass `after` which it was found.
-Result<void> verify(const Plan& plan, const graph::OpTable& ops, std::string_view after);
+Result<void> verify(const FusionPlan& plan, const graph::OpTable& ops, std::string_view after);
 
 }  // namespace lanista::fuse

@@ -17,7 +17,7 @@ using testing::ops;
 class BrokenPlan : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::vector<Member> members{testing::member(1, testing::mlp()), testing::member(2, testing::mlp()),
+    std::vector<FusionMember> members{testing::member(1, testing::mlp()), testing::member(2, testing::mlp()),
                                 testing::member(3, testing::mlp(20))};
     auto made = make_plan(members, ops(), RooflineCost());
     ASSERT_TRUE(made) << made.error().text();
@@ -45,7 +45,7 @@ class BrokenPlan : public ::testing::Test {
     return plan.groups[0].ops.size();
   }
 
-  Plan plan;
+  FusionPlan plan;
 };
 
 TEST_F(BrokenPlan, ShowsANodeThatIsNotComputed) {
@@ -80,9 +80,9 @@ TEST_F(BrokenPlan, ShowsATrainedNodeThatIsShared) {
   const std::size_t mine = plan.graph.trained_part(0)[0];
   const std::size_t theirs = plan.graph.trained_part(1)[0];
   plan.graph.nodes[mine].owners.push_back({1, graph::NodeId{1}});
-  for (std::size_t& v : plan.graph.of_member[1]) v = v == theirs ? mine : v;
+  for (std::size_t& v : plan.graph.nodes_of_member[1]) v = v == theirs ? mine : v;
   for (LogicalNode& node : plan.graph.nodes) {
-    for (Wire& wire : node.inputs) wire.node = wire.node == theirs ? mine : wire.node;
+    for (OutputRef& wire : node.inputs) wire.node = wire.node == theirs ? mine : wire.node;
   }
   EXPECT_NE(fault().find("is trained, but shared"), std::string::npos) << fault();
 }
@@ -103,8 +103,8 @@ TEST_F(BrokenPlan, ShowsOtherSamples) {
 }
 
 TEST_F(BrokenPlan, ShowsOtherFrozenWeights) {
-  std::vector<Member> members{testing::member(1, testing::mlp()), testing::member(2, testing::mlp())};
-  for (Member& one : members) one.frozen[graph::NodeId{1}] = Digest{4, 4};
+  std::vector<FusionMember> members{testing::member(1, testing::mlp()), testing::member(2, testing::mlp())};
+  for (FusionMember& one : members) one.frozen[graph::NodeId{1}] = Digest{4, 4};
   plan = *make_plan(members, ops(), RooflineCost());
   ASSERT_EQ(fault(), "");
   plan.graph.members[1].frozen[graph::NodeId{1}] = Digest{4, 5};

@@ -9,9 +9,9 @@
 #include "lanista/base/option_specs.h"
 #include "lanista/search/halving/brackets.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/halving/ladder.h"
+#include "lanista/search/halving/rung_ranking.h"
 #include "lanista/search/halving/rung.h"
-#include "lanista/search/halving/standing.h"
+#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/study/pareto.h"
 
 namespace lanista::strategy {
@@ -43,22 +43,22 @@ class StoppingAsha final : public Halving {
     if (const auto* ended = std::get_if<study::Ended>(&event)) stopped_.erase(ended->trial);
   }
 
-  Ruling verdict(TrialId trial) const override {
+  TrialVerdict verdict(TrialId trial) const override {
     if (stopped_.contains(trial)) return {study::Verdict::kStop, 0};
-    const Brackets::Running running = brackets_.of(trial);
-    const auto next = brackets_.rung_behind(running.bracket, running.epoch);
-    return next ? Ruling{study::Verdict::kContinue, brackets_.rungs()[*next]} : kGoOn;
+    const Brackets::TrialProgress running = brackets_.of(trial);
+    const auto next = brackets_.next_rung(running.bracket, running.epoch);
+    return next ? TrialVerdict{study::Verdict::kContinue, brackets_.rungs()[*next]} : kContinueToBudget;
   }
 
  private:
   void judge(const study::Measurement& m) {
-    const Brackets::Running running = brackets_.of(m.trial);
+    const Brackets::TrialProgress running = brackets_.of(m.trial);
     const auto rung = brackets_.rung_at(running.bracket, m.epoch);
     if (!rung) return;
     const double violation = study::violation(constraints_, m, running.sample);
     Rung& there = rungs_[running.bracket][*rung];
-    const bool goes_on = there.goes_on(study::losses(on_, m), violation, eta_);
-    if (!goes_on || there.seen() <= bootstrap_) stopped_.insert(m.trial);
+    const bool is_promoted = there.is_promoted(study::losses(on_, m), violation, eta_);
+    if (!is_promoted || there.num_results() <= bootstrap_) stopped_.insert(m.trial);
   }
 
   Brackets brackets_;
@@ -89,7 +89,7 @@ class PromotionAsha final : public Halving {
     brackets_.observe(event);
     if (const auto* measured = std::get_if<study::Measured>(&event)) {
       const study::Measurement& m = measured->measurement;
-      const Brackets::Running running = brackets_.of(m.trial);
+      const Brackets::TrialProgress running = brackets_.of(m.trial);
       const auto rung = brackets_.rung_at(running.bracket, m.epoch);
       if (!rung) return;
       ladders_[running.bracket][*rung].add(m.trial, study::losses(on_, m),
@@ -103,27 +103,27 @@ class PromotionAsha final : public Halving {
     }
   }
 
-  Ruling verdict(TrialId) const override { return kGoOn; }
+  TrialVerdict verdict(TrialId) const override { return kContinueToBudget; }
 
-  void limit(std::vector<study::Proposal>& fresh) const override {
+  void assign_budgets(std::vector<study::Proposal>& fresh) const override {
     const std::vector<std::size_t> brackets = brackets_.upcoming(fresh);
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       fresh[i].horizon = study::full_epochs(fresh[i]);
-      fresh[i].budget = std::min(budget_behind(brackets[i], 0), fresh[i].horizon);
+      fresh[i].budget = std::min(next_budget(brackets[i], 0), fresh[i].horizon);
     }
   }
 
-  Advance advance(std::int64_t count, bool) const override {
-    Advance out;
+  Promotions advance(std::int64_t count, bool) const override {
+    Promotions out;
     if (waiting_.empty()) return out;
     for (std::size_t rung = brackets_.rungs().size(); rung-- > 0;) {
       for (std::size_t bracket = 0; bracket < ladders_.size(); ++bracket) {
-        const Ladder& ladder = ladders_[bracket][rung];
-        for (const TrialId trial : ladder.best(ladder.seen() / eta_)) {
+        const RungRanking& ladder = ladders_[bracket][rung];
+        for (const TrialId trial : ladder.best(ladder.num_results() / eta_)) {
           if (std::ssize(out.members) >= count) return out;
           const auto at = waiting_.find(trial);
           if (at == waiting_.end() || at->second != brackets_.rungs()[rung]) continue;
-          out.members.emplace_back(ResumeTrial{trial, budget_behind(bracket, at->second)});
+          out.members.emplace_back(ResumeTrial{trial, next_budget(bracket, at->second)});
         }
       }
     }
@@ -131,8 +131,8 @@ class PromotionAsha final : public Halving {
   }
 
  private:
-  std::int64_t budget_behind(std::size_t bracket, std::int64_t epoch) const {
-    const auto rung = brackets_.rung_behind(bracket, epoch);
+  std::int64_t next_budget(std::size_t bracket, std::int64_t epoch) const {
+    const auto rung = brackets_.next_rung(bracket, epoch);
     return rung ? brackets_.rungs()[*rung] : epochs_;
   }
 
@@ -140,11 +140,11 @@ class PromotionAsha final : public Halving {
   std::int64_t eta_, epochs_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  std::vector<std::vector<Ladder>> ladders_;  ///< by bracket, then as the brackets' rungs
+  std::vector<std::vector<RungRanking>> ladders_;  ///< by bracket, then as the brackets' rungs
   std::map<TrialId, std::int64_t> waiting_;   ///< paused trials: at which epoch
 };
 
-Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& options) {
+Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const Options& options) {
   const std::int64_t epochs = judged.epochs;
   const auto eta = options.at("eta").get<std::int64_t>();
   auto rungs = options.at("rungs").get<std::vector<std::int64_t>>();
@@ -174,7 +174,7 @@ Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& 
                      std::to_string(rungs.size() + 1),
                  "brackets"};
   }
-  const auto on = watched(judged.goals, options.at("on").get<std::string>());
+  const auto on = comparison_goals(judged.goals, options.at("on").get<std::string>());
   Brackets places(std::move(rungs), eta, brackets);
   std::unique_ptr<Halving> rule;
   const std::string mode = options.value("mode", kCount);
@@ -198,7 +198,7 @@ Result<std::unique_ptr<Halving>> make_asha(const Judged& judged, const Options& 
     rule = std::make_unique<StoppingAsha>(std::move(places), eta, by, bootstrap, on, judged.constraints);
   }
   // What a rung's epochs give is what a trial that ends there stands for.
-  return told_standing_results(std::move(rule), judged.keep);
+  return with_selected_epochs(std::move(rule), judged.keep);
 }
 
 }  // namespace
@@ -237,7 +237,7 @@ StoppingPlugin asha_plugin() {
                   {kCount, kRay, kSyneTune, kOptuna});
   OptionSpec bootstrap = count_option("bootstrap", 0, 0, "so many of the first trials at a rung are stopped (Optuna)");
   // So that studies that do not use them have the bytes that they always had.
-  for (OptionSpec* spec : {&type, &mode, &bootstrap}) spec->silent_default = true;
+  for (OptionSpec* spec : {&type, &mode, &bootstrap}) spec->omits_default = true;
   return {"asha",
           "asynchronous successive halving: at each rung only the best 1/eta of the trials seen there go on",
           {number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,

@@ -20,19 +20,19 @@ Result<std::unique_ptr<Halving>> asha(const nlohmann::json& options, std::int64_
 }
 
 /// Whether a trial with this value goes on from epoch 1.
-bool goes_on(Halving& rule, std::uint32_t trial, double value) {
+bool is_promoted(Halving& rule, std::uint32_t trial, double value) {
   rule.observe(study::Measured{{TrialId{trial}, 1, 1, {{"m", value}}}});
   return rule.verdict(TrialId{trial}).verdict == study::Verdict::kContinue;
 }
 
-TEST(AshaRules, DifferWhereLibrariesDo) {
+TEST(AshaRules, DifferWhereLibrariesDiffer) {
   // 2 and 4 were seen at the rung, more is better, eta is 2, and here is 3.
   const std::map<std::string, bool> wanted{{"count", false}, {"ray", true}, {"syne_tune", true}, {"optuna", false}};
   for (const auto& [mode, third] : wanted) {
     auto rule = *asha({{"rungs", {1}}, {"eta", 2}, {"mode", mode}});
-    EXPECT_TRUE(goes_on(*rule, 1, 2)) << mode << ": with nobody there all go on";
-    EXPECT_TRUE(goes_on(*rule, 2, 4)) << mode;
-    EXPECT_EQ(goes_on(*rule, 3, 3), third) << mode;
+    EXPECT_TRUE(is_promoted(*rule, 1, 2)) << mode << ": with nobody there all go on";
+    EXPECT_TRUE(is_promoted(*rule, 2, 4)) << mode;
+    EXPECT_EQ(is_promoted(*rule, 3, 3), third) << mode;
   }
 }
 
@@ -45,7 +45,7 @@ double best_quantile(std::vector<double> values, double eta) {
   return values[below] + (at - static_cast<double>(below)) * (values[below + 1] - values[below]);
 }
 
-TEST(AshaRules, AreTheirDefinitionsOnRandomHistories) {
+TEST(AshaRules, MatchDefinitionsOnRandomHistories) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);
     const std::int64_t eta = rng.between(2, 5), distinct = rng.between(3, 60);
@@ -57,34 +57,34 @@ TEST(AshaRules, AreTheirDefinitionsOnRandomHistories) {
       const bool by_ray = losses.empty() || loss <= best_quantile(losses, static_cast<double>(eta)) + 1e-12;
       losses.push_back(loss);
       const auto better = std::count_if(losses.begin(), losses.end(), [&](double other) { return other < loss; });
-      EXPECT_EQ(goes_on(*ray, trial, -loss), by_ray) << seed << " " << trial;
-      EXPECT_EQ(goes_on(*syne, trial, -loss), better * eta <= std::ssize(losses)) << seed << " " << trial;
+      EXPECT_EQ(is_promoted(*ray, trial, -loss), by_ray) << seed << " " << trial;
+      EXPECT_EQ(is_promoted(*syne, trial, -loss), better * eta <= std::ssize(losses)) << seed << " " << trial;
     }
   }
 }
 
-TEST(AshaRules, StopTheFirstOnesWhereSomeAreOnlyLookedAt) {
+TEST(AshaRules, StopFirstTrialsDuringBootstrap) {
   for (const char* mode : {"optuna", "count"}) {
     auto rule = *asha({{"rungs", {1}}, {"eta", 2}, {"mode", mode}, {"bootstrap", 3}});
-    for (const std::uint32_t trial : {1U, 2U, 3U}) EXPECT_FALSE(goes_on(*rule, trial, trial)) << mode;
-    EXPECT_TRUE(goes_on(*rule, 4, 4)) << mode;
-    EXPECT_FALSE(goes_on(*rule, 5, 1)) << mode;
+    for (const std::uint32_t trial : {1U, 2U, 3U}) EXPECT_FALSE(is_promoted(*rule, trial, trial)) << mode;
+    EXPECT_TRUE(is_promoted(*rule, 4, 4)) << mode;
+    EXPECT_FALSE(is_promoted(*rule, 5, 1)) << mode;
   }
 }
 
-TEST(AshaRules, TakeInfinityAndNotANumberForWhatTheyAre) {
+TEST(AshaRules, RankInfinityAndNanLast) {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const char* mode : {"count", "ray", "syne_tune", "optuna"}) {
     auto rule = *asha({{"rungs", {1}}, {"eta", 2}, {"mode", mode}});
-    goes_on(*rule, 1, -infinity);
-    goes_on(*rule, 2, -infinity);
-    EXPECT_TRUE(goes_on(*rule, 3, 5)) << mode;
-    EXPECT_FALSE(goes_on(*rule, 4, std::nan(""))) << mode;
-    EXPECT_TRUE(goes_on(*rule, 5, 6)) << mode;
+    is_promoted(*rule, 1, -infinity);
+    is_promoted(*rule, 2, -infinity);
+    EXPECT_TRUE(is_promoted(*rule, 3, 5)) << mode;
+    EXPECT_FALSE(is_promoted(*rule, 4, std::nan(""))) << mode;
+    EXPECT_TRUE(is_promoted(*rule, 5, 6)) << mode;
   }
 }
 
-TEST(AshaRules, RefuseWhatTheyCannotCompare) {
+TEST(AshaRules, RejectGoalsTheyCannotCompare) {
   const auto refused = [](const nlohmann::json& options, std::vector<study::Goal> goals) {
     const auto rule = asha(options, 9, std::move(goals));
     return rule ? std::string("accepted") : rule.error().where + ": " + rule.error().message;
@@ -103,7 +103,7 @@ TEST(AshaRules, RefuseWhatTheyCannotCompare) {
 }
 
 /// Algorithm 2 of Li et al., by looking through everything at every question.
-struct Written {
+struct ReferenceImplementation {
   std::int64_t eta = 3;
   std::vector<std::int64_t> rungs;
   std::map<std::int64_t, std::vector<std::pair<double, std::uint32_t>>> seen;  ///< by epoch: loss, trial
@@ -126,16 +126,16 @@ struct Written {
   }
 };
 
-TEST(AshaPromotion, PromotesWhomTheAlgorithmPromotes) {
+TEST(AshaPromotion, MatchesPublishedAlgorithm) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);
-    Written written{rng.between(2, 4), {1, 3, 9}, {}, {}};
+    ReferenceImplementation written{rng.between(2, 4), {1, 3, 9}, {}, {}};
     auto rule = *asha({{"rungs", written.rungs}, {"eta", written.eta}, {"type", "promotion"}}, 27);
     std::map<std::uint32_t, std::int64_t> running, promotions;  // epoch through which they train; how often
     std::uint32_t next = 1;
     for (int event = 0; event < 400; ++event) {
       std::vector<std::uint32_t> asked;
-      const Advance advance = rule->advance(100, true);
+      const Promotions advance = rule->advance(100, true);
       for (const Member& member : advance.members) asked.push_back(std::get<ResumeTrial>(member).trial.value);
       ASSERT_EQ(asked, written.promotable()) << seed << " " << event;
       if (!asked.empty() && rng.bernoulli(0.7)) {
@@ -152,7 +152,7 @@ TEST(AshaPromotion, PromotesWhomTheAlgorithmPromotes) {
         proposal.sample["lr"] = 0.001 * next;
         proposal.budget = 27;
         std::vector<study::Proposal> fresh{proposal};
-        rule->limit(fresh);
+        rule->assign_budgets(fresh);
         rule->observe(study::Proposed{TrialId{next}, fresh[0]});
         running[next++] = fresh[0].budget;
       } else if (!running.empty()) {
@@ -181,14 +181,14 @@ TEST(AshaPromotion, PromotesWhomTheAlgorithmPromotes) {
 
 // A bound on the whole number of promotions that is sometimes quoted, floor(n / eta), is not the algorithm's: the best
 // change as others come.
-TEST(AshaPromotion, MayPromoteMoreThanTheShareInTheEndAndNoMoreThanTheOrderOfArrivalAllows) {
+TEST(AshaPromotion, PromotesWithinBoundsOfArrivalOrder) {
   auto rule = *asha({{"rungs", {1}}, {"eta", 2}, {"type", "promotion"}});
   int promoted = 0;
   for (std::uint32_t trial = 1; trial <= 4; ++trial) {  // each better than those before
     rule->observe(study::Proposed{TrialId{trial}, {}});
     rule->observe(study::Measured{{TrialId{trial}, 1, 1, {{"m", trial}}}});
     rule->observe(study::Paused{TrialId{trial}, 1});
-    const Advance advance = rule->advance(9, true);
+    const Promotions advance = rule->advance(9, true);
     for (const Member& member : advance.members) {
       rule->observe(study::Resumed{std::get<ResumeTrial>(member).trial, 1, 9});
       ++promoted;

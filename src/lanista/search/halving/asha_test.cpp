@@ -14,7 +14,7 @@ namespace {
 
 using study::Verdict;
 
-std::unique_ptr<Halving> make_rule(const nlohmann::json& options, const Judged& judged) {
+std::unique_ptr<Halving> make_rule(const nlohmann::json& options, const HalvingContext& judged) {
   const StoppingPlugin plugin = asha_plugin();
   const auto resolved = resolve_options(options, plugin.options);
   LANISTA_CHECK(resolved.ok(), resolved ? "" : resolved.error().text());
@@ -53,12 +53,12 @@ TEST(GeometricRungs, EndAtTheMaximumAndIncreaseStrictly) {
   EXPECT_TRUE(std::is_sorted(rungs.begin(), rungs.end()));
 }
 
-TEST(Asha, LetsTheFirstAtARungGoOn) {
+TEST(Asha, PromotesFirstResultAtRung) {
   auto rule = make_rule({{"rungs", {1, 3}}});
   EXPECT_EQ(report(*rule, 1, 1, -5), Verdict::kContinue);
 }
 
-TEST(Asha, CountsTheNewValueAmongTheBestFloorOfNOverEta) {
+TEST(Asha, CountsNewValueAmongBestFloorNOverEta) {
   // History {2, 4}, maximise, eta 2, new value 3: floor(3 / 2) = 1, and 4 is better.
   auto rule = make_rule({{"rungs", {1}}, {"eta", 2}});
   EXPECT_EQ(report(*rule, 1, 1, 2), Verdict::kContinue);
@@ -67,7 +67,7 @@ TEST(Asha, CountsTheNewValueAmongTheBestFloorOfNOverEta) {
   EXPECT_EQ(report(*rule, 4, 1, 3.5), Verdict::kContinue);  // 2nd of 4
 }
 
-TEST(Asha, AgreesWithCountingForRandomHistories) {
+TEST(Asha, MatchesCountingOnRandomHistories) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
     const std::int64_t eta = rng.between(2, 4);
@@ -84,7 +84,7 @@ TEST(Asha, AgreesWithCountingForRandomHistories) {
   }
 }
 
-TEST(Asha, TakesNotANumberAndAMissingMetricAsWorst) {
+TEST(Asha, RanksNanAndMissingMetricLast) {
   auto rule = make_rule({{"rungs", {1}}, {"eta", 2}});
   EXPECT_EQ(report(*rule, 1, 1, std::numeric_limits<double>::quiet_NaN()), Verdict::kContinue);  // alone
   EXPECT_EQ(report(*rule, 2, 1, -std::numeric_limits<double>::infinity()), Verdict::kContinue);
@@ -93,7 +93,7 @@ TEST(Asha, TakesNotANumberAndAMissingMetricAsWorst) {
   EXPECT_EQ(rule->verdict(TrialId{4}).verdict, Verdict::kStop);
 }
 
-TEST(Asha, KnowsWhichWayIsBetterOfAMetricThatIsNoGoal) {
+TEST(Asha, UsesDirectionOfMetricThatIsNotAGoal) {
   for (const auto& [metric, more] : std::map<std::string, bool>{
            {"val_f1_macro", true}, {"val_top3", true}, {"val_log_loss", false}, {"val_rmse", false}}) {
     auto rule = make_rule({{"rungs", {1}}, {"eta", 2}, {"on", metric}});
@@ -104,7 +104,7 @@ TEST(Asha, KnowsWhichWayIsBetterOfAMetricThatIsNoGoal) {
   }
 }
 
-TEST(Asha, BringsTheBestTrialToTheTopInAnyOrder) {
+TEST(Asha, PromotesBestTrialInAnyOrder) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     auto rule = make_rule({{"min", 1}, {"eta", 3}}, 81);
     const auto order = Rng(seed).permutation(81);
@@ -120,7 +120,7 @@ TEST(Asha, BringsTheBestTrialToTheTopInAnyOrder) {
   }
 }
 
-TEST(Asha, DecidesAtRungsAloneAndForgetsEndedTrials) {
+TEST(Asha, DecidesOnlyAtRungsAndDropsEndedTrials) {
   auto rule = make_rule({{"rungs", {1, 3, 9}}, {"eta", 3}});
   report(*rule, 1, 1, 5);
   EXPECT_EQ(report(*rule, 2, 1, 4), Verdict::kStop);
@@ -135,7 +135,7 @@ TEST(Asha, DecidesAtRungsAloneAndForgetsEndedTrials) {
   EXPECT_EQ(through(*rule, 1, 5), 5);
 }
 
-TEST(Asha, LetsEqualsGoOnTogetherWhoeverCameFirst) {
+TEST(Asha, PromotesEqualResultsInAnyOrder) {
   auto rule = make_rule({{"rungs", {1}}, {"eta", 2}});
   EXPECT_EQ(report(*rule, 1, 1, 4), Verdict::kContinue);
   EXPECT_EQ(report(*rule, 2, 1, 4), Verdict::kContinue);  // two of two are best
@@ -145,7 +145,7 @@ TEST(Asha, LetsEqualsGoOnTogetherWhoeverCameFirst) {
   EXPECT_EQ(report(*rule, 6, 1, 4), Verdict::kContinue);  // one is better, room for three
 }
 
-TEST(BracketShares, AreHyperbands) {
+TEST(BracketShares, MatchHyperband) {
   EXPECT_EQ(bracket_shares(5, 3, 5), (std::vector<std::int64_t>{81, 34, 15, 8, 5}));  // R = 81, r = 1
   EXPECT_EQ(bracket_shares(5, 3, 2), (std::vector<std::int64_t>{81, 34}));
   EXPECT_EQ(bracket_shares(1, 3, 1), (std::vector<std::int64_t>{1}));
@@ -160,7 +160,7 @@ study::Proposed proposed(std::uint32_t id) {
   return {TrialId{id}, proposal};
 }
 
-TEST(Asha, SharesTrialsAmongBracketsThatLeaveOutTheFirstRungs) {
+TEST(Asha, SplitsTrialsOverBracketsWithoutFirstRungs) {
   auto rule = make_rule({{"min", 1}, {"eta", 3}, {"brackets", 5}}, 81);
   std::vector<int> begun(5);
   for (std::uint32_t id = 1; id <= 143; ++id) {
@@ -188,7 +188,7 @@ TEST(Asha, KeepsTheTrainingsOfAProposalInOneBracket) {
   }
 }
 
-TEST(Asha, ComparesTrialsOfOneBracketOnly) {
+TEST(Asha, ComparesOnlyTrialsOfOneBracket) {
   auto rule = make_rule({{"rungs", {1, 3}}, {"eta", 3}, {"brackets", 3}});
   // Shares are 9, 5, 3: trials 1, 2, 4 … stand at all rungs, the first of the second bracket is trial 2.
   std::map<std::int64_t, std::vector<std::uint32_t>> by_first;
@@ -210,24 +210,24 @@ TEST(Asha, ComparesTrialsOfOneBracketOnly) {
   EXPECT_EQ(through(*rule, by_first[9][0]), 9);
 }
 
-TEST(Asha, PutsWhatKeepsToTheConstraintsFirst) {
-  const Judged judged{{{true, "m"}}, 9, {*study::Constraint::parse("val_cost <= lr")}};
+TEST(Asha, RanksFeasibleTrialsFirst) {
+  const HalvingContext judged{{{true, "m"}}, 9, {*study::Constraint::parse("val_cost <= lr")}};
   auto rule = make_rule({{"rungs", {1}}, {"eta", 2}}, judged);
-  const auto told = [&](std::uint32_t id, double value, double cost) {
+  const auto feed_measurement = [&](std::uint32_t id, double value, double cost) {
     study::Proposal proposal;
     proposal.sample["lr"] = 0.5;
     rule->observe(study::Proposed{TrialId{id}, proposal});
     rule->observe(study::Measured{{TrialId{id}, 1, 1, {{"m", value}, {"val_cost", cost}}}});
     return rule->verdict(TrialId{id}).verdict;
   };
-  EXPECT_EQ(told(1, 9, 0.9), Verdict::kContinue);  // alone
-  EXPECT_EQ(told(2, 1, 0.1), Verdict::kContinue);  // keeps to them
-  EXPECT_EQ(told(3, 99, 0.6), Verdict::kStop);
-  EXPECT_EQ(told(4, 0, 0.1), Verdict::kContinue);  // second of four
-  EXPECT_EQ(told(5, 99, 0.6), Verdict::kStop);
+  EXPECT_EQ(feed_measurement(1, 9, 0.9), Verdict::kContinue);  // alone
+  EXPECT_EQ(feed_measurement(2, 1, 0.1), Verdict::kContinue);  // keeps to them
+  EXPECT_EQ(feed_measurement(3, 99, 0.6), Verdict::kStop);
+  EXPECT_EQ(feed_measurement(4, 0, 0.1), Verdict::kContinue);  // second of four
+  EXPECT_EQ(feed_measurement(5, 99, 0.6), Verdict::kStop);
 }
 
-const Judged kTwoGoals{{{true, "good"}, {false, "cost"}}, 27, {}};
+const HalvingContext kTwoGoals{{{true, "good"}, {false, "cost"}}, 27, {}};
 
 TEST(Asha, KeepsTheFrontOfTwoGoals) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -284,7 +284,7 @@ std::vector<std::vector<double>> net(std::vector<std::vector<double>> front, std
   return taken;
 }
 
-TEST(Asha, AgreesWithFrontsAndNetsOfRandomHistories) {
+TEST(Asha, MatchesFrontsAndEpsilonNetsOnRandomHistories) {
   int cut = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
@@ -319,7 +319,7 @@ TEST(Asha, AgreesWithFrontsAndNetsOfRandomHistories) {
   EXPECT_GT(cut, 20);
 }
 
-TEST(Asha, RefusesRungsThatMakeNoSense) {
+TEST(Asha, RejectsInvalidRungs) {
   const StoppingPlugin plugin = asha_plugin();
   const std::vector<std::pair<nlohmann::json, std::string>> cases{{{{"rungs", {3, 3}}}, "rungs"},
                                                                   {{{"rungs", {9, 1}}}, "rungs"},

@@ -16,7 +16,7 @@ Brackets::Brackets(std::vector<std::int64_t> rungs, std::int64_t eta, std::int64
 /// every bracket has exactly its own. The trainings of one proposal stay together.
 void Brackets::observe(const study::Event& event) {
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
-    Running& trial = running_[proposed->trial] = {0, 0, proposed->proposal.sample};
+    TrialProgress& trial = running_[proposed->trial] = {0, 0, proposed->proposal.sample};
     if (shares_.size() == 1) return;
     const auto [known, fresh] = bracket_of_decisions_.emplace(study::decisions_key(proposed->proposal), 0);
     if (fresh) known->second = next_bracket(shares_, begun_);
@@ -28,9 +28,9 @@ void Brackets::observe(const study::Event& event) {
   }
 }
 
-Brackets::Running Brackets::of(TrialId trial) const {
+Brackets::TrialProgress Brackets::of(TrialId trial) const {
   const auto it = running_.find(trial);
-  return it == running_.end() ? Running{} : it->second;
+  return it == running_.end() ? TrialProgress{} : it->second;
 }
 
 std::size_t Brackets::next_bracket(const std::vector<std::int64_t>& shares, std::vector<std::int64_t>& begun) {
@@ -64,7 +64,7 @@ std::vector<std::size_t> Brackets::upcoming(const std::vector<study::Proposal>& 
   return out;
 }
 
-std::optional<std::size_t> Brackets::rung_behind(std::size_t bracket, std::int64_t epoch) const {
+std::optional<std::size_t> Brackets::next_rung(std::size_t bracket, std::int64_t epoch) const {
   const auto first = rungs_.begin() + static_cast<std::ptrdiff_t>(bracket);
   const auto next = std::upper_bound(first, rungs_.end(), epoch);
   if (next == rungs_.end()) return std::nullopt;

@@ -15,7 +15,7 @@ namespace lanista::strategy {
 /// bracket has rungs of its own; bracket b leaves out the first b of them.
 class Brackets {
  public:
-  struct Running {
+  struct TrialProgress {
     std::size_t bracket = 0;
     std::int64_t epoch = 0;  ///< measured last
     space::Sample sample;    ///< constraints may speak of it
@@ -26,11 +26,11 @@ class Brackets {
 
   void observe(const study::Event& event);
   /// A trial that was not seen to begin counts as one of bracket 0, which leaves out nothing.
-  Running of(TrialId trial) const;
+  TrialProgress of(TrialId trial) const;
   /// The brackets that proposals would go to, if they were the next ones in this order.
   std::vector<std::size_t> upcoming(const std::vector<study::Proposal>& fresh) const;
   /// The first rung of a bracket that lies behind an epoch; nullopt: none, the next place is the end of the schedule.
-  std::optional<std::size_t> rung_behind(std::size_t bracket, std::int64_t epoch) const;
+  std::optional<std::size_t> next_rung(std::size_t bracket, std::int64_t epoch) const;
   /// The rung of a bracket at this epoch, if there is one.
   std::optional<std::size_t> rung_at(std::size_t bracket, std::int64_t epoch) const;
 
@@ -42,7 +42,7 @@ class Brackets {
 
   std::vector<std::int64_t> rungs_;
   std::vector<std::int64_t> shares_, begun_;  ///< of brackets
-  std::map<TrialId, Running> running_;
+  std::map<TrialId, TrialProgress> running_;
   std::unordered_map<Digest, std::size_t> bracket_of_decisions_;  ///< only asked, never walked
 };
 

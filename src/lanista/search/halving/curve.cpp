@@ -9,7 +9,7 @@
 #include "lanista/base/option_specs.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/math/extrapolation.h"
-#include "lanista/search/halving/standing.h"
+#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/pareto.h"
 
@@ -19,10 +19,10 @@ namespace {
 /// A trial ends at an epoch from `least` on if the chance that its curve ends below the best result of the trials that
 /// have trained to their end is less than `chance` (Domhan et al., IJCAI'15, section 4.2). There must be `startup` such
 /// trials. One whose curve holds what is no number is left alone.
-class Extrapolating final : public Halving {
+class CurveExtrapolation final : public Halving {
  public:
-  Extrapolating(study::Goal goal, std::int64_t least, double chance, std::int64_t startup)
-      : goals_{std::move(goal)}, least_(least), chance_(chance), startup_(startup) {}
+  CurveExtrapolation(study::Goal goal, std::int64_t least, double chance, std::int64_t startup)
+      : goals_{std::move(goal)}, first_epoch_(least), chance_(chance), startup_(startup) {}
 
   void observe(const study::Event& event) override {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
@@ -37,10 +37,10 @@ class Extrapolating final : public Halving {
     }
   }
 
-  Ruling verdict(TrialId id) const override {
+  TrialVerdict verdict(TrialId id) const override {
     const auto trial = open_.find(id);
-    if (trial == open_.end()) return {study::Verdict::kContinue, least_};
-    return {trial->second.hopeless ? study::Verdict::kStop : study::Verdict::kContinue, least_};
+    if (trial == open_.end()) return {study::Verdict::kContinue, first_epoch_};
+    return {trial->second.hopeless ? study::Verdict::kStop : study::Verdict::kContinue, first_epoch_};
   }
 
  private:
@@ -56,13 +56,13 @@ class Extrapolating final : public Halving {
     Trial& trial = known->second;
     trial.losses.push_back(study::losses(goals_, m).front());
     const std::int64_t seen = std::ssize(trial.losses);
-    if (seen < least_ || seen >= trial.epochs || complete_ < startup_) return;
+    if (seen < first_epoch_ || seen >= trial.epochs || complete_ < startup_) return;
     if (std::any_of(trial.losses.begin(), trial.losses.end(), [](double loss) { return !std::isfinite(loss); })) return;
-    trial.hopeless = chance_below(trial.losses, trial.epochs, best_) < chance_;
+    trial.hopeless = probability_below(trial.losses, trial.epochs, best_) < chance_;
   }
 
   std::vector<study::Goal> goals_;  ///< one
-  std::int64_t least_;
+  std::int64_t first_epoch_;
   double chance_;
   std::int64_t startup_;
   std::map<TrialId, Trial> open_;
@@ -70,17 +70,17 @@ class Extrapolating final : public Halving {
   double best_ = std::numeric_limits<double>::infinity();  ///< of complete trials
 };
 
-Result<std::unique_ptr<Halving>> make_curve(const Judged& judged, const Options& options) {
-  auto goals = watched(judged.goals, options.at("on").get<std::string>());
+Result<std::unique_ptr<Halving>> make_curve(const HalvingContext& judged, const Options& options) {
+  auto goals = comparison_goals(judged.goals, options.at("on").get<std::string>());
   std::erase_if(goals, [](const study::Goal& goal) { return !study::is_metric(goal.metric); });
   if (goals.empty()) {
     return Error{Code::kInvalidArgument, "curve needs a goal that is measured in training, or another metric", "on"};
   }
   std::unique_ptr<Halving> rule =
-      std::make_unique<Extrapolating>(goals.front(), options.at("min").get<std::int64_t>(),
+      std::make_unique<CurveExtrapolation>(goals.front(), options.at("min").get<std::int64_t>(),
                                       options.at("chance").get<double>(), options.at("startup").get<std::int64_t>());
   // What a trial would stand for at its end is what the best one stands for.
-  return told_standing_results(std::move(rule), judged.keep);
+  return with_selected_epochs(std::move(rule), judged.keep);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ std::int64_t train(Halving& rule, std::uint32_t id, double end, double rate) {
   return 27;
 }
 
-TEST(CurveRule, EndsWhatWillNotReachTheBestAndNothingThatWill) {
+TEST(CurveRule, StopsOnlyTrialsThatCannotReachBest) {
   auto rule = curve_rule({{"startup", 2}});
   EXPECT_EQ(train(*rule, 1, 0.1, 1), 27);  // nothing to compare with
   EXPECT_EQ(train(*rule, 2, 0.9, 1), 27);
@@ -43,7 +43,7 @@ TEST(CurveRule, EndsWhatWillNotReachTheBestAndNothingThatWill) {
   EXPECT_EQ(train(*rule, 6, 0.9, 1), 4) << "the best is better now";
 }
 
-TEST(CurveRule, PromisesNoDecisionBeforeItsFirstEpoch) {
+TEST(CurveRule, ContinuesBeforeItsFirstEpoch) {
   auto rule = curve_rule({{"startup", 1}, {"min", 9}});
   train(*rule, 1, 0.9, 1);
   study::Proposal proposal;
@@ -53,7 +53,7 @@ TEST(CurveRule, PromisesNoDecisionBeforeItsFirstEpoch) {
   EXPECT_EQ(train(*rule, 3, 0.3, 1), 9);
 }
 
-TEST(CurveRule, LeavesCurvesWithoutNumbersAlone) {
+TEST(CurveRule, IgnoresNonFiniteCurves) {
   auto rule = curve_rule({{"startup", 1}});
   train(*rule, 1, 0.9, 1);
   study::Proposal proposal;
@@ -66,7 +66,7 @@ TEST(CurveRule, LeavesCurvesWithoutNumbersAlone) {
   }
 }
 
-TEST(CurveRule, RefusesWhatItCannotExtrapolate) {
+TEST(CurveRule, RejectsGoalsItCannotExtrapolate) {
   const StoppingPlugin plugin = curve_plugin();
   EXPECT_FALSE(plugin.make({{{false, "params"}}, 9, {}}, *resolve_options(Options::object(), plugin.options)));
   EXPECT_FALSE(resolve_options({{"min", 2}}, plugin.options));

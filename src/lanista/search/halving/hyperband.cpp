@@ -23,7 +23,7 @@ std::int64_t size_of(BracketSize size, std::int64_t brackets, std::int64_t rungs
 
 }  // namespace
 
-std::int64_t trials_at(std::int64_t trials, std::int64_t eta, std::size_t rung) {
+std::int64_t trials_at_rung(std::int64_t trials, std::int64_t eta, std::size_t rung) {
   for (; rung > 0 && trials > 1; --rung) trials /= eta;
   return std::max<std::int64_t>(trials, 1);
 }

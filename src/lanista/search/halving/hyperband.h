@@ -14,7 +14,7 @@ struct Bracket {
 
 /// Of so many that began, how many train to the rung number `rung` (0: the first): floor(trials / eta^rung), at least
 /// one. (Ray rounds up.) Needs trials >= 1.
-std::int64_t trials_at(std::int64_t trials, std::int64_t eta, std::size_t rung);
+std::int64_t trials_at_rung(std::int64_t trials, std::int64_t eta, std::size_t rung);
 
 /// Rungs of successive halving: min eta^i (Jamieson and Talwalkar, AISTATS'16) as far as that stays below max or is it,
 /// the last one moved up to max. Whole numbers throughout, for logarithms miss exact powers. Needs 1 <= min <= max and

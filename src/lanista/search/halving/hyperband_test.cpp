@@ -15,7 +15,7 @@ Table table_of(const std::vector<Bracket>& brackets, std::int64_t eta) {
   for (const Bracket& bracket : brackets) {
     auto& rows = out.emplace_back();
     for (std::size_t i = 0; i < bracket.rungs.size(); ++i) {
-      rows.emplace_back(trials_at(bracket.trials, eta, i), bracket.rungs[i]);
+      rows.emplace_back(trials_at_rung(bracket.trials, eta, i), bracket.rungs[i]);
     }
   }
   return out;
@@ -42,7 +42,7 @@ Totals totals(const Table& table) {
 }
 
 // R = 81, eta = 3: the tables of Li et al., and what was made of them.
-TEST(Hyperband, HasThePublishedTables) {
+TEST(Hyperband, MatchesPublishedTables) {
   const Table ceil = table_of(hyperband_brackets(1, 3, 81, BracketSize::kCeil), 3);
   EXPECT_EQ(ceil, (Table{{{81, 1}, {27, 3}, {9, 9}, {3, 27}, {1, 81}},
                          {{34, 3}, {11, 9}, {3, 27}, {1, 81}},
@@ -77,7 +77,7 @@ TEST(Hyperband, CountsBracketsWhereLogarithmsMissOne) {
   EXPECT_EQ(hyperband_brackets(28, 3, 81, BracketSize::kCeil).size(), 1U);
 }
 
-TEST(Hyperband, RoundsBudgetsDownAndEndsAtTheWholeSchedule) {
+TEST(Hyperband, RoundsBudgetsDownToFullSchedule) {
   const auto brackets = hyperband_brackets(1, 3, 100, BracketSize::kCeil);
   ASSERT_EQ(brackets.size(), 5U);
   EXPECT_EQ(brackets[0].rungs, (std::vector<std::int64_t>{1, 3, 11, 33, 100}));
@@ -94,7 +94,7 @@ TEST(HalvingRungs, CountExactPowersThatLogarithmsMissAndEndAtTheMaximum) {
   EXPECT_EQ(halving_rungs(1, 2, std::int64_t{1} << 62).size(), 63U);
 }
 
-TEST(Hyperband, HasRungsThatRiseAndTrialsOnEveryRungOfAnyBudget) {
+TEST(Hyperband, HasAscendingNonEmptyRungs) {
   Rng rng(3);
   for (int round = 0; round < 2000; ++round) {
     const std::int64_t eta = rng.between(2, 6), max = rng.between(1, 2000), min = rng.between(1, max);
@@ -129,19 +129,19 @@ TEST(Hyperband, HasRungsThatRiseAndTrialsOnEveryRungOfAnyBudget) {
         n = ratio * power;
       }
       ASSERT_EQ(bracket.trials, n);
-      ASSERT_GE(trials_at(bracket.trials, eta, bracket.rungs.size() - 1), 1);
+      ASSERT_GE(trials_at_rung(bracket.trials, eta, bracket.rungs.size() - 1), 1);
       ASSERT_GE(bracket.trials, power) << "one reaches the end without being let";
     }
   }
 }
 
-TEST(TrialsAt, AreTheFloorOfTheFirstRungsShare) {
+TEST(TrialsAt, RoundDownShareOfFirstRung) {
   for (std::int64_t n = 1; n <= 200; ++n) {
     std::int64_t power = 1;
     for (std::size_t rung = 0; rung < 7; ++rung, power *= 3) {
       std::int64_t at = 0;
       while ((at + 1) * power <= n) ++at;
-      EXPECT_EQ(trials_at(n, 3, rung), std::max<std::int64_t>(at, 1)) << n << " " << rung;
+      EXPECT_EQ(trials_at_rung(n, 3, rung), std::max<std::int64_t>(at, 1)) << n << " " << rung;
     }
   }
 }

@@ -45,7 +45,7 @@ class MedianStopping final : public Halving {
     stopped_.erase(ended->trial);
   }
 
-  Ruling verdict(TrialId trial) const override {
+  TrialVerdict verdict(TrialId trial) const override {
     return {stopped_.contains(trial) ? study::Verdict::kStop : study::Verdict::kContinue, 0};
   }
 
@@ -86,7 +86,7 @@ class MedianStopping final : public Halving {
   std::set<TrialId> stopped_;                 ///< and not ended yet
 };
 
-Result<std::unique_ptr<Halving>> make_median(const Judged& judged, const Options& options) {
+Result<std::unique_ptr<Halving>> make_median(const HalvingContext& judged, const Options& options) {
   if (judged.goals.empty()) return Error{Code::kInvalidArgument, "median needs a goal to compare trials by", "on"};
   const auto on = options.at("on").get<std::string>();
   const auto goal = std::ranges::find(judged.goals, on, &study::Goal::metric);

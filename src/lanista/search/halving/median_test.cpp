@@ -48,7 +48,7 @@ TEST_F(Median, IsOfTheRunningAveragesOfCompletedTrials) {
   EXPECT_EQ(report(5, 2, 100.0), Verdict::kContinue) << "its best counts";
 }
 
-TEST_F(Median, AsOptunaHasItIsOfTheValuesAtTheEpoch) {
+TEST_F(Median, UsesValuesAtEpochInOptunaMode) {
   begin({{"startup", 2}, {"mode", "optuna"}});
   whole(1, {8, 2});
   whole(2, {6, 6});  // medians 7 and 4
@@ -56,7 +56,7 @@ TEST_F(Median, AsOptunaHasItIsOfTheValuesAtTheEpoch) {
   EXPECT_EQ(report(3, 2, 6.0), Verdict::kStop);
 }
 
-TEST_F(Median, SaysNothingBeforeItsEpochAndBeforeEnoughTrialsAreComplete) {
+TEST_F(Median, ContinuesBeforeItsEpochAndEnoughTrials) {
   begin({{"startup", 2}, {"min", 2}});
   whole(1, {1, 1});
   EXPECT_EQ(report(2, 2, 5.0), Verdict::kContinue);
@@ -71,7 +71,7 @@ TEST_F(Median, SaysNothingBeforeItsEpochAndBeforeEnoughTrialsAreComplete) {
   EXPECT_EQ(report(9, 4, 5.0), Verdict::kContinue) << "nobody got there";
 }
 
-TEST_F(Median, KnowsThatMoreMayBeBetterAndThatNoNumberIsWorst) {
+TEST_F(Median, HandlesMaximizedMetricAndRanksNanLast) {
   begin({{"startup", 1}}, true);
   whole(1, {0.5});
   EXPECT_EQ(report(2, 1, 0.4), Verdict::kStop);
@@ -83,7 +83,7 @@ TEST_F(Median, KnowsThatMoreMayBeBetterAndThatNoNumberIsWorst) {
   EXPECT_EQ(report(3, 1, std::nan("")), Verdict::kContinue) << "as bad as the median";
 }
 
-TEST_F(Median, ComparesByTheFirstGoalOrTheOneThatIsNamed) {
+TEST_F(Median, ComparesByFirstGoalOrNamedMetric) {
   const std::vector<study::Goal> goals{{false, "m"}, {true, "n"}};
   EXPECT_TRUE(make({{"on", "n"}}, goals).ok());
   const auto other = make({{"on", "x"}}, goals);
@@ -93,7 +93,7 @@ TEST_F(Median, ComparesByTheFirstGoalOrTheOneThatIsNamed) {
 }
 
 // Against sums and medians that are taken anew from the whole history at every question.
-TEST_F(Median, AgreesWithItsDefinitionForRandomHistories) {
+TEST_F(Median, MatchesDefinitionOnRandomHistories) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     Rng rng(seed);
     const bool vizier = rng.bernoulli(0.5);

@@ -20,17 +20,17 @@ namespace {
 class Patience final : public Halving {
  public:
   Patience(study::Goal goal, std::int64_t epochs, double min_delta, std::int64_t least)
-      : goals_{std::move(goal)}, epochs_(epochs), min_delta_(min_delta), least_(least) {}
+      : goals_{std::move(goal)}, epochs_(epochs), min_delta_(min_delta), first_epoch_(least) {}
 
   void observe(const study::Event& event) override {
     if (const auto* measured = std::get_if<study::Measured>(&event)) judge(measured->measurement);
     if (const auto* ended = std::get_if<study::Ended>(&event)) open_.erase(ended->trial);
   }
 
-  Ruling verdict(TrialId id) const override {
+  TrialVerdict verdict(TrialId id) const override {
     const auto found = open_.find(id);
     const Trial trial = found == open_.end() ? Trial{} : found->second;
-    const std::int64_t end = std::max(least_, trial.improved + epochs_);
+    const std::int64_t end = std::max(first_epoch_, trial.improved + epochs_);
     if (trial.epoch >= end) return {study::Verdict::kStop, 0};
     return {study::Verdict::kContinue, end};
   }
@@ -55,12 +55,12 @@ class Patience final : public Halving {
   std::vector<study::Goal> goals_;  ///< one
   std::int64_t epochs_;
   double min_delta_;
-  std::int64_t least_;
+  std::int64_t first_epoch_;
   std::map<TrialId, Trial> open_;
 };
 
-Result<std::unique_ptr<Halving>> make_patience(const Judged& judged, const Options& options) {
-  auto goals = watched(judged.goals, options.at("on").get<std::string>());
+Result<std::unique_ptr<Halving>> make_patience(const HalvingContext& judged, const Options& options) {
+  auto goals = comparison_goals(judged.goals, options.at("on").get<std::string>());
   std::erase_if(goals, [](const study::Goal& goal) { return !study::is_metric(goal.metric); });
   if (goals.empty()) {
     return Error{Code::kInvalidArgument, "patience needs a goal that is measured in training, or another metric", "on"};

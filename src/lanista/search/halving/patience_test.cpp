@@ -43,7 +43,7 @@ std::optional<std::int64_t> counted(const std::vector<double>& values, bool maxi
   return std::nullopt;
 }
 
-TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
+TEST(Patience, MatchesCountingAndNeverEndsEarly) {
   std::size_t ended = 0;
   for (std::uint64_t seed = 0; seed < 10'000; ++seed) {
     SCOPED_TRACE(seed);
@@ -63,7 +63,7 @@ TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
     std::int64_t epoch = 0;
     const std::int64_t last = wanted.value_or(14);
     for (const double value : values) {
-      const Ruling before = (*rule)->verdict(trial);
+      const TrialVerdict before = (*rule)->verdict(trial);
       ASSERT_EQ(before.verdict, Verdict::kContinue);
       ASSERT_GT(before.through, epoch);
       ASSERT_LE(before.through, wanted.value_or(before.through)) << "no promise beyond the end";
@@ -78,7 +78,7 @@ TEST(Patience, EndsATrialWhereCountingSaysAndPromisesNoEarlierEnd) {
   EXPECT_GT(ended, 5'000U);
 }
 
-TEST(Patience, LooksAtTheMetricThatItIsTold) {
+TEST(Patience, UsesNamedMetric) {
   auto rule = *make_rule({{"epochs", 1}, {"on", "val_accuracy"}}, {{false, "val_loss"}});
   const auto report = [&](std::int64_t epoch, double loss, double accuracy) {
     rule->observe(study::Measured{{TrialId{1}, epoch, epoch, {{"val_loss", loss}, {"val_accuracy", accuracy}}}});
@@ -89,7 +89,7 @@ TEST(Patience, LooksAtTheMetricThatItIsTold) {
   EXPECT_EQ(report(3, 0, 0.6), Verdict::kStop);
 }
 
-TEST(Patience, LooksAtTheFirstGoalThatTrainingCanImprove) {
+TEST(Patience, UsesFirstGoalMeasuredInTraining) {
   auto rule = *make_rule({{"epochs", 1}}, {{false, "params"}, {false, "val_loss"}});
   for (std::int64_t epoch = 1; epoch <= 3; ++epoch) {
     const double loss = epoch == 3 ? 5 : 5 - static_cast<double>(epoch);
@@ -102,13 +102,13 @@ TEST(Patience, LooksAtTheFirstGoalThatTrainingCanImprove) {
   EXPECT_EQ(refused.error().where, "on");
 }
 
-TEST(Patience, SaysWhatItsOptionsMayBe) {
+TEST(Patience, ReportsAllowedOptions) {
   EXPECT_EQ(make_rule({{"epochs", 0}}, {{false, "val_loss"}}).error().where, "epochs");
   EXPECT_EQ(make_rule({{"min_delta", -1.0}}, {{false, "val_loss"}}).error().where, "min_delta");
   EXPECT_EQ(make_rule({{"min", 0}}, {{false, "val_loss"}}).error().where, "min");
 }
 
-TEST(Patience, ForgetsWhoHasEnded) {
+TEST(Patience, DropsEndedTrials) {
   auto rule = *make_rule({{"epochs", 1}}, {{false, "val_loss"}});
   for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
     rule->observe(study::Measured{{TrialId{1}, epoch, epoch, {{"val_loss", 1.0}}}});

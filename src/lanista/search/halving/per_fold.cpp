@@ -23,16 +23,16 @@ class PerFold final : public Halving {
     halving_of(std::visit([](const auto& e) { return trial_of(e); }, event)).observe(event);
   }
 
-  Ruling verdict(TrialId trial) const override { return halving_of(trial).verdict(trial); }
+  TrialVerdict verdict(TrialId trial) const override { return halving_of(trial).verdict(trial); }
 
-  void limit(std::vector<study::Proposal>& fresh) const override {
+  void assign_budgets(std::vector<study::Proposal>& fresh) const override {
     for (std::size_t fold = 0; fold < halvings_.size(); ++fold) {
       std::vector<study::Proposal> own;
       for (const study::Proposal& proposal : fresh) {
         if (place(proposal) == fold) own.push_back(proposal);
       }
       if (own.empty()) continue;
-      halvings_[fold]->limit(own);
+      halvings_[fold]->assign_budgets(own);
       std::size_t next = 0;
       std::erase_if(fresh, [&](study::Proposal& proposal) {
         if (place(proposal) != fold) return false;
@@ -43,10 +43,10 @@ class PerFold final : public Halving {
     }
   }
 
-  Advance advance(std::int64_t count, bool more_come) const override {
-    Advance out{{}, 0};
+  Promotions advance(std::int64_t count, bool has_new_trials) const override {
+    Promotions out{{}, 0};
     for (const auto& halving : halvings_) {
-      Advance part = halving->advance(count, more_come);
+      Promotions part = halving->advance(count, has_new_trials);
       for (Member& member : part.members) {
         count -= std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
         out.members.push_back(std::move(member));
@@ -77,7 +77,7 @@ class PerFold final : public Halving {
 
 }  // namespace
 
-std::unique_ptr<Halving> judge_per_fold(std::vector<std::unique_ptr<Halving>> one_a_fold) {
+std::unique_ptr<Halving> halving_per_fold(std::vector<std::unique_ptr<Halving>> one_a_fold) {
   return std::make_unique<PerFold>(std::move(one_a_fold));
 }
 

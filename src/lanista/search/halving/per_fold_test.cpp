@@ -18,14 +18,14 @@ class BelowTheBest final : public Halving {
     }
     if (const auto* paused = std::get_if<study::Paused>(&event)) paused_.push_back(paused->trial);
   }
-  Ruling verdict(TrialId trial) const override {
+  TrialVerdict verdict(TrialId trial) const override {
     return {values_.at(trial) < best_ ? study::Verdict::kStop : study::Verdict::kContinue, 0};
   }
-  void limit(std::vector<study::Proposal>& fresh) const override {
+  void assign_budgets(std::vector<study::Proposal>& fresh) const override {
     for (std::size_t i = 0; i < fresh.size(); ++i) fresh[i].budget = static_cast<std::int64_t>(i) + 1;
   }
-  Advance advance(std::int64_t count, bool) const override {
-    Advance out;
+  Promotions advance(std::int64_t count, bool) const override {
+    Promotions out;
     for (const TrialId trial : paused_) {
       if (std::ssize(out.members) < count) out.members.emplace_back(ResumeTrial{trial, 9});
     }
@@ -41,7 +41,7 @@ class BelowTheBest final : public Halving {
 std::unique_ptr<Halving> three_folds() {
   std::vector<std::unique_ptr<Halving>> rules;
   for (int fold = 0; fold < 3; ++fold) rules.push_back(std::make_unique<BelowTheBest>());
-  return judge_per_fold(std::move(rules));
+  return halving_per_fold(std::move(rules));
 }
 
 study::Proposal of_fold(std::int64_t fold) {
@@ -50,7 +50,7 @@ study::Proposal of_fold(std::int64_t fold) {
   return proposal;
 }
 
-TEST(PerFold, ComparesTrainingsOfOneFoldOnly) {
+TEST(PerFold, ComparesOnlyTrainingsOfOneFold) {
   auto rule = three_folds();
   for (std::uint32_t id = 1; id <= 6; ++id) {
     rule->observe(study::Proposed{TrialId{id}, of_fold((id - 1) % 3)});
@@ -63,10 +63,10 @@ TEST(PerFold, ComparesTrainingsOfOneFoldOnly) {
   }
 }
 
-TEST(PerFold, LimitsAndResumesFoldByFoldInThePlacesThatThereAre) {
+TEST(PerFold, AssignsBudgetsAndResumesPerFold) {
   auto rule = three_folds();
   std::vector<study::Proposal> fresh{of_fold(1), of_fold(0), of_fold(1), of_fold(2), of_fold(1)};
-  rule->limit(fresh);
+  rule->assign_budgets(fresh);
   std::vector<std::int64_t> budgets, folds;
   for (const study::Proposal& proposal : fresh) {
     budgets.push_back(proposal.budget);
@@ -80,7 +80,7 @@ TEST(PerFold, LimitsAndResumesFoldByFoldInThePlacesThatThereAre) {
     rule->observe(study::Paused{TrialId{id}, 1});
   }
   std::vector<std::uint32_t> resumed;
-  const Advance next = rule->advance(3, true);
+  const Promotions next = rule->advance(3, true);
   for (const Member& member : next.members) resumed.push_back(std::get<ResumeTrial>(member).trial.value);
   EXPECT_EQ(resumed, (std::vector<std::uint32_t>{1, 3, 2}));
 }

@@ -38,7 +38,7 @@ std::unique_ptr<Strategy> composed(const StrategyPlugin& plugin, const Context& 
 }
 
 /// An engine without logs: what runs measures in an order that is drawn, and rests at its budget.
-struct Play {
+struct SimulatedStudy {
   struct Trial {
     std::int64_t epoch = 0, budget = 0, full = 0;
     bool paused = false, ended = false;
@@ -50,12 +50,12 @@ struct Play {
   std::map<std::int64_t, std::int64_t> promoted;     ///< by epoch
 
   void run(Strategy& strategy, std::int64_t count, std::int64_t slots, double p_fail, Rng rng) {
-    const auto tell = [&](study::Event event) {
+    const auto feed_event = [&](study::Event event) {
       strategy.observe(event);
       events.push_back(std::move(event));
     };
     while (true) {
-      fill(strategy, count, slots, tell, rng);
+      fill(strategy, count, slots, feed_event, rng);
       std::vector<TrialId> running;
       for (const auto& [id, trial] : trials) {
         if (!trial.paused && !trial.ended) running.push_back(id);
@@ -67,28 +67,28 @@ struct Play {
         study::Outcome failed;
         failed.kind = study::OutcomeKind::kFailed;
         trial.ended = true;
-        tell(study::Ended{id, failed});
+        feed_event(study::Ended{id, failed});
         continue;
       }
       ++trial.epoch;
       seen[trial.epoch].push_back(trial.quality);
       const double value = trial.quality + 0.01 * static_cast<double>(trial.epoch);
-      tell(study::Measured{{id, trial.epoch, trial.epoch, {{"acc", value}, {"loss", 1 - trial.quality}}}});
+      feed_event(study::Measured{{id, trial.epoch, trial.epoch, {{"acc", value}, {"loss", 1 - trial.quality}}}});
       EXPECT_EQ(strategy.verdict(id).verdict, study::Verdict::kContinue);
       if (trial.epoch < trial.budget) continue;
       if (trial.budget == trial.full) {
         trial.ended = true;
-        tell(study::Ended{id, {}});
+        feed_event(study::Ended{id, {}});
       } else {
         trial.paused = true;
-        tell(study::Paused{id, trial.epoch});
+        feed_event(study::Paused{id, trial.epoch});
       }
     }
   }
 
  private:
-  template <class Tell>
-  void fill(const Strategy& strategy, std::int64_t count, std::int64_t slots, const Tell& tell, Rng& rng) {
+  template <class FeedEvent>
+  void fill(const Strategy& strategy, std::int64_t count, std::int64_t slots, const FeedEvent& feed_event, Rng& rng) {
     while (true) {
       Capacity capacity;
       capacity.new_trials = count - std::ssize(trials);
@@ -106,7 +106,7 @@ struct Play {
         ASSERT_GT(capacity.new_trials, 0);
         const TrialId id{static_cast<std::uint32_t>(trials.size() + 1)};
         trials[id] = {0, fresh->proposal.budget, study::full_epochs(fresh->proposal), false, false, rng.uniform()};
-        tell(study::Proposed{id, fresh->proposal});
+        feed_event(study::Proposed{id, fresh->proposal});
       } else {
         const auto& resume = std::get<ResumeTrial>(member);
         Trial& trial = trials.at(resume.trial);
@@ -121,7 +121,7 @@ struct Play {
         ASSERT_LT(better, std::ssize(there) / 3) << "epoch " << trial.epoch;
         trial.paused = false;
         trial.budget = resume.budget;
-        tell(study::Resumed{resume.trial, trial.epoch, resume.budget});
+        feed_event(study::Resumed{resume.trial, trial.epoch, resume.budget});
       }
     }
   }
@@ -137,11 +137,11 @@ class EverySamplerPromoted : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(EverySamplerPromoted, PromotesWhoIsInTheBestThirdAndIsRebuiltByReplayingIt) {
+TEST_P(EverySamplerPromoted, PromotesBestThirdAndReplays) {
   for (const double p_fail : {0.0, 0.1}) {
     const Context context = long_context(4);
     const auto live = composed(plugin(), context);
-    Play play;
+    SimulatedStudy play;
     play.run(*live, 40, 5, p_fail, Rng(8));
     ASSERT_FALSE(HasFatalFailure());
     EXPECT_EQ(play.trials.size(), 40U);
@@ -169,18 +169,18 @@ TEST_P(EverySamplerPromoted, PromotesWhoIsInTheBestThirdAndIsRebuiltByReplayingI
 std::vector<std::string> names() {
   std::vector<std::string> out;
   for (const StrategyPlugin& plugin : builtin_strategies()) {
-    if (!plugin.halves) out.push_back(plugin.name);
+    if (!plugin.has_own_halving) out.push_back(plugin.name);
   }
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(Builtin, EverySamplerPromoted, ::testing::ValuesIn(names()),
                          [](const auto& instance) { return instance.param; });
 
-TEST(AshaPromotion, BringsTheBestOfAllToTheEnd) {
+TEST(AshaPromotion, TrainsBestTrialToTheEnd) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const Context context = long_context(seed, 27);
     const auto strategy = composed(random_plugin(), context);
-    Play play;
+    SimulatedStudy play;
     play.run(*strategy, 27, 1, 0, Rng(seed));
     TrialId best;
     for (const auto& [id, trial] : play.trials) {
@@ -207,7 +207,7 @@ std::unique_ptr<Halving> at_first_rung(const std::vector<double>& values, const 
 
 std::vector<std::uint32_t> resumed(const Halving& rule, std::int64_t count = 9) {
   std::vector<std::uint32_t> out;
-  const Advance next = rule.advance(count, true);
+  const Promotions next = rule.advance(count, true);
   for (const Member& member : next.members) {
     EXPECT_EQ(std::get<ResumeTrial>(member).budget, 3);
     out.push_back(std::get<ResumeTrial>(member).trial.value);
@@ -215,7 +215,7 @@ std::vector<std::uint32_t> resumed(const Halving& rule, std::int64_t count = 9) 
   return out;
 }
 
-TEST(AshaPromotion, TakesTheBestHalfRoundedDown) {
+TEST(AshaPromotion, PromotesBestHalfRoundedDown) {
   const Context context = long_context(1);
   EXPECT_EQ(resumed(*at_first_rung({4}, context)), (std::vector<std::uint32_t>{}));
   EXPECT_EQ(resumed(*at_first_rung({2, 4, 3}, context)), (std::vector<std::uint32_t>{2}));
@@ -226,7 +226,7 @@ TEST(AshaPromotion, TakesTheBestHalfRoundedDown) {
   EXPECT_EQ(resumed(*at_first_rung({nan, 1, nan, nan}, context)), (std::vector<std::uint32_t>{2}));
 }
 
-TEST(AshaPromotion, PutsTheHighestRungFirstAndPromotesNobodyTwice) {
+TEST(AshaPromotion, PrefersHighestRungAndPromotesOnce) {
   const Context context = long_context(1);
   auto rule = at_first_rung({4, 3, 2, 1}, context);
   for (const std::uint32_t id : {1U, 2U}) {
@@ -246,7 +246,7 @@ TEST(AshaPromotion, PutsTheHighestRungFirstAndPromotesNobodyTwice) {
   EXPECT_TRUE(rule->advance(5, true).members.empty());
 }
 
-TEST(AshaPromotion, GivesBracketsTheirFirstRung) {
+TEST(AshaPromotion, StartsBracketAtItsFirstRung) {
   const Context context = long_context(1);
   const auto rule = promotion(context, {{"rungs", {1, 3}}, {"eta", 3}, {"brackets", 3}});
   std::vector<study::Proposal> fresh(17);
@@ -255,11 +255,11 @@ TEST(AshaPromotion, GivesBracketsTheirFirstRung) {
     fresh[i].budget = 9;
   }
   std::vector<study::Proposal> together = fresh;
-  rule->limit(together);
+  rule->assign_budgets(together);
   std::map<std::int64_t, int> count;
   for (std::size_t i = 0; i < fresh.size(); ++i) {
     std::vector<study::Proposal> one{fresh[i]};
-    rule->limit(one);
+    rule->assign_budgets(one);
     EXPECT_EQ(one[0].budget, together[i].budget);
     EXPECT_EQ(study::full_epochs(one[0]), 9);
     rule->observe(study::Proposed{TrialId{static_cast<std::uint32_t>(i + 1)}, one[0]});

@@ -7,13 +7,13 @@
 
 namespace lanista::strategy {
 
-bool Rung::goes_on(std::vector<double> losses, double violation, std::int64_t eta) {
+bool Rung::is_promoted(std::vector<double> losses, double violation, std::int64_t eta) {
   const std::int64_t share = ++count_ / eta, room = std::max<std::int64_t>(1, share);
   if (std::any_of(losses.begin(), losses.end(), [](double loss) { return std::isnan(loss); })) return count_ == 1;
   if (losses.size() == 1) {
     const Key key{violation, losses[0]};
     if (rule_ == RungRule::kRay) return above_quantile(key, eta);
-    return among_the_best(key, rule_ == RungRule::kSyneTune ? share + 1 : room);
+    return is_among_best(key, rule_ == RungRule::kSyneTune ? share + 1 : room);
   }
   const Result result{std::move(losses), violation};
   const std::size_t front = enter(result);
@@ -21,10 +21,10 @@ bool Rung::goes_on(std::vector<double> losses, double violation, std::int64_t et
   std::int64_t before = 0;
   for (std::size_t i = 0; i < front; ++i) before += std::ssize(fronts_[i]);
   if (before + std::ssize(fronts_[front]) <= room) return true;
-  return before < room && in_net(result, front, room - before);
+  return before < room && is_in_epsilon_net(result, front, room - before);
 }
 
-bool Rung::among_the_best(const Key& key, std::int64_t room) {
+bool Rung::is_among_best(const Key& key, std::int64_t room) {
   best_.insert(key);
   make_best(room);
   return key <= *best_.rbegin();
@@ -34,18 +34,18 @@ bool Rung::among_the_best(const Key& key, std::int64_t room) {
 /// percentile). What breaks the constraints more than the better one of the two is not between them.
 bool Rung::above_quantile(const Key& key, std::int64_t eta) {
   const std::int64_t others = std::ssize(best_) + std::ssize(rest_);
-  bool goes_on = true;
+  bool is_promoted = true;
   if (others > 0) {
     make_best((others - 1) / eta + 1);
     const Key& low = *best_.rbegin();
     const double fraction = static_cast<double>((others - 1) % eta) / static_cast<double>(eta);
-    goes_on = key <= low;
-    if (!goes_on && fraction > 0 && key.first == low.first && rest_.begin()->first == low.first) {
-      goes_on = key.second <= low.second + fraction * (rest_.begin()->second - low.second);
+    is_promoted = key <= low;
+    if (!is_promoted && fraction > 0 && key.first == low.first && rest_.begin()->first == low.first) {
+      is_promoted = key.second <= low.second + fraction * (rest_.begin()->second - low.second);
     }
   }
   (others > 0 && key < *best_.rbegin() ? best_ : rest_).insert(key);
-  return goes_on;
+  return is_promoted;
 }
 
 /// So many of all are the best.
@@ -94,7 +94,7 @@ std::size_t Rung::enter(Result result) {
 }
 
 /// Whether the result, or its equal, is among the `places` that are taken first of the front.
-bool Rung::in_net(const Result& result, std::size_t front, std::int64_t places) const {
+bool Rung::is_in_epsilon_net(const Result& result, std::size_t front, std::int64_t places) const {
   std::vector<std::vector<double>> points;
   for (const Result& each : fronts_[front]) points.push_back(each.losses);
   std::sort(points.begin(), points.end());

@@ -28,8 +28,8 @@ class Rung {
   explicit Rung(RungRule rule = RungRule::kCount) : rule_(rule) {}
   /// Whether the new result goes on. `losses`: one a goal, always of the same goals, smaller is better; `eta` at least
   /// 1. Rules other than kCount want one goal. O(log n) for one goal, at most O(n^2) comparisons for several.
-  bool goes_on(std::vector<double> losses, double violation, std::int64_t eta);
-  std::int64_t seen() const { return count_; }
+  bool is_promoted(std::vector<double> losses, double violation, std::int64_t eta);
+  std::int64_t num_results() const { return count_; }
 
  private:
   struct Result {
@@ -38,11 +38,11 @@ class Rung {
   };
   using Key = std::pair<double, double>;  ///< violation, loss
 
-  bool among_the_best(const Key& key, std::int64_t room);
+  bool is_among_best(const Key& key, std::int64_t room);
   bool above_quantile(const Key& key, std::int64_t eta);
   void make_best(std::int64_t room);
   std::size_t enter(Result result);
-  bool in_net(const Result& result, std::size_t front, std::int64_t places) const;
+  bool is_in_epsilon_net(const Result& result, std::size_t front, std::int64_t places) const;
   static bool is_better(const Result& a, const Result& b);
 
   RungRule rule_;

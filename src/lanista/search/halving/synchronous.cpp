@@ -1,4 +1,4 @@
-// Synchronous successive halving and Hyperband: every rung waits for all of its trials, and the best of them go on.
+// SynchronousHalving successive halving and Hyperband: every rung waits for all of its trials, and the best of them go on.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,8 +9,8 @@
 #include "lanista/base/option_specs.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/halving/hyperband.h"
-#include "lanista/search/halving/ladder.h"
-#include "lanista/search/halving/standing.h"
+#include "lanista/search/halving/rung_ranking.h"
+#include "lanista/search/halving/selected_epoch_events.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/pareto.h"
 
@@ -29,7 +29,7 @@ constexpr const char* kInTurn = "in_turn";
 ///
 /// A bracket that gets no more trials (nothing left to try, or the study's trials are spent) goes on as one that was
 /// meant for as many as began.
-class Synchronous final : public Halving {
+class SynchronousHalving final : public Halving {
  public:
   struct Plan {
     std::vector<Bracket> cycle;
@@ -38,7 +38,7 @@ class Synchronous final : public Halving {
     std::int64_t brackets = kEndless;
   };
 
-  Synchronous(Plan plan, std::vector<study::Goal> on, std::vector<study::Constraint> constraints)
+  SynchronousHalving(Plan plan, std::vector<study::Goal> on, std::vector<study::Constraint> constraints)
       : plan_(std::move(plan)), on_(std::move(on)), constraints_(std::move(constraints)) {
     const auto bound = on_.size() == 1 ? study::best_possible(on_.front().metric) : std::nullopt;
     if (bound) best_loss_ = on_.front().maximize ? -*bound : *bound;
@@ -52,8 +52,8 @@ class Synchronous final : public Halving {
     if (const auto* ended = std::get_if<study::Ended>(&event)) leave(*ended);
   }
 
-  Ruling verdict(TrialId trial) const override {
-    Ruling out = kGoOn;
+  TrialVerdict verdict(TrialId trial) const override {
+    TrialVerdict out = kContinueToBudget;
     const auto member = members_.find(trial);
     const auto run = member == members_.end() ? open_.end() : open_.find(member->second.number);
     if (run == open_.end()) return out;
@@ -62,11 +62,11 @@ class Synchronous final : public Halving {
         run->second.training.contains(trial) || std::find(chosen.begin(), chosen.end(), trial) != chosen.end();
     if (!is_in) return out;
     const bool is_last = run->second.rung + 1 == bracket(run->first).rungs.size();
-    if (run->second.decided && (is_last || *run->second.decided < trial)) out.decided_by = run->second.decided;
+    if (run->second.decided && (is_last || *run->second.decided < trial)) out.closed_early_by = run->second.decided;
     return out;
   }
 
-  void limit(std::vector<study::Proposal>& fresh) const override {
+  void assign_budgets(std::vector<study::Proposal>& fresh) const override {
     fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), room())));
     std::int64_t number = filling_.value_or(next_);
     std::int64_t places = places_left(number);
@@ -78,11 +78,11 @@ class Synchronous final : public Halving {
     }
   }
 
-  Advance advance(std::int64_t, bool more_come) const override {
-    Advance out{{}, room()};
+  Promotions advance(std::int64_t, bool has_new_trials) const override {
+    Promotions out{{}, room()};
     std::vector<TrialId> ended{out_.begin(), out_.end()};
     for (const auto& [number, run] : open_) {
-      const bool closes_early = !more_come && number == filling_ && run.training.empty();
+      const bool closes_early = !has_new_trials && number == filling_ && run.training.empty();
       const std::size_t rung = run.rung + (closes_early ? 1 : 0);
       if (rung == bracket(number).rungs.size()) continue;
       const std::vector<TrialId> best = closes_early ? best_of(run) : run.chosen;
@@ -104,7 +104,7 @@ class Synchronous final : public Halving {
     double violation = 0;
   };
   /// A bracket under way. Every trial of it is in one of the three.
-  struct Run {
+  struct BracketRun {
     std::int64_t begun = 0;
     std::size_t rung = 0;               ///< to which its trials train
     std::set<TrialId> training;         ///< to that rung
@@ -114,7 +114,7 @@ class Synchronous final : public Halving {
     /// trials do not. Of the last rung the first that ended so.
     std::optional<TrialId> decided = {};
   };
-  struct Member {
+  struct BracketMember {
     std::int64_t number = 0;  ///< of its bracket
     space::Sample sample;     ///< constraints may speak of it
     Result result;            ///< measured last
@@ -141,7 +141,7 @@ class Synchronous final : public Halving {
   void join(const study::Proposed& proposed) {
     if (!filling_) filling_ = next_++;
     const std::int64_t number = *filling_;
-    Run& run = open_[number];
+    BracketRun& run = open_[number];
     run.training.insert(proposed.trial);
     members_[proposed.trial] = {number, proposed.proposal.sample, {}};
     if (++run.begun == bracket(number).trials) filling_.reset();
@@ -160,11 +160,11 @@ class Synchronous final : public Halving {
     if (run == open_.end() || run->second.training.erase(paused.trial) == 0) return;
     if (paused.epoch == bracket(run->first).rungs[run->second.rung]) {
       run->second.arrived[paused.trial] = member->second.result;
-      note_decided(run->first, run->second);
+      record_early_closing(run->first, run->second);
     } else {
       out_.insert(paused.trial);  // by somebody else's will, where nobody can be compared with it
     }
-    close_if_all_there(run->first);
+    close_if_all_arrived(run->first);
   }
 
   void go_on(TrialId trial) {
@@ -185,9 +185,9 @@ class Synchronous final : public Halving {
     const auto run = open_.find(member.mapped().number);
     if (run == open_.end()) return;
     const bool trained = run->second.training.erase(ended.trial) > 0;
-    if (run->second.arrived.erase(ended.trial) > 0) note_decided(run->first, run->second);
+    if (run->second.arrived.erase(ended.trial) > 0) record_early_closing(run->first, run->second);
     const bool is_last = run->second.rung + 1 == bracket(run->first).rungs.size();
-    if (is_last && ended.outcome.kind == study::OutcomeKind::kSucceeded && is_perfect(member.mapped().result)) {
+    if (is_last && ended.outcome.kind == study::OutcomeKind::kSucceeded && is_best_possible(member.mapped().result)) {
       run->second.decided = std::min(ended.trial, run->second.decided.value_or(ended.trial));
     }
     std::erase(run->second.chosen, ended.trial);
@@ -196,35 +196,35 @@ class Synchronous final : public Halving {
       if (!filling_) filling_ = run->first;
       if (filling_ == run->first) --run->second.begun;
     }
-    close_if_all_there(run->first);
+    close_if_all_arrived(run->first);
   }
 
-  bool is_perfect(const Result& result) const {
+  bool is_best_possible(const Result& result) const {
     if (!best_loss_ || result.losses.size() != 1) return false;
     return result.violation <= 0 && result.losses.front() <= *best_loss_;
   }
 
   /// Equal results go on in the order of trials. A bracket that still fills may come to all of its trials.
-  void note_decided(std::int64_t number, Run& run) const {
+  void record_early_closing(std::int64_t number, BracketRun& run) const {
     run.decided.reset();
     if (!best_loss_ || run.rung + 1 >= bracket(number).rungs.size()) return;
     const std::int64_t begin = run.rung == 0 ? bracket(number).trials : run.begun;
-    std::int64_t places = trials_at(begin, plan_.eta, run.rung + 1);
+    std::int64_t places = trials_at_rung(begin, plan_.eta, run.rung + 1);
     for (const auto& [trial, result] : run.arrived) {
-      if (!is_perfect(result) || --places > 0) continue;
+      if (!is_best_possible(result) || --places > 0) continue;
       run.decided = trial;
       return;
     }
   }
 
-  void close_if_all_there(std::int64_t number) {
+  void close_if_all_arrived(std::int64_t number) {
     const auto run = open_.find(number);
     if (number == filling_ || !run->second.training.empty() || !run->second.chosen.empty()) return;
     close(number, run->second);
     if (run->second.chosen.empty()) open_.erase(run);
   }
 
-  void close(std::int64_t number, Run& run) {
+  void close(std::int64_t number, BracketRun& run) {
     if (number == filling_) filling_.reset();
     run.chosen = run.rung + 1 < bracket(number).rungs.size() ? best_of(run) : std::vector<TrialId>();
     for (const TrialId trial : run.chosen) run.arrived.erase(trial);
@@ -234,37 +234,37 @@ class Synchronous final : public Halving {
     ++run.rung;
   }
 
-  std::vector<TrialId> best_of(const Run& run) const {
+  std::vector<TrialId> best_of(const BracketRun& run) const {
     if (run.begun == 0) return {};
-    Ladder ladder;
+    RungRanking ladder;
     for (const auto& [trial, result] : run.arrived) ladder.add(trial, result.losses, result.violation);
-    return ladder.best(trials_at(run.begun, plan_.eta, run.rung + 1));
+    return ladder.best(trials_at_rung(run.begun, plan_.eta, run.rung + 1));
   }
 
   Plan plan_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
   std::optional<double> best_loss_;      ///< of one metric, if it has a bound
-  std::map<std::int64_t, Run> open_;     ///< by number, from the beginning of the study on
+  std::map<std::int64_t, BracketRun> open_;     ///< by number, from the beginning of the study on
   std::optional<std::int64_t> filling_;  ///< the bracket that new trials join
   std::int64_t next_ = 0;                ///< number of the bracket that begins next
-  std::map<TrialId, Member> members_;    ///< trials that have not ended
+  std::map<TrialId, BracketMember> members_;    ///< trials that have not ended
   std::set<TrialId> out_;                ///< of those: paused for good
 };
 
 Error refused(const std::string& what, const std::string& where) { return {Code::kInvalidArgument, what, where}; }
 
-Result<std::unique_ptr<Halving>> make_rule(const Judged& judged, const Options& options, std::vector<Bracket> cycle,
+Result<std::unique_ptr<Halving>> make_rule(const HalvingContext& judged, const Options& options, std::vector<Bracket> cycle,
                                            const std::string& name) {
   if (judged.goals.empty()) return refused(name + " needs a goal to compare trials by", "on");
   const auto cycles = options.at("cycles").get<std::int64_t>();
-  Synchronous::Plan plan{std::move(cycle), options.at("eta").get<std::int64_t>(),
+  SynchronousHalving::Plan plan{std::move(cycle), options.at("eta").get<std::int64_t>(),
                          options.at("brackets").get<std::string>() == kTogether, kEndless};
   if (cycles > 0) plan.brackets = cycles * std::ssize(plan.cycle);
-  std::unique_ptr<Halving> rule = std::make_unique<Synchronous>(
-      std::move(plan), watched(judged.goals, options.at("on").get<std::string>()), judged.constraints);
+  std::unique_ptr<Halving> rule = std::make_unique<SynchronousHalving>(
+      std::move(plan), comparison_goals(judged.goals, options.at("on").get<std::string>()), judged.constraints);
   // What a rung's epochs give is what a trial that ends there stands for.
-  return told_standing_results(std::move(rule), judged.keep);
+  return with_selected_epochs(std::move(rule), judged.keep);
 }
 
 std::string epochs_text(std::int64_t epochs) { return "the trial's " + std::to_string(epochs) + " epochs"; }
@@ -283,7 +283,7 @@ Result<void> check_first_rung(std::int64_t min, std::int64_t eta, std::int64_t e
                  "min");
 }
 
-Result<std::unique_ptr<Halving>> make_hyperband(const Judged& judged, const Options& options) {
+Result<std::unique_ptr<Halving>> make_hyperband(const HalvingContext& judged, const Options& options) {
   const auto eta = options.at("eta").get<std::int64_t>(), min = options.at("min").get<std::int64_t>();
   LANISTA_TRY(check_first_rung(min, eta, judged.epochs));
   const auto variant = options.at("variant").get<std::string>();
@@ -293,7 +293,7 @@ Result<std::unique_ptr<Halving>> make_hyperband(const Judged& judged, const Opti
   return make_rule(judged, options, hyperband_brackets(min, eta, judged.epochs, size), "hyperband");
 }
 
-Result<std::vector<std::int64_t>> given_or_geometric(const Judged& judged, const Options& options) {
+Result<std::vector<std::int64_t>> given_or_geometric(const HalvingContext& judged, const Options& options) {
   const auto eta = options.at("eta").get<std::int64_t>(), min = options.at("min").get<std::int64_t>();
   auto rungs = options.at("rungs").get<std::vector<std::int64_t>>();
   if (rungs.empty()) {
@@ -312,7 +312,7 @@ Result<std::vector<std::int64_t>> given_or_geometric(const Judged& judged, const
   return rungs;
 }
 
-Result<std::unique_ptr<Halving>> make_successive_halving(const Judged& judged, const Options& options) {
+Result<std::unique_ptr<Halving>> make_successive_halving(const HalvingContext& judged, const Options& options) {
   LANISTA_ASSIGN(std::vector<std::int64_t> rungs, given_or_geometric(judged, options));
   const auto eta = options.at("eta").get<std::int64_t>();
   std::int64_t least = 1;  // so that one of them reaches the last rung

@@ -1,4 +1,4 @@
-// Synchronous successive halving without a sampler: what happens to its trials from outside, and what it refuses.
+// SynchronousHalving successive halving without a sampler: what happens to its trials from outside, and what it refuses.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,14 +16,14 @@ using testing::halved_context;
 using testing::must;
 using testing::rule_of;
 
-struct Halved {
-  explicit Halved(const nlohmann::json& options, const Context& context)
+struct HalvingHarness {
+  explicit HalvingHarness(const nlohmann::json& options, const Context& context)
       : rule(must(rule_of(successive_halving_plugin(), context, options))) {}
   void begin(std::uint32_t id) {
     std::vector<study::Proposal> fresh(1);
     fresh[0].sample["lr"] = 0.001 * id;
     fresh[0].budget = 9;
-    rule->limit(fresh);
+    rule->assign_budgets(fresh);
     ASSERT_EQ(fresh.size(), 1U);
     budget[id] = fresh[0].budget;
     rule->observe(study::Proposed{TrialId{id}, fresh[0]});
@@ -39,7 +39,7 @@ struct Halved {
   }
   std::vector<std::uint32_t> resumed(bool more = true) const {
     std::vector<std::uint32_t> out;
-    const Advance next = rule->advance(9, more);
+    const Promotions next = rule->advance(9, more);
     for (const Member& member : next.members) {
       if (const auto* resume = std::get_if<ResumeTrial>(&member)) out.push_back(resume->trial.value);
     }
@@ -50,8 +50,8 @@ struct Halved {
 };
 using Ids = std::vector<std::uint32_t>;
 
-TEST(SuccessiveHalving, WaitsForNobodyWhoEndsAndPutsHimLast) {
-  Halved of({{"rungs", {1}}, {"eta", 2}, {"trials", 4}}, halved_context(1, 9));
+TEST(SuccessiveHalving, RanksEndedTrialLastWithoutWaiting) {
+  HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", 4}}, halved_context(1, 9));
   for (const std::uint32_t id : {1U, 2U, 3U, 4U}) of.begin(id);
   of.arrive(1, 9);
   of.arrive(2, 3);
@@ -62,8 +62,8 @@ TEST(SuccessiveHalving, WaitsForNobodyWhoEndsAndPutsHimLast) {
   EXPECT_EQ(of.resumed(), Ids{2});
 }
 
-TEST(SuccessiveHalving, GivesTheBestOfManyWhoseRivalsFailedNoMorePlacesThanPlanned) {
-  Halved of({{"rungs", {1}}, {"eta", 3}, {"trials", 9}}, halved_context(1, 9));
+TEST(SuccessiveHalving, KeepsPlannedPlacesWhenTrialsFail) {
+  HalvingHarness of({{"rungs", {1}}, {"eta", 3}, {"trials", 9}}, halved_context(1, 9));
   for (std::uint32_t id = 1; id <= 9; ++id) of.begin(id);
   for (const std::uint32_t id : {1U, 2U, 3U, 4U}) of.end(id, OutcomeKind::kFailed);
   for (const std::uint32_t id : {9U, 8U, 7U, 6U}) of.arrive(id, id);
@@ -71,8 +71,8 @@ TEST(SuccessiveHalving, GivesTheBestOfManyWhoseRivalsFailedNoMorePlacesThanPlann
   EXPECT_EQ(of.resumed(), (Ids{9, 8, 7}));
 }
 
-TEST(SuccessiveHalving, GivesThePlaceOfADuplicateToAnother) {
-  Halved of({{"rungs", {1}}, {"eta", 2}, {"trials", 2}, {"brackets", "in_turn"}}, halved_context(1, 9));
+TEST(SuccessiveHalving, ReplacesDuplicateInBracket) {
+  HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", 2}, {"brackets", "in_turn"}}, halved_context(1, 9));
   of.begin(1);
   of.begin(2);
   EXPECT_EQ(of.rule->advance(9, true).room, 0);
@@ -85,8 +85,8 @@ TEST(SuccessiveHalving, GivesThePlaceOfADuplicateToAnother) {
   EXPECT_EQ(of.resumed(), Ids{3});
 }
 
-TEST(SuccessiveHalving, ClosesARungEarlyOnlyWhenNobodyIsOnTheWayAndThenForGood) {
-  Halved of({{"rungs", {1}}, {"eta", 2}, {"trials", 8}}, halved_context(1, 9));
+TEST(SuccessiveHalving, ClosesRungEarlyOnceNoTrialIsPending) {
+  HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", 8}}, halved_context(1, 9));
   for (const std::uint32_t id : {1U, 2U, 3U, 4U}) of.begin(id);
   for (const std::uint32_t id : {1U, 2U, 3U}) of.arrive(id, id);
   EXPECT_EQ(of.resumed(false), Ids{});
@@ -100,10 +100,10 @@ TEST(SuccessiveHalving, ClosesARungEarlyOnlyWhenNobodyIsOnTheWayAndThenForGood) 
   EXPECT_EQ(of.resumed(true), Ids{3});
 }
 
-TEST(SuccessiveHalving, PutsWhatKeepsToTheConstraintsFirst) {
+TEST(SuccessiveHalving, RanksFeasibleTrialsFirst) {
   Context context = halved_context(1, 9);
   context.constraints = {*study::Constraint::parse("val_cost <= lr")};
-  Halved of({{"rungs", {1}}, {"eta", 2}, {"trials", 4}}, context);
+  HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", 4}}, context);
   for (const std::uint32_t id : {1U, 2U, 3U, 4U}) of.begin(id);
   of.arrive(1, 9, 0.5);
   of.arrive(2, 1, 0.002);
@@ -112,13 +112,13 @@ TEST(SuccessiveHalving, PutsWhatKeepsToTheConstraintsFirst) {
   EXPECT_EQ(of.resumed(), (Ids{2, 4}));
 }
 
-TEST(SuccessiveHalving, GoesFrontByFrontWithSeveralGoals) {
+TEST(SuccessiveHalving, PromotesByFrontsWithSeveralGoals) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Rng rng(seed);
     Context context = halved_context(seed, 9);
     context.goals.push_back({false, "loss"});
     const auto n = static_cast<std::uint32_t>(rng.between(4, 30));
-    Halved of({{"rungs", {1}}, {"eta", 2}, {"trials", n}}, context);
+    HalvingHarness of({{"rungs", {1}}, {"eta", 2}, {"trials", n}}, context);
     std::map<std::uint32_t, std::pair<double, double>> value;
     for (std::uint32_t id = 1; id <= n; ++id) of.begin(id);
     for (std::uint32_t id = 1; id <= n; ++id) {
@@ -152,7 +152,7 @@ TEST(SuccessiveHalving, GoesFrontByFrontWithSeveralGoals) {
   }
 }
 
-TEST(Synchronous, RefusesWhatMakesNoSense) {
+TEST(SynchronousHalving, RejectsInvalidOptions) {
   const auto refused = [](const StoppingPlugin& plugin, const nlohmann::json& options, std::int64_t epochs) {
     const auto resolved = resolve_options(options, plugin.options);
     if (!resolved) return resolved.error().where + ": " + resolved.error().message;

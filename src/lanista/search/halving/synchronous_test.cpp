@@ -34,15 +34,15 @@ std::unique_ptr<Strategy> composed(const StoppingPlugin& halving, const Context&
 }
 
 /// What a trial does, whenever it does it.
-struct Nature {
+struct TrialScript {
   double quality = 0;
   std::int64_t fails_at = std::numeric_limits<std::int64_t>::max();  ///< in place of measuring this epoch
 };
-using Natures = std::function<Nature(std::uint32_t)>;
+using TrialScripts = std::function<TrialScript(std::uint32_t)>;
 
 /// An engine without logs: members of groups wait for slots, what runs measures in an order that is drawn, and rests at
 /// its budget.
-struct Play {
+struct SimulatedStudy {
   struct Trial {
     std::int64_t epoch = 0, budget = 0, full = 0;
     bool paused = false;
@@ -50,10 +50,10 @@ struct Play {
   };
   std::map<TrialId, Trial> trials;
   std::vector<study::Event> events;
-  std::int64_t most_waits = 0;
+  std::int64_t max_waits = 0;
   std::int64_t busiest = 0;
 
-  void run(Strategy& strategy, std::int64_t count, std::int64_t slots, const Natures& natures, Rng rng) {
+  void run(Strategy& strategy, std::int64_t count, std::int64_t slots, const TrialScripts& trial_scripts, Rng rng) {
     while (true) {
       fill(strategy, count, slots);
       std::vector<TrialId> running;
@@ -64,20 +64,20 @@ struct Play {
       if (running.empty()) return;
       const TrialId id = running[rng.below(running.size())];
       Trial& trial = trials[id];
-      const Nature nature = natures(id.value);
+      const TrialScript nature = trial_scripts(id.value);
       if (trial.epoch + 1 == nature.fails_at) {
         end(strategy, id, OutcomeKind::kFailed);
         continue;
       }
       ++trial.epoch;
-      tell(strategy, study::Measured{{id, trial.epoch, trial.epoch, {{"acc", nature.quality}, {"loss", 1}}}});
+      feed_event(strategy, study::Measured{{id, trial.epoch, trial.epoch, {{"acc", nature.quality}, {"loss", 1}}}});
       EXPECT_EQ(strategy.verdict(id).verdict, study::Verdict::kContinue);
       if (trial.epoch < trial.budget) continue;
       if (trial.budget == trial.full) {
         end(strategy, id, OutcomeKind::kSucceeded);
       } else {
         trial.paused = true;
-        tell(strategy, study::Paused{id, trial.epoch});
+        feed_event(strategy, study::Paused{id, trial.epoch});
       }
     }
   }
@@ -88,7 +88,7 @@ struct Play {
   }
 
  private:
-  void tell(Strategy& strategy, study::Event event) {
+  void feed_event(Strategy& strategy, study::Event event) {
     strategy.observe(event);
     events.push_back(std::move(event));
   }
@@ -97,13 +97,13 @@ struct Play {
     trials[id].paused = false;
     study::Outcome outcome;
     outcome.kind = kind;
-    tell(strategy, study::Ended{id, outcome});
+    feed_event(strategy, study::Ended{id, outcome});
   }
   void take(Strategy& strategy, const Member& member) {
     if (const auto* fresh = std::get_if<NewTrial>(&member)) {
       const TrialId id{static_cast<std::uint32_t>(trials.size() + 1)};
       trials[id] = {0, fresh->proposal.budget, study::full_epochs(fresh->proposal), false, {}};
-      tell(strategy, study::Proposed{id, fresh->proposal});
+      feed_event(strategy, study::Proposed{id, fresh->proposal});
     } else if (const auto* resume = std::get_if<ResumeTrial>(&member)) {
       Trial& trial = trials.at(resume->trial);
       ASSERT_TRUE(trial.paused) << "no trial is run twice at a rung";
@@ -111,7 +111,7 @@ struct Play {
       ASSERT_LE(resume->budget, trial.full);
       trial.paused = false;
       trial.budget = resume->budget;
-      tell(strategy, study::Resumed{resume->trial, trial.epoch, resume->budget});
+      feed_event(strategy, study::Resumed{resume->trial, trial.epoch, resume->budget});
     } else {
       const TrialId id = std::get<StopTrial>(member).trial;
       ASSERT_TRUE(trials.at(id).paused);
@@ -139,7 +139,7 @@ struct Play {
       for (const auto& [id, trial] : trials) capacity.paused += trial.paused ? 1 : 0;
       const auto answer = strategy.suggest(capacity);
       ASSERT_TRUE(answer.ok()) << answer.error().text();
-      if (answer->kind == Suggestion::Kind::kWait) most_waits = std::max(most_waits, ++waits);
+      if (answer->kind == Suggestion::Kind::kWait) max_waits = std::max(max_waits, ++waits);
       if (answer->kind != Suggestion::Kind::kGroup) return;
       ASSERT_LE(std::ssize(answer->proposals()), std::min<std::int64_t>(1, capacity.new_trials));
       waiting_.assign(answer->group.members.begin(), answer->group.members.end());
@@ -151,18 +151,18 @@ struct Play {
 
 // The definition, from scratch: what every trial of a study comes to. It shares nothing with the rule.
 
-struct Fate {
+struct ExpectedOutcome {
   std::int64_t epochs = 0;
   OutcomeKind kind = OutcomeKind::kStopped;
-  bool operator==(const Fate&) const = default;
+  bool operator==(const ExpectedOutcome&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, const Fate& fate) {
+std::ostream& operator<<(std::ostream& out, const ExpectedOutcome& fate) {
   return out << fate.epochs << " epochs, " << study::outcome_name(fate.kind);
 }
 
 /// Successive halving of the trials first, first + 1, ….
-void halve(std::map<std::uint32_t, Fate>& fates, std::uint32_t first, std::int64_t n, std::int64_t eta,
-           const std::vector<std::int64_t>& rungs, const Natures& natures) {
+void halve(std::map<std::uint32_t, ExpectedOutcome>& fates, std::uint32_t first, std::int64_t n, std::int64_t eta,
+           const std::vector<std::int64_t>& rungs, const TrialScripts& trial_scripts) {
   std::vector<std::uint32_t> in;
   for (std::int64_t i = 0; i < n; ++i) in.push_back(first + static_cast<std::uint32_t>(i));
   std::int64_t share = n;
@@ -170,18 +170,18 @@ void halve(std::map<std::uint32_t, Fate>& fates, std::uint32_t first, std::int64
     share /= eta;
     std::vector<std::uint32_t> there;
     for (const std::uint32_t id : in) {
-      const std::int64_t fails = natures(id).fails_at;
-      fates[id] = fails <= rung ? Fate{fails - 1, OutcomeKind::kFailed} : Fate{rung, OutcomeKind::kStopped};
+      const std::int64_t fails = trial_scripts(id).fails_at;
+      fates[id] = fails <= rung ? ExpectedOutcome{fails - 1, OutcomeKind::kFailed} : ExpectedOutcome{rung, OutcomeKind::kStopped};
       if (fails <= rung) continue;
       if (rung == rungs.back()) fates[id].kind = OutcomeKind::kSucceeded;
-      if (!std::isnan(natures(id).quality)) there.push_back(id);
+      if (!std::isnan(trial_scripts(id).quality)) there.push_back(id);
     }
     // Again and again the best of those left; of equals the first.
     in.clear();
     while (!there.empty() && std::ssize(in) < std::max<std::int64_t>(1, share)) {
       std::size_t best = 0;
       for (std::size_t i = 1; i < there.size(); ++i) {
-        if (natures(there[i]).quality > natures(there[best]).quality) best = i;
+        if (trial_scripts(there[i]).quality > trial_scripts(there[best]).quality) best = i;
       }
       in.push_back(there[best]);
       there.erase(there.begin() + static_cast<std::ptrdiff_t>(best));
@@ -189,26 +189,26 @@ void halve(std::map<std::uint32_t, Fate>& fates, std::uint32_t first, std::int64
   }
 }
 
-struct Written {
+struct ReferenceImplementation {
   std::int64_t trials;
   std::vector<std::int64_t> rungs;
 };
 
-std::map<std::uint32_t, Fate> fates_of(const std::vector<Written>& cycle, std::int64_t count, std::int64_t eta,
-                                       const Natures& natures) {
-  std::map<std::uint32_t, Fate> out;
+std::map<std::uint32_t, ExpectedOutcome> expected_outcomes_of(const std::vector<ReferenceImplementation>& cycle, std::int64_t count, std::int64_t eta,
+                                       const TrialScripts& trial_scripts) {
+  std::map<std::uint32_t, ExpectedOutcome> out;
   std::uint32_t first = 1;
   for (std::size_t b = 0; static_cast<std::int64_t>(first) <= count; ++b) {
-    const Written& bracket = cycle[b % cycle.size()];
+    const ReferenceImplementation& bracket = cycle[b % cycle.size()];
     const std::int64_t n = std::min(bracket.trials, count + 1 - static_cast<std::int64_t>(first));
-    halve(out, first, n, eta, bracket.rungs, natures);
+    halve(out, first, n, eta, bracket.rungs, trial_scripts);
     first += static_cast<std::uint32_t>(n);
   }
   return out;
 }
 
-std::map<std::uint32_t, Fate> fates_of(const Play& play) {
-  std::map<std::uint32_t, Fate> out;
+std::map<std::uint32_t, ExpectedOutcome> expected_outcomes_of(const SimulatedStudy& play) {
+  std::map<std::uint32_t, ExpectedOutcome> out;
   for (const auto& [id, trial] : play.trials) {
     const auto rests = trial.paused ? OutcomeKind::kStopped : OutcomeKind::kDuplicate;  // when the study ends
     out[id.value] = {trial.epoch, trial.outcome.value_or(rests)};
@@ -217,36 +217,36 @@ std::map<std::uint32_t, Fate> fates_of(const Play& play) {
 }
 
 /// Few distinct qualities, so that many are equal; some are no numbers, some trials fail.
-Natures drawn_natures(std::uint64_t seed, double p_fail, std::int64_t epochs) {
+TrialScripts random_trial_scripts(std::uint64_t seed, double p_fail, std::int64_t epochs) {
   return [=](std::uint32_t id) {
     Rng rng = Rng(seed).split(id);
-    Nature out{static_cast<double>(rng.below(12))};
+    TrialScript out{static_cast<double>(rng.below(12))};
     if (rng.bernoulli(p_fail)) out.fails_at = rng.between(1, epochs);
     if (rng.bernoulli(p_fail / 2)) out.quality = std::nan("");
     return out;
   };
 }
 
-const std::vector<Written> kHyperband27{{27, {1, 3, 9, 27}}, {12, {3, 9, 27}}, {6, {9, 27}}, {4, {27}}};
+const std::vector<ReferenceImplementation> kHyperband27{{27, {1, 3, 9, 27}}, {12, {3, 9, 27}}, {6, {9, 27}}, {4, {27}}};
 
-TEST(Hyperband, GivesEveryTrialWhatTheDefinitionGivesItInAnyOrder) {
+TEST(Hyperband, MatchesDefinitionInAnyOrder) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Rng rng(seed);
     const std::string brackets = rng.bernoulli(0.5) ? "together" : "in_turn";
     const std::int64_t slots = rng.between(1, 20), count = rng.between(1, 120);
-    const Natures natures = drawn_natures(seed, rng.bernoulli(0.5) ? 0 : rng.uniform(0.0, 0.9), 27);
+    const TrialScripts trial_scripts = random_trial_scripts(seed, rng.bernoulli(0.5) ? 0 : rng.uniform(0.0, 0.9), 27);
     const auto strategy = composed(hyperband_plugin(), halved_context(seed, 27), {{"brackets", brackets}});
-    Play play;
-    play.run(*strategy, count, slots, natures, rng.split("order"));
+    SimulatedStudy play;
+    play.run(*strategy, count, slots, trial_scripts, rng.split("order"));
     ASSERT_FALSE(HasFatalFailure()) << seed;
     EXPECT_EQ(std::ssize(play.trials), count) << seed;
-    EXPECT_EQ(fates_of(play), fates_of(kHyperband27, count, 3, natures)) << "seed " << seed << ", " << brackets;
+    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of(kHyperband27, count, 3, trial_scripts)) << "seed " << seed << ", " << brackets;
     EXPECT_LE(play.busiest, slots);
-    EXPECT_LE(play.most_waits, 1);
+    EXPECT_LE(play.max_waits, 1);
   }
 }
 
-TEST(SuccessiveHalving, GivesEveryTrialWhatTheDefinitionGivesItInAnyOrder) {
+TEST(SuccessiveHalving, MatchesDefinitionInAnyOrder) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Rng rng(seed + 100);
     const std::int64_t eta = rng.between(2, 4), epochs = rng.between(eta, 40);
@@ -257,35 +257,35 @@ TEST(SuccessiveHalving, GivesEveryTrialWhatTheDefinitionGivesItInAnyOrder) {
     std::int64_t least = 1;
     for (std::size_t i = 0; i < rungs.size(); ++i) least *= eta;
     const std::int64_t n = least + rng.between(0, 30), slots = rng.between(1, 9), count = rng.between(1, 2 * n + 9);
-    const Natures natures = drawn_natures(seed, rng.bernoulli(0.5) ? 0 : 0.3, epochs);
+    const TrialScripts trial_scripts = random_trial_scripts(seed, rng.bernoulli(0.5) ? 0 : 0.3, epochs);
     const auto strategy = composed(successive_halving_plugin(), halved_context(seed, epochs),
                                    {{"rungs", rungs}, {"eta", eta}, {"trials", n}});
-    Play play;
-    play.run(*strategy, count, slots, natures, rng.split("order"));
+    SimulatedStudy play;
+    play.run(*strategy, count, slots, trial_scripts, rng.split("order"));
     ASSERT_FALSE(HasFatalFailure()) << seed;
     rungs.push_back(epochs);
-    EXPECT_EQ(fates_of(play), fates_of({{n, rungs}}, count, eta, natures)) << "seed " << seed;
+    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of({{n, rungs}}, count, eta, trial_scripts)) << "seed " << seed;
   }
 }
 
-TEST(Hyperband, EndsAfterItsCycles) {
+TEST(Hyperband, StopsAfterConfiguredCycles) {
   for (const char* brackets : {"together", "in_turn"}) {
-    const Natures natures = drawn_natures(7, 0.2, 27);
+    const TrialScripts trial_scripts = random_trial_scripts(7, 0.2, 27);
     const auto strategy = composed(hyperband_plugin(), halved_context(7, 27), {{"brackets", brackets}, {"cycles", 2}});
-    Play play;
-    play.run(*strategy, 100'000, 5, natures, Rng(1));
+    SimulatedStudy play;
+    play.run(*strategy, 100'000, 5, trial_scripts, Rng(1));
     EXPECT_EQ(play.trials.size(), 98U);
-    EXPECT_EQ(fates_of(play), fates_of(kHyperband27, 98, 3, natures)) << brackets;
-    EXPECT_EQ(strategy->suggest({4})->kind, Suggestion::Kind::kNothingLeft);
+    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of(kHyperband27, 98, 3, trial_scripts)) << brackets;
+    EXPECT_EQ(strategy->suggest({4})->kind, Suggestion::Kind::kSpaceExhausted);
   }
 }
 
-TEST(Hyperband, KeepsSlotsBusyWithTheNextBracketOrLeavesThemIdleForOneInTurn) {
+TEST(Hyperband, FillsSlotsFromNextBracketUnlessSequential) {
   for (const bool together : {true, false}) {
     const auto strategy = composed(hyperband_plugin(), halved_context(3, 27),
                                    {{"brackets", together ? "together" : "in_turn"}, {"cycles", 2}});
-    Play play;
-    play.run(*strategy, 1000, 40, drawn_natures(3, 0, 27), Rng(1));
+    SimulatedStudy play;
+    play.run(*strategy, 1000, 40, random_trial_scripts(3, 0, 27), Rng(1));
     std::set<std::uint32_t> open;  // trials of the first bracket that have not ended
     for (std::uint32_t id = 1; id <= 27; ++id) open.insert(id);
     bool overlap = false;
@@ -299,7 +299,7 @@ TEST(Hyperband, KeepsSlotsBusyWithTheNextBracketOrLeavesThemIdleForOneInTurn) {
   }
 }
 
-TEST(Hyperband, PromotesARungAsOneGroupTheBestFirstAndEndsTheOthers) {
+TEST(Hyperband, PromotesRungAsGroupAndStopsTheRest) {
   const auto strategy = composed(successive_halving_plugin(), halved_context(3, 4), {{"eta", 2}, {"trials", 5}});
   const std::vector<double> values{1, 5, 5, 2, 9};
   for (std::uint32_t id = 1; id <= 5; ++id) {
@@ -311,7 +311,7 @@ TEST(Hyperband, PromotesARungAsOneGroupTheBestFirstAndEndsTheOthers) {
   }
   for (std::uint32_t id = 1; id <= 5; ++id) {
     EXPECT_EQ(must(strategy->suggest({.free_slots = 1, .new_trials = 0, .running = 1})).kind,
-              Suggestion::Kind::kNothingLeft);
+              Suggestion::Kind::kSpaceExhausted);
     strategy->observe(study::Measured{{TrialId{id}, 1, 1, {{"acc", values[id - 1]}}}});
     strategy->observe(study::Paused{TrialId{id}, 1});
   }
@@ -343,18 +343,18 @@ Context points(std::int64_t count, std::int64_t epochs) {
   return context;
 }
 
-TEST(Hyperband, GoesOnWithWhatThereIsWhenNothingIsLeftToTry) {
+TEST(Hyperband, ContinuesWithPartialBracketWhenExhausted) {
   for (const char* name : {"grid", "random"}) {
     for (std::int64_t count = 1; count <= 45; ++count) {
       const auto plugins = builtin_strategies();
       const auto plugin = std::find_if(plugins.begin(), plugins.end(), [&](const auto& p) { return p.name == name; });
       const auto strategy = composed(hyperband_plugin(), points(count, 9), Options::object(), *plugin);
-      const Natures natures = drawn_natures(static_cast<std::uint64_t>(count), 0.1, 9);
-      Play play;
-      play.run(*strategy, 1000, 1 + count % 4, natures, Rng(5));
+      const TrialScripts trial_scripts = random_trial_scripts(static_cast<std::uint64_t>(count), 0.1, 9);
+      SimulatedStudy play;
+      play.run(*strategy, 1000, 1 + count % 4, trial_scripts, Rng(5));
       ASSERT_FALSE(HasFatalFailure());
       EXPECT_EQ(std::ssize(play.trials), count);
-      EXPECT_EQ(fates_of(play), fates_of({{9, {1, 3, 9}}, {5, {3, 9}}, {3, {9}}}, count, 3, natures)) << count;
+      EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of({{9, {1, 3, 9}}, {5, {3, 9}}, {3, {9}}}, count, 3, trial_scripts)) << count;
     }
   }
 }
@@ -369,14 +369,14 @@ class EverySamplerHalved : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(EverySamplerHalved, IsRebuiltByReplayingItsBrackets) {
+TEST_P(EverySamplerHalved, ReplaysItsBrackets) {
   for (const double p_fail : {0.0, 0.3}) {
     Context context = halved_context(4, 9);
     context.goals.push_back({false, "loss"});
-    const Natures natures = drawn_natures(4, p_fail, 9);
+    const TrialScripts trial_scripts = random_trial_scripts(4, p_fail, 9);
     const auto live = composed(hyperband_plugin(), context, Options::object(), plugin());
-    Play play;
-    play.run(*live, 40, 5, natures, Rng(8));
+    SimulatedStudy play;
+    play.run(*live, 40, 5, trial_scripts, Rng(8));
     ASSERT_FALSE(HasFatalFailure());
     const auto asked = composed(hyperband_plugin(), context, Options::object(), plugin());
     const auto resumed = composed(hyperband_plugin(), context, Options::object(), plugin());
@@ -414,7 +414,7 @@ std::vector<std::string> samplers_with_mutations() {
 INSTANTIATE_TEST_SUITE_P(Builtin, EverySamplerHalved, ::testing::ValuesIn(samplers_with_mutations()),
                          [](const auto& instance) { return instance.param; });
 
-TEST(Hyperband, HalvesTheTrainingsOfEachFoldAmongThemselves) {
+TEST(Hyperband, HalvesTrainingsPerFold) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
     const Context context = halved_context(seed, 9);
@@ -429,9 +429,9 @@ TEST(Hyperband, HalvesTheTrainingsOfEachFoldAmongThemselves) {
       rules.push_back(must(rule_of(hyperband_plugin(), context, {{"brackets", brackets}, {"cycles", cycles}})));
     }
     const auto strategy =
-        compose(train_repeatedly(sampler_of(random_plugin(), context), config), judge_per_fold(std::move(rules)));
-    Play play;
-    play.run(*strategy, 80, rng.between(1, 9), drawn_natures(seed, seed % 2 == 0 ? 0.0 : 0.2, 9), rng.split("order"));
+        compose(with_repeated_trainings(sampler_of(random_plugin(), context), config), halving_per_fold(std::move(rules)));
+    SimulatedStudy play;
+    play.run(*strategy, 80, rng.between(1, 9), random_trial_scripts(seed, seed % 2 == 0 ? 0.0 : 0.2, 9), rng.split("order"));
     ASSERT_FALSE(HasFatalFailure()) << seed;
     const bool none_fails = seed % 2 == 0;
     if (cycles == 0 || none_fails) {

@@ -75,7 +75,7 @@ CmaEs::CmaEs(std::vector<double> mean, double sigma, std::int64_t population)
   decompose();
 }
 
-std::vector<double> CmaEs::draw(Rng& rng) const {
+std::vector<double> CmaEs::sample_point(Rng& rng) const {
   const std::size_t n = mean_.size();
   VectorXd z(static_cast<Eigen::Index>(n));
   for (std::size_t i = 0; i < n; ++i) z[static_cast<Eigen::Index>(i)] = lengths_[i] * rng.normal();
@@ -88,7 +88,7 @@ void CmaEs::set_population(std::int64_t population) {
   constants_ = CmaConstants(static_cast<std::int64_t>(mean_.size()), population);
 }
 
-void CmaEs::tell(const std::vector<Member>& ranked) {
+void CmaEs::tell(const std::vector<RankedPoint>& ranked) {
   const CmaConstants& c = constants_;
   LANISTA_CHECK(static_cast<std::int64_t>(ranked.size()) == c.lambda, "a generation has another size");
   ++generation_;
@@ -107,10 +107,10 @@ void CmaEs::tell(const std::vector<Member>& ranked) {
   const double slack = 2 * n / (n + 2);
   std::vector<VectorXd> y;
   bool any_foreign = false;
-  for (const Member& member : ranked) {
+  for (const RankedPoint& member : ranked) {
     y.emplace_back((vec(member.x) - mean) / sigma_);
-    if (member.foreign) y.back() = shortened(y.back(), 1, std::sqrt(n) + slack);
-    any_foreign = any_foreign || member.foreign;
+    if (member.is_injected) y.back() = shortened(y.back(), 1, std::sqrt(n) + slack);
+    any_foreign = any_foreign || member.is_injected;
   }
   VectorXd step = VectorXd::Zero(mean.size());
   for (std::size_t i = 0; i < static_cast<std::size_t>(c.mu); ++i) step += c.weights[i] * y[i];
@@ -139,7 +139,7 @@ void CmaEs::tell(const std::vector<Member>& ranked) {
   decompose();
 }
 
-void CmaEs::tell_flat() { sigma_ *= portable_exp(0.2 + constants_.c_sigma / constants_.d_sigma); }
+void CmaEs::tell_without_order() { sigma_ *= portable_exp(0.2 + constants_.c_sigma / constants_.d_sigma); }
 
 void CmaEs::decompose() {
   const std::size_t n = mean_.size();
@@ -156,11 +156,11 @@ void CmaEs::decompose() {
   covariance = square(axes_, n) * lengths.cwiseAbs2().asDiagonal() * square(axes_, n).transpose();
 }
 
-double CmaEs::longest_step() const { return sigma_ * *std::max_element(lengths_.begin(), lengths_.end()); }
+double CmaEs::longest_axis_deviation() const { return sigma_ * *std::max_element(lengths_.begin(), lengths_.end()); }
 
-bool CmaEs::spent() const {
+bool CmaEs::has_converged() const {
   const auto [shortest, longest] = std::minmax_element(lengths_.begin(), lengths_.end());
-  return *longest * *longest > 1e14 * *shortest * *shortest || longest_step() < 1e-12 || !std::isfinite(sigma_);
+  return *longest * *longest > 1e14 * *shortest * *shortest || longest_axis_deviation() < 1e-12 || !std::isfinite(sigma_);
 }
 
 }  // namespace lanista::strategy

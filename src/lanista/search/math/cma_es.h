@@ -27,25 +27,25 @@ class CmaEs {
   std::int64_t population() const { return constants_.lambda; }
   /// From the next generation on; what was learned stays.
   void set_population(std::int64_t population);
-  std::vector<double> draw(Rng& rng) const;
+  std::vector<double> sample_point(Rng& rng) const;
 
   /// A point of a generation. Foreign: not drawn from the distribution as it is now, but from one before (a late
   /// result) or elsewhere.
-  struct Member {
+  struct RankedPoint {
     std::vector<double> x;
-    bool foreign = false;
+    bool is_injected = false;
   };
   /// A generation: `population()` members from best to worst. Foreign ones are injected as in Hansen, "Injecting
   /// External Solutions Into CMA-ES" (arXiv 1110.4181): a step longer than draws are is shortened to sqrt(n) + 2n / (n
   /// + 2), and where there is one, the mean's part in the step size is bounded in the same way and the step size grows
   /// by e at most. So they teach what they can, and none of them can tear the distribution away.
-  void tell(const std::vector<Member>& ranked);
+  void tell(const std::vector<RankedPoint>& ranked);
   /// In place of `tell` for a generation of equals, which shows no direction: longer steps, by exp(0.2 + c_sigma /
   /// d_sigma) as in Hansen's tutorial.
-  void tell_flat();
+  void tell_without_order();
   /// Whether nothing more can be learned: condition above 1e14, or steps too small to matter next to the mean.
-  bool spent() const;
-  double longest_step() const;  ///< deviation along the longest axis
+  bool has_converged() const;
+  double longest_axis_deviation() const;  ///< deviation along the longest axis
 
   const std::vector<double>& mean() const { return mean_; }
   double sigma() const { return sigma_; }

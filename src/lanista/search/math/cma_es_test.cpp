@@ -18,17 +18,17 @@ template <class F>
 void generation(CmaEs& search, Rng& rng, const F& f) {
   std::vector<std::pair<double, Point>> seen;
   for (std::int64_t i = 0; i < search.population(); ++i) {
-    Point x = search.draw(rng);
+    Point x = search.sample_point(rng);
     const double loss = f(x);
     seen.emplace_back(loss, std::move(x));
   }
   std::sort(seen.begin(), seen.end());
-  std::vector<CmaEs::Member> ranked;
+  std::vector<CmaEs::RankedPoint> ranked;
   for (auto& [loss, x] : seen) ranked.push_back({std::move(x)});
   search.tell(ranked);
 }
 
-TEST(CmaConstants, AreThoseOfTheLibraryInTenDimensions) {
+TEST(CmaConstants, MatchReferenceLibraryInTenDimensions) {
   const CmaConstants c(10);
   EXPECT_EQ(c.lambda, 10);
   EXPECT_EQ(c.mu, 5);
@@ -68,7 +68,7 @@ TEST(CmaEs, FollowsTheValleyOfRosenbrock) {
   }
 }
 
-TEST(CmaEs, SeesOnlyTheOrderOfLosses) {
+TEST(CmaEs, DependsOnlyOnOrderOfLosses) {
   CmaEs plain({1, 2, 3}, 1), bent({1, 2, 3}, 1);
   Rng a(7), b(7);
   for (int i = 0; i < 30; ++i) {
@@ -79,26 +79,26 @@ TEST(CmaEs, SeesOnlyTheOrderOfLosses) {
   EXPECT_EQ(plain.sigma(), bent.sigma());
 }
 
-TEST(CmaEs, LearnsInOneDimensionAndKnowsWhenItIsSpent) {
+TEST(CmaEs, ConvergesInOneDimension) {
   CmaEs search({4}, 1);
   Rng rng(2);
-  EXPECT_FALSE(search.spent());
-  for (int i = 0; i < 400 && !search.spent(); ++i) generation(search, rng, sphere);
-  EXPECT_TRUE(search.spent());
+  EXPECT_FALSE(search.has_converged());
+  for (int i = 0; i < 400 && !search.has_converged(); ++i) generation(search, rng, sphere);
+  EXPECT_TRUE(search.has_converged());
   EXPECT_NEAR(search.mean()[0], 0, 1e-6);
 }
 
 /// A generation of draws in an order of their own, of which the best is replaced.
-CmaEs after_a_generation(const CmaEs& start, CmaEs::Member best) {
+CmaEs after_a_generation(const CmaEs& start, CmaEs::RankedPoint best) {
   CmaEs search = start;
   Rng rng(4);
-  std::vector<CmaEs::Member> ranked{std::move(best)};
-  while (static_cast<std::int64_t>(ranked.size()) < search.population()) ranked.push_back({search.draw(rng)});
+  std::vector<CmaEs::RankedPoint> ranked{std::move(best)};
+  while (static_cast<std::int64_t>(ranked.size()) < search.population()) ranked.push_back({search.sample_point(rng)});
   search.tell(ranked);
   return search;
 }
 
-TEST(CmaEs, LearnsFromForeignPointsAsIfTheyWereNoFartherThanDrawsAre) {
+TEST(CmaEs, ShortensInjectedPointsToSampleDistance) {
   const CmaEs start(Point(4, 0), 1);
   const double longest = std::sqrt(4) + 2 * 4 / 6.0;  // Hansen 2011, section 3
 
@@ -112,15 +112,15 @@ TEST(CmaEs, LearnsFromForeignPointsAsIfTheyWereNoFartherThanDrawsAre) {
   EXPECT_GT(own.sigma(), 10 * far.sigma());
 }
 
-TEST(CmaEs, TakesForeignPointsThatLieAmongDrawsAsTheyAre) {
+TEST(CmaEs, AcceptsNearbyInjectedPointsUnchanged) {
   const CmaEs start(Point(4, 0), 1);
-  const CmaEs foreign = after_a_generation(start, {{0.5, 0.5, 0, 0}, true});
+  const CmaEs is_injected = after_a_generation(start, {{0.5, 0.5, 0, 0}, true});
   const CmaEs own = after_a_generation(start, {{0.5, 0.5, 0, 0}, false});
-  EXPECT_EQ(foreign.mean(), own.mean());
-  EXPECT_EQ(foreign.sigma(), own.sigma());
+  EXPECT_EQ(is_injected.mean(), own.mean());
+  EXPECT_EQ(is_injected.sigma(), own.sigma());
 }
 
-TEST(CmaEs, KeepsWhatItLearnedWhenThePopulationChanges) {
+TEST(CmaEs, KeepsStateWhenPopulationSizeChanges) {
   CmaEs search(Point(5, 3), 1);
   Rng rng(1);
   for (int i = 0; i < 50; ++i) generation(search, rng, sphere);
@@ -136,19 +136,19 @@ TEST(CmaEs, KeepsWhatItLearnedWhenThePopulationChanges) {
   EXPECT_LT(sphere(search.mean()), 1e-3 * reached);
 }
 
-TEST(CmaEs, IsSpentAndFiniteWhenAllPointsAreTheSame) {
+TEST(CmaEs, HasConvergedAndIsFiniteOnEqualPoints) {
   CmaEs search({1, 2, 3}, 1);
-  for (int i = 0; i < 3000 && !search.spent(); ++i) {
-    search.tell(std::vector<CmaEs::Member>(static_cast<std::size_t>(search.population()), {search.mean()}));
+  for (int i = 0; i < 3000 && !search.has_converged(); ++i) {
+    search.tell(std::vector<CmaEs::RankedPoint>(static_cast<std::size_t>(search.population()), {search.mean()}));
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x));
   }
-  EXPECT_TRUE(search.spent());
+  EXPECT_TRUE(search.has_converged());
 }
 
-TEST(CmaEs, StaysFiniteWhenAnAxisDies) {
+TEST(CmaEs, StaysFiniteWhenOneAxisVanishes) {
   CmaEs search({1, 2}, 1);
   for (int i = 0; i < 30'000; ++i) {
-    std::vector<CmaEs::Member> ranked;
+    std::vector<CmaEs::RankedPoint> ranked;
     for (std::int64_t k = 0; k < search.population(); ++k) {
       const double side = k % 2 == 0 ? search.sigma() : -search.sigma();
       ranked.push_back({{search.mean()[0] + side, search.mean()[1]}});
@@ -157,17 +157,17 @@ TEST(CmaEs, StaysFiniteWhenAnAxisDies) {
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
     ASSERT_TRUE(std::isfinite(search.sigma())) << i;
   }
-  EXPECT_TRUE(search.spent());
+  EXPECT_TRUE(search.has_converged());
 }
 
 // Members on one line, each generation three of the longest steps away: beside that line lengths drown in rounding, and
 // what rounding makes negative is no length.
-TEST(CmaEs, StaysFiniteWhenAllAxesButOneDrown) {
+TEST(CmaEs, StaysFiniteWhenAllAxesButOneVanish) {
   CmaEs search({1, 2, 3}, 1);
   for (int i = 0; i < 300; ++i) {
-    std::vector<CmaEs::Member> ranked;
+    std::vector<CmaEs::RankedPoint> ranked;
     for (std::int64_t k = 0; k < search.population(); ++k) {
-      const double side = k % 2 == 0 ? search.longest_step() : -search.longest_step();
+      const double side = k % 2 == 0 ? search.longest_axis_deviation() : -search.longest_axis_deviation();
       Point x = search.mean();
       for (std::size_t axis = 0; axis < 3; ++axis) x[axis] += side * (static_cast<double>(axis) + 1);
       ranked.push_back({std::move(x)});
@@ -175,16 +175,16 @@ TEST(CmaEs, StaysFiniteWhenAllAxesButOneDrown) {
     search.tell(ranked);
     for (const double x : search.mean()) ASSERT_TRUE(std::isfinite(x)) << i;
     ASSERT_TRUE(std::isfinite(search.sigma())) << i;
-    ASSERT_TRUE(std::isfinite(search.longest_step())) << i;
+    ASSERT_TRUE(std::isfinite(search.longest_axis_deviation())) << i;
   }
-  EXPECT_TRUE(search.spent());
+  EXPECT_TRUE(search.has_converged());
 }
 
-TEST(CmaEs, TakesLongerStepsWhereEverythingIsEqual) {
+TEST(CmaEs, IncreasesStepSizeOnEqualLosses) {
   CmaEs search({1, 2, 3}, 1);
-  const double before = search.longest_step();
-  search.tell_flat();
-  EXPECT_GT(search.longest_step(), 1.2 * before);
+  const double before = search.longest_axis_deviation();
+  search.tell_without_order();
+  EXPECT_GT(search.longest_axis_deviation(), 1.2 * before);
   EXPECT_EQ(search.mean(), Point({1, 2, 3}));
 }
 

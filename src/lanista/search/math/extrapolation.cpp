@@ -68,7 +68,7 @@ double student_cdf(double t, double degrees) {
   return portable_normal_cdf(t < 0 ? -z : z);
 }
 
-double chance_below(std::span<const double> losses, std::int64_t epochs, double target) {
+double probability_below(std::span<const double> losses, std::int64_t epochs, double target) {
   LANISTA_CHECK(losses.size() >= 3 && std::ssize(losses) < epochs, "a curve is known from three losses on, in part");
   const auto [low, high] = std::minmax_element(losses.begin(), losses.end());
   const double lowest = *low, range = *high - *low;

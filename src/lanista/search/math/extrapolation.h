@@ -12,7 +12,7 @@ namespace lanista::strategy {
 /// Of the noise no more is assumed than that it is of one size. Scaling and shifting losses and target changes nothing.
 ///
 /// Needs at least three losses, all finite, and 1 <= losses < epochs. O(losses). The same bits on every machine.
-double chance_below(std::span<const double> losses, std::int64_t epochs, double target);
+double probability_below(std::span<const double> losses, std::int64_t epochs, double target);
 
 /// Student's t distribution with at least 3 degrees of freedom, to about 0.002 (Wallace, 1959).
 double student_cdf(double t, double degrees);

@@ -29,42 +29,42 @@ std::vector<double> curve(std::int64_t epochs, const std::function<double(double
   return out;
 }
 
-TEST(ChanceBelow, KnowsTheEndsOfCurvesOfItsFamilies) {
+TEST(ProbabilityBelow, PredictsEndOfCurvesOfItsFamilies) {
   const std::vector<std::function<double(double)>> curves{
       [](double t) { return 0.2 + 0.9 / t; }, [](double t) { return 0.2 + 0.9 / std::sqrt(t); },
       [](double t) { return 3 - 2 / (t * t); }, [](double t) { return 0.1 + std::exp(-0.08 * t); }};
   for (const auto& at : curves) {
     const auto seen = curve(15, at);
     const double end = at(50), range = std::abs(seen.front() - seen.back());
-    EXPECT_GT(chance_below(seen, 50, end + 0.05 * range), 0.95);
-    EXPECT_LT(chance_below(seen, 50, end - 0.05 * range), 0.05);
+    EXPECT_GT(probability_below(seen, 50, end + 0.05 * range), 0.95);
+    EXPECT_LT(probability_below(seen, 50, end - 0.05 * range), 0.05);
   }
 }
 
-TEST(ChanceBelow, GrowsWithTheTargetAndKnowsNoUnits) {
+TEST(ProbabilityBelow, IncreasesWithTargetAndIsScaleInvariant) {
   Rng rng(1);
   const auto seen = curve(8, [&](double t) { return 1 / t + 0.05 * rng.uniform(); });
   std::vector<double> other;
   for (const double loss : seen) other.push_back(700 * loss - 3);
   double before = 0;
   for (double target = -0.5; target < 1.2; target += 0.05) {
-    const double chance = chance_below(seen, 27, target);
+    const double chance = probability_below(seen, 27, target);
     EXPECT_GE(chance, before);
-    EXPECT_NEAR(chance_below(other, 27, 700 * target - 3), chance, 1e-9);
+    EXPECT_NEAR(probability_below(other, 27, 700 * target - 3), chance, 1e-9);
     before = chance;
   }
-  EXPECT_LT(chance_below(seen, 27, -0.5), 0.01);
+  EXPECT_LT(probability_below(seen, 27, -0.5), 0.01);
   EXPECT_GT(before, 0.99);
 }
 
-TEST(ChanceBelow, TakesACurveThatDoesNotMoveAtItsWord) {
+TEST(ProbabilityBelow, ExtrapolatesConstantCurveAsConstant) {
   const std::vector<double> flat(5, 0.25);
-  EXPECT_EQ(chance_below(flat, 9, 0.26), 1);
-  EXPECT_EQ(chance_below(flat, 9, 0.25), 0);
+  EXPECT_EQ(probability_below(flat, 9, 0.26), 1);
+  EXPECT_EQ(probability_below(flat, 9, 0.25), 0);
 }
 
 // Noisy curves between the shapes of the grid: what is given a chance of at most five percent happens in as many cases.
-TEST(ChanceBelow, PromisesNoMoreThanHappens) {
+TEST(ProbabilityBelow, IsCalibratedOnSampledCurves) {
   Rng rng(7);
   int given_up = 0, wrong = 0, kept = 0, right = 0;
   for (int round = 0; round < 3000; ++round) {
@@ -74,7 +74,7 @@ TEST(ChanceBelow, PromisesNoMoreThanHappens) {
     const auto at = [&](double t) { return offset + fall * (power ? std::pow(t, -rate) : std::exp(-rate * t)); };
     const auto seen = curve(rng.between(4, 15), [&](double t) { return at(t) + noise * rng.normal(); });
     const double end = at(27) + noise * rng.normal(), target = end + rng.uniform(-0.4, 0.4) * fall;
-    const double chance = chance_below(seen, 27, target);
+    const double chance = probability_below(seen, 27, target);
     if (chance < 0.05) {
       ++given_up;
       wrong += end < target ? 1 : 0;

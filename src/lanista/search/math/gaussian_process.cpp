@@ -174,7 +174,7 @@ std::vector<double> GaussianProcess::covariances(const std::vector<double>& x) c
   return k;
 }
 
-std::vector<double> GaussianProcess::half(std::vector<double> v) const {
+std::vector<double> GaussianProcess::solve_lower(std::vector<double> v) const {
   const auto n = static_cast<Index>(v.size());
   const Eigen::Map<const MatrixXd> factor(factor_.data(), n, n);
   Eigen::Map<VectorXd> solved(v.data(), n);
@@ -186,11 +186,11 @@ GaussianProcess::Prediction GaussianProcess::predict(const std::vector<double>& 
   Prediction out;
   const std::vector<double> k = covariances(x);
   for (const auto& weights : weights_) out.means.push_back(vec(weights).dot(vec(k)));
-  out.variance = std::max(kernel_.variance - vec(half(k)).squaredNorm(), 1e-12);
+  out.variance = std::max(kernel_.variance - vec(solve_lower(k)).squaredNorm(), 1e-12);
   return out;
 }
 
-std::vector<std::vector<double>> GaussianProcess::draws(const std::vector<std::vector<double>>& at,
+std::vector<std::vector<double>> GaussianProcess::joint_samples(const std::vector<std::vector<double>>& at,
                                                         const std::vector<std::vector<double>>& normals) const {
   const auto p = static_cast<Index>(at.size());
   MatrixXd covariance = kernel_matrix({at, points_.unordered, {}}, kernel_);
@@ -198,7 +198,7 @@ std::vector<std::vector<double>> GaussianProcess::draws(const std::vector<std::v
   std::vector<std::vector<double>> halves;
   for (Index i = 0; i < p; ++i) {
     const auto& x = at[static_cast<std::size_t>(i)];
-    halves.push_back(half(covariances(x)));
+    halves.push_back(solve_lower(covariances(x)));
     mean[i] = predict(x).means[0];
     for (Index j = 0; j <= i; ++j) {
       covariance(i, j) -= vec(halves.back()).dot(vec(halves[static_cast<std::size_t>(j)]));
@@ -207,8 +207,8 @@ std::vector<std::vector<double>> GaussianProcess::draws(const std::vector<std::v
   const Eigen::LLT<MatrixXd> factor = factorised(std::move(covariance));
   std::vector<std::vector<double>> out;
   for (const auto& z : normals) {
-    const VectorXd draw = mean + factor.matrixL() * vec(z);
-    out.emplace_back(draw.begin(), draw.end());
+    const VectorXd joint_sample = mean + factor.matrixL() * vec(z);
+    out.emplace_back(joint_sample.begin(), joint_sample.end());
   }
   return out;
 }

@@ -21,7 +21,7 @@ TEST(Lbfgs, FindsTheMinimumOfRosenbrock) {
   EXPECT_NEAR(x[1], 1, 1e-5);
 }
 
-TEST(Lbfgs, StaysWhereTheFunctionIsDefinedAndNeverGetsWorse) {
+TEST(Lbfgs, NeverIncreasesAndStaysInDomain) {
   const Differentiable f = [](const std::vector<double>& x, std::vector<double>& g) {
     g = {1 - 1 / x[0]};
     return x[0] > 0 ? x[0] - std::log(x[0]) : INFINITY;
@@ -36,7 +36,7 @@ TEST(Matern52, HasTheReferenceValues) {
   EXPECT_NEAR(matern52(0.5), 0.8286491, 1e-7);
 }
 
-TEST(LogImprovement, HasTheReferenceValuesAndIsSmoothWhereItChangesItsForm) {
+TEST(LogImprovement, MatchesReferenceAndIsSmoothAtSwitch) {
   const std::vector<std::pair<double, double>> vectors{{2, 0.6973835},   {1, 0.0800262},    {0, -0.9189385},
                                                        {-1, -2.4851210}, {-5, -16.7443012}, {-30, -457.7246538}};
   for (const auto& [z, want] : vectors) EXPECT_NEAR(log_improvement(z), want, 1e-7) << z;
@@ -44,7 +44,7 @@ TEST(LogImprovement, HasTheReferenceValuesAndIsSmoothWhereItChangesItsForm) {
   EXPECT_NEAR(log_improvement(-1e6), -5e11, 1e3);
 }
 
-TEST(LogNormalCdf, IsTheLogarithmOfTheTailInBothForms) {
+TEST(LogNormalCdf, MatchesLogTailInBothForms) {
   for (double z = -36; z < 9; z += 0.25) {
     const double want = std::log(std::erfc(-z / std::sqrt(2)) / 2);
     EXPECT_NEAR(log_normal_cdf(z), want, 1e-11 * (1 + std::abs(want))) << z;
@@ -63,7 +63,7 @@ void toy(Points& points, std::vector<double>& values, std::size_t n) {
   }
 }
 
-TEST(LogPosterior, HasTheGradientThatDifferencesShow) {
+TEST(LogPosterior, MatchesNumericalGradient) {
   Points points;
   std::vector<double> values;
   toy(points, values, 12);
@@ -81,14 +81,14 @@ TEST(LogPosterior, HasTheGradientThatDifferencesShow) {
   }
 }
 
-TEST(LogPosterior, OfOnePointIsTheFormula) {
+TEST(LogPosterior, MatchesFormulaForOnePoint) {
   const double k = 1.5 + 0.1;
   const double likelihood = -0.5 * 4 / k - 0.5 * std::log(2 * M_PI * k);
   const double priors = -(0.1 / 2 + 0.1 * 2) + std::log(1.5) - 1.5 + 0.1 * std::log(0.1) - 30 * 0.1;
   EXPECT_NEAR(log_posterior({{{0.3}}, {false}}, {2}, {{2}, 1.5, 0.1}), likelihood + priors, 1e-12);
 }
 
-TEST(FitKernel, FindsOutWhichCoordinatesMatter) {
+TEST(FitKernel, LearnsWhichCoordinatesMatter) {
   Points points;
   std::vector<double> values;
   toy(points, values, 40);
@@ -98,19 +98,19 @@ TEST(FitKernel, FindsOutWhichCoordinatesMatter) {
   EXPECT_LT(kernel.noise, 0.01);
 }
 
-TEST(GaussianProcess, PredictsByTheClosedFormOfOnePoint) {
+TEST(GaussianProcess, MatchesClosedFormForOnePoint) {
   const GaussianProcess process({{{0.0}}, {false}}, {{2}, {-1}}, {{1}, 1, 0.25});
   const auto seen = process.predict({1.0});
   const double k = matern52(1);
   EXPECT_NEAR(seen.means[0], k / 1.25 * 2, 1e-12);
   EXPECT_NEAR(seen.means[1], k / 1.25 * -1, 1e-12);
   EXPECT_NEAR(seen.variance, 1 - k * k / 1.25, 1e-12);
-  const auto draws = process.draws({{1.0}, {5.0}}, {{0, 0}, {1, 0}});
-  EXPECT_NEAR(draws[0][0], seen.means[0], 1e-9);
-  EXPECT_NEAR(draws[1][0], seen.means[0] + std::sqrt(seen.variance + 0.25), 1e-6);
+  const auto joint_samples = process.joint_samples({{1.0}, {5.0}}, {{0, 0}, {1, 0}});
+  EXPECT_NEAR(joint_samples[0][0], seen.means[0], 1e-9);
+  EXPECT_NEAR(joint_samples[1][0], seen.means[0] + std::sqrt(seen.variance + 0.25), 1e-6);
 }
 
-TEST(FitKernel, IsTheStartWhereAllValuesAreEqual) {
+TEST(FitKernel, KeepsInitialKernelOnEqualValues) {
   Points points;
   std::vector<double> values;
   toy(points, values, 20);
@@ -119,7 +119,7 @@ TEST(FitKernel, IsTheStartWhereAllValuesAreEqual) {
   EXPECT_EQ(kernel.variance, 1);
 }
 
-TEST(GaussianProcess, TakesPointsThatMakeItsMatrixSingular) {
+TEST(GaussianProcess, AcceptsPointsWithSingularMatrix) {
   Rng rng(6);
   for (const double spread : {0.0, 1e-16, 1e-12, 1e-9, 1e-6}) {
     Points points;
@@ -137,13 +137,13 @@ TEST(GaussianProcess, TakesPointsThatMakeItsMatrixSingular) {
       EXPECT_GT(here.variance, 0);
       EXPECT_LT(here.variance, 0.01 * kernel.variance);
       const std::vector<std::vector<double>> twice{{0.3, 0.6}, {0.3, 0.6}};
-      const auto draws = process.draws(twice, {{1, 1}});
-      for (const double draw : draws[0]) EXPECT_TRUE(std::isfinite(draw));
+      const auto joint_samples = process.joint_samples(twice, {{1, 1}});
+      for (const double draw : joint_samples[0]) EXPECT_TRUE(std::isfinite(draw));
     }
   }
 }
 
-TEST(GaussianProcess, TakesNumbersThatNoJitterMends) {
+TEST(GaussianProcess, AcceptsValuesThatJitterCannotFix) {
   for (const double bad : {static_cast<double>(NAN), static_cast<double>(HUGE_VAL)}) {
     const GaussianProcess process({{{0}, {bad}, {1}}, {false}}, {{1, 2, 3}}, {{1}, 1, 0.1});
     EXPECT_EQ(process.predict({0.5}).means.size(), 1U);
@@ -154,7 +154,7 @@ TEST(GaussianProcess, TakesNumbersThatNoJitterMends) {
   }
 }
 
-TEST(GaussianProcess, TrustsUncertainValuesLess) {
+TEST(GaussianProcess, WeightsUncertainValuesLess) {
   const Kernel kernel{{1}, 1, 0.25};
   const GaussianProcess sure({{{0.0}}, {false}}, {{2}}, kernel), unsure({{{0.0}}, {false}, {0.75}}, {{2}}, kernel);
   EXPECT_NEAR(sure.predict({0}).means[0], 2 / 1.25, 1e-12);

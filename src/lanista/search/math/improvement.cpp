@@ -18,7 +18,7 @@ Points with_uncertainty(const Points& points, std::vector<double> variances, dou
   for (double& v : variances) v /= scale * scale;
   return {points.x, points.unordered, std::move(variances)};
 }
-Points with_uncertainty(const Evaluated& known, std::size_t constraint, double scale) {
+Points with_uncertainty(const EvaluatedPoints& known, std::size_t constraint, double scale) {
   return with_uncertainty(known.points,
                           known.excess_uncertainty.empty() ? Point() : known.excess_uncertainty[constraint], scale);
 }
@@ -40,7 +40,7 @@ std::vector<Point> normals(std::size_t dimension, std::int64_t count) {
 }
 
 /// The lowest of the standardised losses that are feasible.
-double incumbent(const Evaluated& known, const std::vector<double>& values) {
+double incumbent(const EvaluatedPoints& known, const std::vector<double>& values) {
   double best = kInfinity;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (known.feasible(i)) best = std::min(best, values[i]);
@@ -50,7 +50,7 @@ double incumbent(const Evaluated& known, const std::vector<double>& values) {
 
 }  // namespace
 
-bool Evaluated::feasible(std::size_t point) const {
+bool EvaluatedPoints::feasible(std::size_t point) const {
   if (!measured[point] || std::isnan(losses[point])) return false;
   return std::all_of(excesses.begin(), excesses.end(), [&](const auto& excess) { return excess[point] <= 0; });
 }
@@ -82,7 +82,7 @@ Standardised standardised(const std::vector<double>& raw) {
   return out;
 }
 
-Improvement::Kernels Improvement::fit(const Evaluated& known) {
+Improvement::Kernels Improvement::fit(const EvaluatedPoints& known) {
   const Standardised losses = standardised(known.losses);
   Kernels out;
   out.loss = fit_kernel(with_uncertainty(known.points, known.uncertainty, losses.scale), losses.values);
@@ -93,7 +93,7 @@ Improvement::Kernels Improvement::fit(const Evaluated& known) {
   return out;
 }
 
-Improvement::Improvement(const Evaluated& known, const Kernels& kernels, const std::vector<Point>& pending,
+Improvement::Improvement(const EvaluatedPoints& known, const Kernels& kernels, const std::vector<Point>& pending,
                          std::int64_t fantasies) {
   const Standardised losses = standardised(known.losses);
   const Points points = with_uncertainty(known.points, known.uncertainty, losses.scale);
@@ -111,7 +111,7 @@ Improvement::Improvement(const Evaluated& known, const Kernels& kernels, const s
       believed.push_back(best < kInfinity ? mean : std::max(mean, excess.zero));
     }
     if (!pending.empty()) process = GaussianProcess(joined(at, pending), {std::move(believed)}, kernels.excesses[k]);
-    limits_.push_back({std::move(process), excess.zero});
+    constraint_models_.push_back({std::move(process), excess.zero});
   }
 
   if (best == kInfinity) return;
@@ -120,7 +120,7 @@ Improvement::Improvement(const Evaluated& known, const Kernels& kernels, const s
   if (pending.empty()) return;
   std::vector<std::vector<double>> columns;
   incumbents_.clear();
-  for (const Point& fantasy : process_->draws(pending, normals(pending.size(), fantasies))) {
+  for (const Point& fantasy : process_->joint_samples(pending, normals(pending.size(), fantasies))) {
     columns.push_back(losses.values);
     columns.back().insert(columns.back().end(), fantasy.begin(), fantasy.end());
     incumbents_.push_back(best);
@@ -133,7 +133,7 @@ Improvement::Improvement(const Evaluated& known, const Kernels& kernels, const s
 
 double Improvement::log_feasible(const Point& x) const {
   double sum = 0;
-  for (const Limit& limit : limits_) {
+  for (const ConstraintModel& limit : constraint_models_) {
     const GaussianProcess::Prediction seen = limit.process.predict(x);
     sum += log_normal_cdf((limit.most - seen.means[0]) / std::sqrt(seen.variance));
   }

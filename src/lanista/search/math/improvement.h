@@ -9,7 +9,7 @@
 namespace lanista::strategy {
 
 /// What is known of some points of a space, all of it of one fidelity.
-struct Evaluated {
+struct EvaluatedPoints {
   Points points;               ///< without uncertainty
   std::vector<double> losses;  ///< of each point; NaN: it failed
   /// For each constraint, of each point: how much there is too much, at most 0 where it keeps to it. NaN: failed.
@@ -46,22 +46,22 @@ class Improvement {
     Kernel loss;
     std::vector<Kernel> excesses;
   };
-  static Kernels fit(const Evaluated& known);
+  static Kernels fit(const EvaluatedPoints& known);
 
   /// Needs at least one known point. `fantasies` at least 1.
-  Improvement(const Evaluated& known, const Kernels& kernels, const std::vector<std::vector<double>>& pending,
+  Improvement(const EvaluatedPoints& known, const Kernels& kernels, const std::vector<std::vector<double>>& pending,
               std::int64_t fantasies);
 
   double score(const std::vector<double>& x) const;  ///< the logarithm of it; finite
 
  private:
-  struct Limit {
+  struct ConstraintModel {
     GaussianProcess process;
     double most = 0;  ///< the bound, as standardised
   };
   double log_feasible(const std::vector<double>& x) const;
 
-  std::vector<Limit> limits_;
+  std::vector<ConstraintModel> constraint_models_;
   std::optional<GaussianProcess> process_;
   std::vector<double> incumbents_;  ///< of each fantasy; empty: nothing is feasible, and there is no process
 };

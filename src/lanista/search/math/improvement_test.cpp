@@ -13,8 +13,8 @@ namespace {
 
 using Point = std::vector<double>;
 
-Evaluated known(std::vector<Point> x, std::vector<double> losses, std::vector<std::vector<double>> excesses = {}) {
-  Evaluated out;
+EvaluatedPoints known(std::vector<Point> x, std::vector<double> losses, std::vector<std::vector<double>> excesses = {}) {
+  EvaluatedPoints out;
   const std::size_t n = x.size(), d = x[0].size();
   out.points = {std::move(x), std::vector<bool>(d, false)};
   out.losses = std::move(losses);
@@ -46,14 +46,14 @@ double expected(const std::function<double(double)>& f, double mean, double vari
   return sum;
 }
 
-TEST(Improvement, IsWhatIntegrationGivesTimesTheProbabilityToKeepToTheConstraint) {
+TEST(Improvement, MatchesIntegralTimesFeasibility) {
   Rng rng(1);
   for (int round = 0; round < 20; ++round) {
     const double x = rng.uniform(-0.5, 1.5);
     const Kernel loss{{rng.uniform(0.2, 3)}, rng.uniform(0.5, 2), 0.1};
     const Kernel excess{{rng.uniform(0.2, 3)}, rng.uniform(0.5, 2), 0.2};
     // Standardised, losses are 1 and -1; the excesses -3 and 1 are -1 and 1, and what was 0 is 0.5.
-    const Evaluated two = known({{0}, {1}}, {30, 10}, {{-3, 1}});
+    const EvaluatedPoints two = known({{0}, {1}}, {30, 10}, {{-3, 1}});
 
     const double score = Improvement(two, {loss, {excess}}, {}, 1).score({x});
 
@@ -65,10 +65,10 @@ TEST(Improvement, IsWhatIntegrationGivesTimesTheProbabilityToKeepToTheConstraint
   }
 }
 
-TEST(Improvement, IsTheProbabilityAloneWhileNothingIsFeasible) {
+TEST(Improvement, IsFeasibilityProbabilityBeforeAnyFeasible) {
   const Kernel kernel{{1}, 1, 0.1};
   const auto score = [&](std::vector<double> losses, double x) {
-    const Evaluated two = known({{0}, {1}}, std::move(losses), {{0.2, 2}});
+    const EvaluatedPoints two = known({{0}, {1}}, std::move(losses), {{0.2, 2}});
     return Improvement(two, {kernel, {kernel}}, {}, 1).score({x});
   };
   for (const double x : {-0.5, 0.2, 0.5}) {
@@ -79,8 +79,8 @@ TEST(Improvement, IsTheProbabilityAloneWhileNothingIsFeasible) {
   }
 }
 
-TEST(Improvement, KnowsNoIncumbentThatFailedOrWasOnlyEstimated) {
-  Evaluated three = known({{0}, {0.5}, {1}}, {3, 1, 2});
+TEST(Improvement, ExcludesFailedAndEstimatedIncumbents) {
+  EvaluatedPoints three = known({{0}, {0.5}, {1}}, {3, 1, 2});
   EXPECT_TRUE(three.feasible(1));
   three.measured[1] = false;
   EXPECT_FALSE(three.feasible(1));
@@ -89,11 +89,11 @@ TEST(Improvement, KnowsNoIncumbentThatFailedOrWasOnlyEstimated) {
   EXPECT_TRUE(three.feasible(0));
 }
 
-TEST(Improvement, FallsWhereATrialIsUnderWay) {
+TEST(Improvement, DecreasesNearPendingTrial) {
   const Kernel kernel{{20}, 1, 0.001};
   const std::vector<Point> x{{0}, {0.35}, {1}};
   for (const std::vector<double>& excess : {std::vector<double>{-1, -1, -1}, std::vector<double>{1, 3, 3}}) {
-    const Evaluated three = known(x, {1, 0, 1}, {excess});
+    const EvaluatedPoints three = known(x, {1, 0, 1}, {excess});
     const Point place{excess[0] < 0 ? 0.5 : -0.1};
     const Improvement alone(three, {kernel, {kernel}}, {}, 16);
     const Improvement beside(three, {kernel, {kernel}}, {place}, 16);
@@ -102,16 +102,16 @@ TEST(Improvement, FallsWhereATrialIsUnderWay) {
   }
 }
 
-TEST(Improvement, DoesNotCountOnATrialUnderWayToKeepToTheConstraintBeforeAnyDid) {
+TEST(Improvement, AssumesPendingInfeasibleBeforeAnyFeasible) {
   const Kernel kernel{{20}, 1, 0.001};
-  Evaluated three = known({{0}, {0.35}, {1}}, {1, 0, 1}, {{1, -2, 1}});
+  EvaluatedPoints three = known({{0}, {0.35}, {1}}, {1, 0, 1}, {{1, -2, 1}});
   three.measured[1] = false;  // an estimate says that it would
   const Improvement alone(three, {kernel, {kernel}}, {}, 16);
   const Improvement beside(three, {kernel, {kernel}}, {{0.4}}, 16);
   EXPECT_LT(beside.score({0.4}), alone.score({0.4}) - 0.2);
 }
 
-TEST(Improvement, StaysFiniteAndOfTheSameOrderForPointsAndNumbersOfAnyKind) {
+TEST(Improvement, StaysFiniteAndOrderedForExtremeInputs) {
   Rng rng(8);
   std::vector<Point> far, near, same;
   std::vector<double> losses, with_nan;
@@ -126,7 +126,7 @@ TEST(Improvement, StaysFiniteAndOfTheSameOrderForPointsAndNumbersOfAnyKind) {
     for (std::size_t i = 0; i < n; ++i) out.push_back(values[i % values.size()]);
     return out;
   };
-  std::vector<Evaluated> cases{known(far, losses),
+  std::vector<EvaluatedPoints> cases{known(far, losses),
                                known(far, with_nan),
                                known(far, std::vector<double>(60, 4)),
                                known(far, std::vector<double>(60, NAN), {std::vector<double>(60, NAN)}),
@@ -139,8 +139,8 @@ TEST(Improvement, StaysFiniteAndOfTheSameOrderForPointsAndNumbersOfAnyKind) {
     cases.push_back(known(far, scaled));
   }
   std::vector<std::vector<double>> scores;
-  for (const Evaluated& one : cases) {
-    Evaluated few = one;  // a fit of 500 points takes seconds
+  for (const EvaluatedPoints& one : cases) {
+    EvaluatedPoints few = one;  // a fit of 500 points takes seconds
     if (one.losses.size() > 60)
       few = known({one.points.x.begin(), one.points.x.begin() + 60}, repeated(one.losses, 60));
     Improvement::Kernels kernels = Improvement::fit(few);
@@ -158,7 +158,7 @@ TEST(Improvement, StaysFiniteAndOfTheSameOrderForPointsAndNumbersOfAnyKind) {
   EXPECT_EQ(scores[8], scores[0]);
 }
 
-TEST(Standardised, HasMeanZeroAndDeviationOneAndKnowsWhereZeroIs) {
+TEST(Standardised, HasMeanZeroAndUnitDeviation) {
   const Standardised out = standardised({1, 3, 5, NAN, HUGE_VAL, -HUGE_VAL});  // 1 3 5 5 5 1
   double sum = 0, square = 0;
   for (const double y : out.values) sum += y, square += y * y;
@@ -170,7 +170,7 @@ TEST(Standardised, HasMeanZeroAndDeviationOneAndKnowsWhereZeroIs) {
   EXPECT_NEAR(out.values[0] - out.zero, 1 / out.scale, 1e-12);  // 1 lies so far above 0
 }
 
-TEST(Standardised, TakesEqualValuesAndNoneAtAll) {
+TEST(Standardised, AcceptsEqualValuesAndEmptyInput) {
   EXPECT_EQ(standardised({7, 7}).values, (std::vector<double>{0, 0}));
   EXPECT_LT(standardised({7, 7}).zero, 0);
   EXPECT_GT(standardised({-7, -7}).zero, 0);

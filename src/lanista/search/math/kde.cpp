@@ -37,7 +37,7 @@ ProductKde::ProductKde(std::vector<std::size_t> levels, std::vector<std::vector<
   const double shrink =
       portable_pow(static_cast<double>(rows_.size()), -1.0 / (4.0 + static_cast<double>(levels_.size())));
   for (std::size_t axis = 0; axis < levels_.size(); ++axis) {
-    double h = std::max(1.06 * spread_of(rows_, axis, levels_[axis]) * shrink, kLeastBandwidth);
+    double h = std::max(1.06 * spread_of(rows_, axis, levels_[axis]) * shrink, kMinBandwidth);
     if (levels_[axis] > 0) h = std::min(h, 1 - 1 / static_cast<double>(levels_[axis]));
     bandwidths_.push_back(h);
   }
@@ -78,17 +78,17 @@ double ProductKde::log_density(const std::vector<double>& at) const {
   return most + portable_log(sum / static_cast<double>(rows_.size()));
 }
 
-std::vector<double> ProductKde::near_a_row(const Rng& rng, double widening) const {
-  Rng draw = rng;
-  const std::vector<double>& row = rows_[draw.below(rows_.size())];
+std::vector<double> ProductKde::sample_near_row(const Rng& rng, double widening) const {
+  Rng sampling_rng = rng;
+  const std::vector<double>& row = rows_[sampling_rng.below(rows_.size())];
   std::vector<double> out;
   for (std::size_t axis = 0; axis < levels_.size(); ++axis) {
     const double h = bandwidths_[axis];
     if (levels_[axis] == 0) {
-      out.push_back(TruncatedNormal{row[axis], widening * h}.quantile(draw.uniform()));
+      out.push_back(TruncatedNormal{row[axis], widening * h}.quantile(sampling_rng.uniform()));
     } else {
-      const bool keeps = draw.uniform() < 1 - h;
-      const auto any = static_cast<double>(draw.below(levels_[axis]));
+      const bool keeps = sampling_rng.uniform() < 1 - h;
+      const auto any = static_cast<double>(sampling_rng.below(levels_[axis]));
       out.push_back(keeps ? row[axis] : any);
     }
   }

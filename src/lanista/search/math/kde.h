@@ -12,14 +12,14 @@ namespace lanista::strategy {
 /// integrates to one; choices have Aitchison and Aitken's (1976): 1 - h where the row has the level, else h / (levels -
 /// 1).
 ///
-/// Bandwidths by the normal reference rule, 1.06 s n^(-1/(4 + axes)), at least `kLeastBandwidth`; s is the deviation of
+/// Bandwidths by the normal reference rule, 1.06 s n^(-1/(4 + axes)), at least `kMinBandwidth`; s is the deviation of
 /// the axis over the rows (divisor n). Levels have no order, so what stands for their deviation is
 /// sqrt((1 - sum of squared shares) / 2), which for two levels is the deviation of an indicator; h is at most 1 - 1 /
 /// levels, where the kernel is uniform.
 /// Source: Falkner et al., BOHB, ICML'18, with these two corrections.
 class ProductKde {
  public:
-  static constexpr double kLeastBandwidth = 1e-3;
+  static constexpr double kMinBandwidth = 1e-3;
 
   /// `levels`: one an axis, 0 for a number, else how many there are, whether rows show them or not. `rows`: at least
   /// one; a number of [0, 1] or a level's index for each axis.
@@ -29,7 +29,7 @@ class ProductKde {
   double log_density(const std::vector<double>& at) const;
   /// Near a row chosen at random: numbers from its kernel with `widening` times the bandwidth, the row's level with
   /// probability 1 - h, else any level (this one, too).
-  std::vector<double> near_a_row(const Rng& rng, double widening) const;
+  std::vector<double> sample_near_row(const Rng& rng, double widening) const;
   const std::vector<double>& bandwidths() const { return bandwidths_; }
 
  private:

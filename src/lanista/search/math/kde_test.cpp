@@ -89,7 +89,7 @@ TEST(ProductKde, HasTheDensityOfItsDefinition) {
   }
 }
 
-TEST(ProductKde, HasTheBandwidthsThatOneCanWorkOutByHand) {
+TEST(ProductKde, MatchesBandwidthsComputedByHand) {
   // Deviation 1/2 of two rows: 1.06 / 2 * 2^(-1/5). Of a choice of two, one row each: the same.
   const ProductKde number({0}, {{0.0}, {1.0}}), choice({2}, {{0}, {1}});
   EXPECT_NEAR(number.bandwidths()[0], 0.4613917, 1e-7);
@@ -120,7 +120,7 @@ TEST(ProductKde, IntegratesToOne) {
   }
 }
 
-TEST(ProductKde, StaysFiniteWhereThePlainProductWouldNot) {
+TEST(ProductKde, StaysFiniteWhereProductUnderflows) {
   const std::vector<std::size_t> levels(400, 0);
   const Rows rows{std::vector<double>(400, 0.5), std::vector<double>(400, 0.5)};
   const ProductKde kde(levels, rows);
@@ -128,19 +128,19 @@ TEST(ProductKde, StaysFiniteWhereThePlainProductWouldNot) {
   EXPECT_LT(kde.log_density(std::vector<double>(400, 1.0)), -1e7);
 }
 
-TEST(ProductKde, DrawsNearItsRowsAsItsKernelsSay) {
+TEST(ProductKde, SamplesNearRowsByItsKernels) {
   const Rows rows{{0.1, 0}, {0.1, 0}, {0.9, 0}, {0.9, 1}};
   const ProductKde kde({0, 3}, rows);
   const double h = kde.bandwidths()[1];
-  constexpr int kDraws = 20'000;
+  constexpr int kNumSamples = 20'000;
   std::map<double, int> levels;
   double low = 0;
-  for (int i = 0; i < kDraws; ++i) {
-    const auto at = kde.near_a_row(Rng(5).split(static_cast<std::uint64_t>(i)), 3);
+  for (int i = 0; i < kNumSamples; ++i) {
+    const auto at = kde.sample_near_row(Rng(5).split(static_cast<std::uint64_t>(i)), 3);
     ASSERT_GE(at[0], 0);
     ASSERT_LE(at[0], 1);
     ++levels[at[1]];
-    low += at[0] < 0.25 ? 1.0 / kDraws : 0;
+    low += at[0] < 0.25 ? 1.0 / kNumSamples : 0;
   }
   // A level that no row has comes only by chance; a row's own by that chance, too.
   EXPECT_NEAR(levels[2] / 2e4, h / 3, 0.01);

@@ -42,7 +42,7 @@ std::size_t pick(const std::vector<double>& probs, double u) {
 
 }  // namespace
 
-Place place_of(const space::Domain& domain, const space::Value& value) {
+AxisValue axis_value_of(const space::Domain& domain, const space::Value& value) {
   if (const auto* c = std::get_if<space::Categorical>(&domain)) {
     return {static_cast<double>(std::find(c->values.begin(), c->values.end(), value) - c->values.begin())};
   }
@@ -61,7 +61,7 @@ std::vector<double> observation_weights(std::size_t n) {
   return weights;
 }
 
-Parzen::Parzen(std::vector<space::Domain> domains, const std::vector<std::vector<Place>>& rows)
+Parzen::Parzen(std::vector<space::Domain> domains, const std::vector<std::vector<AxisValue>>& rows)
     : weights_(observation_weights(rows.size())) {
   weights_.push_back(1);
   const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);
@@ -74,13 +74,13 @@ Parzen::Parzen(std::vector<space::Domain> domains, const std::vector<std::vector
   for (const double weight : weights_) log_weights_.push_back(portable_log(weight));
 }
 
-Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vector<Place>>& rows, std::size_t column) {
+Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vector<AxisValue>>& rows, std::size_t column) {
   Axis axis;
   axis.domain = std::move(domain);
   if (const auto* c = std::get_if<space::Categorical>(&axis.domain)) {
     const auto count = static_cast<double>(c->values.size());
     const double prior = 1.0 / static_cast<double>(rows.size() + 1);
-    for (const std::vector<Place>& row : rows) axis.values.push_back(static_cast<std::size_t>(row[column].at));
+    for (const std::vector<AxisValue>& row : rows) axis.values.push_back(static_cast<std::size_t>(row[column].at));
     axis.miss = prior / (1 + prior * count);
     axis.hit = axis.miss + 1 / (1 + prior * count);
     axis.log_hit = portable_log(axis.hit);
@@ -90,7 +90,7 @@ Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vect
     return axis;
   }
   std::vector<double> means;
-  for (const std::vector<Place>& row : rows) means.push_back(row[column].at);
+  for (const std::vector<AxisValue>& row : rows) means.push_back(row[column].at);
   const std::vector<double> widths = deviations(means);
   for (std::size_t i = 0; i < means.size(); ++i) axis.kernels.push_back({means[i], widths[i]});
   axis.kernels.push_back({0.5, 1});
@@ -101,11 +101,11 @@ Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vect
 }
 
 std::vector<space::Value> Parzen::sample(const Rng& rng) const {
-  Rng draw = rng;
-  const std::size_t k = pick(weights_, draw.uniform());
+  Rng sampling_rng = rng;
+  const std::size_t k = pick(weights_, sampling_rng.uniform());
   std::vector<space::Value> out;
   for (const Axis& axis : axes_) {
-    const double u = draw.uniform();
+    const double u = sampling_rng.uniform();
     if (const auto* c = std::get_if<space::Categorical>(&axis.domain)) {
       std::vector<double> probs(c->values.size(), 1.0 / static_cast<double>(c->values.size()));
       if (k < axis.values.size()) {
@@ -121,7 +121,7 @@ std::vector<space::Value> Parzen::sample(const Rng& rng) const {
   return out;
 }
 
-double Parzen::log_kernel(const Axis& axis, std::size_t k, const Place& at) {
+double Parzen::log_kernel(const Axis& axis, std::size_t k, const AxisValue& at) {
   if (axis.kernels.empty()) {
     if (k == axis.values.size()) return axis.log_prior;
     return axis.values[k] == static_cast<std::size_t>(at.at) ? axis.log_hit : axis.log_miss;
@@ -136,7 +136,7 @@ double Parzen::log_kernel(const Axis& axis, std::size_t k, const Place& at) {
   return -0.5 * z * z - kLogSqrtTwoPi - portable_log(kernel.deviation) - kernel.log_mass;
 }
 
-double Parzen::choice_density(const std::vector<Place>& at) const {
+double Parzen::choice_density(const std::vector<AxisValue>& at) const {
   double sum = 0;
   for (std::size_t k = 0; k < weights_.size(); ++k) {
     double product = weights_[k];
@@ -150,7 +150,7 @@ double Parzen::choice_density(const std::vector<Place>& at) const {
   return sum;
 }
 
-double Parzen::log_density(const std::vector<Place>& at) const {
+double Parzen::log_density(const std::vector<AxisValue>& at) const {
   // Products need no exponential a kernel. The least that they may be is far above what a double can hold, unless
   // there are hundreds of choices.
   if (only_choices_) {

@@ -4,17 +4,17 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 
 namespace lanista::strategy {
 
 /// Where a value lies on its axis: a number's place in the unit interval and the part that stands for it (lo == hi: a
 /// point of a continuous domain), or a choice's index in `at`.
-struct Place {
+struct AxisValue {
   double at = 0;
-  space::Interval cell = {};
+  space::UnitInterval cell = {};
 };
-Place place_of(const space::Domain& domain, const space::Value& value);
+AxisValue axis_value_of(const space::Domain& domain, const space::Value& value);
 
 /// A density over the values of some domains together: a mixture of products, one kernel around each observation and a
 /// prior kernel over everything. Truncated normals in the unit interval for numbers, smoothed indicators for choices.
@@ -22,10 +22,10 @@ Place place_of(const space::Domain& domain, const space::Value& value);
 class Parzen {
  public:
   /// `rows`: observations from the oldest to the newest, a place for each domain.
-  Parzen(std::vector<space::Domain> domains, const std::vector<std::vector<Place>>& rows);
+  Parzen(std::vector<space::Domain> domains, const std::vector<std::vector<AxisValue>>& rows);
 
   std::vector<space::Value> sample(const Rng& rng) const;
-  double log_density(const std::vector<Place>& at) const;
+  double log_density(const std::vector<AxisValue>& at) const;
 
  private:
   struct Kernel {
@@ -40,9 +40,9 @@ class Parzen {
     double prior = 0;                 ///< choices: the prior kernel's, of each
     double log_hit = 0, log_miss = 0, log_prior = 0;
   };
-  static Axis make_axis(space::Domain domain, const std::vector<std::vector<Place>>& rows, std::size_t column);
-  double choice_density(const std::vector<Place>& at) const;
-  static double log_kernel(const Axis& axis, std::size_t k, const Place& at);
+  static Axis make_axis(space::Domain domain, const std::vector<std::vector<AxisValue>>& rows, std::size_t column);
+  double choice_density(const std::vector<AxisValue>& at) const;
+  static double log_kernel(const Axis& axis, std::size_t k, const AxisValue& at);
 
   std::vector<double> weights_;      ///< sum 1; the prior's comes last
   std::vector<double> log_weights_;  ///< empty where all axes are choices

@@ -16,16 +16,16 @@ const Domain kUnit = space::FloatRange{0, 1, 0, false};
 const Domain kInt = space::IntRange{1, 10, 1, false};
 const Domain kLogInt = space::IntRange{1, 10, 1, true};
 
-std::vector<Place> row(const std::vector<Domain>& domains, const std::vector<Value>& values) {
-  std::vector<Place> out;
-  for (std::size_t i = 0; i < domains.size(); ++i) out.push_back(place_of(domains[i], values[i]));
+std::vector<AxisValue> row(const std::vector<Domain>& domains, const std::vector<Value>& values) {
+  std::vector<AxisValue> out;
+  for (std::size_t i = 0; i < domains.size(); ++i) out.push_back(axis_value_of(domains[i], values[i]));
   return out;
 }
 
 // The wanted numbers of these tests were computed with Optuna 5.0's own estimator.
 void expect_log_densities(const std::vector<Domain>& domains, const std::vector<std::vector<Value>>& seen,
                           const std::vector<std::vector<Value>>& at, const std::vector<double>& want) {
-  std::vector<std::vector<Place>> rows;
+  std::vector<std::vector<AxisValue>> rows;
   for (const auto& values : seen) rows.push_back(row(domains, values));
   const Parzen parzen(domains, rows);
   for (std::size_t i = 0; i < at.size(); ++i) {
@@ -39,12 +39,12 @@ std::vector<std::vector<Value>> whole(std::initializer_list<std::int64_t> values
   return out;
 }
 
-TEST(Parzen, IsOptunasMixtureOfTruncatedNormals) {
+TEST(Parzen, MatchesOptunaMixture) {
   expect_log_densities({kUnit}, {{0.2}, {0.25}, {0.7}}, {{0.0}, {0.22}, {0.5}, {0.9}},
                        {-0.028396720711, 0.304751032808, 0.0309311009525, -0.428428373805});
 }
 
-TEST(Parzen, GivesWholeNumbersTheMassOfTheirCells) {
+TEST(Parzen, IntegratesDensityOverIntegerCells) {
   expect_log_densities({kInt}, whole({2, 2, 9}), whole({1, 2, 5, 10}),
                        {-2.07534814392, -1.98980479994, -2.29968766727, -2.67256914657});
   expect_log_densities({kLogInt}, whole({2, 2, 9}), whole({1, 2, 5, 10}),
@@ -63,7 +63,7 @@ TEST(Parzen, IsAMixtureOfProductsInSeveralDimensions) {
                        {-0.460580352033, -0.492844827355});
 }
 
-TEST(Parzen, ForgetsOldObservations) {
+TEST(Parzen, GivesOldObservationsLessWeight) {
   std::vector<std::vector<Value>> seen;
   for (int i = 0; i < 30; ++i) seen.push_back({(i * 7 % 30) / 30.0});
   expect_log_densities({kUnit}, seen, {{0.05}, {0.5}, {0.93}}, {0.0146566445748, -0.037429301838, 0.0827791342669});
@@ -75,9 +75,9 @@ TEST(Parzen, ForgetsOldObservations) {
   EXPECT_EQ(weights[26], 1.0);
 }
 
-TEST(Parzen, SumsToOneAndSamplesWhatItSays) {
+TEST(Parzen, SumsToOneAndSamplesItsDensity) {
   const std::vector<Domain> domains{kLogInt};
-  std::vector<std::vector<Place>> rows;
+  std::vector<std::vector<AxisValue>> rows;
   for (const auto& values : whole({3, 3, 4, 9})) rows.push_back(row(domains, values));
   const Parzen parzen(domains, rows);
   std::vector<double> mass;
@@ -86,13 +86,13 @@ TEST(Parzen, SumsToOneAndSamplesWhatItSays) {
   for (const double m : mass) sum += m;
   EXPECT_NEAR(sum, 1, 1e-12);
 
-  constexpr int kDraws = 4000;
-  std::vector<int> drawn(10);
-  for (std::uint64_t i = 0; i < kDraws; ++i) {
-    ++drawn[static_cast<std::size_t>(std::get<std::int64_t>(parzen.sample(Rng(1).split(i))[0]) - 1)];
+  constexpr int kNumSamples = 4000;
+  std::vector<int> sample_counts(10);
+  for (std::uint64_t i = 0; i < kNumSamples; ++i) {
+    ++sample_counts[static_cast<std::size_t>(std::get<std::int64_t>(parzen.sample(Rng(1).split(i))[0]) - 1)];
   }
   for (std::size_t v = 0; v < 10; ++v) {
-    EXPECT_NEAR(drawn[v], kDraws * mass[v], 4 * std::sqrt(kDraws * mass[v])) << v + 1;
+    EXPECT_NEAR(sample_counts[v], kNumSamples * mass[v], 4 * std::sqrt(kNumSamples * mass[v])) << v + 1;
   }
 }
 

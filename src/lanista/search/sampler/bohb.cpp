@@ -8,17 +8,17 @@
 #include <utility>
 
 #include "lanista/base/portable_math.h"
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/math/kde.h"
 
 namespace lanista::strategy {
 namespace {
 
-constexpr double kLeastLogDensity = -73.68272297580947;  ///< log(1e-32): what is less likely is as unlikely
+constexpr double kMinLogDensity = -73.68272297580947;  ///< log(1e-32): what is less likely is as unlikely
 
 struct BohbSettings {
   double random_fraction = 1.0 / 3;
@@ -37,12 +37,12 @@ struct BohbSettings {
 /// too, with what it had measured by then. Enough are d + 1 good and d + 1 bad results, where d is the number of
 /// decisions. A failed trial is bad at every budget up to the one that it was trained for, and a result without a
 /// number is bad; neither is ever good.
-class Bohb final : public Folding {
+class Bohb final : public ReplayableSampler {
  public:
   Bohb(const Context& context, const BohbSettings& settings)
-      : Folding(context),
+      : ReplayableSampler(context),
         settings_(settings),
-        drawer_(context, settings.mutations),
+        proposal_sampler_(context, settings.mutations),
         decisions_(context, false),
         history_(context) {
     for (const auto& group : decisions_.groups()) {
@@ -53,13 +53,13 @@ class Bohb final : public Folding {
   std::string_view name() const override { return "bohb"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     Rng coin = rng.split("coin");
-    if (coin.bernoulli(settings_.random_fraction) || model() == nullptr) return random_new(drawer_, rng, taken);
-    return new_or_random(drawer_, rng, taken, rng.split("model"), [&](const Rng& r) { return propose(r); });
+    if (coin.bernoulli(settings_.random_fraction) || model() == nullptr) return random_unique(proposal_sampler_, rng, duplicates);
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("model"), [&](const Rng& r) { return propose(r); });
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       target_[proposed->trial] = proposed->proposal.budget;
     } else if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
@@ -91,7 +91,7 @@ class Bohb final : public Folding {
   }
 
   Row row_of(const study::Proposal& proposal) const {
-    const Decisions::Answers answers = decisions_.answers(proposal);
+    const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
     Row row;
     for (const auto& group : decisions_.groups()) {
       const auto& answer = answers[group[0]];
@@ -106,7 +106,7 @@ class Bohb final : public Folding {
     return space::unit_position(domain, value);
   }
 
-  std::size_t least_rows() const { return levels_.size() + 1; }
+  std::size_t min_rows() const { return levels_.size() + 1; }
 
   /// Null: no budget has enough results.
   const Model* model() const {
@@ -122,21 +122,21 @@ class Bohb final : public Folding {
   /// Results of a budget, the best first: those with a usable number, then the others; and how many have one.
   std::pair<std::vector<const Rested*>, std::size_t> ordered(std::int64_t budget) const {
     std::vector<const Rested*> usable, lost;
-    std::vector<Reading> readings;
+    std::vector<EpochLosses> readings;
     for (const auto& [id, rested] : rested_) {
-      auto reading = reading_at(rested.trial, budget);
-      if (!reading) {
+      auto epoch_losses = losses_at(rested.trial, budget);
+      if (!epoch_losses) {
         const bool failed = rested.trial.losses.empty();
         if (failed && budget <= std::max(rested.target, rested.trial.epoch)) lost.push_back(&rested);
         continue;
       }
-      const bool has_number = std::ranges::none_of(reading->losses, [](double loss) {
+      const bool has_number = std::ranges::none_of(epoch_losses->losses, [](double loss) {
         return std::isnan(loss) || loss == std::numeric_limits<double>::infinity();
       });
       (has_number ? usable : lost).push_back(&rested);
-      if (has_number) readings.push_back(*std::move(reading));
+      if (has_number) readings.push_back(*std::move(epoch_losses));
     }
-    const std::vector<std::int64_t> rank = by_fronts(readings);
+    const std::vector<std::int64_t> rank = rank_by_fronts(readings);
     std::vector<std::size_t> order(usable.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return rank[a] < rank[b]; });
@@ -149,9 +149,9 @@ class Bohb final : public Folding {
   std::optional<Model> model_of(std::int64_t budget) const {
     const auto [all, usable] = ordered(budget);
     const std::size_t n = all.size(), percent = static_cast<std::size_t>(settings_.top_percent);
-    if (n < 2 * least_rows() || usable < least_rows()) return std::nullopt;
-    const std::size_t good = std::min({std::max(least_rows(), n * percent / 100), usable, n - least_rows()});
-    const std::size_t bad = std::min(std::max(least_rows(), n * (100 - percent) / 100), n - good);
+    if (n < 2 * min_rows() || usable < min_rows()) return std::nullopt;
+    const std::size_t good = std::min({std::max(min_rows(), n * percent / 100), usable, n - min_rows()});
+    const std::size_t bad = std::min(std::max(min_rows(), n * (100 - percent) / 100), n - good);
     const auto begin = all.begin(), middle = begin + static_cast<std::ptrdiff_t>(good);
     const Rng rng = context().rng.split("imputed");
     return Model{density({begin, middle}, rng), density({middle, middle + static_cast<std::ptrdiff_t>(bad)}, rng)};
@@ -183,14 +183,14 @@ class Bohb final : public Folding {
     double highest = 0;
     for (std::int64_t i = 0; i < settings_.candidates; ++i) {
       std::vector<double> at =
-          model.good.near_a_row(rng.split("candidate").split(static_cast<std::uint64_t>(i)), settings_.widening);
-      const double gain = std::max(model.good.log_density(at), kLeastLogDensity) -
-                          std::max(model.bad.log_density(at), kLeastLogDensity);
+          model.good.sample_near_row(rng.split("candidate").split(static_cast<std::uint64_t>(i)), settings_.widening);
+      const double gain = std::max(model.good.log_density(at), kMinLogDensity) -
+                          std::max(model.bad.log_density(at), kMinLogDensity);
       if (!best.empty() && gain <= highest) continue;
       best = std::move(at);
       highest = gain;
     }
-    auto [base, sample] = decisions_.decide([&](std::size_t group) -> std::vector<space::Value> {
+    auto [base, sample] = decisions_.choose_values([&](std::size_t group) -> std::vector<space::Value> {
       const space::Domain& domain = decisions_.domain(decisions_.groups()[group][0]);
       const double at = best[group];
       if (const auto* choice = std::get_if<space::Categorical>(&domain)) {
@@ -198,12 +198,12 @@ class Bohb final : public Folding {
       }
       return {space::value_at(domain, at)};
     });
-    return drawer_.mutated(base, std::move(sample), rng);
+    return proposal_sampler_.mutated(base, std::move(sample), rng);
   }
 
   BohbSettings settings_;
-  Drawer drawer_;
-  Decisions decisions_;
+  ProposalSampler proposal_sampler_;
+  DecisionList decisions_;
   History history_;
   std::vector<std::size_t> levels_;  ///< of each decision; 0: a number
   std::map<TrialId, Rested> rested_;

@@ -39,16 +39,16 @@ struct Pair {
       : model(sampler(bohb_plugin(), context, {{"random_fraction", 0.0}})),
         random(sampler(bohb_plugin(), context, {{"random_fraction", 1.0}})) {}
 
-  void tell(const study::Event& event) {
+  void feed_event(const study::Event& event) {
     model->observe(event);
     random->observe(event);
   }
-  study::Proposal next() const { return must(model->draw(1)).proposals().at(0); }
-  bool has_model() const { return text_of(must(model->draw(1))) != text_of(must(random->draw(1))); }
+  study::Proposal next() const { return must(model->sample_proposals(1)).proposals().at(0); }
+  bool has_model() const { return text_of(must(model->sample_proposals(1))) != text_of(must(random->sample_proposals(1))); }
 
   TrialId begin(study::Proposal proposal) {
     const TrialId id{++count};
-    tell(study::Proposed{id, std::move(proposal)});
+    feed_event(study::Proposed{id, std::move(proposal)});
     return id;
   }
   /// Trains a new trial to `epoch`, where it pauses, or ends if that is all.
@@ -57,21 +57,21 @@ struct Pair {
     proposal.horizon = all;
     proposal.budget = epoch;
     const TrialId id = begin(std::move(proposal));
-    for (std::int64_t e = 1; e <= epoch; ++e) tell(study::Measured{{id, e, e, {{"loss", loss}}}});
-    epoch < all ? tell(study::Paused{id, epoch}) : tell(study::Ended{id, {}});
+    for (std::int64_t e = 1; e <= epoch; ++e) feed_event(study::Measured{{id, e, e, {{"loss", loss}}}});
+    epoch < all ? feed_event(study::Paused{id, epoch}) : feed_event(study::Ended{id, {}});
     return id;
   }
   void fail(study::Proposal proposal) {
     study::Outcome outcome;
     outcome.kind = study::OutcomeKind::kFailed;
-    tell(study::Ended{begin(std::move(proposal)), outcome});
+    feed_event(study::Ended{begin(std::move(proposal)), outcome});
   }
 
   std::unique_ptr<Sampler> model, random;
   std::uint32_t count = 0;
 };
 
-TEST(Bohb, HasItsFirstModelAtExactlyTwiceTheDimensionPlusOneResultsOfOneBudget) {
+TEST(Bohb, BuildsModelAtTwiceDimensionPlusOneResults) {
   for (const int d : {1, 2, 5}) {
     Pair whole(unit_cube(3, d));
     for (int n = 0; n < 2 * (d + 1); ++n) {
@@ -91,7 +91,7 @@ TEST(Bohb, HasItsFirstModelAtExactlyTwiceTheDimensionPlusOneResultsOfOneBudget) 
   }
 }
 
-TEST(Bohb, TakesTheModelOfTheLargestBudgetThatHasOne) {
+TEST(Bohb, UsesModelOfLargestBudget) {
   // At one epoch x near 0.2 is best, at nine epochs x near 0.8.
   Pair pair(unit_cube(1, 1));
   const auto at = [&](double x) {
@@ -101,7 +101,7 @@ TEST(Bohb, TakesTheModelOfTheLargestBudgetThatHasOne) {
   };
   const auto mean_next = [&] {
     double sum = 0;
-    for (const study::Proposal& each : must(pair.model->draw(20)).proposals()) {
+    for (const study::Proposal& each : must(pair.model->sample_proposals(20)).proposals()) {
       sum += std::get<double>(each.sample.at("x0")) / 20;
     }
     return sum;
@@ -114,21 +114,21 @@ TEST(Bohb, TakesTheModelOfTheLargestBudgetThatHasOne) {
   EXPECT_NEAR(mean_next(), 0.8, 0.08);
 }
 
-TEST(Bohb, CountsWhoWentOnAtEveryBudgetOnItsWay) {
+TEST(Bohb, CountsPromotedTrialsAtEachBudget) {
   Pair pair(unit_cube(4, 1));
   const TrialId first = pair.train(pair.next(), 3, 0.1);
   for (int i = 0; i < 2; ++i) pair.train(pair.next(), 3, 0.2 + i);
   EXPECT_FALSE(pair.has_model());
   // The first one goes on; its reading of epoch 3 stays, so that one more makes four.
-  pair.tell(study::Resumed{first, 3, 9});
-  for (std::int64_t e = 4; e <= 9; ++e) pair.tell(study::Measured{{first, e, e, {{"loss", 0.05}}}});
-  pair.tell(study::Ended{first, {}});
+  pair.feed_event(study::Resumed{first, 3, 9});
+  for (std::int64_t e = 4; e <= 9; ++e) pair.feed_event(study::Measured{{first, e, e, {{"loss", 0.05}}}});
+  pair.feed_event(study::Ended{first, {}});
   EXPECT_FALSE(pair.has_model());
   pair.train(pair.next(), 3, 0.3);
   EXPECT_TRUE(pair.has_model());
 }
 
-TEST(Bohb, CountsFailuresAndMissingNumbersAsBadAndNeverAsGood) {
+TEST(Bohb, CountsFailuresAndNanAsBad) {
   for (const double lost : {kNoNumber, kInfinite}) {
     Pair pair(unit_cube(5, 1));
     pair.train(pair.next(), 9, 0.5);
@@ -146,7 +146,7 @@ TEST(Bohb, CountsFailuresAndMissingNumbersAsBadAndNeverAsGood) {
   EXPECT_TRUE(pair.has_model());
 }
 
-TEST(Bohb, LooksAwayFromWhereTrialsFail) {
+TEST(Bohb, AvoidsRegionsWhereTrialsFail) {
   Pair pair(unit_cube(2, 1));
   for (int i = 0; i < 40; ++i) {
     study::Proposal proposal = pair.next();
@@ -154,19 +154,19 @@ TEST(Bohb, LooksAwayFromWhereTrialsFail) {
     proposal.sample["x0"] = x;
     x < 0.5 ? pair.fail(proposal) : static_cast<void>(pair.train(proposal, 9, 1));
   }
-  for (const study::Proposal& each : must(pair.model->draw(30)).proposals()) {
+  for (const study::Proposal& each : must(pair.model->sample_proposals(30)).proposals()) {
     EXPECT_GT(std::get<double>(each.sample.at("x0")), 0.4);
   }
 }
 
-TEST(Bohb, DrawsItsPartAtRandom) {
+TEST(Bohb, ProposesConfiguredShareAtRandom) {
   const Context context = unit_cube(8, 1);
   auto bohb = sampler(bohb_plugin(), context, Options::object());
   auto random = sampler(bohb_plugin(), context, {{"random_fraction", 1.0}});
   int equal = 0;
   for (std::uint32_t id = 1; id <= 300; ++id) {
-    const auto next = must(bohb->draw(1));
-    if (id > 4 && text_of(next) == text_of(must(random->draw(1)))) ++equal;
+    const auto next = must(bohb->sample_proposals(1));
+    if (id > 4 && text_of(next) == text_of(must(random->sample_proposals(1)))) ++equal;
     const study::Proposed proposed{TrialId{id}, next.proposals().at(0)};
     for (Sampler* each : {bohb.get(), random.get()}) {
       each->observe(proposed);
@@ -177,7 +177,7 @@ TEST(Bohb, DrawsItsPartAtRandom) {
   EXPECT_NEAR(equal, 296 / 3.0, 30);
 }
 
-TEST(Bohb, ProposesWhatIsGoodOverConditionalParameters) {
+TEST(Bohb, ProposesGoodConditionalParameters) {
   // The mean of the toy's losses over the second half of 60 proposals. Only proposals of the model are to be judged:
   // the best of many random draws is a matter of luck, and of 60 a good one.
   const auto mean_loss = [](double random_fraction) {
@@ -187,7 +187,7 @@ TEST(Bohb, ProposesWhatIsGoodOverConditionalParameters) {
       context.goals = {{false, "loss"}};
       auto bohb = sampler(bohb_plugin(), context, {{"random_fraction", random_fraction}});
       for (std::uint32_t id = 1; id <= 60; ++id) {
-        const study::Proposed proposed{TrialId{id}, must(bohb->draw(1)).proposals().at(0)};
+        const study::Proposed proposed{TrialId{id}, must(bohb->sample_proposals(1)).proposals().at(0)};
         const double loss = testing::toy_loss(proposed.proposal.sample);
         bohb->observe(proposed);
         bohb->observe(study::Measured{{proposed.trial, 4, 4, {{"loss", loss}}}});

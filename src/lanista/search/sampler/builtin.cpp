@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lanista/search/sampler/enqueued.h"
-#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/trainings.h"
 
@@ -13,7 +13,7 @@ namespace {
 class NoHalving final : public Halving {
  public:
   void observe(const study::Event&) override {}
-  Ruling verdict(TrialId) const override { return kGoOn; }
+  TrialVerdict verdict(TrialId) const override { return kContinueToBudget; }
 };
 
 }  // namespace
@@ -22,7 +22,7 @@ StoppingPlugin no_stopping_plugin() {
   return {"none",
           "every trial trains to its budget",
           {},
-          [](const Judged&, const Options&) -> Result<std::unique_ptr<Halving>> {
+          [](const HalvingContext&, const Options&) -> Result<std::unique_ptr<Halving>> {
             return std::unique_ptr<Halving>(std::make_unique<NoHalving>());
           }};
 }
@@ -30,7 +30,7 @@ StoppingPlugin no_stopping_plugin() {
 namespace {
 
 /// States fit trials of one program, and what is kept of an earlier epoch is of another line.
-std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::StudyConfig& config) {
+std::optional<Error> fork_conflict(const StrategyPlugin& plugin, const study::StudyConfig& config) {
   const auto refuse = [&](const std::string& key, const std::string& what) {
     return Error{Code::kInvalidArgument, what, key};
   };
@@ -57,10 +57,10 @@ std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::Stu
   if (!config.space.mutate.empty()) return refuse("space.mutate", "changes the model" + one);
   std::string can;
   for (const std::string& name : study::sample_names()) {
-    if (study::changes_in_training(name)) can += (can.empty() ? "" : ", ") + name;
+    if (study::can_change_in_training(name)) can += (can.empty() ? "" : ", ") + name;
   }
   for (const space::Parameter& parameter : config.space.params.parameters()) {
-    if (study::changes_in_training(parameter.name)) continue;
+    if (study::can_change_in_training(parameter.name)) continue;
     return refuse("space.params", "'" + parameter.name + "' cannot change while a trial trains, which strategy " +
                                       plugin.name + " is about; what can: " + can + otherwise);
   }
@@ -69,8 +69,8 @@ std::optional<Error> beside_forks(const StrategyPlugin& plugin, const study::Stu
 
 }  // namespace
 
-std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config) {
-  if (!plugin.halves) return std::nullopt;
+std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const study::StudyConfig& config) {
+  if (!plugin.has_own_halving) return std::nullopt;
   const auto refuse = [&](const std::string& key, const std::string& seen, const std::string& allowed) {
     return Error{Code::kInvalidArgument, "is " + seen + "; strategy " + plugin.name + " " + allowed, key};
   };
@@ -82,30 +82,30 @@ std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const stud
   if (config.strategy.repeat > 1) return refuse("strategy.repeat", std::to_string(config.strategy.repeat), once + "1");
   if (config.strategy.retry > 0) return refuse("strategy.retry", std::to_string(config.strategy.retry), once + "0");
   if (config.data.folds) return refuse("data.folds", std::to_string(*config.data.folds), once + "none");
-  return plugin.forks ? beside_forks(plugin, config) : std::nullopt;
+  return plugin.forks ? fork_conflict(plugin, config) : std::nullopt;
 }
 
-std::optional<Error> beside_decided(const study::StudyConfig& config) {
-  const auto rule = std::ranges::find_if(config.implied, study::is_of_rungs);
+std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {
+  const auto rule = std::ranges::find_if(config.implied, study::closes_rungs);
   if (rule == config.implied.end()) return std::nullopt;
   const std::string where = "implied[" + std::to_string(rule - config.implied.begin()) + "].when";
   const auto refuse = [&](const std::string& why) {
     return Error{Code::kInvalidArgument, "'" + rule->when + "' " + why, where};
   };
   std::string waiting;
-  bool waits = false;
+  bool judges_whole_rungs = false;
   for (const StoppingPlugin& plugin : builtin_stopping_rules()) {
-    if (plugin.waits) waiting += (waiting.empty() ? "" : " or ") + plugin.name;
-    waits = waits || (plugin.waits && plugin.name == config.stop.rule);
+    if (plugin.judges_whole_rungs) waiting += (waiting.empty() ? "" : " or ") + plugin.name;
+    judges_whole_rungs = judges_whole_rungs || (plugin.judges_whole_rungs && plugin.name == config.stop.rule);
   }
-  if (!waits) {
+  if (!judges_whole_rungs) {
     return refuse("needs rungs whose trials wait for each other, stop.rule " + waiting + "; it is " + config.stop.rule);
   }
   if (config.train.keep != study::kKeepBestEpoch) {
     return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +
                   ": what a trial stands for must not get worse; it is " + config.train.keep);
   }
-  if (study::trainings_each(config) > 1) return refuse("needs one training a proposal, since means decide of several");
+  if (study::trainings_per_proposal(config) > 1) return refuse("needs one training a proposal, since means decide of several");
   if (config.keep.ensemble > 0) {
     return refuse("says nothing of who is second, which keep.ensemble is about; one of the two");
   }
@@ -118,7 +118,7 @@ std::optional<Error> beside_decided(const study::StudyConfig& config) {
     return refuse("needs a goal that has a best value, as accuracy has 1; nobody has declared one of " +
                   config.goals.front().metric);
   }
-  if (study::tie_goal(config)) {
+  if (study::tie_breaking_goal(config)) {
     return refuse("needs train.ties " + std::string(study::kTiesToEarlier) +
                   ": who equals the best in the goal could still be better by the loss; it is " + config.train.ties);
   }
@@ -139,7 +139,7 @@ std::vector<StoppingPlugin> builtin_stopping_rules() {
           median_plugin(),      patience_plugin(), curve_plugin()};
 }
 
-std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric) {
+std::vector<study::Goal> comparison_goals(const std::vector<study::Goal>& goals, const std::string& metric) {
   if (metric.empty()) return goals;
   const auto goal = std::ranges::find(goals, metric, &study::Goal::metric);
   if (goal != goals.end()) return {*goal};

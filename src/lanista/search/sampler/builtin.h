@@ -31,6 +31,6 @@ std::int64_t pbt_quantile(std::int64_t members, double quantile);
 
 /// What a rule compares trials by whose option `on` names this metric; empty: the goals. Goals say which way is better,
 /// then what is known of the metric; one that nobody knows is minimised.
-std::vector<study::Goal> watched(const std::vector<study::Goal>& goals, const std::string& metric);
+std::vector<study::Goal> comparison_goals(const std::vector<study::Goal>& goals, const std::string& metric);
 
 }  // namespace lanista::strategy

@@ -3,17 +3,17 @@
 #include <numeric>
 #include <utility>
 
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/math/cma_es.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 
 namespace lanista::strategy {
 namespace {
 
 constexpr int kResamplings = 100;           ///< of a point outside the bounds, before it is clipped
-constexpr std::int64_t kMostDoublings = 9;  ///< of the population, as in IPOP's own experiments
+constexpr std::int64_t kMaxDoublings = 9;  ///< of the population, as in IPOP's own experiments
 
 /// CMA-ES over the numbers of a space, each as its unit interval, by the first goal. Base, mutations and what is chosen
 /// from a list are drawn at random beside it. A coordinate that the sample does not show, because it was rounded or its
@@ -28,10 +28,10 @@ constexpr std::int64_t kMostDoublings = 9;  ///< of the population, as in IPOP's
 /// Restarted with twice the population (Auger & Hansen, CEC'05) at a random place when the distribution is spent, when
 /// equal results have made its steps longer than the space, and when a whole generation could not be drawn from it,
 /// because what it holds (integers) was tried. What was drawn before a restart is not told after it.
-class CmaEsSearch final : public Folding {
+class CmaEsSearch final : public ReplayableSampler {
  public:
   CmaEsSearch(const Context& context, MutationCount count, std::int64_t population, double sigma)
-      : Folding(context), drawer_(context, count), history_(context), population_(population), sigma_(sigma) {
+      : ReplayableSampler(context), proposal_sampler_(context, count), history_(context), population_(population), sigma_(sigma) {
     for (const space::Parameter& parameter : context.params.parameters()) {
       if (!std::holds_alternative<space::Categorical>(parameter.domain)) ++dimension_;
     }
@@ -40,20 +40,20 @@ class CmaEsSearch final : public Folding {
   std::string_view name() const override { return "cmaes"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    if (!search_) return random_new(drawer_, rng, taken);
-    return new_or_random(drawer_, rng, taken, rng, [this](const Rng& r) { return propose(r); });
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+    if (!search_) return random_unique(proposal_sampler_, rng, duplicates);
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng, [this](const Rng& r) { return propose(r); });
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     if (!search_) return;
     const auto* proposed = std::get_if<study::Proposed>(&event);
-    if (proposed != nullptr) asked_[proposed->trial] = asked(proposed->proposal.sample);
+    if (proposed != nullptr) pending_points_[proposed->trial] = asked(proposed->proposal.sample);
     const auto seen = history_.observe(event);
-    if (proposed != nullptr) return make_room();
-    if (const auto* ended = std::get_if<study::Ended>(&event); ended && !seen) asked_.erase(ended->trial);
+    if (proposed != nullptr) return reset_generation();
+    if (const auto* ended = std::get_if<study::Ended>(&event); ended && !seen) pending_points_.erase(ended->trial);
     if (!seen) return;
-    auto asked = asked_.extract(seen->trial);
+    auto asked = pending_points_.extract(seen->trial);
     if (seen->outcome == study::OutcomeKind::kCancelled) return;
     if (!asked) {  // it went on after a pause, and counts where it has not been told yet
       const auto known = std::find_if(results_.begin(), results_.end(),
@@ -69,39 +69,39 @@ class CmaEsSearch final : public Folding {
 
  private:
   /// How a trial was drawn.
-  struct Asked {
+  struct PendingPoint {
     std::int64_t restart = 0, generation = 0;
     bool elsewhere = false;  ///< not from the distribution
     std::vector<double> x;
   };
 
   /// A generation is no smaller than the number of trials under way.
-  void make_room() {
+  void reset_generation() {
     const auto running = static_cast<std::int64_t>(history_.running().size());
     if (population_ == 0 && running > search_->population()) search_->set_population(running);
   }
 
   /// Failed trials come last; ties by trial.
   void end_generation() {
-    const std::vector<std::int64_t> rank = ranks(results_, by_goals_in_turn);
+    const std::vector<std::int64_t> rank = ranks_at_equal_fidelity(results_, rank_by_goals_in_order);
     std::vector<std::size_t> order(rank.size());
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return std::pair(rank[a], results_[a].trial) < std::pair(rank[b], results_[b].trial);
     });
-    std::vector<CmaEs::Member> members;
+    std::vector<CmaEs::RankedPoint> members;
     bool any_drawn = false;
     for (const std::size_t i : order) {
-      const Asked& origin = origins_[i];
+      const PendingPoint& origin = origins_[i];
       any_drawn = any_drawn || !origin.elsewhere;
       members.push_back({origin.x, origin.elsewhere || origin.generation != generation_});
     }
     const bool flat = *std::max_element(rank.begin(), rank.end()) == 0;
-    flat ? search_->tell_flat() : search_->tell(members);
+    flat ? search_->tell_without_order() : search_->tell(members);
     results_.clear();
     origins_.clear();
     ++generation_;
-    if (search_->spent() || !any_drawn || (flat && search_->longest_step() > 1)) restart();
+    if (search_->has_converged() || !any_drawn || (flat && search_->longest_axis_deviation() > 1)) restart();
   }
 
   void restart() {
@@ -109,7 +109,7 @@ class CmaEsSearch final : public Folding {
     Rng rng = context().rng.split("restart").split(static_cast<std::uint64_t>(generation_));
     std::vector<double> mean(dimension_);
     for (double& x : mean) x = rng.uniform();
-    search_.emplace(std::move(mean), sigma_, search_->population() * (restarts_ <= kMostDoublings ? 2 : 1));
+    search_.emplace(std::move(mean), sigma_, search_->population() * (restarts_ <= kMaxDoublings ? 2 : 1));
   }
 
   /// A point of the distribution inside the unit cube.
@@ -117,7 +117,7 @@ class CmaEsSearch final : public Folding {
     Rng draws = rng.split("point");
     std::vector<double> x;
     for (int i = 0; i < kResamplings; ++i) {
-      x = search_->draw(draws);
+      x = search_->sample_point(draws);
       if (std::all_of(x.begin(), x.end(), [](double u) { return u >= 0 && u <= 1; })) return x;
     }
     for (double& u : x) u = std::clamp(u, 0.0, 1.0);
@@ -133,14 +133,14 @@ class CmaEsSearch final : public Folding {
       const double u = number ? x[i++] : rng.split("choice").split(parameter.name).uniform();
       if (space::is_active(parameter, sample)) sample[parameter.name] = space::value_at(parameter.domain, u);
     }
-    const auto base = static_cast<std::int64_t>(rng.split("base").below(drawer_.bases().size()));
-    return drawer_.mutated(base, std::move(sample), rng);
+    const auto base = static_cast<std::int64_t>(rng.split("base").below(proposal_sampler_.bases().size()));
+    return proposal_sampler_.mutated(base, std::move(sample), rng);
   }
 
   /// The first of the draws for the next proposal that gives the sample; else where the sample lies.
-  Asked asked(const space::Sample& sample) {
+  PendingPoint asked(const space::Sample& sample) {
     const Rng rng = context().rng.split(proposed_++);
-    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(kMaxDraws); ++i) {
+    for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(kMaxAttempts); ++i) {
       std::vector<double> x = point(rng.split(i));
       if (known(x, sample) == x) return {restarts_, generation_, false, std::move(x)};
     }
@@ -163,7 +163,7 @@ class CmaEsSearch final : public Folding {
     return x;
   }
 
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   History history_;
   std::int64_t population_;
   double sigma_;
@@ -172,9 +172,9 @@ class CmaEsSearch final : public Folding {
   std::int64_t generation_ = 0;  ///< over all restarts
   std::int64_t restarts_ = 0;
   std::uint64_t proposed_ = 0;
-  std::map<TrialId, Asked> asked_;
+  std::map<TrialId, PendingPoint> pending_points_;
   std::vector<Observation> results_;  ///< of this generation
-  std::vector<Asked> origins_;        ///< of each result
+  std::vector<PendingPoint> origins_;        ///< of each result
 };
 
 }  // namespace

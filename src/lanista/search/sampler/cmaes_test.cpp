@@ -80,9 +80,9 @@ Point point_of(const study::Proposal& proposal) {
 }
 
 /// Trials under way, of which any may end next.
-class Arena {
+class ParallelTrials {
  public:
-  Arena(std::unique_ptr<Strategy> strategy, std::size_t slots, std::uint64_t seed)
+  ParallelTrials(std::unique_ptr<Strategy> strategy, std::size_t slots, std::uint64_t seed)
       : strategy_(std::move(strategy)), slots_(slots), rng_(seed) {}
 
   /// Fills all slots, and ends one trial with the loss, or as failed without one. What was measured.
@@ -126,7 +126,7 @@ std::int64_t results_needed(double (*f)(const Point&), std::size_t dimension, do
   std::vector<std::int64_t> needed;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const Context context = numbers(seed, dimension, space::FloatRange{middle - 5, middle + 5, 0, false});
-    Arena arena(make(cmaes_plugin(), context, {{"sigma", 0.05}}), slots, seed);
+    ParallelTrials arena(make(cmaes_plugin(), context, {{"sigma", 0.05}}), slots, seed);
     std::int64_t results = 1;
     while (arena.step(f) > 1e-8 && results < 20'000) ++results;
     needed.push_back(results);
@@ -137,14 +137,14 @@ std::int64_t results_needed(double (*f)(const Point&), std::size_t dimension, do
 
 // pycma 4.0.0 from the same start (step 0.5; sphere from 1, Rosenbrock from 0) needs 624, 1350, 1616 and 5190
 // evaluations, the median of 21 runs; with a population of 16, which 16 workers would have, 928, 1712, 2240 and 6032.
-TEST(CmaEsSearch, NeedsAsManyResultsOneByOneAsPublishedRuns) {
+TEST(CmaEsSearch, MatchesPublishedEvaluationCounts) {
   EXPECT_LE(results_needed(sphere, 5, 1, 1), 1.5 * 624);
   EXPECT_LE(results_needed(sphere, 10, 1, 1), 1.5 * 1350);
   EXPECT_LE(results_needed(rosenbrock, 5, 0, 1), 1.5 * 1616);
   EXPECT_LE(results_needed(rosenbrock, 10, 0, 1), 1.5 * 5190);
 }
 
-TEST(CmaEsSearch, NeedsLittleMoreWhenSixteenTrialsAreUnderWayAndEndInAnyOrder) {
+TEST(CmaEsSearch, NeedsFewMoreResultsWithSixteenInParallel) {
   EXPECT_LE(results_needed(sphere, 5, 1, 16), 1.75 * 928);
   EXPECT_LE(results_needed(sphere, 10, 1, 16), 1.75 * 1712);
   EXPECT_LE(results_needed(rosenbrock, 5, 0, 16), 1.75 * 2240);
@@ -178,7 +178,7 @@ TEST(CmaEsSearch, CountsLateResults) {
 
 TEST(CmaEsSearch, FindsAnOptimumOnTheBoundary) {
   const Context context = numbers(3, 4, space::FloatRange{0, 10, 0, false});
-  Arena arena(make(cmaes_plugin(), context), 4, 3);
+  ParallelTrials arena(make(cmaes_plugin(), context), 4, 3);
   double best = 1e9;
   for (int i = 0; i < 600; ++i) {
     best =
@@ -187,9 +187,9 @@ TEST(CmaEsSearch, FindsAnOptimumOnTheBoundary) {
   EXPECT_LT(best, 0.1);
 }
 
-TEST(CmaEsSearch, DrawsAnewWhatLiesOutsideAndClipsWhatNoDrawBringsInside) {
+TEST(CmaEsSearch, ResamplesOutsidePointsThenClips) {
   // Of a step as long as the range, a draw keeps to both bounds of two numbers in one case of seven, of forty never.
-  const auto drawn = [](std::size_t dimension) {
+  const auto sampled_at_dimension = [](std::size_t dimension) {
     const Context context = numbers(4, dimension, space::FloatRange{0, 10, 0, false});
     const auto group = make(cmaes_plugin(), context, {{"sigma", 1}})->suggest({40});
     Point all;
@@ -200,7 +200,7 @@ TEST(CmaEsSearch, DrawsAnewWhatLiesOutsideAndClipsWhatNoDrawBringsInside) {
   };
   const auto distinct = [](const Point& all) { return std::set<double>(all.begin(), all.end()).size(); };
 
-  const Point two = drawn(2), forty = drawn(40);
+  const Point two = sampled_at_dimension(2), forty = sampled_at_dimension(40);
 
   EXPECT_EQ(distinct(two), 80U);
   EXPECT_GT(*std::min_element(two.begin(), two.end()), 0);
@@ -213,10 +213,10 @@ TEST(CmaEsSearch, DrawsAnewWhatLiesOutsideAndClipsWhatNoDrawBringsInside) {
   EXPECT_EQ(static_cast<std::int64_t>(distinct(forty)), 1600 - low - high + 2);
 }
 
-TEST(CmaEsSearch, TakesFailedTrialsAsTheWorst) {
+TEST(CmaEsSearch, RanksFailedTrialsLast) {
   double best = 1e9;
   const Context context = numbers(5, 4, space::FloatRange{-5, 5, 0, false});
-  Arena arena(make(cmaes_plugin(), context), 8, 5);
+  ParallelTrials arena(make(cmaes_plugin(), context), 8, 5);
   for (int i = 0; i < 800; ++i) {
     // Half of the space fails, and the optimum lies near that half.
     const double loss = arena.step([](const Point& x) { return x[0] < 0 ? NAN : sphere(x) + x[0]; });
@@ -225,7 +225,7 @@ TEST(CmaEsSearch, TakesFailedTrialsAsTheWorst) {
   EXPECT_LT(best, 1e-3);
 }
 
-TEST(CmaEsSearch, BeginsAnewElsewhereWhenNothingOfAGenerationWasDrawnFromIt) {
+TEST(CmaEsSearch, RestartsWhenGenerationHasNoOwnSample) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const Context context = numbers(seed, 2, space::FloatRange{0, 1, 0, false});
     auto search = make(cmaes_plugin(), context, {{"sigma", 1e-3}, {"population", 4}});
@@ -248,7 +248,7 @@ TEST(CmaEsSearch, BeginsAnewElsewhereWhenNothingOfAGenerationWasDrawnFromIt) {
   }
 }
 
-TEST(CmaEsSearch, FindsTheBestOfItsIntegersBehindATrap) {
+TEST(CmaEsSearch, EscapesLocalOptimumOfIntegers) {
   // Two basins: what is near 3 is a trap, the best lies at 40.
   const auto f = [](const Point& x) {
     double sum = 0;
@@ -257,7 +257,7 @@ TEST(CmaEsSearch, FindsTheBestOfItsIntegersBehindATrap) {
   };
   int found = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
-    Arena arena(make(cmaes_plugin(), numbers(seed, 2, space::IntRange{0, 60, 1, false})), 4, seed);
+    ParallelTrials arena(make(cmaes_plugin(), numbers(seed, 2, space::IntRange{0, 60, 1, false})), 4, seed);
     double best = 1e9;
     for (int i = 0; i < 1000; ++i) best = std::min(best, arena.step(f));
     found += best == 0 ? 1 : 0;
@@ -265,15 +265,15 @@ TEST(CmaEsSearch, FindsTheBestOfItsIntegersBehindATrap) {
   EXPECT_EQ(found, 10);  // a thousand random draws of 3,721 points find it in 2 or 3 of 10
 }
 
-TEST(CmaEsSearch, GoesOnWhereEverythingFailsOrIsEqual) {
+TEST(CmaEsSearch, ContinuesWhenAllTrialsFailOrTie) {
   for (const double loss : {static_cast<double>(NAN), 1.0}) {
-    Arena arena(make(cmaes_plugin(), numbers(2, 3, space::FloatRange{0, 1, 0, false})), 16, 2);
+    ParallelTrials arena(make(cmaes_plugin(), numbers(2, 3, space::FloatRange{0, 1, 0, false})), 16, 2);
     for (int i = 0; i < 400; ++i) arena.step([&](const Point&) { return loss; });
     EXPECT_EQ(arena.strategy().suggest({16})->proposals().size(), 16U);
   }
 }
 
-TEST(CmaEsSearch, IsRebuiltByReplayingWhatSixteenTrialsGaveInAnyOrder) {
+TEST(CmaEsSearch, ReplaysSixteenParallelTrialsInAnyOrder) {
   Rng rng(12);
   for (int round = 0; round < 20; ++round) {
     const Context context =
@@ -304,7 +304,7 @@ TEST(CmaEsSearch, IsRebuiltByReplayingWhatSixteenTrialsGaveInAnyOrder) {
   }
 }
 
-TEST(CmaEsSearch, RefusesAPopulationOfOne) {
+TEST(CmaEsSearch, RejectsPopulationOfOne) {
   const StrategyPlugin plugin = cmaes_plugin();
   const auto strategy = plugin.make(small_context(1), *resolve_options({{"population", 1}}, plugin.options));
   ASSERT_FALSE(strategy.ok());

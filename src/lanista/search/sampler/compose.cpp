@@ -16,24 +16,24 @@ class Composed final : public Strategy {
   Result<Suggestion> suggest(const Capacity& capacity) const override {
     Suggestion out;
     std::vector<Member>& members = out.group.members;
-    Advance next = halving_ ? halving_->advance(capacity.free_slots, true) : Advance{};
+    Promotions next = halving_ ? halving_->advance(capacity.free_slots, true) : Promotions{};
     members = std::move(next.members);
     std::int64_t taken = 0;
     for (const Member& member : members) taken += std::holds_alternative<ResumeTrial>(member) ? 1 : 0;
     const std::int64_t room = std::min({capacity.free_slots - taken, capacity.new_trials, next.room});
-    Result<Suggestion> drawn = room > 0 ? sampler_->draw(room) : Suggestion::nothing_left();
+    Result<Suggestion> suggestion = room > 0 ? sampler_->sample_proposals(room) : Suggestion::space_exhausted();
     bool held = next.room <= 0;  // there may be something new, but its turn has not come
-    if (drawn && drawn->kind == Suggestion::Kind::kGroup) held = !add(drawn->proposals(), members);
+    if (suggestion && suggestion->kind == Suggestion::Kind::kGroup) held = !add(suggestion->proposals(), members);
     if (!members.empty()) return out;
 
-    const bool later = held || (drawn && drawn->kind == Suggestion::Kind::kWait);
+    const bool later = held || (suggestion && suggestion->kind == Suggestion::Kind::kWait);
     if (halving_ && (!later || capacity.running == 0)) {
       members = halving_->advance(capacity.free_slots, false).members;
       if (!members.empty()) return out;
     }
-    if (held) return capacity.running > 0 ? Suggestion::wait() : Suggestion::nothing_left();
-    if (!drawn || drawn->kind == Suggestion::Kind::kWait) return drawn;
-    return may_resume(capacity) ? Suggestion::wait() : Suggestion::nothing_left();
+    if (held) return capacity.running > 0 ? Suggestion::wait() : Suggestion::space_exhausted();
+    if (!suggestion || suggestion->kind == Suggestion::Kind::kWait) return suggestion;
+    return may_resume(capacity) ? Suggestion::wait() : Suggestion::space_exhausted();
   }
 
   void observe(const study::Event& event) override {
@@ -41,12 +41,12 @@ class Composed final : public Strategy {
     sampler_->observe(event);
   }
 
-  Ruling verdict(TrialId trial) const override { return halving_ ? halving_->verdict(trial) : kGoOn; }
+  TrialVerdict verdict(TrialId trial) const override { return halving_ ? halving_->verdict(trial) : kContinueToBudget; }
 
  private:
   /// Whether any of them is taken.
   bool add(std::vector<study::Proposal> fresh, std::vector<Member>& members) const {
-    if (halving_) halving_->limit(fresh);
+    if (halving_) halving_->assign_budgets(fresh);
     for (study::Proposal& proposal : fresh) members.emplace_back(NewTrial{std::move(proposal)});
     return !fresh.empty();
   }

@@ -36,12 +36,12 @@ class EveryStrategy : public ::testing::TestWithParam<std::tuple<std::string, bo
   mutable std::vector<StrategyPlugin> all_ = builtin_strategies();
 };
 
-TEST_P(EveryStrategy, HasTheNameItIsRegisteredUnder) {
+TEST_P(EveryStrategy, HasItsRegisteredName) {
   EXPECT_EQ(make(plugin(), context_for(1))->name(), name());
   EXPECT_FALSE(plugin().help.empty());
 }
 
-TEST_P(EveryStrategy, AnswersTheSameUntilItObservesSomething) {
+TEST_P(EveryStrategy, SuggestsTheSameUntilNextEvent) {
   auto strategy = make(plugin(), context_for(1));
   play(*strategy, 12, Rng(5));
   for (const std::int64_t slots : {1, 3}) {
@@ -73,14 +73,14 @@ void expect_rebuilt(const Strategy& live, const Make& make_another, const std::v
   EXPECT_EQ(text_of(*resumed->suggest({2})), next);
 }
 
-TEST_P(EveryStrategy, IsRebuiltByReplayingItsEventsAtAnyPoint) {
+TEST_P(EveryStrategy, ReplaysItsEventsFromAnyPoint) {
   auto strategy = make(plugin(), context_for(3));
   const auto events = play(*strategy, kTrials, Rng(9));
   expect_rebuilt(
       *strategy, [&] { return make(plugin(), context_for(3)); }, events);
 }
 
-TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
+TEST_P(EveryStrategy, ProposesGroupEqualToSingleProposals) {
   auto together = make(plugin(), context_for(4));
   auto one_by_one = make(plugin(), context_for(4));
   const auto group = together->suggest({5});
@@ -94,7 +94,7 @@ TEST_P(EveryStrategy, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
   }
 }
 
-TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
+TEST_P(EveryStrategy, ProposesUniqueTrialsInsideTheSpace) {
   const Context context = context_for(6);
   auto strategy = make(plugin(), context);
   std::set<Digest> keys;
@@ -104,7 +104,7 @@ TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
     const study::Proposal& proposal = proposed->proposal;
     EXPECT_TRUE(keys.insert(study::run_key(proposal)).second);
     EXPECT_EQ(study::full_epochs(proposal), context.epochs);
-    if (!plugin().halves) {
+    if (!plugin().has_own_halving) {
       EXPECT_EQ(proposal.budget, context.epochs);
     }
     EXPECT_TRUE(context.params.check(proposal.sample).ok());
@@ -118,14 +118,14 @@ TEST_P(EveryStrategy, NeverProposesTheSameTwiceAndKeepsToTheSpace) {
   EXPECT_GT(keys.size(), 10U);
 }
 
-TEST_P(EveryStrategy, DiffersFromSeedToSeedUnlessItIsAnEnumeration) {
+TEST_P(EveryStrategy, DependsOnSeedUnlessItEnumerates) {
   const auto first = make(plugin(), context_for(1))->suggest({3});
   const auto second = make(plugin(), context_for(2))->suggest({3});
   EXPECT_EQ(text_of(*first) == text_of(*second), name() == "grid");
 }
 
-TEST_P(EveryStrategy, ContinuesTrialsItDoesNotKnowAndForwardsTheRulesVerdicts) {
-  if (plugin().halves) GTEST_SKIP() << "it has a halving of its own";
+TEST_P(EveryStrategy, ContinuesUnknownTrialsAndForwardsVerdicts) {
+  if (plugin().has_own_halving) GTEST_SKIP() << "it has a halving of its own";
   auto strategy = make(plugin(), context_for(1));
   EXPECT_EQ(strategy->verdict(TrialId{99}).verdict, study::Verdict::kContinue);
   EXPECT_EQ(strategy->verdict(TrialId{1}).through, 1);
@@ -154,7 +154,7 @@ Context finite_context() {
   return context;
 }
 
-TEST_P(EveryStrategy, ProposesAllOfAFiniteSpaceOnceAndThenSaysThatNothingIsLeft) {
+TEST_P(EveryStrategy, ProposesFiniteSpaceOnceThenReportsExhausted) {
   const Context context = finite_context();
   ASSERT_EQ(context.params.size(), 22);
   auto strategy = make(plugin(), context);
@@ -167,10 +167,10 @@ TEST_P(EveryStrategy, ProposesAllOfAFiniteSpaceOnceAndThenSaysThatNothingIsLeft)
   EXPECT_EQ(samples.size(), 22U);
   const auto group = strategy->suggest({1});
   ASSERT_TRUE(group.ok()) << group.error().text();
-  EXPECT_EQ(group->kind, Suggestion::Kind::kNothingLeft);
+  EXPECT_EQ(group->kind, Suggestion::Kind::kSpaceExhausted);
 }
 
-TEST_P(EveryStrategy, ProposesAllThatKeepsToTheConstraintsInAFiniteSpace) {
+TEST_P(EveryStrategy, ProposesAllFeasiblePointsOfFiniteSpace) {
   Context context = finite_context();
   context.constraints = {testing::must(study::Constraint::parse("lr >= 0.25")),
                          testing::must(study::Constraint::parse("warmup_epochs >= 3"))};
@@ -198,7 +198,7 @@ Context narrow_context(double part, bool mutators) {
   return context;
 }
 
-TEST_P(EveryStrategy, ProposesAsManyTrialsAsAskedHoweverManyDrawsAreRefused) {
+TEST_P(EveryStrategy, FillsGroupDespiteRejectedSamples) {
   for (const double refused : {0.5, 0.7, 0.95, 0.995}) {
     auto strategy = make(plugin(), narrow_context(1 - refused, !over_blueprint()), quick(name()));
     const auto events = play(*strategy, 60, Rng(3));
@@ -216,7 +216,7 @@ std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, st
     std::int64_t epoch = 0, budget = 0;
   };
   std::vector<study::Event> events;
-  const auto tell = [&](study::Event event) {
+  const auto feed_event = [&](study::Event event) {
     strategy.observe(event);
     events.push_back(std::move(event));
   };
@@ -225,7 +225,7 @@ std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, st
     if (id <= trials && open.size() < running) {
       const auto group = strategy.suggest({1});
       LANISTA_CHECK(group.ok() && !group->proposals().empty(), "the space is large");
-      tell(study::Proposed{TrialId{id}, group->proposals()[0]});
+      feed_event(study::Proposed{TrialId{id}, group->proposals()[0]});
       open.push_back({TrialId{id++}, 0, group->proposals()[0].budget});
       continue;
     }
@@ -236,19 +236,19 @@ std::vector<study::Event> play_late(Strategy& strategy, std::uint32_t trials, st
       outcome.kind = rng.bernoulli(0.8) ? study::OutcomeKind::kFailed : study::OutcomeKind::kCancelled;
     } else {
       ++it->epoch;
-      tell(study::Measured{{it->id, it->epoch, it->epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
+      feed_event(study::Measured{{it->id, it->epoch, it->epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
       const bool stops = strategy.verdict(it->id).verdict == study::Verdict::kStop;
       if (stops) outcome.kind = study::OutcomeKind::kStopped;
       ends = stops || it->epoch == it->budget;
     }
     if (!ends) continue;
-    tell(study::Ended{it->id, outcome});
+    feed_event(study::Ended{it->id, outcome});
     open.erase(it);
   }
   return events;
 }
 
-TEST_P(EveryStrategy, IsRebuiltByReplayingWhatCameLateAndOutOfOrderOrFailed) {
+TEST_P(EveryStrategy, ReplaysLateUnorderedAndFailedEvents) {
   for (const double p_fail : {0.0, 0.4, 1.0}) {
     const Context context = context_for(5);
     auto strategy = make(plugin(), context, quick(name()));

@@ -1,7 +1,7 @@
 #include "lanista/search/sampler/decisions.h"
 
 namespace lanista::strategy {
-Decisions::Decisions(const Context& context, bool joint)
+DecisionList::DecisionList(const Context& context, bool joint)
     : params_(context.params), bases_(static_cast<std::int64_t>(context.models->bases().size())) {
   space::Categorical bases;
   for (std::int64_t i = 0; i < bases_; ++i) bases.values.emplace_back(i);
@@ -26,8 +26,8 @@ Decisions::Decisions(const Context& context, bool joint)
   }
 }
 
-Decisions::Answers Decisions::answers(const study::Proposal& proposal) const {
-  Answers out{space::Value(proposal.base)};
+DecisionList::DecisionValues DecisionList::values_of(const study::Proposal& proposal) const {
+  DecisionValues out{space::Value(proposal.base)};
   space::Sample seen;
   for (const space::Parameter& parameter : params_.parameters()) {
     const auto it = proposal.sample.find(parameter.name);
@@ -39,7 +39,7 @@ Decisions::Answers Decisions::answers(const study::Proposal& proposal) const {
   return out;
 }
 
-std::pair<std::int64_t, space::Sample> Decisions::decide(
+std::pair<std::int64_t, space::Sample> DecisionList::choose_values(
     const std::function<std::vector<space::Value>(std::size_t group)>& ask) const {
   std::vector<std::vector<space::Value>> asked(groups_.size());
   const auto value_of = [&](std::size_t i) {

@@ -8,19 +8,19 @@
 #include <tuple>
 #include <utility>
 
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
 #include "lanista/search/sampler/dehb_plan.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/math/differential_evolution.h"
-#include "lanista/search/study/earlier.h"
+#include "lanista/search/study/earlier_study.h"
 
 namespace lanista::strategy {
 namespace {
 
-using Place01 = std::vector<double>;  ///< a configuration in the unit cube, a coordinate for each decision
+using UnitPoint = std::vector<double>;  ///< a configuration in the unit cube, a coordinate for each decision
 
 /// What DEHB knows: a population for each budget, who belongs where, and who comes next. A fold.
 class DehbState {
@@ -33,62 +33,62 @@ class DehbState {
   void observe(const study::Event& event) {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) begin(proposed->trial, proposed->proposal);
     if (const auto* resumed = std::get_if<study::Resumed>(&event)) {
-      if (DehbPlan::Job* job = plan_.job_of(resumed->trial)) job->trial = resumed->trial;
+      if (DehbPlan::RungEntry* entry = plan_.entry_of(resumed->trial)) entry->trial = resumed->trial;
       paused_.erase(resumed->trial);
     }
     if (const auto* paused = std::get_if<study::Paused>(&event)) paused_.insert(paused->trial);
     const auto seen = history_.observe(event);
-    if (seen) rest(*seen);
+    if (seen) record_result(*seen);
     if (const auto* ended = std::get_if<study::Ended>(&event)) {
       paused_.erase(ended->trial);
-      if (DehbPlan::Job* job = plan_.job_of(ended->trial)) job->done = true;  // it left without a result
+      if (DehbPlan::RungEntry* entry = plan_.entry_of(ended->trial)) entry->done = true;  // it left without a result
       places_.erase(ended->trial);
     }
     plan_.advance([this](std::size_t budget, std::int64_t count) { return promotable(budget, count); });
   }
 
   /// The job that the trial does which is new after `others` new ones.
-  DehbPlan::Job upcoming(std::size_t others) const {
+  DehbPlan::RungEntry upcoming(std::size_t others) const {
     DehbPlan plan = plan_;
-    for (std::size_t i = 0; i < others; ++i) plan.next_fresh().done = true;
-    return plan.next_fresh();
+    for (std::size_t i = 0; i < others; ++i) plan.next_new_entry().done = true;
+    return plan.next_new_entry();
   }
-  std::vector<DehbPlan::Job> upcoming_all(std::size_t count) const {
+  std::vector<DehbPlan::RungEntry> upcoming_all(std::size_t count) const {
     DehbPlan plan = plan_;
-    std::vector<DehbPlan::Job> out;
+    std::vector<DehbPlan::RungEntry> out;
     while (out.size() < count) {
-      out.push_back(plan.next_fresh());
-      plan.next_fresh().done = true;
+      out.push_back(plan.next_new_entry());
+      plan.next_new_entry().done = true;
     }
     return out;
   }
-  std::int64_t budget(const DehbPlan::Job& job) const { return plan_.brackets().budgets[job.budget]; }
+  std::int64_t budget(const DehbPlan::RungEntry& entry) const { return plan_.brackets().budgets[entry.budget]; }
 
   /// Who goes on, and who rests for nothing, since nobody is promoted any more.
   std::vector<Member> resume(std::int64_t count) const {
     std::vector<Member> out;
-    std::set<TrialId> called;
-    for (const DehbPlan::Job* job : plan_.promotions()) {
-      called.insert(*job->promoted);
-      if (std::ssize(called) <= count) out.emplace_back(ResumeTrial{*job->promoted, budget(*job)});
+    std::set<TrialId> promoted_before;
+    for (const DehbPlan::RungEntry* entry : plan_.promotions()) {
+      promoted_before.insert(*entry->promoted);
+      if (std::ssize(promoted_before) <= count) out.emplace_back(ResumeTrial{*entry->promoted, budget(*entry)});
     }
-    if (plan_.may_promote()) return out;
+    if (plan_.can_promote()) return out;
     for (const TrialId trial : paused_) {
-      if (!called.contains(trial)) out.emplace_back(StopTrial{trial});
+      if (!promoted_before.contains(trial)) out.emplace_back(StopTrial{trial});
     }
     return out;
   }
 
   /// A child of the job's parents; nullopt: too few have a result yet.
-  std::optional<Place01> child(const DehbPlan::Job& job, const DifferentialStep& step, const Rng& rng) const {
-    const std::optional<Individual>& target = populations_[job.budget][job.target];
+  std::optional<UnitPoint> child(const DehbPlan::RungEntry& entry, const DifferentialStep& step, const Rng& rng) const {
+    const std::optional<Individual>& target = populations_[entry.budget][entry.target];
     if (!target) return std::nullopt;
-    std::vector<const Place01*> pool;
-    for (const Individual* each : best(job.pool_budget)) {
-      if (std::ssize(pool) == job.pool) break;
+    std::vector<const UnitPoint*> pool;
+    for (const Individual* each : best(entry.pool_budget)) {
+      if (std::ssize(pool) == entry.pool) break;
       if (each != &*target) pool.push_back(&each->place);
     }
-    std::vector<const Place01*> others;  // who fills up a pool that is too small
+    std::vector<const UnitPoint*> others;  // who fills up a pool that is too small
     for (const auto& population : populations_) {
       for (const auto& each : population) {
         if (each && &*each != &*target && std::ranges::find(pool, &each->place) == pool.end()) {
@@ -96,24 +96,24 @@ class DehbState {
         }
       }
     }
-    Rng draw = rng.split("parents");
+    Rng sampling_rng = rng.split("parents");
     while (pool.size() < 3 && !others.empty()) {
-      const auto at = others.begin() + static_cast<std::ptrdiff_t>(draw.below(others.size()));
+      const auto at = others.begin() + static_cast<std::ptrdiff_t>(sampling_rng.below(others.size()));
       pool.push_back(*at);
       others.erase(at);
     }
     if (pool.size() < 3) return std::nullopt;
-    const auto three = draw.sample_without_replacement(static_cast<std::uint32_t>(pool.size()), 3);
+    const auto three = sampling_rng.sample_without_replacement(static_cast<std::uint32_t>(pool.size()), 3);
     return offspring(target->place, {pool[three[0]], pool[three[1]], pool[three[2]]}, step, rng);
   }
 
-  const Decisions& decisions() const { return decisions_; }
+  const DecisionList& decisions() const { return decisions_; }
 
  private:
   /// Smaller is better: without a number, violation, goals in turn.
   using Fitness = std::tuple<bool, double, std::vector<double>>;
   struct Individual {
-    Place01 place;
+    UnitPoint place;
     Fitness fitness;
     TrialId trial;
   };
@@ -121,15 +121,15 @@ class DehbState {
 
   void begin(TrialId trial, const study::Proposal& proposal) {
     places_[trial] = place_of(proposal);
-    if (trial.value >= study::kFirstEarlier) return;
-    DehbPlan::Job& job = plan_.next_fresh();
-    job.trial = trial;
+    if (trial.value >= study::kFirstEarlierTrialId) return;
+    DehbPlan::RungEntry& entry = plan_.next_new_entry();
+    entry.trial = trial;
   }
 
-  /// Decisions that the proposal does not have stand in the middle of their axis.
-  Place01 place_of(const study::Proposal& proposal) const {
-    const Decisions::Answers answers = decisions_.answers(proposal);
-    Place01 out;
+  /// DecisionList that the proposal does not have stand in the middle of their axis.
+  UnitPoint place_of(const study::Proposal& proposal) const {
+    const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
+    UnitPoint out;
     for (const auto& group : decisions_.groups()) {
       const auto& answer = answers[group[0]];
       out.push_back(answer ? space::unit_position(decisions_.domain(group[0]), *answer) : 0.5);
@@ -137,37 +137,37 @@ class DehbState {
     return out;
   }
 
-  static Fitness fitness_of(const std::optional<Reading>& reading) {
-    const bool lost = !reading || reading->losses.empty() ||
-                      std::ranges::any_of(reading->losses, [](double x) { return std::isnan(x); });
-    return lost ? Fitness{true, 0, {}} : Fitness{false, reading->violation, reading->losses};
+  static Fitness fitness_of(const std::optional<EpochLosses>& epoch_losses) {
+    const bool lost = !epoch_losses || epoch_losses->losses.empty() ||
+                      std::ranges::any_of(epoch_losses->losses, [](double x) { return std::isnan(x); });
+    return lost ? Fitness{true, 0, {}} : Fitness{false, epoch_losses->violation, epoch_losses->losses};
   }
 
   /// A trial has come to rest.
-  void rest(const Observation& seen) {
+  void record_result(const Observation& seen) {
     const auto place = places_.find(seen.trial);
     if (place == places_.end()) return;
-    if (seen.trial.value >= study::kFirstEarlier) return take_in(seen, place->second);
-    DehbPlan::Job* job = plan_.job_of(seen.trial);
-    if (job == nullptr || !job->trial) return;
-    job->done = true;
+    if (seen.trial.value >= study::kFirstEarlierTrialId) return add_earlier_trial(seen, place->second);
+    DehbPlan::RungEntry* entry = plan_.entry_of(seen.trial);
+    if (entry == nullptr || !entry->trial) return;
+    entry->done = true;
     if (seen.outcome == study::OutcomeKind::kCancelled) return;
-    Individual fresh{place->second, fitness_of(reading_at(seen, budget(*job))), seen.trial};
-    trained_.insert({job->budget, seen.trial});
-    std::optional<Individual>& target = populations_[job->budget][job->target];
+    Individual fresh{place->second, fitness_of(losses_at(seen, budget(*entry))), seen.trial};
+    trained_.insert({entry->budget, seen.trial});
+    std::optional<Individual>& target = populations_[entry->budget][entry->target];
     if (!target || !(target->fitness < fresh.fitness)) target = std::move(fresh);
   }
 
   /// A trial of an earlier study takes a free place at every budget that it measured, else that of somebody worse.
-  void take_in(const Observation& seen, const Place01& place) {
+  void add_earlier_trial(const Observation& seen, const UnitPoint& place) {
     for (std::size_t k = 0; k < populations_.size(); ++k) {
-      const auto reading = reading_at(seen, plan_.brackets().budgets[k]);
-      if (!reading) continue;
+      const auto epoch_losses = losses_at(seen, plan_.brackets().budgets[k]);
+      if (!epoch_losses) continue;
       const auto worse = [](const std::optional<Individual>& a, const std::optional<Individual>& b) {
         return a && (!b || a->fitness < b->fitness);
       };
       auto& worst = *std::max_element(populations_[k].begin(), populations_[k].end(), worse);
-      Individual fresh{place, fitness_of(reading), seen.trial};
+      Individual fresh{place, fitness_of(epoch_losses), seen.trial};
       if (!worst || fresh.fitness < worst->fitness) worst = std::move(fresh);
     }
   }
@@ -195,11 +195,11 @@ class DehbState {
     return out;
   }
 
-  Decisions decisions_;
+  DecisionList decisions_;
   History history_;
   DehbPlan plan_;
   std::vector<Population> populations_;  ///< by budget
-  std::map<TrialId, Place01> places_;    ///< of those that have not ended
+  std::map<TrialId, UnitPoint> places_;    ///< of those that have not ended
   std::set<TrialId> paused_;
   std::set<std::pair<std::size_t, TrialId>> trained_;  ///< at a budget, or called to it
 };
@@ -209,15 +209,15 @@ class DehbHalving final : public Halving {
  public:
   explicit DehbHalving(std::shared_ptr<const DehbState> state) : state_(std::move(state)) {}
   void observe(const study::Event&) override {}
-  Ruling verdict(TrialId) const override { return kGoOn; }
-  void limit(std::vector<study::Proposal>& fresh) const override {
-    const auto jobs = state_->upcoming_all(fresh.size());
+  TrialVerdict verdict(TrialId) const override { return kContinueToBudget; }
+  void assign_budgets(std::vector<study::Proposal>& fresh) const override {
+    const auto entries = state_->upcoming_all(fresh.size());
     for (std::size_t i = 0; i < fresh.size(); ++i) {
       fresh[i].horizon = study::full_epochs(fresh[i]);
-      fresh[i].budget = state_->budget(jobs[i]);
+      fresh[i].budget = state_->budget(entries[i]);
     }
   }
-  Advance advance(std::int64_t count, bool) const override { return {.members = state_->resume(count)}; }
+  Promotions advance(std::int64_t count, bool) const override { return {.members = state_->resume(count)}; }
 
  private:
   std::shared_ptr<const DehbState> state_;
@@ -227,36 +227,36 @@ class DehbHalving final : public Halving {
 /// brackets. In the first round of brackets the best of a budget are promoted to the next; afterwards each rung makes
 /// new trials out of the best of the budget below, crossed with its own members in turn, whose place they take if they
 /// are not worse. Mutations of models are drawn at random.
-class DehbSearch final : public Folding {
+class DehbSearch final : public ReplayableSampler {
  public:
   DehbSearch(const Context& context, const DehbBrackets& brackets, DifferentialStep step, MutationCount mutations)
-      : Folding(context),
+      : ReplayableSampler(context),
         step_(step),
-        drawer_(context, mutations),
+        proposal_sampler_(context, mutations),
         state_(std::make_shared<DehbState>(context, brackets)) {}
   std::string_view name() const override { return "dehb"; }
   std::unique_ptr<Halving> own_halving() const override { return std::make_unique<DehbHalving>(state_); }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    const DehbPlan::Job job = state_->upcoming(taken.group().size());
-    if (state_->decisions().size() == 0 || !state_->child(job, step_, rng)) return random_new(drawer_, rng, taken);
-    return new_or_random(drawer_, rng, taken, rng.split("child"), [&](const Rng& r) { return propose(job, r); });
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+    const DehbPlan::RungEntry entry = state_->upcoming(duplicates.group().size());
+    if (state_->decisions().size() == 0 || !state_->child(entry, step_, rng)) return random_unique(proposal_sampler_, rng, duplicates);
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"), [&](const Rng& r) { return propose(entry, r); });
   }
-  void fold(const study::Event& event) override { state_->observe(event); }
+  void fold_event(const study::Event& event) override { state_->observe(event); }
 
  private:
-  Result<study::Proposal> propose(const DehbPlan::Job& job, const Rng& rng) const {
-    const Place01 place = *state_->child(job, step_, rng);
-    const Decisions& decisions = state_->decisions();
-    auto [base, sample] = decisions.decide([&](std::size_t group) -> std::vector<space::Value> {
+  Result<study::Proposal> propose(const DehbPlan::RungEntry& entry, const Rng& rng) const {
+    const UnitPoint place = *state_->child(entry, step_, rng);
+    const DecisionList& decisions = state_->decisions();
+    auto [base, sample] = decisions.choose_values([&](std::size_t group) -> std::vector<space::Value> {
       return {space::value_at(decisions.domain(decisions.groups()[group][0]), place[group])};
     });
-    return drawer_.mutated(base, std::move(sample), rng);
+    return proposal_sampler_.mutated(base, std::move(sample), rng);
   }
 
   DifferentialStep step_;
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   std::shared_ptr<DehbState> state_;
 };
 
@@ -288,7 +288,7 @@ StrategyPlugin dehb_plugin() {
         return std::unique_ptr<Sampler>(
             std::make_unique<DehbSearch>(context, DehbBrackets(min, eta, context.epochs), step, mutations));
       }};
-  plugin.halves = true;
+  plugin.has_own_halving = true;
   return plugin;
 }
 

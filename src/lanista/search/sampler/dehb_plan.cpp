@@ -37,56 +37,56 @@ DehbBrackets::DehbBrackets(std::int64_t min, std::int64_t eta_, std::int64_t epo
 
 DehbPlan::DehbPlan(DehbBrackets brackets) : brackets_(std::move(brackets)), next_target_(brackets_.budgets.size(), 0) {}
 
-bool DehbPlan::is_done(const Bracket& bracket) { return std::ranges::all_of(bracket.jobs, &Job::done); }
+bool DehbPlan::is_done(const Bracket& bracket) { return std::ranges::all_of(bracket.entries, &RungEntry::done); }
 
-void DehbPlan::begin_rung(Bracket& bracket, const std::vector<TrialId>& going) {
+void DehbPlan::begin_rung(Bracket& bracket, const std::vector<TrialId>& promoted_trials) {
   const std::size_t place = budget_of(bracket);
   const std::int64_t count = counts_of(bracket)[bracket.rung];
-  bracket.jobs.clear();
+  bracket.entries.clear();
   for (std::int64_t i = 0; i < count; ++i) {
-    Job job;
-    job.budget = place;
-    job.pool_budget = bracket.rung == 0 ? place : place - 1;
-    job.pool = bracket.rung == 0 ? static_cast<std::int64_t>(brackets_.populations[place]) : count;
-    job.target = next_target_[place];
-    next_target_[place] = (job.target + 1) % brackets_.populations[place];
-    if (i < std::ssize(going)) job.promoted = going[static_cast<std::size_t>(i)];
-    bracket.jobs.push_back(job);
+    RungEntry entry;
+    entry.budget = place;
+    entry.pool_budget = bracket.rung == 0 ? place : place - 1;
+    entry.pool = bracket.rung == 0 ? static_cast<std::int64_t>(brackets_.populations[place]) : count;
+    entry.target = next_target_[place];
+    next_target_[place] = (entry.target + 1) % brackets_.populations[place];
+    if (i < std::ssize(promoted_trials)) entry.promoted = promoted_trials[static_cast<std::size_t>(i)];
+    bracket.entries.push_back(entry);
   }
 }
 
-DehbPlan::Job& DehbPlan::next_fresh() {
+DehbPlan::RungEntry& DehbPlan::next_new_entry() {
   for (Bracket& bracket : open_) {
-    for (Job& job : bracket.jobs) {
-      if (!job.done && !job.trial && !job.promoted) return job;
+    for (RungEntry& entry : bracket.entries) {
+      if (!entry.done && !entry.trial && !entry.promoted) return entry;
     }
   }
   Bracket& bracket = open_.emplace_back();
   bracket.number = opened_++;
   begin_rung(bracket, {});
-  return bracket.jobs.front();
+  return bracket.entries.front();
 }
 
-std::vector<const DehbPlan::Job*> DehbPlan::promotions() const {
-  std::vector<const Job*> out;
+std::vector<const DehbPlan::RungEntry*> DehbPlan::promotions() const {
+  std::vector<const RungEntry*> out;
   for (const Bracket& bracket : open_) {
-    for (const Job& job : bracket.jobs) {
-      if (!job.done && !job.trial && job.promoted) out.push_back(&job);
+    for (const RungEntry& entry : bracket.entries) {
+      if (!entry.done && !entry.trial && entry.promoted) out.push_back(&entry);
     }
   }
   return out;
 }
 
-DehbPlan::Job* DehbPlan::job_of(TrialId trial) {
+DehbPlan::RungEntry* DehbPlan::entry_of(TrialId trial) {
   for (Bracket& bracket : open_) {
-    for (Job& job : bracket.jobs) {
-      if (!job.done && (job.trial == trial || (!job.trial && job.promoted == trial))) return &job;
+    for (RungEntry& entry : bracket.entries) {
+      if (!entry.done && (entry.trial == trial || (!entry.trial && entry.promoted == trial))) return &entry;
     }
   }
   return nullptr;
 }
 
-bool DehbPlan::may_promote() const {
+bool DehbPlan::can_promote() const {
   return brackets_.promotes(opened_) ||
          std::ranges::any_of(open_, [this](const Bracket& bracket) { return brackets_.promotes(bracket.number); });
 }

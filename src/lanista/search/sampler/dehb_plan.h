@@ -22,21 +22,21 @@ struct DehbBrackets {
   /// Needs 1 <= min <= epochs and eta >= 2. Whole numbers throughout.
   DehbBrackets(std::int64_t min, std::int64_t eta, std::int64_t epochs);
   /// Of the n-th bracket ever opened: its place in `counts`.
-  std::size_t kind(std::int64_t bracket) const {
+  std::size_t bracket_kind(std::int64_t bracket) const {
     return static_cast<std::size_t>(bracket % static_cast<std::int64_t>(counts.size()));
   }
   /// The place of a bracket's first budget.
-  std::size_t first_budget(std::int64_t bracket) const { return budgets.size() - counts[kind(bracket)].size(); }
+  std::size_t first_budget(std::int64_t bracket) const { return budgets.size() - counts[bracket_kind(bracket)].size(); }
   /// Whether the trials of its later rungs are promoted ones; afterwards they are new.
   bool promotes(std::int64_t bracket) const { return bracket < static_cast<std::int64_t>(counts.size()); }
 };
 
-/// Which trial comes next, and where it belongs: the brackets of DEHB that are open. Synchronous within a bracket: a
+/// Which trial comes next, and where it belongs: the brackets of DEHB that are open. SynchronousHalving within a bracket: a
 /// rung begins when all trials of the one before have a result. Where nothing is left to begin, a new bracket opens, so
 /// that nobody ever waits. A value.
 class DehbPlan {
  public:
-  struct Job {
+  struct RungEntry {
     std::size_t budget = 0;                ///< its place among the budgets
     std::size_t target = 0;                ///< the member of that budget's population that it may replace
     std::size_t pool_budget = 0;           ///< whose members a new point is made from,
@@ -49,11 +49,11 @@ class DehbPlan {
   explicit DehbPlan(DehbBrackets brackets);
 
   /// The job that the next new trial does; opens a bracket if there is none.
-  Job& next_fresh();
+  RungEntry& next_new_entry();
   /// Paused trials that are to go on, in order.
-  std::vector<const Job*> promotions() const;
+  std::vector<const RungEntry*> promotions() const;
   /// Of a trial that does it, or that is to go on; null: none.
-  Job* job_of(TrialId trial);
+  RungEntry* entry_of(TrialId trial);
   /// Closes rungs whose jobs are done and opens what follows. `promotable` names, for a budget's place, at most `count`
   /// trials to be promoted from there, the best first.
   template <class Promotable>
@@ -62,29 +62,29 @@ class DehbPlan {
       while (is_done(bracket) && bracket.rung + 1 < counts_of(bracket).size()) {
         ++bracket.rung;
         const std::int64_t count = counts_of(bracket)[bracket.rung];
-        std::vector<TrialId> going;
-        if (brackets_.promotes(bracket.number)) going = promotable(budget_of(bracket) - 1, count);
-        begin_rung(bracket, going);
+        std::vector<TrialId> promoted_trials;
+        if (brackets_.promotes(bracket.number)) promoted_trials = promotable(budget_of(bracket) - 1, count);
+        begin_rung(bracket, promoted_trials);
       }
     }
     std::erase_if(open_, [](const Bracket& bracket) { return is_done(bracket); });
   }
   /// Whether a trial that rests may yet be promoted: a bracket that promotes is open, or still to come.
-  bool may_promote() const;
+  bool can_promote() const;
   const DehbBrackets& brackets() const { return brackets_; }
 
  private:
   struct Bracket {
     std::int64_t number = 0;  ///< in the order of opening
     std::size_t rung = 0;
-    std::vector<Job> jobs;  ///< of this rung
+    std::vector<RungEntry> entries;  ///< of this rung
   };
   static bool is_done(const Bracket& bracket);
   const std::vector<std::int64_t>& counts_of(const Bracket& bracket) const {
-    return brackets_.counts[brackets_.kind(bracket.number)];
+    return brackets_.counts[brackets_.bracket_kind(bracket.number)];
   }
   std::size_t budget_of(const Bracket& bracket) const { return brackets_.first_budget(bracket.number) + bracket.rung; }
-  void begin_rung(Bracket& bracket, const std::vector<TrialId>& going);
+  void begin_rung(Bracket& bracket, const std::vector<TrialId>& promoted_trials);
 
   DehbBrackets brackets_;
   std::deque<Bracket> open_;

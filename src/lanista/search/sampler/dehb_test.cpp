@@ -19,7 +19,7 @@ using testing::must;
 using testing::small_context;
 using Point = std::vector<double>;
 
-TEST(DehbBrackets, HasTheNumbersOfTheReferences) {
+TEST(DehbBrackets, MatchesReferenceTables) {
   const DehbBrackets brackets(1, 3, 81);
   EXPECT_EQ(brackets.budgets, (std::vector<std::int64_t>{1, 3, 9, 27, 81}));
   EXPECT_EQ(brackets.counts,
@@ -32,7 +32,7 @@ TEST(DehbBrackets, HasTheNumbersOfTheReferences) {
   EXPECT_FALSE(brackets.promotes(5));
 }
 
-TEST(DehbBrackets, CountsItsBudgetsInWholeNumbers) {
+TEST(DehbBrackets, ComputesBudgetsInIntegers) {
   // Floating logarithms give one budget too few for each of these.
   EXPECT_EQ(DehbBrackets(1, 3, 243).budgets.size(), 6U);
   EXPECT_EQ(DehbBrackets(1, 10, 1000).budgets.size(), 4U);
@@ -107,8 +107,8 @@ double loss_at(const Point& x, std::int64_t budget) {
 }
 
 /// Trials, trained as far as asked: what an engine would tell.
-struct Lab {
-  explicit Lab(Strategy& s) : strategy(s) {}
+struct DehbHarness {
+  explicit DehbHarness(Strategy& s) : strategy(s) {}
   struct Trial {
     Point x;
     std::int64_t epoch = 0, budget = 0, full = 0;
@@ -117,18 +117,18 @@ struct Lab {
   Strategy& strategy;
   std::map<TrialId, Trial> trials;
 
-  void tell(const study::Event& event) { strategy.observe(event); }
+  void feed_event(const study::Event& event) { strategy.observe(event); }
   TrialId begin(const study::Proposal& proposal) {
     const TrialId id{static_cast<std::uint32_t>(trials.size() + 1)};
     trials[id] = {vector_of(proposal), 0, proposal.budget, study::full_epochs(proposal), false, false};
-    tell(study::Proposed{id, proposal});
+    feed_event(study::Proposed{id, proposal});
     return id;
   }
   void go_on(const ResumeTrial& resume) {
     Trial& trial = trials.at(resume.trial);
     ASSERT_TRUE(trial.paused);
     ASSERT_GT(resume.budget, trial.epoch);
-    tell(study::Resumed{resume.trial, trial.epoch, resume.budget});
+    feed_event(study::Resumed{resume.trial, trial.epoch, resume.budget});
     trial.paused = false;
     trial.budget = resume.budget;
   }
@@ -138,7 +138,7 @@ struct Lab {
     trials.at(id).paused = false;
     study::Outcome outcome;
     outcome.kind = study::OutcomeKind::kStopped;
-    tell(study::Ended{id, outcome});
+    feed_event(study::Ended{id, outcome});
   }
   /// Trains to the budget.
   void finish(TrialId id, bool fails = false) {
@@ -147,14 +147,14 @@ struct Lab {
     if (fails) {
       outcome.kind = study::OutcomeKind::kFailed;
       trial.ended = true;
-      return tell(study::Ended{id, outcome});
+      return feed_event(study::Ended{id, outcome});
     }
     while (trial.epoch < trial.budget) {
       ++trial.epoch;
-      tell(study::Measured{{id, trial.epoch, trial.epoch, {{"loss", loss_at(trial.x, trial.epoch)}}}});
+      feed_event(study::Measured{{id, trial.epoch, trial.epoch, {{"loss", loss_at(trial.x, trial.epoch)}}}});
     }
     (trial.epoch == trial.full ? trial.ended : trial.paused) = true;
-    trial.ended ? tell(study::Ended{id, outcome}) : tell(study::Paused{id, trial.epoch});
+    trial.ended ? feed_event(study::Ended{id, outcome}) : feed_event(study::Paused{id, trial.epoch});
   }
 };
 
@@ -193,17 +193,17 @@ double distance(const Point& a, const Point& b) {
 void expect_as_simulated(double scale, double crossover, int rounds) {
   const Context context = cube_of_five(17, 9);
   auto strategy = testing::make(dehb_plugin(), context, {{"scale", scale}, {"crossover", crossover}});
-  Lab lab(*strategy);
+  DehbHarness harness(*strategy);
   Simulation sim;
   const std::vector<std::vector<std::int64_t>> counts{{9, 3, 1}, {3, 1}, {3}};
   for (int round = 0; round < rounds; ++round) {
     const auto& bracket = counts[static_cast<std::size_t>(round) % 3];
     for (std::size_t rung = 0; rung < bracket.size(); ++rung) {
       const std::size_t place = 3 - bracket.size() + rung;
-      std::vector<Simulation::Individual> going;
+      std::vector<Simulation::Individual> promoted_trials;
       if (round < 3 && rung > 0) {
         for (const auto& each : sim.sorted(place - 1)) {
-          if (std::ssize(going) < bracket[rung] && !sim.trained.contains({place, each.id})) going.push_back(each);
+          if (std::ssize(promoted_trials) < bracket[rung] && !sim.trained.contains({place, each.id})) promoted_trials.push_back(each);
         }
       }
       // A rung's targets are dealt when it begins, its children made one by one.
@@ -213,19 +213,19 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
         auto answer = must(strategy->suggest({1}));
         while (!answer.group.members.empty() && std::holds_alternative<StopTrial>(answer.group.members.front())) {
           EXPECT_GE(round, 3) << "as long as brackets promote, who rests may go on";
-          lab.stop(std::get<StopTrial>(answer.group.members.front()).trial);
+          harness.stop(std::get<StopTrial>(answer.group.members.front()).trial);
           answer.group.members.erase(answer.group.members.begin());
         }
         ASSERT_EQ(answer.group.members.size(), 1U);
         const Member& member = answer.group.members.front();
         TrialId id;
-        if (i < std::ssize(going)) {
+        if (i < std::ssize(promoted_trials)) {
           ASSERT_TRUE(std::holds_alternative<ResumeTrial>(member)) << round << " " << rung << " " << i;
           const auto& resume = std::get<ResumeTrial>(member);
           id = resume.trial;
-          EXPECT_EQ(id, going[static_cast<std::size_t>(i)].id);
+          EXPECT_EQ(id, promoted_trials[static_cast<std::size_t>(i)].id);
           EXPECT_EQ(resume.budget, sim.budgets[place]);
-          lab.go_on(resume);
+          harness.go_on(resume);
         } else {
           ASSERT_TRUE(std::holds_alternative<NewTrial>(member)) << round << " " << rung << " " << i;
           const study::Proposal& proposal = std::get<NewTrial>(member).proposal;
@@ -249,45 +249,45 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
               EXPECT_LT(nearest, 1e-6) << round << " " << rung << " " << i;
             }
           }
-          id = lab.begin(proposal);
+          id = harness.begin(proposal);
         }
-        lab.finish(id);
+        harness.finish(id);
         sim.trained.insert({place, id});
-        const Simulation::Individual fresh{lab.trials[id].x, loss_at(lab.trials[id].x, sim.budgets[place]), id};
+        const Simulation::Individual fresh{harness.trials[id].x, loss_at(harness.trials[id].x, sim.budgets[place]), id};
         if (!target || fresh.loss <= target->loss) target = fresh;
       }
     }
   }
 }
 
-TEST(Dehb, PromotesAndReplacesAsASimulationDoes) { expect_as_simulated(0.5, 0, 30); }
-TEST(Dehb, MakesItsChildrenOfTheBestOfTheBudgetBelow) {
+TEST(Dehb, MatchesSimulation) { expect_as_simulated(0.5, 0, 30); }
+TEST(Dehb, BreedsFromBestOfLowerBudget) {
   // Few rounds, for copies of copies are equal in the end, and what is equal is not tried again.
   expect_as_simulated(1e-9, 1, 9);
 }
 
-TEST(Dehb, EndsThoseWhoRestWhenNobodyIsPromotedAnyMore) {
+TEST(Dehb, StopsPausedTrialsAfterLastPromotion) {
   auto strategy = testing::make(dehb_plugin(), cube_of_five(3, 9));
-  Lab lab(*strategy);
+  DehbHarness harness(*strategy);
   for (int i = 0; i < 120; ++i) {
     for (const Member& member : must(strategy->suggest({1})).group.members) {
-      if (const auto* fresh = std::get_if<NewTrial>(&member)) lab.finish(lab.begin(fresh->proposal));
-      if (const auto* stop = std::get_if<StopTrial>(&member)) lab.stop(stop->trial);
+      if (const auto* fresh = std::get_if<NewTrial>(&member)) harness.finish(harness.begin(fresh->proposal));
+      if (const auto* stop = std::get_if<StopTrial>(&member)) harness.stop(stop->trial);
       if (const auto* resume = std::get_if<ResumeTrial>(&member)) {
-        lab.go_on(*resume);
-        lab.finish(resume->trial);
+        harness.go_on(*resume);
+        harness.finish(resume->trial);
       }
     }
   }
-  std::int64_t resting = 0;
-  for (const auto& [id, trial] : lab.trials) resting += trial.paused ? 1 : 0;
-  EXPECT_LE(resting, 1);
+  std::int64_t paused_trials = 0;
+  for (const auto& [id, trial] : harness.trials) paused_trials += trial.paused ? 1 : 0;
+  EXPECT_LE(paused_trials, 1);
 }
 
-TEST(Dehb, NeverWaitsAndRunsNobodyTwiceHoweverManyAreUnderWay) {
+TEST(Dehb, NeverWaitsAndTrainsEachTrialOnce) {
   for (const std::size_t slots : {std::size_t{3}, std::size_t{16}, std::size_t{64}}) {
     auto strategy = testing::make(dehb_plugin(), cube_of_five(slots, 27));
-    Lab lab(*strategy);
+    DehbHarness harness(*strategy);
     Rng rng(slots);
     std::vector<TrialId> running;
     std::map<std::int64_t, std::int64_t> begun;  // by budget
@@ -297,19 +297,19 @@ TEST(Dehb, NeverWaitsAndRunsNobodyTwiceHoweverManyAreUnderWay) {
         ASSERT_EQ(answer.kind, Suggestion::Kind::kGroup);
         for (const Member& member : answer.group.members) {
           if (const auto* stop = std::get_if<StopTrial>(&member)) {
-            lab.stop(stop->trial);
+            harness.stop(stop->trial);
           } else if (const auto* resume = std::get_if<ResumeTrial>(&member)) {
-            lab.go_on(*resume);
+            harness.go_on(*resume);
             running.push_back(resume->trial);
             ++begun[resume->budget];
           } else {
-            running.push_back(lab.begin(std::get<NewTrial>(member).proposal));
+            running.push_back(harness.begin(std::get<NewTrial>(member).proposal));
             ++begun[std::get<NewTrial>(member).proposal.budget];
           }
         }
       }
       const std::size_t k = rng.below(running.size());
-      lab.finish(running[k], rng.bernoulli(0.1));
+      harness.finish(running[k], rng.bernoulli(0.1));
       running.erase(running.begin() + static_cast<std::ptrdiff_t>(k));
     }
     EXPECT_EQ(begun.size(), 4U);
@@ -317,46 +317,46 @@ TEST(Dehb, NeverWaitsAndRunsNobodyTwiceHoweverManyAreUnderWay) {
   }
 }
 
-TEST(Dehb, FindsWhatRandomSearchWithHyperbandsBudgetsDoesNot) {
+TEST(Dehb, BeatsRandomSearchOnHyperbandBudgets) {
   double best = 0, random_best = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     auto strategy = testing::make(dehb_plugin(), cube_of_five(seed, 9));
-    Lab lab(*strategy);
+    DehbHarness harness(*strategy);
     double found = 1e9;
     Rng rng(seed);
-    double drawn = 1e9;
+    double random_loss = 1e9;
     for (int i = 0; i < 300; ++i) {
       for (const Member& member : must(strategy->suggest({1})).group.members) {
-        if (const auto* stop = std::get_if<StopTrial>(&member)) lab.stop(stop->trial);
+        if (const auto* stop = std::get_if<StopTrial>(&member)) harness.stop(stop->trial);
         TrialId id;
-        if (const auto* fresh = std::get_if<NewTrial>(&member)) id = lab.begin(fresh->proposal);
-        if (const auto* resume = std::get_if<ResumeTrial>(&member)) lab.go_on(*resume), id = resume->trial;
+        if (const auto* fresh = std::get_if<NewTrial>(&member)) id = harness.begin(fresh->proposal);
+        if (const auto* resume = std::get_if<ResumeTrial>(&member)) harness.go_on(*resume), id = resume->trial;
         if (id == TrialId{}) continue;
-        lab.finish(id);
-        if (lab.trials[id].epoch == 9) found = std::min(found, loss_at(lab.trials[id].x, 9));
+        harness.finish(id);
+        if (harness.trials[id].epoch == 9) found = std::min(found, loss_at(harness.trials[id].x, 9));
       }
       Point x(kDimension);
       std::ranges::generate(x, [&] { return rng.uniform(); });
-      drawn = std::min(drawn, loss_at(x, 9));  // all of them at the full budget
+      random_loss = std::min(random_loss, loss_at(x, 9));  // all of them at the full budget
     }
     best += found / 20;
-    random_best += drawn / 20;
+    random_best += random_loss / 20;
   }
   EXPECT_LT(best, 0.6 * random_best);
 }
 
-TEST(Dehb, IsRefusedBesideAStoppingRuleAndRepeats) {
+TEST(Dehb, IsRejectedWithStoppingRuleOrRepeats) {
   study::StudyConfig config;
-  EXPECT_FALSE(beside_own_halving(dehb_plugin(), config));
+  EXPECT_FALSE(own_halving_conflict(dehb_plugin(), config));
   config.stop.rule = "asha";
-  EXPECT_EQ(beside_own_halving(dehb_plugin(), config)->where, "stop.rule");
-  EXPECT_FALSE(beside_own_halving(random_plugin(), config));
+  EXPECT_EQ(own_halving_conflict(dehb_plugin(), config)->where, "stop.rule");
+  EXPECT_FALSE(own_halving_conflict(random_plugin(), config));
   config.stop.rule = "none";
   config.strategy.repeat = 2;
-  EXPECT_EQ(beside_own_halving(dehb_plugin(), config)->where, "strategy.repeat");
+  EXPECT_EQ(own_halving_conflict(dehb_plugin(), config)->where, "strategy.repeat");
   config.strategy.repeat = 1;
   config.data.folds = 3;
-  EXPECT_EQ(beside_own_halving(dehb_plugin(), config)->where, "data.folds");
+  EXPECT_EQ(own_halving_conflict(dehb_plugin(), config)->where, "data.folds");
 }
 
 }  // namespace

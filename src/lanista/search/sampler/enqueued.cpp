@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lanista/base/option_specs.h"
-#include "lanista/base/text_distance.h"
-#include "lanista/search/sampler/draw.h"
-#include "lanista/search/sampler/filter.h"
+#include "lanista/base/edit_distance.h"
+#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/constraint_filter.h"
 
 namespace lanista::strategy {
 namespace {
@@ -19,8 +19,8 @@ class EnqueuedSampler final : public Sampler {
       : inner_(std::move(inner)), first_(std::move(first)) {}
 
   std::string_view name() const override { return inner_->name(); }
-  Result<Suggestion> draw(std::int64_t count) const override {
-    if (proposed_ >= first_.size()) return inner_->draw(count);
+  Result<Suggestion> sample_proposals(std::int64_t count) const override {
+    if (proposed_ >= first_.size()) return inner_->sample_proposals(count);
     Suggestion out;
     for (std::size_t i = proposed_; i < first_.size() && std::ssize(out.group.members) < count; ++i) {
       out.group.members.emplace_back(NewTrial{first_[i]});
@@ -88,31 +88,31 @@ Result<void> check_names(const space::SearchSpace& params, const nlohmann::json&
 
 /// The proposal of a sample with the given values, on this base. Errors: kInvalidArgument; others are no matter of the
 /// values.
-Result<study::Proposal> proposal_of(const Context& context, const Drawer& drawer, const nlohmann::json& given,
+Result<study::Proposal> proposal_of(const Context& context, const ProposalSampler& proposal_sampler, const nlohmann::json& given,
                                     std::int64_t base, const std::optional<Rng>& rng) {
   LANISTA_ASSIGN(space::Sample sample, sample_of(context.params, given, rng));
   for (const auto& [name, value] : given.items()) {
     if (!sample.contains(name)) return refuse("does not exist beside the configuration's other values", name);
   }
-  auto model = drawer.drawn(base, sample);
+  auto model = proposal_sampler.model_of_sample(base, sample);
   if (!model) {
     if (model.error().code != Code::kNotApplicable) return std::move(model).error();
     return refuse("makes no model: " + model.error().message);
   }
-  study::Proposal out = drawer.proposal(*model, std::move(sample));
-  if (const auto broken = Filter(context).broken(out)) return refuse("breaks '" + *broken + "'");
+  study::Proposal out = proposal_sampler.proposal(*model, std::move(sample));
+  if (const auto broken = ConstraintFilter(context).violated_constraint(out)) return refuse("breaks '" + *broken + "'");
   return out;
 }
 
 /// The first of some draws that makes a proposal: a parent that is not given may switch off what is.
-Result<study::Proposal> drawn_proposal(const Context& context, const Drawer& drawer, const nlohmann::json& given,
+Result<study::Proposal> sampled_proposal(const Context& context, const ProposalSampler& proposal_sampler, const nlohmann::json& given,
                                        const Rng& rng) {
   LANISTA_TRY(check_names(context.params, given));
   std::optional<Error> last;
-  for (std::int64_t i = 0; i < kMaxDraws; ++i) {
+  for (std::int64_t i = 0; i < kMaxAttempts; ++i) {
     const Rng own = rng.split(static_cast<std::uint64_t>(i));
-    const auto base = static_cast<std::int64_t>(own.split("base").below(drawer.bases().size()));
-    auto proposal = proposal_of(context, drawer, given, base, own);
+    const auto base = static_cast<std::int64_t>(own.split("base").below(proposal_sampler.bases().size()));
+    auto proposal = proposal_of(context, proposal_sampler, given, base, own);
     if (proposal || proposal.error().code != Code::kInvalidArgument) return proposal;
     last = std::move(proposal).error();
   }
@@ -124,16 +124,16 @@ Result<study::Proposal> drawn_proposal(const Context& context, const Drawer& dra
 OptionSpec enqueue_option() {
   OptionSpec out = option(kEnqueue, OptionSpec::Kind::kMapList, nlohmann::json::array(),
                           "configurations that are tried first, as {parameter: value}; what they do not name is drawn");
-  out.silent_default = true;  // studies without have the bytes that they always had
+  out.omits_default = true;  // studies without have the bytes that they always had
   return out;
 }
 
 Result<std::vector<study::Proposal>> enqueued(const Context& context, const nlohmann::json& list) {
-  const Drawer drawer(context, {0, 0});
+  const ProposalSampler proposal_sampler(context, {0, 0});
   std::vector<study::Proposal> out;
   for (const auto& given : list) {
     const std::size_t index = out.size();
-    auto proposal = drawn_proposal(context, drawer, given, context.rng.split("enqueue").split(index));
+    auto proposal = sampled_proposal(context, proposal_sampler, given, context.rng.split("enqueue").split(index));
     if (!proposal) {
       const Error& error = proposal.error();
       return Error{error.code, error.message, "[" + std::to_string(index) + "]" + error.where};
@@ -145,10 +145,10 @@ Result<std::vector<study::Proposal>> enqueued(const Context& context, const nloh
 
 Result<study::Proposal> exact_proposal(const Context& context, const nlohmann::json& given) {
   LANISTA_TRY(check_names(context.params, given));
-  return proposal_of(context, Drawer(context, {0, 0}), given, 0, std::nullopt);
+  return proposal_of(context, ProposalSampler(context, {0, 0}), given, 0, std::nullopt);
 }
 
-std::unique_ptr<Sampler> after_enqueued(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first) {
+std::unique_ptr<Sampler> with_enqueued_first(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first) {
   return std::make_unique<EnqueuedSampler>(std::move(inner), std::move(first));
 }
 

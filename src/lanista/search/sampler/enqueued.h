@@ -26,6 +26,6 @@ Result<study::Proposal> exact_proposal(const Context& context, const nlohmann::j
 
 /// `inner` behind these proposals, which it hears of as if they were its own: they are ordinary trials of the study. A
 /// fold: after a resume it goes on where it was.
-std::unique_ptr<Sampler> after_enqueued(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first);
+std::unique_ptr<Sampler> with_enqueued_first(std::unique_ptr<Sampler> inner, std::vector<study::Proposal> first);
 
 }  // namespace lanista::strategy

@@ -14,7 +14,7 @@ using testing::must;
 using testing::small_context;
 using testing::text_of;
 
-TEST(Enqueued, HasWhatIsGivenAndDrawsTheRest) {
+TEST(Enqueued, KeepsGivenValuesAndSamplesTheRest) {
   const Context context = small_context(4);
   const auto proposals = must(enqueued(
       context, json::array({{{"optimizer", "sgd"}, {"lr", 0.1}}, {{"momentum", 0}}, {{"optimizer", "adam"}}})));
@@ -33,7 +33,7 @@ TEST(Enqueued, HasWhatIsGivenAndDrawsTheRest) {
             must(enqueued(context, json::array({{{"optimizer", "adam"}}})))[0].sample);
 }
 
-TEST(Enqueued, ChoosesInsideTheModel) {
+TEST(Enqueued, SetsChoicesOfTheModel) {
   const Context context = blueprint_context(2);
   const auto proposals =
       must(enqueued(context, json::array({{{"model.width", 8}, {"model.act", "relu"}, {"model.depth", 1}}})));
@@ -43,7 +43,7 @@ TEST(Enqueued, ChoosesInsideTheModel) {
   EXPECT_EQ(graph::canonical_hash(*graph, context.models->ops()), proposals[0].graph_hash);
 }
 
-TEST(Enqueued, SaysWhatDoesNotFitAndWhere) {
+TEST(Enqueued, ReportsInvalidValueAndItsPlace) {
   Context context = small_context(4, false);
   const auto where = [&](const json& given) {
     const auto answer = enqueued(context, json::array({{{"lr", 0.1}}, given}));
@@ -63,7 +63,7 @@ TEST(Enqueued, SaysWhatDoesNotFitAndWhere) {
 
 class AfterEnqueued : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(AfterEnqueued, GoesOnAsTheStrategyDoesThatHeardOfThemAsItsOwn) {
+TEST_P(AfterEnqueued, ContinuesLikeStrategyThatProposedThemItself) {
   for (const StrategyPlugin& plugin : builtin_strategies()) {
     if (plugin.name != GetParam()) continue;
     const Context context = small_context(9, false);
@@ -71,19 +71,19 @@ TEST_P(AfterEnqueued, GoesOnAsTheStrategyDoesThatHeardOfThemAsItsOwn) {
     const auto make = [&] {
       return must(plugin.make(context, must(resolve_options(Options::object(), plugin.options))));
     };
-    auto queued = after_enqueued(make(), first);
-    auto plain = make(), resumed = after_enqueued(make(), first);
+    auto queued = with_enqueued_first(make(), first);
+    auto plain = make(), resumed = with_enqueued_first(make(), first);
     // More are asked for than are enqueued: those come first, all of them, and no other before they are proposed.
-    const auto group = must(queued->draw(5)).proposals();
+    const auto group = must(queued->sample_proposals(5)).proposals();
     ASSERT_EQ(group.size(), 3U);
-    EXPECT_EQ(must(queued->draw(2)).proposals().size(), 2U);
+    EXPECT_EQ(must(queued->sample_proposals(2)).proposals().size(), 2U);
     for (std::uint32_t id = 1; id <= 20; ++id) {
-      const auto next = must(queued->draw(1)).proposals().at(0);
+      const auto next = must(queued->sample_proposals(1)).proposals().at(0);
       if (id <= 3) {
         EXPECT_EQ(study::proposal_json(next), study::proposal_json(first[id - 1]));
       } else {
-        EXPECT_EQ(study::proposal_json(next), study::proposal_json(must(plain->draw(1)).proposals().at(0)));
-        EXPECT_EQ(study::proposal_json(next), study::proposal_json(must(resumed->draw(1)).proposals().at(0)));
+        EXPECT_EQ(study::proposal_json(next), study::proposal_json(must(plain->sample_proposals(1)).proposals().at(0)));
+        EXPECT_EQ(study::proposal_json(next), study::proposal_json(must(resumed->sample_proposals(1)).proposals().at(0)));
       }
       for (Sampler* each : {queued.get(), plain.get(), resumed.get()}) {
         each->observe(study::Proposed{TrialId{id}, next});

@@ -8,7 +8,7 @@
 #include "lanista/base/check.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 
 namespace lanista::strategy {
@@ -55,27 +55,27 @@ class RedrawChooser final : public space::Chooser {
 /// failed ages nobody. Fitness is the rank at equal fidelity (history.h), with several goals by fronts. With
 /// `parsimony` ranks that lie close together count as one, and of those the model with the fewest parameters wins
 /// (bucketed lexicographic parsimony; Luke and Panait, GECCO'02): what grows has to be better for it.
-class Evolution final : public Folding {
+class Evolution final : public ReplayableSampler {
  public:
   Evolution(const Context& context, const Settings& settings)
-      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
+      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {}
   std::string_view name() const override { return "evolution"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && !members_.empty()) {
-      const std::vector<std::int64_t> standing = ranks(members_);
-      return new_or_random(drawer_, rng, taken, rng.split("child"), [&](const Rng& r) { return child(r, standing); });
+      const std::vector<std::int64_t> standing = ranks_at_equal_fidelity(members_);
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"), [&](const Rng& r) { return child(r, standing); });
     }
-    return random_new(drawer_, rng, taken);
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->losses.empty()) return;
-    const bool again = ended->again;
-    const bool is_new = put(members_, *std::move(ended)).second;
-    if (is_new && again) members_.pop_back();  // too old when it went on; it does not come back
+    const bool is_update = ended->is_update;
+    const bool is_new = insert_or_replace(members_, *std::move(ended)).second;
+    if (is_new && is_update) members_.pop_back();  // too old when it went on; it does not come back
     if (static_cast<std::int64_t>(members_.size()) > settings_.population) members_.pop_front();
     if (settings_.parsimony > 0) weigh();
   }
@@ -98,8 +98,8 @@ class Evolution final : public Folding {
 
   /// Ranks that count as one.
   std::int64_t bucket() const {
-    const double ranks = settings_.parsimony * static_cast<double>(settings_.population);
-    return std::max<std::int64_t>(1, static_cast<std::int64_t>(ranks));
+    const double ranks_at_equal_fidelity = settings_.parsimony * static_cast<double>(settings_.population);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(ranks_at_equal_fidelity));
   }
   /// Counts the parameters of members that are new, and forgets those of members that are gone.
   void weigh() {
@@ -139,11 +139,11 @@ class Evolution final : public Folding {
       RedrawChooser choose(values, targets, rng.split("value"));
       sample = context().params.draw(choose);
     }
-    LANISTA_ASSIGN(mutate::Candidate model, drawer_.redrawn(parent.proposal, sample));
+    LANISTA_ASSIGN(mutate::Candidate model, proposal_sampler_.resampled_model(parent.proposal, sample));
     if (mutate) {
       LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));
     }
-    study::Proposal out = drawer_.proposal(model, std::move(sample));
+    study::Proposal out = proposal_sampler_.proposal(model, std::move(sample));
     out.parent = parent.trial;
     return out;
   }
@@ -157,7 +157,7 @@ class Evolution final : public Folding {
   }
 
   Settings settings_;
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   History history_;
   std::deque<Observation> members_;  ///< in the order in which they ended
   std::map<TrialId, std::int64_t> parameters_;  ///< of the members' models, with parsimony

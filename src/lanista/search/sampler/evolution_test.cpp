@@ -22,7 +22,7 @@ std::vector<study::Proposed> proposals_of(const std::vector<study::Event>& event
   return out;
 }
 
-TEST(Evolution, BeginsAtRandomAndThenMutatesOnlyTheYoungestThatHaveAResult) {
+TEST(Evolution, StartsAtRandomThenMutatesYoungestResults) {
   auto strategy = make(evolution_plugin(), small_context(1), kSmall);
   std::vector<TrialId> healthy;
   int children = 0, failed = 0;
@@ -92,7 +92,7 @@ std::pair<TrialId, std::vector<std::int64_t>> next_parent(std::uint64_t seed, co
   return {*child.parent, sizes};
 }
 
-TEST(Evolution, PrefersTheSmallerOfThoseThatAreAsGoodWhereItIsAskedTo) {
+TEST(Evolution, PrefersSmallerModelWithParsimony) {
   int differ = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const std::vector<double> level(6, 0.5), falling{0.6, 0.59, 0.58, 0.4, 0.3, 0.2};
@@ -111,7 +111,7 @@ TEST(Evolution, PrefersTheSmallerOfThoseThatAreAsGoodWhereItIsAskedTo) {
   EXPECT_GT(differ, 5);
 }
 
-TEST(Evolution, PrefersBetterParentsAndNeverAFailedOneWhenAllAreAsked) {
+TEST(Evolution, SelectsBestParentAndNeverAFailedOne) {
   Context context = small_context(3);
   context.goals = {{true, "acc"}};
   auto strategy = make(evolution_plugin(), context, {{"population", 5}, {"tournament", 5}});
@@ -162,7 +162,7 @@ TEST(Evolution, FindsBetterModelsThanRandomOnASmoothLandscape) {
   EXPECT_GE(wins, 13);
 }
 
-TEST(Evolution, RefusesMutationCountsThatAreNoRange) {
+TEST(Evolution, RejectsInvalidMutationCounts) {
   const StrategyPlugin plugin = evolution_plugin();
   const Context context = small_context(1);
   for (const nlohmann::json& range : {nlohmann::json{3, 1}, nlohmann::json{1, 2, 3}}) {

@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/comparable.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/modelled_points.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/math/improvement.h"
 #include "lanista/search/sampler/sobol.h"
@@ -36,10 +36,10 @@ constexpr std::int64_t kLocalSteps = 60;  ///< of each
 /// (Hutter et al., 2011). Results of different epochs meet at one of them (comparable.h). A parameter that is not
 /// active stands at the middle of its range: what it depends on tells the branches apart. Mutations of the base model
 /// are drawn at random.
-class GaussianProcessSearch final : public Folding {
+class GaussianProcessSearch final : public ReplayableSampler {
  public:
   GaussianProcessSearch(const Context& context, const Settings& settings)
-      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {
+      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {
     unordered_.push_back(true);  // the base model
     for (const space::Parameter& parameter : context.params.parameters()) {
       unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
@@ -48,24 +48,24 @@ class GaussianProcessSearch final : public Folding {
   std::string_view name() const override { return "gp"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (static_cast<std::int64_t>(seen_.size()) >= settings_.startup) {
       std::uint64_t i = 0;
-      for (const Candidate& candidate : ranked(rng, taken)) {
-        auto proposal = drawer_.mutated(candidate.base, candidate.sample, rng.split("model").split(i++));
+      for (const Candidate& candidate : ranked(rng, duplicates)) {
+        auto proposal = proposal_sampler_.mutated(candidate.base, candidate.sample, rng.split("model").split(i++));
         if (!proposal && proposal.error().code != Code::kNotApplicable) return std::move(proposal).error();
-        if (proposal && !taken.refuses(*proposal)) return std::optional(*std::move(proposal));
+        if (proposal && !duplicates.rejection_reason(*proposal)) return std::optional(*std::move(proposal));
       }
       // All that promises something is known: look elsewhere.
     }
-    return random_new(drawer_, rng, taken);
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (const auto* measured = std::get_if<study::Measured>(&event)) {
       const study::Measurement& m = measured->measurement;
-      for (const auto* trials : {&history_.running(), &history_.resting()}) {
+      for (const auto* trials : {&history_.running(), &history_.paused_trials()}) {
         const auto trial = trials->find(m.trial);
         if (trial == trials->end()) continue;
         excesses_[m.trial][m.epoch] = study::excesses(context().constraints, m, trial->second.proposal.sample);
@@ -80,13 +80,13 @@ class GaussianProcessSearch final : public Folding {
   /// Of a trial that came to rest.
   void take(Observation& trial) {
     const auto excesses = excesses_.find(trial.trial);
-    SeenTrial seen{coordinates(trial.proposal), std::move(trial), {}};
+    ModelledTrial seen{coordinates(trial.proposal), std::move(trial), {}};
     seen.trial.proposal = {};
     if (excesses != excesses_.end()) seen.excesses = excesses->second;
     known_.reset();
     const auto before = std::find_if(seen_.begin(), seen_.end(),
-                                     [&](const SeenTrial& each) { return each.trial.trial == seen.trial.trial; });
-    if (seen.trial.again && before != seen_.end()) {
+                                     [&](const ModelledTrial& each) { return each.trial.trial == seen.trial.trial; });
+    if (seen.trial.is_update && before != seen_.end()) {
       *before = std::move(seen);
       fitted_ = 0;  // kernels are a function of what is seen now
     } else {
@@ -115,7 +115,7 @@ class GaussianProcessSearch final : public Folding {
 
   Candidate candidate(Point u) const {
     Candidate out;
-    const auto bases = static_cast<double>(drawer_.bases().size());
+    const auto bases = static_cast<double>(proposal_sampler_.bases().size());
     out.base = static_cast<std::int64_t>(std::min(u[0] * bases, bases - 1));
     std::size_t i = 1;
     for (const space::Parameter& parameter : context().params.parameters()) {
@@ -128,15 +128,15 @@ class GaussianProcessSearch final : public Folding {
     return out;
   }
 
-  Evaluated comparable_of(std::size_t count) const {
+  EvaluatedPoints comparable_of(std::size_t count) const {
     const std::size_t enough = std::max(static_cast<std::size_t>(settings_.startup), unordered_.size() + 2);
-    return comparable(std::span(seen_).first(count), unordered_, enough,
+    return points_of_modelled_epoch(std::span(seen_).first(count), unordered_, enough,
                       static_cast<std::size_t>(settings_.observations));
   }
 
   /// What the results alone say: the same for all proposals until the next result. The kernels are those of the last
   /// refit, which depends on the number of results and not on who asked when.
-  const Evaluated& known() const {
+  const EvaluatedPoints& known() const {
     if (known_) return *known_;
     const auto startup = static_cast<std::size_t>(settings_.startup), refit = static_cast<std::size_t>(settings_.refit);
     const std::size_t last = startup + (seen_.size() - startup) / refit * refit;
@@ -148,17 +148,17 @@ class GaussianProcessSearch final : public Folding {
     return *known_;
   }
 
-  Improvement improvement(const Taken& taken) const {
-    const Evaluated& known = this->known();
+  Improvement improvement(const DuplicateFilter& duplicates) const {
+    const EvaluatedPoints& known = this->known();
     std::vector<Point> pending;
     for (const auto& [trial, running] : history_.running()) pending.push_back(coordinates(running.proposal));
-    for (const study::Proposal& proposal : taken.group()) pending.push_back(coordinates(proposal));
+    for (const study::Proposal& proposal : duplicates.group()) pending.push_back(coordinates(proposal));
     return {known, kernels_, pending, settings_.fantasies};
   }
 
-  /// Candidates, the most promising first; at most kMaxDraws.
-  std::vector<Candidate> ranked(const Rng& rng, const Taken& taken) const {
-    const Improvement improvement = this->improvement(taken);
+  /// Candidates, the most promising first; at most kMaxAttempts.
+  std::vector<Candidate> ranked(const Rng& rng, const DuplicateFilter& duplicates) const {
+    const Improvement improvement = this->improvement(duplicates);
     const auto scored = [&](Point u) {
       Candidate out = candidate(std::move(u));
       out.score = improvement.score(coordinates(out.base, out.sample));
@@ -171,7 +171,7 @@ class GaussianProcessSearch final : public Folding {
           scored(sobol_point(unordered_.size(), static_cast<std::uint64_t>(i), Scramble::kShift, rng.split("sobol"))));
     }
     std::stable_sort(all.begin(), all.end(), better);
-    all.resize(std::min(all.size(), static_cast<std::size_t>(kMaxDraws)));
+    all.resize(std::min(all.size(), static_cast<std::size_t>(kMaxAttempts)));
     std::vector<Candidate> starts(all.begin(),
                                   all.begin() + static_cast<std::ptrdiff_t>(std::min(kStarts, all.size())));
     for (Point& u : best_points()) starts.push_back(scored(std::move(u)));
@@ -184,7 +184,7 @@ class GaussianProcessSearch final : public Folding {
 
   /// Where the best results lie in the unit cube; feasible ones go first, failed ones last.
   std::vector<Point> best_points() const {
-    const Evaluated& known = this->known();
+    const EvaluatedPoints& known = this->known();
     std::vector<std::tuple<bool, bool, double, std::size_t>> order;
     for (std::size_t i = 0; i < known.losses.size(); ++i) {
       const bool lost = std::isnan(known.losses[i]);
@@ -195,7 +195,7 @@ class GaussianProcessSearch final : public Folding {
     std::vector<Point> out;
     for (const auto& place : order) {
       out.push_back(known.points.x[std::get<3>(place)]);
-      out.back()[0] = (out.back()[0] + 0.5) / static_cast<double>(drawer_.bases().size());
+      out.back()[0] = (out.back()[0] + 0.5) / static_cast<double>(proposal_sampler_.bases().size());
     }
     return out;
   }
@@ -215,13 +215,13 @@ class GaussianProcessSearch final : public Folding {
   }
 
   Settings settings_;
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   History history_;
   std::vector<bool> unordered_;
-  std::vector<SeenTrial> seen_;
+  std::vector<ModelledTrial> seen_;
   std::map<TrialId, std::map<std::int64_t, std::vector<double>>> excesses_;  ///< of running trials, by epoch
   // Functions of seen_, kept because all slots ask for them.
-  mutable std::optional<Evaluated> known_;
+  mutable std::optional<EvaluatedPoints> known_;
   mutable Improvement::Kernels kernels_;
   mutable std::size_t fitted_ = 0;  ///< results that kernels_ were fitted to
 };

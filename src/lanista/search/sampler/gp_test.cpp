@@ -79,7 +79,7 @@ std::unique_ptr<Strategy> after_four(std::uint64_t seed) {
   return strategy;
 }
 
-TEST(GaussianProcessSearch, SpreadsAGroupOverThePlacesThatPromise) {
+TEST(GaussianProcessSearch, SpreadsGroupOverPromisingRegions) {
   double spread = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const auto group = after_four(seed)->suggest({6});
@@ -92,7 +92,7 @@ TEST(GaussianProcessSearch, SpreadsAGroupOverThePlacesThatPromise) {
   EXPECT_GT(spread, 0.2);
 }
 
-TEST(GaussianProcessSearch, ProposesInAGroupWhatItProposesOneByOne) {
+TEST(GaussianProcessSearch, ProposesGroupLikeSingleProposals) {
   const auto strategy = after_four(1);
   const auto group = strategy->suggest({4});
   std::uint32_t id = 5;
@@ -157,13 +157,13 @@ constexpr double kHartmann6 = -3.32237;
 const nlohmann::json kQuick{{"candidates", 64}, {"refit", 4}};
 
 /// Regrets of 20 searches by each, paired by seed.
-struct Duel {
+struct RegretComparison {
   int wins = 0;
   double log_ratio = 0;  ///< mean of log10 (ours / random search's)
 };
 template <class Regret>
-Duel duel(const Regret& regret) {
-  Duel out;
+RegretComparison compare_regrets(const Regret& regret) {
+  RegretComparison out;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const double ours = std::max(regret(gp_plugin(), kQuick, seed), 1e-9);
     const double random = std::max(regret(random_plugin(), Options::object(), seed), 1e-9);
@@ -175,8 +175,8 @@ Duel duel(const Regret& regret) {
 
 // Who is no better than random search wins 16 of 20 with a probability of 0.006 (sign test); the factors are far below
 // what Snoek et al. (NeurIPS'12, figure 3: Branin within 1e-2 of its minimum after 30 trials) show for the method.
-TEST(GaussianProcessSearch, LeavesRandomSearchFarBehindOnBranin) {
-  const Duel out = duel([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+TEST(GaussianProcessSearch, BeatsRandomSearchOnBranin) {
+  const RegretComparison out = compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
     const auto f = [](const std::vector<double>& x) { return Metrics{{"loss", branin(15 * x[0] - 5, 15 * x[1])}}; };
     return lowest_within(played(plugin, options, cube(seed, 2), 40, f), 0) - kBranin;
   });
@@ -184,8 +184,8 @@ TEST(GaussianProcessSearch, LeavesRandomSearchFarBehindOnBranin) {
   EXPECT_LT(out.log_ratio, -1);
 }
 
-TEST(GaussianProcessSearch, LeavesRandomSearchFarBehindOnHartmann6) {
-  const Duel out = duel([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+TEST(GaussianProcessSearch, BeatsRandomSearchOnHartmann6) {
+  const RegretComparison out = compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
     const auto f = [](const std::vector<double>& x) { return Metrics{{"loss", hartmann6(x)}}; };
     return lowest_within(played(plugin, options, cube(seed, 6), 50, f), 0) - kHartmann6;
   });
@@ -200,8 +200,8 @@ Metrics branin_in_a_disk(const std::vector<double>& u) {
   return {{"loss", branin(x, y)}, {"val_loss", (x - 2.5) * (x - 2.5) + (y - 7.5) * (y - 7.5)}};
 }
 
-TEST(GaussianProcessSearch, LeavesRandomSearchFarBehindOnBraninInADisk) {
-  const Duel out = duel([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+TEST(GaussianProcessSearch, BeatsRandomSearchOnBraninInADisk) {
+  const RegretComparison out = compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
     const auto trials = played(plugin, options, cube(seed, 2, {"val_loss <= 50"}), 40, branin_in_a_disk);
     return lowest_within(trials, 50) - kBranin;
   });
@@ -209,7 +209,7 @@ TEST(GaussianProcessSearch, LeavesRandomSearchFarBehindOnBraninInADisk) {
   EXPECT_LT(out.log_ratio, -1);
 }
 
-TEST(GaussianProcessSearch, FindsAFeasibleTrialWhereTheyAreRare) {
+TEST(GaussianProcessSearch, FindsRareFeasibleTrials) {
   // A disk of 0.7 % of the square: 30 random trials find it in a fifth of the searches.
   int found = 0, found_by_random = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -222,7 +222,7 @@ TEST(GaussianProcessSearch, FindsAFeasibleTrialWhereTheyAreRare) {
   EXPECT_LE(found_by_random, 8);
 }
 
-TEST(GaussianProcessSearch, GoesOnWhateverTrialsMeasure) {
+TEST(GaussianProcessSearch, ContinuesOnAnyMeasurement) {
   Rng rng(3);
   const double strange[] = {NAN, HUGE_VAL, -HUGE_VAL, 0, 1e300, -1e300, 1e-300, 5};
   for (int round = 0; round < 6; ++round) {
@@ -237,7 +237,7 @@ TEST(GaussianProcessSearch, GoesOnWhateverTrialsMeasure) {
   }
 }
 
-TEST(GaussianProcessSearch, DoesNotTakeEarlyNumbersForLateOnes) {
+TEST(GaussianProcessSearch, KeepsEarlyAndLateEpochsApart) {
   // At epoch 1 losses are lower by 10 than at the end, so that a stopped trial looks best to who mixes them up. Right
   // of a half trials are stopped, and the best lies left at 0.2.
   int right = 0;

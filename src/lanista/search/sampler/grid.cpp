@@ -1,45 +1,45 @@
 #include <algorithm>
 
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
 
-constexpr std::int64_t kMaxBarren = 100'000;  // points in a row that may give nothing new
+constexpr std::int64_t kMaxEmptyPoints = 100'000;  // points in a row that may give nothing new
 
-/// All bases times all samples, in a fixed order (Drawer::point). The cursor is the first number that was not proposed
+/// All bases times all samples, in a fixed order (ProposalSampler::point). The cursor is the first number that was not proposed
 /// yet.
-class GridSearch final : public Folding {
+class GridSearch final : public ReplayableSampler {
  public:
-  GridSearch(const Context& context, std::int64_t grain) : Folding(context), drawer_(context, {0, 0}), grain_(grain) {
-    end_ = drawer_.points(grain);
+  GridSearch(const Context& context, std::int64_t grain) : ReplayableSampler(context), proposal_sampler_(context, {0, 0}), grain_(grain) {
+    end_ = proposal_sampler_.num_grid_points(grain);
   }
   std::string_view name() const override { return "grid"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&, const DuplicateFilter& duplicates) const override {
     std::int64_t barren = 0;
     for (std::uint64_t i = cursor_; i < end_; ++i) {
-      auto proposal = drawer_.point(i, grain_);
+      auto proposal = proposal_sampler_.grid_point(i, grain_);
       if (proposal && !*proposal) continue;
-      if (proposal && !taken.refuses(**proposal)) return proposal;
-      if (++barren == kMaxBarren) {
+      if (proposal && !duplicates.rejection_reason(**proposal)) return proposal;
+      if (++barren == kMaxEmptyPoints) {
         return Error{Code::kResourceExhausted,
-                     "bad luck: " + std::to_string(kMaxBarren) + " points in a row gave no new model", ""};
+                     "bad luck: " + std::to_string(kMaxEmptyPoints) + " points in a row gave no new model", ""};
       }
     }
     return std::optional<study::Proposal>();
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) return;
     const Digest key = study::run_key(proposed->proposal);
     // A proposal that is not the grid's next one moves nothing.
     for (std::uint64_t i = cursor_; i < end_; ++i) {
-      const auto own = drawer_.point(i, grain_);
-      if (!own || !*own || filter().broken(**own)) continue;
+      const auto own = proposal_sampler_.grid_point(i, grain_);
+      if (!own || !*own || filter().violated_constraint(**own)) continue;
       const Digest own_key = study::run_key(**own);
       if (own_key == key) cursor_ = i + 1;
       if (own_key == key || !seen(own_key)) break;
@@ -47,7 +47,7 @@ class GridSearch final : public Folding {
   }
 
  private:
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   std::int64_t grain_;
   std::uint64_t end_ = 0;
   std::uint64_t cursor_ = 0;

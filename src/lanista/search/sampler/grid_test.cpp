@@ -35,7 +35,7 @@ TEST(Grid, HasEveryPointOfAConditionalSpaceOnce) {
   EXPECT_EQ(sgd, 9U);
 }
 
-TEST(Grid, SkipsPointsThatSomebodyElseProposed) {
+TEST(Grid, SkipsPointsOfOtherProposers) {
   const Context context = small_context(1);
   const auto proposals = all_of(context, 3);
   auto strategy = make(grid_plugin(), context, {{"grain", 3}});
@@ -50,7 +50,7 @@ TEST(Grid, SkipsPointsThatSomebodyElseProposed) {
   EXPECT_EQ(study::run_key(rest->proposals()[1]), study::run_key(proposals[3]));
 }
 
-TEST(Grid, TakesBasesAloneWhereNothingElseVaries) {
+TEST(Grid, EnumeratesBasesWithoutParameters) {
   Context context = small_context(1);
   context.params = {};
   EXPECT_EQ(all_of(context, 5).size(), 1U);

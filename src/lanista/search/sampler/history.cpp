@@ -30,22 +30,22 @@ struct Ranked {
 
 /// Those that got beyond `epoch`, in their order, joined by those that ended there.
 Ranked joined(const Ranked& further, const std::vector<const Observation*>& ended, std::int64_t epoch,
-              const Order& order) {
-  std::vector<Reading> readings;
+              const RankOrder& order) {
+  std::vector<EpochLosses> epoch_losses_of_trials;
   std::vector<bool> met;
   for (const Observation* trial : further.trials) {
-    auto reading = reading_at(*trial, epoch);
-    met.push_back(reading.has_value());
-    if (reading) readings.push_back(*std::move(reading));
+    auto epoch_losses = losses_at(*trial, epoch);
+    met.push_back(epoch_losses.has_value());
+    if (epoch_losses) epoch_losses_of_trials.push_back(*std::move(epoch_losses));
   }
-  for (const Observation* trial : ended) readings.push_back({epoch, trial->losses, trial->violation});
-  const std::vector<std::int64_t> standings = order(readings);
+  for (const Observation* trial : ended) epoch_losses_of_trials.push_back({epoch, trial->losses, trial->violation});
+  const std::vector<std::int64_t> ranking_keys = order(epoch_losses_of_trials);
 
   // The best standing here among the trials of a rank and all behind them. Who has no reading here was never worse.
   const std::int64_t levels =
       further.rank.empty() ? 0 : *std::max_element(further.rank.begin(), further.rank.end()) + 1;
   std::vector<std::int64_t> best(static_cast<std::size_t>(levels), std::numeric_limits<std::int64_t>::max());
-  auto standing = standings.begin();
+  auto standing = ranking_keys.begin();
   for (std::size_t i = 0; i < met.size(); ++i) {
     std::int64_t& level = best[static_cast<std::size_t>(further.rank[i])];
     level = std::min(level, met[i] ? *standing++ : -1);
@@ -66,28 +66,28 @@ Ranked joined(const Ranked& further, const std::vector<const Observation*>& ende
 
 }  // namespace
 
-std::vector<std::int64_t> by_fronts(const std::vector<Reading>& readings) {
+std::vector<std::int64_t> rank_by_fronts(const std::vector<EpochLosses>& epoch_losses_of_trials) {
   std::vector<std::vector<double>> points;
   std::vector<double> violations;
-  for (const Reading& reading : readings) {
-    points.push_back(reading.losses);
-    violations.push_back(reading.violation);
+  for (const EpochLosses& epoch_losses : epoch_losses_of_trials) {
+    points.push_back(epoch_losses.losses);
+    violations.push_back(epoch_losses.violation);
   }
   return study::non_dominated_ranks(points, violations);
 }
 
-std::vector<std::int64_t> by_goals_in_turn(const std::vector<Reading>& readings) {
+std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>& epoch_losses_of_trials) {
   std::vector<std::tuple<bool, double, std::vector<std::pair<bool, double>>>> keys;
-  for (const Reading& reading : readings) {
-    const bool lost = reading.losses.empty() || std::isnan(reading.losses[0]);
-    auto& [last, violation, values] = keys.emplace_back(lost, lost ? 0 : reading.violation, 0);
+  for (const EpochLosses& epoch_losses : epoch_losses_of_trials) {
+    const bool lost = epoch_losses.losses.empty() || std::isnan(epoch_losses.losses[0]);
+    auto& [last, violation, values] = keys.emplace_back(lost, lost ? 0 : epoch_losses.violation, 0);
     if (lost) continue;
-    for (const double loss : reading.losses) values.emplace_back(std::isnan(loss), std::isnan(loss) ? 0 : loss);
+    for (const double loss : epoch_losses.losses) values.emplace_back(std::isnan(loss), std::isnan(loss) ? 0 : loss);
   }
   return dense(keys);
 }
 
-std::vector<std::int64_t> ranks(const std::vector<const Observation*>& trials, const Order& order) {
+std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials, const RankOrder& order) {
   std::map<std::int64_t, std::vector<const Observation*>, std::greater<>> ended;  // by epoch, the furthest first
   for (const Observation* trial : trials) {
     if (!trial->losses.empty()) ended[trial->epoch].push_back(trial);
@@ -108,12 +108,12 @@ std::vector<std::int64_t> ranks(const std::vector<const Observation*>& trials, c
   return out;
 }
 
-std::optional<Reading> reading_at(const Observation& trial, std::int64_t epoch) {
+std::optional<EpochLosses> losses_at(const Observation& trial, std::int64_t epoch) {
   if (trial.losses.empty()) return std::nullopt;
-  if (trial.epoch == epoch) return Reading{epoch, trial.losses, trial.violation};
-  const auto it = std::lower_bound(trial.earlier.begin(), trial.earlier.end(), epoch,
-                                   [](const Reading& reading, std::int64_t wanted) { return reading.epoch < wanted; });
-  if (it == trial.earlier.end() || it->epoch != epoch) return std::nullopt;
+  if (trial.epoch == epoch) return EpochLosses{epoch, trial.losses, trial.violation};
+  const auto it = std::lower_bound(trial.earlier_epochs.begin(), trial.earlier_epochs.end(), epoch,
+                                   [](const EpochLosses& epoch_losses, std::int64_t wanted) { return epoch_losses.epoch < wanted; });
+  if (it == trial.earlier_epochs.end() || it->epoch != epoch) return std::nullopt;
   return *it;
 }
 
@@ -122,7 +122,7 @@ std::int64_t modelled_epoch(const std::vector<const Observation*>& trials, std::
   for (const Observation* trial : trials) {
     if (trial->losses.empty()) continue;
     ++count[trial->epoch];
-    for (const Reading& reading : trial->earlier) ++count[reading.epoch];
+    for (const EpochLosses& epoch_losses : trial->earlier_epochs) ++count[epoch_losses.epoch];
   }
   std::int64_t most = 0;
   for (const auto& [epoch, n] : count) {
@@ -135,36 +135,36 @@ std::optional<Observation> History::observe(const study::Event& event) {
   const auto find = [&](TrialId trial) -> Observation* {
     auto it = running_.find(trial);
     if (it != running_.end()) return &it->second;
-    it = resting_.find(trial);
-    return it == resting_.end() ? nullptr : &it->second;
+    it = paused_trials_.find(trial);
+    return it == paused_trials_.end() ? nullptr : &it->second;
   };
   if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
     running_[proposed->trial] = {proposed->trial, proposed->proposal, {}, 0, {}, 0, {}};
   } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
     Observation* seen = find(measured->measurement.trial);
     if (seen == nullptr) return std::nullopt;
-    if (seen->epoch > 0) seen->earlier.push_back({seen->epoch, std::move(seen->losses), seen->violation});
+    if (seen->epoch > 0) seen->earlier_epochs.push_back({seen->epoch, std::move(seen->losses), seen->violation});
     seen->losses = study::losses(goals_, measured->measurement);
     seen->violation = study::violation(constraints_, measured->measurement, seen->proposal.sample);
     seen->epoch = measured->measurement.epoch;
   } else if (const auto* paused = std::get_if<study::Paused>(&event)) {
     auto node = running_.extract(paused->trial);
-    const bool again = !node;
-    if (node) resting_.insert(std::move(node));
-    const auto seen = resting_.find(paused->trial);
-    if (seen == resting_.end()) return std::nullopt;
+    const bool is_update = !node;
+    if (node) paused_trials_.insert(std::move(node));
+    const auto seen = paused_trials_.find(paused->trial);
+    if (seen == paused_trials_.end()) return std::nullopt;
     Observation out = seen->second;
     out.outcome = study::OutcomeKind::kStopped;
-    out.again = again;
+    out.is_update = is_update;
     return out;
   } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
     Observation* found = find(ended->trial);
     if (found == nullptr) return std::nullopt;
     Observation seen = std::move(*found);
-    seen.again = running_.erase(ended->trial) == 0;
-    resting_.erase(ended->trial);
+    seen.is_update = running_.erase(ended->trial) == 0;
+    paused_trials_.erase(ended->trial);
     using study::OutcomeKind;
-    const OutcomeKind kind = seen.outcome = study::told_kind(ended->outcome);
+    const OutcomeKind kind = seen.outcome = study::kind_for_strategy(ended->outcome);
     if (kind == OutcomeKind::kDuplicate) return std::nullopt;
     if (kind == OutcomeKind::kFailed || kind == OutcomeKind::kCancelled) seen.losses.clear();
     return seen;

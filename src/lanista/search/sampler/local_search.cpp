@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 
 namespace lanista::strategy {
@@ -61,37 +61,37 @@ class NeighbourChooser final : public space::Chooser {
 /// few random trials, then neighbours of the best trial so far, until `patience` trials in a row bring nothing. The
 /// best is the first by rank at equal fidelity (history.h); with several goals the first counts, the next ones where it
 /// is equal.
-class LocalSearch final : public Folding {
+class LocalSearch final : public ReplayableSampler {
  public:
   LocalSearch(const Context& context, const Settings& settings)
-      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
+      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {}
   std::string_view name() const override { return "local_search"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     const auto begun = static_cast<std::int64_t>(index - first_);
     if (top_ && begun >= settings_.starts) {
       // A random draw where all neighbours are known also uses up the patience.
-      return new_or_random(drawer_, rng, taken, rng.split("near"), [this](const Rng& r) { return neighbour(r); });
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("near"), [this](const Rng& r) { return neighbour(r); });
     }
-    return random_new(drawer_, rng, taken);
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     if (std::holds_alternative<study::Proposed>(event)) ++proposed_;
     auto ended = history_.observe(event);
     // A trial of an earlier climb says nothing about this one. Trials are numbered in the order of proposal.
     if (!ended || ended->trial.value <= first_ || ended->outcome == study::OutcomeKind::kCancelled) return;
     const std::optional<std::size_t> before = top_;
-    const bool again = ended->again;
+    const bool is_update = ended->is_update;
     if (!ended->losses.empty()) {
-      put(climb_, *std::move(ended));
-      const std::vector<std::int64_t> rank = ranks(climb_, by_goals_in_turn);
+      insert_or_replace(climb_, *std::move(ended));
+      const std::vector<std::int64_t> rank = ranks_at_equal_fidelity(climb_, rank_by_goals_in_order);
       top_ = std::min_element(rank.begin(), rank.end()) - rank.begin();
     }
     if (top_ != before) {
       fruitless_ = 0;
-    } else if (!again && top_ && ++fruitless_ >= settings_.patience) {
+    } else if (!is_update && top_ && ++fruitless_ >= settings_.patience) {
       climb_.clear();
       top_.reset();
       fruitless_ = 0;
@@ -107,24 +107,24 @@ class LocalSearch final : public Folding {
     study::Proposal out = from;
     out.parent = top.trial;
     if (has_mutators && (from.sample.empty() || rng.split("model?").bernoulli(settings_.p_model))) {
-      LANISTA_ASSIGN(const mutate::Candidate before, drawer_.redrawn(from, from.sample));
+      LANISTA_ASSIGN(const mutate::Candidate before, proposal_sampler_.resampled_model(from, from.sample));
       LANISTA_ASSIGN(const mutate::Candidate changed, context().models->mutate(before, 1, rng.split("mutate")));
-      out = drawer_.proposal(changed, from.sample);
+      out = proposal_sampler_.proposal(changed, from.sample);
       out.parent = top.trial;
     } else if (!from.sample.empty()) {
       auto target = from.sample.begin();
       std::advance(target, static_cast<std::ptrdiff_t>(rng.split("which").below(from.sample.size())));
       NeighbourChooser choose(from.sample, target->first, settings_.radius, rng.split("value"));
       space::Sample sample = context().params.draw(choose);
-      LANISTA_ASSIGN(const mutate::Candidate model, drawer_.redrawn(from, sample));
-      out = drawer_.proposal(model, std::move(sample));
+      LANISTA_ASSIGN(const mutate::Candidate model, proposal_sampler_.resampled_model(from, sample));
+      out = proposal_sampler_.proposal(model, std::move(sample));
       out.parent = top.trial;
     }
     return out;
   }
 
   Settings settings_;
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   History history_;
   std::uint64_t proposed_ = 0;
   std::uint64_t first_ = 0;         ///< proposals before this climb

@@ -28,7 +28,7 @@ Context one_goal(std::uint64_t seed) {
   return context;
 }
 
-TEST(LocalSearch, ClimbsFromTheBestTrialAndBeginsAnewWhenNothingHelps) {
+TEST(LocalSearch, ClimbsFromBestAndRestartsWhenStuck) {
   auto strategy = make(local_search_plugin(), one_goal(1), {{"starts", 2}, {"patience", 3}});
   EXPECT_FALSE(run(*strategy, 1, 0.5).parent);
   EXPECT_FALSE(run(*strategy, 2, 0.6).parent);           // fruitless: 1
@@ -41,7 +41,7 @@ TEST(LocalSearch, ClimbsFromTheBestTrialAndBeginsAnewWhenNothingHelps) {
   EXPECT_EQ(run(*strategy, 9, 0.9).parent, TrialId{8});  // of the new climb, though trial 3 was better
 }
 
-TEST(LocalSearch, DoesNotClimbFromTrialsOfAnEarlierClimbOrFailedOnes) {
+TEST(LocalSearch, IgnoresEarlierClimbsAndFailedTrials) {
   auto strategy = make(local_search_plugin(), one_goal(2), {{"starts", 1}, {"patience", 1}});
   run(*strategy, 1, 0.5);
   const study::Proposal late = must(strategy->suggest({1})).proposals().at(0);

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/study/pareto.h"
 
@@ -49,24 +49,24 @@ class CrossChooser final : public space::Chooser {
 /// to its best by front at equal fidelity (constrained domination, history.h), then by crowding distance (Nebro &
 /// Durillo, 2009), so that no trial waits for a generation. A trial without results is no member. The model is a gene
 /// like a hyper-parameter: two models of one base exchange mutations.
-class Nsga2 final : public Folding {
+class Nsga2 final : public ReplayableSampler {
  public:
   Nsga2(const Context& context, const Settings& settings)
-      : Folding(context), settings_(settings), drawer_(context, settings.mutations), history_(context) {}
+      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {}
   std::string_view name() const override { return "nsga2"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && !members_.empty()) {
-      return new_or_random(drawer_, rng, taken, rng.split("child"), [this](const Rng& r) { return child(r); });
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"), [this](const Rng& r) { return child(r); });
     }
-    return random_new(drawer_, rng, taken);
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->losses.empty()) return;
-    put(members_, *std::move(ended));
+    insert_or_replace(members_, *std::move(ended));
     rank();
     if (static_cast<std::int64_t>(members_.size()) <= settings_.population) return;
     members_.erase(members_.begin() + (std::max_element(standing_.begin(), standing_.end()) - standing_.begin()));
@@ -75,17 +75,17 @@ class Nsga2 final : public Folding {
 
  private:
   /// What members are compared by; the smaller the better.
-  struct Standing {
+  struct RankAndCrowding {
     std::int64_t front = 0;
     double crowded = 0;  ///< minus the crowding distance
     TrialId trial;
-    auto operator<=>(const Standing&) const = default;
+    auto operator<=>(const RankAndCrowding&) const = default;
   };
 
   void rank() {
     std::vector<std::vector<double>> points;
     for (const Observation& member : members_) points.push_back(member.losses);
-    const std::vector<std::int64_t> front = ranks(members_);
+    const std::vector<std::int64_t> front = ranks_at_equal_fidelity(members_);
     const std::vector<double> distances = study::crowding_distances(points, front);
     standing_.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -116,7 +116,7 @@ class Nsga2 final : public Folding {
     if (has_mutators && rng.split("mutate?").bernoulli(p_mutation)) {
       LANISTA_ASSIGN(model, context().models->mutate(model, 1, rng.split("mutate")));
     }
-    study::Proposal out = drawer_.proposal(model, std::move(sample));
+    study::Proposal out = proposal_sampler_.proposal(model, std::move(sample));
     out.parent = first.trial;
     return out;
   }
@@ -127,10 +127,10 @@ class Nsga2 final : public Folding {
   Result<mutate::Candidate> cross_models(const study::Proposal& first, const study::Proposal& second,
                                          const space::Sample& sample, Rng rng) const {
     if (first.base != second.base) return rebuilt(rng.bernoulli(settings_.p_swap) ? second : first);
-    if (first.graph_hash == second.graph_hash && first.steps == second.steps) return drawer_.redrawn(first, sample);
+    if (first.graph_hash == second.graph_hash && first.steps == second.steps) return proposal_sampler_.resampled_model(first, sample);
     const auto [rest_a, rest_b] =
         std::mismatch(first.steps.begin(), first.steps.end(), second.steps.begin(), second.steps.end());
-    LANISTA_ASSIGN(mutate::Candidate model, drawer_.drawn(first.base, sample));
+    LANISTA_ASSIGN(mutate::Candidate model, proposal_sampler_.model_of_sample(first.base, sample));
     for (auto step = first.steps.begin(); step != rest_a; ++step) LANISTA_TRY(apply(*step, model));
     for (auto step = rest_a; step != first.steps.end(); ++step) {
       if (!rng.bernoulli(settings_.p_swap)) LANISTA_TRY(apply(*step, model));
@@ -156,10 +156,10 @@ class Nsga2 final : public Folding {
   }
 
   Settings settings_;
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   History history_;
   std::vector<Observation> members_;
-  std::vector<Standing> standing_;  ///< of the members, in their order
+  std::vector<RankAndCrowding> standing_;  ///< of the members, in their order
 };
 
 }  // namespace

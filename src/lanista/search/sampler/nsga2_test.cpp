@@ -14,14 +14,14 @@ using testing::play;
 using testing::small_context;
 
 /// Tells the strategy of a trial that succeeded with these metrics.
-void tell(Strategy& strategy, std::uint32_t id, const study::Proposal& proposal,
+void feed_event(Strategy& strategy, std::uint32_t id, const study::Proposal& proposal,
           const std::map<std::string, double>& metrics) {
   strategy.observe(study::Proposed{TrialId{id}, proposal});
   strategy.observe(study::Measured{{TrialId{id}, 4, 4, metrics}});
   strategy.observe(study::Ended{TrialId{id}, {}});
 }
 
-TEST(Nsga2, CrossesValuesOfItsParentsWhereNothingMutates) {
+TEST(Nsga2, CrossesParentValuesWithoutMutation) {
   Context context = small_context(1, false);
   auto strategy = make(nsga2_plugin(), context, {{"population", 6}, {"p_mutation", 1e-12}});
   std::set<space::Value> lrs, momenta;
@@ -38,7 +38,7 @@ TEST(Nsga2, CrossesValuesOfItsParentsWhereNothingMutates) {
       lrs.insert(proposal.sample.at("lr"));
       momenta.insert(proposal.sample.at("momentum"));
     }
-    tell(*strategy, id, proposal, {{"acc", 0.1 * id}, {"loss", 0.1 * id}});
+    feed_event(*strategy, id, proposal, {{"acc", 0.1 * id}, {"loss", 0.1 * id}});
   }
   EXPECT_GT(children, 2);
   EXPECT_GE(crossed, children - 1);
@@ -65,7 +65,7 @@ TEST(Nsga2, ExchangesMutationsBetweenModelsOfOneBase) {
   EXPECT_GT(mixed, 10);
 }
 
-TEST(Nsga2, ParentsAreTheFrontEvenIfItIsOldAndFailedTrialsNever) {
+TEST(Nsga2, SelectsParentsFromFrontNeverFailed) {
   auto strategy = make(nsga2_plugin(), small_context(3), {{"population", 3}, {"p_crossover", 0}});
   for (std::uint32_t id = 1; id <= 30; ++id) {
     const auto group = strategy->suggest({1});
@@ -85,7 +85,7 @@ TEST(Nsga2, ParentsAreTheFrontEvenIfItIsOldAndFailedTrialsNever) {
   }
 }
 
-TEST(Nsga2, IsRebuiltByReplayingItsEventsWhenTheyHaveChildren) {
+TEST(Nsga2, ReplaysEventsWithChildren) {
   const nlohmann::json options{{"population", 6}};
   auto strategy = make(nsga2_plugin(), small_context(8), options);
   auto replayed = make(nsga2_plugin(), small_context(8), options);
@@ -114,7 +114,7 @@ double dominated_area(const StrategyPlugin& plugin, const nlohmann::json& option
       values = {x * x + 2 * far, (1 - x) * (1 - x) + 2 * far};
     }
     points.push_back(values);
-    tell(*strategy, id, proposal, {{"f", values.first}, {"g", values.second}});
+    feed_event(*strategy, id, proposal, {{"f", values.first}, {"g", values.second}});
   }
   std::sort(points.begin(), points.end());
   double area = 0, lowest = 2;

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
-#include "lanista/search/sampler/explore.h"
-#include "lanista/search/sampler/filter.h"
-#include "lanista/search/halving/ladder.h"
-#include "lanista/search/study/earlier.h"
+#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/perturbation.h"
+#include "lanista/search/sampler/constraint_filter.h"
+#include "lanista/search/halving/rung_ranking.h"
+#include "lanista/search/study/earlier_study.h"
 #include "lanista/search/study/pareto.h"
 
 namespace lanista::strategy {
@@ -24,7 +24,7 @@ namespace {
 /// can go on from each other's state.
 Digest nature_of(const study::Proposal& proposal) {
   space::Sample fixed = proposal.sample;
-  std::erase_if(fixed, [](const auto& entry) { return study::changes_in_training(entry.first); });
+  std::erase_if(fixed, [](const auto& entry) { return study::can_change_in_training(entry.first); });
   return Hasher().digest(proposal.graph_hash).digest(space::hash_sample(fixed)).finish();
 }
 
@@ -51,7 +51,7 @@ class Population {
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) join(*proposed);
     if (const auto* measured = std::get_if<study::Measured>(&event)) measure(measured->measurement);
     if (const auto* paused = std::get_if<study::Paused>(&event)) {
-      if (Member* member = find(paused->trial)) member->rests = true;
+      if (PopulationMember* member = find(paused->trial)) member->rests = true;
     }
     if (const auto* resumed = std::get_if<study::Resumed>(&event)) go_on(*resumed);
     if (const auto* ended = std::get_if<study::Ended>(&event)) leave(*ended);
@@ -62,7 +62,7 @@ class Population {
   std::int64_t epochs() const { return settings_.epochs; }
 
   /// A NaN is no end while there is somebody to go on from.
-  bool spares(TrialId trial) const {
+  bool tolerates_divergence(TrialId trial) const {
     return std::ranges::any_of(members_, [&](const auto& m) { return m.first != trial && !m.second.failed; });
   }
 
@@ -90,7 +90,7 @@ class Population {
   }
 
  private:
-  struct Member {
+  struct PopulationMember {
     study::Proposal proposal;  ///< with its present hyper-parameters
     Digest nature;
     std::int64_t epoch = 0;  ///< measured last
@@ -100,19 +100,19 @@ class Population {
     bool rests = false;
   };
 
-  Member* find(TrialId trial) {
+  PopulationMember* find(TrialId trial) {
     const auto it = members_.find(trial);
     return it == members_.end() ? nullptr : &it->second;
   }
 
   void join(const study::Proposed& proposed) {
-    if (proposed.trial.value >= study::kFirstEarlier) return;
+    if (proposed.trial.value >= study::kFirstEarlierTrialId) return;
     ++begun_;
     members_[proposed.trial] = {.proposal = proposed.proposal, .nature = nature_of(proposed.proposal), .losses = {}};
   }
 
   void measure(const study::Measurement& m) {
-    Member* member = find(m.trial);
+    PopulationMember* member = find(m.trial);
     if (member == nullptr) return;
     member->epoch = m.epoch;
     member->losses = study::losses(on_, m);
@@ -125,7 +125,7 @@ class Population {
 
   void go_on(const study::Resumed& resumed) {
     closed_ = true;  // whoever is not here yet comes too late
-    Member* member = find(resumed.trial);
+    PopulationMember* member = find(resumed.trial);
     if (member == nullptr) return;
     member->rests = false;
     if (!resumed.fork) return;
@@ -141,10 +141,10 @@ class Population {
 
   /// Of each that is to fork from another, in the order of trials.
   std::map<TrialId, study::Fork> forks_of(const std::vector<TrialId>& there, std::int64_t epoch) const {
-    Ladder ladder;
+    RungRanking ladder;
     std::vector<TrialId> failed;
     for (const TrialId trial : there) {
-      const Member& member = members_.at(trial);
+      const PopulationMember& member = members_.at(trial);
       if (member.failed) failed.push_back(trial);
       if (!member.failed) ladder.add(trial, member.losses, member.violation);
     }
@@ -161,21 +161,21 @@ class Population {
       if (sources.empty()) continue;
       const Rng own = rng_.split(static_cast<std::uint64_t>(epoch)).split(trial.value);
       const TrialId from = sources[own.split("from").below(sources.size())];
-      out[trial] = {from, epoch, beside(members_.at(from).proposal, own.split("explore")), ""};
+      out[trial] = {from, epoch, perturbed_sample(members_.at(from).proposal, own.split("explore")), ""};
     }
     return out;
   }
 
   /// What cannot change stays. Of draws the first that keeps to the constraints that are known before training; where
   /// none does, the parent's own.
-  space::Sample beside(const study::Proposal& parent, const Rng& rng) const {
+  space::Sample perturbed_sample(const study::Proposal& parent, const Rng& rng) const {
     study::Proposal child = parent;
-    for (std::uint64_t draw = 0; draw < static_cast<std::uint64_t>(kMaxDraws); ++draw) {
+    for (std::uint64_t draw = 0; draw < static_cast<std::uint64_t>(kMaxAttempts); ++draw) {
       child.sample = explored(params_, parent.sample, settings_.explore, rng.split(draw));
       for (const auto& [name, value] : parent.sample) {
-        if (!study::changes_in_training(name)) child.sample[name] = value;
+        if (!study::can_change_in_training(name)) child.sample[name] = value;
       }
-      if (!filter_.broken(child)) return child.sample;
+      if (!filter_.violated_constraint(child)) return child.sample;
     }
     return parent.sample;
   }
@@ -184,9 +184,9 @@ class Population {
   space::SearchSpace params_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  Filter filter_;
+  ConstraintFilter filter_;
   Rng rng_;
-  std::map<TrialId, Member> members_;  ///< that have not ended
+  std::map<TrialId, PopulationMember> members_;  ///< that have not ended
   std::int64_t begun_ = 0;
   bool closed_ = false;  ///< the first generation is over
 };
@@ -197,13 +197,13 @@ class PbtHalving final : public Halving {
 
   void observe(const study::Event&) override {}  // the sampler hears them for both
 
-  Ruling verdict(TrialId trial) const override {
-    Ruling ruling = kGoOn;
-    ruling.spares = population_->spares(trial);
-    return ruling;
+  TrialVerdict verdict(TrialId trial) const override {
+    TrialVerdict trial_verdict = kContinueToBudget;
+    trial_verdict.tolerates_divergence = population_->tolerates_divergence(trial);
+    return trial_verdict;
   }
 
-  void limit(std::vector<study::Proposal>& fresh) const override {
+  void assign_budgets(std::vector<study::Proposal>& fresh) const override {
     fresh.resize(static_cast<std::size_t>(std::min(std::ssize(fresh), population_->room())));
     for (study::Proposal& proposal : fresh) {
       proposal.horizon = population_->epochs();
@@ -211,9 +211,9 @@ class PbtHalving final : public Halving {
     }
   }
 
-  Advance advance(std::int64_t, bool more_come) const override {
+  Promotions advance(std::int64_t, bool has_new_trials) const override {
     const std::int64_t room = population_->room();
-    if (room > 0 && more_come) return {{}, room};
+    if (room > 0 && has_new_trials) return {{}, room};
     return {population_->next(), room};
   }
 
@@ -221,23 +221,23 @@ class PbtHalving final : public Halving {
   std::shared_ptr<const Population> population_;
 };
 
-class Pbt final : public Folding {
+class Pbt final : public ReplayableSampler {
  public:
   Pbt(const Context& context, Population::Settings settings, std::vector<study::Goal> on)
-      : Folding(context),
-        drawer_(context, {}),
+      : ReplayableSampler(context),
+        proposal_sampler_(context, {}),
         population_(std::make_shared<Population>(settings, context, std::move(on))) {}
   std::string_view name() const override { return "pbt"; }
   std::unique_ptr<Halving> own_halving() const override { return std::make_unique<PbtHalving>(population_); }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    return random_new(drawer_, rng, taken);
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
-  void fold(const study::Event& event) override { population_->observe(event); }
+  void fold_event(const study::Event& event) override { population_->observe(event); }
 
  private:
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   std::shared_ptr<Population> population_;
 };
 
@@ -264,7 +264,7 @@ Result<std::unique_ptr<Sampler>> make_pbt(const Context& context, const Options&
   settings.explore.down = factors[0];
   settings.explore.up = factors[1];
   return std::unique_ptr<Sampler>(
-      std::make_unique<Pbt>(context, settings, watched(context.goals, options.at("on").get<std::string>())));
+      std::make_unique<Pbt>(context, settings, comparison_goals(context.goals, options.at("on").get<std::string>())));
 }
 
 }  // namespace
@@ -294,7 +294,7 @@ StrategyPlugin pbt_plugin() {
                    "members have theirs, and fork among those that agree in it",
                    {"refuse", "keep"})},
       make_pbt};
-  plugin.halves = plugin.forks = true;
+  plugin.has_own_halving = plugin.forks = true;
   return plugin;
 }
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "lanista/search/sampler/explore.h"
+#include "lanista/search/sampler/perturbation.h"
 #include "support/search/sampler/test_support.h"
 
 namespace lanista::strategy {
@@ -36,22 +36,22 @@ std::unique_ptr<Strategy> pbt(const Context& context, const nlohmann::json& opti
 }
 
 /// Members that train side by side, without an engine: what each measures is the test's.
-struct Generations {
-  struct Member {
+struct PopulationHarness {
+  struct PopulationMember {
     space::Sample sample;
     std::int64_t epoch = 0, budget = 0;
     bool ended = false;
   };
   std::vector<study::Event> events;
-  std::map<TrialId, Member> members;
+  std::map<TrialId, PopulationMember> members;
 
-  void tell(Strategy& strategy, study::Event event) {
+  void feed_event(Strategy& strategy, study::Event event) {
     strategy.observe(event);
     events.push_back(std::move(event));
   }
   void begin(Strategy& strategy, TrialId id, study::Proposal proposal) {
     members[id] = {proposal.sample, 0, proposal.budget};
-    tell(strategy, study::Proposed{id, std::move(proposal)});
+    feed_event(strategy, study::Proposed{id, std::move(proposal)});
   }
   /// As many as it proposes.
   void begin_all(Strategy& strategy, std::int64_t slots = 100) {
@@ -68,27 +68,27 @@ struct Generations {
       if (member.ended) continue;
       while (member.epoch < member.budget) {
         ++member.epoch;
-        tell(strategy, study::Measured{{id, member.epoch, member.epoch, measure(id, member.sample, member.epoch)}});
+        feed_event(strategy, study::Measured{{id, member.epoch, member.epoch, measure(id, member.sample, member.epoch)}});
       }
       if (member.epoch == epochs) {
         member.ended = true;
-        tell(strategy, study::Ended{id, {}});
+        feed_event(strategy, study::Ended{id, {}});
       } else {
-        tell(strategy, study::Paused{id, member.epoch});
+        feed_event(strategy, study::Paused{id, member.epoch});
       }
     }
   }
   /// What the strategy asks for, carried out.
   std::vector<ResumeTrial> next(Strategy& strategy, std::int64_t new_trials = 1000) {
-    const auto resting = static_cast<std::int64_t>(members.size());
-    const Suggestion answer = must(strategy.suggest({100, new_trials, 0, resting}));
+    const auto paused_trials = static_cast<std::int64_t>(members.size());
+    const Suggestion answer = must(strategy.suggest({100, new_trials, 0, paused_trials}));
     std::vector<ResumeTrial> out;
     for (const strategy::Member& each : answer.group.members) out.push_back(std::get<ResumeTrial>(each));
     for (const ResumeTrial& each : out) {
-      Member& member = members.at(each.trial);
+      PopulationMember& member = members.at(each.trial);
       member.budget = each.budget;
       if (each.fork) member.sample = each.fork->sample;
-      tell(strategy, study::Resumed{each.trial, member.epoch, each.budget, each.fork});
+      feed_event(strategy, study::Resumed{each.trial, member.epoch, each.budget, each.fork});
     }
     return out;
   }
@@ -96,7 +96,7 @@ struct Generations {
 
 double rate(const space::Sample& sample, const char* name) { return std::get<double>(sample.at(name)); }
 
-TEST(PbtQuantile, IsTheShareRoundedUpAndAtMostHalf) {
+TEST(PbtQuantile, RoundsUpToAtMostHalf) {
   const std::map<std::pair<std::int64_t, double>, std::int64_t> table{
       {{1, 0.25}, 0}, {{2, 0.25}, 1},   {{3, 0.25}, 1},  {{3, 0.5}, 1},   {{4, 0.25}, 1}, {{5, 0.25}, 2},
       {{8, 0.25}, 2}, {{9, 0.25}, 3},   {{10, 0.2}, 2},  {{20, 0.15}, 3}, {{40, 0.2}, 8}, {{8, 0}, 0},
@@ -117,7 +117,7 @@ TEST(Exploration, MultipliesRealNumbersAndClipsThem) {
   EXPECT_EQ(explored(space::FloatRange{0, 1, 0, false}, 0.0, {0, 1.2, 0.8}, Rng(1)), Value(0.0));
 }
 
-TEST(Exploration, StaysOnTheGridAndMovesWholeNumbersAtLeastOneStep) {
+TEST(Exploration, StaysOnGridAndMovesIntegersOneStep) {
   Rng rng(2);
   for (int i = 0; i < 2000; ++i) {
     const std::int64_t step = rng.between(1, 5), lo = rng.between(-20, 20), count = rng.between(2, 30);
@@ -140,35 +140,35 @@ TEST(Exploration, StaysOnTheGridAndMovesWholeNumbersAtLeastOneStep) {
   }
 }
 
-TEST(Exploration, GoesToANeighbourInAListOfNumbersAndDrawsNamesAnew) {
+TEST(Exploration, MovesToNeighbourAndResamplesNames) {
   const space::Categorical numbers{{Value(1.0), Value(4.0), Value(2.0)}};
   const space::Categorical names{
       {Value(std::string("constant")), Value(std::string("step")), Value(std::string("cosine"))}};
-  std::map<std::string, int> seen, drawn;
+  std::map<std::string, int> seen, sampled_counts;
   constexpr int kTries = 3000;
   for (std::uint64_t i = 0; i < kTries; ++i) {
     ++seen["first " + space::value_text(explored(numbers, 1.0, {0, 1.2, 0.8}, Rng(i)))];
     ++seen["middle " + space::value_text(explored(numbers, 4.0, {0, 1.2, 0.8}, Rng(i)))];
-    ++drawn[space::value_text(explored(names, std::string("step"), {0, 1.2, 0.8}, Rng(i)))];
+    ++sampled_counts[space::value_text(explored(names, std::string("step"), {0, 1.2, 0.8}, Rng(i)))];
   }
   // The list's own order; an end has one neighbour.
   ASSERT_EQ(seen.size(), 4U);
   for (const auto& [what, count] : seen) EXPECT_NEAR(count, kTries / 2, 150) << what;
-  ASSERT_EQ(drawn.size(), 3U);
-  for (const auto& [what, count] : drawn) EXPECT_NEAR(count, kTries / 3, 150) << what;
+  ASSERT_EQ(sampled_counts.size(), 3U);
+  for (const auto& [what, count] : sampled_counts) EXPECT_NEAR(count, kTries / 3, 150) << what;
 }
 
-TEST(Exploration, DrawsAnewAsOftenAsItIsTold) {
+TEST(Exploration, ResamplesAtConfiguredRate) {
   const space::FloatRange range{0, 1, 0, false};
-  int beside = 0, low = 0;
+  int num_neighbours = 0, low = 0;
   constexpr int kTries = 4000;
   for (std::uint64_t i = 0; i < kTries; ++i) {
     const double got = std::get<double>(explored(range, 0.5, {0.25, 1.2, 0.8}, Rng(i)));
-    const bool is_beside = got == 0.5 * 1.2 || got == 0.5 * 0.8;
-    beside += is_beside ? 1 : 0;
-    low += !is_beside && got < 0.3 ? 1 : 0;
+    const bool is_neighbour = got == 0.5 * 1.2 || got == 0.5 * 0.8;
+    num_neighbours += is_neighbour ? 1 : 0;
+    low += !is_neighbour && got < 0.3 ? 1 : 0;
   }
-  EXPECT_NEAR(beside, 0.75 * kTries, 120);
+  EXPECT_NEAR(num_neighbours, 0.75 * kTries, 120);
   EXPECT_NEAR(low, 0.25 * 0.3 * kTries, 80);  // uniform over the domain
 }
 
@@ -187,7 +187,7 @@ TEST(Exploration, FollowsConditions) {
 }
 
 // Every generation by the rule as written: sort, cut, copy, perturb.
-TEST(Pbt, ForksAsTheRuleSays) {
+TEST(Pbt, ForksFromTopQuantile) {
   Rng rng(3);
   std::int64_t forks = 0, equals = 0;
   for (std::uint64_t round = 0; round < 40; ++round) {
@@ -196,7 +196,7 @@ TEST(Pbt, ForksAsTheRuleSays) {
     const Context context = two_rates(round, epochs);
     const auto strategy =
         pbt(context, {{"population", size}, {"interval", interval}, {"quantile", quantile}, {"resample", 0}});
-    Generations play;
+    PopulationHarness play;
     play.begin_all(*strategy);
     ASSERT_EQ(std::ssize(play.members), size);
     while (true) {
@@ -244,17 +244,17 @@ TEST(Pbt, ForksAsTheRuleSays) {
       EXPECT_EQ(forked, bottom);
       forks += std::ssize(forked);
     }
-    EXPECT_TRUE(must(strategy->suggest({10, 1000, 0, 0})).kind == Suggestion::Kind::kNothingLeft);
+    EXPECT_TRUE(must(strategy->suggest({10, 1000, 0, 0})).kind == Suggestion::Kind::kSpaceExhausted);
   }
   EXPECT_GT(forks, 200);
   EXPECT_GT(equals, 0) << "some were clipped";
 }
 
-TEST(Pbt, IsRebuiltFromItsEvents) {
+TEST(Pbt, ReplaysItsOwnEvents) {
   const Context context = two_rates(5, 6);
   const nlohmann::json options{{"population", 9}};
   const auto strategy = pbt(context, options);
-  Generations play;
+  PopulationHarness play;
   play.begin_all(*strategy);
   Rng rng(9);
   for (int generation = 0; generation < 5; ++generation) {
@@ -263,24 +263,24 @@ TEST(Pbt, IsRebuiltFromItsEvents) {
     });
     const auto again = pbt(context, options);
     for (const study::Event& event : play.events) again->observe(event);
-    const Suggestion told = must(strategy->suggest({3, 0, 0, 9})), retold = must(again->suggest({3, 0, 0, 9}));
-    ASSERT_EQ(told.group.members.size(), 9U);
-    ASSERT_EQ(retold.group.members.size(), 9U);
+    const Suggestion suggested = must(strategy->suggest({3, 0, 0, 9})), suggested_again = must(again->suggest({3, 0, 0, 9}));
+    ASSERT_EQ(suggested.group.members.size(), 9U);
+    ASSERT_EQ(suggested_again.group.members.size(), 9U);
     for (std::size_t i = 0; i < 9; ++i) {
-      const auto& a = std::get<ResumeTrial>(told.group.members[i]);
-      const auto& b = std::get<ResumeTrial>(retold.group.members[i]);
+      const auto& a = std::get<ResumeTrial>(suggested.group.members[i]);
+      const auto& b = std::get<ResumeTrial>(suggested_again.group.members[i]);
       EXPECT_TRUE(a.trial == b.trial && a.budget == b.budget && a.fork == b.fork);
     }
     play.next(*strategy);
   }
 }
 
-TEST(Pbt, KeepsToConstraintsThatAreKnownBeforeTraining) {
+TEST(Pbt, RespectsConstraintsKnownBeforeTraining) {
   Context context = two_rates(2, 30);
   context.constraints = {must(study::Constraint::parse("lr * momentum <= 0.3")),
                          must(study::Constraint::parse("lr >= 0.4"))};
   const auto strategy = pbt(context, {{"population", 6}, {"quantile", 0.5}});
-  Generations play;
+  PopulationHarness play;
   play.begin_all(*strategy);
   Rng rng(8);
   int forks = 0;
@@ -298,10 +298,10 @@ TEST(Pbt, KeepsToConstraintsThatAreKnownBeforeTraining) {
   EXPECT_EQ(forks, 3 * 29);
 }
 
-TEST(Pbt, SparesWhatLeftTheNumbersWhileSomebodyHasNot) {
+TEST(Pbt, ToleratesDivergenceWhileOneTrialIsFinite) {
   const Context context = two_rates(1, 4);
   const auto strategy = pbt(context, {{"population", 3}});
-  Generations play;
+  PopulationHarness play;
   play.begin_all(*strategy);
   const auto all_but = [](std::uint32_t good) {
     return [good](TrialId id, const space::Sample&, std::int64_t) {
@@ -309,8 +309,8 @@ TEST(Pbt, SparesWhatLeftTheNumbersWhileSomebodyHasNot) {
     };
   };
   play.train(*strategy, 4, all_but(2));
-  EXPECT_TRUE(strategy->verdict(TrialId{1}).spares);
-  EXPECT_FALSE(strategy->verdict(TrialId{2}).spares) << "nobody else is left";
+  EXPECT_TRUE(strategy->verdict(TrialId{1}).tolerates_divergence);
+  EXPECT_FALSE(strategy->verdict(TrialId{2}).tolerates_divergence) << "nobody else is left";
   const auto resumed = play.next(*strategy);
   ASSERT_EQ(resumed.size(), 3U);
   for (const ResumeTrial& each : resumed) {
@@ -323,9 +323,9 @@ TEST(Pbt, SparesWhatLeftTheNumbersWhileSomebodyHasNot) {
   for (const ResumeTrial& each : play.next(*strategy)) EXPECT_FALSE(each.fork);
 }
 
-TEST(Pbt, GoesOnWithThoseThatBeganWhereNoMoreCome) {
+TEST(Pbt, ContinuesWithSmallerPopulation) {
   const auto strategy = pbt(two_rates(1, 4), {{"population", 8}});
-  Generations play;
+  PopulationHarness play;
   play.begin_all(*strategy, 4);
   play.train(*strategy, 4, [](TrialId id, const space::Sample&, std::int64_t) {
     return std::map<std::string, double>{{"acc", id.value}};
@@ -338,12 +338,12 @@ TEST(Pbt, GoesOnWithThoseThatBeganWhereNoMoreCome) {
   EXPECT_TRUE(must(strategy->suggest({4, 10, 4, 0})).proposals().empty()) << "the first generation is over";
 }
 
-TEST(Pbt, ForksAmongThoseThatAgreeInWhatIsFixed) {
+TEST(Pbt, ForksOnlyWithinEqualFixedParameters) {
   Context context = two_rates(4, 8);
   ASSERT_TRUE(
       context.params.add({"batch", space::Categorical{{Value(std::int64_t{16}), Value(std::int64_t{32})}}, {}}).ok());
   const auto strategy = pbt(context, {{"population", 12}, {"fixed", "keep"}, {"quantile", 0.5}, {"resample", 1}});
-  Generations play;
+  PopulationHarness play;
   play.begin_all(*strategy);
   Rng rng(2);
   int forks = 0;
@@ -368,7 +368,7 @@ enum class Toy { kGrid, kExploit, kBoth };
 double toy(Toy how, std::uint64_t seed) {
   constexpr std::int64_t kEpochs = 40;
   const auto strategy = pbt(two_rates(seed, kEpochs), {{"population", 2}});
-  Generations play;
+  PopulationHarness play;
   std::map<TrialId, std::pair<double, double>> theta{{TrialId{1}, {0.9, 0.9}}, {TrialId{2}, {0.9, 0.9}}};
   for (std::uint32_t id = 1; id <= 2; ++id) {
     study::Proposal proposal = must(strategy->suggest({1, 1000, 0, 0})).proposals().front();
@@ -401,7 +401,7 @@ double toy(Toy how, std::uint64_t seed) {
   return std::max(value(TrialId{1}), value(TrialId{2}));
 }
 
-TEST(Pbt, ClimbsTheToyOfThePaperWhichNoFixedSettingDoes) {
+TEST(Pbt, SolvesToyProblemOfThePaper) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     EXPECT_GT(toy(Toy::kBoth, seed), 1.1) << seed;
     EXPECT_LT(toy(Toy::kGrid, seed), 0.4) << "1.2 - 0.81 at most";
@@ -409,13 +409,13 @@ TEST(Pbt, ClimbsTheToyOfThePaperWhichNoFixedSettingDoes) {
   }
 }
 
-TEST(Pbt, RefusesByNameWhatCannotChangeInTraining) {
+TEST(Pbt, RejectsFixedParametersByName) {
   study::StudyConfig config;
   config.train.keep = study::kKeepLast;
   config.model.base = {"builtin:small-mlp"};
-  EXPECT_FALSE(beside_own_halving(pbt_plugin(), config));
+  EXPECT_FALSE(own_halving_conflict(pbt_plugin(), config));
   const auto refusal = [](const study::StudyConfig& c) {
-    return beside_own_halving(pbt_plugin(), c).value_or(Error{Code::kInternal, "", ""});
+    return own_halving_conflict(pbt_plugin(), c).value_or(Error{Code::kInternal, "", ""});
   };
   study::StudyConfig kept = config;
   kept.train.keep = study::kKeepBestEpoch;
@@ -436,10 +436,10 @@ TEST(Pbt, RefusesByNameWhatCannotChangeInTraining) {
     ASSERT_TRUE(
         varied.space.params.add({name, space::Categorical{{Value(std::int64_t{8}), Value(std::int64_t{16})}}, {}})
             .ok());
-    const Error told = refusal(varied);
-    EXPECT_EQ(told.where, "space.params");
-    EXPECT_NE(told.message.find("'" + std::string(name) + "'"), std::string::npos);
-    EXPECT_NE(told.message.find("lr, momentum"), std::string::npos) << "what can";
+    const Error suggested = refusal(varied);
+    EXPECT_EQ(suggested.where, "space.params");
+    EXPECT_NE(suggested.message.find("'" + std::string(name) + "'"), std::string::npos);
+    EXPECT_NE(suggested.message.find("lr, momentum"), std::string::npos) << "what can";
   }
   const StrategyPlugin plugin = pbt_plugin();
   const auto made = plugin.make(two_rates(1, 3), must(resolve_options({{"interval", 3}}, plugin.options)));

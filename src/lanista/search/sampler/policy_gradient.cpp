@@ -2,10 +2,10 @@
 #include <deque>
 #include <utility>
 
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
 #include "lanista/search/math/policy.h"
 
@@ -50,7 +50,7 @@ std::string site(std::string_view mutator, std::string_view label) {
   return "mutate/" + std::string(mutator) + "/" + std::string(label);
 }
 
-/// Answers a mutator's questions by the policy: first which mutator, then its own.
+/// DecisionValues a mutator's questions by the policy: first which mutator, then its own.
 class PolicyChooser final : public space::Chooser {
  public:
   PolicyChooser(const Policy& policy, Rng rng) : policy_(policy), rng_(rng) {}
@@ -75,41 +75,41 @@ class PolicyChooser final : public space::Chooser {
 /// REINFORCE with a moving baseline (Williams, 1992; Zoph and Le, ICLR'17, with independent softmaxes in place of their
 /// recurrent network). The reward of a trial is the part of the last `window` trials that it is better than, which
 /// needs no scale: by rank at equal fidelity (history.h), with several goals by fronts.
-class PolicyGradient final : public Folding {
+class PolicyGradient final : public ReplayableSampler {
  public:
   PolicyGradient(const Context& context, const Settings& settings)
-      : Folding(context),
+      : ReplayableSampler(context),
         settings_(settings),
-        drawer_(context, settings.mutations),
+        proposal_sampler_(context, settings.mutations),
         decisions_(context, false),
         history_(context) {}
   std::string_view name() const override { return "policy_gradient"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
-    return new_or_random(drawer_, rng, taken, rng.split("policy"), [this](const Rng& r) { return policy_proposal(r); });
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("policy"), [this](const Rng& r) { return policy_proposal(r); });
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
     const study::Proposal proposal = std::exchange(ended->proposal, {});
-    if (ended->again) {  // it teaches once; others are compared with what it is now
+    if (ended->is_update) {  // it teaches once; others are compared with what it is now
       const auto known = std::find_if(recent_.begin(), recent_.end(),
                                       [&](const Observation& each) { return each.trial == ended->trial; });
       if (known != recent_.end()) *known = *std::move(ended);
       return;
     }
     recent_.push_back(*std::move(ended));
-    const double reward = newest_reward();
+    const double reward = latest_reward();
     learn(proposal, reward - baseline_);
     baseline_ = settings_.baseline_decay * baseline_ + (1 - settings_.baseline_decay) * reward;
     if (static_cast<std::int64_t>(recent_.size()) > settings_.window) recent_.pop_front();
   }
 
  private:
-  double newest_reward() const {
-    const std::vector<std::int64_t> rank = ranks(recent_);
+  double latest_reward() const {
+    const std::vector<std::int64_t> rank = ranks_at_equal_fidelity(recent_);
     if (rank.size() == 1) return 0.5;
     double beaten = 0;
     for (std::size_t i = 0; i + 1 < rank.size(); ++i) {
@@ -123,20 +123,20 @@ class PolicyGradient final : public Folding {
   std::int64_t counts() const { return settings_.mutations.hi - settings_.mutations.lo + 1; }
 
   Result<study::Proposal> policy_proposal(const Rng& rng) const {
-    const auto decide = [&](std::size_t group) {
+    const auto choose_values = [&](std::size_t group) {
       const std::size_t i = decisions_.groups()[group][0];
       const Rng own = rng.split("decision").split(i);
       const std::int64_t bin = policy_.sample(label(i), bins(i), own);
       return std::vector{value_in(decisions_.domain(i), bins(i), bin, own.split("inside").uniform())};
     };
-    auto [base, sample] = decisions_.decide(decide);
-    LANISTA_ASSIGN(mutate::Candidate model, drawer_.drawn(base, sample));
-    if (context().models->mutator_count() == 0) return drawer_.proposal(model, std::move(sample));
+    auto [base, sample] = decisions_.choose_values(choose_values);
+    LANISTA_ASSIGN(mutate::Candidate model, proposal_sampler_.model_of_sample(base, sample));
+    if (context().models->mutator_count() == 0) return proposal_sampler_.proposal(model, std::move(sample));
     const std::int64_t count = settings_.mutations.lo + policy_.sample("mutations", counts(), rng.split("count"));
     for (std::int64_t i = 0; i < count; ++i) {
       LANISTA_ASSIGN(model, mutate(model, rng.split("mutate").split(static_cast<std::uint64_t>(i))));
     }
-    return drawer_.proposal(model, std::move(sample));
+    return proposal_sampler_.proposal(model, std::move(sample));
   }
 
   Result<mutate::Candidate> mutate(const mutate::Candidate& model, const Rng& rng) const {
@@ -151,7 +151,7 @@ class PolicyGradient final : public Folding {
     const auto step = [&](const std::string& decision, std::int64_t count, std::int64_t answer) {
       policy_.reinforce(decision, count, answer, advantage, settings_.rate, settings_.entropy);
     };
-    const Decisions::Answers answers = decisions_.answers(proposal);
+    const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
     for (const std::vector<std::size_t>& group : decisions_.groups()) {
       const std::size_t i = group[0];
       if (answers[i]) step(label(i), bins(i), bin_of(decisions_.domain(i), bins(i), *answers[i]));
@@ -171,8 +171,8 @@ class PolicyGradient final : public Folding {
   }
 
   Settings settings_;
-  Drawer drawer_;
-  Decisions decisions_;
+  ProposalSampler proposal_sampler_;
+  DecisionList decisions_;
   History history_;
   Policy policy_;
   double baseline_ = 0.5;

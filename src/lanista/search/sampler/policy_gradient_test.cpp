@@ -10,7 +10,7 @@ using testing::make;
 using testing::must;
 using testing::small_context;
 
-TEST(Policy, IsUniformBeforeItLearnsAndTakesTheGradientStep) {
+TEST(Policy, StartsUniformAndFollowsGradientStep) {
   Policy policy;
   EXPECT_EQ(policy.probabilities("x", 4), std::vector<double>(4, 0.25));
   policy.reinforce("x", 2, 0, 0.5, 1, 0);  // logits 0.25, -0.25
@@ -46,14 +46,14 @@ TEST(Policy, FollowsTheGradientOfAdvantageAndEntropy) {
   }
 }
 
-TEST(Policy, SamplesWhatItSays) {
+TEST(Policy, SamplesItsProbabilities) {
   Policy policy;
   policy.reinforce("x", 3, 1, 1, 2, 0);
   std::vector<int> seen(3);
-  constexpr int kDraws = 3000;
-  for (std::uint64_t i = 0; i < kDraws; ++i) ++seen[static_cast<std::size_t>(policy.sample("x", 3, Rng(1).split(i)))];
+  constexpr int kNumSamples = 3000;
+  for (std::uint64_t i = 0; i < kNumSamples; ++i) ++seen[static_cast<std::size_t>(policy.sample("x", 3, Rng(1).split(i)))];
   for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_NEAR(seen[i], kDraws * policy.probabilities("x", 3)[i], 100);
+    EXPECT_NEAR(seen[i], kNumSamples * policy.probabilities("x", 3)[i], 100);
   }
 }
 
@@ -104,7 +104,7 @@ double wrong_answers(const StrategyPlugin& plugin, const nlohmann::json& options
   return sum / 20;
 }
 // Random search leaves 3.4 wrong, the policy 0.3.
-TEST(PolicyGradient, BeatsRandomSearchWhereManyDecisionsCountEachForItself) {
+TEST(PolicyGradient, BeatsRandomSearchOnSeparableDecisions) {
   const double random = wrong_answers(random_plugin(), Options::object(), 150);
   EXPECT_LT(wrong_answers(policy_gradient_plugin(), Options::object(), 150), random - 2);
 }

@@ -3,7 +3,7 @@
 
 #include "lanista/base/option_specs.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -12,49 +12,49 @@ constexpr const char* kAgain = "again";
 
 /// Independent draws: base, number of mutations, mutations, sample. With `again`, once all of a small space is drawn,
 /// it is drawn once more, each proposal as a training of its own that begins with other values, and so on.
-class RandomSearch final : public Folding {
+class RandomSearch final : public ReplayableSampler {
  public:
   RandomSearch(const Context& context, MutationCount count, bool again)
-      : Folding(context), drawer_(context, count), again_(again) {}
+      : ReplayableSampler(context), proposal_sampler_(context, count), again_(again) {}
   std::string_view name() const override { return "random"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const Taken& taken) const override {
-    const auto draw = [this](const Rng& r) { return drawer_.random(r); };
-    auto found = first_or_left(drawer_, rng, taken, draw, repeat_);
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
+    const auto draw = [this](const Rng& r) { return proposal_sampler_.random(r); };
+    auto found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, draw, repeat_);
     // Of the next round at the latest, unless the group in the making has that too; of a space of nothing never.
-    const std::int64_t most = repeat_ + 1 + std::ssize(taken.group());
+    const std::int64_t most = repeat_ + 1 + std::ssize(duplicates.group());
     for (std::int64_t repeat = repeat_ + 1; again_ && index > 0 && found && !*found && repeat <= most; ++repeat) {
-      found = first_or_left(drawer_, rng, taken, draw, repeat);
+      found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, draw, repeat);
     }
     return found;
   }
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (again_ && proposed != nullptr) repeat_ = std::max(repeat_, proposed->proposal.repeat);
   }
 
  private:
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   bool again_ = false;
   std::int64_t repeat_ = 0;  // the round in which it draws
 };
 
 }  // namespace
 
-bool draws_again(const study::StrategyConfig& strategy) {
+bool repeats_exhausted_space(const study::StrategyConfig& strategy) {
   return strategy.name == "random" && strategy.options.value(kAgain, false);
 }
 
-std::optional<Error> beside_again(const study::StudyConfig& config) {
-  if (!draws_again(config.strategy)) return std::nullopt;
-  const char* beside = config.data.folds            ? "data.folds"
+std::optional<Error> repeated_space_conflict(const study::StudyConfig& config) {
+  if (!repeats_exhausted_space(config.strategy)) return std::nullopt;
+  const char* conflicting_option = config.data.folds            ? "data.folds"
                        : config.strategy.repeat > 1 ? "strategy.repeat"
                        : config.strategy.retry > 0  ? "strategy.retry"
                                                     : nullptr;
-  if (beside == nullptr) return std::nullopt;
+  if (conflicting_option == nullptr) return std::nullopt;
   return Error{Code::kInvalidArgument,
-               "trains what was trained before once more, and so does " + std::string(beside) + "; leave one out",
+               "trains what was trained before once more, and so does " + std::string(conflicting_option) + "; leave one out",
                "strategy.again"};
 }
 

@@ -32,10 +32,10 @@ std::vector<study::Proposal> proposed_of(const Context& context, std::int64_t mo
   Rng rng(seed);
   while (std::ssize(out) < most) {
     const std::int64_t asked = std::min(most - std::ssize(out), rng.between(1, 7));
-    const auto drawn = strategy->suggest({asked});
-    if (!drawn || drawn->proposals().empty()) break;
-    EXPECT_TRUE(!again || std::ssize(drawn->proposals()) == asked);
-    for (const study::Proposal& proposal : drawn->proposals()) {
+    const auto suggestion = strategy->suggest({asked});
+    if (!suggestion || suggestion->proposals().empty()) break;
+    EXPECT_TRUE(!again || std::ssize(suggestion->proposals()) == asked);
+    for (const study::Proposal& proposal : suggestion->proposals()) {
       out.push_back(proposal);
       strategy->observe(study::Proposed{TrialId{static_cast<std::uint32_t>(out.size())}, proposal});
     }
@@ -45,7 +45,7 @@ std::vector<study::Proposal> proposed_of(const Context& context, std::int64_t mo
 
 std::string text_of(const study::Proposal& proposal) { return space::sample_json(proposal.sample).dump(); }
 
-TEST(RandomSearch, EndsWhereAllIsDrawn) {
+TEST(RandomSearch, StopsWhenSpaceIsExhausted) {
   const auto proposals = proposed_of(points(3, 2, 3), 100, false, 1);
   std::set<std::string> samples;
   for (const study::Proposal& proposal : proposals) {
@@ -57,7 +57,7 @@ TEST(RandomSearch, EndsWhereAllIsDrawn) {
 }
 
 // However many are asked for at a time: every round has each point once, before anything of the next.
-TEST(RandomSearch, BeginsAgainWhereAllIsDrawn) {
+TEST(RandomSearch, RepeatsExhaustedSpace) {
   Rng rng(17);
   for (int i = 0; i < 62; ++i) {
     // Of 300 points the last ones of a round are not drawn by luck.
@@ -82,13 +82,13 @@ TEST(RandomSearch, BeginsAgainWhereAllIsDrawn) {
   }
 }
 
-TEST(RandomSearch, OfWhatNoConstraintAllowsHasNothingToBeginAgain) {
+TEST(RandomSearch, RepeatsNothingWithoutFeasiblePoint) {
   Context context = points(3, 2, 2);
   context.constraints = {*study::Constraint::parse("lr <= 0.001")};
   auto strategy = make(random_plugin(), context, {{"again", true}});
-  const auto drawn = strategy->suggest({4});
-  ASSERT_TRUE(drawn);
-  EXPECT_EQ(drawn->kind, Suggestion::Kind::kNothingLeft);
+  const auto suggestion = strategy->suggest({4});
+  ASSERT_TRUE(suggestion);
+  EXPECT_EQ(suggestion->kind, Suggestion::Kind::kSpaceExhausted);
 
   context.constraints = {*study::Constraint::parse("lr <= 0.01")};
   const auto proposals = proposed_of(context, 7, true, 1);

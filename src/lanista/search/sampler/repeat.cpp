@@ -13,15 +13,15 @@
 namespace lanista::strategy {
 namespace {
 
-class Repeating final : public Sampler {
+class RepeatingSampler final : public Sampler {
  public:
-  Repeating(std::unique_ptr<Sampler> inner, study::StudyConfig config)
-      : inner_(std::move(inner)), config_(std::move(config)), each_(study::trainings_each(config_)) {}
+  RepeatingSampler(std::unique_ptr<Sampler> inner, study::StudyConfig config)
+      : inner_(std::move(inner)), config_(std::move(config)), each_(study::trainings_per_proposal(config_)) {}
 
   std::string_view name() const override { return inner_->name(); }
 
   /// What has begun goes before what is new.
-  Result<Suggestion> draw(std::int64_t count) const override {
+  Result<Suggestion> sample_proposals(std::int64_t count) const override {
     Suggestion out;
     std::vector<Member>& members = out.group.members;
     const auto room = [&] { return count - std::ssize(members); };
@@ -35,10 +35,10 @@ class Repeating final : public Sampler {
     for (const std::size_t i : unfinished_) {
       study::Proposal proposal = groups_[i].proposal;
       proposal.repeat = groups_[i].tally.proposed;
-      add(std::move(proposal), study::trainings_wanted(config_, groups_[i].tally), groups_[i].folds_left);
+      add(std::move(proposal), study::trainings_missing(config_, groups_[i].tally), groups_[i].folds_left);
     }
     if (room() <= 0) return out;
-    auto fresh = inner_->draw((room() + each_ - 1) / each_);
+    auto fresh = inner_->sample_proposals((room() + each_ - 1) / each_);
     if (!members.empty() && (!fresh || fresh->kind != Suggestion::Kind::kGroup)) return out;
     if (!fresh) return fresh;
     if (fresh->kind != Suggestion::Kind::kGroup) {
@@ -79,11 +79,11 @@ class Repeating final : public Sampler {
   struct Group {
     TrialId first;
     study::Proposal proposal;  ///< with repeat 0
-    study::Tally tally;
+    study::TrainingCounts tally;
     std::set<TrialId> under_way;
     std::set<std::int64_t> folds_left;  ///< that nobody trains or has trained; none without folds
     std::vector<std::vector<study::Measurement>> results;  ///< of those that ended and were not lost, epoch by epoch
-    std::int64_t told = 0;                                 ///< the last epoch of which the inner sampler knows
+    std::int64_t reported_epoch = 0;                                 ///< the last epoch of which the inner sampler knows
     bool paused = false;                                   ///< for the inner sampler
   };
 
@@ -124,10 +124,10 @@ class Repeating final : public Sampler {
     Group& group = groups_[it->second.group];
     const bool all_rest = std::all_of(group.under_way.begin(), group.under_way.end(),
                                       [&](TrialId id) { return trainings_.at(id).paused; });
-    if (!all_rest || study::trainings_wanted(config_, group.tally) > 0) return;
-    tell_results(it->second.group);
+    if (!all_rest || study::trainings_missing(config_, group.tally) > 0) return;
+    report_averages(it->second.group);
     group.paused = true;
-    inner_->observe(study::Paused{inner_id(it->second.group), std::min(epoch, group.told)});
+    inner_->observe(study::Paused{inner_id(it->second.group), std::min(epoch, group.reported_epoch)});
   }
 
   void resume(const study::Resumed& resumed) {
@@ -136,7 +136,7 @@ class Repeating final : public Sampler {
     it->second.paused = false;
     Group& group = groups_[it->second.group];
     if (!std::exchange(group.paused, false)) return;
-    inner_->observe(study::Resumed{inner_id(it->second.group), group.told, resumed.budget});
+    inner_->observe(study::Resumed{inner_id(it->second.group), group.reported_epoch, resumed.budget});
   }
 
   void end(TrialId trial, const study::Outcome& outcome) {
@@ -157,27 +157,27 @@ class Repeating final : public Sampler {
     if (!study::trainings_done(config_, group.tally)) return;
     study::Outcome joint = outcome;
     joint.kind = study::joint_outcome(config_, group.tally);
-    tell_results(number);
+    report_averages(number);
     group.results.clear();
     inner_->observe(study::Ended{inner_id(number), joint});
   }
 
   /// The averages of the epochs that the inner sampler does not know yet.
-  void tell_results(std::size_t number) {
+  void report_averages(std::size_t number) {
     Group& group = groups_[number];
     std::vector<std::span<const study::Measurement>> measured{group.results.begin(), group.results.end()};
     for (const TrialId id : group.under_way) measured.emplace_back(trainings_.at(id).measured);
     for (const auto& measured_together : study::common_measurements(measured)) {
       study::Measurement average = study::average(config_, measured_together);
-      if (average.epoch <= group.told) continue;
-      group.told = average.epoch;
+      if (average.epoch <= group.reported_epoch) continue;
+      group.reported_epoch = average.epoch;
       average.trial = inner_id(number);
       inner_->observe(study::Measured{std::move(average)});
     }
   }
 
   void update(std::size_t group) {
-    if (study::trainings_wanted(config_, groups_[group].tally) > 0) {
+    if (study::trainings_missing(config_, groups_[group].tally) > 0) {
       unfinished_.insert(group);
     } else {
       unfinished_.erase(group);
@@ -204,8 +204,8 @@ class Repeating final : public Sampler {
 
 }  // namespace
 
-std::unique_ptr<Sampler> train_repeatedly(std::unique_ptr<Sampler> inner, const study::StudyConfig& config) {
-  return std::make_unique<Repeating>(std::move(inner), config);
+std::unique_ptr<Sampler> with_repeated_trainings(std::unique_ptr<Sampler> inner, const study::StudyConfig& config) {
+  return std::make_unique<RepeatingSampler>(std::move(inner), config);
 }
 
 }  // namespace lanista::strategy

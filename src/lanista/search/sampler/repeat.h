@@ -11,6 +11,6 @@ namespace lanista::strategy {
 /// is paused while all of them that go on are, and measures, epoch by epoch, the average of all of them as far as all
 /// of them got; its trials are numbered 1, 2, … in the order of its proposals. Still a fold: trainings are told apart
 /// by Proposal::repeat. A halving composed with it sees the trainings themselves.
-std::unique_ptr<Sampler> train_repeatedly(std::unique_ptr<Sampler> inner, const study::StudyConfig& config);
+std::unique_ptr<Sampler> with_repeated_trainings(std::unique_ptr<Sampler> inner, const study::StudyConfig& config);
 
 }  // namespace lanista::strategy

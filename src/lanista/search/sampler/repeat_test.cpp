@@ -30,25 +30,25 @@ study::StudyConfig folded(std::int64_t folds, std::int64_t repeat, std::int64_t 
 std::unique_ptr<Strategy> repeating(const StrategyPlugin& plugin, const Context& context,
                                     const study::StudyConfig& config, bool with_rule = false) {
   const Options options = must(resolve_options(Options::object(), plugin.options));
-  return compose(train_repeatedly(must(plugin.make(context, options)), config),
+  return compose(with_repeated_trainings(must(plugin.make(context, options)), config),
                  with_rule ? small_rule(context) : nullptr);
 }
 
 /// Notes what an inner sampler is told.
-class Listening final : public Sampler {
+class RecordingSampler final : public Sampler {
  public:
-  Listening(std::unique_ptr<Sampler> inner, std::vector<study::Event>* heard)
-      : inner_(std::move(inner)), heard_(heard) {}
+  RecordingSampler(std::unique_ptr<Sampler> inner, std::vector<study::Event>* observed_events)
+      : inner_(std::move(inner)), observed_events_(observed_events) {}
   std::string_view name() const override { return inner_->name(); }
-  Result<Suggestion> draw(std::int64_t count) const override { return inner_->draw(count); }
+  Result<Suggestion> sample_proposals(std::int64_t count) const override { return inner_->sample_proposals(count); }
   void observe(const study::Event& event) override {
-    heard_->push_back(event);
+    observed_events_->push_back(event);
     inner_->observe(event);
   }
 
  private:
   std::unique_ptr<Sampler> inner_;
-  std::vector<study::Event>* heard_;
+  std::vector<study::Event>* observed_events_;
 };
 
 std::unique_ptr<Sampler> random_sampler(const Context& context) {
@@ -65,7 +65,7 @@ class EveryStrategyRepeated : public ::testing::TestWithParam<std::string> {
   }
 };
 
-TEST_P(EveryStrategyRepeated, IsRebuiltByReplayingItsEvents) {
+TEST_P(EveryStrategyRepeated, ReplaysItsEvents) {
   const auto config = asked(3, 1);
   auto strategy = repeating(plugin(), small_context(3), config, true);
   const auto events = testing::play(*strategy, 50, Rng(9));
@@ -81,7 +81,7 @@ TEST_P(EveryStrategyRepeated, IsRebuiltByReplayingItsEvents) {
   EXPECT_EQ(text_of(must(replayed->suggest({4}))), text_of(must(strategy->suggest({4}))));
 }
 
-TEST_P(EveryStrategyRepeated, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
+TEST_P(EveryStrategyRepeated, ProposesGroupEqualToSingleProposals) {
   auto together = repeating(plugin(), small_context(4), asked(3, 0));
   auto one_by_one = repeating(plugin(), small_context(4), asked(3, 0));
   const auto group = must(together->suggest({7}));
@@ -94,7 +94,7 @@ TEST_P(EveryStrategyRepeated, ProposesForAllSlotsWhatItWouldProposeOneByOne) {
   }
 }
 
-TEST_P(EveryStrategyRepeated, DoesWithOneTrainingWhatTheStrategyDoesAlone) {
+TEST_P(EveryStrategyRepeated, EqualsPlainStrategyWithOneTraining) {
   const StrategyPlugin own = plugin();
   const Context context = small_context(5);
   auto alone = compose(must(own.make(context, must(resolve_options(Options::object(), own.options)))), nullptr);
@@ -111,36 +111,36 @@ TEST_P(EveryStrategyRepeated, DoesWithOneTrainingWhatTheStrategyDoesAlone) {
 std::vector<std::string> names() {
   std::vector<std::string> out;
   for (const StrategyPlugin& plugin : builtin_strategies()) {
-    if (!plugin.halves) out.push_back(plugin.name);
+    if (!plugin.has_own_halving) out.push_back(plugin.name);
   }
   return out;
 }
 INSTANTIATE_TEST_SUITE_P(Builtin, EveryStrategyRepeated, ::testing::ValuesIn(names()),
                          [](const auto& instance) { return instance.param; });
 
-TEST(Repeat, TellsTheStrategyOneTrialWithTheAverage) {
-  std::vector<study::Event> heard;
+TEST(Repeat, ReportsOneAveragedTrial) {
+  std::vector<study::Event> observed_events;
   const Context context = small_context(1);
   auto inner = random_sampler(context);
   auto strategy =
-      compose(train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0)), nullptr);
+      compose(with_repeated_trainings(std::make_unique<RecordingSampler>(std::move(inner), &observed_events), asked(2, 0)), nullptr);
   for (std::uint32_t id = 1; id <= 2; ++id) {
     strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals().at(0)});
   }
   strategy->observe(study::Measured{{TrialId{2}, 4, 4, {{"acc", 0.5}}}});
   strategy->observe(study::Ended{TrialId{2}, {}});
-  ASSERT_EQ(heard.size(), 1U);
+  ASSERT_EQ(observed_events.size(), 1U);
   strategy->observe(study::Measured{{TrialId{1}, 4, 4, {{"acc", 0.75}}}});
   strategy->observe(study::Ended{TrialId{1}, {}});
 
-  ASSERT_EQ(heard.size(), 3U);
-  EXPECT_EQ(std::get<study::Proposed>(heard[0]).trial, TrialId{1});
-  EXPECT_EQ(std::get<study::Measured>(heard[1]).measurement.metrics.at("acc"), 0.625);
-  EXPECT_EQ(std::get<study::Ended>(heard[2]).trial, TrialId{1});
+  ASSERT_EQ(observed_events.size(), 3U);
+  EXPECT_EQ(std::get<study::Proposed>(observed_events[0]).trial, TrialId{1});
+  EXPECT_EQ(std::get<study::Measured>(observed_events[1]).measurement.metrics.at("acc"), 0.625);
+  EXPECT_EQ(std::get<study::Ended>(observed_events[2]).trial, TrialId{1});
   EXPECT_EQ(must(strategy->suggest({1})).proposals().at(0).repeat, 0);
 }
 
-TEST_P(EveryStrategyRepeated, TrainsEveryProposalOnEveryFoldOfEveryDealing) {
+TEST_P(EveryStrategyRepeated, TrainsEachProposalOnAllFoldsAndRepeats) {
   const auto config = folded(3, 2, 1);
   auto strategy = repeating(plugin(), small_context(3), config, true);
   const auto events = testing::play(*strategy, 60, Rng(9));
@@ -164,9 +164,9 @@ TEST_P(EveryStrategyRepeated, TrainsEveryProposalOnEveryFoldOfEveryDealing) {
   }
 }
 
-TEST(Repeat, TrainsAFailedFoldAgainBeforeTheOthers) {
+TEST(Repeat, RetriesFailedFoldFirst) {
   const Context context = small_context(1);
-  auto strategy = compose(train_repeatedly(random_sampler(context), folded(3, 1, 2)), nullptr);
+  auto strategy = compose(with_repeated_trainings(random_sampler(context), folded(3, 1, 2)), nullptr);
   std::vector<std::int64_t> folds, repeats;
   const auto propose = [&](std::uint32_t id) {
     const auto proposal = must(strategy->suggest({1})).proposals().at(0);
@@ -186,11 +186,11 @@ TEST(Repeat, TrainsAFailedFoldAgainBeforeTheOthers) {
   EXPECT_EQ(repeats, (std::vector<std::int64_t>{0, 1, 2, 3, 4, 0}));
 }
 
-TEST(Repeat, AveragesEpochByEpochAsFarAsAllTrainingsGot) {
-  std::vector<study::Event> heard;
+TEST(Repeat, AveragesEpochsThatAllTrainingsReached) {
+  std::vector<study::Event> observed_events;
   auto inner = random_sampler(small_context(1));
   auto strategy =
-      compose(train_repeatedly(std::make_unique<Listening>(std::move(inner), &heard), asked(2, 0)), nullptr);
+      compose(with_repeated_trainings(std::make_unique<RecordingSampler>(std::move(inner), &observed_events), asked(2, 0)), nullptr);
   for (std::uint32_t id = 1; id <= 2; ++id) {
     strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals().at(0)});
   }
@@ -202,16 +202,16 @@ TEST(Repeat, AveragesEpochByEpochAsFarAsAllTrainingsGot) {
   strategy->observe(study::Ended{TrialId{2}, {study::OutcomeKind::kStopped, "", {}, "", {}}});
   strategy->observe(study::Ended{TrialId{1}, {}});
 
-  ASSERT_EQ(heard.size(), 4U);
+  ASSERT_EQ(observed_events.size(), 4U);
   for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
-    const study::Measurement& seen = std::get<study::Measured>(heard[static_cast<std::size_t>(epoch)]).measurement;
+    const study::Measurement& seen = std::get<study::Measured>(observed_events[static_cast<std::size_t>(epoch)]).measurement;
     EXPECT_EQ(seen.epoch, epoch);
     EXPECT_EQ(seen.metrics.at("acc"), static_cast<double>(epoch) + 0.5);
   }
-  EXPECT_EQ(std::get<study::Ended>(heard[3]).outcome.kind, study::OutcomeKind::kStopped);
+  EXPECT_EQ(std::get<study::Ended>(observed_events[3]).outcome.kind, study::OutcomeKind::kStopped);
 }
 
-TEST(Repeat, DoesAFailedTrainingAgainWithAnotherSeedAndOnlySoOften) {
+TEST(Repeat, RetriesFailedTrainingUpToLimit) {
   auto strategy = repeating(random_plugin(), small_context(2), asked(1, 2));
   std::vector<study::Proposal> seen;
   for (std::uint32_t id = 1; id <= 4; ++id) {
@@ -227,7 +227,7 @@ TEST(Repeat, DoesAFailedTrainingAgainWithAnotherSeedAndOnlySoOften) {
   EXPECT_NE(study::run_key(seen[3]), study::run_key(seen[0]));
 }
 
-TEST(Repeat, NamesParentsAsTheStudyNumbersThem) {
+TEST(Repeat, MapsParentsToStudyIds) {
   auto strategy = repeating(evolution_plugin(), small_context(3), asked(2, 1));
   std::map<TrialId, study::Proposal> proposals;
   for (const study::Event& event : testing::play(*strategy, 120, Rng(4))) {

@@ -8,11 +8,11 @@
 
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/tuning/adapt_rules.h"
-#include "lanista/search/study/finals.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/search/study/refinements.h"
 #include "lanista/search/study/trainings.h"
 #include "lanista/search/tuning/tuner.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::strategy {
 namespace {
@@ -27,7 +27,7 @@ TrialId trial_of(const Event& event) {
 class SearchRanking {
  public:
   struct Place {
-    study::Standing standing;
+    study::RankingKey standing;
     study::Proposal proposal;
   };
 
@@ -50,13 +50,13 @@ class SearchRanking {
   const std::vector<Place>& best() const { return best_; }
 
  private:
-  bool admits(const study::Standing& standing) const {
+  bool admits(const study::RankingKey& standing) const {
     return best_.size() < size_ || standing < best_.back().standing;
   }
 
   void rank(const study::TrialView& trial, const study::Outcome& outcome) {
     if (!study::ranks(trial, outcome)) return;
-    study::Standing standing = study::standing(config_, trial);
+    study::RankingKey standing = study::standing(config_, trial);
     if (!admits(standing)) return;  // not even with no parameters, by which equals are ranked
     standing.parameters = parameters_of(trial.proposal);
     if (!admits(standing)) return;
@@ -94,7 +94,7 @@ class SecondStage final : public Strategy {
     Capacity of_search = capacity;
     of_search.running -= std::ssize(running_finals_);
     of_search.new_trials = std::max<std::int64_t>(0, capacity.new_trials - reserved_);
-    Result<Suggestion> next = ask_search(of_search);
+    Result<Suggestion> next = suggest_from_search(of_search);
     if (!next && next.error().code != Code::kResourceExhausted) return next;
     if (goes_on(next) || of_search.running > 0) return next;
 
@@ -105,12 +105,12 @@ class SecondStage final : public Strategy {
     // Behind an extension nothing is kept for finals that were had already.
     if (finals_ < reserved_ || capacity.new_trials == of_search.new_trials) return next;
     of_search.new_trials = capacity.new_trials;
-    return ask_search(of_search);
+    return suggest_from_search(of_search);
   }
 
   void observe(const study::Event& event) override {
     const TrialId trial = std::visit([](const auto& e) { return trial_of(e); }, event);
-    if (const auto* proposed = std::get_if<study::Proposed>(&event); proposed && proposed->proposal.tunes) {
+    if (const auto* proposed = std::get_if<study::Proposed>(&event); proposed && proposed->proposal.is_refinement) {
       running_finals_.insert(trial);
       if (proposed->proposal.parent) tuned_.insert(*proposed->proposal.parent);
       ++finals_;
@@ -129,14 +129,14 @@ class SecondStage final : public Strategy {
     search_->observe(event);
   }
 
-  Ruling verdict(TrialId trial) const override {
+  TrialVerdict verdict(TrialId trial) const override {
     return running_finals_.contains(trial) ? end_->verdict(trial) : search_->verdict(trial);
   }
 
  private:
-  Result<Suggestion> ask_search(const Capacity& capacity) const {
+  Result<Suggestion> suggest_from_search(const Capacity& capacity) const {
     if (capacity.new_trials > 0 || capacity.paused > 0) return search_->suggest(capacity);
-    return Suggestion::nothing_left();
+    return Suggestion::space_exhausted();
   }
   static bool goes_on(const Result<Suggestion>& next) {
     return next && next->kind == Suggestion::Kind::kGroup && !next->group.members.empty();
@@ -147,7 +147,7 @@ class SecondStage final : public Strategy {
     std::vector<Member> out;
     for (const SearchRanking::Place& place : ranking_.best()) {
       if (std::ssize(out) >= most || tuned_.contains(place.standing.trial)) continue;
-      out.emplace_back(NewTrial{study::final_of(place.standing.trial, place.proposal)});
+      out.emplace_back(NewTrial{study::refinement_of(place.standing.trial, place.proposal)});
     }
     return out;
   }
@@ -162,13 +162,13 @@ class SecondStage final : public Strategy {
   std::set<TrialId> tuned_;   ///< of the search, that a final was proposed of
 };
 
-bool is_drawn(const study::StudyConfig& config, std::string_view name) {
-  const auto& drawn = config.space.params.parameters();
-  return std::ranges::find(drawn, name, &space::Parameter::name) != drawn.end();
+bool is_sampled(const study::StudyConfig& config, std::string_view name) {
+  const auto& parameters = config.space.params.parameters();
+  return std::ranges::find(parameters, name, &space::Parameter::name) != parameters.end();
 }
 
 /// A search that would go on for ever, but for its budget.
-bool is_endless(const study::StudyConfig& config) {
+bool is_unlimited(const study::StudyConfig& config) {
   const auto is_continuous = [](const space::Parameter& parameter) { return !space::domain_size(parameter.domain); };
   return !config.space.mutate.empty() || std::ranges::any_of(config.space.params.parameters(), is_continuous);
 }
@@ -180,7 +180,7 @@ Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> se
   if (!config.strategy.then) return search;
   const StoppingPlugin patience = patience_plugin();
   LANISTA_ASSIGN(const Options options, resolve_options({{"epochs", config.strategy.then->end}}, patience.options));
-  auto end = patience.make({config.goals, config.train.epochs, config.subject_to, study::keep_rule(config)}, options);
+  auto end = patience.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, options);
   if (!end) {
     return Error{Code::kInvalidArgument, "its trials end by patience, which needs a goal that is measured in training",
                  std::string(study::kThenKey)};
@@ -189,7 +189,7 @@ Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> se
       std::make_unique<SecondStage>(std::move(search), *std::move(end), config, std::move(models)));
 }
 
-std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
+std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
   if (!config.strategy.then) return std::nullopt;
   const study::SecondStage& stage = *config.strategy.then;
   const auto refuse = [](const std::string& what) {
@@ -205,7 +205,7 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
   if (!config.train.tune.name.empty()) {
     const std::string& name = config.train.tune.name;
     return refuse("does not go with " +
-                  std::string(name == study::kPlayedBack ? "train.schedule: {from: DIR}"
+                  std::string(name == study::kReplaySchedule ? "train.schedule: {from: DIR}"
                               : name == study::kAdaptive ? "data.batch: adaptive(…)"
                                                          : "train.tune") +
                   ", by which every trial changes its settings; leave out one of the two");
@@ -230,10 +230,10 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
     return refuse("searches at a trial's beginning itself; leave out train.start_race");
   }
   for (const char* name : {"schedule", "warmup_epochs"}) {
-    if (!study::tunes_rate(stage.tune) || !is_drawn(config, name)) continue;
+    if (!study::tunes_rate(stage.tune) || !is_sampled(config, name)) continue;
     return refuse("changes the learning rate itself; " + std::string(name) + " cannot vary in front of it");
   }
-  if (const auto why = study::beside_batches(config, stage.tune)) return refuse(*why);
+  if (const auto why = study::batch_tuning_conflict(config, stage.tune)) return refuse(*why);
   const study::BudgetConfig& budget = config.budget;
   if (budget.steps) {
     return refuse(
@@ -244,7 +244,7 @@ std::optional<Error> beside_second_stage(const study::StudyConfig& config) {
     return refuse("takes the last " + std::to_string(stage.best) + " of budget.trials, which is " +
                   std::to_string(*budget.trials) + ", and leaves nothing to search");
   }
-  if (!budget.trials && is_endless(config)) {
+  if (!budget.trials && is_unlimited(config)) {
     return refuse("comes when the search has ended, which it never does by itself in such a space; say budget.trials");
   }
   return std::nullopt;

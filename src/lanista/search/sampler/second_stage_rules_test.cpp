@@ -47,17 +47,17 @@ TEST(SecondStage, RanksAsTheStudyDoes) {
   }
 }
 
-TEST(SecondStage, IsTheSearchItselfWhereNoneIsAskedFor) {
+TEST(SecondStage, ReturnsSearchWithoutSecondStage) {
   const Context context = staged_context(1);
   study::StudyConfig config = staged_config(context, 1);
   config.strategy.then.reset();
   auto search = search_of(random_plugin(), context, "stopping");
   const Strategy* const before = search.get();
   EXPECT_EQ(must(with_second_stage(std::move(search), config, context.models)).get(), before);
-  EXPECT_EQ(beside_second_stage(config), std::nullopt);
+  EXPECT_EQ(second_stage_conflict(config), std::nullopt);
 }
 
-TEST(SecondStage, NeedsAGoalThatIsMeasured) {
+TEST(SecondStage, RequiresMeasuredGoal) {
   const Context context = staged_context(1);
   study::StudyConfig config = staged_config(context, 1);
   config.goals = {{false, "params"}};
@@ -66,11 +66,11 @@ TEST(SecondStage, NeedsAGoalThatIsMeasured) {
   EXPECT_EQ(none.error().where, study::kThenKey);
 }
 
-TEST(SecondStage, SaysWhatDoesNotGoWithIt) {
+TEST(SecondStage, ReportsConflictingOptions) {
   const auto refusal = [](const std::function<void(study::StudyConfig&)>& change) {
     study::StudyConfig config = staged_config(staged_context(1), 2);
     change(config);
-    const auto refused = beside_second_stage(config);
+    const auto refused = second_stage_conflict(config);
     EXPECT_EQ(refused ? refused->where : std::string(study::kThenKey), study::kThenKey);
     return refused ? refused->message : "";
   };
@@ -82,7 +82,7 @@ TEST(SecondStage, SaysWhatDoesNotGoWithIt) {
   const std::vector<std::pair<std::string, std::function<void(StudyConfig&)>>> all{
       {"strategy pbt", [](StudyConfig& c) { c.strategy.name = "pbt"; }},
       {"train.tune", [](StudyConfig& c) { c.train.tune = c.strategy.then->tune; }},
-      {"train.schedule: {from: DIR}", [](StudyConfig& c) { c.train.tune.name = study::kPlayedBack; }},
+      {"train.schedule: {from: DIR}", [](StudyConfig& c) { c.train.tune.name = study::kReplaySchedule; }},
       {"train.select", [](StudyConfig& c) { c.train.select.name = "random"; }},
       {"data.folds", [](StudyConfig& c) { c.data.folds = 3; }},
       {"strategy.repeat, which is 2", [](StudyConfig& c) { c.strategy.repeat = 2; }},

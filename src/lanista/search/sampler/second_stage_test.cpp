@@ -12,7 +12,7 @@
 
 #include "lanista/model/graph/infer.h"
 #include "support/search/sampler/second_stage_test_support.h"
-#include "lanista/search/study/finals.h"
+#include "lanista/search/study/refinements.h"
 
 namespace lanista::strategy {
 namespace {
@@ -58,32 +58,32 @@ std::string text_of(const Result<Suggestion>& answer) {
 }
 
 /// What a search hears and how it is asked.
-struct Notes {
-  std::vector<std::string> heard;
+struct CallRecord {
+  std::vector<std::string> observed_events;
   std::vector<Capacity> asked;
 };
 
-class Noted final : public Strategy {
+class RecordingStrategy final : public Strategy {
  public:
-  Noted(std::unique_ptr<Strategy> inner, Notes* notes) : inner_(std::move(inner)), notes_(notes) {}
+  RecordingStrategy(std::unique_ptr<Strategy> inner, CallRecord* notes) : inner_(std::move(inner)), notes_(notes) {}
   std::string_view name() const override { return inner_->name(); }
   Result<Suggestion> suggest(const Capacity& capacity) const override {
     notes_->asked.push_back(capacity);
     return inner_->suggest(capacity);
   }
   void observe(const study::Event& event) override {
-    notes_->heard.push_back(text_of(event));
+    notes_->observed_events.push_back(text_of(event));
     inner_->observe(event);
   }
-  Ruling verdict(TrialId trial) const override { return inner_->verdict(trial); }
+  TrialVerdict verdict(TrialId trial) const override { return inner_->verdict(trial); }
 
  private:
   std::unique_ptr<Strategy> inner_;
-  Notes* notes_;
+  CallRecord* notes_;
 };
 
 /// A study as an engine would run it: results are coarse, so that many are equal, and drawn of trial and epoch.
-class Played {
+class SimulatedStudy {
  public:
   struct Trial {
     study::Proposal proposal;
@@ -92,13 +92,13 @@ class Played {
     std::optional<study::OutcomeKind> outcome;
     bool paused = false;
   };
-  struct Asked {
+  struct SuggestCall {
     std::size_t events = 0;
     Capacity capacity;
     std::string answer;
   };
 
-  Played(Strategy& strategy, std::int64_t slots, std::int64_t limit, double fails, Rng rng)
+  SimulatedStudy(Strategy& strategy, std::int64_t slots, std::int64_t limit, double fails, Rng rng)
       : trials_limit(limit),
         strategy_(strategy),
         slots_(slots),
@@ -117,11 +117,11 @@ class Played {
   std::int64_t trials_limit;
   std::map<TrialId, Trial> trials;
   std::vector<study::Event> events;
-  std::vector<Asked> asked;
+  std::vector<SuggestCall> asked;
   std::string last_answer;
 
  private:
-  void tell(study::Event event) {
+  void feed_event(study::Event event) {
     strategy_.observe(event);
     events.push_back(std::move(event));
   }
@@ -154,13 +154,13 @@ class Played {
       trials[id].proposal = fresh->proposal;
       trials[id].budget = fresh->proposal.budget;
       running_.push_back(id);
-      tell(study::Proposed{id, fresh->proposal});
+      feed_event(study::Proposed{id, fresh->proposal});
     } else if (const auto* on = std::get_if<ResumeTrial>(&member)) {
       Trial& trial = trials.at(on->trial);
       ASSERT_TRUE(std::exchange(trial.paused, false));
       trial.budget = on->budget;
       running_.push_back(on->trial);
-      tell(study::Resumed{on->trial, trial.epoch, on->budget});
+      feed_event(study::Resumed{on->trial, trial.epoch, on->budget});
     } else {
       end(std::get<StopTrial>(member).trial, study::OutcomeKind::kStopped);
     }
@@ -172,13 +172,13 @@ class Played {
     if (of.split("fails").bernoulli(fails_)) return end(id, study::OutcomeKind::kFailed);
     const double accuracy = static_cast<double>(of.below(4)) / 4, loss = static_cast<double>(of.below(2));
     trial.last = {id, trial.epoch, trial.epoch, {{"val_accuracy", accuracy}, {"val_loss", loss}}};
-    tell(study::Measured{trial.last});
+    feed_event(study::Measured{trial.last});
     if (trial.epoch == study::full_epochs(trial.proposal)) return end(id, study::OutcomeKind::kSucceeded);
     if (strategy_.verdict(id).verdict == study::Verdict::kStop) return end(id, study::OutcomeKind::kStopped);
     if (trial.epoch < trial.budget) return;
     trial.paused = true;
     std::erase(running_, id);
-    tell(study::Paused{id, trial.epoch});
+    feed_event(study::Paused{id, trial.epoch});
   }
 
   void end(TrialId id, study::OutcomeKind kind) {
@@ -187,7 +187,7 @@ class Played {
     trials.at(id).outcome = kind;
     study::Outcome outcome;
     outcome.kind = kind;
-    tell(study::Ended{id, outcome});
+    feed_event(study::Ended{id, outcome});
   }
 
   Strategy& strategy_;
@@ -199,10 +199,10 @@ class Played {
 };
 
 /// By brute force: of the search's trials with results the best, by accuracy, loss, size and number.
-std::vector<TrialId> best_of(const Played& played, const Context& context, std::size_t count) {
+std::vector<TrialId> best_of(const SimulatedStudy& played, const Context& context, std::size_t count) {
   std::vector<std::tuple<double, double, std::int64_t, std::uint32_t>> all;
   for (const auto& [id, trial] : played.trials) {
-    if (trial.proposal.tunes || !trial.outcome || trial.epoch == 0 || trial.last.metrics.empty()) continue;
+    if (trial.proposal.is_refinement || !trial.outcome || trial.epoch == 0 || trial.last.metrics.empty()) continue;
     if (*trial.outcome != study::OutcomeKind::kSucceeded && *trial.outcome != study::OutcomeKind::kStopped) continue;
     const auto model = must(context.models->rebuild(trial.proposal.base, trial.proposal.edits));
     const auto cost = must(graph::model_cost(model, context.models->ops()));
@@ -215,26 +215,26 @@ std::vector<TrialId> best_of(const Played& played, const Context& context, std::
   return out;
 }
 
-std::vector<TrialId> tuned(const Played& played) {
+std::vector<TrialId> tuned(const SimulatedStudy& played) {
   std::vector<TrialId> out;
   for (const auto& [id, trial] : played.trials) {
-    if (trial.proposal.tunes) out.push_back(*trial.proposal.parent);
+    if (trial.proposal.is_refinement) out.push_back(*trial.proposal.parent);
   }
   return out;
 }
 
 /// The same, told the same, says the same wherever it was asked.
 template <class Make>
-void expect_rebuilt(const Played& played, const Make& make) {
+void expect_rebuilt(const SimulatedStudy& played, const Make& make) {
   auto again = make();
-  std::size_t told = 0;
-  for (const Played::Asked& asked : played.asked) {
-    for (; told < asked.events; ++told) again->observe(played.events[told]);
-    ASSERT_EQ(text_of(again->suggest(asked.capacity)), asked.answer) << "behind event " << told;
+  std::size_t num_fed = 0;
+  for (const SimulatedStudy::SuggestCall& asked : played.asked) {
+    for (; num_fed < asked.events; ++num_fed) again->observe(played.events[num_fed]);
+    ASSERT_EQ(text_of(again->suggest(asked.capacity)), asked.answer) << "behind event " << num_fed;
   }
 }
 
-TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingOfIt) {
+TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
   std::int64_t several = 0, rested = 0, ended_early = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
@@ -247,14 +247,14 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
     for (StrategyPlugin& each : builtin_strategies()) {
       if (each.name == names[seed % 4]) plugin = std::move(each);
     }
-    Notes notes;
+    CallRecord notes;
     const char* type = seed % 3 == 0 ? "stopping" : "promotion";
-    const auto make = [&](Notes* heard) {
+    const auto make = [&](CallRecord* observed_events) {
       return must(
-          with_second_stage(std::make_unique<Noted>(search_of(plugin, context, type), heard), config, context.models));
+          with_second_stage(std::make_unique<RecordingStrategy>(search_of(plugin, context, type), observed_events), config, context.models));
     };
     auto strategy = make(&notes);
-    Played played(*strategy, slots, trials, 0.1, rng.split("results"));
+    SimulatedStudy played(*strategy, slots, trials, 0.1, rng.split("results"));
     played.run();
     if (HasFatalFailure()) return;
 
@@ -265,7 +265,7 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
     for (const study::Event& event : played.events) {
       const TrialId id = trial_of(event);
       const study::Proposal& proposal = played.trials.at(id).proposal;
-      if (!proposal.tunes) {
+      if (!proposal.is_refinement) {
         of_search.push_back(text_of(event));
         under_way.insert(id);
         if (std::holds_alternative<study::Ended>(event)) under_way.erase(id);
@@ -277,18 +277,18 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
         EXPECT_NE(study::run_key(proposal), study::run_key(played.trials.at(*proposal.parent).proposal));
       }
     }
-    EXPECT_EQ(notes.heard, of_search);
+    EXPECT_EQ(notes.observed_events, of_search);
     EXPECT_EQ(searched, trials - best);
-    std::vector<std::int64_t> room, told;
-    for (const Played::Asked& asked : played.asked) {
+    std::vector<std::int64_t> room, num_fed;
+    for (const SimulatedStudy::SuggestCall& asked : played.asked) {
       const std::int64_t own = std::max<std::int64_t>(0, asked.capacity.new_trials - best);
       if (own > 0 || asked.capacity.paused > 0) room.push_back(own);
     }
-    for (const Capacity& capacity : notes.asked) told.push_back(capacity.new_trials);
-    EXPECT_EQ(told, room);
+    for (const Capacity& capacity : notes.asked) num_fed.push_back(capacity.new_trials);
+    EXPECT_EQ(num_fed, room);
     // Patience, by what finals measured: the first goal, no better for so many epochs.
     for (const auto& [id, trial] : played.trials) {
-      if (!trial.proposal.tunes || *trial.outcome == study::OutcomeKind::kFailed) continue;
+      if (!trial.proposal.is_refinement || *trial.outcome == study::OutcomeKind::kFailed) continue;
       double top = -1;
       std::int64_t since = 0, end = 0;
       for (const study::Event& event : played.events) {
@@ -303,7 +303,7 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
       ended_early += trial.epoch < context.epochs ? 1 : 0;
     }
     several += tuned(played).size() > 1 ? 1 : 0;
-    Notes unread;
+    CallRecord unread;
     expect_rebuilt(played, [&] { return make(&unread); });
   }
   EXPECT_GT(several, 20);
@@ -313,20 +313,20 @@ TEST(SecondStage, OfDrawnHistoriesTrainsTheBestOnceMoreAndTheSearchKnowsNothingO
 
 struct Stage {
   Context context;
-  Notes notes;
+  CallRecord notes;
   std::unique_ptr<Strategy> strategy;
 
   Stage(std::uint64_t seed, std::int64_t best) : context(staged_context(seed, false)) {
-    strategy = must(with_second_stage(std::make_unique<Noted>(search_of(random_plugin(), context, "stopping"), &notes),
+    strategy = must(with_second_stage(std::make_unique<RecordingStrategy>(search_of(random_plugin(), context, "stopping"), &notes),
                                       staged_config(context, best), context.models));
   }
 };
 
-TEST(SecondStage, TakesAsManyAsHaveResults) {
+TEST(SecondStage, UsesAtMostTrialsWithResults) {
   int fewer = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     Stage stage(seed, 4);
-    Played played(*stage.strategy, 2, 8, 0.6, Rng(seed));
+    SimulatedStudy played(*stage.strategy, 2, 8, 0.6, Rng(seed));
     played.run();
     const std::size_t there = best_of(played, stage.context, 8).size();
     EXPECT_EQ(tuned(played), best_of(played, stage.context, 4));
@@ -338,18 +338,18 @@ TEST(SecondStage, TakesAsManyAsHaveResults) {
   EXPECT_GT(fewer, 5);
   // Who fails at once has measured nothing.
   Stage stage(1, 2);
-  Played played(*stage.strategy, 2, 6, 1, Rng(1));
+  SimulatedStudy played(*stage.strategy, 2, 6, 1, Rng(1));
   played.run();
   EXPECT_EQ(played.trials.size(), 4U);
   EXPECT_EQ(played.last_answer, "2");
 }
 
-TEST(SecondStage, OfAnExtendedStudyComesBehindWhatFollows) {
+TEST(SecondStage, RunsAfterExtensionOfStudy) {
   int renewed = 0, unchanged = 0;
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE(seed);
     Stage stage(seed, 2);
-    Played played(*stage.strategy, 3, 8, 0.1, Rng(seed));
+    SimulatedStudy played(*stage.strategy, 3, 8, 0.1, Rng(seed));
     played.run();
     const std::vector<TrialId> first = tuned(played);
     if (first.size() < 2) continue;
@@ -366,7 +366,7 @@ TEST(SecondStage, OfAnExtendedStudyComesBehindWhatFollows) {
     for (std::size_t i = 2; i < all.size(); ++i) EXPECT_GT(all[i].value, 8U) << "only who is new";
     for (const auto& [id, trial] : played.trials) {
       const bool is_next = id.value > 8 && id.value <= 12;
-      EXPECT_FALSE(is_next && trial.proposal.tunes) << "the search goes on first";
+      EXPECT_FALSE(is_next && trial.proposal.is_refinement) << "the search goes on first";
     }
     Stage again(seed, 2);
     expect_rebuilt(played, [&] { return std::move(again.strategy); });
@@ -376,9 +376,9 @@ TEST(SecondStage, OfAnExtendedStudyComesBehindWhatFollows) {
 }
 
 /// Has bad luck after a few proposals.
-class Unlucky final : public Strategy {
+class ExhaustedSearch final : public Strategy {
  public:
-  explicit Unlucky(std::unique_ptr<Strategy> inner) : inner_(std::move(inner)) {}
+  explicit ExhaustedSearch(std::unique_ptr<Strategy> inner) : inner_(std::move(inner)) {}
   std::string_view name() const override { return "unlucky"; }
   Result<Suggestion> suggest(const Capacity& capacity) const override {
     if (proposed_ == 5) return Error{Code::kResourceExhausted, "drew in vain", ""};
@@ -389,19 +389,19 @@ class Unlucky final : public Strategy {
     proposed_ += std::holds_alternative<study::Proposed>(event) ? 1 : 0;
     inner_->observe(event);
   }
-  Ruling verdict(TrialId trial) const override { return inner_->verdict(trial); }
+  TrialVerdict verdict(TrialId trial) const override { return inner_->verdict(trial); }
 
  private:
   std::unique_ptr<Strategy> inner_;
   int proposed_ = 0;
 };
 
-TEST(SecondStage, FollowsOnASearchThatEndsByItself) {
+TEST(SecondStage, StartsAfterSearchEnds) {
   const Context context = staged_context(3, false);
   for (const bool some : {true, false}) {
-    auto strategy = must(with_second_stage(std::make_unique<Unlucky>(search_of(random_plugin(), context, "promotion")),
+    auto strategy = must(with_second_stage(std::make_unique<ExhaustedSearch>(search_of(random_plugin(), context, "promotion")),
                                            staged_config(context, 2), context.models));
-    Played played(*strategy, 3, some ? 40 : kUnbounded, 0, Rng(4));
+    SimulatedStudy played(*strategy, 3, some ? 40 : kUnbounded, 0, Rng(4));
     played.run();
     EXPECT_EQ(played.trials.size(), 7U);
     EXPECT_EQ(tuned(played), best_of(played, context, 2));
@@ -409,12 +409,12 @@ TEST(SecondStage, FollowsOnASearchThatEndsByItself) {
   }
 }
 
-TEST(SecondStage, TellsMistakesOfTheSearch) {
+TEST(SecondStage, ForwardsErrorsOfSearch) {
   class Broken final : public Strategy {
     std::string_view name() const override { return "broken"; }
     Result<Suggestion> suggest(const Capacity&) const override { return Error{Code::kInternal, "broken", ""}; }
     void observe(const study::Event&) override {}
-    Ruling verdict(TrialId) const override { return {}; }
+    TrialVerdict verdict(TrialId) const override { return {}; }
   };
   const Context context = staged_context(3);
   auto strategy = must(with_second_stage(std::make_unique<Broken>(), staged_config(context, 2), context.models));

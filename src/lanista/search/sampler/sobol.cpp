@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <boost/random/sobol.hpp>
 
-#include "lanista/model/space/unit.h"
+#include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -23,10 +23,10 @@ std::uint64_t owen(std::uint64_t x, const Rng& rng) {
   return out;
 }
 
-class SobolSearch final : public Folding {
+class SobolSearch final : public ReplayableSampler {
  public:
   SobolSearch(const Context& context, Scramble scramble, MutationCount count)
-      : Folding(context), scramble_(scramble), drawer_(context, count) {
+      : ReplayableSampler(context), scramble_(scramble), proposal_sampler_(context, count) {
     for (const space::Parameter& p : context.params.parameters()) {
       // Declarations of one name are never active together, so they may share a dimension.
       if (std::find(names_.begin(), names_.end(), p.name) == names_.end()) names_.push_back(p.name);
@@ -37,16 +37,16 @@ class SobolSearch final : public Folding {
 
  protected:
   /// A point that gives nothing new is passed over for good: the cursor stands behind the last one that was proposed.
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     std::uint64_t i = cursor_;
-    auto proposal = first_new(
-        context().rng, taken, [&](const Rng&) { return at(i++); }, draws());
+    auto proposal = first_unique(
+        context().rng, duplicates, [&](const Rng&) { return at(i++); }, draws());
     if (proposal) return std::optional(*std::move(proposal));
-    if (proposal.error().code != Code::kResourceExhausted || !drawer_.is_small()) return std::move(proposal).error();
-    return random_new(drawer_, rng, taken);
+    if (proposal.error().code != Code::kResourceExhausted || !proposal_sampler_.is_enumerable()) return std::move(proposal).error();
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     const auto* proposed = std::get_if<study::Proposed>(&event);
     if (proposed == nullptr) return;
     const Digest key = study::run_key(proposed->proposal);
@@ -54,7 +54,7 @@ class SobolSearch final : public Folding {
     // A proposal that is not the sequence's next one moves nothing.
     for (std::uint64_t i = cursor_; i < end; ++i) {
       const auto own = at(i);
-      if (!own || filter().broken(*own)) continue;
+      if (!own || filter().violated_constraint(*own)) continue;
       const Digest own_key = study::run_key(*own);
       if (own_key == key) cursor_ = i + 1;
       if (own_key == key || !seen(own_key)) break;
@@ -62,21 +62,21 @@ class SobolSearch final : public Folding {
   }
 
  private:
-  std::int64_t draws() const { return drawer_.is_small() ? kMaxDraws : kMaxRandomDraws; }
+  std::int64_t draws() const { return proposal_sampler_.is_enumerable() ? kMaxAttempts : kMaxRandomAttempts; }
   Result<study::Proposal> at(std::uint64_t index) const {
     const std::vector<double> point = sobol_point(dimensions(), index, scramble_, context().rng.split("scramble"));
-    const auto bases = static_cast<double>(drawer_.bases().size());
+    const auto bases = static_cast<double>(proposal_sampler_.bases().size());
     space::Sample sample;
     for (const space::Parameter& p : context().params.parameters()) {
       if (!space::is_active(p, sample)) continue;
       const auto dimension = std::find(names_.begin(), names_.end(), p.name) - names_.begin() + 1;
       sample[p.name] = space::value_at(p.domain, point[static_cast<std::size_t>(dimension)]);
     }
-    return drawer_.mutated(static_cast<std::int64_t>(point[0] * bases), std::move(sample), context().rng.split(index));
+    return proposal_sampler_.mutated(static_cast<std::int64_t>(point[0] * bases), std::move(sample), context().rng.split(index));
   }
 
   Scramble scramble_;
-  Drawer drawer_;
+  ProposalSampler proposal_sampler_;
   std::vector<std::string> names_;
   std::uint64_t cursor_ = 0;
 };

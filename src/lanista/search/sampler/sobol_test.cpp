@@ -26,7 +26,7 @@ TEST(Sobol, BeginsWithTheKnownPoints) {
   }
 }
 
-TEST(Sobol, PutsOnePointIntoEveryIntervalHoweverItIsScrambled) {
+TEST(Sobol, FillsEveryIntervalUnderScrambling) {
   // Any 2^m points from a multiple of 2^m on: one in each of 2^m equal parts, in every dimension.
   for (const Scramble scramble : {Scramble::kNone, Scramble::kShift, Scramble::kOwen}) {
     for (std::size_t d = 0; d < 40; ++d) {
@@ -39,7 +39,7 @@ TEST(Sobol, PutsOnePointIntoEveryIntervalHoweverItIsScrambled) {
   }
 }
 
-TEST(Sobol, MovesWithTheSeedUnlessItIsNotScrambled) {
+TEST(Sobol, DependsOnSeedWhenScrambled) {
   for (const Scramble scramble : {Scramble::kShift, Scramble::kOwen}) {
     EXPECT_EQ(sobol_point(3, 5, scramble, Rng(1)), sobol_point(3, 5, scramble, Rng(1)));
     EXPECT_NE(sobol_point(3, 5, scramble, Rng(1)), sobol_point(3, 5, scramble, Rng(2)));
@@ -61,7 +61,7 @@ TEST(Sobol, SpreadsTrialsEvenlyOverTheBranchesOfASpace) {
   EXPECT_EQ(slow, 16);
 }
 
-TEST(Sobol, ProposesThePointsThatKeepToTheConstraintsInTheirOrder) {
+TEST(Sobol, ProposesFeasiblePointsInOrder) {
   Context context = small_context(1, false);
   context.params = {};
   for (const char* name : {"lr", "momentum"}) {
@@ -82,7 +82,7 @@ TEST(Sobol, ProposesThePointsThatKeepToTheConstraintsInTheirOrder) {
   EXPECT_EQ(seen, want);  // more points were passed over in all than one proposal may pass over
 }
 
-TEST(Sobol, GoesOnBehindItsLastPointAfterProposalsThatAreNotItsOwn) {
+TEST(Sobol, ContinuesAfterProposalsOfOthers) {
   const Context context = small_context(1, false);
   auto strategy = make(sobol_plugin(), context), random = make(random_plugin(), context);
   const auto first = strategy->suggest({4});
@@ -98,7 +98,7 @@ TEST(Sobol, GoesOnBehindItsLastPointAfterProposalsThatAreNotItsOwn) {
   EXPECT_EQ(study::proposal_json(next->proposals().at(1)), study::proposal_json(first->proposals()[3]));
 }
 
-TEST(Sobol, RefusesMoreDecisionsThanThereAreDimensions) {
+TEST(Sobol, RejectsTooManyDimensions) {
   Context context = small_context(1);
   context.params = {};
   for (int i = 0; i < 3667; ++i) {

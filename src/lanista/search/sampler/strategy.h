@@ -15,7 +15,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/keep.h"
+#include "lanista/search/study/epoch_selection.h"
 #include "lanista/search/study/trial.h"
 
 namespace lanista::strategy {
@@ -62,32 +62,32 @@ struct TrialGroup {
 };
 
 /// An answer to "what next?". Nothing may come yet: whoever says kWait is asked again after the next event. Or nothing
-/// is left (kNothingLeft): what there is was proposed; the question comes again when a slot gets free.
+/// is left (kSpaceExhausted): what there is was proposed; the question comes again when a slot gets free.
 struct Suggestion {
-  enum class Kind { kGroup, kWait, kNothingLeft };
+  enum class Kind { kGroup, kWait, kSpaceExhausted };
   Kind kind = Kind::kGroup;
   TrialGroup group;
 
   static Suggestion wait() { return {Kind::kWait, {}}; }
-  static Suggestion nothing_left() { return {Kind::kNothingLeft, {}}; }
+  static Suggestion space_exhausted() { return {Kind::kSpaceExhausted, {}}; }
   std::vector<study::Proposal> proposals() const { return group.proposals(); }
 };
 
 /// What is to become of a trial, as of its last measurement.
-struct Ruling {
+struct TrialVerdict {
   study::Verdict verdict = study::Verdict::kContinue;
   /// Of kContinue: it stands through this epoch, that is, before the trial has measured it there is no other verdict,
   /// and workers may train ahead so far. What is no later than the last measurement means the next epoch.
   std::int64_t through = 0;
   /// Numbers that have left the numbers do not end the trial before its last epoch: it may yet go on from another's
   /// state.
-  bool spares = false;
+  bool tolerates_divergence = false;
   /// Whoever goes on from the trial's rung is known, whatever it will measure there; by this trial's result, which
   /// nothing can be better than. Of the last rung, from which nobody goes on: no trial of it can be better.
-  std::optional<TrialId> decided_by = {};
+  std::optional<TrialId> closed_early_by = {};
 };
 /// Stands as long as the trial's budget lasts.
-inline constexpr Ruling kGoOn{study::Verdict::kContinue, std::numeric_limits<std::int64_t>::max()};
+inline constexpr TrialVerdict kContinueToBudget{study::Verdict::kContinue, std::numeric_limits<std::int64_t>::max()};
 
 /// What to try next: a fold over the log. No clock, no thread, no save or load; replaying the events rebuilds it.
 /// `suggest` changes nothing: the same history gives the same answer (its Rng is keyed by the number of proposals
@@ -102,7 +102,7 @@ class Strategy {
   virtual void observe(const study::Event& event) = 0;  ///< incl. its own proposals
   /// Asked after each measurement, and after a proposal and a resumption for how long it stands. A trial that reaches
   /// its budget pauses, unless that is all of its schedule (study::full_epochs) or it is to stop.
-  virtual Ruling verdict(TrialId trial) const = 0;
+  virtual TrialVerdict verdict(TrialId trial) const = 0;
 };
 
 class Halving;
@@ -113,7 +113,7 @@ class Sampler {
   virtual ~Sampler() = default;
   virtual std::string_view name() const = 0;
   /// At most `count` proposals, each for its whole schedule. Errors: Strategy::suggest's.
-  virtual Result<Suggestion> draw(std::int64_t count) const = 0;
+  virtual Result<Suggestion> sample_proposals(std::int64_t count) const = 0;
   virtual void observe(const study::Event& event) = 0;
   /// The halving of an algorithm that is both, over the same state: to be composed with this sampler, which hears of
   /// the events for it, and with no other. Null: any halving goes with it.
@@ -121,7 +121,7 @@ class Sampler {
 };
 
 /// What a halving has to say before new trials begin.
-struct Advance {
+struct Promotions {
   /// Paused trials that deserve to go on, the best reason first; and any that are to end.
   std::vector<Member> members;
   /// New trials that may begin now, beside these.
@@ -133,15 +133,15 @@ class Halving {
  public:
   virtual ~Halving() = default;
   virtual void observe(const study::Event& event) = 0;
-  virtual Ruling verdict(TrialId trial) const = 0;
+  virtual TrialVerdict verdict(TrialId trial) const = 0;
   /// Says how far proposals, the next ones in this order, train at first. All of it, unless it says otherwise. Those
   /// for which there is no room it takes out.
-  virtual void limit(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
-  /// Asked where `count` slots are free. More members than that wait for theirs as a group. `more_come` false: there
+  virtual void assign_budgets(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
+  /// Asked where `count` slots are free. More members than that wait for theirs as a group. `has_new_trials` false: there
   /// is nothing new to try, so that whoever waits for newcomers waits for nothing.
-  virtual Advance advance(std::int64_t count, bool more_come) const {
+  virtual Promotions advance(std::int64_t count, bool has_new_trials) const {
     static_cast<void>(count);
-    static_cast<void>(more_come);
+    static_cast<void>(has_new_trials);
     return {};
   }
 };
@@ -166,36 +166,36 @@ struct StrategyPlugin {
   std::string help;
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
-  bool halves = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
+  bool has_own_halving = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
   bool forks = false;   ///< trials go on from each other's states: they stand for their last epoch, and what a state is
                         ///< made for is fixed
-  bool learns = true;   ///< what it proposes depends on results; else many may be asked for at a time
+  bool learns_from_results = true;   ///< what it proposes depends on results; else many may be asked for at a time
 };
 /// What a halving is made from.
-struct Judged {
+struct HalvingContext {
   std::vector<study::Goal> goals;
   std::int64_t epochs = 1;                          ///< that a trial trains at most
   std::vector<study::Constraint> constraints = {};  ///< those that are measured count
-  study::KeepRule keep = {};                        ///< which of its epochs a trial stands for
+  study::SelectionRule keep = {};                        ///< which of its epochs a trial stands for
 };
 struct StoppingPlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
-  std::function<Result<std::unique_ptr<Halving>>(const Judged&, const Options&)> make;
-  bool waits = false;  ///< a rung is judged when all of its trials are there, so that it may be decided before
+  std::function<Result<std::unique_ptr<Halving>>(const HalvingContext&, const Options&)> make;
+  bool judges_whole_rungs = false;  ///< a rung is judged when all of its trials are there, so that it may be decided before
 };
 /// What in a study does not go with a strategy that halves (StrategyPlugin::halves): a stopping rule, and several
 /// trainings of a proposal; with one that forks, also another epoch than the last, and what cannot change while a trial
 /// trains. Nullopt: nothing; else the message, at its key.
-std::optional<Error> beside_own_halving(const StrategyPlugin& plugin, const study::StudyConfig& config);
-/// Why rungs of this study are never decided early (study::kWhenDecided), or could not be without another outcome.
+std::optional<Error> own_halving_conflict(const StrategyPlugin& plugin, const study::StudyConfig& config);
+/// Why rungs of this study are never decided early (study::kWhenRungDecided), or could not be without another outcome.
 /// Nullopt: they may be; else the message, at its key.
-std::optional<Error> beside_decided(const study::StudyConfig& config);
+std::optional<Error> early_closing_conflict(const study::StudyConfig& config);
 /// Whether this is random search that begins a space of which all was drawn once more.
-bool draws_again(const study::StrategyConfig& strategy);
+bool repeats_exhausted_space(const study::StrategyConfig& strategy);
 /// The same of such a search: what else trains a proposal several times. Nullopt: it may be.
-std::optional<Error> beside_again(const study::StudyConfig& config);
+std::optional<Error> repeated_space_conflict(const study::StudyConfig& config);
 std::vector<StrategyPlugin> builtin_strategies();      ///< samplers; the room's README says what each does
 std::vector<StoppingPlugin> builtin_stopping_rules();  ///< halvings; the room's README says what each does
 

@@ -8,7 +8,7 @@
 
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/draw.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/math/parzen.h"
 
 namespace lanista::strategy {
@@ -24,38 +24,38 @@ struct Settings {
 };
 
 /// Tree-structured Parzen estimator (Bergstra et al., NeurIPS'11): of values drawn from the density of good trials it
-/// takes the one that is least like the others. Decisions that exist together form a group, which has densities of its
+/// takes the one that is least like the others. DecisionList that exist together form a group, which has densities of its
 /// own, made from the trials that have it.
-class Tpe final : public Folding {
+class Tpe final : public ReplayableSampler {
  public:
   Tpe(const Context& context, const Settings& settings)
-      : Folding(context),
+      : ReplayableSampler(context),
         settings_(settings),
-        drawer_(context, settings.mutations),
+        proposal_sampler_(context, settings.mutations),
         decisions_(context, settings.multivariate),
         history_(context) {}
   std::string_view name() const override { return "tpe"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const Taken& taken) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
     if (static_cast<std::int64_t>(ended_.size()) >= settings_.startup && decisions_.size() > 0) {
-      const Split split = split_rows(taken);
+      const Split split = split_rows(duplicates);
       Models models;
-      return new_or_random(drawer_, rng, taken, rng.split("model"),
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("model"),
                            [&](const Rng& r) { return model_proposal(r, split, models); });
     }
-    return random_new(drawer_, rng, taken);
+    return random_unique(proposal_sampler_, rng, duplicates);
   }
 
-  void fold(const study::Event& event) override {
+  void fold_event(const study::Event& event) override {
     auto ended = history_.observe(event);
     if (!ended || ended->outcome == study::OutcomeKind::kCancelled) return;
     Row row = row_of(ended->proposal);
-    if (put(ended_, *std::move(ended)).second) rows_.push_back(std::move(row));
+    if (insert_or_replace(ended_, *std::move(ended)).second) rows_.push_back(std::move(row));
   }
 
  private:
-  using Row = std::vector<std::optional<Place>>;  ///< where a trial's answers lie, by decision
+  using Row = std::vector<std::optional<AxisValue>>;  ///< where a trial's answers lie, by decision
   struct Split {
     std::vector<const Row*> below, above;  ///< from the oldest to the newest
     std::deque<Row> running;               ///< rows that only this split has
@@ -67,15 +67,15 @@ class Tpe final : public Folding {
   using Models = std::map<std::size_t, Pair>;  ///< by group; made when asked for
 
   Row row_of(const study::Proposal& proposal) const {
-    const Decisions::Answers answers = decisions_.answers(proposal);
+    const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
     Row row(answers.size());
     for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (answers[i]) row[i] = place_of(decisions_.domain(i), *answers[i]);
+      if (answers[i]) row[i] = axis_value_of(decisions_.domain(i), *answers[i]);
     }
     return row;
   }
 
-  Split split_rows(const Taken& taken) const {
+  Split split_rows(const DuplicateFilter& duplicates) const {
     Split out;
     std::vector<bool> good(ended_.size(), false);
     for (const std::size_t i : best_trials(ended_, good_count(settings_.gamma, ended_.size()))) good[i] = true;
@@ -93,7 +93,7 @@ class Tpe final : public Folding {
     for (const auto& [trial, row] : below) out.below.push_back(row);
     for (const auto& [trial, row] : above) out.above.push_back(row);
     if (settings_.constant_liar) {
-      for (const study::Proposal& proposal : taken.group()) {
+      for (const study::Proposal& proposal : duplicates.group()) {
         out.above.push_back(&out.running.emplace_back(row_of(proposal)));
       }
     }
@@ -104,25 +104,25 @@ class Tpe final : public Folding {
     const std::vector<std::size_t>& members = decisions_.groups()[group];
     std::vector<space::Domain> domains;
     for (const std::size_t member : members) domains.push_back(decisions_.domain(member));
-    std::vector<std::vector<Place>> places;
+    std::vector<std::vector<AxisValue>> places;
     for (const Row* row : rows) {
       if (std::any_of(members.begin(), members.end(), [&](std::size_t m) { return !(*row)[m]; })) continue;
-      std::vector<Place>& place = places.emplace_back();
+      std::vector<AxisValue>& place = places.emplace_back();
       for (const std::size_t member : members) place.push_back(*(*row)[member]);
     }
     return Parzen(std::move(domains), places);
   }
 
   Result<study::Proposal> model_proposal(const Rng& rng, const Split& split, Models& models) const {
-    const auto decide = [&](std::size_t group) {
+    const auto choose_values = [&](std::size_t group) {
       auto it = models.find(group);
       if (it == models.end()) {
         it = models.emplace(group, Pair{density(group, split.below), density(group, split.above), {}}).first;
       }
       return best_candidate(it->second, group, rng.split("group").split(group));
     };
-    auto [base, sample] = decisions_.decide(decide);
-    return drawer_.mutated(base, std::move(sample), rng);
+    auto [base, sample] = decisions_.choose_values(choose_values);
+    return proposal_sampler_.mutated(base, std::move(sample), rng);
   }
 
   std::vector<space::Value> best_candidate(Pair& pair, std::size_t group, const Rng& rng) const {
@@ -133,9 +133,9 @@ class Tpe final : public Folding {
       std::vector<space::Value> values = pair.below.sample(rng.split(static_cast<std::uint64_t>(i)));
       const auto [known, fresh] = pair.gains.try_emplace(values, 0.0);
       if (fresh) {
-        std::vector<Place> at;
+        std::vector<AxisValue> at;
         for (std::size_t k = 0; k < members.size(); ++k) {
-          at.push_back(place_of(decisions_.domain(members[k]), values[k]));
+          at.push_back(axis_value_of(decisions_.domain(members[k]), values[k]));
         }
         known->second = pair.below.log_density(at) - pair.above.log_density(at);
       }
@@ -149,8 +149,8 @@ class Tpe final : public Folding {
   }
 
   Settings settings_;
-  Drawer drawer_;
-  Decisions decisions_;
+  ProposalSampler proposal_sampler_;
+  DecisionList decisions_;
   History history_;
   std::vector<Observation> ended_;
   std::vector<Row> rows_;  ///< of those, in the same order

@@ -8,7 +8,7 @@
 namespace lanista::strategy {
 namespace {
 
-constexpr std::size_t kMostGood = 25;
+constexpr std::size_t kMaxGoodTrials = 25;
 
 bool is_usable(const Observation& o) {
   return !o.losses.empty() && std::none_of(o.losses.begin(), o.losses.end(), [](double loss) {
@@ -61,9 +61,9 @@ void spread_out(const std::vector<Observation>& trials, std::vector<std::size_t>
 }  // namespace
 
 std::size_t good_count(Gamma gamma, std::size_t n) {
-  if (gamma == Gamma::kLinear) return std::min((n + 9) / 10, kMostGood);
+  if (gamma == Gamma::kLinear) return std::min((n + 9) / 10, kMaxGoodTrials);
   std::size_t count = 0;  // whole numbers throughout: the least count with 4 count >= sqrt(n)
-  while (count < kMostGood && 16 * count * count < n) ++count;
+  while (count < kMaxGoodTrials && 16 * count * count < n) ++count;
   return count;
 }
 
@@ -91,7 +91,7 @@ std::vector<std::size_t> best_trials(const std::vector<Observation>& trials, std
     (is_usable(trials[i]) ? order : lost).push_back(i);
     if (is_usable(trials[i])) usable.push_back(&trials[i]);
   }
-  const std::vector<std::int64_t> found = ranks(usable);
+  const std::vector<std::int64_t> found = ranks_at_equal_fidelity(usable);
   std::vector<std::int64_t> rank(trials.size(), 0);
   for (std::size_t i = 0; i < order.size(); ++i) rank[order[i]] = found[i];
   const auto earlier = [&](std::size_t a, std::size_t b) { return trials[a].trial < trials[b].trial; };

@@ -19,7 +19,7 @@ using testing::toy_result;
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-TEST(GoodCount, IsWhatTheReferencesSay) {
+TEST(GoodCount, MatchesReferences) {
   const std::vector<std::size_t> n{10, 11, 100, 251}, linear{1, 2, 10, 25}, root{1, 1, 3, 4};
   for (std::size_t i = 0; i < n.size(); ++i) {
     EXPECT_EQ(good_count(Gamma::kLinear, n[i]), linear[i]);
@@ -35,7 +35,7 @@ Observation ended(std::uint32_t id, std::vector<double> losses,
   return {TrialId{id}, {}, std::move(losses), epoch, outcome};
 }
 
-TEST(BestTrials, PutsWholeRunsBeforeStoppedOnesAndFailuresLast) {
+TEST(BestTrials, RanksCompleteThenStoppedThenFailed) {
   const auto stopped = study::OutcomeKind::kStopped;
   const std::vector<Observation> trials{ended(1, {}, study::OutcomeKind::kFailed),
                                         ended(2, {0.1}, stopped, 3),
@@ -50,7 +50,7 @@ TEST(BestTrials, PutsWholeRunsBeforeStoppedOnesAndFailuresLast) {
   EXPECT_TRUE(best_trials({}, 3).empty());
 }
 
-TEST(BestTrials, CutsAFrontWhereLeastHypervolumeIsLost) {
+TEST(BestTrials, CutsFrontByHypervolumeLoss) {
   // One front; trials 1 and 2 lie side by side, so the second of two comes from elsewhere (4 adds 0.041, 3 adds 0.04).
   const std::vector<Observation> trials{ended(1, {0.4, 0.41}), ended(2, {0.41, 0.4}), ended(3, {0, 1}),
                                         ended(4, {1, 0}), ended(5, {2, 2})};
@@ -68,14 +68,14 @@ TEST(Hypervolume, IsTheVolumeOfTheStaircase) {
   EXPECT_EQ(hypervolume({}, {4, 4}), 0);
 }
 
-TEST(Decisions, GroupsWhatExistsTogetherAndAsksForAGroupOnce) {
+TEST(DecisionList, GroupsParametersThatExistTogether) {
   const Context context = small_context(1, false);
-  const Decisions joint(context, true);  // 0: the base, 1: optimizer, 2 and 3: lr and momentum of sgd, 4: lr of adam
+  const DecisionList joint(context, true);  // 0: the base, 1: optimizer, 2 and 3: lr and momentum of sgd, 4: lr of adam
   EXPECT_EQ(joint.groups(), (std::vector<std::vector<std::size_t>>{{1}, {2, 3}, {4}}));
-  EXPECT_EQ(Decisions(context, false).groups().size(), 4U);
+  EXPECT_EQ(DecisionList(context, false).groups().size(), 4U);
 
   std::vector<std::size_t> asked;
-  const auto [base, sample] = joint.decide([&](std::size_t group) -> std::vector<space::Value> {
+  const auto [base, sample] = joint.choose_values([&](std::size_t group) -> std::vector<space::Value> {
     asked.push_back(group);
     if (group == 0) return {std::string("sgd")};
     return {0.1, 0.5};
@@ -86,12 +86,12 @@ TEST(Decisions, GroupsWhatExistsTogetherAndAsksForAGroupOnce) {
   study::Proposal proposal;
   proposal.base = base;
   proposal.sample = sample;
-  const auto answers = joint.answers(proposal);
+  const auto answers = joint.values_of(proposal);
   EXPECT_EQ(answers[3], space::Value(0.5));
   EXPECT_FALSE(answers[4].has_value());
 }
 
-TEST(Tpe, BeginsAtRandomUntilEnoughTrialsEnded) {
+TEST(Tpe, ProposesAtRandomUntilEnoughResults) {
   const Context context = small_context(5, false);
   auto model = make(tpe_plugin(), context, {{"startup", 6}});
   auto other = make(tpe_plugin(), context, {{"startup", 7}});
@@ -106,7 +106,7 @@ TEST(Tpe, BeginsAtRandomUntilEnoughTrialsEnded) {
   EXPECT_NE(testing::text_of(*model->suggest({1})), testing::text_of(*other->suggest({1})));
 }
 
-TEST(Tpe, ProposesTogetherWhatItWouldProposeWhileTheFirstOnesRun) {
+TEST(Tpe, ProposesGroupAsIfFirstTrialsRun) {
   for (const bool liar : {true, false}) {
     auto strategy = make(tpe_plugin(), small_context(2, false), {{"startup", 5}, {"constant_liar", liar}});
     play(*strategy, 15, Rng(4));
@@ -121,7 +121,7 @@ TEST(Tpe, ProposesTogetherWhatItWouldProposeWhileTheFirstOnesRun) {
 }
 
 /// The next momentum of a search for 0.5 by 30 results, in which eight trials run at `where` without results.
-double next_beside(bool liar, double where, std::uint64_t seed) {
+double next_with_running(bool liar, double where, std::uint64_t seed) {
   Context context = small_context(seed, false);
   context.params = {};
   context.goals = {{false, "loss"}};
@@ -139,19 +139,19 @@ double next_beside(bool liar, double where, std::uint64_t seed) {
   return std::get<double>(must(strategy->suggest({1})).proposals().at(0).sample.at("momentum"));
 }
 
-TEST(Tpe, CountsRunningTrialsAsBadAndSoKeepsAwayFromThem) {
+TEST(Tpe, AvoidsRunningTrials) {
   double honest = 0, lying = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     // Who does not lie does not see what runs.
-    EXPECT_EQ(next_beside(false, 0.48, seed), next_beside(false, 0.9, seed));
-    honest += std::abs(next_beside(false, 0.48, seed) - 0.5) / 20;
-    lying += std::abs(next_beside(true, 0.48, seed) - 0.5) / 20;
+    EXPECT_EQ(next_with_running(false, 0.48, seed), next_with_running(false, 0.9, seed));
+    honest += std::abs(next_with_running(false, 0.48, seed) - 0.5) / 20;
+    lying += std::abs(next_with_running(true, 0.48, seed) - 0.5) / 20;
   }
   EXPECT_GT(lying, 1.5 * honest);
 }
 
 // Random search reaches -3.1, joint densities -4.6, separate ones -4.3.
-TEST(Tpe, BeatsRandomSearchJointlyAndOneByOne) {
+TEST(Tpe, BeatsRandomSearchJointAndIndependent) {
   const double random = toy_result(random_plugin(), Options::object());
   EXPECT_LT(toy_result(tpe_plugin(), Options::object()), random - 0.8);
   EXPECT_LT(toy_result(tpe_plugin(), {{"gamma", "sqrt"}}), random - 0.8);

@@ -24,7 +24,7 @@ std::vector<double> reals(const json& object, const char* name, std::size_t most
   if (list.size() > most) throw Malformed{std::string(name) + " has more than " + std::to_string(most) + " numbers"};
   std::vector<double> out;
   for (const json& value : list) {
-    const auto real = real_of(value);
+    const auto real = parse_real_json(value);
     if (!real) throw Malformed{std::string(name) + " holds what is no number"};
     out.push_back(*real);
   }
@@ -80,7 +80,7 @@ json part_json(const PartAssessment& part, const ModelAssessment& of) {
   out["confusion"] = part.confusion;
   out["classes"] = scores_json(part.classes);
   out["confused"] = json::array();
-  for (const Confused& each : part.confused) {
+  for (const ConfusedPair& each : part.confused) {
     out["confused"].push_back({{"label", each.label}, {"prediction", each.prediction}, {"rows", each.rows}});
   }
   return out;
@@ -88,7 +88,7 @@ json part_json(const PartAssessment& part, const ModelAssessment& of) {
 
 std::vector<std::int64_t> read_confusion(const json& object, std::int64_t classes) {
   const json& list = fields::array(object, "confusion");
-  const std::int64_t cells = classes <= PartAssessment::kMostMatrix ? classes * classes : 0;
+  const std::int64_t cells = classes <= PartAssessment::kMaxConfusionClasses ? classes * classes : 0;
   if (static_cast<std::int64_t>(list.size()) != cells) throw Malformed{"confusion is no matrix of the classes"};
   std::vector<std::int64_t> out;
   for (const json& value : list) {
@@ -106,7 +106,7 @@ const json& bounded(const json& object, const char* name, std::size_t most) {
 
 std::vector<ClassScore> read_scores(const json& object, const char* name, std::int64_t end) {
   std::vector<ClassScore> out;
-  for (const json& each : bounded(object, name, PartAssessment::kMostClasses)) {
+  for (const json& each : bounded(object, name, PartAssessment::kMaxClasses)) {
     out.push_back({below(each, "label", end), count(each, "rows"), fields::real(each, "precision"),
                    fields::real(each, "recall")});
   }
@@ -124,19 +124,19 @@ PartAssessment read_part(const json& object, const ModelAssessment& of) {
     return out;
   }
   if (of.classes == 0) {
-    for (const json& each : bounded(object, "residuals", PartAssessment::kMostOutputs)) {
+    for (const json& each : bounded(object, "residuals", PartAssessment::kMaxOutputs)) {
       out.residuals.push_back(read_residuals(each));
     }
     if (static_cast<std::int64_t>(out.residuals.size()) != of.shown()) throw Malformed{"residuals of other outputs"};
-    out.actual = reals(object, "actual", PartAssessment::kMostPoints);
-    out.predicted = reals(object, "predicted", PartAssessment::kMostPoints);
+    out.actual = reals(object, "actual", PartAssessment::kMaxPoints);
+    out.predicted = reals(object, "predicted", PartAssessment::kMaxPoints);
     const bool whole = out.actual.size() % static_cast<std::size_t>(of.shown()) == 0;
     if (!whole || out.actual.size() != out.predicted.size()) throw Malformed{"actual and predicted do not fit"};
     return out;
   }
   out.confusion = read_confusion(object, of.classes);
   out.classes = read_scores(object, "classes", of.classes);
-  for (const json& each : bounded(object, "confused", PartAssessment::kMostConfused)) {
+  for (const json& each : bounded(object, "confused", PartAssessment::kMaxConfusedPairs)) {
     out.confused.push_back(
         {below(each, "label", of.classes), below(each, "prediction", of.classes), count(each, "rows")});
   }
@@ -146,7 +146,7 @@ PartAssessment read_part(const json& object, const ModelAssessment& of) {
 }  // namespace
 
 std::int64_t ModelAssessment::shown() const {
-  return std::min(outputs, static_cast<std::int64_t>(PartAssessment::kMostOutputs));
+  return std::min(outputs, static_cast<std::int64_t>(PartAssessment::kMaxOutputs));
 }
 
 json assessment_json(const ModelAssessment& assessment) {

@@ -37,10 +37,10 @@ struct Residuals {
 };
 
 /// A mistake, and how often it was made.
-struct Confused {
+struct ConfusedPair {
   std::int64_t label = 0, prediction = 0, rows = 0;
 
-  friend bool operator==(const Confused&, const Confused&) = default;
+  friend bool operator==(const ConfusedPair&, const ConfusedPair&) = default;
 };
 
 /// What a model does with the rows of one part of its study's data. Bounded, whatever the data: counts of classes, and
@@ -49,16 +49,16 @@ struct PartAssessment {
   std::string part;                     ///< "validation", "test"
   std::int64_t rows = 0;
   std::int64_t lost = 0;                ///< rows with a prediction that is not a number
-  std::vector<std::int64_t> confusion;  ///< by [label, prediction]; empty beyond kMostMatrix classes
-  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, then most rows, at most kMostClasses; of
+  std::vector<std::int64_t> confusion;  ///< by [label, prediction]; empty beyond kMaxConfusionClasses classes
+  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, then most rows, at most kMaxClasses; of
                                         ///< labels all, the lowest f1 first
-  std::vector<Confused> confused;       ///< most frequent mistakes first, at most kMostConfused
-  std::vector<Residuals> residuals;       ///< of numbers: one an output, at most kMostOutputs
+  std::vector<ConfusedPair> confused;       ///< most frequent mistakes first, at most kMaxConfusedPairs
+  std::vector<Residuals> residuals;       ///< of numbers: one an output, at most kMaxOutputs
   std::vector<double> actual, predicted;  ///< of numbers: [drawn rows, outputs shown], in the targets' own unit
 
-  static constexpr std::int64_t kMostMatrix = 50;
-  static constexpr std::size_t kMostClasses = 50, kMostConfused = 30, kMostOutputs = 8;
-  static constexpr std::size_t kMostPoints = 500;  ///< numbers in `actual`
+  static constexpr std::int64_t kMaxConfusionClasses = 50;
+  static constexpr std::size_t kMaxClasses = 50, kMaxConfusedPairs = 30, kMaxOutputs = 8;
+  static constexpr std::size_t kMaxPoints = 500;  ///< numbers in `actual`
 };
 
 /// How good the winner is, beyond its metrics: what a study's report shows of its model. Derived of package and data,
@@ -67,7 +67,7 @@ struct ModelAssessment {
   TrialId trial;
   std::string weights_hash;  ///< of the package that was assessed
   std::int64_t classes = 0;  ///< 0: numbers, or labels
-  std::int64_t outputs = 1;  ///< numbers a prediction, of which min(outputs, kMostOutputs) are shown; of labels: labels
+  std::int64_t outputs = 1;  ///< numbers a prediction, of which min(outputs, kMaxOutputs) are shown; of labels: labels
   std::vector<PartAssessment> parts;
   bool multilabel = false;  ///< a row has any of `outputs` labels
 

@@ -37,7 +37,7 @@ ModelAssessment of_labels() {
   return out;
 }
 
-TEST(ModelAssessment, OfLabelsIsOfALayoutOfItsOwn) {
+TEST(ModelAssessment, UsesOwnLayoutForLabels) {
   EXPECT_EQ(assessment_json(of_classes()).at("v"), 1) << "versions before read it";
   EXPECT_EQ(assessment_json(of_labels()).at("v"), 2) << "they would look for numbers";
   EXPECT_TRUE(read_assessment(assessment_json(of_labels()).dump())->multilabel);
@@ -46,7 +46,7 @@ TEST(ModelAssessment, OfLabelsIsOfALayoutOfItsOwn) {
   EXPECT_EQ((ClassScore{0, 5, 0, 0}).f1(), 0);
 }
 
-TEST(ModelAssessment, IsReadAsItWasWritten) {
+TEST(ModelAssessment, RoundTripsAsText) {
   for (const ModelAssessment& each : {of_classes(), of_numbers(), of_labels()}) {
     const std::string text = assessment_json(each).dump();
 
@@ -60,7 +60,7 @@ TEST(ModelAssessment, IsReadAsItWasWritten) {
   }
 }
 
-TEST(ModelAssessment, RefusesWhatDoesNotFit) {
+TEST(ModelAssessment, RejectsInconsistentFields) {
   const auto refused = [](const std::function<void(nlohmann::json&)>& change, ModelAssessment of) {
     nlohmann::json json = assessment_json(of);
     change(json);
@@ -90,12 +90,12 @@ TEST(ModelAssessment, RefusesWhatDoesNotFit) {
   EXPECT_FALSE(read_assessment("[]"));
   // More points than we ever write.
   ModelAssessment many = of_numbers();
-  many.parts[0].actual.assign(PartAssessment::kMostPoints + 2, 0);
+  many.parts[0].actual.assign(PartAssessment::kMaxPoints + 2, 0);
   many.parts[0].predicted = many.parts[0].actual;
   EXPECT_FALSE(read_assessment(assessment_json(many).dump()));
 }
 
-TEST(ModelAssessment, WhateverComesIsReadAndWrittenAgainOrRefused) {
+TEST(ModelAssessment, RoundTripsOrRejectsAnyInput) {
   Rng rng = Rng(3).split("assessment");
   std::size_t read_again = 0;
   for (const ModelAssessment& each : {of_classes(), of_numbers()}) {
@@ -113,10 +113,10 @@ TEST(ModelAssessment, WhateverComesIsReadAndWrittenAgainOrRefused) {
       const auto read = read_assessment(broken);
       if (!read) continue;
       ++read_again;
-      const std::string told = assessment_json(*read).dump();
-      const auto again = read_assessment(told);
+      const std::string written = assessment_json(*read).dump();
+      const auto again = read_assessment(written);
       ASSERT_TRUE(again) << broken;
-      EXPECT_EQ(assessment_json(*again).dump(), told);
+      EXPECT_EQ(assessment_json(*again).dump(), written);
     }
   }
   EXPECT_GT(read_again, 100U) << "or nothing was tested";

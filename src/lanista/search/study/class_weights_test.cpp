@@ -5,7 +5,7 @@
 namespace lanista::study {
 namespace {
 
-TEST(ClassWeights, AreReadAsTheyAreWritten) {
+TEST(ClassWeights, RoundTripAsJson) {
   for (const char* text : {"null", "\"balanced\"", R"({"cat": 2.5})", R"({"a": 0, "b": 1000000})"}) {
     const auto json = nlohmann::json::parse(text);
     const auto read = read_class_weights(json);
@@ -18,7 +18,7 @@ TEST(ClassWeights, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read_class_weights(nlohmann::json{{"cat", 2}})->of.at("cat"), 2.0);
 }
 
-TEST(ClassWeights, AreRefusedWithWhatIsAllowed) {
+TEST(ClassWeights, RejectInvalidValues) {
   for (const auto& [text, message] : {std::pair("\"equal\"", "balanced, or {CLASS: WEIGHT, ...}"),
                                       {"{}", "balanced, or {CLASS: WEIGHT, ...}"},
                                       {"[1, 2]", "balanced, or {CLASS: WEIGHT, ...}"},

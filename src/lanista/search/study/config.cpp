@@ -5,7 +5,7 @@
 #include <functional>
 #include <map>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::study {
@@ -62,7 +62,7 @@ Setter<Recipe> text(const char* name, std::string Recipe::*field, std::vector<st
   };
 }
 
-Result<void> set_nesterov(StepNumbers& numbers, const Value& value) {
+Result<void> set_nesterov(StepSettings& numbers, const Value& value) {
   const auto* given = std::get_if<bool>(&value);
   if (given == nullptr) return wrong("nesterov", value, "true or false");
   numbers.nesterov = *given;
@@ -70,7 +70,7 @@ Result<void> set_nesterov(StepNumbers& numbers, const Value& value) {
 }
 
 /// A quantised range gives whole numbers as real ones.
-Result<void> set_batch(StepNumbers& numbers, const Value& value) {
+Result<void> set_batch(StepSettings& numbers, const Value& value) {
   LANISTA_ASSIGN(const double size, real("batch", value));
   if (!(size >= 1 && size <= static_cast<double>(kMaxBatch)) || size != std::floor(size)) {
     return wrong("batch", value, "a whole number from 1 to " + std::to_string(kMaxBatch));
@@ -79,23 +79,23 @@ Result<void> set_batch(StepNumbers& numbers, const Value& value) {
   return {};
 }
 
-const Setters<StepNumbers>& setters_of_steps() {
-  static const Setters<StepNumbers> table{
-      {"lr", number("lr", &StepNumbers::lr)},
-      {"momentum", number("momentum", &StepNumbers::momentum)},
+const Setters<StepSettings>& step_setting_setters() {
+  static const Setters<StepSettings> table{
+      {"lr", number("lr", &StepSettings::lr)},
+      {"momentum", number("momentum", &StepSettings::momentum)},
       {"nesterov", set_nesterov},
-      {"weight_decay", number("weight_decay", &StepNumbers::weight_decay)},
-      {"beta1", number("beta1", &StepNumbers::beta1)},
-      {"beta2", number("beta2", &StepNumbers::beta2)},
-      {"eps", number("eps", &StepNumbers::eps)},
-      {"clip_norm", number("clip_norm", &StepNumbers::clip_norm)},
-      {"label_smoothing", number("label_smoothing", &StepNumbers::label_smoothing)},
+      {"weight_decay", number("weight_decay", &StepSettings::weight_decay)},
+      {"beta1", number("beta1", &StepSettings::beta1)},
+      {"beta2", number("beta2", &StepSettings::beta2)},
+      {"eps", number("eps", &StepSettings::eps)},
+      {"clip_norm", number("clip_norm", &StepSettings::clip_norm)},
+      {"label_smoothing", number("label_smoothing", &StepSettings::label_smoothing)},
       {"batch", set_batch},
   };
   return table;
 }
 
-const Setters<Recipe>& setters_of_recipes() {
+const Setters<Recipe>& recipe_setters() {
   static const Setters<Recipe> table{
       {"optimizer", text("optimizer", &Recipe::optimizer, step::optimizer_names())},
       {"schedule", text("schedule", &Recipe::schedule, {"constant", "step", "cosine"})},
@@ -125,11 +125,11 @@ const std::vector<std::string>& sample_names() {
   return names;
 }
 
-bool changes_in_training(std::string_view name) {
+bool can_change_in_training(std::string_view name) {
   return name != "optimizer" && name != "batch" && std::ranges::find(sample_names(), name) != sample_names().end();
 }
 
-std::optional<double> usual_number(const StudyConfig& config, const std::string& number) {
+std::optional<double> default_number(const StudyConfig& config, const std::string& number) {
   std::vector<std::string> optimizers{config.train.optimizer};
   for (const space::Parameter& parameter : config.space.params.parameters()) {
     if (parameter.name != "optimizer") continue;
@@ -139,13 +139,13 @@ std::optional<double> usual_number(const StudyConfig& config, const std::string&
       if (const auto* name = std::get_if<std::string>(&value)) optimizers.push_back(*name);
     }
   }
-  const std::optional<double> usual = step::usual_number(optimizers.front(), number);
+  const std::optional<double> usual = step::default_number(optimizers.front(), number);
   const bool agreed = std::ranges::all_of(
-      optimizers, [&](const std::string& each) { return step::usual_number(each, number) == usual; });
+      optimizers, [&](const std::string& each) { return step::default_number(each, number) == usual; });
   return agreed ? usual : std::nullopt;
 }
 
-std::optional<Goal> tie_goal(const StudyConfig& config) {
+std::optional<Goal> tie_breaking_goal(const StudyConfig& config) {
   const std::string loss = "val_loss";
   const bool is_goal = std::ranges::find(config.goals, loss, &Goal::metric) != config.goals.end();
   if (config.train.ties != kTiesByLoss || is_goal) return std::nullopt;
@@ -171,9 +171,9 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
   recipe.weight_decay = train.weight_decay;
   recipe.nesterov = train.nesterov;
   const auto chosen = sample.find("optimizer");
-  if (chosen != sample.end()) LANISTA_TRY(setters_of_recipes().at("optimizer")(recipe, chosen->second));
+  if (chosen != sample.end()) LANISTA_TRY(recipe_setters().at("optimizer")(recipe, chosen->second));
   const auto usual = [&](const std::optional<double>& given, const char* number) {
-    return given ? *given : *step::usual_number(recipe.optimizer, number);
+    return given ? *given : *step::default_number(recipe.optimizer, number);
   };
   recipe.momentum = usual(train.momentum, "momentum");
   recipe.beta1 = usual(train.beta1, "beta1");
@@ -193,9 +193,9 @@ Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, c
 Result<void> apply_sample(Recipe& recipe, const space::Sample& sample) {
   for (const auto& [name, value] : sample) {
     if (space::is_model_choice(name)) continue;
-    if (const auto* of_steps = find(setters_of_steps(), name)) {
+    if (const auto* of_steps = find(step_setting_setters(), name)) {
       LANISTA_TRY((*of_steps)(recipe, value));
-    } else if (const auto* of_recipes = find(setters_of_recipes(), name)) {
+    } else if (const auto* of_recipes = find(recipe_setters(), name)) {
       LANISTA_TRY((*of_recipes)(recipe, value));
     } else {
       return unknown(name, "a recipe has", sample_names());
@@ -204,12 +204,12 @@ Result<void> apply_sample(Recipe& recipe, const space::Sample& sample) {
   return {};
 }
 
-Result<void> apply_sample(StepNumbers& numbers, const space::Sample& sample) {
+Result<void> apply_sample(StepSettings& numbers, const space::Sample& sample) {
   for (const auto& [name, value] : sample) {
-    const auto* setter = find(setters_of_steps(), name);
+    const auto* setter = find(step_setting_setters(), name);
     if (setter == nullptr) {
       std::vector<std::string> known;
-      for (const auto& each : setters_of_steps()) known.push_back(each.first);
+      for (const auto& each : step_setting_setters()) known.push_back(each.first);
       return unknown(name, "steps read", known);
     }
     LANISTA_TRY((*setter)(numbers, value));
@@ -228,7 +228,7 @@ Result<void> check_rate(double factor) {
                ""};
 }
 
-std::string sums_text(const TrainConfig& train) {
+std::string summation_text(const TrainConfig& train) {
   if (train.shards == 1 && train.accumulate == 1) return "";
   if (train.shards == 1 || train.accumulate == 1) return std::to_string(std::max(train.shards, train.accumulate));
   return std::to_string(train.shards) + "x" + std::to_string(train.accumulate);

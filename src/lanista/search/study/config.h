@@ -15,7 +15,7 @@
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/constraint.h"
-#include "lanista/search/study/implied.h"
+#include "lanista/search/study/pruning_rules.h"
 
 namespace lanista::study {
 
@@ -28,7 +28,7 @@ struct PluginConfig {
 };
 inline constexpr std::int64_t kMaxBatch = 65536;
 inline constexpr std::int64_t kMaxFolds = 1000;  ///< times strategy.repeat: trainings of a proposal on rows of their own
-inline constexpr std::int64_t kMaxParts = 4096;  ///< shards of a batch, and parts of a shard
+inline constexpr std::int64_t kMaxBatchParts = 4096;  ///< shards of a batch, and parts of a shard
 inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
 inline constexpr std::int64_t kMaxSteps = 1'000'000'000'000;  ///< of a trial
@@ -55,7 +55,7 @@ inline constexpr std::int64_t kMaxStartBatches = 1'000'000;
 inline constexpr std::string_view kShrinkFirst = "first", kShrinkByLoss = "loss";
 /// Slots of the optimiser are zeros; those of the parent where its elements are the child's, one by one.
 inline constexpr std::string_view kFreshOptimizer = "fresh", kCarryOptimizer = "carry";
-inline constexpr std::int64_t kRacingParents = 2;  ///< of a race, at most; random values beside them
+inline constexpr std::int64_t kMaxRaceParents = 2;  ///< of a race, at most; random values beside them
 inline constexpr std::string_view kTiesByLoss = "loss", kTiesToEarlier = "earlier";
 
 inline constexpr double kMaxClassWeight = 1e6;
@@ -110,7 +110,7 @@ struct TrainConfig {
   std::int64_t epochs = 9;
   /// Training steps of an epoch, whatever pass over the rows they are of; none: an epoch is a pass. From 1.
   std::optional<std::int64_t> steps_per_epoch;
-  /// The budget in steps, the last of which ends an epoch; `epochs` is then what they come to (settle_epochs). From 1.
+  /// The budget in steps, the last of which ends an epoch; `epochs` is then what they come to (resolve_epochs). From 1.
   std::optional<std::int64_t> steps;
   /// Fidelity is the share of the data: epoch e before this one reads e / all_rows_at of the training rows, a
   /// stratified part that those of later epochs contain. None, or 1: every epoch reads all rows.
@@ -182,7 +182,7 @@ struct BudgetConfig {
 inline constexpr std::string_view kThreads = "thread", kProcesses = "process";
 /// What trains: own kernels, or LibTorch on the CPU; GPUs have a number behind these.
 inline constexpr std::string_view kCpu = "cpu", kTorchCpu = "torch:cpu", kCuda = "cuda:", kBlockCuda = "block:cuda:";
-inline constexpr int kMostGpus = 8;  // of a machine
+inline constexpr int kMaxGpus = 8;  // of a machine
 /// run.profiles: where times of programs are kept, beside a folder's name.
 inline constexpr std::string_view kAutoProfiles = "auto", kNoProfiles = "off";
 /// The first is the folder in which `lanista run` puts studies, the other one what lies there then.
@@ -215,7 +215,7 @@ struct StudyConfig {
   TrainConfig train;
   std::vector<Goal> goals{Goal{}};
   std::vector<Constraint> subject_to;  ///< what trials must keep to
-  std::vector<ImpliedRule> implied = {};  ///< what the result of one trial says of others
+  std::vector<PruningRule> implied = {};  ///< what the result of one trial says of others
   StrategyConfig strategy;
   StopConfig stop;
   BudgetConfig budget;
@@ -227,11 +227,11 @@ struct StudyConfig {
 
 /// What decides between results that all goals say are equal, as train.ties says: the loss of the validation part.
 /// nullopt: nothing measured does, or the goals hold that loss already.
-std::optional<Goal> tie_goal(const StudyConfig& config);
+std::optional<Goal> tie_breaking_goal(const StudyConfig& config);
 
 /// The numbers of a recipe that steps read: what may be another from one step to the next, and what tunes itself goes
 /// on under. No more than numbers, so that a branch's setting costs nothing (train::TrialRun::fork).
-struct StepNumbers {
+struct StepSettings {
   std::int64_t batch = 0;
   double lr = 0, momentum = 0, weight_decay = 0, beta1 = 0, beta2 = 0, eps = 0, clip_norm = 0, label_smoothing = 0;
   bool nesterov = false;
@@ -240,7 +240,7 @@ struct StepNumbers {
 /// A trial's own numbers: train's values and data's batch, overridden by the sample. Names a sample may
 /// use: optimizer, lr, momentum, nesterov, weight_decay, beta1, beta2, eps, clip_norm, label_smoothing, schedule,
 /// warmup_epochs, batch; choices of the model are passed over.
-struct Recipe : StepNumbers {
+struct Recipe : StepSettings {
   std::string loss, optimizer, schedule, precision;
   std::int64_t epochs = 0, step_every = 0;
   double step_factor = 0, warmup_epochs = 0;
@@ -257,20 +257,20 @@ struct Recipe : StepNumbers {
 const std::vector<std::string>& sample_names();  ///< what a sample may set
 /// Of those: what may be another value from one step to the next, since steps read it. The others say what a program or
 /// its state is made for (program_key).
-bool changes_in_training(std::string_view name);
+bool can_change_in_training(std::string_view name);
 /// What a number of optimisers ("beta2") is where the study says nothing, if all optimisers that it may use agree.
-std::optional<double> usual_number(const StudyConfig& config, const std::string& number);
+std::optional<double> default_number(const StudyConfig& config, const std::string& number);
 /// Errors: kInvalidArgument for a name or a type a recipe does not know.
 Result<Recipe> make_recipe(const StudyConfig& config, const std::string& loss, const space::Sample& sample);
 /// Sets what the sample names; choices of the model are passed over. Errors: as of make_recipe.
 Result<void> apply_sample(Recipe& recipe, const space::Sample& sample);
 /// The same of a sample that names nothing but such numbers. Errors: kInvalidArgument, for another name too.
-Result<void> apply_sample(StepNumbers& numbers, const space::Sample& sample);
+Result<void> apply_sample(StepSettings& numbers, const space::Sample& sample);
 nlohmann::json recipe_json(const Recipe& recipe);
 /// The inverse. Errors: kDataLoss (a field that is missing or of another kind).
 Result<Recipe> recipe_from_json(const nlohmann::json& json);
 /// How sums over a batch are taken, where it comes in parts: "4" for so many shards, or parts of one, which give the
 /// same bits; "4x2" for shards of so many parts. Empty for one sum over the whole batch.
-std::string sums_text(const TrainConfig& train);
+std::string summation_text(const TrainConfig& train);
 
 }  // namespace lanista::study

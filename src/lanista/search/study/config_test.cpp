@@ -9,7 +9,7 @@ namespace {
 
 using space::Value;
 
-TEST(Recipe, TakesTrainValuesWhereTheSampleIsSilent) {
+TEST(Recipe, UsesTrainValuesAsDefault) {
   StudyConfig config;
   config.train.optimizer = "adam";
   config.train.lr = 0.25;
@@ -26,7 +26,7 @@ TEST(Recipe, TakesTrainValuesWhereTheSampleIsSilent) {
   EXPECT_EQ(recipe->loss, "mse");
 }
 
-TEST(Recipe, LetsASampleSetEveryNameItMayUse) {
+TEST(Recipe, AppliesEverySampleName) {
   const space::Sample sample{{"optimizer", Value(std::string("adamw"))},
                              {"lr", Value(0.5)},
                              {"momentum", Value(0.25)},
@@ -61,7 +61,7 @@ TEST(Recipe, LetsASampleSetEveryNameItMayUse) {
   EXPECT_EQ(recipe->batch, 64);
 }
 
-TEST(Recipe, TakesABatchThatIsAWholeNumberHoweverItIsWritten) {
+TEST(Recipe, AcceptsWholeNumberBatch) {
   const auto with = [](const Value& batch) { return make_recipe(StudyConfig{}, "mse", {{"batch", batch}}); };
   EXPECT_EQ(with(Value(48.0))->batch, 48);  // of quant(16, 64, 16)
   EXPECT_EQ(with(Value(kMaxBatch))->batch, kMaxBatch);
@@ -73,7 +73,7 @@ TEST(Recipe, TakesABatchThatIsAWholeNumberHoweverItIsWritten) {
   }
 }
 
-TEST(Recipe, RefusesNamesItDoesNotKnowAndSaysTheNearest) {
+TEST(Recipe, RejectsUnknownNamesWithNearest) {
   const auto recipe = make_recipe(StudyConfig{}, "mse", {{"momentun", Value(0.5)}});
 
   ASSERT_FALSE(recipe.ok());
@@ -81,7 +81,7 @@ TEST(Recipe, RefusesNamesItDoesNotKnowAndSaysTheNearest) {
   EXPECT_NE(recipe.error().message.find("'momentum'"), std::string::npos) << recipe.error().message;
 }
 
-TEST(Recipe, RefusesTypesAndTextsThatDoNotSuit) {
+TEST(Recipe, RejectsInvalidTypesAndTexts) {
   const space::Sample cases[] = {{{"lr", Value(std::string("fast"))}},
                                  {{"lr", Value(-0.5)}},
                                  {{"nesterov", Value(0.5)}},
@@ -96,7 +96,7 @@ TEST(Recipe, RefusesTypesAndTextsThatDoNotSuit) {
   }
 }
 
-TEST(Recipe, TellsEveryNumberInJson) {
+TEST(Recipe, WritesEveryNumberToJson) {
   const auto recipe = make_recipe(StudyConfig{}, "mse", {{"lr", Value(0.5)}});
   ASSERT_TRUE(recipe.ok());
 
@@ -108,32 +108,32 @@ TEST(Recipe, TellsEveryNumberInJson) {
 }
 
 // A setting inside a trial is no more than the numbers that steps read; the recipe takes it the same way.
-TEST(Recipe, WhatMayChangeInATrialIsANumberThatStepsRead) {
+TEST(Recipe, AllowsChangeOnlyOfStepSettings) {
   for (const std::string& name : tunable_names()) {
     SCOPED_TRACE(name);
     Recipe recipe;
-    StepNumbers numbers;
+    StepSettings numbers;
     const space::Sample sample{{name, 3.0}};
     ASSERT_TRUE(apply_sample(recipe, sample));
     ASSERT_TRUE(apply_sample(numbers, sample));
     Recipe with;
-    static_cast<StepNumbers&>(with) = numbers;
+    static_cast<StepSettings&>(with) = numbers;
     EXPECT_EQ(recipe_json(with), recipe_json(recipe));
     EXPECT_EQ(recipe_json(with).at(name), 3);
     EXPECT_EQ(apply_sample(numbers, {{name, -1.0}}).error().message,
               apply_sample(recipe, {{name, -1.0}}).error().message);
   }
-  StepNumbers numbers;
+  StepSettings numbers;
   EXPECT_EQ(apply_sample(numbers, {{"schedule", std::string("cosine")}}).error().message, "steps read no 'schedule'");
   EXPECT_EQ(apply_sample(numbers, {{"momentun", 0.5}}).error().message,
             "steps read no 'momentun'; did you mean 'momentum'?");
 }
 
-TEST(Recipe, TellsOfPartsWhereThereAreAny) {
+TEST(Recipe, WritesShardsIfAny) {
   StudyConfig config;
-  EXPECT_EQ(sums_text(config.train), "");
+  EXPECT_EQ(summation_text(config.train), "");
   config.train.shards = 4;
-  EXPECT_EQ(sums_text(config.train), "4");
+  EXPECT_EQ(summation_text(config.train), "4");
   const auto sharded = make_recipe(config, "mse", {});
   ASSERT_TRUE(sharded.ok());
   EXPECT_EQ(sharded->shards, 4);
@@ -141,13 +141,13 @@ TEST(Recipe, TellsOfPartsWhereThereAreAny) {
   EXPECT_FALSE(recipe_json(*sharded).contains("accumulate"));
 
   config.train.accumulate = 2;
-  EXPECT_EQ(sums_text(config.train), "4x2");
+  EXPECT_EQ(summation_text(config.train), "4x2");
   config.train.shards = 1;
-  EXPECT_EQ(sums_text(config.train), "2");
+  EXPECT_EQ(summation_text(config.train), "2");
   EXPECT_EQ(recipe_json(*make_recipe(config, "mse", {}))["accumulate"], 2);
 }
 
-TEST(Recipe, TellsOfStepsWhereThereAreAny) {
+TEST(Recipe, WritesStepsIfAny) {
   StudyConfig config;
   const nlohmann::json plain = recipe_json(*make_recipe(config, "mse", {}));
   EXPECT_FALSE(plain.contains("steps_per_epoch") || plain.contains("steps"));
@@ -156,16 +156,16 @@ TEST(Recipe, TellsOfStepsWhereThereAreAny) {
 
   config.train.steps_per_epoch = 7;
   config.train.steps = 50;
-  const nlohmann::json told = recipe_json(*make_recipe(config, "mse", {}));
-  EXPECT_EQ(told["steps_per_epoch"], 7);
-  EXPECT_EQ(told["steps"], 50);
-  const auto again = recipe_from_json(told);
+  const nlohmann::json recipe_fields = recipe_json(*make_recipe(config, "mse", {}));
+  EXPECT_EQ(recipe_fields["steps_per_epoch"], 7);
+  EXPECT_EQ(recipe_fields["steps"], 50);
+  const auto again = recipe_from_json(recipe_fields);
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(again->steps_per_epoch, 7);
   EXPECT_EQ(again->steps, 50);
 }
 
-TEST(Recipe, TellsAugmentationWhereThereIsAny) {
+TEST(Recipe, WritesAugmentationIfAny) {
   StudyConfig config;
   config.data.augment = {{"flip"}, {"crop", {{"pad", 2}}}};
   const auto recipe = make_recipe(config, "mse", {});

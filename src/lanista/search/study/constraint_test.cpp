@@ -21,7 +21,7 @@ std::optional<double> violation(const std::string& text) {
   });
 }
 
-TEST(Constraint, HoldsOrSaysByWhatPartItIsBroken) {
+TEST(Constraint, ReportsRelativeViolation) {
   EXPECT_EQ(violation("params <= 50k"), 0);
   EXPECT_EQ(violation("params<=40000"), 0);
   EXPECT_EQ(violation("params <= 10k"), 0.75);
@@ -33,13 +33,13 @@ TEST(Constraint, HoldsOrSaysByWhatPartItIsBroken) {
   EXPECT_EQ(violation("-lr >= -1e-1"), 0);
 }
 
-TEST(Constraint, IsBrokenWithoutBoundByNoNumberAndSilentWhereANameHasNoValue) {
+TEST(Constraint, IsInfiniteForNanAndEmptyForMissingValue) {
   EXPECT_EQ(violation("bad <= 1"), HUGE_VAL);
   EXPECT_EQ(violation("flops <= 1"), std::nullopt);
   EXPECT_EQ(violation("lr / (lr - lr) <= 1"), HUGE_VAL);
 }
 
-TEST(Constraint, TellsHowMuchRoomThereIs) {
+TEST(Constraint, ReportsSlackOfConstraint) {
   const auto excess = [](const std::string& text) {
     return Constraint::parse(text)->excess([](const std::string& name) -> std::optional<double> {
       const auto it = kTrial.find(name);
@@ -54,7 +54,7 @@ TEST(Constraint, TellsHowMuchRoomThereIs) {
   EXPECT_EQ(excess("flops <= 1"), std::nullopt);
 }
 
-TEST(Constraint, KnowsItsNamesAndAPlainUpperBound) {
+TEST(Constraint, ReturnsNamesAndUpperBound) {
   EXPECT_EQ(Constraint::parse("a + b <= a * 2")->names(), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(Constraint::parse("lr <= val_loss")->is_measured());
   EXPECT_FALSE(Constraint::parse("lr <= momentum")->is_measured());
@@ -65,7 +65,7 @@ TEST(Constraint, KnowsItsNamesAndAPlainUpperBound) {
   EXPECT_EQ(Constraint::parse("params <= 2 * 3")->upper_bound("params"), std::nullopt);
 }
 
-TEST(Constraint, SaysWhatIsWrongAndWhere) {
+TEST(Constraint, ReportsErrorAndPosition) {
   const auto message = [](const std::string& text) {
     const auto constraint = Constraint::parse(text);
     LANISTA_CHECK(!constraint.ok(), text);
@@ -84,7 +84,7 @@ TEST(Constraint, SaysWhatIsWrongAndWhere) {
   EXPECT_NE(message(std::string(1001, 'a')).find("it is longer than 1000 characters"), std::string::npos);
 }
 
-TEST(Constraint, TakesAnyText) {
+TEST(Constraint, AcceptsAnyTextWithoutCrash) {
   Rng rng(7);
   const std::string alphabet = "ab1.k+-*/()<>= ~M";
   for (int i = 0; i < 20'000; ++i) {

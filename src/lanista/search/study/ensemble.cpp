@@ -13,20 +13,20 @@ namespace lanista::study {
 namespace {
 
 using nlohmann::json;
-using Draws = std::vector<std::int64_t>;
+using Selections = std::vector<std::int64_t>;
 
 /// Two losses that differ by less, relative to the larger, differ by rounding.
 constexpr double kRounding = 1e-9;
 
-Draws shortened(Draws draws) {
+Selections shortened(Selections selections) {
   std::int64_t by = 0;
-  for (const std::int64_t count : draws) by = std::gcd(by, count);
-  for (std::int64_t& count : draws) count /= by;
-  return draws;
+  for (const std::int64_t count : selections) by = std::gcd(by, count);
+  for (std::int64_t& count : selections) count /= by;
+  return selections;
 }
 
-std::int64_t models_in(const Draws& draws) {
-  return std::ranges::count_if(draws, [](std::int64_t count) { return count > 0; });
+std::int64_t models_in(const Selections& selections) {
+  return std::ranges::count_if(selections, [](std::int64_t count) { return count > 0; });
 }
 
 bool is_clearly_less(double a, double b) { return a < b - kRounding * std::max(std::abs(a), std::abs(b)); }
@@ -35,16 +35,16 @@ bool is_clearly_less(double a, double b) { return a < b - kRounding * std::max(s
 
 std::vector<double> Ensemble::shares() const {
   std::int64_t sum = 0;
-  for (const Member& member : members) sum += member.draws;
+  for (const Member& member : members) sum += member.selections;
   std::vector<double> out;
-  for (const Member& member : members) out.push_back(static_cast<double>(member.draws) / static_cast<double>(sum));
+  for (const Member& member : members) out.push_back(static_cast<double>(member.selections) / static_cast<double>(sum));
   return out;
 }
 
 json ensemble_json(const Ensemble& ensemble) {
   json members = json::array();
   for (const Ensemble::Member& member : ensemble.members) {
-    members.push_back({{"trial", member.trial.value}, {"draws", member.draws}});
+    members.push_back({{"trial", member.trial.value}, {"draws", member.selections}});
   }
   return {{"members", members},
           {"validation", fields::metrics_json(ensemble.validation)},
@@ -56,7 +56,7 @@ Ensemble read_ensemble(const json& object) {
   std::set<TrialId> seen;
   for (const json& each : fields::array(object, "members")) {
     const Ensemble::Member member{fields::trial(each, "trial"), fields::integer(each, "draws")};
-    if (member.draws < 1) throw fields::Malformed{"'draws' is below 1"};
+    if (member.selections < 1) throw fields::Malformed{"'draws' is below 1"};
     if (!seen.insert(member.trial).second) throw fields::Malformed{"an ensemble has a trial twice"};
     out.members.push_back(member);
   }
@@ -66,38 +66,38 @@ Ensemble read_ensemble(const json& object) {
   return out;
 }
 
-Result<Draws> select_ensemble(std::size_t models, std::int64_t most, const BlendLoss& loss) {
+Result<Selections> select_ensemble(std::size_t models, std::int64_t most, const EnsembleLoss& loss) {
   LANISTA_CHECK(models > 0, "an ensemble of an empty library");
-  std::map<Draws, std::optional<double>> known;
-  const auto loss_of = [&](const Draws& draws) -> Result<std::optional<double>> {
-    const Draws key = shortened(draws);
+  std::map<Selections, std::optional<double>> known;
+  const auto loss_of = [&](const Selections& selections) -> Result<std::optional<double>> {
+    const Selections key = shortened(selections);
     if (const auto found = known.find(key); found != known.end()) return found->second;
     LANISTA_ASSIGN(std::optional<double> value, loss(key));
     if (value && std::isnan(*value)) value.reset();
     return known.emplace(key, value).first->second;
   };
 
-  Draws drawn(models, 0);
-  drawn[0] = 1;
-  Draws best = drawn;
-  LANISTA_ASSIGN(std::optional<double> best_loss, loss_of(drawn));
+  Selections selected(models, 0);
+  selected[0] = 1;
+  Selections best = selected;
+  LANISTA_ASSIGN(std::optional<double> best_loss, loss_of(selected));
   if (!best_loss) return best;
   for (std::int64_t count = 1; count < most; ++count) {
     std::optional<std::tuple<double, bool, std::size_t>> next;  // loss, whether it brings a model along, which
     for (std::size_t k = 0; k < models; ++k) {
-      Draws with = drawn;
+      Selections with = selected;
       ++with[k];
       LANISTA_ASSIGN(const std::optional<double> value, loss_of(with));
       if (!value) continue;
-      const std::tuple turn{*value, drawn[k] == 0, k};
-      if (!next || turn < *next) next = turn;
+      const std::tuple slice{*value, selected[k] == 0, k};
+      if (!next || slice < *next) next = slice;
     }
     if (!next) break;
-    ++drawn[std::get<2>(*next)];
+    ++selected[std::get<2>(*next)];
     const double now = std::get<0>(*next);
     const bool tied = !is_clearly_less(*best_loss, now);
-    if (is_clearly_less(now, *best_loss) || (tied && models_in(drawn) < models_in(best))) {
-      best = drawn;
+    if (is_clearly_less(now, *best_loss) || (tied && models_in(selected) < models_in(best))) {
+      best = selected;
       best_loss = now;
     }
   }

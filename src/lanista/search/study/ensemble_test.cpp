@@ -11,26 +11,26 @@
 namespace lanista::study {
 namespace {
 
-using Draws = std::vector<std::int64_t>;
+using Selections = std::vector<std::int64_t>;
 
 /// Predictions of a few models for a few rows, and what they should be.
 struct Library {
   std::vector<std::vector<double>> predictions;
   std::vector<double> targets;
 
-  double loss(const Draws& draws) const {
+  double loss(const Selections& selections) const {
     double sum = 0;
-    const auto all = static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::int64_t{0}));
+    const auto all = static_cast<double>(std::accumulate(selections.begin(), selections.end(), std::int64_t{0}));
     for (std::size_t row = 0; row < targets.size(); ++row) {
       double mean = 0;
-      for (std::size_t k = 0; k < draws.size(); ++k) mean += static_cast<double>(draws[k]) / all * predictions[k][row];
+      for (std::size_t k = 0; k < selections.size(); ++k) mean += static_cast<double>(selections[k]) / all * predictions[k][row];
       sum += (mean - targets[row]) * (mean - targets[row]);
     }
     return sum / static_cast<double>(targets.size());
   }
 };
 
-Library drawn_library(std::uint64_t seed) {
+Library random_library(std::uint64_t seed) {
   Rng rng = Rng(31).split(seed);
   Library out;
   const std::size_t rows = 3 + rng.below(12);
@@ -53,19 +53,19 @@ Library drawn_library(std::uint64_t seed) {
   return out;
 }
 
-std::int64_t different(const Draws& draws) {
-  return std::ranges::count_if(draws, [](std::int64_t n) { return n > 0; });
+std::int64_t different(const Selections& selections) {
+  return std::ranges::count_if(selections, [](std::int64_t n) { return n > 0; });
 }
 
 /// Straight from the paper's words: lists of names, everything computed anew at each turn; then the best prefix.
-Draws by_the_words(const Library& library, std::int64_t most) {
+Selections greedy_by_definition(const Library& library, std::int64_t most) {
   std::vector<std::size_t> bag{0};
-  const auto draws_of = [&](const std::vector<std::size_t>& names) {
-    Draws draws(library.predictions.size(), 0);
-    for (const std::size_t name : names) ++draws[name];
-    return draws;
+  const auto selections_of = [&](const std::vector<std::size_t>& names) {
+    Selections selections(library.predictions.size(), 0);
+    for (const std::size_t name : names) ++selections[name];
+    return selections;
   };
-  std::vector<Draws> prefixes{draws_of(bag)};
+  std::vector<Selections> prefixes{selections_of(bag)};
   while (std::ssize(bag) < most) {
     std::size_t pick = 0;
     double least = INFINITY;
@@ -73,7 +73,7 @@ Draws by_the_words(const Library& library, std::int64_t most) {
     for (std::size_t k = 0; k < library.predictions.size(); ++k) {
       std::vector<std::size_t> with = bag;
       with.push_back(k);
-      const double loss = library.loss(draws_of(with));
+      const double loss = library.loss(selections_of(with));
       const bool is_new = std::ranges::find(bag, k) == bag.end();
       if (loss < least || (loss == least && least_is_new && !is_new)) {
         pick = k;
@@ -82,7 +82,7 @@ Draws by_the_words(const Library& library, std::int64_t most) {
       }
     }
     bag.push_back(pick);
-    prefixes.push_back(draws_of(bag));
+    prefixes.push_back(selections_of(bag));
   }
   std::size_t best = 0;
   for (std::size_t i = 1; i < prefixes.size(); ++i) {
@@ -93,31 +93,31 @@ Draws by_the_words(const Library& library, std::int64_t most) {
   return prefixes[best];
 }
 
-std::vector<double> shares(const Draws& draws) {
+std::vector<double> shares(const Selections& selections) {
   std::vector<double> out;
-  const auto all = static_cast<double>(std::accumulate(draws.begin(), draws.end(), std::int64_t{0}));
-  for (const std::int64_t n : draws) out.push_back(static_cast<double>(n) / all);
+  const auto all = static_cast<double>(std::accumulate(selections.begin(), selections.end(), std::int64_t{0}));
+  for (const std::int64_t n : selections) out.push_back(static_cast<double>(n) / all);
   return out;
 }
 
-TEST(SelectEnsemble, DrawsAsThePaperSays) {
+TEST(SelectEnsemble, MatchesPublishedSelection) {
   int blends = 0;
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
-    const Library library = drawn_library(seed);
+    const Library library = random_library(seed);
     const auto most = static_cast<std::int64_t>(1 + seed % 9);
     // What is drawn twice of two is what is drawn once: the sums must be the same, too.
-    const auto loss = [&](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-      return std::optional(library.loss(Draws(draws.begin(), draws.end())));
+    const auto loss = [&](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
+      return std::optional(library.loss(Selections(selections.begin(), selections.end())));
     };
 
     const auto seen = select_ensemble(library.predictions.size(), most, loss);
 
     ASSERT_TRUE(seen);
-    const auto want = by_the_words(library, most);
+    const auto want = greedy_by_definition(library, most);
     EXPECT_NEAR(library.loss(*seen), library.loss(want), 1e-9) << seed;
     EXPECT_EQ(different(*seen), different(want)) << seed;
     EXPECT_EQ(shares(*seen), shares(want)) << seed;
-    Draws alone(library.predictions.size(), 0);
+    Selections alone(library.predictions.size(), 0);
     alone[0] = 1;
     EXPECT_LE(library.loss(*seen), library.loss(alone) * (1 + 1e-12));
     EXPECT_LE(std::accumulate(seen->begin(), seen->end(), std::int64_t{0}), most);
@@ -126,10 +126,10 @@ TEST(SelectEnsemble, DrawsAsThePaperSays) {
   EXPECT_GT(blends, 200);
 }
 
-TEST(SelectEnsemble, AsksForEachBlendOnce) {
+TEST(SelectEnsemble, EvaluatesEachBlendOnce) {
   std::vector<std::vector<double>> asked;
-  const auto loss = [&](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-    asked.push_back(shares(Draws(draws.begin(), draws.end())));
+  const auto loss = [&](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
+    asked.push_back(shares(Selections(selections.begin(), selections.end())));
     return std::optional(1.0 / static_cast<double>(asked.size()));
   };
 
@@ -141,41 +141,41 @@ TEST(SelectEnsemble, AsksForEachBlendOnce) {
   EXPECT_EQ(asked.size(), all);
 }
 
-TEST(SelectEnsemble, LeavesOutWhatMustNotBeChosen) {
-  const auto loss = [](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-    if (draws[1] > 0) return std::optional<double>();          // forbidden
-    if (draws[2] > 0) return std::optional(std::nan(""));      // no number
-    return std::optional(draws[3] > 0 ? 0.5 : 1.0);
+TEST(SelectEnsemble, ExcludesInvalidBlends) {
+  const auto loss = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
+    if (selections[1] > 0) return std::optional<double>();          // forbidden
+    if (selections[2] > 0) return std::optional(std::nan(""));      // no number
+    return std::optional(selections[3] > 0 ? 0.5 : 1.0);
   };
 
-  EXPECT_EQ(*select_ensemble(4, 2, loss), (Draws{1, 0, 0, 1}));
-  EXPECT_EQ(*select_ensemble(3, 5, loss), (Draws{1, 0, 0}));
+  EXPECT_EQ(*select_ensemble(4, 2, loss), (Selections{1, 0, 0, 1}));
+  EXPECT_EQ(*select_ensemble(3, 5, loss), (Selections{1, 0, 0}));
 
   // No number where the turn's first model is asked for: the others are looked at all the same.
-  const auto gap = [](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-    return std::optional(draws[0] == 2 ? std::nan("") : 1.0 / static_cast<double>(1 + draws[1]));
+  const auto gap = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
+    return std::optional(selections[0] == 2 ? std::nan("") : 1.0 / static_cast<double>(1 + selections[1]));
   };
-  EXPECT_EQ(*select_ensemble(2, 3, gap), (Draws{1, 2}));
+  EXPECT_EQ(*select_ensemble(2, 3, gap), (Selections{1, 2}));
 }
 
-TEST(SelectEnsemble, TakesNoModelAlongForARoundingError) {
-  const auto loss = [](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-    return std::optional(draws[1] > 0 ? 0.3 * (1 - 1e-15) : 0.3);
+TEST(SelectEnsemble, IgnoresRoundingDifferences) {
+  const auto loss = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
+    return std::optional(selections[1] > 0 ? 0.3 * (1 - 1e-15) : 0.3);
   };
 
-  EXPECT_EQ(*select_ensemble(2, 4, loss), (Draws{1, 0}));
+  EXPECT_EQ(*select_ensemble(2, 4, loss), (Selections{1, 0}));
 }
 
-TEST(SelectEnsemble, TellsWhyItCannotMeasure) {
-  const auto loss = [](std::span<const std::int64_t> draws) -> Result<std::optional<double>> {
-    if (draws[0] > 0 && draws[1] > 0) return Error{Code::kIo, "no disk", ""};
+TEST(SelectEnsemble, ForwardsErrorsOfLoss) {
+  const auto loss = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
+    if (selections[0] > 0 && selections[1] > 0) return Error{Code::kIo, "no disk", ""};
     return std::optional(1.0);
   };
 
   EXPECT_EQ(select_ensemble(2, 3, loss).error().code, Code::kIo);
 }
 
-TEST(Ensemble, ComesBackFromARecord) {
+TEST(Ensemble, RoundTripsThroughRecord) {
   const Ensemble one{{{TrialId{3}, 2}, {TrialId{1}, 1}}, {{"val_accuracy", 0.1}}, {{"test_accuracy", std::nan("")}}};
   const Ensemble again = read_ensemble(ensemble_json(one));
   EXPECT_EQ(again.members, one.members);

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
-#include "lanista/base/text_distance.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kLeastRank = 2;  // the first is accuracy
-constexpr std::int64_t kMostPercent = 99;
+constexpr std::int64_t kMinRank = 2;  // the first is accuracy
+constexpr std::int64_t kMaxPercent = 99;
 
 /// "top" of "top<k>"; empty of a name without a number.
 std::string_view stem(std::string_view name) {
@@ -26,13 +26,13 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 bool number_fits(const Metric& metric, std::int64_t number) {
   if (stem(metric.name).empty()) return true;
-  return metric.targets == MetricTargets::kNumbers ? number >= 1 && number <= kMostPercent : number >= kLeastRank;
+  return metric.targets == MetricTargets::kNumbers ? number >= 1 && number <= kMaxPercent : number >= kMinRank;
 }
 
 bool suits(const Metric& metric, const Targets& targets) {
   switch (metric.targets) {
     case MetricTargets::kClasses:
-      return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.of_labels.empty());
+      return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.label_metric.empty());
     case MetricTargets::kTwoClasses:
       return targets.classes == 2;
     case MetricTargets::kNumbers:
@@ -46,7 +46,7 @@ bool suits(const Metric& metric, const Targets& targets) {
 std::string allowed_text(const Metric& metric, std::int64_t classes) {
   if (stem(metric.name).empty()) return metric.name;
   if (metric.targets == MetricTargets::kNumbers)
-    return metric.name + " with q from 1 to " + std::to_string(kMostPercent);
+    return metric.name + " with q from 1 to " + std::to_string(kMaxPercent);
   return metric.name + " with k from 2 to " + std::to_string(classes);
 }
 
@@ -159,7 +159,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
   const bool ranks = found && found->metric.targets == MetricTargets::kClasses && found->number > classes;
   if (found && suits(found->metric, targets) && !ranks) return {};
   std::string allowed;
-  std::vector<std::string> names = suiting_metrics(targets);
+  std::vector<std::string> names = applicable_metrics(targets);
   const auto add = [&](const Metric& metric) {
     if (suits(metric, targets)) allowed += (allowed.empty() ? "" : ", ") + allowed_text(metric, classes);
   };
@@ -180,7 +180,7 @@ std::vector<std::string> default_metrics(const Targets& targets) {
   return {targets.kind == step::TargetKind::kNumbers ? "mae" : "accuracy"};
 }
 
-std::vector<std::string> suiting_metrics(const Targets& targets) {
+std::vector<std::string> applicable_metrics(const Targets& targets) {
   std::vector<std::string> names;
   for (const Metric& metric : metrics()) {
     if (!suits(metric, targets)) continue;

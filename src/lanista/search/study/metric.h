@@ -46,7 +46,7 @@ struct Metric {
   std::int64_t usual = 0;                                    ///< the number of "top<k>" where nobody says one
   std::function<double(const Scored& scored)> compute = {};  ///< of a caller's metric: its value; may be called by
                                                              ///< several threads, and sees no not-a-number
-  std::string of_labels = {};  ///< of a metric of classes: what it is of several labels a row; empty: not for them
+  std::string label_metric = {};  ///< of a metric of classes: what it is of several labels a row; empty: not for them
   std::optional<double> bound = {};  ///< no value is better, not by rounding either; nullopt: nobody says so
 };
 
@@ -69,7 +69,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
 std::vector<std::string> default_metrics(const Targets& targets);
 
 /// The names of all of ours that suit such targets, in the order of the table; of those with a number the usual one.
-std::vector<std::string> suiting_metrics(const Targets& targets);
+std::vector<std::string> applicable_metrics(const Targets& targets);
 
 /// "accuracy, top<k>, balanced_accuracy, …", for help.
 std::string metric_list();

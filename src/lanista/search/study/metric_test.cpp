@@ -8,7 +8,7 @@
 namespace lanista::study {
 namespace {
 
-TEST(Metric, SuitsClassesOrNumbers) {
+TEST(Metric, AppliesToClassesOrNumbers) {
   EXPECT_TRUE(check_metric("accuracy", 10));
   EXPECT_TRUE(check_metric("top10", 10));
   EXPECT_TRUE(check_metric("roc_auc", 10));
@@ -21,7 +21,7 @@ TEST(Metric, SuitsClassesOrNumbers) {
   EXPECT_FALSE(check_metric("rmse", 2));
 }
 
-TEST(Metric, ThatDoesNotFitIsRefusedWithWhatIsAllowed) {
+TEST(Metric, RejectsMetricForWrongTargets) {
   for (const auto* name : {"top11", "top1", "topx", "top2x", "top<k>", "mae", "f1", "loss", ""}) {
     const auto checked = check_metric(name, 10);
     ASSERT_FALSE(checked) << name;
@@ -37,14 +37,14 @@ TEST(Metric, ThatDoesNotFitIsRefusedWithWhatIsAllowed) {
   EXPECT_NE(check_metric("f1_makro", 10).error().message.find("did you mean 'f1_macro'?"), std::string::npos);
 }
 
-TEST(Metrics, AllSuitSomeTargetsAndSayWhatTheyAre) {
+TEST(Metrics, HaveTargetsAndHelp) {
   std::set<std::string> names;
   for (const Metric& metric : metrics()) {
     EXPECT_FALSE(metric.help.empty()) << metric.name;
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
     EXPECT_EQ(metric.usual > 0, metric.name.ends_with('>')) << metric.name;
   }
-  const std::vector<std::string> two = suiting_metrics(2), ten = suiting_metrics(10), numbers = suiting_metrics(0);
+  const std::vector<std::string> two = applicable_metrics(2), ten = applicable_metrics(10), numbers = applicable_metrics(0);
   EXPECT_EQ(two, (std::vector<std::string>{"accuracy", "balanced_accuracy", "f1_macro", "log_loss", "perplexity",
                                            "calibration_error", "matthews", "roc_auc", "average_precision", "f1"}));
   EXPECT_EQ(ten, (std::vector<std::string>{"accuracy", "top5", "balanced_accuracy", "f1_macro", "log_loss",
@@ -55,7 +55,7 @@ TEST(Metrics, AllSuitSomeTargetsAndSayWhatTheyAre) {
   for (const std::string& name : numbers) EXPECT_TRUE(check_metric(name, 0)) << name;
 }
 
-TEST(Metrics, KnowWhichWayIsBetter) {
+TEST(Metrics, HaveDirection) {
   for (const auto* more : {"val_accuracy", "val_top3", "val_f1", "val_roc_auc", "val_matthews", "val_r2"}) {
     EXPECT_EQ(more_is_better(more), true) << more;
   }
@@ -68,7 +68,7 @@ TEST(Metrics, KnowWhichWayIsBetter) {
   }
 }
 
-TEST(Metrics, OfACallerStandBesideOurs) {
+TEST(Metrics, AcceptCallerMetrics) {
   const std::vector<Metric> own{{.name = "net_gain", .targets = MetricTargets::kTwoClasses, .maximize = true}};
   EXPECT_TRUE(check_metric("net_gain", 2, own));
   EXPECT_TRUE(check_metric("accuracy", 2, own));

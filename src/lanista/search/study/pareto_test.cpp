@@ -15,17 +15,17 @@ TEST(NonDominatedRanks, PeelFrontAfterFront) {
   EXPECT_EQ(non_dominated_ranks(points), (std::vector<std::int64_t>{0, 0, 0, 1, 2, 0}));
 }
 
-TEST(NonDominatedRanks, AreTheOrderOfValuesForOneGoal) {
+TEST(NonDominatedRanks, MatchOrderForOneGoal) {
   EXPECT_EQ(non_dominated_ranks({{5}, {1}, {3}, {1}}), (std::vector<std::int64_t>{2, 0, 1, 0}));
 }
 
-TEST(NonDominatedRanks, PutFailedTrialsBehindAllOthers) {
+TEST(NonDominatedRanks, RankFailedTrialsBehindOthers) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(non_dominated_ranks({{}, {1, 1}, {nan, 0}, {2, 2}}), (std::vector<std::int64_t>{2, 0, 2, 1}));
   EXPECT_EQ(non_dominated_ranks({{}, {}}), (std::vector<std::int64_t>{0, 0}));
 }
 
-TEST(NonDominatedRanks, EqualTheLongestChainOfDominators) {
+TEST(NonDominatedRanks, EqualLongestDominationChain) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
     std::vector<std::vector<double>> points;
@@ -68,7 +68,7 @@ TEST(CrowdingDistance, SumsTheGapsOfAFrontAndKeepsItsEnds) {
   EXPECT_EQ(distances[6], 0);
 }
 
-TEST(Losses, TurnGoalsToMinimisation) {
+TEST(Losses, NegateMaximizedGoals) {
   const auto values =
       losses({{true, "acc"}, {false, "loss"}, {false, "none"}}, {TrialId{1}, 1, 1, {{"acc", 2}, {"loss", 3}}});
   EXPECT_EQ(values[0], -2);

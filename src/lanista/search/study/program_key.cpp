@@ -37,7 +37,7 @@ Digest program_key(const Digest& structure, const Recipe& recipe) {
   Hasher hasher;
   hasher.digest(structure).text(recipe.loss).text(recipe.optimizer).text(recipe.precision).number(recipe.batch);
   hasher.number(recipe.shards).number(recipe.accumulate);
-  const std::int64_t most = most_batch(recipe);
+  const std::int64_t most = largest_batch(recipe);
   return most == recipe.batch ? hasher.finish() : hasher.number(most).finish();
 }
 
@@ -47,8 +47,8 @@ std::int64_t state_bytes(std::int64_t parameters, const Recipe& recipe) {
   return parameters * (1 + slots) * (recipe.precision == "float64" ? 8 : 4);
 }
 
-std::int64_t kept_bytes(std::int64_t parameters, const Recipe& recipe, const KeepRule& rule) {
-  return rule.picks() ? parameters * (recipe.precision == "float64" ? 8 : 4) : 0;
+std::int64_t best_weights_bytes(std::int64_t parameters, const Recipe& recipe, const SelectionRule& rule) {
+  return rule.selects_best() ? parameters * (recipe.precision == "float64" ? 8 : 4) : 0;
 }
 
 }  // namespace lanista::study

@@ -6,7 +6,7 @@
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/study/keep.h"
+#include "lanista/search/study/epoch_selection.h"
 
 namespace lanista::study {
 
@@ -24,6 +24,6 @@ Digest structure_key(const graph::Graph& model, const graph::OpTable& ops);
 /// Bytes that a trial keeps from step to step: parameters and the optimiser's slots.
 std::int64_t state_bytes(std::int64_t parameters, const study::Recipe& recipe);
 /// Bytes of the copy of its weights that a trial keeps of its best epoch, if the rule picks one.
-std::int64_t kept_bytes(std::int64_t parameters, const study::Recipe& recipe, const KeepRule& rule);
+std::int64_t best_weights_bytes(std::int64_t parameters, const study::Recipe& recipe, const SelectionRule& rule);
 
 }  // namespace lanista::study

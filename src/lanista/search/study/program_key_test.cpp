@@ -32,7 +32,7 @@ Recipe recipe() {
   return recipe;
 }
 
-TEST(ProgramKey, IsOfWhatAProgramIsMadeOf) {
+TEST(ProgramKey, DependsOnProgramStructure) {
   const Digest key = key_of(model("relu"), recipe());
   const auto is_same_with = [&](auto change) {
     Recipe other = recipe();
@@ -49,7 +49,7 @@ TEST(ProgramKey, IsOfWhatAProgramIsMadeOf) {
   EXPECT_NE(key_of(model("tanh"), recipe()), key);
 }
 
-TEST(ProgramKey, IsNotOfWhatALaneSetsForItself) {
+TEST(ProgramKey, IgnoresLaneAttributes) {
   const Digest key = key_of(model("relu"), recipe());
   Recipe other = recipe();
   other.lr = 0.5;
@@ -64,7 +64,7 @@ TEST(ProgramKey, IsNotOfWhatALaneSetsForItself) {
   EXPECT_EQ(key_of(model("relu", "0.25"), recipe()), key);
 }
 
-TEST(StateBytes, AreOfParametersAndSlots) {
+TEST(StateBytes, CountParametersAndSlots) {
   Recipe adam = recipe();
   adam.optimizer = "adam";
   adam.precision = "float64";
@@ -74,7 +74,7 @@ TEST(StateBytes, AreOfParametersAndSlots) {
 }
 
 // Trials of one program go on from each other's states, whatever of this differs.
-TEST(ChangesInTraining, IsWhatNoProgramIsMadeFor) {
+TEST(ChangesInTraining, ExcludesParametersOfPrograms) {
   const Digest structure = hash_text("a model");
   const StudyConfig config;
   const space::Value cosine(std::string("cosine")), adam(std::string("adam"));
@@ -88,9 +88,9 @@ TEST(ChangesInTraining, IsWhatNoProgramIsMadeFor) {
                varied = make_recipe(config, "cross_entropy", {{name, value}});
     ASSERT_TRUE(plain && varied) << name << " " << varied.error().text();
     EXPECT_NE(recipe_json(*plain), recipe_json(*varied)) << name;
-    EXPECT_EQ(program_key(structure, *plain) == program_key(structure, *varied), changes_in_training(name)) << name;
+    EXPECT_EQ(program_key(structure, *plain) == program_key(structure, *varied), can_change_in_training(name)) << name;
   }
-  EXPECT_FALSE(changes_in_training("model.depth"));
+  EXPECT_FALSE(can_change_in_training("model.depth"));
 }
 
 }  // namespace

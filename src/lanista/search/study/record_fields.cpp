@@ -38,7 +38,7 @@ std::int64_t integer(const json& object, const char* name) {
 }
 
 double real(const json& object, const char* name) {
-  const auto value = real_of(member(object, name));
+  const auto value = parse_real_json(member(object, name));
   if (!value) refuse(name, "is not a number");
   return *value;
 }
@@ -87,7 +87,7 @@ std::map<std::string, double> metrics(const json& object, const char* name, std:
   std::map<std::string, double> out;
   for (const auto& [metric, value] : all.items()) {
     if (value.is_null() && nulls) ++*nulls;
-    const auto number = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : real_of(value);
+    const auto number = value.is_null() ? std::numeric_limits<double>::quiet_NaN() : parse_real_json(value);
     if (!number) throw Malformed{"metric '" + metric + "' is not a number"};
     out[metric] = *number;
   }

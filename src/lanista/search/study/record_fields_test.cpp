@@ -17,7 +17,7 @@ bool refuses(const Reader& reader) {
           }).ok();
 }
 
-TEST(RecordFields, RefuseWhatIsMissingOrOfAnotherKind) {
+TEST(RecordFields, RejectMissingOrMistypedFields) {
   const Json record{{"n", 3}, {"x", 0.5}, {"t", "text"}, {"null", Json()}, {"big", 18446744073709551615U}};
   EXPECT_EQ(integer(record, "n"), 3);
   EXPECT_EQ(real(record, "n"), 3.0);
@@ -31,7 +31,7 @@ TEST(RecordFields, RefuseWhatIsMissingOrOfAnotherKind) {
   EXPECT_TRUE(refuses([&] { return member(Json(3), "n"); }));
 }
 
-TEST(RecordFields, ReadTheNullsOfOldBuildsAsNanInMetricsAlone) {
+TEST(RecordFields, ReadOldNullsAsNanInMetrics) {
   std::int64_t nulls = 0;
   const auto read = metrics({{"test", {{"a", Json()}, {"b", 0.5}, {"c", "inf"}}}}, "test", &nulls);
   EXPECT_EQ(nulls, 1);

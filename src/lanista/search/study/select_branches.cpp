@@ -7,8 +7,8 @@
 
 namespace lanista::study {
 
-std::vector<SelectingAt> selecting_of(std::span<const Measurement> measurements) {
-  std::vector<SelectingAt> out;
+std::vector<SelectionChange> selection_changes(std::span<const Measurement> measurements) {
+  std::vector<SelectionChange> out;
   for (const Measurement& measurement : measurements) {
     for (const SelectBranch& branch : measurement.selecting) {
       if (branch.kept) out.push_back({branch.step, branch.selects});
@@ -17,14 +17,14 @@ std::vector<SelectingAt> selecting_of(std::span<const Measurement> measurements)
   return out;
 }
 
-nlohmann::json selecting_json(std::span<const SelectingAt> found) {
+nlohmann::json selection_changes_json(std::span<const SelectionChange> found) {
   auto list = nlohmann::json::array();
-  for (const SelectingAt& each : found) list.push_back({{"step", each.step}, {"selects", each.selects}});
+  for (const SelectionChange& each : found) list.push_back({{"step", each.step}, {"selects", each.selects}});
   return list;
 }
 
-Result<std::vector<SelectingAt>> read_selecting(const nlohmann::json& list) {
-  std::vector<SelectingAt> out;
+Result<std::vector<SelectionChange>> read_selection_changes(const nlohmann::json& list) {
+  std::vector<SelectionChange> out;
   const auto wrong = [&](const std::string& message) {
     return Error{Code::kInvalidArgument, "entry " + std::to_string(out.size() + 1) + ": " + message, "found"};
   };
@@ -33,7 +33,7 @@ Result<std::vector<SelectingAt>> read_selecting(const nlohmann::json& list) {
     if (!whole || !item.at("step").is_number_integer() || !item.at("selects").is_boolean()) {
       return wrong("{step: …, selects: true or false} is wanted, not " + item.dump());
     }
-    const SelectingAt at{item.at("step").get<std::int64_t>(), item.at("selects").get<bool>()};
+    const SelectionChange at{item.at("step").get<std::int64_t>(), item.at("selects").get<bool>()};
     const std::int64_t before = out.empty() ? -1 : out.back().step;
     if (at.step <= before) {
       return wrong("step " + std::to_string(at.step) + " is not behind step " + std::to_string(before));
@@ -43,21 +43,21 @@ Result<std::vector<SelectingAt>> read_selecting(const nlohmann::json& list) {
   return out;
 }
 
-std::int64_t steps_given_up(std::span<const SelectBranch> branches) {
+std::int64_t discarded_steps(std::span<const SelectBranch> branches) {
   std::int64_t steps = 0;
   for (const SelectBranch& branch : branches) steps += branch.kept ? 0 : branch.steps;
   return steps;
 }
 
-std::int64_t select_steps_given_up(const StudyView& view) {
+std::int64_t discarded_selection_steps(const StudyView& view) {
   std::int64_t steps = 0;
   for (const TrialView& trial : view.trials) {
-    for (const Measurement& measurement : trial.measurements) steps += steps_given_up(measurement.selecting);
+    for (const Measurement& measurement : trial.measurements) steps += discarded_steps(measurement.selecting);
   }
   return steps;
 }
 
-std::string selecting_text(const StudyView& view) {
+std::string selection_text(const StudyView& view) {
   std::int64_t checks = 0, on = 0;
   for (const TrialView& trial : view.trials) {
     for (const Measurement& measurement : trial.measurements) {
@@ -67,14 +67,14 @@ std::string selecting_text(const StudyView& view) {
     }
   }
   if (checks == 0) return {};
-  const std::int64_t steps = select_steps_given_up(view);
+  const std::int64_t steps = discarded_selection_steps(view);
   return "chosen examples against all, at equal computation: " + std::to_string(checks) +
          (checks == 1 ? " check, " : " checks, ") + std::to_string(on) + " won by chosen ones; " +
          std::to_string(steps) + " steps (" + std::to_string(view.steps > 0 ? 100 * steps / view.steps : 0) +
          " % of all) were of what was given up";
 }
 
-std::string selecting_text(const TrialView& trial) {
+std::string selection_text(const TrialView& trial) {
   std::ostringstream out;
   for (const Measurement& measurement : trial.measurements) {
     if (measurement.selecting.empty()) continue;

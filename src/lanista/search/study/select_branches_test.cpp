@@ -18,7 +18,7 @@ SelectBranch branch(std::int64_t step, bool selects, std::int64_t steps, double 
   return {step, selects, steps, 0.5 * static_cast<double>(steps), "val_accuracy", value, kept};
 }
 
-TEST(SelectBranches, AreReadAsTheyWereWritten) {
+TEST(SelectBranches, RoundTrip) {
   const Measurement one = measured(
       3, 2, {branch(10, true, 7, 0.5, false), branch(10, false, 6, std::numeric_limits<double>::quiet_NaN(), true)});
   const Measurement back = *measurement_from_json(nlohmann::json::parse(measurement_json(one).dump()));
@@ -34,14 +34,14 @@ TEST(SelectBranches, AreReadAsTheyWereWritten) {
   EXPECT_EQ(measurement_from_json(broken).error().code, Code::kDataLoss);
 }
 
-TEST(SelectBranches, SayWhatIsToBePlayedBack) {
+TEST(SelectBranches, ReturnReplaySchedule) {
   const std::vector<Measurement> measurements{
       measured(1, 1, {}), measured(1, 2, {branch(10, true, 7, 0.5, true), branch(10, false, 6, 0.4, false)}),
       measured(1, 3, {}), measured(1, 4, {branch(30, true, 7, 0.5, false), branch(30, false, 6, 0.5, true)})};
-  const std::vector<SelectingAt> found = selecting_of(measurements);
-  EXPECT_EQ(found, (std::vector<SelectingAt>{{10, true}, {30, false}}));
-  EXPECT_EQ(*read_selecting(selecting_json(found)), found);
-  const auto mistake = [](const char* text) { return read_selecting(nlohmann::json::parse(text)).error().message; };
+  const std::vector<SelectionChange> found = selection_changes(measurements);
+  EXPECT_EQ(found, (std::vector<SelectionChange>{{10, true}, {30, false}}));
+  EXPECT_EQ(*read_selection_changes(selection_changes_json(found)), found);
+  const auto mistake = [](const char* text) { return read_selection_changes(nlohmann::json::parse(text)).error().message; };
   EXPECT_EQ(mistake(R"([{"step": 3, "selects": true}, {"step": 3, "selects": false}])"),
             "entry 2: step 3 is not behind step 3");
   EXPECT_EQ(mistake(R"([{"step": 3}])"), "entry 1: {step: …, selects: true or false} is wanted, not {\"step\":3}");
@@ -49,19 +49,19 @@ TEST(SelectBranches, SayWhatIsToBePlayedBack) {
             "entry 1: {step: …, selects: true or false} is wanted, not {\"selects\":1,\"step\":0}");
 }
 
-TEST(SelectBranches, AreToldOfATrialAndOfAStudy) {
+TEST(SelectBranches, DescribeTrialAndStudy) {
   StudyView view;
-  EXPECT_EQ(selecting_text(view), "");
+  EXPECT_EQ(selection_text(view), "");
   view.trials.resize(2);
   view.trials[0].measurements = {measured(1, 1, {}),
                                  measured(1, 2, {branch(10, true, 8, 0.5, true), branch(10, false, 6, 0.25, false)})};
   view.trials[1].measurements = {measured(2, 1, {branch(0, true, 4, 0.5, false), branch(0, false, 3, 0.5, true)})};
   view.steps = 40;
-  EXPECT_EQ(select_steps_given_up(view), 6 + 4);
-  EXPECT_EQ(selecting_text(view),
+  EXPECT_EQ(discarded_selection_steps(view), 6 + 4);
+  EXPECT_EQ(selection_text(view),
             "chosen examples against all, at equal computation: 2 checks, 1 won by chosen ones; 10 steps (25 % of all) "
             "were of what was given up");
-  EXPECT_EQ(selecting_text(view.trials[0]),
+  EXPECT_EQ(selection_text(view.trials[0]),
             "\nbefore epoch 2, behind step 10: chosen examples or all\n"
             "  > chosen  8 steps at the cost of 4, val_accuracy 0.5\n"
             "    all  6 steps at the cost of 3, val_accuracy 0.25\n");

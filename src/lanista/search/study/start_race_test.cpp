@@ -9,12 +9,12 @@ namespace {
 
 Start from(std::uint32_t trial) {
   Start out{TrialId{trial}, 2, "lineage 1 00", "ab"};
-  out.chosen = true;
+  out.is_chosen_by_engine = true;
   out.coverage = 0.5;
   return out;
 }
 
-TrialView raced(std::vector<Racer> told) {
+TrialView raced(std::vector<StartCandidate> told) {
   TrialView trial;
   trial.id = TrialId{3};
   trial.proposal.start = from(1);
@@ -23,41 +23,41 @@ TrialView raced(std::vector<Racer> told) {
   return trial;
 }
 
-TEST(StartRace, TellsWhatATrialBeganWith) {
+TEST(StartRace, DescribesWinningStart) {
   const TrialView start = raced({{10, 0.1, true}, {10, 0.2, false}, {10, 0.9, false}});
-  EXPECT_EQ(begun_with(start), &*start.proposal.start);
-  EXPECT_EQ(began_text(start), inherited_text(from(1)));
+  EXPECT_EQ(winning_start(start), &*start.proposal.start);
+  EXPECT_EQ(start_summary(start), inherited_text(from(1)));
   const TrialView rival = raced({{10, 0.3, false}, {10, 0.2, true}, {10, 0.9, false}});
-  EXPECT_EQ(begun_with(rival), &rival.proposal.race->rivals.front());
-  EXPECT_EQ(began_text(rival), inherited_text(from(2)) + ", better after 10 steps than " + inherited_text(from(1)));
+  EXPECT_EQ(winning_start(rival), &rival.proposal.race->rivals.front());
+  EXPECT_EQ(start_summary(rival), inherited_text(from(2)) + ", better after 10 steps than " + inherited_text(from(1)));
   const TrialView random = raced({{10, 0.3, false}, {10, 0.2, false}, {10, 0.1, true}});
-  EXPECT_EQ(begun_with(random), nullptr);
+  EXPECT_EQ(winning_start(random), nullptr);
   EXPECT_EQ(race_text(random),
             "\n    trial 1 as of epoch 2  10 steps, loss 0.3\n    trial 2 as of epoch 2  10 steps, loss 0.2"
             "\n  > random values  10 steps, loss 0.1");
   TrialView waiting = random;
   waiting.measurements.clear();
-  EXPECT_EQ(begun_with(waiting), &*waiting.proposal.start) << "until it is known";
+  EXPECT_EQ(winning_start(waiting), &*waiting.proposal.start) << "until it is known";
   const double none = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(begun_with(raced({{0, none, false}, {10, none, false}, {10, none, false}}))->parent, TrialId{1})
+  EXPECT_EQ(winning_start(raced({{0, none, false}, {10, none, false}, {10, none, false}}))->parent, TrialId{1})
       << "nobody won";
-  EXPECT_EQ(begun_with(TrialView()), nullptr);
+  EXPECT_EQ(winning_start(TrialView()), nullptr);
 }
 
-TEST(StartRace, CountsTheStepsOfThoseThatAreGivenUp) {
+TEST(StartRace, CountsDiscardedSteps) {
   StudyView view;
   view.trials = {raced({{10, 0.1, true}, {10, 0.2, false}, {7, 0.9, false}}), TrialView(),
                  raced({{10, 0.3, false}, {10, 0.2, false}, {10, 0.1, true}})};
   view.steps = 74;
-  EXPECT_EQ(raced_steps(view), 37);
-  EXPECT_EQ(steps_given_up(*view.trials[0].proposal.race), 20);
+  EXPECT_EQ(discarded_race_steps(view), 37);
+  EXPECT_EQ(discarded_steps(*view.trials[0].proposal.race), 20);
   EXPECT_EQ(races_text(view),
             "2 starts raced: 1 went on, in place of 0 another parent, of 1 random values; "
             "37 steps (50 % of all) were of those given up");
   EXPECT_EQ(races_text(StudyView()), "");
 }
 
-TEST(StartRace, IsToldInRecordsAndReadBack) {
+TEST(StartRace, RoundTripsThroughRecords) {
   TrialView trial = raced({{10, 0.1, true}, {10, 0.2, false}, {3, std::numeric_limits<double>::infinity(), false}});
   const auto proposal = proposal_from_json(proposal_json(trial.proposal));
   ASSERT_TRUE(proposal) << proposal.error().text();
@@ -68,7 +68,7 @@ TEST(StartRace, IsToldInRecordsAndReadBack) {
   EXPECT_EQ(run_key(*proposal), run_key(Proposal())) << "what the engine chose is no decision";
 }
 
-TEST(StartRace, IsRefusedWhereARecordCannotBe) {
+TEST(StartRace, RejectsInvalidRecord) {
   const auto text_of = [](const nlohmann::json& json) {
     const auto read = start_race_from_json(json);
     return read ? "" : read.error().message;

@@ -9,13 +9,13 @@
 
 #include "lanista/model/graph/op.h"
 #include "lanista/plan/pipeline/timed_step.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 // Steps of programs in stages (run.pipeline) that were timed pass by pass, one a program. They enter no result.
 namespace lanista::study {
 
 /// That a log keeps at most: what more would be the same for other models.
-inline constexpr std::int64_t kMostTimedSteps = 256;
+inline constexpr std::int64_t kMaxTimedSteps = 256;
 
 /// The member "timed" of a record or a message; null: it has none. Throws fields::Malformed.
 std::shared_ptr<const pipeline::TimedStep> read_timed(const nlohmann::json& in);

@@ -32,7 +32,7 @@ void add(StudyView& view, std::uint32_t trial, std::int64_t batch) {
   view.spans.push_back(std::move(span));
 }
 
-TEST(TimedSteps, AreATrialsOwnOrThoseOfTheSameModel) {
+TEST(TimedSteps, ReturnOwnStepOrThatOfEqualModel) {
   const graph::OpTable ops = graph::builtin_ops();
   StudyView view = three_trials();
   const auto batch_of = [&](std::size_t trial) -> std::int64_t {
@@ -54,7 +54,7 @@ TEST(TimedSteps, AreATrialsOwnOrThoseOfTheSameModel) {
   EXPECT_EQ(timed_steps(view).size(), 3U);
 }
 
-TEST(TimedSteps, AreNoneWhereAModelCannotBeRead) {
+TEST(TimedSteps, AreEmptyForUnreadableModel) {
   const graph::OpTable ops = graph::builtin_ops();
   StudyView view = three_trials();
   add(view, 1, 7);

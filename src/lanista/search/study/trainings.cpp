@@ -23,7 +23,7 @@ double middle(std::vector<double> values, bool median) {
 
 }  // namespace
 
-void Tally::count(OutcomeKind kind) {
+void TrainingCounts::count(OutcomeKind kind) {
   switch (kind) {
     case OutcomeKind::kSucceeded:
       ++succeeded;
@@ -40,27 +40,27 @@ void Tally::count(OutcomeKind kind) {
     case OutcomeKind::kDuplicate:
       ++duplicate;
       break;
-    case OutcomeKind::kImplied:
+    case OutcomeKind::kPrunedByRule:
       ++implied;
       break;
   }
 }
 
-std::int64_t trainings_each(const StudyConfig& config) {
+std::int64_t trainings_per_proposal(const StudyConfig& config) {
   return config.strategy.repeat * config.data.folds.value_or(1);
 }
 
-std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally) {
+std::int64_t trainings_missing(const StudyConfig& config, const TrainingCounts& tally) {
   // Means over different folds are not comparable, so those that are left are trained however one went.
   const std::int64_t stopped = config.data.folds ? 0 : tally.stopped;
   if (stopped + tally.cancelled + tally.duplicate + tally.implied > 0 || tally.failed > config.strategy.retry) return 0;
-  return std::max<std::int64_t>(0, trainings_each(config) + tally.failed - tally.proposed);
+  return std::max<std::int64_t>(0, trainings_per_proposal(config) + tally.failed - tally.proposed);
 }
 
-OutcomeKind joint_outcome(const StudyConfig& config, const Tally& tally) {
+OutcomeKind joint_outcome(const StudyConfig& config, const TrainingCounts& tally) {
   if (tally.duplicate > 0) return OutcomeKind::kDuplicate;
   if (tally.failed > config.strategy.retry) return OutcomeKind::kFailed;
-  if (tally.implied > 0) return OutcomeKind::kImplied;
+  if (tally.implied > 0) return OutcomeKind::kPrunedByRule;
   if (tally.stopped > 0) return OutcomeKind::kStopped;
   return tally.cancelled > 0 ? OutcomeKind::kCancelled : OutcomeKind::kSucceeded;
 }

@@ -12,29 +12,29 @@
 namespace lanista::study {
 
 /// Trainings of a proposal that none of fails: strategy.repeat, on each of data.folds where there are folds.
-std::int64_t trainings_each(const StudyConfig& config);
+std::int64_t trainings_per_proposal(const StudyConfig& config);
 
 /// What has become of the trainings of one proposal, which strategy.repeat, data.folds and strategy.retry may ask
 /// several of.
-struct Tally {
+struct TrainingCounts {
   std::int64_t proposed = 0, succeeded = 0, stopped = 0, failed = 0, cancelled = 0, duplicate = 0, implied = 0;
 
   void count(OutcomeKind kind);
   std::int64_t ended() const { return succeeded + stopped + failed + cancelled + duplicate + implied; }
 };
 
-/// Trainings that are still to be proposed: trainings_each() of them, and another for each that failed, up to `retry`.
+/// Trainings that are still to be proposed: trainings_per_proposal() of them, and another for each that failed, up to `retry`.
 /// None when one was stopped early (but for folds, which only tell something together), cancelled, implied or found to
 /// be a duplicate, or when more have failed than may: the proposal has had its chance.
-std::int64_t trainings_wanted(const StudyConfig& config, const Tally& tally);
+std::int64_t trainings_missing(const StudyConfig& config, const TrainingCounts& tally);
 
 /// Whether the proposal is judged, and by what: nothing is running and nothing is to come.
-inline bool trainings_done(const StudyConfig& config, const Tally& tally) {
-  return tally.proposed == tally.ended() && trainings_wanted(config, tally) == 0;
+inline bool trainings_done(const StudyConfig& config, const TrainingCounts& tally) {
+  return tally.proposed == tally.ended() && trainings_missing(config, tally) == 0;
 }
 
 /// How a proposal ended whose trainings are done.
-OutcomeKind joint_outcome(const StudyConfig& config, const Tally& tally);
+OutcomeKind joint_outcome(const StudyConfig& config, const TrainingCounts& tally);
 
 /// Of every epoch that all trainings have measured, ascending, the measurement of each. What is averaged: a training
 /// that was stopped early is not comparable with the end of another.

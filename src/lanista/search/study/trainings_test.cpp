@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::study {
 namespace {
@@ -16,39 +16,39 @@ StudyConfig three_seeds() {
   return config;
 }
 
-TEST(Trainings, AreAsManyAsAskedForAndOneMoreForAFailure) {
+TEST(Trainings, CountRepeatsPlusRetries) {
   const StudyConfig config = three_seeds();
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 1}), 2);
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 3}), 0);
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 3, .succeeded = 2, .failed = 1}), 1);
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 4, .succeeded = 2, .failed = 2}), 0);
-  EXPECT_EQ(trainings_wanted(StudyConfig(), {.proposed = 1, .failed = 1}), 0);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 1}), 2);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 3}), 0);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 3, .succeeded = 2, .failed = 1}), 1);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 2, .failed = 2}), 0);
+  EXPECT_EQ(trainings_missing(StudyConfig(), {.proposed = 1, .failed = 1}), 0);
   EXPECT_FALSE(trainings_done(config, {.proposed = 3, .succeeded = 2}));
   EXPECT_TRUE(trainings_done(config, {.proposed = 4, .succeeded = 3, .failed = 1}));
 }
 
-TEST(Trainings, EndWithOneThatWasStoppedOrCancelledOrWithTooManyFailures) {
+TEST(Trainings, EndAfterStopCancelOrTooManyFailures) {
   const StudyConfig config = three_seeds();
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 1, .stopped = 1}), 0);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 1, .stopped = 1}), 0);
   EXPECT_EQ(joint_outcome(config, {.proposed = 2, .succeeded = 1, .stopped = 1}), OutcomeKind::kStopped);
   EXPECT_EQ(joint_outcome(config, {.proposed = 2, .succeeded = 1, .cancelled = 1}), OutcomeKind::kCancelled);
   EXPECT_EQ(joint_outcome(config, {.proposed = 4, .succeeded = 3, .failed = 1}), OutcomeKind::kSucceeded);
   EXPECT_EQ(joint_outcome(config, {.proposed = 3, .stopped = 1, .failed = 2}), OutcomeKind::kFailed);
 }
 
-TEST(Trainings, AreOnePerFoldOfEveryDealing) {
+TEST(Trainings, AreOnePerFoldAndRepeat) {
   StudyConfig config = three_seeds();
-  EXPECT_EQ(trainings_each(config), 3);
+  EXPECT_EQ(trainings_per_proposal(config), 3);
   config.data.folds = 5;
-  EXPECT_EQ(trainings_each(config), 15);
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 6, .succeeded = 5, .failed = 1}), 10);
+  EXPECT_EQ(trainings_per_proposal(config), 15);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 6, .succeeded = 5, .failed = 1}), 10);
   EXPECT_FALSE(trainings_done(config, {.proposed = 14, .succeeded = 14}));
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 4, .succeeded = 3, .stopped = 1}), 11) << "one easy fold says nothing";
-  EXPECT_EQ(trainings_wanted(config, {.proposed = 4, .succeeded = 3, .cancelled = 1}), 0);
+  EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .stopped = 1}), 11) << "one easy fold says nothing";
+  EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .cancelled = 1}), 0);
   EXPECT_TRUE(trainings_done(config, {.proposed = 15, .succeeded = 15}));
 }
 
-TEST(Trainings, HaveTheSpreadOfTheirTextbook) {
+TEST(Trainings, MatchTextbookSpread) {
   // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32.
   std::vector<Measurement> all;
   for (const double value : {2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0}) all.push_back({TrialId{1}, 1, 1, {{"acc", value}}});
@@ -89,7 +89,7 @@ std::vector<Measurement> curve(std::uint32_t trial, const std::vector<std::pair<
   return out;
 }
 
-TEST(Trainings, AreComparedWhereAllOfThemMeasured) {
+TEST(Trainings, AreComparedAtCommonEpochs) {
   const auto a = curve(1, {{1, 0.1}, {3, 0.3}, {9, 0.9}}), b = curve(2, {{1, 0.2}, {2, 0.4}, {3, 0.6}});
   const auto common = common_measurements({a, b});
   ASSERT_EQ(common.size(), 2U);
@@ -98,7 +98,7 @@ TEST(Trainings, AreComparedWhereAllOfThemMeasured) {
   EXPECT_TRUE(common_measurements({a, {}}).empty());
 }
 
-TEST(Trainings, OneThatWasStoppedIsNotAveragedWithTheEndOfAnother) {
+TEST(Trainings, AverageStoppedTrainingAtCommonEpochs) {
   StudyConfig config;
   config.goals = {{true, "acc"}};
   config.strategy.repeat = 2;
@@ -109,7 +109,7 @@ TEST(Trainings, OneThatWasStoppedIsNotAveragedWithTheEndOfAnother) {
   whole.outcome = Outcome();
   stopped.outcome = Outcome();
   stopped.outcome->kind = OutcomeKind::kStopped;
-  const auto joint = joint_standing(config, {&whole, &stopped});
+  const auto joint = joint_ranking_key(config, {&whole, &stopped});
   ASSERT_TRUE(joint);
   EXPECT_EQ(joint->trial, TrialId{1});
   EXPECT_DOUBLE_EQ(joint->losses[0].second, -0.2);

@@ -16,7 +16,7 @@ using namespace fields;
 
 constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {
     {OutcomeKind::kSucceeded, "succeeded"}, {OutcomeKind::kStopped, "stopped"},     {OutcomeKind::kFailed, "failed"},
-    {OutcomeKind::kCancelled, "cancelled"}, {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kImplied, "implied"}};
+    {OutcomeKind::kCancelled, "cancelled"}, {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kPrunedByRule, "implied"}};
 
 }  // namespace
 
@@ -40,10 +40,10 @@ Digest run_key(const Proposal& proposal) {
   Hasher hasher;
   hasher.digest(proposal.graph_hash).digest(recipe).number(full_epochs(proposal));
   if (proposal.repeat != 0) hasher.number(proposal.repeat);  // the first has the key that it always had
-  if (const Start* start = decided_start(proposal)) {
+  if (const Start* start = proposed_start(proposal)) {
     hasher.text("start").number(static_cast<std::int64_t>(start->parent.value)).number(start->epoch).text(start->plan);
   }
-  if (proposal.tunes) hasher.text("tunes");
+  if (proposal.is_refinement) hasher.text("tunes");
   return hasher.finish();
 }
 
@@ -54,9 +54,9 @@ std::string start_text(const Start& start) {
 }
 
 std::string inherited_text(const Start& start) {
-  if (!start.chosen) return start_text(start);
+  if (!start.is_chosen_by_engine) return start_text(start);
   const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // never more than there is
-  const std::string kept = start.lost.empty() ? "the same function" : "not the same function: " + printable(start.lost);
+  const std::string kept = start.inexact_reason.empty() ? "the same function" : "not the same function: " + printable(start.inexact_reason);
   const std::string optimizer = start.optimizer.empty()                ? ""
                                 : start.optimizer == kOptimizerCarried ? ", its optimizer's state too"
                                                                        : ", a fresh optimizer: " + printable(start.optimizer);
@@ -65,10 +65,10 @@ std::string inherited_text(const Start& start) {
 
 json start_json(const Start& start) {
   json out{{"parent", start.parent.value}, {"epoch", start.epoch}, {"plan", start.plan}, {"address", start.address}};
-  if (!start.chosen) return out;
+  if (!start.is_chosen_by_engine) return out;
   out["chosen"] = true;
   out["coverage"] = start.coverage;
-  if (!start.lost.empty()) out["lost"] = start.lost;
+  if (!start.inexact_reason.empty()) out["lost"] = start.inexact_reason;
   if (!start.zoo.empty()) out["zoo"] = start.zoo;
   if (!start.optimizer.empty()) out["optimizer"] = start.optimizer;
   return out;
@@ -78,11 +78,11 @@ Result<Start> start_from_json(const json& in) {
   return read_record<Start>("start", [&] {
     const bool of_none = integer(in, "parent") == 0;
     Start start{of_none ? TrialId{} : trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
-    start.chosen = in.contains("chosen") && flag(in, "chosen");
-    if (of_none && (start.epoch != 0 || !start.chosen)) throw Malformed{"'parent' is 0, not a trial's number"};
-    if (start.chosen) start.coverage = real(in, "coverage");
+    start.is_chosen_by_engine = in.contains("chosen") && flag(in, "chosen");
+    if (of_none && (start.epoch != 0 || !start.is_chosen_by_engine)) throw Malformed{"'parent' is 0, not a trial's number"};
+    if (start.is_chosen_by_engine) start.coverage = real(in, "coverage");
     if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' is no share"};
-    if (start.chosen && in.contains("lost")) start.lost = text(in, "lost");
+    if (start.is_chosen_by_engine && in.contains("lost")) start.inexact_reason = text(in, "lost");
     if (in.contains("zoo")) start.zoo = text(in, "zoo");
     if (in.contains("optimizer")) start.optimizer = text(in, "optimizer");
     if (!start.zoo.empty() && !of_none) throw Malformed{"'zoo' beside the 'parent' of a trial"};
@@ -105,7 +105,7 @@ Result<StartRace> start_race_from_json(const json& in) {
     if (!(race.time >= 0)) throw Malformed{"'time' is no time"};
     for (const json& rival : array(in, "rivals")) {
       race.rivals.push_back(good(start_from_json(rival)));
-      if (!race.rivals.back().chosen) throw Malformed{"a rival that nobody chose"};
+      if (!race.rivals.back().is_chosen_by_engine) throw Malformed{"a rival that nobody chose"};
     }
     return race;
   });
@@ -167,7 +167,7 @@ json proposal_json(const Proposal& proposal) {
   if (proposal.start) out["start"] = start_json(*proposal.start);
   if (proposal.select_time > 0) out["select_time"] = real_json(proposal.select_time);
   if (proposal.race) out["race"] = start_race_json(*proposal.race);
-  if (proposal.tunes) out["tunes"] = true;
+  if (proposal.is_refinement) out["tunes"] = true;
   return out;
 }
 
@@ -195,9 +195,9 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
     if (in.contains("select_time")) proposal.select_time = real(in, "select_time");
     if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
-    if (proposal.race && (!proposal.start || !proposal.start->chosen)) throw Malformed{"a 'race' without a start"};
-    if (in.contains("tunes")) proposal.tunes = flag(in, "tunes");
-    if (proposal.tunes && !proposal.parent) throw Malformed{"'tunes' without a 'parent'"};
+    if (proposal.race && (!proposal.start || !proposal.start->is_chosen_by_engine)) throw Malformed{"a 'race' without a start"};
+    if (in.contains("tunes")) proposal.is_refinement = flag(in, "tunes");
+    if (proposal.is_refinement && !proposal.parent) throw Malformed{"'tunes' without a 'parent'"};
     return proposal;
   });
 }
@@ -221,15 +221,15 @@ Result<Branch> branch_from_json(const json& in) {
   });
 }
 
-json racer_json(const Racer& racer) {
-  return {{"steps", racer.steps}, {"loss", real_json(racer.loss)}, {"kept", racer.kept}};
+json start_candidate_json(const StartCandidate& start_candidate) {
+  return {{"steps", start_candidate.steps}, {"loss", real_json(start_candidate.loss)}, {"kept", start_candidate.kept}};
 }
 
-Result<Racer> racer_from_json(const json& in) {
-  return read_record<Racer>("racer", [&] {
-    Racer racer{integer(in, "steps"), real(in, "loss"), flag(in, "kept")};
-    if (racer.steps < 0) throw Malformed{"a racer of less than no steps"};
-    return racer;
+Result<StartCandidate> start_candidate_from_json(const json& in) {
+  return read_record<StartCandidate>("racer", [&] {
+    StartCandidate start_candidate{integer(in, "steps"), real(in, "loss"), flag(in, "kept")};
+    if (start_candidate.steps < 0) throw Malformed{"a racer of less than no steps"};
+    return start_candidate;
   });
 }
 
@@ -258,7 +258,7 @@ json measurement_json(const Measurement& measurement) {
                          "step", measurement.step,          //
                          "metrics", metrics_json(measurement.metrics));
   for (const Branch& branch : measurement.branches) out["branches"].push_back(branch_json(branch));
-  for (const Racer& racer : measurement.race) out["race"].push_back(racer_json(racer));
+  for (const StartCandidate& start_candidate : measurement.race) out["race"].push_back(start_candidate_json(start_candidate));
   for (const SelectBranch& branch : measurement.selecting) out["selecting"].push_back(select_branch_json(branch));
   return out;
 }
@@ -272,7 +272,7 @@ Result<Measurement> measurement_from_json(const json& in) {
     measurement.metrics = metrics(in, "metrics");
     const auto each = [&](const char* name) { return in.contains(name) ? array(in, name) : json::array(); };
     for (const json& branch : each("branches")) measurement.branches.push_back(good(branch_from_json(branch)));
-    for (const json& racer : each("race")) measurement.race.push_back(good(racer_from_json(racer)));
+    for (const json& start_candidate : each("race")) measurement.race.push_back(good(start_candidate_from_json(start_candidate)));
     for (const json& each_branch : each("selecting"))
       measurement.selecting.push_back(good(select_branch_from_json(each_branch)));
     return measurement;
@@ -285,7 +285,7 @@ json outcome_json(const Outcome& outcome) {
   if (outcome.same_as) out["same_as"] = outcome.same_as->value;
   if (!outcome.weights.empty()) out["weights"] = outcome.weights;
   if (outcome.weights_hash) out["weights_hash"] = outcome.weights_hash->hex();
-  if (outcome.implied_by) out["implied_by"] = outcome.implied_by->value;
+  if (outcome.pruned_by) out["implied_by"] = outcome.pruned_by->value;
   if (!outcome.rule.empty()) out["rule"] = outcome.rule;
   return out;
 }
@@ -306,9 +306,9 @@ Result<Outcome> outcome_from_json(const json& in) {
     if (in.contains("same_as")) outcome.same_as = trial(in, "same_as");
     if (in.contains("weights")) outcome.weights = text(in, "weights");
     if (in.contains("weights_hash")) outcome.weights_hash = digest(in, "weights_hash");
-    if (in.contains("implied_by")) outcome.implied_by = trial(in, "implied_by");
+    if (in.contains("implied_by")) outcome.pruned_by = trial(in, "implied_by");
     if (in.contains("rule")) outcome.rule = text(in, "rule");
-    if (outcome.kind == OutcomeKind::kImplied && !outcome.implied_by)
+    if (outcome.kind == OutcomeKind::kPrunedByRule && !outcome.pruned_by)
       throw Malformed{"an implied outcome names no trial"};
     return outcome;
   });

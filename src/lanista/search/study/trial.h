@@ -25,9 +25,9 @@ struct Start {
   std::int64_t epoch = 0;  ///< measured last by the parent when the state was kept
   std::string plan;        ///< how its weights become the child's; empty: the same structure, every weight as it is
   std::string address;     ///< of the parent's state; the engine's, which finds it in logical order; empty: none is kept
-  bool chosen = false;     ///< by the engine, as train.start asks: it follows from the study, and is nobody's decision
+  bool is_chosen_by_engine = false;     ///< by the engine, as train.start asks: it follows from the study, and is nobody's decision
   double coverage = 1;     ///< share of the child's parameters and buffers that come of the parent's
-  std::string lost = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
+  std::string inexact_reason = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
 
   std::string zoo = {};  ///< id of the zoo's model that it is; empty: none of a zoo
   /// What becomes of the parent's slots and steps of its optimiser: kOptimizerCarried, or why nothing does; empty:
@@ -37,7 +37,7 @@ struct Start {
   /// No other trial of the study: the weights of the file that train.start names, as of the beginning.
   bool is_file() const { return parent.value == 0 && zoo.empty(); }
   /// Of whoever proposes: the same start, whether its state is found as yet or not.
-  bool is_like(const Start& other) const {
+  bool is_same_start(const Start& other) const {
     return parent == other.parent && epoch == other.epoch && plan == other.plan;
   }
   bool operator==(const Start&) const = default;
@@ -100,12 +100,12 @@ struct Proposal {
   double select_time = 0;         ///< logical, that each check of train.select takes; 0: it has none
   std::optional<StartRace> race = {};  ///< beside `start`, which the engine chose; absent: it is taken as it is
   /// A final: `parent`, a trial of the search, once more from the beginning, tuning itself (strategy.then).
-  bool tunes = false;
+  bool is_refinement = false;
 };
 
 /// The start that is one of the proposal's decisions, or null.
-inline const Start* decided_start(const Proposal& proposal) {
-  return proposal.start && !proposal.start->chosen ? &*proposal.start : nullptr;
+inline const Start* proposed_start(const Proposal& proposal) {
+  return proposal.start && !proposal.start->is_chosen_by_engine ? &*proposal.start : nullptr;
 }
 
 /// The epochs of its schedule: what a trial trains that nothing ends early. Its budget says only how far it trains now.
@@ -134,11 +134,11 @@ struct Branch {
 };
 
 /// One that raced for a trial's beginning.
-struct Racer {
+struct StartCandidate {
   std::int64_t steps = 0;  ///< that it was trained
   double loss = 0;         ///< mean over the later half of them; infinite: it came to no number
   bool kept = false;       ///< the trial went on from it
-  bool operator==(const Racer&) const = default;
+  bool operator==(const StartCandidate&) const = default;
 };
 
 /// A short training of a trial's state on chosen rows or on all, for the trial to learn what is worth more of the same
@@ -162,7 +162,7 @@ struct Measurement {
   std::map<std::string, double> metrics;  ///< train_loss, val_loss, val_accuracy, …
   std::vector<Branch> branches =
       {};  ///< that the trial tried before the epoch, in their order; none: it did not search
-  std::vector<Racer> race = {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
+  std::vector<StartCandidate> race = {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
   std::vector<SelectBranch> selecting =
       {};  ///< by which it learned, before the epoch, whether to select; none: it did not ask
 };
@@ -173,7 +173,7 @@ enum class OutcomeKind {
   kFailed,     ///< diverged, out of memory, an exception, a crash: data like any other
   kCancelled,  ///< ended by the user
   kDuplicate,  ///< equal to an earlier trial, whose result it takes
-  kImplied,    ///< not trained, or no further: a rule of the study says of another trial's result what it would give
+  kPrunedByRule,    ///< not trained, or no further: a rule of the study says of another trial's result what it would give
 };
 std::string_view outcome_name(OutcomeKind kind);
 
@@ -183,7 +183,7 @@ struct Outcome {
   std::optional<TrialId> same_as;      ///< kDuplicate
   std::string weights;                 ///< content address of the final weights; empty if none were kept
   std::optional<Digest> weights_hash;  ///< of the final state's bytes, kept or not
-  std::optional<TrialId> implied_by = {};  ///< whose result ended it by a rule
+  std::optional<TrialId> pruned_by = {};  ///< whose result ended it by a rule
   std::string rule = {};                   ///< which (implied.h): "diverged along lr up"
 };
 
@@ -225,8 +225,8 @@ nlohmann::json measurement_json(const Measurement& measurement);
 Result<Measurement> measurement_from_json(const nlohmann::json& json);
 nlohmann::json branch_json(const Branch& branch);
 Result<Branch> branch_from_json(const nlohmann::json& json);
-nlohmann::json racer_json(const Racer& racer);
-Result<Racer> racer_from_json(const nlohmann::json& json);
+nlohmann::json start_candidate_json(const StartCandidate& start_candidate);
+Result<StartCandidate> start_candidate_from_json(const nlohmann::json& json);
 nlohmann::json select_branch_json(const SelectBranch& branch);
 Result<SelectBranch> select_branch_from_json(const nlohmann::json& json);
 nlohmann::json outcome_json(const Outcome& outcome);

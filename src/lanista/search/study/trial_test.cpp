@@ -44,7 +44,7 @@ TEST(Proposal, SurvivesJsonAsText) {
   EXPECT_EQ(run_key(*after), run_key(before));
 }
 
-TEST(Proposal, IsRefusedWhenAnyPartIsMissingOrOfAnotherType) {
+TEST(Proposal, RejectsMissingOrMistypedFields) {
   const nlohmann::json whole = proposal_json(full_proposal());
   for (const auto& [name, value] : whole.items()) {
     if (name != "parent") {
@@ -61,7 +61,7 @@ TEST(Proposal, IsRefusedWhenAnyPartIsMissingOrOfAnotherType) {
   EXPECT_FALSE(proposal_from_json(nlohmann::json(3)).ok());
 }
 
-TEST(DuplicateKey, LooksAtGraphSampleAndBudgetAndNothingElse) {
+TEST(DuplicateKey, DependsOnGraphSampleAndBudgetOnly) {
   const Proposal one = full_proposal();
   Proposal other = one;
   other.base = 0;
@@ -80,7 +80,7 @@ TEST(DuplicateKey, LooksAtGraphSampleAndBudgetAndNothingElse) {
   EXPECT_NE(run_key(one), run_key(budget));
 }
 
-TEST(DuplicateKey, TellsTrainingsOfTheSameDecisionsApart) {
+TEST(DuplicateKey, DistinguishesRepeatedTrainings) {
   const Proposal one = full_proposal();
   Proposal again = one;
   again.repeat = 2;
@@ -94,7 +94,7 @@ TEST(DuplicateKey, TellsTrainingsOfTheSameDecisionsApart) {
   EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
 }
 
-TEST(DuplicateKey, TakesTrainingsOnOtherFoldsForTrainingsOfTheSameDecisions) {
+TEST(DuplicateKey, IgnoresFoldInDecisionsKey) {
   const Proposal one = full_proposal();
   EXPECT_FALSE(proposal_json(one).contains("fold"));  // logs without folds are as they always were
   Proposal other = one;
@@ -108,7 +108,7 @@ TEST(DuplicateKey, TakesTrainingsOnOtherFoldsForTrainingsOfTheSameDecisions) {
   EXPECT_EQ(proposal_from_json(below).error().code, Code::kDataLoss);
 }
 
-TEST(Start, IsAPartOfTheDecisionsAndOfTheirKeys) {
+TEST(Start, IsPartOfDecisionsKey) {
   const Proposal random = full_proposal();
   EXPECT_FALSE(proposal_json(random).contains("start"));  // logs without starts are as they always were
   Proposal one = random;
@@ -119,23 +119,23 @@ TEST(Start, IsAPartOfTheDecisionsAndOfTheirKeys) {
                              Start{TrialId{3}, 2, "widen", "00ff"}}) {
     Proposal changed = one;
     changed.start = other;
-    EXPECT_FALSE(one.start->is_like(other));
+    EXPECT_FALSE(one.start->is_same_start(other));
     EXPECT_NE(run_key(one), run_key(changed));
     EXPECT_NE(decisions_key(one), decisions_key(changed));
   }
   // Who proposes does not know the address as yet.
   Proposal asked = one;
   asked.start->address.clear();
-  EXPECT_TRUE(one.start->is_like(*asked.start));
+  EXPECT_TRUE(one.start->is_same_start(*asked.start));
   EXPECT_EQ(run_key(one), run_key(asked));
   EXPECT_EQ(start_text(*one.start), "trial 3 as of epoch 2");
 }
 
-TEST(Start, SurvivesJsonAndIsRefusedWithoutItsParts) {
+TEST(Start, RoundTripsJsonAndRejectsMissingFields) {
   Proposal before = full_proposal();
   // What the engine chooses is nobody's decision.
   Start chosen{TrialId{3}, 2, "lineage 1 0123", "00ff"};
-  chosen.chosen = true, chosen.coverage = 0.1 + 0.2, chosen.lost = "%4 relu: nobody knows";
+  chosen.is_chosen_by_engine = true, chosen.coverage = 0.1 + 0.2, chosen.inexact_reason = "%4 relu: nobody knows";
   EXPECT_EQ(*start_from_json(nlohmann::json::parse(start_json(chosen).dump())), chosen);
   Proposal random, found;
   found.start = chosen;
@@ -165,7 +165,7 @@ TEST(Start, SurvivesJsonAndIsRefusedWithoutItsParts) {
   }
 }
 
-TEST(Measurement, KeepsNumbersThatJsonCannotHold) {
+TEST(Measurement, RoundTripsNonFiniteNumbers) {
   Measurement before{TrialId{3}, 2, 80, {}};
   before.metrics = {{"a", std::numeric_limits<double>::quiet_NaN()},
                     {"b", std::numeric_limits<double>::infinity()},
@@ -184,7 +184,7 @@ TEST(Measurement, KeepsNumbersThatJsonCannotHold) {
   EXPECT_EQ(after->metrics.at("d"), 0.1);
 }
 
-TEST(Measurement, IsRefusedWhenATrialHasNoNumber) {
+TEST(Measurement, IsRejectedWithoutTrialNumber) {
   nlohmann::json json = measurement_json({TrialId{3}, 2, 80, {}});
   json["trial"] = 0;
   const auto result = measurement_from_json(json);

@@ -6,7 +6,7 @@
 #include "lanista/base/real_json.h"
 #include "lanista/search/study/record_fields.h"
 #include "lanista/search/study/start_race.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::study {
 namespace {
@@ -39,15 +39,15 @@ std::string trials_text(std::int64_t trials) { return std::to_string(trials) + (
 
 }  // namespace
 
-json zoo_moment_json(const ZooMoment& moment) {
+json zoo_snapshot_json(const ZooSnapshot& moment) {
   json out{{"change", moment.change}, {"models", moment.models}};
   if (moment.related) out["related"] = true;
   if (!moment.trouble.empty()) out["trouble"] = moment.trouble;
   return out;
 }
 
-ZooMoment read_zoo_moment(const json& in) {
-  ZooMoment out;
+ZooSnapshot read_zoo_snapshot(const json& in) {
+  ZooSnapshot out;
   out.change = tally(in, "change");
   out.models = tally(in, "models");
   if (in.contains("related")) out.related = fields::flag(in, "related");
@@ -87,7 +87,7 @@ std::optional<std::int64_t> steps_to(const TrialView& trial, const std::string& 
 }
 
 Reference reference_of(const StudyView& view, const TrialView& trial, const std::string& metric, double quality) {
-  const Start* start = begun_with(trial);
+  const Start* start = winning_start(trial);
   if (start == nullptr) {
     const double target = quality - kNearly * std::abs(quality);
     return {target, steps_to(trial, metric, target).value_or(0)};
@@ -109,12 +109,12 @@ Reference reference_of(const StudyView& view, const TrialView& trial, const std:
 }
 
 std::optional<StartOutcome> start_outcome(const StudyView& view, const TrialView& trial) {
-  const Start* start = begun_with(trial);
+  const Start* start = winning_start(trial);
   if (start == nullptr || start->zoo.empty() || !trial.outcome || trial.measurements.empty()) return std::nullopt;
   const auto model = view.zoo_models.find(start->zoo);
   if (model == view.zoo_models.end() || model->second.reference.steps < 1) return std::nullopt;
   const Reference& known = model->second.reference;
-  const std::int64_t raced = steps_given_up(trial.measurements.front().race);
+  const std::int64_t raced = discarded_steps(trial.measurements.front().race);
   if (const auto steps = steps_to(trial, model->second.metric, known.target)) {
     return StartOutcome{*steps + raced, known.steps, true};
   }
@@ -122,10 +122,10 @@ std::optional<StartOutcome> start_outcome(const StudyView& view, const TrialView
   return StartOutcome{std::max(trial.measurements.back().step + raced, known.steps), known.steps, false};
 }
 
-ZooSaving zoo_saving(const StudyView& view) {
-  ZooSaving out;
+ZooSavings zoo_savings(const StudyView& view) {
+  ZooSavings out;
   for (const TrialView& trial : view.trials) {
-    const Start* start = begun_with(trial);
+    const Start* start = winning_start(trial);
     if (start == nullptr || start->zoo.empty()) continue;
     ++out.started;
     const auto outcome = start_outcome(view, trial);
@@ -140,7 +140,7 @@ ZooSaving zoo_saving(const StudyView& view) {
   return out;
 }
 
-std::string zoo_note(const ZooMoment& zoo, const std::string& folder) {
+std::string zoo_note(const ZooSnapshot& zoo, const std::string& folder) {
   if (!zoo.trouble.empty()) return "trials begin without the zoo: " + zoo.trouble;
   if (zoo.models == 0) {
     return "the zoo " + folder +
@@ -155,7 +155,7 @@ std::string zoo_text(const StudyView& view) {
   if (!view.zoo->trouble.empty())
     return "nothing was taken of the zoo, so trials began without it: " + view.zoo->trouble;
   if (view.zoo->models == 0) return "the zoo had no model of this task when the study began";
-  const ZooSaving saved = zoo_saving(view);
+  const ZooSavings saved = zoo_savings(view);
   std::string out = trials_text(saved.started) + " began with models of the zoo";
   if (saved.started == 0) return out;
   if (saved.compared == 0)

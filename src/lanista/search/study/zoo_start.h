@@ -13,16 +13,16 @@ struct StudyView;
 struct TrialView;
 
 /// What a study may start from of a zoo (train.start: zoo), as it was when the study began.
-struct ZooMoment {
+struct ZooSnapshot {
   std::int64_t change = 0;  ///< the zoo's last change: what was added later is no start of this study
   std::int64_t models = 0;  ///< that could be started from
   bool related = false;     ///< they are of other data: of the study's own there were none
   std::string trouble;      ///< why nothing is taken of the zoo, all study long; empty: it is
-  bool operator==(const ZooMoment&) const = default;
+  bool operator==(const ZooSnapshot&) const = default;
 };
-nlohmann::json zoo_moment_json(const ZooMoment& moment);
+nlohmann::json zoo_snapshot_json(const ZooSnapshot& moment);
 /// The inverse. Throws fields::Malformed.
-ZooMoment read_zoo_moment(const nlohmann::json& object);
+ZooSnapshot read_zoo_snapshot(const nlohmann::json& object);
 
 /// How long a trained model took, or the one that it descends from, from random values to what is nearly its quality.
 struct Reference {
@@ -63,16 +63,16 @@ struct StartOutcome {
 std::optional<StartOutcome> start_outcome(const StudyView& view, const TrialView& trial);
 
 /// The same of all trials of a study.
-struct ZooSaving {
+struct ZooSavings {
   std::int64_t started = 0;  ///< trials that began with models of the zoo
   std::int64_t compared = 0, reached = 0;
   std::int64_t steps = 0, reference = 0;  ///< sums over those that are compared
   bool related = false;                   ///< some of their models are of other data
   double saving() const { return reference > 0 ? 1 - static_cast<double>(steps) / static_cast<double>(reference) : 0; }
 };
-ZooSaving zoo_saving(const StudyView& view);
+ZooSavings zoo_savings(const StudyView& view);
 /// What a study may take of its zoo, in a sentence.
-std::string zoo_note(const ZooMoment& zoo, const std::string& folder);
+std::string zoo_note(const ZooSnapshot& zoo, const std::string& folder);
 /// What the zoo brought, in a sentence or two: what was saved and against what, or why nothing was taken. Empty: the
 /// study knows of no zoo.
 std::string zoo_text(const StudyView& view);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/search/study/record_fields.h"
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::study {
 namespace {
@@ -23,19 +23,19 @@ TrialView measured(std::uint32_t id, const std::vector<double>& accuracies) {
 TrialView from_zoo(TrialView trial, const std::string& id) {
   trial.proposal.start = Start{};
   trial.proposal.start->zoo = id;
-  trial.proposal.start->chosen = true;
+  trial.proposal.start->is_chosen_by_engine = true;
   return trial;
 }
 
 StudyView view_of(std::vector<TrialView> trials) {
   StudyView out;
-  out.zoo = ZooMoment{7, 2, false, ""};
+  out.zoo = ZooSnapshot{7, 2, false, ""};
   out.zoo_models["ab"] = {"ab", "", "accuracy", 0.9, {0.8, 40}, false};
   out.trials = std::move(trials);
   return out;
 }
 
-TEST(ZooStart, KnowsWhenATrialCameSoFar) {
+TEST(ZooStart, FindsFirstStepAtQuality) {
   const TrialView trial = measured(1, {0.5, 0.8, 0.7, 0.9});
   EXPECT_EQ(steps_to(trial, "accuracy", 0.8), 20);
   EXPECT_EQ(steps_to(trial, "accuracy", 0.81), 40);
@@ -44,7 +44,7 @@ TEST(ZooStart, KnowsWhenATrialCameSoFar) {
   EXPECT_EQ(steps_to(trial, "rmse", 0), std::nullopt);
 }
 
-TEST(ZooStart, RemembersHowLongItTookFromRandomValues) {
+TEST(ZooStart, KeepsReferenceStepsFromRandomStart) {
   TrialView child = measured(2, {0.9});
   child.proposal.start = Start{TrialId{1}, 4, "", ""};
   StudyView view = view_of({measured(1, {0.5, 0.8, 0.79, 0.81}), child, from_zoo(measured(3, {0.95}), "ab")});
@@ -58,7 +58,7 @@ TEST(ZooStart, RemembersHowLongItTookFromRandomValues) {
   EXPECT_EQ(reference_of(view, view.trials[2], "accuracy", 0.95), Reference()) << "that was on other data";
 }
 
-TEST(ZooStart, SaysWhatWasSavedAndAgainstWhat) {
+TEST(ZooStart, ReportsSavingsAndReference) {
   TrialView stopped = from_zoo(measured(4, {0.3}), "ab");
   stopped.outcome->kind = OutcomeKind::kStopped;
   const StudyView view = view_of(
@@ -68,7 +68,7 @@ TEST(ZooStart, SaysWhatWasSavedAndAgainstWhat) {
   EXPECT_EQ(start_outcome(view, view.trials[1])->steps, 10);
   EXPECT_EQ(start_outcome(view, view.trials[2])->steps, 40) << "it never came there: nothing was saved";
   EXPECT_EQ(start_outcome(view, view.trials[3]), std::nullopt) << "who was stopped proves nothing";
-  const ZooSaving saved = zoo_saving(view);
+  const ZooSavings saved = zoo_savings(view);
   EXPECT_EQ(saved.started, 3);
   EXPECT_EQ(saved.compared, 2);
   EXPECT_EQ(saved.reached, 1);
@@ -79,9 +79,9 @@ TEST(ZooStart, SaysWhatWasSavedAndAgainstWhat) {
             "others count as no saving), where from random values these took 80: 38 % of the steps saved");
 }
 
-TEST(ZooStart, SurvivesJsonAndIsRefusedWithoutItsParts) {
-  const ZooMoment moment{9, 3, true, "no rights"};
-  EXPECT_EQ(read_zoo_moment(zoo_moment_json(moment)), moment);
+TEST(ZooStart, RoundTripsJsonAndRejectsMissingFields) {
+  const ZooSnapshot moment{9, 3, true, "no rights"};
+  EXPECT_EQ(read_zoo_snapshot(zoo_snapshot_json(moment)), moment);
   const ZooModel model{"ab", "%0 = input(shape=[2])", "-loss", -0.25, {-0.3, 40}, true};
   EXPECT_EQ(read_zoo_model(zoo_model_json(model)), model);
   for (const char* part : {"id", "graph", "metric", "quality", "target", "steps"}) {

@@ -55,7 +55,7 @@ Convergence convergence_of(double start, std::span<const double> losses, const C
   return judge_convergence(times, means, rule);
 }
 
-double slope_difference(std::span<const double> first, std::span<const double> second) {
+double slope_difference_in_errors(std::span<const double> first, std::span<const double> second) {
   LANISTA_CHECK(first.size() == second.size(), "traces of different lengths");
   if (first.size() < 2) return 0;
   double with_time = 0, time_squared = 0;

@@ -39,6 +39,6 @@ Convergence convergence_of(double start, std::span<const double> losses, const C
 /// How many standard errors the loss of one branch rises over another's by the step: the slope, through zero where both
 /// began, of their differences over the steps, by its standard error. Above 0: the first falls less. 0 of fewer than
 /// two steps; without any scatter infinite, or 0 where the slope is 0. Of two traces of equal length.
-double slope_difference(std::span<const double> first, std::span<const double> second);
+double slope_difference_in_errors(std::span<const double> first, std::span<const double> second);
 
 }  // namespace lanista::study

@@ -5,22 +5,22 @@
 #include <optional>
 #include <utility>
 
-#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::study {
 namespace {
 
-constexpr std::array<std::int64_t, 3> kPatience{1, 2, 4};  // longer_after
+constexpr std::array<std::int64_t, 3> kPatience{1, 2, 4};  // search_length_factor
 
 /// Of a search before this epoch, whose last step is the trial's own, whatever batch has the last update.
-std::int64_t longest_branch(const Epochs& epochs, std::int64_t epoch, std::int64_t strides) {
-  return epochs.through(epoch) - epochs.through(epoch - 1) - strides;
+std::int64_t longest_branch(const EpochSchedule& epochs, std::int64_t epoch, std::int64_t steps_per_update) {
+  return epochs.steps_through(epoch) - epochs.steps_through(epoch - 1) - steps_per_update;
 }
 
 /// Steps given up by a search whose branches fall evenly, each at its own rate, and what it tried.
-std::pair<std::int64_t, std::int64_t> played(const TuneRules& rules, bool is_first, std::int64_t trials,
+std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, bool is_first, std::int64_t trials,
                                              std::int64_t longest) {
-  TuneRules quiet = rules_of_search(rules, is_first, 1);
+  TuneRules quiet = rules_for_search(rules, is_first, 1);
   TuneSearch search(
       quiet, longest, std::max<std::int64_t>(1, trials),
       [](std::span<const Try>) { return std::optional(space::Sample()); }, !is_first);
@@ -43,29 +43,29 @@ std::pair<std::int64_t, std::int64_t> played(const TuneRules& rules, bool is_fir
   return {search.steps() - own, std::ssize(search.tries())};
 }
 
-/// All of a race's rounds, of so many that begin together; with `beside` one more stays whatever comes, to the end.
-std::int64_t whole_race(std::int64_t together, std::int64_t time, std::int64_t halving, std::int64_t longest,
-                        bool beside) {
+/// All of a race's rounds, of so many that begin together; with `has_extra_branch` one more stays whatever comes, to the end.
+std::int64_t race_steps_of(std::int64_t parallel_tries, std::int64_t time, std::int64_t halving, std::int64_t longest,
+                        bool has_extra_branch) {
   std::int64_t steps = 0, done = 0;
   time = std::min(std::max<std::int64_t>(time, 1), longest);
-  for (std::int64_t left = together;;) {
+  for (std::int64_t left = parallel_tries;;) {
     steps += left * (time - done);
-    if (time == longest || (!beside && left < 2 * halving)) return steps;  // one of them goes on, or none
-    left = std::min(left, left / halving + (beside ? 1 : 0));
+    if (time == longest || (!has_extra_branch && left < 2 * halving)) return steps;  // one of them goes on, or none
+    left = std::min(left, left / halving + (has_extra_branch ? 1 : 0));
     done = std::exchange(time, std::min(time * halving, longest));
   }
 }
 
 /// No search whose branches may be `longest` steps long trains more: each of them may be ahead of that, and so may the
 /// one that updates nothing.
-std::int64_t most_of_search(const TuneRules& rules, bool is_first, std::int64_t longer, std::int64_t longest) {
-  const TuneRules now = rules_of_search(rules, is_first, longer);
-  const std::int64_t ahead = rules.strides - 1, all = now.trials * (longest + ahead);
+std::int64_t max_steps_of_search(const TuneRules& rules, bool is_first, std::int64_t longer, std::int64_t longest) {
+  const TuneRules now = rules_for_search(rules, is_first, longer);
+  const std::int64_t ahead = rules.steps_per_update - 1, all = now.trials * (longest + ahead);
   if (now.halving == 0) return std::min(now.trend.windows, longest) + ahead + all;
   std::int64_t steps = 0;
-  const std::int64_t together = std::max<std::int64_t>(1, now.together);
-  for (std::int64_t left = now.trials; left > 0; left -= together) {
-    steps += whole_race(std::min(left, together), now.time, now.halving, longest, now.sure > 0 && !is_first);
+  const std::int64_t parallel_tries = std::max<std::int64_t>(1, now.parallel_tries);
+  for (std::int64_t left = now.trials; left > 0; left -= parallel_tries) {
+    steps += race_steps_of(std::min(left, parallel_tries), now.time, now.halving, longest, now.sure_standard_errors > 0 && !is_first);
   }
   return std::min(steps + now.trials * ahead, all);
 }
@@ -73,35 +73,35 @@ std::int64_t most_of_search(const TuneRules& rules, bool is_first, std::int64_t 
 /// The number of measured epochs behind which there is a search, where nothing has got better since `since`; beyond
 /// `count` there is none.
 std::int64_t next_search(const TuneRules& rules, std::int64_t since, std::int64_t longer, std::int64_t count) {
-  const auto wants = [&](std::int64_t measured) {
+  const auto is_due = [&](std::int64_t measured) {
     return measured - since >=
            std::max(static_cast<std::int64_t>(rules.age * static_cast<double>(measured)), rules.retune * longer);
   };
   std::int64_t low = std::max<std::int64_t>(1, since + 1);
   if (rules.retune == 0 || (rules.age >= 1 && since > 0)) return count + 1;
   if (rules.age >= 1) {
-    while (low <= count && !wants(low)) ++low;
+    while (low <= count && !is_due(low)) ++low;
     return low;
   }
   std::int64_t high = count + 1;  // what is left of the epochs grows with them
   while (low < high) {
     const std::int64_t middle = low + (high - low) / 2;
-    (wants(middle) ? high : low) = wants(middle) ? middle : middle + 1;
+    (is_due(middle) ? high : low) = is_due(middle) ? middle : middle + 1;
   }
   return low;
 }
 
 /// The course of searches that trains most, from the last epoch on.
-std::int64_t most_of_trial(const TuneRules& rules, const Epochs& epochs, std::int64_t count) {
+std::int64_t max_steps_of_trial(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count) {
   using ByPatience = std::array<std::int64_t, kPatience.size()>;
   std::vector<ByPatience> most(static_cast<std::size_t>(count) + 1);  // behind a search at since = i
-  const std::int64_t first = longest_branch(epochs, 1, rules.strides);
+  const std::int64_t first = longest_branch(epochs, 1, rules.steps_per_update);
   const auto search = [&](std::int64_t measured, std::size_t patience) {
-    const std::int64_t longest = longest_branch(epochs, measured + 1, rules.strides);
+    const std::int64_t longest = longest_branch(epochs, measured + 1, rules.steps_per_update);
     if (longest < 1) return std::int64_t{0};
     const std::int64_t longer = rules.halving > 0 ? kPatience[patience] : 1;
-    std::int64_t now = most_of_search(rules, false, longer, longest);
-    if (first < 1) now = std::max(now, most_of_search(rules, true, longer, longest));  // it may be the first
+    std::int64_t now = max_steps_of_search(rules, false, longer, longest);
+    if (first < 1) now = std::max(now, max_steps_of_search(rules, true, longer, longest));  // it may be the first
     const ByPatience& then = most[static_cast<std::size_t>(measured)];
     return now + std::max(then[0], then[std::min(patience + 1, kPatience.size() - 1)]);
   };
@@ -112,25 +112,25 @@ std::int64_t most_of_trial(const TuneRules& rules, const Epochs& epochs, std::in
       if (measured < count) most[static_cast<std::size_t>(since)][patience] = search(measured, patience);
     }
   }
-  const std::int64_t begin = first < 1 ? 0 : most_of_search(rules, true, 1, first);
+  const std::int64_t begin = first < 1 ? 0 : max_steps_of_search(rules, true, 1, first);
   return begin + std::max(most[0][0], most[0][1]);
 }
 
 }  // namespace
 
-std::int64_t ExtraSteps::through(std::int64_t from, std::int64_t to) const {
+std::int64_t ExtraSteps::steps_through(std::int64_t from, std::int64_t to) const {
   std::int64_t steps = 0;
-  for (const At& at : expected) steps += at.epoch > from && at.epoch <= to ? at.steps : 0;
+  for (const EpochSteps& at : expected) steps += at.epoch > from && at.epoch <= to ? at.steps : 0;
   return steps;
 }
 
-ExtraSteps search_steps(const TuneRules& rules, const Epochs& epochs, std::int64_t count) {
+ExtraSteps search_steps(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count) {
   ExtraSteps out;
   if (count < 1) return out;
   std::int64_t trials = rules.trials, since = count / 3;
   for (std::int64_t measured = 0; measured < count;) {
-    if (const std::int64_t longest = longest_branch(epochs, measured + 1, rules.strides); longest >= 1) {
-      const auto [steps, tried] = played(rules, measured == 0, trials, longest);
+    if (const std::int64_t longest = longest_branch(epochs, measured + 1, rules.steps_per_update); longest >= 1) {
+      const auto [steps, tried] = simulated_search(rules, measured == 0, trials, longest);
       out.expected.push_back({measured + 1, steps});
       ++out.searches;
       trials = std::min(rules.trials, std::max<std::int64_t>(tried, 1));
@@ -138,25 +138,25 @@ ExtraSteps search_steps(const TuneRules& rules, const Epochs& epochs, std::int64
     since = std::max(since, measured);
     measured = next_search(rules, since, 1, count);
   }
-  out.most = most_of_trial(rules, epochs, count);
+  out.most = max_steps_of_trial(rules, epochs, count);
   return out;
 }
 
-ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const Epochs& epochs) {
+ExtraSteps race_steps(const TrainConfig& train, const Proposal& proposal, const EpochSchedule& epochs) {
   ExtraSteps out;
   const std::int64_t steps = std::min(train.start_race, longest_branch(epochs, 1, 1));
   if (steps < 1 || train.start == kStartOff || proposal.start) return out;
   const bool is_file = train.start == kStartFile;
   if (is_file) out.expected.push_back({1, steps});
-  out.most = (is_file ? 1 : kRacingParents) * steps;
+  out.most = (is_file ? 1 : kMaxRaceParents) * steps;
   return out;
 }
 
 Result<ExtraSteps> extra_steps(const TrainConfig& train, const Proposal& proposal, const Recipe& recipe,
-                               const Epochs& epochs) {
+                               const EpochSchedule& epochs) {
   ExtraSteps out = race_steps(train, proposal, epochs);
   const std::string& tune = recipe.tune.name;
-  if (tune.empty() || tune == kPlayedBack || tune == kAdaptive) return out;  // none of them tries anything
+  if (tune.empty() || tune == kReplaySchedule || tune == kAdaptive) return out;  // none of them tries anything
   LANISTA_ASSIGN(const TuneRules rules, tune_rules(recipe));
   ExtraSteps searches = search_steps(rules, epochs, recipe.epochs);
   out.expected.insert(out.expected.end(), searches.expected.begin(), searches.expected.end());

@@ -19,7 +19,7 @@ TuneRules racing() {
   TuneRules rules;
   rules.halving = 2;
   rules.time = 4;
-  rules.together = 8;
+  rules.parallel_tries = 8;
   rules.trials = 30;
   rules.retune = 2;
   rules.age = 0.25;
@@ -27,9 +27,9 @@ TuneRules racing() {
   return rules;
 }
 
-Epochs of_steps(std::int64_t length) { return {.rows = 32 * length, .batch = 32, .length = length}; }
+EpochSchedule of_steps(std::int64_t length) { return {.rows = 32 * length, .batch = 32, .length = length}; }
 
-TEST(SearchSteps, AreThoseOfTheRules) {
+TEST(SearchSteps, MatchRules) {
   const ExtraSteps extra = search_steps(racing(), of_steps(40), 20);
 
   // 8 x 4, 4 more x 4, 2 more x 8, of which the winner's 16 are the trial's. Nothing gets better behind epoch 6: 8
@@ -42,7 +42,7 @@ TEST(SearchSteps, AreThoseOfTheRules) {
   EXPECT_EQ(extra.expected[3].epoch, 14);
   EXPECT_EQ(extra.expected[4].epoch, 18);
   EXPECT_EQ(extra.expected_steps(), 240);
-  EXPECT_EQ(extra.through(1, 13), 96);
+  EXPECT_EQ(extra.steps_through(1, 13), 96);
   TuneRules once = racing();
   once.retune = 0;
   EXPECT_EQ(search_steps(once, of_steps(40), 20).searches, 1);
@@ -69,7 +69,7 @@ std::int64_t worst_search(TuneRules rules, std::int64_t longer, std::int64_t lon
   return search.steps();
 }
 
-TEST(SearchSteps, AreAtMostWhatTheWorstOfAllCoursesTakes) {
+TEST(SearchSteps, EqualWorstSearchCourse) {
   for (const auto& [retune, age, count] : {std::tuple(2, 0.25, 20), std::tuple(1, 0.5, 14), std::tuple(3, 0.0, 30)}) {
     TuneRules rules = racing();
     rules.retune = retune;
@@ -84,8 +84,8 @@ TEST(SearchSteps, AreAtMostWhatTheWorstOfAllCoursesTakes) {
       std::int64_t steps = 0, searches = 0;
       for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
         Measurement m{TrialId{1}, epoch, 40 * epoch, {}};
-        if (wants_search(rules, measurements)) {
-          steps += searches == 0 ? first : later.at(longer_after(rules, measurements));
+        if (is_search_due(rules, measurements)) {
+          steps += searches == 0 ? first : later.at(search_length_factor(rules, measurements));
           const bool found = (finds >> searches) & 1;
           m.branches = {{0, {{"lr", static_cast<double>(++searches)}}, 1, "converging", 0, found}};
         }
@@ -99,22 +99,22 @@ TEST(SearchSteps, AreAtMostWhatTheWorstOfAllCoursesTakes) {
 }
 
 /// A whole trial, whose metrics and branches' losses are drawn: what train::search_setting and TrialRun do.
-std::int64_t drawn_course(const TuneRules& rules, const Epochs& epochs, std::int64_t count, Rng rng) {
+std::int64_t random_search_course(const TuneRules& rules, const EpochSchedule& epochs, std::int64_t count, Rng rng) {
   std::vector<Measurement> measurements;
-  std::int64_t given_up = 0, last_tries = 0;
+  std::int64_t discarded = 0, last_tries = 0;
   const double better = rng.uniform(0, 0.6), diverges = rng.bernoulli(0.5) ? 0 : rng.uniform(0, 1);
   const bool diverges_late = rng.bernoulli(0.5);
   double metric = 0;
   for (std::int64_t epoch = 1; epoch <= count; ++epoch) {
-    Measurement m{TrialId{1}, epoch, epochs.through(epoch), {}};
-    const std::int64_t longest = epochs.through(epoch) - epochs.through(epoch - 1) - rules.strides;
-    if (wants_search(rules, measurements) && longest >= 1) {
+    Measurement m{TrialId{1}, epoch, epochs.steps_through(epoch), {}};
+    const std::int64_t longest = epochs.steps_through(epoch) - epochs.steps_through(epoch - 1) - rules.steps_per_update;
+    if (is_search_due(rules, measurements) && longest >= 1) {
       const bool is_first = last_tries == 0;
       TuneRules now = rules;
-      now.time *= longer_after(rules, measurements);
+      now.time *= search_length_factor(rules, measurements);
       if (!is_first && rules.halving > 0)
-        now.time = static_cast<std::int64_t>(rules.again * static_cast<double>(now.time));
-      if (!is_first && rules.strides > 1) now.time = std::max(now.time, 2 * rules.strides);
+        now.time = static_cast<std::int64_t>(rules.later_search_factor * static_cast<double>(now.time));
+      if (!is_first && rules.steps_per_update > 1) now.time = std::max(now.time, 2 * rules.steps_per_update);
       const std::int64_t trials = is_first ? rules.trials : std::min(rules.trials, last_tries);
       double rate = 0;
       TuneSearch search(
@@ -136,10 +136,10 @@ std::int64_t drawn_course(const TuneRules& rules, const Epochs& epochs, std::int
         search.end_round();
       }
       const auto winner = search.winner();
-      given_up += search.steps() - (winner ? std::ssize(search.tries()[*winner].losses) : 0);
+      discarded += search.steps() - (winner ? std::ssize(search.tries()[*winner].losses) : 0);
       for (std::size_t i = 0; i < search.tries().size(); ++i) {  // the last update is done whole
-        const std::int64_t steps = std::ssize(search.tries()[i].losses), batch = rng.between(1, rules.strides);
-        if (winner != i) given_up += (batch - steps % batch) % batch;
+        const std::int64_t steps = std::ssize(search.tries()[i].losses), batch = rng.between(1, rules.steps_per_update);
+        if (winner != i) discarded += (batch - steps % batch) % batch;
       }
       last_tries = std::ssize(search.tries());
       m.branches.push_back({m.step, {}, 0, "start", 1, false});
@@ -151,31 +151,31 @@ std::int64_t drawn_course(const TuneRules& rules, const Epochs& epochs, std::int
     m.metrics["val_accuracy"] = metric;
     measurements.push_back(std::move(m));
   }
-  return given_up;
+  return discarded;
 }
 
-TEST(SearchSteps, OfNoCourseAreMoreThanTheMost) {
+TEST(SearchSteps, NeverExceedMaximum) {
   double nearest = 0;
   for (std::uint64_t seed = 0; seed < 1500; ++seed) {
     Rng rng(seed);
     TuneRules rules = racing();
     rules.halving = std::vector<std::int64_t>{0, 2, 2, 3}[rng.below(4)];
     rules.time = rng.between(0, 9);
-    rules.together = rng.between(1, 9);
+    rules.parallel_tries = rng.between(1, 9);
     rules.trials = rng.between(1, 20);
     rules.retune = rng.between(0, 4);
     rules.age = rng.bernoulli(0.3) ? 0 : rng.uniform(0, 1.2);
-    rules.again = rng.bernoulli(0.5) ? 1 : rng.uniform(0.5, 3);
-    rules.sure = rng.bernoulli(0.3) ? 2 : 0;
+    rules.later_search_factor = rng.bernoulli(0.5) ? 1 : rng.uniform(0.5, 3);
+    rules.sure_standard_errors = rng.bernoulli(0.3) ? 2 : 0;
     rules.sequential = rng.bernoulli(0.3) ? 1 : 0;
-    rules.second_look = rng.bernoulli(0.3) ? 2 : 1;
-    if (rng.bernoulli(0.3)) rules.strides = rng.between(2, 6);
-    const Epochs epochs = of_steps(rng.between(1, 30));
+    rules.final_round_factor = rng.bernoulli(0.3) ? 2 : 1;
+    if (rng.bernoulli(0.3)) rules.steps_per_update = rng.between(2, 6);
+    const EpochSchedule epochs = of_steps(rng.between(1, 30));
     const std::int64_t count = rng.between(1, 25);
     const ExtraSteps extra = search_steps(rules, epochs, count);
     ASSERT_LE(extra.expected_steps(), extra.most) << seed;
     for (std::uint64_t course = 0; course < 3; ++course) {
-      const std::int64_t steps = drawn_course(rules, epochs, count, rng.split(course));
+      const std::int64_t steps = random_search_course(rules, epochs, count, rng.split(course));
       ASSERT_LE(steps, extra.most) << seed;
       if (extra.most > 0) nearest = std::max(nearest, static_cast<double>(steps) / static_cast<double>(extra.most));
     }
@@ -183,7 +183,7 @@ TEST(SearchSteps, OfNoCourseAreMoreThanTheMost) {
   EXPECT_GT(nearest, 0.95) << "it is not far from what may be";
 }
 
-TEST(RaceSteps, AreThoseOfWhoeverLoses) {
+TEST(RaceSteps, CountStepsOfLosers) {
   TrainConfig train;
   train.start_race = 10;
   EXPECT_EQ(race_steps(train, {}, of_steps(40)).most, 0) << "there is nothing to race";
@@ -204,7 +204,7 @@ TEST(ExtraSteps, AddRacesAndSearches) {
   const auto extra = extra_steps(train, {}, recipe, of_steps(40));
   ASSERT_TRUE(extra.ok()) << extra.error().message;
   EXPECT_EQ(extra->expected_steps(), 48);
-  recipe.tune = {std::string(kPlayedBack), {}};
+  recipe.tune = {std::string(kReplaySchedule), {}};
   EXPECT_EQ(extra_steps(train, {}, recipe, of_steps(40))->expected_steps(), 0);
   recipe.tune = {"mltuner", {{"halving", 1}, {"params", {{"lr", "log(1e-4, 1)"}}}}};
   EXPECT_FALSE(extra_steps(train, {}, recipe, of_steps(40)).ok());

@@ -8,13 +8,13 @@
 #include "lanista/base/check.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/real_json.h"
-#include "lanista/base/text_distance.h"
-#include "lanista/search/tuning/adapt_rules.h"
+#include "lanista/base/edit_distance.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::study {
 namespace {
 
-constexpr double kMostSteps = 1e9;
+constexpr double kMaxTryLength = 1e9;
 constexpr const char* kBatch = "batch";
 
 std::vector<OptionSpec> mltuner_options() {
@@ -33,7 +33,7 @@ std::vector<OptionSpec> mltuner_options() {
                     "times the loss at the start, above which a branch has diverged"),
       number_option("unstable", Kind::kReal, 0.1, 0, 1e300,
                     "share of the loss's fall, above which its largest rise is too much"),
-      number_option("time", Kind::kInt, 4, 0, kMostSteps,
+      number_option("time", Kind::kInt, 4, 0, kMaxTryLength,
                     "steps of the first tries, at least; without halving never fewer than windows"),
       number_option(
           "again", Kind::kReal, 1.0, 1, 1000,
@@ -98,7 +98,7 @@ std::vector<double> later_batches(const PluginConfig& tune) {
 
 }  // namespace
 
-std::int64_t most_batch(const Recipe& recipe) {
+std::int64_t largest_batch(const Recipe& recipe) {
   double most = static_cast<double>(recipe.batch);
   for (const double each : later_batches(recipe.tune)) most = std::max(most, each);
   return static_cast<std::int64_t>(std::min(most, static_cast<double>(kMaxBatch)));
@@ -106,12 +106,12 @@ std::int64_t most_batch(const Recipe& recipe) {
 
 Result<void> check_batches(const Recipe& recipe) {
   if (recipe.tune.name == kAdaptive) {
-    LANISTA_TRY(adapt_rules(recipe));
+    LANISTA_TRY(adaptive_batch_rules(recipe));
     return {};
   }
   for (const double each : later_batches(recipe.tune)) {
     if (each >= 1 && std::fmod(each, static_cast<double>(recipe.batch)) == 0) continue;
-    const bool is_whole = std::abs(each) < kMostSteps && each == std::floor(each);
+    const bool is_whole = std::abs(each) < kMaxTryLength && each == std::floor(each);
     const std::string text = is_whole ? std::to_string(static_cast<std::int64_t>(each)) : real_json(each).dump();
     return Error{Code::kInvalidArgument,
                  "a batch of " + text + " is no multiple of " + std::to_string(recipe.batch) +
@@ -121,7 +121,7 @@ Result<void> check_batches(const Recipe& recipe) {
   return {};
 }
 
-std::optional<std::string> beside_batches(const StudyConfig& config, const PluginConfig& tune) {
+std::optional<std::string> batch_tuning_conflict(const StudyConfig& config, const PluginConfig& tune) {
   if (later_batches(tune).empty()) return std::nullopt;
   const auto& varied = config.space.params.parameters();
   if (std::ranges::find(varied, kBatch, &space::Parameter::name) != varied.end()) {
@@ -156,7 +156,7 @@ Result<void> check_tunable(std::string_view name) {
 const std::vector<TunePlugin>& builtin_tuners() {
   static const std::vector<TunePlugin> tuners{
       {"mltuner", "tries settings on branches of the trial itself and goes on from the best", mltuner_options()},
-      {std::string(kPlayedBack), "plays back the settings that a search has found", schedule_options()},
+      {std::string(kReplaySchedule), "plays back the settings that a search has found", schedule_options()},
       {std::string(kAdaptive),
        "measures gradient noise in training and chooses the batch by it (data.batch: adaptive(…))",
        adaptive_options()}};
@@ -164,7 +164,7 @@ const std::vector<TunePlugin>& builtin_tuners() {
 }
 
 bool tunes_rate(const PluginConfig& tune) {
-  if (tune.name == kPlayedBack) return true;
+  if (tune.name == kReplaySchedule) return true;
   const auto params = tune.options.find("params");
   return params != tune.options.end() && params->contains("lr");
 }
@@ -179,14 +179,14 @@ std::vector<SettingAt> schedule_of(std::span<const Measurement> measurements) {
   return schedule;
 }
 
-PluginConfig played_back(const std::vector<SettingAt>& schedule) {
+PluginConfig replay_schedule(const std::vector<SettingAt>& schedule) {
   auto settings = nlohmann::json::array();
   for (const SettingAt& each : schedule) {
     nlohmann::json item{{"step", each.step}};
     for (const auto& [name, value] : each.setting) item[name] = space::value_json(value);
     settings.push_back(std::move(item));
   }
-  return {std::string(kPlayedBack), {{"settings", std::move(settings)}}};
+  return {std::string(kReplaySchedule), {{"settings", std::move(settings)}}};
 }
 
 Result<std::vector<SettingAt>> read_schedule(const Options& options) {
@@ -222,20 +222,20 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options) {
 Result<TuneRules> tune_rules(const Recipe& recipe) {
   LANISTA_ASSIGN(TuneRules rules, tune_rules(recipe.tune));
   LANISTA_TRY(check_batches(recipe));
-  const std::int64_t most = most_batch(recipe);
-  if (most > recipe.batch) rules.strides = most / recipe.batch;
+  const std::int64_t most = largest_batch(recipe);
+  if (most > recipe.batch) rules.steps_per_update = most / recipe.batch;
   return rules;
 }
 
-TuneRules rules_of_search(TuneRules rules, bool is_first, std::int64_t longer) {
+TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer) {
   rules.time *= longer;
   if (is_first) return rules;
-  if (rules.halving > 0) rules.time = static_cast<std::int64_t>(rules.again * static_cast<double>(rules.time));
-  if (rules.strides > 1) rules.time = std::max(rules.time, 2 * rules.strides);
+  if (rules.halving > 0) rules.time = static_cast<std::int64_t>(rules.later_search_factor * static_cast<double>(rules.time));
+  if (rules.steps_per_update > 1) rules.time = std::max(rules.time, 2 * rules.steps_per_update);
   return rules;
 }
 
-space::SearchSpace within_reach(const space::SearchSpace& space, const space::Sample& now, double reach) {
+space::SearchSpace narrowed_space(const space::SearchSpace& space, const space::Sample& now, double reach) {
   space::SearchSpace near;
   for (space::Parameter parameter : space.parameters()) {
     if (const auto* range = std::get_if<space::FloatRange>(&parameter.domain); range != nullptr && range->log) {
@@ -263,11 +263,11 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   rules.trend.diverged = options.at("diverged").get<double>();
   rules.trend.unstable = options.at("unstable").get<double>();
   rules.time = options.at("time").get<std::int64_t>();
-  rules.again = options.at("again").get<double>();
+  rules.later_search_factor = options.at("again").get<double>();
   rules.trials = options.at("trials").get<std::int64_t>();
-  rules.together = options.at("together").get<std::int64_t>();
+  rules.parallel_tries = options.at("together").get<std::int64_t>();
   rules.best = options.at("best").get<std::int64_t>();
-  rules.within = options.at("within").get<double>();
+  rules.speed_tolerance = options.at("within").get<double>();
   rules.halving = options.at("halving").get<std::int64_t>();
   if (rules.halving == 1) {
     return Error{Code::kInvalidArgument, "halving is 1, so that a search would never end; allowed: 0, or 2 to 64",
@@ -277,12 +277,12 @@ Result<TuneRules> tune_rules(const PluginConfig& tune) {
   rules.age = options.at("age").get<double>();
   rules.progress = options.at("progress").get<bool>();
   rules.reach = options.at("reach").get<double>();
-  rules.sure = options.at("sure").get<double>();
+  rules.sure_standard_errors = options.at("sure").get<double>();
   rules.undo = options.at("undo").get<double>();
   rules.on = options.at("on").get<std::string>();
   rules.paired = options.at("paired").get<bool>();
   rules.sequential = options.at("sequential").get<double>();
-  rules.second_look = options.at("second_look").get<double>();
+  rules.final_round_factor = options.at("second_look").get<double>();
   return rules;
 }
 

@@ -7,7 +7,7 @@
 namespace lanista::study {
 namespace {
 
-TEST(TuneRules, WaitAndLookLongerWhereSearchesFindNothing) {
+TEST(TuneRules, LengthenAfterUnsuccessfulSearches) {
   TuneRules rules;
   rules.halving = 2;
   const auto searched = [](std::int64_t epoch, double rate) {
@@ -17,24 +17,24 @@ TEST(TuneRules, WaitAndLookLongerWhereSearchesFindNothing) {
     return m;
   };
   std::vector<Measurement> seen{searched(1, 0.1)};
-  EXPECT_EQ(longer_after(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(rules, seen), 1);
   seen.push_back(searched(2, 0));  // did not search
-  EXPECT_EQ(longer_after(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(rules, seen), 1);
   for (const std::int64_t times : {2, 4, 4}) {
     seen.push_back(searched(std::ssize(seen) + 1, 0.1));
-    EXPECT_EQ(longer_after(rules, seen), times);
+    EXPECT_EQ(search_length_factor(rules, seen), times);
   }
   rules.retune = 1;
   for (std::int64_t epochs = 1; epochs < 4; ++epochs) {
     seen.push_back(searched(std::ssize(seen) + 1, 0));
-    EXPECT_EQ(wants_search(rules, seen), epochs == 3)
+    EXPECT_EQ(is_search_due(rules, seen), epochs == 3)
         << epochs;  // the last search was before an epoch that counts, too
   }
   seen.push_back(searched(std::ssize(seen) + 1, 0.2));
-  EXPECT_EQ(longer_after(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(rules, seen), 1);
   rules.halving = 0;
   seen.push_back(searched(std::ssize(seen) + 1, 0.2));
-  EXPECT_EQ(longer_after(rules, seen), 1);
+  EXPECT_EQ(search_length_factor(rules, seen), 1);
 }
 
 Measurement epoch_of(std::int64_t epoch, double accuracy, bool searched = false) {
@@ -43,28 +43,28 @@ Measurement epoch_of(std::int64_t epoch, double accuracy, bool searched = false)
   return m;
 }
 
-TEST(TuneRules, SearchAtTheBeginningAndAtPlateaus) {
+TEST(TuneRules, SearchAtStartAndAtPlateaus) {
   TuneRules rules;
   rules.retune = 2;
   std::vector<Measurement> seen;
-  EXPECT_TRUE(wants_search(rules, seen));
+  EXPECT_TRUE(is_search_due(rules, seen));
   seen.push_back(epoch_of(1, 0.5, true));
-  EXPECT_FALSE(wants_search(rules, seen));
+  EXPECT_FALSE(is_search_due(rules, seen));
   seen.push_back(epoch_of(2, 0.5));
-  EXPECT_FALSE(wants_search(rules, seen));
+  EXPECT_FALSE(is_search_due(rules, seen));
   seen.push_back(epoch_of(3, 0.4));
-  EXPECT_TRUE(wants_search(rules, seen));
+  EXPECT_TRUE(is_search_due(rules, seen));
   seen.push_back(epoch_of(4, 0.4, true));  // the search was before epoch 4: behind epoch 3
-  EXPECT_FALSE(wants_search(rules, seen));
+  EXPECT_FALSE(is_search_due(rules, seen));
   seen.push_back(epoch_of(5, 0.4));
-  EXPECT_TRUE(wants_search(rules, seen));
+  EXPECT_TRUE(is_search_due(rules, seen));
   seen.back().metrics["val_accuracy"] = 0.6;  // an improvement
-  EXPECT_FALSE(wants_search(rules, seen));
+  EXPECT_FALSE(is_search_due(rules, seen));
   rules.retune = 0;
-  EXPECT_FALSE(wants_search(rules, seen));
+  EXPECT_FALSE(is_search_due(rules, seen));
 }
 
-TEST(TuneRules, HaveOldTrialsWaitLonger) {
+TEST(TuneRules, ScaleWaitWithTrialAge) {
   TuneRules rules;
   rules.retune = 2;
   rules.age = 0.25;
@@ -72,17 +72,17 @@ TEST(TuneRules, HaveOldTrialsWaitLonger) {
   for (std::int64_t epoch = 2; epoch <= 12; ++epoch) seen.push_back(epoch_of(epoch, 0.1 * static_cast<double>(epoch)));
   for (std::int64_t epoch = 13; epoch <= 16; ++epoch) {
     seen.push_back(epoch_of(epoch, 0.5));
-    EXPECT_EQ(wants_search(rules, seen), epoch >= 15) << epoch;  // 3 since the best, a quarter of 15
+    EXPECT_EQ(is_search_due(rules, seen), epoch >= 15) << epoch;  // 3 since the best, a quarter of 15
   }
   rules.age = 0;
   seen.resize(14);
-  EXPECT_TRUE(wants_search(rules, seen));
+  EXPECT_TRUE(is_search_due(rules, seen));
   rules.retune = 0;
   rules.age = 0.25;
-  EXPECT_FALSE(wants_search(rules, seen));
+  EXPECT_FALSE(is_search_due(rules, seen));
 }
 
-TEST(TuneRules, TellWhatCanChangeInTraining) {
+TEST(TuneRules, ListTunableParameters) {
   EXPECT_TRUE(check_tunable("momentum").ok());
   EXPECT_TRUE(check_tunable("batch").ok());
   const auto refused = check_tunable("optimizer");
@@ -91,21 +91,21 @@ TEST(TuneRules, TellWhatCanChangeInTraining) {
             std::string::npos);
 }
 
-TEST(TuneRules, KnowTheLargestBatch) {
+TEST(TuneRules, ComputeLargestBatch) {
   Recipe recipe;
   recipe.batch = 16;
-  EXPECT_EQ(most_batch(recipe), 16);
+  EXPECT_EQ(largest_batch(recipe), 16);
   recipe.tune = {"mltuner", {{"params", {{"batch", {16, 64, 32}}, {"lr", "log(0.1, 1)"}}}}};
-  EXPECT_EQ(most_batch(recipe), 64);
+  EXPECT_EQ(largest_batch(recipe), 64);
   EXPECT_TRUE(check_batches(recipe));
   Recipe smaller = recipe;
   smaller.tune.options["params"]["batch"] = {16, 32};
   EXPECT_NE(program_key(Digest{}, recipe), program_key(Digest{}, smaller)) << "a program has room for the largest";
-  recipe.tune = played_back({{0, {{"lr", 0.1}}}, {9, {{"batch", 48.0}}}});
-  EXPECT_EQ(most_batch(recipe), 48);
+  recipe.tune = replay_schedule({{0, {{"lr", 0.1}}}, {9, {{"batch", 48.0}}}});
+  EXPECT_EQ(largest_batch(recipe), 48);
   EXPECT_TRUE(check_batches(recipe));
   for (const double wrong : {8.0, 40.0, 0.0, 32.5}) {
-    recipe.tune = played_back({{9, {{"batch", wrong}}}});
+    recipe.tune = replay_schedule({{9, {{"batch", wrong}}}});
     const auto refused = check_batches(recipe);
     ASSERT_FALSE(refused) << wrong;
     EXPECT_NE(refused.error().message.find("is no multiple of 16"), std::string::npos);
@@ -122,9 +122,9 @@ TEST(TuneRules, ComeFromOptions) {
   EXPECT_EQ(rules->retune, 2);
   EXPECT_EQ(rules->age, 0.25);
   EXPECT_FALSE(rules->progress);
-  EXPECT_EQ(rules->sure, 0);
+  EXPECT_EQ(rules->sure_standard_errors, 0);
   EXPECT_EQ(rules->reach, 20);
-  EXPECT_EQ(rules->again, 1);
+  EXPECT_EQ(rules->later_search_factor, 1);
   EXPECT_FALSE(tune_rules(PluginConfig{"mltuner", Options::object()}).ok());
   const auto endless = tune_rules(PluginConfig{"mltuner", {{"params", {{"lr", "log(0.1, 1)"}}}, {"halving", 1}}});
   ASSERT_FALSE(endless.ok());
@@ -132,14 +132,14 @@ TEST(TuneRules, ComeFromOptions) {
   EXPECT_FALSE(tune_rules(PluginConfig{"other", Options::object()}).ok());
 }
 
-TEST(TuneRules, HaveLaterSearchesLookNearTheSettingAtHand) {
+TEST(TuneRules, NarrowLaterSearchesAroundCurrent) {
   space::SearchSpace space;
   ASSERT_TRUE(space.add({"lr", space::FloatRange{.lo = 1e-4, .hi = 1, .log = true}, {}}));
   ASSERT_TRUE(space.add({"momentum", space::FloatRange{.lo = 0, .hi = 0.95}, {}}));
   ASSERT_TRUE(space.add({"batch", space::Categorical{{8.0, 16.0}}, {}}));
   const auto rates = [&](double at, double reach) {
     const space::Sample now{{"lr", at}, {"momentum", 0.5}, {"batch", 8.0}};
-    const space::SearchSpace near = within_reach(space, now, reach);
+    const space::SearchSpace near = narrowed_space(space, now, reach);
     EXPECT_EQ(near.parameters().size(), 3U);
     EXPECT_EQ(near.parameters()[1].domain, space.parameters()[1].domain) << "no logarithm, no factor";
     EXPECT_EQ(near.parameters()[2].domain, space.parameters()[2].domain);
@@ -158,13 +158,13 @@ TEST(TuneRules, HaveLaterSearchesLookNearTheSettingAtHand) {
   // Between multiples of a step there is nothing.
   space::SearchSpace steps;
   ASSERT_TRUE(steps.add({"lr", space::FloatRange{.lo = 0.1, .hi = 1, .quant = 0.1, .log = true}, {}}));
-  const auto near = within_reach(steps, {{"lr", 0.015}}, 10);
+  const auto near = narrowed_space(steps, {{"lr", 0.015}}, 10);
   EXPECT_EQ(std::get<space::FloatRange>(near.parameters()[0].domain).hi, 0.015 * 10) << "0.1 is there";
-  const auto none = within_reach(steps, {{"lr", 0.25}}, 1.1);
+  const auto none = narrowed_space(steps, {{"lr", 0.25}}, 1.1);
   EXPECT_EQ(none.parameters()[0].domain, steps.parameters()[0].domain);
 }
 
-TEST(Branches, AreReadAsTheyWereWritten) {
+TEST(Branches, RoundTrip) {
   Measurement m = epoch_of(3, 0.5);
   m.branches = {{20, {}, 10, "start", 2.25, false}, {20, {{"lr", 0.1}}, 40, "converging", 1e-3, true}};
   const auto read = measurement_from_json(measurement_json(m));

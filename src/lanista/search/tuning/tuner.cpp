@@ -11,8 +11,8 @@
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kLooks = 4;         // at a try before its time, with rules.sequential
-constexpr std::int64_t kMostPatience = 4;  // times rules.retune, where searches find nothing better
+constexpr std::int64_t kNumChecks = 4;         // at a try before its time, with rules.sequential
+constexpr std::int64_t kMaxLengthFactor = 4;  // times rules.retune, where searches find nothing better
 
 double mean_of(std::span<const double> losses) {
   double sum = 0;
@@ -24,7 +24,7 @@ double level_of_later_half(std::span<const double> losses) { return mean_of(loss
 
 }  // namespace
 
-ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, Rng rng) {
+ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now, Rng rng) {
   return [space = std::move(space), now = std::move(now), rng](std::span<const Try> tries) {
     const auto better = [](const Try& a, const Try& b) {
       return a.seen.trend != b.seen.trend ? a.seen.trend < b.seen.trend : a.seen.speed > b.seen.speed;
@@ -43,8 +43,8 @@ ProposeSetting propose_marginally(space::SearchSpace space, space::Sample now, R
 }
 
 TuneSearch::TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
-                       bool from_now)
-    : rules_(std::move(rules)), longest_(longest), trials_(trials), propose_(std::move(propose)), from_now_(from_now) {
+                       bool includes_current)
+    : rules_(std::move(rules)), longest_(longest), trials_(trials), propose_(std::move(propose)), from_now_(includes_current) {
   LANISTA_CHECK(longest_ >= 1 && trials_ >= 1, "a search of nothing");
   if (rules_.halving > 0) {
     stage_ = Stage::kRace;
@@ -60,7 +60,7 @@ std::int64_t TuneSearch::start_steps() const {
 
 void TuneSearch::tell_start(double loss) {
   start_loss_ = loss;
-  round_ = {propose(rules_.together), time_};
+  round_ = {propose(rules_.parallel_tries), time_};
   if (round_.branches.empty()) finish();
 }
 
@@ -90,7 +90,7 @@ void TuneSearch::end_round() {
     Try& tried = tries_[branch];
     tried.seen = {};  // diverged
     if (!tried.failed && !tried.losses.empty()) tried.seen = convergence_of(start_loss_, tried.losses, rules_.trend);
-    if (tried.seen.trend == Trend::kDiverged) tried.alive = false;
+    if (tried.seen.trend == Trend::kDiverged) tried.is_alive = false;
   }
   if (stage_ == Stage::kTime) {
     find_time();
@@ -116,26 +116,26 @@ void TuneSearch::race() {
   for (const std::size_t branch : round_.branches) {
     Try& tried = tries_[branch];
     tried.seen = tried.failed ? Convergence{} : level_of(tried.losses);
-    tried.alive = tried.seen.trend != Trend::kDiverged;
-    if (tried.alive) order.push_back(branch);
+    tried.is_alive = tried.seen.trend != Trend::kDiverged;
+    if (tried.is_alive) order.push_back(branch);
   }
-  if (order.empty()) return race_again();
+  if (order.empty()) return restart_race();
   std::ranges::sort(order, [this](auto a, auto b) {
     return std::pair(tries_[a].seen.slope, a) < std::pair(tries_[b].seen.slope, b);
   });
   const std::int64_t share = round_.steps == longest_ ? 1 : std::ssize(order) / rules_.halving;
   const auto stay = static_cast<std::size_t>(std::max<std::int64_t>(1, share));
-  if (rules_.sure > 0 && from_now_ && tries_.front().alive) return race_the_setting_at_hand(std::move(order), stay);
-  for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].alive = false;
+  if (rules_.sure_standard_errors > 0 && from_now_ && tries_.front().is_alive) return race_current_setting(std::move(order), stay);
+  for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].is_alive = false;
   if (stay == 1) return finish();
   order.resize(stay);
   std::ranges::sort(order);
   round_ = {std::move(order), std::min(round_.steps * rules_.halving, longest_)};
 }
 
-void TuneSearch::race_again() {
+void TuneSearch::restart_race() {
   stage_ = Stage::kRace;
-  round_ = {propose(rules_.together), time_};
+  round_ = {propose(rules_.parallel_tries), time_};
   if (round_.branches.empty()) finish();
 }
 
@@ -157,24 +157,24 @@ void TuneSearch::probation() {
   const double came_to = mean_of(std::span(winner.losses).subspan(static_cast<std::size_t>(won_after_)));
   if (!winner.failed && (came_to <= bar || (!std::isfinite(bar) && std::isfinite(came_to)))) return finish();
   winner.undone = true;
-  winner.alive = false;
+  winner.is_alive = false;
   if (from_now_) return finish();
   best_.reset();
-  race_again();
+  restart_race();
 }
 
 // The first try stays until the best of the others is told from it.
-void TuneSearch::race_the_setting_at_hand(std::vector<std::size_t> order, std::size_t stay) {
+void TuneSearch::race_current_setting(std::vector<std::size_t> order, std::size_t stay) {
   std::erase(order, 0U);
-  for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].alive = false;
+  for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].is_alive = false;
   order.resize(std::min(stay, order.size()));
   if (order.empty()) return finish();
   if (order.size() == 1) {
-    const double ahead = slope_difference(tries_.front().losses, tries_[order.front()].losses);
-    const bool is_behind = ahead < -rules_.sure || (round_.steps == longest_ && ahead <= rules_.sure);
-    if (ahead > rules_.sure) tries_.front().alive = false;
-    if (is_behind) tries_[order.front()].alive = false;
-    if (is_behind || !tries_.front().alive) return finish();
+    const double ahead = slope_difference_in_errors(tries_.front().losses, tries_[order.front()].losses);
+    const bool is_worse = ahead < -rules_.sure_standard_errors || (round_.steps == longest_ && ahead <= rules_.sure_standard_errors);
+    if (ahead > rules_.sure_standard_errors) tries_.front().is_alive = false;
+    if (is_worse) tries_[order.front()].is_alive = false;
+    if (is_worse || !tries_.front().is_alive) return finish();
   }
   order.push_back(0);
   std::ranges::sort(order);
@@ -211,33 +211,33 @@ Convergence TuneSearch::level_of(std::span<const double> losses) const {
 
 // All that are alive have run the same time.
 void TuneSearch::find_time() {
-  std::vector<std::size_t> alive;
+  std::vector<std::size_t> is_alive;
   for (std::size_t i = 0; i < tries_.size(); ++i) {
-    if (tries_[i].alive) alive.push_back(i);
+    if (tries_[i].is_alive) is_alive.push_back(i);
   }
   const bool converges = std::ranges::any_of(
-      alive, [&](std::size_t i) { return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0; });
+      is_alive, [&](std::size_t i) { return tries_[i].seen.trend == Trend::kConverging && tries_[i].seen.speed > 0; });
   if (converges) {
-    full_ = alive;
-    keep_best(rules_.second_look > 1 ? 2 : 1);
+    full_ = is_alive;
+    retain_best(rules_.final_round_factor > 1 ? 2 : 1);
     stage_ = Stage::kTries;
     return next_tries();
   }
   const bool at_the_bound = time_ == longest_;
-  if (at_the_bound && !alive.empty()) return finish();
+  if (at_the_bound && !is_alive.empty()) return finish();
   time_ = std::min(2 * time_, longest_);
   std::vector<std::size_t> fresh = propose(1);
-  alive.insert(alive.end(), fresh.begin(), fresh.end());
-  if (alive.empty()) return finish();
-  round_ = {std::move(alive), time_};
+  is_alive.insert(is_alive.end(), fresh.begin(), fresh.end());
+  if (is_alive.empty()) return finish();
+  round_ = {std::move(is_alive), time_};
 }
 
 void TuneSearch::next_tries() {
   look_ = 0;
   std::vector<std::size_t> fresh;
-  if (!alike()) fresh = propose(rules_.together);
+  if (!has_similar_speeds()) fresh = propose(rules_.parallel_tries);
   if (fresh.empty()) return end_tries();
-  const std::int64_t looks = rules_.sequential > 0 ? kLooks : 1;
+  const std::int64_t looks = rules_.sequential > 0 ? kNumChecks : 1;
   round_ = {std::move(fresh), (time_ + looks - 1) / looks};
 }
 
@@ -250,52 +250,52 @@ void TuneSearch::look() {
   std::vector<std::size_t> left;
   for (const std::size_t branch : round_.branches) {
     Try& tried = tries_[branch];
-    if (!tried.alive) continue;
-    const bool is_behind = round_.steps >= rules_.trend.windows &&
-                           slope_difference(tried.losses, ahead.first(tried.losses.size())) > rules_.sequential;
-    if (is_behind) {
-      tried.alive = false;
+    if (!tried.is_alive) continue;
+    const bool is_worse = round_.steps >= rules_.trend.windows &&
+                           slope_difference_in_errors(tried.losses, ahead.first(tried.losses.size())) > rules_.sequential;
+    if (is_worse) {
+      tried.is_alive = false;
     } else {
       left.push_back(branch);
     }
   }
-  round_ = {std::move(left), (time_ * (look_ + 1) + kLooks - 1) / kLooks};
+  round_ = {std::move(left), (time_ * (look_ + 1) + kNumChecks - 1) / kNumChecks};
   if (round_.branches.empty()) next_tries();
 }
 
 void TuneSearch::compare() {
   for (const std::size_t branch : round_.branches) {
-    if (tries_[branch].alive) full_.push_back(branch);
+    if (tries_[branch].is_alive) full_.push_back(branch);
   }
-  keep_best(rules_.second_look > 1 ? 2 : 1);
+  retain_best(rules_.final_round_factor > 1 ? 2 : 1);
   next_tries();
 }
 
-void TuneSearch::keep_best(std::size_t count) {
+void TuneSearch::retain_best(std::size_t count) {
   std::vector<std::size_t> order = full_;
   std::ranges::sort(order, [this](auto a, auto b) { return better(a, b); });
-  for (std::size_t i = count; i < order.size(); ++i) tries_[order[i]].alive = false;
+  for (std::size_t i = count; i < order.size(); ++i) tries_[order[i]].is_alive = false;
 }
 
 // Slopes of branches that were given up since count as well.
-bool TuneSearch::alike() const {
+bool TuneSearch::has_similar_speeds() const {
   if (std::ssize(full_) < rules_.best) return false;
   std::vector<double> speeds;
   for (const std::size_t branch : full_) speeds.push_back(tries_[branch].seen.speed);
   std::ranges::sort(speeds, std::greater());
-  return 1 - speeds[static_cast<std::size_t>(rules_.best - 1)] / speeds.front() < rules_.within;
+  return 1 - speeds[static_cast<std::size_t>(rules_.best - 1)] / speeds.front() < rules_.speed_tolerance;
 }
 
 void TuneSearch::end_tries() {
-  std::vector<std::size_t> alive;
+  std::vector<std::size_t> is_alive;
   for (std::size_t i = 0; i < tries_.size(); ++i) {
-    if (tries_[i].alive) alive.push_back(i);
+    if (tries_[i].is_alive) is_alive.push_back(i);
   }
-  const double wanted = rules_.second_look * static_cast<double>(time_);
+  const double wanted = rules_.final_round_factor * static_cast<double>(time_);
   const std::int64_t longer = wanted >= static_cast<double>(longest_) ? longest_ : static_cast<std::int64_t>(wanted);
-  if (alive.size() < 2 || longer <= time_) return finish();
-  stage_ = Stage::kSecondLook;
-  round_ = {std::move(alive), longer};
+  if (is_alive.size() < 2 || longer <= time_) return finish();
+  stage_ = Stage::kFinalRound;
+  round_ = {std::move(is_alive), longer};
 }
 
 void TuneSearch::finish() {
@@ -304,12 +304,12 @@ void TuneSearch::finish() {
   for (std::size_t i = 0; i < tries_.size(); ++i) {
     // What beats the setting at hand on the same batches is better, wherever its loss began.
     const bool beats = rules_.halving > 0 && (from_now_ || !rules_.progress) && tries_.size() > 1;
-    const bool progresses = tries_[i].alive && (tries_[i].seen.speed > 0 || beats);
+    const bool progresses = tries_[i].is_alive && (tries_[i].seen.speed > 0 || beats);
     if (progresses && (!best_ || better(i, *best_))) best_ = i;
   }
   if (begin_probation()) return;
   stage_ = Stage::kOver;
-  for (std::size_t i = 0; i < tries_.size(); ++i) tries_[i].alive = best_ == i;
+  for (std::size_t i = 0; i < tries_.size(); ++i) tries_[i].is_alive = best_ == i;
 }
 
 std::int64_t TuneSearch::steps() const {
@@ -318,7 +318,7 @@ std::int64_t TuneSearch::steps() const {
   return steps;
 }
 
-std::int64_t longer_after(const TuneRules& rules, std::span<const Measurement> measurements) {
+std::int64_t search_length_factor(const TuneRules& rules, std::span<const Measurement> measurements) {
   std::int64_t times = 1;
   if (rules.halving == 0) return times;
   const space::Sample* setting = nullptr;  // under which it trains
@@ -326,13 +326,13 @@ std::int64_t longer_after(const TuneRules& rules, std::span<const Measurement> m
     if (m.branches.empty()) continue;
     const auto kept = std::ranges::find(m.branches, true, &Branch::kept);
     const bool is_new = kept != m.branches.end() && (setting == nullptr || kept->setting != *setting);
-    times = is_new ? 1 : std::min(2 * times, kMostPatience);
+    times = is_new ? 1 : std::min(2 * times, kMaxLengthFactor);
     if (is_new) setting = &kept->setting;
   }
   return times;
 }
 
-bool wants_search(const TuneRules& rules, std::span<const Measurement> measurements) {
+bool is_search_due(const TuneRules& rules, std::span<const Measurement> measurements) {
   if (measurements.empty()) return true;
   if (rules.retune == 0) return false;
   std::string metric = rules.on;
@@ -350,7 +350,7 @@ bool wants_search(const TuneRules& rules, std::span<const Measurement> measureme
   }
   const std::int64_t epochs = measurements.back().epoch;
   const auto aged = static_cast<std::int64_t>(rules.age * static_cast<double>(epochs));
-  return epochs - since >= std::max(aged, rules.retune * longer_after(rules, measurements));
+  return epochs - since >= std::max(aged, rules.retune * search_length_factor(rules, measurements));
 }
 
 }  // namespace lanista::study

@@ -23,11 +23,11 @@ Curve noisy_until(std::int64_t quiet, double speed) {
 }
 TuneRules one_at_a_time() {
   TuneRules rules;
-  rules.together = 1;
+  rules.parallel_tries = 1;
   return rules;
 }
 
-TEST(TuneSearch, FixesTheTrialTimeToThatOfTheFirstThatConverges) {
+TEST(TuneSearch, FixesTrialTimeAtFirstConvergence) {
   Scripted run(one_at_a_time(), {falls(0.01), falls(0.02), falls(0.005)});
 
   run.run();
@@ -38,7 +38,7 @@ TEST(TuneSearch, FixesTheTrialTimeToThatOfTheFirstThatConverges) {
   EXPECT_EQ(run.search.steps(), 10 + 30);
 }
 
-TEST(TuneSearch, BeginsWithTheTimeThatItIsGiven) {
+TEST(TuneSearch, StartsWithConfiguredTime) {
   TuneRules rules = one_at_a_time();
   rules.time = 25;
   EXPECT_EQ(Scripted(rules, {falls(0.01)}).search.round().steps, 25);
@@ -65,35 +65,35 @@ TEST(TuneSearch, DoublesTheTimeAndAddsATryWhileNothingConverges) {
   EXPECT_EQ(run.search.winner(), 3U);
 }
 
-TEST(TuneSearch, KillsWhatDiverges) {
+TEST(TuneSearch, DiscardsDivergedBranches) {
   Scripted run(one_at_a_time(), {explodes(), falls(0.01)});
 
   run.one_round();
-  EXPECT_EQ(run.alive(), (Indices{1}));  // the next try; the first is gone
+  EXPECT_EQ(run.is_alive(), (Indices{1}));  // the next try; the first is gone
   EXPECT_EQ(run.search.round().branches, (Indices{1}));
   EXPECT_EQ(run.search.round().steps, 20);
 }
 
-TEST(TuneSearch, WhatThrowsHasDiverged) {
+TEST(TuneSearch, TreatsExceptionAsDivergence) {
   Scripted run(one_at_a_time(), {falls(0.01), falls(0.02)});
   run.search.tell_failed(0);
   run.search.end_round();
 
-  EXPECT_FALSE(run.search.tries()[0].alive);
+  EXPECT_FALSE(run.search.tries()[0].is_alive);
   EXPECT_EQ(run.search.tries()[0].seen.trend, Trend::kDiverged);
 }
 
-TEST(TuneSearch, FreesTheLoserAtOnce) {
+TEST(TuneSearch, FreesLosingBranchImmediately) {
   Scripted run(one_at_a_time(), {falls(0.01), falls(0.005), falls(0.02), falls(0.03)});
 
   run.one_round();
   run.one_round();
-  EXPECT_EQ(run.alive(), (Indices{0, 2}));  // 2 is the next try
+  EXPECT_EQ(run.is_alive(), (Indices{0, 2}));  // 2 is the next try
   run.one_round();
-  EXPECT_EQ(run.alive(), (Indices{2, 3}));
+  EXPECT_EQ(run.is_alive(), (Indices{2, 3}));
 }
 
-TEST(TuneSearch, TakesTheBestUnstableBranchAtTheBound) {
+TEST(TuneSearch, SelectsBestUnstableBranchAtLimit) {
   // At 10 steps the range is -0.1 and the largest rise 0.08; windows of two steps hide the shaking.
   const auto shaky = [](double speed) {
     return [speed](std::int64_t step) { return 1 - speed * static_cast<double>(step) + (step % 2 == 0 ? 0.1 : 0); };
@@ -117,16 +117,16 @@ TEST(TuneSearch, TakesTheBestUnstableBranchAtTheBound) {
   EXPECT_EQ(short_run.search.winner(), 0U);
 }
 
-TEST(TuneSearch, HasConvergedWhereNothingMakesProgress) {
+TEST(TuneSearch, ReportsConvergenceWithoutProgress) {
   Scripted run(one_at_a_time(), {falls(-0.01), falls(-0.02), explodes()}, 20);
 
   run.run();
 
   EXPECT_EQ(run.search.winner(), std::nullopt);
-  EXPECT_TRUE(run.alive().empty());
+  EXPECT_TRUE(run.is_alive().empty());
 }
 
-TEST(TuneSearch, StopsWhenTheFiveBestSlopesAreWithinATenth) {
+TEST(TuneSearch, StopsWhenFiveBestSpeedsAreClose) {
   // 1 - 0.91 / 1 = 9 %.
   Scripted run(one_at_a_time(), {falls(.1), falls(.098), falls(.095), falls(.093), falls(.091), falls(.5)});
   run.run();
@@ -138,7 +138,7 @@ TEST(TuneSearch, StopsWhenTheFiveBestSlopesAreWithinATenth) {
   EXPECT_EQ(on.search.tries().size(), 6U);
 }
 
-TEST(TuneSearch, TriesNoMoreThanItMay) {
+TEST(TuneSearch, RespectsTryLimit) {
   Scripted run(one_at_a_time(), {falls(.01), falls(.02), falls(.04), falls(.08)}, 1000, 3);
 
   run.run();
@@ -147,9 +147,9 @@ TEST(TuneSearch, TriesNoMoreThanItMay) {
   EXPECT_EQ(run.search.winner(), 2U);
 }
 
-TEST(TuneSearch, SeveralTriesBeginTogether) {
+TEST(TuneSearch, StartsSeveralTriesTogether) {
   TuneRules rules;
-  rules.together = 3;
+  rules.parallel_tries = 3;
   Scripted run(rules, {falls(.01), falls(.02), falls(.04), falls(.08)});
 
   run.run();
@@ -160,13 +160,13 @@ TEST(TuneSearch, SeveralTriesBeginTogether) {
   EXPECT_EQ(run.search.winner(), 3U);
 }
 
-TEST(TuneSearch, EqualSpeedsStayWithTheEarlier) {
+TEST(TuneSearch, KeepsEarlierBranchOnEqualSpeed) {
   Scripted run(one_at_a_time(), {falls(.01), falls(.01)});
   run.run();
   EXPECT_EQ(run.search.winner(), 0U);
 }
 
-TEST(TuneSearch, GivesUpWhatFallsBehindBeforeItsTime) {
+TEST(TuneSearch, DiscardsLaggingBranchEarly) {
   TuneRules rules = one_at_a_time();
   rules.time = 40;
   rules.sequential = 3;
@@ -182,9 +182,9 @@ TEST(TuneSearch, GivesUpWhatFallsBehindBeforeItsTime) {
   EXPECT_EQ(run.search.winner(), 2U);
 }
 
-TEST(TuneSearch, LooksASecondTimeAtTheTwoBest) {
+TEST(TuneSearch, RunsFinalRoundOfTwoBest) {
   TuneRules rules = one_at_a_time();
-  rules.second_look = 3;
+  rules.final_round_factor = 3;
   // The first falls faster at once, and no further.
   const Curve early = [](std::int64_t step) {
     return 1 - 0.02 * static_cast<double>(std::min<std::int64_t>(step, 10));
@@ -197,7 +197,7 @@ TEST(TuneSearch, LooksASecondTimeAtTheTwoBest) {
   EXPECT_EQ(run.rounds[3].branches, (Indices{0, 1}));
   EXPECT_EQ(run.rounds[3].steps, 30);
   EXPECT_EQ(run.search.winner(), 1U);
-  EXPECT_EQ(run.alive(), (Indices{1}));
+  EXPECT_EQ(run.is_alive(), (Indices{1}));
 }
 
 }  // namespace

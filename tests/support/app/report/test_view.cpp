@@ -86,8 +86,8 @@ study::StudyView small_study() {
   auto& failed = add_trial(view, adam);
   measure(view, failed, 1, 0.5, std::numeric_limits<double>::quiet_NaN());
   failed.outcome = study::Outcome{OutcomeKind::kFailed, "-1\", \"diverged\"\n", {}, "", {}};
-  auto& twin = add_trial(view, sgd);
-  twin.outcome = study::Outcome{OutcomeKind::kDuplicate, "", TrialId{1}, "", {}};
+  auto& original = add_trial(view, sgd);
+  original.outcome = study::Outcome{OutcomeKind::kDuplicate, "", TrialId{1}, "", {}};
   auto& running = add_trial(view, sgd);
   running.proposal.parent = TrialId{1};
   measure(view, running, 0, 1, 0.625);
@@ -105,9 +105,9 @@ study::StudyView random_study(std::int64_t trials, std::uint64_t seed) {
     trial.parameters = rng.between(100, 100000);
     const std::uint64_t fate = rng.below(10);
     if (i > 0 && fate == 0) {
-      const TrialId twin{static_cast<std::uint32_t>(rng.between(1, i))};
-      trial.proposal.sample = view.trials[twin.value - 1].proposal.sample;
-      trial.outcome = study::Outcome{OutcomeKind::kDuplicate, "", twin, "", {}};
+      const TrialId original{static_cast<std::uint32_t>(rng.between(1, i))};
+      trial.proposal.sample = view.trials[original.value - 1].proposal.sample;
+      trial.outcome = study::Outcome{OutcomeKind::kDuplicate, "", original, "", {}};
       continue;
     }
     if (i > 2 && rng.bernoulli(0.5)) trial.proposal.parent = TrialId{static_cast<std::uint32_t>(rng.between(1, i))};

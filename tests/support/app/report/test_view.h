@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "lanista/search/study/view.h"
+#include "lanista/search/study/study_view.h"
 
 namespace lanista::report::testing {
 

@@ -5,30 +5,30 @@
 // Of executor_conformance.h: what is kept of trials, and who goes on from it.
 namespace lanista::engine::testing {
 
-TYPED_TEST_P(ExecutorConformance, GoesOnFromCheckpointsAsIfNothingHadHappened) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, ResumesFromCheckpointsExactly) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   const auto all = [&] {
     for (std::uint32_t id = 1; id <= 3; ++id) {
       this->allow(id, TestFixture::kEpochs);
       this->finish(id);
     }
-    return this->listen(this->ends(3));
+    return this->collect_reports(this->has_ended(3));
   };
   for (std::uint32_t id = 1; id <= 3; ++id) this->start(id);
-  const Told undisturbed = all();
+  const ReportLog undisturbed = all();
 
   this->executor = this->bench.make();
   for (std::uint32_t id = 1; id <= 3; ++id) {
     this->start(id);
     this->allow(id, id);
   }
-  Told before = this->listen([](const Told& told) {
-    const auto third = told.epochs.find(TrialId{3});
-    return told.epochs.size() == 3 && third->second.size() == 3 && told.epochs.at(TrialId{2}).size() == 2;
+  ReportLog before = this->collect_reports([](const ReportLog& log) {
+    const auto third = log.epochs.find(TrialId{3});
+    return log.epochs.size() == 3 && third->second.size() == 3 && log.epochs.at(TrialId{2}).size() == 2;
   });
   this->executor->command(PauseAll{});
-  const Told saved = this->listen([](const Told& told) { return told.paused > 0; });
-  EXPECT_TRUE(std::holds_alternative<PausedReport>(saved.all.back()));
+  const ReportLog saved = this->collect_reports([](const ReportLog& log) { return log.paused > 0; });
+  EXPECT_TRUE(std::holds_alternative<AllPausedReport>(saved.all.back()));
 
   this->executor = this->bench.make();
   for (std::uint32_t id = 1; id <= 3; ++id) {
@@ -38,12 +38,12 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromCheckpointsAsIfNothingHadHappened) {
     EXPECT_EQ(last.at(TrialId{id}).epoch, id);
     this->start(id, last.at(TrialId{id}).address);
   }
-  const Told repeated = this->listen([](const Told& told) { return told.epochs.size() == 3; });
+  const ReportLog repeated = this->collect_reports([](const ReportLog& log) { return log.epochs.size() == 3; });
   for (std::uint32_t id = 1; id <= 3; ++id) {
     this->expect_epochs(repeated, id, id);
     EXPECT_EQ(TestFixture::texts(repeated.epochs.at(TrialId{id})), TestFixture::texts(before.epochs.at(TrialId{id})));
   }
-  const Told after = all();
+  const ReportLog after = all();
 
   for (std::uint32_t id = 1; id <= 3; ++id) {
     auto epochs = repeated.epochs.at(TrialId{id});
@@ -55,43 +55,43 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromCheckpointsAsIfNothingHadHappened) {
   }
 }
 
-TYPED_TEST_P(ExecutorConformance, ParksATrialAtItsAllowedEpochAndLetsGoOfIt) {
+TYPED_TEST_P(ExecutorConformance, PausesTrialAtAllowedEpoch) {
   for (std::uint32_t id = 1; id <= 3; ++id) this->start(id);
   this->allow(2, 2);
-  this->park(2);
-  this->park(77);
+  this->pause_trial(2);
+  this->pause_trial(77);
   this->allow(3, TestFixture::kEpochs);
   this->finish(3);
 
-  const Told told = this->listen([](const Told& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
+  const ReportLog log = this->collect_reports([](const ReportLog& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
 
-  this->expect_epochs(told, 2, 2);
-  this->expect_epochs(told, 3, TestFixture::kEpochs);
-  ASSERT_EQ(told.parked.at(TrialId{2}).size(), 1U);
-  EXPECT_EQ(told.parked.at(TrialId{2}).front().epoch, 2);
-  EXPECT_EQ(told.parked.at(TrialId{2}).front().address.empty(), !TypeParam::kKeeps);
-  EXPECT_FALSE(told.finished.contains(TrialId{2}));
-  EXPECT_TRUE(told.failed.empty());
+  this->expect_epochs(log, 2, 2);
+  this->expect_epochs(log, 3, TestFixture::kEpochs);
+  ASSERT_EQ(log.parked.at(TrialId{2}).size(), 1U);
+  EXPECT_EQ(log.parked.at(TrialId{2}).front().epoch, 2);
+  EXPECT_EQ(log.parked.at(TrialId{2}).front().address.empty(), !TypeParam::kStoresWeights);
+  EXPECT_FALSE(log.finished.contains(TrialId{2}));
+  EXPECT_TRUE(log.failed.empty());
   this->allow(2, TestFixture::kEpochs);
-  this->park(2);
+  this->pause_trial(2);
   this->finish(2, true);
-  const Told after = this->listen();
+  const ReportLog after = this->collect_reports();
   EXPECT_TRUE(after.epochs.empty());
   EXPECT_TRUE(after.parked.empty());
   EXPECT_TRUE(after.finished.empty());
 }
 
-TYPED_TEST_P(ExecutorConformance, GoesOnFromWhereATrialWasParkedOnWhateverExecutor) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   this->start(1);
   this->allow(1, TestFixture::kEpochs);
   this->finish(1, true);
-  const Told undisturbed = this->listen(this->ends(1));
+  const ReportLog undisturbed = this->collect_reports(this->has_ended(1));
   this->executor = this->bench.make();
   this->start(1);
   this->allow(1, 1);
   this->finish(1, false);
-  const Told first_epoch = this->listen(this->ends(1));
+  const ReportLog first_epoch = this->collect_reports(this->has_ended(1));
 
   std::string address;
   std::vector<study::Measurement> last;
@@ -99,12 +99,12 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromWhereATrialWasParkedOnWhateverExecut
     if (epoch % 2 == 1) this->executor = this->bench.make();  // and once at the same one, at once
     this->start(1, address);
     this->allow(1, epoch);
-    this->park(1);
-    const Told told = this->listen(this->parks(1));
-    this->expect_epochs(told, 1, epoch);  // those that it had are told again
-    const ParkedReport& parked = told.parked.at(TrialId{1}).front();
+    this->pause_trial(1);
+    const ReportLog log = this->collect_reports(this->has_paused(1));
+    this->expect_epochs(log, 1, epoch);  // those that it had are told again
+    const TrialPausedReport& parked = log.parked.at(TrialId{1}).front();
     EXPECT_EQ(parked.epoch, epoch);
-    EXPECT_EQ(parked.step, told.epochs.at(TrialId{1}).back().step);
+    EXPECT_EQ(parked.step, log.epochs.at(TrialId{1}).back().step);
     if (epoch == 1) {
       EXPECT_EQ(parked.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
     }
@@ -114,54 +114,54 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromWhereATrialWasParkedOnWhateverExecut
   this->start(1, address);
   this->allow(1, TestFixture::kEpochs);
   this->finish(1, true);
-  const Told told = this->listen(this->ends(1));
+  const ReportLog log = this->collect_reports(this->has_ended(1));
 
-  EXPECT_EQ(TestFixture::texts(told.epochs.at(TrialId{1})), TestFixture::texts(undisturbed.epochs.at(TrialId{1})));
-  EXPECT_EQ(told.finished.at(TrialId{1}).front().state_hash, undisturbed.finished.at(TrialId{1}).front().state_hash);
-  EXPECT_EQ(told.finished.at(TrialId{1}).front().weights, undisturbed.finished.at(TrialId{1}).front().weights);
+  EXPECT_EQ(TestFixture::texts(log.epochs.at(TrialId{1})), TestFixture::texts(undisturbed.epochs.at(TrialId{1})));
+  EXPECT_EQ(log.finished.at(TrialId{1}).front().state_hash, undisturbed.finished.at(TrialId{1}).front().state_hash);
+  EXPECT_EQ(log.finished.at(TrialId{1}).front().weights, undisturbed.finished.at(TrialId{1}).front().weights);
 }
 
 // Cloning is not resuming: the child tells its own epochs from the first on, and a checkpoint of its own needs nothing
 // of its start.
-TYPED_TEST_P(ExecutorConformance, BeginsWithTheWeightsThatAnotherTrialLeft) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   this->start(1);
   this->allow(1, 1);
-  this->park(1);
-  const std::string left = this->listen(this->parks(1)).parked.at(TrialId{1}).front().address;
-  const auto whole = [&](const std::string& start_at) {
+  this->pause_trial(1);
+  const std::string left = this->collect_reports(this->has_paused(1)).parked.at(TrialId{1}).front().address;
+  const auto whole = [&](const std::string& start_address) {
     this->executor = this->bench.make();
-    this->start(2, {}, start_at);
+    this->start(2, {}, start_address);
     this->allow(2, TestFixture::kEpochs);
     this->finish(2, true);
-    return this->listen(this->ends(1));
+    return this->collect_reports(this->has_ended(1));
   };
-  const Told fresh = whole({}), child = whole(left), again = whole(left);
+  const ReportLog fresh = whole({}), child = whole(left), again = whole(left);
   this->executor = this->bench.make();
   this->start(2, {}, left);
   this->allow(2, 1);
-  this->park(2);
-  const std::string own = this->listen(this->parks(1)).parked.at(TrialId{2}).front().address;
+  this->pause_trial(2);
+  const std::string own = this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address;
   this->start(2, own, left);
   this->allow(2, TestFixture::kEpochs);
   this->finish(2, true);
-  const Told resumed = this->listen(this->ends(1));
+  const ReportLog resumed = this->collect_reports(this->has_ended(1));
 
-  for (const Told* told : {&fresh, &child, &again, &resumed}) {
-    this->expect_epochs(*told, 2, TestFixture::kEpochs);
-    EXPECT_EQ(told->epochs.size(), 1U) << "of nobody but the child";
+  for (const ReportLog* log : {&fresh, &child, &again, &resumed}) {
+    this->expect_epochs(*log, 2, TestFixture::kEpochs);
+    EXPECT_EQ(log->epochs.size(), 1U) << "of nobody but the child";
   }
-  const auto end = [](const Told& told) { return told.finished.at(TrialId{2}).front().state_hash; };
+  const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front().state_hash; };
   EXPECT_NE(end(child), end(fresh));
-  for (const Told* told : {&again, &resumed}) {
-    EXPECT_EQ(end(*told), end(child));
-    EXPECT_EQ(TestFixture::texts(told->epochs.at(TrialId{2})), TestFixture::texts(child.epochs.at(TrialId{2})));
+  for (const ReportLog* log : {&again, &resumed}) {
+    EXPECT_EQ(end(*log), end(child));
+    EXPECT_EQ(TestFixture::texts(log->epochs.at(TrialId{2})), TestFixture::texts(child.epochs.at(TrialId{2})));
   }
 }
 
 // Forking is neither: the trial stays itself, with what it measured so far, and goes on from what another one was.
-TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   Job own = this->bench.job(1);  // of one program with it
   own.trial = TrialId{2};
   own.trial_seed = own.trial_seed + 1;
@@ -170,9 +170,9 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
   ASSERT_TRUE(this->executor->start(own));
   for (std::uint32_t id = 1; id <= 2; ++id) {
     this->allow(id, 1);
-    this->park(id);
+    this->pause_trial(id);
   }
-  const Told rested = this->listen(this->parks(2));
+  const ReportLog rested = this->collect_reports(this->has_paused(2));
   const auto had = rested.epochs.at(TrialId{2});
   const std::string others = rested.parked.at(TrialId{1}).front().address;
   const auto whole = [&](const std::string& checkpoint, bool forks) {
@@ -184,10 +184,10 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
     EXPECT_TRUE(started) << started.error().text();
     this->allow(2, TestFixture::kEpochs);
     this->finish(2, true);
-    return this->listen(this->ends(1));
+    return this->collect_reports(this->has_ended(1));
   };
-  const Told plain = whole(rested.parked.at(TrialId{2}).front().address, false);
-  const Told forked = whole(others, true), again = whole(others, true);
+  const ReportLog plain = whole(rested.parked.at(TrialId{2}).front().address, false);
+  const ReportLog forked = whole(others, true), again = whole(others, true);
   // In the middle of what came of the fork.
   this->executor = this->bench.make();
   Job job = own;
@@ -195,21 +195,21 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
   job.fork = ForkedRun{TrialId{1}, had};
   ASSERT_TRUE(this->executor->start(job));
   this->allow(2, 2);
-  this->park(2);
-  const Told resumed = whole(this->listen(this->parks(1)).parked.at(TrialId{2}).front().address, true);
+  this->pause_trial(2);
+  const ReportLog resumed = whole(this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address, true);
 
-  const auto end = [](const Told& told) { return told.finished.at(TrialId{2}).front(); };
-  const auto texts = [](const Told& told) { return TestFixture::texts(told.epochs.at(TrialId{2})); };
-  for (const Told* told : {&plain, &forked, &again, &resumed}) {
-    this->expect_epochs(*told, 2, TestFixture::kEpochs);
-    EXPECT_EQ(told->epochs.size(), 1U) << "of nobody but itself";
-    EXPECT_EQ(texts(*told).front(), TestFixture::texts(had).front()) << "what it had measured";
+  const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front(); };
+  const auto texts = [](const ReportLog& log) { return TestFixture::texts(log.epochs.at(TrialId{2})); };
+  for (const ReportLog* log : {&plain, &forked, &again, &resumed}) {
+    this->expect_epochs(*log, 2, TestFixture::kEpochs);
+    EXPECT_EQ(log->epochs.size(), 1U) << "of nobody but itself";
+    EXPECT_EQ(texts(*log).front(), TestFixture::texts(had).front()) << "what it had measured";
   }
   EXPECT_NE(end(forked).state_hash, end(plain).state_hash);
-  for (const Told* told : {&again, &resumed}) {
-    EXPECT_EQ(end(*told).state_hash, end(forked).state_hash);
-    EXPECT_EQ(end(*told).weights, end(forked).weights);
-    EXPECT_EQ(texts(*told), texts(forked));
+  for (const ReportLog* log : {&again, &resumed}) {
+    EXPECT_EQ(end(*log).state_hash, end(forked).state_hash);
+    EXPECT_EQ(end(*log).weights, end(forked).weights);
+    EXPECT_EQ(texts(*log), texts(forked));
   }
   // Whose state is lost does not begin anew.
   Job lost = job;
@@ -217,38 +217,38 @@ TYPED_TEST_P(ExecutorConformance, GoesOnFromAnothersStateAsItself) {
   EXPECT_FALSE(this->executor->start(lost));
 }
 
-TYPED_TEST_P(ExecutorConformance, RefusesAStartThatIsNotThere) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, RefusesMissingStart) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   Job job = this->bench.job(2);
   job.start = study::Start{TrialId{1}, 1, "", std::string(32, '0')};
 
   EXPECT_FALSE(this->executor->start(job));
 
-  EXPECT_TRUE(this->listen().all.empty());
+  EXPECT_TRUE(this->collect_reports().all.empty());
 }
 
-TYPED_TEST_P(ExecutorConformance, RefusesACheckpointThatIsNotThere) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, RefusesMissingCheckpoint) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   Job job = this->bench.job(1);
   job.checkpoint = std::string(32, '0');
 
   EXPECT_FALSE(this->executor->start(job));
 
-  EXPECT_TRUE(this->listen().all.empty());
+  EXPECT_TRUE(this->collect_reports().all.empty());
   this->start(2);
   this->allow(2, 1);
   this->finish(2);
-  this->expect_epochs(this->listen(this->ends(1)), 2, 1);
+  this->expect_epochs(this->collect_reports(this->has_ended(1)), 2, 1);
 }
 
-TYPED_TEST_P(ExecutorConformance, TestsTheWeightsThatItKept) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
+TYPED_TEST_P(ExecutorConformance, TestsStoredWeights) {
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   this->start(1);
   this->allow(1, 2);
   this->finish(1, true);
-  const Told told = this->listen(this->ends(1));
-  ASSERT_TRUE(told.finished.contains(TrialId{1}));
-  const std::string weights = told.finished.at(TrialId{1}).front().weights;
+  const ReportLog log = this->collect_reports(this->has_ended(1));
+  ASSERT_TRUE(log.finished.contains(TrialId{1}));
+  const std::string weights = log.finished.at(TrialId{1}).front().weights;
   ASSERT_FALSE(weights.empty());
 
   const auto metrics = this->executor->test(this->bench.job(1), weights);
@@ -259,25 +259,25 @@ TYPED_TEST_P(ExecutorConformance, TestsTheWeightsThatItKept) {
   EXPECT_FALSE(metrics->empty());
   EXPECT_EQ(*metrics, *again);
   EXPECT_FALSE(this->executor->test(this->bench.job(1), std::string(32, '0')));
-  EXPECT_TRUE(this->listen().all.empty());
+  EXPECT_TRUE(this->collect_reports().all.empty());
 }
 
 TYPED_TEST_P(ExecutorConformance, MeasuresTrialsAndBlendsOfThem) {
-  if (!TypeParam::kKeeps) GTEST_SKIP() << "keeps nothing";
-  std::vector<Tested> members;
+  if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
+  std::vector<EvaluatedMember> members;
   std::vector<study::Measurement> last;
   for (const std::uint32_t id : {1U, 2U}) {
     this->start(id);
     this->allow(id, 2);
     this->finish(id, true);
-    const Told told = this->listen(this->ends(1));
-    ASSERT_TRUE(told.finished.contains(TrialId{id}));
-    members.push_back({this->bench.job(id), told.finished.at(TrialId{id}).front().weights, 0.5});
-    last.push_back(told.epochs.at(TrialId{id}).back());
+    const ReportLog log = this->collect_reports(this->has_ended(1));
+    ASSERT_TRUE(log.finished.contains(TrialId{id}));
+    members.push_back({this->bench.job(id), log.finished.at(TrialId{id}).front().weights, 0.5});
+    last.push_back(log.epochs.at(TrialId{id}).back());
   }
 
   for (std::size_t k = 0; k < 2; ++k) {
-    const Tested only{members[k].job, members[k].weights};
+    const EvaluatedMember only{members[k].job, members[k].weights};
     const auto alone = this->executor->measure({&only, 1}, data::Part::kValidation);
     ASSERT_TRUE(alone) << alone.error().text();
     for (const auto& [name, value] : *alone) EXPECT_EQ(value, last[k].metrics.at(name)) << name;

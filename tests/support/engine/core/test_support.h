@@ -22,8 +22,8 @@ inline const std::string kFolder = "/studies/one";
 class WatchedFileSystem final : public FileSystem {
  public:
   explicit WatchedFileSystem(FileSystem& inner) : inner_(inner) {}
-  std::function<void()> before_change;                  ///< of a file or a name
-  std::function<void(const std::string&)> before_list;  ///< of a folder
+  std::function<void()> on_change;                  ///< of a file or a name
+  std::function<void(const std::string&)> on_list;  ///< of a folder
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
     LANISTA_ASSIGN(auto file, (changes(), inner_.open_append(path)));
@@ -43,7 +43,7 @@ class WatchedFileSystem final : public FileSystem {
   Result<void> remove(const std::string& path) override { return changes(), inner_.remove(path); }
   Result<void> make_folder(const std::string& path) override { return changes(), inner_.make_folder(path); }
   Result<std::vector<std::string>> list(const std::string& folder) override {
-    if (before_list) before_list(folder);
+    if (on_list) on_list(folder);
     return inner_.list(folder);
   }
   bool exists(const std::string& path) override { return inner_.exists(path); }
@@ -63,7 +63,7 @@ class WatchedFileSystem final : public FileSystem {
     std::unique_ptr<AppendFile> inner_;
   };
   void changes() {
-    if (before_change) before_change();
+    if (on_change) on_change();
   }
   FileSystem& inner_;
 };
@@ -75,7 +75,7 @@ inline void put_all(MemoryFileSystem& disk, const Files& files) {
 }
 
 /// All files of a study's best/.
-inline Files best_of(const MemoryFileSystem& disk) {
+inline Files best_files(const MemoryFileSystem& disk) {
   Files out;
   for (const auto& [path, bytes] : disk.files()) {
     if (path.starts_with(kFolder + "/best/")) out[path] = bytes;
@@ -84,20 +84,20 @@ inline Files best_of(const MemoryFileSystem& disk) {
 }
 
 /// A study's files as a kill left them before there was a winner.
-inline void copy_without_best(const MemoryFileSystem& from, MemoryFileSystem& to) {
+inline void copy_except_best(const MemoryFileSystem& from, MemoryFileSystem& to) {
   for (const auto& [path, bytes] : from.files()) {
     if (!path.starts_with(kFolder + "/best/")) to.put(path, bytes);
   }
 }
 
 /// Passes everything on; a test says what goes otherwise.
-class PassingExecutor : public Executor {
+class ForwardingExecutor : public Executor {
  public:
-  explicit PassingExecutor(Executor& inner) : inner_(inner) {}
+  explicit ForwardingExecutor(Executor& inner) : inner_(inner) {}
   Result<void> start(const Job& job) override { return inner_.start(job); }
   void command(const Command& command) override { inner_.command(command); }
   std::optional<Report> next(double seconds) override { return inner_.next(seconds); }
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override {
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override {
     return inner_.measure(members, part);
   }
 
@@ -106,9 +106,9 @@ class PassingExecutor : public Executor {
 };
 
 /// Proposes the same over and over.
-class Stubborn final : public strategy::Strategy {
+class RepeatingStrategy final : public strategy::Strategy {
  public:
-  explicit Stubborn(study::Proposal proposal) : proposal_(std::move(proposal)) {}
+  explicit RepeatingStrategy(study::Proposal proposal) : proposal_(std::move(proposal)) {}
   std::string_view name() const override { return "stubborn"; }
   Result<strategy::Suggestion> suggest(const strategy::Capacity&) const override {
     return strategy::Suggestion{strategy::Suggestion::Kind::kGroup, {0, {strategy::NewTrial{proposal_}}}};
@@ -116,7 +116,7 @@ class Stubborn final : public strategy::Strategy {
   void observe(const study::Event& event) override {
     if (std::holds_alternative<study::Ended>(event)) ++ended;
   }
-  strategy::Ruling verdict(TrialId) const override { return {}; }
+  strategy::TrialVerdict verdict(TrialId) const override { return {}; }
   int ended = 0;  ///< trials
 
  private:
@@ -187,11 +187,11 @@ struct Bench {
   schedule::Machine machine;
   std::vector<TrainingDevice> devices;  // fewer than two: there is one
   std::vector<schedule::DeviceSpeed> speeds;
-  int measured = 0;  // times
+  int num_device_measurements = 0;  // times
 
   Services services(FileSystem& fs, Executor& executor) {
     const auto measure = [this](const Job&) {
-      ++measured;
+      ++num_device_measurements;
       return Result(speeds);
     };
     return {&fs, &clock, &sink, &executor, &data, graph::builtin_ops(), &pause, observer, machine, devices, measure};
@@ -205,16 +205,16 @@ struct Bench {
     return records ? store::canonical_export(*records) : records.error().text();
   }
   /// Runs a new study to whatever end; the error of create or run.
-  Result<Summary> run(const study::StudyConfig& config, const FakeOptions& options) {
+  Result<RunResult> run(const study::StudyConfig& config, const FakeOptions& options) {
     return run(config, options, disk);
   }
-  Result<Summary> run(const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs) {
+  Result<RunResult> run(const study::StudyConfig& config, const FakeOptions& options, FileSystem& fs) {
     FakeExecutor fake = executor(fs, options);
     auto engine = Engine::create(kFolder, config, studyfile::write_study(config), numerics, services(fs, fake));
     if (!engine) return std::move(engine).error();
     return (*engine)->run();
   }
-  Result<Summary> resume(const FakeOptions& options, const Engine::Extension& extension = {}) {
+  Result<RunResult> resume(const FakeOptions& options, const Engine::Extension& extension = {}) {
     FakeExecutor fake = executor(disk, options);
     auto engine = Engine::resume(kFolder, extension, numerics, services(disk, fake));
     if (!engine) return std::move(engine).error();

@@ -20,7 +20,7 @@
 namespace lanista::engine::testing {
 
 /// What has gone wrong, by kind.
-using Troubles = std::map<std::string, std::int64_t>;
+using FaultCounts = std::map<std::string, std::int64_t>;
 
 /// Workers that train nothing (FakeExecutor), over a disk that they share with the engine. Messages take their time, in
 /// order. By draw: workers come late or end before they can work, are killed or crash, stop for a while, are cut off
@@ -32,71 +32,71 @@ class SimulatedFleet final : public Fleet {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    double trouble = 0.05;  ///< chance of one, whenever a worker does something
-    std::size_t near = 2;   ///< workers here; the others are elsewhere
+    double fault_probability = 0.05;  ///< chance of one, whenever a worker does something
+    std::size_t num_local_workers = 2;   ///< workers here; the others are elsewhere
   };
   SimulatedFleet(const FleetOptions& fleet, Options options, VirtualClock& clock, MemoryFileSystem& disk,
-                 Troubles& troubles);
+                 FaultCounts& fault_counts);
 
-  std::optional<News> next(double seconds) override;
+  std::optional<FleetEvent> next(double seconds) override;
   void send(std::size_t worker, WireKind kind, std::string_view text) override;
-  bool is_ready(std::size_t worker) const override { return seats_[worker].fake != nullptr; }
-  bool is_due(std::size_t worker) const override { return worker < options_.near && begins_; }
-  pid_t process(std::size_t worker) const override { return seats_[worker].process; }
-  void lose(std::size_t worker, bool own_fault, const std::string& reason) override;
-  void expel(std::size_t worker, const std::string& what) override;
-  void stop_beginning() override { begins_ = false; }
+  bool is_ready(std::size_t worker) const override { return workers_[worker].fake != nullptr; }
+  bool is_expected(std::size_t worker) const override { return worker < options_.num_local_workers && may_launch_; }
+  pid_t process(std::size_t worker) const override { return workers_[worker].process; }
+  void mark_lost(std::size_t worker, bool own_fault, const std::string& reason) override;
+  void end_misbehaving(std::size_t worker, const std::string& what) override;
+  void stop_launching() override { may_launch_ = false; }
 
  private:
-  struct OnTheWay {
+  struct InFlightMessage {
     double at = 0;
     Message message;
   };
-  struct Seat {
+  struct SimulatedWorker {
     std::unique_ptr<FakeExecutor> fake;  // null: it is not there
     pid_t process = 0;
-    double wakes = 0;          // when it does something next, or comes
-    double heard = 0;          // when the engine last heard of it
-    double cut_until = 0;      // nothing comes through until then
+    double wakes_at_seconds = 0;          // when it does something next, or comes
+    double last_seen_seconds = 0;          // when the engine last heard of it
+    double disconnected_until = 0;      // nothing comes through until then
     double stopped_until = 0;  // it does nothing until then
-    std::deque<OnTheWay> to, from;
+    std::deque<InFlightMessage> inbox, outbox;
     std::map<TrialId, std::uint64_t> tokens;
-    std::set<TrialId> in_hand;  // as the engine has heard
+    std::set<TrialId> active_trials;  // as the engine has heard
   };
-  struct Ghost {
+  struct ZombieWorker {
     std::unique_ptr<FakeExecutor> fake;  // lost, and does not know it
-    double wakes = 0;
+    double wakes_at_seconds = 0;
     int steps = 0;
   };
 
-  double next_of(const Seat& seat) const;
-  void happen(std::size_t worker);
-  void come(std::size_t worker);
-  void work(std::size_t worker);
-  bool trouble(std::size_t worker);
-  void obey(Seat& seat, const Message& message);
-  void tell(Seat& seat, WireKind kind, std::string text);
-  void report(Seat& seat, const Report& report);
+  double next_event_seconds(const SimulatedWorker& entry) const;
+  void advance_worker(std::size_t worker);
+  void start_worker(std::size_t worker);
+  void step_worker(std::size_t worker);
+  bool inject_fault(std::size_t worker);
+  void execute(SimulatedWorker& entry, const Message& message);
+  void send_to_engine(SimulatedWorker& entry, WireKind kind, std::string text);
+  void send_report(SimulatedWorker& entry, const Report& report);
   void deliver(std::size_t worker);
   void drop(std::size_t worker, bool own_fault, const std::string& reason);
-  bool may_lose(const Seat& seat, bool own_fault) const;
-  void haunt();
-  double soon(double mean);
-  std::string host_of(const Seat& seat, std::size_t worker) const;
+  bool can_lose(const SimulatedWorker& entry, bool own_fault) const;
+  void step_zombies();
+  double random_delay(double mean);
+  std::string host_of(const SimulatedWorker& entry, std::size_t worker) const;
 
   FleetOptions fleet_;
   Options options_;
   VirtualClock& clock_;
   MemoryFileSystem& disk_;
-  Troubles& troubles_;
+  FaultCounts& fault_counts_;
   Rng rng_;
-  std::vector<Seat> seats_;
-  std::vector<Ghost> ghosts_;
-  std::deque<News> news_;
+  std::vector<SimulatedWorker> workers_;
+  std::vector<ZombieWorker> zombies_;
+  std::deque<FleetEvent> events_;
   std::map<TrialId, int> losses_;         // since its last new epoch
-  std::map<TrialId, std::int64_t> told_;  // epochs
+  std::map<TrialId, std::int64_t> last_reported_epochs_;  // epochs
   std::set<TrialId> crashed_;
-  bool begins_ = true;
+  bool may_launch_ = true;
   pid_t processes_ = 100;
 };
 

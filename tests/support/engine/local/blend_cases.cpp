@@ -11,7 +11,7 @@
 namespace lanista::runtime::testing {
 namespace {
 
-graph::Graph drawn_model(Rng& rng, std::uint64_t kind, std::int64_t outputs) {
+graph::Graph random_model(Rng& rng, std::uint64_t kind, std::int64_t outputs) {
   const std::string hidden = std::to_string(3 + rng.below(6)), out = std::to_string(outputs);
   const char* act = rng.below(2) == 0 ? "relu" : "tanh";
   std::string text;
@@ -34,13 +34,13 @@ graph::Graph drawn_model(Rng& rng, std::uint64_t kind, std::int64_t outputs) {
   return *std::move(parsed);
 }
 
-std::vector<double> drawn_numbers(Rng& rng, std::size_t count, double least) {
+std::vector<double> random_numbers(Rng& rng, std::size_t count, double least) {
   std::vector<double> out;
   for (std::size_t i = 0; i < count; ++i) out.push_back(least + 3 * rng.uniform());
   return out;
 }
 
-BlendCase drawn(std::uint64_t number) {
+BlendCase random_case(std::uint64_t number) {
   Rng rng = Rng(29).split("blends").split(number);
   const std::uint64_t kind = number % 4 == 3 ? (number % 8 == 7 ? 3 : 2) : number % 2;  // 3: at every position
   const auto outputs = static_cast<std::int64_t>(2 + rng.below(3));
@@ -53,14 +53,14 @@ BlendCase drawn(std::uint64_t number) {
   double sum = 0;
   for (std::size_t k = 0; k < members; ++k) {
     if (units == 2 || (units == 1 && k == 0)) {
-      options.mean = drawn_numbers(rng, entries, -1);
-      options.scale = drawn_numbers(rng, entries, 0.5);
+      options.mean = random_numbers(rng, entries, -1);
+      options.scale = random_numbers(rng, entries, 0.5);
     }
     if (out.how == Blend::kNumbers && number % 3 == 0 && kind != 3) {
-      options.target_mean = drawn_numbers(rng, static_cast<std::size_t>(outputs), -2);
-      options.target_scale = drawn_numbers(rng, static_cast<std::size_t>(outputs), 1);
+      options.target_mean = random_numbers(rng, static_cast<std::size_t>(outputs), -2);
+      options.target_scale = random_numbers(rng, static_cast<std::size_t>(outputs), 1);
     }
-    out.members.push_back(make_case(out.name + " of " + std::to_string(k), drawn_model(rng, kind, outputs), options));
+    out.members.push_back(make_case(out.name + " of " + std::to_string(k), random_model(rng, kind, outputs), options));
     sum += out.shares.emplace_back(0.1 + rng.uniform());
   }
   for (double& share : out.shares) share /= sum;
@@ -68,7 +68,7 @@ BlendCase drawn(std::uint64_t number) {
   if (kind == 0 && rng.below(2) == 0) {
     std::vector<double> missing;
     for (std::size_t k = 0; k < members; ++k) {
-      if (k == 0 || units != 1) missing = drawn_numbers(rng, 5, -1);
+      if (k == 0 || units != 1) missing = random_numbers(rng, 5, -1);
       for (double& value : missing) value = static_cast<double>(static_cast<float>(value));
       out.members[k].options.missing = missing;
     }
@@ -106,8 +106,8 @@ long double blended_number(const BlendCase& one, const std::vector<Tensor>& memb
 
 }  // namespace
 
-formats::Blended BlendCase::blended() const {
-  formats::Blended out{how, {}};
+formats::BlendedModel BlendCase::blended() const {
+  formats::BlendedModel out{how, {}};
   for (std::size_t k = 0; k < members.size(); ++k) {
     const OnnxCase& member = members[k];
     out.members.push_back({&member.graph, member.weights, shares[k], member.options.mean, member.options.scale,
@@ -118,7 +118,7 @@ formats::Blended BlendCase::blended() const {
 
 std::vector<BlendCase> blend_cases(std::uint64_t count) {
   std::vector<BlendCase> out;
-  for (std::uint64_t number = 0; number < count; ++number) out.push_back(drawn(number));
+  for (std::uint64_t number = 0; number < count; ++number) out.push_back(random_case(number));
   return out;
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lanista/base/tensor.h"
-#include "lanista/io/formats/blended.h"
+#include "lanista/io/formats/blended_model.h"
 #include "support/engine/local/onnx_cases.h"
 
 namespace lanista::runtime::testing {
@@ -18,7 +18,7 @@ struct BlendCase {
   std::vector<double> shares;
   Tensor x;
 
-  formats::Blended blended() const;  ///< refers to this
+  formats::BlendedModel blended() const;  ///< refers to this
 };
 
 /// Two to four drawn models of each kind of blend, over rows, images and token numbers; normalised by the same numbers,

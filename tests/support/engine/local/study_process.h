@@ -6,7 +6,7 @@
 
 #include "lanista/base/log_sink.h"
 #include "lanista/engine/core/engine.h"
-#include "lanista/engine/core/fit.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/studyfile/study_file.h"
 
@@ -41,24 +41,24 @@ class StudyProcess {
         settings_(settings),
         config_(*studyfile::read_study(settings.study, "small")),
         data_(*data::open(config_.data, ".", real_file_system(), config_.strategy.repeat)) {
-    LANISTA_CHECK(engine::fit_to_data(config_, data_.spec()).ok(), "the test's own study file");
+    LANISTA_CHECK(engine::resolve_from_data(config_, data_.spec()).ok(), "the test's own study file");
     config_.budget.trials = settings.trials;
-    engine::WorkerBrief brief;
-    brief.study_folder = settings.folder;
-    brief.workers = settings.workers;
-    brief.lanes = settings.lanes;
-    brief.metrics = config_.train.metrics;
-    brief.checkpoint_every = config_.keep.checkpoint_every;
-    brief.crash_marks = false;
-    executor_ = *WorkerExecutor::create(brief, data_, nn::Operators(), fs_, clock_);
+    engine::WorkerConfig worker_config;
+    worker_config.study_folder = settings.folder;
+    worker_config.workers = settings.workers;
+    worker_config.lanes = settings.lanes;
+    worker_config.metrics = config_.train.metrics;
+    worker_config.checkpoint_every = config_.keep.checkpoint_every;
+    worker_config.crash_marks = false;
+    executor_ = *WorkerExecutor::create(worker_config, data_, nn::Operators(), fs_, clock_);
   }
 
-  Result<engine::Summary> run() {
+  Result<engine::RunResult> run() {
     LANISTA_ASSIGN(const auto engine, engine::Engine::create(settings_.folder, config_, studyfile::write_study(config_),
                                                              numerics(kernels::best_isa()), services()));
     return engine->run();
   }
-  Result<engine::Summary> resume() {
+  Result<engine::RunResult> resume() {
     LANISTA_ASSIGN(const auto engine,
                    engine::Engine::resume(settings_.folder, {}, numerics(kernels::best_isa()), services()));
     return engine->run();

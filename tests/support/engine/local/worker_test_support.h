@@ -29,14 +29,14 @@ class WorkerExecutorTest : public ::testing::Test {
   }
   ~WorkerExecutorTest() override { std::filesystem::remove_all(folder_); }
 
-  std::unique_ptr<WorkerExecutor> make(engine::WorkerBrief brief = {}, const WorkerOptions& options = {}) {
-    if (brief.workers == 0) brief.workers = 2;
-    return make(std::move(brief), real_file_system(), clock_, options);
+  std::unique_ptr<WorkerExecutor> make(engine::WorkerConfig worker_config = {}, const WorkerOptions& options = {}) {
+    if (worker_config.workers == 0) worker_config.workers = 2;
+    return make(std::move(worker_config), real_file_system(), clock_, options);
   }
-  std::unique_ptr<WorkerExecutor> make(engine::WorkerBrief brief, FileSystem& fs, const Clock& clock,
+  std::unique_ptr<WorkerExecutor> make(engine::WorkerConfig worker_config, FileSystem& fs, const Clock& clock,
                                        const WorkerOptions& options = {}) {
-    brief.study_folder = folder_;
-    return *WorkerExecutor::create(brief, data_, ops_, fs, clock, options);
+    worker_config.study_folder = folder_;
+    return *WorkerExecutor::create(worker_config, data_, ops_, fs, clock, options);
   }
 
   engine::Job job(std::uint32_t id, const std::string& base = "small-mlp") {
@@ -112,13 +112,13 @@ class WorkerExecutorTest : public ::testing::Test {
     EXPECT_EQ(finished, trials);
   }
 
-  static engine::WorkerBrief one_lane(std::int64_t workers) {
-    engine::WorkerBrief brief;
-    brief.workers = workers;
-    brief.lanes = 1;
-    brief.crash_marks = false;
-    brief.checkpoint_every = 1e9;
-    return brief;
+  static engine::WorkerConfig one_lane(std::int64_t workers) {
+    engine::WorkerConfig worker_config;
+    worker_config.workers = workers;
+    worker_config.lanes = 1;
+    worker_config.crash_marks = false;
+    worker_config.checkpoint_every = 1e9;
+    return worker_config;
   }
 
   /// All reports until `wanted` trials have finished or failed, or the executor has paused.
@@ -134,7 +134,7 @@ class WorkerExecutorTest : public ::testing::Test {
       if (std::holds_alternative<engine::FinishedReport>(*report) ||
           std::holds_alternative<engine::FailureReport>(*report))
         ++ended;
-      const bool paused = std::holds_alternative<engine::PausedReport>(*report);
+      const bool paused = std::holds_alternative<engine::AllPausedReport>(*report);
       out.push_back(*std::move(report));
       if (paused) break;
     }

@@ -27,7 +27,7 @@ using Steady = std::chrono::steady_clock;
 
 /// Places of values in a JSON text. Values that an honest worker could have sent in their place are left out: nothing
 /// but training once more tells whether a metric or a state's hash is right.
-void add_places(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
+void collect_pointers(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
   if (!value.is_structured()) return places.push_back(at);
   for (auto it = value.begin(); it != value.end(); ++it) {
     const std::string key = value.is_object() ? it.key() : "";
@@ -36,12 +36,12 @@ void add_places(const json& value, const json::json_pointer& at, std::vector<jso
     if (key == "metrics") {
       if (!it->empty()) places.push_back(place);
     } else {
-      add_places(*it, place, places);
+      collect_pointers(*it, place, places);
     }
   }
 }
 
-json other_value(const json& value, Rng& rng) {
+json changed_value(const json& value, Rng& rng) {
   static constexpr std::array<double, 3> kReals{-1, 1e308, 0.5};
   const std::vector<json> any{nullptr, json::array(), json::object(),           true,
                               "",      "../../x",     std::string(70'000, 'x'), -1};
@@ -61,13 +61,13 @@ json other_value(const json& value, Rng& rng) {
 }
 
 /// Empty: there is no JSON in the text to change.
-std::string with_other_value(const std::string& text, Rng& rng) {
+std::string change_one_value(const std::string& text, Rng& rng) {
   const auto begin = text.find('{');
   if (begin == std::string::npos) return "";
   json all = json::parse(text.substr(begin), nullptr, false);
   if (all.is_discarded()) return "";
   std::vector<json::json_pointer> places;
-  add_places(all, json::json_pointer(), places);
+  collect_pointers(all, json::json_pointer(), places);
   if (places.empty()) return "";
   const json::json_pointer place = places[rng.below(places.size())];
   const bool is_metrics = place.back() == "metrics";
@@ -76,7 +76,7 @@ std::string with_other_value(const std::string& text, Rng& rng) {
   } else if (rng.below(5) == 0 && all[place.parent_pointer()].is_object()) {
     all[place.parent_pointer()].erase(place.back());
   } else {
-    all[place] = other_value(all[place], rng);
+    all[place] = changed_value(all[place], rng);
   }
   return text.substr(0, begin) + all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -92,9 +92,9 @@ class Proxy {
       while (Steady::now() >= silent_until_) {
         const auto message = worker_.receive(0);
         if (!message) break;
-        pass(*message);
+        handle_message(*message);
       }
-      if (held_ && Steady::now() >= held_until_) pass_on(*std::exchange(held_, std::nullopt));
+      if (delayed_ && Steady::now() >= delayed_until_) forward(*std::exchange(delayed_, std::nullopt));
       std::array<pollfd, 2> ends{pollfd{engine_.socket(), POLLIN, 0}, pollfd{worker_.socket(), POLLIN, 0}};
       ::poll(ends.data(), ends.size(), 3);
     }
@@ -102,44 +102,44 @@ class Proxy {
   }
 
  private:
-  struct Numbered {
+  struct NumberedMessage {
     std::uint16_t kind = 0;
     std::uint64_t number = 0;
     std::string body;
   };
 
-  void pass(const Message& message) {
+  void handle_message(const Message& message) {
     const std::int64_t index = count_++;
     auto numbered = split_token(message.text);
     const bool is_hello = index == 0;
-    Numbered each{message.kind, is_hello || !numbered ? 0 : numbered->token,
+    NumberedMessage each{message.kind, is_hello || !numbered ? 0 : numbered->token,
                   is_hello || !numbered ? message.text : numbered->text};
-    if (held_) {
-      const Numbered first = *std::exchange(held_, std::nullopt);
-      if (mutation_.wrong == Wrong::kSwapAgain) std::swap(each.number, held_number_);
-      pass_on(each);
-      Numbered last = first;
-      if (mutation_.wrong == Wrong::kSwapAgain) last.number = held_number_;
-      return pass_on(last);
+    if (delayed_) {
+      const NumberedMessage first = *std::exchange(delayed_, std::nullopt);
+      if (mutation_.fault == MessageFault::kSwapRenumbered) std::swap(each.number, held_number_);
+      forward(each);
+      NumberedMessage last = first;
+      if (mutation_.fault == MessageFault::kSwapRenumbered) last.number = held_number_;
+      return forward(last);
     }
-    if (index < mutation_.at || is_done_ || !may_mutate() || !mutate(each)) return pass_on(each);
+    if (index < mutation_.at || is_done_ || !claim_mutation() || !mutate(each)) return forward(each);
     is_done_ = true;
   }
 
-  bool may_mutate() {
-    if (mutation_.once.empty() || is_claimed_) return true;
-    const int file = ::open(mutation_.once.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+  bool claim_mutation() {
+    if (mutation_.marker_file.empty() || has_mutated_) return true;
+    const int file = ::open(mutation_.marker_file.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
     if (file < 0) {
       is_done_ = true;
       return false;
     }
     ::close(file);
-    return is_claimed_ = true;
+    return has_mutated_ = true;
   }
 
-  void pass_on(const Numbered& each) { engine_.send(each.kind, text_of(each)); }
-  std::string text_of(const Numbered& each) const {
-    return each.number == 0 ? each.body : with_token(each.number + shift_, each.body);
+  void forward(const NumberedMessage& each) { engine_.send(each.kind, text_of(each)); }
+  std::string text_of(const NumberedMessage& each) const {
+    return each.number == 0 ? each.body : with_token(each.number + number_shift_, each.body);
   }
 
   /// Bytes that Channel would not send. What was sent before goes out first.
@@ -153,24 +153,24 @@ class Proxy {
   }
 
   /// False: this message cannot be changed so; the next one may.
-  bool mutate(Numbered each) {
+  bool mutate(NumberedMessage each) {
     std::string frame;
     encode_frame(each.kind, text_of(each), frame);
-    switch (mutation_.wrong) {
-      case Wrong::kValue: {
-        each.body = with_other_value(each.body, rng_);
+    switch (mutation_.fault) {
+      case MessageFault::kValue: {
+        each.body = change_one_value(each.body, rng_);
         if (each.body.empty()) return false;
-        return pass_on(each), true;
+        return forward(each), true;
       }
-      case Wrong::kBits: {
+      case MessageFault::kBits: {
         const bool has_values = each.body.find("\"metrics\"") != std::string::npos ||
                                 each.body.find("state_hash") != std::string::npos ||
                                 each.body.find("\"process\"") != std::string::npos;
         if (each.body.empty() || has_values) return false;
         each.body[rng_.below(each.body.size())] ^= static_cast<char>(1 << rng_.below(7));
-        return pass_on(each), true;
+        return forward(each), true;
       }
-      case Wrong::kNumber: {
+      case MessageFault::kNumber: {
         if (each.number == 0) return false;
         const bool is_token = rng_.below(2) == 0 && each.body.find('\n') != std::string::npos;
         if (is_token) {
@@ -178,78 +178,78 @@ class Proxy {
         } else {
           each.number += 1 + rng_.below(5);
         }
-        return pass_on(each), true;
+        return forward(each), true;
       }
-      case Wrong::kKind: {
+      case MessageFault::kKind: {
         static constexpr std::array<std::uint16_t, 15> kKinds{0, 1, 2, 3, 4, 5, 6, 7, 8, 20, 22, 24, 40, 77, 65535};
         std::uint16_t kind = each.kind;
         while (kind == each.kind) kind = kKinds[rng_.below(kKinds.size())];
         each.kind = kind;
-        return pass_on(each), true;
+        return forward(each), true;
       }
-      case Wrong::kDrop:
+      case MessageFault::kDrop:
         return true;
-      case Wrong::kRepeat:
-      case Wrong::kRepeatAgain:
-        pass_on(each);
-        if (mutation_.wrong == Wrong::kRepeatAgain) ++shift_;
-        return pass_on(each), true;
-      case Wrong::kSwap:
-      case Wrong::kSwapAgain:
-        held_ = each;
+      case MessageFault::kRepeat:
+      case MessageFault::kRepeatRenumbered:
+        forward(each);
+        if (mutation_.fault == MessageFault::kRepeatRenumbered) ++number_shift_;
+        return forward(each), true;
+      case MessageFault::kSwap:
+      case MessageFault::kSwapRenumbered:
+        delayed_ = each;
         held_number_ = each.number;
-        held_until_ = Steady::now() + std::chrono::milliseconds(200);
+        delayed_until_ = Steady::now() + std::chrono::milliseconds(200);
         return true;
-      case Wrong::kDelay:
-        pass_on(each);
+      case MessageFault::kDelay:
+        forward(each);
         silent_until_ = Steady::now() + std::chrono::milliseconds(20 + rng_.below(300));
         return true;
-      case Wrong::kExtra:
-        return add_extra(each), true;
-      case Wrong::kTail:
+      case MessageFault::kExtra:
+        return send_unexpected(each), true;
+      case MessageFault::kTrailingBytes:
         each.body += rng_.below(2) == 0 ? "{}" : std::string(1, '\0');
-        return pass_on(each), true;
-      case Wrong::kEmpty:
+        return forward(each), true;
+      case MessageFault::kEmpty:
         engine_.send(each.kind, "");
         return true;
-      case Wrong::kLong:
+      case MessageFault::kOversized:
         each.body.resize(std::size_t{9} << 20, ' ');
-        return pass_on(each), true;
-      case Wrong::kChecksum:
+        return forward(each), true;
+      case MessageFault::kChecksum:
         frame.back() ^= 0x11;
         return send_raw(frame), true;
-      case Wrong::kGiant:
+      case MessageFault::kGiantLength:
         frame.replace(0, 4, "\xff\xff\xff\xff");
         return send_raw(frame), true;
-      case Wrong::kCut:
+      case MessageFault::kTruncatedFrame:
         return send_raw(frame.substr(0, 1 + rng_.below(frame.size() - 1))), true;
-      case Wrong::kTrickle:
-        trickle(each);
+      case MessageFault::kEndlessFrame:
+        send_endless_frame(each);
         return true;
-      case Wrong::kGarbage:
+      case MessageFault::kGarbage:
         for (char& byte : frame) byte = static_cast<char>(rng_.below(256));
         return send_raw(frame), true;
     }
     return false;
   }
 
-  void add_extra(const Numbered& each) {
+  void send_unexpected(const NumberedMessage& each) {
     const std::string no_error = R"({"kind":"paused"})";
     const std::array<std::pair<WireKind, std::string>, 7> extras{
-        std::pair{WireKind::kReport, with_token(0, encode(Report(PausedReport{})))},
-        std::pair{WireKind::kAnswer, encode_metrics({{"test_accuracy", 1}})},
+        std::pair{WireKind::kReport, with_token(0, encode(Report(AllPausedReport{})))},
+        std::pair{WireKind::kAnswer, encode_measured_metrics({{"test_accuracy", 1}})},
         std::pair{WireKind::kBroken, no_error},
         std::pair{WireKind::kReady, std::string()},
         std::pair{WireKind::kHello, encode(Hello{})},
-        std::pair{WireKind::kInHand, encode(std::vector<TrialId>{TrialId{99}})},
+        std::pair{WireKind::kActiveTrials, encode(std::vector<TrialId>{TrialId{99}})},
         std::pair{WireKind::kReport, with_token(1, encode(Report(FailureReport{TrialId{99}, 1, "extra"})))}};
     const auto& [kind, text] = extras[rng_.below(extras.size())];
-    pass_on(each);
-    ++shift_;
-    pass_on({static_cast<std::uint16_t>(kind), each.number, text});
+    forward(each);
+    ++number_shift_;
+    forward({static_cast<std::uint16_t>(kind), each.number, text});
   }
 
-  void trickle(const Numbered& each) {
+  void send_endless_frame(const NumberedMessage& each) {
     std::string frame;
     encode_frame(each.kind, text_of(each) + std::string(std::size_t{1} << 10, ' '), frame);
     for (const char byte : frame) {
@@ -263,17 +263,17 @@ class Proxy {
   const Mutation mutation_;
   Rng rng_;
   std::int64_t count_ = 0;
-  std::uint64_t shift_ = 0;
-  bool is_done_ = false, is_claimed_ = false;
-  std::optional<Numbered> held_;
+  std::uint64_t number_shift_ = 0;
+  bool is_done_ = false, has_mutated_ = false;
+  std::optional<NumberedMessage> delayed_;
   std::uint64_t held_number_ = 0;
-  Steady::time_point held_until_, silent_until_;
+  Steady::time_point delayed_until_, silent_until_;
 };
 
 }  // namespace
 
-LaunchWorker launch_mutating(MakeWorker make, Mutation mutation) {
-  return [make = std::move(make), mutation = std::move(mutation)](const std::string&) -> Result<Begun> {
+LaunchWorker launch_with_mutated_messages(MakeWorkerExecutor make, Mutation mutation) {
+  return [make = std::move(make), mutation = std::move(mutation)](const std::string&) -> Result<LaunchedWorker> {
     std::array<int, 2> outer{}, inner{};
     LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, outer.data()) == 0, "no socket");
     const pid_t parent = ::getpid();
@@ -283,12 +283,12 @@ LaunchWorker launch_mutating(MakeWorker make, Mutation mutation) {
       if (::getppid() != parent) ::_exit(1);
       ::close(outer[0]);
       LANISTA_CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, inner.data()) == 0, "no socket");
-      std::thread([&] { static_cast<void>(work_for_engine(Channel(inner[1]), make)); }).detach();
+      std::thread([&] { static_cast<void>(run_worker(Channel(inner[1]), make)); }).detach();
       Proxy(Channel(outer[1]), Channel(inner[0]), mutation).run();
       ::_exit(0);
     }
     ::close(outer[1]);
-    return Begun{child, Channel(outer[0])};
+    return LaunchedWorker{child, Channel(outer[0])};
   };
 }
 

@@ -9,12 +9,12 @@
 namespace lanista::engine::testing {
 namespace {
 
-Result<Order> heard(const Order& order) { return decode_order(encode(order)); }
+Result<ExecutorRequest> heard(const ExecutorRequest& order) { return decode_executor_request(encode(order)); }
 
 }  // namespace
 
 Result<void> WireExecutor::start(const Job& job) {
-  LANISTA_ASSIGN(const Order order, heard(job));
+  LANISTA_ASSIGN(const ExecutorRequest order, heard(job));
   return inner_->start(std::get<Job>(order));
 }
 
@@ -32,10 +32,10 @@ std::optional<Report> WireExecutor::next(double seconds) {
   return *std::move(told);
 }
 
-Result<std::map<std::string, double>> WireExecutor::measure(std::span<const Tested> members, data::Part part) {
-  std::vector<Tested> told(members.begin(), members.end());
-  for (Tested& member : told) {
-    LANISTA_ASSIGN(const Order order, heard(member.job));
+Result<std::map<std::string, double>> WireExecutor::measure(std::span<const EvaluatedMember> members, data::Part part) {
+  std::vector<EvaluatedMember> told(members.begin(), members.end());
+  for (EvaluatedMember& member : told) {
+    LANISTA_ASSIGN(const ExecutorRequest order, heard(member.job));
     member.job = std::get<Job>(order);
   }
   return inner_->measure(told, part);

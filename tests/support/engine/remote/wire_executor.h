@@ -18,7 +18,7 @@ class WireExecutor final : public Executor {
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  Result<std::map<std::string, double>> measure(std::span<const Tested> members, data::Part part) override;
+  Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
  private:
   std::unique_ptr<Executor> inner_;

@@ -38,7 +38,7 @@ struct Guarded {
       : size(count), values(static_cast<std::size_t>(count + 2 * kMargin), static_cast<T>(-77)) {}
   T* data() { return values.data() + kMargin; }
   T operator[](std::int64_t i) const { return values[static_cast<std::size_t>(i + kMargin)]; }
-  bool margins_untouched() const {
+  bool margins_are_intact() const {
     for (std::int64_t i = 0; i < kMargin; ++i) {
       if ((*this)[-1 - i] != static_cast<T>(-77) || (*this)[size + i] != static_cast<T>(-77)) return false;
     }
@@ -51,7 +51,7 @@ struct Guarded {
 
 template <class T>
 ::testing::AssertionResult same_bytes(const std::vector<T>& want, const Guarded<T>& got) {
-  if (!got.margins_untouched()) return ::testing::AssertionFailure() << "wrote outside its output";
+  if (!got.margins_are_intact()) return ::testing::AssertionFailure() << "wrote outside its output";
   if (static_cast<std::int64_t>(want.size()) != got.size) return ::testing::AssertionFailure() << "sizes differ";
   for (std::int64_t i = 0; i < got.size; ++i) {
     const T a = want[static_cast<std::size_t>(i)], b = got[i];
@@ -66,7 +66,7 @@ template <class T>
 /// |got - want| <= tolerance * max(1, |want|) * epsilon of T, element by element.
 template <class T, class W>
 ::testing::AssertionResult close(const std::vector<W>& want, const Guarded<T>& got, double epsilons) {
-  if (!got.margins_untouched()) return ::testing::AssertionFailure() << "wrote outside its output";
+  if (!got.margins_are_intact()) return ::testing::AssertionFailure() << "wrote outside its output";
   if (static_cast<std::int64_t>(want.size()) != got.size) return ::testing::AssertionFailure() << "sizes differ";
   const double epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
   for (std::int64_t i = 0; i < got.size; ++i) {

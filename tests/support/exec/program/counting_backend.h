@@ -14,30 +14,30 @@ namespace lanista::nn::testing {
 struct Counts {
   std::map<std::uint64_t, std::int64_t> attached, detached;  ///< of the state with that seed
   std::int64_t clones = 0;
-  std::int64_t meetings = 0;  ///< calls that began while another was under way in the same machine
+  std::int64_t concurrent_calls = 0;  ///< calls that began while another was under way in the same machine
 };
 
 /// The CPU's, as a device that takes and gives states only when told, and counts it. Thread-safe.
 class CountingBackend final : public Backend {
  public:
-  explicit CountingBackend(const Backend& behind = cpu_backend());
+  explicit CountingBackend(const Backend& inner = cpu_backend());
   ~CountingBackend() override;
 
   std::string_view name() const override { return "counting"; }
-  std::string_view numeric_class() const override { return behind_.numeric_class(); }
-  Result<std::unique_ptr<Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  std::string_view numeric_class() const override { return inner_.numeric_class(); }
+  Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                            const ProgramOptions& options) const override;
 
   Counts counts() const;
   /// The next attach of any machine throws std::bad_alloc.
-  void refuse_next();
+  void fail_next_attach();
 
  private:
-  friend class CountingMachine;
-  struct Book;
+  friend class CountingExecutable;
+  struct CallLog;
 
-  const Backend& behind_;
-  std::shared_ptr<Book> book_;  // machines may outlive the backend
+  const Backend& inner_;
+  std::shared_ptr<CallLog> call_log_;  // machines may outlive the backend
 };
 
 }  // namespace lanista::nn::testing

@@ -292,14 +292,14 @@ TestModel small_cnn() {
                 "linear(%7, out=10)"});
 }
 
-LoweringFacts shipped_facts() {
+LoweringRules shipped_lowering_rules() {
   static const graph::OpTable kOps = step::training_ops(graph::builtin_ops());
   static const std::vector<Fusion> kFusions = fusions_of(kernel_table<float>());
   return {kOps, kFusions};
 }
 
 Derived derive(const TestModel& m, const std::string& optimizer) {
-  const graph::OpTable& ops = shipped_facts().ops;
+  const graph::OpTable& ops = shipped_lowering_rules().ops;
   auto parsed = graph::parse(m.text);
   LANISTA_CHECK(parsed.ok(), m.name + ": " + (parsed ? "" : parsed.error().text()));
   auto train = step::derive_training_step(*parsed, {.loss = m.loss, .optimizer = optimizer}, ops);

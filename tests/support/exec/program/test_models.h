@@ -34,7 +34,7 @@ struct Derived {
 Derived derive(const TestModel& model, const std::string& optimizer = "sgd");
 
 /// The shipped operators of steps, and the fusions of the shipped kernels.
-LoweringFacts shipped_facts();
+LoweringRules shipped_lowering_rules();
 
 /// Every lane with the state of trial seed 0.
 Program compile(const Derived& derived, const ProgramOptions& options);

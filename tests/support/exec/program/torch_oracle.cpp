@@ -53,11 +53,11 @@ torch::optim::OptimizerParamState* state_of(States& states, const at::Tensor& pa
 
 // One of LibTorch's optimisers; `set` writes a lane's numbers into its options, `read` gives what it keeps.
 template <class Optimizer, class Options, class State>
-class Shipped : public OracleOptimizer {
+class TorchOptimizer : public OracleOptimizer {
  public:
   using Set = void (*)(Options&, const LaneHyper&);
   using Read = Tensors (*)(const State&);
-  Shipped(const std::vector<at::Tensor>& parameters, const Options& first, Set set, Read read)
+  TorchOptimizer(const std::vector<at::Tensor>& parameters, const Options& first, Set set, Read read)
       : optimizer_(parameters, first), set_(set), read_(read) {}
 
   void step(const LaneHyper& hyper) override {
@@ -137,22 +137,22 @@ const std::map<std::string, Make>& oracle_optimizers() {
   static const std::map<std::string, Make> kAll{
       {"sgd",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<Shipped<SGD, SGDOptions, SGDParamState>>(all, SGDOptions(1), set_sgd, slots_of_sgd);
+         return std::make_unique<TorchOptimizer<SGD, SGDOptions, SGDParamState>>(all, SGDOptions(1), set_sgd, slots_of_sgd);
        }},
       {"adam",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<Shipped<Adam, AdamOptions, AdamParamState>>(all, AdamOptions(), set_adam<AdamOptions>,
+         return std::make_unique<TorchOptimizer<Adam, AdamOptions, AdamParamState>>(all, AdamOptions(), set_adam<AdamOptions>,
                                                                              slots_of_adam<AdamParamState>);
        }},
       {"adamw",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<Shipped<AdamW, AdamWOptions, AdamWParamState>>(
+         return std::make_unique<TorchOptimizer<AdamW, AdamWOptions, AdamWParamState>>(
              all, AdamWOptions(), set_adam<AdamWOptions>, slots_of_adam<AdamWParamState>);
        }},
       {"lion", [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> { return std::make_unique<Lion>(all); }},
       {"rmsprop",
        [](const Parameters& all) -> std::unique_ptr<OracleOptimizer> {
-         return std::make_unique<Shipped<RMSprop, RMSpropOptions, RMSpropParamState>>(all, RMSpropOptions(),
+         return std::make_unique<TorchOptimizer<RMSprop, RMSpropOptions, RMSpropParamState>>(all, RMSpropOptions(),
                                                                                       set_rmsprop, slots_of_rmsprop);
        }},
   };

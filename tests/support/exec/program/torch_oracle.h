@@ -36,7 +36,7 @@ class TorchModel {
   /// From now on every value and every parameter carries a relative error of up to `size`, uniform: what rounding may
   /// do to the results is seen from their distance to the undisturbed ones.
   void disturb(double size, std::uint64_t seed);
-  /// An attribute that the lane sets for itself (nn::LaneNumber).
+  /// An attribute that the lane sets for itself (nn::LaneAttr).
   void set_number(graph::NodeId node, const std::string& attr, double value) { numbers_[{node, attr}] = value; }
 
   /// Mean loss of a batch in training form, each sample's times its weight where there are any; buffers advance.

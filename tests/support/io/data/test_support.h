@@ -18,7 +18,7 @@
 namespace lanista::data {
 
 /// Data sets out of files in memory.
-class InMemory : public ::testing::Test {
+class InMemoryDataTest : public ::testing::Test {
  protected:
   void write(const std::string& path, const std::string& bytes) {
     ASSERT_TRUE(write_atomically(disk_, path, std::as_bytes(std::span(bytes))).ok());
@@ -46,7 +46,7 @@ class InMemory : public ::testing::Test {
     expect_error(raw.error(), code, message);
   }
   /// What read_raw makes of `path` must be the set's own rows, to the bit.
-  void expect_own_rows(const Dataset& set, const std::string& path, bool with_targets = true) {
+  void expect_same_rows(const Dataset& set, const std::string& path, bool with_targets = true) {
     const auto raw = read_raw(set.spec(), path, disk_);
     ASSERT_TRUE(raw.ok()) << raw.error().text();
     const auto features = features_of(set);

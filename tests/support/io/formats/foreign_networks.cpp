@@ -166,9 +166,9 @@ ForeignNetwork encoder() {
   x = f.add("Tanh", {f.conv(x, {6, 4, 3, 3}, {{"dilations", List{2, 2}}, {"pads", List{2, 2, 2, 2}}})});
   const std::string up =
       f.add("ConvTranspose", {x, f.weight({6, 4, 2, 2}, 0.3), f.weight({4}, 0.1)}, {{"strides", List{2, 2}}});
-  const std::string near = f.add("Resize", {x, "", f.floats({1, 1, 2, 2})}, {{"mode", std::string("linear")}});
+  const std::string resized = f.add("Resize", {x, "", f.floats({1, 1, 2, 2})}, {{"mode", std::string("linear")}});
   const std::string cut = f.add("Slice", {up, f.integers({0}), f.integers({16}), f.integers({2})});
-  x = f.add("Concat", {wide, cut, near}, {{"axis", number(1)}});
+  x = f.add("Concat", {wide, cut, resized}, {{"axis", number(1)}});
   x = f.add("Relu", {f.conv(x, {kClasses, 14, 3, 3}, {{"pads", List{1, 1, 1, 1}}})});
   return std::move(f).end(f.add("ReduceMean", {x}, {{"axes", List{2, 3}}, {"keepdims", number(0)}}));
 }

@@ -25,7 +25,7 @@ inline std::string noise(std::size_t size, std::uint64_t seed = 1) {
 
 /// Calls `decode(bytes)` with every prefix and with every byte changed in three ways; `damaged` is told what came out.
 template <class Decode, class Damaged>
-void damage(const std::string& good, Decode decode, Damaged damaged) {
+void damage_bytes(const std::string& good, Decode decode, Damaged damaged) {
   for (std::size_t size = 0; size < good.size(); ++size) damaged(decode(good.substr(0, size)), true);
   for (std::size_t at = 0; at < good.size(); ++at) {
     for (const unsigned change : {0x01U, 0x80U, 0xFFU}) {

@@ -9,7 +9,7 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/io/zoo/store.h"
+#include "lanista/io/zoo/zoo_store.h"
 #include "support/model/transfer/test_layers.h"
 
 namespace lanista::zoo::testing {
@@ -18,7 +18,7 @@ inline const TaskKey kDigits{"classes", 10, "d1", "[4]", "a1"};
 inline const TaskKey kCats{"classes", 2, "c2", "[4]", "b2"};
 
 /// Small random weights of a model.
-inline std::vector<Tensor> drawn_weights(const graph::Graph& graph, std::uint64_t seed) {
+inline std::vector<Tensor> random_weights(const graph::Graph& graph, std::uint64_t seed) {
   std::vector<Tensor> out;
   const auto params = graph::parameters(graph, graph::builtin_ops());
   EXPECT_TRUE(params.ok());
@@ -32,9 +32,9 @@ inline std::vector<Tensor> drawn_weights(const graph::Graph& graph, std::uint64_
   return out;
 }
 
-inline NewModel drawn_model(std::uint64_t seed, double quality, const TaskKey& task = kDigits) {
+inline NewModel random_model(std::uint64_t seed, double quality, const TaskKey& task = kDigits) {
   const graph::Graph graph = random_layers(Rng(71).split(seed), 8);
-  return {graph, task, drawn_weights(graph, seed), quality, "accuracy", std::nullopt, "test " + std::to_string(seed)};
+  return {graph, task, random_weights(graph, seed), quality, "accuracy", std::nullopt, "test " + std::to_string(seed)};
 }
 
 /// An empty folder of the test's own, removed in the end.
@@ -57,15 +57,15 @@ inline Store opened(const std::string& folder, Store::Mode mode = Store::Mode::k
   return *std::move(store);
 }
 
-inline Added added(Store& store, const NewModel& model) {
+inline AddResult added(Store& store, const NewModel& model) {
   const auto out = store.add(model, graph::builtin_ops());
   EXPECT_TRUE(out.ok()) << out.error().text();
-  return out ? *out : Added{};
+  return out ? *out : AddResult{};
 }
 
 /// A rollback journal of the database file `index` whose last record names `other`: SQLite would roll back, and then
 /// delete the file that is named.
-inline std::string journal_that_names(const std::string& other, const std::string& index) {
+inline std::string journal_naming(const std::string& other, const std::string& index) {
   const std::string magic("\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", 8);
   const auto number = [](std::uint32_t value) {
     std::string out;

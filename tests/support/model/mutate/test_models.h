@@ -90,11 +90,11 @@ inline std::shared_ptr<const Mutator> mutator(std::string_view name, const nlohm
 }
 
 /// Answers with the given numbers, one question after the other.
-class Scripted final : public space::Chooser {
+class ScriptedChooser final : public space::Chooser {
  public:
-  explicit Scripted(std::vector<std::int64_t> answers) : answers_(std::move(answers)) {}
+  explicit ScriptedChooser(std::vector<std::int64_t> answers) : answers_(std::move(answers)) {}
   /// The questions as "site/3 to/1".
-  std::string asked() const {
+  std::string asked_labels() const {
     std::string text;
     for (const auto& d : trace()) text += (text.empty() ? "" : " ") + d.label + "/" + std::to_string(d.count);
     return text;
@@ -119,7 +119,7 @@ inline Result<graph::Edited> apply(const Mutator& mutator, const graph::Graph& b
 /// The text of the mutated model, or "code: message".
 inline std::string mutated(const Mutator& mutator, const graph::Graph& base, std::vector<std::int64_t> answers,
                            const RepairPolicy& repair = {}) {
-  Scripted choose(std::move(answers));
+  ScriptedChooser choose(std::move(answers));
   const auto edited = apply(mutator, base, choose, repair);
   if (!edited) return std::string(code_name(edited.error().code)) + ": " + edited.error().message;
   return graph::to_text(edited->graph);

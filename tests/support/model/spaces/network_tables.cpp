@@ -52,25 +52,25 @@ class Counter {
     return {out, from.size};
   }
 
-  Tally tally;
+  NetworkSize tally;
 };
 
-enum class Manner { kDarts, kEnas, kNasnet };
+enum class CellStyle { kDarts, kEnas, kNasnet };
 
 class CellCounter : public Counter {
  public:
-  CellCounter(const CellNetwork& network, Manner manner) : network_(network), manner_(manner) {}
+  CellCounter(const CellNetwork& network, CellStyle cell_style) : network_(network), cell_style_(cell_style) {}
 
   Value cell(Value before, Value last, Int width, bool reduction, bool first_of_all = false) {
-    const bool nasnet = manner_ == Manner::kNasnet;
+    const bool nasnet = cell_style_ == CellStyle::kNasnet;
     if (before.size != last.size) {
       act();
       before = factorised(before, width);
-    } else if (manner_ == Manner::kDarts || (before.channels != width && !(nasnet && first_of_all))) {
+    } else if (cell_style_ == CellStyle::kDarts || (before.channels != width && !(nasnet && first_of_all))) {
       act();
       before = project(before, width);
     }
-    if (manner_ == Manner::kEnas && last.channels != width) {
+    if (cell_style_ == CellStyle::kEnas && last.channels != width) {
       act();
       last = project(last, width);
     }
@@ -104,8 +104,8 @@ class CellCounter : public Counter {
  private:
   Value step(std::string_view op, Value from, Int width, bool halve) {
     const Int size = halve ? halved(from.size) : from.size;
-    if (op == "skip" && halve && manner_ != Manner::kNasnet) {
-      if (manner_ == Manner::kDarts) act();
+    if (op == "skip" && halve && cell_style_ != CellStyle::kNasnet) {
+      if (cell_style_ == CellStyle::kDarts) act();
       return factorised(from, width);
     }
     if (op == "skip") {
@@ -137,13 +137,13 @@ class CellCounter : public Counter {
   }
 
   const CellNetwork& network_;
-  Manner manner_;
+  CellStyle cell_style_;
 };
 
 }  // namespace
 
-Tally darts(const CellNetwork& network) {
-  CellCounter count(network, Manner::kDarts);
+NetworkSize darts(const CellNetwork& network) {
+  CellCounter count(network, CellStyle::kDarts);
   Int width = network.width;
   Value before, last;
   if (network.imagenet) {
@@ -170,8 +170,8 @@ Tally darts(const CellNetwork& network) {
   return count.tally;
 }
 
-Tally nasnet(const CellNetwork& network, bool past) {
-  CellCounter count(network, Manner::kNasnet);
+NetworkSize nasnet(const CellNetwork& network, bool past) {
+  CellCounter count(network, CellStyle::kNasnet);
   const Int size = network.imagenet ? (network.size - 3) / 2 + 1 : network.size;
   count.conv(3, network.stem, 3, size);
   std::vector<Value> outputs{{network.stem, size}};
@@ -198,8 +198,8 @@ Tally nasnet(const CellNetwork& network, bool past) {
   return count.tally;
 }
 
-Tally enas_micro(const CellNetwork& network) {
-  CellCounter count(network, Manner::kEnas);
+NetworkSize enas_micro(const CellNetwork& network) {
+  CellCounter count(network, CellStyle::kEnas);
   Int width = network.width;
   count.conv(3, 3 * width, 3, network.size);
   Value before{3 * width, network.size}, last = before;
@@ -214,7 +214,7 @@ Tally enas_micro(const CellNetwork& network) {
   return count.tally;
 }
 
-Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width) {
+NetworkSize enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width) {
   Counter count;
   Int size = 32;
   count.conv(3, width, 3, size);
@@ -234,7 +234,7 @@ Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width) {
   return count.tally;
 }
 
-Tally mobile(const MobileNetwork& network) {
+NetworkSize mobile(const MobileNetwork& network) {
   Counter count;
   Int size = 112, in = network.stem, number = 0;
   const auto act = [&](bool outside) {
@@ -275,7 +275,7 @@ Tally mobile(const MobileNetwork& network) {
   return count.tally;
 }
 
-Tally spos(const std::array<int, 20>& blocks) {
+NetworkSize spos(const std::array<int, 20>& blocks) {
   Counter count;
   Int size = 112, in = 16;
   const auto pointwise = [&](Int from, Int to, Int at) {

@@ -11,14 +11,14 @@ namespace lanista::mutate::tables {
 
 /// What is counted: trained numbers, multiply-adds of convolutions and linear layers for one image, activations and
 /// gates, factorised reductions, sums of two values.
-struct Tally {
+struct NetworkSize {
   std::int64_t parameters = 0;
   std::int64_t macs = 0;
   std::int64_t activations = 0;
   std::int64_t swishes = 0;  ///< of these, hard_swish
   std::int64_t reductions = 0;
   std::int64_t sums = 0;
-  bool operator==(const Tally&) const = default;
+  bool operator==(const NetworkSize&) const = default;
 };
 
 /// An operator of a cell and the number of the value that it reads.
@@ -38,12 +38,12 @@ struct CellNetwork {
 };
 
 /// quark0/darts, cnn/model.py, without the auxiliary head. Input 0 is the earlier one.
-Tally darts(const CellNetwork& network);
+NetworkSize darts(const CellNetwork& network);
 /// tensorflow/models, research/slim/nets/nasnet, and tensorflow/tpu, models/official/amoeba_net, without the auxiliary
 /// head. Input 0 is the newer one. `past`: as skip_reduction_layer_input there.
-Tally nasnet(const CellNetwork& network, bool past = false);
+NetworkSize nasnet(const CellNetwork& network, bool past = false);
 /// melodyguan/enas, src/cifar10/micro_child.py, with a fixed architecture. Input 0 is the earlier one.
-Tally enas_micro(const CellNetwork& network);
+NetworkSize enas_micro(const CellNetwork& network);
 
 /// A layer of ENAS' macro space: convolution of so large a window, and which of stem, layer 1, layer 2, … it also
 /// reads.
@@ -53,7 +53,7 @@ struct MacroLayer {
 };
 /// melodyguan/enas, src/cifar10/general_child.py, with a fixed architecture; there, also separable convolutions are
 /// made full ones.
-Tally enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width);
+NetworkSize enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width);
 
 /// An inverted residual: window, hidden channels, channels that come out, squeezed channels (0: no gate), stride.
 struct MobileRow {
@@ -67,9 +67,9 @@ struct MobileNetwork {
   std::int64_t swish_from = -1;  ///< the first row with hard_swish, which stem and head then also have; -1: none
 };
 /// 224 x 224 images, 1,000 classes. A row whose hidden channels are those that come in has no first convolution.
-Tally mobile(const MobileNetwork& network);
+NetworkSize mobile(const MobileNetwork& network);
 
 /// megvii-model/SinglePathOneShot: 0, 1, 2: kernel 3, 5, 7; 3: Xception.
-Tally spos(const std::array<int, 20>& blocks);
+NetworkSize spos(const std::array<int, 20>& blocks);
 
 }  // namespace lanista::mutate::tables

@@ -11,13 +11,13 @@
 namespace lanista::mutate::testing {
 
 /// Data that suits the space: `images` with ten classes where it does not want tokens or rows.
-inline Ends ends_for(std::string_view name, const graph::Shape& images) {
-  if (name == "wide_deep") return ends(graph::Shape{{7}}, 3);
-  if (name != "transformer") return ends(images, 10);
+inline ModelInterface ends_for(std::string_view name, const graph::Shape& images) {
+  if (name == "wide_deep") return model_interface(graph::Shape{{7}}, 3);
+  if (name != "transformer") return model_interface(images, 10);
   return {{{"shape", std::vector<std::int64_t>{16}}, {"dtype", "index"}}, 50};
 }
 
-inline Blueprint made(std::string_view name, const Ends& ends,
+inline Blueprint made(std::string_view name, const ModelInterface& ends,
                       const nlohmann::json& options = nlohmann::json::object()) {
   auto blueprint = published_space(name, options, graph::builtin_ops(), ends);
   EXPECT_TRUE(blueprint.ok()) << name << ": " << blueprint.error().text();

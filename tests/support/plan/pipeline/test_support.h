@@ -1,6 +1,6 @@
 #pragma once
 
-#include "lanista/plan/pipeline/exact.h"
+#include "lanista/plan/pipeline/brute_force_oracle.h"
 #include "lanista/plan/pipeline/plan.h"
 #include "lanista/plan/pipeline/random_problem.h"
 
@@ -31,8 +31,8 @@ inline Problem a_problem(std::size_t operators, std::vector<std::pair<std::uint3
 }
 
 /// Every operator a stage on a device of its own.
-inline Plan one_each(const Problem& problem, std::vector<std::int64_t> micro_batches) {
-  Plan plan{problem.model.hash, problem.model.batch, {}};
+inline PipelinePlan one_each(const Problem& problem, std::vector<std::int64_t> micro_batches) {
+  PipelinePlan plan{problem.model.hash, problem.model.batch, {}};
   for (std::uint32_t i = 0; i < problem.model.operators.size(); ++i) {
     plan.stages.push_back({{i}, micro_batches[i % micro_batches.size()], 1, {i}, 1, {}});
   }

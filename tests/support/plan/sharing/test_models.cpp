@@ -38,7 +38,7 @@ graph::Graph mutated(const graph::Graph& model, const graph::OpTable& ops, Rng& 
 }
 
 // Freezes nodes from the input on, as far as chance goes.
-void freeze(Member& member, Rng& rng) {
+void freeze(FusionMember& member, Rng& rng) {
   const Digest weights{rng.below(2), 7};
   std::uint64_t left = rng.below(6);
   for (const graph::NodeId id : member.model.topo()) {
@@ -73,8 +73,8 @@ graph::Graph backbone_with_head(std::int64_t width) {
       std::to_string(width) + ")\n%7 = relu(%6)\n%8 = linear(%7, out=3)\n%9 = output(%8)\n");
 }
 
-Member member(std::uint32_t trial, graph::Graph model) {
-  Member made;
+FusionMember member(std::uint32_t trial, graph::Graph model) {
+  FusionMember made;
   made.trial = TrialId{trial};
   made.model = std::move(model);
   made.recipe.data.dataset = Digest{1, 2};
@@ -83,15 +83,15 @@ Member member(std::uint32_t trial, graph::Graph model) {
   return made;
 }
 
-std::vector<Member> population(Rng& rng, const graph::OpTable& ops) {
+std::vector<FusionMember> population(Rng& rng, const graph::OpTable& ops) {
   const std::vector<graph::Graph> bases{mlp(), backbone_with_head()};
-  std::vector<Member> all;
+  std::vector<FusionMember> all;
   const std::uint64_t size = 2 + rng.below(11);
   for (std::uint32_t trial = 1; trial <= size; ++trial) {
     graph::Graph model =
         all.empty() || rng.bernoulli(0.3) ? bases[rng.below(bases.size())] : all[rng.below(all.size())].model;
     for (std::uint64_t i = rng.below(4); i > 0; --i) model = mutated(model, ops, rng);
-    Member one = member(trial, std::move(model));
+    FusionMember one = member(trial, std::move(model));
     one.recipe.batch_size = rng.bernoulli(0.8) ? 32 : 16;
     one.recipe.local_step = rng.bernoulli(0.8) ? 0 : 10;
     one.recipe.epochs = rng.between(1, 20);
@@ -104,13 +104,13 @@ std::vector<Member> population(Rng& rng, const graph::OpTable& ops) {
   return all;
 }
 
-std::size_t nodes_saved(const std::vector<Member>& members) {
+std::size_t nodes_saved(const std::vector<FusionMember>& members) {
   auto graph = unite(members, graph::builtin_ops());
   LANISTA_CHECK(graph.ok(), graph ? "" : graph.error().text());
   return merge_equal(*graph);
 }
 
-double PenaltyCost::op_us(std::span<const Work* const> lanes, OpForm form) const {
+double PenaltyCost::op_us(std::span<const OperatorWork* const> lanes, OpForm form) const {
   return plain_.op_us(lanes, form) * (form == OpForm::kAlone ? 1 : penalty_ * static_cast<double>(lanes.size()));
 }
 

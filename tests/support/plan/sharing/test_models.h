@@ -23,20 +23,20 @@ graph::Graph mlp(std::int64_t width = 16);
 graph::Graph backbone_with_head(std::int64_t width = 8);
 
 /// Trial `trial` with a pipeline of read and normalize, ten microseconds a sample.
-Member member(std::uint32_t trial, graph::Graph model);
+FusionMember member(std::uint32_t trial, graph::Graph model);
 
 /// A random population: two to twelve variants of a few models, grown by mutations, with batch sizes, optimisers,
 /// streams and frozen prefixes at random.
-std::vector<Member> population(Rng& rng, const graph::OpTable& ops);
+std::vector<FusionMember> population(Rng& rng, const graph::OpTable& ops);
 
 /// How many nodes merge_equal saves among these members.
-std::size_t nodes_saved(const std::vector<Member>& members);
+std::size_t nodes_saved(const std::vector<FusionMember>& members);
 
 /// Every operator costs what `Roofline` says, merging lanes costs `penalty` times as much.
 class PenaltyCost final : public CostModel {
  public:
   explicit PenaltyCost(double penalty) : penalty_(penalty) {}
-  double op_us(std::span<const Work* const> lanes, OpForm form) const override;
+  double op_us(std::span<const OperatorWork* const> lanes, OpForm form) const override;
   double copy_us(double bytes) const override { return plain_.copy_us(bytes); }
   double store_us(double bytes) const override { return plain_.store_us(bytes); }
   double load_us(double bytes) const override { return plain_.load_us(bytes); }

@@ -30,7 +30,7 @@ inline study::StudyConfig staged_config(const Context& context, std::int64_t bes
 /// With a halving of its own, or else asha of that type.
 inline std::unique_ptr<Strategy> search_of(const StrategyPlugin& plugin, const Context& context, const char* type) {
   auto sampler = must(plugin.make(context, must(resolve_options(Options::object(), plugin.options))));
-  if (plugin.halves) {
+  if (plugin.has_own_halving) {
     auto own = sampler->own_halving();
     return compose(std::move(sampler), std::move(own));
   }

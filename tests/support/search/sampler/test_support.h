@@ -63,7 +63,7 @@ inline Context blueprint_context(std::uint64_t seed) {
     if (plugin.name != "widen" && plugin.name != "deepen") continue;
     mutators.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
   }
-  BlueprintSpace space{"toy", must(Blueprint::make(ops, layers, {pick("divisor", {1, 2, 32})})), ends({{6}}, 3)};
+  BlueprintSpace space{"toy", must(Blueprint::make(ops, layers, {pick("divisor", {1, 2, 32})})), model_interface({{6}}, 3)};
   context.models = std::make_shared<const ModelSpace>(
       must(ModelSpace::make(ops, std::move(space), std::nullopt, std::move(mutators), {}, {})));
   for (const space::Parameter& parameter : context.models->parameters()) {
@@ -83,14 +83,14 @@ inline std::unique_ptr<Strategy> make(const StrategyPlugin& plugin, const Contex
                                       nlohmann::json options = Options::object()) {
   if (plugin.forks && !options.contains("population")) options["population"] = 1000;
   auto sampler = must(plugin.make(context, must(resolve_options(options, plugin.options))));
-  auto rule = plugin.halves ? sampler->own_halving() : small_rule(context);
+  auto rule = plugin.has_own_halving ? sampler->own_halving() : small_rule(context);
   return compose(std::move(sampler), std::move(rule));
 }
 
 /// A history as an engine would make it: proposals come from the strategy, numbers from `rng`, some trials fail.
 inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, Rng rng) {
   std::vector<study::Event> events;
-  const auto tell = [&](study::Event event) {
+  const auto feed_event = [&](study::Event event) {
     strategy.observe(event);
     events.push_back(std::move(event));
   };
@@ -98,16 +98,16 @@ inline std::vector<study::Event> play(Strategy& strategy, std::int64_t trials, R
     auto group = strategy.suggest({1});
     if (!group || group->proposals().empty()) break;
     const std::int64_t budget = group->proposals()[0].budget;
-    tell(study::Proposed{TrialId{id}, group->proposals()[0]});
+    feed_event(study::Proposed{TrialId{id}, group->proposals()[0]});
     study::Outcome outcome;
     if (rng.bernoulli(0.15)) outcome.kind = study::OutcomeKind::kFailed;
     for (std::int64_t epoch = 1; epoch <= budget; ++epoch) {
-      tell(study::Measured{{TrialId{id}, epoch, epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
+      feed_event(study::Measured{{TrialId{id}, epoch, epoch, {{"acc", rng.uniform()}, {"loss", rng.uniform()}}}});
       if (strategy.verdict(TrialId{id}).verdict != study::Verdict::kStop) continue;
       outcome.kind = study::OutcomeKind::kStopped;
       break;
     }
-    tell(study::Ended{TrialId{id}, outcome});
+    feed_event(study::Ended{TrialId{id}, outcome});
   }
   return events;
 }

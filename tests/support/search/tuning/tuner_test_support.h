@@ -33,7 +33,7 @@ struct Scripted {
   std::vector<TuneSearch::Round> rounds;
 
   Scripted(TuneRules rules, std::vector<Curve> all, std::int64_t longest = 1000, std::int64_t trials = 100,
-           bool from_now = false)
+           bool includes_current = false)
       : curves(std::move(all)),
         search(
             std::move(rules), longest, trials,
@@ -41,7 +41,7 @@ struct Scripted {
               if (tries.size() == count) return std::nullopt;
               return space::Sample{{"lr", static_cast<double>(tries.size())}};
             },
-            from_now) {
+            includes_current) {
     search.tell_start(search.start_steps() == 0 ? std::nan("") : 1);
   }
   void one_round() {
@@ -62,10 +62,10 @@ struct Scripted {
       one_round();
     }
   }
-  Indices alive() const {
+  Indices is_alive() const {
     Indices out;
     for (std::size_t i = 0; i < search.tries().size(); ++i) {
-      if (search.tries()[i].alive) out.push_back(i);
+      if (search.tries()[i].is_alive) out.push_back(i);
     }
     return out;
   }

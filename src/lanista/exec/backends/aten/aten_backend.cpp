@@ -10,7 +10,7 @@
 #include <mutex>
 
 #include "lanista/exec/backends/aten/aten_devices.h"
-#include "lanista/exec/backends/aten/aten_machine.h"
+#include "lanista/exec/backends/aten/aten_executable.h"
 #include "lanista/exec/backends/aten/lane_kernels.h"
 
 namespace lanista::device {
@@ -32,7 +32,7 @@ class HostQueue final : public AtenQueue {
   void synchronise() override {}
 };
 
-class Cpu : public AtenDevice {
+class AtenCpuDevice : public AtenDevice {
  public:
   at::Device device() const override { return at::Device(at::kCPU); }
   std::string_view name() const override { return "torch:cpu"; }
@@ -42,15 +42,15 @@ class Cpu : public AtenDevice {
   bool lanes_may_differ() const override { return TORCH_VERSION_MAJOR >= 2; }
 };
 
-class Host final : public Cpu {
+class AtenHostDevice final : public AtenCpuDevice {
  public:
   std::string_view name() const override { return "torch:host"; }
   std::string_view numeric_class() const override { return "aten/" TORCH_VERSION "/host"; }
   const LaneKernels* kernels() const override { return &host_lane_kernels(); }
-  std::size_t steps_together() const override { return 3; }
-  bool computes_all_lanes() const override { return true; }
+  std::size_t steps_per_launch() const override { return 3; }
+  bool runs_masked_lanes() const override { return true; }
   bool lanes_may_differ() const override { return true; }  // it looks, as a GPU does
-  std::int64_t most_table_bytes() const override { return std::int64_t{1} << 30; }
+  std::int64_t max_dataset_bytes() const override { return std::int64_t{1} << 30; }
 };
 
 class AtenBackend final : public nn::Backend {
@@ -58,15 +58,15 @@ class AtenBackend final : public nn::Backend {
   explicit AtenBackend(const AtenDevice& device) : device_(device) {}
   std::string_view name() const override { return device_.name(); }
   std::string_view numeric_class() const override { return device_.numeric_class(); }
-  std::vector<std::string> take_news() const override { return device_.news().take(); }
+  std::vector<std::string> drain_warnings() const override { return device_.warnings().drain(); }
   nn::Capability capability() const override {
-    return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .many_lanes = true};
+    return device_.device().is_cpu() ? nn::Capability{} : nn::Capability{.workers = 1, .prefers_many_lanes = true};
   }
-  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
     be_single_threaded();
     try {
-      return AtenMachine::compile(train, infer, options, device_);
+      return AtenExecutable::compile(train, infer, options, device_);
     } catch (const c10::Error& error) {
       return Error{.code = Code::kUnavailable,
                    .message = std::string(name()) + ": " + error.what_without_backtrace(),
@@ -94,12 +94,12 @@ Result<const nn::Backend*> cuda_backend(int index) {
 }  // namespace
 
 const AtenDevice& aten_cpu() {
-  static const Cpu cpu;
+  static const AtenCpuDevice cpu;
   return cpu;
 }
 
 const AtenDevice& aten_host() {
-  static const Host host;
+  static const AtenHostDevice host;
   return host;
 }
 

@@ -1,10 +1,10 @@
 // Linear layers, convolutions and matrix products. A convolution gathers its windows and is a product of each lane and
 // group; nothing is ever scattered.
-#include "lanista/exec/backends/aten/aten_products.h"
-#include "lanista/exec/backends/aten/aten_rounding.h"
+#include "lanista/exec/backends/aten/aten_matrix_views.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/aten_table.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::device {
 namespace {
@@ -24,10 +24,10 @@ Tensor linear_grad_w(const Tensors& in) { return at::bmm(rows(in[0]).transpose(1
 Tensor channels_last(const Tensor& x) { return x.permute({0, 1, 3, 4, 2}); }
 Tensor channels_first(const Tensor& x) { return x.permute({0, 1, 4, 2, 3}); }
 
-// What is left of one dimension where `before` and `after` of it are cut off, which may be nothing: ATen's own padding
+// What is left of one dimension where `pre_activation` and `after` of it are cut off, which may be nothing: ATen's own padding
 // throws then.
-Tensor cut(const Tensor& x, std::int64_t dim, std::int64_t before, std::int64_t after) {
-  const std::int64_t size = x.size(dim), begin = std::min(before, size);
+Tensor cut(const Tensor& x, std::int64_t dim, std::int64_t pre_activation, std::int64_t after) {
+  const std::int64_t size = x.size(dim), begin = std::min(pre_activation, size);
   return x.slice(dim, begin, std::max(begin, size - after));
 }
 
@@ -65,11 +65,11 @@ Tensor conv2d_of(const Tensor& x, const Tensor& weight, const Conv& s) {
 // dy spread by the stride, then a convolution of step one with the weights turned.
 Tensor conv2d_grad_x_of(const Tensor& dy, const Tensor& weight, const Conv& s) {
   const std::int64_t lanes = dy.size(0), n = dy.size(1);
-  const std::int64_t high = (s.oh - 1) * s.stride_h + 1, wide = (s.ow - 1) * s.stride_w + 1;
+  const std::int64_t high = (s.oh - 1) * s.stride_h + 1, vector_width = (s.ow - 1) * s.stride_w + 1;
   Tensor spread = channels_last(dy);
   if (s.stride_h > 1 || s.stride_w > 1) {
-    Tensor zeros = at::zeros({lanes, n, high, wide, s.co}, dy.options());
-    zeros.slice(2, 0, high, s.stride_h).slice(3, 0, wide, s.stride_w).copy_(spread);
+    Tensor zeros = at::zeros({lanes, n, high, vector_width, s.co}, dy.options());
+    zeros.slice(2, 0, high, s.stride_h).slice(3, 0, vector_width, s.stride_w).copy_(spread);
     spread = zeros;
   }
   const std::int64_t reach_h = s.dilation_h * (s.kh - 1), reach_w = s.dilation_w * (s.kw - 1);
@@ -78,7 +78,7 @@ Tensor conv2d_grad_x_of(const Tensor& dy, const Tensor& weight, const Conv& s) {
   back.oh = s.h;
   back.ow = s.w;
   back.stride_h = back.stride_w = 1;
-  const Tensor whole = framed(spread, top, s.h + reach_h - top - high, left, s.w + reach_w - left - wide);
+  const Tensor whole = framed(spread, top, s.h + reach_h - top - high, left, s.w + reach_w - left - vector_width);
   const Tensor dx = at::bmm(windows(whole, back), turned_weights_of(weight, s));
   return channels_first(from_groups(dx, lanes, s.groups, n, s.h, s.w));
 }
@@ -93,7 +93,7 @@ Tensor conv2d_grad_w_of(const Tensor& x, const Tensor& dy, const Conv& s) {
 AtenRun conv2d(const AtenCall& call) {
   return [s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
     Tensor y = conv2d_of(in[0], in[1], s);
-    if (in.size() > 2) y = y + beside(in[2], 2, 5);
+    if (in.size() > 2) y = y + expand_channels(in[2], 2, 5);
     return Tensors{y};
   };
 }
@@ -113,7 +113,7 @@ AtenRun conv2d_grad_w(const AtenCall& call) {
 AtenRun conv_transpose2d(const AtenCall& call) {
   return [s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
     Tensor y = conv2d_grad_x_of(in[0], in[1], s);
-    if (in.size() > 2) y = y + beside(in[2], 2, 5);
+    if (in.size() > 2) y = y + expand_channels(in[2], 2, 5);
     return Tensors{y};
   };
 }
@@ -137,16 +137,16 @@ AtenRun matmul(const AtenCall& call) {
 
 }  // namespace
 
-void add_dense(AtenTable& table, const Products& products) {
-  table["linear"] = products.of(linear);
-  table["linear_grad_x"] = products.of(plain(linear_grad_x));
-  table["linear_grad_w"] = products.of(plain(linear_grad_w));
+void add_dense(AtenTable& table, const OperandRounding& operand_rounding) {
+  table["linear"] = operand_rounding.of(linear);
+  table["linear_grad_x"] = operand_rounding.of(elementwise_entry(linear_grad_x));
+  table["linear_grad_w"] = operand_rounding.of(elementwise_entry(linear_grad_w));
   table["channel_sum"] = channel_sum;
-  table["conv2d"] = products.of(conv2d);
-  table["conv2d_grad_x"] = products.of(conv2d_grad_x);
-  table["conv2d_grad_w"] = products.of(conv2d_grad_w);
-  table["conv_transpose2d"] = products.of(conv_transpose2d);
-  table["matmul"] = products.of(matmul);
+  table["conv2d"] = operand_rounding.of(conv2d);
+  table["conv2d_grad_x"] = operand_rounding.of(conv2d_grad_x);
+  table["conv2d_grad_w"] = operand_rounding.of(conv2d_grad_w);
+  table["conv_transpose2d"] = operand_rounding.of(conv_transpose2d);
+  table["matmul"] = operand_rounding.of(matmul);
 }
 
 }  // namespace lanista::device

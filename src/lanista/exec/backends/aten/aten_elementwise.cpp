@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "lanista/exec/backends/aten/aten_table.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/exec/kernels/kernels.h"
 
 namespace lanista::device {
@@ -134,19 +134,19 @@ AtenRun softmax_grad(const AtenCall& call) {
 template <class T>
 void drop(const Frame& frame, std::size_t number, std::uint64_t origin, const Tensor& x, Tensor& y) {
   const auto& kernel = kernels::kernels<T>(kernels::best_isa());
-  const std::size_t numbers = frame.host_numbers.size() / static_cast<std::size_t>(frame.lanes);
+  const std::size_t lane_attrs = frame.host_lane_attrs.size() / static_cast<std::size_t>(frame.lanes);
   const std::int64_t each = x.numel() / std::max<std::int64_t>(1, frame.lanes), per_sample = each / frame.batch;
   for (std::int64_t lane = 0; lane < frame.lanes; ++lane) {
     const LaneKey& key = frame.keys[static_cast<std::size_t>(lane)];
     if (!key.active) continue;
     kernel.dropout(frame.batch, per_sample, key.samples.data(),
-                   frame.host_numbers[static_cast<std::size_t>(lane) * numbers + number], {key.seed, key.step, origin},
+                   frame.host_lane_attrs[static_cast<std::size_t>(lane) * lane_attrs + number], {key.seed, key.step, origin},
                    x.data_ptr<T>() + lane * each, y.data_ptr<T>() + lane * each);
   }
 }
 
 AtenRun dropout_train(const AtenCall& call) {
-  return [number = call.own_number("p"), origin = static_cast<std::uint64_t>(call.args.integer("origin")),
+  return [number = call.lane_attr("p"), origin = static_cast<std::uint64_t>(call.args.integer("origin")),
           image = call.x().rank() == 4](const Frame& frame, const Tensors& in) {
     const Tensor x = (image ? in[0].permute({0, 1, 3, 4, 2}) : in[0]).contiguous();
     Tensor y = at::zeros_like(x);
@@ -170,20 +170,20 @@ AtenRun scale_by(const AtenCall& call) {
 }
 
 void add_activations(AtenTable& table) {
-  table["relu"] = plain(relu);
-  table["relu_grad"] = plain(relu_grad);
-  table["gelu"] = plain(gelu);
-  table["gelu_grad"] = plain(gelu_grad);
-  table["silu"] = plain(silu);
-  table["silu_grad"] = plain(silu_grad);
-  table["tanh"] = plain([](const Tensors& in) { return at::tanh(in[0].contiguous()); });
-  table["tanh_grad"] = plain(tanh_grad);
-  table["sigmoid"] = plain([](const Tensors& in) { return sigmoid_of(in[0]); });
-  table["sigmoid_grad"] = plain(sigmoid_grad);
-  table["hard_swish"] = plain(hard_swish);
-  table["hard_swish_grad"] = plain(hard_swish_grad);
-  table["softsign"] = plain(softsign);
-  table["softsign_grad"] = plain(softsign_grad);
+  table["relu"] = elementwise_entry(relu);
+  table["relu_grad"] = elementwise_entry(relu_grad);
+  table["gelu"] = elementwise_entry(gelu);
+  table["gelu_grad"] = elementwise_entry(gelu_grad);
+  table["silu"] = elementwise_entry(silu);
+  table["silu_grad"] = elementwise_entry(silu_grad);
+  table["tanh"] = elementwise_entry([](const Tensors& in) { return at::tanh(in[0].contiguous()); });
+  table["tanh_grad"] = elementwise_entry(tanh_grad);
+  table["sigmoid"] = elementwise_entry([](const Tensors& in) { return sigmoid_of(in[0]); });
+  table["sigmoid_grad"] = elementwise_entry(sigmoid_grad);
+  table["hard_swish"] = elementwise_entry(hard_swish);
+  table["hard_swish_grad"] = elementwise_entry(hard_swish_grad);
+  table["softsign"] = elementwise_entry(softsign);
+  table["softsign_grad"] = elementwise_entry(softsign_grad);
   table["leaky_relu"] = leaky_relu;
   table["leaky_relu_grad"] = leaky_relu_grad;
   table["elu"] = elu;
@@ -200,12 +200,12 @@ void add_elementwise(AtenTable& table) {
   add_activations(table);
   table["softmax"] = softmax;
   table["softmax_grad"] = softmax_grad;
-  table["add"] = plain(sum_of_many);
-  table["sub"] = plain([](const Tensors& in) { return in[0] - in[1]; });
-  table["mul"] = plain([](const Tensors& in) { return in[0] * in[1]; });
-  table["div"] = plain([](const Tensors& in) { return in[0] / in[1]; });
-  table["negative"] = plain([](const Tensors& in) { return in[0] * -1; });
-  table["zero"] = plain([](const Tensors& in) { return zeros(in[0]); });
+  table["add"] = elementwise_entry(sum_of_many);
+  table["sub"] = elementwise_entry([](const Tensors& in) { return in[0] - in[1]; });
+  table["mul"] = elementwise_entry([](const Tensors& in) { return in[0] * in[1]; });
+  table["div"] = elementwise_entry([](const Tensors& in) { return in[0] / in[1]; });
+  table["negative"] = elementwise_entry([](const Tensors& in) { return in[0] * -1; });
+  table["zero"] = elementwise_entry([](const Tensors& in) { return zeros(in[0]); });
   table["scale_by"] = scale_by;
   table["dropout_train"] = dropout_train;
   table["causal_mask"] = causal_mask;

@@ -9,14 +9,14 @@
 namespace lanista::device {
 
 /// A device has no memory for what it was asked; nothing has changed.
-class NoMemory : public std::runtime_error {
+class DeviceOutOfMemory : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 /// Whether that is what LibTorch, or we, mean.
-inline bool is_of_memory(const std::exception& error) {
-  if (dynamic_cast<const NoMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
+inline bool is_out_of_memory(const std::exception& error) {
+  if (dynamic_cast<const DeviceOutOfMemory*>(&error) != nullptr || dynamic_cast<const std::bad_alloc*>(&error) != nullptr ||
       dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) {
     return true;
   }

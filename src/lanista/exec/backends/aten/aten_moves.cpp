@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "lanista/exec/backends/aten/aten_table.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::device {
 namespace {
@@ -67,7 +67,7 @@ AtenRun mean_over(const AtenCall& call, std::vector<std::int64_t> axes) {
 }
 
 AtenRun mean_grad(const AtenCall& call) {
-  return [share = MeanShare(call)](const Frame& frame, const Tensors& in) {
+  return [share = MeanGradientShare(call)](const Frame& frame, const Tensors& in) {
     return Tensors{share(frame, in[0] / share.count)};
   };
 }
@@ -103,12 +103,12 @@ AtenRun channel_shuffle(const AtenCall& call) {
   };
 }
 
-struct Lrn {
+struct LrnSizes {
   std::int64_t size;
   double slope, beta, bias;
 };
 
-Lrn lrn_of(const AtenCall& call) {
+LrnSizes lrn_of(const AtenCall& call) {
   return {call.args.integer("size"), call.args.real("alpha") / static_cast<double>(call.args.integer("size")),
           call.args.real("beta"), call.args.real("bias")};
 }
@@ -122,8 +122,8 @@ Tensor window_sum(const Tensor& x, std::int64_t size) {
   return sum;
 }
 
-Tensor lrn_base(const Tensor& x, const Lrn& s) { return window_sum(x * x, s.size) * s.slope + s.bias; }
-Tensor shrink(const Tensor& base, const Lrn& s) { return at::exp(at::log(base) * -s.beta); }
+Tensor lrn_base(const Tensor& x, const LrnSizes& s) { return window_sum(x * x, s.size) * s.slope + s.bias; }
+Tensor shrink(const Tensor& base, const LrnSizes& s) { return at::exp(at::log(base) * -s.beta); }
 
 AtenRun lrn(const AtenCall& call) {
   return [s = lrn_of(call)](const Frame&, const Tensors& in) { return Tensors{in[0] * shrink(lrn_base(in[0], s), s)}; };
@@ -167,18 +167,18 @@ AtenRun batch_sum(const AtenCall& call) {
 
 }  // namespace
 
-MeanShare::MeanShare(const AtenCall& call) : kept(call.y()), all(call.y()) {
+MeanGradientShare::MeanGradientShare(const AtenCall& call) : kept(call.y()), all(call.y()) {
   for (const std::int64_t axis : call.args.list("axes")) {
     count *= static_cast<double>(std::exchange(kept.dims[static_cast<std::size_t>(axis)], 1));
   }
 }
 
-Tensor MeanShare::operator()(const Frame& frame, const Tensor& shares) const {
+Tensor MeanGradientShare::operator()(const Frame& frame, const Tensor& shares) const {
   return shares.reshape(sizes_of(frame, kept)).expand(sizes_of(frame, all));
 }
 
 void add_moves(AtenTable& table) {
-  table["identity"] = plain([](const Tensors& in) { return in[0]; });
+  table["identity"] = elementwise_entry([](const Tensors& in) { return in[0]; });
   table["dropout"] = table["identity"];  // in inference form
   table["flatten"] = reshape;
   table["reshape"] = reshape;
@@ -198,9 +198,9 @@ void add_moves(AtenTable& table) {
   table["channel_shuffle"] = channel_shuffle;
   table["lrn"] = lrn;
   table["lrn_grad"] = lrn_grad;
-  table["embedding"] = plain(embedding);
+  table["embedding"] = elementwise_entry(embedding);
   table["embedding_grad"] = embedding_grad;
-  table["positional_embedding"] = plain([](const Tensors& in) { return in[0] + in[1].unsqueeze(1); });
+  table["positional_embedding"] = elementwise_entry([](const Tensors& in) { return in[0] + in[1].unsqueeze(1); });
   table["batch_sum"] = batch_sum;
 }
 

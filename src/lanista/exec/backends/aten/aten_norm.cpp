@@ -45,14 +45,14 @@ AtenRun batch_norm(const AtenCall& call) {
     Tensor slope = inverse_root(in[next + 1] + eps);
     if (affine) slope = slope * in[1];
     const std::int64_t rank = in[0].dim();
-    Tensor y = (in[0] - beside(in[next], kChannel, rank)) * beside(slope, kChannel, rank);
-    if (affine) y = y + beside(in[2], kChannel, rank);
+    Tensor y = (in[0] - expand_channels(in[next], kChannel, rank)) * expand_channels(slope, kChannel, rank);
+    if (affine) y = y + expand_channels(in[2], kChannel, rank);
     return Tensors{y};
   };
 }
 
 AtenRun batch_norm_train(const AtenCall& call) {
-  return [affine = call.args.flag("affine"), eps = call.args.real("eps"), number = call.own_number("momentum")](
+  return [affine = call.args.flag("affine"), eps = call.args.real("eps"), number = call.lane_attr("momentum")](
              const Frame& frame, const Tensors& in) {
     const std::size_t next = affine ? 3 : 1;
     const Tensor x = rows_of(in[0], kChannel);
@@ -61,7 +61,7 @@ AtenRun batch_norm_train(const AtenCall& call) {
     const Tensor inverse = inverse_root(squares / count + eps);
     Tensor y = (x - mean) * (affine ? inverse * in[1].unsqueeze(1) : inverse);
     if (affine) y = y + in[2].unsqueeze(1);
-    const Tensor momentum = frame.numbers.narrow(1, static_cast<std::int64_t>(number), 1);
+    const Tensor momentum = frame.lane_attrs.narrow(1, static_cast<std::int64_t>(number), 1);
     const Tensor keep = (1 - momentum).to(frame.real), take = momentum.to(frame.real);
     const Tensor m = mean.squeeze(1);
     // One value has no variance: what is known stays.
@@ -125,7 +125,7 @@ AtenRun group_norm(const AtenCall& call, bool keeps) {
     const auto [mean, squares] = moments_of_rows(x);
     const Tensor inverse = inverse_root(squares / static_cast<double>(x.size(-1)) + eps);
     Tensor y = ((x - mean) * inverse).reshape(in[0].sizes());
-    if (affine) y = y * beside(in[1], kChannel, y.dim()) + beside(in[2], kChannel, y.dim());
+    if (affine) y = y * expand_channels(in[1], kChannel, y.dim()) + expand_channels(in[2], kChannel, y.dim());
     if (!keeps) return Tensors{y};
     return Tensors{y, mean.squeeze(-1), inverse.squeeze(-1)};
   };
@@ -137,7 +137,7 @@ AtenRun group_norm_grad(const AtenCall& call) {
     const Tensor inverse = in[2].unsqueeze(-1);
     const Tensor hat = (in[0].reshape(grouped) - in[1].unsqueeze(-1)) * inverse;
     const Tensor& dy = in[3];
-    const Tensor g = (in.size() > 4 ? dy * beside(in[4], kChannel, dy.dim()) : dy).reshape(grouped);
+    const Tensor g = (in.size() > 4 ? dy * expand_channels(in[4], kChannel, dy.dim()) : dy).reshape(grouped);
     const double count = static_cast<double>(hat.size(-1));
     const Tensor dx = inverse * ((g - row_sum(g) / count) - hat * (row_sum(g * hat) / count));
     return Tensors{dx.reshape(in[0].sizes()), column_sum(rows_of(dy * hat.reshape(dy.sizes()), kChannel)),

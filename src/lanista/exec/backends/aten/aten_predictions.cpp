@@ -5,49 +5,49 @@
 
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/aten/aten_memory.h"
-#include "lanista/exec/backends/aten/aten_pending.h"
+#include "lanista/exec/backends/aten/aten_recorded_step.h"
 #include "lanista/model/autodiff/loss.h"
 
 namespace lanista::device {
 
 // [lanes, elements], on the host.
-Tensor AtenMachine::predictions(const Fed& fed) const {
+Tensor AtenExecutable::predictions(const LaneBatches& fed) const {
   const Frame frame{
       .lanes = fed.lanes.count, .batch = fed.size, .total = fed.size, .real = real_, .products = device_.products()};
   const StepShape shape{.begin = fed.lanes.begin,
                         .lanes = fed.lanes.count,
                         .size = fed.size,
                         .shared = fed.shared,
-                        .table = samples_of(fed)};
-  StepInputs inputs(layouts_of(shape), device_.device());
+                        .table = dataset_of(fed)};
+  StepInputBuffer inputs(layouts_of(shape), device_.device());
   inputs.prepare();
   fill_batches(inputs, 0, fed, shape.table);
   inputs.send();
   Values values;
   bind_state(fed.lanes, infer_.state, values);
-  values[infer_.input] = read(inputs, shape, StepInputs::kFeatures);
+  values[infer_.input] = read(inputs, shape, StepInputBuffer::kFeatures);
   predict_.run(frame, values);
   // A prediction may be what was fed, whose memory goes with `inputs`.
   return values.at(infer_.prediction).reshape({fed.lanes.count, -1}).cpu().clone(at::MemoryFormat::Contiguous);
 }
 
 // The same of one batch for all of them, as many lanes at once as memory allows.
-Tensor AtenMachine::predictions_of(const Lanes& lanes, const nn::Batch& batch) {
+Tensor AtenExecutable::predictions_of(const Lanes& lanes, const nn::Batch& batch) {
   std::vector<Tensor> parts;
   for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
-    const std::int64_t count = std::min(at_once_, lanes.begin + lanes.count - begin);
+    const std::int64_t count = std::min(lanes_per_launch_, lanes.begin + lanes.count - begin);
     try {
       parts.push_back(predictions({.lanes = {begin, count}, .size = batch.size, .of = {&batch}, .shared = true}));
       begin += count;
     } catch (const std::exception& error) {
-      if (count == 1 || !is_of_memory(error)) throw;
-      take_fewer(count);
+      if (count == 1 || !is_out_of_memory(error)) throw;
+      halve_lanes_per_launch(count);
     }
   }
   return parts.size() == 1 ? parts.front() : at::cat(parts);
 }
 
-void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionsOut out) {
+void AtenExecutable::predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) {
   const AtenScope scope(*queue_);
   check_batch(batch, false);
   const Tensor all = predictions({.lanes = {lane, 1}, .size = batch.size, .of = {&batch}, .shared = true});
@@ -60,19 +60,19 @@ void AtenMachine::predict(std::int64_t lane, const nn::Batch& batch, nn::Predict
           std::transform(from, from + all.numel(), span.begin(),
                          [](auto value) { return static_cast<typename decltype(span)::value_type>(value); });
         };
-        kind_->is_double() ? copy(all.data_ptr<double>()) : copy(all.data_ptr<float>());
+        state_format_->is_double() ? copy(all.data_ptr<double>()) : copy(all.data_ptr<float>());
       },
       out);
 }
 
-void AtenMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
+void AtenExecutable::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) {
   const AtenScope scope(*queue_);
   if (lanes.empty()) return;
   const auto [first, last] = std::ranges::minmax(lanes, {}, &nn::LaneMetrics::lane);
   const Lanes all{first.lane, last.lane - first.lane + 1};
   std::vector<nn::HostMetrics> metrics;
   for (const nn::LaneMetrics& each : lanes) {
-    metrics.emplace_back(*each.asked, answer_size(*each.asked), kernels::best_isa());
+    metrics.emplace_back(*each.requested, values_per_target(*each.requested), kernels::best_isa());
   }
   std::vector<double> room;
   while (const nn::Batch* batch = batches()) {
@@ -81,19 +81,19 @@ void AtenMachine::evaluate(const nn::BatchSource& batches, std::span<nn::LaneMet
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       const double* from = told.data_ptr<double>() + (lanes[i].lane - all.begin) * told.size(1);
       room.assign(from, from + told.size(1));
-      lanes[i].asked->unit.to_own(room);
+      lanes[i].requested->unit.to_original(room);
       metrics[i].add(room, batch->labels, batch->targets, lanes[i].sums);
     }
   }
 }
 
-void AtenMachine::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
+void AtenExecutable::losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) {
   const AtenScope scope(*queue_);
   check_batch(batch, true);
-  std::vector<double> told(static_cast<std::size_t>(batch.size * facts().prediction_size));
+  std::vector<double> told(static_cast<std::size_t>(batch.size * properties().prediction_size));
   predict(lane, batch, std::span(told));
-  const nn::Metrics asked{.loss = train_->options.loss};
-  nn::HostMetrics metrics(asked, answer_size(asked), kernels::best_isa());
+  const nn::Metrics requested{.loss = train_->options.loss};
+  nn::HostMetrics metrics(requested, values_per_target(requested), kernels::best_isa());
   const auto of_answers = metrics.losses(told, batch.labels, batch.targets, label_smoothing);
   const auto each = static_cast<std::size_t>(positions_);
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -103,8 +103,8 @@ void AtenMachine::losses(std::int64_t lane, const nn::Batch& batch, double label
 }
 
 // Numbers that are one answer: of classes those of one position, else the whole prediction.
-std::int64_t AtenMachine::answer_size(const nn::Metrics& asked) const {
-  return step::find_loss(asked.loss)->of_classes() ? row_ : facts().prediction_size;
+std::int64_t AtenExecutable::values_per_target(const nn::Metrics& requested) const {
+  return step::find_loss(requested.loss)->of_classes() ? row_ : properties().prediction_size;
 }
 
 }  // namespace lanista::device

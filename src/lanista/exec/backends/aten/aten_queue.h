@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "lanista/exec/backends/aten/aten.h"
-#include "lanista/exec/backends/aten/aten_samples.h"
-#include "lanista/exec/backends/news.h"
+#include "lanista/exec/backends/aten/device_dataset.h"
+#include "lanista/exec/backends/warnings.h"
 
 namespace lanista::device {
 
@@ -28,7 +28,7 @@ class AtenQueue {
   /// Memory that nobody uses, but this process keeps, goes back to the device.
   virtual void free_unused() {}
   /// False: the device answers nothing any more, and never will in this process.
-  virtual bool is_alive() { return true; }
+  virtual bool is_device_alive() { return true; }
 
  protected:
   explicit AtenQueue(std::optional<c10::Stream> stream) : stream_(stream) {}
@@ -39,7 +39,7 @@ class AtenQueue {
 
 /// As long as what comes back lives, this thread's products are float32's, or, if they are `narrow`, of operands that
 /// tf32 holds: the device may then multiply as tf32 does. Empty: products are always float32's.
-using ProductsScope = std::function<std::shared_ptr<void>(bool narrow)>;
+using MatmulPrecisionScope = std::function<std::shared_ptr<void>(bool narrow)>;
 
 /// A device of LibTorch, and what it has beyond ATen's calls. Immutable and thread-safe.
 class AtenDevice {
@@ -52,21 +52,21 @@ class AtenDevice {
   /// Kernels of our own that stand for many calls; null: there are none, everything is ATen's.
   virtual const LaneKernels* kernels() const { return nullptr; }
   /// Steps that are recorded and fed together, where a launch is dear.
-  virtual std::size_t steps_together() const { return 1; }
+  virtual std::size_t steps_per_launch() const { return 1; }
   /// Waits between host and device are dear: masked lanes at the ends are computed too, so that one recorded step
   /// serves whoever is active.
-  virtual bool computes_all_lanes() const { return false; }
+  virtual bool runs_masked_lanes() const { return false; }
   /// False: it is known that a lane has the same bits wherever it lies. Else programs look when they are made.
   virtual bool lanes_may_differ() const { return true; }
-  virtual ProductsScope products() const { return {}; }
+  virtual MatmulPrecisionScope products() const { return {}; }
   /// Of a data set that is brought up once; 0: batches go up as they are read, as where there is no way up.
-  virtual std::int64_t most_table_bytes() const { return 0; }
-  AtenTables& tables() const { return tables_; }
-  News& news() const { return news_; }
+  virtual std::int64_t max_dataset_bytes() const { return 0; }
+  DeviceDatasetCache& dataset_cache() const { return dataset_cache_; }
+  Warnings& warnings() const { return warnings_; }
 
  private:
-  mutable News news_;
-  mutable AtenTables tables_;
+  mutable Warnings warnings_;
+  mutable DeviceDatasetCache dataset_cache_;
 };
 
 /// As long as it lives, this thread's calls go to a queue, and no gradients are recorded.

@@ -12,7 +12,7 @@ namespace {
 
 nn::PlanLine line_of(const std::string& section, const graph::Node& node, const AtenCall& call) {
   const auto value = [](const graph::ValueType& type) {
-    return nn::PlanValue{.shape = type.shape, .layout = "strided", .place = "device"};
+    return nn::PlanValue{.shape = type.shape, .layout = "strided", .address = "device"};
   };
   nn::PlanLine line{.section = section,
                     .node = node.id,
@@ -32,21 +32,21 @@ nn::PlanLine line_of(const std::string& section, const graph::Node& node, const 
 Result<AtenSection> AtenSection::make(const std::string& section_name, const graph::Graph& graph,
                                       const graph::Types& types, const std::vector<graph::NodeId>& order,
                                       const std::set<graph::Port>& keep, const graph::OpTable& ops,
-                                      const AtenTable& table, const AtenJoins& joins,
-                                      const std::map<graph::Port, graph::Port>& changes) {
+                                      const AtenTable& table, const AtenFusions& fusions,
+                                      const std::map<graph::Port, graph::Port>& updatable_parameters) {
   AtenSection section;
-  const auto joined = joined_nodes(graph, types, order, keep, joins);
-  std::set<graph::NodeId> made_elsewhere;
-  for (const auto& [at, of] : joined) {
+  const auto fused = find_fusions(graph, types, order, keep, fusions);
+  std::set<graph::NodeId> fused_away;
+  for (const auto& [at, of] : fused) {
     for (const graph::NodeId id : of.nodes) {
-      if (id != at) made_elsewhere.insert(id);
+      if (id != at) fused_away.insert(id);
     }
   }
   for (const graph::NodeId at : order) {
-    const auto found = joined.find(at);
-    const std::vector<graph::NodeId> nodes = found != joined.end() ? found->second.nodes : std::vector{at};
+    const auto found = fused.find(at);
+    const std::vector<graph::NodeId> nodes = found != fused.end() ? found->second.nodes : std::vector{at};
     const graph::OpDef* def = ops.find(graph.node(at).op);
-    if ((def != nullptr && def->role == graph::OpRole::kSource) || made_elsewhere.contains(at)) continue;
+    if ((def != nullptr && def->role == graph::OpRole::kSource) || fused_away.contains(at)) continue;
     std::vector<std::vector<graph::ValueType>> in, out;
     for (const graph::NodeId id : nodes) {
       const graph::Node& node = graph.node(id);
@@ -66,13 +66,13 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
       calls.push_back({.args = {in[i], node.attrs, *ops.find(node.op)},
                        .out = out[i],
                        .id = nodes[i],
-                       .numbers = section.numbers_});
+                       .lane_attrs = section.lane_attrs_});
       name += (i > 0 ? "+" : "") + node.op;
       section.draws_masks_ |= node.op == "dropout_train";
     }
-    Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead = {}, .line = {}};
-    if (found != joined.end()) {
-      call.run = found->second.join->prepare(calls);
+    Call call{.op = name, .run = {}, .inputs = graph.node(at).inputs, .outputs = {}, .dead_values = {}, .line = {}};
+    if (found != fused.end()) {
+      call.run = found->second.fusion->prepare(calls);
       call.inputs = found->second.inputs;
       call.outputs = found->second.outputs;
     } else {
@@ -84,7 +84,7 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
     call.line.kernel = name;
     section.calls_.push_back(std::move(call));
   }
-  section.delay(changes);
+  section.delay_fused_updates(updatable_parameters);
   std::map<graph::Port, std::size_t> last;
   for (std::size_t at = 0; at < section.calls_.size(); ++at) {
     for (const graph::Port port : section.calls_[at].inputs) last[port] = at;
@@ -92,16 +92,16 @@ Result<AtenSection> AtenSection::make(const std::string& section_name, const gra
     section.plan_.push_back(std::move(section.calls_[at].line));
   }
   for (const auto& [port, at] : last) {
-    if (!keep.contains(port)) section.calls_[at].dead.push_back(port);
+    if (!keep.contains(port)) section.calls_[at].dead_values.push_back(port);
   }
   return section;
 }
 
-void AtenSection::delay(const std::map<graph::Port, graph::Port>& changes) {
+void AtenSection::delay_fused_updates(const std::map<graph::Port, graph::Port>& updatable_parameters) {
   const auto reads = [](const Call& call, graph::Port port) {
     return std::ranges::find(call.inputs, port) != call.inputs.end();
   };
-  for (const auto& [gradient, changed] : changes) {
+  for (const auto& [gradient, changed] : updatable_parameters) {
     const auto makes = [gradient](const Call& call) {
       return std::ranges::find(call.outputs, gradient) != call.outputs.end();
     };
@@ -111,11 +111,11 @@ void AtenSection::delay(const std::map<graph::Port, graph::Port>& changes) {
       return std::ranges::any_of(calls_, [&](const Call& call) { return reads(call, port); });
     });
     if (is_read) continue;
-    const auto behind =
+    const auto last_reader =
         std::find_if(calls_.rbegin(), calls_.rend(), [&](const Call& call) { return reads(call, changed); }).base();
     maker->line.kernel += "+update";
-    if (maker < behind) std::rotate(maker, maker + 1, behind);
-    last_readers_.insert(gradient);
+    if (maker < last_reader) std::rotate(maker, maker + 1, last_reader);
+    fused_gradients_.insert(gradient);
   }
 }
 
@@ -130,11 +130,11 @@ void AtenSection::run(const Frame& frame, Values& values, const std::function<vo
     } catch (const c10::Error& error) {  // whose text has its stack in it
       const std::string whole = error.what_without_backtrace();
       const std::string text = "device: operator '" + call.op + "': " + whole.substr(0, whole.find('\n'));
-      if (is_of_memory(error)) throw NoMemory(text);
+      if (is_out_of_memory(error)) throw DeviceOutOfMemory(text);
       throw std::runtime_error(text);
     }
     for (std::size_t i = 0; i < out.size(); ++i) values[call.outputs[i]] = std::move(out[i]);
-    for (const graph::Port port : call.dead) values.erase(port);
+    for (const graph::Port port : call.dead_values) values.erase(port);
     if (done) done();
   }
 }

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "lanista/exec/backends/aten/aten_joins.h"
+#include "lanista/exec/backends/aten/aten_fusion.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/exec/program/plan.h"
@@ -18,38 +18,38 @@ using Values = std::map<graph::Port, Tensor>;
 class AtenSection {
  public:
   AtenSection() = default;
-  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `changes`, where a gradient is beside
+  /// `keep` are values that somebody reads later; `name` stands in the plan. Of `updatable_parameters`, where a gradient is beside
   /// what it may change, the gradient is made when nobody reads that any more, if nobody here reads the gradient.
   /// Errors: kUnimplemented, naming an operator without an entry and the way out.
   static Result<AtenSection> make(const std::string& name, const graph::Graph& graph, const graph::Types& types,
                                   const std::vector<graph::NodeId>& order, const std::set<graph::Port>& keep,
-                                  const graph::OpTable& ops, const AtenTable& table, const AtenJoins& joins = {},
-                                  const std::map<graph::Port, graph::Port>& changes = {});
+                                  const graph::OpTable& ops, const AtenTable& table, const AtenFusions& fusions = {},
+                                  const std::map<graph::Port, graph::Port>& updatable_parameters = {});
 
   /// Adds what is kept to `values`, which holds the sources. `done` is called after every call of the plan. Throws
-  /// NoMemory or std::runtime_error, naming the operator, for whatever ATen throws.
+  /// DeviceOutOfMemory or std::runtime_error, naming the operator, for whatever ATen throws.
   void run(const Frame& frame, Values& values, const std::function<void()>& done = {}) const;
-  const std::vector<nn::LaneNumber>& numbers() const { return numbers_; }
-  bool draws_masks() const { return draws_masks_; }
+  const std::vector<nn::LaneAttr>& lane_attrs() const { return lane_attrs_; }
+  bool has_random_masks() const { return draws_masks_; }
   const std::vector<nn::PlanLine>& plan() const { return plan_; }
-  /// Gradients of `changes` whose makers may change things at once (Frame::descents).
-  const std::set<graph::Port>& last_readers() const { return last_readers_; }
+  /// Gradients of `updatable_parameters` whose makers may change things at once (Frame::descents).
+  const std::set<graph::Port>& fused_gradients() const { return fused_gradients_; }
 
  private:
   struct Call {
     std::string op;
     AtenRun run;
-    std::vector<graph::Port> inputs, outputs, dead;
+    std::vector<graph::Port> inputs, outputs, dead_values;
     nn::PlanLine line;
     bool narrow = false;
   };
-  void delay(const std::map<graph::Port, graph::Port>& changes);
+  void delay_fused_updates(const std::map<graph::Port, graph::Port>& updatable_parameters);
 
   std::vector<Call> calls_;
-  std::vector<nn::LaneNumber> numbers_;
+  std::vector<nn::LaneAttr> lane_attrs_;
   std::vector<nn::PlanLine> plan_;
   bool draws_masks_ = false;
-  std::set<graph::Port> last_readers_;
+  std::set<graph::Port> fused_gradients_;
 };
 
 }  // namespace lanista::device

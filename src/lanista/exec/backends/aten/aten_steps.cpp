@@ -5,21 +5,21 @@
 
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/aten/aten_memory.h"
-#include "lanista/exec/backends/aten/aten_pending.h"
+#include "lanista/exec/backends/aten/aten_recorded_step.h"
 #include "lanista/exec/backends/aten/lane_kernels.h"
-#include "lanista/exec/backends/lost_device.h"
-#include "lanista/exec/program/gradient_square.h"
+#include "lanista/exec/backends/device_failure.h"
+#include "lanista/exec/program/gradient_norm.h"
 
 namespace lanista::device {
 namespace {
 
-constexpr std::size_t kMostShapes = 64;  // of steps that are kept
+constexpr std::size_t kMaxRecordedShapes = 64;  // of steps that are kept
 
 }  // namespace
 
-std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShape& shape, std::size_t steps) const {
-  auto step = std::make_unique<Recorded>(shape, layouts_of(shape), device_, steps);
-  const StepInputs& inputs = step->inputs;
+std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::make_recorded_step(const StepShape& shape, std::size_t steps) const {
+  auto step = std::make_unique<RecordedStep>(shape, layouts_of(shape), device_, steps);
+  const StepInputBuffer& inputs = step->inputs;
   for (std::size_t at = 0; at < steps; ++at) {
     Frame& frame = step->frames[at];
     frame = {.lanes = shape.lanes,
@@ -27,22 +27,22 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::make_recorded(const StepShap
              .total = shape.size,
              .real = real_,
              .smoothing = {},
-             .weights = shape.weighted ? inputs.at(StepInputs::kWeights, at) : Tensor(),
-             .numbers = inputs.at(StepInputs::kNumbers, at),
-             .active = inputs.at(StepInputs::kActive, at),
-             .key_words = inputs.at(StepInputs::kKeys, at),
+             .weights = shape.weighted ? inputs.at(StepInputBuffer::kWeights, at) : Tensor(),
+             .lane_attrs = inputs.at(StepInputBuffer::kLaneAttrs, at),
+             .active = inputs.at(StepInputBuffer::kActive, at),
+             .mask_keys = inputs.at(StepInputBuffer::kKeys, at),
              .products = device_.products()};
-    frame.smoothing = inputs.at(StepInputs::kHyper, at).select(0, 0).select(1, UpdateHyper::kSmoothing);
-    if (compute_.draws_masks()) frame.samples = fed_to(inputs, StepInputs::kSamples, shape.lanes, at);
+    frame.smoothing = inputs.at(StepInputBuffer::kHyper, at).select(0, 0).select(1, UpdateHyperTable::kLabelSmoothing);
+    if (compute_.has_random_masks()) frame.samples = read_shared(inputs, StepInputBuffer::kSamples, shape.lanes, at);
   }
   return step;
 }
 
-// Recorded with every lane masked, so that nothing changes.
-std::unique_ptr<AtenMachine::Recorded> AtenMachine::record(const StepShape& shape) {
-  auto made = make_recorded(shape, device_.steps_together());
+// RecordedStep with every lane masked, so that nothing changes.
+std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::record(const StepShape& shape) {
+  auto made = make_recorded_step(shape, device_.steps_per_launch());
   const auto lanes = static_cast<std::size_t>(shape.lanes);
-  Fed nothing{.lanes = {shape.begin, shape.lanes}, .size = shape.size, .of = {}, .shared = shape.shared};
+  LaneBatches nothing{.lanes = {shape.begin, shape.lanes}, .size = shape.size, .of = {}, .shared = shape.shared};
   nothing.of.resize(shape.shared ? 1 : lanes);
   made->inputs.prepare();
   for (std::size_t at = 0; at < made->frames.size(); ++at) {
@@ -50,130 +50,130 @@ std::unique_ptr<AtenMachine::Recorded> AtenMachine::record(const StepShape& shap
   }
   made->inputs.send();
   for (std::size_t at = 0; at < made->frames.size(); ++at) {
-    made->descents[at] = descents_of({*made, at});
-    made->frames[at].descents = &made->descents[at];
+    made->fused_updates[at] = fused_updates_of({*made, at});
+    made->frames[at].fused_updates = &made->fused_updates[at];
   }
-  made->one = queue_->record([this, each = made.get()] { do_step({*each, 0}); });
+  made->one = queue_->record([this, each = made.get()] { run_step({*each, 0}); });
   if (made->frames.size() > 1) {
     made->all = queue_->record([this, each = made.get()] {
-      for (std::size_t at = 0; at < each->frames.size(); ++at) do_step({*each, at});
+      for (std::size_t at = 0; at < each->frames.size(); ++at) run_step({*each, at});
     });
   }
   return made;
 }
 
 // Steps of this shape. Where memory ends, steps of other shapes give theirs back, and it is tried once more.
-AtenMachine::Recorded& AtenMachine::recorded(const StepShape& shape) {
-  if (const auto known = recorded_.find(shape); known != recorded_.end()) return *known->second;
-  const auto forget = [&] {
-    do_waiting();
+AtenExecutable::RecordedStep& AtenExecutable::recorded(const StepShape& shape) {
+  if (const auto known = recorded_steps_.find(shape); known != recorded_steps_.end()) return *known->second;
+  const auto release_recorded_steps = [&] {
+    run_queued_steps();
     queue_->synchronise();
-    recorded_.clear();
+    recorded_steps_.clear();
     queue_->free_unused();
   };
-  if (recorded_.size() >= kMostShapes) forget();
-  std::unique_ptr<Recorded> made;
+  if (recorded_steps_.size() >= kMaxRecordedShapes) release_recorded_steps();
+  std::unique_ptr<RecordedStep> made;
   try {
     made = record(shape);
   } catch (const std::exception&) {
-    if (!queue_->is_alive()) lose_device(device_.name());
-    forget();
+    if (!queue_->is_device_alive()) abort_on_lost_device(device_.name());
+    release_recorded_steps();
     try {
       made = record(shape);
     } catch (const std::exception& error) {
-      if (!queue_->is_alive()) lose_device(device_.name());
-      if (!is_of_memory(error)) throw;
-      throw NoMemory("device " + std::string(device_.name()) + " has no memory for a step of " +
+      if (!queue_->is_device_alive()) abort_on_lost_device(device_.name());
+      if (!is_out_of_memory(error)) throw;
+      throw DeviceOutOfMemory("device " + std::string(device_.name()) + " has no memory for a step of " +
                      std::to_string(shape.lanes) + (shape.lanes == 1 ? " lane" : " lanes") + " with " +
                      std::to_string(shape.size) + " samples; take a smaller batch (data.batch) or model, or run on " +
                      "the CPU (run.devices: [cpu])");
     }
   }
-  return *(recorded_[shape] = std::move(made));
+  return *(recorded_steps_[shape] = std::move(made));
 }
 
-UpdateHyper AtenMachine::hyper_of(const Step& step, std::int64_t piece) const {
-  return {step.input(StepInputs::kHyper).select(0, piece), real_};
+UpdateHyperTable AtenExecutable::hyper_of(const Step& step, std::int64_t piece) const {
+  return {step.input(StepInputBuffer::kHyper).select(0, piece), real_};
 }
 
-Values AtenMachine::computed(const Step& step, const std::function<void()>& done) const {
+Values AtenExecutable::compute_step(const Step& step, const std::function<void()>& done) const {
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   Values values;
   bind_state(lanes, train_->state, values);
-  values[train_->input] = read(step.of.inputs, step.shape(), StepInputs::kFeatures, step.at);
-  values[train_->target] = read(step.of.inputs, step.shape(), StepInputs::kTargets, step.at);
+  values[train_->input] = read(step.of.inputs, step.shape(), StepInputBuffer::kFeatures, step.at);
+  values[train_->target] = read(step.of.inputs, step.shape(), StepInputBuffer::kTargets, step.at);
   compute_.run(step.frame(), values, done);
   return values;
 }
 
-AtenMachine::Computed AtenMachine::collected(const Lanes& lanes, const Values& values) const {
-  const nn::StateLayout& layout = kind_->layout();
-  Computed of{.losses = values.at(train_->loss),
+AtenExecutable::StepResults AtenExecutable::collect_results(const Lanes& lanes, const Values& values) const {
+  const nn::StateLayout& layout = state_format_->layout();
+  StepResults of{.losses = values.at(train_->loss),
               .gradients = at::zeros({lanes.count, layout.parameters}, real_),
-              .buffers = part_of(lanes, 1, layout.buffers).clone()};
-  for (const nn::StateItem& item : layout.items) {
+              .buffers = state_part(lanes, 1, layout.buffers).clone()};
+  for (const nn::StateTensorLayout& item : layout.items) {
     const auto& sources = item.tensor.trained ? train_->gradient : train_->renewed;
     const auto found = sources.find(item.tensor.node);
     if (found == sources.end()) continue;
-    piece_of(item.tensor.trained ? of.gradients : of.buffers, item).copy_(values.at(found->second));
+    tensor_view(item.tensor.trained ? of.gradients : of.buffers, item).copy_(values.at(found->second));
   }
   return of;
 }
 
-// [lanes], in double: nn::gradient_square of each.
-Tensor AtenMachine::gradient_squares(const Step& step, const Tensor& gradients) const {
-  const nn::StateLayout& layout = kind_->layout();
-  const std::int64_t slot = nn::second_moment_of(layout);
+// [lanes], in double: nn::squared_gradient_norm of each.
+Tensor AtenExecutable::gradient_squares(const Step& step, const Tensor& gradients) const {
+  const nn::StateLayout& layout = state_format_->layout();
+  const std::int64_t slot = nn::second_moment_slot(layout);
   Tensor divided = gradients.to(at::kDouble);
   if (slot >= 0) {
-    const UpdateHyper hyper = hyper_of(step, 0);
+    const UpdateHyperTable hyper = hyper_of(step, 0);
     const Tensor moments =
-        part_of({step.shape().begin, step.shape().lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
+        state_part({step.shape().begin, step.shape().lanes}, 2 + static_cast<std::size_t>(slot), layout.parameters)
             .to(at::kDouble);
-    const Tensor by = at::sqrt(moments) * hyper.doubles(UpdateHyper::kCorrection) + hyper.doubles(UpdateHyper::kEps);
-    divided = at::where(hyper.is(UpdateHyper::kDivides), divided / by, divided);
+    const Tensor by = at::sqrt(moments) * hyper.doubles(UpdateHyperTable::kSecondMomentCorrection) + hyper.doubles(UpdateHyperTable::kEps);
+    divided = at::where(hyper.is(UpdateHyperTable::kDividesBySecondMoment), divided / by, divided);
   }
   return row_sum(divided * divided).squeeze(1);
 }
 
-double AtenMachine::gradient_square(std::int64_t lane, const nn::LaneGradients& gradients,
+double AtenExecutable::squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
                                     const nn::LaneHyper& hyper) const {
   const AtenScope scope(*queue_);
-  const Fed fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
-  const auto step = make_recorded(shape_of(fed, {&hyper, 1}));
+  const LaneBatches fed{.lanes = {lane, 1}, .size = 1, .of = {nullptr}, .shared = true};
+  const auto step = make_recorded_step(shape_of(fed, {&hyper, 1}));
   const std::uint8_t active = 1;
   step->inputs.prepare();
   fill(*step, 0, fed, {&hyper, 1}, {&active, 1}, 0);
   step->inputs.send();
-  const auto values = kind_->is_double() ? static_cast<void*>(gradients.gradients<double>())
+  const auto values = state_format_->is_double() ? static_cast<void*>(gradients.gradients<double>())
                                          : static_cast<void*>(gradients.gradients<float>());
-  const Tensor host = at::from_blob(values, {1, kind_->layout().parameters}, real_.device(at::kCPU));
+  const Tensor host = at::from_blob(values, {1, state_format_->layout().parameters}, real_.device(at::kCPU));
   return gradient_squares({*step}, host.to(real_.device())).cpu().data_ptr<double>()[0];
 }
 
 // What a step says of its lanes' chunk: places and their new values.
-std::vector<std::pair<Tensor, Tensor>> AtenMachine::noted(const Step& step, const Computed& of) {
+std::vector<std::pair<Tensor, Tensor>> AtenExecutable::loss_updates(const Step& step, const StepResults& of) {
   const StepShape& shape = step.shape();
   const Tensor mask = step.frame().active != 0;
-  const auto total = [&](Total row) { return totals_.select(0, row).narrow(0, shape.begin, shape.lanes); };
-  const Tensor sum = total(kLossSum), last = total(kLoss), bad = total(kBadStep);
+  const auto total = [&](ChunkTotal row) { return chunk_totals_.select(0, row).narrow(0, shape.begin, shape.lanes); };
+  const Tensor sum = total(kLossSum), last = total(kLoss), bad = total(kFirstNonfiniteStep);
   const double size = static_cast<double>(shape.size);
   const Tensor loss = row_sum(of.losses.to(at::kDouble)).squeeze(1) / size;
   const Tensor worse = mask.logical_and(at::isfinite(loss).logical_not()).logical_and(bad < 0);
   std::vector<std::pair<Tensor, Tensor>> writes{
       {sum, at::where(mask, sum + loss * size, sum)},
       {last, at::where(mask, loss, last)},
-      {bad, at::where(worse, step.input(StepInputs::kStep).to(at::kDouble), bad)}};
-  if (shape.watched) {
-    const Tensor square = total(kSquare);
+      {bad, at::where(worse, step.input(StepInputBuffer::kStep).to(at::kDouble), bad)}};
+  if (shape.wants_gradient_norm) {
+    const Tensor square = total(kSquaredGradientNorm);
     writes.emplace_back(square, at::where(mask, gradient_squares(step, of.gradients), square));
   }
   return writes;
 }
 
 // Everything is computed before anything is written; what is written is selected, so that no lane meets another's.
-void AtenMachine::commit_lanes(const Step& step, const Computed& of, std::vector<std::pair<Tensor, Tensor>> writes) {
-  const nn::StateLayout& layout = kind_->layout();
+void AtenExecutable::commit_lanes(const Step& step, const StepResults& of, std::vector<std::pair<Tensor, Tensor>> writes) {
+  const nn::StateLayout& layout = state_format_->layout();
   const Lanes lanes{step.shape().begin, step.shape().lanes};
   const Tensor mask = (step.frame().active != 0).unsqueeze(1);
   const auto write = [&](const Tensor& to, const Tensor& value) {
@@ -181,102 +181,102 @@ void AtenMachine::commit_lanes(const Step& step, const Computed& of, std::vector
   };
   const Tensor gradients =
       step.shape().clipped ? of.gradients * clip_scale(hyper_of(step, 0), of.gradients) : of.gradients;
-  for (std::size_t i = 0; i < step.shape().pieces.size(); i += 2) {
-    const std::int64_t begin = step.shape().pieces[i], count = step.shape().pieces[i + 1];
+  for (std::size_t i = 0; i < step.shape().lr_ranges.size(); i += 2) {
+    const std::int64_t begin = step.shape().lr_ranges[i], count = step.shape().lr_ranges[i + 1];
     const auto piece = [&](const Tensor& flat) { return flat.narrow(1, begin, count); };
-    const Tensor parameters = piece(part_of(lanes, 0, layout.parameters));
+    const Tensor parameters = piece(state_part(lanes, 0, layout.parameters));
     std::vector<Tensor> slots;
     for (std::size_t k = 0; k < layout.slots.size(); ++k)
-      slots.push_back(piece(part_of(lanes, 2 + k, layout.parameters)));
+      slots.push_back(piece(state_part(lanes, 2 + k, layout.parameters)));
     const Updated updated =
         update_(hyper_of(step, static_cast<std::int64_t>(i / 2)), piece(gradients), parameters, slots);
     write(parameters, updated.parameters);
     for (std::size_t k = 0; k < slots.size(); ++k) write(slots[k], updated.slots[k]);
   }
   for (const nn::Range& run : layout.renewed) {
-    write(part_of(lanes, 1, layout.buffers).narrow(1, run.begin, run.count),
+    write(state_part(lanes, 1, layout.buffers).narrow(1, run.begin, run.count),
           of.buffers.narrow(1, run.begin, run.count));
   }
   for (auto& [to, value] : writes) to.copy_(value);
 }
 
-void AtenMachine::do_step(const Step& step) {
+void AtenExecutable::run_step(const Step& step) {
   if (device_.kernels() != nullptr) {
-    const Tensor before = device_.device().is_cpu() ? rows_.clone() : Tensor();
+    const Tensor pre_activation = device_.device().is_cpu() ? state_rows_.clone() : Tensor();
     try {
-      return finish_by_kernels(step, computed(step));
+      return commit_fused(step, compute_step(step));
     } catch (...) {
       // A step that cannot end on the host has changed nothing; what a GPU has recorded ends, or the GPU is lost.
-      if (before.defined()) rows_.copy_(before);
+      if (pre_activation.defined()) state_rows_.copy_(pre_activation);
       throw;
     }
   }
-  const Computed of = collected({step.shape().begin, step.shape().lanes}, computed(step));
-  commit_lanes(step, of, noted(step, of));
+  const StepResults of = collect_results({step.shape().begin, step.shape().lanes}, compute_step(step));
+  commit_lanes(step, of, loss_updates(step, of));
 }
 
-void AtenMachine::count_steps(const Lanes& lanes, std::span<const std::uint8_t> active) {
+void AtenExecutable::count_steps(const Lanes& lanes, std::span<const std::uint8_t> active) {
   for (std::int64_t i = 0; i < lanes.count; ++i) {
     if (active[static_cast<std::size_t>(i)] != 0) state_of(lanes.begin + i).count_step();
   }
 }
 
-void AtenMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
+void AtenExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
   const AtenScope scope(*queue_);
-  LANISTA_CHECK(chunk.peers == nullptr, "steps on a device are not shared");
-  *pending_ = {.ends = ends,
+  LANISTA_CHECK(chunk.communicator == nullptr, "steps on a device are not shared");
+  *pending_chunk_ = {.ends = ends,
                .active = {chunk.active.begin(), chunk.active.end()},
-               .watched = std::ranges::any_of(chunk.watched, [](std::uint8_t asked) { return asked != 0; })};
-  totals_.zero_();
-  totals_.select(0, kBadStep).fill_(-1);
+               .wants_gradient_norm = std::ranges::any_of(chunk.wants_gradient_norm, [](std::uint8_t asked) { return asked != 0; })};
+  chunk_totals_.zero_();
+  chunk_totals_.select(0, kFirstNonfiniteStep).fill_(-1);
   // Sums go on from where they stand, so that they do not hang on how steps are cut into chunks.
   std::vector<double> sums(ends.size());
   for (std::size_t i = 0; i < ends.size(); ++i) {
     if (chunk.active[i] != 0) ends[i] = {.loss_sum = ends[i].loss_sum, .failure = {}};
     sums[i] = ends[i].loss_sum;
   }
-  totals_.select(0, kLossSum).copy_(at::tensor(sums, at::kDouble));
+  chunk_totals_.select(0, kLossSum).copy_(at::tensor(sums, at::kDouble));
   // Those that fill no launch go first, one by one, so that the device has work while the host fills what follows.
-  alone_ = chunk.steps % static_cast<std::int64_t>(device_.steps_together());
-  for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.work(step), step);
-  do_waiting();
+  num_single_steps_ = chunk.steps % static_cast<std::int64_t>(device_.steps_per_launch());
+  for (std::int64_t step = 0; step < chunk.steps; ++step) train_step(chunk.step_input(step), step);
+  run_queued_steps();
 }
 
 // Lanes whose batches have different sizes take turns, the others masked.
-void AtenMachine::train_step(const nn::StepWork& work, std::int64_t step) {
+void AtenExecutable::train_step(const nn::StepInput& step_input, std::int64_t step) {
   const auto lanes = static_cast<std::size_t>(options_.lanes);
-  LANISTA_CHECK(work.hyper.size() == lanes && (work.batches.size() == 1 || work.batches.size() == lanes),
+  LANISTA_CHECK(step_input.hyper.size() == lanes && (step_input.batches.size() == 1 || step_input.batches.size() == lanes),
                 "a step wants hyper-parameters for every lane, and one batch or one a lane");
-  for (const nn::LaneHyper& each : work.hyper) check_hyper(each);
-  const bool shared = work.batches.size() == 1;
-  if (shared) check_batch(work.batches[0], true);
+  for (const nn::LaneHyper& each : step_input.hyper) check_hyper(each);
+  const bool shared = step_input.batches.size() == 1;
+  if (shared) check_batch(step_input.batches[0], true);
   std::map<std::int64_t, std::vector<std::uint8_t>> groups;
   for (std::size_t i = 0; i < lanes; ++i) {
-    if (pending_->active[i] == 0) continue;
+    if (pending_chunk_->active[i] == 0) continue;
     try {
       LANISTA_CHECK(static_cast<bool>(states_[i]), "lane " + std::to_string(i) + " is empty");
-      if (!shared) check_batch(work.batches[i], true);
-      auto& group = groups.try_emplace(work.batches[shared ? 0 : i].size, lanes).first->second;
+      if (!shared) check_batch(step_input.batches[i], true);
+      auto& group = groups.try_emplace(step_input.batches[shared ? 0 : i].size, lanes).first->second;
       group[i] = 1;
     } catch (...) {
-      pending_->ends[i].failure = std::current_exception();
-      pending_->active[i] = 0;
+      pending_chunk_->ends[i].failure = std::current_exception();
+      pending_chunk_->active[i] = 0;
     }
   }
   for (auto& [size, group] : groups) {
     auto first = std::ranges::find(group, 1) - group.begin();
     auto last = std::ranges::find(group.rbegin(), group.rend(), 1).base() - group.begin();
-    if (device_.computes_all_lanes()) first = 0, last = std::ssize(group);
-    train_lanes({first, last - first}, group, work, step);
+    if (device_.runs_masked_lanes()) first = 0, last = std::ssize(group);
+    train_lanes({first, last - first}, group, step_input, step);
   }
 }
 
 // Those of the lanes that are in the group, as many at once as memory allows: where it ends, half as many from then on.
-void AtenMachine::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepWork& work,
+void AtenExecutable::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> group, const nn::StepInput& step_input,
                               std::int64_t step) {
-  const bool shared = work.batches.size() == 1;
+  const bool shared = step_input.batches.size() == 1;
   for (std::int64_t begin = lanes.begin; begin < lanes.begin + lanes.count;) {
-    const std::int64_t count = std::min(at_once_, lanes.begin + lanes.count - begin);
+    const std::int64_t count = std::min(lanes_per_launch_, lanes.begin + lanes.count - begin);
     const auto own = group.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
     const auto first = std::ranges::find(own, 1);
     if (first == own.end()) {
@@ -284,30 +284,30 @@ void AtenMachine::train_lanes(const Lanes& lanes, std::span<const std::uint8_t> 
       continue;
     }
     const auto member = static_cast<std::size_t>(begin + (first - own.begin()));
-    Fed fed{.lanes = {begin, count}, .size = work.batches[shared ? 0 : member].size, .of = {}, .shared = shared};
+    LaneBatches fed{.lanes = {begin, count}, .size = step_input.batches[shared ? 0 : member].size, .of = {}, .shared = shared};
     for (std::size_t i = 0; i < (shared ? 1 : own.size()); ++i) {
-      const nn::Batch* const batch = &work.batches[shared ? 0 : static_cast<std::size_t>(begin) + i];
+      const nn::Batch* const batch = &step_input.batches[shared ? 0 : static_cast<std::size_t>(begin) + i];
       fed.of.push_back(shared || own[i] != 0 ? batch : nullptr);
     }
-    if (train_group(fed, work, {own.begin(), own.end()}, step)) {
+    if (train_group(fed, step_input, {own.begin(), own.end()}, step)) {
       begin += count;
     } else {
-      take_fewer(count);
+      halve_lanes_per_launch(count);
     }
   }
 }
 
 // False: there is no memory for so many lanes at once, and nothing has happened.
-bool AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vector<std::uint8_t> active,
+bool AtenExecutable::train_group(const LaneBatches& fed, const nn::StepInput& step_input, std::vector<std::uint8_t> active,
                               std::int64_t number) {
   const auto begin = static_cast<std::size_t>(fed.lanes.begin), count = static_cast<std::size_t>(fed.lanes.count);
   const auto fail = [&](std::size_t i) {
-    pending_->ends[begin + i].failure = std::current_exception();
-    pending_->active[begin + i] = active[i] = 0;
+    pending_chunk_->ends[begin + i].failure = std::current_exception();
+    pending_chunk_->active[begin + i] = active[i] = 0;
   };
-  const auto hyper = work.hyper.subspan(begin, count);
+  const auto hyper = step_input.hyper.subspan(begin, count);
   try {
-    Recorded& step = recorded(shape_of(fed, hyper));
+    RecordedStep& step = recorded(shape_of(fed, hyper));
     for (std::size_t i = 0; i < count && options_.before_commit; ++i) {
       if (active[i] == 0) continue;
       try {
@@ -316,16 +316,16 @@ bool AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
         fail(i);
       }
     }
-    if (waiting_ != &step) do_waiting();
+    if (queued_ != &step) run_queued_steps();
     if (step.filled == 0) step.inputs.prepare();
-    waiting_ = &step;
+    queued_ = &step;
     fill(step, step.filled, fed, hyper, active, number);
-    step.actives[step.filled++] = active;
-    for (std::size_t i = 0; i < count; ++i) ahead_[begin + i] += active[i];
-    if (step.filled == step.frames.size() || alone_ > 0) do_waiting();
-    alone_ = std::max<std::int64_t>(0, alone_ - 1);
+    step.active_lanes[step.filled++] = active;
+    for (std::size_t i = 0; i < count; ++i) num_queued_steps_[begin + i] += active[i];
+    if (step.filled == step.frames.size() || num_single_steps_ > 0) run_queued_steps();
+    num_single_steps_ = std::max<std::int64_t>(0, num_single_steps_ - 1);
     return true;
-  } catch (const NoMemory&) {
+  } catch (const DeviceOutOfMemory&) {
     if (count > 1) return false;
     if (active[0] != 0) fail(0);
   } catch (...) {
@@ -337,13 +337,13 @@ bool AtenMachine::train_group(const Fed& fed, const nn::StepWork& work, std::vec
 }
 
 // Steps that are filled. A device fails whole: then all of their lanes are as they were after the last that was done.
-void AtenMachine::do_waiting() {
-  if (waiting_ == nullptr) return;
-  Recorded& step = *std::exchange(waiting_, nullptr);
+void AtenExecutable::run_queued_steps() {
+  if (queued_ == nullptr) return;
+  RecordedStep& step = *std::exchange(queued_, nullptr);
   const std::size_t count = std::exchange(step.filled, 0);
   std::size_t done = 0;
   std::exception_ptr failure;
-  bytes_up_ += static_cast<std::int64_t>(count) * step.inputs.step_bytes();
+  uploaded_bytes_ += static_cast<std::int64_t>(count) * step.inputs.step_bytes();
   try {
     if (count == step.frames.size() && step.all) {
       step.inputs.send();
@@ -361,41 +361,41 @@ void AtenMachine::do_waiting() {
   }
   const auto begin = static_cast<std::size_t>(step.shape.begin), lanes = static_cast<std::size_t>(step.shape.lanes);
   for (std::size_t lane = begin; lane < begin + lanes; ++lane) {
-    if (std::exchange(ahead_[lane], 0) == 0) continue;
+    if (std::exchange(num_queued_steps_[lane], 0) == 0) continue;
     for (std::size_t at = 0; at < done; ++at) {
-      if (step.actives[at][lane - begin] == 0) continue;
+      if (step.active_lanes[at][lane - begin] == 0) continue;
       states_[lane].count_step();
-      ++pending_->ends[lane].steps;
+      ++pending_chunk_->ends[lane].steps;
     }
     if (!failure) continue;
-    pending_->ends[lane].failure = failure;
-    pending_->active[lane] = 0;
+    pending_chunk_->ends[lane].failure = failure;
+    pending_chunk_->active[lane] = 0;
   }
 }
 
 // The only place where a chunk's numbers come to the host.
-void AtenMachine::wait() {
+void AtenExecutable::wait() {
   const AtenScope scope(*queue_);
-  if (pending_->ends.empty()) return;
+  if (pending_chunk_->ends.empty()) return;
   Tensor all;
   try {
-    all = totals_.cpu();
+    all = chunk_totals_.cpu();
   } catch (const c10::Error&) {
-    if (!queue_->is_alive()) lose_device(device_.name());
+    if (!queue_->is_device_alive()) abort_on_lost_device(device_.name());
     throw;
   }
-  const auto total = [&](Total row, std::size_t lane) {
+  const auto total = [&](ChunkTotal row, std::size_t lane) {
     return all.data_ptr<double>()[static_cast<std::size_t>(row) * static_cast<std::size_t>(options_.lanes) + lane];
   };
-  for (std::size_t i = 0; i < pending_->ends.size(); ++i) {
-    nn::LaneEnd& end = pending_->ends[i];
+  for (std::size_t i = 0; i < pending_chunk_->ends.size(); ++i) {
+    nn::LaneResult& end = pending_chunk_->ends[i];
     if (end.steps == 0) continue;
     end.loss_sum = total(kLossSum, i);
     end.loss = total(kLoss, i);
-    end.bad_step = static_cast<std::int64_t>(total(kBadStep, i));
-    if (pending_->watched) end.gradient_square = total(kSquare, i);
+    end.first_nonfinite_step = static_cast<std::int64_t>(total(kFirstNonfiniteStep, i));
+    if (pending_chunk_->wants_gradient_norm) end.squared_gradient_norm = total(kSquaredGradientNorm, i);
   }
-  *pending_ = {};
+  *pending_chunk_ = {};
 }
 
 }  // namespace lanista::device

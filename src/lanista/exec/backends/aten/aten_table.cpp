@@ -1,22 +1,22 @@
 #include "lanista/exec/backends/aten/aten_table.h"
 
-#include "lanista/exec/backends/aten/aten_rounding.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::device {
 
 AtenTable aten_table(const LaneKernels* kernels, Precision precision) {
   AtenTable table;
-  const Products products(precision);
-  add_dense(table, products);
+  const OperandRounding operand_rounding(precision);
+  add_dense(table, operand_rounding);
   add_elementwise(table);
   add_norms(table);
   add_pools(table);
   add_moves(table);
   add_losses(table);
   if (kernels != nullptr) {
-    add_lane_dense(table, *kernels, products);
-    add_lane_linear(table, *kernels, products);
+    add_lane_dense(table, *kernels, operand_rounding);
+    add_lane_linear(table, *kernels, operand_rounding);
     add_lane_moves(table);
     add_lane_norms(table, *kernels);
     add_lane_elementwise(table, *kernels);
@@ -58,7 +58,7 @@ Tensor rows_of(const Tensor& x, std::int64_t channel) {
   return x.permute(order).reshape({x.size(0), -1, x.size(channel)});
 }
 
-Tensor beside(const Tensor& values, std::int64_t channel, std::int64_t rank) {
+Tensor expand_channels(const Tensor& values, std::int64_t channel, std::int64_t rank) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(rank), 1);
   sizes[0] = values.size(0);
   sizes[static_cast<std::size_t>(channel)] = values.size(1);

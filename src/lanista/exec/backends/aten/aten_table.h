@@ -11,14 +11,14 @@
 #include "lanista/base/precision.h"
 #include "lanista/exec/backends/aten/aten_queue.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/exec/program/work.h"
+#include "lanista/exec/program/chunk.h"
 
 namespace lanista::device {
 
 using at::Tensor;
 class LaneKernels;
-class Products;
-struct LaneDescent;
+class OperandRounding;
+struct FusedUpdate;
 
 /// What keys a lane's masks in a step.
 struct LaneKey {
@@ -36,14 +36,14 @@ struct Frame {
   std::vector<LaneKey> keys = {};         ///< of each lane; none in inference
   Tensor smoothing = {};                  ///< [lanes] of labels
   Tensor weights = {};                    ///< [lanes, batch] of samples; undefined: 1 each
-  Tensor numbers = {};                    ///< [lanes, k] of MachineFacts::lane_numbers, double
+  Tensor lane_attrs = {};                    ///< [lanes, k] of ExecutableProperties::lane_attrs, double
   Tensor active = {};                     ///< [lanes] int64: 1 where a lane takes part; of steps
-  Tensor key_words = {};                  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
+  Tensor mask_keys = {};                  ///< [lanes, 2] int64: seed and step, as `keys` has them for the host
   Tensor samples = {};                    ///< [lanes, batch] int64 numbers of samples, where masks are drawn
-  std::vector<double> host_numbers = {};  ///< the same, for kernels of the host
-  ProductsScope products = {};            ///< of the device; may be empty
+  std::vector<double> host_lane_attrs = {};  ///< the same, for kernels of the host
+  MatmulPrecisionScope products = {};            ///< of the device; may be empty
   /// What gradients by these nodes are for, where their makers may change it at once; a maker that does, has no value.
-  const std::map<graph::NodeId, LaneDescent>* descents = nullptr;
+  const std::map<graph::NodeId, FusedUpdate>* fused_updates = nullptr;
 };
 
 /// A call before it runs.
@@ -51,15 +51,15 @@ struct AtenCall {
   graph::OpArgs args;  ///< types of all inputs, parameters too
   const std::vector<graph::ValueType>& out;
   graph::NodeId id;
-  std::vector<nn::LaneNumber>& numbers;  ///< of the section so far
+  std::vector<nn::LaneAttr>& lane_attrs;  ///< of the section so far
   mutable bool narrow = false;           ///< told by the entry: a product of rounded operands
 
   const graph::Shape& x(std::size_t i = 0) const { return args.inputs[i].shape; }
   const graph::Shape& y(std::size_t i = 0) const { return out[i].shape; }
   /// The index in Frame::numbers of an attribute that lanes may set.
-  std::size_t own_number(const std::string& attr) const {
-    numbers.push_back({id, attr, args.real(attr)});
-    return numbers.size() - 1;
+  std::size_t lane_attr(const std::string& attr) const {
+    lane_attrs.push_back({id, attr, args.real(attr)});
+    return lane_attrs.size() - 1;
   }
 };
 
@@ -75,15 +75,15 @@ using AtenTable = std::map<std::string, AtenPrepare, std::less<>>;
 AtenTable aten_table(const LaneKernels* kernels = nullptr, Precision precision = Precision::kFloat32);
 
 // Its parts, one file each.
-void add_dense(AtenTable& table, const Products& products);
+void add_dense(AtenTable& table, const OperandRounding& products);
 void add_elementwise(AtenTable& table);
 void add_norms(AtenTable& table);
 void add_pools(AtenTable& table);
 void add_moves(AtenTable& table);
 void add_losses(AtenTable& table);
 // Entries of kernels of our own, in place of those.
-void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const Products& products);
-void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Products& products);
+void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
+void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& products);
 void add_lane_moves(AtenTable& table);
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels);
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels);
@@ -93,7 +93,7 @@ void add_lane_pools(AtenTable& table, const LaneKernels& kernels);
 
 /// An entry that reads nothing of its call.
 template <class F>
-AtenPrepare plain(F f) {
+AtenPrepare elementwise_entry(F f) {
   return [f](const AtenCall&) -> AtenRun { return [f](const Frame&, const Tensors& in) { return Tensors{f(in)}; }; };
 }
 
@@ -101,8 +101,8 @@ AtenPrepare plain(F f) {
 std::vector<std::int64_t> axes_of(const AtenCall& call);
 std::vector<std::int64_t> inverse_of(const std::vector<std::int64_t>& axes);
 /// A mean's gradient: every number's share of what `kept` has beside it, as sizes of the call's result.
-struct MeanShare {
-  explicit MeanShare(const AtenCall& call);
+struct MeanGradientShare {
+  explicit MeanGradientShare(const AtenCall& call);
   Tensor operator()(const Frame& frame, const Tensor& shares) const;
   graph::Shape kept, all;
   double count = 1;
@@ -116,7 +116,7 @@ Tensor row_sum(const Tensor& x);
 /// Channels last: [lanes, rows, channels] of a value whose channels are dimension `channel` of the tensor.
 Tensor rows_of(const Tensor& x, std::int64_t channel);
 /// [lanes, C] as [lanes, 1, C, 1, …], with the channels at dimension `channel` of `rank`.
-Tensor beside(const Tensor& values, std::int64_t channel, std::int64_t rank);
+Tensor expand_channels(const Tensor& values, std::int64_t channel, std::int64_t rank);
 /// Dimension of the tensor that holds the channels of a value: behind the lanes, so one more than the graph says.
 std::int64_t channel_of(const graph::Shape& shape);
 Tensor sigmoid_of(const Tensor& x);

@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "lanista/exec/program/gradient_square.h"
+#include "lanista/exec/program/gradient_norm.h"
 
 namespace lanista::device {
 namespace {
@@ -19,25 +19,25 @@ double whole_power(double base, std::int64_t exponent) {
   return result;
 }
 
-using H = UpdateHyper;
+using H = UpdateHyperTable;
 
 // A lane without decay does not look at the parameter.
 Tensor decayed(const H& hyper, const Tensor& g, const Tensor& p) {
-  return at::where(hyper.is(H::kDecay), hyper.of(H::kDecay) * p + g, g);
+  return at::where(hyper.is(H::kWeightDecay), hyper.of(H::kWeightDecay) * p + g, g);
 }
 
 Updated sgd(const H& hyper, const Tensor& gradients, const Tensor& p, const std::vector<Tensor>& slots) {
   const Tensor g = decayed(hyper, gradients, p), mu = hyper.of(H::kMomentum), moves = hyper.is(H::kMomentum);
   // The first momentum is the gradient; without momentum the slot stays as it is.
-  const Tensor momentum = at::where(hyper.is(H::kFirst), g, mu * slots[0] + g);
+  const Tensor momentum = at::where(hyper.is(H::kIsFirstStep), g, mu * slots[0] + g);
   const Tensor ahead = at::where(hyper.is(H::kNesterov), mu * momentum + g, momentum);
-  return {hyper.of(H::kRate) * at::where(moves, ahead, g) + p, {at::where(moves, momentum, slots[0])}};
+  return {hyper.of(H::kNegativeLr) * at::where(moves, ahead, g) + p, {at::where(moves, momentum, slots[0])}};
 }
 
 Updated adam_from(const H& hyper, const Tensor& g, const Tensor& p, const std::vector<Tensor>& slots) {
-  const Tensor m = hyper.of(H::kBeta1) * slots[0] + hyper.of(H::kTake1) * g;
-  const Tensor v = hyper.of(H::kBeta2) * slots[1] + (hyper.of(H::kTake2) * g) * g;
-  return {hyper.of(H::kAdamRate) * (m / (at::sqrt(v) / hyper.of(H::kRoot) + hyper.of(H::kEps))) + p, {m, v}};
+  const Tensor m = hyper.of(H::kBeta1) * slots[0] + hyper.of(H::kOneMinusBeta1) * g;
+  const Tensor v = hyper.of(H::kBeta2) * slots[1] + (hyper.of(H::kOneMinusBeta2) * g) * g;
+  return {hyper.of(H::kNegativeAdamLr) * (m / (at::sqrt(v) / hyper.of(H::kSqrtBiasCorrection) + hyper.of(H::kEps))) + p, {m, v}};
 }
 
 Updated adam(const H& hyper, const Tensor& g, const Tensor& p, const std::vector<Tensor>& slots) {
@@ -45,53 +45,53 @@ Updated adam(const H& hyper, const Tensor& g, const Tensor& p, const std::vector
 }
 
 Updated adamw(const H& hyper, const Tensor& g, const Tensor& p, const std::vector<Tensor>& slots) {
-  return adam_from(hyper, g, at::where(hyper.is(H::kDecay), p * hyper.of(H::kShrink), p), slots);
+  return adam_from(hyper, g, at::where(hyper.is(H::kWeightDecay), p * hyper.of(H::kDecayFactor), p), slots);
 }
 
 Updated lion(const H& hyper, const Tensor& g, const Tensor& p, const std::vector<Tensor>& slots) {
-  const Tensor toward = hyper.of(H::kBeta1) * slots[0] + hyper.of(H::kTake1) * g;
+  const Tensor toward = hyper.of(H::kBeta1) * slots[0] + hyper.of(H::kOneMinusBeta1) * g;
   const Tensor one = at::ones({}, p.options());
   const Tensor sign = at::where(toward > 0, one, at::where(toward < 0, one * -1, toward));
-  return {hyper.of(H::kRate) * sign + p * hyper.of(H::kShrink),
-          {hyper.of(H::kBeta2) * slots[0] + hyper.of(H::kTake2) * g}};
+  return {hyper.of(H::kNegativeLr) * sign + p * hyper.of(H::kDecayFactor),
+          {hyper.of(H::kBeta2) * slots[0] + hyper.of(H::kOneMinusBeta2) * g}};
 }
 
 Updated rmsprop(const H& hyper, const Tensor& gradients, const Tensor& p, const std::vector<Tensor>& slots) {
   const Tensor g = decayed(hyper, gradients, p), moves = hyper.is(H::kMomentum);
-  const Tensor square = hyper.of(H::kBeta2) * slots[0] + (hyper.of(H::kTake2) * g) * g;
+  const Tensor square = hyper.of(H::kBeta2) * slots[0] + (hyper.of(H::kOneMinusBeta2) * g) * g;
   const Tensor alone = g / (at::sqrt(square) + hyper.of(H::kEps));
   const Tensor momentum = hyper.of(H::kMomentum) * slots[1] + alone;
-  return {hyper.of(H::kRate) * at::where(moves, momentum, alone) + p, {square, at::where(moves, momentum, slots[1])}};
+  return {hyper.of(H::kNegativeLr) * at::where(moves, momentum, alone) + p, {square, at::where(moves, momentum, slots[1])}};
 }
 
 }  // namespace
 
-void UpdateHyper::write(std::span<double> row, const nn::LaneHyper& h, double factor, std::int64_t steps_done) {
+void UpdateHyperTable::write(std::span<double> row, const nn::LaneHyper& h, double factor, std::int64_t steps_done) {
   const double lr = h.lr * factor;
   const std::int64_t step = steps_done + 1;
-  row[kRate] = -lr;
-  row[kAdamRate] = -lr / (1.0 - whole_power(h.beta1, step));
+  row[kNegativeLr] = -lr;
+  row[kNegativeAdamLr] = -lr / (1.0 - whole_power(h.beta1, step));
   row[kMomentum] = h.momentum;
-  row[kDecay] = h.weight_decay;
-  row[kShrink] = 1.0 - lr * h.weight_decay;
+  row[kWeightDecay] = h.weight_decay;
+  row[kDecayFactor] = 1.0 - lr * h.weight_decay;
   row[kBeta1] = h.beta1;
-  row[kTake1] = 1.0 - h.beta1;
+  row[kOneMinusBeta1] = 1.0 - h.beta1;
   row[kBeta2] = h.beta2;
-  row[kTake2] = 1.0 - h.beta2;
-  row[kRoot] = std::sqrt(1.0 - whole_power(h.beta2, step));
+  row[kOneMinusBeta2] = 1.0 - h.beta2;
+  row[kSqrtBiasCorrection] = std::sqrt(1.0 - whole_power(h.beta2, step));
   row[kEps] = h.eps;
   row[kNesterov] = h.nesterov ? 1 : 0;
-  row[kFirst] = step == 1 ? 1 : 0;
-  row[kClip] = h.clip_norm;
-  row[kSmoothing] = h.label_smoothing;
-  row[kDivides] = steps_done < nn::kFirstMoments ? 0 : 1;
-  row[kCorrection] = nn::moment_correction(h.beta2, steps_done);
+  row[kIsFirstStep] = step == 1 ? 1 : 0;
+  row[kClipNorm] = h.clip_norm;
+  row[kLabelSmoothing] = h.label_smoothing;
+  row[kDividesBySecondMoment] = steps_done < nn::kSecondMomentWarmupSteps ? 0 : 1;
+  row[kSecondMomentCorrection] = nn::moment_correction(h.beta2, steps_done);
 }
 
-std::vector<nn::Range> pieces_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper) {
+std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper) {
   std::set<std::int64_t> cuts;
   for (const nn::LaneHyper& lane : hyper) {
-    for (const nn::RateRange& range : lane.rates) cuts.insert({range.begin, range.begin + range.count});
+    for (const nn::LrRange& range : lane.lr_ranges) cuts.insert({range.begin, range.begin + range.count});
   }
   std::vector<nn::Range> out;
   for (nn::Range rest : ranges) {
@@ -104,9 +104,9 @@ std::vector<nn::Range> pieces_of(std::span<const nn::Range> ranges, std::span<co
   return out;
 }
 
-double rate_factor(const nn::LaneHyper& hyper, std::int64_t element) {
+double lr_factor(const nn::LaneHyper& hyper, std::int64_t element) {
   double factor = 1;
-  nn::each_rate(hyper.rates, element, 1, [&](auto, auto, double own) { factor = own; });
+  nn::for_each_lr_range(hyper.lr_ranges, element, 1, [&](auto, auto, double own) { factor = own; });
   return factor;
 }
 
@@ -116,11 +116,11 @@ const std::map<std::string, AtenUpdate, std::less<>>& aten_updates() {
   return kAll;
 }
 
-Tensor clip_scale(const UpdateHyper& hyper, const Tensor& gradients) {
+Tensor clip_scale(const UpdateHyperTable& hyper, const Tensor& gradients) {
   const Tensor doubles = gradients.to(at::kDouble);
-  const Tensor wanted = hyper.doubles(H::kClip) / (at::sqrt(row_sum(doubles * doubles)) + 1e-6);
+  const Tensor wanted = hyper.doubles(H::kClipNorm) / (at::sqrt(row_sum(doubles * doubles)) + 1e-6);
   // Not below one, and not-a-number too: scale.
-  const Tensor scales = (hyper.doubles(H::kClip) > 0).logical_and((wanted >= 1).logical_not());
+  const Tensor scales = (hyper.doubles(H::kClipNorm) > 0).logical_and((wanted >= 1).logical_not());
   return at::where(scales, wanted, at::ones({}, wanted.options())).to(gradients.options());
 }
 

@@ -8,31 +8,31 @@
 
 #include "lanista/exec/backends/aten/aten_table.h"
 #include "lanista/exec/program/state_layout.h"
-#include "lanista/exec/program/work.h"
+#include "lanista/exec/program/chunk.h"
 
 namespace lanista::device {
 
 /// Numbers of lanes for one step as updates want them: a row a lane of what follows from LaneHyper, in double.
-class UpdateHyper {
+class UpdateHyperTable {
  public:
   enum Column {
-    kRate,
-    kAdamRate,
+    kNegativeLr,
+    kNegativeAdamLr,
     kMomentum,
-    kDecay,
-    kShrink,
+    kWeightDecay,
+    kDecayFactor,
     kBeta1,
-    kTake1,
+    kOneMinusBeta1,
     kBeta2,
-    kTake2,
-    kRoot,
+    kOneMinusBeta2,
+    kSqrtBiasCorrection,
     kEps,
     kNesterov,
-    kFirst,
-    kClip,
-    kSmoothing,
-    kDivides,     // gradients by the root of their second moment, where their size is asked for
-    kCorrection,  // of that moment
+    kIsFirstStep,
+    kClipNorm,
+    kLabelSmoothing,
+    kDividesBySecondMoment,     // gradients by the root of their second moment, where their size is asked for
+    kSecondMomentCorrection,  // of that moment
     kColumns
   };
 
@@ -40,7 +40,7 @@ class UpdateHyper {
   static void write(std::span<double> row, const nn::LaneHyper& hyper, double factor, std::int64_t steps_done);
 
   /// `table` is [lanes, kColumns].
-  UpdateHyper(Tensor table, const at::TensorOptions& real) : table_(std::move(table)), real_(real) {}
+  UpdateHyperTable(Tensor table, const at::TensorOptions& real) : table_(std::move(table)), real_(real) {}
 
   /// [lanes, 1] in the element type of values; doubles are rounded once.
   Tensor of(Column column) const { return doubles(column).to(real_); }
@@ -54,9 +54,9 @@ class UpdateHyper {
 };
 
 /// The ranges in pieces in which every lane has one factor of its rate (LaneHyper::rates).
-std::vector<nn::Range> pieces_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper);
+std::vector<nn::Range> lr_ranges_of(std::span<const nn::Range> ranges, std::span<const nn::LaneHyper> hyper);
 /// A lane's factor at an element of its parameters.
-double rate_factor(const nn::LaneHyper& hyper, std::int64_t element);
+double lr_factor(const nn::LaneHyper& hyper, std::int64_t element);
 
 /// What an update makes of parameters and slots, all [lanes, elements].
 struct Updated {
@@ -65,13 +65,13 @@ struct Updated {
 };
 
 /// From gradients that are scaled already. Nothing is written.
-using AtenUpdate = Updated (*)(const UpdateHyper&, const Tensor& gradients, const Tensor& parameters,
+using AtenUpdate = Updated (*)(const UpdateHyperTable&, const Tensor& gradients, const Tensor& parameters,
                                const std::vector<Tensor>& slots);
 /// By the name of the optimiser.
 const std::map<std::string, AtenUpdate, std::less<>>& aten_updates();
 
 /// [lanes, 1]: what gradients are multiplied with, 1 or less where their norm exceeds clip_norm. Norms are taken in
 /// double over `gradients` [lanes, parameters], with zeros where none arrives.
-Tensor clip_scale(const UpdateHyper& hyper, const Tensor& gradients);
+Tensor clip_scale(const UpdateHyperTable& hyper, const Tensor& gradients);
 
 }  // namespace lanista::device

@@ -74,7 +74,7 @@ class CudaQueue final : public AtenQueue {
     pool_ = at::cuda::graph_pool_handle();  // the graphs of the last one are gone, and so is it
     c10::cuda::CUDACachingAllocator::emptyCache();
   }
-  bool is_alive() override {
+  bool is_device_alive() override {
     try {
       const at::Tensor one = at::zeros({1}, at::TensorOptions(stream_.device()));
       stream_.synchronize();
@@ -89,9 +89,9 @@ class CudaQueue final : public AtenQueue {
   at::cuda::MempoolId_t pool_;
 };
 
-class Cuda final : public AtenDevice {
+class AtenCudaDevice final : public AtenDevice {
  public:
-  Cuda(int index, std::unique_ptr<const CudaKernels> kernels)
+  AtenCudaDevice(int index, std::unique_ptr<const CudaKernels> kernels)
       : index_(static_cast<c10::DeviceIndex>(index)),
         kernels_(std::move(kernels)),
         name_("torch:cuda:" + std::to_string(index)),
@@ -104,12 +104,12 @@ class Cuda final : public AtenDevice {
     return std::make_unique<CudaQueue>(c10::cuda::getStreamFromPool(false, index_));
   }
   const LaneKernels* kernels() const override { return kernels_.get(); }
-  std::size_t steps_together() const override { return 8; }
-  bool computes_all_lanes() const override { return true; }
-  std::int64_t most_table_bytes() const override { return std::int64_t{8} << 30; }
+  std::size_t steps_per_launch() const override { return 8; }
+  bool runs_masked_lanes() const override { return true; }
+  std::int64_t max_dataset_bytes() const override { return std::int64_t{8} << 30; }
   // What cuBLAS may do with float32 is told for the whole process, and read as a product is called: so narrow products
   // are called one at a time, and others while there are none.
-  ProductsScope products() const override {
+  MatmulPrecisionScope products() const override {
     return [](bool narrow) -> std::shared_ptr<void> {
       static std::shared_mutex calls;
       if (!narrow) {
@@ -146,9 +146,9 @@ std::string torch_folder() {
 
 Result<const AtenDevice*> aten_cuda(int index) {
   static std::mutex mutex;
-  static std::map<int, std::unique_ptr<const Cuda>> known;
+  static std::map<int, std::unique_ptr<const AtenCudaDevice>> known;
   const std::lock_guard lock(mutex);
-  std::unique_ptr<const Cuda>& device = known[index];
+  std::unique_ptr<const AtenCudaDevice>& device = known[index];
   if (device != nullptr) return device.get();
   const std::string name = "device 'torch:cuda:" + std::to_string(index) + "'";
   const auto unavailable = [&](const std::string& why) {
@@ -164,7 +164,7 @@ Result<const AtenDevice*> aten_cuda(int index) {
   try {
     be_exact(at::globalContext());
     at::zeros({1}, at::TensorOptions(at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(index))));
-    device = std::make_unique<const Cuda>(index, *std::move(kernels));
+    device = std::make_unique<const AtenCudaDevice>(index, *std::move(kernels));
   } catch (const c10::Error& error) {
     const std::string text = error.what_without_backtrace();
     return unavailable(text.substr(0, text.find('\n')));

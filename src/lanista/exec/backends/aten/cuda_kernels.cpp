@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lanista/exec/backends/cuda_compile.h"
-#include "lanista/exec/backends/cuda_opened.h"
+#include "lanista/exec/backends/dynamic_library.h"
 
 namespace lanista::device {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 constexpr int kMajor = 75, kMinor = 76;
 
 struct Driver {
-  Opened library;
+  DynamicLibrary library;
   int (*init)(unsigned) = nullptr;
   int (*device)(int*, int) = nullptr;
   int (*attribute)(int*, int, int) = nullptr;
@@ -42,7 +42,7 @@ struct Driver {
     library.find("cuModuleGetFunction", function);
     library.find("cuLaunchKernel", launch);
     library.find("cuGetErrorString", text);
-    return library.complete();
+    return library.check_symbols();
   }
   std::string reason(int status) const {
     const char* found = nullptr;

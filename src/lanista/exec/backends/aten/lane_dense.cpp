@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-#include "lanista/exec/backends/aten/aten_products.h"
-#include "lanista/exec/backends/aten/aten_rounding.h"
+#include "lanista/exec/backends/aten/aten_matrix_views.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/aten_shapes.h"
 #include "lanista/exec/backends/aten/lane_calls.h"
 #include "lanista/exec/backends/aten/lane_products.h"
@@ -14,7 +14,7 @@ namespace lanista::device {
 namespace {
 
 // Windows of x that a product takes: sizes of the image that they are cut from, and of what they make.
-struct Cut {
+struct WorkSplit {
   std::int64_t h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h, spread_w, groups;
 
   bool is_whole() const {
@@ -23,13 +23,13 @@ struct Cut {
   }
 };
 
-Cut forward_cut(const Conv& s) {
+WorkSplit forward_cut(const Conv& s) {
   return {s.h,          s.w,          s.oh,       s.ow,        s.kh, s.kw, s.stride_h, s.stride_w,
           s.dilation_h, s.dilation_w, s.pads.top, s.pads.left, 1,    1,    s.groups};
 }
 
 // Of the gradient by what comes back: a convolution of step one over dy spread by the stride.
-Cut backward_cut(const Conv& s) {
+WorkSplit backward_cut(const Conv& s) {
   return {s.oh,
           s.ow,
           s.h,
@@ -48,7 +48,7 @@ Cut backward_cut(const Conv& s) {
 }
 
 // [lanes groups, n oh ow, kh kw c/groups]. Images that all lanes share are cut once.
-Tensor windows(const LaneKernels& kernels, const Tensor& x, const Cut& s) {
+Tensor windows(const LaneKernels& kernels, const Tensor& x, const WorkSplit& s) {
   const std::int64_t lanes = x.size(0), n = x.size(1), c = x.size(2), each = c / s.groups;
   if (s.is_whole()) return x.permute({0, 1, 3, 4, 2}).reshape({lanes, n * s.h * s.w, c});
   if (lanes > 1 && x.stride(0) == 0 && s.groups == 1) {
@@ -95,10 +95,10 @@ lane::Depthwise depthwise_of(const Conv& s, std::int64_t samples) {
           .dilation_w = s.dilation_w,
           .top = s.pads.top,
           .left = s.pads.left,
-          .weight_lane = 0,
+          .weight_stride = 0,
           .each = 0,
           .parts = 0,
-          .wide = 1};
+          .vector_width = 1};
 }
 
 Tensor depthwise(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Conv& s) {
@@ -106,10 +106,10 @@ Tensor depthwise(const LaneKernels& kernels, const Tensor& x, const Tensor& weig
   Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, s.co}, x.options());
   lane::Depthwise call = depthwise_of(s, x.size(1));
   call.x = x.data_ptr(), call.at = image_of(x);
-  call.weight = w.data_ptr(), call.weight_lane = w.stride(0);
-  call.y = y.data_ptr(), call.wide = by_fours(x) ? 4 : 1;
-  kernels.run("depthwise", x.scalar_type(), y.numel() / call.wide, call);
-  return channels_second(y);
+  call.weight = w.data_ptr(), call.weight_stride = w.stride(0);
+  call.y = y.data_ptr(), call.vector_width = can_load_fours(x) ? 4 : 1;
+  kernels.run("depthwise", x.scalar_type(), y.numel() / call.vector_width, call);
+  return to_channels_first(y);
 }
 
 Tensor depthwise_grad_x(const LaneKernels& kernels, const Tensor& dy, const Tensor& weight, const Conv& s) {
@@ -117,10 +117,10 @@ Tensor depthwise_grad_x(const LaneKernels& kernels, const Tensor& dy, const Tens
   Tensor dx = at::empty({dy.size(0), dy.size(1), s.h, s.w, s.ci}, dy.options());
   lane::Depthwise call = depthwise_of(s, dy.size(1));
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
-  call.weight = w.data_ptr(), call.weight_lane = w.stride(0);
-  call.y = dx.data_ptr(), call.wide = by_fours(dy) ? 4 : 1;
-  kernels.run("depthwise_grad_x", dy.scalar_type(), dx.numel() / call.wide, call);
-  return channels_second(dx);
+  call.weight = w.data_ptr(), call.weight_stride = w.stride(0);
+  call.y = dx.data_ptr(), call.vector_width = can_load_fours(dy) ? 4 : 1;
+  kernels.run("depthwise_grad_x", dy.scalar_type(), dx.numel() / call.vector_width, call);
+  return to_channels_first(dx);
 }
 
 Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& dy, const Conv& s) {
@@ -133,9 +133,9 @@ Tensor depthwise_grad_w(const LaneKernels& kernels, const Tensor& x, const Tenso
   call.dy = dy.data_ptr(), call.dy_at = image_of(dy);
   call.y = parts.data_ptr();
   const std::int64_t cells = s.kw >= 5 ? 5 : s.kw >= 2 ? 3 : 1;  // of a window's row, that a thread makes
-  call.wide = by_fours(x) && by_fours(dy) && wide_of(parts, s.ci) == 4 ? 4 : 1;
+  call.vector_width = can_load_fours(x) && can_load_fours(dy) && vector_width_of(parts, s.ci) == 4 ? 4 : 1;
   kernels.run(("depthwise_grad_w_" + std::to_string(cells)).c_str(), x.scalar_type(),
-              parts.numel() / s.kw * ((s.kw + cells - 1) / cells) / call.wide, call);
+              parts.numel() / s.kw * ((s.kw + cells - 1) / cells) / call.vector_width, call);
   return lane_column_sum(kernels, parts).reshape({x.size(0), s.kh, s.kw, 1, s.ci}).permute({0, 4, 3, 1, 2});
 }
 
@@ -149,16 +149,16 @@ constexpr std::int64_t kThreadsOfDevice = 132 * 512;  // that keep a large one b
 Tensor stored_weights(const Tensor& weight) {
   const Tensor w = weight.permute({0, 3, 4, 2, 1});
   const std::int64_t each = w.numel() / w.size(0);
-  const bool dense = w.select(0, 0).is_contiguous() && w.stride(0) % 4 == 0 && wide_of(w, w.size(4)) == 4;
+  const bool dense = w.select(0, 0).is_contiguous() && w.stride(0) % 4 == 0 && vector_width_of(w, w.size(4)) == 4;
   return (dense ? w : w.clone(at::MemoryFormat::Contiguous))
       .as_strided({w.size(0), each}, {dense ? w.stride(0) : each, 1});
 }
 
-bool is_direct(const Cut& cut, std::int64_t outputs) {
+bool is_direct(const WorkSplit& cut, std::int64_t outputs) {
   return cut.groups == 1 && outputs % kOutputs == 0 && !cut.is_whole();
 }
 
-Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weights, std::int64_t co, const Cut& s,
+Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weights, std::int64_t co, const WorkSplit& s,
                  const Tensor& bias = {}) {
   Tensor y = at::empty({weights.size(0), x.size(1), s.oh, s.ow, co}, x.options());
   const Tensor columns = bias.defined() ? dense_columns(bias) : Tensor();
@@ -189,10 +189,10 @@ Tensor convolved(const LaneKernels& kernels, const Tensor& x, const Tensor& weig
                                 .left = s.left,
                                 .spread_h = s.spread_h,
                                 .spread_w = s.spread_w,
-                                .weight_lane = weights.stride(0),
-                                .bias_lane = columns.defined() ? columns.stride(0) : 0,
-                                .fours = by_fours(x) ? 1 : 0});
-  return channels_second(y);
+                                .weight_stride = weights.stride(0),
+                                .bias_stride = columns.defined() ? columns.stride(0) : 0,
+                                .fours = can_load_fours(x) ? 1 : 0});
+  return to_channels_first(y);
 }
 
 // [lanes, kh kw co ci] for the way back.
@@ -200,13 +200,13 @@ Tensor turned(const LaneKernels& kernels, const Tensor& weight, const Conv& s) {
   const Tensor w = stored_weights(weight);
   Tensor y = at::empty({w.size(0), w.size(1)}, w.options());
   kernels.run("turn", w.scalar_type(), y.numel(),
-              lane::Turn{w.data_ptr(), y.data_ptr(), s.kh * s.kw, s.ci, s.co, w.stride(0)});
+              lane::WeightTranspose{w.data_ptr(), y.data_ptr(), s.kh * s.kw, s.ci, s.co, w.stride(0)});
   return y;
 }
 
 Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& back, const Conv& s) {
   const Tensor dy =
-      by_fours(back) ? back : channels_second(back.permute({0, 1, 3, 4, 2}).clone(at::MemoryFormat::Contiguous));
+      can_load_fours(back) ? back : to_channels_first(back.permute({0, 1, 3, 4, 2}).clone(at::MemoryFormat::Contiguous));
   const std::int64_t lanes = dy.size(0), rows = x.size(1) * s.oh * s.ow;
   // As many parts as keep a device busy, whatever lanes there are.
   const std::int64_t threads = s.kh * s.kw * ((s.ci + 3) / 4) * (s.co / kOutputs);
@@ -237,7 +237,7 @@ Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& 
                                     .left = s.pads.left,
                                     .each = each,
                                     .parts = parts,
-                                    .fours = by_fours(x) ? 1 : 0});
+                                    .fours = can_load_fours(x) ? 1 : 0});
   const Tensor dw = parts == 1 ? y.squeeze(1) : lane_column_sum(kernels, y);
   return dw.reshape({lanes, s.kh, s.kw, s.ci, s.co}).permute({0, 4, 3, 1, 2});
 }
@@ -246,7 +246,7 @@ Tensor direct_grad_w(const LaneKernels& kernels, const Tensor& x, const Tensor& 
 Tensor with_bias(const LaneKernels& kernels, const Tensor& y, const Tensor& bias) {
   const Tensor last = y.permute({0, 1, 3, 4, 2}).contiguous();
   lane_add_columns(kernels, last.reshape({last.size(0), -1, last.size(4)}), bias);
-  return channels_second(last);
+  return to_channels_first(last);
 }
 
 // ---- all of them ----
@@ -254,7 +254,7 @@ Tensor with_bias(const LaneKernels& kernels, const Tensor& y, const Tensor& bias
 Tensor conv2d_of(const LaneProducts& multiply, const Tensor& x, const Tensor& weight, const Conv& s,
                  const Tensor& bias = {}) {
   const LaneKernels& kernels = multiply.kernels();
-  const Cut cut = forward_cut(s);
+  const WorkSplit cut = forward_cut(s);
   if (is_direct(cut, s.co)) return convolved(kernels, x, stored_weights(weight), s.co, cut, bias);
   if (is_depthwise(s)) {
     const Tensor y = depthwise(kernels, x, weight, s);
@@ -262,17 +262,17 @@ Tensor conv2d_of(const LaneProducts& multiply, const Tensor& x, const Tensor& we
   }
   const bool whole = s.groups == 1 && bias.defined();
   const Tensor product = multiply(windows(kernels, x, cut), weights_of(weight, s), {.bias = whole ? bias : Tensor()}).y;
-  const Tensor y = channels_second(from_groups(product, x.size(0), s.groups, x.size(1), s.oh, s.ow));
+  const Tensor y = to_channels_first(from_groups(product, x.size(0), s.groups, x.size(1), s.oh, s.ow));
   return bias.defined() && !whole ? with_bias(kernels, y, bias) : y;
 }
 
 Tensor conv2d_grad_x_of(const LaneProducts& multiply, const Tensor& dy, const Tensor& weight, const Conv& s) {
   const LaneKernels& kernels = multiply.kernels();
   if (is_depthwise(s)) return depthwise_grad_x(kernels, dy, weight, s);
-  const Cut cut = backward_cut(s);
+  const WorkSplit cut = backward_cut(s);
   if (is_direct(cut, s.ci)) return convolved(kernels, dy, turned(kernels, weight, s), s.ci, cut);
   const Tensor dx = multiply(windows(kernels, dy, cut), turned_weights_of(weight, s)).y;
-  return channels_second(from_groups(dx, dy.size(0), s.groups, dy.size(1), s.h, s.w));
+  return to_channels_first(from_groups(dx, dy.size(0), s.groups, dy.size(1), s.h, s.w));
 }
 
 Tensor conv2d_grad_w_of(const LaneProducts& multiply, const Tensor& x, const Tensor& dy, const Conv& s) {
@@ -288,30 +288,30 @@ Tensor conv2d_grad_w_of(const LaneProducts& multiply, const Tensor& x, const Ten
 
 }  // namespace
 
-void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const Products& products) {
+void add_lane_dense(AtenTable& table, const LaneKernels& kernels, const OperandRounding& operand_rounding) {
   const LaneKernels* const k = &kernels;
-  const LaneProducts multiply(kernels, products);
+  const LaneProducts multiply(kernels, operand_rounding);
   table["channel_sum"] = [k](const AtenCall& call) -> AtenRun {
     return [k, channel = channel_of(call.x())](const Frame&, const Tensors& in) {
       return Tensors{lane_column_sum(*k, rows_of(in[0], channel))};
     };
   };
-  table["conv2d"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+  table["conv2d"] = operand_rounding.of([multiply](const AtenCall& call) -> AtenRun {
     return [multiply, s = conv_of(call.args, call.x(0), call.x(1), call.y())](const Frame&, const Tensors& in) {
       return Tensors{conv2d_of(multiply, in[0], in[1], s, in.size() > 2 ? in[2] : Tensor())};
     };
   });
-  table["conv2d_grad_x"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+  table["conv2d_grad_x"] = operand_rounding.of([multiply](const AtenCall& call) -> AtenRun {
     return [multiply, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
       return Tensors{conv2d_grad_x_of(multiply, in[0], in[1], s)};
     };
   });
-  table["conv2d_grad_w"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+  table["conv2d_grad_w"] = operand_rounding.of([multiply](const AtenCall& call) -> AtenRun {
     return [multiply, s = conv_of(call.args, call.x(0), call.y(), call.x(1))](const Frame&, const Tensors& in) {
       return Tensors{conv2d_grad_w_of(multiply, in[0], in[1], s)};
     };
   });
-  table["conv_transpose2d"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+  table["conv_transpose2d"] = operand_rounding.of([multiply](const AtenCall& call) -> AtenRun {
     return [multiply, s = conv_of(call.args, call.y(), call.x(1), call.x(0))](const Frame&, const Tensors& in) {
       const Tensor y = conv2d_grad_x_of(multiply, in[0], in[1], s);
       return Tensors{in.size() > 2 ? with_bias(multiply.kernels(), y, in[2]) : y};

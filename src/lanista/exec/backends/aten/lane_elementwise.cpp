@@ -1,15 +1,15 @@
 // Activations, masks and cross-entropy, a kernel each.
 #include <algorithm>
 
-#include "lanista/exec/backends/aten/aten_joins.h"
+#include "lanista/exec/backends/aten/aten_fusion.h"
 #include "lanista/exec/backends/aten/lane_calls.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::device {
 namespace {
 
 AtenRun dropout_train(const AtenCall& call, const LaneKernels* k) {
-  return [k, number = static_cast<std::int64_t>(call.own_number("p")), origin = call.args.integer("origin"),
+  return [k, number = static_cast<std::int64_t>(call.lane_attr("p")), origin = call.args.integer("origin"),
           image = call.x().rank() == 4](const Frame& frame, const Tensors& in) {
     // Elements are numbered as they lie in the CPU's memory, channels of images last.
     const Tensor x = (image ? in[0].permute({0, 1, 3, 4, 2}) : in[0]).contiguous();
@@ -17,11 +17,11 @@ AtenRun dropout_train(const AtenCall& call, const LaneKernels* k) {
     const std::int64_t each = x.numel() / frame.lanes / frame.batch;
     k->run("dropout", x.scalar_type(), x.numel(),
            lane::Dropout{x.data_ptr(), y.data_ptr(), static_cast<const long long*>(frame.active.data_ptr()),
-                         static_cast<const long long*>(frame.key_words.data_ptr()),
+                         static_cast<const long long*>(frame.mask_keys.data_ptr()),
                          static_cast<const long long*>(frame.samples.data_ptr()),
-                         static_cast<const double*>(frame.numbers.data_ptr()) + number, frame.batch, each,
-                         frame.samples.stride(0), frame.numbers.stride(0), origin});
-    return Tensors{image ? channels_second(y) : y};
+                         static_cast<const double*>(frame.lane_attrs.data_ptr()) + number, frame.batch, each,
+                         frame.samples.stride(0), frame.lane_attrs.stride(0), origin});
+    return Tensors{image ? to_channels_first(y) : y};
   };
 }
 
@@ -37,8 +37,8 @@ lane::CrossEntropy loss_of(const Frame& frame, const Tensor& x, const Tensor& la
           .samples = frame.batch,
           .positions = positions,
           .classes = classes,
-          .label_lane = labels.stride(0),
-          .smoothing_lane = frame.smoothing.stride(0),
+          .label_stride = labels.stride(0),
+          .smoothing_stride = frame.smoothing.stride(0),
           .share = 1.0 / (static_cast<double>(frame.total) * static_cast<double>(positions))};
 }
 
@@ -79,15 +79,15 @@ Tensor sum_of_many(const LaneKernels& kernels, const Tensors& in) {
     const std::size_t terms = std::min<std::size_t>(3, in.size() - next);
     Tensors kept{sum};
     lane::Sum call{};
-    std::int64_t wide = wide_of(sum, sum.numel());
+    std::int64_t vector_width = vector_width_of(sum, sum.numel());
     for (std::size_t i = 0; i < terms; ++i) {
-      kept.push_back(lying_as(in[next + i], sum));
-      wide = std::min(wide, wide_of(kept.back(), sum.numel()));
+      kept.push_back(with_layout_of(in[next + i], sum));
+      vector_width = std::min(vector_width, vector_width_of(kept.back(), sum.numel()));
     }
     for (std::size_t i = 0; i < kept.size(); ++i) call.x[i] = kept[i].data_ptr();
     Tensor y = at::empty_like(sum);
-    call.y = y.data_ptr(), call.terms = static_cast<std::int64_t>(kept.size()), call.wide = wide;
-    kernels.run("sum", sum.scalar_type(), sum.numel() / wide, call);
+    call.y = y.data_ptr(), call.terms = static_cast<std::int64_t>(kept.size()), call.vector_width = vector_width;
+    kernels.run("sum", sum.scalar_type(), sum.numel() / vector_width, call);
     sum = y;
     next += terms;
   }
@@ -97,7 +97,7 @@ Tensor sum_of_many(const LaneKernels& kernels, const Tensors& in) {
 lane::Embedding embedding_of(const Frame& frame, const Tensor& tokens, std::int64_t vocab) {
   lane::Embedding call{};
   call.tokens = static_cast<const long long*>(tokens.data_ptr());
-  call.each = tokens.numel() / frame.lanes, call.vocab = vocab, call.token_lane = tokens.stride(0);
+  call.each = tokens.numel() / frame.lanes, call.vocab = vocab, call.token_stride = tokens.stride(0);
   return call;
 }
 
@@ -113,15 +113,15 @@ AtenRun embedding(const LaneKernels* k) {
     Tensor y = at::empty(sizes, table.options());
     lane::Embedding call = embedding_of(frame, tokens, table.size(1));
     call.table = table.data_ptr(), call.y = y.data_ptr(), call.dim = table.size(2), call.stride = table.stride(0);
-    bool fours = wide_of(y, call.dim) == 4 && lanes_by_fours(table.flatten(1));
+    bool fours = vector_width_of(y, call.dim) == 4 && lanes_can_load_fours(table.flatten(1));
     Tensor position;
     if (in.size() > 2) {
       position = dense_lanes(in[2]);
-      call.position = position.data_ptr(), call.positions = position.size(1), call.position_lane = position.stride(0);
-      fours = fours && lanes_by_fours(position.flatten(1));
+      call.position = position.data_ptr(), call.positions = position.size(1), call.position_stride = position.stride(0);
+      fours = fours && lanes_can_load_fours(position.flatten(1));
     }
-    call.wide = fours ? 4 : 1;
-    k->run("embedding", table.scalar_type(), y.numel() / call.wide, call);
+    call.vector_width = fours ? 4 : 1;
+    k->run("embedding", table.scalar_type(), y.numel() / call.vector_width, call);
     return Tensors{y};
   };
 }
@@ -158,20 +158,20 @@ AtenRun mean_over_rows(const LaneKernels* k) {
 
 }  // namespace
 
-void join_lane_elementwise(AtenJoins& joins, const LaneKernels& kernels) {
-  joins[{"cross_entropy", "cross_entropy_grad"}] = {
-      AtenJoin::kAfter, [k = &kernels](std::span<const AtenCall>) { return cross_entropy(k, true); }};
-  joins[{"embedding", "positional_embedding"}] = {AtenJoin::kFirst,
+void add_lane_elementwise_fusions(AtenFusions& fusions, const LaneKernels& kernels) {
+  fusions[{"cross_entropy", "cross_entropy_grad"}] = {
+      AtenFusion::kReadsFirstOutput, [k = &kernels](std::span<const AtenCall>) { return cross_entropy(k, true); }};
+  fusions[{"embedding", "positional_embedding"}] = {AtenFusion::kReplacesFirstInput,
                                                   [k = &kernels](std::span<const AtenCall>) { return embedding(k); }};
 }
 
 void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
   const LaneKernels* const k = &kernels;
   for (const char* name : {"relu", "gelu", "silu", "hard_swish"}) {
-    table[name] = plain([k, name](const Tensors& in) { return lane_elementwise(*k, name, in[0]); });
+    table[name] = elementwise_entry([k, name](const Tensors& in) { return lane_elementwise(*k, name, in[0]); });
   }
   for (const char* name : {"relu_grad", "gelu_grad", "silu_grad", "hard_swish_grad"}) {
-    table[name] = plain([k, name](const Tensors& in) { return lane_elementwise(*k, name, in[0], in[1]); });
+    table[name] = elementwise_entry([k, name](const Tensors& in) { return lane_elementwise(*k, name, in[0], in[1]); });
   }
   table["clip"] = [k](const AtenCall& call) -> AtenRun {
     return [k, low = call.args.real("min"), high = call.args.real("max")](const Frame&, const Tensors& in) {
@@ -183,10 +183,10 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
       return Tensors{lane_elementwise(*k, "clip_grad", in[0], in[1], low, high)};
     };
   };
-  table["add"] = plain([k](const Tensors& in) { return sum_of_many(*k, in); });
+  table["add"] = elementwise_entry([k](const Tensors& in) { return sum_of_many(*k, in); });
   table["embedding"] = [k](const AtenCall&) { return embedding(k); };
-  table["positional_embedding"] = plain([k](const Tensors& in) { return positional_embedding(*k, in); });
-  table["embedding_grad"] = with(kernels, embedding_grad);
+  table["positional_embedding"] = elementwise_entry([k](const Tensors& in) { return positional_embedding(*k, in); });
+  table["embedding_grad"] = with_kernels(kernels, embedding_grad);
   table["batch_sum"] = [k](const AtenCall& call) -> AtenRun {
     return [k, y = call.y()](const Frame& frame, const Tensors& in) {
       return Tensors{lane_column_sum(*k, in[0].reshape({frame.lanes, frame.batch, -1})).reshape(sizes_of(frame, y))};
@@ -204,9 +204,9 @@ void add_lane_elementwise(AtenTable& table, const LaneKernels& kernels) {
       };
     };
   }
-  table["dropout_train"] = with(kernels, dropout_train);
+  table["dropout_train"] = with_kernels(kernels, dropout_train);
   table["cross_entropy"] = [k](const AtenCall&) { return cross_entropy(k, false); };
-  table["cross_entropy_grad"] = with(kernels, cross_entropy_grad);
+  table["cross_entropy_grad"] = with_kernels(kernels, cross_entropy_grad);
 }
 
 }  // namespace lanista::device

@@ -27,7 +27,7 @@ std::map<std::string_view, Start>& doubles() {
 }
 
 #define LANE_FN inline
-#define LANE_MEMBER static
+#define LANE_STATIC_FN static
 #define LANE_READ(member) static_cast<const T*>(a.member)
 #define LANE_WRITE(member) static_cast<T*>(a.member)
 #define LANE_EXP(x) std::exp(x)
@@ -48,31 +48,31 @@ std::map<std::string_view, Start>& doubles() {
 
 #define LANE_CALL inline
 #define LANE_UNROLL
-#define LANE_ROLLED
+#define LANE_NO_UNROLL
 #define LANE_ARGUMENTS(...) __VA_ARGS__
-#define LANE_OWNED(Of) typename Of::Own*
-#define LANE_OWN own[t]
-#define LANE_EACH(t) for (int t = 0; t < kThreads; ++t)
-#define LANE_TOGETHER static_assert(true)
+#define LANE_THREAD_STATES(Of) typename Of::ThreadState*
+#define LANE_THREAD_STATE own[t]
+#define LANE_FOR_EACH_THREAD(t) for (int t = 0; t < kThreads; ++t)
+#define LANE_BARRIER static_assert(true)
 #define LANE_TILE_KERNEL(name, Args, body, ...)                                                                 \
   [[maybe_unused]] const bool name##_is_known =                                                                 \
       LANE_TABLE()                                                                                              \
           .emplace(#name,                                                                                       \
                    [](i64 count, const void* args) {                                                            \
-                     const auto near = std::make_unique<__VA_ARGS__::Shared>();                                 \
-                     const auto own = std::make_unique<__VA_ARGS__::Own[]>(std::size_t{__VA_ARGS__::kThreads}); \
+                     const auto shared_memory = std::make_unique<__VA_ARGS__::Shared>();                                 \
+                     const auto own = std::make_unique<__VA_ARGS__::ThreadState[]>(std::size_t{__VA_ARGS__::kThreads}); \
                      for (i64 i = 0; i < count; ++i) {                                                          \
-                       body(i, *static_cast<const Args*>(args), *near, own.get());                              \
+                       body(i, *static_cast<const Args*>(args), *shared_memory, own.get());                              \
                      }                                                                                          \
                    })                                                                                           \
           .second;
 
 // In the order of the GPU's.
-#define LANE_SHARED_SUM(share, member)                                              \
-  for (int far = (share) / 2; far > 0; far /= 2) {                                  \
-    T before[kThreads];                                                             \
-    for (int t = 0; t < kThreads; ++t) before[t] = own[t].member;                   \
-    for (int t = 0; t < kThreads; ++t) own[t].member = before[t] + before[t ^ far]; \
+#define LANE_ROW_THREADS_SUM(share, member)                                              \
+  for (int lane_distance = (share) / 2; lane_distance > 0; lane_distance /= 2) {                                  \
+    T pre_activation[kThreads];                                                             \
+    for (int t = 0; t < kThreads; ++t) pre_activation[t] = own[t].member;                   \
+    for (int t = 0; t < kThreads; ++t) own[t].member = pre_activation[t] + pre_activation[t ^ lane_distance]; \
   }                                                                                 \
   static_assert(true)
 #define LANE_ROW_KERNEL(name, Args) LANE_KERNEL(name, Args)
@@ -84,8 +84,8 @@ std::map<std::string_view, Start>& doubles() {
 #define LANE_ROW_MAX(x) (x)
 #define LANE_ROW_FIRST true
 #define LANE_ROW_OWN(j) (j)
-#define LANE_ROW_SHARE 1
-#define LANE_ROW_WHERE(count, holds, read, take) \
+#define LANE_THREADS_PER_ROW 1
+#define LANE_ROW_FOR_EACH_MATCH(count, holds, read, take) \
   for (i64 row_ = 0; row_ < (count); ++row_)     \
     if (holds(row_)) take(read(row_))
 
@@ -101,9 +101,9 @@ using T = float;
 using namespace lane;
 #include "lanista/exec/backends/aten/device/base.inc.h"
 #include "lanista/exec/backends/aten/device/convolution.inc.h"
-#include "lanista/exec/backends/aten/device/descent.inc.h"
+#include "lanista/exec/backends/aten/device/optimizer_rules.inc.h"
 #include "lanista/exec/backends/aten/device/elementwise.inc.h"
-#include "lanista/exec/backends/aten/device/end.inc.h"
+#include "lanista/exec/backends/aten/device/step_end.inc.h"
 #include "lanista/exec/backends/aten/device/norm.inc.h"
 #include "lanista/exec/backends/aten/device/pool.inc.h"
 #include "lanista/exec/backends/aten/device/product.inc.h"
@@ -113,7 +113,7 @@ using namespace lane;
 #undef LANE_TABLE
 #undef LANE_ELEMENTWISE
 #undef LANE_HYPER
-#undef LANE_DECAYED
+#undef LANE_ADD_L2_DECAY
 #undef LANE_PRODUCT
 #undef LANE_PRODUCT_OF
 #undef LANE_ANY_PRODUCT
@@ -123,9 +123,9 @@ using T = double;
 using namespace lane;
 #include "lanista/exec/backends/aten/device/base.inc.h"
 #include "lanista/exec/backends/aten/device/convolution.inc.h"
-#include "lanista/exec/backends/aten/device/descent.inc.h"
+#include "lanista/exec/backends/aten/device/optimizer_rules.inc.h"
 #include "lanista/exec/backends/aten/device/elementwise.inc.h"
-#include "lanista/exec/backends/aten/device/end.inc.h"
+#include "lanista/exec/backends/aten/device/step_end.inc.h"
 #include "lanista/exec/backends/aten/device/norm.inc.h"
 #include "lanista/exec/backends/aten/device/pool.inc.h"
 #include "lanista/exec/backends/aten/device/product.inc.h"

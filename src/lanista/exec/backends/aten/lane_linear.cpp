@@ -2,48 +2,48 @@
 #include <string>
 #include <utility>
 
-#include "lanista/exec/backends/aten/aten_joins.h"
-#include "lanista/exec/backends/aten/aten_products.h"
-#include "lanista/exec/backends/aten/aten_rounding.h"
+#include "lanista/exec/backends/aten/aten_fusion.h"
+#include "lanista/exec/backends/aten/aten_matrix_views.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/lane_products.h"
 
 namespace lanista::device {
 namespace {
 
-ProductOut linear(const LaneProducts& multiply, const Tensors& in, bool has_bias, ProductEnd end = {}) {
+ProductResult linear(const LaneProducts& multiply, const Tensors& in, bool has_bias, ProductEpilogue end = {}) {
   if (has_bias) end.bias = in[2];
-  ProductOut out = multiply(rows(in[0]), in[1].transpose(1, 2), end);
+  ProductResult out = multiply(rows(in[0]), in[1].transpose(1, 2), end);
   out.y = unrolled(out.y, in[0]);
-  if (out.finished.defined()) out.finished = unrolled(out.finished, in[0]);
+  if (out.activated.defined()) out.activated = unrolled(out.activated, in[0]);
   return out;
 }
 
-ProductOut linear_grad_x(const LaneProducts& multiply, const Tensors& in, ProductEnd end = {}) {
-  if (end.before.defined()) end.before = rows(end.before);
-  ProductOut out = multiply(rows(in[0]), in[1], end);
+ProductResult linear_grad_x(const LaneProducts& multiply, const Tensors& in, ProductEpilogue end = {}) {
+  if (end.pre_activation.defined()) end.pre_activation = rows(end.pre_activation);
+  ProductResult out = multiply(rows(in[0]), in[1], end);
   out.y = unrolled(out.y, in[0]);
   return out;
 }
 
 // [in, out] as it lies in the state; nothing where the weights have descended by it.
-ProductOut linear_grad_w(const LaneProducts& multiply, const Frame& frame, graph::NodeId id, const Tensors& in,
-                         ProductEnd end = {}) {
-  if (frame.descents != nullptr) {
-    const auto found = frame.descents->find(id);
-    if (found != frame.descents->end()) end.descent = &found->second;
+ProductResult linear_grad_w(const LaneProducts& multiply, const Frame& frame, graph::NodeId id, const Tensors& in,
+                         ProductEpilogue end = {}) {
+  if (frame.fused_updates != nullptr) {
+    const auto found = frame.fused_updates->find(id);
+    if (found != frame.fused_updates->end()) end.fused_update = &found->second;
   }
-  ProductOut out = multiply(rows(in[0]).transpose(1, 2), rows(in[1]), end);
+  ProductResult out = multiply(rows(in[0]).transpose(1, 2), rows(in[1]), end);
   if (out.y.defined()) out.y = out.y.transpose(1, 2);
   return out;
 }
 
-struct TwoBatches {
-  Tensor left, right, into;
+struct MergedBatches {
+  Tensor left, right, destination;
 };
 
 // All as [outer, inner, rows, columns], copied only where no two strides say where their matrices lie; then there is no
-// `into`.
-TwoBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor& into = {}) {
+// `destination`.
+MergedBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor& destination = {}) {
   std::vector<std::int64_t> dims;  // the inmost of each run of batches that lie one behind the other in all
   std::vector<std::int64_t> sizes;
   const auto follows = [](const Tensor& x, std::int64_t outer, std::int64_t inner) {
@@ -52,7 +52,7 @@ TwoBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor&
   for (std::int64_t dim = 0; dim + 2 < left.dim(); ++dim) {
     if (left.size(dim) == 1) continue;
     const std::int64_t last = dims.empty() ? 0 : dims.back();
-    if (!dims.empty() && follows(left, last, dim) && follows(right, last, dim) && follows(into, last, dim)) {
+    if (!dims.empty() && follows(left, last, dim) && follows(right, last, dim) && follows(destination, last, dim)) {
       dims.back() = dim;
       sizes.back() *= left.size(dim);
     } else {
@@ -74,7 +74,7 @@ TwoBatches in_two_batches(const Tensor& left, const Tensor& right, const Tensor&
     strides.insert(strides.end(), {x.stride(-2), x.stride(-1)});
     return x.as_strided(all, strides);
   };
-  return {viewed(left), viewed(right), into.defined() ? viewed(into) : Tensor()};
+  return {viewed(left), viewed(right), destination.defined() ? viewed(destination) : Tensor()};
 }
 
 AtenRun matmul(const LaneMatmul& product, const AtenCall& call) {
@@ -96,80 +96,80 @@ AtenRun transposed_matmul(const LaneMatmul& product, const AtenCall& transpose) 
 
 LaneMatmul::LaneMatmul(const LaneProducts& multiply, const AtenCall& call, double scale)
     : multiply_(multiply),
-      turns_left_(call.args.flag("transpose_a")),
-      turns_right_(call.args.flag("transpose_b")),
+      transposes_left_(call.args.flag("transpose_a")),
+      transposes_right_(call.args.flag("transpose_b")),
       scale_(scale) {}
 
-Tensor LaneMatmul::operator()(const Tensor& left, const Tensor& right, const Tensor& into) const {
-  auto [l, r, to] = in_two_batches(left, right, into);
-  if (turns_left_) l = l.transpose(2, 3);
-  if (turns_right_) r = r.transpose(2, 3);
+Tensor LaneMatmul::operator()(const Tensor& left, const Tensor& right, const Tensor& destination) const {
+  auto [l, r, to] = in_two_batches(left, right, destination);
+  if (transposes_left_) l = l.transpose(2, 3);
+  if (transposes_right_) r = r.transpose(2, 3);
   const bool in_place = to.defined() && to.stride(3) == 1;
-  const Tensor product = multiply_(l, r, {.scale = scale_, .into = in_place ? to : Tensor()}).y;
-  if (into.defined() && !in_place) Tensor(into).copy_(product.reshape(into.sizes()));
+  const Tensor product = multiply_(l, r, {.scale = scale_, .destination = in_place ? to : Tensor()}).y;
+  if (destination.defined() && !in_place) Tensor(destination).copy_(product.reshape(destination.sizes()));
   return product;
 }
 
-void join_lane_linear(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
-  const LaneProducts multiply(kernels, products);
-  for (const std::string name : LaneFinish::kNames) {
-    joins[{"linear", name}] = {AtenJoin::kAfter, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-                                 ProductEnd end{.finish = LaneFinish::of_call(calls[1])};
-                                 end.finished = true;
+void add_lane_linear_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& operand_rounding) {
+  const LaneProducts multiply(kernels, operand_rounding);
+  for (const std::string name : LaneActivation::kNames) {
+    fusions[{"linear", name}] = {AtenFusion::kReadsFirstOutput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+                                 ProductEpilogue end{.activation = LaneActivation::of_call(calls[1])};
+                                 end.activated = true;
                                  return [multiply, end](const Frame&, const Tensors& in) {
-                                   const ProductOut out = linear(multiply, in, in.size() > 2, end);
-                                   return Tensors{out.y, out.finished};
+                                   const ProductResult out = linear(multiply, in, in.size() > 2, end);
+                                   return Tensors{out.y, out.activated};
                                  };
                                }};
-    joins[{"linear_grad_x", name + "_grad"}] = {
-        AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+    fusions[{"linear_grad_x", name + "_grad"}] = {
+        AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
           return
-              [multiply, end = ProductEnd{.finish = LaneFinish::of_call(calls[1])}](const Frame&, const Tensors& in) {
-                ProductEnd own = end;
-                own.before = in[2];
+              [multiply, end = ProductEpilogue{.activation = LaneActivation::of_call(calls[1])}](const Frame&, const Tensors& in) {
+                ProductEpilogue own = end;
+                own.pre_activation = in[2];
                 return Tensors{linear_grad_x(multiply, in, own).y};
               };
         }};
   }
-  joins[{"linear", "add"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+  fusions[{"linear", "add"}] = {AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
                                 return [multiply, own = calls[0].args.inputs.size()](const Frame&, const Tensors& in) {
-                                  const Tensor other = rows(sum_from(in, own));
+                                  const Tensor other = rows(sum_of_terms_from(in, own));
                                   return Tensors{linear(multiply, in, own > 2, {.other = other}).y};
                                 };
                               }};
-  joins[{"linear_grad_x", "mean_grad"}] = {
-      AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) -> AtenRun {
-        return [multiply, share = MeanShare(calls[1])](const Frame& frame, const Tensors& in) {
+  fusions[{"linear_grad_x", "mean_grad"}] = {
+      AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+        return [multiply, share = MeanGradientShare(calls[1])](const Frame& frame, const Tensors& in) {
           return Tensors{share(frame, linear_grad_x(multiply, in, {.scale = 1 / share.count}).y)};
         };
       }};
-  joins[{"matmul", "transpose"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
+  fusions[{"matmul", "transpose"}] = {AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) {
                                       return transposed_matmul(LaneMatmul(multiply, calls[0]), calls[1]);
                                     }};
-  joins[{"matmul", "scale_by"}] = {AtenJoin::kInstead, [multiply](std::span<const AtenCall> calls) {
+  fusions[{"matmul", "scale_by"}] = {AtenFusion::kReplacesLastInput, [multiply](std::span<const AtenCall> calls) {
                                      return matmul({multiply, calls[0], calls[1].args.real("by")}, calls[0]);
                                    }};
-  joins[{"linear_grad_w", "channel_sum"}] = {
-      AtenJoin::kBeside, [multiply](std::span<const AtenCall> calls) -> AtenRun {
+  fusions[{"linear_grad_w", "channel_sum"}] = {
+      AtenFusion::kReadsSameInput, [multiply](std::span<const AtenCall> calls) -> AtenRun {
         return [multiply, id = calls[0].id](const Frame& frame, const Tensors& in) {
-          const ProductOut out = linear_grad_w(multiply, frame, id, in, {.column_sums = true});
+          const ProductResult out = linear_grad_w(multiply, frame, id, in, {.column_sums = true});
           return Tensors{out.y, out.column_sums};
         };
       }};
 }
 
-void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const Products& products) {
-  const LaneProducts multiply(kernels, products);
-  table["linear"] = products.of([multiply](const AtenCall&) -> AtenRun {
+void add_lane_linear(AtenTable& table, const LaneKernels& kernels, const OperandRounding& operand_rounding) {
+  const LaneProducts multiply(kernels, operand_rounding);
+  table["linear"] = operand_rounding.of([multiply](const AtenCall&) -> AtenRun {
     return [multiply](const Frame&, const Tensors& in) { return Tensors{linear(multiply, in, in.size() > 2).y}; };
   });
-  table["linear_grad_x"] = products.of(plain([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
-  table["linear_grad_w"] = products.of([multiply](const AtenCall& call) -> AtenRun {
+  table["linear_grad_x"] = operand_rounding.of(elementwise_entry([multiply](const Tensors& in) { return linear_grad_x(multiply, in).y; }));
+  table["linear_grad_w"] = operand_rounding.of([multiply](const AtenCall& call) -> AtenRun {
     return [multiply, id = call.id](const Frame& frame, const Tensors& in) {
       return Tensors{linear_grad_w(multiply, frame, id, in).y};
     };
   });
-  table["matmul"] = products.of([multiply](const AtenCall& call) { return matmul({multiply, call}, call); });
+  table["matmul"] = operand_rounding.of([multiply](const AtenCall& call) { return matmul({multiply, call}, call); });
 }
 
 }  // namespace lanista::device

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/exec/backends/aten/aten_joins.h"
-#include "lanista/exec/backends/aten/aten_rounding.h"
+#include "lanista/exec/backends/aten/aten_fusion.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 #include "lanista/exec/backends/aten/lane_products.h"
 
 namespace lanista::device {
@@ -22,16 +22,16 @@ AtenRun transpose(const AtenCall& call) {
   };
 }
 
-struct Part {
+struct SlicePart {
   std::int64_t axis, begin, end;
   std::optional<LaneMatmul> product;  // that makes it
 };
 
 // Whether each place of the axis is in one part.
-bool tile(std::vector<Part> parts, std::int64_t size) {
-  std::ranges::sort(parts, {}, &Part::begin);
+bool tile(std::vector<SlicePart> parts, std::int64_t size) {
+  std::ranges::sort(parts, {}, &SlicePart::begin);
   std::int64_t end = 0;
-  for (const Part& part : parts) {
+  for (const SlicePart& part : parts) {
     if (part.axis != parts.front().axis || part.begin != end) return false;
     end = part.end;
   }
@@ -44,7 +44,7 @@ AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multi
   const bool turned = calls.back().args.def.name == "transpose";
   const std::size_t last = calls.size() - (turned ? 2 : 1);
   const graph::Shape whole = calls[last].y();
-  std::vector<Part> parts;
+  std::vector<SlicePart> parts;
   for (std::size_t i = 0; i < last; ++i) {
     std::optional<LaneMatmul> product;
     if (calls[i].args.def.name == "matmul") product.emplace(multiply, calls[i++]);
@@ -57,10 +57,10 @@ AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multi
   return [parts, tiles, back, y = calls.back().y()](const Frame& frame, const Tensors& in) {
     const std::vector<std::int64_t> sizes = sizes_of(frame, y);
     const Tensor made = tiles ? at::empty(sizes, frame.real) : at::zeros(sizes, frame.real);
-    const Tensor into = back.empty() ? made : made.permute(back);
+    const Tensor destination = back.empty() ? made : made.permute(back);
     std::size_t next = 0;
-    for (const Part& part : parts) {
-      const Tensor place = into.narrow(part.axis, part.begin, part.end - part.begin);
+    for (const SlicePart& part : parts) {
+      const Tensor place = destination.narrow(part.axis, part.begin, part.end - part.begin);
       const Tensor to = tiles ? place : at::empty_like(place);
       if (part.product) {
         (*part.product)(in[next], in[next + 1], to);
@@ -78,9 +78,9 @@ AtenRun joined_slices(std::span<const AtenCall> calls, const LaneProducts& multi
 
 void add_lane_moves(AtenTable& table) { table["transpose"] = transpose; }
 
-void join_lane_moves(AtenJoins& joins, const LaneKernels& kernels, const Products& products) {
-  joins[{"slice_grad", "add"}] = {AtenJoin::kParts,
-                                  [multiply = LaneProducts(kernels, products)](std::span<const AtenCall> calls) {
+void add_lane_move_fusions(AtenFusions& fusions, const LaneKernels& kernels, const OperandRounding& operand_rounding) {
+  fusions[{"slice_grad", "add"}] = {AtenFusion::kManyToOne,
+                                  [multiply = LaneProducts(kernels, operand_rounding)](std::span<const AtenCall> calls) {
                                     return joined_slices(calls, multiply);
                                   }};
 }

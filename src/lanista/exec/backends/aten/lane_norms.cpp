@@ -1,7 +1,7 @@
 // Normalisations and softmax in a few kernels each.
 #include <algorithm>
 
-#include "lanista/exec/backends/aten/aten_joins.h"
+#include "lanista/exec/backends/aten/aten_fusion.h"
 #include "lanista/exec/backends/aten/lane_rows.h"
 
 namespace lanista::device {
@@ -12,7 +12,7 @@ constexpr std::int64_t kChannel = 2;  // of a value: behind lanes and samples
 // Rows [lanes, rows, c] back in the place of `like`.
 Tensor in_place_of(const Tensor& rows, const Tensor& like) {
   if (like.dim() == 3) return rows.reshape(like.sizes());
-  return channels_second(rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}));
+  return to_channels_first(rows.reshape({like.size(0), like.size(1), like.size(3), like.size(4), like.size(2)}));
 }
 
 lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inverse, const Tensor& y) {
@@ -25,48 +25,48 @@ lane::NormApply apply_to(const Tensor& x, const Tensor& mean, const Tensor& inve
           .dot = nullptr,
           .sum = nullptr,
           .y = y.data_ptr(),
-          .finished = nullptr,
+          .activated = nullptr,
           .rows = x.size(1),
           .columns = x.size(2),
           .stride = 0,
-          .wide = std::min(wide_of(x, x.size(2)), wide_of(y, x.size(2))),
+          .vector_width = std::min(vector_width_of(x, x.size(2)), vector_width_of(y, x.size(2))),
           .a = 0,
           .b = 0,
-          .finish = lane::kAsItIs};
+          .activation = lane::kNoActivation};
 }
 
-AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k, const LaneFinish& end = {}) {
-  return [k, end, affine = call.args.flag("affine"), eps = call.args.real("eps"), number = call.own_number("momentum")](
+AtenRun batch_norm_train(const AtenCall& call, const LaneKernels* k, const LaneActivation& end = {}) {
+  return [k, end, affine = call.args.flag("affine"), eps = call.args.real("eps"), number = call.lane_attr("momentum")](
              const Frame& frame, const Tensors& in) {
     const std::size_t next = affine ? 3 : 1;
     const Tensor x = rows_of(in[0], kChannel).contiguous();
     const at::ScalarType type = x.scalar_type();
     const std::int64_t lanes = x.size(0), columns = x.size(2);
-    const Tensor sums = sums_of_columns(*k, "norm_part", x, {});
+    const Tensor sums = column_moments(*k, "norm_part", x, {});
     const auto fresh = [&] { return at::empty({lanes, columns}, x.options()); };
     Tensor mean = fresh(), inverse = fresh(), new_mean = fresh(), new_var = fresh(), y = at::empty_like(x);
     const Tensor old_mean = dense_columns(in[next]), old_var = dense_columns(in[next + 1]);
     TORCH_CHECK(old_mean.stride(0) == old_var.stride(0), "running statistics that lie apart");
     k->run_rows("norm_end", type, lanes * columns, sums.size(1),
-                lane::NormEnd{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
+                lane::NormFinalize{static_cast<const double*>(sums.data_ptr()), x.data_ptr(), old_mean.data_ptr(),
                               old_var.data_ptr(),
-                              static_cast<const double*>(frame.numbers.data_ptr()) + static_cast<std::int64_t>(number),
+                              static_cast<const double*>(frame.lane_attrs.data_ptr()) + static_cast<std::int64_t>(number),
                               mean.data_ptr(), inverse.data_ptr(), new_mean.data_ptr(), new_var.data_ptr(), eps,
-                              x.size(1), columns, old_mean.stride(0), frame.numbers.stride(0), sums.size(1)});
+                              x.size(1), columns, old_mean.stride(0), frame.lane_attrs.stride(0), sums.size(1)});
     lane::NormApply apply = apply_to(x, mean, inverse, y);
     Tensor slope, shift;
     if (affine) {
       slope = dense_columns(in[1]), shift = dense_columns(in[2]);
       apply.slope = slope.data_ptr(), apply.shift = shift.data_ptr(), apply.stride = slope.stride(0);
     }
-    Tensor finished;
-    if (end.of != lane::kAsItIs) {
-      finished = at::empty_like(x);
-      apply.finished = finished.data_ptr(), apply.finish = end.of, apply.a = end.a, apply.b = end.b;
+    Tensor activated;
+    if (end.of != lane::kNoActivation) {
+      activated = at::empty_like(x);
+      apply.activated = activated.data_ptr(), apply.activation = end.of, apply.a = end.a, apply.b = end.b;
     }
-    k->run("norm_apply", type, x.numel() / apply.wide, apply);
+    k->run("norm_apply", type, x.numel() / apply.vector_width, apply);
     Tensors out{in_place_of(y, in[0]), mean, inverse, new_mean, new_var};
-    if (finished.defined()) out.push_back(in_place_of(finished, in[0]));
+    if (activated.defined()) out.push_back(in_place_of(activated, in[0]));
     return out;
   };
 }
@@ -79,9 +79,9 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
     const std::int64_t lanes = x.size(0), columns = x.size(2);
     lane::ColumnSum call{};
     call.dy = dy.data_ptr(), call.mean = mean.data_ptr();
-    const Tensor sums = sums_of_columns(*k, "norm_grad_part", x, call);
+    const Tensor sums = column_moments(*k, "norm_grad_part", x, call);
     Tensor dot = at::empty({lanes, columns}, x.options()), sum = at::empty({lanes, columns}, x.options());
-    lane::NormEnd end{};
+    lane::NormFinalize end{};
     end.sums = static_cast<const double*>(sums.data_ptr()), end.inverse = inverse.data_ptr();
     end.new_mean = dot.data_ptr(), end.new_var = sum.data_ptr();
     end.rows = x.size(1), end.columns = columns, end.parts = sums.size(1);
@@ -94,8 +94,8 @@ AtenRun batch_norm_grad(const AtenCall&, const LaneKernels* k) {
       slope = dense_columns(in[4]);
       apply.slope = slope.data_ptr(), apply.stride = slope.stride(0);
     }
-    apply.wide = std::min<std::int64_t>(apply.wide, wide_of(dy, columns));
-    k->run("norm_grad_apply", type, x.numel() / apply.wide, apply);
+    apply.vector_width = std::min<std::int64_t>(apply.vector_width, vector_width_of(dy, columns));
+    k->run("norm_grad_apply", type, x.numel() / apply.vector_width, apply);
     return Tensors{in_place_of(dx, in[0]), dot, sum};
   };
 }
@@ -149,7 +149,7 @@ bool is_mean_of_positions(const graph::Types& types, const graph::Node& norm, co
   const graph::Shape& x = types.at(norm.inputs[0]).shape;
   const graph::AttrValue *axes = norm.attrs.find("axes"), *over = mean.attrs.find("axes");
   const bool of_last = axes == nullptr || *axes == graph::AttrValue(std::int64_t{1});
-  return x.rank() == 3 && x.dims[2] <= kKeptRow && of_last && over != nullptr &&
+  return x.rank() == 3 && x.dims[2] <= kMaxRegisterRow && of_last && over != nullptr &&
          *over == graph::AttrValue(std::vector<std::int64_t>{1});
 }
 
@@ -187,7 +187,7 @@ AtenRun layer_norm_grad(const AtenCall& call, const LaneKernels* k) {
 AtenRun layer_norm_grad_and_sum(const AtenCall& call, const LaneKernels* k) {
   return [k, len = call.y(1).elements_per_sample(), out = call.out, own = call.args.inputs.size()](const Frame& frame,
                                                                                                    const Tensors& in) {
-    const LaneRowsGrad grad = gradient_of_norm(*k, len, in, own > 4, sum_from(in, own));
+    const LaneRowsGrad grad = gradient_of_norm(*k, len, in, own > 4, sum_of_terms_from(in, own));
     return Tensors{grad.weight.reshape(sizes_of(frame, out[1].shape)), grad.bias.reshape(sizes_of(frame, out[2].shape)),
                    grad.x.reshape(in[0].sizes())};
   };
@@ -223,34 +223,34 @@ AtenRun softmax_grad(const AtenCall& call, const LaneKernels* k, double scale = 
 
 }  // namespace
 
-void join_lane_norms(AtenJoins& joins, const LaneKernels& kernels) {
-  for (const char* name : LaneFinish::kNames) {
-    joins[{"batch_norm_train", name}] = {AtenJoin::kAfter, [k = &kernels](std::span<const AtenCall> calls) {
-                                           return batch_norm_train(calls[0], k, LaneFinish::of_call(calls[1]));
+void add_lane_norm_fusions(AtenFusions& fusions, const LaneKernels& kernels) {
+  for (const char* name : LaneActivation::kNames) {
+    fusions[{"batch_norm_train", name}] = {AtenFusion::kReadsFirstOutput, [k = &kernels](std::span<const AtenCall> calls) {
+                                           return batch_norm_train(calls[0], k, LaneActivation::of_call(calls[1]));
                                          }};
   }
-  joins[{"layer_norm_train", "mean"}] = {
-      AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_and_mean(calls, k); },
+  fusions[{"layer_norm_train", "mean"}] = {
+      AtenFusion::kReplacesLastInput, [k = &kernels](std::span<const AtenCall> calls) { return layer_norm_and_mean(calls, k); },
       is_mean_of_positions};
-  joins[{"layer_norm_grad", "add"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
+  fusions[{"layer_norm_grad", "add"}] = {AtenFusion::kReplacesLastInput, [k = &kernels](std::span<const AtenCall> calls) {
                                          return layer_norm_grad_and_sum(calls[0], k);
                                        }};
-  joins[{"softmax_grad", "scale_by"}] = {AtenJoin::kInstead, [k = &kernels](std::span<const AtenCall> calls) {
+  fusions[{"softmax_grad", "scale_by"}] = {AtenFusion::kReplacesLastInput, [k = &kernels](std::span<const AtenCall> calls) {
                                            return softmax_grad(calls[0], k, calls[1].args.real("by"));
                                          }};
 }
 
 void add_lane_norms(AtenTable& table, const LaneKernels& kernels) {
   table["batch_norm_train"] = [k = &kernels](const AtenCall& call) { return batch_norm_train(call, k); };
-  table["batch_norm_grad"] = with(kernels, batch_norm_grad);
+  table["batch_norm_grad"] = with_kernels(kernels, batch_norm_grad);
   table["layer_norm"] =
-      with(kernels, [](const AtenCall& call, const LaneKernels* k) { return layer_norm(call, false, k); });
+      with_kernels(kernels, [](const AtenCall& call, const LaneKernels* k) { return layer_norm(call, false, k); });
   table["layer_norm_train"] =
-      with(kernels, [](const AtenCall& call, const LaneKernels* k) { return layer_norm(call, true, k); });
-  table["layer_norm_grad"] = with(kernels, layer_norm_grad);
-  table["softmax"] = with(kernels, softmax);
+      with_kernels(kernels, [](const AtenCall& call, const LaneKernels* k) { return layer_norm(call, true, k); });
+  table["layer_norm_grad"] = with_kernels(kernels, layer_norm_grad);
+  table["softmax"] = with_kernels(kernels, softmax);
   table["softmax_grad"] =
-      with(kernels, [](const AtenCall& call, const LaneKernels* k) { return softmax_grad(call, k); });
+      with_kernels(kernels, [](const AtenCall& call, const LaneKernels* k) { return softmax_grad(call, k); });
 }
 
 }  // namespace lanista::device

@@ -8,10 +8,10 @@ namespace {
 // `larger` is the image that windows lie in; what is read lies as `read` does.
 lane::Pool call_of(const Pool& s, const Tensor& read) {
   return {.x = read.data_ptr(),
-          .where = nullptr,
+          .winning_cell = nullptr,
           .y = nullptr,
           .at = image_of(read),
-          .where_at = {},
+          .winning_cell_at = {},
           .samples = read.size(1),
           .channels = read.size(2),
           .h = s.h,
@@ -27,23 +27,23 @@ lane::Pool call_of(const Pool& s, const Tensor& read) {
           .bottom = s.pads.bottom,
           .right = s.pads.right,
           .padding = 0,
-          .wide = by_fours(read) ? 4 : 1};
+          .vector_width = can_load_fours(read) ? 4 : 1};
 }
 
 AtenRun max_pool(const AtenCall& call, const LaneKernels* k) {
   return
       [k, s = pool_of(call.args, call.x(), call.y()), indexed = call.out.size() > 1](const Frame&, const Tensors& in) {
         const Tensor& x = in[0];
-        Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, x.size(2)}, x.options()), where;
+        Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, x.size(2)}, x.options()), winning_cell;
         lane::Pool pool = call_of(s, x);
         pool.y = y.data_ptr();
         if (indexed) {
-          where = at::empty(y.sizes(), y.options().dtype(at::kByte));
-          pool.where = static_cast<unsigned char*>(where.data_ptr());
+          winning_cell = at::empty(y.sizes(), y.options().dtype(at::kByte));
+          pool.winning_cell = static_cast<unsigned char*>(winning_cell.data_ptr());
         }
-        k->run("max_pool", x.scalar_type(), y.numel() / pool.wide, pool);
-        if (!indexed) return Tensors{channels_second(y)};
-        return Tensors{channels_second(y), channels_second(where)};
+        k->run("max_pool", x.scalar_type(), y.numel() / pool.vector_width, pool);
+        if (!indexed) return Tensors{to_channels_first(y)};
+        return Tensors{to_channels_first(y), to_channels_first(winning_cell)};
       };
 }
 
@@ -55,10 +55,10 @@ AtenRun max_pool_grad(const AtenCall& call, const LaneKernels* k) {
   return [k, s = pool_of(call.args, call.y(), call.x(1))](const Frame&, const Tensors& in) {
     Tensor dx = larger(s, in[1]);
     lane::Pool pool = call_of(s, in[1]);
-    pool.where = static_cast<unsigned char*>(in[0].data_ptr()), pool.where_at = image_of(in[0]);
+    pool.winning_cell = static_cast<unsigned char*>(in[0].data_ptr()), pool.winning_cell_at = image_of(in[0]);
     pool.y = dx.data_ptr();
-    k->run("max_pool_grad", dx.scalar_type(), dx.numel() / pool.wide, pool);
-    return Tensors{channels_second(dx)};
+    k->run("max_pool_grad", dx.scalar_type(), dx.numel() / pool.vector_width, pool);
+    return Tensors{to_channels_first(dx)};
   };
 }
 
@@ -69,8 +69,8 @@ AtenRun avg_pool(const AtenCall& call, const LaneKernels* k) {
     Tensor y = at::empty({x.size(0), x.size(1), s.oh, s.ow, x.size(2)}, x.options());
     lane::Pool pool = call_of(s, x);
     pool.y = y.data_ptr(), pool.padding = padding ? 1 : 0;
-    k->run("avg_pool", x.scalar_type(), y.numel() / pool.wide, pool);
-    return Tensors{channels_second(y)};
+    k->run("avg_pool", x.scalar_type(), y.numel() / pool.vector_width, pool);
+    return Tensors{to_channels_first(y)};
   };
 }
 
@@ -80,19 +80,19 @@ AtenRun avg_pool_grad(const AtenCall& call, const LaneKernels* k) {
     Tensor dx = larger(s, in[0]);
     lane::Pool pool = call_of(s, in[0]);
     pool.y = dx.data_ptr(), pool.padding = padding ? 1 : 0;
-    k->run("avg_pool_grad", dx.scalar_type(), dx.numel() / pool.wide, pool);
-    return Tensors{channels_second(dx)};
+    k->run("avg_pool_grad", dx.scalar_type(), dx.numel() / pool.vector_width, pool);
+    return Tensors{to_channels_first(dx)};
   };
 }
 
 }  // namespace
 
 void add_lane_pools(AtenTable& table, const LaneKernels& kernels) {
-  table["max_pool2d"] = with(kernels, max_pool);
-  table["max_pool2d_train"] = with(kernels, max_pool);
-  table["max_pool2d_grad"] = with(kernels, max_pool_grad);
-  table["avg_pool2d"] = with(kernels, avg_pool);
-  table["avg_pool2d_grad"] = with(kernels, avg_pool_grad);
+  table["max_pool2d"] = with_kernels(kernels, max_pool);
+  table["max_pool2d_train"] = with_kernels(kernels, max_pool);
+  table["max_pool2d_grad"] = with_kernels(kernels, max_pool_grad);
+  table["avg_pool2d"] = with_kernels(kernels, avg_pool);
+  table["avg_pool2d_grad"] = with_kernels(kernels, avg_pool_grad);
 }
 
 }  // namespace lanista::device

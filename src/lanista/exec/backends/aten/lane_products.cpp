@@ -1,4 +1,4 @@
-// Products by tiles of our own, and which tile a product takes.
+// OperandRounding by tiles of our own, and which tile a product takes.
 #include "lanista/exec/backends/aten/lane_products.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "lanista/exec/backends/aten/aten_rounding.h"
+#include "lanista/exec/backends/aten/operand_rounding.h"
 
 namespace lanista::device {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 // Of a GPU that these are made for; on any other, numbers are the same and times are not the best.
 constexpr std::int64_t kMultiprocessors = 132;
 
-struct TileForm {
+struct TileShape {
   const char* kernel;
   std::int64_t rows, columns;
   int threads, most_warps;  // of a multiprocessor, by the registers that they take
@@ -23,7 +23,7 @@ struct TileForm {
   bool of_doubles = true;   // fits into the registers of a thread
   bool anyhow = false;      // takes right sides however they lie
 };
-constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
+constexpr std::array<TileShape, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 1.05, false},
                                           {"product_128x64", 128, 64, 256, 16, 0.98},
                                           {"product_64x128", 64, 128, 128, 12, 0.93, false},
                                           {"product_64x64", 64, 64, 128, 16, 1.0, true, true},
@@ -31,29 +31,29 @@ constexpr std::array<TileForm, 7> kForms{{{"product_128x128", 128, 128, 256, 8, 
                                           {"product_32x32", 32, 32, 64, 16, 0.72, true, true},
                                           {"product_32x16", 32, 16, 32, 12, 0.5}}};
 
-std::int64_t tiles_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n) {
-  return batch * ((m + form.rows - 1) / form.rows) * ((n + form.columns - 1) / form.columns);
+std::int64_t tiles_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n) {
+  return batch * ((m + tile_shape.rows - 1) / tile_shape.rows) * ((n + tile_shape.columns - 1) / tile_shape.columns);
 }
 
 // What the busiest multiprocessor has to do, the slower the fewer warps it has: and while a block's numbers go through
 // what comes behind the sums, others must be at their sums.
-double cost_of(const TileForm& form, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
+double cost_of(const TileShape& tile_shape, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends) {
   const double wanted = ends ? 16 : 8;  // warps that keep one busy
-  const std::int64_t tiles = tiles_of(form, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
-  const double warps = static_cast<double>(std::min<std::int64_t>(own * form.threads / 32, form.most_warps));
-  return static_cast<double>(own * form.rows * form.columns) / form.speed / std::min(1.0, warps / wanted);
+  const std::int64_t tiles = tiles_of(tile_shape, batch, m, n), own = (tiles + kMultiprocessors - 1) / kMultiprocessors;
+  const double warps = static_cast<double>(std::min<std::int64_t>(own * tile_shape.threads / 32, tile_shape.most_warps));
+  return static_cast<double>(own * tile_shape.rows * tile_shape.columns) / tile_shape.speed / std::min(1.0, warps / wanted);
 }
 
-const TileForm& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
+const TileShape& form_for(bool doubles, bool anyhow, std::int64_t batch, std::int64_t m, std::int64_t n, bool ends,
                          std::string_view asked) {
-  const TileForm* best = nullptr;
+  const TileShape* best = nullptr;
   double least = std::numeric_limits<double>::infinity();
-  for (const TileForm& form : kForms) {
-    if ((doubles && !form.of_doubles) || (anyhow && !form.anyhow)) continue;
+  for (const TileShape& tile_shape : kForms) {
+    if ((doubles && !tile_shape.of_doubles) || (anyhow && !tile_shape.anyhow)) continue;
     // What is asked for and cannot be is the best instead.
-    if (asked == form.kernel) return form;
-    const double cost = cost_of(form, batch, m, n, ends);
-    if (cost < least) least = cost, best = &form;
+    if (asked == tile_shape.kernel) return tile_shape;
+    const double cost = cost_of(tile_shape, batch, m, n, ends);
+    if (cost < least) least = cost, best = &tile_shape;
   }
   return *best;
 }
@@ -70,7 +70,7 @@ lane::Matrices matrices_of(const Tensor& x) { return {x.stride(0), x.stride(1), 
 
 // Whether numbers along a dimension are neighbours that may be read in fours, wherever they begin.
 bool in_fours(const Tensor& x, int along) {
-  bool even = x.stride(along) == 1 && wide_of(x, x.size(along)) == 4;
+  bool even = x.stride(along) == 1 && vector_width_of(x, x.size(along)) == 4;
   for (int dim = 0; dim < 4; ++dim) even = even && (dim == along || x.size(dim) == 1 || x.stride(dim) % 4 == 0);
   return even;
 }
@@ -86,7 +86,7 @@ std::string_view lying_of(const Tensor& left, const Tensor& right) {
 }
 
 // Whether rows of n parameters may be read in fours, and their slots with them.
-bool in_fours(const lane::Descended& to, std::int64_t n, at::ScalarType type) {
+bool in_fours(const lane::UpdateTarget& to, std::int64_t n, at::ScalarType type) {
   const auto four = static_cast<std::uintptr_t>(4 * at::elementSize(type));
   const auto begins_well = [four](const void* at) { return reinterpret_cast<std::uintptr_t>(at) % four == 0; };
   return n % 4 == 0 && to.lane % 4 == 0 && begins_well(to.parameters) && begins_well(to.slots[0]) &&
@@ -100,8 +100,8 @@ bool is_small(const Tensor& x) {
 
 }  // namespace
 
-LaneProducts::LaneProducts(const LaneKernels& kernels, const Products& products)
-    : kernels_(&kernels), own_(!products.are_narrow()) {}
+LaneProducts::LaneProducts(const LaneKernels& kernels, const OperandRounding& operand_rounding)
+    : kernels_(&kernels), uses_lane_kernels_(!operand_rounding.rounds_operands()) {}
 
 LaneProducts LaneProducts::with_tile(std::string_view kernel) const {
   LaneProducts other = *this;
@@ -111,88 +111,88 @@ LaneProducts LaneProducts::with_tile(std::string_view kernel) const {
 
 std::vector<std::string> LaneProducts::tiles(at::ScalarType type) {
   std::vector<std::string> all;
-  for (const TileForm& form : kForms) {
-    if (type != at::kDouble || form.of_doubles) all.emplace_back(form.kernel);
+  for (const TileShape& tile_shape : kForms) {
+    if (type != at::kDouble || tile_shape.of_doubles) all.emplace_back(tile_shape.kernel);
   }
   return all;
 }
 
-ProductOut LaneProducts::operator()(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
+ProductResult LaneProducts::operator()(const Tensor& left, const Tensor& right, const ProductEpilogue& end) const {
   const Tensor l = with_two_batches(left), r = with_two_batches(right);
   const std::int64_t batch = l.size(0) * l.size(1), m = l.size(2), k = l.size(3), n = r.size(3);
   const std::string_view lying = lying_of(l, r);
-  const TileForm& form = form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
-                                  k < kLong && (end.finish.of != lane::kAsItIs || end.other.defined()), tile_);
-  const std::int64_t tiles = tiles_of(form, batch, m, n);
+  const TileShape& tile_shape = form_for(l.scalar_type() == at::kDouble, lying.back() == 'a', batch, m, n,
+                                  k < kLong && (end.activation.of != lane::kNoActivation || end.other.defined()), tile_);
+  const std::int64_t tiles = tiles_of(tile_shape, batch, m, n);
   const bool left_alone = tile_.empty() && is_long_and_narrow(tiles, k);
-  if (!own_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
-    return by_library(left, right, end);
+  if (!uses_lane_kernels_ || k == 0 || left_alone || !is_small(l) || !is_small(r)) {
+    return multiply_with_library(left, right, end);
   }
   std::vector<std::int64_t> sizes = left.sizes().vec();
   sizes.back() = n;
-  ProductOut out;
-  const bool descends = end.descent != nullptr && lying == "_tn" && in_fours(end.descent->to, n, l.scalar_type());
-  if (!descends) out.y = end.into.defined() ? end.into : at::empty(sizes, l.options());
-  const Tensor y = descends ? Tensor() : with_two_batches(out.y);
-  if (end.finished) out.finished = at::empty(sizes, l.options());
+  ProductResult out;
+  const bool updates_parameters = end.fused_update != nullptr && lying == "_tn" && in_fours(end.fused_update->to, n, l.scalar_type());
+  if (!updates_parameters) out.y = end.destination.defined() ? end.destination : at::empty(sizes, l.options());
+  const Tensor y = updates_parameters ? Tensor() : with_two_batches(out.y);
+  if (end.activated) out.activated = at::empty(sizes, l.options());
   if (end.column_sums) out.column_sums = at::empty({batch, n}, l.options());
   const Tensor bias = end.bias.defined() ? dense_columns(end.bias) : Tensor();
-  const Tensor before = end.before.defined() ? end.before.contiguous() : Tensor();
+  const Tensor pre_activation = end.pre_activation.defined() ? end.pre_activation.contiguous() : Tensor();
   const Tensor other = end.other.defined() ? end.other.contiguous() : Tensor();
   const auto memory = [](const Tensor& x) { return x.defined() ? x.data_ptr() : nullptr; };
   // What has no gaps may still begin anywhere.
-  const auto begins_well = [n](const Tensor& x) { return !x.defined() || wide_of(x, n) == 4; };
-  const std::string kernel = form.kernel + std::string(lying);
-  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, form.threads,
+  const auto begins_well = [n](const Tensor& x) { return !x.defined() || vector_width_of(x, n) == 4; };
+  const std::string kernel = tile_shape.kernel + std::string(lying);
+  kernels_->run_tiles(kernel.c_str(), l.scalar_type(), tiles, tile_shape.threads,
                       lane::Product{.left = l.data_ptr(),
                                     .right = r.data_ptr(),
                                     .bias = memory(bias),
                                     .other = memory(other),
-                                    .before = memory(before),
+                                    .pre_activation = memory(pre_activation),
                                     .y = memory(out.y),
-                                    .finished = memory(out.finished),
+                                    .activated = memory(out.activated),
                                     .column_sums = memory(out.column_sums),
                                     .left_at = matrices_of(l),
                                     .right_at = matrices_of(r),
-                                    .y_at = descends ? lane::Matrices{} : matrices_of(y),
+                                    .y_at = updates_parameters ? lane::Matrices{} : matrices_of(y),
                                     .inner = l.size(1),
                                     .m = m,
                                     .n = n,
                                     .k = k,
                                     .bias_outer = bias.defined() ? bias.stride(0) : 0,
-                                    .y_fours = descends || (in_fours(y, 3) && begins_well(out.finished) &&
-                                                            begins_well(before) && begins_well(other)),
-                                    .bias_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
+                                    .y_can_load_fours = updates_parameters || (in_fours(y, 3) && begins_well(out.activated) &&
+                                                            begins_well(pre_activation) && begins_well(other)),
+                                    .bias_can_load_fours = !bias.defined() || (begins_well(bias) && bias.stride(0) % 4 == 0),
                                     .scale = end.scale,
-                                    .a = end.finish.a,
-                                    .b = end.finish.b,
-                                    .finish = end.finish.of,
-                                    .to = descends ? end.descent->to : lane::Descended{},
-                                    .descent = descends ? end.descent->by : lane::kNoDescent});
+                                    .a = end.activation.a,
+                                    .b = end.activation.b,
+                                    .activation = end.activation.of,
+                                    .to = updates_parameters ? end.fused_update->to : lane::UpdateTarget{},
+                                    .fused_update = updates_parameters ? end.fused_update->by : lane::kNoUpdate});
   return out;
 }
 
-ProductOut LaneProducts::by_library(const Tensor& left, const Tensor& right, const ProductEnd& end) const {
+ProductResult LaneProducts::multiply_with_library(const Tensor& left, const Tensor& right, const ProductEpilogue& end) const {
   const auto matrices = [](const Tensor& x) { return x.reshape({-1, x.size(-2), x.size(-1)}); };
   const Tensor r = matrices(right);
   std::vector<std::int64_t> sizes = left.sizes().vec();
   sizes.back() = r.size(2);
-  ProductOut out{.y = at::bmm(matrices(left), r), .finished = {}, .column_sums = {}};
+  ProductResult out{.y = at::bmm(matrices(left), r), .activated = {}, .column_sums = {}};
   if (end.scale != 1) out.y = out.y * end.scale;
   if (end.bias.defined()) lane_add_columns(*kernels_, out.y, end.bias);
   out.y = out.y.reshape(sizes);
   if (end.other.defined()) out.y = out.y + end.other;
-  const LaneFinish& finish = end.finish;
-  if (finish.of != lane::kAsItIs && end.before.defined()) {
-    const std::string gradient = finish.name() + std::string("_grad");
-    out.y = lane_elementwise(*kernels_, gradient.c_str(), end.before.contiguous(), out.y, finish.a, finish.b);
+  const LaneActivation& activation = end.activation;
+  if (activation.of != lane::kNoActivation && end.pre_activation.defined()) {
+    const std::string gradient = activation.name() + std::string("_grad");
+    out.y = lane_elementwise(*kernels_, gradient.c_str(), end.pre_activation.contiguous(), out.y, activation.a, activation.b);
   }
-  if (end.finished) {
-    out.finished =
-        finish.of == lane::kAsItIs ? out.y : lane_elementwise(*kernels_, finish.name(), out.y, {}, finish.a, finish.b);
+  if (end.activated) {
+    out.activated =
+        activation.of == lane::kNoActivation ? out.y : lane_elementwise(*kernels_, activation.name(), out.y, {}, activation.a, activation.b);
   }
   if (end.column_sums) out.column_sums = lane_column_sum(*kernels_, r);
-  if (end.into.defined()) out.y = Tensor(end.into).copy_(out.y);
+  if (end.destination.defined()) out.y = Tensor(end.destination).copy_(out.y);
   return out;
 }
 

@@ -4,21 +4,21 @@
 namespace lanista::device {
 namespace {
 
-struct RowKernels {
+struct RowKernelNames {
   std::int64_t longest, share;  // row; threads that share one
   const char *grad, *mean;
 };
-constexpr std::array<RowKernels, 3> kKernels{{{64, 16, "row_grad_64", "row_mean_64"},
+constexpr std::array<RowKernelNames, 3> kKernels{{{64, 16, "row_grad_64", "row_mean_64"},
                                               {128, 32, "row_grad_128", "row_mean_128"},
-                                              {kKeptRow, 32, "row_grad_256", "row_mean_256"}}};
-const RowKernels& kernels_of(std::int64_t len) {
-  return *std::ranges::find_if(kKernels, [len](const RowKernels& k) { return len <= k.longest; });
+                                              {kMaxRegisterRow, 32, "row_grad_256", "row_mean_256"}}};
+const RowKernelNames& kernels_of(std::int64_t len) {
+  return *std::ranges::find_if(kKernels, [len](const RowKernelNames& k) { return len <= k.longest; });
 }
 
 void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other,
                    const Tensor& dx, Tensor& sums) {
   const std::int64_t lanes = of.x.size(0), rows = of.x.size(1), len = of.x.size(2);
-  const RowKernels& kernel = kernels_of(len);
+  const RowKernelNames& kernel = kernels_of(len);
   const std::int64_t each = lane::RowGrad::kThreads / kernel.share * lane::RowGrad::kEach,
                      parts = (rows + each - 1) / each;
   sums = at::empty({lanes, parts, 2 * len}, of.x.options().dtype(at::kDouble));
@@ -26,15 +26,15 @@ void of_short_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor&
   call.x = of.x.data_ptr(), call.dy = dy.data_ptr(), call.y = dx.data_ptr();
   call.mean = of.mean.data_ptr(), call.inverse = of.inverse.data_ptr();
   call.sums = sums.data_ptr<double>();
-  call.len = len, call.rows = rows, call.parts = parts, call.dy_each = rows / dy.size(1);
-  call.fours = wide_of(of.x, len) == 4 && wide_of(dy, len) == 4 && wide_of(dx, len) == 4;
+  call.len = len, call.rows = rows, call.parts = parts, call.rows_per_dy = rows / dy.size(1);
+  call.fours = vector_width_of(of.x, len) == 4 && vector_width_of(dy, len) == 4 && vector_width_of(dx, len) == 4;
   if (of.weight.defined()) {
     call.weight = of.weight.data_ptr(), call.stride = of.weight.stride(0);
-    call.weight_fours = lanes_by_fours(of.weight);
+    call.weight_can_load_fours = lanes_can_load_fours(of.weight);
   }
   if (other.defined()) {
     call.other = other.data_ptr();
-    call.fours = call.fours != 0 && wide_of(other, len) == 4;
+    call.fours = call.fours != 0 && vector_width_of(other, len) == 4;
   }
   kernels.run_tiles(kernel.grad, of.x.scalar_type(), lanes * parts, lane::RowGrad::kThreads, call);
 }
@@ -52,7 +52,7 @@ void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& 
   kernels.run_rows("layer_norm_grad", of.x.scalar_type(), of.x.size(0) * rows, len, call);
   lane::ColumnSum sum{};
   sum.dy = dy.data_ptr(), sum.mean = of.mean.data_ptr(), sum.inverse = of.inverse.data_ptr();
-  sums = sums_of_columns(kernels, "row_norm_grad_part", of.x, sum);
+  sums = column_moments(kernels, "row_norm_grad_part", of.x, sum);
 }
 
 }  // namespace
@@ -60,8 +60,8 @@ void of_long_rows(const LaneKernels& kernels, const LaneRows& of, const Tensor& 
 LaneRowsGrad lane_rows_grad(const LaneKernels& kernels, const LaneRows& of, const Tensor& dy, const Tensor& other) {
   const std::int64_t len = of.x.size(2);
   Tensor dx = at::empty_like(of.x), sums;
-  (len <= kKeptRow ? of_short_rows : of_long_rows)(kernels, of, dy, other, dx, sums);
-  const Tensor all = lane_fold_to(kernels, sums, of.x.options());
+  (len <= kMaxRegisterRow ? of_short_rows : of_long_rows)(kernels, of, dy, other, dx, sums);
+  const Tensor all = lane_sum_parts(kernels, sums, of.x.options());
   return {dx, all.narrow(1, 0, len), all.narrow(1, len, len)};
 }
 
@@ -73,7 +73,7 @@ LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const T
   lane::RowMean call{};
   call.x = x.data_ptr(), call.y = made.y.data_ptr();
   call.mean = made.mean.data_ptr(), call.inverse = made.inverse.data_ptr();
-  call.eps = eps, call.len = len, call.rows = rows, call.samples = samples, call.fours = wide_of(x, len) == 4;
+  call.eps = eps, call.len = len, call.rows = rows, call.samples = samples, call.fours = vector_width_of(x, len) == 4;
   if (weight.defined()) {
     TORCH_CHECK(weight.stride(0) == bias.stride(0), "weights that lie apart");
     call.weight = weight.data_ptr(), call.bias = bias.data_ptr(), call.stride = weight.stride(0);
@@ -82,8 +82,8 @@ LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const T
   return made;
 }
 
-Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call) {
-  const std::int64_t lanes = x.size(0), columns = x.size(2), each = rows_of_part(x.size(1));
+Tensor column_moments(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call) {
+  const std::int64_t lanes = x.size(0), columns = x.size(2), each = rows_per_part(x.size(1));
   const std::int64_t parts = (x.size(1) + each - 1) / each;
   Tensor out = at::empty({lanes, parts, 2 * columns}, x.options().dtype(at::kDouble));
   call.x = x.data_ptr();

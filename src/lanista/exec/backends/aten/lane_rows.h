@@ -4,7 +4,7 @@
 
 namespace lanista::device {
 
-constexpr std::int64_t kKeptRow = 256;  ///< numbers of a row that threads of a block keep, at most
+constexpr std::int64_t kMaxRegisterRow = 256;  ///< numbers of a row that threads of a block keep, at most
 
 /// Rows [lanes, rows, len] that were normalised each for itself.
 struct LaneRows {
@@ -24,12 +24,12 @@ struct LaneRowsMean {
   Tensor y;              ///< [lanes, samples, len]
   Tensor mean, inverse;  ///< [lanes, samples, rows] of each row
 };
-/// The mean over a sample's rows [lanes, samples, rows, len], without gaps, of at most kKeptRow numbers, normalised
+/// The mean over a sample's rows [lanes, samples, rows, len], without gaps, of at most kMaxRegisterRow numbers, normalised
 /// each for itself; weight and bias are [lanes, len] that lie alike, or neither is there.
 LaneRowsMean lane_rows_mean(const LaneKernels& kernels, const Tensor& x, const Tensor& weight, const Tensor& bias,
                             double eps);
 
 /// Sums of columns in double, [lanes, parts, 2 columns]: the kernel's of two for each.
-Tensor sums_of_columns(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
+Tensor column_moments(const LaneKernels& kernels, const char* kernel, const Tensor& x, lane::ColumnSum call);
 
 }  // namespace lanista::device

@@ -27,18 +27,18 @@ const std::vector<const char*> kSome{"mlp",
                                      "embedding",
                                      "resize_bilinear"};
 
-const std::vector<nn::RateRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // of every third trial
+const std::vector<nn::LrRange> kRates{{0, 7, 0.5}, {9, 30, 2}};  // of every third trial
 
 nn::LaneHyper hyper_of(std::uint64_t trial) {
   nn::LaneHyper hyper{
       .lr = 0.02 + 0.01 * static_cast<double>(trial % 4), .momentum = trial % 2 == 0 ? 0.9 : 0.0, .clip_norm = 1};
-  if (trial % 3 == 1) hyper.rates = kRates;
+  if (trial % 3 == 1) hyper.lr_ranges = kRates;
   return hyper;
 }
 
 // Steps of some lanes on shared batches; the number of a step is that of its batch.
 void steps(nn::Program& program, const Derived& derived, const std::vector<std::uint64_t>& trials, std::int64_t from,
-           std::int64_t count, std::vector<nn::LaneEnd>* ends = nullptr) {
+           std::int64_t count, std::vector<nn::LaneResult>* ends = nullptr) {
   // Further lanes are empty.
   std::vector<std::uint8_t> active(static_cast<std::size_t>(program.lanes()));
   std::vector<nn::LaneHyper> hyper(active.size());
@@ -48,34 +48,34 @@ void steps(nn::Program& program, const Derived& derived, const std::vector<std::
   }
   OwnedBatch owned;
   nn::Batch batch;
-  std::vector<nn::LaneEnd> own(active.size());
-  std::vector<nn::LaneEnd>& all = ends != nullptr ? *ends : own;
+  std::vector<nn::LaneResult> own(active.size());
+  std::vector<nn::LaneResult>& all = ends != nullptr ? *ends : own;
   program.run({.steps = count,
                .active = active,
-               .work = [&](std::int64_t step) -> nn::StepWork {
+               .step_input = [&](std::int64_t step) -> nn::StepInput {
                  owned = random_batch(derived, (from + step) % 3 == 2 ? 5 : kBatch,
                                       static_cast<std::uint64_t>(from + step));
                  batch = owned.view();
                  return {{&batch, 1}, hyper};
                }},
               all);
-  for (const nn::LaneEnd& end : all) {
+  for (const nn::LaneResult& end : all) {
     if (end.failure) std::rethrow_exception(end.failure);
   }
 }
 
-class AtenLanes : public OnDevice {
+class AtenLanes : public DeviceTest {
  public:
   void SetUp() override {
     if (TORCH_VERSION_MAJOR >= 2 && !std::string_view(GetParam()).starts_with("cuda")) {
       GTEST_SKIP() << "products of this LibTorch's CPU hang on where matrices lie, so lanes differ by roundings";
     }
-    OnDevice::SetUp();
+    DeviceTest::SetUp();
   }
 
  protected:
   nn::ProgramOptions on_torch(std::int64_t lanes, Precision precision = Precision::kFloat32) const {
-    return {.lanes = room_for(lanes), .max_batch = kBatch, .precision = precision, .backend = &backend()};
+    return {.lanes = num_lanes_for(lanes), .max_batch = kBatch, .precision = precision, .backend = &backend()};
   }
   /// The trial alone in a program.
   std::vector<Tensor> alone(const Derived& derived, std::uint64_t trial, std::int64_t count) const {
@@ -86,10 +86,10 @@ class AtenLanes : public OnDevice {
   }
 };
 
-TEST_P(AtenLanes, AreTheSameAloneAndAmongOthers) {
+TEST_P(AtenLanes, AreIndependentOfOtherLanesOnDevice) {
   const std::vector<TestModel> models = operator_models();
   for (std::size_t i = 0; i < models.size(); ++i) {
-    if (!whole() && i % 6 != 0) continue;
+    if (!runs_all_cases() && i % 6 != 0) continue;
     const Derived derived = derive(models[i], step::optimizer_names()[i / 6 % step::optimizer_names().size()]);
     nn::Program many = compile_empty(derived, on_torch(5));
     const std::vector<std::uint64_t> trials{4, 0, 7, 9, 2};
@@ -104,7 +104,7 @@ TEST_P(AtenLanes, AreTheSameAloneAndAmongOthers) {
   }
 }
 
-TEST_P(AtenLanes, DoNotFeelANeighbourThatDiverged) {
+TEST_P(AtenLanes, AreUnaffectedByADivergedLaneOnDevice) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adam");
     const std::vector<std::uint64_t> trials{1, 2, 3, 4};
@@ -114,7 +114,7 @@ TEST_P(AtenLanes, DoNotFeelANeighbourThatDiverged) {
       for (std::int64_t lane = 0; lane < 4; ++lane)
         ASSERT_TRUE(program.begin(lane, trials[static_cast<std::size_t>(lane)]).ok());
       steps(program, derived, trials, 0, 2);
-      std::vector<nn::LaneEnd> ends(static_cast<std::size_t>(program.lanes()));
+      std::vector<nn::LaneResult> ends(static_cast<std::size_t>(program.lanes()));
       if (diverges) {
         std::vector<Tensor> state = program.extract(1);
         elements_of<float>(state.front())[0] = std::numeric_limits<float>::quiet_NaN();
@@ -123,17 +123,17 @@ TEST_P(AtenLanes, DoNotFeelANeighbourThatDiverged) {
       steps(program, derived, trials, 2, 4, &ends);
       for (const std::int64_t lane : {0, 2, 3}) {
         states.push_back(program.extract(lane));
-        EXPECT_EQ(ends[static_cast<std::size_t>(lane)].bad_step, -1);
+        EXPECT_EQ(ends[static_cast<std::size_t>(lane)].first_nonfinite_step, -1);
       }
       if (diverges && std::string(name) != "embedding") {
-        EXPECT_EQ(ends[1].bad_step, 0) << name;
+        EXPECT_EQ(ends[1].first_nonfinite_step, 0) << name;
       }
     }
     for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(states[i], states[i + 3]) << name << " " << i;
   }
 }
 
-TEST_P(AtenLanes, AreEvictedRefilledClonedAndCompacted) {
+TEST_P(AtenLanes, SupportEvictRefillCloneAndCompact) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adamw");
     nn::Program program = compile_empty(derived, on_torch(3));
@@ -156,17 +156,17 @@ TEST_P(AtenLanes, AreEvictedRefilledClonedAndCompacted) {
     ASSERT_TRUE(other.begin(0, 3).ok());
     steps(other, derived, {3}, 0, 2);
     nn::LaneState parent = other.detach(0);
-    const std::vector<Tensor> before = parent.extract();
+    const std::vector<Tensor> pre_activation = parent.extract();
     auto child = parent.clone(8);
     ASSERT_TRUE(child.ok());
     other.attach(0, *std::move(child));
     steps(other, derived, {8}, 2, 1);
     EXPECT_EQ(program.extract(0), other.extract(0)) << name;
-    EXPECT_EQ(parent.extract(), before) << name << ": what is trained may not share memory with who waits";
+    EXPECT_EQ(parent.extract(), pre_activation) << name << ": what is trained may not share memory with who waits";
   }
 }
 
-TEST_P(AtenLanes, DoAChunkAsItsStepsOneByOne) {
+TEST_P(AtenLanes, GiveEqualBitsForAChunkAndSingleSteps) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "rmsprop");
     std::vector<std::vector<Tensor>> states;
@@ -175,7 +175,7 @@ TEST_P(AtenLanes, DoAChunkAsItsStepsOneByOne) {
       nn::Program program = compile_empty(derived, on_torch(2));
       ASSERT_TRUE(program.begin(0, 5).ok());
       ASSERT_TRUE(program.begin(1, 6).ok());
-      std::vector<nn::LaneEnd> ends(static_cast<std::size_t>(program.lanes()));
+      std::vector<nn::LaneResult> ends(static_cast<std::size_t>(program.lanes()));
       for (std::int64_t at = 0; at < 6; at += each) steps(program, derived, {5, 6}, at, each, &ends);
       for (const std::int64_t lane : {0, 1}) states.push_back(program.extract(lane));
       EXPECT_EQ(ends[0].steps, each);
@@ -187,7 +187,7 @@ TEST_P(AtenLanes, DoAChunkAsItsStepsOneByOne) {
   }
 }
 
-TEST_P(AtenLanes, GoOnUnderOwnKernelsAndComeBack) {
+TEST_P(AtenLanes, ContinueOnTheCpuAndBack) {
   for (const char* name : kSome) {
     const Derived derived = derive(model_named(name), "adam");
     nn::Program device = compile_empty(derived, on_torch(2, Precision::kFloat64));
@@ -212,7 +212,7 @@ TEST_P(AtenLanes, GoOnUnderOwnKernelsAndComeBack) {
   }
 }
 
-TEST_P(AtenLanes, ThatThrowAreAsTheyWere) {
+TEST_P(AtenLanes, KeepTheirStateWhenAStepThrows) {
   const Derived derived = derive(model_named("batch_norm_image"), "adam");
   nn::ProgramOptions options = on_torch(3);
   bool throws = false;
@@ -221,15 +221,15 @@ TEST_P(AtenLanes, ThatThrowAreAsTheyWere) {
   };
   nn::Program program = compile(derived, options);
   steps(program, derived, {1, 2, 3}, 0, 2);
-  const std::vector<Tensor> before = program.extract(1);
+  const std::vector<Tensor> pre_activation = program.extract(1);
   throws = true;
   EXPECT_THROW(steps(program, derived, {1, 2, 3}, 2, 2), std::runtime_error);
-  EXPECT_EQ(program.extract(1), before);
+  EXPECT_EQ(program.extract(1), pre_activation);
   EXPECT_EQ(program.step_count(0), 4);
   EXPECT_EQ(program.step_count(2), 4);
 }
 
-TEST_P(AtenLanes, CommitWhatTheirGradientsSayAsAStepDoes) {
+TEST_P(AtenLanes, CommitGradientsAsAStepDoes) {
   const Derived derived = derive(model_named("batch_norm_image"), "sgd");
   nn::Program whole_step = compile(derived, on_torch(2)), halves = compile(derived, on_torch(2));
   const OwnedBatch batch = random_batch(derived, kBatch, 4);
@@ -247,14 +247,14 @@ TEST_P(AtenLanes, CommitWhatTheirGradientsSayAsAStepDoes) {
   halves.commit(1, *gradients, hyper);
   const std::vector<Tensor> a = whole_step.extract(1), b = halves.extract(1);
   // A gradient alone is a program of one lane.
-  if (any_number()) {
+  if (has_equal_bits_at_any_size()) {
     EXPECT_EQ(a, b);
   }
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_LE(scaled_error(a[i], b[i]), 1e-5) << a[i].name;
-  EXPECT_NEAR(sum / kBatch, loss[1], any_number() ? 1e-12 : 1e-5);
+  EXPECT_NEAR(sum / kBatch, loss[1], has_equal_bits_at_any_size() ? 1e-12 : 1e-5);
 }
 
-TEST(AtenTable, HasAFormForEveryKernel) {
+TEST(AtenTable, HasAnEntryForEveryKernel) {
   const std::vector<std::string> known = aten_operators();
   for (const auto& [name, entry] : nn::kernel_table<float>()) {
     if (entry.fusion) continue;
@@ -263,9 +263,9 @@ TEST(AtenTable, HasAFormForEveryKernel) {
 }
 
 // The older one too with LANISTA_WHOLE_TWINS=1.
-TEST(LaneKernels, CompileForTheArchitecturesOfNow) {
+TEST(LaneKernels, CompileForCurrentArchitectures) {
   for (const int architecture : {90, 80}) {
-    if (architecture != 90 && !whole()) break;
+    if (architecture != 90 && !runs_all_cases()) break;
     for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
       const auto cubin = compile_lane_kernels(type, architecture);
       if (!cubin && cubin.error().message.find("libnvrtc") != std::string::npos) GTEST_SKIP() << cubin.error().message;
@@ -275,7 +275,7 @@ TEST(LaneKernels, CompileForTheArchitecturesOfNow) {
   }
 }
 
-TEST(AtenBackend, TellsOfDevicesThatAreNotHere) {
+TEST(AtenBackend, ReportsMissingDevices) {
   for (const char* name : {"cuda:99", "cuda:-1", "cuda:x", "tpu"}) {
     const auto none = aten_backend(name);
     ASSERT_FALSE(none.ok());
@@ -283,7 +283,7 @@ TEST(AtenBackend, TellsOfDevicesThatAreNotHere) {
   }
 }
 
-TEST_P(AtenLanes, AreRefusedByNameWithTheWayOut) {
+TEST_P(AtenLanes, RejectUnsupportedOperatorsWithAdvice) {
   const Derived derived = derive(model_named("mlp"));
   nn::ProgramOptions options = on_torch(1);
   options.shards = 2;

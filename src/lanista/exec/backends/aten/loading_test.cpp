@@ -14,7 +14,7 @@ namespace {
 
 using namespace testing;
 
-TEST(DeviceLibrary, IsOpenedAndTrains) {
+TEST(DeviceLibrary, LoadsAndTrains) {
   const auto backend = open("torch:cpu", LANISTA_TORCH_LIBRARY);
   ASSERT_TRUE(backend.ok()) << backend.error().message;
   EXPECT_EQ((*backend)->name(), "torch:cpu");
@@ -26,7 +26,7 @@ TEST(DeviceLibrary, IsOpenedAndTrains) {
   EXPECT_EQ(program.extract(0), linked.extract(0));
 }
 
-TEST(DeviceLibrary, ThatIsMissingOrNoneIsNamedWithTheWayOut) {
+TEST(DeviceLibrary, ReportsAMissingLibraryWithAdvice) {
   const auto says = [](const std::string& name, const std::string& file, const std::string& part) {
     const auto backend = open(name, file);
     ASSERT_FALSE(backend.ok());
@@ -47,7 +47,7 @@ TEST(DeviceLibrary, ThatIsMissingOrNoneIsNamedWithTheWayOut) {
 }
 
 // The program's own would be equal to itself, whatever the library was built from.
-TEST(DeviceLibrary, BringsItsOwnStamp) {
+TEST(DeviceLibrary, HasItsOwnStamp) {
   void* const library = ::dlopen(LANISTA_TORCH_LIBRARY, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
   const auto stamp = reinterpret_cast<const char* (*)()>(::dlsym(library, kStampSymbol));
@@ -60,7 +60,7 @@ TEST(DeviceLibrary, BringsItsOwnStamp) {
   EXPECT_EQ(of_text.dli_fbase, of_function.dli_fbase);
 }
 
-TEST(DeviceFindings, TellOfGpuAndLibrary) {
+TEST(DeviceFindings, ReportGpuAndLibrary) {
   const std::vector<Finding> all = findings();
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].name, "gpu");

@@ -7,10 +7,10 @@ namespace lanista::nn {
 namespace {
 
 template <class T>
-Result<std::unique_ptr<Machine>> machine_of(kernels::Isa isa, const step::TrainingStep* train,
+Result<std::unique_ptr<Executable>> executable_of(kernels::Isa isa, const step::TrainingStep* train,
                                             const step::InferenceStep& infer, const ProgramOptions& options) {
   LANISTA_ASSIGN(auto program, LaneProgram<T>::compile(isa, train, infer, options));
-  return std::unique_ptr<Machine>(std::move(program));
+  return std::unique_ptr<Executable>(std::move(program));
 }
 
 // Kernels of one class give a lane the same bits at every lane count and position, whatever form runs them; the twin
@@ -22,7 +22,7 @@ class CpuBackend final : public Backend {
 
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return class_; }
-  Result<std::unique_ptr<Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                            const ProgramOptions& options) const override {
     if (stored(options.precision) != options.precision) {
       return Error{.code = Code::kUnimplemented,
@@ -30,8 +30,8 @@ class CpuBackend final : public Backend {
                               " is for devices of LibTorch; take float32, or run on one (run.devices: [cuda:0])",
                    .where = {}};
     }
-    return options.precision == Precision::kFloat32 ? machine_of<float>(isa_, train, infer, options)
-                                                    : machine_of<double>(isa_, train, infer, options);
+    return options.precision == Precision::kFloat32 ? executable_of<float>(isa_, train, infer, options)
+                                                    : executable_of<double>(isa_, train, infer, options);
   }
 
  private:

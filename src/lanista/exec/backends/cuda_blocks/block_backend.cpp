@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "lanista/exec/backends/cuda_blocks/block_machine.h"
+#include "lanista/exec/backends/cuda_blocks/block_executable.h"
 
 namespace lanista::device {
 namespace {
@@ -17,14 +17,14 @@ class BlockBackend final : public nn::Backend {
   std::string_view name() const override { return name_; }
   std::string_view numeric_class() const override { return nn::cpu_backend(kernels::Isa::kAvx2).numeric_class(); }
   nn::Capability capability() const override {
-    // A thread a structure that is under way: their lanes go in one launch (BlockCompany), and most of the time threads
+    // A thread a structure that is under way: their lanes go in one launch (LaunchBatcher), and most of the time threads
     // wait for it. A second machine for a structure serves trials that came too late for the first.
-    return &device_ == &host_blocks() ? nn::Capability{}
-                                      : nn::Capability{.workers = 64, .many_lanes = true, .machines = 2};
+    return &device_ == &host_block_device() ? nn::Capability{}
+                                      : nn::Capability{.workers = 64, .prefers_many_lanes = true, .max_executables = 2};
   }
-  Result<std::unique_ptr<nn::Machine>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
+  Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
-    return BlockMachine::compile(device_, train, infer, options);
+    return BlockExecutable::compile(device_, train, infer, options);
   }
 
  private:
@@ -51,9 +51,9 @@ Result<const nn::Backend*> block_backend(std::string_view device) {
   if (const auto found = known.find(device); found != known.end()) return found->second.get();
   BlockDevice* blocks = nullptr;
   if (device == "host") {
-    blocks = &host_blocks();
+    blocks = &host_block_device();
   } else if (device.starts_with(kCuda)) {
-    LANISTA_ASSIGN(blocks, cuda_blocks(device.substr(kCuda.size())));
+    LANISTA_ASSIGN(blocks, cuda_block_device(device.substr(kCuda.size())));
   } else {
     return unavailable("device 'block:" + std::string(device) +
                        "' is not known: there are block:host and block:cuda:N");

@@ -45,27 +45,27 @@ TestModel drawn_taps(std::uint64_t seed) {
                   "\n%4 = relu(%3)\n%5 = global_avg_pool(%4)\n%6 = linear(%5, out=10)\n%7 = output(%6)\n"};
 }
 
-TEST(BlockConvolutions, OfDrawnSizesGiveTheBitsOfTheCpu) {
+TEST(BlockConvolutions, EqualTheCpuToTheBitForRandomSizes) {
   const kernels::FlushToZero as_workers;
   for (std::uint64_t seed = 0; seed < drawn(); ++seed) {
     const TestModel model = drawn_taps(seed);
     const Derived derived = derive(model);
-    expect_twins(train(derived, host(), 2, 3, recipes(), true, kBatch),
+    expect_equal_results(train(derived, host(), 2, 3, recipes(), true, kBatch),
                  train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }
 
-TEST(BlockConvolutions, OfDrawnSizesHaveNoRaces) {
+TEST(BlockConvolutions, HaveNoRacesForRandomSizes) {
   for (std::uint64_t seed = 1000; seed < 1000 + drawn() / 12; ++seed) {
     const TestModel model = drawn_taps(seed);
-    WatchedBlocks watched;
-    ASSERT_FALSE(train_on(watched, derive(model)).empty()) << model.text;
-    EXPECT_EQ(watched.watch.races, 0) << model.text << watched.watch.first;
+    RaceDetectingDevice race_device;
+    ASSERT_FALSE(train_on(race_device, derive(model)).empty()) << model.text;
+    EXPECT_EQ(race_device.race_report.races, 0) << model.text << race_device.race_report.first;
   }
 }
 
-TEST(BlockOnCuda, GivesTheBitsOfTheCpuForDrawnConvolutions) {
+TEST(BlockOnCuda, EqualsTheCpuToTheBitForRandomConvolutions) {
   std::string why;
   const nn::Backend* const backend = cuda(why);
   if (backend == nullptr) GTEST_SKIP() << why;
@@ -73,7 +73,7 @@ TEST(BlockOnCuda, GivesTheBitsOfTheCpuForDrawnConvolutions) {
   for (std::uint64_t seed = 0; seed < 2 * drawn(); ++seed) {
     const TestModel model = drawn_taps(seed);
     const Derived derived = derive(model);
-    expect_twins(train(derived, *backend, 2, 3, recipes(), true, kBatch),
+    expect_equal_results(train(derived, *backend, 2, 3, recipes(), true, kBatch),
                  train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }

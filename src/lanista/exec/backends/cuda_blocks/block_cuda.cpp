@@ -13,13 +13,13 @@
 
 #include "lanista/exec/backends/cuda_blocks/block_device.h"
 #include "lanista/exec/backends/cuda_compile.h"
-#include "lanista/exec/backends/cuda_opened.h"
+#include "lanista/exec/backends/dynamic_library.h"
 
 namespace lanista::device {
 namespace {
 
 // How many threads a block has, and how many blocks share a lane.
-struct BlockShape {
+struct LaunchShape {
   int threads = 256, team = 1;
 };
 
@@ -46,7 +46,7 @@ struct CuLaunchConfig {
 };
 
 struct Driver {
-  Opened library;
+  DynamicLibrary library;
   CuResult (*init)(unsigned) = nullptr;
   CuResult (*error_name)(CuResult, const char**) = nullptr;
   CuResult (*error_text)(CuResult, const char**) = nullptr;
@@ -96,7 +96,7 @@ struct Driver {
     library.find("cuEventRecord", event_record);
     library.find("cuStreamWaitEvent", stream_after);
     library.find("cuLaunchKernel", launch);
-    LANISTA_TRY(library.complete());
+    LANISTA_TRY(library.check_symbols());
     library.find("cuLaunchKernelEx", launch_in_clusters);
     return {};
   }
@@ -110,17 +110,17 @@ struct Driver {
 };
 
 // What may wait for the next machine: some dozens of small ones, or a few large ones.
-constexpr BlockStore::Most kIdle{.device = std::int64_t{2} << 30, .staging = std::int64_t{256} << 20};
+constexpr BlockMemoryPool::Limits kIdle{.device = std::int64_t{2} << 30, .staging = std::int64_t{256} << 20};
 
 CuPointer pointer(const void* p) { return reinterpret_cast<CuPointer>(p); }
 
 // Copies have a stream of their own, so that who takes a state home or sends batches up does not stand behind a launch
 // of others; a launch waits for the copies before it.
-class CudaBlocks final : public BlockDevice {
+class CudaBlockDevice final : public BlockDevice {
  public:
-  CudaBlocks() : BlockDevice(kIdle) {}
+  CudaBlockDevice() : BlockDevice(kIdle) {}
   // Finds the device and makes its stream; kernels come when they are launched.
-  Result<void> open(int number, std::optional<BlockShape> asked) {
+  Result<void> open(int number, std::optional<LaunchShape> asked) {
     asked_ = asked;
     if (auto opened = driver_.open(); !opened) {
       return unavailable("the driver of CUDA (libcuda.so.1) cannot be opened: " + opened.error().message);
@@ -149,11 +149,11 @@ class CudaBlocks final : public BlockDevice {
     return reported("cuEventCreate", driver_.event_create(&copied_, kWithoutTimes));
   }
 
-  std::byte* allocate(Memory kind, std::int64_t bytes) override {
+  std::byte* allocate(MemoryKind kind, std::int64_t bytes) override {
     const std::lock_guard lock(mutex_);
     enter();
     const auto size = static_cast<std::size_t>(std::max<std::int64_t>(bytes, 1));
-    if (kind == Memory::kStaging) {
+    if (kind == MemoryKind::kStaging) {
       void* memory = nullptr;
       check("cuMemHostAlloc", driver_.allocate_host(&memory, size, 0));
       return static_cast<std::byte*>(memory);
@@ -163,12 +163,12 @@ class CudaBlocks final : public BlockDevice {
     return reinterpret_cast<std::byte*>(memory);
   }
 
-  void release(Memory kind, std::byte* memory) noexcept override {
+  void release(MemoryKind kind, std::byte* memory) noexcept override {
     driver_.set_current(context_);
     driver_.stream_wait(stream_);
     driver_.stream_wait(copies_);
     const std::lock_guard lock(mutex_);
-    kind == Memory::kStaging ? driver_.release_host(memory) : driver_.release(pointer(memory));
+    kind == MemoryKind::kStaging ? driver_.release_host(memory) : driver_.release(pointer(memory));
   }
 
   void copy(void* to, const void* from, std::int64_t bytes) override {
@@ -184,7 +184,7 @@ class CudaBlocks final : public BlockDevice {
     const auto count = static_cast<int>(lanes.size());
     int most_calls = 0;
     for (const block::Lane& lane : lanes) most_calls = std::max(most_calls, lane.call_count);
-    const BlockShape shape = shape_for(count);
+    const LaunchShape shape = shape_for(count);
     const auto shared = static_cast<unsigned>(static_cast<std::size_t>(most_calls) * sizeof(block::Call));
     CuHandle function = kernel(shared);
     check("cuEventRecord", driver_.event_record(copied_, copies_));
@@ -239,9 +239,9 @@ class CudaBlocks final : public BlockDevice {
 
   // Many lanes: small blocks, two on a multiprocessor. Few: large ones, so that each has warps to switch between. Teams
   // of blocks are for who asks for them (block:cuda:0/512x2).
-  BlockShape shape_for(int lanes) const {
+  LaunchShape shape_for(int lanes) const {
     if (asked_) return *asked_;
-    return lanes > processors_ ? BlockShape{256, 1} : BlockShape{512, 1};
+    return lanes > processors_ ? LaunchShape{256, 1} : LaunchShape{512, 1};
   }
 
   CuHandle kernel(unsigned shared) {
@@ -278,7 +278,7 @@ class CudaBlocks final : public BlockDevice {
   }
 
   Driver driver_;
-  std::optional<BlockShape> asked_;
+  std::optional<LaunchShape> asked_;
   int processors_ = 1, architecture_ = 0;
   CuHandle context_ = nullptr, stream_ = nullptr, kernel_ = nullptr;
   CuHandle copies_ = nullptr, copied_ = nullptr;  // a stream, and where in it a launch may begin
@@ -288,7 +288,7 @@ class CudaBlocks final : public BlockDevice {
 };
 
 // "0", "0/512", "0/512x2"
-Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) {
+Result<std::pair<int, std::optional<LaunchShape>>> parsed(std::string_view name) {
   int number = -1, threads = 0, team = 1, used = 0;
   const std::string text(name);
   const auto whole = [&] { return used == static_cast<int>(text.size()); };
@@ -297,7 +297,7 @@ Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) 
   const bool shaped = std::sscanf(text.c_str(), "%d/%dx%d%n", &number, &threads, &team, &used) == 3 && whole();
   const bool threads_fit = threads == 128 || threads == 256 || threads == 512;
   if (shaped && number >= 0 && threads_fit && (team == 1 || team == 2 || team == 4 || team == 8)) {
-    return {{number, BlockShape{threads, team}}};
+    return {{number, LaunchShape{threads, team}}};
   }
   return unavailable("device 'block:cuda:" + text +
                      "' wants a number, or a number with threads and team as in block:cuda:0/512x2 (threads 128, 256 "
@@ -306,13 +306,13 @@ Result<std::pair<int, std::optional<BlockShape>>> parsed(std::string_view name) 
 
 }  // namespace
 
-Result<BlockDevice*> cuda_blocks(std::string_view name) {
+Result<BlockDevice*> cuda_block_device(std::string_view name) {
   static std::mutex mutex;
-  static std::map<std::string, std::unique_ptr<CudaBlocks>, std::less<>> known;
+  static std::map<std::string, std::unique_ptr<CudaBlockDevice>, std::less<>> known;
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(name); found != known.end()) return found->second.get();
   LANISTA_ASSIGN(const auto what, parsed(name));
-  auto device = std::make_unique<CudaBlocks>();
+  auto device = std::make_unique<CudaBlockDevice>();
   if (auto opened = device->open(what.first, what.second); !opened) {
     return unavailable("device 'block:cuda:" + std::string(name) + "': " + opened.error().message);
   }
@@ -320,7 +320,7 @@ Result<BlockDevice*> cuda_blocks(std::string_view name) {
 }
 
 Result<std::string> compile_block(int architecture, std::string* log) {
-  const CudaText text{"block",
+  const CudaSource text{"block",
                       std::string(block_text()),
                       {"--std=c++17", "-fmad=false", "-ftz=true", "-prec-div=true", "-prec-sqrt=true"}};
   return compile_cuda(text, architecture, {}, log);

@@ -1,4 +1,4 @@
-// Products and convolutions as calls of a block.
+// OperandRounding and convolutions as calls of a block.
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 #include "lanista/model/ops/window.h"
@@ -16,16 +16,16 @@ struct ProductSizes {
   bool relu = false;
 };
 
-void add_product(Emitter& e, const ProductSizes& s, const Spot& a, const Spot& b, const Spot& bias, const Spot& c) {
+void add_product(Emitter& e, const ProductSizes& s, const OperandRange& a, const OperandRange& b, const OperandRange& bias, const OperandRange& c) {
   e.add(block::kProduct, {s.m, s.m_sample, s.n, s.k,      s.k_sample, s.a_m,    s.a_k, s.b_k, s.b_n, s.c_m,
                           1,   s.matrices, 1,   s.a_next, s.b_next,   s.c_next, 0,     0,     0,     s.relu ? 1 : 0},
         {a, b, bias, c});
 }
 
 // The same matrices with rows and columns exchanged, in the scratch: so that neighbours are read together.
-Spot add_transposed(Emitter& e, const Spot& x, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
-  Spot y = e.scratch(matrices * rows * columns);
-  e.add(block::kTranspose, {matrices, rows, columns}, {x, y}).early = x.part == Part::kState;
+OperandRange add_transposed(Emitter& e, const OperandRange& x, std::int64_t matrices, std::int64_t rows, std::int64_t columns) {
+  OperandRange y = e.scratch(matrices * rows * columns);
+  e.add(block::kTranspose, {matrices, rows, columns}, {x, y}).reads_only_parameters = x.part == SlabRegion::kState;
   y.written = false;
   return y;
 }
@@ -61,7 +61,7 @@ void linear(const Binding& b, Emitter& e) {
 void linear_grad_x(const Binding& b, Emitter& e) {
   const Rows rows = rows_of(b.x_shape(0));
   const std::int64_t out = b.x_shape(0).dims.back(), in = b.y_shape().dims.back();
-  const Spot w = add_transposed(e, e.read(b, 1), 1, in, out);
+  const OperandRange w = add_transposed(e, e.read(b, 1), 1, in, out);
   add_product(e,
               {.m = rows.fixed,
                .m_sample = rows.sample,
@@ -142,7 +142,7 @@ ConvSizes conv_sizes(const Binding& b, const graph::Shape& x, const graph::Shape
 template <bool kRelu>
 void conv2d(const Binding& b, Emitter& e) {
   const ConvSizes s = conv_sizes(b, b.x_shape(0), b.x_shape(1), b.y_shape());
-  const Spot bias = e.read(b, 2, b.in.size() > 2);
+  const OperandRange bias = e.read(b, 2, b.in.size() > 2);
   if (s.is_pointwise()) {
     add_product(e,
                 {.m_sample = s.h * s.w,
@@ -162,16 +162,16 @@ void conv2d(const Binding& b, Emitter& e) {
 }
 
 // From the outer image to the inner one.
-void taps_back(const ConvSizes& s, const Binding& b, Emitter& e, const Spot& bias) {
+void taps_back(const ConvSizes& s, const Binding& b, Emitter& e, const OperandRange& bias) {
   if (s.is_pointwise()) {
-    const Spot w = add_transposed(e, e.read(b, 1), 1, s.ci, s.co);
+    const OperandRange w = add_transposed(e, e.read(b, 1), 1, s.ci, s.co);
     add_product(
         e, {.m_sample = s.h * s.w, .n = s.ci, .k = s.co, .a_m = s.co, .a_k = 1, .b_k = s.ci, .b_n = 1, .c_m = s.ci},
         e.read(b, 0), w, bias, e.write(b, 0));
     return;
   }
   const bool depthwise = s.is_depthwise();
-  const Spot w = depthwise ? e.read(b, 1) : add_transposed(e, e.read(b, 1), s.kh * s.kw, s.ci / s.groups, s.co);
+  const OperandRange w = depthwise ? e.read(b, 1) : add_transposed(e, e.read(b, 1), s.kh * s.kw, s.ci / s.groups, s.co);
   e.add(depthwise ? block::kDepthwise : block::kTaps, s.list(false, true), {e.read(b, 0), w, bias, e.write(b, 0)});
 }
 
@@ -193,7 +193,7 @@ void conv2d_grad_w(const Binding& b, Emitter& e) {
   }
   e.add(s.is_depthwise() ? block::kDepthwiseWeights : block::kTapWeights, s.list(false, false),
         {e.read(b, 0), e.read(b, 1), {}, e.write(b, 0)})
-      .barriers = true;
+      .has_phases = true;
 }
 
 // The last two dimensions are a matrix; in images (rank 4) the channels lie inside of both.

@@ -8,7 +8,7 @@ using Binding = nn::Binding<float>;
 
 // Elements of the result: fixed, and a sample.
 std::vector<std::int64_t> count_of(const Binding& b, std::int64_t which = 0) {
-  const nn::Count count(b.y_shape());
+  const nn::ElementCount count(b.y_shape());
   return {count.batched ? 0 : count.per_sample, count.batched ? count.per_sample : 0, which};
 }
 
@@ -29,13 +29,13 @@ void set_numbers(const Binding& b, std::initializer_list<const char*> names, Emi
 
 template <int kWhich>
 void numbered(const Binding& b, Emitter& e, std::initializer_list<const char*> names) {
-  set_numbers(b, names, e.add(block::kWithNumbers, count_of(b, kWhich), {e.read(b, 0), e.write(b, 0)}));
+  set_numbers(b, names, e.add(block::kParametricActivation, count_of(b, kWhich), {e.read(b, 0), e.write(b, 0)}));
 }
 
 template <int kWhich>
 void numbered_grad(const Binding& b, Emitter& e, std::initializer_list<const char*> names) {
   set_numbers(b, names,
-              e.add(block::kWithNumbersGrad, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)}));
+              e.add(block::kParametricActivationGrad, count_of(b, kWhich), {e.read(b, 0), e.read(b, 1), e.write(b, 0)}));
 }
 
 // A sum of many: ((x0 + x1) + x2) + …
@@ -43,7 +43,7 @@ void add(const Binding& b, Emitter& e) {
   if (b.in.size() == 1) return unary<block::kCopy, 0>(b, e);
   binary<block::kBinary, block::kAdd>(b, e);
   for (std::size_t i = 2; i < b.in.size(); ++i) {
-    Spot sum = e.write(b, 0);
+    OperandRange sum = e.write(b, 0);
     sum.written = false;
     e.add(block::kBinary, count_of(b, block::kAdd), {sum, e.read(b, i), e.write(b, 0)});
   }
@@ -74,26 +74,26 @@ std::vector<std::int64_t> softmax_axis(const Binding& b) {
 }
 
 // Rows that lie together go in phases, with partial sums between them.
-Spot row_scratch(Emitter& e, const std::vector<std::int64_t>& axis, std::int64_t numbers) {
-  return axis[2] == 1 ? e.scratch(numbers * axis[0] * e.max_batch()) : Spot{};
+OperandRange row_scratch(Emitter& e, const std::vector<std::int64_t>& axis, std::int64_t numbers) {
+  return axis[2] == 1 ? e.scratch(numbers * axis[0] * e.max_batch()) : OperandRange{};
 }
 
 void softmax(const Binding& b, Emitter& e) {
   const std::vector<std::int64_t> axis = softmax_axis(b);
-  e.add(block::kSoftmax, axis, {e.read(b, 0), e.write(b, 0), row_scratch(e, axis, 16)}).barriers = axis[2] == 1;
+  e.add(block::kSoftmax, axis, {e.read(b, 0), e.write(b, 0), row_scratch(e, axis, 16)}).has_phases = axis[2] == 1;
 }
 
 void softmax_grad(const Binding& b, Emitter& e) {
   const std::vector<std::int64_t> axis = softmax_axis(b);
-  e.add(block::kSoftmaxGrad, axis, {e.read(b, 0), e.read(b, 1), e.write(b, 0), row_scratch(e, axis, 8)}).barriers =
+  e.add(block::kSoftmaxGrad, axis, {e.read(b, 0), e.read(b, 1), e.write(b, 0), row_scratch(e, axis, 8)}).has_phases =
       axis[2] == 1;
 }
 
 void dropout_train(const Binding& b, Emitter& e) {
-  const auto number = static_cast<std::int64_t>(b.own_number("p").index);
+  const auto number = static_cast<std::int64_t>(b.lane_attr("p").index);
   const auto node = static_cast<std::uint64_t>(b.args().integer("origin"));
   const auto word = [](std::uint64_t bits) { return std::int64_t{static_cast<std::int32_t>(bits)}; };
-  e.add(block::kDropout, {nn::Count(b.y_shape()).per_sample, number, word(node & 0xFFFFFFFFU), word(node >> 32)},
+  e.add(block::kDropout, {nn::ElementCount(b.y_shape()).per_sample, number, word(node & 0xFFFFFFFFU), word(node >> 32)},
         {e.read(b, 0), e.write(b, 0)});
 }
 

@@ -10,17 +10,17 @@ namespace {
 
 constexpr std::align_val_t kAlign{64};
 
-constexpr BlockStore::Most kIdle{.device = std::int64_t{64} << 20, .staging = std::int64_t{16} << 20};
+constexpr BlockMemoryPool::Limits kIdle{.device = std::int64_t{64} << 20, .staging = std::int64_t{16} << 20};
 
-class HostBlocks final : public BlockDevice {
+class HostBlockDevice final : public BlockDevice {
  public:
-  HostBlocks() : BlockDevice(kIdle) {}
-  ~HostBlocks() override { store().empty(*this); }
-  std::byte* allocate(Memory, std::int64_t bytes) override {
+  HostBlockDevice() : BlockDevice(kIdle) {}
+  ~HostBlockDevice() override { memory_pool().empty(*this); }
+  std::byte* allocate(MemoryKind, std::int64_t bytes) override {
     const auto size = static_cast<std::size_t>(nn::align_up(bytes));
     return static_cast<std::byte*>(::operator new(size, kAlign));
   }
-  void release(Memory, std::byte* memory) noexcept override { ::operator delete(memory, kAlign); }
+  void release(MemoryKind, std::byte* memory) noexcept override { ::operator delete(memory, kAlign); }
   void copy(void* to, const void* from, std::int64_t bytes) override {
     if (to != from && bytes > 0) std::memmove(to, from, static_cast<std::size_t>(bytes));
   }
@@ -32,8 +32,8 @@ class HostBlocks final : public BlockDevice {
 
 }  // namespace
 
-BlockDevice& host_blocks() {
-  static HostBlocks device;
+BlockDevice& host_block_device() {
+  static HostBlockDevice device;
   return device;
 }
 

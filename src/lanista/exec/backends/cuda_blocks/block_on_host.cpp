@@ -10,7 +10,7 @@ void run_on_host(const Lane& lane, int (*order)(int)) {
   host.order = order;
   Frame frame;
   for (int step = 0; step < lane.step_count; ++step) {
-    team_sync();
+    lane_barrier();
     begin_step(lane, step, frame);
     run_calls(lane.calls, lane.call_count, frame);
   }

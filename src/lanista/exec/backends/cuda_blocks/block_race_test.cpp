@@ -8,28 +8,28 @@ namespace {
 
 using namespace testing;
 
-TEST(BlockRaces, AreSeen) {
-  const Watch watch = watch_of_a_race();
-  EXPECT_EQ(watch.races, 1);
-  EXPECT_EQ(watch.first, "word 5: thread 3 reads what was written by thread 2 in one phase (1)");
+TEST(BlockRaces, AreDetected) {
+  const RaceReport race_report = report_of_injected_race();
+  EXPECT_EQ(race_report.races, 1);
+  EXPECT_EQ(race_report.first, "word 5: thread 3 reads what was written by thread 2 in one phase (1)");
 }
 
-TEST(BlockRaces, AreNoneInAnyOperatorModel) {
+TEST(BlockRaces, AreAbsentInEveryOperatorModel) {
   std::int64_t tried = 0;
   for (const TestModel& model : operator_models()) {
-    WatchedBlocks watched;
-    if (train_on(watched, derive(model)).empty()) continue;
+    RaceDetectingDevice race_device;
+    if (train_on(race_device, derive(model)).empty()) continue;
     ++tried;
-    EXPECT_EQ(watched.watch.races, 0) << model.name << ": " << watched.watch.first;
-    EXPECT_GT(watched.watch.accesses, 1000) << model.name;
+    EXPECT_EQ(race_device.race_report.races, 0) << model.name << ": " << race_device.race_report.first;
+    EXPECT_GT(race_device.race_report.accesses, 1000) << model.name;
   }
   EXPECT_GE(tried, 40);
 }
 
-TEST(BlockThreads, InAnyOrderGiveTheSameBytes) {
+TEST(BlockThreads, GiveTheSameBytesInAnyOrder) {
   const auto backwards = [](int number) { return 255 - number; };
   const auto scattered = [](int number) { return (number * 101 + 37) % 256; };
-  OrderedBlocks plain(nullptr), back(backwards), apart(scattered);
+  ReorderedThreadsDevice plain(nullptr), back(backwards), apart(scattered);
   for (const TestModel& model : operator_models()) {
     const Derived derived = derive(model);
     const std::vector<Tensor> wanted = train_on(plain, derived);

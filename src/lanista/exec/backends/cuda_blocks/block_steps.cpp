@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "lanista/base/check.h"
-#include "lanista/exec/backends/cuda_blocks/block_machine.h"
+#include "lanista/exec/backends/cuda_blocks/block_executable.h"
 
 namespace lanista::device {
 namespace {
@@ -34,13 +34,13 @@ void set_update(const nn::LaneHyper& h, std::int64_t done, block::Step& to) {
   to.decay = narrow(h.weight_decay);
   to.momentum = narrow(h.momentum);
   to.beta1 = narrow(h.beta1);
-  to.take1 = narrow(1.0 - h.beta1);
+  to.one_minus_beta1 = narrow(1.0 - h.beta1);
   to.beta2 = narrow(h.beta2);
-  to.take2 = narrow(1.0 - h.beta2);
+  to.one_minus_beta2 = narrow(1.0 - h.beta2);
   to.eps = narrow(h.eps);
   to.root = narrow(std::sqrt(1.0 - whole_power(h.beta2, done + 1)));
-  to.decays = h.weight_decay != 0 ? 1 : 0;
-  to.moves = h.momentum != 0 ? 1 : 0;
+  to.has_weight_decay = h.weight_decay != 0 ? 1 : 0;
+  to.has_momentum = h.momentum != 0 ? 1 : 0;
   to.nesterov = h.nesterov ? 1 : 0;
   to.first = done == 0 ? 1 : 0;
 }
@@ -49,35 +49,35 @@ bool corrects_rate(const std::string& optimizer) { return optimizer == "adam" ||
 
 // Whether an update is the same; of spans, whether they are none: what they show may have changed.
 bool same_numbers(const nn::LaneHyper& a, const nn::LaneHyper& b) {
-  const auto plain = [](const nn::LaneHyper& h) { return h.numbers.empty() && h.rates.empty(); };
+  const auto plain = [](const nn::LaneHyper& h) { return h.lane_attrs.empty() && h.lr_ranges.empty(); };
   return plain(a) && plain(b) && a.lr == b.lr && a.momentum == b.momentum && a.weight_decay == b.weight_decay &&
          a.beta1 == b.beta1 && a.beta2 == b.beta2 && a.eps == b.eps && a.clip_norm == b.clip_norm &&
          a.label_smoothing == b.label_smoothing && a.nesterov == b.nesterov;
 }
 
-// `fed` tells what a batch brings.
-void set_batch(const auto& fed, block::Step& to) {
-  to.input = fed.input;
-  to.target = fed.target;
-  to.samples = fed.samples;
-  to.weights = fed.weights;
-  to.batch = fed.size;
+// `uploaded` tells what a batch brings.
+void set_batch(const auto& uploaded, block::Step& to) {
+  to.input = uploaded.input;
+  to.target = uploaded.target;
+  to.samples = uploaded.samples;
+  to.weights = uploaded.weights;
+  to.batch = uploaded.size;
 }
 
 }  // namespace
 
 // Room in the staging; where it will lie on the device goes to `on_device`.
 template <class T>
-T* BlockMachine::put(std::int64_t count, const T*& on_device) {
+T* BlockExecutable::put(std::int64_t count, const T*& on_device) {
   const std::int64_t bytes = aligned(count * static_cast<std::int64_t>(sizeof(T)));
-  LANISTA_CHECK(used_ + bytes <= staging_.bytes(), "a step of more bytes than were planned");
-  on_device = reinterpret_cast<const T*>(staged_.at(used_));
-  T* const here = reinterpret_cast<T*>(staging_.at(used_));
-  used_ += bytes;
+  LANISTA_CHECK(num_staged_bytes_ + bytes <= staging_.bytes(), "a step of more bytes than were planned");
+  on_device = reinterpret_cast<const T*>(device_staging_.at(num_staged_bytes_));
+  T* const here = reinterpret_cast<T*>(staging_.at(num_staged_bytes_));
+  num_staged_bytes_ += bytes;
   return here;
 }
 
-void BlockMachine::check_batch(const nn::Batch& batch) const {
+void BlockExecutable::check_batch(const nn::Batch& batch) const {
   const auto want = [&](std::size_t got, std::int64_t wanted, const char* what) {
     LANISTA_CHECK(static_cast<std::int64_t>(got) == wanted, "a batch of " + std::to_string(batch.size) +
                                                                 " samples brings " + std::to_string(got) + " " + what +
@@ -96,11 +96,11 @@ void BlockMachine::check_batch(const nn::Batch& batch) const {
   } else {
     want(batch.targets.size(), batch.size * target_values_, "targets");
   }
-  if (program_.draws_masks) want(batch.sample_index.size(), batch.size, "sample indices, which dropout wants,");
+  if (program_.has_random_masks) want(batch.sample_index.size(), batch.size, "sample indices, which dropout wants,");
   if (!batch.weights.empty()) want(batch.weights.size(), batch.size, "weights");
 }
 
-const void* BlockMachine::put_features(const nn::Batch& batch) {
+const void* BlockExecutable::put_features(const nn::Batch& batch) {
   if (tokens_) {
     const std::int32_t* on_device = nullptr;
     std::ranges::transform(batch.features, put(std::ssize(batch.features), on_device), token_of);
@@ -108,7 +108,7 @@ const void* BlockMachine::put_features(const nn::Batch& batch) {
   }
   const float* on_device = nullptr;
   float* const to = put(std::ssize(batch.features), on_device);
-  if (input_.trivial()) {
+  if (input_.is_identity()) {
     std::ranges::copy(batch.features, to);
   } else {
     input_.convert(batch.size, batch.features.data(), to);
@@ -116,7 +116,7 @@ const void* BlockMachine::put_features(const nn::Batch& batch) {
   return on_device;
 }
 
-const void* BlockMachine::put_target(const nn::Batch& batch) {
+const void* BlockExecutable::put_target(const nn::Batch& batch) {
   if (classes_ > 0) {
     const std::int32_t* on_device = nullptr;
     std::ranges::copy(batch.labels, put(std::ssize(batch.labels), on_device));
@@ -127,47 +127,47 @@ const void* BlockMachine::put_target(const nn::Batch& batch) {
   return on_device;
 }
 
-BlockMachine::Fed BlockMachine::put_batch(const nn::Batch& batch) {
-  Fed fed;
-  fed.input = put_features(batch);
-  fed.target = put_target(batch);
-  fed.size = static_cast<int>(batch.size);
-  if (program_.draws_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), fed.samples));
-  if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), fed.weights));
-  return fed;
+BlockExecutable::UploadedBatch BlockExecutable::put_batch(const nn::Batch& batch) {
+  UploadedBatch uploaded;
+  uploaded.input = put_features(batch);
+  uploaded.target = put_target(batch);
+  uploaded.size = static_cast<int>(batch.size);
+  if (program_.has_random_masks) std::ranges::copy(batch.sample_index, put(std::ssize(batch.sample_index), uploaded.samples));
+  if (!batch.weights.empty()) std::ranges::copy(batch.weights, put(std::ssize(batch.weights), uploaded.weights));
+  return uploaded;
 }
 
-block::Step BlockMachine::put_step(const Fed& fed, const nn::LaneHyper& hyper, std::int64_t done) {
+block::Step BlockExecutable::put_step(const UploadedBatch& uploaded, const nn::LaneHyper& hyper, std::int64_t done) {
   block::Step step{};
-  set_batch(fed, step);
+  set_batch(uploaded, step);
   set_update(hyper, done, step);
-  const std::vector<nn::LaneNumber>& numbers = facts().lane_numbers;
+  const std::vector<nn::LaneAttr>& lane_attrs = properties().lane_attrs;
   LANISTA_CHECK(
-      hyper.numbers.empty() || hyper.numbers.size() == numbers.size(),
-      std::to_string(hyper.numbers.size()) + " numbers of a lane instead of " + std::to_string(numbers.size()));
-  if (!numbers.empty()) {
-    double* const to = put(std::ssize(numbers), step.numbers);
-    for (std::size_t i = 0; i < numbers.size(); ++i)
-      to[i] = hyper.numbers.empty() ? numbers[i].value : hyper.numbers[i];
+      hyper.lane_attrs.empty() || hyper.lane_attrs.size() == lane_attrs.size(),
+      std::to_string(hyper.lane_attrs.size()) + " numbers of a lane instead of " + std::to_string(lane_attrs.size()));
+  if (!lane_attrs.empty()) {
+    double* const to = put(std::ssize(lane_attrs), step.lane_attrs);
+    for (std::size_t i = 0; i < lane_attrs.size(); ++i)
+      to[i] = hyper.lane_attrs.empty() ? lane_attrs[i].value : hyper.lane_attrs[i];
   }
-  std::vector<block::Piece> pieces;
-  for (const nn::Range& run : kind_->layout().trained) {
-    nn::each_rate(hyper.rates, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
+  std::vector<block::LrRange> lr_ranges;
+  for (const nn::Range& run : state_format_->layout().trained) {
+    nn::for_each_lr_range(hyper.lr_ranges, run.begin, run.count, [&](std::int64_t begin, std::int64_t count, double factor) {
       const double lr = hyper.lr * factor;
       const double correction = corrects_rate(optimizer_) ? 1.0 - whole_power(hyper.beta1, done + 1) : 1.0;
-      pieces.push_back({.begin = static_cast<int>(begin),
+      lr_ranges.push_back({.begin = static_cast<int>(begin),
                         .count = static_cast<int>(count),
                         .rate = static_cast<float>(-lr / correction),
                         .shrink = static_cast<float>(1.0 - lr * hyper.weight_decay)});
     });
   }
-  step.piece_count = static_cast<int>(pieces.size());
-  std::ranges::copy(pieces, put(std::ssize(pieces), step.pieces));
+  step.num_lr_ranges = static_cast<int>(lr_ranges.size());
+  std::ranges::copy(lr_ranges, put(std::ssize(lr_ranges), step.lr_ranges));
   return step;
 }
 
-void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
-  LANISTA_CHECK(chunk.peers == nullptr, "steps on a device are not shared");
+void BlockExecutable::begin(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
+  LANISTA_CHECK(chunk.communicator == nullptr, "steps on a device are not shared");
   chunk_ = chunk;
   ends_ = ends;
   active_.assign(chunk.active.begin(), chunk.active.end());
@@ -178,86 +178,86 @@ void BlockMachine::begin(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
 }
 
 // Room for what is left of the chunk, or for so much of it as it may have; at least for a step.
-void BlockMachine::make_staging(std::int64_t lanes, std::int64_t most) {
-  const std::int64_t step = std::max<std::int64_t>(lanes, 1) * lane_bytes_, left = chunk_.steps - next_step_;
+void BlockExecutable::allocate_staging(std::int64_t lanes, std::int64_t most) {
+  const std::int64_t step = std::max<std::int64_t>(lanes, 1) * staging_bytes_per_lane_, left = chunk_.steps - next_step_;
   const std::int64_t wanted = std::max(step * 2, std::min(step * (left + 1), most));
   if (wanted <= staging_.bytes()) return;
   staging_ = {};
-  staged_ = {};
-  staging_ = BlockMemory(*device_, Memory::kStaging, wanted);
-  staged_ = BlockMemory(*device_, Memory::kDevice, wanted);
+  device_staging_ = {};
+  staging_ = BlockMemory(*device_, MemoryKind::kStaging, wanted);
+  device_staging_ = BlockMemory(*device_, MemoryKind::kDevice, wanted);
 }
 
-void BlockMachine::open_round(std::int64_t machines) {
+void BlockExecutable::open_round(std::int64_t executables) {
   rounds_.clear();
-  used_ = largest_step_ = 0;
+  num_staged_bytes_ = max_step_bytes_ = 0;
   first_step_ = next_step_;
-  rounds_.reserve(seats_.size());
-  for (std::size_t i = 0; i < seats_.size(); ++i) {
+  rounds_.reserve(lane_slots_.size());
+  for (std::size_t i = 0; i < lane_slots_.size(); ++i) {
     if (active_[i] != 0) rounds_.push_back({.lane = i, .steps = {}, .hyper = {}, .first = next_step_});
   }
-  make_staging(std::ssize(rounds_), most_staging_ / machines);
+  allocate_staging(std::ssize(rounds_), max_staging_bytes_ / executables);
 }
 
 // For one more step: every step as large as the largest so far, and its record and loss.
-bool BlockMachine::has_room() const {
+bool BlockExecutable::has_staging_space() const {
   const std::int64_t records = std::ssize(rounds_) * (next_step_ - first_step_ + 1) *
                                static_cast<std::int64_t>(sizeof(block::Step) + sizeof(float) + kAlign);
-  return next_step_ == first_step_ || used_ + largest_step_ + records + 4096 <= staging_.bytes();
+  return next_step_ == first_step_ || num_staged_bytes_ + max_step_bytes_ + records + 4096 <= staging_.bytes();
 }
 
 // Whether a batch is the same bytes to both.
-bool BlockMachine::reads_as(const BlockMachine& other) const {
+bool BlockExecutable::has_same_batch_layout(const BlockExecutable& other) const {
   const auto same = [](const nn::Reorder& a, const nn::Reorder& b) {
     return std::ranges::equal(a.sizes(), b.sizes()) && std::ranges::equal(a.strides(), b.strides());
   };
   return tokens_ == other.tokens_ && sample_values_ == other.sample_values_ && same(input_, other.input_) &&
          classes_ == other.classes_ && target_values_ == other.target_values_ && same(target_, other.target_) &&
-         program_.draws_masks == other.program_.draws_masks;
+         program_.has_random_masks == other.program_.has_random_masks;
 }
 
 // Sends a batch up, unless another machine has for this step.
-BlockMachine::Fed BlockMachine::batch_up(const nn::Batch& batch, std::vector<Sent>* sent) {
+BlockExecutable::UploadedBatch BlockExecutable::upload_batch(const nn::Batch& batch, std::vector<SharedUpload>* shared_uploads) {
   const auto same = [](auto a, auto b) { return a.data() == b.data() && a.size() == b.size(); };
-  const auto is_it = [&](const Sent& each) {
+  const auto is_it = [&](const SharedUpload& each) {
     const nn::Batch& other = each.batch;
     return batch.size == other.size && same(batch.features, other.features) && same(batch.labels, other.labels) &&
            same(batch.targets, other.targets) && same(batch.sample_index, other.sample_index) &&
-           same(batch.weights, other.weights) && reads_as(*each.by);
+           same(batch.weights, other.weights) && has_same_batch_layout(*each.uploader);
   };
   check_batch(batch);
-  if (sent != nullptr) {
-    if (const auto found = std::ranges::find_if(*sent, is_it); found != sent->end()) return found->fed;
+  if (shared_uploads != nullptr) {
+    if (const auto found = std::ranges::find_if(*shared_uploads, is_it); found != shared_uploads->end()) return found->uploaded;
   }
-  const Fed fed = put_batch(batch);
-  if (sent != nullptr) sent->push_back({batch, this, fed});
-  return fed;
+  const UploadedBatch uploaded = put_batch(batch);
+  if (shared_uploads != nullptr) shared_uploads->push_back({batch, this, uploaded});
+  return uploaded;
 }
 
-void BlockMachine::take_step(std::vector<Sent>* sent) {
-  const std::int64_t before = used_;
-  const nn::StepWork work = chunk_.work(next_step_);
+void BlockExecutable::append_step(std::vector<SharedUpload>* shared_uploads) {
+  const std::int64_t before = num_staged_bytes_;
+  const nn::StepInput work = chunk_.step_input(next_step_);
   LANISTA_CHECK(
-      work.hyper.size() == seats_.size() && (work.batches.size() == 1 || work.batches.size() == seats_.size()),
+      work.hyper.size() == lane_slots_.size() && (work.batches.size() == 1 || work.batches.size() == lane_slots_.size()),
       "a step wants hyper-parameters for every lane, and one batch or one a lane");
-  Fed fed;
+  UploadedBatch uploaded;
   const bool shared = work.batches.size() == 1;
   for (Round& round : rounds_) {
     const std::size_t i = round.lane;
     if (active_[i] == 0) continue;
     try {
-      LANISTA_CHECK(static_cast<bool>(seats_[i].state), "lane " + std::to_string(i) + " is empty");
-      if (!shared || fed.input == nullptr) fed = batch_up(work.batches[shared ? 0 : i], sent);
+      LANISTA_CHECK(static_cast<bool>(lane_slots_[i].state), "lane " + std::to_string(i) + " is empty");
+      if (!shared || uploaded.input == nullptr) uploaded = upload_batch(work.batches[shared ? 0 : i], shared_uploads);
       const nn::LaneHyper& hyper = work.hyper[i];
       // The numbers of a lane seldom change from step to step, and then what stands in the staging serves again.
       if (!round.steps.empty() && !corrects_rate(optimizer_) && same_numbers(round.hyper, hyper)) {
         block::Step& step = round.steps.emplace_back(round.steps.back());
-        set_batch(fed, step);
+        set_batch(uploaded, step);
         ++step.done;
         step.first = 0;
       } else {
-        const std::int64_t done = seats_[i].state.step_count() + std::ssize(round.steps);
-        round.steps.push_back(put_step(fed, hyper, done));
+        const std::int64_t done = lane_slots_[i].state.step_count() + std::ssize(round.steps);
+        round.steps.push_back(put_step(uploaded, hyper, done));
         round.hyper = hyper;
       }
     } catch (...) {
@@ -265,12 +265,12 @@ void BlockMachine::take_step(std::vector<Sent>* sent) {
       active_[i] = 0;
     }
   }
-  largest_step_ = std::max(largest_step_, used_ - before);
+  max_step_bytes_ = std::max(max_step_bytes_, num_staged_bytes_ - before);
   ++next_step_;
 }
 
 // Sends up what was taken; its lanes are ready then. A launch leaves losses where the host reads them.
-void BlockMachine::close_round(std::vector<block::Lane>& lanes) {
+void BlockExecutable::close_round(std::vector<block::Lane>& lanes) {
   const std::size_t begin = lanes.size();
   for (const Round& round : rounds_) {
     if (round.steps.empty()) continue;
@@ -279,14 +279,14 @@ void BlockMachine::close_round(std::vector<block::Lane>& lanes) {
     lane.calls = reinterpret_cast<const block::Call*>(calls_.at());
     lane.call_count = static_cast<int>(program_.calls.size());
     lane.step_count = static_cast<int>(round.steps.size());
-    lane.work = program_.flops;
-    lane.seed = seats_[round.lane].state.seed();
-    if (lanes.empty()) lane.clocks = reinterpret_cast<block::u64*>(clocks_.at());
+    lane.flops = program_.flops;
+    lane.seed = lane_slots_[round.lane].state.seed();
+    if (lanes.empty()) lane.call_cycles = reinterpret_cast<block::u64*>(call_cycles_.at());
     std::ranges::copy(round.steps, put(std::ssize(round.steps), lane.steps));
     lanes.push_back(lane);
   }
-  ++rounds_so_far_;
-  const std::int64_t goes_up = used_;
+  ++num_rounds_;
+  const std::int64_t num_upload_bytes = num_staged_bytes_;
   std::size_t next = begin;
   for (Round& round : rounds_) {
     if (round.steps.empty()) continue;
@@ -294,32 +294,32 @@ void BlockMachine::close_round(std::vector<block::Lane>& lanes) {
     lanes[next].losses = put(std::ssize(round.steps), unused);
     round.losses = lanes[next++].losses;
   }
-  device_->copy(staged_.at(), staging_.at(), goes_up);
+  device_->copy(device_staging_.at(), staging_.at(), num_upload_bytes);
 }
 
 // Steps are counted when a launch is done.
-void BlockMachine::settle() {
+void BlockExecutable::collect_results() {
   for (const Round& round : rounds_) {
     if (round.steps.empty()) continue;
-    Seat& at = seats_[round.lane];
-    nn::LaneEnd& end = ends_[round.lane];
+    LaneSlot& at = lane_slots_[round.lane];
+    nn::LaneResult& end = ends_[round.lane];
     for (std::size_t s = 0; s < round.steps.size(); ++s) {
       end.loss = static_cast<double>(round.losses[s]);
       end.loss_sum += end.loss * static_cast<double>(round.steps[s].batch);
-      if (!std::isfinite(end.loss) && end.bad_step < 0) end.bad_step = round.first + static_cast<std::int64_t>(s);
+      if (!std::isfinite(end.loss) && end.first_nonfinite_step < 0) end.first_nonfinite_step = round.first + static_cast<std::int64_t>(s);
       ++end.steps;
     }
     at.state.set_step_count(at.state.step_count() + std::ssize(round.steps));
-    at.ahead = true;
+    at.is_device_newer = true;
   }
   rounds_.clear();
   if (has_steps()) return;
   staging_ = {};  // for whoever is next
-  staged_ = {};
+  device_staging_ = {};
 }
 
 // A device fails whole, and for want of memory nothing begins: all lanes are as they were after their last round.
-void BlockMachine::fail(const std::exception_ptr& why) {
+void BlockExecutable::fail(const std::exception_ptr& why) {
   for (std::size_t i = 0; i < ends_.size(); ++i) {
     if (active_[i] != 0) ends_[i].failure = why;
   }
@@ -332,32 +332,32 @@ void BlockMachine::fail(const std::exception_ptr& why) {
   next_step_ = chunk_.steps;
 }
 
-void BlockMachine::run(const nn::Chunk& chunk, std::span<nn::LaneEnd> ends) {
+void BlockExecutable::run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) {
   begin(chunk, ends);
-  const bool watched = std::ranges::find(chunk.watched, std::uint8_t{1}) != chunk.watched.end();
-  if (watched || options_.before_commit) {
+  const bool wants_gradient_norm = std::ranges::find(chunk.wants_gradient_norm, std::uint8_t{1}) != chunk.wants_gradient_norm.end();
+  if (wants_gradient_norm || options_.before_commit) {
     next_step_ = chunk.steps;
-    run_on_twin(chunk, ends);
+    run_on_cpu(chunk, ends);
     return;
   }
   std::vector<block::Lane> lanes;
   while (has_steps()) {
     try {
       open_round(1);
-      while (has_steps() && has_room()) take_step(nullptr);
+      while (has_steps() && has_staging_space()) append_step(nullptr);
       lanes.clear();
       close_round(lanes);
-      if (!lanes.empty()) device_->company().run(*device_, lanes, this);
+      if (!lanes.empty()) device_->launch_batcher().run(*device_, lanes, this);
     } catch (...) {
       fail(std::current_exception());
       return;
     }
-    if (has_steps()) settle();  // wait() sees the end of the last round
+    if (has_steps()) collect_results();  // wait() sees the end of the last round
   }
 }
 
-void BlockMachine::wait() {
-  if (!rounds_.empty()) settle();
+void BlockExecutable::wait() {
+  if (!rounds_.empty()) collect_results();
 }
 
 }  // namespace lanista::device

@@ -39,11 +39,11 @@ void gate_grad(i64 n, i64 rows, i64 c, const T* x, const T* dy, T* dg) {
 
 /// A row of c numbers between zeros, so that every window of neighbours can be read whole.
 template <class T>
-struct Fringed {
+struct PaddedRow {
   T* cells;  // c + size - 1
   i64 before, c, size;
 
-  Fringed(T* place, const LrnShape& s, i64 zeros_before) : cells(place), before(zeros_before), c(s.c), size(s.size) {
+  PaddedRow(T* place, const LrnShape& s, i64 zeros_before) : cells(place), before(zeros_before), c(s.c), size(s.size) {
     fill<T>(c + size - 1, T(0), cells);
   }
   T* row() const { return cells + before; }
@@ -58,7 +58,7 @@ struct Fringed {
 
 template <class T>
 struct LrnRow {
-  Fringed<T> squares;
+  PaddedRow<T> squares;
   T slope, bias, beta;
 
   LrnRow(const LrnShape& s, T* scratch)
@@ -98,7 +98,7 @@ void lrn(const LrnShape& s, const T* x, T* y, T* scratch) {
 template <class T>
 void lrn_grad(const LrnShape& s, const T* x, const T* dy, T* dx, T* scratch) {
   const LrnRow<T> row(s, scratch);
-  const Fringed<T> shares(scratch + s.c + s.size - 1, s, s.size - 1 - (s.size - 1) / 2);
+  const PaddedRow<T> shares(scratch + s.c + s.size - 1, s, s.size - 1 - (s.size - 1) / 2);
   const T factor = row.slope * (T(-2) * row.beta);
   for (i64 r = 0; r < s.rows; ++r, x += s.c, dy += s.c, dx += s.c) {
     row.load(x);

@@ -23,7 +23,7 @@ inline ConvAxis backward_w(const ConvShape& s) { return {s.w, s.ow, s.kw, s.stri
 
 /// A sum over taps from a source image to a target image.
 template <class T>
-struct TapJob {
+struct TapSum {
   i64 n;
   ConvAxis axis_h, axis_w;
   i64 source_c, target_c;  // channels of the whole images
@@ -37,7 +37,7 @@ struct TapJob {
 };
 
 /// Walks over the positions of a class, sample by sample and row by row.
-struct PositionWalk {
+struct OutputPositions {
   i64 count_h, count_w;
   i64 source_n, source_h, source_w, target_n, target_h, target_w;  // steps
   i64 h = 0, w = 0;
@@ -60,8 +60,8 @@ struct PositionWalk {
 
 /// The positions of a class, one image row after the other: long rows of one vector, in tall tiles.
 template <class T>
-inline void run_rows(const TapJob<T>& job, const AxisClass& ch, const AxisClass& cw, const Terms<T>& terms,
-                     const T* source, T* target, const PositionWalk& walk) {
+inline void run_rows(const TapSum<T>& job, const AxisClass& ch, const AxisClass& cw, const Terms<T>& terms,
+                     const T* source, T* target, const OutputPositions& walk) {
   const ColumnBlock<T> block(job.columns);
   for (i64 n = 0; n < job.n; ++n) {
     for (i64 h = 0; h < ch.count; ++h) {
@@ -73,7 +73,7 @@ inline void run_rows(const TapJob<T>& job, const AxisClass& ch, const AxisClass&
 }
 
 template <class T>
-inline void run_class(const TapJob<T>& job, const AxisClass& ch, const AxisClass& cw, i64 group) {
+inline void run_class(const TapSum<T>& job, const AxisClass& ch, const AxisClass& cw, i64 group) {
   const ConvAxis& ah = job.axis_h;
   const ConvAxis& aw = job.axis_w;
   const i64 source_row = aw.source_len * job.source_c;
@@ -97,7 +97,7 @@ inline void run_class(const TapJob<T>& job, const AxisClass& ch, const AxisClass
   terms.bias = job.bias != nullptr ? job.bias + group * job.columns : nullptr;
   terms.relu = job.relu;
 
-  PositionWalk walk{ch.count,
+  OutputPositions walk{ch.count,
                     cw.count,
                     ah.source_len * source_row,
                     ah.source_per_position() * source_row,
@@ -126,7 +126,7 @@ inline void run_class(const TapJob<T>& job, const AxisClass& ch, const AxisClass
 }
 
 template <class T>
-inline void run_taps(const TapJob<T>& job) {
+inline void run_taps(const TapSum<T>& job) {
   AxisClass ch;
   while (next_class(job.axis_h, ch)) {
     AxisClass cw;
@@ -138,7 +138,7 @@ inline void run_taps(const TapJob<T>& job) {
 
 /// Depthwise: channels in the vector, up to four neighbouring positions with one look at the weights.
 template <class T, int kPositions>
-inline void depthwise_positions(const TapJob<T>& job, const AxisClass& ch, const AxisClass& cw, const T* weights,
+inline void depthwise_positions(const TapSum<T>& job, const AxisClass& ch, const AxisClass& cw, const T* weights,
                                 const T* source, T* target) {
   const ConvAxis& ah = job.axis_h;
   const ConvAxis& aw = job.axis_w;
@@ -165,7 +165,7 @@ inline void depthwise_positions(const TapJob<T>& job, const AxisClass& ch, const
 }
 
 template <class T>
-inline void run_depthwise(const TapJob<T>& job) {
+inline void run_depthwise(const TapSum<T>& job) {
   const ConvAxis& ah = job.axis_h;
   const ConvAxis& aw = job.axis_w;
   const i64 c = job.source_c;
@@ -199,7 +199,7 @@ inline void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bi
     return;
   }
   const i64 k = s.ci / s.groups, columns = s.co / s.groups;
-  const TapJob<T> job{s.n, forward_h(s), forward_w(s), s.ci,    s.co, k,    columns, s.groups, x,
+  const TapSum<T> job{s.n, forward_h(s), forward_w(s), s.ci,    s.co, k,    columns, s.groups, x,
                       w,   k * s.co,     s.co,         columns, bias, relu, y};
   if (is_depthwise(s)) {
     run_depthwise(job);
@@ -239,7 +239,7 @@ void conv2d_grad_x(const ConvShape& s, const T* dy, const T* w, T* dx, T* scratc
     return;
   }
   const i64 k = s.co / s.groups, columns = s.ci / s.groups;
-  TapJob<T> job{s.n, backward_h(s),  backward_w(s), s.co,        s.ci,    k,     columns, s.groups, dy,
+  TapSum<T> job{s.n, backward_h(s),  backward_w(s), s.co,        s.ci,    k,     columns, s.groups, dy,
                 w,   columns * s.co, columns,       k * columns, nullptr, false, dx};
   if (is_depthwise(s)) {
     run_depthwise(job);

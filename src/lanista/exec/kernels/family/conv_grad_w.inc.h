@@ -12,13 +12,13 @@ namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
 /// Where row r of a tile reads and which output positions it sees.
-struct GradRows {
+struct WeightGradRows {
   i64 offset[kMaxTileRows];  // of the source element at n = oh = ow = 0; may be negative
   i64 low_h[kMaxTileRows], high_h[kMaxTileRows], low_w[kMaxTileRows], high_w[kMaxTileRows];
 };
 
 template <class T>
-struct GradSum {
+struct WeightGradSum {
   i64 n, oh, ow;
   i64 x_n, x_oh, x_ow;     // source steps per sample and per output position
   i64 dy_n, dy_oh, dy_ow;  // likewise
@@ -27,7 +27,7 @@ struct GradSum {
 };
 
 template <class T, int kRows, int kColumns, bool kPart>
-void mixed_tile(const GradSum<T>& s, const GradRows& rows, T* const* dw, i64 part) {
+void mixed_tile(const WeightGradSum<T>& s, const WeightGradRows& rows, T* const* dw, i64 part) {
   using S = Wide<T>;
   using V = typename S::V;
   constexpr i64 kW = S::kWidth;
@@ -113,29 +113,29 @@ void mixed_tile(const GradSum<T>& s, const GradRows& rows, T* const* dw, i64 par
 }
 
 template <class T>
-using MixedFunction = void (*)(const GradSum<T>&, const GradRows&, T* const*, i64);
+using MixedTileFunction = void (*)(const WeightGradSum<T>&, const WeightGradRows&, T* const*, i64);
 
 template <class T, int kRows>
 struct MixedForms {
-  static constexpr MixedFunction<T> kForms[4] = {mixed_tile<T, kRows, 1, false>, mixed_tile<T, kRows, 1, true>,
+  static constexpr MixedTileFunction<T> kForms[4] = {mixed_tile<T, kRows, 1, false>, mixed_tile<T, kRows, 1, true>,
                                                  mixed_tile<T, kRows, 2, false>, mixed_tile<T, kRows, 2, true>};
 };
 
 template <class T, int... kRows>
-inline MixedFunction<T> mixed_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
-  static constexpr const MixedFunction<T>* kByRows[] = {MixedForms<T, kRows + 1>::kForms...};
+inline MixedTileFunction<T> mixed_function(i64 rows, int form, std::integer_sequence<int, kRows...>) {
+  static constexpr const MixedTileFunction<T>* kByRows[] = {MixedForms<T, kRows + 1>::kForms...};
   return kByRows[rows - 1][form];
 }
 
 /// The output positions that one tap sees, and the source element of the first one at sample 0.
-struct TapSpan {
+struct TapRange {
   i64 low_h, high_h, low_w, high_w;
   i64 at;
 };
 
 /// Neighbouring channels of one tap: their source elements are neighbours, and they see the same positions.
 template <class T, int kRows, int kColumns, bool kPart>
-void tap_tile(const GradSum<T>& s, const TapSpan& span, T* dw, i64 dw_row, i64 part) {
+void tap_tile(const WeightGradSum<T>& s, const TapRange& span, T* dw, i64 dw_row, i64 part) {
   using S = Wide<T>;
   using V = typename S::V;
   constexpr i64 kW = S::kWidth;
@@ -182,22 +182,22 @@ void tap_tile(const GradSum<T>& s, const TapSpan& span, T* dw, i64 dw_row, i64 p
 }
 
 template <class T>
-using TapFunction = void (*)(const GradSum<T>&, const TapSpan&, T*, i64, i64);
+using TapTileFunction = void (*)(const WeightGradSum<T>&, const TapRange&, T*, i64, i64);
 
 /// One vector of columns leaves registers for twice the rows.
 template <class T, int kRows, bool kTwo>
 struct TapForms {
-  static constexpr TapFunction<T> kForms[2] = {tap_tile < T, kRows, kTwo ? 2 : 1, false >,
+  static constexpr TapTileFunction<T> kForms[2] = {tap_tile < T, kRows, kTwo ? 2 : 1, false >,
                                                tap_tile<T, kRows, kTwo ? 2 : 1, true>};
 };
 
 template <class T, bool kTwo, int... kRows>
-inline TapFunction<T> tap_function(i64 rows, bool part, std::integer_sequence<int, kRows...>) {
-  static constexpr const TapFunction<T>* kByRows[] = {TapForms<T, kRows + 1, kTwo>::kForms...};
+inline TapTileFunction<T> tap_function(i64 rows, bool part, std::integer_sequence<int, kRows...>) {
+  static constexpr const TapTileFunction<T>* kByRows[] = {TapForms<T, kRows + 1, kTwo>::kForms...};
   return kByRows[rows - 1][part ? 1 : 0];
 }
 template <class T>
-inline TapFunction<T> tap_function(i64 rows, bool two, bool part) {
+inline TapTileFunction<T> tap_function(i64 rows, bool two, bool part) {
   return two ? tap_function<T, true>(rows, part, std::make_integer_sequence<int, kMaxTileRows>())
              : tap_function<T, false>(rows, part, std::make_integer_sequence<int, 2 * kMaxTileRows>());
 }
@@ -213,13 +213,13 @@ inline void seen_positions(const ConvAxis& axis, i64 tap, i64& low, i64& high) {
 
 /// A part of the gradient's terms: n samples, output rows [oh_begin, oh_end) of one group.
 template <class T>
-struct GradPart {
+struct WeightGradSlice {
   const ConvShape& s;
   i64 oh_begin, oh_end;
-  GradSum<T> sum;
+  WeightGradSum<T> sum;
   T* dw;
 
-  GradPart(const ConvShape& shape, i64 n, i64 begin, i64 end, const T* x, const T* dy, T* target)
+  WeightGradSlice(const ConvShape& shape, i64 n, i64 begin, i64 end, const T* x, const T* dy, T* target)
       : s(shape),
         oh_begin(begin),
         oh_end(end),
@@ -251,14 +251,14 @@ struct GradPart {
 
 /// One tap, its input channels tile by tile.
 template <class T>
-inline void add_tap(const GradPart<T>& part, i64 th, i64 tw) {
-  TapSpan span;
+inline void add_tap(const WeightGradSlice<T>& part, i64 th, i64 tw) {
+  TapRange span;
   part.seen_rows(th, span.low_h, span.high_h);
   seen_positions(forward_w(part.s), tw, span.low_w, span.high_w);
   if (span.low_h >= span.high_h || span.low_w >= span.high_w) return;
   const i64 start = part.offset(th, tw) + span.low_h * part.sum.x_oh + span.low_w * part.sum.x_ow;
   T* dw = part.dw + (th * part.s.kw + tw) * part.channels() * part.s.co;
-  GradSum<T> sum = part.sum;
+  WeightGradSum<T> sum = part.sum;
   for (i64 c = 0; c < part.columns(); c += ColumnBlock<T>::kMost, sum.dy += ColumnBlock<T>::kMost) {
     const ColumnBlock<T> block(smaller(part.columns() - c, ColumnBlock<T>::kMost));
     const bool two = block.form >= 2;
@@ -273,12 +273,12 @@ inline void add_tap(const GradPart<T>& part, i64 th, i64 tw) {
 
 /// Few channels: tiles of (tap, channel) pairs, since those of one tap would be too small.
 template <class T>
-inline void add_mixed(const GradPart<T>& part) {
+inline void add_mixed(const WeightGradSlice<T>& part) {
   const ConvShape& s = part.s;
   const i64 ci = part.channels(), all_rows = s.kh * s.kw * ci;
   for (i64 first = 0; first < all_rows;) {
     const i64 count = even_share(all_rows - first, kMaxTileRows);
-    GradRows rows;
+    WeightGradRows rows;
     T* target[kMaxTileRows];
     for (i64 r = 0; r < count; ++r) {
       const i64 channel = (first + r) % ci, tap = (first + r) / ci;
@@ -287,7 +287,7 @@ inline void add_mixed(const GradPart<T>& part) {
       seen_positions(forward_w(s), tap % s.kw, rows.low_w[r], rows.high_w[r]);
       target[r] = part.dw + (first + r) * s.co;
     }
-    GradSum<T> sum = part.sum;
+    WeightGradSum<T> sum = part.sum;
     for (i64 c = 0; c < part.columns(); c += ColumnBlock<T>::kMost, sum.dy += ColumnBlock<T>::kMost) {
       const ColumnBlock<T> block(smaller(part.columns() - c, ColumnBlock<T>::kMost));
       mixed_function<T>(count, block.form, std::make_integer_sequence<int, kMaxTileRows>())(sum, rows, target,
@@ -299,7 +299,7 @@ inline void add_mixed(const GradPart<T>& part) {
 }
 
 template <class T>
-inline void add_part(const GradPart<T>& part) {
+inline void add_part(const WeightGradSlice<T>& part) {
   if (part.channels() < 4) return add_mixed(part);
   for (i64 th = 0; th < part.s.kh; ++th) {
     for (i64 tw = 0; tw < part.s.kw; ++tw) add_tap(part, th, tw);
@@ -382,7 +382,7 @@ void conv2d_grad_w(const ConvShape& s, const T* x, const T* dy, T* dw, T*) {
   for (i64 n = 0; n < s.n; n += samples) {
     for (i64 oh = 0; oh < s.oh; oh += rows) {
       for (i64 group = 0; group < s.groups; ++group) {
-        add_part(GradPart<T>(s, smaller(samples, s.n - n), oh, smaller(s.oh, oh + rows),
+        add_part(WeightGradSlice<T>(s, smaller(samples, s.n - n), oh, smaller(s.oh, oh + rows),
                              x + n * s.h * s.w * s.ci + group * (s.ci / s.groups),
                              dy + n * s.oh * s.ow * s.co + group * (s.co / s.groups), dw + group * (s.co / s.groups)));
       }

@@ -9,7 +9,7 @@ namespace lanista::kernels::LANISTA_KERNEL_LEVEL {
 namespace {
 
 /// Cells [begin, end) of one axis inside the image; `skipped` cells of the window lie before them.
-struct Span1 {
+struct IndexRange {
   i64 begin, end, skipped;
 };
 
@@ -19,7 +19,7 @@ struct PoolAxis {
   i64 positions, len, window, stride, pad;
   i64 full_begin, full_end, step;
 
-  Span1 span(i64 position) const {
+  IndexRange span(i64 position) const {
     const i64 start = position * stride - pad;
     const i64 begin = larger(start, 0), end = smaller(start + window, len);
     return {begin, larger(begin, end), begin - start};
@@ -43,7 +43,7 @@ struct CoveringAxis {
     full_begin = smaller(larger(a.window - 1 - a.pad, 0), positions);
     full_end = larger(full_begin, smaller(a.positions - a.pad, positions));
   }
-  Span1 span(i64 cell) const {
+  IndexRange span(i64 cell) const {
     const i64 reach = cell + windows.pad;
     const i64 first = larger(reach - windows.window + windows.stride, 0) / windows.stride;
     const i64 last = smaller(reach / windows.stride + 1, windows.positions);
@@ -55,14 +55,14 @@ struct AdaptiveAxis {
   i64 positions, len;
   static constexpr i64 full_begin = 0, full_end = 0, step = 1;
 
-  Span1 span(i64 position) const {
+  IndexRange span(i64 position) const {
     return {position * len / positions, ((position + 1) * len + positions - 1) / positions, 0};
   }
 };
 
 /// Neighbouring windows of a row: `count` of them, each `step` cells behind the one before.
-struct PoolRun {
-  Span1 h, w;  // of the first
+struct PoolSegment {
+  IndexRange h, w;  // of the first
   i64 count, step;
   i64 output, sample;  // flat position (n, oh, ow) of the first, sample
 };
@@ -72,10 +72,10 @@ inline void for_runs(i64 samples, const H& axis_h, const W& axis_w, F f) {
   i64 output = 0;
   for (i64 n = 0; n < samples; ++n) {
     for (i64 oh = 0; oh < axis_h.positions; ++oh) {
-      const Span1 h = axis_h.span(oh);
+      const IndexRange h = axis_h.span(oh);
       for (i64 ow = 0; ow < axis_w.positions;) {
         const i64 count = ow >= axis_w.full_begin && ow < axis_w.full_end ? axis_w.full_end - ow : 1;
-        f(PoolRun{h, axis_w.span(ow), count, axis_w.step, output, n});
+        f(PoolSegment{h, axis_w.span(ow), count, axis_w.step, output, n});
         ow += count;
         output += count;
       }
@@ -114,7 +114,7 @@ template <class T, bool kRelu>
 inline void max_pool_form(const PoolShape& s, const T* x, T* y, std::uint8_t* index) {
   using I = typename Wide<T>::I;
   using Int = typename Wide<T>::Int;
-  for_pool_runs(s, [&](const PoolRun& run) {
+  for_pool_runs(s, [&](const PoolSegment& run) {
     const T* image = x + run.sample * s.h * s.w * s.c;
     for_quads(run.count, [&](auto windows, i64 window) {
       constexpr int kN = decltype(windows)::value;
@@ -170,7 +170,7 @@ void relu_max_pool(const PoolShape& s, const T* x, T* y, std::uint8_t* index) {
 
 /// Windows that do not overlap: a cell gets its window's gradient or nothing.
 template <class T>
-inline void spread_gradient(const PoolShape& s, const PoolRun& run, const std::uint8_t* index, const T* dy, T* image) {
+inline void spread_gradient(const PoolShape& s, const PoolSegment& run, const std::uint8_t* index, const T* dy, T* image) {
   using Int = typename Wide<T>::Int;
   for (i64 p = 0; p < run.count; ++p) {
     const i64 from = (run.output + p) * s.c;
@@ -198,7 +198,7 @@ void max_pool_grad(const PoolShape& s, const std::uint8_t* index, const T* dy, T
   if (!tiled) fill<T>(s.n * s.h * s.w * s.c, T(0), dx);
   i64 offset[256];  // of a window's cells from its first one: cheaper than dividing for every element
   for (i64 cell = 0; cell < smaller(255, s.kh * s.kw); ++cell) offset[cell] = (cell / s.kw * s.w + cell % s.kw) * s.c;
-  for_pool_runs(s, [&](const PoolRun& run) {
+  for_pool_runs(s, [&](const PoolSegment& run) {
     T* image = dx + run.sample * s.h * s.w * s.c;
     if (apart) return spread_gradient<T>(s, run, index, dy, image);
     for (i64 p = 0; p < run.count; ++p) {
@@ -214,7 +214,7 @@ void max_pool_grad(const PoolShape& s, const std::uint8_t* index, const T* dy, T
 
 /// y[window] = (sum over its cells of `image` [..][w][c]) / divisor, for the windows of a run.
 template <class T>
-inline void window_sums(const PoolRun& run, i64 w, i64 c, T divisor, const T* image, T* y) {
+inline void window_sums(const PoolSegment& run, i64 w, i64 c, T divisor, const T* image, T* y) {
   for_quads(run.count, [&](auto windows, i64 window) {
     constexpr int kN = decltype(windows)::value;
     const T* start = image + window * run.step * c;
@@ -232,10 +232,10 @@ inline void window_sums(const PoolRun& run, i64 w, i64 c, T divisor, const T* im
   });
 }
 
-inline i64 cells(const PoolRun& run) { return larger(1, (run.h.end - run.h.begin) * (run.w.end - run.w.begin)); }
+inline i64 cells(const PoolSegment& run) { return larger(1, (run.h.end - run.h.begin) * (run.w.end - run.w.begin)); }
 
 template <class T>
-inline T avg_divisor(const PoolShape& s, const PoolRun& run) {
+inline T avg_divisor(const PoolShape& s, const PoolSegment& run) {
   if (!s.count_include_pad) return static_cast<T>(cells(run));
   // Padding counts, but a window that reaches beyond the padding (ceil mode) is cut there, as in PyTorch.
   const i64 height = smaller(s.kh, s.h + s.pad_bottom - (run.h.begin - run.h.skipped));
@@ -245,7 +245,7 @@ inline T avg_divisor(const PoolShape& s, const PoolRun& run) {
 
 template <class T>
 void avg_pool(const PoolShape& s, const T* x, T* y) {
-  for_pool_runs(s, [&](const PoolRun& run) {
+  for_pool_runs(s, [&](const PoolSegment& run) {
     window_sums<T>(run, s.w, s.c, avg_divisor<T>(s, run), x + run.sample * s.h * s.w * s.c, y + run.output * s.c);
   });
 }
@@ -258,13 +258,13 @@ void avg_pool_grad(const PoolShape& s, const T* dy, T* dx, T* scratch) {
   const PoolAxis axis_w = window_axis(s.ow, s.w, s.kw, s.stride_w, s.pad_w);
   const i64 outputs = s.oh * s.ow * s.c;
   for (i64 n = 0; n < s.n; ++n, dy += outputs, dx += s.h * s.w * s.c) {
-    for_runs(1, axis_h, axis_w, [&](const PoolRun& run) {
+    for_runs(1, axis_h, axis_w, [&](const PoolSegment& run) {
       const T divisor = avg_divisor<T>(s, run);
       map<T>(run.count * s.c, dy + run.output * s.c, scratch + run.output * s.c,
              [divisor](auto v) { return v / divisor; });
     });
     for_runs(1, CoveringAxis(axis_h), CoveringAxis(axis_w),
-             [&](const PoolRun& run) { window_sums<T>(run, s.ow, s.c, T(1), scratch, dx + run.output * s.c); });
+             [&](const PoolSegment& run) { window_sums<T>(run, s.ow, s.c, T(1), scratch, dx + run.output * s.c); });
   }
 }
 
@@ -275,7 +275,7 @@ inline void for_adaptive_runs(const PoolShape& s, F f) {
 
 template <class T>
 void adaptive_avg_pool(const PoolShape& s, const T* x, T* y) {
-  for_adaptive_runs(s, [&](const PoolRun& run) {
+  for_adaptive_runs(s, [&](const PoolSegment& run) {
     window_sums<T>(run, s.w, s.c, static_cast<T>(cells(run)), x + run.sample * s.h * s.w * s.c, y + run.output * s.c);
   });
 }
@@ -283,7 +283,7 @@ void adaptive_avg_pool(const PoolShape& s, const T* x, T* y) {
 template <class T>
 void adaptive_avg_pool_grad(const PoolShape& s, const T* dy, T* dx) {
   fill<T>(s.n * s.h * s.w * s.c, T(0), dx);
-  for_adaptive_runs(s, [&](const PoolRun& run) {
+  for_adaptive_runs(s, [&](const PoolSegment& run) {
     const T divisor = static_cast<T>(cells(run));
     T* image = dx + run.sample * s.h * s.w * s.c;
     sweep<T>(s.c, [&](auto lanes, i64 i) {

@@ -57,8 +57,8 @@ void adam(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const
   const double correction1 = 1.0 - whole_power(hyper.beta1, hyper.step);
   const double correction2 = scalar_sqrt(1.0 - whole_power(hyper.beta2, hyper.step));
   const T rate = static_cast<T>(-hyper.lr / correction1), factor = static_cast<T>(hyper.grad_scale);
-  const T beta1 = static_cast<T>(hyper.beta1), take1 = static_cast<T>(1.0 - hyper.beta1);
-  const T beta2 = static_cast<T>(hyper.beta2), take2 = static_cast<T>(1.0 - hyper.beta2);
+  const T beta1 = static_cast<T>(hyper.beta1), one_minus_beta1 = static_cast<T>(1.0 - hyper.beta1);
+  const T beta2 = static_cast<T>(hyper.beta2), one_minus_beta2 = static_cast<T>(1.0 - hyper.beta2);
   const T decay = static_cast<T>(hyper.weight_decay);
   const T shrink = static_cast<T>(1.0 - hyper.lr * hyper.weight_decay);
   const T root = static_cast<T>(correction2), eps = static_cast<T>(hyper.eps);
@@ -73,8 +73,8 @@ void adam(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const
         g = madd(decay, p, g);
       }
     }
-    const auto first = madd(beta1, lanes.load(m + i), take1 * g);
-    const auto second = madd(beta2, lanes.load(v + i), (take2 * g) * g);
+    const auto first = madd(beta1, lanes.load(m + i), one_minus_beta1 * g);
+    const auto second = madd(beta2, lanes.load(v + i), (one_minus_beta2 * g) * g);
     lanes.store(m + i, first);
     lanes.store(v + i, second);
     lanes.store(param + i, madd(rate, first / (sqrt_of(second) / root + eps), p));
@@ -87,17 +87,17 @@ template <class T>
 void lion(i64 count, const UpdateHyper& hyper, const T* grad, T* param, T* const* slots) {
   T* m = slots[0];
   const T rate = static_cast<T>(-hyper.lr), factor = static_cast<T>(hyper.grad_scale);
-  const T beta1 = static_cast<T>(hyper.beta1), take1 = static_cast<T>(1.0 - hyper.beta1);
-  const T beta2 = static_cast<T>(hyper.beta2), take2 = static_cast<T>(1.0 - hyper.beta2);
+  const T beta1 = static_cast<T>(hyper.beta1), one_minus_beta1 = static_cast<T>(1.0 - hyper.beta1);
+  const T beta2 = static_cast<T>(hyper.beta2), one_minus_beta2 = static_cast<T>(1.0 - hyper.beta2);
   const T shrink = static_cast<T>(1.0 - hyper.lr * hyper.weight_decay);
   sweep<T>(count, [&](auto lanes, i64 i) {
     const auto g = lanes.load(grad + i) * factor;
     const auto before = lanes.load(m + i);
-    const auto toward = madd(beta1, before, take1 * g);
+    const auto toward = madd(beta1, before, one_minus_beta1 * g);
     const auto down = toward < T(0) ? lanes.set(T(-1)) : toward;
     const auto sign = toward > T(0) ? lanes.set(T(1)) : down;
     lanes.store(param + i, madd(rate, sign, lanes.load(param + i) * shrink));
-    lanes.store(m + i, madd(beta2, before, take2 * g));
+    lanes.store(m + i, madd(beta2, before, one_minus_beta2 * g));
   });
 }
 

@@ -1,7 +1,7 @@
 // Piecewise activations, slices, images of another size, and what works along the channels, as C++ text.
 
-#include "lanista/io/formats/cpp_export/cpp_forms.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats::cpp {
 namespace {
@@ -23,7 +23,7 @@ for (Index i = 0; i < $size; ++i) {
 )";
     CppValues values;
     for (const char* name : names) values[name] = cpp_float(node.args.real(name));
-    return filled(kForm, node, {{"number", cpp_fill(expression, values)}});
+    return fill_template(kForm, node, {{"number", cpp_fill(expression, values)}});
   };
 }
 
@@ -35,7 +35,7 @@ for (Index r = 0; r < $outer; ++r) std::copy_n(&$x[r * $all + $begin], $run, &$y
   const auto& dims = node.dims();
   const auto axis = dims.begin() + static_cast<std::ptrdiff_t>(range.axis);
   const std::int64_t inner = product(axis + 1, dims.end());
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"outer", text(product(dims.begin() + 1, axis))},
                  {"all", text(*axis * inner)},
                  {"begin", text(range.begin * inner)},
@@ -48,7 +48,7 @@ for (Index i = 0; i < $size; ++i) $y[i] = $x[i] * $gate[$channel];
 )";
   const auto& dims = node.dims();
   const std::string channel = dims.size() == 4 ? "i / " + text(dims[2] * dims[3]) : "i % " + text(dims.back());
-  return filled(kForm, node, {{"gate", node.inputs[1]}, {"channel", channel}});
+  return fill_template(kForm, node, {{"gate", node.inputs[1]}, {"channel", channel}});
 }
 
 std::string channel_shuffle(const CppNode& node) {
@@ -59,7 +59,7 @@ for (Index c = 0; c < $channels; ++c) {
 )";
   const auto& dims = node.dims();
   const std::int64_t groups = node.args.integer("groups");
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"channels", text(dims[1])},
                  {"positions", text(dims[2] * dims[3])},
                  {"groups", text(groups)},
@@ -80,7 +80,7 @@ for (Index c = 0; c < $channels; ++c) {
 )";
   const auto& dims = node.dims();
   const std::int64_t size = node.args.integer("size"), before = (size - 1) / 2;
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"channels", text(dims[1])},
                  {"positions", text(dims[2] * dims[3])},
                  {"before", text(before)},
@@ -101,7 +101,7 @@ for (Index k = 0; k < $channels; ++k) {
   }
 }
 )";
-  return filled(kForm, node, sizes);
+  return fill_template(kForm, node, sizes);
 }
 
 // Cells are counted in halves of a cell of the result, so that no rounding decides which ones are read.
@@ -125,7 +125,7 @@ for (Index r = 0; r < $result_rows; ++r) {
   }
 }
 )";
-  return filled(kForm, node, sizes);
+  return fill_template(kForm, node, sizes);
 }
 
 std::string resize(const CppNode& node) {

@@ -1,26 +1,26 @@
 // The inference form of every operator as C++ text. Values of one sample lie row-major: [C, H, W], [rows, features].
 #include <utility>
 
-#include "lanista/io/formats/cpp_export/cpp_forms.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats {
 namespace cpp {
 
-std::string filled(std::string_view form, const CppNode& node, const CppValues& more) {
+std::string fill_template(std::string_view pattern, const CppNode& node, const CppValues& more) {
   CppValues values = more;
   values.emplace("y", node.value());
   values.emplace("size", text(node.shape.elements_per_sample()));
   if (!node.inputs.empty()) values.emplace("x", node.inputs.front());
-  return cpp_fill(form, values);
+  return cpp_fill(pattern, values);
 }
 
-std::string plus(const CppNode& node, bool there, std::string_view param, std::string_view index) {
-  return there ? " + " + node.param(param) + "[" + std::string(index) + "]" : "";
+std::string plus_param(const CppNode& node, bool is_present, std::string_view param, std::string_view index) {
+  return is_present ? " + " + node.param(param) + "[" + std::string(index) + "]" : "";
 }
 
-std::string times(const CppNode& node, bool there, std::string_view param, std::string_view index) {
-  return there ? " * " + node.param(param) + "[" + std::string(index) + "]" : "";
+std::string times_param(const CppNode& node, bool is_present, std::string_view param, std::string_view index) {
+  return is_present ? " * " + node.param(param) + "[" + std::string(index) + "]" : "";
 }
 
 namespace {
@@ -33,14 +33,14 @@ std::int64_t elements(const std::vector<std::int64_t>& dims) {
 
 /// Emitter of y[i] = expression; the expression may ask for the inputs $x (or $a) and $b.
 CppEmitter each(std::string expression) {
-  return [form = "std::vector<float> $y($size);\nfor (Index i = 0; i < $size; ++i) $y[i] = " + std::move(expression) +
+  return [pattern = "std::vector<float> $y($size);\nfor (Index i = 0; i < $size; ++i) $y[i] = " + std::move(expression) +
                  ";\n"](const CppNode& node) {
-    return filled(form, node, {{"a", node.inputs.front()}, {"b", node.inputs.back()}});
+    return fill_template(pattern, node, {{"a", node.inputs.front()}, {"b", node.inputs.back()}});
   };
 }
 
 /// The same numbers under another name.
-std::string alias(const CppNode& node) { return filled("const auto& $y = $x;\n", node); }
+std::string alias(const CppNode& node) { return fill_template("const auto& $y = $x;\n", node); }
 
 // input_mean[...] or input_scale[...] for the feature i.
 std::string normalizer(const CppNode& node, const std::string& name, std::size_t entries) {
@@ -52,7 +52,7 @@ std::string normalizer(const CppNode& node, const std::string& name, std::size_t
 
 std::string input(const CppNode& node) {
   const auto &mean = node.options.mean, &scale = node.options.scale, &missing = node.options.missing;
-  if (mean.empty() && scale.empty() && missing.empty()) return filled("const float* $y = input;\n", node);
+  if (mean.empty() && scale.empty() && missing.empty()) return fill_template("const float* $y = input;\n", node);
   std::string number = "input[i]";
   if (!missing.empty()) {
     number = "(std::isnan(input[i]) ? " + normalizer(node, "input_missing", missing.size()) + " : input[i])";
@@ -63,17 +63,17 @@ std::string input(const CppNode& node) {
 }
 
 std::string output(const CppNode& node) {
-  if (node.options.target_mean.empty()) return filled("std::copy_n(&$x[0], $size, output);\n", node);
+  if (node.options.target_mean.empty()) return fill_template("std::copy_n(&$x[0], $size, output);\n", node);
   constexpr std::string_view kForm = R"(for (Index i = 0; i < $size; ++i) {
   output[i] = static_cast<float>($x[i] * target_scale[i] + target_mean[i]);
 }
 )";
-  return filled(kForm, node);
+  return fill_template(kForm, node);
 }
 
 // Compilers ask whether a value that nobody reads was meant so.
 std::string zero(const CppNode& node) {
-  return filled("std::vector<float> $y($size);\nstatic_cast<void>($x);\n", node);
+  return fill_template("std::vector<float> $y($size);\nstatic_cast<void>($x);\n", node);
 }
 
 std::string add(const CppNode& node) {
@@ -93,12 +93,12 @@ for (Index r = 0; r < $rows; ++r) {
 }
 )";
   const std::int64_t in = node.dims().back(), out = node.args.integer("out");
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"rows", text(node.shape.elements_per_sample() / out)},
                  {"in", text(in)},
                  {"out", text(out)},
                  {"weight", node.param("weight")},
-                 {"bias", plus(node, node.args.flag("bias"), "bias", "o")}});
+                 {"bias", plus_param(node, node.args.flag("bias"), "bias", "o")}});
 }
 
 std::string matmul(const CppNode& node) {
@@ -119,7 +119,7 @@ for (Index s = 0; s < $matrices; ++s) {
   const bool ta = node.args.flag("transpose_a"), tb = node.args.flag("transpose_b");
   const std::int64_t rows = node.shape.dims[node.shape.rank() - 2], columns = node.shape.dims.back();
   const std::int64_t depth = ta ? a[a.size() - 2] : a.back();
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"a", node.inputs[0]},
                  {"b", node.inputs[1]},
                  {"matrices", text(node.shape.elements_per_sample() / (rows * columns))},
@@ -138,18 +138,18 @@ for (Index c = 0; c < $channels; ++c) {
 }
 )";
   const bool affine = node.args.flag("affine");
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"channels", text(node.dims()[1])},
                  {"positions", text(node.shape.elements_per_sample() / node.dims()[1])},
                  {"eps", cpp_float(node.args.real("eps"))},
                  {"mean", node.param("running_mean")},
                  {"var", node.param("running_var")},
-                 {"weight", times(node, affine, "weight", "c")},
-                 {"bias", plus(node, affine, "bias", "c")}});
+                 {"weight", times_param(node, affine, "weight", "c")},
+                 {"bias", plus_param(node, affine, "bias", "c")}});
 }
 
-/// Normalises `rows` runs of numbers; `place` is the index of number i of row r in weight and bias.
-std::string normalized_rows(const CppNode& node, std::int64_t rows, const std::string& place) {
+/// Normalises `rows` runs of numbers; `index_text` is the index of number i of row r in weight and bias.
+std::string normalized_rows(const CppNode& node, std::int64_t rows, const std::string& index_text) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index r = 0; r < $rows; ++r) {
   const auto* x = &$x[r * $length];
@@ -163,13 +163,13 @@ for (Index r = 0; r < $rows; ++r) {
   const bool affine = node.args.flag("affine");
   const std::int64_t length = node.shape.elements_per_sample() / rows;
   const CppValues lengths{{"length", text(length)}};
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"rows", text(rows)},
                  {"length", text(length)},
                  {"count", cpp_float(static_cast<double>(length))},
                  {"eps", cpp_float(node.args.real("eps"))},
-                 {"weight", times(node, affine, "weight", cpp_fill(place, lengths))},
-                 {"bias", plus(node, affine, "bias", cpp_fill(place, lengths))}});
+                 {"weight", times_param(node, affine, "weight", cpp_fill(index_text, lengths))},
+                 {"bias", plus_param(node, affine, "bias", cpp_fill(index_text, lengths))}});
 }
 
 std::string layer_norm(const CppNode& node) {
@@ -198,7 +198,7 @@ for (Index r = 0; r < $outer; ++r) {
   const auto& dims = node.dims();
   const std::int64_t axis = node.args.integer("axis");
   const auto at = dims.begin() + (axis < 0 ? axis + static_cast<std::int64_t>(dims.size()) : axis);
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"outer", text(elements({dims.begin() + 1, at}))},
                  {"length", text(*at)},
                  {"inner", text(elements({at + 1, dims.end()}))}});
@@ -212,7 +212,7 @@ std::vector<std::int64_t> strides(const std::vector<std::int64_t>& dims) {
 }
 
 /// "i0 * 12 + i2 * 4", or "0".
-std::string place(const std::vector<std::pair<std::size_t, std::int64_t>>& terms) {
+std::string index_text(const std::vector<std::pair<std::size_t, std::int64_t>>& terms) {
   std::string out;
   for (const auto& [counter, step] : terms) {
     out += (out.empty() ? "i" : " + i") + std::to_string(counter) + " * " + text(step);
@@ -228,8 +228,8 @@ std::string transpose(const CppNode& node) {
     terms.emplace_back(i - 1, steps[static_cast<std::size_t>(axes[i] - 1)]);
   }
   const std::string body =
-      filled("$y[$y_at++] = $x[$place];\n", node, {{"place", place(terms)}, {"y_at", node.value() + "_at"}});
-  return filled("std::vector<float> $y($size);\nIndex $y_at = 0;\n", node, {{"y_at", node.value() + "_at"}}) +
+      fill_template("$y[$y_at++] = $x[$place];\n", node, {{"place", index_text(terms)}, {"y_at", node.value() + "_at"}});
+  return fill_template("std::vector<float> $y($size);\nIndex $y_at = 0;\n", node, {{"y_at", node.value() + "_at"}}) +
          cpp_loops(without_batch(node.shape), body);
 }
 
@@ -244,10 +244,10 @@ std::string mean(const CppNode& node) {
     if (kept[i] == dims[i]) terms.emplace_back(i, steps[i]);
   }
   const double count = static_cast<double>(elements(dims)) / static_cast<double>(elements(kept));
-  const CppValues more{{"y_at", node.value() + "_at"}, {"place", place(terms)}, {"count", cpp_float(count)}};
-  return filled("std::vector<float> $y($size);\nIndex $y_at = 0;\n", node, more) +
-         cpp_loops(dims, filled("$y[$place] += $x[$y_at++];\n", node, more)) +
-         filled("for (float& value : $y) value /= $count;\n", node, more);
+  const CppValues more{{"y_at", node.value() + "_at"}, {"place", index_text(terms)}, {"count", cpp_float(count)}};
+  return fill_template("std::vector<float> $y($size);\nIndex $y_at = 0;\n", node, more) +
+         cpp_loops(dims, fill_template("$y[$place] += $x[$y_at++];\n", node, more)) +
+         fill_template("for (float& value : $y) value /= $count;\n", node, more);
 }
 
 std::string pad(const CppNode& node) {
@@ -260,7 +260,7 @@ for (Index k = 0; k < $channels; ++k) {
 }
 )";
   const auto& pads = node.args.list("pads");
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"channels", text(node.dims()[1])},
                  {"rows", text(node.dims()[2])},
                  {"columns", text(node.dims()[3])},
@@ -279,7 +279,7 @@ std::string concat(const CppNode& node) {
     return elements({dims.begin() + axis, dims.end()});
   };
   const std::int64_t all = run_of(node.shape.dims);
-  std::string out = filled("std::vector<float> $y($size);\n", node);
+  std::string out = fill_template("std::vector<float> $y($size);\n", node);
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const std::int64_t run = run_of(node.dims(i));

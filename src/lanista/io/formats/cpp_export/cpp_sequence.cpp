@@ -1,7 +1,7 @@
 // Operators of sequences as C++ text.
 #include <cmath>
 
-#include "lanista/io/formats/cpp_export/cpp_forms.h"
+#include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
 
 namespace lanista::formats::cpp {
 namespace {
@@ -13,7 +13,7 @@ for (Index t = 0; t < $length; ++t) {
   if (token >= 0 && token < $vocab) std::copy_n($weight + static_cast<Index>(token) * $dim, $dim, &$y[t * $dim]);
 }
 )";
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"length", text(node.dims()[1])},
                  {"vocab", cpp_float(static_cast<double>(node.args.integer("vocab")))},
                  {"dim", text(node.args.integer("dim"))},
@@ -24,14 +24,14 @@ std::string positional_embedding(const CppNode& node) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index i = 0; i < $size; ++i) $y[i] = $x[i] + $weight[i];
 )";
-  return filled(kForm, node, {{"weight", node.param("weight")}});
+  return fill_template(kForm, node, {{"weight", node.param("weight")}});
 }
 
 std::string scale_by(const CppNode& node) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index i = 0; i < $size; ++i) $y[i] = $x[i] * $by;
 )";
-  return filled(kForm, node, {{"by", cpp_float(node.args.real("by"))}});
+  return fill_template(kForm, node, {{"by", cpp_float(node.args.real("by"))}});
 }
 
 std::string causal_mask(const CppNode& node) {
@@ -40,7 +40,7 @@ for (Index i = 0; i < $size; ++i) {
   $y[i] = i % $length > i / $length % $length ? -std::numeric_limits<float>::infinity() : $x[i];
 }
 )";
-  return filled(kForm, node, {{"length", text(node.dims().back())}});
+  return fill_template(kForm, node, {{"length", text(node.dims().back())}});
 }
 
 // Queries, keys and contents of a position stand beside each other in `parts`, head by head.
@@ -81,7 +81,7 @@ std::string attention(const CppNode& node) {
 }
 )";
   const std::int64_t width = node.dims()[2] / node.args.integer("heads");
-  return filled(kForm, node,
+  return fill_template(kForm, node,
                 {{"length", text(node.dims()[1])},
                  {"features", text(node.dims()[2])},
                  {"heads", text(node.args.integer("heads"))},

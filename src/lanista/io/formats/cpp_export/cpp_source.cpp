@@ -8,13 +8,13 @@
 #include "lanista/base/check.h"
 #include "lanista/io/formats/cpp_export/cpp_text.h"
 #include "lanista/io/formats/float_weights.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::formats {
 namespace {
 
-constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxWeights = std::int64_t{1} << 24;
 
 constexpr std::string_view kHead =
     R"(// A trained model: $input in, $output out. Needs nothing but the C++17 standard library.
@@ -205,10 +205,10 @@ Result<void> check_size(const std::vector<Pieces>& all) {
   for (const Pieces& one : all) {
     for (const Tensor& weight : one.weights) total += weight.elements();
   }
-  if (total <= kMostWeights) return {};
+  if (total <= kMaxWeights) return {};
   return Error{Code::kResourceExhausted,
                "a model of " + std::to_string(total) + " weights is too large for a source file; at most " +
-                   std::to_string(kMostWeights),
+                   std::to_string(kMaxWeights),
                ""};
 }
 
@@ -312,7 +312,7 @@ $calls
 for (Index i = 0; i < output_size; ++i) output[i] = static_cast<float>(yes[i] - no[i]);
 )";
 
-std::string_view blend_form(Blend how) {
+std::string_view blend_pattern(Blend how) {
   switch (how) {
     case Blend::kNumbers:
       return kBlendNumbers;
@@ -355,12 +355,12 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
          weights_text(one) + predict_text(one.body) + tail_text(one, options);
 }
 
-Result<std::string> to_cpp(const Blended& blended, const CppExport& options, const graph::OpTable& ops,
+Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options, const graph::OpTable& ops,
                            const CppEmitters& emitters) {
   LANISTA_CHECK(!blended.members.empty(), "a blend of nothing");
   std::vector<Pieces> all;
   std::vector<CppExport> units;
-  const bool once = blended.normalises_once();
+  const bool once = blended.shares_normalization();
   for (const BlendMember& member : blended.members) {
     CppExport& own = units.emplace_back(options);
     own.mean = member.mean;
@@ -397,7 +397,7 @@ Result<std::string> to_cpp(const Blended& blended, const CppExport& options, con
   }
   const std::string classes = std::to_string(all[0].output.dims.back());
   if (blended.how != Blend::kNumbers) out += kLogSum;
-  return out + predict_text(body + cpp_fill(blend_form(blended.how), {{"calls", calls}, {"classes", classes}})) + tail_text(all[0], options);
+  return out + predict_text(body + cpp_fill(blend_pattern(blended.how), {{"calls", calls}, {"classes", classes}})) + tail_text(all[0], options);
 }
 
 }  // namespace lanista::formats

@@ -9,7 +9,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/io/formats/blended.h"
+#include "lanista/io/formats/blended_model.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/op.h"
 
@@ -71,7 +71,7 @@ Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> we
 /// they give. Of `options` mean, scale, missing and the targets' unit are the members' own. A single member gives what it gives
 /// alone. Errors: to_cpp's, with the member in front; kInvalidArgument (inputs or outputs of other shapes than the first
 /// member's); the limit of weights holds for all members together.
-Result<std::string> to_cpp(const Blended& blended, const CppExport& options = {},
+Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options = {},
                            const graph::OpTable& ops = graph::builtin_ops(),
                            const CppEmitters& emitters = cpp_emitters());
 

@@ -34,7 +34,7 @@ Error error_of(const Result<std::string>& result) { return result ? Error{} : re
 TEST(ToCpp, WritesReadableLoopsUnderTheNameOfEachNode) {
   const auto made = to_cpp(model(kLinear), linear_weights(), {.mean = {0.5}, .scale = {}, .labels = {}});
   ASSERT_TRUE(made.ok()) << made.error().text();
-  const std::string wanted = R"(constexpr Index input_size = 2;
+  const std::string expected = R"(constexpr Index input_size = 2;
 constexpr Index output_size = 1;
 
 inline constexpr double input_mean[1] = {
@@ -68,11 +68,11 @@ inline void predict(const float* input, float* output) {
   std::copy_n(&v1[0], 1, output);
 }
 )";
-  EXPECT_NE(made->find(wanted), std::string::npos) << *made;
+  EXPECT_NE(made->find(expected), std::string::npos) << *made;
   EXPECT_EQ(*to_cpp(model(kLinear), linear_weights(), {.mean = {0.5}, .scale = {}, .labels = {}}), *made);
 }
 
-TEST(ToCpp, PutsTheMeansWhereNumbersAreMissing) {
+TEST(ToCpp, ReplacesMissingNumbersByMeans) {
   const auto made =
       to_cpp(model(kLinear), linear_weights(), {.mean = {}, .scale = {}, .labels = {}, .missing = {1, 0.1}});
   ASSERT_TRUE(made.ok()) << made.error().text();
@@ -94,7 +94,7 @@ TEST(ToCpp, HasAnEmitterForEveryOperator) {
   EXPECT_EQ(emitters.size(), graph::builtin_ops().names().size());
 }
 
-TEST(ToCpp, RefusesAnOperatorOfTheUserByName) {
+TEST(ToCpp, RefusesUserOperatorByName) {
   graph::OpTable ops = graph::builtin_ops();
   graph::OpDef mine = *ops.find("relu");
   mine.name = "mine";
@@ -106,7 +106,7 @@ TEST(ToCpp, RefusesAnOperatorOfTheUserByName) {
   EXPECT_EQ(error.message, "operator 'mine' of node n1 has no form in C++");
 }
 
-TEST(ToCpp, RefusesWeightsThatDoNotFit) {
+TEST(ToCpp, RefusesWeightsOfWrongShape) {
   const auto refusal = [](std::vector<Tensor> weights) {
     const Error error = error_of(to_cpp(model(kLinear), weights));
     EXPECT_EQ(error.code, Code::kInvalidArgument);
@@ -121,14 +121,14 @@ TEST(ToCpp, RefusesWeightsThatDoNotFit) {
   EXPECT_EQ(refusal({linear_weights()[0], labels}), "weight 'n1.bias' holds no real numbers");
 }
 
-TEST(ToCpp, RoundsDoublesAndPassesOverOtherTensors) {
+TEST(ToCpp, RoundsDoublesAndIgnoresOtherTensors) {
   Tensor bias{"n1.bias", ElementType::kF64, {1}, std::vector<std::byte>(8)};
   elements_of<double>(bias)[0] = -2;
   const std::vector<Tensor> given{weight("n1.weight/momentum", {1}, {7}), linear_weights()[0], bias};
   EXPECT_EQ(*to_cpp(model(kLinear), given), *to_cpp(model(kLinear), linear_weights()));
 }
 
-TEST(ToCpp, RefusesANormalisationThatDoesNotFit) {
+TEST(ToCpp, RefusesNormalisationOfWrongSize) {
   const auto refusal = [](std::vector<double> mean, std::vector<double> scale) {
     const std::string image = "%0 = input(shape=[3,2,2])\n%1 = relu(%0)\n%2 = output(%1)\n";
     const Error error = error_of(to_cpp(model(image), {}, {std::move(mean), std::move(scale), {}}));
@@ -140,7 +140,7 @@ TEST(ToCpp, RefusesANormalisationThatDoesNotFit) {
   EXPECT_EQ(refusal({std::numeric_limits<double>::infinity()}, {}), "the mean inf is not finite");
 }
 
-TEST(ToCpp, RefusesWhatNoCompilerSwallows) {
+TEST(ToCpp, RefusesTooManyWeights) {
   const std::string wide = "%0 = input(shape=[4097])\n%1 = linear(%0, out=4096, bias=false)\n%2 = output(%1)\n";
   const Error error = error_of(
       to_cpp(model(wide), std::vector<Tensor>{weight("n1.weight", {4096, 4097}, std::vector<float>(4096 * 4097))}));
@@ -148,7 +148,7 @@ TEST(ToCpp, RefusesWhatNoCompilerSwallows) {
   EXPECT_EQ(error.message, "a model of 16781312 weights is too large for a source file; at most 16777216");
 }
 
-TEST(ToCpp, KeepsALabelInsideItsComment) {
+TEST(ToCpp, EscapesLabelsInComments) {
   graph::GraphBuilder builder;
   const auto in = builder.add("input", {}, {{"shape", std::vector<std::int64_t>{1}}});
   const auto relu = builder.add("relu", {{in, 0}}, {}, "a\nint main() {} \\");
@@ -166,7 +166,7 @@ TEST(CppText, WritesExactLiterals) {
   EXPECT_EQ(cpp_float(1e-5), "1e-05f");
 }
 
-TEST(CppText, EscapesWhatAStringCannotHold) {
+TEST(CppText, EscapesStringLiterals) {
   EXPECT_EQ(cpp_string("a\"\\?\n\xff"
                        "1"),
             R"("a\042\134\077\012\3771")");

@@ -2,8 +2,8 @@
 #include <tuple>
 #include <utility>
 
-#include "lanista/io/formats/cpp_export/cpp_forms.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/ops/window.h"
 
 namespace lanista::formats::cpp {
@@ -12,34 +12,34 @@ namespace {
 using graph::ops::without_batch;
 
 /// How a window moves: rows, then columns.
-struct Moves {
+struct WindowSteps {
   std::pair<std::int64_t, std::int64_t> stride{1, 1}, dilation{1, 1};
   graph::ops::Pads pads{};
 };
 
-Moves moves_of(const CppNode& node) {
+WindowSteps window_steps(const CppNode& node) {
   return {node.args.pair("stride"), node.args.pair("dilation"), graph::ops::pads_of(node.args)};
 }
 
 /// What the forms call the numbers of a window that moves over `h` x `w` cells and gives `oh` x `ow`.
-CppValues window_values(const graph::ops::ConvDims& dims, const Moves& moves) {
+CppValues window_values(const graph::ops::ConvDims& dims, const WindowSteps& steps) {
   return {{"rows", text(dims.h)},
           {"columns", text(dims.w)},
           {"result_rows", text(dims.oh)},
           {"result_columns", text(dims.ow)},
           {"kernel_rows", text(dims.kh)},
           {"kernel_columns", text(dims.kw)},
-          {"stride_rows", text(moves.stride.first)},
-          {"stride_columns", text(moves.stride.second)},
-          {"pad_rows", text(moves.pads.top)},
-          {"pad_columns", text(moves.pads.left)},
-          {"step_rows", text(moves.dilation.first)},
-          {"step_columns", text(moves.dilation.second)}};
+          {"stride_rows", text(steps.stride.first)},
+          {"stride_columns", text(steps.stride.second)},
+          {"pad_rows", text(steps.pads.top)},
+          {"pad_columns", text(steps.pads.left)},
+          {"step_rows", text(steps.dilation.first)},
+          {"step_columns", text(steps.dilation.second)}};
 }
 
 /// One convolution from value `x` to value `y`.
 std::string convolution(const std::string& x, const std::string& y, const graph::ops::ConvDims& dims,
-                        const Moves& moves, const std::string& weight, const std::string& bias) {
+                        const WindowSteps& steps, const std::string& weight, const std::string& bias) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index o = 0; o < $out; ++o) {
   for (Index r = 0; r < $result_rows; ++r) {
@@ -63,7 +63,7 @@ for (Index o = 0; o < $out; ++o) {
   }
 }
 )";
-  CppValues values = window_values(dims, moves);
+  CppValues values = window_values(dims, steps);
   values.merge(CppValues{{"x", x},
                          {"y", y},
                          {"size", text(dims.output().elements_per_sample())},
@@ -80,8 +80,8 @@ graph::ops::ConvDims conv_dims(const CppNode& node, std::int64_t out, std::int64
 }
 
 std::string plain_conv(const CppNode& node, std::int64_t out, std::int64_t groups) {
-  return convolution(node.inputs[0], node.value(), conv_dims(node, out, groups), moves_of(node), node.param("weight"),
-                     plus(node, node.args.flag("bias"), "bias", "o"));
+  return convolution(node.inputs[0], node.value(), conv_dims(node, out, groups), window_steps(node), node.param("weight"),
+                     plus_param(node, node.args.flag("bias"), "bias", "o"));
 }
 
 std::string conv2d(const CppNode& node) {
@@ -106,9 +106,9 @@ std::string separable_conv2d(const CppNode& node) {
                                     .kw = 1,
                                     .groups = 1};
   const std::string middle = node.value() + "_middle";
-  return convolution(node.inputs[0], middle, first, moves_of(node), node.param("depthwise.weight"), "") +
+  return convolution(node.inputs[0], middle, first, window_steps(node), node.param("depthwise.weight"), "") +
          convolution(middle, node.value(), second, {}, node.param("pointwise.weight"),
-                     plus(node, node.args.flag("bias"), "pointwise.bias", "o"));
+                     plus_param(node, node.args.flag("bias"), "pointwise.bias", "o"));
 }
 
 std::string conv1d(const CppNode& node) {
@@ -122,9 +122,9 @@ std::string conv1d(const CppNode& node) {
                                   .kh = 1,
                                   .kw = node.args.integer("kernel"),
                                   .groups = node.args.integer("groups")};
-  const Moves moves{{1, node.args.integer("stride")}, {1, node.args.integer("dilation")}, {0, 0, before, after}};
-  return convolution(node.inputs[0], node.value(), dims, moves, node.param("weight"),
-                     plus(node, node.args.flag("bias"), "bias", "o"));
+  const WindowSteps steps{{1, node.args.integer("stride")}, {1, node.args.integer("dilation")}, {0, 0, before, after}};
+  return convolution(node.inputs[0], node.value(), dims, steps, node.param("weight"),
+                     plus_param(node, node.args.flag("bias"), "bias", "o"));
 }
 
 std::string conv_transpose2d(const CppNode& node) {
@@ -153,22 +153,22 @@ for (Index i = 0; i < $in; ++i) {
   constexpr std::string_view kBias = R"(for (Index i = 0; i < $size; ++i) $y[i] += $bias[i / $positions];
 )";
   const graph::ops::ConvDims dims = *graph::ops::transposed_dims(node.args);
-  const Moves moves = moves_of(node);
+  const WindowSteps steps = window_steps(node);
   const bool bias = node.args.flag("bias");
   // The same windows as those of a convolution that goes the other way: they move over the result.
-  CppValues values = window_values(dims, moves);
+  CppValues values = window_values(dims, steps);
   std::swap(values["rows"], values["result_rows"]);
   std::swap(values["columns"], values["result_columns"]);
   values.merge(CppValues{{"weight", node.param("weight")},
                          {"in", text(dims.out)},
                          {"group_in", text(dims.out / dims.groups)},
                          {"group_out", text(dims.in / dims.groups)}});
-  return filled(kForm, node, values) +
-         (bias ? filled(kBias, node, {{"bias", node.param("bias")}, {"positions", text(dims.h * dims.w)}}) : "");
+  return fill_template(kForm, node, values) +
+         (bias ? fill_template(kBias, node, {{"bias", node.param("bias")}, {"positions", text(dims.h * dims.w)}}) : "");
 }
 
 /// A pooling in which window r of the rows covers the rows from `row_begin` to `row_end`, columns alike.
-std::string pooling(const CppNode& node, std::string_view form, const CppValues& spans) {
+std::string pooling(const CppNode& node, std::string_view pattern, const CppValues& spans) {
   constexpr std::string_view kAround = R"(std::vector<float> $y($size);
 for (Index k = 0; k < $channels; ++k) {
   for (Index r = 0; r < $result_rows; ++r) {
@@ -196,12 +196,12 @@ $body    }
                    {"result_columns", text(result_columns)}};
   values.insert(spans.begin(), spans.end());
   for (const char* name : {"top", "bottom", "left", "right", "cells"}) values[name] = cpp_fill(values[name], values);
-  values["body"] = cpp_indent(cpp_fill(form, values), 6);
+  values["body"] = cpp_indent(cpp_fill(pattern, values), 6);
   return cpp_fill(kAround, values);
 }
 
 /// The windows of a pooling of images, or of sequences as images of one row.
-CppValues sliding(const CppNode& node) {
+CppValues has_windows(const CppNode& node) {
   const bool image = node.shape.rank() == 4;
   std::pair<std::int64_t, std::int64_t> kernel, stride;
   graph::ops::Pads pads{};
@@ -244,7 +244,7 @@ for (Index row = top; row < bottom; ++row) {
 }
 $y[(k * $result_rows + r) * $result_columns + c] = most;
 )";
-  return pooling(node, kForm, sliding(node));
+  return pooling(node, kForm, has_windows(node));
 }
 
 std::string global_max_pool(const CppNode& node) {
@@ -254,7 +254,7 @@ for (Index i = 0; i < $size * $positions; ++i) {
   if (!($x[i] <= most)) most = $x[i];
 }
 )";
-  return filled(kForm, node, {{"positions", text(node.dims()[2] * node.dims()[3])}});
+  return fill_template(kForm, node, {{"positions", text(node.dims()[2] * node.dims()[3])}});
 }
 
 constexpr std::string_view kWindowMean = R"(float sum = 0;
@@ -266,7 +266,7 @@ $y[(k * $result_rows + r) * $result_columns + c] = sum / $cells;
 constexpr const char* kCellsInside = "static_cast<float>((bottom - top) * (right - left))";
 
 std::string avg_pool(const CppNode& node) {
-  CppValues spans = sliding(node);
+  CppValues spans = has_windows(node);
   if (!node.args.flag("count_include_pad")) spans["cells"] = kCellsInside;
   return pooling(node, kWindowMean, spans);
 }

@@ -83,7 +83,7 @@ WireWriter node_message(const OnnxNode& node) {
   return out;
 }
 
-WireWriter info_message(const OnnxInfo& info) {
+WireWriter info_message(const OnnxValueInfo& info) {
   WireWriter shape;
   for (const std::int64_t size : info.shape) {
     WireWriter dim;
@@ -107,8 +107,8 @@ std::string encode_onnx(const OnnxModel& model) {
   for (const OnnxNode& node : model.nodes) graph.message(graph_field::kNodes, node_message(node));
   graph.bytes(graph_field::kName, model.graph_name);
   for (const Tensor& t : model.initializers) graph.message(graph_field::kInitializers, tensor_message(t));
-  for (const OnnxInfo& info : model.inputs) graph.message(graph_field::kInputs, info_message(info));
-  for (const OnnxInfo& info : model.outputs) graph.message(graph_field::kOutputs, info_message(info));
+  for (const OnnxValueInfo& info : model.inputs) graph.message(graph_field::kInputs, info_message(info));
+  for (const OnnxValueInfo& info : model.outputs) graph.message(graph_field::kOutputs, info_message(info));
 
   WireWriter opset, out;
   opset.bytes(opset_field::kDomain, "").signed_varint(opset_field::kVersion, model.opset);

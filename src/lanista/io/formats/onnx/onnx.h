@@ -25,7 +25,7 @@ struct OnnxNode {
 };
 
 /// An input or output: float32 unless said otherwise; -1 is the batch (a symbolic dimension named "N").
-struct OnnxInfo {
+struct OnnxValueInfo {
   std::string name;
   ElementType type = ElementType::kF32;
   std::vector<std::int64_t> shape;
@@ -36,7 +36,7 @@ struct OnnxModel {
   std::string producer, graph_name;
   std::vector<OnnxNode> nodes;       ///< in dependency order
   std::vector<Tensor> initializers;  ///< by name
-  std::vector<OnnxInfo> inputs, outputs;
+  std::vector<OnnxValueInfo> inputs, outputs;
   std::map<std::string, std::string> metadata;
 };
 

@@ -13,7 +13,7 @@ namespace {
 using graph::Attrs;
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
 /// value op constant, or constant - value.
 struct Step {
@@ -37,7 +37,7 @@ char op_of(const OnnxNode& node) {
 }
 
 /// The step that a node is, and what it is done to; nothing if no input is a constant, or both are.
-std::optional<std::pair<Step, std::string>> step_of(const View& view, const OnnxNode& node) {
+std::optional<std::pair<Step, std::string>> step_of(const OnnxView& view, const OnnxNode& node) {
   const char op = op_of(node);
   if (op == 0 || node.inputs.size() != 2 || !node.attributes.empty()) return std::nullopt;
   for (const std::size_t i : {0U, 1U}) {
@@ -49,7 +49,7 @@ std::optional<std::pair<Step, std::string>> step_of(const View& view, const Onnx
   return std::nullopt;
 }
 
-std::optional<Chain> chain_of(const View& view, const OnnxNode& last) {
+std::optional<Chain> chain_of(const OnnxView& view, const OnnxNode& last) {
   Chain chain;
   const OnnxNode* node = &last;
   while (node != nullptr) {
@@ -57,7 +57,7 @@ std::optional<Chain> chain_of(const View& view, const OnnxNode& last) {
     if (!step) break;
     chain.steps.push_back(step->first);
     chain.source = step->second;
-    node = view.uses(chain.source) == 1 ? view.maker(chain.source) : nullptr;
+    node = view.num_uses(chain.source) == 1 ? view.producer(chain.source) : nullptr;
   }
   if (chain.steps.empty()) return std::nullopt;
   std::reverse(chain.steps.begin(), chain.steps.end());
@@ -86,13 +86,13 @@ Result<Affine> fused(const std::vector<Step>& steps, const List& dims) {
   LANISTA_ASSIGN(List shape, shape_of_steps(steps));
   const bool batch = shape.size() == dims.size();
   if (shape.size() > dims.size() || (batch && shape.front() != 1)) {
-    return refused("its constant of " + graph::Shape{shape}.text() + " does not stretch over a batch");
+    return unsupported("its constant of " + graph::Shape{shape}.text() + " does not stretch over a batch");
   }
   if (batch) shape.erase(shape.begin());
   shape.insert(shape.begin(), dims.size() - 1 - shape.size(), 1);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] != 1 && shape[i] != dims[i + 1]) {
-      return refused("its constant of " + graph::Shape{shape}.text() + " would stretch " + graph::Shape{dims}.text());
+      return unsupported("its constant of " + graph::Shape{shape}.text() + " would stretch " + graph::Shape{dims}.text());
     }
   }
   Affine all{shape, {}, {}};
@@ -104,7 +104,7 @@ Result<Affine> fused(const std::vector<Step>& steps, const List& dims) {
     List own = step.constant->shape;
     if (own.size() > shape.size()) own.erase(own.begin(), own.end() - static_cast<std::ptrdiff_t>(shape.size()));
     std::size_t to = 0;
-    each_broadcast(own, own, shape, [&](std::size_t from, std::size_t) {
+    for_each_broadcast(own, own, shape, [&](std::size_t from, std::size_t) {
       const double number = static_cast<double>(numbers[from]);
       double &scale = all.scale[to], &shift = all.shift[to];
       ++to;
@@ -121,7 +121,7 @@ Result<Affine> fused(const std::vector<Step>& steps, const List& dims) {
   }
   const auto held = [](double x) { return std::abs(x) <= static_cast<double>(std::numeric_limits<float>::max()); };
   if (!std::ranges::all_of(all.scale, held) || !std::ranges::all_of(all.shift, held)) {
-    return refused("its constant is not finite, or divides by 0");
+    return unsupported("its constant is not finite, or divides by 0");
   }
   return all;
 }
@@ -136,7 +136,7 @@ Tensor vector_of(const std::vector<double>& values, List shape) {
 /// The numbers of an affine form for a larger shape.
 Affine stretched(const Affine& small, const List& shape) {
   Affine large{shape, {}, {}};
-  each_broadcast(small.shape, small.shape, shape, [&](std::size_t from, std::size_t) {
+  for_each_broadcast(small.shape, small.shape, shape, [&](std::size_t from, std::size_t) {
     large.scale.push_back(small.scale[from]);
     large.shift.push_back(small.shift[from]);
   });
@@ -161,7 +161,7 @@ Result<Port> write_affine(ModelWriter& w, Port value, const Affine& affine) {
   if (same_scale && no_shift) return w.add("scale_by", {value}, {{"by", affine.scale[0]}});
   // Vectors for positions have an operator of their own.
   if (dims.size() == 3 && same_scale && affine.scale[0] == 1) {
-    LANISTA_TRY(w.afford(rest));
+    LANISTA_TRY(w.check_budget(rest));
     return w.add("positional_embedding", {value}, {}, {vector_of(stretched(affine, rest).shift, rest)});
   }
   List channels(rest.size(), 1);
@@ -173,7 +173,7 @@ Result<Port> write_affine(ModelWriter& w, Port value, const Affine& affine) {
     LANISTA_ASSIGN(const Port result, scale_channels(w, image, stretched(affine, channels)));
     return in_shape(w, result, rest);
   }
-  LANISTA_TRY(w.afford(rest));
+  LANISTA_TRY(w.check_budget(rest));
   LANISTA_ASSIGN(const Port cells, in_shape(w, value, {product(rest), 1, 1}));
   LANISTA_ASSIGN(const Port result, scale_channels(w, cells, stretched(affine, rest)));
   return in_shape(w, result, rest);
@@ -189,21 +189,21 @@ bool by_channel(const List& shape, std::int64_t channels) {
 }
 
 /// A batch-norm whose scale and shift take over what follows it; nothing if cells of a channel differ.
-Result<std::optional<Plan>> norm_plan(const View& view, const Chain& chain) {
-  LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(Site(view, *chain.norm)));
+Result<std::optional<Rewrite>> norm_rewrite(const OnnxView& view, const Chain& chain) {
+  LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(NodeReader(view, *chain.norm)));
   LANISTA_ASSIGN(const List shape, shape_of_steps(chain.steps));
-  if (!by_channel(shape, norm.params[0]->elements())) return std::optional<Plan>();
+  if (!by_channel(shape, norm.params[0]->elements())) return std::optional<Rewrite>();
   const bool one_number = product(shape) == 1;
-  return std::optional(Plan{{norm.input}, [=, steps = chain.steps](ModelWriter& w, Ports inputs) -> Result<Port> {
+  return std::optional(Rewrite{{norm.input}, [=, steps = chain.steps](ModelWriter& w, Ports inputs) -> Result<Port> {
                               const List dims = w.dims(inputs[0]);
                               if (dims.size() != 4 && !one_number)
-                                return refused("its batch-norm is over " + graph::Shape{dims}.text() +
+                                return unsupported("its batch-norm is over " + graph::Shape{dims}.text() +
                                                "; read are images");
                               LANISTA_ASSIGN(const Affine small, fused(steps, dims));
                               const Affine all = stretched(small, {dims[1], 1, 1});
                               Tensor weight = *norm.params[0], bias = *norm.params[1];
                               if (weight.elements() != dims[1] || bias.elements() != dims[1])
-                                return broken("its batch-norm does not fit");
+                                return malformed("its batch-norm does not fit");
                               for (std::size_t i = 0; i < all.scale.size(); ++i) {
                                 float &gain = elements_of<float>(weight)[i], &offset = elements_of<float>(bias)[i];
                                 gain = static_cast<float>(static_cast<double>(gain) * all.scale[i]);
@@ -216,14 +216,14 @@ Result<std::optional<Plan>> norm_plan(const View& view, const Chain& chain) {
 
 }  // namespace
 
-Planned affine_group(const Site& site) {
-  const std::optional<Chain> chain = chain_of(site.view(), site.node());
-  if (!chain) return Plan{};
+RewriteResult affine_group(const NodeReader& node_reader) {
+  const std::optional<Chain> chain = chain_of(node_reader.view(), node_reader.node());
+  if (!chain) return Rewrite{};
   if (chain->norm != nullptr) {
-    LANISTA_ASSIGN(auto plan, norm_plan(site.view(), *chain));
-    if (plan) return *std::move(plan);
+    LANISTA_ASSIGN(auto rewrite, norm_rewrite(node_reader.view(), *chain));
+    if (rewrite) return *std::move(rewrite);
   }
-  return Plan{{chain->source}, [steps = chain->steps](ModelWriter& w, Ports inputs) -> Result<Port> {
+  return Rewrite{{chain->source}, [steps = chain->steps](ModelWriter& w, Ports inputs) -> Result<Port> {
                 LANISTA_ASSIGN(const Affine affine, fused(steps, w.dims(inputs[0])));
                 return write_affine(w, inputs[0], affine);
               }};

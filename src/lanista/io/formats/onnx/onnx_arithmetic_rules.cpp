@@ -13,18 +13,18 @@ namespace {
 using graph::Attrs;
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
 /// An operator of ours on values of one shape.
-Rule together(const std::string& op) {
-  return [op](const Site& site) -> Planned {
-    LANISTA_TRY(site.only({}));
-    LANISTA_ASSIGN(auto reads, site.all_data());
-    return Plan{std::move(reads), [op](ModelWriter& w, Ports inputs) -> Result<Port> {
+RewriteRule binary_operator(const std::string& op) {
+  return [op](const NodeReader& node_reader) -> RewriteResult {
+    LANISTA_TRY(node_reader.allow_attributes({}));
+    LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
+    return Rewrite{std::move(input_values), [op](ModelWriter& w, Ports inputs) -> Result<Port> {
                   if (inputs.size() == 1) return inputs[0];
                   for (const Port& input : inputs) {
                     if (w.dims(input) == w.dims(inputs[0])) continue;
-                    return refused("it stretches " + graph::Shape{w.dims(input)}.text() + " and " +
+                    return unsupported("it stretches " + graph::Shape{w.dims(input)}.text() + " and " +
                                    graph::Shape{w.dims(inputs[0])}.text() + " to one shape");
                   }
                   return w.add(op, {inputs.begin(), inputs.end()});
@@ -35,125 +35,125 @@ Rule together(const std::string& op) {
 /// A gate [N, C, 1, 1] on images, or [N, 1, C] on sequences.
 Result<std::optional<Port>> gated(ModelWriter& w, Port value, Port gate) {
   const List dims = w.dims(value);
-  List wanted = dims;
+  List gate_dims = dims;
   const std::size_t channel = dims.size() == 4 ? 1 : dims.size() - 1;
-  for (std::size_t i = 1; i < wanted.size(); ++i) wanted[i] = i == channel ? dims[i] : 1;
-  if (dims.size() < 3 || dims == wanted || w.dims(gate) != wanted) return std::optional<Port>();
+  for (std::size_t i = 1; i < gate_dims.size(); ++i) gate_dims[i] = i == channel ? dims[i] : 1;
+  if (dims.size() < 3 || dims == gate_dims || w.dims(gate) != gate_dims) return std::optional<Port>();
   LANISTA_ASSIGN(const Port flat, in_shape(w, gate, {dims[channel]}));
   LANISTA_ASSIGN(const Port result, w.add("scale", {value, flat}));
   return std::optional(result);
 }
 
-Planned mul(const Site& site) {
-  LANISTA_ASSIGN(const Plan plan, together("mul")(site));
-  return Plan{plan.reads, [write = plan.write](ModelWriter& w, Ports inputs) -> Result<Port> {
+RewriteResult mul(const NodeReader& node_reader) {
+  LANISTA_ASSIGN(const Rewrite rewrite, binary_operator("mul")(node_reader));
+  return Rewrite{rewrite.input_values, [emit = rewrite.emit](ModelWriter& w, Ports inputs) -> Result<Port> {
                 for (const std::size_t i : {0U, 1U}) {
                   if (inputs.size() != 2) break;
                   LANISTA_ASSIGN(const auto result, gated(w, inputs[i], inputs[1 - i]));
                   if (result) return *result;
                 }
-                return write(w, inputs);
+                return emit(w, inputs);
               }};
 }
 
-Planned negative(const Site& site) {
-  LANISTA_TRY(site.only({}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  return direct({std::move(input)}, "scale_by", {{"by", -1.0}});
+RewriteResult negative(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  return single_operator({std::move(input)}, "scale_by", {{"by", -1.0}});
 }
 
 /// x^1 and x^2.
-Planned power(const Site& site) {
-  LANISTA_TRY(site.only({}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  const auto exponent = site.has(1) ? site.view().scalar(site.node().inputs[1]) : std::nullopt;
-  if (exponent == 2.0F) return direct({input, input}, "mul");
-  return refused("its exponent is not 2");
+RewriteResult power(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  const auto exponent = node_reader.has(1) ? node_reader.view().scalar(node_reader.node().inputs[1]) : std::nullopt;
+  if (exponent == 2.0F) return single_operator({input, input}, "mul");
+  return unsupported("its exponent is not 2");
 }
 
 /// One of our operators with one number, an attribute in both.
-Rule with_alpha(const std::string& op, double otherwise) {
-  return [op, otherwise](const Site& site) -> Planned {
-    LANISTA_TRY(site.only({"alpha"}));
-    LANISTA_ASSIGN(std::string input, site.data(0));
-    LANISTA_ASSIGN(const double alpha, site.real("alpha", otherwise));
-    return direct({std::move(input)}, op, {{"alpha", alpha}});
+RewriteRule with_alpha(const std::string& op, double default_value) {
+  return [op, default_value](const NodeReader& node_reader) -> RewriteResult {
+    LANISTA_TRY(node_reader.allow_attributes({"alpha"}));
+    LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+    LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", default_value));
+    return single_operator({std::move(input)}, op, {{"alpha", alpha}});
   };
 }
 
-Planned hard_sigmoid(const Site& site) {
-  LANISTA_TRY(site.only({"alpha", "beta"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const double alpha, site.real("alpha", 0.2F));
-  LANISTA_ASSIGN(const double beta, site.real("beta", 0.5));
-  return direct({std::move(input)}, "hard_sigmoid", {{"alpha", alpha}, {"beta", beta}});
+RewriteResult hard_sigmoid(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"alpha", "beta"}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 0.2F));
+  LANISTA_ASSIGN(const double beta, node_reader.real("beta", 0.5));
+  return single_operator({std::move(input)}, "hard_sigmoid", {{"alpha", alpha}, {"beta", beta}});
 }
 
 /// A bound of Clip: an attribute up to opset 10, then an input.
-Result<std::optional<double>> bound(const Site& site, const char* name, std::size_t i) {
-  if (site.node().attributes.contains(name)) {
-    LANISTA_ASSIGN(const double number, site.real(name, 0));
+Result<std::optional<double>> bound(const NodeReader& node_reader, const char* name, std::size_t i) {
+  if (node_reader.node().attributes.contains(name)) {
+    LANISTA_ASSIGN(const double number, node_reader.real(name, 0));
     return std::optional(number);
   }
-  if (!site.has(i)) return std::optional<double>();
-  LANISTA_ASSIGN(const Tensor* tensor, site.weight(i));
-  if (tensor->elements() != 1) return broken("a bound is no single number");
-  return std::optional(widened(elements_of<float>(*tensor).front()));
+  if (!node_reader.has(i)) return std::optional<double>();
+  LANISTA_ASSIGN(const Tensor* tensor, node_reader.weight(i));
+  if (tensor->elements() != 1) return malformed("a bound is no single number");
+  return std::optional(shortest_double(elements_of<float>(*tensor).front()));
 }
 
-Planned clip(const Site& site) {
-  LANISTA_TRY(site.only({"min", "max"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const auto min, bound(site, "min", 1));
-  LANISTA_ASSIGN(const auto max, bound(site, "max", 2));
+RewriteResult clip(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"min", "max"}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const auto min, bound(node_reader, "min", 1));
+  LANISTA_ASSIGN(const auto max, bound(node_reader, "max", 2));
   const double largest = static_cast<double>(std::numeric_limits<float>::max());
   const double low = min.value_or(-largest), high = max.value_or(largest);
-  if (std::isnan(low) || std::isnan(high)) return refused("a bound is not a number");
-  if (low == 0 && high >= largest) return direct({std::move(input)}, "relu");
-  if (low == 0 && high == 6) return direct({std::move(input)}, "relu6");
+  if (std::isnan(low) || std::isnan(high)) return unsupported("a bound is not a number");
+  if (low == 0 && high >= largest) return single_operator({std::move(input)}, "relu");
+  if (low == 0 && high == 6) return single_operator({std::move(input)}, "relu6");
   Attrs attrs;
   if (low > -largest) attrs.set("min", low);
   if (high < largest) attrs.set("max", high);
-  return direct({std::move(input)}, "clip", std::move(attrs));
+  return single_operator({std::move(input)}, "clip", std::move(attrs));
 }
 
 /// From opset 20 on one node; before that groups.
-Planned gelu(const Site& site) {
-  LANISTA_TRY(site.only({"approximate"}));
-  LANISTA_ASSIGN(const std::string form, site.text("approximate", "none"));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  Plan plan = direct({std::move(input)}, "gelu");
-  if (form != "tanh") plan.notice = kErfNotice;
-  return plan;
+RewriteResult gelu(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"approximate"}));
+  LANISTA_ASSIGN(const std::string form, node_reader.text("approximate", "none"));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  Rewrite rewrite = single_operator({std::move(input)}, "gelu");
+  if (form != "tanh") rewrite.notice = kErfNotice;
+  return rewrite;
 }
 
 /// x sigmoid(alpha x).
-Planned swish(const Site& site) {
-  LANISTA_TRY(site.only({"alpha"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const double alpha, site.real("alpha", 1));
-  if (alpha != 1) return refused("its alpha is not 1");
-  return direct({std::move(input)}, "silu");
+RewriteResult swish(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"alpha"}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 1));
+  if (alpha != 1) return unsupported("its alpha is not 1");
+  return single_operator({std::move(input)}, "silu");
 }
 
 }  // namespace
 
-Rules arithmetic_rules() {
-  Rules rules{{"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, together("add")}},
+RewriteRules arithmetic_rules() {
+  RewriteRules rules{{"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, binary_operator("add")}},
               {"Clip", {clip}},
-              {"Div", {affine_group, together("div")}},
+              {"Div", {affine_group, binary_operator("div")}},
               {"Elu", {with_alpha("elu", 1)}},
               {"Gelu", {gelu}},
               {"HardSigmoid", {hard_sigmoid}},
-              {"HardSwish", {plain("hard_swish")}},
+              {"HardSwish", {same_operator("hard_swish")}},
               {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
               {"Mul", {silu_group, gelu_group, affine_group, mul}},
               {"Neg", {negative}},
               {"Pow", {power}},
-              {"Sub", {affine_group, together("sub")}},
-              {"Sum", {affine_group, together("add")}},
+              {"Sub", {affine_group, binary_operator("sub")}},
+              {"Sum", {affine_group, binary_operator("add")}},
               {"Swish", {swish}}};
-  for (const SameOperator& same : same_operators()) rules[same.onnx].push_back(plain(same.ours));
+  for (const SameOperator& same : same_operators()) rules[same.onnx].push_back(same_operator(same.ours));
   return rules;
 }
 

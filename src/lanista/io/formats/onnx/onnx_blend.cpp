@@ -108,7 +108,7 @@ OnnxModel part_of(const OnnxModel& model, const std::string& output) {
 
 }  // namespace
 
-bool Blended::normalises_once() const {
+bool BlendedModel::shares_normalization() const {
   return std::ranges::all_of(members, [&](const BlendMember& each) {
     const BlendMember& first = members.front();
     return each.mean == first.mean && each.scale == first.scale && each.missing == first.missing;
@@ -132,18 +132,18 @@ void add_blend(Blend how, std::span<const std::string> values, std::span<const d
 }
 
 Result<std::vector<OnnxModel>> blended_members(const OnnxModel& model, Blend how, std::span<const double> shares) {
-  const auto broken = [](const std::string& message) { return Error{Code::kDataLoss, "onnx: " + message, ""}; };
-  if (model.outputs.size() != 1) return broken("a blend has one output");
+  const auto malformed = [](const std::string& message) { return Error{Code::kDataLoss, "onnx: " + message, ""}; };
+  if (model.outputs.size() != 1) return malformed("a blend has one output");
   Names values;
   for (std::size_t k = 0; k < shares.size(); ++k) values.push_back(blend_prefix(k) + "output");
-  OnnxModel wanted;
-  add_blend(how, values, shares, model.outputs.front().name, wanted);
-  for (const OnnxNode& node : wanted.nodes) {
-    if (!holds_node(model, node)) return broken("node '" + node.name + "' is not that of such a blend");
+  OnnxModel expected;
+  add_blend(how, values, shares, model.outputs.front().name, expected);
+  for (const OnnxNode& node : expected.nodes) {
+    if (!holds_node(model, node)) return malformed("node '" + node.name + "' is not that of such a blend");
   }
-  for (const Tensor& constant : wanted.initializers) {
+  for (const Tensor& constant : expected.initializers) {
     if (std::ranges::find(model.initializers, constant) == model.initializers.end()) {
-      return broken("constant '" + constant.name + "' is not that of such a blend");
+      return malformed("constant '" + constant.name + "' is not that of such a blend");
     }
   }
   std::vector<OnnxModel> members;

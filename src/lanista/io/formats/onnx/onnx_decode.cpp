@@ -42,13 +42,13 @@ class Decoder {
     std::optional<std::string_view> graph_message;
     std::optional<std::int64_t> opset;
     model_.ir_version = 0;
-    LANISTA_TRY(each_field(message, [&](const WireReader& f) { return model_part(f, graph_message, opset); }));
-    if (model_.ir_version < 1) return broken("the model has no ir_version; is this an ONNX file?");
-    if (!opset) return broken("the model names no version of the default operator set");
-    if (!graph_message) return broken("the model has no graph");
+    LANISTA_TRY(for_each_field(message, [&](const WireReader& f) { return model_part(f, graph_message, opset); }));
+    if (model_.ir_version < 1) return malformed("the model has no ir_version; is this an ONNX file?");
+    if (!opset) return malformed("the model names no version of the default operator set");
+    if (!graph_message) return malformed("the model has no graph");
     model_.opset = *opset;
     LANISTA_TRY(count_graph(*graph_message));
-    LANISTA_TRY(each_field(*graph_message, [&](const WireReader& f) { return graph_part(f); }));
+    LANISTA_TRY(for_each_field(*graph_message, [&](const WireReader& f) { return graph_part(f); }));
     drop_default_inputs();
     LANISTA_TRY(check_names());
     return std::move(model_);
@@ -67,7 +67,7 @@ class Decoder {
         return {};
       }
       case model_field::kGraph: {
-        if (graph_message) return broken("the model has two graphs");
+        if (graph_message) return malformed("the model has two graphs");
         LANISTA_ASSIGN(graph_message, field.bytes());
         return {};
       }
@@ -78,7 +78,7 @@ class Decoder {
       case model_field::kMetadata:
         return read_metadata(field);
       case model_field::kFunctions:
-        return refused("the model defines functions of its own, which are not read");
+        return unsupported("the model defines functions of its own, which are not read");
       default:
         return {};
     }
@@ -87,7 +87,7 @@ class Decoder {
   Result<void> read_opset(std::string_view message, std::optional<std::int64_t>& opset) {
     std::string domain;
     std::int64_t version = 0;
-    LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+    LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
       if (f.field() == opset_field::kDomain) {
         LANISTA_ASSIGN(domain, text_of(f));
       } else if (f.field() == opset_field::kVersion) {
@@ -97,31 +97,31 @@ class Decoder {
     }));
     // Other domains may be announced as long as no node uses them.
     if (!is_default_domain(domain)) return {};
-    if (opset) return broken("the model names two versions of the default operator set");
-    if (version < 1) return broken("version " + std::to_string(version) + " of the operator set, below 1");
+    if (opset) return malformed("the model names two versions of the default operator set");
+    if (version < 1) return malformed("version " + std::to_string(version) + " of the operator set, below 1");
     opset = version;
     return {};
   }
 
   Result<void> read_metadata(const WireReader& field) {
-    LANISTA_TRY(want_room(model_.metadata.size(), kMaxMetadata, "entries of metadata"));
+    LANISTA_TRY(check_count(model_.metadata.size(), kMaxMetadata, "entries of metadata"));
     LANISTA_ASSIGN(auto entry, read_entry(field));
     const auto [at, fresh] = model_.metadata.insert(std::move(entry));
-    if (!fresh) return broken("the metadata " + shown(at->first) + " stands twice");
+    if (!fresh) return malformed("the metadata " + in_quotes(at->first) + " stands twice");
     return {};
   }
 
   /// Bounds and room for what the graph holds, before any of it is read.
   Result<void> count_graph(std::string_view message) {
     std::size_t nodes = 0, tensors = 0;
-    LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+    LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
       nodes += f.field() == graph_field::kNodes ? 1U : 0U;
       tensors += f.field() == graph_field::kInitializers ? 1U : 0U;
       return {};
     }));
-    if (nodes > kMaxNodes) return broken(std::to_string(nodes) + " nodes, at most 100000 are allowed");
+    if (nodes > kMaxNodes) return malformed(std::to_string(nodes) + " nodes, at most 100000 are allowed");
     if (tensors > kMaxInitializers) {
-      return broken(std::to_string(tensors) + " initialisers, at most 50000 are allowed");
+      return malformed(std::to_string(tensors) + " initialisers, at most 50000 are allowed");
     }
     model_.nodes.reserve(nodes);
     model_.initializers.reserve(tensors);
@@ -145,7 +145,7 @@ class Decoder {
         return {};
       }
       case graph_field::kSparseInitializers:
-        return refused("the graph has sparse initialisers, which are not held");
+        return unsupported("the graph has sparse initialisers, which are not held");
       case graph_field::kInputs:
         return read_infos(field, model_.inputs);
       case graph_field::kOutputs:
@@ -158,13 +158,13 @@ class Decoder {
   Result<void> read_node(std::string_view message) {
     OnnxNode node;
     std::string domain;
-    const auto read = each_field(message, [&](const WireReader& f) { return node_part(f, node, domain); });
-    const std::string where = "node " + shown(node.name) + (node.op.empty() ? "" : " (" + shown(node.op) + ")");
-    if (!read) return placed(where, read.error());
+    const auto read = for_each_field(message, [&](const WireReader& f) { return node_part(f, node, domain); });
+    const std::string where = "node " + in_quotes(node.name) + (node.op.empty() ? "" : " (" + in_quotes(node.op) + ")");
+    if (!read) return with_location(where, read.error());
     if (!is_default_domain(domain)) {
-      return refused(where + ": the operator is of the domain " + shown(domain) + "; only ONNX's own are read");
+      return unsupported(where + ": the operator is of the domain " + in_quotes(domain) + "; only ONNX's own are read");
     }
-    if (node.op.empty()) return broken(where + ": has no operator");
+    if (node.op.empty()) return malformed(where + ": has no operator");
     model_.nodes.push_back(std::move(node));
     return {};
   }
@@ -173,7 +173,7 @@ class Decoder {
     switch (field.field()) {
       case node_field::kInputs:
       case node_field::kOutputs: {
-        LANISTA_TRY(want_room(names_++, kMaxNames, "inputs and outputs of nodes"));
+        LANISTA_TRY(check_count(names_++, kMaxNames, "inputs and outputs of nodes"));
         LANISTA_ASSIGN(std::string name, text_of(field));
         (field.field() == node_field::kInputs ? node.inputs : node.outputs).push_back(std::move(name));
         return {};
@@ -191,7 +191,7 @@ class Decoder {
         return {};
       }
       case node_field::kAttributes: {
-        LANISTA_TRY(want_room(attributes_++, kMaxAttributes, "attributes"));
+        LANISTA_TRY(check_count(attributes_++, kMaxAttributes, "attributes"));
         LANISTA_ASSIGN(const std::string_view message, field.bytes());
         return read_attribute(message, node);
       }
@@ -202,13 +202,13 @@ class Decoder {
 
   Result<void> read_attribute(std::string_view message, OnnxNode& node) {
     AttributeParts parts;
-    const auto read = each_field(message, [&](const WireReader& f) { return attribute_part(f, parts); });
-    const std::string where = "attribute " + shown(parts.name);
-    if (!read) return placed(where, read.error());
+    const auto read = for_each_field(message, [&](const WireReader& f) { return attribute_part(f, parts); });
+    const std::string where = "attribute " + in_quotes(parts.name);
+    if (!read) return with_location(where, read.error());
     auto value = attribute_value(parts);
-    if (!value) return placed(where, value.error());
+    if (!value) return with_location(where, value.error());
     if (!node.attributes.emplace(std::move(parts.name), *std::move(value)).second) {
-      return broken(where + " stands twice");
+      return malformed(where + " stands twice");
     }
     return {};
   }
@@ -240,13 +240,13 @@ class Decoder {
         return {};
       }
       case attribute_field::kFloats:
-        return each_fixed<float>(field, [&](float value) -> Result<void> {
+        return for_each_fixed<float>(field, [&](float value) -> Result<void> {
           parts.reals.push_back(value);
           return {};
         });
       case attribute_field::kInts:
-        return each_integer(field, [&](std::int64_t value) -> Result<void> {
-          LANISTA_TRY(want_room(integers_++, kMaxPackedIntegers, "integers in lists"));
+        return for_each_integer(field, [&](std::int64_t value) -> Result<void> {
+          LANISTA_TRY(check_count(integers_++, kMaxPackedIntegers, "integers in lists"));
           parts.integers.push_back(value);
           return {};
         });
@@ -268,25 +268,25 @@ class Decoder {
       case attribute_type::kFloats:
         return OnnxValue(std::move(parts.reals));
       case attribute_type::kTensor: {
-        if (!parts.tensor) return broken("is a tensor, but holds none");
+        if (!parts.tensor) return malformed("is a tensor, but holds none");
         LANISTA_ASSIGN(Tensor tensor, read_tensor(*parts.tensor, integers_, external_));
         return OnnxValue(std::move(tensor));
       }
       case attribute_type::kGraph:
       case attribute_type::kGraphs:
-        return refused("is a sub-graph; models with control flow are not read");
+        return unsupported("is a sub-graph; models with control flow are not read");
       case 0:
-        return broken("says no type");
+        return malformed("says no type");
       default:
-        return refused("has the type " + std::to_string(*parts.type) +
+        return unsupported("has the type " + std::to_string(*parts.type) +
                        "; held are numbers, strings, tensors and lists of numbers");
     }
   }
 
-  Result<void> read_infos(const WireReader& field, std::vector<OnnxInfo>& infos) {
-    LANISTA_TRY(want_room(infos.size(), kMaxInfos, "inputs or outputs of the model"));
+  Result<void> read_infos(const WireReader& field, std::vector<OnnxValueInfo>& infos) {
+    LANISTA_TRY(check_count(infos.size(), kMaxInfos, "inputs or outputs of the model"));
     LANISTA_ASSIGN(const std::string_view message, field.bytes());
-    LANISTA_ASSIGN(OnnxInfo info, read_info(message));
+    LANISTA_ASSIGN(OnnxValueInfo info, read_info(message));
     infos.push_back(std::move(info));
     return {};
   }
@@ -295,31 +295,31 @@ class Decoder {
   void drop_default_inputs() {
     std::set<std::string_view> given;
     for (const Tensor& tensor : model_.initializers) given.insert(tensor.name);
-    std::erase_if(model_.inputs, [&](const OnnxInfo& info) { return given.contains(info.name); });
+    std::erase_if(model_.inputs, [&](const OnnxValueInfo& info) { return given.contains(info.name); });
   }
 
   /// Every name is given once, and before it is read.
   Result<void> check_names() const {
     std::set<std::string_view> known;
     const auto define = [&](std::string_view name, const std::string& by) -> Result<void> {
-      if (name.empty()) return broken(by + " has no name");
-      if (!known.insert(name).second) return broken("the name " + shown(name) + " is given twice");
+      if (name.empty()) return malformed(by + " has no name");
+      if (!known.insert(name).second) return malformed("the name " + in_quotes(name) + " is given twice");
       return {};
     };
-    for (const OnnxInfo& info : model_.inputs) LANISTA_TRY(define(info.name, "an input of the model"));
+    for (const OnnxValueInfo& info : model_.inputs) LANISTA_TRY(define(info.name, "an input of the model"));
     for (const Tensor& tensor : model_.initializers) LANISTA_TRY(define(tensor.name, "an initialiser"));
     for (const OnnxNode& node : model_.nodes) {
       for (const std::string& name : node.inputs) {
         if (name.empty() || known.contains(name)) continue;
-        return broken("node " + shown(node.name) + " (" + shown(node.op) + ") reads " + shown(name) +
+        return malformed("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ") reads " + in_quotes(name) +
                       ", which nothing before it gives");
       }
       for (const std::string& name : node.outputs) {
         if (!name.empty()) LANISTA_TRY(define(name, "an output"));
       }
     }
-    for (const OnnxInfo& info : model_.outputs) {
-      if (!known.contains(info.name)) return broken("nothing gives the output " + shown(info.name));
+    for (const OnnxValueInfo& info : model_.outputs) {
+      if (!known.contains(info.name)) return malformed("nothing gives the output " + in_quotes(info.name));
     }
     return {};
   }
@@ -333,14 +333,14 @@ class Decoder {
 
 Result<OnnxModel> decode_onnx(std::string_view bytes, const OnnxExternal& external) {
   auto model = Decoder(external).model(bytes);
-  if (!model) return placed("onnx", model.error());
+  if (!model) return with_location("onnx", model.error());
   return model;
 }
 
 Result<Tensor> decode_onnx_tensor(std::string_view bytes) {
   std::size_t integers = 0;
   auto tensor = read_tensor(bytes, integers);
-  if (!tensor) return placed("onnx", tensor.error());
+  if (!tensor) return with_location("onnx", tensor.error());
   return tensor;
 }
 

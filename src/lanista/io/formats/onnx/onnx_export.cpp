@@ -64,7 +64,7 @@ Error second_output(const graph::Node& node, graph::Port port) {
 }
 
 /// A model and how it is written into a file.
-struct Written {
+struct ExportedModel {
   const graph::Graph& graph;
   const graph::Types& types;
   std::span<const Tensor> weights;
@@ -73,7 +73,7 @@ struct Written {
 };
 
 /// Gives the name of its normalised input.
-Result<std::string> add_model(const Written& one, const OnnxExport& options, const graph::OpTable& ops,
+Result<std::string> add_model(const ExportedModel& one, const OnnxExport& options, const graph::OpTable& ops,
                               const OnnxMappings& mappings, OnnxModel& model) {
   const graph::Graph& graph = one.graph;
   LANISTA_ASSIGN(auto weights, float_weights(graph, ops, one.weights));
@@ -105,13 +105,13 @@ Result<std::string> add_model(const Written& one, const OnnxExport& options, con
   return normalised;
 }
 
-bool same_kind(std::span<const OnnxInfo> a, std::span<const OnnxInfo> b) {
+bool same_kind(std::span<const OnnxValueInfo> a, std::span<const OnnxValueInfo> b) {
   return a.front().type == b.front().type && a.front().shape == b.front().shape;
 }
 
 std::string member_name(std::size_t k) { return "member " + std::to_string(k + 1); }
 
-OnnxInfo info_of(const char* name, const graph::Types& types, const graph::Graph& graph, std::string_view op) {
+OnnxValueInfo info_of(const char* name, const graph::Types& types, const graph::Graph& graph, std::string_view op) {
   const graph::ValueType& type = types.at({graph.nodes_of(op).front(), 0});
   const bool tokens = type.dtype == graph::DType::kIndex;
   return {.name = name, .type = tokens ? ElementType::kI64 : ElementType::kF32, .shape = type.shape.dims};
@@ -175,7 +175,7 @@ Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> wei
   return model;
 }
 
-Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options, const graph::OpTable& ops,
+Result<OnnxModel> to_onnx(const BlendedModel& blended, const OnnxExport& options, const graph::OpTable& ops,
                           const OnnxMappings& mappings) {
   LANISTA_CHECK(!blended.members.empty(), "a blend of nothing");
   const auto own_units = [&](const BlendMember& member) {
@@ -209,7 +209,7 @@ Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options, con
       return invalid(member_name(k) + " takes or gives other shapes than the first");
     }
     LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(*member.graph, ops));
-    const std::string known = k > 0 && blended.normalises_once() ? normalised : std::string();
+    const std::string known = k > 0 && blended.shares_normalization() ? normalised : std::string();
     const std::string prefix = blend_prefix(k);
     LANISTA_ASSIGN(const std::string input,
                    add_model({*member.graph, types, member.weights, prefix, known}, own, ops, mappings, model));

@@ -9,7 +9,7 @@
 
 #include "lanista/base/result.h"
 #include "lanista/base/tensor.h"
-#include "lanista/io/formats/blended.h"
+#include "lanista/io/formats/blended_model.h"
 #include "lanista/io/formats/onnx/onnx.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/infer.h"
@@ -88,7 +88,7 @@ Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> wei
 /// what a member predicts, and "output" what the blend comes to. Of `options` mean, scale, missing and the targets' unit are
 /// the members' own. A single member gives what it gives alone. Errors: to_onnx's, with the member in front;
 /// kInvalidArgument (inputs or outputs of other shapes than the first member's).
-Result<OnnxModel> to_onnx(const Blended& blended, const OnnxExport& options,
+Result<OnnxModel> to_onnx(const BlendedModel& blended, const OnnxExport& options,
                           const graph::OpTable& ops = graph::builtin_ops(),
                           const OnnxMappings& mappings = onnx_mappings());
 

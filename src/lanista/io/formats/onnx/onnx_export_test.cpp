@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "lanista/io/formats/onnx/onnx_windows.h"
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::formats {
@@ -62,7 +62,7 @@ TEST(OnnxExport, MapsEveryBuiltInOperator) {
   EXPECT_EQ(mappings.size(), graph::builtin_ops().names().size());
 }
 
-TEST(OnnxExport, WritesOneNodeWhereOnnxHasTheOperator) {
+TEST(OnnxExport, WritesOneNodeForNativeOperator) {
   const std::string end = "output = Identity(n1)\n";
   EXPECT_EQ(exported("6", "linear(%0, out=4)"), "n1 = Gemm(input, n1.weight, n1.bias; transB=1)\n" + end);
   EXPECT_EQ(exported("6", "linear(%0, out=4, bias=false)"), "n1 = Gemm(input, n1.weight; transB=1)\n" + end);
@@ -91,7 +91,7 @@ TEST(OnnxExport, WritesOneNodeWhereOnnxHasTheOperator) {
   EXPECT_EQ(exported("3", "dropout(%0)"), "n1 = Identity(input)\n" + end);
 }
 
-TEST(OnnxExport, ComposesWhatOpset17Lacks) {
+TEST(OnnxExport, ComposesOperatorsMissingInOpset17) {
   const std::string end = "output = Identity(n1)\n";
   EXPECT_EQ(exported("3", "gelu(%0)"),
             "n1.square = Mul(input, input)\n"
@@ -129,7 +129,7 @@ TEST(OnnxExport, ComposesWhatOpset17Lacks) {
 }
 
 // ONNX counts a last window that begins in the padding, we do not; it has one ceil_mode for both axes.
-TEST(OnnxExport, WritesCeilModeOnlyWhereAWindowIsAddedByIt) {
+TEST(OnnxExport, WritesCeilModeOnlyWhenItAddsWindow) {
   const std::string end = "output = Identity(n1)\n";
   EXPECT_EQ(exported("1,5,5", "max_pool2d(%0, kernel=[2], padding=[1], ceil_mode=true)"),
             "n1 = MaxPool(input; kernel_shape=[2,2]; pads=[1,1,1,1]; strides=[2,2])\n" + end);
@@ -229,7 +229,7 @@ TEST(OnnxExport, NormalisesRawNumbersFirst) {
             "invalid_argument: onnx: a mean is not finite");
 }
 
-TEST(OnnxExport, NamesTheWeightThatDoesNotFit) {
+TEST(OnnxExport, NamesWeightOfWrongShape) {
   const graph::Graph graph = model("6", "linear(%0, out=4)");
   const auto error = [&](const auto& change) {
     std::vector<Tensor> weights = zero_weights(graph);
@@ -245,7 +245,7 @@ TEST(OnnxExport, NamesTheWeightThatDoesNotFit) {
   EXPECT_EQ(error([](auto& w) { w[1].type = ElementType::kI32; }), "weight 'n1.bias' holds no real numbers");
 }
 
-TEST(OnnxExport, TakesAWholeLaneAndRoundsDoubles) {
+TEST(OnnxExport, AcceptsLaneStateAndRoundsDoubles) {
   const graph::Graph graph = model("1", "linear(%0, out=1, bias=false)");
   const double value = 0.1;
   Tensor weight{.name = "n1.weight", .type = ElementType::kF64, .shape = {1, 1}, .bytes = std::vector<std::byte>(8)};
@@ -259,7 +259,7 @@ TEST(OnnxExport, TakesAWholeLaneAndRoundsDoubles) {
   EXPECT_EQ(elements_of<float>(onnx->initializers[0])[0], 0.1F);
 }
 
-TEST(OnnxExport, WantsAMappingForOperatorsOfUsers) {
+TEST(OnnxExport, RequiresMappingForUserOperators) {
   graph::OpTable ops = graph::builtin_ops();
   graph::OpDef twice;
   twice.name = "twice";
@@ -283,7 +283,7 @@ TEST(OnnxExport, WantsAMappingForOperatorsOfUsers) {
   EXPECT_EQ(nodes_text(*onnx), "n1 = Mul(input, n1.two)\noutput = Identity(n1)\n");
 }
 
-TEST(OnnxExport, RefusesToReadASecondOutput) {
+TEST(OnnxExport, RefusesSecondOutput) {
   graph::OpTable ops = graph::builtin_ops();
   graph::OpDef both;
   both.name = "both";

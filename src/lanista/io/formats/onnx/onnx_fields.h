@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// Numbers of onnx.proto (ONNX 1.12, IR 8): fields of its messages and codes of its enumerations, as far as we use them.
+// ShapeIntegers of onnx.proto (ONNX 1.12, IR 8): fields of its messages and codes of its enumerations, as far as we use them.
 namespace lanista::formats::onnx {
 
 namespace model_field {

@@ -9,65 +9,65 @@
 #include <numeric>
 #include <utility>
 
-#include "lanista/io/formats/onnx/onnx_folds.h"
+#include "lanista/io/formats/onnx/onnx_fold_context.h"
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
 namespace lanista::formats::onnx {
 namespace {
 
-Folded identity(const Fold& f) { return f.in_shape(f.in().shape); }
+FoldResult identity(const FoldContext& f) { return f.in_shape(f.input().shape); }
 
-Folded transpose(const Fold& f) {
-  List axes(f.in().shape.size());
+FoldResult transpose(const FoldContext& f) {
+  List axes(f.input().shape.size());
   std::iota(axes.rbegin(), axes.rend(), 0);
   LANISTA_ASSIGN(axes, f.attribute("perm", axes));
-  List sorted = axes, all(f.in().shape.size());
+  List sorted = axes, all(f.input().shape.size());
   std::sort(sorted.begin(), sorted.end());
   std::iota(all.begin(), all.end(), 0);
-  if (sorted != all) return broken("perm is no permutation of the dimensions");
-  LANISTA_TRY(f.budget.spend(f.in().bytes.size()));
-  return std::optional(transposed(f.in(), axes));
+  if (sorted != all) return malformed("perm is no permutation of the dimensions");
+  LANISTA_TRY(f.budget.spend(f.input().bytes.size()));
+  return std::optional(transposed(f.input(), axes));
 }
 
-Folded reshape(const Fold& f) {
-  if (!f.has(1)) return broken("its input 1 is missing");
+FoldResult reshape(const FoldContext& f) {
+  if (!f.has(1)) return malformed("its input 1 is missing");
   LANISTA_ASSIGN(const List target, f.list(1));
   LANISTA_ASSIGN(const std::int64_t literal, f.attribute("allowzero", std::int64_t{0}));
-  if (literal != 0) return kNothing;
-  LANISTA_ASSIGN(List shape, reshaped(target, f.in().shape));
+  if (literal != 0) return kNotFolded;
+  LANISTA_ASSIGN(List shape, reshaped(target, f.input().shape));
   return f.in_shape(std::move(shape));
 }
 
-Folded flatten(const Fold& f) {
+FoldResult flatten(const FoldContext& f) {
   LANISTA_ASSIGN(const std::int64_t axis, f.attribute("axis", std::int64_t{1}));
-  LANISTA_ASSIGN(const std::size_t first, parting_of(axis, f.in().shape.size()));
+  LANISTA_ASSIGN(const std::size_t first, flatten_axis(axis, f.input().shape.size()));
   const auto product = [](auto begin, auto end) {
     return std::accumulate(begin, end, std::int64_t{1}, std::multiplies<>());
   };
-  const auto middle = f.in().shape.begin() + static_cast<std::ptrdiff_t>(first);
-  return f.in_shape({product(f.in().shape.begin(), middle), product(middle, f.in().shape.end())});
+  const auto middle = f.input().shape.begin() + static_cast<std::ptrdiff_t>(first);
+  return f.in_shape({product(f.input().shape.begin(), middle), product(middle, f.input().shape.end())});
 }
 
-Folded unsqueeze(const Fold& f) {
+FoldResult unsqueeze(const FoldContext& f) {
   LANISTA_ASSIGN(const auto axes, f.list("axes", 1));
-  if (!axes) return broken("it has no axes");
-  LANISTA_ASSIGN(List shape, unsqueezed(f.in().shape, *axes));
+  if (!axes) return malformed("it has no axes");
+  LANISTA_ASSIGN(List shape, unsqueezed(f.input().shape, *axes));
   return f.in_shape(std::move(shape));
 }
 
-Folded squeeze(const Fold& f) {
+FoldResult squeeze(const FoldContext& f) {
   LANISTA_ASSIGN(const auto axes, f.list("axes", 1));
-  LANISTA_ASSIGN(List shape, squeezed(f.in().shape, axes));
+  LANISTA_ASSIGN(List shape, squeezed(f.input().shape, axes));
   return f.in_shape(std::move(shape));
 }
 
-Folded shape(const Fold& f) {
+FoldResult shape(const FoldContext& f) {
   LANISTA_ASSIGN(const std::int64_t start, f.attribute("start", std::int64_t{0}));
   LANISTA_ASSIGN(const std::int64_t end, f.attribute("end", f.rank()));
   const auto clamped = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + f.rank() : at, 0, f.rank());
   };
-  const List dims(f.in().shape.begin() + clamped(start), f.in().shape.begin() + std::max(clamped(start), clamped(end)));
+  const List dims(f.input().shape.begin() + clamped(start), f.input().shape.begin() + std::max(clamped(start), clamped(end)));
   return std::optional(tensor_of_integers(dims));
 }
 
@@ -84,8 +84,8 @@ Slabs slabs_around(const Tensor& tensor, std::size_t axis) {
 }
 
 /// The slabs of `picks` along an axis; every pick exists.
-Folded picked(const Fold& f, const Tensor& from, std::size_t axis, const List& picks, List shape) {
-  LANISTA_ASSIGN(Tensor result, f.room(from.type, std::move(shape)));
+FoldResult picked(const FoldContext& f, const Tensor& from, std::size_t axis, const List& picks, List shape) {
+  LANISTA_ASSIGN(Tensor result, f.allocate(from.type, std::move(shape)));
   if (result.bytes.empty()) return std::optional(std::move(result));
   const Slabs slabs = slabs_around(from, axis);
   const auto dim = static_cast<std::size_t>(from.shape[axis]);
@@ -99,38 +99,38 @@ Folded picked(const Fold& f, const Tensor& from, std::size_t axis, const List& p
   return std::optional(std::move(result));
 }
 
-Folded gather(const Fold& f) {
-  if (!f.has(1)) return broken("its input 1 is missing");
-  const Tensor& places = f.in(1);
-  if (places.type != ElementType::kI64 && places.type != ElementType::kI32) return kNothing;
+FoldResult gather(const FoldContext& f) {
+  if (!f.has(1)) return malformed("its input 1 is missing");
+  const Tensor& positions = f.input(1);
+  if (positions.type != ElementType::kI64 && positions.type != ElementType::kI32) return kNotFolded;
   LANISTA_ASSIGN(const std::int64_t named, f.attribute("axis", std::int64_t{0}));
-  LANISTA_ASSIGN(const std::size_t axis, axis_of(named, f.in().shape.size()));
-  LANISTA_ASSIGN(List picks, integers_of(places));
-  const std::int64_t dim = f.in().shape[axis];
+  LANISTA_ASSIGN(const std::size_t axis, axis_of(named, f.input().shape.size()));
+  LANISTA_ASSIGN(List picks, integers_of(positions));
+  const std::int64_t dim = f.input().shape[axis];
   for (std::int64_t& pick : picks) {
     pick += pick < 0 ? dim : 0;
-    if (pick < 0 || pick >= dim) return broken("an index is beyond the " + std::to_string(dim) + " there are");
+    if (pick < 0 || pick >= dim) return malformed("an index is beyond the " + std::to_string(dim) + " there are");
   }
-  List shape = f.in().shape;
+  List shape = f.input().shape;
   shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), places.shape.begin(), places.shape.end());
-  return picked(f, f.in(), axis, picks, std::move(shape));
+  shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), positions.shape.begin(), positions.shape.end());
+  return picked(f, f.input(), axis, picks, std::move(shape));
 }
 
-Folded concat(const Fold& f) {
+FoldResult concat(const FoldContext& f) {
   LANISTA_ASSIGN(const std::int64_t named, f.attribute("axis", std::int64_t{0}));
-  LANISTA_ASSIGN(const std::size_t axis, axis_of(named, f.in().shape.size()));
-  List shape = f.in().shape;
+  LANISTA_ASSIGN(const std::size_t axis, axis_of(named, f.input().shape.size()));
+  List shape = f.input().shape;
   shape[axis] = 0;
   for (std::size_t i = 0; i < f.inputs.size(); ++i) {
-    if (!f.has(i)) return broken("its input " + std::to_string(i) + " is missing");
-    List rest = f.in(i).shape;
-    if (f.in(i).type != f.in().type || rest.size() != shape.size()) return broken("its inputs do not fit");
-    if (__builtin_add_overflow(shape[axis], rest[axis], &shape[axis])) return broken("the shape overflows");
+    if (!f.has(i)) return malformed("its input " + std::to_string(i) + " is missing");
+    List rest = f.input(i).shape;
+    if (f.input(i).type != f.input().type || rest.size() != shape.size()) return malformed("its inputs do not fit");
+    if (__builtin_add_overflow(shape[axis], rest[axis], &shape[axis])) return malformed("the shape overflows");
     rest[axis] = shape[axis];
-    if (rest != shape) return broken("its inputs do not fit");
+    if (rest != shape) return malformed("its inputs do not fit");
   }
-  LANISTA_ASSIGN(Tensor result, f.room(f.in().type, shape));
+  LANISTA_ASSIGN(Tensor result, f.allocate(f.input().type, shape));
   std::byte* to = result.bytes.data();
   const std::size_t outer = result.bytes.empty() ? 0 : slabs_around(result, axis).outer;
   for (std::size_t at = 0; at < outer; ++at) {
@@ -143,14 +143,14 @@ Folded concat(const Fold& f) {
   return std::optional(std::move(result));
 }
 
-Folded slice(const Fold& f) {
+FoldResult slice(const FoldContext& f) {
   LANISTA_ASSIGN(const auto starts, f.list("starts", 1));
   LANISTA_ASSIGN(const auto ends, f.list("ends", 2));
   LANISTA_ASSIGN(auto axes, f.list("axes", 3));
   LANISTA_ASSIGN(auto steps, f.list("steps", 4));
-  if (!starts || !ends) return broken("it has no starts or no ends");
-  LANISTA_ASSIGN(const std::vector<SliceAxis> cuts, slice_axes(*starts, *ends, axes, steps, f.in().shape));
-  std::optional<Tensor> result(f.in());
+  if (!starts || !ends) return malformed("it has no starts or no ends");
+  LANISTA_ASSIGN(const std::vector<SliceAxis> cuts, slice_axes(*starts, *ends, axes, steps, f.input().shape));
+  std::optional<Tensor> result(f.input());
   for (const SliceAxis& cut : cuts) {
     List picks, shape = result->shape;
     for (std::int64_t i = 0, at = cut.begin; i < cut.count; ++i, at += cut.step) picks.push_back(at);
@@ -160,27 +160,27 @@ Folded slice(const Fold& f) {
   return result;
 }
 
-Folded expand(const Fold& f) {
-  if (!f.has(1)) return broken("its input 1 is missing");
+FoldResult expand(const FoldContext& f) {
+  if (!f.has(1)) return malformed("its input 1 is missing");
   LANISTA_ASSIGN(const List target, f.list(1));
-  LANISTA_ASSIGN(const List shape, broadcast_shape(f.in().shape, target));
-  LANISTA_ASSIGN(Tensor result, f.room(f.in().type, shape));
-  const std::size_t size = element_size(f.in().type);
+  LANISTA_ASSIGN(const List shape, broadcast_shape(f.input().shape, target));
+  LANISTA_ASSIGN(Tensor result, f.allocate(f.input().type, shape));
+  const std::size_t size = element_size(f.input().type);
   std::byte* to = result.bytes.data();
   if (result.bytes.empty()) return std::optional(std::move(result));
-  each_broadcast(f.in().shape, f.in().shape, shape, [&](std::size_t from, std::size_t) {
-    std::memcpy(to, f.in().bytes.data() + from * size, size);
+  for_each_broadcast(f.input().shape, f.input().shape, shape, [&](std::size_t from, std::size_t) {
+    std::memcpy(to, f.input().bytes.data() + from * size, size);
     to += size;
   });
   return std::optional(std::move(result));
 }
 
-const Folds& folds() {
-  static const Folds table = [] {
-    Folds all{{"Concat", concat},     {"Expand", expand},       {"Flatten", flatten},    {"Gather", gather},
+const FoldTable& fold_table() {
+  static const FoldTable table = [] {
+    FoldTable all{{"Concat", concat},     {"Expand", expand},       {"Flatten", flatten},    {"Gather", gather},
               {"Identity", identity}, {"Reshape", reshape},     {"Shape", shape},        {"Slice", slice},
               {"Squeeze", squeeze},   {"Transpose", transpose}, {"Unsqueeze", unsqueeze}};
-    all.merge(number_folds());
+    all.merge(numeric_folds());
     return all;
   }();
   return table;
@@ -189,22 +189,22 @@ const Folds& folds() {
 }  // namespace
 
 Result<void> ByteBudget::spend(std::size_t bytes) {
-  if (bytes > left) {
+  if (bytes > bytes_left) {
     return Error{Code::kResourceExhausted,
-                 "constants and weights would take " + std::to_string(bytes - left) +
+                 "constants and weights would take " + std::to_string(bytes - bytes_left) +
                      " bytes more than are allowed: twice the constants of the file and some to spare",
                  ""};
   }
-  left -= bytes;
+  bytes_left -= bytes;
   return {};
 }
 
-Result<std::optional<Tensor>> fold(const OnnxNode& node, std::span<const Tensor* const> inputs, ByteBudget& budget) {
-  const auto found = folds().find(node.op);
-  if (found == folds().end() || node.outputs.size() != 1 || inputs.empty() || inputs.front() == nullptr) {
-    return kNothing;
+Result<std::optional<Tensor>> fold_node(const OnnxNode& node, std::span<const Tensor* const> inputs, ByteBudget& budget) {
+  const auto found = fold_table().find(node.op);
+  if (found == fold_table().end() || node.outputs.size() != 1 || inputs.empty() || inputs.front() == nullptr) {
+    return kNotFolded;
   }
-  return found->second(Fold{node, inputs, budget});
+  return found->second(FoldContext{node, inputs, budget});
 }
 
 }  // namespace lanista::formats::onnx

@@ -14,12 +14,12 @@ namespace {
 using graph::Attrs;
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
-const Plan kNoPlan{};
+const Rewrite kNoRewrite{};
 
-Plan unary(std::string input, std::string op, Attrs attrs = {}) {
-  return Plan{{std::move(input)}, [op = std::move(op), attrs = std::move(attrs)](ModelWriter& w, Ports inputs) {
+Rewrite unary(std::string input, std::string op, Attrs attrs = {}) {
+  return Rewrite{{std::move(input)}, [op = std::move(op), attrs = std::move(attrs)](ModelWriter& w, Ports inputs) {
                 return w.add(op, {inputs[0]}, attrs);
               }};
 }
@@ -27,16 +27,16 @@ Plan unary(std::string input, std::string op, Attrs attrs = {}) {
 bool binary(const OnnxNode* node) { return node != nullptr && node->inputs.size() == 2; }
 
 /// Is the value this number, up to rounding?
-bool is_number(const View& view, std::string_view name, double number) {
+bool is_number(const OnnxView& view, std::string_view name, double number) {
   const auto scalar = view.scalar(name);
   return scalar && std::abs(static_cast<double>(*scalar) - number) < 1e-6;
 }
 
 /// The factors of a product of products, two levels deep; `whole` is a factor wherever it comes from.
-std::vector<std::string> factors(const View& view, const OnnxNode& product, std::string_view whole) {
+std::vector<std::string> factors(const OnnxView& view, const OnnxNode& product, std::string_view whole) {
   std::vector<std::string> result;
   for (const std::string& name : product.inputs) {
-    const OnnxNode* inner = name == whole ? nullptr : view.maker(name, "Mul");
+    const OnnxNode* inner = name == whole ? nullptr : view.producer(name, "Mul");
     if (binary(inner)) {
       result.insert(result.end(), inner->inputs.begin(), inner->inputs.end());
     } else {
@@ -47,7 +47,7 @@ std::vector<std::string> factors(const View& view, const OnnxNode& product, std:
 }
 
 /// Takes a number out of a list of factors; false if it is not there.
-bool take_number(const View& view, std::vector<std::string>& list, double number) {
+bool remove_number(const OnnxView& view, std::vector<std::string>& list, double number) {
   const auto found =
       std::find_if(list.begin(), list.end(), [&](const auto& name) { return is_number(view, name, number); });
   if (found == list.end()) return false;
@@ -56,26 +56,26 @@ bool take_number(const View& view, std::vector<std::string>& list, double number
 }
 
 /// 0.044715 x^3 in any order of its factors, or with Pow.
-bool is_bent(const View& view, std::string_view name, const std::string& x) {
-  const OnnxNode* node = view.maker(name, "Mul");
+bool is_bent(const OnnxView& view, std::string_view name, const std::string& x) {
+  const OnnxNode* node = view.producer(name, "Mul");
   if (!binary(node)) return false;
   for (const std::size_t i : {0U, 1U}) {
     if (!is_number(view, node->inputs[i], 0.044715)) continue;
     const std::string& cube = node->inputs[1 - i];
-    const OnnxNode* power = view.maker(cube, "Pow");
+    const OnnxNode* power = view.producer(cube, "Pow");
     if (binary(power)) return power->inputs[0] == x && is_number(view, power->inputs[1], 3);
-    const OnnxNode* product = view.maker(cube, "Mul");
+    const OnnxNode* product = view.producer(cube, "Mul");
     return binary(product) && factors(view, *product, x) == std::vector<std::string>(3, x);
   }
   return false;
 }
 
 /// The x of x / sqrt(2), however it is divided.
-const std::string* root_half_input(const View& view, std::string_view name) {
-  const OnnxNode* quotient = view.maker(name, "Div");
+const std::string* root_half_input(const OnnxView& view, std::string_view name) {
+  const OnnxNode* quotient = view.producer(name, "Div");
   if (binary(quotient))
     return is_number(view, quotient->inputs[1], std::numbers::sqrt2) ? &quotient->inputs[0] : nullptr;
-  const OnnxNode* product = view.maker(name, "Mul");
+  const OnnxNode* product = view.producer(name, "Mul");
   if (!binary(product)) return nullptr;
   for (const std::size_t i : {0U, 1U}) {
     if (is_number(view, product->inputs[i], 1 / std::numbers::sqrt2)) return &product->inputs[1 - i];
@@ -84,21 +84,21 @@ const std::string* root_half_input(const View& view, std::string_view name) {
 }
 
 /// The x of 1 + erf(x / sqrt(2)), or of 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)); null if the value is something else.
-const std::string* gelu_gate_input(const View& view, std::string_view name, bool& by_erf) {
-  const OnnxNode* gate = view.maker(name, "Add");
+const std::string* gelu_gate_input(const OnnxView& view, std::string_view name, bool& by_erf) {
+  const OnnxNode* gate = view.producer(name, "Add");
   if (!binary(gate)) return nullptr;
   for (const std::size_t i : {0U, 1U}) {
-    const OnnxNode* erf = view.maker(gate->inputs[i], "Erf");
+    const OnnxNode* erf = view.producer(gate->inputs[i], "Erf");
     if (erf != nullptr && erf->inputs.size() == 1 && is_number(view, gate->inputs[1 - i], 1)) {
       by_erf = true;
       return root_half_input(view, erf->inputs[0]);
     }
-    const OnnxNode* tanh = view.maker(gate->inputs[i], "Tanh");
+    const OnnxNode* tanh = view.producer(gate->inputs[i], "Tanh");
     if (tanh == nullptr || tanh->inputs.size() != 1 || !is_number(view, gate->inputs[1 - i], 1)) continue;
-    const OnnxNode* argument = view.maker(tanh->inputs[0], "Mul");
+    const OnnxNode* argument = view.producer(tanh->inputs[0], "Mul");
     if (!binary(argument)) return nullptr;
     for (const std::size_t k : {0U, 1U}) {
-      const OnnxNode* sum = view.maker(argument->inputs[k], "Add");
+      const OnnxNode* sum = view.producer(argument->inputs[k], "Add");
       if (!binary(sum) || !is_number(view, argument->inputs[1 - k], std::sqrt(2 / std::numbers::pi))) continue;
       if (is_bent(view, sum->inputs[1], sum->inputs[0])) return &sum->inputs[0];
       if (is_bent(view, sum->inputs[0], sum->inputs[1])) return &sum->inputs[1];
@@ -115,40 +115,40 @@ struct GroupNorm {
   double eps = 0;
 };
 
-Result<std::optional<GroupNorm>> group_norm_of(const View& view, const OnnxNode& last) {
-  const OnnxNode* norm = binary(&last) ? view.maker(last.inputs[0], "InstanceNormalization") : nullptr;
+Result<std::optional<GroupNorm>> group_norm_of(const OnnxView& view, const OnnxNode& last) {
+  const OnnxNode* norm = binary(&last) ? view.producer(last.inputs[0], "InstanceNormalization") : nullptr;
   const OnnxNode* first =
-      norm != nullptr && norm->inputs.size() == 3 ? view.maker(norm->inputs[0], "Reshape") : nullptr;
+      norm != nullptr && norm->inputs.size() == 3 ? view.producer(norm->inputs[0], "Reshape") : nullptr;
   if (!binary(first)) return std::optional<GroupNorm>();
-  const Site site(view, *norm);
+  const NodeReader node_reader(view, *norm);
   GroupNorm parts;
   parts.input = first->inputs[0];
-  LANISTA_TRY(site.only({"epsilon"}));
-  LANISTA_ASSIGN(parts.eps, site.real("epsilon", 1e-5));
-  LANISTA_ASSIGN(const Tensor* ones, site.weight(1));
-  LANISTA_ASSIGN(const Tensor* zeros, site.weight(2));
-  LANISTA_ASSIGN(const List grouped, Site(view, *first).integers(1));
-  LANISTA_ASSIGN(parts.back, Site(view, last).integers(1));
-  if (!all_are(*ones, 1) || !all_are(*zeros, 0) || grouped.size() != 3 || grouped[0] != 0 || grouped[2] != -1) {
+  LANISTA_TRY(node_reader.allow_attributes({"epsilon"}));
+  LANISTA_ASSIGN(parts.eps, node_reader.real("epsilon", 1e-5));
+  LANISTA_ASSIGN(const Tensor* ones, node_reader.weight(1));
+  LANISTA_ASSIGN(const Tensor* zeros, node_reader.weight(2));
+  LANISTA_ASSIGN(const List grouped, NodeReader(view, *first).integers(1));
+  LANISTA_ASSIGN(parts.back, NodeReader(view, last).integers(1));
+  if (!all_equal(*ones, 1) || !all_equal(*zeros, 0) || grouped.size() != 3 || grouped[0] != 0 || grouped[2] != -1) {
     return std::optional<GroupNorm>();
   }
   parts.groups = grouped[1];
   return std::optional(std::move(parts));
 }
 
-Plan group_norm_plan(GroupNorm parts, const Tensor* scale, const Tensor* shift) {
+Rewrite group_norm_rewrite(GroupNorm parts, const Tensor* scale, const Tensor* shift) {
   std::string input = parts.input;
   return {{std::move(input)}, [parts = std::move(parts), scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
             const List& dims = w.dims(inputs[0]);
             LANISTA_ASSIGN(const List back, reshaped(parts.back, dims));
-            if (back != dims) return refused("the groups do not come back in the shape of the input");
+            if (back != dims) return unsupported("the groups do not come back in the shape of the input");
             const bool affine = scale != nullptr;
             Attrs attrs{{"groups", parts.groups}, {"eps", parts.eps}, {"affine", affine}};
             if (!affine) return w.add("group_norm", {inputs[0]}, std::move(attrs));
             LANISTA_ASSIGN(Tensor weight, as_vector(*scale));
             LANISTA_ASSIGN(Tensor bias, as_vector(*shift));
             // [C, 1, 1] stretches channels of images, [C] those of vectors.
-            if (scale->shape.size() != (dims.size() == 4 ? 3U : 1U)) return refused("it does not stretch channels");
+            if (scale->shape.size() != (dims.size() == 4 ? 3U : 1U)) return unsupported("it does not stretch channels");
             return w.add("group_norm", {inputs[0]}, std::move(attrs), {std::move(weight), std::move(bias)});
           }};
 }
@@ -165,113 +165,113 @@ Tensor stretched(Tensor vector, std::int64_t size) {
 
 }  // namespace
 
-Planned silu_group(const Site& site) {
-  const OnnxNode& node = site.node();
-  if (!binary(&node)) return kNoPlan;
+RewriteResult silu_group(const NodeReader& node_reader) {
+  const OnnxNode& node = node_reader.node();
+  if (!binary(&node)) return kNoRewrite;
   for (const std::size_t i : {0U, 1U}) {
-    const OnnxNode* gate = site.view().maker(node.inputs[i], "Sigmoid");
+    const OnnxNode* gate = node_reader.view().producer(node.inputs[i], "Sigmoid");
     if (gate == nullptr || gate->inputs != std::vector<std::string>{node.inputs[1 - i]}) continue;
     return unary(node.inputs[1 - i], "silu");
   }
-  return kNoPlan;
+  return kNoRewrite;
 }
 
-Planned gelu_group(const Site& site) {
-  const View& view = site.view();
-  if (!binary(&site.node())) return kNoPlan;
-  for (const std::string& candidate : factors(view, site.node(), "")) {
+RewriteResult gelu_group(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  if (!binary(&node_reader.node())) return kNoRewrite;
+  for (const std::string& candidate : factors(view, node_reader.node(), "")) {
     bool by_erf = false;
     const std::string* x = gelu_gate_input(view, candidate, by_erf);
     if (x == nullptr) continue;
-    std::vector<std::string> rest = factors(view, site.node(), *x);
-    const auto place = std::find(rest.begin(), rest.end(), candidate);
-    if (place == rest.end()) continue;
-    rest.erase(place);
-    if (!take_number(view, rest, 0.5) || rest != std::vector<std::string>{*x}) continue;
-    Plan plan = unary(*x, "gelu");
-    if (by_erf) plan.notice = kErfNotice;
-    return plan;
+    std::vector<std::string> rest = factors(view, node_reader.node(), *x);
+    const auto position = std::find(rest.begin(), rest.end(), candidate);
+    if (position == rest.end()) continue;
+    rest.erase(position);
+    if (!remove_number(view, rest, 0.5) || rest != std::vector<std::string>{*x}) continue;
+    Rewrite rewrite = unary(*x, "gelu");
+    if (by_erf) rewrite.notice = kErfNotice;
+    return rewrite;
   }
-  return kNoPlan;
+  return kNoRewrite;
 }
 
-Planned group_norm_group(const Site& site) {
-  LANISTA_ASSIGN(std::optional<GroupNorm> parts, group_norm_of(site.view(), site.node()));
-  if (!parts) return kNoPlan;
-  return group_norm_plan(*std::move(parts), nullptr, nullptr);
+RewriteResult group_norm_group(const NodeReader& node_reader) {
+  LANISTA_ASSIGN(std::optional<GroupNorm> parts, group_norm_of(node_reader.view(), node_reader.node()));
+  if (!parts) return kNoRewrite;
+  return group_norm_rewrite(*std::move(parts), nullptr, nullptr);
 }
 
-Planned affine_group_norm_group(const Site& site) {
-  const View& view = site.view();
-  const OnnxNode& add = site.node();
-  if (!binary(&add)) return kNoPlan;
-  const OnnxNode* mul = view.maker(add.inputs[0], "Mul");
-  const OnnxNode* last = binary(mul) ? view.maker(mul->inputs[0], "Reshape") : nullptr;
+RewriteResult affine_group_norm_group(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  const OnnxNode& add = node_reader.node();
+  if (!binary(&add)) return kNoRewrite;
+  const OnnxNode* mul = view.producer(add.inputs[0], "Mul");
+  const OnnxNode* last = binary(mul) ? view.producer(mul->inputs[0], "Reshape") : nullptr;
   const Tensor* scale = last == nullptr ? nullptr : view.constant(mul->inputs[1]);
   const Tensor* shift = view.constant(add.inputs[1]);
-  if (scale == nullptr || shift == nullptr || scale->shape != shift->shape) return kNoPlan;
+  if (scale == nullptr || shift == nullptr || scale->shape != shift->shape) return kNoRewrite;
   LANISTA_ASSIGN(std::optional<GroupNorm> parts, group_norm_of(view, *last));
-  if (!parts) return kNoPlan;
-  LANISTA_ASSIGN(scale, Site(view, *mul).weight(1));
-  LANISTA_ASSIGN(shift, site.weight(1));
-  return group_norm_plan(*std::move(parts), scale, shift);
+  if (!parts) return kNoRewrite;
+  LANISTA_ASSIGN(scale, NodeReader(view, *mul).weight(1));
+  LANISTA_ASSIGN(shift, node_reader.weight(1));
+  return group_norm_rewrite(*std::move(parts), scale, shift);
 }
 
-Planned linear_group(const Site& site) {
-  const View& view = site.view();
-  const OnnxNode& add = site.node();
-  if (!binary(&add)) return kNoPlan;
+RewriteResult linear_group(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  const OnnxNode& add = node_reader.node();
+  if (!binary(&add)) return kNoRewrite;
   for (const std::size_t i : {0U, 1U}) {
-    const OnnxNode* product = view.maker(add.inputs[i], "MatMul");
+    const OnnxNode* product = view.producer(add.inputs[i], "MatMul");
     const Tensor* bias = view.constant(add.inputs[1 - i]);
     if (!binary(product) || bias == nullptr) continue;
     const std::int64_t numbers = bias->elements();
     if (numbers < 1 || (numbers > 1 && bias->shape.back() != numbers)) continue;
     // Used elsewhere as well, the product would become two layers.
-    if (view.constant(product->inputs[1]) == nullptr || view.uses(add.inputs[i]) != 1) continue;
-    LANISTA_ASSIGN(std::string input, Site(view, *product).data(0));
-    LANISTA_ASSIGN(const Tensor* matrix, Site(view, *product).weight(1));
-    LANISTA_ASSIGN(bias, site.weight(1 - i));
-    return linear_plan(std::move(input), *matrix, false, bias);
+    if (view.constant(product->inputs[1]) == nullptr || view.num_uses(add.inputs[i]) != 1) continue;
+    LANISTA_ASSIGN(std::string input, NodeReader(view, *product).computed_input(0));
+    LANISTA_ASSIGN(const Tensor* matrix, NodeReader(view, *product).weight(1));
+    LANISTA_ASSIGN(bias, node_reader.weight(1 - i));
+    return linear_rewrite(std::move(input), *matrix, false, bias);
   }
-  return kNoPlan;
+  return kNoRewrite;
 }
 
-Planned adaptive_pool_group(const Site& site) {
-  const View& view = site.view();
-  if (!binary(&site.node())) return kNoPlan;
-  const OnnxNode* narrow = view.maker(site.node().inputs[1], "MatMul");
-  const Tensor* rows = view.constant(site.node().inputs[0]);
+RewriteResult adaptive_pool_group(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  if (!binary(&node_reader.node())) return kNoRewrite;
+  const OnnxNode* narrow = view.producer(node_reader.node().inputs[1], "MatMul");
+  const Tensor* rows = view.constant(node_reader.node().inputs[0]);
   const Tensor* columns = binary(narrow) ? view.constant(narrow->inputs[1]) : nullptr;
   const auto matrix = [](const Tensor* t) {
     return t != nullptr && t->type == ElementType::kF32 && t->shape.size() == 2 && t->elements() > 0;
   };
-  if (!matrix(rows) || !matrix(columns)) return kNoPlan;
+  if (!matrix(rows) || !matrix(columns)) return kNoRewrite;
   const std::int64_t oh = rows->shape[0], h = rows->shape[1], width = columns->shape[0], ow = columns->shape[1];
   const auto holds = [](const Tensor& t, const std::vector<float>& values) {
     return std::ranges::equal(elements_of<float>(t), values);
   };
-  if (!holds(*rows, window_means(h, oh, false)) || !holds(*columns, window_means(width, ow, true))) return kNoPlan;
-  return Plan{{narrow->inputs[0]}, [oh, h, width, ow](ModelWriter& w, Ports inputs) -> Result<Port> {
+  if (!holds(*rows, window_means(h, oh, false)) || !holds(*columns, window_means(width, ow, true))) return kNoRewrite;
+  return Rewrite{{narrow->inputs[0]}, [oh, h, width, ow](ModelWriter& w, Ports inputs) -> Result<Port> {
                 const List& dims = w.dims(inputs[0]);
-                if (dims.size() != 4 || dims[2] != h || dims[3] != width) return refused("it averages no images");
+                if (dims.size() != 4 || dims[2] != h || dims[3] != width) return unsupported("it averages no images");
                 return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", one_or_two(oh, ow)}});
               }};
 }
 
-Plan linear_plan(std::string input, const Tensor& matrix, bool turned, const Tensor* bias, double matrix_factor,
+Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias, double matrix_factor,
                  double bias_factor) {
   return {{std::move(input)},
-          [&matrix, turned, bias, matrix_factor, bias_factor](ModelWriter& w, Ports inputs) -> Result<Port> {
+          [&matrix, is_transposed, bias, matrix_factor, bias_factor](ModelWriter& w, Ports inputs) -> Result<Port> {
             const List dims = w.dims(inputs[0]);
-            if (matrix.shape.size() != 2) return refused("its constant is " + graph::Shape{matrix.shape}.text());
-            std::vector<Tensor> params{times(turned ? matrix : transposed(matrix, {1, 0}), matrix_factor)};
+            if (matrix.shape.size() != 2) return unsupported("its constant is " + graph::Shape{matrix.shape}.text());
+            std::vector<Tensor> params{times(is_transposed ? matrix : transposed(matrix, {1, 0}), matrix_factor)};
             const std::int64_t out = params.front().shape[0];
             if (bias != nullptr) {
               // [1, 1, out] stretches over rows, more of it over nothing that a layer has.
               const bool row = bias->elements() == 1 || (!bias->shape.empty() && bias->shape.back() == out);
               if (!row || bias->shape.size() > dims.size()) {
-                return refused("its bias " + shown(bias->name) + " is " + graph::Shape{bias->shape}.text());
+                return unsupported("its bias " + in_quotes(bias->name) + " is " + graph::Shape{bias->shape}.text());
               }
               LANISTA_ASSIGN(Tensor vector, as_vector(*bias));
               params.push_back(times(stretched(std::move(vector), out), bias_factor));

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "lanista/model/ops/rules.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::formats::onnx {
 namespace {

@@ -19,28 +19,28 @@ using namespace onnx;
 constexpr std::int64_t kFirstOpset = 9, kLastOpset = 28;
 
 /// Token numbers, which a table turns into vectors.
-bool is_tokens(const OnnxInfo& input) { return input.type == ElementType::kI64 || input.type == ElementType::kI32; }
+bool is_tokens(const OnnxValueInfo& input) { return input.type == ElementType::kI64 || input.type == ElementType::kI32; }
 
 Result<void> check_model(const OnnxModel& model) {
   if (model.opset < kFirstOpset || model.opset > kLastOpset) {
-    return refused("the model is of opset " + std::to_string(model.opset) + "; read are 9 to 28");
+    return unsupported("the model is of opset " + std::to_string(model.opset) + "; read are 9 to 28");
   }
   if (model.inputs.size() != 1 || model.outputs.size() != 1) {
-    return refused("the model has " + std::to_string(model.inputs.size()) + " inputs and " +
+    return unsupported("the model has " + std::to_string(model.inputs.size()) + " inputs and " +
                    std::to_string(model.outputs.size()) + " outputs; read are models with one of each");
   }
-  const OnnxInfo& input = model.inputs.front();
+  const OnnxValueInfo& input = model.inputs.front();
   if (input.type != ElementType::kF32 && !is_tokens(input)) {
-    return refused("the input " + shown(input.name) + " is not of type float, int64 or int32");
+    return unsupported("the input " + in_quotes(input.name) + " is not of type float, int64 or int32");
   }
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
-    return refused("the input " + shown(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
+    return unsupported("the input " + in_quotes(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
                    "; read are [N, features...] with all sizes but the batch known");
   }
   return {};
 }
 
-/// Numbers that broadcast over a sample: one, one a channel, or one a feature.
+/// ShapeIntegers that broadcast over a sample: one, one a channel, or one a feature.
 std::optional<std::vector<double>> broadcast_values(const Tensor& tensor, const List& features) {
   List shape = tensor.shape;
   while (!shape.empty() && shape.front() == 1) shape.erase(shape.begin());
@@ -49,13 +49,13 @@ std::optional<std::vector<double>> broadcast_values(const Tensor& tensor, const 
   const bool channels = features.size() == 3 && shape == List{features[0], 1, 1};
   if (tensor.type != ElementType::kF32 || (!shape.empty() && !channels && shape != all)) return std::nullopt;
   std::vector<double> values;
-  for (const float value : elements_of<float>(tensor)) values.push_back(widened(value));
+  for (const float value : elements_of<float>(tensor)) values.push_back(shortest_double(value));
   return values;
 }
 
 /// If all that happens to `value` is one `op` with a constant, takes the numbers and goes on to its result.
-std::vector<double> take_normalizer(const View& view, std::string_view op, const List& features, std::string& value) {
-  const OnnxNode* node = view.only_user(value, op);
+std::vector<double> extract_normalizer(const OnnxView& view, std::string_view op, const List& features, std::string& value) {
+  const OnnxNode* node = view.sole_consumer(value, op);
   if (node == nullptr || node->inputs.size() != 2 || node->inputs[0] != value) return {};
   const Tensor* constant = view.constant(node->inputs[1]);
   const auto numbers = constant == nullptr ? std::nullopt : broadcast_values(*constant, features);
@@ -67,12 +67,12 @@ std::vector<double> take_normalizer(const View& view, std::string_view op, const
 }
 
 /// Means, and what floats lose of them, where a second subtraction has it.
-std::vector<double> take_means(const View& view, const List& features, std::string& value) {
-  std::vector<double> means = take_normalizer(view, "Sub", features, value);
+std::vector<double> extract_means(const OnnxView& view, const List& features, std::string& value) {
+  std::vector<double> means = extract_normalizer(view, "Sub", features, value);
   std::string further = value;
-  const std::vector<double> rest = take_normalizer(view, "Sub", features, further);
+  const std::vector<double> rest = extract_normalizer(view, "Sub", features, further);
   if (means.empty() || rest.size() != means.size()) return means;
-  const auto exactly = [](double widened) { return static_cast<double>(static_cast<float>(widened)); };
+  const auto exactly = [](double shortest_double) { return static_cast<double>(static_cast<float>(shortest_double)); };
   std::ranges::transform(means, rest, means.begin(),
                          [&](double mean, double lost) { return exactly(mean) + exactly(lost); });
   value = further;
@@ -81,10 +81,10 @@ std::vector<double> take_means(const View& view, const List& features, std::stri
 
 /// If all that happens to `value` is that a constant stands in for its NaNs, takes the numbers and goes on to the
 /// result.
-std::vector<double> take_missing(const View& view, const List& features, std::string& value) {
-  const OnnxNode *test = view.user(value, "IsNaN"), *choice = view.user(value, "Where");
-  if (test == nullptr || choice == nullptr || view.uses(value) != 2) return {};
-  const bool fits = test->outputs.size() == 1 && view.uses(test->outputs[0]) == 1 && choice->inputs.size() == 3 &&
+std::vector<double> extract_missing(const OnnxView& view, const List& features, std::string& value) {
+  const OnnxNode *test = view.consumer(value, "IsNaN"), *choice = view.consumer(value, "Where");
+  if (test == nullptr || choice == nullptr || view.num_uses(value) != 2) return {};
+  const bool fits = test->outputs.size() == 1 && view.num_uses(test->outputs[0]) == 1 && choice->inputs.size() == 3 &&
                     choice->inputs[0] == test->outputs[0] && choice->inputs[2] == value &&
                     choice->outputs.size() == 1 && !choice->outputs[0].empty();
   const Tensor* constant = fits ? view.constant(choice->inputs[1]) : nullptr;
@@ -96,10 +96,10 @@ std::vector<double> take_missing(const View& view, const List& features, std::st
 
 /// If the last that a file of ours does is to bring its output into the targets' unit, takes the numbers and goes back
 /// to what it does that to.
-void take_targets(const View& view, std::string& result, ImportedModel& imported) {
-  const OnnxNode* plus = view.maker(result, "Add");
-  const OnnxNode* by = plus != nullptr && plus->inputs.size() == 2 ? view.maker(plus->inputs[0], "Mul") : nullptr;
-  if (by == nullptr || by->inputs.size() != 2 || view.uses(by->outputs[0]) != 1) return;
+void extract_targets(const OnnxView& view, std::string& result, ImportedModel& imported) {
+  const OnnxNode* plus = view.producer(result, "Add");
+  const OnnxNode* by = plus != nullptr && plus->inputs.size() == 2 ? view.producer(plus->inputs[0], "Mul") : nullptr;
+  if (by == nullptr || by->inputs.size() != 2 || view.num_uses(by->outputs[0]) != 1) return;
   // Initialisers of that name are ours alone: in other files this is a layer like any other.
   if (!plus->inputs[1].ends_with(".target_mean") || !by->inputs[1].ends_with(".target_scale")) return;
   const Tensor *mean = view.constant(plus->inputs[1]), *scale = view.constant(by->inputs[1]);
@@ -108,105 +108,105 @@ void take_targets(const View& view, std::string& result, ImportedModel& imported
   const auto means = elements_of<float>(*mean), scales = elements_of<float>(*scale);
   if (!std::ranges::all_of(means, [](float x) { return std::isfinite(x); })) return;
   if (!std::ranges::all_of(scales, [](float x) { return std::isfinite(x) && x != 0; })) return;
-  std::ranges::transform(means, std::back_inserter(imported.target_mean), widened);
-  std::ranges::transform(scales, std::back_inserter(imported.target_scale), widened);
+  std::ranges::transform(means, std::back_inserter(imported.target_mean), shortest_double);
+  std::ranges::transform(scales, std::back_inserter(imported.target_scale), shortest_double);
   result = by->inputs[0];
 }
 
-Result<Plan> plan_node(const Rules& rules, const Site& site) {
-  const OnnxNode& node = site.node();
+Result<Rewrite> match_node(const RewriteRules& rules, const NodeReader& node_reader) {
+  const OnnxNode& node = node_reader.node();
   const auto found = rules.find(node.op);
-  if (found == rules.end()) return refused("no operator of ours does this");
-  if (site.output() > 0 && node.op != "Split") {
-    return refused("its output " + std::to_string(site.output()) + " is read");
+  if (found == rules.end()) return unsupported("no operator of ours does this");
+  if (node_reader.output() > 0 && node.op != "Split") {
+    return unsupported("its output " + std::to_string(node_reader.output()) + " is read");
   }
-  for (const Rule& rule : found->second) {
-    LANISTA_ASSIGN(Plan plan, rule(site));
-    if (plan.write) return plan;
+  for (const RewriteRule& rule : found->second) {
+    LANISTA_ASSIGN(Rewrite rewrite, rule(node_reader));
+    if (rewrite.emit) return rewrite;
   }
-  return refused("is used in a way that no operator of ours does");
+  return unsupported("is used in a way that no operator of ours does");
 }
 
-std::string place_of(const OnnxNode& node) { return "node " + shown(node.name) + " (" + shown(node.op) + ")"; }
+std::string node_location(const OnnxNode& node) { return "node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")"; }
 
 /// A plan for one output of a node.
-struct Planned {
+struct PlannedNode {
   const OnnxNode* node;
   std::string result;
-  Plan plan;
+  Rewrite rewrite;
 };
 
 /// Plans for what the result needs, in the order of the file.
-Result<std::vector<Planned>> plan_nodes(const OnnxModel& model, const View& view, const std::string& source,
+Result<std::vector<PlannedNode>> match_nodes(const OnnxModel& model, const OnnxView& view, const std::string& source,
                                         const std::string& result) {
-  const Rules rules = import_rules();
-  std::vector<Planned> plans;
+  const RewriteRules rules = import_rules();
+  std::vector<PlannedNode> rewrites;
   std::set<std::string> needed{result};
   for (std::size_t i = model.nodes.size(); i-- > 0;) {
     const OnnxNode& node = model.nodes[i];
     for (std::size_t k = node.outputs.size(); k-- > 0;) {
       if (node.outputs[k] == source || !needed.contains(node.outputs[k])) continue;
-      auto plan = plan_node(rules, Site(view, node, k));
-      if (!plan) return placed(place_of(node), plan.error());
-      needed.insert(plan->reads.begin(), plan->reads.end());
-      plans.push_back({&node, node.outputs[k], *std::move(plan)});
+      auto rewrite = match_node(rules, NodeReader(view, node, k));
+      if (!rewrite) return with_location(node_location(node), rewrite.error());
+      needed.insert(rewrite->input_values.begin(), rewrite->input_values.end());
+      rewrites.push_back({&node, node.outputs[k], *std::move(rewrite)});
     }
   }
-  std::reverse(plans.begin(), plans.end());
-  return plans;
+  std::reverse(rewrites.begin(), rewrites.end());
+  return rewrites;
 }
 
 /// Errors: a shape that the file declares, as far as it does, and that is not the computed one. Others refuse such
 /// files.
-Result<void> check_declared(const OnnxInfo& output, const List& dims) {
+Result<void> check_declared(const OnnxValueInfo& output, const List& dims) {
   bool fits = output.shape.empty() || output.shape.size() == dims.size();
   for (std::size_t i = 1; fits && i < output.shape.size(); ++i)
     fits = output.shape[i] < 1 || output.shape[i] == dims[i];
   if (fits) return {};
-  return broken("the output " + shown(output.name) + " is declared as " + shown_sizes(output.shape) +
-                ", but computed is " + shown_sizes(dims));
+  return malformed("the output " + in_quotes(output.name) + " is declared as " + sizes_text(output.shape) +
+                ", but computed is " + sizes_text(dims));
 }
 
 /// Errors: numbers of targets that are not one each a number of the output.
-Result<void> check_taken_targets(const ImportedModel& imported, const List& dims) {
+Result<void> check_extracted_targets(const ImportedModel& imported, const List& dims) {
   const List features(dims.begin() + 1, dims.end());
   const std::size_t entries = imported.target_mean.size();
   if (entries == 0 || static_cast<std::int64_t>(entries) == product(features)) return {};
-  return broken("it brings " + std::to_string(entries) + " targets into their unit, but its output is " +
-                shown_sizes(dims));
+  return malformed("it brings " + std::to_string(entries) + " targets into their unit, but its output is " +
+                sizes_text(dims));
 }
 
-Result<void> write_nodes(const OnnxModel& model, const std::vector<Planned>& plans, const std::string& source,
+Result<void> write_nodes(const OnnxModel& model, const std::vector<PlannedNode>& rewrites, const std::string& source,
                          const std::string& last, const ImportedModel& imported, ModelWriter& writer) {
   const List features(model.inputs.front().shape.begin() + 1, model.inputs.front().shape.end());
   std::map<std::string, graph::Port> values;
   graph::Attrs attrs{{"shape", features}};
   if (is_tokens(model.inputs.front())) attrs.set("dtype", std::string("index"));
   LANISTA_ASSIGN(values[source], writer.add("input", {}, std::move(attrs)));
-  for (const auto& [node, result, plan] : plans) {
-    std::vector<graph::Port> reads;
-    for (const std::string& name : plan.reads) {
+  for (const auto& [node, result, rewrite] : rewrites) {
+    std::vector<graph::Port> input_values;
+    for (const std::string& name : rewrite.input_values) {
       const auto found = values.find(name);
       if (found == values.end()) {
-        return placed(place_of(*node), refused("reads " + shown(name) + ", which is not computed"));
+        return with_location(node_location(*node), unsupported("reads " + in_quotes(name) + ", which is not computed"));
       }
-      reads.push_back(found->second);
+      input_values.push_back(found->second);
     }
-    const auto written = plan.write(writer, reads);
-    if (!written) return placed(place_of(*node), written.error());
+    const auto written = rewrite.emit(writer, input_values);
+    if (!written) return with_location(node_location(*node), written.error());
     values[result] = *written;
   }
   const auto result = values.find(last);
-  if (result == values.end()) return refused("the output is not computed from the input");
-  LANISTA_TRY(check_taken_targets(imported, writer.dims(result->second)));
+  if (result == values.end()) return unsupported("the output is not computed from the input");
+  LANISTA_TRY(check_extracted_targets(imported, writer.dims(result->second)));
   LANISTA_TRY(check_declared(model.outputs.front(), writer.dims(result->second)));
-  return writer.add("output", {result->second}).ok() ? Result<void>() : broken("the output has no shape");
+  return writer.add("output", {result->second}).ok() ? Result<void>() : malformed("the output has no shape");
 }
 
-std::vector<std::string> notices_of(const std::vector<Planned>& plans) {
+std::vector<std::string> notices_of(const std::vector<PlannedNode>& rewrites) {
   std::map<std::string, int> counts;
-  for (const Planned& planned : plans) {
-    if (!planned.plan.notice.empty()) ++counts[planned.plan.notice];
+  for (const PlannedNode& planned : rewrites) {
+    if (!planned.rewrite.notice.empty()) ++counts[planned.rewrite.notice];
   }
   std::vector<std::string> lines;
   for (const auto& [notice, count] : counts) lines.push_back(std::to_string(count) + " x " + notice);
@@ -215,27 +215,27 @@ std::vector<std::string> notices_of(const std::vector<Planned>& plans) {
 
 Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& options) {
   LANISTA_TRY(check_model(model));
-  ByteBudget budget{options.spare_bytes};
-  LANISTA_ASSIGN(View view, View::make(model, budget));
+  ByteBudget budget{options.extra_bytes};
+  LANISTA_ASSIGN(OnnxView view, OnnxView::make(model, budget));
 
   ImportedModel imported;
-  const OnnxInfo& input = model.inputs.front();
+  const OnnxValueInfo& input = model.inputs.front();
   const List features(input.shape.begin() + 1, input.shape.end());
   std::string source = input.name;
   if (!is_tokens(input)) {
-    imported.missing = take_missing(view, features, source);
-    imported.mean = take_means(view, features, source);
-    imported.scale = take_normalizer(view, "Div", features, source);
+    imported.missing = extract_missing(view, features, source);
+    imported.mean = extract_means(view, features, source);
+    imported.scale = extract_normalizer(view, "Div", features, source);
   }
-  view.begin_at(source);
+  view.set_source(source);
 
   const graph::OpTable ops = graph::builtin_ops();
   std::string result = model.outputs.front().name;
-  take_targets(view, result, imported);
-  LANISTA_ASSIGN(const auto plans, plan_nodes(model, view, source, result));
-  imported.notices = notices_of(plans);
+  extract_targets(view, result, imported);
+  LANISTA_ASSIGN(const auto rewrites, match_nodes(model, view, source, result));
+  imported.notices = notices_of(rewrites);
   ModelWriter writer(ops, budget, input.shape.front());
-  LANISTA_TRY(write_nodes(model, plans, source, result, imported, writer));
+  LANISTA_TRY(write_nodes(model, rewrites, source, result, imported, writer));
   LANISTA_ASSIGN(auto finished, std::move(writer).finish());
   std::tie(imported.graph, imported.weights) = std::move(finished);
   return imported;
@@ -245,7 +245,7 @@ Result<ImportedModel> import_model(const OnnxModel& model, const OnnxImport& opt
 
 Result<ImportedModel> from_onnx(const OnnxModel& model, const OnnxImport& options) {
   auto imported = import_model(model, options);
-  if (!imported) return placed("onnx", imported.error());
+  if (!imported) return with_location("onnx", imported.error());
   return imported;
 }
 

@@ -29,7 +29,7 @@ struct ImportedModel {
 struct OnnxImport {
   /// Bytes that constants and weights may take beside twice those that the file holds: ConstantOfShape makes much of
   /// little.
-  std::size_t spare_bytes = std::size_t{64} << 20;
+  std::size_t extra_bytes = std::size_t{64} << 20;
 };
 
 /// Turns the inference graph of an ONNX model (opset 9 to 28, one float input with the batch in front, one output) into

@@ -72,7 +72,7 @@ std::vector<float> weight_values(const OnnxModel& model, std::size_t i) {
   return {values.begin(), values.end()};
 }
 
-TEST(OnnxImport, ReadsTokensThroughATable) {
+TEST(OnnxImport, ReadsEmbeddingOfTokens) {
   for (const ElementType type : {ElementType::kI64, ElementType::kI32}) {
     OnnxModel made = model({3}, {node("Gather", {"table", "x"})}, {floats("table", {2, 2}, {1, 2, 3, 4})});
     made.inputs[0].type = type;
@@ -88,7 +88,7 @@ TEST(OnnxImport, ReadsTokensThroughATable) {
                  "must be token numbers", Code::kInvalidArgument);
 }
 
-TEST(OnnxImport, NamesAndTurnsWeightsAsOurLayersHaveThem) {
+TEST(OnnxImport, RenamesAndTransposesWeights) {
   const Tensor matrix = floats("w", {3, 2}, {1, 2, 3, 4, 5, 6});  // [in, out]
   const Tensor bias = floats("b", {1, 2}, {7, 8});
   const OnnxModel gemm = model({3}, {node("Gemm", {"x", "w", "b"})}, {matrix, bias});
@@ -103,7 +103,7 @@ TEST(OnnxImport, NamesAndTurnsWeightsAsOurLayersHaveThem) {
             (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
 
-TEST(OnnxImport, TakesProductsWithConstantsAsLayers) {
+TEST(OnnxImport, ReadsConstantProductsAsLayers) {
   const Tensor matrix = floats("w", {3, 2}, {1, 2, 3, 4, 5, 6}), bias = floats("b", {2}, {7, 8});
   const std::vector<OnnxNode> sum{node("MatMul", {"x", "w"}, "h"), node("Add", {"b", "h"})};
   EXPECT_EQ(imported(model({4, 3}, sum, {matrix, bias})), "%1 = linear(%0, bias=true, out=2)\n");
@@ -141,7 +141,7 @@ OnnxModel gelu_model(std::vector<OnnxNode> cube, std::vector<OnnxNode> outer, fl
                 floats("half", {}, {0.5F}), floats("three", {}, {3})});
 }
 
-TEST(OnnxImport, RecognisesGeluHoweverItIsWritten) {
+TEST(OnnxImport, RecognisesEachFormOfGelu) {
   const std::vector<OnnxNode> power{node("Pow", {"x", "three"}, "cube")};
   const std::vector<OnnxNode> product{node("Mul", {"x", "x"}, "xx"), node("Mul", {"xx", "x"}, "cube")};
   const std::vector<OnnxNode> half_last{node("Mul", {"x", "gate"}, "g"), node("Mul", {"half", "g"})};
@@ -246,12 +246,12 @@ TEST(OnnxImport, FindsTheNormalisationInFront) {
             "%4 = add(%3, %0)\n");
 }
 
-TEST(OnnxImport, PassesOverWhatTheOutputDoesNotNeed) {
+TEST(OnnxImport, IgnoresUnusedNodes) {
   const OnnxModel dead = model({3}, {node("Unheard", {"x"}, "z"), node("Identity", {"x"}, "i"), node("Relu", {"i"})});
   EXPECT_EQ(imported(dead), "%1 = relu(%0)\n");
 }
 
-TEST(OnnxImport, NamesWhatItDoesNotRead) {
+TEST(OnnxImport, NamesUnsupportedNode) {
   const Tensor constant = floats("k", {3}, {1, 2, 3});
   expect_refused(model({3}, {node("Erf", {"x"})}), "onnx: node \"y\" (\"Erf\"): no operator of ours does this");
   expect_refused(model({3}, {node("Div", {"k", "x"})}, {constant}), "its input 0 is the constant \"k\"");
@@ -279,7 +279,7 @@ TEST(OnnxImport, NamesWhatItDoesNotRead) {
   expect_refused(second, "its output 1 is read");
 }
 
-TEST(OnnxImport, RefusesModelsOfAnotherForm) {
+TEST(OnnxImport, RefusesUnsupportedModels) {
   const auto changed = [](const auto& change) {
     OnnxModel made = model({3}, {node("Relu", {"x"})});
     change(made);
@@ -297,7 +297,7 @@ TEST(OnnxImport, RefusesModelsOfAnotherForm) {
   expect_refused(changed([](OnnxModel& m) { m.inputs[0].shape = {3}; }), "[N, features...]");
 }
 
-TEST(OnnxImport, KeepsAGateOnWhatSharingCosts) {
+TEST(OnnxImport, LimitsSharedConstants) {
   // One matrix of 4 MB that a hundred layers read would become 400 MB.
   std::vector<OnnxNode> nodes;
   std::string value = "x";
@@ -310,12 +310,12 @@ TEST(OnnxImport, KeepsAGateOnWhatSharingCosts) {
                  "bytes more than are allowed", Code::kResourceExhausted);
 }
 
-TEST(OnnxImport, RefusesANormalisationByNothing) {
+TEST(OnnxImport, RefusesZeroNormalisation) {
   expect_refused(model({2}, {node("Div", {"x", "s"}, "c"), node("Relu", {"c"})}, {floats("s", {2}, {1, 0})}),
                  "(\"Div\")");
 }
 
-TEST(OnnxImport, SurvivesDamage) {
+TEST(OnnxImport, HandlesCorruptedBytes) {
   const auto graph = graph::parse(
       "%0 = input(shape=[4,6,6])\n"
       "%1 = conv2d(%0, out=8, padding=[1], groups=2)\n"

@@ -22,7 +22,7 @@ using Names = std::vector<std::string>;
 float real(const OnnxWriter& w, std::string_view attr) { return static_cast<float>(w.args().real(attr)); }
 
 /// A mapping of one node with the same inputs and without attributes.
-OnnxMapping plain(const std::string& op) {
+OnnxMapping same_operator(const std::string& op) {
   return [op](OnnxWriter& w) -> Result<void> {
     w.add(op, Names(w.inputs().begin(), w.inputs().end()));
     return {};
@@ -248,7 +248,7 @@ Result<void> mean(OnnxWriter& w) {
   return {};
 }
 
-Result<void> sum(OnnxWriter& w) { return plain(w.inputs().size() == 2 ? "Add" : "Sum")(w); }
+Result<void> sum(OnnxWriter& w) { return same_operator(w.inputs().size() == 2 ? "Add" : "Sum")(w); }
 
 Result<void> concat(OnnxWriter& w) {
   w.add("Concat", Names(w.inputs().begin(), w.inputs().end()), {{"axis", w.args().integer("axis")}});
@@ -261,7 +261,7 @@ OnnxMappings onnx_mappings() {
   OnnxMappings mappings = onnx::sequence_mappings();
   mappings.merge(onnx::window_mappings());
   mappings.merge(onnx::image_mappings());
-  for (const onnx::SameOperator& same : onnx::same_operators()) mappings.emplace(same.ours, plain(same.onnx));
+  for (const onnx::SameOperator& same : onnx::same_operators()) mappings.emplace(same.ours, same_operator(same.onnx));
   mappings.insert({{"input", input},
                    {"output", output},
                    {"linear", linear},
@@ -271,8 +271,8 @@ OnnxMappings onnx_mappings() {
                    {"group_norm", group_norm},
                    {"gelu", gelu},
                    {"silu", silu},
-                   {"identity", plain("Identity")},
-                   {"dropout", plain("Identity")},
+                   {"identity", same_operator("Identity")},
+                   {"dropout", same_operator("Identity")},
                    {"zero", zero},
                    {"softmax", softmax},
                    {"flatten", flatten},
@@ -281,9 +281,9 @@ OnnxMappings onnx_mappings() {
                    {"pad", pad},
                    {"mean", mean},
                    {"add", sum},
-                   {"sub", plain("Sub")},
-                   {"mul", plain("Mul")},
-                   {"div", plain("Div")},
+                   {"sub", same_operator("Sub")},
+                   {"mul", same_operator("Mul")},
+                   {"div", same_operator("Div")},
                    {"concat", concat}});
   return mappings;
 }

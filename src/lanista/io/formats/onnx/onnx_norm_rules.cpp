@@ -13,10 +13,10 @@ namespace {
 using graph::Attrs;
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
 /// A norm over channels. Ours take [N, C] and images; sequences [N, C, L] pass through images of one column.
-Plan over_channels(std::string input, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
+Rewrite over_channels(std::string input, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
   return {{std::move(input)},
           [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](ModelWriter& w,
                                                                                      Ports inputs) -> Result<Port> {
@@ -30,50 +30,50 @@ Plan over_channels(std::string input, std::string op, Attrs attrs, std::vector<c
           }};
 }
 
-Planned batch_norm(const Site& site) {
-  LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(site));
+RewriteResult batch_norm(const NodeReader& node_reader) {
+  LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(node_reader));
   return over_channels(norm.input, "batch_norm", norm.attrs(), norm.params);
 }
 
-Planned instance_norm(const Site& site) {
-  LANISTA_TRY(site.only({"epsilon"}));
-  LANISTA_ASSIGN(const double eps, site.real("epsilon", 1e-5));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const Tensor* scale, site.weight(1));
-  LANISTA_ASSIGN(const Tensor* shift, site.weight(2));
+RewriteResult instance_norm(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"epsilon"}));
+  LANISTA_ASSIGN(const double eps, node_reader.real("epsilon", 1e-5));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const Tensor* scale, node_reader.weight(1));
+  LANISTA_ASSIGN(const Tensor* shift, node_reader.weight(2));
   return over_channels(std::move(input), "group_norm", {{"eps", eps}, {"groups", scale->elements()}}, {scale, shift});
 }
 
 /// Opset 18 has a scale a group, 21 one a channel.
-Planned group_norm(const Site& site) {
-  LANISTA_TRY(site.only({"epsilon", "num_groups", "stash_type"}));
-  LANISTA_TRY(site.must_be("stash_type", 1));
-  if (site.view().opset() < 21) return refused("before opset 21 it scales groups; ours scales channels");
-  LANISTA_ASSIGN(const double eps, site.real("epsilon", 1e-5));
-  LANISTA_ASSIGN(const std::int64_t groups, site.integer("num_groups", 1));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const Tensor* scale, site.weight(1));
-  LANISTA_ASSIGN(const Tensor* shift, site.weight(2));
+RewriteResult group_norm(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"epsilon", "num_groups", "stash_type"}));
+  LANISTA_TRY(node_reader.require_value("stash_type", 1));
+  if (node_reader.view().opset() < 21) return unsupported("before opset 21 it scales groups; ours scales channels");
+  LANISTA_ASSIGN(const double eps, node_reader.real("epsilon", 1e-5));
+  LANISTA_ASSIGN(const std::int64_t groups, node_reader.integer("num_groups", 1));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const Tensor* scale, node_reader.weight(1));
+  LANISTA_ASSIGN(const Tensor* shift, node_reader.weight(2));
   return over_channels(std::move(input), "group_norm", {{"eps", eps}, {"groups", groups}}, {scale, shift});
 }
 
-Planned layer_norm(const Site& site) {
-  LANISTA_TRY(site.only({"axis", "epsilon", "stash_type"}));
-  LANISTA_TRY(site.must_be("stash_type", 1));
-  LANISTA_ASSIGN(const double eps, site.real("epsilon", 1e-5));
-  LANISTA_ASSIGN(const std::int64_t axis, site.integer("axis", -1));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const Tensor* scale, site.weight(1));
+RewriteResult layer_norm(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"axis", "epsilon", "stash_type"}));
+  LANISTA_TRY(node_reader.require_value("stash_type", 1));
+  LANISTA_ASSIGN(const double eps, node_reader.real("epsilon", 1e-5));
+  LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", -1));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const Tensor* scale, node_reader.weight(1));
   const Tensor* shift = nullptr;
-  if (site.has(2)) {
-    LANISTA_ASSIGN(shift, site.weight(2));
+  if (node_reader.has(2)) {
+    LANISTA_ASSIGN(shift, node_reader.weight(2));
   }
-  return Plan{{std::move(input)}, [eps, axis, scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
+  return Rewrite{{std::move(input)}, [eps, axis, scale, shift](ModelWriter& w, Ports inputs) -> Result<Port> {
                 const std::size_t rank = w.dims(inputs[0]).size();
                 LANISTA_ASSIGN(const std::size_t first, axis_of(axis, rank));
-                if (first == 0) return refused("it normalises over the batch");
+                if (first == 0) return unsupported("it normalises over the batch");
                 // Without a bias and with ones for a scale nothing is trained.
-                const bool affine = shift != nullptr || !all_are(*scale, 1);
+                const bool affine = shift != nullptr || !all_equal(*scale, 1);
                 const Attrs attrs{{"axes", static_cast<std::int64_t>(rank - first)}, {"eps", eps}, {"affine", affine}};
                 if (!affine) return w.add("layer_norm", {inputs[0]}, attrs);
                 Tensor bias = shift != nullptr ? *shift : *scale;
@@ -94,59 +94,59 @@ Result<Port> softmax_of_rows(ModelWriter& w, Port input, std::size_t axis) {
   return in_shape(w, result, List(dims.begin() + 1, dims.end()));
 }
 
-Planned softmax(const Site& site) {
-  LANISTA_TRY(site.only({"axis"}));
-  const bool by_rows = site.view().opset() < 13;
-  LANISTA_ASSIGN(const std::int64_t axis, site.integer("axis", by_rows ? 1 : -1));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  return Plan{{std::move(input)}, [axis, by_rows](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const std::size_t place, axis_of(axis, w.dims(inputs[0]).size()));
-                if (place == 0) return refused("its exponentials are summed over the batch");
-                if (by_rows) return softmax_of_rows(w, inputs[0], place);
+RewriteResult softmax(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"axis"}));
+  const bool by_rows = node_reader.view().opset() < 13;
+  LANISTA_ASSIGN(const std::int64_t axis, node_reader.integer("axis", by_rows ? 1 : -1));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  return Rewrite{{std::move(input)}, [axis, by_rows](ModelWriter& w, Ports inputs) -> Result<Port> {
+                LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
+                if (axis_index == 0) return unsupported("its exponentials are summed over the batch");
+                if (by_rows) return softmax_of_rows(w, inputs[0], axis_index);
                 return w.add("softmax", {inputs[0]}, {{"axis", axis}});
               }};
 }
 
 /// In inference it passes everything on; imported it is one again that trains. Up to opset 11 the ratio is an
 /// attribute.
-Planned dropout(const Site& site) {
-  LANISTA_TRY(site.only({"seed", "ratio"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(double p, site.real("ratio", 0.5));
-  if (site.has(1)) {
-    LANISTA_ASSIGN(const Tensor* ratio, site.weight(1));
-    if (ratio->elements() != 1) return broken("its ratio is no single number");
-    p = widened(elements_of<float>(*ratio).front());
+RewriteResult dropout(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"seed", "ratio"}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(double p, node_reader.real("ratio", 0.5));
+  if (node_reader.has(1)) {
+    LANISTA_ASSIGN(const Tensor* ratio, node_reader.weight(1));
+    if (ratio->elements() != 1) return malformed("its ratio is no single number");
+    p = shortest_double(elements_of<float>(*ratio).front());
   }
-  if (site.has(2)) {
-    const Tensor* training = site.view().constant(site.node().inputs[2]);
+  if (node_reader.has(2)) {
+    const Tensor* training = node_reader.view().constant(node_reader.node().inputs[2]);
     const bool off = training != nullptr && training->type == ElementType::kU8 && training->elements() == 1 &&
                      training->bytes.front() == std::byte{0};
-    if (!off) return refused("it trains, or may train; export the model for inference");
+    if (!off) return unsupported("it trains, or may train; export the model for inference");
   }
-  return direct({std::move(input)}, "dropout", {{"p", p}});
+  return single_operator({std::move(input)}, "dropout", {{"p", p}});
 }
 
 }  // namespace
 
-Result<BatchNorm> batch_norm_of(const Site& site) {
-  LANISTA_TRY(site.only({"epsilon", "momentum", "training_mode", "spatial"}));
-  LANISTA_TRY(site.must_be("training_mode", 0));
-  LANISTA_TRY(site.must_be("spatial", 1));
+Result<BatchNorm> batch_norm_of(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"epsilon", "momentum", "training_mode", "spatial"}));
+  LANISTA_TRY(node_reader.require_value("training_mode", 0));
+  LANISTA_TRY(node_reader.require_value("spatial", 1));
   BatchNorm norm;
-  LANISTA_ASSIGN(norm.eps, site.real("epsilon", 1e-5));
-  LANISTA_ASSIGN(const double kept, site.real("momentum", 0.9F));
-  LANISTA_ASSIGN(norm.input, site.data(0));
+  LANISTA_ASSIGN(norm.eps, node_reader.real("epsilon", 1e-5));
+  LANISTA_ASSIGN(const double kept, node_reader.real("momentum", 0.9F));
+  LANISTA_ASSIGN(norm.input, node_reader.computed_input(0));
   for (std::size_t i = 1; i <= 4; ++i) {
-    LANISTA_ASSIGN(const Tensor* param, site.weight(i));
+    LANISTA_ASSIGN(const Tensor* param, node_reader.weight(i));
     norm.params.push_back(param);
   }
   // ONNX's momentum is the share of the old statistics, ours that of the batch.
-  norm.momentum = widened(static_cast<float>(1 - kept));
+  norm.momentum = shortest_double(static_cast<float>(1 - kept));
   return norm;
 }
 
-Rules norm_rules() {
+RewriteRules norm_rules() {
   return {{"BatchNormalization", {batch_norm}}, {"Dropout", {dropout}},
           {"GroupNormalization", {group_norm}}, {"InstanceNormalization", {instance_norm}},
           {"LayerNormalization", {layer_norm}}, {"Softmax", {softmax}}};

@@ -11,18 +11,18 @@ namespace {
 
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
 /// How a resizing node finds the cell that a cell of the result comes from.
 struct Sampling {
   bool linear = false;
-  std::string place, rounding;
+  std::string coordinate_mode, rounding;
 
   /// Do ours do the same when an axis grows from `in` to `out`? Ours: nearest, floor(i in / out); linear, half a pixel.
-  bool known(std::int64_t in, std::int64_t out) const {
-    const bool half = place == "half_pixel" || (place == "pytorch_half_pixel" && out > 1);
+  bool is_supported(std::int64_t in, std::int64_t out) const {
+    const bool half = coordinate_mode == "half_pixel" || (coordinate_mode == "pytorch_half_pixel" && out > 1);
     if (linear) return half;
-    if (place == "asymmetric") return rounding == "floor" || in == out;
+    if (coordinate_mode == "asymmetric") return rounding == "floor" || in == out;
     // The centre of each of `out / in` cells rounds to the cell that it lies in.
     return half && rounding.starts_with("round_prefer") && out % in == 0;
   }
@@ -31,12 +31,12 @@ struct Sampling {
 /// The size of the result from `scales`, where it is exactly that much larger.
 Result<List> scaled_size(const Tensor& scales, const List& dims) {
   const auto factors = elements_of<float>(scales);
-  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1) return refused("its scales are not those of images");
+  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1) return unsupported("its scales are not those of images");
   List size;
   for (const std::size_t i : {2U, 3U}) {
     const double exact = static_cast<double>(factors[i]) * static_cast<double>(dims[i]);
     if (!(exact >= 1 && exact <= static_cast<double>(kMaxExtent)) || std::abs(exact - std::round(exact)) > 1e-4) {
-      return refused("a side of " + std::to_string(dims[i]) + " times " + std::to_string(factors[i]) + " is no size");
+      return unsupported("a side of " + std::to_string(dims[i]) + " times " + std::to_string(factors[i]) + " is no size");
     }
     size.push_back(std::llround(exact));
   }
@@ -45,8 +45,8 @@ Result<List> scaled_size(const Tensor& scales, const List& dims) {
 
 Result<Port> resized(ModelWriter& w, Port image, const List& size, const Sampling& sampling) {
   const List dims = w.dims(image);
-  if (!sampling.known(dims[2], size[0]) || !sampling.known(dims[3], size[1])) {
-    return refused("finds its cells by " + shown(sampling.place + " " + sampling.rounding) +
+  if (!sampling.is_supported(dims[2], size[0]) || !sampling.is_supported(dims[3], size[1])) {
+    return unsupported("finds its cells by " + in_quotes(sampling.coordinate_mode + " " + sampling.rounding) +
                    ", which is another way than ours");
   }
   const std::string mode = sampling.linear ? "bilinear" : "nearest";
@@ -57,65 +57,65 @@ Result<Port> resized(ModelWriter& w, Port image, const List& size, const Samplin
 }
 
 /// A result of `scales` (a constant, or null), else of `sizes`.
-Plan resize_plan(std::string input, const Tensor* scales, Numbers sizes, Sampling sampling) {
-  std::vector<std::string> reads = std::move(sizes.shapes_of);
-  reads.insert(reads.begin(), std::move(input));
-  return {std::move(reads),
+Rewrite resize_rewrite(std::string input, const Tensor* scales, ShapeIntegers sizes, Sampling sampling) {
+  std::vector<std::string> input_values = std::move(sizes.shapes_of);
+  input_values.insert(input_values.begin(), std::move(input));
+  return {std::move(input_values),
           [scales, value = std::move(sizes.value), sampling](ModelWriter& w, Ports inputs) -> Result<Port> {
             const List dims = w.dims(inputs[0]);
-            if (dims.size() != 4) return refused("its input is " + graph::Shape{dims}.text() + "; read are images");
+            if (dims.size() != 4) return unsupported("its input is " + graph::Shape{dims}.text() + "; read are images");
             if (scales != nullptr) {
               LANISTA_ASSIGN(const List size, scaled_size(*scales, dims));
               return resized(w, inputs[0], size, sampling);
             }
             std::vector<List> shapes;
-            for (const Port& port : inputs.subspan(1)) shapes.push_back(seen_dims(w, port));
+            for (const Port& port : inputs.subspan(1)) shapes.push_back(file_dims(w, port));
             LANISTA_ASSIGN(const List size, value(shapes));
-            const List seen = seen_dims(w, inputs[0]);
+            const List seen = file_dims(w, inputs[0]);
             if (size.size() != 4 || size[0] != seen[0] || size[1] != seen[1] || std::min(size[2], size[3]) < 1) {
-              return refused("its sizes " + shown_sizes(size) + " are not those of images");
+              return unsupported("its sizes " + sizes_text(size) + " are not those of images");
             }
             return resized(w, inputs[0], {size[2], size[3]}, sampling);
           }};
 }
 
-Planned resize(const Site& site) {
-  LANISTA_TRY(site.only({"antialias", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
+RewriteResult resize(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"antialias", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
                          "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"}));
-  LANISTA_TRY(site.must_be("antialias", 0));
-  LANISTA_TRY(site.must_be("exclude_outside", 0));
-  LANISTA_ASSIGN(const std::string policy, site.text("keep_aspect_ratio_policy", "stretch"));
-  LANISTA_ASSIGN(const std::string mode, site.text("mode", "nearest"));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  const bool old = site.view().opset() == 10;
-  Sampling sampling{.linear = mode == "linear", .place = {}, .rounding = {}};
-  LANISTA_ASSIGN(sampling.place, site.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"));
-  LANISTA_ASSIGN(sampling.rounding, site.text("nearest_mode", old ? "floor" : "round_prefer_floor"));
-  if (mode != "nearest" && mode != "linear") return refused("its mode is " + shown(mode));
-  if (policy != "stretch") return refused("its policy is " + shown(policy));
+  LANISTA_TRY(node_reader.require_value("antialias", 0));
+  LANISTA_TRY(node_reader.require_value("exclude_outside", 0));
+  LANISTA_ASSIGN(const std::string policy, node_reader.text("keep_aspect_ratio_policy", "stretch"));
+  LANISTA_ASSIGN(const std::string mode, node_reader.text("mode", "nearest"));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  const bool old = node_reader.view().opset() == 10;
+  Sampling sampling{.linear = mode == "linear", .coordinate_mode = {}, .rounding = {}};
+  LANISTA_ASSIGN(sampling.coordinate_mode, node_reader.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"));
+  LANISTA_ASSIGN(sampling.rounding, node_reader.text("nearest_mode", old ? "floor" : "round_prefer_floor"));
+  if (mode != "nearest" && mode != "linear") return unsupported("its mode is " + in_quotes(mode));
+  if (policy != "stretch") return unsupported("its policy is " + in_quotes(policy));
   const std::size_t at = old ? 1 : 2;
   const Tensor* scales = nullptr;
-  if (site.has(at)) {
-    LANISTA_ASSIGN(scales, site.weight(at));
+  if (node_reader.has(at)) {
+    LANISTA_ASSIGN(scales, node_reader.weight(at));
     if (scales->elements() == 0) scales = nullptr;
   }
-  if (scales != nullptr) return resize_plan(std::move(input), scales, {}, sampling);
-  if (old) return broken("it has no scales");
-  LANISTA_ASSIGN(Numbers sizes, site.numbers(3));
-  return resize_plan(std::move(input), nullptr, std::move(sizes), sampling);
+  if (scales != nullptr) return resize_rewrite(std::move(input), scales, {}, sampling);
+  if (old) return malformed("it has no scales");
+  LANISTA_ASSIGN(ShapeIntegers sizes, node_reader.shape_integers(3));
+  return resize_rewrite(std::move(input), nullptr, std::move(sizes), sampling);
 }
 
-Planned upsample(const Site& site) {
-  LANISTA_TRY(site.only({"mode"}));
-  LANISTA_ASSIGN(const std::string mode, site.text("mode", "nearest"));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const Tensor* scales, site.weight(1));
-  return resize_plan(std::move(input), scales, {},
-                     {.linear = mode != "nearest", .place = "asymmetric", .rounding = "floor"});
+RewriteResult upsample(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"mode"}));
+  LANISTA_ASSIGN(const std::string mode, node_reader.text("mode", "nearest"));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const Tensor* scales, node_reader.weight(1));
+  return resize_rewrite(std::move(input), scales, {},
+                     {.linear = mode != "nearest", .coordinate_mode = "asymmetric", .rounding = "floor"});
 }
 
 }  // namespace
 
-Rules resize_rules() { return {{"Resize", {resize}}, {"Upsample", {upsample}}}; }
+RewriteRules resize_rules() { return {{"Resize", {resize}}, {"Upsample", {upsample}}}; }
 
 }  // namespace lanista::formats::onnx

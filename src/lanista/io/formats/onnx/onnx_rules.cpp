@@ -11,42 +11,42 @@ namespace {
 using graph::Attrs;
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
-Planned gemm(const Site& site) {
-  LANISTA_TRY(site.only({"alpha", "beta", "transA", "transB"}));
-  LANISTA_TRY(site.must_be("transA", 0));
-  LANISTA_ASSIGN(const double alpha, site.real("alpha", 1));
-  LANISTA_ASSIGN(const double beta, site.real("beta", 1));
-  LANISTA_ASSIGN(const std::int64_t turned, site.integer("transB", 0));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const Tensor* matrix, site.weight(1));
+RewriteResult gemm(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"alpha", "beta", "transA", "transB"}));
+  LANISTA_TRY(node_reader.require_value("transA", 0));
+  LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 1));
+  LANISTA_ASSIGN(const double beta, node_reader.real("beta", 1));
+  LANISTA_ASSIGN(const std::int64_t is_transposed, node_reader.integer("transB", 0));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const Tensor* matrix, node_reader.weight(1));
   const Tensor* bias = nullptr;
-  if (site.has(2)) {
-    LANISTA_ASSIGN(bias, site.weight(2));
+  if (node_reader.has(2)) {
+    LANISTA_ASSIGN(bias, node_reader.weight(2));
   }
-  Plan plan = linear_plan(std::move(input), *matrix, turned != 0, bias, alpha, beta);
-  return Plan{plan.reads, [write = plan.write](ModelWriter& w, Ports inputs) -> Result<Port> {
-                if (w.dims(inputs[0]).size() != 2) return broken("its input 0 is no matrix");
-                return write(w, inputs);
+  Rewrite rewrite = linear_rewrite(std::move(input), *matrix, is_transposed != 0, bias, alpha, beta);
+  return Rewrite{rewrite.input_values, [emit = rewrite.emit](ModelWriter& w, Ports inputs) -> Result<Port> {
+                if (w.dims(inputs[0]).size() != 2) return malformed("its input 0 is no matrix");
+                return emit(w, inputs);
               }};
 }
 
-Planned matmul(const Site& site) {
-  LANISTA_TRY(site.only({}));
-  LANISTA_ASSIGN(std::string a, site.data(0));
-  if (site.has(1) && site.view().constant(site.node().inputs[1]) != nullptr) {
-    LANISTA_ASSIGN(const Tensor* matrix, site.weight(1));
-    return linear_plan(std::move(a), *matrix, false, nullptr);
+RewriteResult matmul(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({}));
+  LANISTA_ASSIGN(std::string a, node_reader.computed_input(0));
+  if (node_reader.has(1) && node_reader.view().constant(node_reader.node().inputs[1]) != nullptr) {
+    LANISTA_ASSIGN(const Tensor* matrix, node_reader.weight(1));
+    return linear_rewrite(std::move(a), *matrix, false, nullptr);
   }
-  LANISTA_ASSIGN(std::string b, site.data(1));
-  return direct({std::move(a), std::move(b)}, "matmul");
+  LANISTA_ASSIGN(std::string b, node_reader.computed_input(1));
+  return single_operator({std::move(a), std::move(b)}, "matmul");
 }
 
 }  // namespace
 
-Plan direct(std::vector<std::string> reads, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
-  return Plan{std::move(reads),
+Rewrite single_operator(std::vector<std::string> input_values, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
+  return Rewrite{std::move(input_values),
               [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](ModelWriter& w, Ports inputs) {
                 std::vector<Tensor> copies;
                 for (const Tensor* param : params) copies.push_back(*param);
@@ -54,11 +54,11 @@ Plan direct(std::vector<std::string> reads, std::string op, Attrs attrs, std::ve
               }};
 }
 
-Rule plain(const std::string& op) {
-  return [op](const Site& site) -> Planned {
-    LANISTA_TRY(site.only({}));
-    LANISTA_ASSIGN(auto reads, site.all_data());
-    return direct(std::move(reads), op);
+RewriteRule same_operator(const std::string& op) {
+  return [op](const NodeReader& node_reader) -> RewriteResult {
+    LANISTA_TRY(node_reader.allow_attributes({}));
+    LANISTA_ASSIGN(auto input_values, node_reader.computed_inputs());
+    return single_operator(std::move(input_values), op);
   };
 }
 
@@ -84,18 +84,18 @@ Result<Port> in_shape(ModelWriter& writer, Port value, const List& rest) {
   return writer.add("reshape", {value}, {{"shape", rest}});
 }
 
-List seen_dims(const ModelWriter& writer, Port value) {
+List file_dims(const ModelWriter& writer, Port value) {
   List dims = writer.dims(value);
   if (!dims.empty() && dims.front() == graph::kBatch) {
-    dims.front() = writer.batch() > 0 ? writer.batch() : kBatchNumber;
+    dims.front() = writer.batch() > 0 ? writer.batch() : kUnknownBatch;
   }
   return dims;
 }
 
-Rules dense_rules() { return {{"Gemm", {gemm}}, {"MatMul", {adaptive_pool_group, matmul}}}; }
+RewriteRules dense_rules() { return {{"Gemm", {gemm}}, {"MatMul", {adaptive_pool_group, matmul}}}; }
 
-Rules import_rules() {
-  Rules all;
+RewriteRules import_rules() {
+  RewriteRules all;
   for (auto* part :
        {dense_rules, window_rules, resize_rules, norm_rules, shape_rules, arithmetic_rules, sequence_rules})
     all.merge(part());

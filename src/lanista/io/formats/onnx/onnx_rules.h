@@ -25,25 +25,25 @@ namespace lanista::formats::onnx {
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
 /// An ONNX model with its constants folded, to look things up in. Refers to the model.
-class View {
+class OnnxView {
  public:
-  static Result<View> make(const OnnxModel& model, ByteBudget& budget);
+  static Result<OnnxView> make(const OnnxModel& model, ByteBudget& budget);
 
   std::int64_t opset() const { return opset_; }
   /// From here on rules look no further back than to this value.
-  void begin_at(std::string_view name) { makers_.erase(name); }
+  void set_source(std::string_view name) { producers_.erase(name); }
   /// The constant of this name, or null. The budget grows with the constants of the file.
   const Tensor* constant(std::string_view name) const;
   /// The node whose first output this is, or null.
-  const OnnxNode* maker(std::string_view name) const;
+  const OnnxNode* producer(std::string_view name) const;
   /// The same if it is one of `op`.
-  const OnnxNode* maker(std::string_view name, std::string_view op) const;
+  const OnnxNode* producer(std::string_view name, std::string_view op) const;
   /// How often nodes and the model's outputs read it.
-  std::size_t uses(std::string_view name) const;
+  std::size_t num_uses(std::string_view name) const;
   /// The only node that reads it, if there is just one reader and that is one of `op`; else null.
-  const OnnxNode* only_user(std::string_view name, std::string_view op) const;
+  const OnnxNode* sole_consumer(std::string_view name, std::string_view op) const;
   /// A node of `op` that reads it, or null.
-  const OnnxNode* user(std::string_view name, std::string_view op) const;
+  const OnnxNode* consumer(std::string_view name, std::string_view op) const;
   /// The only element of a float constant.
   std::optional<float> scalar(std::string_view name) const;
 
@@ -52,53 +52,53 @@ class View {
 
   std::int64_t opset_ = 0;
   std::map<std::string_view, const Tensor*> constants_;
-  std::map<std::string_view, const OnnxNode*> makers_;
-  std::multimap<std::string_view, const OnnxNode*> users_;  // null: an output of the model
+  std::map<std::string_view, const OnnxNode*> producers_;
+  std::multimap<std::string_view, const OnnxNode*> consumers_;  // null: an output of the model
   std::deque<Tensor> folded_;
 };
 
 /// Integers that a node wants to know; they may depend on the shapes of computed values.
-struct Numbers {
+struct ShapeIntegers {
   std::vector<std::string> shapes_of;  ///< the values
-  /// The integers, from the dimensions of those values; kBatchNumber stands for a batch that the file does not fix.
+  /// The integers, from the dimensions of those values; kUnknownBatch stands for a batch that the file does not fix.
   std::function<Result<List>(std::span<const List> dims)> value;
 };
 
 /// One node of the view, with checked access to what it says.
-class Site {
+class NodeReader {
  public:
-  Site(const View& view, const OnnxNode& node, std::size_t output = 0) : view_(view), node_(node), output_(output) {}
+  NodeReader(const OnnxView& view, const OnnxNode& node, std::size_t output = 0) : view_(view), node_(node), output_(output) {}
 
-  const View& view() const { return view_; }
+  const OnnxView& view() const { return view_; }
   const OnnxNode& node() const { return node_; }
   /// Which of its outputs is asked for.
   std::size_t output() const { return output_; }
 
   /// Errors: kUnimplemented if the node has another attribute than these.
-  Result<void> only(std::initializer_list<std::string_view> names) const;
+  Result<void> allow_attributes(std::initializer_list<std::string_view> names) const;
   // The value of an attribute, or what it is if it is not written. Errors: kDataLoss if it is of another type.
-  Result<std::int64_t> integer(std::string_view name, std::int64_t otherwise) const;
-  Result<double> real(std::string_view name, double otherwise) const;
-  Result<std::string> text(std::string_view name, std::string otherwise) const;
-  Result<List> list(std::string_view name, List otherwise) const;
+  Result<std::int64_t> integer(std::string_view name, std::int64_t default_value) const;
+  Result<double> real(std::string_view name, double default_value) const;
+  Result<std::string> text(std::string_view name, std::string default_value) const;
+  Result<List> list(std::string_view name, List default_value) const;
   /// Errors: kUnimplemented unless the attribute is this number, or absent.
-  Result<void> must_be(std::string_view name, std::int64_t value) const;
+  Result<void> require_value(std::string_view name, std::int64_t value) const;
 
   bool has(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
   /// Input `i`, which must be computed from the model's input.
-  Result<std::string> data(std::size_t i) const;
+  Result<std::string> computed_input(std::size_t i) const;
   /// All inputs, as data.
-  Result<std::vector<std::string>> all_data() const;
+  Result<std::vector<std::string>> computed_inputs() const;
   /// Input `i`, which must be a constant of float32, or of integers.
   Result<const Tensor*> weight(std::size_t i) const;
   Result<List> integers(std::size_t i) const;
   /// Integers of an attribute, where old opsets have them, else of input `i`; nothing if neither is there.
   Result<std::optional<List>> integers(std::string_view attribute, std::size_t i) const;
   /// Integers of input `i`, a constant or made of shapes.
-  Result<Numbers> numbers(std::size_t i) const;
+  Result<ShapeIntegers> shape_integers(std::size_t i) const;
 
  private:
-  const View& view_;
+  const OnnxView& view_;
   const OnnxNode& node_;
   std::size_t output_ = 0;
 };
@@ -116,7 +116,7 @@ class ModelWriter {
   Result<graph::Port> add(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs = {},
                           std::vector<Tensor> params = {});
   /// Errors: kResourceExhausted if float weights of this shape would be too large.
-  Result<void> afford(const List& shape) const;
+  Result<void> check_budget(const List& shape) const;
   const graph::Node& node(graph::Port port) const { return builder_.peek().node(port.node); }
   /// Dimensions of a value; the batch is -1.
   const List& dims(graph::Port port) const { return types_.at(port).shape.dims; }
@@ -133,43 +133,43 @@ class ModelWriter {
 };
 
 /// What a node, or a group of nodes that ends in it, becomes. Empty: nothing. It refers to the view's constants.
-struct Plan {
-  std::vector<std::string> reads;  ///< values that are computed from the input
-  std::function<Result<graph::Port>(ModelWriter&, std::span<const graph::Port>)> write;
+struct Rewrite {
+  std::vector<std::string> input_values;  ///< values that are computed from the input
+  std::function<Result<graph::Port>(ModelWriter&, std::span<const graph::Port>)> emit;
   std::string notice = {};  ///< something that the user should know: a kind of things, counted over the model
 };
 
 /// A plan for the node; an empty one if the rule is about other nodes. Errors: the node is of the rule's kind, but says
 /// something that has no counterpart.
-using Rule = std::function<Result<Plan>(const Site&)>;
-using Rules = std::map<std::string, std::vector<Rule>, std::less<>>;
+using RewriteRule = std::function<Result<Rewrite>(const NodeReader&)>;
+using RewriteRules = std::map<std::string, std::vector<RewriteRule>, std::less<>>;
 
 /// For each ONNX operator the rules to try in turn: groups of nodes first.
-Rules import_rules();
+RewriteRules import_rules();
 // Its parts, by theme.
-Rules dense_rules();
-Rules window_rules();
-Rules resize_rules();
-Rules norm_rules();
-Rules shape_rules();
-Rules arithmetic_rules();
-Rules sequence_rules();
+RewriteRules dense_rules();
+RewriteRules window_rules();
+RewriteRules resize_rules();
+RewriteRules norm_rules();
+RewriteRules shape_rules();
+RewriteRules arithmetic_rules();
+RewriteRules sequence_rules();
 
 /// One of our operators on these values, with attributes and parameters that are known by now.
-Plan direct(std::vector<std::string> reads, std::string op, graph::Attrs attrs = {},
+Rewrite single_operator(std::vector<std::string> input_values, std::string op, graph::Attrs attrs = {},
             std::vector<const Tensor*> params = {});
 /// The same operator under another name, all inputs computed, without attributes.
-Rule plain(const std::string& op);
+RewriteRule same_operator(const std::string& op);
 
 // Groups of nodes.
-Result<Plan> silu_group(const Site& site);               ///< ends in Mul
-Result<Plan> gelu_group(const Site& site);               ///< ends in Mul
-Result<Plan> group_norm_group(const Site& site);         ///< ends in Reshape
-Result<Plan> affine_group_norm_group(const Site& site);  ///< ends in Add
-Result<Plan> linear_group(const Site& site);             ///< ends in Add
-Result<Plan> causal_mask_group(const Site& site);        ///< ends in Add
-Result<Plan> adaptive_pool_group(const Site& site);      ///< ends in MatMul
-Result<Plan> affine_group(const Site& site);             ///< ends in Add, Sub, Mul or Div: all constants in a row
+Result<Rewrite> silu_group(const NodeReader& node_reader);               ///< ends in Mul
+Result<Rewrite> gelu_group(const NodeReader& node_reader);               ///< ends in Mul
+Result<Rewrite> group_norm_group(const NodeReader& node_reader);         ///< ends in Reshape
+Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);  ///< ends in Add
+Result<Rewrite> linear_group(const NodeReader& node_reader);             ///< ends in Add
+Result<Rewrite> causal_mask_group(const NodeReader& node_reader);        ///< ends in Add
+Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);      ///< ends in MatMul
+Result<Rewrite> affine_group(const NodeReader& node_reader);             ///< ends in Add, Sub, Mul or Div: all constants in a row
 
 /// Our gelu is the tanh form.
 inline constexpr const char* kErfNotice =
@@ -180,17 +180,17 @@ inline constexpr const char* kFoldedNotice =
     "convolution with a folded batch-norm: export in training mode to keep it trainable";
 
 /// The double of the shortest text of a float: 1e-5 for 1e-5F.
-double widened(float value);
+double shortest_double(float value);
 /// A pair as our attributes write it: once, if both are equal.
 inline List one_or_two(std::int64_t a, std::int64_t b) { return a == b ? List{a} : List{a, b}; }
-bool all_are(const Tensor& tensor, float value);
+bool all_equal(const Tensor& tensor, float value);
 /// A vector, if all dimensions but one are 1.
 Result<Tensor> as_vector(const Tensor& tensor);
 /// A copy with every element times `factor`.
 Tensor times(Tensor tensor, double factor);
-/// A product with a constant matrix, [out, in] if `turned`, else [in, out], and perhaps a constant vector on top; both
+/// A product with a constant matrix, [out, in] if `is_transposed`, else [in, out], and perhaps a constant vector on top; both
 /// times factors.
-Plan linear_plan(std::string input, const Tensor& matrix, bool turned, const Tensor* bias, double matrix_factor = 1,
+Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias, double matrix_factor = 1,
                  double bias_factor = 1);
 /// The value in another shape of as many elements (`rest`: without the batch); itself if it has that one.
 Result<graph::Port> in_shape(ModelWriter& writer, graph::Port value, const List& rest);
@@ -202,8 +202,8 @@ struct BatchNorm {
 
   graph::Attrs attrs() const { return {{"eps", eps}, {"momentum", momentum}}; }
 };
-Result<BatchNorm> batch_norm_of(const Site& site);
-/// The dimensions of a value as the file sees them: its batch in front, or kBatchNumber.
-List seen_dims(const ModelWriter& writer, graph::Port value);
+Result<BatchNorm> batch_norm_of(const NodeReader& node_reader);
+/// The dimensions of a value as the file sees them: its batch in front, or kUnknownBatch.
+List file_dims(const ModelWriter& writer, graph::Port value);
 
 }  // namespace lanista::formats::onnx

@@ -69,8 +69,8 @@ Result<void> attention(OnnxWriter& w) {
                  {}, name);
   };
   const std::string query = part(0, "query"), key = part(1, "key"), content = part(2, "content");
-  const std::string turned = w.add("Transpose", {key}, {{"perm", List{0, 1, 2, 4, 3}}}, "turned");
-  const std::string product = w.add("MatMul", {query, turned}, {}, "product");
+  const std::string is_transposed = w.add("Transpose", {key}, {{"perm", List{0, 1, 2, 4, 3}}}, "turned");
+  const std::string product = w.add("MatMul", {query, is_transposed}, {}, "product");
   const std::string scale = w.scalar("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(width))));
   std::string weights = w.add("Mul", {product, scale}, {}, "scaled");
   if (w.args().flag("causal")) weights = masked(w, weights, t, "masked");

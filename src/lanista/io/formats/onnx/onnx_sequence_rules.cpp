@@ -8,45 +8,45 @@
 namespace lanista::formats::onnx {
 namespace {
 
-Result<Plan> gather(const Site& site) {
-  LANISTA_TRY(site.only({"axis"}));
-  LANISTA_TRY(site.must_be("axis", 0));
-  LANISTA_ASSIGN(const Tensor* table, site.weight(0));
-  LANISTA_ASSIGN(std::string tokens, site.data(1));
+Result<Rewrite> gather(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"axis"}));
+  LANISTA_TRY(node_reader.require_value("axis", 0));
+  LANISTA_ASSIGN(const Tensor* table, node_reader.weight(0));
+  LANISTA_ASSIGN(std::string tokens, node_reader.computed_input(1));
   if (table->shape.size() != 2) {
-    return refused("its table has the shape " + graph::Shape{table->shape}.text() + "; read are [tokens, features]");
+    return unsupported("its table has the shape " + graph::Shape{table->shape}.text() + "; read are [tokens, features]");
   }
-  return direct({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}}, {table});
+  return single_operator({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}}, {table});
 }
 
 /// The only integer of a constant.
-bool is_integer(const Site& site, std::size_t i, std::int64_t number) {
-  const auto list = site.has(i) ? site.integers(i) : Result<List>(List{});
+bool is_integer(const NodeReader& node_reader, std::size_t i, std::int64_t number) {
+  const auto list = node_reader.has(i) ? node_reader.integers(i) : Result<List>(List{});
   return list.ok() && *list == List{number};
 }
 
 /// Our own form of an embedding: Where(Unsqueeze(tokens == t), Gather(table, t), 0) of t = Clip(tokens, 0, vocab - 1).
-Result<Plan> embedding_group(const Site& site) {
-  const View& view = site.view();
-  const auto& names = site.node().inputs;
+Result<Rewrite> embedding_group(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  const auto& names = node_reader.node().inputs;
   const Tensor* none = names.size() == 3 ? view.constant(names[2]) : nullptr;
-  if (none == nullptr || none->shape.size() > 1 || view.scalar(names[2]) != 0.0F) return Plan{};
-  const OnnxNode* wide = view.maker(names[0], "Unsqueeze");
-  const OnnxNode* known = wide != nullptr && wide->inputs.size() == 2 ? view.maker(wide->inputs[0], "Equal") : nullptr;
-  const OnnxNode* vectors = view.maker(names[1], "Gather");
-  if (known == nullptr || known->inputs.size() != 2 || vectors == nullptr || vectors->inputs.size() != 2) return Plan{};
+  if (none == nullptr || none->shape.size() > 1 || view.scalar(names[2]) != 0.0F) return Rewrite{};
+  const OnnxNode* wide = view.producer(names[0], "Unsqueeze");
+  const OnnxNode* known = wide != nullptr && wide->inputs.size() == 2 ? view.producer(wide->inputs[0], "Equal") : nullptr;
+  const OnnxNode* vectors = view.producer(names[1], "Gather");
+  if (known == nullptr || known->inputs.size() != 2 || vectors == nullptr || vectors->inputs.size() != 2) return Rewrite{};
   const std::string& token = vectors->inputs[1];
-  const OnnxNode* clip = view.maker(token, "Clip");
+  const OnnxNode* clip = view.producer(token, "Clip");
   const bool same = clip != nullptr && clip->inputs.size() == 3 && known->inputs[0] == clip->inputs[0] &&
-                    known->inputs[1] == token && is_integer(Site(view, *wide), 1, 2);
-  if (!same) return Plan{};
-  const Site table(view, *vectors);
+                    known->inputs[1] == token && is_integer(NodeReader(view, *wide), 1, 2);
+  if (!same) return Rewrite{};
+  const NodeReader table(view, *vectors);
   LANISTA_ASSIGN(const Tensor* weight, table.weight(0));
-  LANISTA_TRY(table.must_be("axis", 0));
-  if (weight->shape.size() != 2) return Plan{};
-  const Site range(view, *clip);
-  if (!is_integer(range, 1, 0) || !is_integer(range, 2, weight->shape[0] - 1)) return Plan{};
-  return direct({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}}, {weight});
+  LANISTA_TRY(table.require_value("axis", 0));
+  if (weight->shape.size() != 2) return Rewrite{};
+  const NodeReader range(view, *clip);
+  if (!is_integer(range, 1, 0) || !is_integer(range, 2, weight->shape[0] - 1)) return Rewrite{};
+  return single_operator({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}}, {weight});
 }
 
 /// Is this minus infinity above the diagonal of a square, and zero elsewhere?
@@ -57,41 +57,41 @@ bool is_causal(const Tensor& mask) {
   const auto numbers = elements_of<float>(mask);
   const auto length = static_cast<std::size_t>(shape.back());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const float wanted = i % length > i / length ? -std::numeric_limits<float>::infinity() : 0;
-    if (numbers[i] != wanted) return false;
+    const float expected = i % length > i / length ? -std::numeric_limits<float>::infinity() : 0;
+    if (numbers[i] != expected) return false;
   }
   return true;
 }
 
 }  // namespace
 
-Result<Plan> causal_mask_group(const Site& site) {
-  const View& view = site.view();
-  const auto& names = site.node().inputs;
+Result<Rewrite> causal_mask_group(const NodeReader& node_reader) {
+  const OnnxView& view = node_reader.view();
+  const auto& names = node_reader.node().inputs;
   for (const std::size_t i : {0U, 1U}) {
     const Tensor* mask = names.size() == 2 ? view.constant(names[i]) : nullptr;
     if (mask == nullptr || !is_causal(*mask)) continue;
     std::string source = names[1 - i];
     // What the mask would be added to may be cleared before, so that nothing but the mask is left of it.
-    const OnnxNode* below = view.maker(source, "Trilu");
+    const OnnxNode* below = view.producer(source, "Trilu");
     if (below != nullptr && below->inputs.size() == 1) {
-      LANISTA_TRY(Site(view, *below).only({"upper"}));
-      LANISTA_TRY(Site(view, *below).must_be("upper", 0));
+      LANISTA_TRY(NodeReader(view, *below).allow_attributes({"upper"}));
+      LANISTA_TRY(NodeReader(view, *below).require_value("upper", 0));
       source = below->inputs[0];
     }
     const List shape = mask->shape;
-    return Plan{{std::move(source)},
+    return Rewrite{{std::move(source)},
                 [shape](ModelWriter& w, std::span<const graph::Port> inputs) -> Result<graph::Port> {
                   const List& dims = w.dims(inputs[0]);
                   const bool fits = shape.size() <= dims.size() && dims.back() == shape.back() && dims.size() > 2 &&
                                     dims[dims.size() - 2] == shape.back();
-                  if (!fits) return refused("its mask would stretch " + shown_sizes(dims));
+                  if (!fits) return unsupported("its mask would stretch " + sizes_text(dims));
                   return w.add("causal_mask", {inputs[0]});
                 }};
   }
-  return Plan{};
+  return Rewrite{};
 }
 
-Rules sequence_rules() { return {{"Gather", {gather}}, {"Where", {embedding_group}}}; }
+RewriteRules sequence_rules() { return {{"Gather", {gather}}, {"Where", {embedding_group}}}; }
 
 }  // namespace lanista::formats::onnx

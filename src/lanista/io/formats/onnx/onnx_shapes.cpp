@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::int64_t kLargestShown = std::int64_t{1} << 48;
 
-Error misfit(const List& dims, const List& target) {
-  return {Code::kInvalidArgument, "cannot reshape " + shown_sizes(dims) + " to " + shown_sizes(target), ""};
+Error shape_mismatch(const List& dims, const List& target) {
+  return {Code::kInvalidArgument, "cannot reshape " + sizes_text(dims) + " to " + sizes_text(target), ""};
 }
 
 /// The list with an open size, -1, filled in so that it holds `elements`.
@@ -38,10 +38,10 @@ std::optional<List> filled(List sizes, std::int64_t elements) {
 
 }  // namespace
 
-std::string shown_sizes(const List& sizes) {
+std::string sizes_text(const List& sizes) {
   std::string out = "[";
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const bool batch = sizes[i] == kBatchNumber || (i == 0 && sizes[i] == graph::kBatch);
+    const bool batch = sizes[i] == kUnknownBatch || (i == 0 && sizes[i] == graph::kBatch);
     const bool with_batch = sizes[i] < -kLargestShown;  // the batch plus or divided by something
     out += (i > 0 ? ", " : "") + (batch ? "N" : with_batch ? "?" : std::to_string(sizes[i]));
   }
@@ -51,22 +51,22 @@ std::string shown_sizes(const List& sizes) {
 Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank) {
   const auto size = static_cast<std::int64_t>(rank);
   if (axis >= -size && axis < size) return static_cast<std::size_t>(axis < 0 ? axis + size : axis);
-  return broken("the axis " + std::to_string(axis) + " does not exist");
+  return malformed("the axis " + std::to_string(axis) + " does not exist");
 }
 
-Result<std::size_t> parting_of(std::int64_t axis, std::size_t rank) {
+Result<std::size_t> flatten_axis(std::int64_t axis, std::size_t rank) {
   return axis == static_cast<std::int64_t>(rank) ? Result<std::size_t>(rank) : axis_of(axis, rank);
 }
 
 Result<List> unsqueezed(const List& dims, List axes) {
-  if (axes.size() > kMaxRank) return broken("a tensor has more than 64 dimensions");
+  if (axes.size() > kMaxRank) return malformed("a tensor has more than 64 dimensions");
   const std::size_t rank = dims.size() + axes.size();
   for (std::int64_t& axis : axes) {
-    LANISTA_ASSIGN(const std::size_t place, axis_of(axis, rank));
-    axis = static_cast<std::int64_t>(place);
+    LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, rank));
+    axis = static_cast<std::int64_t>(axis_index);
   }
   std::sort(axes.begin(), axes.end());
-  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) return broken("an axis stands twice");
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) return malformed("an axis stands twice");
   List result = dims;
   for (const std::int64_t axis : axes) result.insert(result.begin() + axis, 1);
   return result;
@@ -76,9 +76,9 @@ Result<List> squeezed(const List& dims, const std::optional<List>& axes) {
   std::vector<bool> gone(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) gone[i] = !axes && dims[i] == 1;
   for (const std::int64_t axis : axes.value_or(List())) {
-    LANISTA_ASSIGN(const std::size_t place, axis_of(axis, dims.size()));
-    if (dims[place] != 1) return broken("the axis " + std::to_string(axis) + " is not of size 1");
-    gone[place] = true;
+    LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, dims.size()));
+    if (dims[axis_index] != 1) return malformed("the axis " + std::to_string(axis) + " is not of size 1");
+    gone[axis_index] = true;
   }
   List result;
   for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -91,13 +91,13 @@ Result<List> reshaped(const List& target, const List& dims) {
   List sizes = target;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == 0) {
-      if (i >= dims.size()) return misfit(dims, target);
+      if (i >= dims.size()) return shape_mismatch(dims, target);
       sizes[i] = dims[i];
     }
   }
   auto result =
       filled(std::move(sizes), std::accumulate(dims.begin(), dims.end(), std::int64_t{1}, std::multiplies<>()));
-  if (!result) return misfit(dims, target);
+  if (!result) return shape_mismatch(dims, target);
   return *std::move(result);
 }
 
@@ -105,21 +105,21 @@ Result<List> reshaped_sample(const List& target, const List& dims, std::int64_t 
   List rest(target.begin() + (target.empty() ? 0 : 1), target.end());
   for (std::size_t i = 0; i < rest.size() && !literal; ++i) {
     if (rest[i] != 0) continue;
-    if (i + 1 >= dims.size()) return misfit(dims, target);
+    if (i + 1 >= dims.size()) return shape_mismatch(dims, target);
     rest[i] = dims[i + 1];
   }
   // Without a number that is known to be the batch, everything else must be said and hold exactly one sample. A 1 is
   // read as the batch even if the file fixes none: it fits no other.
   const std::int64_t first = target.empty() ? 0 : target.front();
-  const bool known = first == kBatchNumber || (first == 0 && !literal) || (batch > 0 && first == batch);
+  const bool known = first == kUnknownBatch || (first == 0 && !literal) || (batch > 0 && first == batch);
   const bool open = std::find(rest.begin(), rest.end(), -1) != rest.end();
   std::optional<List> result;
   if (!target.empty() && (known || ((first == -1 || first == 1) && !open))) {
     result = filled(rest, std::accumulate(dims.begin() + 1, dims.end(), std::int64_t{1}, std::multiplies<>()));
   }
   if (result && !result->empty()) return *std::move(result);
-  if (known && !rest.empty()) return misfit(dims, target);
-  return refused("reshapes " + shown_sizes(dims) + " to " + shown_sizes(target) +
+  if (known && !rest.empty()) return shape_mismatch(dims, target);
+  return unsupported("reshapes " + sizes_text(dims) + " to " + sizes_text(target) +
                  ", where the batch does not stay in front of something");
 }
 
@@ -132,7 +132,7 @@ Result<List> broadcast_shape(const List& a, const List& b) {
   for (std::size_t i = 0; i < rank; ++i) {
     const std::int64_t x = dim(a, i), y = dim(b, i);
     if (x != y && x != 1 && y != 1) {
-      return broken("the shapes " + shown_sizes(a) + " and " + shown_sizes(b) + " do not meet");
+      return malformed("the shapes " + sizes_text(a) + " and " + sizes_text(b) + " do not meet");
     }
     shape[i] = x == 1 ? y : x;
   }
@@ -143,14 +143,14 @@ Result<std::vector<SliceAxis>> slice_axes(const List& starts, const List& ends, 
                                           const std::optional<List>& steps, const List& dims) {
   const std::size_t count = starts.size();
   if (ends.size() != count || (axes && axes->size() != count) || (steps && steps->size() != count)) {
-    return broken("its starts, ends, axes and steps are not equally many");
+    return malformed("its starts, ends, axes and steps are not equally many");
   }
-  if (count > dims.size()) return broken("it cuts more axes than there are");
+  if (count > dims.size()) return malformed("it cuts more axes than there are");
   std::vector<SliceAxis> cuts;
   for (std::size_t i = 0; i < count; ++i) {
     LANISTA_ASSIGN(const std::size_t axis, axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
     const std::int64_t step = steps ? (*steps)[i] : 1, dim = dims[axis];
-    if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return broken("a step is 0");
+    if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return malformed("a step is 0");
     // A backward step runs from the last element at most to before the first.
     const auto clamped = [&](std::int64_t at) {
       at += at < 0 ? dim : 0;
@@ -182,7 +182,7 @@ Result<List> integers_of(const Tensor& tensor) {
     const auto numbers = elements_of<std::int32_t>(tensor);
     return List(numbers.begin(), numbers.end());
   }
-  return broken("the constant " + shown(tensor.name) + " holds no integers");
+  return malformed("the constant " + in_quotes(tensor.name) + " holds no integers");
 }
 
 Tensor transposed(const Tensor& tensor, const List& axes) {

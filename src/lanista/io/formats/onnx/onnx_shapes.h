@@ -18,10 +18,10 @@ namespace lanista::formats::onnx {
 using List = std::vector<std::int64_t>;
 
 /// The size of the batch among numbers that are computed from shapes; any arithmetic on it gives no size.
-inline constexpr std::int64_t kBatchNumber = std::numeric_limits<std::int64_t>::min();
+inline constexpr std::int64_t kUnknownBatch = std::numeric_limits<std::int64_t>::min();
 
 /// Sizes for a message, the batch as N.
-std::string shown_sizes(const List& sizes);
+std::string sizes_text(const List& sizes);
 
 inline std::int64_t product(const List& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
@@ -30,7 +30,7 @@ inline std::int64_t product(const List& sizes) {
 /// The place of an axis that may count from the end. Errors: kDataLoss.
 Result<std::size_t> axis_of(std::int64_t axis, std::size_t rank);
 /// Where Flatten parts the axes: 0 to rank, or from the end. Errors: kDataLoss.
-Result<std::size_t> parting_of(std::int64_t axis, std::size_t rank);
+Result<std::size_t> flatten_axis(std::int64_t axis, std::size_t rank);
 /// Sizes one at the axes that Unsqueeze names. Errors: kDataLoss.
 Result<List> unsqueezed(const List& dims, List axes);
 /// Without sizes one, all or those named. Errors: kDataLoss.
@@ -66,7 +66,7 @@ std::vector<std::size_t> broadcast_strides(const List& dims, const List& to);
 
 /// Hands the offsets of the elements of `a` and `b` that meet to `visit`, row by row of `shape`, which both stretch to.
 template <class Visit>
-void each_broadcast(const List& a, const List& b, const List& shape, Visit&& visit) {
+void for_each_broadcast(const List& a, const List& b, const List& shape, Visit&& visit) {
   const std::vector<std::size_t> a_strides = broadcast_strides(a, shape), b_strides = broadcast_strides(b, shape);
   List at(shape.size(), 0);
   std::size_t i = 0, k = 0;

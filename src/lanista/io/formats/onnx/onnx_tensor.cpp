@@ -13,52 +13,52 @@ namespace lanista::formats::onnx {
 namespace {
 
 constexpr std::size_t kShownName = 64;
-constexpr std::size_t kMaxPlaceEntries = 8;
+constexpr std::size_t kMaxExternalEntries = 8;
 
 /// What a tensor's message says, before anything of its size is allocated.
-struct Parts {
+struct TensorParts {
   Tensor tensor;
   std::optional<std::uint64_t> type;
   std::optional<std::string_view> raw;
-  bool outside = false;  ///< the elements lie in another file
-  std::map<std::string, std::string> place;
+  bool is_external = false;  ///< the elements lie in another file
+  std::map<std::string, std::string> external_entries;
   int array = 0;          ///< the field of the typed array, 0: none
   std::size_t count = 0;  ///< elements in the typed array
 };
 
-Result<void> add_dim(Parts& parts, std::int64_t dim) {
-  if (dim < 0) return broken("a tensor has the dimension " + std::to_string(dim) + ", below 0");
-  if (parts.tensor.shape.size() == kMaxRank) return broken("a tensor has more than 64 dimensions");
+Result<void> add_dim(TensorParts& parts, std::int64_t dim) {
+  if (dim < 0) return malformed("a tensor has the dimension " + std::to_string(dim) + ", below 0");
+  if (parts.tensor.shape.size() == kMaxRank) return malformed("a tensor has more than 64 dimensions");
   parts.tensor.shape.push_back(dim);
   return {};
 }
 
-Result<void> count_array(Parts& parts, const WireReader& field) {
-  if (parts.array != 0 && parts.array != field.field()) return broken("a tensor has two kinds of typed arrays");
+Result<void> count_array(TensorParts& parts, const WireReader& field) {
+  if (parts.array != 0 && parts.array != field.field()) return malformed("a tensor has two kinds of typed arrays");
   parts.array = field.field();
   const auto count = [&](auto) -> Result<void> {
     ++parts.count;
     return {};
   };
-  if (parts.array == tensor_field::kFloats) return each_fixed<float>(field, count);
-  if (parts.array == tensor_field::kDoubles) return each_fixed<double>(field, count);
-  return each_integer(field, count);
+  if (parts.array == tensor_field::kFloats) return for_each_fixed<float>(field, count);
+  if (parts.array == tensor_field::kDoubles) return for_each_fixed<double>(field, count);
+  return for_each_integer(field, count);
 }
 
 /// One entry of external_data: "location", "offset", "length" or "checksum" with its value.
-Result<void> read_place(Parts& parts, const WireReader& field) {
-  parts.outside = true;
+Result<void> read_location(TensorParts& parts, const WireReader& field) {
+  parts.is_external = true;
   LANISTA_ASSIGN(auto entry, read_entry(field));
-  LANISTA_TRY(want_room(parts.place.size(), kMaxPlaceEntries, "entries of external_data"));
-  const auto [at, fresh] = parts.place.insert(std::move(entry));
-  if (!fresh) return broken("external_data says " + shown(at->first) + " twice");
+  LANISTA_TRY(check_count(parts.external_entries.size(), kMaxExternalEntries, "entries of external_data"));
+  const auto [at, fresh] = parts.external_entries.insert(std::move(entry));
+  if (!fresh) return malformed("external_data says " + in_quotes(at->first) + " twice");
   return {};
 }
 
-Result<void> read_part(Parts& parts, const WireReader& field) {
+Result<void> read_part(TensorParts& parts, const WireReader& field) {
   switch (field.field()) {
     case tensor_field::kDims:
-      return each_integer(field, [&](std::int64_t dim) { return add_dim(parts, dim); });
+      return for_each_integer(field, [&](std::int64_t dim) { return add_dim(parts, dim); });
     case tensor_field::kType: {
       LANISTA_ASSIGN(parts.type, field.varint());
       return {};
@@ -68,7 +68,7 @@ Result<void> read_part(Parts& parts, const WireReader& field) {
       return {};
     }
     case tensor_field::kRaw: {
-      if (parts.raw) return broken("a tensor has two fields raw_data");
+      if (parts.raw) return malformed("a tensor has two fields raw_data");
       LANISTA_ASSIGN(parts.raw, field.bytes());
       return {};
     }
@@ -79,15 +79,15 @@ Result<void> read_part(Parts& parts, const WireReader& field) {
       return count_array(parts, field);
     case tensor_field::kStrings:
     case tensor_field::kUint64s:
-      return refused("a tensor holds its elements as strings or uint64, which are not held");
+      return unsupported("a tensor holds its elements as strings or uint64, which are not held");
     case tensor_field::kSegment:
-      return refused("a tensor is one segment of a larger one; parts of tensors are not read");
+      return unsupported("a tensor is one segment of a larger one; parts of tensors are not read");
     case tensor_field::kExternal:
-      return read_place(parts, field);
+      return read_location(parts, field);
     case tensor_field::kLocation: {
       LANISTA_ASSIGN(const std::uint64_t location, field.varint());
-      if (location > 1) return broken("the data_location " + std::to_string(location) + " is unknown");
-      parts.outside = parts.outside || location == 1;
+      if (location > 1) return malformed("the data_location " + std::to_string(location) + " is unknown");
+      parts.is_external = parts.is_external || location == 1;
       return {};
     }
     default:
@@ -102,7 +102,7 @@ Result<std::size_t> elements_of_shape(const Tensor& tensor) {
   std::int64_t bytes = size;
   for (const std::int64_t dim : tensor.shape) {
     empty = empty || dim == 0;
-    if (dim != 0 && __builtin_mul_overflow(bytes, dim, &bytes)) return broken("the shape overflows");
+    if (dim != 0 && __builtin_mul_overflow(bytes, dim, &bytes)) return malformed("the shape overflows");
   }
   return empty ? std::size_t{0} : static_cast<std::size_t>(bytes / size);
 }
@@ -125,33 +125,33 @@ int array_field(ElementType type) {
 template <class T>
 class Filler {
  public:
-  explicit Filler(std::span<T> room) : room_(room) {}
+  explicit Filler(std::span<T> target) : target_(target) {}
 
   template <class Number>
   Result<void> operator()(Number number) {
     if constexpr (std::is_integral_v<T>) {
       if (number < std::numeric_limits<T>::min() || number > std::numeric_limits<T>::max()) {
-        return broken("the element " + std::to_string(number) + " is beyond its type");
+        return malformed("the element " + std::to_string(number) + " is beyond its type");
       }
     }
-    room_[used_++] = static_cast<T>(number);
+    target_[used_++] = static_cast<T>(number);
     return {};
   }
 
  private:
-  std::span<T> room_;
+  std::span<T> target_;
   std::size_t used_ = 0;
 };
 
 template <class T>
-Result<void> fill(std::string_view message, int array, std::span<T> room) {
-  Filler<T> filler(room);
-  return each_field(message, [&](const WireReader& field) -> Result<void> {
+Result<void> fill(std::string_view message, int array, std::span<T> target) {
+  Filler<T> filler(target);
+  return for_each_field(message, [&](const WireReader& field) -> Result<void> {
     if (field.field() != array) return {};
     if constexpr (std::is_floating_point_v<T>) {
-      return each_fixed<T>(field, filler);
+      return for_each_fixed<T>(field, filler);
     } else {
-      return each_integer(field, filler);
+      return for_each_integer(field, filler);
     }
   });
 }
@@ -172,83 +172,83 @@ Result<void> fill_typed(std::string_view message, int array, Tensor& tensor) {
   return {};
 }
 
-Result<void> read_typed(std::string_view message, Parts& parts, std::size_t elements, std::size_t& integers) {
+Result<void> read_typed(std::string_view message, TensorParts& parts, std::size_t elements, std::size_t& integers) {
   Tensor& tensor = parts.tensor;
   if (parts.array != 0 && parts.array != array_field(tensor.type)) {
-    return broken("the elements lie in the array of another type");
+    return malformed("the elements lie in the array of another type");
   }
   if (parts.count != elements) {
-    return broken("the shape wants " + std::to_string(elements) + " elements, the array holds " +
+    return malformed("the shape wants " + std::to_string(elements) + " elements, the array holds " +
                   std::to_string(parts.count));
   }
   if (tensor.type == ElementType::kI64) {
     integers += elements;
-    if (integers > kMaxPackedIntegers) return broken("more than 1048576 integers in lists; raw_data may hold more");
+    if (integers > kMaxPackedIntegers) return malformed("more than 1048576 integers in lists; raw_data may hold more");
   }
   tensor.bytes.resize(elements * element_size(tensor.type));
   return fill_typed(message, parts.array, tensor);
 }
 
-Result<std::optional<std::uint64_t>> place_number(const Parts& parts, const std::string& key) {
-  const auto found = parts.place.find(key);
-  if (found == parts.place.end()) return std::optional<std::uint64_t>();
+Result<std::optional<std::uint64_t>> external_number(const TensorParts& parts, const std::string& key) {
+  const auto found = parts.external_entries.find(key);
+  if (found == parts.external_entries.end()) return std::optional<std::uint64_t>();
   std::uint64_t number = 0;
   const char* end = found->second.data() + found->second.size();
   const auto parsed = std::from_chars(found->second.data(), end, number);
   if (parsed.ec == std::errc() && parsed.ptr == end) return std::optional(number);
-  return broken("the " + key + " of external_data is " + shown(found->second) + ", which is no number of bytes");
+  return malformed("the " + key + " of external_data is " + in_quotes(found->second) + ", which is no number of bytes");
 }
 
-Result<void> read_outside(Parts& parts, std::size_t elements, const OnnxExternal& external) {
-  if (parts.raw || parts.array != 0) return broken("has external data and data of its own");
-  if (!external) return refused("has external data, which is read only beside a file");
-  const auto location = parts.place.find("location");
-  if (location == parts.place.end()) return broken("has external data without a location");
-  LANISTA_ASSIGN(const auto offset, place_number(parts, "offset"));
-  LANISTA_ASSIGN(const auto length, place_number(parts, "length"));
-  const std::size_t wanted = elements * element_size(parts.tensor.type);
-  if (length && *length != wanted) {
-    return broken("the shape wants " + std::to_string(wanted) + " bytes, external_data says " +
+Result<void> read_external(TensorParts& parts, std::size_t elements, const OnnxExternal& external) {
+  if (parts.raw || parts.array != 0) return malformed("has external data and data of its own");
+  if (!external) return unsupported("has external data, which is read only beside a file");
+  const auto location = parts.external_entries.find("location");
+  if (location == parts.external_entries.end()) return malformed("has external data without a location");
+  LANISTA_ASSIGN(const auto offset, external_number(parts, "offset"));
+  LANISTA_ASSIGN(const auto length, external_number(parts, "length"));
+  const std::size_t expected = elements * element_size(parts.tensor.type);
+  if (length && *length != expected) {
+    return malformed("the shape wants " + std::to_string(expected) + " bytes, external_data says " +
                   std::to_string(*length));
   }
-  LANISTA_ASSIGN(parts.tensor.bytes, external(location->second, offset.value_or(0), wanted));
-  if (parts.tensor.bytes.size() == wanted) return {};
-  return broken("the shape wants " + std::to_string(wanted) + " bytes, the external file gives " +
+  LANISTA_ASSIGN(parts.tensor.bytes, external(location->second, offset.value_or(0), expected));
+  if (parts.tensor.bytes.size() == expected) return {};
+  return malformed("the shape wants " + std::to_string(expected) + " bytes, the external file gives " +
                 std::to_string(parts.tensor.bytes.size()));
 }
 
-Result<void> read_elements(std::string_view message, Parts& parts, std::size_t& integers,
+Result<void> read_elements(std::string_view message, TensorParts& parts, std::size_t& integers,
                            const OnnxExternal& external) {
   LANISTA_ASSIGN(const std::size_t elements, elements_of_shape(parts.tensor));
-  if (parts.outside) return read_outside(parts, elements, external);
+  if (parts.is_external) return read_external(parts, elements, external);
   if (!parts.raw) return read_typed(message, parts, elements, integers);
-  if (parts.array != 0) return broken("has raw_data and a typed array");
-  const std::size_t wanted = elements * element_size(parts.tensor.type);
-  if (parts.raw->size() != wanted) {
-    return broken("the shape wants " + std::to_string(wanted) + " bytes, raw_data holds " +
+  if (parts.array != 0) return malformed("has raw_data and a typed array");
+  const std::size_t expected = elements * element_size(parts.tensor.type);
+  if (parts.raw->size() != expected) {
+    return malformed("the shape wants " + std::to_string(expected) + " bytes, raw_data holds " +
                   std::to_string(parts.raw->size()));
   }
   const auto* first = reinterpret_cast<const std::byte*>(parts.raw->data());
-  parts.tensor.bytes.assign(first, first + wanted);
+  parts.tensor.bytes.assign(first, first + expected);
   return {};
 }
 
-Result<void> read_dim(std::string_view message, OnnxInfo& info) {
+Result<void> read_dim(std::string_view message, OnnxValueInfo& info) {
   std::int64_t size = -1;
-  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+  LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
     if (f.field() != dim_field::kValue) return {};
     LANISTA_ASSIGN(size, f.integer());
-    if (size < 0) return broken("has the dimension " + std::to_string(size) + ", below 0");
+    if (size < 0) return malformed("has the dimension " + std::to_string(size) + ", below 0");
     return {};
   }));
   info.shape.push_back(size);
   return {};
 }
 
-Result<void> read_tensor_type(std::string_view message, OnnxInfo& info) {
+Result<void> read_tensor_type(std::string_view message, OnnxValueInfo& info) {
   std::uint64_t element = 0;
   std::string_view shape;
-  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+  LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
     if (f.field() == tensor_type_field::kElement) {
       LANISTA_ASSIGN(element, f.varint());
     } else if (f.field() == tensor_type_field::kShape) {
@@ -257,47 +257,47 @@ Result<void> read_tensor_type(std::string_view message, OnnxInfo& info) {
     return {};
   }));
   LANISTA_ASSIGN(info.type, element_type(element));
-  return each_field(shape, [&](const WireReader& f) -> Result<void> {
+  return for_each_field(shape, [&](const WireReader& f) -> Result<void> {
     if (f.field() != shape_field::kDims) return {};
-    LANISTA_TRY(want_room(info.shape.size(), kMaxRank, "dimensions"));
+    LANISTA_TRY(check_count(info.shape.size(), kMaxRank, "dimensions"));
     LANISTA_ASSIGN(const std::string_view dim, f.bytes());
     return read_dim(dim, info);
   });
 }
 
 // A type holds either a tensor type or another kind of type, which may nest: those are refused unseen.
-Result<void> read_type(std::string_view message, OnnxInfo& info) {
+Result<void> read_type(std::string_view message, OnnxValueInfo& info) {
   std::optional<std::string_view> tensor;
-  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+  LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
     if (f.field() == type_field::kTensor) {
       LANISTA_ASSIGN(tensor, f.bytes());
     } else if (f.field() != type_field::kDenotation) {
-      return refused("is no dense tensor, and only those are held");
+      return unsupported("is no dense tensor, and only those are held");
     }
     return {};
   }));
-  if (!tensor) return broken("has no type");
+  if (!tensor) return malformed("has no type");
   return read_tensor_type(*tensor, info);
 }
 
 }  // namespace
 
-Error broken(std::string message) { return {Code::kDataLoss, std::move(message), ""}; }
-Error refused(std::string message) { return {Code::kUnimplemented, std::move(message), ""}; }
-Error placed(const std::string& where, Error error) {
+Error malformed(std::string message) { return {Code::kDataLoss, std::move(message), ""}; }
+Error unsupported(std::string message) { return {Code::kUnimplemented, std::move(message), ""}; }
+Error with_location(const std::string& where, Error error) {
   error.message = where + ": " + error.message;
   return error;
 }
 
-Result<void> want_room(std::size_t used, std::size_t most, const std::string& what) {
+Result<void> check_count(std::size_t used, std::size_t most, const std::string& what) {
   if (used < most) return {};
-  return broken("more than " + std::to_string(most) + " " + what);
+  return malformed("more than " + std::to_string(most) + " " + what);
 }
 
 Result<std::pair<std::string, std::string>> read_entry(const WireReader& field) {
   LANISTA_ASSIGN(const std::string_view message, field.bytes());
   std::pair<std::string, std::string> entry;
-  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+  LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
     if (f.field() == entry_field::kKey) {
       LANISTA_ASSIGN(entry.first, text_of(f));
     } else if (f.field() == entry_field::kValue) {
@@ -327,30 +327,30 @@ Result<ElementType> element_type(std::uint64_t code) {
     case element::kBool:
       return ElementType::kU8;
     case 0:
-      return broken("has no element type");
+      return malformed("has no element type");
     default:
-      return refused("has the element type " + std::to_string(code) +
+      return unsupported("has the element type " + std::to_string(code) +
                      "; held are float, double, int32, int64, uint8 and bool");
   }
 }
 
-std::string shown(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }
+std::string in_quotes(std::string_view name) { return graph::in_quotes(name.substr(0, kShownName)); }
 
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external) {
-  Parts parts;
+  TensorParts parts;
   const auto read = [&]() -> Result<void> {
-    LANISTA_TRY(each_field(message, [&](const WireReader& field) { return read_part(parts, field); }));
+    LANISTA_TRY(for_each_field(message, [&](const WireReader& field) { return read_part(parts, field); }));
     LANISTA_ASSIGN(parts.tensor.type, element_type(parts.type.value_or(0)));
     return read_elements(message, parts, integers, external);
   }();
-  if (!read) return placed("tensor " + shown(parts.tensor.name), read.error());
+  if (!read) return with_location("tensor " + in_quotes(parts.tensor.name), read.error());
   return std::move(parts.tensor);
 }
 
-Result<OnnxInfo> read_info(std::string_view message) {
-  OnnxInfo info;
+Result<OnnxValueInfo> read_info(std::string_view message) {
+  OnnxValueInfo info;
   std::string_view type;
-  LANISTA_TRY(each_field(message, [&](const WireReader& f) -> Result<void> {
+  LANISTA_TRY(for_each_field(message, [&](const WireReader& f) -> Result<void> {
     if (f.field() == info_field::kName) {
       LANISTA_ASSIGN(info.name, text_of(f));
     } else if (f.field() == info_field::kType) {
@@ -359,7 +359,7 @@ Result<OnnxInfo> read_info(std::string_view message) {
     return {};
   }));
   const auto read = read_type(type, info);
-  if (!read) return placed("value " + shown(info.name), read.error());
+  if (!read) return with_location("value " + in_quotes(info.name), read.error());
   return info;
 }
 

@@ -21,22 +21,22 @@ inline constexpr std::size_t kMaxRank = 64;
 inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
 
 // Errors of the parts say what is wrong; whoever calls them says where.
-Error broken(std::string message);   ///< kDataLoss
-Error refused(std::string message);  ///< kUnimplemented
+Error malformed(std::string message);   ///< kDataLoss
+Error unsupported(std::string message);  ///< kUnimplemented
 /// A name from the file, quoted and cut to a decent length.
-std::string shown(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 /// The error with a place in front.
-Error placed(const std::string& where, Error error);
+Error with_location(const std::string& where, Error error);
 /// Errors: kDataLoss if `used` has reached `most`.
-Result<void> want_room(std::size_t used, std::size_t most, const std::string& what);
+Result<void> check_count(std::size_t used, std::size_t most, const std::string& what);
 Result<std::string> text_of(const WireReader& field);
 /// Key and value of a StringStringEntryProto.
 Result<std::pair<std::string, std::string>> read_entry(const WireReader& field);
 
 /// Hands every field of a message to `visit(const WireReader&)`. Errors: broken bytes; the visitor's.
 template <class Visit>
-Result<void> each_field(std::string_view message, Visit&& visit) {
+Result<void> for_each_field(std::string_view message, Visit&& visit) {
   WireReader reader(message);
   while (true) {
     LANISTA_ASSIGN(const bool more, reader.next());
@@ -45,43 +45,43 @@ Result<void> each_field(std::string_view message, Visit&& visit) {
   }
 }
 
-/// Hands every number of a repeated field to `take(std::int64_t)`, packed or not.
-template <class Take>
-Result<void> each_integer(const WireReader& field, Take&& take) {
+/// Hands every number of a repeated field to `visit_number(std::int64_t)`, packed or not.
+template <class VisitNumber>
+Result<void> for_each_integer(const WireReader& field, VisitNumber&& visit_number) {
   if (field.type() == WireReader::Type::kVarint) {
     LANISTA_ASSIGN(const std::int64_t number, field.integer());
-    return take(number);
+    return visit_number(number);
   }
   LANISTA_ASSIGN(std::string_view packed, field.bytes());
   while (!packed.empty()) {
-    LANISTA_ASSIGN(const std::uint64_t number, take_varint(packed));
-    LANISTA_TRY(take(static_cast<std::int64_t>(number)));
+    LANISTA_ASSIGN(const std::uint64_t number, consume_varint(packed));
+    LANISTA_TRY(visit_number(static_cast<std::int64_t>(number)));
   }
   return {};
 }
 
-/// Hands every float or double of a repeated field to `take(T)`, packed or not.
-template <class T, class Take>
-Result<void> each_fixed(const WireReader& field, Take&& take) {
+/// Hands every float or double of a repeated field to `visit_number(T)`, packed or not.
+template <class T, class VisitNumber>
+Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number) {
   if (field.type() == WireReader::Type::kBytes) {
     LANISTA_ASSIGN(const std::string_view packed, field.bytes());
     if (packed.size() % sizeof(T) != 0) {
-      return broken("a packed list of " + std::to_string(sizeof(T)) + "-byte numbers has " +
+      return malformed("a packed list of " + std::to_string(sizeof(T)) + "-byte numbers has " +
                     std::to_string(packed.size()) + " bytes");
     }
     for (std::size_t at = 0; at < packed.size(); at += sizeof(T)) {
       T value;
       std::memcpy(&value, packed.data() + at, sizeof value);
-      LANISTA_TRY(take(value));
+      LANISTA_TRY(visit_number(value));
     }
     return {};
   }
   if constexpr (std::is_same_v<T, float>) {
     LANISTA_ASSIGN(const float value, field.fixed_float());
-    return take(value);
+    return visit_number(value);
   } else {
     LANISTA_ASSIGN(const double value, field.fixed_double());
-    return take(value);
+    return visit_number(value);
   }
 }
 
@@ -95,6 +95,6 @@ Result<ElementType> element_type(std::uint64_t code);
 
 /// An input or output of a model; unknown sizes, named or not, are all the same: -1. Errors: as read_tensor;
 /// kUnimplemented for what is no dense tensor.
-Result<OnnxInfo> read_info(std::string_view message);
+Result<OnnxValueInfo> read_info(std::string_view message);
 
 }  // namespace lanista::formats::onnx

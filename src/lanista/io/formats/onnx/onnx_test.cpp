@@ -104,7 +104,7 @@ const Tensor& only_tensor(const Result<OnnxModel>& model) {
   return model->initializers.at(0);
 }
 
-TEST(Onnx, RoundTripsEverythingItHolds) {
+TEST(Onnx, RoundTripsAllFields) {
   OnnxModel model = sample_model();
   model.metadata = {{"labels", "[\"cat\",\"dog\"]"}, {"", ""}};
   model.inputs[0].shape = {-1, 3, 0};
@@ -125,7 +125,7 @@ TEST(Onnx, WritesTheKnownBytes) {
                                     "\x42\x04\x0a\x00\x10\x11"s);
 }
 
-TEST(Onnx, RefusesAFileThatIsCutAnywhere) {
+TEST(Onnx, RefusesEachTruncation) {
   const std::string bytes = encode_onnx(sample_model());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     const auto result = decode_onnx(std::string_view(bytes).substr(0, size));
@@ -134,7 +134,7 @@ TEST(Onnx, RefusesAFileThatIsCutAnywhere) {
   }
 }
 
-TEST(Onnx, SurvivesDamage) {
+TEST(Onnx, HandlesCorruptedBytes) {
   const std::string bytes = encode_onnx(sample_model());
   Rng rng(6);
   int refused = 0;
@@ -180,7 +180,7 @@ TEST(Onnx, ReadsTypedArraysPackedAndNot) {
             tensor<float>("w", ElementType::kF32, {0}, {}));
 }
 
-TEST(Onnx, NamesTheRuleThatATensorBreaks) {
+TEST(Onnx, NamesViolatedTensorRule) {
   const auto broken = [](const WireWriter& part, const std::string& rule) {
     expect_broken(file_with_tensor(part), rule);
   };
@@ -210,7 +210,7 @@ TEST(Onnx, NamesTheRuleThatATensorBreaks) {
   broken(WireWriter().varint(tensor_field::kName, 3), "holds a number, not bytes");
 }
 
-TEST(Onnx, RefusesTensorsThatItDoesNotHold) {
+TEST(Onnx, RefusesUnsupportedTensors) {
   const auto refused = [](const WireWriter& part, const std::string& why) {
     expect_refused(file_with_tensor(part), why);
   };
@@ -224,7 +224,7 @@ TEST(Onnx, RefusesTensorsThatItDoesNotHold) {
   refused(tensor_part(10, {1}).bytes(tensor_field::kRaw, "ab"), "element type 10");
 }
 
-TEST(Onnx, NamesTheRuleThatANodeBreaks) {
+TEST(Onnx, NamesViolatedNodeRule) {
   const auto broken = [](const WireWriter& part, const std::string& rule) {
     expect_broken(file_with_node(part), rule);
   };
@@ -240,7 +240,7 @@ TEST(Onnx, NamesTheRuleThatANodeBreaks) {
   broken(with_attribute(many), "more than 1048576 integers");
 }
 
-TEST(Onnx, RefusesNodesThatItDoesNotRead) {
+TEST(Onnx, RefusesUnsupportedNodes) {
   const auto refused = [](const WireWriter& part, const std::string& why) {
     expect_refused(file_with_node(part), why);
   };
@@ -260,7 +260,7 @@ TEST(Onnx, RefusesNodesThatItDoesNotRead) {
   expect_refused(file_of(nested), "sub-graph");
 }
 
-TEST(Onnx, NamesTheRuleThatAModelBreaks) {
+TEST(Onnx, NamesViolatedModelRule) {
   const auto model = [](const auto& change) {
     OnnxModel changed = sample_model();
     change(changed);
@@ -288,7 +288,7 @@ TEST(Onnx, NamesTheRuleThatAModelBreaks) {
   expect_broken(whole + note + note, "the metadata \"k\" stands twice");
 }
 
-TEST(Onnx, NamesTheRuleThatAnInputBreaks) {
+TEST(Onnx, NamesViolatedInputRule) {
   const auto input = [](const WireWriter& type) {
     return file_with(graph_field::kInputs, WireWriter().bytes(info_field::kName, "x").message(info_field::kType, type));
   };
@@ -308,7 +308,7 @@ TEST(Onnx, NamesTheRuleThatAnInputBreaks) {
   EXPECT_EQ(symbolic->inputs[0].shape, (std::vector<std::int64_t>{-1, -1}));
 }
 
-TEST(Onnx, BoundsHowMuchThereMayBe) {
+TEST(Onnx, EnforcesLimits) {
   const auto many = [](int field, const WireWriter& part, int count) {
     const std::string one = WireWriter().message(field, part).str();
     std::string all;
@@ -337,7 +337,7 @@ TEST(Onnx, BoundsHowMuchThereMayBe) {
   expect_broken(node_of(attributes), "more than 100000 attributes");
 }
 
-TEST(Onnx, LeavesOutInputsThatInitialisersGive) {
+TEST(Onnx, OmitsInputsWithInitialisers) {
   OnnxModel model = sample_model();
   model.inputs.push_back({.name = "w", .type = ElementType::kF32, .shape = {2, 3}});
 
@@ -348,7 +348,7 @@ TEST(Onnx, LeavesOutInputsThatInitialisersGive) {
   EXPECT_EQ(back->inputs[0].name, "x");
 }
 
-TEST(Onnx, PassesOverWhatItDoesNotKnow) {
+TEST(Onnx, SkipsUnknownFields) {
   WireWriter other;
   other.bytes(opset_field::kDomain, "com.microsoft").varint(opset_field::kVersion, 1);
   const std::string rest =

@@ -20,7 +20,7 @@ Tensor tensor_of(ElementType type, List shape, std::span<const T> values) {
 }
 
 /// What a Constant node holds if it is not a tensor; nothing if it is something else.
-std::optional<Tensor> held_value(const OnnxNode& node) {
+std::optional<Tensor> constant_value(const OnnxNode& node) {
   if (node.attributes.size() != 1) return std::nullopt;
   const auto& [name, value] = *node.attributes.begin();
   const auto size = [](const auto& list) { return List{static_cast<std::int64_t>(list.size())}; };
@@ -41,15 +41,15 @@ std::optional<Tensor> held_value(const OnnxNode& node) {
 
 }  // namespace
 
-Result<void> View::add_constant(const OnnxNode& node, ByteBudget& budget) {
+Result<void> OnnxView::add_constant(const OnnxNode& node, ByteBudget& budget) {
   if (node.op == "Constant") {
     const auto value = node.attributes.find("value");
     if (node.attributes.size() == 1 && value != node.attributes.end()) {
       const Tensor* tensor = std::get_if<Tensor>(&value->second);
-      if (tensor == nullptr) return broken("the attribute \"value\" is of the wrong type");
-      budget.left += kCopies * tensor->bytes.size();
+      if (tensor == nullptr) return malformed("the attribute \"value\" is of the wrong type");
+      budget.bytes_left += kCopies * tensor->bytes.size();
       constants_.emplace(node.outputs.front(), tensor);
-    } else if (std::optional<Tensor> held = held_value(node)) {
+    } else if (std::optional<Tensor> held = constant_value(node)) {
       LANISTA_TRY(budget.spend(held->bytes.size()));
       constants_.emplace(node.outputs.front(), &folded_.emplace_back(*std::move(held)));
     }
@@ -60,72 +60,72 @@ Result<void> View::add_constant(const OnnxNode& node, ByteBudget& budget) {
     inputs.push_back(name.empty() ? nullptr : constant(name));
     if (!name.empty() && inputs.back() == nullptr) return {};
   }
-  LANISTA_ASSIGN(std::optional<Tensor> made, fold(node, inputs, budget));
+  LANISTA_ASSIGN(std::optional<Tensor> made, fold_node(node, inputs, budget));
   if (!made) return {};
   made->name = node.outputs.front();
   constants_.emplace(node.outputs.front(), &folded_.emplace_back(*std::move(made)));
   return {};
 }
 
-Result<View> View::make(const OnnxModel& model, ByteBudget& budget) {
-  View view;
+Result<OnnxView> OnnxView::make(const OnnxModel& model, ByteBudget& budget) {
+  OnnxView view;
   view.opset_ = model.opset;
   for (const Tensor& tensor : model.initializers) {
-    budget.left += kCopies * tensor.bytes.size();
+    budget.bytes_left += kCopies * tensor.bytes.size();
     view.constants_.emplace(tensor.name, &tensor);
   }
   for (const OnnxNode& node : model.nodes) {
-    for (const std::string& name : node.inputs) view.users_.emplace(name, &node);
+    for (const std::string& name : node.inputs) view.consumers_.emplace(name, &node);
     if (node.outputs.empty() || node.outputs.front().empty()) continue;
-    view.makers_.emplace(node.outputs.front(), &node);
+    view.producers_.emplace(node.outputs.front(), &node);
     if (auto added = view.add_constant(node, budget); !added) {
-      return placed("node " + shown(node.name) + " (" + shown(node.op) + ")", added.error());
+      return with_location("node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")", added.error());
     }
   }
-  for (const OnnxInfo& info : model.outputs) view.users_.emplace(info.name, nullptr);
+  for (const OnnxValueInfo& info : model.outputs) view.consumers_.emplace(info.name, nullptr);
   return view;
 }
 
-const Tensor* View::constant(std::string_view name) const {
+const Tensor* OnnxView::constant(std::string_view name) const {
   const auto found = constants_.find(name);
   return found == constants_.end() ? nullptr : found->second;
 }
 
-const OnnxNode* View::maker(std::string_view name) const {
-  const auto found = makers_.find(name);
-  return found == makers_.end() ? nullptr : found->second;
+const OnnxNode* OnnxView::producer(std::string_view name) const {
+  const auto found = producers_.find(name);
+  return found == producers_.end() ? nullptr : found->second;
 }
 
-const OnnxNode* View::maker(std::string_view name, std::string_view op) const {
-  const OnnxNode* node = maker(name);
+const OnnxNode* OnnxView::producer(std::string_view name, std::string_view op) const {
+  const OnnxNode* node = producer(name);
   return node == nullptr || node->op != op ? nullptr : node;
 }
 
-std::size_t View::uses(std::string_view name) const { return users_.count(name); }
+std::size_t OnnxView::num_uses(std::string_view name) const { return consumers_.count(name); }
 
-const OnnxNode* View::only_user(std::string_view name, std::string_view op) const {
-  const auto [first, last] = users_.equal_range(name);
+const OnnxNode* OnnxView::sole_consumer(std::string_view name, std::string_view op) const {
+  const auto [first, last] = consumers_.equal_range(name);
   if (first == last || std::next(first) != last || first->second == nullptr) return nullptr;
   return first->second->op == op ? first->second : nullptr;
 }
 
-const OnnxNode* View::user(std::string_view name, std::string_view op) const {
-  const auto [first, last] = users_.equal_range(name);
+const OnnxNode* OnnxView::consumer(std::string_view name, std::string_view op) const {
+  const auto [first, last] = consumers_.equal_range(name);
   const auto found =
       std::find_if(first, last, [&](const auto& entry) { return entry.second != nullptr && entry.second->op == op; });
   return found == last ? nullptr : found->second;
 }
 
-std::optional<float> View::scalar(std::string_view name) const {
+std::optional<float> OnnxView::scalar(std::string_view name) const {
   const Tensor* tensor = constant(name);
   if (tensor == nullptr || tensor->type != ElementType::kF32 || tensor->elements() != 1) return std::nullopt;
   return elements_of<float>(*tensor).front();
 }
 
-Result<void> Site::only(std::initializer_list<std::string_view> names) const {
+Result<void> NodeReader::allow_attributes(std::initializer_list<std::string_view> names) const {
   for (const auto& [name, value] : node_.attributes) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return refused("the attribute " + shown(name) + " is not known here");
+      return unsupported("the attribute " + in_quotes(name) + " is not known here");
     }
   }
   return {};
@@ -134,72 +134,72 @@ Result<void> Site::only(std::initializer_list<std::string_view> names) const {
 namespace {
 
 template <class T>
-Result<T> attribute(const OnnxNode& node, std::string_view name, T otherwise) {
+Result<T> attribute(const OnnxNode& node, std::string_view name, T default_value) {
   const auto found = node.attributes.find(std::string(name));
-  if (found == node.attributes.end()) return otherwise;
+  if (found == node.attributes.end()) return default_value;
   const T* value = std::get_if<T>(&found->second);
-  if (value == nullptr) return broken("the attribute " + shown(name) + " is of the wrong type");
+  if (value == nullptr) return malformed("the attribute " + in_quotes(name) + " is of the wrong type");
   return *value;
 }
 
 }  // namespace
 
-Result<std::int64_t> Site::integer(std::string_view name, std::int64_t otherwise) const {
-  return attribute(node_, name, otherwise);
+Result<std::int64_t> NodeReader::integer(std::string_view name, std::int64_t default_value) const {
+  return attribute(node_, name, default_value);
 }
 
-Result<double> Site::real(std::string_view name, double otherwise) const {
-  LANISTA_ASSIGN(const float value, attribute(node_, name, static_cast<float>(otherwise)));
-  return widened(value);
+Result<double> NodeReader::real(std::string_view name, double default_value) const {
+  LANISTA_ASSIGN(const float value, attribute(node_, name, static_cast<float>(default_value)));
+  return shortest_double(value);
 }
 
-Result<std::string> Site::text(std::string_view name, std::string otherwise) const {
-  return attribute(node_, name, std::move(otherwise));
+Result<std::string> NodeReader::text(std::string_view name, std::string default_value) const {
+  return attribute(node_, name, std::move(default_value));
 }
 
-Result<List> Site::list(std::string_view name, List otherwise) const {
-  return attribute(node_, name, std::move(otherwise));
+Result<List> NodeReader::list(std::string_view name, List default_value) const {
+  return attribute(node_, name, std::move(default_value));
 }
 
-Result<void> Site::must_be(std::string_view name, std::int64_t value) const {
+Result<void> NodeReader::require_value(std::string_view name, std::int64_t value) const {
   LANISTA_ASSIGN(const std::int64_t seen, integer(name, value));
   if (seen == value) return {};
-  return refused("the attribute " + shown(name) + " is " + std::to_string(seen) + "; read is " + std::to_string(value));
+  return unsupported("the attribute " + in_quotes(name) + " is " + std::to_string(seen) + "; read is " + std::to_string(value));
 }
 
-Result<std::string> Site::data(std::size_t i) const {
-  if (!has(i)) return broken("its input " + std::to_string(i) + " is missing");
+Result<std::string> NodeReader::computed_input(std::size_t i) const {
+  if (!has(i)) return malformed("its input " + std::to_string(i) + " is missing");
   if (view_.constant(node_.inputs[i]) == nullptr) return node_.inputs[i];
-  return refused("its input " + std::to_string(i) + " is the constant " + shown(node_.inputs[i]));
+  return unsupported("its input " + std::to_string(i) + " is the constant " + in_quotes(node_.inputs[i]));
 }
 
-Result<std::vector<std::string>> Site::all_data() const {
+Result<std::vector<std::string>> NodeReader::computed_inputs() const {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < node_.inputs.size(); ++i) {
-    LANISTA_ASSIGN(std::string name, data(i));
+    LANISTA_ASSIGN(std::string name, computed_input(i));
     names.push_back(std::move(name));
   }
   return names;
 }
 
-Result<const Tensor*> Site::weight(std::size_t i) const {
-  if (!has(i)) return broken("its input " + std::to_string(i) + " is missing");
+Result<const Tensor*> NodeReader::weight(std::size_t i) const {
+  if (!has(i)) return malformed("its input " + std::to_string(i) + " is missing");
   const Tensor* tensor = view_.constant(node_.inputs[i]);
-  if (tensor == nullptr) return refused("its input " + std::to_string(i) + " is no constant");
+  if (tensor == nullptr) return unsupported("its input " + std::to_string(i) + " is no constant");
   if (tensor->type != ElementType::kF32)
-    return refused("the constant " + shown(tensor->name) + " is not of type float");
+    return unsupported("the constant " + in_quotes(tensor->name) + " is not of type float");
   return tensor;
 }
 
-Result<List> Site::integers(std::size_t i) const {
-  if (!has(i)) return broken("its input " + std::to_string(i) + " is missing");
+Result<List> NodeReader::integers(std::size_t i) const {
+  if (!has(i)) return malformed("its input " + std::to_string(i) + " is missing");
   const Tensor* tensor = view_.constant(node_.inputs[i]);
-  if (tensor == nullptr) return refused("its input " + std::to_string(i) + " is no constant");
-  if (tensor->shape.size() > 1) return broken("the constant " + shown(node_.inputs[i]) + " is no list");
+  if (tensor == nullptr) return unsupported("its input " + std::to_string(i) + " is no constant");
+  if (tensor->shape.size() > 1) return malformed("the constant " + in_quotes(node_.inputs[i]) + " is no list");
   return integers_of(*tensor);
 }
 
-Result<std::optional<List>> Site::integers(std::string_view attribute, std::size_t i) const {
+Result<std::optional<List>> NodeReader::integers(std::string_view attribute, std::size_t i) const {
   std::optional<List> result;
   if (node_.attributes.contains(std::string(attribute))) {
     LANISTA_ASSIGN(result, list(attribute, {}));
@@ -209,7 +209,7 @@ Result<std::optional<List>> Site::integers(std::string_view attribute, std::size
   return result;
 }
 
-double widened(float value) {
+double shortest_double(float value) {
   char text[64];
   const auto [end, failed] = std::to_chars(text, text + sizeof text, value);
   double wide = static_cast<double>(value);
@@ -217,7 +217,7 @@ double widened(float value) {
   return wide;
 }
 
-bool all_are(const Tensor& tensor, float value) {
+bool all_equal(const Tensor& tensor, float value) {
   const auto elements = elements_of<float>(tensor);
   return std::all_of(elements.begin(), elements.end(), [&](float e) { return e == value; });
 }
@@ -226,7 +226,7 @@ Result<Tensor> as_vector(const Tensor& tensor) {
   const std::int64_t elements = tensor.elements();
   const auto& shape = tensor.shape;
   if (!shape.empty() && std::find(shape.begin(), shape.end(), elements) == shape.end()) {
-    return refused("the constant " + shown(tensor.name) + " has the shape " + graph::Shape{shape}.text() +
+    return unsupported("the constant " + in_quotes(tensor.name) + " has the shape " + graph::Shape{shape}.text() +
                    "; read are vectors");
   }
   Tensor vector = tensor;

@@ -11,7 +11,7 @@ namespace {
 using graph::Attrs;
 using graph::Port;
 using Ports = std::span<const Port>;
-using Planned = Result<Plan>;
+using RewriteResult = Result<Rewrite>;
 
 // From here on pools pass over windows that would begin in the padding behind their input.
 constexpr std::int64_t kIgnoringOpset = 22;
@@ -23,46 +23,46 @@ struct Windows {
   bool ceil = false;
 
   std::size_t axes() const { return kernel.size(); }
-  std::int64_t reach(std::size_t i) const { return dilations[i] * (kernel[i] - 1) + 1; }
+  std::int64_t extent(std::size_t i) const { return dilations[i] * (kernel[i] - 1) + 1; }
 };
 
-Result<void> want_each(const char* name, const List& numbers, std::size_t count, std::int64_t least) {
+Result<void> check_each(const char* name, const List& numbers, std::size_t count, std::int64_t least) {
   const bool fits = std::all_of(numbers.begin(), numbers.end(), [&](auto n) { return n >= least && n <= kMaxExtent; });
   if (numbers.size() == count && fits) return {};
-  return refused(std::string(name) + " " + graph::attr_text(numbers) + "; read are " + std::to_string(count) +
+  return unsupported(std::string(name) + " " + graph::attr_text(numbers) + "; read are " + std::to_string(count) +
                  " numbers from " + std::to_string(least) + " to " + std::to_string(kMaxExtent));
 }
 
 /// Windows of one or two axes.
-Result<Windows> windows_of(const Site& site, List kernel) {
+Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
   Windows all;
   all.kernel = std::move(kernel);
   const std::size_t axes = all.axes();
-  LANISTA_ASSIGN(all.strides, site.list("strides", List(axes, 1)));
-  LANISTA_ASSIGN(all.dilations, site.list("dilations", List(axes, 1)));
-  LANISTA_ASSIGN(all.auto_pad, site.text("auto_pad", "NOTSET"));
-  LANISTA_ASSIGN(all.pads, site.list("pads", List(2 * axes, 0)));
-  LANISTA_ASSIGN(const std::int64_t ceil, site.integer("ceil_mode", 0));
+  LANISTA_ASSIGN(all.strides, node_reader.list("strides", List(axes, 1)));
+  LANISTA_ASSIGN(all.dilations, node_reader.list("dilations", List(axes, 1)));
+  LANISTA_ASSIGN(all.auto_pad, node_reader.text("auto_pad", "NOTSET"));
+  LANISTA_ASSIGN(all.pads, node_reader.list("pads", List(2 * axes, 0)));
+  LANISTA_ASSIGN(const std::int64_t ceil, node_reader.integer("ceil_mode", 0));
   all.ceil = ceil != 0;
-  if (axes != 1 && axes != 2) return refused("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
-  LANISTA_TRY(want_each("kernel_shape", all.kernel, axes, 1));
-  LANISTA_TRY(want_each("strides", all.strides, axes, 1));
-  LANISTA_TRY(want_each("dilations", all.dilations, axes, 1));
-  LANISTA_TRY(want_each("pads", all.pads, 2 * axes, 0));
+  if (axes != 1 && axes != 2) return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
+  LANISTA_TRY(check_each("kernel_shape", all.kernel, axes, 1));
+  LANISTA_TRY(check_each("strides", all.strides, axes, 1));
+  LANISTA_TRY(check_each("dilations", all.dilations, axes, 1));
+  LANISTA_TRY(check_each("pads", all.pads, 2 * axes, 0));
   if (all.auto_pad == "NOTSET") return all;
   all.pads.assign(2 * axes, 0);
   if (all.auto_pad == "VALID" || all.auto_pad == "SAME_UPPER" || all.auto_pad == "SAME_LOWER") return all;
-  return broken("auto_pad is " + shown(all.auto_pad));
+  return malformed("auto_pad is " + in_quotes(all.auto_pad));
 }
 
-Result<void> want_axes(const Windows& windows, const List& dims) {
+Result<void> check_axes(const Windows& windows, const List& dims) {
   if (dims.size() == windows.axes() + 2) return {};
-  return broken("its windows have " + std::to_string(windows.axes()) + " axes, its input is " +
+  return malformed("its windows have " + std::to_string(windows.axes()) + " axes, its input is " +
                 graph::Shape{dims}.text());
 }
 
 /// Shares `total` among both sides of an axis.
-void share(Windows& windows, std::size_t i, std::int64_t total, bool more_in_front) {
+void split_padding(Windows& windows, std::size_t i, std::int64_t total, bool more_in_front) {
   const std::int64_t less = total / 2;
   windows.pads[i] = more_in_front ? total - less : less;
   windows.pads[i + windows.axes()] = total - windows.pads[i];
@@ -74,7 +74,7 @@ void pad_same(Windows& windows, const List& dims) {
   for (std::size_t i = 0; i < windows.axes(); ++i) {
     const std::int64_t in = dims[i + 2], stride = windows.strides[i];
     const std::int64_t steps = (in + stride - 1) / stride;
-    share(windows, i, std::max<std::int64_t>((steps - 1) * stride + windows.reach(i) - in, 0),
+    split_padding(windows, i, std::max<std::int64_t>((steps - 1) * stride + windows.extent(i) - in, 0),
           windows.auto_pad == "SAME_LOWER");
   }
 }
@@ -104,30 +104,30 @@ struct ConvWeights {
   const Tensor* weight = nullptr;
   const Tensor* bias = nullptr;
 
-  std::vector<Tensor> copies() const {
+  std::vector<Tensor> weight_copies() const {
     std::vector<Tensor> all{*weight};
     if (bias != nullptr) all.push_back(*bias);
     return all;
   }
 };
 
-Result<ConvWeights> conv_weights(const Site& site) {
+Result<ConvWeights> conv_weights(const NodeReader& node_reader) {
   ConvWeights weights;
-  LANISTA_ASSIGN(weights.weight, site.weight(1));
-  if (site.has(2)) {
-    LANISTA_ASSIGN(weights.bias, site.weight(2));
+  LANISTA_ASSIGN(weights.weight, node_reader.weight(1));
+  if (node_reader.has(2)) {
+    LANISTA_ASSIGN(weights.bias, node_reader.weight(2));
   }
   if (const auto rank = weights.weight->shape.size(); rank != 3 && rank != 4) {
-    return refused("its weight is " + graph::Shape{weights.weight->shape}.text() +
+    return unsupported("its weight is " + graph::Shape{weights.weight->shape}.text() +
                    "; read are windows over images and sequences");
   }
   return weights;
 }
 
-Result<Windows> conv_windows(const Site& site, const ConvWeights& weights) {
+Result<Windows> conv_windows(const NodeReader& node_reader, const ConvWeights& weights) {
   const List spatial(weights.weight->shape.begin() + 2, weights.weight->shape.end());
-  LANISTA_ASSIGN(List kernel, site.list("kernel_shape", spatial));
-  return windows_of(site, std::move(kernel));
+  LANISTA_ASSIGN(List kernel, node_reader.list("kernel_shape", spatial));
+  return windows_of(node_reader, std::move(kernel));
 }
 
 /// Exporters that fold a batch-norm into a convolution name what comes out after themselves.
@@ -136,181 +136,181 @@ bool is_folded(const Tensor& weight) {
   return has("onnx::Conv_") || has("fused_bn") || has("bn_fused") || has("_bn_offset");
 }
 
-Planned conv(const Site& site) {
-  LANISTA_TRY(site.only({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const ConvWeights weights, conv_weights(site));
-  LANISTA_ASSIGN(const Windows windows, conv_windows(site, weights));
-  LANISTA_ASSIGN(const std::int64_t groups, site.integer("group", 1));
-  if (groups < 1) return broken("it has " + std::to_string(groups) + " groups");
-  Plan plan{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-              Windows own = windows;
-              LANISTA_TRY(want_axes(own, w.dims(inputs[0])));
-              pad_same(own, w.dims(inputs[0]));
-              Attrs attrs = window_attrs(own);
-              set_dilation(attrs, own);
+RewriteResult conv(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const ConvWeights weights, conv_weights(node_reader));
+  LANISTA_ASSIGN(const Windows windows, conv_windows(node_reader, weights));
+  LANISTA_ASSIGN(const std::int64_t groups, node_reader.integer("group", 1));
+  if (groups < 1) return malformed("it has " + std::to_string(groups) + " groups");
+  Rewrite rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
+              Windows resolved = windows;
+              LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
+              pad_same(resolved, w.dims(inputs[0]));
+              Attrs attrs = window_attrs(resolved);
+              set_dilation(attrs, resolved);
               attrs.set("bias", weights.bias != nullptr);
               const std::int64_t out = weights.weight->shape[0];
               // One input channel a group: each channel has its own window.
-              if (own.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
+              if (resolved.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
                 attrs.set("multiplier", out / groups);
-                return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.copies());
+                return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
               }
               attrs.set("out", out);
               attrs.set("groups", groups);
-              return w.add(own.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs), weights.copies());
+              return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs), weights.weight_copies());
             }};
-  if (is_folded(*weights.weight)) plan.notice = kFoldedNotice;
-  return plan;
+  if (is_folded(*weights.weight)) rewrite.notice = kFoldedNotice;
+  return rewrite;
 }
 
 /// The pads that give a transposed convolution the size that is asked for.
-Result<void> pad_to(Windows& windows, const List& extra, const List& wanted, const List& dims) {
+Result<void> pad_to(Windows& windows, const List& extra, const List& output_size, const List& dims) {
   for (std::size_t i = 0; i < windows.axes(); ++i) {
-    const std::int64_t total = (dims[i + 2] - 1) * windows.strides[i] + extra[i] + windows.reach(i) - wanted[i];
-    if (total < 0) return refused("its output_shape wants more than its windows write");
-    share(windows, i, total, windows.auto_pad != "SAME_UPPER");
+    const std::int64_t total = (dims[i + 2] - 1) * windows.strides[i] + extra[i] + windows.extent(i) - output_size[i];
+    if (total < 0) return unsupported("its output_shape wants more than its windows write");
+    split_padding(windows, i, total, windows.auto_pad != "SAME_UPPER");
   }
   return {};
 }
 
-Planned conv_transpose(const Site& site) {
-  LANISTA_TRY(site.only(
+RewriteResult conv_transpose(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes(
       {"auto_pad", "dilations", "group", "kernel_shape", "output_padding", "output_shape", "pads", "strides"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const ConvWeights weights, conv_weights(site));
-  LANISTA_ASSIGN(const Windows windows, conv_windows(site, weights));
-  LANISTA_ASSIGN(const std::int64_t groups, site.integer("group", 1));
-  LANISTA_ASSIGN(const List extra, site.list("output_padding", List(windows.axes(), 0)));
-  LANISTA_ASSIGN(const List wanted, site.list("output_shape", {}));
-  if (windows.axes() != 2) return refused("its windows have one axis; read are images");
-  LANISTA_TRY(want_each("output_padding", extra, 2, 0));
-  if (!wanted.empty()) LANISTA_TRY(want_each("output_shape", wanted, 2, 1));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const ConvWeights weights, conv_weights(node_reader));
+  LANISTA_ASSIGN(const Windows windows, conv_windows(node_reader, weights));
+  LANISTA_ASSIGN(const std::int64_t groups, node_reader.integer("group", 1));
+  LANISTA_ASSIGN(const List extra, node_reader.list("output_padding", List(windows.axes(), 0)));
+  LANISTA_ASSIGN(const List output_size, node_reader.list("output_shape", {}));
+  if (windows.axes() != 2) return unsupported("its windows have one axis; read are images");
+  LANISTA_TRY(check_each("output_padding", extra, 2, 0));
+  if (!output_size.empty()) LANISTA_TRY(check_each("output_shape", output_size, 2, 1));
   std::int64_t out = 0;
   if (groups < 1 || __builtin_mul_overflow(weights.weight->shape[1], groups, &out)) {
-    return broken("it has " + std::to_string(groups) + " groups");
+    return malformed("it has " + std::to_string(groups) + " groups");
   }
-  return Plan{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
+  return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
                 const List& dims = w.dims(inputs[0]);
-                Windows own = windows;
-                LANISTA_TRY(want_axes(own, dims));
-                List size = wanted;
-                for (std::size_t i = 0; size.size() < 2 && own.auto_pad.starts_with("SAME"); ++i) {
-                  size.push_back(dims[i + 2] * own.strides[i]);
+                Windows resolved = windows;
+                LANISTA_TRY(check_axes(resolved, dims));
+                List size = output_size;
+                for (std::size_t i = 0; size.size() < 2 && resolved.auto_pad.starts_with("SAME"); ++i) {
+                  size.push_back(dims[i + 2] * resolved.strides[i]);
                 }
-                if (!size.empty()) LANISTA_TRY(pad_to(own, extra, size, dims));
-                Attrs attrs = window_attrs(own);
-                set_dilation(attrs, own);
+                if (!size.empty()) LANISTA_TRY(pad_to(resolved, extra, size, dims));
+                Attrs attrs = window_attrs(resolved);
+                set_dilation(attrs, resolved);
                 attrs.set("bias", weights.bias != nullptr);
                 attrs.set("out", out);
                 attrs.set("groups", groups);
                 attrs.set("output_padding", one_or_two(extra[0], extra[1]));
-                return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.copies());
+                return w.add("conv_transpose2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
               }};
 }
 
 /// Errors: a last window that would begin in the padding behind the input. Up to opset 21 it counts, for us and for
 /// PyTorch it does not: readers disagree about the size of the result.
-Result<void> want_common_ceil(const Windows& windows, const List& dims) {
+Result<void> check_same_ceil(const Windows& windows, const List& dims) {
   for (std::size_t i = 0; windows.ceil && i < windows.axes(); ++i) {
     const std::int64_t before = windows.pads[i], after = windows.pads[i + windows.axes()], size = dims[i + 2];
-    const std::int64_t room = size + before + after - windows.kernel[i];
-    const std::int64_t begin = (room + windows.strides[i] - 1) / windows.strides[i] * windows.strides[i];
-    if (room < 0 || begin < size + before) continue;
-    return refused("with ceil_mode its last window along axis " + std::to_string(i + 2) +
+    const std::int64_t last_start = size + before + after - windows.kernel[i];
+    const std::int64_t begin = (last_start + windows.strides[i] - 1) / windows.strides[i] * windows.strides[i];
+    if (last_start < 0 || begin < size + before) continue;
+    return unsupported("with ceil_mode its last window along axis " + std::to_string(i + 2) +
                    " begins in the padding: before opset 22 it counts, in PyTorch it does not");
   }
   return {};
 }
 
 /// `max_pool` or `avg_pool` over images or sequences.
-Planned pool(const Site& site, const std::string& op, Attrs more) {
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(List kernel, site.list("kernel_shape", {}));
-  LANISTA_ASSIGN(const Windows windows, windows_of(site, std::move(kernel)));
-  if (windows.dilations != List(windows.axes(), 1)) return refused("its window is dilated");
-  const bool all_count = site.view().opset() < kIgnoringOpset;
-  return Plan{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
-                Windows own = windows;
-                LANISTA_TRY(want_axes(own, w.dims(inputs[0])));
-                pad_same(own, w.dims(inputs[0]));
-                if (all_count) LANISTA_TRY(want_common_ceil(own, w.dims(inputs[0])));
-                Attrs attrs = window_attrs(own);
+RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs more) {
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(List kernel, node_reader.list("kernel_shape", {}));
+  LANISTA_ASSIGN(const Windows windows, windows_of(node_reader, std::move(kernel)));
+  if (windows.dilations != List(windows.axes(), 1)) return unsupported("its window is dilated");
+  const bool all_count = node_reader.view().opset() < kIgnoringOpset;
+  return Rewrite{{std::move(input)}, [=](ModelWriter& w, Ports inputs) -> Result<Port> {
+                Windows resolved = windows;
+                LANISTA_TRY(check_axes(resolved, w.dims(inputs[0])));
+                pad_same(resolved, w.dims(inputs[0]));
+                if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
+                Attrs attrs = window_attrs(resolved);
                 for (const auto& [name, value] : more) attrs.set(name, value);
                 // The stride is the kernel unless it is written.
                 if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
-                if (own.ceil) attrs.set("ceil_mode", true);
-                return w.add(op + (own.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
+                if (resolved.ceil) attrs.set("ceil_mode", true);
+                return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
               }};
 }
 
-Planned max_pool(const Site& site) {
-  LANISTA_TRY(site.only({"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}));
-  LANISTA_TRY(site.must_be("storage_order", 0));
-  return pool(site, "max_pool", {});
+RewriteResult max_pool(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}));
+  LANISTA_TRY(node_reader.require_value("storage_order", 0));
+  return pool(node_reader, "max_pool", {});
 }
 
-Planned avg_pool(const Site& site) {
+RewriteResult avg_pool(const NodeReader& node_reader) {
   LANISTA_TRY(
-      site.only({"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"}));
-  LANISTA_ASSIGN(const std::int64_t counted, site.integer("count_include_pad", 0));
-  return pool(site, "avg_pool", {{"count_include_pad", counted != 0}});
+      node_reader.allow_attributes({"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"}));
+  LANISTA_ASSIGN(const std::int64_t counted, node_reader.integer("count_include_pad", 0));
+  return pool(node_reader, "avg_pool", {{"count_include_pad", counted != 0}});
 }
 
-Planned global_avg_pool(const Site& site) {
-  LANISTA_TRY(site.only({}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  return Plan{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
+RewriteResult global_avg_pool(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  return Rewrite{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
                 if (w.dims(inputs[0]).size() == 4) return w.add("adaptive_avg_pool2d", {inputs[0]}, {{"out", List{1}}});
                 LANISTA_ASSIGN(const Port means, w.add("global_avg_pool", {inputs[0]}));
                 return in_shape(w, means, {w.dims(means)[1], 1});
               }};
 }
 
-Planned global_max_pool(const Site& site) {
-  LANISTA_TRY(site.only({}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  return Plan{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
-                LANISTA_ASSIGN(const Port most, w.add("global_max_pool", {inputs[0]}));
-                return in_shape(w, most, {w.dims(most)[1], 1, 1});
+RewriteResult global_max_pool(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  return Rewrite{{std::move(input)}, [](ModelWriter& w, Ports inputs) -> Result<Port> {
+                LANISTA_ASSIGN(const Port maxima, w.add("global_max_pool", {inputs[0]}));
+                return in_shape(w, maxima, {w.dims(maxima)[1], 1, 1});
               }};
 }
 
-Planned lrn(const Site& site) {
-  LANISTA_TRY(site.only({"alpha", "beta", "bias", "size"}));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const double alpha, site.real("alpha", 1e-4));
-  LANISTA_ASSIGN(const double beta, site.real("beta", 0.75));
-  LANISTA_ASSIGN(const double bias, site.real("bias", 1));
-  LANISTA_ASSIGN(const std::int64_t size, site.integer("size", 0));
-  return direct({std::move(input)}, "lrn", {{"alpha", alpha}, {"beta", beta}, {"bias", bias}, {"size", size}});
+RewriteResult lrn(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"alpha", "beta", "bias", "size"}));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const double alpha, node_reader.real("alpha", 1e-4));
+  LANISTA_ASSIGN(const double beta, node_reader.real("beta", 0.75));
+  LANISTA_ASSIGN(const double bias, node_reader.real("bias", 1));
+  LANISTA_ASSIGN(const std::int64_t size, node_reader.integer("size", 0));
+  return single_operator({std::move(input)}, "lrn", {{"alpha", alpha}, {"beta", beta}, {"bias", bias}, {"size", size}});
 }
 
 /// Is what Pad fills in zero? An attribute up to opset 10, then input 2.
-Result<bool> pads_zeros(const Site& site) {
-  LANISTA_ASSIGN(const double old_value, site.real("value", 0));
-  if (!site.has(2)) return old_value == 0;
-  LANISTA_ASSIGN(const Tensor* value, site.weight(2));
-  return old_value == 0 && all_are(*value, 0);
+Result<bool> pads_zeros(const NodeReader& node_reader) {
+  LANISTA_ASSIGN(const double old_value, node_reader.real("value", 0));
+  if (!node_reader.has(2)) return old_value == 0;
+  LANISTA_ASSIGN(const Tensor* value, node_reader.weight(2));
+  return old_value == 0 && all_equal(*value, 0);
 }
 
-Planned pad(const Site& site) {
-  LANISTA_TRY(site.only({"mode", "pads", "value"}));
-  LANISTA_ASSIGN(const std::string mode, site.text("mode", "constant"));
-  LANISTA_ASSIGN(std::string input, site.data(0));
-  LANISTA_ASSIGN(const auto pads, site.integers("pads", 1));
-  if (!pads) return broken("it has no pads");
-  if (mode != "constant") return refused("its mode is " + shown(mode) + "; read are constants");
-  LANISTA_ASSIGN(const bool zeros, pads_zeros(site));
-  if (!zeros) return refused("it pads with something else than zeros");
+RewriteResult pad(const NodeReader& node_reader) {
+  LANISTA_TRY(node_reader.allow_attributes({"mode", "pads", "value"}));
+  LANISTA_ASSIGN(const std::string mode, node_reader.text("mode", "constant"));
+  LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
+  LANISTA_ASSIGN(const auto pads, node_reader.integers("pads", 1));
+  if (!pads) return malformed("it has no pads");
+  if (mode != "constant") return unsupported("its mode is " + in_quotes(mode) + "; read are constants");
+  LANISTA_ASSIGN(const bool zeros, pads_zeros(node_reader));
+  if (!zeros) return unsupported("it pads with something else than zeros");
   std::optional<List> axes;
-  if (site.has(3)) {
-    LANISTA_ASSIGN(axes, site.integers(3));
+  if (node_reader.has(3)) {
+    LANISTA_ASSIGN(axes, node_reader.integers(3));
   }
-  return Plan{{std::move(input)}, [pads = *pads, axes](ModelWriter& w, Ports inputs) -> Result<Port> {
+  return Rewrite{{std::move(input)}, [pads = *pads, axes](ModelWriter& w, Ports inputs) -> Result<Port> {
                 const List dims = w.dims(inputs[0]);
                 const std::size_t count = axes ? axes->size() : dims.size();
-                if (pads.size() != 2 * count) return broken("its pads " + graph::attr_text(pads) + " are no pairs");
+                if (pads.size() != 2 * count) return malformed("its pads " + graph::attr_text(pads) + " are no pairs");
                 List front(dims.size(), 0), behind(dims.size(), 0);
                 for (std::size_t i = 0; i < count; ++i) {
                   LANISTA_ASSIGN(const std::size_t axis,
@@ -321,7 +321,7 @@ Planned pad(const Site& site) {
                 const bool image =
                     dims.size() == 4 && front[0] == 0 && front[1] == 0 && behind[0] == 0 && behind[1] == 0;
                 if (!image || std::min({front[2], front[3], behind[2], behind[3]}) < 0) {
-                  return refused("its pads " + graph::attr_text(pads) + " are not around images alone");
+                  return unsupported("its pads " + graph::attr_text(pads) + " are not around images alone");
                 }
                 return w.add("pad", {inputs[0]}, {{"pads", List{front[2], behind[2], front[3], behind[3]}}});
               }};
@@ -329,7 +329,7 @@ Planned pad(const Site& site) {
 
 }  // namespace
 
-Rules window_rules() {
+RewriteRules window_rules() {
   return {{"AveragePool", {avg_pool}},
           {"Conv", {conv}},
           {"ConvTranspose", {conv_transpose}},

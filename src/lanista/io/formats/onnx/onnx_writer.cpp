@@ -20,12 +20,12 @@ Result<graph::Port> ModelWriter::add(const std::string& op, std::vector<graph::P
 
   const auto specs = def.params ? def.params(args) : std::vector<graph::ParamSpec>();
   if (specs.size() != params.size()) {
-    return broken("it has " + std::to_string(params.size()) + " weights, " + op + " wants " +
+    return malformed("it has " + std::to_string(params.size()) + " weights, " + op + " wants " +
                   std::to_string(specs.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
     if (params[i].shape != specs[i].shape.dims) {
-      return broken("its constant " + shown(params[i].name) + " is " + graph::Shape{params[i].shape}.text() +
+      return malformed("its constant " + in_quotes(params[i].name) + " is " + graph::Shape{params[i].shape}.text() +
                     ", as the " + specs[i].name + " of " + op + " it must be " + specs[i].shape.text());
     }
     LANISTA_TRY(budget_.spend(params[i].bytes.size()));
@@ -34,7 +34,7 @@ Result<graph::Port> ModelWriter::add(const std::string& op, std::vector<graph::P
   return graph::Port{id, 0};
 }
 
-Result<void> ModelWriter::afford(const List& shape) const {
+Result<void> ModelWriter::check_budget(const List& shape) const {
   ByteBudget rest = budget_;
   return rest.spend(static_cast<std::size_t>(product(shape)) * sizeof(float));
 }
@@ -47,7 +47,7 @@ struct Renamed {
   std::map<graph::NodeId, graph::NodeId> before;
 };
 
-/// Rules look past nodes that stand already: those that the output does not need go.
+/// RewriteRules look past nodes that stand already: those that the output does not need go.
 Renamed pruned(const graph::Graph& graph) {
   std::set<graph::NodeId> needed;
   std::vector<graph::NodeId> open = graph.nodes_of("output");

@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "fixed numbers are cop
 constexpr int kTypeBits = 3;
 constexpr std::uint64_t kMaxField = (std::uint64_t{1} << 29) - 1;
 
-Error broken(std::string message) { return {Code::kDataLoss, "protobuf: " + std::move(message), ""}; }
+Error malformed(std::string message) { return {Code::kDataLoss, "protobuf: " + std::move(message), ""}; }
 
 void put_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -85,30 +85,30 @@ WireWriter& WireWriter::bytes(int field, std::string_view value) {
   return *this;
 }
 
-Result<std::uint64_t> take_varint(std::string_view& rest) {
+Result<std::uint64_t> consume_varint(std::string_view& rest) {
   std::uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
-    if (rest.empty()) return broken("the message ends inside a number");
+    if (rest.empty()) return malformed("the message ends inside a number");
     const auto byte = static_cast<std::uint8_t>(rest.front());
     rest.remove_prefix(1);
     if (shift == 63 && byte > 1) break;
     value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
     if (byte < 0x80) return value;
   }
-  return broken("a number takes more than 64 bits");
+  return malformed("a number takes more than 64 bits");
 }
 
 Result<bool> WireReader::next() {
   if (rest_.empty()) return false;
-  LANISTA_ASSIGN(const std::uint64_t tag, take_varint(rest_));
+  LANISTA_ASSIGN(const std::uint64_t tag, consume_varint(rest_));
   const std::uint64_t field = tag >> kTypeBits;
-  if (field == 0 || field > kMaxField) return broken("field number " + std::to_string(field) + " does not exist");
+  if (field == 0 || field > kMaxField) return malformed("field number " + std::to_string(field) + " does not exist");
   field_ = static_cast<int>(field);
   std::uint64_t length = 0;
   switch (const auto wire = tag & 7) {
     case 0: {
       type_ = Type::kVarint;
-      LANISTA_ASSIGN(number_, take_varint(rest_));
+      LANISTA_ASSIGN(number_, consume_varint(rest_));
       return true;
     }
     case 1:
@@ -117,7 +117,7 @@ Result<bool> WireReader::next() {
       break;
     case 2: {
       type_ = Type::kBytes;
-      LANISTA_ASSIGN(length, take_varint(rest_));
+      LANISTA_ASSIGN(length, consume_varint(rest_));
       break;
     }
     case 5:
@@ -125,11 +125,11 @@ Result<bool> WireReader::next() {
       length = 4;
       break;
     default:
-      return broken("field " + std::to_string(field) + " has wire type " + std::to_string(wire) +
+      return malformed("field " + std::to_string(field) + " has wire type " + std::to_string(wire) +
                     "; known are 0, 1, 2 and 5 (groups are not)");
   }
   if (length > rest_.size()) {
-    return broken("field " + std::to_string(field) + " takes " + std::to_string(length) + " bytes, " +
+    return malformed("field " + std::to_string(field) + " takes " + std::to_string(length) + " bytes, " +
                   std::to_string(rest_.size()) + " are left");
   }
   bytes_ = rest_.substr(0, length);
@@ -137,33 +137,33 @@ Result<bool> WireReader::next() {
   return true;
 }
 
-Result<void> WireReader::want(Type type) const {
+Result<void> WireReader::expect_type(Type type) const {
   if (type_ == type) return {};
-  return broken("field " + std::to_string(field_) + " holds " + type_name(type_) + ", not " + type_name(type));
+  return malformed("field " + std::to_string(field_) + " holds " + type_name(type_) + ", not " + type_name(type));
 }
 
 Result<std::uint64_t> WireReader::varint() const {
-  LANISTA_TRY(want(Type::kVarint));
+  LANISTA_TRY(expect_type(Type::kVarint));
   return number_;
 }
 
 Result<std::int64_t> WireReader::integer() const {
-  LANISTA_TRY(want(Type::kVarint));
+  LANISTA_TRY(expect_type(Type::kVarint));
   return static_cast<std::int64_t>(number_);
 }
 
 Result<float> WireReader::fixed_float() const {
-  LANISTA_TRY(want(Type::kFixed32));
+  LANISTA_TRY(expect_type(Type::kFixed32));
   return fixed_value<float>(bytes_);
 }
 
 Result<double> WireReader::fixed_double() const {
-  LANISTA_TRY(want(Type::kFixed64));
+  LANISTA_TRY(expect_type(Type::kFixed64));
   return fixed_value<double>(bytes_);
 }
 
 Result<std::string_view> WireReader::bytes() const {
-  LANISTA_TRY(want(Type::kBytes));
+  LANISTA_TRY(expect_type(Type::kBytes));
   return bytes_;
 }
 

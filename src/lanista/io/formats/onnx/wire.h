@@ -27,7 +27,7 @@ class WireWriter {
 };
 
 /// Takes one number off the front of a packed list. Errors: kDataLoss (cut off, beyond 64 bit).
-Result<std::uint64_t> take_varint(std::string_view& rest);
+Result<std::uint64_t> consume_varint(std::string_view& rest);
 
 /// Walks over the fields of one message. The views point into the bytes it was given. Never recurses, never allocates.
 class WireReader {
@@ -49,7 +49,7 @@ class WireReader {
   Result<std::string_view> bytes() const;
 
  private:
-  Result<void> want(Type type) const;
+  Result<void> expect_type(Type type) const;
   std::string_view rest_;
   int field_ = 0;
   Type type_ = Type::kVarint;

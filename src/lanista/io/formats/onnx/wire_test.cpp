@@ -71,7 +71,7 @@ TEST(Wire, ReadsBackWhatItWrites) {
   }
 }
 
-TEST(Wire, NamesTheRuleThatBytesBreak) {
+TEST(Wire, NamesViolatedWireRule) {
   expect_broken("\x00\x00"s, "field number 0");
   expect_broken("\x80\x80\x80\x80\x80\x01\x00"s, "does not exist");
   expect_broken("\x08"s, "ends inside a number");
@@ -97,17 +97,17 @@ TEST(Wire, RefusesAValueOfAnotherType) {
   }
 }
 
-TEST(Wire, TakesNumbersOffAPackedList) {
+TEST(Wire, ReadsPackedNumbers) {
   std::string_view packed = "\x01\x96\x01\x80";
 
-  EXPECT_EQ(*take_varint(packed), 1U);
-  EXPECT_EQ(*take_varint(packed), 150U);
-  const auto cut = take_varint(packed);
+  EXPECT_EQ(*consume_varint(packed), 1U);
+  EXPECT_EQ(*consume_varint(packed), 150U);
+  const auto cut = consume_varint(packed);
   ASSERT_FALSE(cut.ok());
   EXPECT_EQ(cut.error().code, Code::kDataLoss);
 }
 
-TEST(Wire, SurvivesRandomBytes) {
+TEST(Wire, HandlesRandomBytes) {
   Rng rng(4);
   int whole = 0;
   for (int round = 0; round < 5000; ++round) {

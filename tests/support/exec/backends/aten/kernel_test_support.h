@@ -16,7 +16,7 @@
 namespace lanista::device::testing {
 
 /// On the host, and on a GPU where there is one.
-class KernelsOn : public ::testing::TestWithParam<const char*> {
+class LaneKernelTest : public ::testing::TestWithParam<const char*> {
  public:
   void SetUp() override {
     if (std::string(GetParam()) == "host") {
@@ -63,7 +63,7 @@ inline double distance(const at::Tensor& seen, const std::vector<double>& wanted
 }
 
 /// Drawn numbers without gaps, in memory that may begin anywhere.
-inline at::Tensor drawn_dense(Rng& rng, const std::vector<std::int64_t>& sizes, at::TensorOptions like) {
+inline at::Tensor random_dense(Rng& rng, const std::vector<std::int64_t>& sizes, at::TensorOptions like) {
   const std::int64_t offset = rng.between(0, 3) == 0 ? rng.between(1, 3) : 0;
   std::int64_t count = 1;
   for (const std::int64_t each : sizes) count *= each;
@@ -73,12 +73,12 @@ inline at::Tensor drawn_dense(Rng& rng, const std::vector<std::int64_t>& sizes, 
 }
 
 /// The same, of lanes that lie apart, as they do in a state: what is in the gaps is no number.
-inline at::Tensor drawn_lanes(Rng& rng, const std::vector<std::int64_t>& sizes, at::TensorOptions like) {
-  const std::int64_t each = drawn_dense(rng, sizes, like).numel() / sizes[0],
+inline at::Tensor random_strided_lanes(Rng& rng, const std::vector<std::int64_t>& sizes, at::TensorOptions like) {
+  const std::int64_t each = random_dense(rng, sizes, like).numel() / sizes[0],
                      gap = rng.between(0, 1) == 0 ? 4 * rng.between(0, 2) : rng.between(0, 5);
   const at::Tensor memory = at::full({sizes[0], each + gap}, NAN, like);
   at::Tensor x = memory.narrow(1, 0, each);
-  x.copy_(drawn_dense(rng, {sizes[0], each}, like));
+  x.copy_(random_dense(rng, {sizes[0], each}, like));
   std::vector<std::int64_t> strides(sizes.size(), 1);
   for (std::size_t i = sizes.size() - 1; i > 1; --i) strides[i - 1] = strides[i] * sizes[i];
   strides[0] = each + gap;

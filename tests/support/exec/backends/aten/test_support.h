@@ -22,27 +22,27 @@ inline constexpr std::int64_t kBatch = 8;
 
 /// Tests of what every device of LibTorch keeps: on its CPU, on the CPU with the kernels that GPUs have, and on a GPU
 /// where there is one.
-class OnDevice : public ::testing::TestWithParam<const char*> {
+class DeviceTest : public ::testing::TestWithParam<const char*> {
  public:
   void SetUp() override {
     const auto found = aten_backend(GetParam());
     if (!found) GTEST_SKIP() << found.error().message;
     backend_ = *found;
     is_gpu_ = std::string_view(GetParam()).starts_with("cuda");
-    any_number_ = !is_gpu_ && TORCH_VERSION_MAJOR < 2;
+    has_equal_bits_at_any_size_ = !is_gpu_ && TORCH_VERSION_MAJOR < 2;
   }
 
  protected:
   const nn::Backend& backend() const { return *backend_; }
   /// Lanes of a program that are no part of a test's meaning: a GPU promises its bits among programs of one size, and
   /// so do the products of later LibTorch on the CPU.
-  std::int64_t room_for(std::int64_t lanes) const { return any_number_ ? lanes : 5; }
-  bool any_number() const { return any_number_; }
+  std::int64_t num_lanes_for(std::int64_t lanes) const { return has_equal_bits_at_any_size_ ? lanes : 5; }
+  bool has_equal_bits_at_any_size() const { return has_equal_bits_at_any_size_; }
   bool is_gpu() const { return is_gpu_; }
 
  private:
   const nn::Backend* backend_ = nullptr;
-  bool is_gpu_ = false, any_number_ = true;
+  bool is_gpu_ = false, has_equal_bits_at_any_size_ = true;
 };
 
 inline const auto kDevices = ::testing::Values("cpu", "host", "cuda:0");
@@ -98,11 +98,11 @@ inline double scaled_error(const lanista::Tensor& a, const lanista::Tensor& b) {
 }
 
 /// One program's steps, lane by lane, with all it takes.
-struct Trained {
+struct TrainingRun {
   nn::Program program;
   std::vector<std::vector<double>> losses;  ///< by step and lane
 
-  double distance(const Trained& other, std::string* where = nullptr) const {
+  double distance(const TrainingRun& other, std::string* where = nullptr) const {
     double worst = 0;
     const auto take = [&](double d, const std::string& what) {
       if (d > worst || std::isnan(d)) {
@@ -125,6 +125,6 @@ struct Trained {
   }
 };
 
-inline bool whole() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr; }
+inline bool runs_all_cases() { return std::getenv("LANISTA_WHOLE_TWINS") != nullptr; }
 
 }  // namespace lanista::device::testing

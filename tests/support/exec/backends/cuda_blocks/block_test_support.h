@@ -20,14 +20,14 @@ namespace lanista::device::testing {
 using namespace nn::testing;
 using nn::Batch;
 using nn::Chunk;
-using nn::LaneEnd;
+using nn::LaneResult;
 using nn::LaneHyper;
-using nn::StepWork;
+using nn::StepInput;
 
-inline constexpr std::int64_t kMost = 8;
+inline constexpr std::int64_t kMaxBatch = 8;
 
-inline bool has_form(const Derived& derived, const nn::Backend& backend) {
-  return nn::Program::compile(derived.train, derived.infer, {.max_batch = kMost, .backend = &backend}).ok();
+inline bool is_supported(const Derived& derived, const nn::Backend& backend) {
+  return nn::Program::compile(derived.train, derived.infer, {.max_batch = kMaxBatch, .backend = &backend}).ok();
 }
 
 inline const nn::Backend& host() {
@@ -37,7 +37,7 @@ inline const nn::Backend& host() {
 }
 
 // Bytes of a state but that no number equals no number: their signs and payloads are nobody's promise.
-inline void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted, const std::string& what) {
+inline void expect_same_states(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted, const std::string& what) {
   ASSERT_EQ(got.size(), wanted.size()) << what;
   for (std::size_t i = 0; i < got.size(); ++i) {
     if (got[i].bytes == wanted[i].bytes) continue;
@@ -51,18 +51,18 @@ inline void expect_same(const std::vector<Tensor>& got, const std::vector<Tensor
   }
 }
 
-struct Trained {
-  std::vector<LaneEnd> ends;
+struct TrainingRun {
+  std::vector<LaneResult> ends;
   std::vector<std::vector<Tensor>> states;
 };
 
 // Fresh lanes, each with its own rates, through a chunk whose batches are drawn by step (and by lane, unless shared).
-inline Trained train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
-                     const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMost) {
+inline TrainingRun train(const Derived& derived, const nn::Backend& backend, std::int64_t lanes, std::int64_t steps,
+                     const std::vector<LaneHyper>& recipe, bool shared = true, std::int64_t most = kMaxBatch) {
   auto program =
       nn::Program::compile(derived.train, derived.infer, {.lanes = lanes, .max_batch = most, .backend = &backend});
   EXPECT_TRUE(program.ok()) << program.error().message;
-  Trained trained;
+  TrainingRun trained;
   if (!program) return trained;
   for (std::int64_t lane = 0; lane < lanes; ++lane)
     EXPECT_TRUE(program->begin(lane, 7 + static_cast<std::uint64_t>(lane)));
@@ -75,7 +75,7 @@ inline Trained train(const Derived& derived, const nn::Backend& backend, std::in
   trained.ends.resize(active.size());
   std::vector<OwnedBatch> owned;
   std::vector<Batch> batches;
-  const auto work = [&](std::int64_t step) {
+  const auto step_input = [&](std::int64_t step) {
     owned.clear();
     batches.clear();
     for (std::int64_t lane = 0; lane < (shared ? 1 : lanes); ++lane) {
@@ -84,25 +84,25 @@ inline Trained train(const Derived& derived, const nn::Backend& backend, std::in
       owned.push_back(random_batch(derived, size, static_cast<std::uint64_t>(100 * step + lane)));
     }
     for (const OwnedBatch& each : owned) batches.push_back(each.view());
-    return StepWork{batches, hyper};
+    return StepInput{batches, hyper};
   };
-  program->run({.steps = steps, .active = active, .work = work}, trained.ends);
+  program->run({.steps = steps, .active = active, .step_input = step_input}, trained.ends);
   for (std::int64_t lane = 0; lane < lanes; ++lane) trained.states.push_back(program->extract(lane));
   return trained;
 }
 
-inline void expect_twins(const Trained& got, const Trained& wanted, const std::string& what) {
+inline void expect_equal_results(const TrainingRun& got, const TrainingRun& wanted, const std::string& what) {
   ASSERT_EQ(got.ends.size(), wanted.ends.size());
   for (std::size_t i = 0; i < got.ends.size(); ++i) {
     const std::string lane = what + ", lane " + std::to_string(i);
     EXPECT_FALSE(got.ends[i].failure) << lane;
     EXPECT_EQ(got.ends[i].steps, wanted.ends[i].steps) << lane;
-    EXPECT_EQ(got.ends[i].bad_step, wanted.ends[i].bad_step) << lane;
+    EXPECT_EQ(got.ends[i].first_nonfinite_step, wanted.ends[i].first_nonfinite_step) << lane;
     if (!std::isnan(wanted.ends[i].loss_sum)) {
       EXPECT_EQ(got.ends[i].loss, wanted.ends[i].loss) << lane;
       EXPECT_EQ(got.ends[i].loss_sum, wanted.ends[i].loss_sum) << lane;
     }
-    expect_same(got.states[i], wanted.states[i], lane);
+    expect_same_states(got.states[i], wanted.states[i], lane);
   }
 }
 

@@ -1,4 +1,4 @@
-// What kernels of lanes are told. `wide` is 4 where numbers are read and written four at a time, else 1: a kernel's
+// What kernels of lanes are told. `vector_width` is 4 where numbers are read and written four at a time, else 1: a kernel's
 // threads are so many fewer. Read by the host's compiler and by the GPU's alike, so there is nothing in here but
 // numbers and pointers. Pointers to values are void: the same kernel is there for float and for double.
 // NOLINTBEGIN
@@ -9,24 +9,24 @@ struct Elementwise {
   const void* dy;
   void* y;
   double a, b;  // attributes of the operator
-  long long wide;
+  long long vector_width;
 };
 
 /// Up to four values, added in their order.
 struct Sum {
   const void* x[4];
   void* y;
-  long long terms, wide;
+  long long terms, vector_width;
 };
 
 /// Rows of the lanes' tables [lanes, vocab, dim], lanes `stride` apart; or marks [lanes, tokens, vocab] that are one at
 /// their token. What a position has of its own is added.
 struct Embedding {
-  const long long* tokens;  // [lanes, each], lanes `token_lane` apart
+  const long long* tokens;  // [lanes, each], lanes `token_stride` apart
   const void* table;
-  const void* position;  // [lanes, positions, dim], lanes `position_lane` apart; may be null
+  const void* position;  // [lanes, positions, dim], lanes `position_stride` apart; may be null
   void* y;
-  long long each, vocab, dim, stride, token_lane, positions, position_lane, wide;
+  long long each, vocab, dim, stride, token_stride, positions, position_stride, vector_width;
 };
 
 /// [lanes, rows, columns] and values of a column in a lane.
@@ -34,15 +34,15 @@ struct Columns {
   const void* x;
   const void* by;  // [lanes, columns], lanes `stride` apart
   void* y;
-  long long per_lane, columns, stride, wide;
-  long long by_fours;  // `by`, too, may be read four at a time
+  long long per_lane, columns, stride, vector_width;
+  long long can_load_fours;  // `by`, too, may be read four at a time
 };
 
 /// What is done to a number of a product before it is stored.
-enum Finish { kAsItIs, kRelu, kGelu, kSilu, kHardSwish, kClip };
+enum ActivationFn { kNoActivation, kRelu, kGelu, kSilu, kHardSwish, kClip };
 
 /// Parameters and slots of lanes where they lie, rows of a state `lane` elements apart, and what changes them.
-struct Descended {
+struct UpdateTarget {
   const long long* active;
   const double* hyper;  // [lanes, columns]
   void* parameters;
@@ -51,7 +51,7 @@ struct Descended {
 };
 
 /// An optimiser's rule.
-enum Descent { kNoDescent, kSgd, kAdam, kAdamw, kLion, kRmsprop };
+enum UpdateRule { kNoUpdate, kSgd, kAdam, kAdamw, kLion, kRmsprop };
 
 /// Where the matrices [outer, inner, rows, columns] of a product lie.
 struct Matrices {
@@ -65,18 +65,18 @@ struct Product {
   const void* right;   // [k, n]
   const void* bias;    // [outer, n], `bias_outer` apart; may be null
   const void* other;   // as y, added to it; may be null
-  const void* before;  // as y; null: f itself is wanted, if any
+  const void* pre_activation;  // as y; null: f itself is wanted, if any
   void* y;
-  void* finished;     // f(y); may be null
+  void* activated;     // f(y); may be null
   void* column_sums;  // [outer inner, n], of `right`; may be null
   Matrices left_at, right_at, y_at;  // y has neighbours along a row
   long long inner, m, n, k, bias_outer;
-  long long y_fours, bias_fours;  // what is made, or lies like it, and the bias, come four at a time
+  long long y_can_load_fours, bias_can_load_fours;  // what is made, or lies like it, and the bias, come four at a time
   double scale;                                // of the product, before the bias
   double a, b;                                 // of f
-  long long finish;                            // f, a Finish
-  Descended to;     // parameters [m, n] of each lane, in the order of y, whose gradient this is,
-  long long descent;  // and by which Descent they are changed at once, in place of storing it; or kNoDescent
+  long long activation;                            // f, a ActivationFn
+  UpdateTarget to;     // parameters [m, n] of each lane, in the order of y, whose gradient this is,
+  long long fused_update;  // and by which UpdateRule they are changed at once, in place of storing it; or kNoUpdate
 };
 
 /// Sums over rows of [lanes, rows, columns], `each` rows a part: [lanes, parts, columns] in double. Of what a
@@ -91,7 +91,7 @@ struct ColumnSum {
 };
 
 /// The end of a batch norm's statistics: from sums [lanes, 2 columns].
-struct NormEnd {
+struct NormFinalize {
   const double* sums;  // [lanes, parts, 2 columns]
   const void* x;       // whose first row the distances are taken from
   const void* old_mean;
@@ -116,10 +116,10 @@ struct NormApply {
   const void* dot;
   const void* sum;
   void* y;
-  void* finished;  // f(y); may be null
-  long long rows, columns, stride, wide;
+  void* activated;  // f(y); may be null
+  long long rows, columns, stride, vector_width;
   double a, b;       // of f
-  long long finish;  // f, a Finish
+  long long activation;  // f, a ActivationFn
 };
 
 /// Rows of `len` numbers: softmax, layer norm and their gradients.
@@ -142,15 +142,15 @@ struct Rows {
 struct RowGrad {
   static constexpr int kThreads = 256, kEach = 8;  // of a block; rows that one of them takes part in
   const void* x;
-  const void* dy;    // a row of it for each `dy_each` rows
+  const void* dy;    // a row of it for each `rows_per_dy` rows
   const void* mean;  // [lanes, rows]
   const void* inverse;
   const void* weight;  // [lanes, len], lanes `stride` apart; may be null
   const void* other;   // as y, added to it; may be null
   void* y;
   double* sums;  // [lanes, parts, 2 len], a part being a block's rows
-  long long len, rows, parts, stride, dy_each;
-  long long fours, weight_fours;  // rows, and weights, may be read four at a time
+  long long len, rows, parts, stride, rows_per_dy;
+  long long fours, weight_can_load_fours;  // rows, and weights, may be read four at a time
 };
 
 /// The mean over rows [lanes, samples, rows, len] of a sample that are normalised each for itself: [lanes, samples,
@@ -185,12 +185,12 @@ struct Windows {
 /// dy, spread by the stride, and weights are turned.
 struct Convolution {
   const void* x;
-  const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_lane` apart
-  const void* bias;    // [co], lanes `bias_lane` apart; may be null
+  const void* weight;  // [kh, kw, ci, co] of a lane, lanes `weight_stride` apart
+  const void* bias;    // [co], lanes `bias_stride` apart; may be null
   void* y;
   Image at;
   long long samples, h, w, ci, oh, ow, co, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, spread_h,
-      spread_w, weight_lane, bias_lane, fours;  // fours: input channels may be read four at a time
+      spread_w, weight_stride, bias_stride, fours;  // fours: input channels may be read four at a time
 };
 
 /// Its gradient by weights, four input channels and eight outputs at a time: [lanes, parts, kh, kw, ci, co], a part
@@ -205,7 +205,7 @@ struct ConvolutionGrad {
 };
 
 /// Weights of a convolution for the way back: windows turned, channels changed places.
-struct Turn {
+struct WeightTranspose {
   const void* x;  // [kh, kw, ci, co], lanes `lane` apart
   void* y;        // [kh, kw, co, ci], dense
   long long windows, ci, co, lane;
@@ -215,52 +215,52 @@ struct Turn {
 struct Depthwise {
   const void* x;
   const void* dy;
-  const void* weight;  // [kh, kw, c] of a lane, lanes `weight_lane` apart
+  const void* weight;  // [kh, kw, c] of a lane, lanes `weight_stride` apart
   void* y;
   Image at, dy_at;
-  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, weight_lane,
-      each, parts, wide;
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, dilation_h, dilation_w, top, left, weight_stride,
+      each, parts, vector_width;
 };
 
 /// Pools; what is written has its channels last.
 struct Pool {
   const void* x;
-  unsigned char* where;  // the cell of a window that won
+  unsigned char* winning_cell;  // the cell of a window that won
   void* y;
   Image at;        // of x
-  Image where_at;  // of `where`, where it is read
-  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding, wide;
+  Image winning_cell_at;  // of `winning_cell`, where it is read
+  long long samples, channels, h, w, oh, ow, kh, kw, stride_h, stride_w, top, left, bottom, right, padding, vector_width;
 };
 
 /// Cross-entropy of samples with some positions each.
 struct CrossEntropy {
   const void* x;            // [lanes, samples positions, classes]: logits, or probabilities where a gradient is wanted
-  const long long* labels;  // [lanes, samples positions], lanes `label_lane` apart
-  const double* smoothing;  // of each lane, `smoothing_lane` apart
+  const long long* labels;  // [lanes, samples positions], lanes `label_stride` apart
+  const double* smoothing;  // of each lane, `smoothing_stride` apart
   const void* weights;      // [lanes, samples], may be null
   void* loss;               // [lanes, samples]
   void* y;                  // probabilities, or the gradient
   void* gradient;           // beside probabilities; may be null
-  long long samples, positions, classes, label_lane, smoothing_lane;
+  long long samples, positions, classes, label_stride, smoothing_stride;
   double share;  // of one row in the mean
 };
 
 /// Some stretches of all lanes' states, which become others or are updated: element k of those of a lane belongs to the
 /// stretch whose `first` is the last at or before it, if it is that long.
-struct Stretches {
-  static constexpr int kMost = 24;
+struct StateRanges {
+  static constexpr int kMaxRanges = 24;
   long long count;  // elements of all of them in a lane, each stretch rounded up to fours
   int items;
-  int fours[kMost];            // read and written four at a time
-  long long first[kMost];      // of each, among these
-  long long length[kMost];
-  long long begin[kMost];      // where it begins in parameters, or buffers
-  const void* from[kMost];     // gradients, or new values
-  long long from_lane[kMost];  // elements between two lanes of these
+  int fours[kMaxRanges];            // read and written four at a time
+  long long first[kMaxRanges];      // of each, among these
+  long long length[kMaxRanges];
+  long long begin[kMaxRanges];      // where it begins in parameters, or buffers
+  const void* from[kMaxRanges];     // gradients, or new values
+  long long from_stride[kMaxRanges];  // elements between two lanes of these
 };
 
 /// What a step says of its chunk: rows of totals, `lanes` apart.
-struct Note {
+struct LossRecord {
   const long long* active;
   const void* losses;  // [lanes, samples]
   const long long* step;
@@ -270,16 +270,16 @@ struct Note {
 
 /// Updates of parameters.
 struct Update {
-  Stretches of;
-  Descended to;
+  StateRanges of;
+  UpdateTarget to;
   const void* scale;  // of each lane's gradients; may be null
   long long updates;  // fours of all lanes
-  Note note;          // of lanes that come behind them
+  LossRecord note;          // of lanes that come behind them
 };
 
 /// New buffers of active lanes.
 struct Renew {
-  Stretches of;
+  StateRanges of;
   const long long* active;
   void* to;
   long long lane;
@@ -300,8 +300,8 @@ struct Dropout {
   void* y;
   const long long* active;
   const long long* keys;     // [lanes, 2]
-  const long long* samples;  // lanes `sample_lane` apart
-  const double* numbers;     // lanes `number_lane` apart
-  long long batch, each, sample_lane, number_lane, origin;
+  const long long* samples;  // lanes `sample_stride` apart
+  const double* lane_attrs;     // lanes `lane_attr_stride` apart
+  long long batch, each, sample_stride, lane_attr_stride, origin;
 };
 // NOLINTEND

@@ -19,23 +19,23 @@ LANE_FN int lane_source(int at, int size, int spread) {
 
 // The windows of an axis that hold a place: of the last one, its number and the place's cell in it; the others come
 // one before another, `stride` cells on. Windows have no gaps.
-struct Holders {
+struct CoveringWindow {
   int window, cell;
 };
-LANE_FN Holders lane_holders(int place, int stride) {
+LANE_FN CoveringWindow lane_covering_window(int place, int stride) {
   const int last = place / stride;
   return {last, place - last * stride};
 }
-// One of [lanes, samples, rows, columns, channels], or `wide` channels from `channel` on.
+// One of [lanes, samples, rows, columns, channels], or `vector_width` channels from `channel` on.
 struct Pixel {
   i64 lane, sample, channel;
   int row, column;
 };
-LANE_FN Pixel lane_pixel(i64 i, int wide, i64 samples, i64 rows, i64 columns, i64 channels) {
+LANE_FN Pixel lane_pixel(i64 i, int vector_width, i64 samples, i64 rows, i64 columns, i64 channels) {
   Pixel p;
   n32 rest = n32(i);
-  p.channel = i64(rest % n32(channels / wide)) * wide;
-  rest /= n32(channels / wide);
+  p.channel = i64(rest % n32(channels / vector_width)) * vector_width;
+  rest /= n32(channels / vector_width);
   p.column = int(rest % n32(columns));
   rest /= n32(columns);
   p.row = int(rest % n32(rows));
@@ -53,24 +53,24 @@ LANE_FN Four lane_zeros() {
   for (int k = 0; k < 4; ++k) f.v[k] = T(0);
   return f;
 }
-LANE_FN Four lane_load(const T* from, int wide) {
+LANE_FN Four lane_load(const T* from, int vector_width) {
   Four f;
-  if (wide == 4) {
+  if (vector_width == 4) {
     f = *(const Four*)from;
   } else {
     f.v[0] = from[0];
   }
   return f;
 }
-LANE_FN void lane_store(T* to, const Four& f, int wide) {
-  if (wide == 4) {
+LANE_FN void lane_store(T* to, const Four& f, int vector_width) {
+  if (vector_width == 4) {
     *(Four*)to = f;
   } else {
     to[0] = f.v[0];
   }
 }
 // Four neighbours, or the first `count` of them.
-LANE_FN Four lane_some(const T* from, bool fours, int count) {
+LANE_FN Four lane_load_some(const T* from, bool fours, int count) {
   Four v = lane_zeros();
   if (fours && count >= 4) return *(const Four*)from;
   LANE_UNROLL for (int k = 0; k < 4; ++k) {
@@ -78,7 +78,7 @@ LANE_FN Four lane_some(const T* from, bool fours, int count) {
   }
   return v;
 }
-LANE_FN void lane_put(T* to, const Four& v, bool fours, int count) {
+LANE_FN void lane_store_some(T* to, const Four& v, bool fours, int count) {
   if (fours && count >= 4) {
     *(Four*)to = v;
     return;

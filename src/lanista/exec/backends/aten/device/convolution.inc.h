@@ -35,7 +35,7 @@ LANE_FN void lane_convolution(i64 i, const Convolution& a) {
   const n32 pixels = n32(a.samples * a.oh * a.ow), share = (pixels + Pixels - 1) / Pixels, blocks = n32(a.co) / 8;
   const n32 block = n32(i) % blocks, first = n32(i) / blocks % share, lane = n32(i) / blocks / share;
   const T* x = LANE_READ(x) + lane * a.at.lane;
-  const T* weight = LANE_READ(weight) + lane * a.weight_lane + block * 8;
+  const T* weight = LANE_READ(weight) + lane * a.weight_stride + block * 8;
   T sum[Pixels][8];
   int row[Pixels], column[Pixels];
   const T* image[Pixels];
@@ -101,7 +101,7 @@ LANE_FN void lane_convolution(i64 i, const Convolution& a) {
       Four out;
       for (int o = 0; o < 4; ++o) {
         const int k = 4 * half + o;
-        out.v[o] = a.bias ? sum[j][k] + LANE_READ(bias)[lane * a.bias_lane + block * 8 + k] : sum[j][k];
+        out.v[o] = a.bias ? sum[j][k] + LANE_READ(bias)[lane * a.bias_stride + block * 8 + k] : sum[j][k];
       }
       *(Four*)(to + 4 * half) = out;
     }
@@ -177,7 +177,7 @@ LANE_KERNEL(convolution_grad_w, ConvolutionGrad) {
 }
 
 // i counts [lanes, windows, co, ci].
-LANE_KERNEL(turn, Turn) {
+LANE_KERNEL(turn, WeightTranspose) {
   n32 rest = n32(i);
   const i64 c = rest % n32(a.ci);
   rest /= n32(a.ci);
@@ -189,11 +189,11 @@ LANE_KERNEL(turn, Turn) {
 
 // i counts [lanes, samples, oh, ow, channels].
 LANE_KERNEL(depthwise, Depthwise) {
-  const int wide = int(a.wide);
-  const Pixel p = lane_pixel(i, wide, a.samples, a.oh, a.ow, a.channels);
+  const int vector_width = int(a.vector_width);
+  const Pixel p = lane_pixel(i, vector_width, a.samples, a.oh, a.ow, a.channels);
   const int r = p.row, q = p.column;
   const T* x = LANE_READ(x) + lane_origin(a.at, p);
-  const T* weight = LANE_READ(weight) + p.lane * a.weight_lane + p.channel;
+  const T* weight = LANE_READ(weight) + p.lane * a.weight_stride + p.channel;
   Four sum = lane_zeros();
   for (int ky = 0; ky < int(a.kh); ++ky) {
     const int y = r * int(a.stride_h) - int(a.top) + ky * int(a.dilation_h);
@@ -201,21 +201,21 @@ LANE_KERNEL(depthwise, Depthwise) {
     for (int kx = 0; kx < int(a.kw); ++kx) {
       const int column = q * int(a.stride_w) - int(a.left) + kx * int(a.dilation_w);
       if (column < 0 || column >= int(a.w)) continue;
-      const Four v = lane_load(x + y * a.at.row + column * a.at.column, wide);
+      const Four v = lane_load(x + y * a.at.row + column * a.at.column, vector_width);
       const T* w = weight + (ky * int(a.kw) + kx) * a.channels;
       for (int k = 0; k < 4; ++k) {
-        if (k < wide) sum.v[k] += v.v[k] * w[k];
+        if (k < vector_width) sum.v[k] += v.v[k] * w[k];
       }
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
 // i counts [lanes, samples, h, w, channels].
 LANE_KERNEL(depthwise_grad_x, Depthwise) {
-  const int wide = int(a.wide);
-  const Pixel p = lane_pixel(i, wide, a.samples, a.h, a.w, a.channels);
+  const int vector_width = int(a.vector_width);
+  const Pixel p = lane_pixel(i, vector_width, a.samples, a.h, a.w, a.channels);
   const T* dy = LANE_READ(dy) + lane_origin(a.dy_at, p);
-  const T* weight = LANE_READ(weight) + p.lane * a.weight_lane + p.channel;
+  const T* weight = LANE_READ(weight) + p.lane * a.weight_stride + p.channel;
   Four sum = lane_zeros();
   for (int ky = 0; ky < int(a.kh); ++ky) {
     const int r = lane_source(p.row + int(a.top) - ky * int(a.dilation_h), int(a.oh), int(a.stride_h));
@@ -223,24 +223,24 @@ LANE_KERNEL(depthwise_grad_x, Depthwise) {
     for (int kx = 0; kx < int(a.kw); ++kx) {
       const int q = lane_source(p.column + int(a.left) - kx * int(a.dilation_w), int(a.ow), int(a.stride_w));
       if (q < 0) continue;
-      const Four v = lane_load(dy + r * a.dy_at.row + q * a.dy_at.column, wide);
+      const Four v = lane_load(dy + r * a.dy_at.row + q * a.dy_at.column, vector_width);
       const T* w = weight + (ky * int(a.kw) + kx) * a.channels;
       for (int k = 0; k < 4; ++k) {
-        if (k < wide) sum.v[k] += v.v[k] * w[k];
+        if (k < vector_width) sum.v[k] += v.v[k] * w[k];
       }
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
 // i counts [lanes, parts, kh, shares of kw, channels]; a part is some rows of the output of all samples. A thread makes
 // some cells of a window's row for four channels, and reads what comes back once for all of them; where windows step by
 // one, so it does the image.
 template <int Cells>
 LANE_FN void lane_depthwise_grad_w(i64 i, const Depthwise& a) {
-  const int wide = int(a.wide);
-  const n32 shares = (n32(a.kw) + Cells - 1) / Cells, channels = n32(a.channels) / wide;
+  const int vector_width = int(a.vector_width);
+  const n32 shares = (n32(a.kw) + Cells - 1) / Cells, channels = n32(a.channels) / vector_width;
   n32 rest = n32(i);
-  const i64 c = i64(rest % channels) * wide;
+  const i64 c = i64(rest % channels) * vector_width;
   rest /= channels;
   const int first = int(rest % shares) * Cells;
   rest /= shares;
@@ -248,7 +248,7 @@ LANE_FN void lane_depthwise_grad_w(i64 i, const Depthwise& a) {
   rest /= n32(a.kh);
   const i64 part = rest % n32(a.parts), lane = rest / n32(a.parts);
   const i64 rows = a.samples * a.oh, begin = part * a.each, end = begin + a.each < rows ? begin + a.each : rows;
-  const int step = int(a.dilation_w), far = int(a.at.column), w = int(a.w);
+  const int step = int(a.dilation_w), lane_distance = int(a.at.column), w = int(a.w);
   const bool slides = step == 1 && a.stride_w == 1;
   Four sum[Cells];
   LANE_UNROLL for (int k = 0; k < Cells; ++k) sum[k] = lane_zeros();
@@ -259,11 +259,11 @@ LANE_FN void lane_depthwise_grad_w(i64 i, const Depthwise& a) {
     const T* x = LANE_READ(x) + lane * a.at.lane + n * a.at.sample + c * a.at.channel + y * a.at.row;
     const T* dy = LANE_READ(dy) + lane * a.dy_at.lane + n * a.dy_at.sample + c * a.dy_at.channel + r * a.dy_at.row;
     const auto cell = [&](int column) {
-      return column >= 0 && column < w ? lane_load(x + column * far, wide) : lane_zeros();
+      return column >= 0 && column < w ? lane_load(x + column * lane_distance, vector_width) : lane_zeros();
     };
     Four seen[Cells];
     for (int q = 0; q < int(a.ow); ++q) {
-      const Four back = lane_load(dy + q * int(a.dy_at.column), wide);
+      const Four back = lane_load(dy + q * int(a.dy_at.column), vector_width);
       const int column = q * int(a.stride_w) - int(a.left) + first * step;
       if (slides && q > 0) {
         LANE_UNROLL for (int k = 0; k + 1 < Cells; ++k) seen[k] = seen[k + 1];
@@ -273,14 +273,14 @@ LANE_FN void lane_depthwise_grad_w(i64 i, const Depthwise& a) {
       }
       LANE_UNROLL for (int k = 0; k < Cells; ++k) {
         LANE_UNROLL for (int j = 0; j < 4; ++j) {
-          if (j < wide) sum[k].v[j] += seen[k].v[j] * back.v[j];
+          if (j < vector_width) sum[k].v[j] += seen[k].v[j] * back.v[j];
         }
       }
     }
   }
   T* to = LANE_WRITE(y) + (((lane * a.parts + part) * a.kh + ky) * a.kw + first) * a.channels + c;
   LANE_UNROLL for (int k = 0; k < Cells; ++k) {
-    if (first + k < int(a.kw)) lane_store(to + k * a.channels, sum[k], wide);
+    if (first + k < int(a.kw)) lane_store(to + k * a.channels, sum[k], vector_width);
   }
 }
 LANE_KERNEL(depthwise_grad_w_1, Depthwise) { lane_depthwise_grad_w<1>(i, a); }

@@ -3,14 +3,14 @@
 // A kernel y = f(x) or f(x, dy) from what it does to one number.
 #define LANE_ELEMENTWISE(name)                                \
   LANE_KERNEL(name, Elementwise) {                            \
-    const int wide = int(a.wide);                             \
-    const Four x = lane_load(LANE_READ(x) + i * wide, wide);  \
+    const int vector_width = int(a.vector_width);                             \
+    const Four x = lane_load(LANE_READ(x) + i * vector_width, vector_width);  \
     Four y = x, dy = x;                                       \
-    if (a.dy) dy = lane_load(LANE_READ(dy) + i * wide, wide); \
+    if (a.dy) dy = lane_load(LANE_READ(dy) + i * vector_width, vector_width); \
     for (int k = 0; k < 4; ++k) {                             \
-      if (k < wide) y.v[k] = name##_of(x.v[k], dy.v[k], a);   \
+      if (k < vector_width) y.v[k] = name##_of(x.v[k], dy.v[k], a);   \
     }                                                         \
-    lane_store(LANE_WRITE(y) + i * wide, y, wide);            \
+    lane_store(LANE_WRITE(y) + i * vector_width, y, vector_width);            \
   }
 
 LANE_FN T relu_of(T x, T, const Elementwise&) { return x <= T(0) ? T(0) : x; }
@@ -53,11 +53,11 @@ LANE_ELEMENTWISE(hard_swish)
 LANE_ELEMENTWISE(hard_swish_grad)
 
 // The function that a product or a normalisation ends with, and its gradient: called, not copied to every place.
-LANE_CALL Four lane_finished_otherwise(int finish, Four x, T low, T high) {
+LANE_CALL Four lane_other_activation(int activation, Four x, T low, T high) {
   const Elementwise a{0, 0, 0, low, high, 1};
   Four y = x;
   for (int j = 0; j < 4; ++j) {
-    switch (finish) {
+    switch (activation) {
       case kGelu: y.v[j] = gelu_of(x.v[j], x.v[j], a); break;
       case kSilu: y.v[j] = silu_of(x.v[j], x.v[j], a); break;
       case kHardSwish: y.v[j] = hard_swish_of(x.v[j], x.v[j], a); break;
@@ -67,17 +67,17 @@ LANE_CALL Four lane_finished_otherwise(int finish, Four x, T low, T high) {
   }
   return y;
 }
-LANE_FN Four lane_finished(int finish, Four x, T low, T high) {
-  if (finish != kRelu) return lane_finished_otherwise(finish, x, low, high);
+LANE_FN Four lane_activation(int activation, Four x, T low, T high) {
+  if (activation != kRelu) return lane_other_activation(activation, x, low, high);
   const Elementwise a{0, 0, 0, low, high, 1};
   LANE_UNROLL for (int j = 0; j < 4; ++j) x.v[j] = relu_of(x.v[j], x.v[j], a);
   return x;
 }
-LANE_CALL Four lane_finished_grad_otherwise(int finish, Four x, Four dy, T low, T high) {
+LANE_CALL Four lane_other_activation_grad(int activation, Four x, Four dy, T low, T high) {
   const Elementwise a{0, 0, 0, low, high, 1};
   Four y = dy;
   for (int j = 0; j < 4; ++j) {
-    switch (finish) {
+    switch (activation) {
       case kGelu: y.v[j] = gelu_grad_of(x.v[j], dy.v[j], a); break;
       case kSilu: y.v[j] = silu_grad_of(x.v[j], dy.v[j], a); break;
       case kHardSwish: y.v[j] = hard_swish_grad_of(x.v[j], dy.v[j], a); break;
@@ -87,56 +87,56 @@ LANE_CALL Four lane_finished_grad_otherwise(int finish, Four x, Four dy, T low, 
   }
   return y;
 }
-LANE_FN Four lane_finished_grad(int finish, Four x, Four dy, T low, T high) {
-  if (finish != kRelu) return lane_finished_grad_otherwise(finish, x, dy, low, high);
+LANE_FN Four lane_activation_grad(int activation, Four x, Four dy, T low, T high) {
+  if (activation != kRelu) return lane_other_activation_grad(activation, x, dy, low, high);
   const Elementwise a{0, 0, 0, low, high, 1};
   LANE_UNROLL for (int j = 0; j < 4; ++j) dy.v[j] = relu_grad_of(x.v[j], dy.v[j], a);
   return dy;
 }
 LANE_KERNEL(sum, Sum) {
-  const int wide = int(a.wide);
-  Four y = lane_load((const T*)a.x[0] + i * wide, wide);
+  const int vector_width = int(a.vector_width);
+  Four y = lane_load((const T*)a.x[0] + i * vector_width, vector_width);
   for (int term = 1; term < 4; ++term) {
     if (term >= a.terms) continue;
-    const Four x = lane_load((const T*)a.x[term] + i * wide, wide);
+    const Four x = lane_load((const T*)a.x[term] + i * vector_width, vector_width);
     for (int k = 0; k < 4; ++k) {
-      if (k < wide) y.v[k] = y.v[k] + x.v[k];
+      if (k < vector_width) y.v[k] = y.v[k] + x.v[k];
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, y, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, y, vector_width);
 }
 
 // Zeros for a token that the table does not have.
 LANE_KERNEL(embedding, Embedding) {
-  const int wide = int(a.wide);
-  const n32 of_row = n32(a.dim) / wide, row = n32(i) / of_row, lane = row / n32(a.each);
-  const i64 token = a.tokens[lane * a.token_lane + row % n32(a.each)], column = i64(n32(i) % of_row) * wide;
+  const int vector_width = int(a.vector_width);
+  const n32 of_row = n32(a.dim) / vector_width, row = n32(i) / of_row, lane = row / n32(a.each);
+  const i64 token = a.tokens[lane * a.token_stride + row % n32(a.each)], column = i64(n32(i) % of_row) * vector_width;
   Four y = lane_zeros();
   if (token >= 0 && token < a.vocab) {
-    y = lane_load(LANE_READ(table) + lane * a.stride + token * a.dim + column, wide);
+    y = lane_load(LANE_READ(table) + lane * a.stride + token * a.dim + column, vector_width);
   }
   if (a.position) {
     const n32 position = row % n32(a.each) % n32(a.positions);
-    const Four own = lane_load(LANE_READ(position) + lane * a.position_lane + position * a.dim + column, wide);
+    const Four own = lane_load(LANE_READ(position) + lane * a.position_stride + position * a.dim + column, vector_width);
     for (int k = 0; k < 4; ++k) {
-      if (k < wide) y.v[k] = y.v[k] + own.v[k];
+      if (k < vector_width) y.v[k] = y.v[k] + own.v[k];
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, y, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, y, vector_width);
 }
 // i counts [lanes, vocab]; threads share the columns. `table` is the gradient of what was read, [lanes, each, dim].
 LANE_ROW_KERNEL(embedding_grad, Embedding) {
   const n32 lane = n32(i) / n32(a.vocab);
   const i64 token = n32(i) % n32(a.vocab);
-  const i64* tokens = a.tokens + lane * a.token_lane;
+  const i64* tokens = a.tokens + lane * a.token_stride;
   const T* dy = LANE_READ(table) + lane * a.each * a.dim;
   T* y = LANE_WRITE(y) + i * a.dim;
   // All of them look for rows together, whether they have a column or not.
-  for (i64 first = 0; first < a.dim; first += LANE_ROW_SHARE) {
+  for (i64 first = 0; first < a.dim; first += LANE_THREADS_PER_ROW) {
     const i64 k = first + LANE_ROW_OWN(0);
     const bool has = k < a.dim;
     T sum = T(0);
-    LANE_ROW_WHERE(
+    LANE_ROW_FOR_EACH_MATCH(
         a.each, [&](i64 row) { return tokens[row] == token; },
         [&](i64 row) { return has ? dy[row * a.dim + k] : T(0); }, [&](T d) { sum += d; });
     if (has) y[k] = sum;

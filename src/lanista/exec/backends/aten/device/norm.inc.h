@@ -3,15 +3,15 @@
 // ---- sums over rows ----
 
 LANE_KERNEL(add_columns, Columns) {
-  const int wide = int(a.wide);
-  const n32 at = n32(i) * wide;
+  const int vector_width = int(a.vector_width);
+  const n32 at = n32(i) * vector_width;
   const T* from = LANE_READ(by) + at / n32(a.per_lane) * a.stride + at % n32(a.columns);
-  const Four by = lane_some(from, a.by_fours != 0, wide);
-  Four y = lane_load(LANE_READ(x) + at, wide);
+  const Four by = lane_load_some(from, a.can_load_fours != 0, vector_width);
+  Four y = lane_load(LANE_READ(x) + at, vector_width);
   for (int k = 0; k < 4; ++k) {
-    if (k < wide) y.v[k] = y.v[k] + by.v[k];
+    if (k < vector_width) y.v[k] = y.v[k] + by.v[k];
   }
-  lane_store(LANE_WRITE(y) + at, y, wide);
+  lane_store(LANE_WRITE(y) + at, y, vector_width);
 }
 // i counts [lanes, parts, columns].
 struct Part {
@@ -82,7 +82,7 @@ LANE_KERNEL(norm_part, ColumnSum) {
 struct Both {
   double first, second;
 };
-LANE_ROW_FN Both lane_both(const NormEnd& a, i64 lane, i64 c) {
+LANE_ROW_FN Both lane_both(const NormFinalize& a, i64 lane, i64 c) {
   double first = 0, second = 0;
   LANE_ROW_OF(part, a.parts) {
     const double* sums = a.sums + (lane * a.parts + part) * 2 * a.columns + c;
@@ -91,7 +91,7 @@ LANE_ROW_FN Both lane_both(const NormEnd& a, i64 lane, i64 c) {
   }
   return {LANE_ROW_SUM(first), LANE_ROW_SUM(second)};
 }
-LANE_ROW_KERNEL(norm_end, NormEnd) {
+LANE_ROW_KERNEL(norm_end, NormFinalize) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   const Both both = LANE_ROW_CALL(lane_both)(a, lane, c);
   if (!LANE_ROW_FIRST) return;
@@ -110,19 +110,19 @@ LANE_ROW_KERNEL(norm_end, NormEnd) {
   new_var[i] = a.rows > 1 ? LANE_READ(old_var)[old] * keep + T(squares / (rows - 1)) * take : LANE_READ(old_var)[old];
 }
 LANE_KERNEL(norm_apply, NormApply) {
-  const int wide = int(a.wide);
-  const n32 at = n32(i) * wide, c = at % n32(a.columns), lane = at / n32(a.rows * a.columns);
+  const int vector_width = int(a.vector_width);
+  const n32 at = n32(i) * vector_width, c = at % n32(a.columns), lane = at / n32(a.rows * a.columns);
   const i64 own = i64(lane) * a.columns + c, set = i64(lane) * a.stride + c;
-  Four y = lane_load(LANE_READ(x) + at, wide);
+  Four y = lane_load(LANE_READ(x) + at, vector_width);
   for (int k = 0; k < 4; ++k) {
-    if (k >= wide) continue;
+    if (k >= vector_width) continue;
     T slope = LANE_READ(inverse)[own + k];
     if (a.slope) slope = slope * LANE_READ(slope)[set + k];
     y.v[k] = (y.v[k] - LANE_READ(mean)[own + k]) * slope;
     if (a.shift) y.v[k] = y.v[k] + LANE_READ(shift)[set + k];
   }
-  lane_store(LANE_WRITE(y) + at, y, wide);
-  if (a.finished) lane_store(LANE_WRITE(finished) + at, lane_finished(int(a.finish), y, T(a.a), T(a.b)), wide);
+  lane_store(LANE_WRITE(y) + at, y, vector_width);
+  if (a.activated) lane_store(LANE_WRITE(activated) + at, lane_activation(int(a.activation), y, T(a.a), T(a.b)), vector_width);
 }
 LANE_KERNEL(norm_grad_part, ColumnSum) {
   const Part p = lane_part(i, a);
@@ -140,7 +140,7 @@ LANE_KERNEL(norm_grad_part, ColumnSum) {
   out[a.columns] = sum;
 }
 // The mean and inverse are of what was normalised; new_mean and new_var are the sums, of dy times it and of dy.
-LANE_ROW_KERNEL(norm_grad_end, NormEnd) {
+LANE_ROW_KERNEL(norm_grad_end, NormFinalize) {
   const i64 c = n32(i) % n32(a.columns), lane = n32(i) / n32(a.columns);
   const Both both = LANE_ROW_CALL(lane_both)(a, lane, c);
   if (!LANE_ROW_FIRST) return;
@@ -148,20 +148,20 @@ LANE_ROW_KERNEL(norm_grad_end, NormEnd) {
   LANE_WRITE(new_var)[i] = T(both.second);
 }
 LANE_KERNEL(norm_grad_apply, NormApply) {
-  const int wide = int(a.wide);
-  const n32 at = n32(i) * wide, c = at % n32(a.columns), lane = at / n32(a.rows * a.columns);
+  const int vector_width = int(a.vector_width);
+  const n32 at = n32(i) * vector_width, c = at % n32(a.columns), lane = at / n32(a.rows * a.columns);
   const i64 own = i64(lane) * a.columns + c;
-  const Four x = lane_load(LANE_READ(x) + at, wide), dy = lane_load(LANE_READ(dy) + at, wide);
+  const Four x = lane_load(LANE_READ(x) + at, vector_width), dy = lane_load(LANE_READ(dy) + at, vector_width);
   Four y = x;
   const T rows = T(a.rows);
   for (int k = 0; k < 4; ++k) {
-    if (k >= wide) continue;
+    if (k >= vector_width) continue;
     const T inverse = LANE_READ(inverse)[own + k];
     const T slope = a.slope ? inverse * LANE_READ(slope)[i64(lane) * a.stride + c + k] : inverse;
     const T d = x.v[k] - LANE_READ(mean)[own + k];
     y.v[k] = slope * ((dy.v[k] - LANE_READ(sum)[own + k] / rows) - d * (LANE_READ(dot)[own + k] / rows * inverse));
   }
-  lane_store(LANE_WRITE(y) + at, y, wide);
+  lane_store(LANE_WRITE(y) + at, y, vector_width);
 }
 
 // Of the gradient of rows that were normalised each for itself: sums over rows of dy times what was normalised, and of
@@ -191,7 +191,7 @@ LANE_ROW_KERNEL(softmax, Rows) {
   T* y = LANE_WRITE(y) + i * a.len;
   const int len = int(a.len);
   T most = x[0], sum = T(0);
-  if (len <= 4 * LANE_ROW_SHARE) {
+  if (len <= 4 * LANE_THREADS_PER_ROW) {
     T own[4];
     LANE_UNROLL for (int j = 0; j < 4; ++j) {
       own[j] = LANE_ROW_OWN(j) < len ? x[LANE_ROW_OWN(j)] : most;
@@ -219,7 +219,7 @@ LANE_ROW_KERNEL(softmax_grad, Rows) {
   T* y = LANE_WRITE(y) + i * a.len;
   const int len = int(a.len);
   T dot = T(0);
-  if (len <= 4 * LANE_ROW_SHARE) {
+  if (len <= 4 * LANE_THREADS_PER_ROW) {
     T own[4], back[4];
     LANE_UNROLL for (int j = 0; j < 4; ++j) {
       own[j] = LANE_ROW_OWN(j) < len ? x[LANE_ROW_OWN(j)] : T(0);
@@ -242,7 +242,7 @@ LANE_ROW_KERNEL(layer_norm, Rows) {
   T* y = LANE_WRITE(y) + i * a.len;
   const i64 set = n32(i) / n32(a.rows_per_lane) * a.stride;
   const int len = int(a.len);
-  const bool is_kept = len <= kKept * LANE_ROW_SHARE;
+  const bool is_kept = len <= kKept * LANE_THREADS_PER_ROW;
   const T first = x[0];
   T kept[kKept], sum = T(0), squares = T(0);
   if (is_kept) {
@@ -287,7 +287,7 @@ LANE_ROW_KERNEL(layer_norm_grad, Rows) {
   const i64 set = n32(i) / n32(a.rows_per_lane) * a.stride;
   const T mean = LANE_READ(mean)[i], inverse = LANE_READ(inverse)[i];
   const int len = int(a.len);
-  const bool is_kept = len <= kKept * LANE_ROW_SHARE;
+  const bool is_kept = len <= kKept * LANE_THREADS_PER_ROW;
   T kept[kKept], back[kKept], sum = T(0), dot = T(0);
   const auto hat_of = [&](T value) { return (value - mean) * inverse; };
   const auto weighed = [&](i64 k, T d) { return a.weight ? d * LANE_READ(weight)[set + k] : d; };

@@ -1,15 +1,15 @@
 // Kernels of lanes that pool; `i` counts what is written, channels last.
 // NOLINTBEGIN
 LANE_KERNEL(max_pool, Pool) {
-  const int wide = int(a.wide);
-  const Pixel p = lane_pixel(i, wide, a.samples, a.oh, a.ow, a.channels);
+  const int vector_width = int(a.vector_width);
+  const Pixel p = lane_pixel(i, vector_width, a.samples, a.oh, a.ow, a.channels);
   const int r = p.row, q = p.column;
   const T* x = LANE_READ(x) + lane_origin(a.at, p);
   Four best;
-  int where[4];
+  int winning_cell[4];
   for (int k = 0; k < 4; ++k) {
     best.v[k] = -LANE_INFINITY;
-    where[k] = 255;
+    winning_cell[k] = 255;
   }
   for (int ky = 0; ky < int(a.kh); ++ky) {
     const int y = r * int(a.stride_h) - int(a.top) + ky;
@@ -17,47 +17,47 @@ LANE_KERNEL(max_pool, Pool) {
     for (int kx = 0; kx < int(a.kw); ++kx) {
       const int column = q * int(a.stride_w) - int(a.left) + kx;
       if (column < 0 || column >= int(a.w)) continue;
-      const Four v = lane_load(x + y * a.at.row + column * a.at.column, wide);
+      const Four v = lane_load(x + y * a.at.row + column * a.at.column, vector_width);
       for (int k = 0; k < 4; ++k) {
-        if (k < wide && (v.v[k] > best.v[k] || v.v[k] != v.v[k] || where[k] == 255)) {
+        if (k < vector_width && (v.v[k] > best.v[k] || v.v[k] != v.v[k] || winning_cell[k] == 255)) {
           best.v[k] = v.v[k];
-          where[k] = ky * int(a.kw) + kx;
+          winning_cell[k] = ky * int(a.kw) + kx;
         }
       }
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, best, wide);
-  if (a.where && wide == 4) {
+  lane_store(LANE_WRITE(y) + i * vector_width, best, vector_width);
+  if (a.winning_cell && vector_width == 4) {
     u32 all = 0;
-    for (int k = 0; k < 4; ++k) all |= u32(where[k]) << (8 * k);
-    *(u32*)(a.where + i * 4) = all;
-  } else if (a.where) {
-    a.where[i] = (unsigned char)where[0];
+    for (int k = 0; k < 4; ++k) all |= u32(winning_cell[k]) << (8 * k);
+    *(u32*)(a.winning_cell + i * 4) = all;
+  } else if (a.winning_cell) {
+    a.winning_cell[i] = (unsigned char)winning_cell[0];
   }
 }
 LANE_KERNEL(max_pool_grad, Pool) {
-  const int wide = int(a.wide);
-  const Pixel p = lane_pixel(i, wide, a.samples, a.h, a.w, a.channels);
+  const int vector_width = int(a.vector_width);
+  const Pixel p = lane_pixel(i, vector_width, a.samples, a.h, a.w, a.channels);
   const T* dy = LANE_READ(x) + lane_origin(a.at, p);
-  const unsigned char* where = a.where + lane_origin(a.where_at, p);
+  const unsigned char* winning_cell = a.winning_cell + lane_origin(a.winning_cell_at, p);
   Four sum = lane_zeros();
-  const Holders down = lane_holders(p.row + int(a.top), int(a.stride_h));
-  const Holders right = lane_holders(p.column + int(a.left), int(a.stride_w));
-  const bool bytes = wide == 4 && a.where_at.channel == 1;
+  const CoveringWindow down = lane_covering_window(p.row + int(a.top), int(a.stride_h));
+  const CoveringWindow right = lane_covering_window(p.column + int(a.left), int(a.stride_w));
+  const bool bytes = vector_width == 4 && a.winning_cell_at.channel == 1;
   // Cells in their order, so the last window first.
   for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
     if (r >= int(a.oh)) continue;
     for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
       if (q >= int(a.ow)) continue;
-      const unsigned char* at = where + r * a.where_at.row + q * a.where_at.column;
-      const Four v = lane_load(dy + r * a.at.row + q * a.at.column, wide);
+      const unsigned char* at = winning_cell + r * a.winning_cell_at.row + q * a.winning_cell_at.column;
+      const Four v = lane_load(dy + r * a.at.row + q * a.at.column, vector_width);
       const u32 cell = u32(ky * int(a.kw) + kx), all = bytes ? *(const u32*)at : 0;
       for (int k = 0; k < 4; ++k) {
-        if (k < wide && (bytes ? all >> (8 * k) & 255u : u32(at[k * a.where_at.channel])) == cell) sum.v[k] += v.v[k];
+        if (k < vector_width && (bytes ? all >> (8 * k) & 255u : u32(at[k * a.winning_cell_at.channel])) == cell) sum.v[k] += v.v[k];
       }
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
 // Cells that a window's mean is taken over along one axis: those inside, or inside the padding too.
 LANE_FN int lane_reach(int first, int window, int size, int behind, bool padding) {
@@ -70,8 +70,8 @@ LANE_FN T lane_divisor(const Pool& a, int r, int q) {
   return T(cells < 1 ? 1 : cells);
 }
 LANE_KERNEL(avg_pool, Pool) {
-  const int wide = int(a.wide);
-  const Pixel p = lane_pixel(i, wide, a.samples, a.oh, a.ow, a.channels);
+  const int vector_width = int(a.vector_width);
+  const Pixel p = lane_pixel(i, vector_width, a.samples, a.oh, a.ow, a.channels);
   const int r = p.row, q = p.column;
   const T* x = LANE_READ(x) + lane_origin(a.at, p);
   Four sum = lane_zeros();
@@ -81,36 +81,36 @@ LANE_KERNEL(avg_pool, Pool) {
     for (int kx = 0; kx < int(a.kw); ++kx) {
       const int column = q * int(a.stride_w) - int(a.left) + kx;
       if (column < 0 || column >= int(a.w)) continue;
-      const Four v = lane_load(x + y * a.at.row + column * a.at.column, wide);
+      const Four v = lane_load(x + y * a.at.row + column * a.at.column, vector_width);
       for (int k = 0; k < 4; ++k) {
-        if (k < wide) sum.v[k] += v.v[k];
+        if (k < vector_width) sum.v[k] += v.v[k];
       }
     }
   }
   const T cells = T(1) / lane_divisor(a, r, q);
   for (int k = 0; k < 4; ++k) {
-    if (k < wide) sum.v[k] = sum.v[k] * cells;
+    if (k < vector_width) sum.v[k] = sum.v[k] * cells;
   }
-  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
 LANE_KERNEL(avg_pool_grad, Pool) {
-  const int wide = int(a.wide);
-  const Pixel p = lane_pixel(i, wide, a.samples, a.h, a.w, a.channels);
+  const int vector_width = int(a.vector_width);
+  const Pixel p = lane_pixel(i, vector_width, a.samples, a.h, a.w, a.channels);
   const T* dy = LANE_READ(x) + lane_origin(a.at, p);
   Four sum = lane_zeros();
-  const Holders down = lane_holders(p.row + int(a.top), int(a.stride_h));
-  const Holders right = lane_holders(p.column + int(a.left), int(a.stride_w));
+  const CoveringWindow down = lane_covering_window(p.row + int(a.top), int(a.stride_h));
+  const CoveringWindow right = lane_covering_window(p.column + int(a.left), int(a.stride_w));
   for (int ky = down.cell, r = down.window; ky < int(a.kh) && r >= 0; ky += int(a.stride_h), --r) {
     if (r >= int(a.oh)) continue;
     for (int kx = right.cell, q = right.window; kx < int(a.kw) && q >= 0; kx += int(a.stride_w), --q) {
       if (q >= int(a.ow)) continue;
-      const Four v = lane_load(dy + r * a.at.row + q * a.at.column, wide);
+      const Four v = lane_load(dy + r * a.at.row + q * a.at.column, vector_width);
       const T cells = T(1) / lane_divisor(a, r, q);
       for (int k = 0; k < 4; ++k) {
-        if (k < wide) sum.v[k] += v.v[k] * cells;
+        if (k < vector_width) sum.v[k] += v.v[k] * cells;
       }
     }
   }
-  lane_store(LANE_WRITE(y) + i * wide, sum, wide);
+  lane_store(LANE_WRITE(y) + i * vector_width, sum, vector_width);
 }
 // NOLINTEND

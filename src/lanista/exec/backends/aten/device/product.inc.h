@@ -1,22 +1,22 @@
-// Products of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are stored.
+// OperandRounding of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are stored.
 // A number's terms are added in their order, so its bits hang neither on the tile nor on what else is in the batch.
-// Threads of a block share what they read: LANE_EACH(t) { ... } is what each does, until LANE_TOGETHER; `own` is a
-// thread's own (`LANE_OWN`).
+// Threads of a block share what they read: LANE_FOR_EACH_THREAD(t) { ... } is what each does, until LANE_BARRIER; `own` is a
+// thread's own (`LANE_THREAD_STATE`).
 // NOLINTBEGIN
 
 // Rows and columns of a tile, and of them those that a thread makes, in fours; how many terms are brought near at once.
-template <int Rows, int Columns, int Tall, int Wide, int Depth>
+template <int Rows, int Columns, int ThreadRows, int ThreadColumns, int Depth>
 struct Tile {
-  static constexpr int kRows = Rows, kColumns = Columns, kTall = Tall, kWide = Wide, kDepth = Depth;
+  static constexpr int kRows = Rows, kColumns = Columns, kThreadRows = ThreadRows, kThreadColumns = ThreadColumns, kDepth = Depth;
   static constexpr int kAtOnce = Depth > 16 ? 8 : Depth;
-  static constexpr int kAcross = Columns / Wide, kThreads = Rows / Tall * kAcross;
+  static constexpr int kAcross = Columns / ThreadColumns, kThreads = Rows / ThreadRows * kAcross;
   static constexpr int kLeft = (Rows * Depth / 4 + kThreads - 1) / kThreads;
   static constexpr int kRight = (Columns * Depth / 4 + kThreads - 1) / kThreads;
-  static_assert(Tall % 4 == 0 && Wide % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
-  static constexpr int kDown = 4 * Rows / Tall;  // from a thread's four rows to its next
+  static_assert(ThreadRows % 4 == 0 && ThreadColumns % 4 == 0 && Depth % 8 == 0 && kThreads >= Columns);
+  static constexpr int kDown = 4 * Rows / ThreadRows;  // from a thread's four rows to its next
   // What is near holds terms, or a part of what they sum up to.
-  static constexpr int kOfTerms = 2 * Depth * (Rows + Columns + 8), kOfSums = kDown * (Columns + 4);
-  static constexpr int kNumbers = kOfTerms < kOfSums ? kOfSums : kOfTerms;
+  static constexpr int kTermNumbers = 2 * Depth * (Rows + Columns + 8), kSumNumbers = kDown * (Columns + 4);
+  static constexpr int kNumbers = kTermNumbers < kSumNumbers ? kSumNumbers : kTermNumbers;
   static_assert(kNumbers * int(sizeof(T)) <= 48 << 10);
 
   struct Shared {
@@ -24,8 +24,8 @@ struct Tile {
   };
   using Left = T[Depth][Rows + 4];
   using Right = T[Depth][Columns + 4];
-  struct Own {
-    T sum[Tall][Wide];
+  struct ThreadState {
+    T sum[ThreadRows][ThreadColumns];
     int left_from[kLeft], right_from[kRight];  // where they come from, of a tile's terms; below zero: from nowhere
     Four left[kLeft], right[kRight];  // on their way
     double column;
@@ -34,48 +34,48 @@ struct Tile {
 
 // Both sides' terms, the one and the other of them, and sums, in what is near.
 template <class Of>
-LANE_FN typename Of::Left& tile_left(typename Of::Shared& near, int at) {
-  return *(typename Of::Left*)&near.numbers[at * Of::kDepth * (Of::kRows + 4)];
+LANE_FN typename Of::Left& tile_left(typename Of::Shared& shared_memory, int at) {
+  return *(typename Of::Left*)&shared_memory.numbers[at * Of::kDepth * (Of::kRows + 4)];
 }
 template <class Of>
-LANE_FN typename Of::Right& tile_right(typename Of::Shared& near, int at) {
-  return *(typename Of::Right*)&near.numbers[Of::kDepth * (2 * (Of::kRows + 4) + at * (Of::kColumns + 4))];
+LANE_FN typename Of::Right& tile_right(typename Of::Shared& shared_memory, int at) {
+  return *(typename Of::Right*)&shared_memory.numbers[Of::kDepth * (2 * (Of::kRows + 4) + at * (Of::kColumns + 4))];
 }
 template <class Of>
-LANE_FN Four& tile_sums(T* near, int row, int column) {
-  return *(Four*)(near + row * (Of::kColumns + 4) + column);
+LANE_FN Four& tile_sums(T* shared_memory, int row, int column) {
+  return *(Four*)(shared_memory + row * (Of::kColumns + 4) + column);
 }
 
 // How a side's numbers lie: the terms of a vector, or the vectors, are neighbours and come in fours; or neither.
-enum Lying { kTerms, kVectors, kAnyhow };
+enum MatrixLayout { kTermsAdjacent, kVectorsAdjacent, kStrided };
 // One side of a product: `size` vectors of `depth` terms; the terms of one are `step` apart, vectors `apart`.
 struct Side {
   const T* from;
   int size, apart, depth, step;
 };
-template <Lying Lies, int Size, int Depth>
+template <MatrixLayout Layout, int Size, int Depth>
 LANE_FN int tile_vector(int four) {
-  return Lies == kVectors ? four % (Size / 4) * 4 : four / (Depth / 4);
+  return Layout == kVectorsAdjacent ? four % (Size / 4) * 4 : four / (Depth / 4);
 }
-template <Lying Lies, int Size, int Depth>
+template <MatrixLayout Layout, int Size, int Depth>
 LANE_FN int tile_term(int four) {
-  return Lies == kVectors ? four / (Size / 4) : four % (Depth / 4) * 4;
+  return Layout == kVectorsAdjacent ? four / (Size / 4) : four % (Depth / 4) * 4;
 }
-template <Lying Lies, int Size, int Depth, int Threads, int Count>
-LANE_FN void tile_begin(int (&from)[Count], const Side& of, int vector, int t) {
+template <MatrixLayout Layout, int Size, int Depth, int Threads, int Count>
+LANE_FN void tile_compute_offsets(int (&from)[Count], const Side& of, int vector, int t) {
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
-    const int four = t + j * Threads, own = vector + tile_vector<Lies, Size, Depth>(four);
+    const int four = t + j * Threads, own = vector + tile_vector<Layout, Size, Depth>(four);
     const bool is = four < Size * Depth / 4 && own < of.size;
-    from[j] = is ? own * of.apart + tile_term<Lies, Size, Depth>(four) * of.step : -1;
+    from[j] = is ? own * of.apart + tile_term<Layout, Size, Depth>(four) * of.step : -1;
   }
 }
-template <Lying Lies, int Size, int Depth, int Threads, int Count>
+template <MatrixLayout Layout, int Size, int Depth, int Threads, int Count>
 LANE_FN void tile_fetch(Four (&next)[Count], const int (&from)[Count], const Side& of, int term, int t) {
   const T* const base = of.from + i64(term) * of.step;
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
-    const int left = of.depth - term - tile_term<Lies, Size, Depth>(t + j * Threads);
+    const int left = of.depth - term - tile_term<Layout, Size, Depth>(t + j * Threads);
     next[j] = lane_zeros();
-    if (Lies == kAnyhow) {
+    if (Layout == kStrided) {
       LANE_UNROLL for (int k = 0; k < 4; ++k) {
         if (from[j] >= 0 && k < left) next[j].v[k] = base[from[j] + k * of.step];
       }
@@ -84,13 +84,13 @@ LANE_FN void tile_fetch(Four (&next)[Count], const int (&from)[Count], const Sid
     }
   }
 }
-template <Lying Lies, int Size, int Depth, int Threads, int Count>
-LANE_FN void tile_put(T (&to)[Depth][Size + 4], const Four (&next)[Count], int t) {
+template <MatrixLayout Layout, int Size, int Depth, int Threads, int Count>
+LANE_FN void tile_write_shared(T (&to)[Depth][Size + 4], const Four (&next)[Count], int t) {
   LANE_UNROLL for (int j = 0; j < Count; ++j) {
     const int four = t + j * Threads;
     if (Size * Depth / 4 % Threads != 0 && four >= Size * Depth / 4) continue;
-    const int vector = tile_vector<Lies, Size, Depth>(four), term = tile_term<Lies, Size, Depth>(four);
-    if (Lies == kVectors) {
+    const int vector = tile_vector<Layout, Size, Depth>(four), term = tile_term<Layout, Size, Depth>(four);
+    if (Layout == kVectorsAdjacent) {
       *(Four*)&to[term][vector] = next[j];
     } else {
       LANE_UNROLL for (int k = 0; k < 4; ++k) to[term + k][vector] = next[j].v[k];
@@ -101,16 +101,16 @@ LANE_FN void tile_put(T (&to)[Depth][Size + 4], const Four (&next)[Count], int t
 // A part of a tile: the rows that one of the threads' fours of rows make together. Its sums change hands, so that
 // neighbours are read and written together, by few instructions: each is fetched but once in a tile.
 template <class Of>
-LANE_FN void tile_leave(T* near, const T (&sum)[Of::kTall][Of::kWide], int part, int t) {
-  constexpr int kOver = 4 * Of::kColumns / Of::kWide;
+LANE_FN void tile_stage_sums(T* shared_memory, const T (&sum)[Of::kThreadRows][Of::kThreadColumns], int part, int t) {
+  constexpr int kOver = 4 * Of::kColumns / Of::kThreadColumns;
   const int ty = t / Of::kAcross, tx = t % Of::kAcross;
-  LANE_UNROLL for (int each = 0; each < Of::kTall / 4; ++each) {
+  LANE_UNROLL for (int each = 0; each < Of::kThreadRows / 4; ++each) {
     if (each != part) continue;
     LANE_UNROLL for (int i = 0; i < 4; ++i) {
-      LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
+      LANE_UNROLL for (int j = 0; j < Of::kThreadColumns / 4; ++j) {
         Four y;
         LANE_UNROLL for (int k = 0; k < 4; ++k) y.v[k] = sum[4 * each + i][4 * j + k];
-        tile_sums<Of>(near, 4 * ty + i, j * kOver + 4 * tx) = y;
+        tile_sums<Of>(shared_memory, 4 * ty + i, j * kOver + 4 * tx) = y;
       }
     }
   }
@@ -118,153 +118,153 @@ LANE_FN void tile_leave(T* near, const T (&sum)[Of::kTall][Of::kWide], int part,
 
 // Numbers that are gradients: what they make of parameters, which come in fours. Some are on their way at once.
 template <class Of, class Rule>
-LANE_FN void tile_descend(const Product& a, T* near, i64 lane, int row, int column, int t) {
-  constexpr int kFours = Of::kColumns / 4, kAhead = 2;
-  static_assert(Of::kDown * kFours % (kAhead * Of::kThreads) == 0);
+LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane, int row, int column, int t) {
+  constexpr int kFours = Of::kColumns / 4, kInFlight = 2;
+  static_assert(Of::kDown * kFours % (kInFlight * Of::kThreads) == 0);
   const int m = int(a.m), n = int(a.n);
-  LANE_ROLLED for (int first = t; first < Of::kDown * kFours; first += kAhead * Of::kThreads) {
-    Descending of[kAhead];
-    bool is[kAhead];
-    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+  LANE_NO_UNROLL for (int first = t; first < Of::kDown * kFours; first += kInFlight * Of::kThreads) {
+    UpdateFour of[kInFlight];
+    bool is[kInFlight];
+    LANE_UNROLL for (int j = 0; j < kInFlight; ++j) {
       const int four = first + j * Of::kThreads, from = row + four / kFours, to = column + four % kFours * 4;
       is[j] = from < m && to < n;
-      if (is[j]) lane_descent_begins(a.to, lane, i64(from) * n + to, true, 4, of[j]);
+      if (is[j]) lane_update_load(a.to, lane, i64(from) * n + to, true, 4, of[j]);
     }
-    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+    LANE_UNROLL for (int j = 0; j < kInFlight; ++j) {
       if (!is[j]) continue;
       const int four = first + j * Of::kThreads;
-      Four g = tile_sums<Of>(near, four / kFours, four % kFours * 4);
+      Four g = tile_sums<Of>(shared_memory, four / kFours, four % kFours * 4);
       // As it would be stored, to the sign of a zero.
       LANE_UNROLL for (int k = 0; k < 4; ++k) g.v[k] = g.v[k] * T(a.scale) + T(0);
-      lane_descent_ends<Rule>(a.to, lane, g, true, 4, of[j]);
+      lane_update_store<Rule>(a.to, lane, g, true, 4, of[j]);
     }
   }
 }
 template <class Of>
-LANE_FN void tile_descend(const Product& a, T* near, i64 lane, int row, int column, int t) {
-  switch (int(a.descent)) {
-    case kSgd: return tile_descend<Of, DescentSgd>(a, near, lane, row, column, t);
-    case kAdam: return tile_descend<Of, DescentAdam>(a, near, lane, row, column, t);
-    case kAdamw: return tile_descend<Of, DescentAdamw>(a, near, lane, row, column, t);
-    case kLion: return tile_descend<Of, DescentLion>(a, near, lane, row, column, t);
-    default: return tile_descend<Of, DescentRmsprop>(a, near, lane, row, column, t);
+LANE_FN void tile_update_parameters(const Product& a, T* shared_memory, i64 lane, int row, int column, int t) {
+  switch (int(a.fused_update)) {
+    case kSgd: return tile_update_parameters<Of, SgdRule>(a, shared_memory, lane, row, column, t);
+    case kAdam: return tile_update_parameters<Of, AdamRule>(a, shared_memory, lane, row, column, t);
+    case kAdamw: return tile_update_parameters<Of, AdamwRule>(a, shared_memory, lane, row, column, t);
+    case kLion: return tile_update_parameters<Of, LionRule>(a, shared_memory, lane, row, column, t);
+    default: return tile_update_parameters<Of, RmspropRule>(a, shared_memory, lane, row, column, t);
   }
 }
 
 // Numbers that are stored, after what comes behind the sums. Some are on their way at once.
 template <class Of>
-LANE_FN void tile_end(const Product& a, T* near, n32 outer, n32 inner, int row, int column, int t) {
-  constexpr int kFours = Of::kColumns / 4, kAhead = 2;
-  static_assert(Of::kDown * kFours % (kAhead * Of::kThreads) == 0);
-  const int m = int(a.m), n = int(a.n), finish = int(a.finish);
-  const bool fours = a.y_fours != 0;
+LANE_FN void tile_store(const Product& a, T* shared_memory, n32 outer, n32 inner, int row, int column, int t) {
+  constexpr int kFours = Of::kColumns / 4, kInFlight = 2;
+  static_assert(Of::kDown * kFours % (kInFlight * Of::kThreads) == 0);
+  const int m = int(a.m), n = int(a.n), activation = int(a.activation);
+  const bool fours = a.y_can_load_fours != 0;
   const i64 begin = outer * a.y_at.outer + inner * a.y_at.inner;
-  LANE_ROLLED for (int first = t; first < Of::kDown * kFours; first += kAhead * Of::kThreads) {
-    Four y[kAhead], bias[kAhead], other[kAhead], before[kAhead];
-    int count[kAhead];
-    i64 place[kAhead];
-    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+  LANE_NO_UNROLL for (int first = t; first < Of::kDown * kFours; first += kInFlight * Of::kThreads) {
+    Four y[kInFlight], bias[kInFlight], other[kInFlight], pre_activation[kInFlight];
+    int count[kInFlight];
+    i64 place[kInFlight];
+    LANE_UNROLL for (int j = 0; j < kInFlight; ++j) {
       const int four = first + j * Of::kThreads, from = row + four / kFours, to = column + four % kFours * 4;
       count[j] = from < m ? n - to : 0;
       place[j] = begin + from * a.y_at.row + to;
-      y[j] = tile_sums<Of>(near, four / kFours, four % kFours * 4);
-      bias[j] = other[j] = before[j] = lane_zeros();
+      y[j] = tile_sums<Of>(shared_memory, four / kFours, four % kFours * 4);
+      bias[j] = other[j] = pre_activation[j] = lane_zeros();
       if (count[j] <= 0) continue;
-      if (a.bias) bias[j] = lane_some(LANE_READ(bias) + outer * a.bias_outer + to, a.bias_fours != 0, count[j]);
-      if (a.other) other[j] = lane_some(LANE_READ(other) + place[j], fours, count[j]);
-      if (a.before) before[j] = lane_some(LANE_READ(before) + place[j], fours, count[j]);
+      if (a.bias) bias[j] = lane_load_some(LANE_READ(bias) + outer * a.bias_outer + to, a.bias_can_load_fours != 0, count[j]);
+      if (a.other) other[j] = lane_load_some(LANE_READ(other) + place[j], fours, count[j]);
+      if (a.pre_activation) pre_activation[j] = lane_load_some(LANE_READ(pre_activation) + place[j], fours, count[j]);
     }
-    LANE_UNROLL for (int j = 0; j < kAhead; ++j) {
+    LANE_UNROLL for (int j = 0; j < kInFlight; ++j) {
       if (count[j] <= 0) continue;
       LANE_UNROLL for (int k = 0; k < 4; ++k) y[j].v[k] = y[j].v[k] * T(a.scale) + bias[j].v[k];
       if (a.other) {
         LANE_UNROLL for (int k = 0; k < 4; ++k) y[j].v[k] += other[j].v[k];
       }
-      if (a.before) y[j] = lane_finished_grad(finish, before[j], y[j], T(a.a), T(a.b));
-      lane_put(LANE_WRITE(y) + place[j], y[j], fours, count[j]);
-      if (a.finished) {
-        lane_put(LANE_WRITE(finished) + place[j], lane_finished(finish, y[j], T(a.a), T(a.b)), fours, count[j]);
+      if (a.pre_activation) y[j] = lane_activation_grad(activation, pre_activation[j], y[j], T(a.a), T(a.b));
+      lane_store_some(LANE_WRITE(y) + place[j], y[j], fours, count[j]);
+      if (a.activated) {
+        lane_store_some(LANE_WRITE(activated) + place[j], lane_activation(activation, y[j], T(a.a), T(a.b)), fours, count[j]);
       }
     }
   }
 }
 
 // Of a block: its tile, summed and stored.
-template <class Of, Lying Left, Lying Right>
-LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, LANE_OWNED(Of) own) {
+template <class Of, MatrixLayout Left, MatrixLayout Right>
+LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& shared_memory, LANE_THREAD_STATES(Of) own) {
   constexpr int kRows = Of::kRows, kColumns = Of::kColumns, kThreads = Of::kThreads, kDepth = Of::kDepth;
-  constexpr int kDown = Of::kDown, kOver = 4 * kColumns / Of::kWide;  // from a thread's four to its next
+  constexpr int kDown = Of::kDown, kOver = 4 * kColumns / Of::kThreadColumns;  // from a thread's four to its next
   const n32 across = (n32(a.n) + kColumns - 1) / kColumns, down = (n32(a.m) + kRows - 1) / kRows;
   const int column = int(n32(block) % across) * kColumns, row = int(n32(block) / across % down) * kRows;
   const n32 batch = n32(block) / across / down, outer = batch / n32(a.inner), inner = batch % n32(a.inner);
   const int terms = int(a.k), m = int(a.m), n = int(a.n);
   const Side left{LANE_READ(left) + outer * a.left_at.outer + inner * a.left_at.inner, m, int(a.left_at.row), terms,
-                  Left == kTerms ? 1 : int(a.left_at.column)};
+                  Left == kTermsAdjacent ? 1 : int(a.left_at.column)};
   const Side right{LANE_READ(right) + outer * a.right_at.outer + inner * a.right_at.inner, n, int(a.right_at.column),
-                   terms, Right == kTerms ? 1 : int(a.right_at.row)};
+                   terms, Right == kTermsAdjacent ? 1 : int(a.right_at.row)};
   const bool sums = a.column_sums && row == 0;
-  const bool descends = Left == kVectors && Right == kVectors && a.descent != kNoDescent;
-  if (descends && a.to.active[batch] == 0) return;
-  LANE_EACH(t) {
-    auto& o = LANE_OWN;
-    LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
-      LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] = T(0);
+  const bool updates_parameters = Left == kVectorsAdjacent && Right == kVectorsAdjacent && a.fused_update != kNoUpdate;
+  if (updates_parameters && a.to.active[batch] == 0) return;
+  LANE_FOR_EACH_THREAD(t) {
+    auto& o = LANE_THREAD_STATE;
+    LANE_UNROLL for (int i = 0; i < Of::kThreadRows; ++i) {
+      LANE_UNROLL for (int j = 0; j < Of::kThreadColumns; ++j) o.sum[i][j] = T(0);
     }
     o.column = 0;
-    tile_begin<Left, kRows, kDepth, kThreads>(o.left_from, left, row, t);
-    tile_begin<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
+    tile_compute_offsets<Left, kRows, kDepth, kThreads>(o.left_from, left, row, t);
+    tile_compute_offsets<Right, kColumns, kDepth, kThreads>(o.right_from, right, column, t);
   }
   // Terms are brought near while those before them are multiplied; there are none before the first, nor behind the last.
-  LANE_ROLLED for (int term = 0, at = 0; term < terms + kDepth; term += kDepth, at ^= 1) {
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
+  LANE_NO_UNROLL for (int term = 0, at = 0; term < terms + kDepth; term += kDepth, at ^= 1) {
+    LANE_FOR_EACH_THREAD(t) {
+      auto& o = LANE_THREAD_STATE;
       const int ty = t / Of::kAcross, tx = t % Of::kAcross;
       tile_fetch<Left, kRows, kDepth, kThreads>(o.left, o.left_from, left, term, t);
       tile_fetch<Right, kColumns, kDepth, kThreads>(o.right, o.right_from, right, term, t);
       if (sums && term > 0 && t < kColumns) {
-        LANE_ROLLED for (int first = 0; first < kDepth; first += 8) {
+        LANE_NO_UNROLL for (int first = 0; first < kDepth; first += 8) {
           T sum = T(0);
-          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += tile_right<Of>(near, at ^ 1)[first + k][t];
+          LANE_UNROLL for (int k = 0; k < 8; ++k) sum += tile_right<Of>(shared_memory, at ^ 1)[first + k][t];
           o.column += double(sum);
         }
       }
       // What is behind the last term is zero; only where much may be there, it is left out.
-      LANE_ROLLED for (int first = 0; first < (term > 0 ? kDepth : 0); first += Of::kAtOnce) {
+      LANE_NO_UNROLL for (int first = 0; first < (term > 0 ? kDepth : 0); first += Of::kAtOnce) {
         if (first > 0 && term - kDepth + first >= terms) break;
         LANE_UNROLL for (int k = 0; k < Of::kAtOnce; ++k) {
-          Four l[Of::kTall / 4], r[Of::kWide / 4];
-          LANE_UNROLL for (int i = 0; i < Of::kTall / 4; ++i) {
-            l[i] = *(const Four*)&tile_left<Of>(near, at ^ 1)[first + k][i * kDown + 4 * ty];
+          Four l[Of::kThreadRows / 4], r[Of::kThreadColumns / 4];
+          LANE_UNROLL for (int i = 0; i < Of::kThreadRows / 4; ++i) {
+            l[i] = *(const Four*)&tile_left<Of>(shared_memory, at ^ 1)[first + k][i * kDown + 4 * ty];
           }
-          LANE_UNROLL for (int j = 0; j < Of::kWide / 4; ++j) {
-            r[j] = *(const Four*)&tile_right<Of>(near, at ^ 1)[first + k][j * kOver + 4 * tx];
+          LANE_UNROLL for (int j = 0; j < Of::kThreadColumns / 4; ++j) {
+            r[j] = *(const Four*)&tile_right<Of>(shared_memory, at ^ 1)[first + k][j * kOver + 4 * tx];
           }
-          LANE_UNROLL for (int i = 0; i < Of::kTall; ++i) {
-            LANE_UNROLL for (int j = 0; j < Of::kWide; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
+          LANE_UNROLL for (int i = 0; i < Of::kThreadRows; ++i) {
+            LANE_UNROLL for (int j = 0; j < Of::kThreadColumns; ++j) o.sum[i][j] += l[i / 4].v[i % 4] * r[j / 4].v[j % 4];
           }
         }
       }
-      tile_put<Left, kRows, kDepth, kThreads>(tile_left<Of>(near, at), o.left, t);
-      tile_put<Right, kColumns, kDepth, kThreads>(tile_right<Of>(near, at), o.right, t);
+      tile_write_shared<Left, kRows, kDepth, kThreads>(tile_left<Of>(shared_memory, at), o.left, t);
+      tile_write_shared<Right, kColumns, kDepth, kThreads>(tile_right<Of>(shared_memory, at), o.right, t);
     }
-    LANE_TOGETHER;
+    LANE_BARRIER;
   }
-  LANE_EACH(t) {
+  LANE_FOR_EACH_THREAD(t) {
     if (sums && t < kColumns && column + t < n) {
-      LANE_WRITE(column_sums)[i64(batch) * n + column + t] = T((LANE_OWN).column);
+      LANE_WRITE(column_sums)[i64(batch) * n + column + t] = T((LANE_THREAD_STATE).column);
     }
   }
-  LANE_ROLLED for (int part = 0; part < Of::kTall / 4; ++part) {
-    LANE_EACH(t) { tile_leave<Of>(near.numbers, (LANE_OWN).sum, part, t); }
-    LANE_TOGETHER;
-    LANE_EACH(t) {
-      if (descends) {
-        tile_descend<Of>(a, near.numbers, batch, row + part * kDown, column, t);
+  LANE_NO_UNROLL for (int part = 0; part < Of::kThreadRows / 4; ++part) {
+    LANE_FOR_EACH_THREAD(t) { tile_stage_sums<Of>(shared_memory.numbers, (LANE_THREAD_STATE).sum, part, t); }
+    LANE_BARRIER;
+    LANE_FOR_EACH_THREAD(t) {
+      if (updates_parameters) {
+        tile_update_parameters<Of>(a, shared_memory.numbers, batch, row + part * kDown, column, t);
       } else {
-        tile_end<Of>(a, near.numbers, outer, inner, row + part * kDown, column, t);
+        tile_store<Of>(a, shared_memory.numbers, outer, inner, row + part * kDown, column, t);
       }
     }
-    LANE_TOGETHER;
+    LANE_BARRIER;
   }
 }
 
@@ -272,23 +272,23 @@ LANE_FN void product_of(i64 block, const Product& a, typename Of::Shared& near, 
 #define LANE_PRODUCT_OF(name, left, right, ...) \
   LANE_TILE_KERNEL(name, Product, LANE_ARGUMENTS(product_of<__VA_ARGS__, left, right>), __VA_ARGS__)
 #define LANE_PRODUCT(size, ...)                                            \
-  LANE_PRODUCT_OF(product_##size##_nn, kTerms, kVectors, __VA_ARGS__)      \
-  LANE_PRODUCT_OF(product_##size##_nt, kTerms, kTerms, __VA_ARGS__)        \
-  LANE_PRODUCT_OF(product_##size##_tn, kVectors, kVectors, __VA_ARGS__)
+  LANE_PRODUCT_OF(product_##size##_nn, kTermsAdjacent, kVectorsAdjacent, __VA_ARGS__)      \
+  LANE_PRODUCT_OF(product_##size##_nt, kTermsAdjacent, kTermsAdjacent, __VA_ARGS__)        \
+  LANE_PRODUCT_OF(product_##size##_tn, kVectorsAdjacent, kVectorsAdjacent, __VA_ARGS__)
 // As numbers lie otherwise.
 #define LANE_ANY_PRODUCT(size, ...)                                      \
-  LANE_PRODUCT_OF(product_##size##_na, kTerms, kAnyhow, __VA_ARGS__)     \
-  LANE_PRODUCT_OF(product_##size##_ta, kVectors, kAnyhow, __VA_ARGS__)   \
-  LANE_PRODUCT_OF(product_##size##_aa, kAnyhow, kAnyhow, __VA_ARGS__)
-static constexpr int kNear = sizeof(T) == 4 ? 16 : 8;
+  LANE_PRODUCT_OF(product_##size##_na, kTermsAdjacent, kStrided, __VA_ARGS__)     \
+  LANE_PRODUCT_OF(product_##size##_ta, kVectorsAdjacent, kStrided, __VA_ARGS__)   \
+  LANE_PRODUCT_OF(product_##size##_aa, kStrided, kStrided, __VA_ARGS__)
+static constexpr int kSharedDepth = sizeof(T) == 4 ? 16 : 8;
 static constexpr int kMost = sizeof(T) == 4 ? 128 : 64;  // there is no room for more doubles
-LANE_PRODUCT(128x128, Tile<kMost, kMost, 8, 8, kNear>)
-LANE_PRODUCT(128x64, Tile<128, 64, 8, 4, kNear>)
-LANE_PRODUCT(64x128, Tile<64, 128, 8, 8, kNear>)
-LANE_PRODUCT(64x64, Tile<64, 64, 8, 4, kNear>)
-LANE_PRODUCT(32x64, Tile<32, 64, 4, 4, 2 * kNear>)
-LANE_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kNear>)
-LANE_PRODUCT(32x16, Tile<32, 16, 4, 4, 2 * kNear>)
-LANE_ANY_PRODUCT(64x64, Tile<64, 64, 8, 4, kNear>)
-LANE_ANY_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kNear>)
+LANE_PRODUCT(128x128, Tile<kMost, kMost, 8, 8, kSharedDepth>)
+LANE_PRODUCT(128x64, Tile<128, 64, 8, 4, kSharedDepth>)
+LANE_PRODUCT(64x128, Tile<64, 128, 8, 8, kSharedDepth>)
+LANE_PRODUCT(64x64, Tile<64, 64, 8, 4, kSharedDepth>)
+LANE_PRODUCT(32x64, Tile<32, 64, 4, 4, 2 * kSharedDepth>)
+LANE_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kSharedDepth>)
+LANE_PRODUCT(32x16, Tile<32, 16, 4, 4, 2 * kSharedDepth>)
+LANE_ANY_PRODUCT(64x64, Tile<64, 64, 8, 4, kSharedDepth>)
+LANE_ANY_PRODUCT(32x32, Tile<32, 32, 4, 4, 2 * kSharedDepth>)
 // NOLINTEND

@@ -3,54 +3,54 @@
 // of every row, and keep what those sum up to. A sum's order hangs on the number of a lane's rows alone.
 // NOLINTBEGIN
 // So many threads share a row, and have so many fours of it.
-template <int Share, int Fours>
+template <int ThreadsPerRow, int Fours>
 struct RowTile {
-  static constexpr int kThreads = RowGrad::kThreads, kFours = Fours, kShare = Share;
-  static constexpr int kAtOnce = kThreads / Share, kRows = kAtOnce * RowGrad::kEach;
-  static constexpr int kColumns = 4 * kFours * Share;
+  static constexpr int kThreads = RowGrad::kThreads, kFours = Fours, kThreadsPerRow = ThreadsPerRow;
+  static constexpr int kAtOnce = kThreads / ThreadsPerRow, kRows = kAtOnce * RowGrad::kEach;
+  static constexpr int kColumns = 4 * kFours * ThreadsPerRow;
   struct Shared {
     alignas(4 * sizeof(T)) T sums[kAtOnce][2 * kColumns];
   };
-  struct Own {
+  struct ThreadState {
     Four weight[kFours], hat[kFours], back[kFours];  // what was normalised, and its gradient
     Four other[kFours];
     Four dots[kFours], sums[kFours];                 // of its columns: dy times the former, dy
     T dot, sum, inverse;                             // of the row
   };
-  LANE_MEMBER int column(int t, int four) { return (t % Share + four * Share) * 4; }
+  LANE_STATIC_FN int column(int t, int four) { return (t % ThreadsPerRow + four * ThreadsPerRow) * 4; }
 };
 
 template <class Of>
-LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near, LANE_OWNED(Of) own) {
-  constexpr int kThreads = Of::kThreads, kShare = Of::kShare, kFours = Of::kFours;
+LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& shared_memory, LANE_THREAD_STATES(Of) own) {
+  constexpr int kThreads = Of::kThreads, kThreadsPerRow = Of::kThreadsPerRow, kFours = Of::kFours;
   const int len = int(a.len), rows = int(a.rows);
   const n32 lane = n32(block) / n32(a.parts), part = n32(block) % n32(a.parts);
   const bool fours = a.fours != 0;
-  LANE_EACH(t) {
-    auto& o = LANE_OWN;
+  LANE_FOR_EACH_THREAD(t) {
+    auto& o = LANE_THREAD_STATE;
     LANE_UNROLL for (int f = 0; f < kFours; ++f) {
       LANE_UNROLL for (int k = 0; k < 4; ++k) o.weight[f].v[k] = T(1);
       const int column = Of::column(t, f);
       if (a.weight && column < len) {
-        o.weight[f] = lane_some(LANE_READ(weight) + lane * a.stride + column, a.weight_fours != 0, len - column);
+        o.weight[f] = lane_load_some(LANE_READ(weight) + lane * a.stride + column, a.weight_can_load_fours != 0, len - column);
       }
       o.dots[f] = o.sums[f] = lane_zeros();
     }
   }
-  LANE_ROLLED for (int first = int(part) * Of::kRows; first < int(part + 1) * Of::kRows; first += Of::kAtOnce) {
+  LANE_NO_UNROLL for (int first = int(part) * Of::kRows; first < int(part + 1) * Of::kRows; first += Of::kAtOnce) {
     if (first >= rows) break;
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
-      const int row = first + t / kShare;
+    LANE_FOR_EACH_THREAD(t) {
+      auto& o = LANE_THREAD_STATE;
+      const int row = first + t / kThreadsPerRow;
       const i64 at = i64(lane) * rows + row;
       const bool is = row < rows;
       Four x[kFours], dy[kFours];
       LANE_UNROLL for (int f = 0; f < kFours; ++f) {
         const int column = Of::column(t, f), count = is ? len - column : 0;
-        x[f] = lane_some(LANE_READ(x) + at * len + column, fours, count);
-        dy[f] = lane_some(LANE_READ(dy) + i64(n32(at) / n32(a.dy_each)) * len + column, fours, count);
+        x[f] = lane_load_some(LANE_READ(x) + at * len + column, fours, count);
+        dy[f] = lane_load_some(LANE_READ(dy) + i64(n32(at) / n32(a.rows_per_dy)) * len + column, fours, count);
         o.other[f] = lane_zeros();
-        if (a.other) o.other[f] = lane_some(LANE_READ(other) + at * len + column, fours, count);
+        if (a.other) o.other[f] = lane_load_some(LANE_READ(other) + at * len + column, fours, count);
       }
       const T mean = is ? LANE_READ(mean)[at] : T(0);
       o.inverse = is ? LANE_READ(inverse)[at] : T(0);
@@ -67,11 +67,11 @@ LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near,
         }
       }
     }
-    LANE_SHARED_SUM(kShare, dot);
-    LANE_SHARED_SUM(kShare, sum);
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
-      const int row = first + t / kShare;
+    LANE_ROW_THREADS_SUM(kThreadsPerRow, dot);
+    LANE_ROW_THREADS_SUM(kThreadsPerRow, sum);
+    LANE_FOR_EACH_THREAD(t) {
+      auto& o = LANE_THREAD_STATE;
+      const int row = first + t / kThreadsPerRow;
       const T dot = o.dot / T(len), sum = o.sum / T(len);
       LANE_UNROLL for (int f = 0; f < kFours; ++f) {
         const int column = Of::column(t, f);
@@ -81,24 +81,24 @@ LANE_FN void row_grad_of(i64 block, const RowGrad& a, typename Of::Shared& near,
           y.v[k] = o.inverse * ((o.back[f].v[k] - sum) - o.hat[f].v[k] * dot);
           if (a.other) y.v[k] = y.v[k] + o.other[f].v[k];
         }
-        lane_put(LANE_WRITE(y) + (i64(lane) * rows + row) * len + column, y, fours, len - column);
+        lane_store_some(LANE_WRITE(y) + (i64(lane) * rows + row) * len + column, y, fours, len - column);
       }
     }
   }
-  LANE_EACH(t) {
-    auto& o = LANE_OWN;
+  LANE_FOR_EACH_THREAD(t) {
+    auto& o = LANE_THREAD_STATE;
     LANE_UNROLL for (int f = 0; f < kFours; ++f) {
-      *(Four*)&near.sums[t / kShare][Of::column(t, f)] = o.dots[f];
-      *(Four*)&near.sums[t / kShare][Of::kColumns + Of::column(t, f)] = o.sums[f];
+      *(Four*)&shared_memory.sums[t / kThreadsPerRow][Of::column(t, f)] = o.dots[f];
+      *(Four*)&shared_memory.sums[t / kThreadsPerRow][Of::kColumns + Of::column(t, f)] = o.sums[f];
     }
   }
-  LANE_TOGETHER;
-  LANE_EACH(t) {
+  LANE_BARRIER;
+  LANE_FOR_EACH_THREAD(t) {
     double* const out = a.sums + block * 2 * len;
-    LANE_ROLLED for (int c = t; c < 2 * len; c += kThreads) {
+    LANE_NO_UNROLL for (int c = t; c < 2 * len; c += kThreads) {
       double sum = 0;
       LANE_UNROLL for (int row = 0; row < Of::kAtOnce; ++row) {
-        sum += double(near.sums[row][c < len ? c : Of::kColumns + c - len]);
+        sum += double(shared_memory.sums[row][c < len ? c : Of::kColumns + c - len]);
       }
       out[c] = sum;
     }

@@ -1,40 +1,40 @@
 // The mean over some rows that are normalised each for itself, where nobody reads the rows: a block makes one, its
 // threads as in row_grad.inc.h.
 // NOLINTBEGIN
-template <int Share, int Fours>
+template <int ThreadsPerRow, int Fours>
 struct MeanTile {
-  static constexpr int kThreads = RowMean::kThreads, kFours = Fours, kShare = Share;
-  static constexpr int kAtOnce = kThreads / Share, kColumns = 4 * kFours * Share;
+  static constexpr int kThreads = RowMean::kThreads, kFours = Fours, kThreadsPerRow = ThreadsPerRow;
+  static constexpr int kAtOnce = kThreads / ThreadsPerRow, kColumns = 4 * kFours * ThreadsPerRow;
   struct Shared {
     double sums[kAtOnce][kColumns];
   };
-  struct Own {
+  struct ThreadState {
     Four x[kFours];
     double sums[kFours][4];  // of its columns
     T mean, sum, squares;    // of the row; distances to its first number have the sum
   };
-  LANE_MEMBER int column(int t, int four) { return (t % Share + four * Share) * 4; }
+  LANE_STATIC_FN int column(int t, int four) { return (t % ThreadsPerRow + four * ThreadsPerRow) * 4; }
 };
 
 template <class Of>
-LANE_FN void row_mean_of(i64 block, const RowMean& a, typename Of::Shared& near, LANE_OWNED(Of) own) {
-  constexpr int kThreads = Of::kThreads, kShare = Of::kShare, kFours = Of::kFours;
+LANE_FN void row_mean_of(i64 block, const RowMean& a, typename Of::Shared& shared_memory, LANE_THREAD_STATES(Of) own) {
+  constexpr int kThreads = Of::kThreads, kThreadsPerRow = Of::kThreadsPerRow, kFours = Of::kFours;
   const int len = int(a.len), rows = int(a.rows);
-  LANE_EACH(t) {
-    auto& o = LANE_OWN;
+  LANE_FOR_EACH_THREAD(t) {
+    auto& o = LANE_THREAD_STATE;
     LANE_UNROLL for (int f = 0; f < kFours; ++f) {
       LANE_UNROLL for (int k = 0; k < 4; ++k) o.sums[f][k] = 0;
     }
   }
-  LANE_ROLLED for (int first = 0; first < rows; first += Of::kAtOnce) {
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
-      const int row = first + t / kShare;
+  LANE_NO_UNROLL for (int first = 0; first < rows; first += Of::kAtOnce) {
+    LANE_FOR_EACH_THREAD(t) {
+      auto& o = LANE_THREAD_STATE;
+      const int row = first + t / kThreadsPerRow;
       const i64 at = block * rows + row;
       const bool is = row < rows;
       LANE_UNROLL for (int f = 0; f < kFours; ++f) {
         const int column = Of::column(t, f);
-        o.x[f] = lane_some(LANE_READ(x) + at * len + column, a.fours != 0, is ? len - column : 0);
+        o.x[f] = lane_load_some(LANE_READ(x) + at * len + column, a.fours != 0, is ? len - column : 0);
       }
       o.mean = is ? LANE_READ(x)[at * len] : T(0);
       o.sum = T(0);
@@ -44,9 +44,9 @@ LANE_FN void row_mean_of(i64 block, const RowMean& a, typename Of::Shared& near,
         }
       }
     }
-    LANE_SHARED_SUM(kShare, sum);
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
+    LANE_ROW_THREADS_SUM(kThreadsPerRow, sum);
+    LANE_FOR_EACH_THREAD(t) {
+      auto& o = LANE_THREAD_STATE;
       o.mean = o.mean + o.sum / T(len);
       o.squares = T(0);
       LANE_UNROLL for (int f = 0; f < kFours; ++f) {
@@ -56,34 +56,34 @@ LANE_FN void row_mean_of(i64 block, const RowMean& a, typename Of::Shared& near,
         }
       }
     }
-    LANE_SHARED_SUM(kShare, squares);
-    LANE_EACH(t) {
-      auto& o = LANE_OWN;
-      const int row = first + t / kShare;
+    LANE_ROW_THREADS_SUM(kThreadsPerRow, squares);
+    LANE_FOR_EACH_THREAD(t) {
+      auto& o = LANE_THREAD_STATE;
+      const int row = first + t / kThreadsPerRow;
       const T inverse = T(1) / LANE_SQRT(o.squares / T(len) + T(a.eps));
       if (row < rows) {
         LANE_UNROLL for (int f = 0; f < kFours; ++f) {
           LANE_UNROLL for (int k = 0; k < 4; ++k) o.sums[f][k] += double((o.x[f].v[k] - o.mean) * inverse);
         }
-        if (t % kShare == 0) {
+        if (t % kThreadsPerRow == 0) {
           LANE_WRITE(mean)[block * rows + row] = o.mean;
           LANE_WRITE(inverse)[block * rows + row] = inverse;
         }
       }
     }
   }
-  LANE_EACH(t) {
-    auto& o = LANE_OWN;
+  LANE_FOR_EACH_THREAD(t) {
+    auto& o = LANE_THREAD_STATE;
     LANE_UNROLL for (int f = 0; f < kFours; ++f) {
-      LANE_UNROLL for (int k = 0; k < 4; ++k) near.sums[t / kShare][Of::column(t, f) + k] = o.sums[f][k];
+      LANE_UNROLL for (int k = 0; k < 4; ++k) shared_memory.sums[t / kThreadsPerRow][Of::column(t, f) + k] = o.sums[f][k];
     }
   }
-  LANE_TOGETHER;
-  LANE_EACH(t) {
+  LANE_BARRIER;
+  LANE_FOR_EACH_THREAD(t) {
     const i64 set = block / a.samples * a.stride;
-    LANE_ROLLED for (int c = t; c < len; c += kThreads) {
+    LANE_NO_UNROLL for (int c = t; c < len; c += kThreads) {
       double sum = 0;
-      LANE_UNROLL for (int row = 0; row < Of::kAtOnce; ++row) sum += near.sums[row][c];
+      LANE_UNROLL for (int row = 0; row < Of::kAtOnce; ++row) sum += shared_memory.sums[row][c];
       T y = T(sum / double(rows));
       if (a.weight) y = y * LANE_READ(weight)[set + c] + LANE_READ(bias)[set + c];
       LANE_WRITE(y)[block * len + c] = y;

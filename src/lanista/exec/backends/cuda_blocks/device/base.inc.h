@@ -1,10 +1,10 @@
 #pragma once
 // How one text is a block's code on a device, and a loop over its threads on the host.
 //
-// A call goes in phases: PHASE(t) { … what thread t does … }, with team_sync() between them. On a device that is one
+// A call goes in phases: PHASE(t) { … what thread t does … }, with lane_barrier() between them. On a device that is one
 // thread's body and a barrier; on the host a loop over threads. Nothing lives in registers from one phase to the next.
 // Behind the last phase of a call there is no barrier: whether the next call waits is said there (Call::waits). Calls
-// that do not wait for each other share the threads out: the next begins where the last one's work ended (`turn`).
+// that do not wait for each other share the threads out: the next begins where the last one's work ended (`first_thread`).
 #include "lanista/exec/backends/cuda_blocks/device/types.inc.h"
 
 #ifdef __CUDACC_RTC__
@@ -12,22 +12,22 @@
 #define BLOCK_CONSTANT static __device__ constexpr
 #define BLOCK_OP static __device__ __noinline__
 #define BLOCK_METHOD __device__ __forceinline__
-#define BLOCK_FORM static __device__ __noinline__
+#define BLOCK_NOINLINE_FN static __device__ __noinline__
 #define BLOCK_UNROLL(count) _Pragma("unroll")
 #define BLOCK_UNROLL_BY(count) BLOCK_PRAGMA(unroll(count))
 #define BLOCK_PRAGMA(text) _Pragma(#text)
 #define BLOCK_GLOBAL(p) __builtin_assume(__isGlobal(p))
-#define PHASE(t) if (const int t = own_thread(turn); true)
+#define PHASE(t) if (const int t = own_thread(first_thread); true)
 #else
 #define BLOCK_FN static inline
 #define BLOCK_CONSTANT static constexpr
 #define BLOCK_OP static
 #define BLOCK_METHOD
-#define BLOCK_FORM static inline
+#define BLOCK_NOINLINE_FN static inline
 #define BLOCK_UNROLL(count)
 #define BLOCK_UNROLL_BY(count)
 #define BLOCK_GLOBAL(p)
-#define PHASE(t) for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, turn), true); ++number_)
+#define PHASE(t) for (int number_ = 0, t = 0; number_ < kThreads && (t = begin_thread(number_, first_thread), true); ++number_)
 #endif
 
 namespace lanista::device::block {
@@ -36,7 +36,7 @@ namespace {
 #ifdef __CUDACC_RTC__
 // How many threads a block has and how many blocks share a lane is known when it is launched: one text, compiled once.
 BLOCK_FN int block_threads() { return static_cast<int>(blockDim.x); }
-BLOCK_FN int team_size() {
+BLOCK_FN int cluster_size() {
 #if __CUDA_ARCH__ >= 900
   int size;
   asm("mov.u32 %0, %%cluster_nctaid.x;" : "=r"(size));
@@ -45,46 +45,46 @@ BLOCK_FN int team_size() {
   return 1;
 #endif
 }
-BLOCK_FN int team_rank() { return static_cast<int>(blockIdx.x) % team_size(); }
-#define kThreads (block_threads() * team_size())  // that share a lane; a power of two
+BLOCK_FN int cluster_rank() { return static_cast<int>(blockIdx.x) % cluster_size(); }
+#define kThreads (block_threads() * cluster_size())  // that share a lane; a power of two
 
-BLOCK_FN int own_thread(int turn) {
+BLOCK_FN int own_thread(int first_thread) {
   // Warps of the blocks of a team take turns, so that little work is spread over all of them.
   const int thread = static_cast<int>(threadIdx.x);
-  return ((thread / 32 * team_size() + team_rank()) * 32 + thread % 32 + kThreads - turn) & (kThreads - 1);
+  return ((thread / 32 * cluster_size() + cluster_rank()) * 32 + thread % 32 + kThreads - first_thread) & (kThreads - 1);
 }
 
-__device__ u32 warm_sink;
+__device__ u32 prefetch_sink;
 
 /// Brings memory into the first cache: what threads do who have none of `items`, where no call has gone before.
-BLOCK_FN void warm(const float* p, int words, int items) {
-  const int busy = 32 * (((items + 31) / 32 + team_size() - 1 - team_rank()) / team_size());
+BLOCK_FN void prefetch(const float* p, int words, int items) {
+  const int busy = 32 * (((items + 31) / 32 + cluster_size() - 1 - cluster_rank()) / cluster_size());
   const int own = static_cast<int>(threadIdx.x) - busy, idle = block_threads() - busy;
   if (own < 0) return;
   const u64 begin = reinterpret_cast<u64>(p) & ~u64{15};
-  const int pieces = (words + 3) / 4;
+  const int lr_ranges = (words + 3) / 4;
   u32 seen = 0;
   BLOCK_UNROLL_BY(1)
-  for (int i = own; i < pieces; i += 4 * idle) {
+  for (int i = own; i < lr_ranges; i += 4 * idle) {
     u32 a[4], b, c, d;
     BLOCK_UNROLL(4)
     for (int j = 0; j < 4; ++j) {
-      const int at = i + j * idle < pieces ? i + j * idle : i;
+      const int at = i + j * idle < lr_ranges ? i + j * idle : i;
       asm volatile("ld.global.ca.v4.u32 {%0, %1, %2, %3}, [%4];"
                    : "=r"(a[j]), "=r"(b), "=r"(c), "=r"(d)
                    : "l"(begin + 16 * static_cast<u64>(at)));
     }
     seen ^= a[0] ^ a[1] ^ a[2] ^ a[3];
   }
-  if (seen == 0x9E3779B9U) warm_sink = seen;
+  if (seen == 0x9E3779B9U) prefetch_sink = seen;
 }
 
 BLOCK_FN u64 clock_now() { return static_cast<u64>(clock64()); }
-BLOCK_FN bool is_first() { return team_rank() == 0 && threadIdx.x == 0; }
+BLOCK_FN bool is_first() { return cluster_rank() == 0 && threadIdx.x == 0; }
 
-BLOCK_FN void team_sync() {
+BLOCK_FN void lane_barrier() {
 #if __CUDA_ARCH__ >= 900
-  if (team_size() > 1) {
+  if (cluster_size() > 1) {
     // Not the aligned forms: threads may come from a loop that some of their warp were in longer.
     asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
     return;
@@ -101,7 +101,7 @@ BLOCK_FN int bits_of(float x) { return __float_as_int(x); }
 BLOCK_FN float real_of(int bits) { return __int_as_float(bits); }
 #else
 constexpr int kThreads = 256;
-BLOCK_FN int team_size() { return 1; }
+BLOCK_FN int cluster_size() { return 1; }
 
 // The thread whose turn it is, and how many barriers there were: for who watches.
 struct HostBlock {
@@ -111,12 +111,12 @@ struct HostBlock {
 };
 static thread_local HostBlock host;
 
-BLOCK_FN int begin_thread(int number, int turn) {
+BLOCK_FN int begin_thread(int number, int first_thread) {
   host.thread = host.order == nullptr ? number : host.order(number);
-  return (host.thread + kThreads - turn) & (kThreads - 1);
+  return (host.thread + kThreads - first_thread) & (kThreads - 1);
 }
 BLOCK_FN void end_phase() { ++host.phase; }
-BLOCK_FN void team_sync() { end_phase(); }
+BLOCK_FN void lane_barrier() { end_phase(); }
 BLOCK_FN u64 clock_now() { return 0; }
 BLOCK_FN bool is_first() { return true; }
 
@@ -138,8 +138,8 @@ struct alignas(8) Two {
   float v[2];
 };
 
-#ifdef BLOCK_WATCHED
-#include BLOCK_WATCHED  // types that look like pointers, and tell of every access
+#ifdef BLOCK_TRACED_POINTERS
+#include BLOCK_TRACED_POINTERS  // types that look like pointers, and tell of every access
 #else
 using Reals = float*;
 using Doubles = double*;
@@ -157,7 +157,7 @@ BLOCK_FN Reals reals_at(const void* p) { return static_cast<float*>(const_cast<v
 #endif
 
 #ifndef __CUDACC_RTC__
-BLOCK_FN void warm(const Reals&, int, int) {}
+BLOCK_FN void prefetch(const Reals&, int, int) {}
 #endif
 
 /// The rows of a tile at p[i]: four and two of them in one access.
@@ -187,7 +187,7 @@ BLOCK_FN float infinity() { return real_of(0x7F800000); }
 struct Frame {
   Reals slab, input, target;
   const Step* step;
-  u64* clocks;  // of each call; null: nobody asks
+  u64* call_cycles;  // of each call; null: nobody asks
   u64 seed;
   float* loss;
   int batch;
@@ -203,9 +203,9 @@ BLOCK_FN Reals place(const Frame& f, int at) {
 /// work(i, begin, end) goes on with output i where it stands; near(begin, count, items) warms rows.
 template <class Near, class Work>
 BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, const Work& work) {
-  const int turn = 0;
+  const int first_thread = 0;
   near(0, smaller(at_once, rows), 0);
-  team_sync();
+  lane_barrier();
   BLOCK_UNROLL_BY(1)
   for (int begin = 0; begin < rows; begin += at_once) {
     const int end = smaller(begin + at_once, rows);
@@ -214,7 +214,7 @@ BLOCK_FN void in_chunks(int rows, int at_once, int items, const Near& near, cons
       BLOCK_UNROLL_BY(1)
       for (int i = t; i < items; i += kThreads) work(i, begin, end);
     }
-    team_sync();
+    lane_barrier();
   }
 }
 
@@ -229,16 +229,16 @@ BLOCK_FN int used(int items) { return (items % kThreads + 31) / 32 * 32; }
 
 /// About the cycles that a term of all outputs takes, where a thread has rows x columns of them: what comes out of the
 /// first cache is a number a thread and cycle, so a tile costs its fringe, not its area; but no thread goes on before
-/// its numbers are there (`waits`: cycles a term, with so many terms on their way).
-BLOCK_FN int spent(int items, int rows, int columns, int waits) {
-  const int warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
-  return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * waits);
+/// its numbers are there (`needs_barrier`: cycles a term, with so many terms on their way).
+BLOCK_FN int estimated_cost(int items, int rows, int columns, int needs_barrier) {
+  const int warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
+  return larger(of_block * (rows + columns), (items + kThreads - 1) / kThreads * needs_barrier);
 }
 
 /// store(i, f(i)) of each element. `kAtOnce` are computed before one is stored, so that their loads do not wait for
 /// each other: what is stored may lie where f reads for element i, and for no other.
 template <int kAtOnce, class F, class Store>
-BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
+BLOCK_FN int each_into(int count, int first_thread, const F& f, const Store& store) {
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kAtOnce * kThreads) {
@@ -256,14 +256,14 @@ BLOCK_FN int each_into(int count, int turn, const F& f, const Store& store) {
 
 /// y[i] = f(i).
 template <class F>
-BLOCK_FN int each(int count, Reals y, int turn, const F& f) {
+BLOCK_FN int each(int count, Reals y, int first_thread, const F& f) {
   return each_into<4>(
-      count, turn, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
+      count, first_thread, [&](int i) { return static_cast<float>(f(i)); }, [&](int i, float value) { y[i] = value; });
 }
 
 /// The same for what is seldom or small.
 template <class F>
-BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
+BLOCK_FN int each_alone(int count, Reals y, int first_thread, const F& f) {
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < count; i += kThreads) y[i] = f(i);
@@ -273,15 +273,15 @@ BLOCK_FN int each_alone(int count, Reals y, int turn, const F& f) {
 
 /// The same where four neighbours are had together: f(i) of elements 4 i to 4 i + 3.
 template <int kAtOnce = 4, class F>
-BLOCK_FN int each_four(int fours, Reals y, int turn, const F& f) {
-  return each_into<kAtOnce>(fours, turn, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
+BLOCK_FN int each_four(int fours, Reals y, int first_thread, const F& f) {
+  return each_into<kAtOnce>(fours, first_thread, f, [&](int i, const Four& value) { store4(y, 4 * i, value); });
 }
 
 /// f of each element of x, and of two.
 template <int kAtOnce = 4, class F>
-BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
-  if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, turn, [&](int i) { return f(x[i]); });
-  return each_four<kAtOnce>(count / 4, y, turn, [&](int i) {
+BLOCK_FN int map(int count, Reals x, Reals y, int first_thread, const F& f) {
+  if (count % 4 != 0 || !whole(x) || !whole(y)) return each_alone(count, y, first_thread, [&](int i) { return f(x[i]); });
+  return each_four<kAtOnce>(count / 4, y, first_thread, [&](int i) {
     Four four = load4(x, 4 * i);
     BLOCK_UNROLL(4)
     for (int j = 0; j < 4; ++j) four.v[j] = f(four.v[j]);
@@ -289,11 +289,11 @@ BLOCK_FN int map(int count, Reals x, Reals y, int turn, const F& f) {
   });
 }
 template <int kAtOnce = 4, class F>
-BLOCK_FN int map(int count, Reals a, Reals b, Reals y, int turn, const F& f) {
+BLOCK_FN int map(int count, Reals a, Reals b, Reals y, int first_thread, const F& f) {
   if (count % 4 != 0 || !whole(a) || !whole(b) || !whole(y)) {
-    return each_alone(count, y, turn, [&](int i) { return f(a[i], b[i]); });
+    return each_alone(count, y, first_thread, [&](int i) { return f(a[i], b[i]); });
   }
-  return each_four<kAtOnce>(count / 4, y, turn, [&](int i) {
+  return each_four<kAtOnce>(count / 4, y, first_thread, [&](int i) {
     Four left = load4(a, 4 * i);
     const Four right = load4(b, 4 * i);
     BLOCK_UNROLL(4)

@@ -1,5 +1,5 @@
 #pragma once
-// Products, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first cache: no
+// OperandRounding, as sums over ascending k. A thread has a tile of outputs in registers and reads through the first cache: no
 // sum is ever split, and the tile's shape never shows.
 #include "lanista/exec/backends/cuda_blocks/device/math.inc.h"
 
@@ -174,12 +174,12 @@ BLOCK_FN int tiles_of(const Product& p, int rows, int columns) {
 /// tiles read them again and again.
 BLOCK_FN void bring_near(const Product& p) {
   if (p.outer * p.inner != 1 || p.k * p.n < 32768 || p.b_n != 1 || p.b_k != p.n) return;
-  warm(p.b, p.k * p.n, 0);
+  prefetch(p.b, p.k * p.n, 0);
 }
 
 // Every form makes its numbers of the call, in registers: passed on, they would go through each thread's own memory.
 template <int kRows, int kColumns, Reading kLeft, Reading kRight>
-BLOCK_FORM int product_by(const Call& call, const Frame& f, int turn) {
+BLOCK_NOINLINE_FN int product_by(const Call& call, const Frame& f, int first_thread) {
   const Product p = product_of(call, f);
   bring_near(p);
   const int rows = (p.m + kRows - 1) / kRows, columns = (p.n + kColumns - 1) / kColumns;
@@ -276,14 +276,14 @@ BLOCK_FN void long_tile(const Product& p, int row, int column, int k, int k_end)
 
 /// The sums of a weight gradient, which are long and few: rows of both operands lie together.
 template <int kRows>
-BLOCK_FORM int product_in_chunks(const Call& call, const Frame& f) {
+BLOCK_NOINLINE_FN int product_in_chunks(const Call& call, const Frame& f) {
   const Product p = product_of(call, f);
   const int columns = p.n / 4, items = p.m / kRows * columns;
   in_chunks(
       p.k, rows_at_once(p.k, p.m + p.n), items,
       [&](int begin, int some, int busy) {
-        warm(p.a + begin * p.m, some * p.m, busy);
-        warm(p.b + begin * p.n, some * p.n, busy);
+        prefetch(p.a + begin * p.m, some * p.m, busy);
+        prefetch(p.b + begin * p.n, some * p.n, busy);
       },
       [&](int i, int begin, int end) { long_tile<kRows>(p, i / columns * kRows, i % columns * 4, begin, end); });
   return 0;
@@ -292,35 +292,35 @@ BLOCK_FORM int product_in_chunks(const Call& call, const Frame& f) {
 /// About the cycles of a term of long sums: multiplications and what it takes to read for them, in a few warps that have
 /// nobody to wait with; or what comes out of the first cache.
 BLOCK_FN int spent_on_long(const Product& p, int rows) {
-  const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
+  const int items = p.m / rows * (p.n / 4), warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger((of_block + 3) / 4 * (4 * rows + 7), of_block * (rows + 4));
 }
 
 /// What products by tiles of that size cost.
 BLOCK_FN int spent_on(const Product& p, int rows, int columns) {
-  return spent(tiles_of(p, rows, columns), rows, columns, 72 / ahead_of(rows, columns));
+  return estimated_cost(tiles_of(p, rows, columns), rows, columns, 72 / ahead_of(rows, columns));
 }
 
 template <Reading kLeft>
-BLOCK_FN int product_of_fours(const Product& p, const Call& call, const Frame& f, int turn) {
+BLOCK_FN int product_of_fours(const Product& p, const Call& call, const Frame& f, int first_thread) {
   constexpr Reading kFew = kLeft == kAlongK ? kAlongK : kOnes;
   const int many = 1 << 30;
   const int eight = kLeft != kOnes && (kLeft != kAcross || p.m % 8 == 0) ? spent_on(p, 8, 4) : many;
   const int four = kLeft != kOnes ? spent_on(p, 4, 4) : many;
   const int two = spent_on(p, 2, 4), one = spent_on(p, 1, 4);
   if (kLeft != kOnes && eight <= four && eight <= two && eight <= one)
-    return product_by<8, 4, kLeft, kAcross>(call, f, turn);
-  if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(call, f, turn);
-  return two <= one ? product_by<2, 4, kFew, kAcross>(call, f, turn) : product_by<1, 4, kFew, kAcross>(call, f, turn);
+    return product_by<8, 4, kLeft, kAcross>(call, f, first_thread);
+  if (kLeft != kOnes && four <= two && four <= one) return product_by<4, 4, kLeft, kAcross>(call, f, first_thread);
+  return two <= one ? product_by<2, 4, kFew, kAcross>(call, f, first_thread) : product_by<1, 4, kFew, kAcross>(call, f, first_thread);
 }
 
 /// at and n: as product_of says.
-BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_product(const Call& call, const Frame& f, int first_thread) {
   const Product p = product_of(call, f);
   const bool right = p.b_n == 1 && p.b_k % 4 == 0 && p.n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 && whole(p.b);
   const bool left = p.inner == 1 && p.a_outer % 4 == 0 && whole(p.a);
   const bool rows_together =
-      p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu && p.finish.after == kNothing;
+      p.outer == 1 && p.a_m == 1 && p.a_k == p.m && p.b_k == p.n && !p.biased && !p.relu && p.finish.after == kNoEpilogue;
   if (right && rows_together && p.k * (p.m + p.n) >= 16384 && p.m * p.n <= 8 * kThreads) {
     const int many = 1 << 30, four = left && p.m % 4 == 0 ? spent_on_long(p, 4) : many;
     const int two = left && p.m % 2 == 0 ? spent_on_long(p, 2) : many, one = spent_on_long(p, 1);
@@ -328,16 +328,16 @@ BLOCK_OP int op_product(const Call& call, const Frame& f, int turn) {
     return two <= one ? product_in_chunks<2>(call, f) : product_in_chunks<1>(call, f);
   }
   if (left && right) {
-    if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, call, f, turn);
-    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, call, f, turn);
+    if (p.a_k == 1 && p.a_m % 4 == 0) return product_of_fours<kAlongK>(p, call, f, first_thread);
+    if (p.a_m == 1 && p.a_k % 4 == 0 && p.m % 4 == 0) return product_of_fours<kAcross>(p, call, f, first_thread);
   }
-  if (right) return product_of_fours<kOnes>(p, call, f, turn);
+  if (right) return product_of_fours<kOnes>(p, call, f, first_thread);
   if (left && p.a_k == 1 && p.a_m % 4 == 0 && p.b_k == 1 && p.b_n % 4 == 0 && p.b_outer % 4 == 0 && p.inner == 1 &&
       whole(p.b)) {
-    return product_by<4, 4, kAlongK, kAlongK>(call, f, turn);
+    return product_by<4, 4, kAlongK, kAlongK>(call, f, first_thread);
   }
-  if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(call, f, turn);
-  return product_by<1, 1, kOnes, kOnes>(call, f, turn);
+  if (tiles_of(p, 4, 2) >= kThreads) return product_by<4, 2, kOnes, kOnes>(call, f, first_thread);
+  return product_by<1, 1, kOnes, kOnes>(call, f, first_thread);
 }
 
 /// Goes on with the plain sum of a column.
@@ -348,13 +348,13 @@ BLOCK_FN float column_sum(float sum, Reals x, int begin, int end, int columns, i
 }
 
 /// Plain ascending sums over rows. n: rows a sample, columns. at: x, y.
-BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_column_sum(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int rows = call.n[0] * f.batch, columns = call.n[1];
   if (4 * columns <= kThreads && rows * columns >= 4096) {
     in_chunks(
         rows, rows_at_once(rows, columns), columns,
-        [&](int begin, int some, int items) { warm(x + begin * columns, some * columns, items); },
+        [&](int begin, int some, int items) { prefetch(x + begin * columns, some * columns, items); },
         [&](int i, int begin, int end) { y[i] = column_sum(begin == 0 ? 0.0F : y[i], x, begin, end, columns, i); });
     return 0;
   }

@@ -38,15 +38,15 @@ BLOCK_FN Four depthwise_at(const Taps& s, int position, int channel) {
 }
 
 /// A channel is a group of its own: channels side by side in threads. at: source, weights, bias, target.
-BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_depthwise(const Call& call, const Frame& f, int first_thread) {
   const Taps s = taps_of(call, f);
   const int c = s.source_c, all = s.samples * s.h.positions * s.w.positions * c;
   if (c % 4 == 0 && whole(s.source) && whole(s.weights) && whole(s.target) && whole(s.finish.saved)) {
     const int fours = c / 4;
-    return each_four(all / 4, s.target, turn,
+    return each_four(all / 4, s.target, first_thread,
                      [&](int i) { return s.finish.four_at(4 * i, depthwise_at<4>(s, i / fours, i % fours * 4)); });
   }
-  return each_alone(all, s.target, turn, [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
+  return each_alone(all, s.target, first_thread, [&](int i) { return s.finish.at(i, depthwise_at<1>(s, i / c, i % c).v[0]); });
 }
 
 /// at: x, dy, none, dw.
@@ -56,7 +56,7 @@ BLOCK_OP int op_depthwise_weights(const Call& call, const Frame& f) {
   const int c = s.source_c;
   in_chunks(
       s.samples, samples_at_once(s), s.h.taps * s.w.taps * c,
-      [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
+      [&](int begin, int some, int busy) { prefetch_samples(s, dy, begin, some, busy); },
       [&](int i, int begin, int end) {
         const int channel = i % c, x_step = s.w.stride * c;
         float sum = begin == 0 ? 0.0F : dw[i];

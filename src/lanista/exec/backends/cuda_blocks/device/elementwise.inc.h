@@ -17,57 +17,57 @@ BLOCK_FN float gelu_gate(float x) {
 BLOCK_FN int count_of(const Call& call, const Frame& f) { return call.n[0] + call.n[1] * f.batch; }
 
 /// n[2]: which. at: x, y.
-BLOCK_OP int op_activation(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_activation(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int count = count_of(call, f);
   switch (call.n[2]) {
     case kRelu:
-      return map(count, x, y, turn, [](float v) { return relu_of(v); });
+      return map(count, x, y, first_thread, [](float v) { return relu_of(v); });
     case kGelu:
-      return map<1>(count, x, y, turn, [](float v) { return v * gelu_gate(v); });
+      return map<1>(count, x, y, first_thread, [](float v) { return v * gelu_gate(v); });
     case kSilu:
-      return map<1>(count, x, y, turn, [](float v) { return v * sigmoid_of(v); });
+      return map<1>(count, x, y, first_thread, [](float v) { return v * sigmoid_of(v); });
     case kTanh:
-      return map<1>(count, x, y, turn, [](float v) { return tanh_of(v); });
+      return map<1>(count, x, y, first_thread, [](float v) { return tanh_of(v); });
     case kSigmoid:
-      return map<1>(count, x, y, turn, [](float v) { return sigmoid_of(v); });
+      return map<1>(count, x, y, first_thread, [](float v) { return sigmoid_of(v); });
     case kHardSwish:
-      return map<1>(count, x, y, turn, [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
+      return map<1>(count, x, y, first_thread, [](float v) { return v * clipped(madd(v, 1.0F / 6.0F, 0.5F), 0.0F, 1.0F); });
     default:
-      return map<2>(count, x, y, turn, [](float v) { return v / ((v < 0.0F ? -v : v) + 1.0F); });
+      return map<2>(count, x, y, first_thread, [](float v) { return v / ((v < 0.0F ? -v : v) + 1.0F); });
   }
 }
 
 /// n[2]: which. at: what was saved (x or y), dy, dx.
-BLOCK_OP int op_activation_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_activation_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals saved = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int count = count_of(call, f);
   switch (call.n[2]) {
     case kRelu:
-      return map(count, saved, dy, dx, turn, [](float v, float d) { return v <= 0.0F ? 0.0F : d; });
+      return map(count, saved, dy, dx, first_thread, [](float v, float d) { return v <= 0.0F ? 0.0F : d; });
     case kGelu:
-      return map<1>(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<1>(count, saved, dy, dx, first_thread, [](float v, float d) {
         const float gate = gelu_gate(v);
         const float slope = madd(v * v, 3.0F * kCubic * kTwoRoot, kTwoRoot);
         return d * madd(v * slope, gate * (1.0F - gate), gate);
       });
     case kSilu:
-      return map<1>(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<1>(count, saved, dy, dx, first_thread, [](float v, float d) {
         const float gate = sigmoid_of(v);
         return d * madd(v, gate * (1.0F - gate), gate);
       });
     case kTanh:
-      return map<1>(count, saved, dy, dx, turn, [](float v, float d) { return d * ((1.0F - v) * (1.0F + v)); });
+      return map<1>(count, saved, dy, dx, first_thread, [](float v, float d) { return d * ((1.0F - v) * (1.0F + v)); });
     case kSigmoid:
-      return map<1>(count, saved, dy, dx, turn, [](float v, float d) { return d * (v * (1.0F - v)); });
+      return map<1>(count, saved, dy, dx, first_thread, [](float v, float d) { return d * (v * (1.0F - v)); });
     case kHardSwish:
-      return map<1>(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<1>(count, saved, dy, dx, first_thread, [](float v, float d) {
         const float bent = d * madd(v, 1.0F / 3.0F, 0.5F);
         const float open = v >= 3.0F ? d : bent;
         return v <= -3.0F ? 0.0F : open;
       });
     default:
-      return map<2>(count, saved, dy, dx, turn, [](float v, float d) {
+      return map<2>(count, saved, dy, dx, first_thread, [](float v, float d) {
         const float below = (v < 0.0F ? -v : v) + 1.0F;
         return d / (below * below);
       });
@@ -75,53 +75,53 @@ BLOCK_OP int op_activation_grad(const Call& call, const Frame& f, int turn) {
 }
 
 /// n[2]: which. x: its numbers. at: x, y.
-BLOCK_OP int op_with_numbers(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_parametric_activation(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int count = count_of(call, f);
   const float a = call.x[0], b = call.x[1];
   switch (call.n[2]) {
     case kLeakyRelu:
-      return map(count, x, y, turn, [a](float v) { return v < 0.0F ? v * a : v; });
+      return map(count, x, y, first_thread, [a](float v) { return v < 0.0F ? v * a : v; });
     case kElu:
-      return map<1>(count, x, y, turn, [a](float v) {
+      return map<1>(count, x, y, first_thread, [a](float v) {
         const float bent = expm1_of(v) * a;
         return v > 0.0F ? v : bent;
       });
     case kClipped:
-      return map(count, x, y, turn, [a, b](float v) { return clipped(v, a, b); });
+      return map(count, x, y, first_thread, [a, b](float v) { return clipped(v, a, b); });
     default:
-      return map<2>(count, x, y, turn, [a, b](float v) { return clipped(madd(v, a, b), 0.0F, 1.0F); });
+      return map<2>(count, x, y, first_thread, [a, b](float v) { return clipped(madd(v, a, b), 0.0F, 1.0F); });
   }
 }
 
 /// n[2]: which. x: its numbers. at: saved, dy, dx.
-BLOCK_OP int op_with_numbers_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_parametric_activation_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals saved = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int count = count_of(call, f);
   const float a = call.x[0], b = call.x[1];
   switch (call.n[2]) {
     case kLeakyRelu:
-      return map(count, saved, dy, dx, turn, [a](float v, float d) { return v <= 0.0F ? d * a : d; });
+      return map(count, saved, dy, dx, first_thread, [a](float v, float d) { return v <= 0.0F ? d * a : d; });
     case kElu:
-      return map<1>(count, saved, dy, dx, turn, [a](float v, float d) {
+      return map<1>(count, saved, dy, dx, first_thread, [a](float v, float d) {
         const float bent = d * (v + a);
         return v > 0.0F ? d : bent;
       });
     case kClipped:
-      return map(count, saved, dy, dx, turn, [a, b](float v, float d) { return inside(v, a, b, d); });
+      return map(count, saved, dy, dx, first_thread, [a, b](float v, float d) { return inside(v, a, b, d); });
     default:
-      return map<2>(count, saved, dy, dx, turn, [a](float v, float d) { return inside(v, 0.0F, 1.0F, d * a); });
+      return map<2>(count, saved, dy, dx, first_thread, [a](float v, float d) { return inside(v, 0.0F, 1.0F, d * a); });
   }
 }
 
 /// n[2]: which. at: a, b, y.
-BLOCK_OP int op_binary(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_binary(const Call& call, const Frame& f, int first_thread) {
   const Reals a = place(f, call.at[0]), b = place(f, call.at[1]), y = place(f, call.at[2]);
   const int count = count_of(call, f);
-  if (call.after != kNothing) {  // sums alone have something behind them
+  if (call.after != kNoEpilogue) {  // sums alone have something behind them
     const Finish finish = finish_of(call, f);
     if (count % 4 == 0 && whole(a) && whole(b) && whole(y) && whole(finish.saved)) {
-      return each_four(count / 4, y, turn, [&](int i) {
+      return each_four(count / 4, y, first_thread, [&](int i) {
         Four left = load4(a, 4 * i);
         const Four right = load4(b, 4 * i);
         BLOCK_UNROLL(4)
@@ -129,43 +129,43 @@ BLOCK_OP int op_binary(const Call& call, const Frame& f, int turn) {
         return finish.four_at(4 * i, left);
       });
     }
-    return each_alone(count, y, turn, [&](int i) { return finish.at(i, a[i] + b[i]); });
+    return each_alone(count, y, first_thread, [&](int i) { return finish.at(i, a[i] + b[i]); });
   }
   switch (call.n[2]) {
     case kAdd:
-      return map(count, a, b, y, turn, [](float u, float v) { return u + v; });
+      return map(count, a, b, y, first_thread, [](float u, float v) { return u + v; });
     case kSub:
-      return map(count, a, b, y, turn, [](float u, float v) { return u - v; });
+      return map(count, a, b, y, first_thread, [](float u, float v) { return u - v; });
     case kMul:
-      return map(count, a, b, y, turn, [](float u, float v) { return u * v; });
+      return map(count, a, b, y, first_thread, [](float u, float v) { return u * v; });
     default:
-      return map(count, a, b, y, turn, [](float u, float v) { return u / v; });
+      return map(count, a, b, y, first_thread, [](float u, float v) { return u / v; });
   }
 }
 
 /// x[0]: the factor. at: x, y.
-BLOCK_OP int op_scale(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_scale(const Call& call, const Frame& f, int first_thread) {
   const float factor = call.x[0];
-  return map(count_of(call, f), place(f, call.at[0]), place(f, call.at[1]), turn,
+  return map(count_of(call, f), place(f, call.at[0]), place(f, call.at[1]), first_thread,
              [factor](float v) { return v * factor; });
 }
 
 /// at: y.
-BLOCK_OP int op_zero(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_zero(const Call& call, const Frame& f, int first_thread) {
   const Reals y = place(f, call.at[0]);
-  return each(count_of(call, f), y, turn, [](int) { return 0.0F; });
+  return each(count_of(call, f), y, first_thread, [](int) { return 0.0F; });
 }
 
 /// at: x, y.
-BLOCK_OP int op_copy(const Call& call, const Frame& f, int turn) {
-  return map(count_of(call, f), place(f, call.at[0]), place(f, call.at[1]), turn, [](float v) { return v; });
+BLOCK_OP int op_copy(const Call& call, const Frame& f, int first_thread) {
+  return map(count_of(call, f), place(f, call.at[0]), place(f, call.at[1]), first_thread, [](float v) { return v; });
 }
 
 /// y = x plus a row. n[2]: its length. at: x, row, y.
-BLOCK_OP int op_row_add(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_row_add(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), row = place(f, call.at[1]), y = place(f, call.at[2]);
   const int columns = call.n[2];
-  return each(count_of(call, f), y, turn, [&](int i) { return x[i] + row[i % columns]; });
+  return each(count_of(call, f), y, first_thread, [&](int i) { return x[i] + row[i % columns]; });
 }
 
 /// A row of numbers with the CPU's sums: in eight partial ones, number i in i mod 8.
@@ -240,7 +240,7 @@ BLOCK_FN float softmax_row(const Row& x, float most, Reals y) {
 }
 
 /// Rows that lie together: eight threads a row, each with one of its eight partial sums.
-BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Reals sums, int turn) {
+BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Reals sums, int first_thread) {
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
@@ -254,7 +254,7 @@ BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Re
       most[i] = best;
     }
   }
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
@@ -274,17 +274,17 @@ BLOCK_FN int softmax_of_rows(int rows, int len, Reals x, Reals y, Reals most, Re
       sums[i] = sum;
     }
   }
-  team_sync();
-  return each(rows * len, y, turn, [&](int i) { return y[i] / tree_of<float>(sums, i / len * 8); });
+  lane_barrier();
+  return each(rows * len, y, first_thread, [&](int i) { return y[i] / tree_of<float>(sums, i / len * 8); });
 }
 
 /// n: rows a sample, len, inner. at: x, y, scratch [16 rows].
-BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_softmax(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
   if (inner == 1) {
     const Reals scratch = place(f, call.at[2]);
-    return softmax_of_rows(outer, len, x, y, scratch, scratch + 8 * outer, turn);
+    return softmax_of_rows(outer, len, x, y, scratch, scratch + 8 * outer, first_thread);
   }
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
@@ -308,7 +308,7 @@ BLOCK_OP int op_softmax(const Call& call, const Frame& f, int turn) {
 }
 
 /// dx = y (dy - sum y dy). at: y, dy, dx, scratch [8 rows].
-BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals y = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
   if (inner == 1) {
@@ -323,8 +323,8 @@ BLOCK_OP int op_softmax_grad(const Call& call, const Frame& f, int turn) {
         dots[i] = dot;
       }
     }
-    team_sync();
-    return each(outer * len, dx, turn, [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
+    lane_barrier();
+    return each(outer * len, dx, first_thread, [&](int i) { return y[i] * (dy[i] - tree_of<float>(dots, i / len * 8)); });
   }
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
@@ -362,10 +362,10 @@ BLOCK_FN Words philox(u64 key, u64 high, u64 low) {
 }
 
 /// n: elements a sample, the number of p among the lane's own, node (two words). at: x, y.
-BLOCK_OP int op_dropout(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_dropout(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int per_sample = call.n[0], blocks = (per_sample + 31) / 32 * 8, items = blocks * f.batch;
-  const double p = f.step->numbers[call.n[1]];
+  const double p = f.step->lane_attrs[call.n[1]];
   const u64 node = static_cast<u64>(static_cast<u32>(call.n[2])) | static_cast<u64>(static_cast<u32>(call.n[3])) << 32;
   const Words mixed = philox(f.seed, node, f.step->done);
   const u64 key = static_cast<u64>(mixed.w[1]) << 32 | mixed.w[0];

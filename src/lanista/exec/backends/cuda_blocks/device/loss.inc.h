@@ -6,7 +6,7 @@ namespace lanista::device::block {
 namespace {
 
 /// n: classes, positions a sample. at: logits, labels, loss, probabilities, scratch [positions a batch].
-BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int first_thread) {
   const Reals logits = place(f, call.at[0]), loss = place(f, call.at[2]), saved = place(f, call.at[3]);
   const Ints target = ints_at(place(f, call.at[1]));
   const int classes = call.n[0], positions = call.n[1], rows = f.batch * positions;
@@ -31,7 +31,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
     }
   }
   if (positions == 1) return used(rows);
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int n = t; n < f.batch; n += kThreads) {
@@ -45,7 +45,7 @@ BLOCK_OP int op_cross_entropy(const Call& call, const Frame& f, int turn) {
 }
 
 /// n: the same. at: probabilities, labels, dlogits.
-BLOCK_OP int op_cross_entropy_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_cross_entropy_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals saved = place(f, call.at[0]), dlogits = place(f, call.at[2]);
   const Ints target = ints_at(place(f, call.at[1]));
   const int classes = call.n[0], positions = call.n[1];
@@ -54,7 +54,7 @@ BLOCK_OP int op_cross_entropy_grad(const Call& call, const Frame& f, int turn) {
   const float hard = static_cast<float>(1.0 - smoothing + smoothing / static_cast<double>(classes));
   const float share = static_cast<float>(1.0 / static_cast<double>(f.batch * positions));
   const float* const weights = f.step->weights;
-  return each(f.batch * positions * classes, dlogits, turn, [&](int i) {
+  return each(f.batch * positions * classes, dlogits, first_thread, [&](int i) {
     const int row = i / classes;
     const float own = (saved[i] - (target[row] == i % classes ? hard : soft)) * share;
     return weights != nullptr ? own * weights[row / positions] : own;
@@ -84,7 +84,7 @@ BLOCK_FN float error_term(int which, float x, float t, float acc) {
 }
 
 /// n: numbers a sample, which. at: predictions, targets, loss.
-BLOCK_OP int op_errors(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_value_loss(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), loss = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
   const float* const weights = f.step->weights;
@@ -102,13 +102,13 @@ BLOCK_OP int op_errors(const Call& call, const Frame& f, int turn) {
 }
 
 /// at: predictions, targets, dpredictions.
-BLOCK_OP int op_errors_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_value_loss_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), target = place(f, call.at[1]), dx = place(f, call.at[2]);
   const int len = call.n[0], which = call.n[1];
   const double times = which == kMse ? 2.0 : 1.0;
   const float factor = static_cast<float>(times / (static_cast<double>(f.batch) * static_cast<double>(len)));
   const float* const weights = f.step->weights;
-  return each(f.batch * len, dx, turn, [&](int i) {
+  return each(f.batch * len, dx, first_thread, [&](int i) {
     const float p = x[i], t = target[i], d = p - t;
     const float slope = which == kMse   ? d
                         : which == kMae ? sign_of(d)
@@ -120,7 +120,7 @@ BLOCK_OP int op_errors_grad(const Call& call, const Frame& f, int turn) {
 }
 
 /// The step's loss. at: losses of samples.
-BLOCK_OP int op_mean_loss(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_mean_loss(const Call& call, const Frame& f, int first_thread) {
   const Reals loss = place(f, call.at[0]);
   PHASE(t) {
     if (t == 0) {

@@ -100,18 +100,18 @@ struct Finish {
   float low, high;
 
   BLOCK_METHOD float one(float value, float gate) const {
-    if (after == kThenRelu) return relu_of(value);
-    if (after == kThenClip) return clipped(value, low, high);
-    return after == kReluGate ? (gate <= 0.0F ? 0.0F : value) : inside(gate, low, high, value);
+    if (after == kReluEpilogue) return relu_of(value);
+    if (after == kClipEpilogue) return clipped(value, low, high);
+    return after == kReluGradEpilogue ? (gate <= 0.0F ? 0.0F : value) : inside(gate, low, high, value);
   }
-  BLOCK_METHOD bool gates() const { return after == kReluGate || after == kClipGate; }
+  BLOCK_METHOD bool gates() const { return after == kReluGradEpilogue || after == kClipGradEpilogue; }
   /// Of result i, and of four from i on.
   BLOCK_METHOD float at(int i, float value) const {
-    if (after == kNothing) return value;
+    if (after == kNoEpilogue) return value;
     return one(value, gates() ? static_cast<float>(saved[i]) : 0.0F);
   }
   BLOCK_METHOD Four four_at(int i, Four value) const {
-    if (after == kNothing) return value;
+    if (after == kNoEpilogue) return value;
     Four gate = {};
     if (gates()) gate = load4(saved, i);
     BLOCK_UNROLL(4)
@@ -121,7 +121,7 @@ struct Finish {
 };
 
 BLOCK_FN Finish finish_of(const Call& call, const Frame& f) {
-  return {call.at[kSaved] != kNowhere ? place(f, call.at[kSaved]) : f.slab, call.after, call.x[2], call.x[3]};
+  return {call.at[kGateOperand] != kNowhere ? place(f, call.at[kGateOperand]) : f.slab, call.after, call.x[2], call.x[3]};
 }
 
 /// The fixed tree over eight partial sums.

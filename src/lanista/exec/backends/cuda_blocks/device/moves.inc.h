@@ -17,16 +17,16 @@ BLOCK_FN Corner corner_of(int item, int rows, int columns) {
 }
 
 /// n: matrices, rows, columns. at: x, y.
-BLOCK_OP int op_transpose(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_transpose(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int rows = call.n[1], columns = call.n[2], size = rows * columns, all = call.n[0] * size;
   if (rows % 4 == 0 && columns % 4 == 0 && whole(x) && whole(y)) {
-    const int items = all / 16, of_one = size / 16;
+    const int items = all / 16, create_private = size / 16;
     PHASE(t) {
       BLOCK_UNROLL_BY(1)
       for (int i = t; i < items; i += kThreads) {
-        const Corner at = corner_of(i % of_one, rows / 4, columns / 4);
-        const int matrix = i / of_one * size;
+        const Corner at = corner_of(i % create_private, rows / 4, columns / 4);
+        const int matrix = i / create_private * size;
         Four from[4];
         BLOCK_UNROLL(4)
         for (int r = 0; r < 4; ++r) from[r] = load4(x, matrix + (at.row + r) * columns + at.column);
@@ -40,14 +40,14 @@ BLOCK_OP int op_transpose(const Call& call, const Frame& f, int turn) {
     return used(items);
   }
   // Neighbouring threads write neighbours, and read few rows.
-  return each(all, y, turn, [&](int i) {
+  return each(all, y, first_thread, [&](int i) {
     const int row = i % rows, rest = i / rows;
     return x[(rest / columns * rows + row) * columns + rest % columns];
   });
 }
 
 /// n: outer a sample, len, inner. at: x, y.
-BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2], items = outer * inner;
   const float count = static_cast<float>(len);
@@ -69,11 +69,11 @@ BLOCK_OP int op_mean_axis(const Call& call, const Frame& f, int turn) {
 }
 
 /// n: the same. at: dy, dx.
-BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_mean_axis_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals dy = place(f, call.at[0]), dx = place(f, call.at[1]);
   const int outer = call.n[0] * f.batch, len = call.n[1], inner = call.n[2];
   const float count = static_cast<float>(len);
-  return each(outer * len * inner, dx, turn, [&](int i) { return dy[i / (len * inner) * inner + i % inner] / count; });
+  return each(outer * len * inner, dx, first_thread, [&](int i) { return dy[i / (len * inner) * inner + i % inner] / count; });
 }
 
 /// Whether all steps but the first are whole fours.
@@ -85,14 +85,14 @@ BLOCK_FN bool all_fours(const int* axes, int rank) {
 
 /// n: the batch is the first axis, elements a sample, rank, then sizes and steps of the axes behind the batch, from the
 /// last to the first, in turn. at: x, y.
-BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_permute(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int per_sample = call.n[1], rank = call.n[2];
   const int* axes = call.n + 3;
   // Runs of neighbours go four at a time.
   if (axes[1] == 1 && axes[0] % 4 == 0 && whole(x) && whole(y) && all_fours(axes, rank)) {
     const int fours = per_sample / 4;
-    return each_four(call.n[0] != 0 ? fours * f.batch : fours, y, turn, [&](int i) {
+    return each_four(call.n[0] != 0 ? fours * f.batch : fours, y, first_thread, [&](int i) {
       u32 rest = static_cast<u32>(i % fours);
       int from = 4 * (i - static_cast<int>(rest));
       BLOCK_UNROLL_BY(1)
@@ -104,7 +104,7 @@ BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
       return load4(x, from);
     });
   }
-  return each(call.n[0] != 0 ? per_sample * f.batch : per_sample, y, turn, [&](int i) {
+  return each(call.n[0] != 0 ? per_sample * f.batch : per_sample, y, first_thread, [&](int i) {
     u32 rest = static_cast<u32>(i % per_sample);
     int from = i - static_cast<int>(rest);
     BLOCK_UNROLL_BY(1)
@@ -118,31 +118,31 @@ BLOCK_OP int op_permute(const Call& call, const Frame& f, int turn) {
 }
 
 /// n: outer a sample, len, inner, begin, len of the slice. at: x, y = x[:, begin : begin + len, :].
-BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_copy_slice(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];
   const int count = call.n[0] * f.batch * part;
   if (row % 4 == 0 && begin % 4 == 0 && part % 4 == 0 && whole(x) && whole(y)) {
     const int fours = part / 4;
-    return each_four(count / 4, y, turn, [&](int i) { return load4(x, i / fours * row + begin + 4 * (i % fours)); });
+    return each_four(count / 4, y, first_thread, [&](int i) { return load4(x, i / fours * row + begin + 4 * (i % fours)); });
   }
-  return each(count, y, turn, [&](int i) { return x[i / part * row + begin + i % part]; });
+  return each(count, y, first_thread, [&](int i) { return x[i / part * row + begin + i % part]; });
 }
 
 /// n: the same, then whether all else becomes zero. at: x, y[:, begin : begin + len, :] = x.
-BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const int row = call.n[1] * call.n[2], begin = call.n[3] * call.n[2], part = call.n[4] * call.n[2];
   const int outer = call.n[0] * f.batch;
   if (call.n[5] != 0 && row % 4 == 0 && begin % 4 == 0 && part % 4 == 0 && whole(x) && whole(y)) {
     const int fours = row / 4;
-    return each_four(outer * fours, y, turn, [&](int i) {
+    return each_four(outer * fours, y, first_thread, [&](int i) {
       const int at = 4 * (i % fours) - begin;
       return at >= 0 && at < part ? load4(x, i / fours * part + at) : Four{};
     });
   }
   if (call.n[5] != 0) {
-    return each(outer * row, y, turn, [&](int i) {
+    return each(outer * row, y, first_thread, [&](int i) {
       const int at = i % row - begin;
       return at >= 0 && at < part ? x[i / row * part + at] : 0.0F;
     });
@@ -155,18 +155,18 @@ BLOCK_OP int op_paste_slice(const Call& call, const Frame& f, int turn) {
 }
 
 /// n: tokens a sample, vocab, dim. at: tokens, weights, y.
-BLOCK_OP int op_embedding(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_embedding(const Call& call, const Frame& f, int first_thread) {
   const Ints token = ints_at(place(f, call.at[0]));
   const Reals w = place(f, call.at[1]), y = place(f, call.at[2]);
   const int vocab = call.n[1], dim = call.n[2];
-  return each(call.n[0] * f.batch * dim, y, turn, [&](int i) {
+  return each(call.n[0] * f.batch * dim, y, first_thread, [&](int i) {
     const int number = token[i / dim];
     return number >= 0 && number < vocab ? w[number * dim + i % dim] : 0.0F;
   });
 }
 
 /// Every token's rows in their order, through a list of where it stands. at: tokens, dy, dw, scratch [tokens + vocab].
-BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int first_thread) {
   const Ints token = ints_at(place(f, call.at[0]));
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[2]);
   const int tokens = call.n[0] * f.batch, vocab = call.n[1], dim = call.n[2];
@@ -180,8 +180,8 @@ BLOCK_OP int op_embedding_grad(const Call& call, const Frame& f, int turn) {
       next[i] = at;
     }
   }
-  team_sync();
-  return each(vocab * dim, dw, turn, [&](int i) {
+  lane_barrier();
+  return each(vocab * dim, dw, first_thread, [&](int i) {
     float sum = 0.0F;
     for (int at = first[i / dim]; at < tokens; at = next[at]) sum += dy[at * dim + i % dim];
     return sum;

@@ -30,7 +30,7 @@ BLOCK_FN float four_of(Reals partial, int c, int j) {
 
 /// n: rows a sample, c, number of the momentum. x: eps. at: x, gamma, beta, mean, variance, y, mean, inverse deviation,
 /// new mean, new variance, scratch [9 c].
-BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), old_mean = place(f, call.at[3]), old_var = place(f, call.at[4]);
   const Reals y = place(f, call.at[5]), mean = place(f, call.at[6]), inv_std = place(f, call.at[7]);
   const Reals new_mean = place(f, call.at[8]), new_var = place(f, call.at[9]), scratch = place(f, call.at[10]);
@@ -38,11 +38,11 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
   const Reals gamma = has_gamma ? place(f, call.at[1]) : x, beta = has_beta ? place(f, call.at[2]) : x;
   const int rows = call.n[0] * f.batch, c = call.n[1];
   const float eps = call.x[0], count = static_cast<float>(rows), unbiased = static_cast<float>(rows - 1);
-  const double momentum = f.step->numbers[call.n[2]];
+  const double momentum = f.step->lane_attrs[call.n[2]];
   const float keep = static_cast<float>(1.0 - momentum), take = static_cast<float>(momentum);
   const Reals squares = scratch + 4 * c, slope = scratch + 8 * c;
   const int at_once = rows_at_once(rows, c);
-  const auto near = [&](int begin, int some, int items) { warm(x + begin * c, some * c, items); };
+  const auto near = [&](int begin, int some, int items) { prefetch(x + begin * c, some * c, items); };
   in_chunks(rows, at_once, 4 * c, near, [&](int i, int begin, int end) {
     const int j = i % c;
     const float first = x[j];
@@ -71,11 +71,11 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       slope[j] = inverse * (has_gamma ? gamma[j] : 1.0F);
     }
   }
-  team_sync();
+  lane_barrier();
   const Finish finish = finish_of(call, f);
   if (c % 4 == 0 && whole(x) && whole(y) && whole(mean) && whole(slope) && (!has_beta || whole(beta)) &&
       whole(finish.saved)) {
-    return each_four(rows * c / 4, y, turn, [&](int i) {
+    return each_four(rows * c / 4, y, first_thread, [&](int i) {
       const int j = 4 * i % c;
       Four to = load4(x, 4 * i), shift = {};
       const Four m = load4(mean, j), times = load4(slope, j);
@@ -85,14 +85,14 @@ BLOCK_OP int op_batch_norm(const Call& call, const Frame& f, int turn) {
       return finish.four_at(4 * i, to);
     });
   }
-  return each(rows * c, y, turn, [&](int i) {
+  return each(rows * c, y, first_thread, [&](int i) {
     const int j = i % c;
     return finish.at(i, madd(x[i] - mean[j], slope[j], has_beta ? beta[j] : 0.0F));
   });
 }
 
 /// n: rows a sample, c. at: x, mean, inverse deviation, dy, gamma, dx, dgamma, dbeta, scratch [11 c].
-BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), mean = place(f, call.at[1]), inv_std = place(f, call.at[2]);
   const Reals dy = place(f, call.at[3]), dx = place(f, call.at[5]), dgamma = place(f, call.at[6]);
   const Reals dbeta = place(f, call.at[7]), sums = place(f, call.at[8]);
@@ -102,8 +102,8 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
   const float count = static_cast<float>(rows);
   const Reals dots = sums + 4 * c, mean_dy = sums + 8 * c, mean_dot = sums + 9 * c, slope = sums + 10 * c;
   const auto near = [&](int begin, int some, int items) {
-    warm(x + begin * c, some * c, items);
-    warm(dy + begin * c, some * c, items);
+    prefetch(x + begin * c, some * c, items);
+    prefetch(dy + begin * c, some * c, items);
   };
   in_chunks(rows, rows_at_once(rows, 2 * c), 8 * c, near, [&](int i, int begin, int end) {
     const int j = i % c, q = i / c % 4;
@@ -128,9 +128,9 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
       mean_dot[j] = (dot / count) * inverse;
     }
   }
-  team_sync();
+  lane_barrier();
   if (c % 4 == 0 && whole(x) && whole(dy) && whole(dx) && whole(mean) && whole(mean_dy)) {
-    return each_four(rows * c / 4, dx, turn, [&](int i) {
+    return each_four(rows * c / 4, dx, first_thread, [&](int i) {
       const int j = 4 * i % c;
       const Four of = load4(x, 4 * i), m = load4(mean, j), md = load4(mean_dy, j), dot = load4(mean_dot, j);
       const Four times = load4(slope, j);
@@ -143,7 +143,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
       return d;
     });
   }
-  return each(rows * c, dx, turn, [&](int i) {
+  return each(rows * c, dx, first_thread, [&](int i) {
     const int j = i % c;
     const float centred = dy[i] - mean_dy[j];
     return slope[j] * madd(-(x[i] - mean[j]), mean_dot[j], centred);
@@ -151,7 +151,7 @@ BLOCK_OP int op_batch_norm_grad(const Call& call, const Frame& f, int turn) {
 }
 
 /// n: rows a sample, len. x: eps. at: x, gamma, beta, y, mean, inverse deviation, scratch [16 rows].
-BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), y = place(f, call.at[3]), mean = place(f, call.at[4]);
   const Reals inv_std = place(f, call.at[5]), distances = place(f, call.at[6]);
   const bool has_gamma = call.at[1] != kNowhere, has_beta = call.at[2] != kNowhere;
@@ -167,7 +167,7 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
       distances[i] = partial_sum(len, i % 8, 8, [&](int k, float sum) { return sum + (x[start + k] - first); });
     }
   }
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < 8 * rows; i += kThreads) {
@@ -180,17 +180,17 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
       if (i % 8 == 0) mean[row] = m;
     }
   }
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
       inv_std[row] = 1.0F / root_of(tree_of<float>(squares, 8 * row) / count + eps);
     }
   }
-  team_sync();
+  lane_barrier();
   const bool fours = len % 4 == 0 && whole(x) && whole(y);
   if (fours && (!has_gamma || whole(gamma)) && (!has_beta || whole(beta))) {
-    return each_four(rows * len / 4, y, turn, [&](int i) {
+    return each_four(rows * len / 4, y, first_thread, [&](int i) {
       const int row = 4 * i / len, k = 4 * i % len;
       Four to = load4(x, 4 * i), times = {{1.0F, 1.0F, 1.0F, 1.0F}}, shift = {};
       if (has_gamma) times = load4(gamma, k);
@@ -201,14 +201,14 @@ BLOCK_OP int op_layer_norm(const Call& call, const Frame& f, int turn) {
       return to;
     });
   }
-  return each(rows * len, y, turn, [&](int i) {
+  return each(rows * len, y, first_thread, [&](int i) {
     const int row = i / len, k = i % len;
     return madd((x[i] - mean[row]) * inv_std[row], has_gamma ? gamma[k] : 1.0F, has_beta ? beta[k] : 0.0F);
   });
 }
 
 /// n: rows a sample, len. at: x, mean, inverse deviation, dy, gamma, dx, dgamma, dbeta, scratch [18 rows].
-BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int first_thread) {
   const Reals x = place(f, call.at[0]), mean = place(f, call.at[1]), inv_std = place(f, call.at[2]);
   const Reals dy = place(f, call.at[3]), dx = place(f, call.at[5]), dgamma = place(f, call.at[6]);
   const Reals dbeta = place(f, call.at[7]), sums = place(f, call.at[8]);
@@ -239,7 +239,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
       }
     }
   }
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int row = t; row < rows; row += kThreads) {
@@ -247,9 +247,9 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
       mean_dot[row] = tree_of<float>(dots, 8 * row) / count;
     }
   }
-  team_sync();
+  lane_barrier();
   if (len % 4 == 0 && whole(x) && whole(dy) && whole(dx) && (!has_gamma || whole(gamma))) {
-    return each_four(rows * len / 4, dx, turn, [&](int i) {
+    return each_four(rows * len / 4, dx, first_thread, [&](int i) {
       const int row = 4 * i / len;
       const Four of = load4(x, 4 * i);
       Four d = load4(dy, 4 * i), times = {{1.0F, 1.0F, 1.0F, 1.0F}};
@@ -263,7 +263,7 @@ BLOCK_OP int op_layer_norm_grad(const Call& call, const Frame& f, int turn) {
       return d;
     });
   }
-  return each(rows * len, dx, turn, [&](int i) {
+  return each(rows * len, dx, first_thread, [&](int i) {
     const int row = i / len;
     const float inverse = inv_std[row], hat = (x[i] - mean[row]) * inverse;
     const float centred = madd(dy[i], has_gamma ? gamma[i % len] : 1.0F, -mean_dy[row]);

@@ -74,7 +74,7 @@ struct Chosen {
 };
 
 template <int kChannels>
-BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index, bool relu, int turn) {
+BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index, bool relu, int first_thread) {
   const int some = p.c / kChannels;
   const auto chosen = [&](int i) {
     const Place at = place_of(i / some, p.h.positions, p.w.positions, p.h.length);
@@ -114,7 +114,7 @@ BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index
     }
     return of;
   };
-  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, turn, chosen, [&](int i, const Chosen& of) {
+  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, first_thread, chosen, [&](int i, const Chosen& of) {
     store_cells<kChannels>(y, kChannels * i, of.best);
     if (!indexed) return;
     if (kChannels == 4) {
@@ -126,17 +126,17 @@ BLOCK_FN int max_pool(const Pool& p, Reals x, Reals y, bool indexed, Reals index
 }
 
 /// n[14]: relu first. at: x, y, index (bytes).
-BLOCK_OP int op_max_pool(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_max_pool(const Call& call, const Frame& f, int first_thread) {
   const Pool p = pool_of(call, f);
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
   const bool indexed = call.at[2] != kNowhere, relu = call.n[14] != 0;
   const Reals index = indexed ? place(f, call.at[2]) : y;
-  if (p.c % 4 == 0 && whole(x) && whole(y)) return max_pool<4>(p, x, y, indexed, index, relu, turn);
-  return max_pool<1>(p, x, y, indexed, index, relu, turn);
+  if (p.c % 4 == 0 && whole(x) && whole(y)) return max_pool<4>(p, x, y, indexed, index, relu, first_thread);
+  return max_pool<1>(p, x, y, indexed, index, relu, first_thread);
 }
 
 template <int kChannels>
-BLOCK_FN int max_pool_grad(const Pool& p, Reals index, Reals dy, Reals dx, int turn) {
+BLOCK_FN int max_pool_grad(const Pool& p, Reals index, Reals dy, Reals dx, int first_thread) {
   const int some = p.c / kChannels;
   const auto sum_of = [&](int i) {
     const Place at = place_of(i / some, p.h.length, p.w.length, p.h.positions);
@@ -159,16 +159,16 @@ BLOCK_FN int max_pool_grad(const Pool& p, Reals index, Reals dy, Reals dx, int t
     }
     return sum;
   };
-  return each_into<4>(p.samples * p.h.length * p.w.length * some, turn, sum_of,
+  return each_into<4>(p.samples * p.h.length * p.w.length * some, first_thread, sum_of,
                       [&](int i, const Four& sum) { store_cells<kChannels>(dx, kChannels * i, sum); });
 }
 
 /// Every cell sums the gradients of the windows that chose it, in their order. at: index, dy, dx.
-BLOCK_OP int op_max_pool_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_max_pool_grad(const Call& call, const Frame& f, int first_thread) {
   const Pool p = pool_of(call, f);
   const Reals index = place(f, call.at[0]), dy = place(f, call.at[1]), dx = place(f, call.at[2]);
-  if (p.c % 4 == 0 && whole(dy) && whole(dx)) return max_pool_grad<4>(p, index, dy, dx, turn);
-  return max_pool_grad<1>(p, index, dy, dx, turn);
+  if (p.c % 4 == 0 && whole(dy) && whole(dx)) return max_pool_grad<4>(p, index, dy, dx, first_thread);
+  return max_pool_grad<1>(p, index, dy, dx, first_thread);
 }
 
 BLOCK_FN float pool_divisor(const Pool& p, int oh, int ow) {
@@ -183,7 +183,7 @@ BLOCK_FN float pool_divisor(const Pool& p, int oh, int ow) {
 }
 
 template <int kChannels>
-BLOCK_FN int avg_pool(const Pool& p, Reals x, Reals y, int turn) {
+BLOCK_FN int avg_pool(const Pool& p, Reals x, Reals y, int first_thread) {
   const int some = p.c / kChannels;
   const auto mean_of = [&](int i) {
     const Place at = place_of(i / some, p.h.positions, p.w.positions, p.h.length);
@@ -202,21 +202,21 @@ BLOCK_FN int avg_pool(const Pool& p, Reals x, Reals y, int turn) {
     for (int j = 0; j < kChannels; ++j) sum.v[j] = sum.v[j] / divisor;
     return sum;
   };
-  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, turn, mean_of,
+  return each_into<2>(p.samples * p.h.positions * p.w.positions * some, first_thread, mean_of,
                       [&](int i, const Four& sum) { store_cells<kChannels>(y, kChannels * i, sum); });
 }
 
 /// at: x, y.
-BLOCK_OP int op_avg_pool(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_avg_pool(const Call& call, const Frame& f, int first_thread) {
   const Pool p = pool_of(call, f);
   const Reals x = place(f, call.at[0]), y = place(f, call.at[1]);
-  if (p.c % 4 == 0 && whole(x) && whole(y)) return avg_pool<4>(p, x, y, turn);
-  return avg_pool<1>(p, x, y, turn);
+  if (p.c % 4 == 0 && whole(x) && whole(y)) return avg_pool<4>(p, x, y, first_thread);
+  return avg_pool<1>(p, x, y, first_thread);
 }
 
 /// Every window's share first, then every cell's sum of them.
 template <int kChannels>
-BLOCK_FN int avg_pool_grad(const Pool& p, Reals dy, Reals dx, Reals share, int turn) {
+BLOCK_FN int avg_pool_grad(const Pool& p, Reals dy, Reals dx, Reals share, int first_thread) {
   const int some = p.c / kChannels;
   const auto share_of = [&](int i) {
     const int position = i / some;
@@ -226,9 +226,9 @@ BLOCK_FN int avg_pool_grad(const Pool& p, Reals dy, Reals dx, Reals share, int t
     for (int j = 0; j < kChannels; ++j) value.v[j] = value.v[j] / divisor;
     return value;
   };
-  each_into<2>(p.samples * p.h.positions * p.w.positions * some, turn, share_of,
+  each_into<2>(p.samples * p.h.positions * p.w.positions * some, first_thread, share_of,
                [&](int i, const Four& value) { store_cells<kChannels>(share, kChannels * i, value); });
-  team_sync();
+  lane_barrier();
   const auto sum_of = [&](int i) {
     const Place at = place_of(i / some, p.h.length, p.w.length, p.h.positions);
     const int channel = i % some * kChannels, h_past = p.h.past(at.h), w_past = p.w.past(at.w);
@@ -243,16 +243,16 @@ BLOCK_FN int avg_pool_grad(const Pool& p, Reals dy, Reals dx, Reals share, int t
     }
     return sum;
   };
-  return each_into<2>(p.samples * p.h.length * p.w.length * some, turn, sum_of,
+  return each_into<2>(p.samples * p.h.length * p.w.length * some, first_thread, sum_of,
                       [&](int i, const Four& sum) { store_cells<kChannels>(dx, kChannels * i, sum); });
 }
 
 /// at: dy, dx, scratch (as dy).
-BLOCK_OP int op_avg_pool_grad(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_avg_pool_grad(const Call& call, const Frame& f, int first_thread) {
   const Pool p = pool_of(call, f);
   const Reals dy = place(f, call.at[0]), dx = place(f, call.at[1]), share = place(f, call.at[2]);
-  if (p.c % 4 == 0 && whole(dy) && whole(dx)) return avg_pool_grad<4>(p, dy, dx, share, turn);
-  return avg_pool_grad<1>(p, dy, dx, share, turn);
+  if (p.c % 4 == 0 && whole(dy) && whole(dx)) return avg_pool_grad<4>(p, dy, dx, share, first_thread);
+  return avg_pool_grad<1>(p, dy, dx, share, first_thread);
 }
 
 }  // namespace

@@ -15,90 +15,90 @@ namespace lanista::device::block {
 namespace {
 
 /// Runs a call; threads that it leaves to the next one behind its own.
-BLOCK_FORM int run_call(const Call& call, const Frame& f, int turn) {
+BLOCK_NOINLINE_FN int run_call(const Call& call, const Frame& f, int first_thread) {
   switch (call.op) {
     case kProduct:
-      return op_product(call, f, turn);
+      return op_product(call, f, first_thread);
     case kTranspose:
-      return op_transpose(call, f, turn);
+      return op_transpose(call, f, first_thread);
     case kTaps:
-      return op_taps(call, f, turn);
+      return op_taps(call, f, first_thread);
     case kTapWeights:
       return op_tap_weights(call, f);
     case kDepthwise:
-      return op_depthwise(call, f, turn);
+      return op_depthwise(call, f, first_thread);
     case kDepthwiseWeights:
       return op_depthwise_weights(call, f);
     case kColumnSum:
-      return op_column_sum(call, f, turn);
+      return op_column_sum(call, f, first_thread);
     case kActivation:
-      return op_activation(call, f, turn);
+      return op_activation(call, f, first_thread);
     case kActivationGrad:
-      return op_activation_grad(call, f, turn);
-    case kWithNumbers:
-      return op_with_numbers(call, f, turn);
-    case kWithNumbersGrad:
-      return op_with_numbers_grad(call, f, turn);
+      return op_activation_grad(call, f, first_thread);
+    case kParametricActivation:
+      return op_parametric_activation(call, f, first_thread);
+    case kParametricActivationGrad:
+      return op_parametric_activation_grad(call, f, first_thread);
     case kBinary:
-      return op_binary(call, f, turn);
+      return op_binary(call, f, first_thread);
     case kScale:
-      return op_scale(call, f, turn);
+      return op_scale(call, f, first_thread);
     case kZero:
-      return op_zero(call, f, turn);
+      return op_zero(call, f, first_thread);
     case kCopy:
-      return op_copy(call, f, turn);
+      return op_copy(call, f, first_thread);
     case kRowAdd:
-      return op_row_add(call, f, turn);
+      return op_row_add(call, f, first_thread);
     case kSoftmax:
-      return op_softmax(call, f, turn);
+      return op_softmax(call, f, first_thread);
     case kSoftmaxGrad:
-      return op_softmax_grad(call, f, turn);
+      return op_softmax_grad(call, f, first_thread);
     case kDropout:
-      return op_dropout(call, f, turn);
+      return op_dropout(call, f, first_thread);
     case kBatchNorm:
-      return op_batch_norm(call, f, turn);
+      return op_batch_norm(call, f, first_thread);
     case kBatchNormGrad:
-      return op_batch_norm_grad(call, f, turn);
+      return op_batch_norm_grad(call, f, first_thread);
     case kLayerNorm:
-      return op_layer_norm(call, f, turn);
+      return op_layer_norm(call, f, first_thread);
     case kLayerNormGrad:
-      return op_layer_norm_grad(call, f, turn);
+      return op_layer_norm_grad(call, f, first_thread);
     case kMaxPool:
-      return op_max_pool(call, f, turn);
+      return op_max_pool(call, f, first_thread);
     case kMaxPoolGrad:
-      return op_max_pool_grad(call, f, turn);
+      return op_max_pool_grad(call, f, first_thread);
     case kAvgPool:
-      return op_avg_pool(call, f, turn);
+      return op_avg_pool(call, f, first_thread);
     case kAvgPoolGrad:
-      return op_avg_pool_grad(call, f, turn);
+      return op_avg_pool_grad(call, f, first_thread);
     case kMeanAxis:
-      return op_mean_axis(call, f, turn);
+      return op_mean_axis(call, f, first_thread);
     case kMeanAxisGrad:
-      return op_mean_axis_grad(call, f, turn);
+      return op_mean_axis_grad(call, f, first_thread);
     case kPermute:
-      return op_permute(call, f, turn);
+      return op_permute(call, f, first_thread);
     case kCopySlice:
-      return op_copy_slice(call, f, turn);
+      return op_copy_slice(call, f, first_thread);
     case kPasteSlice:
-      return op_paste_slice(call, f, turn);
+      return op_paste_slice(call, f, first_thread);
     case kEmbedding:
-      return op_embedding(call, f, turn);
+      return op_embedding(call, f, first_thread);
     case kEmbeddingGrad:
-      return op_embedding_grad(call, f, turn);
+      return op_embedding_grad(call, f, first_thread);
     case kCrossEntropy:
-      return op_cross_entropy(call, f, turn);
+      return op_cross_entropy(call, f, first_thread);
     case kCrossEntropyGrad:
-      return op_cross_entropy_grad(call, f, turn);
-    case kErrors:
-      return op_errors(call, f, turn);
-    case kErrorsGrad:
-      return op_errors_grad(call, f, turn);
+      return op_cross_entropy_grad(call, f, first_thread);
+    case kValueLoss:
+      return op_value_loss(call, f, first_thread);
+    case kValueLossGrad:
+      return op_value_loss_grad(call, f, first_thread);
     case kMeanLoss:
-      return op_mean_loss(call, f, turn);
+      return op_mean_loss(call, f, first_thread);
     case kClip:
-      return op_clip(call, f, turn);
+      return op_clip(call, f, first_thread);
     default:
-      return op_update(call, f, turn);
+      return op_update(call, f, first_thread);
   }
 }
 
@@ -110,31 +110,31 @@ BLOCK_FN void begin_step(const Lane& lane, int step, Frame& f) {
   f.step = &s;
   f.seed = lane.seed;
   f.loss = lane.losses + step;
-  f.clocks = lane.clocks;
+  f.call_cycles = lane.call_cycles;
   f.batch = s.batch;
 }
 
 /// A call alone, with its barrier.
-BLOCK_FN void timed_call(const Call& call, const Frame& f, u64& clocks) {
+BLOCK_FN void timed_call(const Call& call, const Frame& f, u64& call_cycles) {
   const u64 begin = clock_now();
   run_call(call, f, 0);
-  team_sync();
-  if (is_first()) clocks += clock_now() - begin;
+  lane_barrier();
+  if (is_first()) call_cycles += clock_now() - begin;
 }
 
 BLOCK_FN void run_calls(const Call* calls, int count, const Frame& f) {
-  int turn = 0;
+  int first_thread = 0;
   for (int i = 0; i < count; ++i) {
     if (calls[i].op == kClip && !(f.step->clip_norm > 0)) continue;
-    if (f.clocks != nullptr) {
-      timed_call(calls[i], f, f.clocks[i]);
+    if (f.call_cycles != nullptr) {
+      timed_call(calls[i], f, f.call_cycles[i]);
       continue;
     }
-    if (calls[i].waits != 0) {
-      team_sync();
-      turn = 0;
+    if (calls[i].needs_barrier != 0) {
+      lane_barrier();
+      first_thread = 0;
     }
-    turn = (turn + run_call(calls[i], f, turn)) & (kThreads - 1);
+    first_thread = (first_thread + run_call(calls[i], f, first_thread)) & (kThreads - 1);
   }
 }
 
@@ -146,12 +146,12 @@ extern "C" __global__ void __launch_bounds__(512, 1) lanista_block(const lanista
   using namespace lanista::device::block;
   extern __shared__ int program[];
   __shared__ Frame frame;
-  const Lane& lane = lanes[static_cast<int>(blockIdx.x) / team_size()];
+  const Lane& lane = lanes[static_cast<int>(blockIdx.x) / cluster_size()];
   const int words = lane.call_count * static_cast<int>(sizeof(Call) / sizeof(int));
   const int* const from = reinterpret_cast<const int*>(lane.calls);
   for (int i = static_cast<int>(threadIdx.x); i < words; i += block_threads()) program[i] = from[i];
   for (int step = 0; step < lane.step_count; ++step) {
-    team_sync();
+    lane_barrier();
     if (threadIdx.x == 0) begin_step(lane, step, frame);
     __syncthreads();
     run_calls(reinterpret_cast<const Call*>(program), lane.call_count, frame);

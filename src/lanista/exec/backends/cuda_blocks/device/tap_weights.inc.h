@@ -227,10 +227,10 @@ BLOCK_FN int samples_at_once(const Taps& s) {
   return s.samples * words <= 32768 ? s.samples : larger(1, 16384 / words);
 }
 
-BLOCK_FN void warm_samples(const Taps& s, Reals dy, int begin, int some, int items) {
+BLOCK_FN void prefetch_samples(const Taps& s, Reals dy, int begin, int some, int items) {
   const int x = s.h.length * s.w.length * s.source_c, y = s.h.positions * s.w.positions * s.target_c;
-  warm(s.source + begin * x, some * x, items);
-  warm(dy + begin * y, some * y, items);
+  prefetch(s.source + begin * x, some * x, items);
+  prefetch(dy + begin * y, some * y, items);
 }
 
 /// Tiles as in_chunks wants them: tile(i, begin, end) goes on with tile i. With sums (at[2]), the bias gradient too: a
@@ -243,7 +243,7 @@ BLOCK_FN void weights_in_chunks(const Taps& s, const Call& call, const Frame& f,
   const int items = tiles + (has_sums ? s.target_c : 0), positions = s.h.positions * s.w.positions;
   in_chunks(
       s.samples, samples_at_once(s), items,
-      [&](int begin, int some, int busy) { warm_samples(s, dy, begin, some, busy); },
+      [&](int begin, int some, int busy) { prefetch_samples(s, dy, begin, some, busy); },
       [&](int i, int begin, int end) {
         if (i < tiles) return tile(i, begin, end);
         const int c = i - tiles;
@@ -252,7 +252,7 @@ BLOCK_FN void weights_in_chunks(const Taps& s, const Call& call, const Frame& f,
 }
 
 template <int kRows, int kColumns>
-BLOCK_FORM void weights_by(const Call& call, const Frame& f) {
+BLOCK_NOINLINE_FN void weights_by(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
   const int rows = s.k / kRows, columns = s.columns / kColumns;
@@ -265,7 +265,7 @@ BLOCK_FORM void weights_by(const Call& call, const Frame& f) {
 }
 
 template <int kRows, bool kSame>
-BLOCK_FORM void weights_by_windows(const Call& call, const Frame& f) {
+BLOCK_NOINLINE_FN void weights_by_windows(const Call& call, const Frame& f) {
   const Taps s = taps_of(call, f);
   const Reals dy = place(f, call.at[1]), dw = place(f, call.at[3]);
   const int rows = s.k / kRows, columns = s.columns / 4;
@@ -278,7 +278,7 @@ BLOCK_FORM void weights_by_windows(const Call& call, const Frame& f) {
 /// About the cycles of a term by windows: multiplications of three taps and what it takes to read for them, in a few
 /// warps that have nobody to wait with; or what comes out of the first cache.
 BLOCK_FN int spent_on_windows(int outputs, int rows) {
-  const int items = outputs / (12 * rows), warps = (items + 31) / 32, of_block = (warps + team_size() - 1) / team_size();
+  const int items = outputs / (12 * rows), warps = (items + 31) / 32, of_block = (warps + cluster_size() - 1) / cluster_size();
   return larger((of_block + 3) / 4 * (12 * rows + 12), of_block * (rows * 3 / 2 + 4));
 }
 
@@ -314,9 +314,9 @@ BLOCK_OP int op_tap_weights(const Call& call, const Frame& f) {
     return 0;
   }
   const int many = 1 << 30;
-  const int four = left && right ? spent(outputs / 16, 4, 4, 8) : many;
-  const int two = right && s.k % 2 == 0 ? spent(outputs / 8, 2, 4, 8) : many;
-  const int one = right ? spent(outputs / 4, 1, 4, 8) : many, single = spent(outputs, 1, 1, 8);
+  const int four = left && right ? estimated_cost(outputs / 16, 4, 4, 8) : many;
+  const int two = right && s.k % 2 == 0 ? estimated_cost(outputs / 8, 2, 4, 8) : many;
+  const int one = right ? estimated_cost(outputs / 4, 1, 4, 8) : many, single = estimated_cost(outputs, 1, 1, 8);
   if (four <= two && four <= one && four <= single) {
     weights_by<4, 4>(call, f);
   } else if (two <= one && two <= single) {

@@ -172,7 +172,7 @@ BLOCK_FN int tap_tiles(const Taps& s, int rows, int columns) {
 }
 
 template <int kRows, int kColumns, bool kLeft, bool kRight>
-BLOCK_FORM int taps_by(const Call& call, const Frame& f, int turn) {
+BLOCK_NOINLINE_FN int taps_by(const Call& call, const Frame& f, int first_thread) {
   const Taps s = taps_of(call, f);
   const int columns = (s.columns + kColumns - 1) / kColumns, items = tap_tiles(s, kRows, kColumns);
   const int along = (s.w.positions + kRows - 1) / kRows;
@@ -187,26 +187,26 @@ BLOCK_FORM int taps_by(const Call& call, const Frame& f, int turn) {
 }
 
 template <bool kLeft>
-BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int turn) {
-  const int four = spent(tap_tiles(s, 4, 4), 4, 4, 36), two = spent(tap_tiles(s, 2, 4), 2, 4, 36);
-  const int one = spent(tap_tiles(s, 1, 4), 1, 4, 36);
+BLOCK_FN int taps_of_fours(const Taps& s, const Call& call, const Frame& f, int first_thread) {
+  const int four = estimated_cost(tap_tiles(s, 4, 4), 4, 4, 36), two = estimated_cost(tap_tiles(s, 2, 4), 2, 4, 36);
+  const int one = estimated_cost(tap_tiles(s, 1, 4), 1, 4, 36);
   if constexpr (kLeft) {
-    const int eight = spent(tap_tiles(s, 8, 4), 8, 4, 72);
-    if (eight <= four && eight <= two && eight <= one) return taps_by<8, 4, true, true>(call, f, turn);
+    const int eight = estimated_cost(tap_tiles(s, 8, 4), 8, 4, 72);
+    if (eight <= four && eight <= two && eight <= one) return taps_by<8, 4, true, true>(call, f, first_thread);
   }
-  if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(call, f, turn);
-  return two <= one ? taps_by<2, 4, kLeft, true>(call, f, turn) : taps_by<1, 4, kLeft, true>(call, f, turn);
+  if (four <= two && four <= one) return taps_by<4, 4, kLeft, true>(call, f, first_thread);
+  return two <= one ? taps_by<2, 4, kLeft, true>(call, f, first_thread) : taps_by<1, 4, kLeft, true>(call, f, first_thread);
 }
 
 /// at: source, weights, bias, target.
-BLOCK_OP int op_taps(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_taps(const Call& call, const Frame& f, int first_thread) {
   const Taps s = taps_of(call, f);
   const bool left = s.k % 4 == 0 && s.source_c % 4 == 0 && whole(s.source);
   const bool right =
       s.columns % 4 == 0 && s.weight_k % 4 == 0 && s.weight_tap % 4 == 0 && s.weight_group % 4 == 0 && whole(s.weights);
-  if (right && left) return taps_of_fours<true>(s, call, f, turn);
-  if (right) return taps_of_fours<false>(s, call, f, turn);
-  return taps_by<2, 1, false, false>(call, f, turn);
+  if (right && left) return taps_of_fours<true>(s, call, f, first_thread);
+  if (right) return taps_of_fours<false>(s, call, f, first_thread);
+  return taps_by<2, 1, false, false>(call, f, first_thread);
 }
 
 }  // namespace

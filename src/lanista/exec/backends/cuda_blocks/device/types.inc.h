@@ -7,7 +7,7 @@ using i64 = long long;
 using u32 = unsigned;
 using u64 = unsigned long long;
 
-/// What a block knows how to do. Products, sums over taps, and whatever goes element by element have one form each,
+/// What a block knows how to do. OperandRounding, sums over taps, and whatever goes element by element have one form each,
 /// which many operators share.
 enum Op : int {
   kProduct,     ///< c = a b, any steps, a number of matrices
@@ -19,8 +19,8 @@ enum Op : int {
   kColumnSum,
   kActivation,
   kActivationGrad,
-  kWithNumbers,  ///< activations that have numbers
-  kWithNumbersGrad,
+  kParametricActivation,  ///< activations that have numbers
+  kParametricActivationGrad,
   kBinary,
   kScale,
   kZero,
@@ -46,39 +46,39 @@ enum Op : int {
   kEmbeddingGrad,
   kCrossEntropy,
   kCrossEntropyGrad,
-  kErrors,  ///< losses of numbers
-  kErrorsGrad,
+  kValueLoss,  ///< losses of numbers
+  kValueLossGrad,
   kMeanLoss,  ///< of the batch: the step's
   kClip,      ///< the factor of all gradients
   kUpdate,
 };
 
 enum Activation : int { kRelu, kGelu, kSilu, kTanh, kSigmoid, kHardSwish, kSoftsign };
-enum NumberedActivation : int { kLeakyRelu, kElu, kClipped, kHardSigmoid };
+enum ParametricActivation : int { kLeakyRelu, kElu, kClipped, kHardSigmoid };
 enum Binary : int { kAdd, kSub, kMul, kDiv };
-enum ErrorLoss : int { kMse, kMae, kHuber, kBce };
+enum ValueLoss : int { kMse, kMae, kHuber, kBce };
 enum Optimizer : int { kSgd, kAdam, kAdamW, kLion, kRmsprop };
 
 /// What a call does to each of its results before it is stored: the work of the call behind it, which is gone then.
-enum After : int { kNothing, kThenRelu, kThenClip, kReluGate, kClipGate };
+enum Epilogue : int { kNoEpilogue, kReluEpilogue, kClipEpilogue, kReluGradEpilogue, kClipGradEpilogue };
 
-constexpr int kPlaces = 12, kSizes = 24, kReals = 4;
+constexpr int kMaxOperands = 12, kSizes = 24, kReals = 4;
 /// Places that are no words of the lane's slab.
-constexpr int kSaved = 11;  ///< at[kSaved]: what a gate reads
+constexpr int kGateOperand = 11;  ///< at[kGateOperand]: what a gate reads
 constexpr int kInput = -1, kTarget = -2, kNowhere = -3;
 
 /// One instruction. Which size means what is said where the operator is.
 struct Call {
   int op;
-  int waits;        ///< 1: until every thread has done all calls before it
-  int at[kPlaces];  ///< words of the slab
+  int needs_barrier;        ///< 1: until every thread has done all calls before it
+  int at[kMaxOperands];  ///< words of the slab
   int n[kSizes];
   float x[kReals];  ///< the last two: of what comes after
   int after;
 };
 
 /// A run of parameters that trains at one rate.
-struct Piece {
+struct LrRange {
   int begin, count;
   float rate, shrink;
 };
@@ -89,13 +89,13 @@ struct Step {
   const void* target;     ///< labels, or numbers
   const i64* samples;     ///< null, unless masks are drawn
   const float* weights;   ///< null: 1 each
-  const double* numbers;  ///< the lane's own numbers
-  const Piece* pieces;
+  const double* lane_attrs;  ///< the lane's own numbers
+  const LrRange* lr_ranges;
   u64 done;  ///< steps before this one
   double smoothing, clip_norm;
-  int batch, piece_count;
-  float decay, momentum, beta1, take1, beta2, take2, eps, root;
-  int decays, moves, nesterov, first;
+  int batch, num_lr_ranges;
+  float decay, momentum, beta1, one_minus_beta1, beta2, one_minus_beta2, eps, root;
+  int has_weight_decay, has_momentum, nesterov, first;
 };
 
 struct Lane {
@@ -103,9 +103,9 @@ struct Lane {
   const Call* calls;
   const Step* steps;
   float* losses;  ///< one a step
-  u64* clocks;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
+  u64* call_cycles;    ///< what each call takes, added up; then calls do not overlap. Null: nobody asks
   u64 seed;
-  double work;  ///< operations of a step, about: how many blocks pay
+  double flops;  ///< operations of a step, about: how many blocks pay
   int call_count, step_count;
 };
 

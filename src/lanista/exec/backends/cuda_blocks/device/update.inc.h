@@ -9,7 +9,7 @@ constexpr int kSquareBlock = 1024;
 
 /// Where gradients are clipped: the factor of all, 1 or what brings their norm down to clip_norm. n: parameters. at:
 /// gradients, the factor's place, scratch of doubles [9 blocks].
-BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_clip(const Call& call, const Frame& f, int first_thread) {
   const Reals gradients = place(f, call.at[0]), factor = place(f, call.at[1]);
   const int count = call.n[0], blocks = (count + kSquareBlock - 1) / kSquareBlock;
   const Doubles partial = doubles_at(place(f, call.at[2])), sums = partial + 8 * blocks;
@@ -25,12 +25,12 @@ BLOCK_OP int op_clip(const Call& call, const Frame& f, int turn) {
       partial[i] = sum;
     }
   }
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     BLOCK_UNROLL_BY(1)
     for (int i = t; i < blocks; i += kThreads) sums[i] = tree_of<double>(partial, 8 * i);
   }
-  team_sync();
+  lane_barrier();
   PHASE(t) {
     if (t == 0) {
       double total = 0;
@@ -50,34 +50,34 @@ struct Moved {
 template <int kRule>
 BLOCK_FN Moved moved(const Step& s, float rate, float shrink, float p, float g, float first, float second) {
   if constexpr (kRule == kSgd) {
-    if (s.decays != 0) g = madd(s.decay, p, g);
-    if (s.moves != 0) {
+    if (s.has_weight_decay != 0) g = madd(s.decay, p, g);
+    if (s.has_momentum != 0) {
       // The first momentum is the gradient.
       first = s.first != 0 ? g : madd(s.momentum, first, g);
       g = s.nesterov != 0 ? madd(s.momentum, first, g) : first;
     }
     return {madd(rate, g, p), first, second};
   } else if constexpr (kRule == kAdam || kRule == kAdamW) {
-    if (s.decays != 0) {
+    if (s.has_weight_decay != 0) {
       if constexpr (kRule == kAdamW) {
         p = p * shrink;
       } else {
         g = madd(s.decay, p, g);
       }
     }
-    first = madd(s.beta1, first, s.take1 * g);
-    second = madd(s.beta2, second, (s.take2 * g) * g);
+    first = madd(s.beta1, first, s.one_minus_beta1 * g);
+    second = madd(s.beta2, second, (s.one_minus_beta2 * g) * g);
     return {madd(rate, first / (root_of(second) / s.root + s.eps), p), first, second};
   } else if constexpr (kRule == kLion) {
-    const float toward = madd(s.beta1, first, s.take1 * g);
+    const float toward = madd(s.beta1, first, s.one_minus_beta1 * g);
     const float down = toward < 0.0F ? -1.0F : toward;
     const float sign = toward > 0.0F ? 1.0F : down;
-    return {madd(rate, sign, p * shrink), madd(s.beta2, first, s.take2 * g), second};
+    return {madd(rate, sign, p * shrink), madd(s.beta2, first, s.one_minus_beta2 * g), second};
   } else {
-    if (s.decays != 0) g = madd(s.decay, p, g);
-    first = madd(s.beta2, first, (s.take2 * g) * g);
+    if (s.has_weight_decay != 0) g = madd(s.decay, p, g);
+    first = madd(s.beta2, first, (s.one_minus_beta2 * g) * g);
     float step = g / (root_of(first) + s.eps);
-    if (s.moves != 0) {
+    if (s.has_momentum != 0) {
       step = madd(s.momentum, second, step);
       second = step;
     }
@@ -98,21 +98,21 @@ struct Flat {
 /// n: optimiser, words from a slot to the next. at: gradients, parameters, slots, the factor's place.
 BLOCK_FN Flat flat_of(const Call& call, const Frame& f) {
   const int rule = call.n[0];
-  const bool moves = f.step->moves != 0;
+  const bool has_momentum = f.step->has_momentum != 0;
   Flat at;
   at.gradients = place(f, call.at[0]);
   at.parameters = place(f, call.at[1]);
-  at.has_first = rule != kSgd || moves;
-  at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && moves);
+  at.has_first = rule != kSgd || has_momentum;
+  at.has_second = rule == kAdam || rule == kAdamW || (rule == kRmsprop && has_momentum);
   at.first = at.has_first ? place(f, call.at[2]) : at.parameters;
   at.second = at.has_second ? at.first + call.n[1] : at.parameters;
   return at;
 }
 
 template <int kRule>
-BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int turn) {
+BLOCK_NOINLINE_FN void move_piece(const Call& call, const Frame& f, int number, int first_thread) {
   const Step s = *f.step;
-  const Piece piece = s.pieces[number];
+  const LrRange piece = s.lr_ranges[number];
   const Flat at = flat_of(call, f);
   const float factor = s.clip_norm > 0 ? static_cast<float>(place(f, call.at[3])[0]) : 1.0F;
   const int begin = piece.begin, count = piece.count;
@@ -120,7 +120,7 @@ BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int tur
   if (count % 4 != 0 || !whole(at.gradients + begin) || !whole(at.parameters + begin) || !whole(at.first + begin) ||
       !whole(at.second + begin)) {
     each_into<1>(
-        count, turn,
+        count, first_thread,
         [&](int k) {
           const int i = begin + k;
           return moved<kRule>(s, rate, shrink, at.parameters[i], at.gradients[i] * factor,
@@ -135,7 +135,7 @@ BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int tur
     return;
   }
   each_into<2>(
-      count / 4, turn,
+      count / 4, first_thread,
       [&](int k) {
         const int i = begin + 4 * k;
         Moved4 to{load4(at.parameters, i), {}, {}};
@@ -160,28 +160,28 @@ BLOCK_FORM void move_piece(const Call& call, const Frame& f, int number, int tur
 }
 
 template <int kRule>
-BLOCK_FN void move_all(const Call& call, const Frame& f, int turn) {
-  const int count = f.step->piece_count;
+BLOCK_FN void move_all(const Call& call, const Frame& f, int first_thread) {
+  const int count = f.step->num_lr_ranges;
   BLOCK_UNROLL_BY(1)
-  for (int i = 0; i < count; ++i) move_piece<kRule>(call, f, i, turn);
+  for (int i = 0; i < count; ++i) move_piece<kRule>(call, f, i, first_thread);
 }
 
-BLOCK_OP int op_update(const Call& call, const Frame& f, int turn) {
+BLOCK_OP int op_update(const Call& call, const Frame& f, int first_thread) {
   switch (call.n[0]) {
     case kSgd:
-      move_all<kSgd>(call, f, turn);
+      move_all<kSgd>(call, f, first_thread);
       break;
     case kAdam:
-      move_all<kAdam>(call, f, turn);
+      move_all<kAdam>(call, f, first_thread);
       break;
     case kAdamW:
-      move_all<kAdamW>(call, f, turn);
+      move_all<kAdamW>(call, f, first_thread);
       break;
     case kLion:
-      move_all<kLion>(call, f, turn);
+      move_all<kLion>(call, f, first_thread);
       break;
     default:
-      move_all<kRmsprop>(call, f, turn);
+      move_all<kRmsprop>(call, f, first_thread);
       break;
   }
   return 0;

@@ -1,0 +1,222 @@
+#include "lanista/app/cli/model_verbs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "lanista/app/cli/app.h"
+#include "lanista/app/cli/assessment_text.h"
+#include "lanista/app/cli/load.h"
+#include "lanista/app/cli/session.h"
+#include "lanista/app/cli/terminal.h"
+#include "lanista/io/data/raw_input.h"
+#include "lanista/engine/core/frozen_part.h"
+#include "lanista/io/formats/csv_writer.h"
+#include "lanista/io/formats/signature.h"
+#include "lanista/inference/predictor.h"
+#include "lanista/io/store/checkpoints.h"
+
+namespace lanista::cli {
+namespace {
+
+using engine::ModelPackage;
+
+/// Raw data and what the model says of it.
+struct Predicted {
+  ModelPackage package;
+  data::RawData raw;
+  runtime::Predictor predictor;
+  std::vector<double> values;  ///< [rows, outputs]
+};
+
+Result<Predicted> predict_raw(const std::string& model, const std::string& input) {
+  LANISTA_ASSIGN(auto package, load_package(model));
+  LANISTA_ASSIGN(auto raw, data::read_raw(package.data, input, real_file_system()));
+  print_notes(raw.data_warnings);
+  LANISTA_ASSIGN(auto predictor, runtime::Predictor::create(package));
+  auto values = predictor.predict(raw.features);
+  return Predicted{std::move(package), std::move(raw), std::move(predictor), std::move(values)};
+}
+
+/// The rows that there is something to compare with.
+struct ComparedPredictions {
+  std::int64_t rows = 0;
+  std::vector<double> values;  ///< [rows, outputs]
+  std::vector<std::int32_t> labels;
+  std::vector<float> targets;
+};
+
+ComparedPredictions with_targets(const Predicted& all) {
+  const auto width = static_cast<std::size_t>(all.predictor.outputs());
+  ComparedPredictions out;
+  for (std::size_t row = 0; row * width < all.values.size(); ++row) {
+    const bool classes = !all.raw.labels.empty();
+    const auto labels = static_cast<std::size_t>(all.package.data.labels_per_sample());
+    if (classes ? all.raw.labels[row * labels] == data::kNoLabel : std::isnan(all.raw.targets[row * width])) continue;
+    ++out.rows;
+    const auto append = [&](const auto& from, std::size_t each, auto& to) {
+      const auto first = from.begin() + static_cast<std::ptrdiff_t>(row * each);
+      to.insert(to.end(), first, first + static_cast<std::ptrdiff_t>(each));
+    };
+    append(all.values, width, out.values);
+    if (classes) append(all.raw.labels, labels, out.labels);
+    if (!classes) append(all.raw.targets, width, out.targets);
+  }
+  return out;
+}
+
+std::string label_name(const data::DataSpec& data, std::size_t label) {
+  return label < data.labels.size() ? data.labels[label] : std::to_string(label);
+}
+
+std::vector<double> softmax(std::span<const double> logits) {
+  std::vector<double> out(logits.begin(), logits.end());
+  const double largest = *std::max_element(out.begin(), out.end());
+  double sum = 0;
+  for (double& x : out) sum += x = std::exp(x - largest);
+  for (double& x : out) x /= sum;
+  return out;
+}
+
+double sigmoid(double logit) {
+  const double rest = std::exp(-std::fabs(logit));
+  return (logit < 0 ? rest : 1) / (1 + rest);
+}
+
+/// What a prediction's k-th number is called: a probability, or a target.
+std::string column_name(const data::DataSpec& data, std::size_t k) {
+  if (data.classes > 0) return "p_" + label_name(data, k);
+  const std::vector<std::string> names = data::target_names(data);
+  const std::string name = k < names.size() ? names[k] : std::to_string(k);
+  if (data.multilabel) return "p_" + name;
+  if (names.size() > 1) return "prediction_" + name;
+  return "prediction" + (k == 0 ? "" : "_" + name);
+}
+
+/// How the text of a cell is written: unchanged into a file, without control characters to standard output.
+using CellText = std::string (*)(const std::string&);
+std::string unchanged(const std::string& text) { return text; }
+std::string for_terminal(const std::string& text) { return escape_controls(text); }
+
+std::vector<std::string> header(const Predicted& all, CellText written) {
+  const auto& data = all.package.data;
+  std::vector<std::string> cells{all.raw.names.empty() ? "row" : "name"};
+  if (data.classes > 0) cells.emplace_back("prediction");
+  for (std::size_t k = 0; k < static_cast<std::size_t>(data.width()); ++k) {
+    cells.push_back(formats::csv_cell(written(column_name(data, k))));
+  }
+  return cells;
+}
+
+std::string predictions_csv(const Predicted& all, CellText written) {
+  std::string out;
+  formats::add_csv_row(out, header(all, written));
+  const auto& data = all.package.data;
+  const auto width = static_cast<std::size_t>(all.predictor.outputs());
+  const auto answer = static_cast<std::size_t>(data.width());
+  for (std::size_t row = 0; row * width < all.values.size(); ++row) {
+    // Of a text what comes behind it: the answer at its last position.
+    const auto values = std::span(all.values).subspan(row * width, width).last(answer);
+    std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row) : formats::csv_cell(written(all.raw.names[row]))};
+    if (data.classes > 0) {
+      const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+      cells.push_back(formats::csv_cell(written(label_name(data, best))));
+      for (const double p : softmax(values)) cells.push_back(formats::csv_cell(p));
+    } else {
+      for (const double value : values) cells.push_back(formats::csv_cell(data.multilabel ? sigmoid(value) : value));
+    }
+    formats::add_csv_row(out, cells);
+  }
+  return out;
+}
+
+/// Why there are no weights of a trial, and the way to some.
+Error no_weights(const LoadedTrial& loaded) {
+  const study::TrialView& trial = loaded.trial();
+  const auto named = [&](TrialId id) { return shell_word(loaded.folder + "#" + std::to_string(id.value)); };
+  const std::string name = "trial " + std::to_string(trial.id.value);
+  std::string text;
+  if (trial.outcome && trial.outcome->same_as) {
+    text = name + " is the same as trial " + std::to_string(trial.outcome->same_as->value) +
+           " and was not trained itself; use " + named(*trial.outcome->same_as);
+  } else if (trial.measurements.empty()) {
+    text = name + " has measured nothing, so there are no weights of it";
+  } else {
+    text = "the weights of " + name +
+           (trial.outcome ? " were not kept (keep.top says how many are)" : " are not final yet") +
+           "; train it again with: lanista repeat " + named(trial.id) + " --out FOLDER";
+  }
+  return {Code::kNotFound, std::move(text), loaded.folder};
+}
+
+Result<ModelPackage> package_of_trial(const std::string& target) {
+  LANISTA_ASSIGN(auto loaded, load_trial(target));
+  const study::TrialView& trial = loaded.trial();
+  if (!trial.outcome || trial.outcome->weights.empty()) return no_weights(loaded);
+  const store::CheckpointStore checkpoints(real_file_system(), loaded.folder);
+  auto kept = checkpoints.get(trial.outcome->weights);
+  // Only the best are kept; those that fell behind later are gone.
+  if (!kept && kept.error().code == Code::kNotFound) return no_weights(loaded);
+  LANISTA_ASSIGN(auto checkpoint, std::move(kept));
+  LANISTA_ASSIGN(const data::DataSpec data, data::parse_spec(loaded.view.data));
+  LANISTA_ASSIGN(const engine::Job job, engine::make_job(loaded.view.config, data, trial, loaded.model));
+  LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(loaded.view));
+  LANISTA_ASSIGN(auto state, engine::full_state(store::selected_weights(std::move(checkpoint)), frozen, checkpoints));
+  return engine::make_package(loaded.view.config, data, trial, job.recipe, std::move(loaded.model), std::move(state),
+                              {});
+}
+
+}  // namespace
+
+Result<ModelPackage> load_package(const std::string& target) {
+  if (parse_target(target).has_trial) return package_of_trial(target);
+  auto& files = real_file_system();
+  const auto inside = files.confined_to(target);
+  // A file where a folder belongs: say so, and if it is a pickle, what to do.
+  if (const auto bytes = files.read(target)) {
+    if (const auto foreign = formats::unsupported_format_error(*bytes, target)) return *foreign;
+    return Error{Code::kInvalidArgument, "is a file; a model package is a folder with package.json", target};
+  }
+  const std::string best = target + "/best";
+  const bool study = inside->exists(best + "/package.json") || inside->kind(best) == FileKind::kLink;
+  if (!study && files.exists(target + "/log")) {
+    return Error{Code::kNotFound, "the study has no best model yet; DIR#TRIAL names one of its trials", target};
+  }
+  // A package by itself may have links: a cache of models has its files in another folder.
+  return study ? engine::read_package(*inside, best, graph::builtin_ops())
+               : engine::read_package(files, target, graph::builtin_ops());
+}
+
+int predict(const PredictRequest& request) {
+  const auto all = predict_raw(request.model, request.input);
+  if (!all) return print_error(all.error());
+  if (request.out.empty()) {
+    // A pipe often ends at a terminal too, so what stdout is makes no difference.
+    std::cout << predictions_csv(*all, for_terminal) << std::flush;
+    return kDone;
+  }
+  const std::string csv = predictions_csv(*all, unchanged);
+  if (auto written = write_atomically(real_file_system(), request.out, csv); !written) return print_error(written.error());
+  std::cerr << "wrote " << printable(request.out) << "\n";
+  return kDone;
+}
+
+int evaluate(const EvalRequest& request) {
+  const auto all = predict_raw(request.model, request.input);
+  if (!all) return print_error(all.error());
+  if (all->raw.labels.empty() && all->raw.targets.empty()) {
+    return print_error({Code::kInvalidArgument, "the data holds no targets to compare with", request.input});
+  }
+  const data::DataSpec& data = all->package.data;
+  const ComparedPredictions compared = with_targets(*all);
+  const std::int64_t left_out = all->raw.rows() - compared.rows;
+  if (left_out > 0) {
+    print_notes({std::to_string(left_out) + " of " + std::to_string(all->raw.rows()) + " rows " +
+          (left_out == 1 ? "has" : "have") + " no target and " + (left_out == 1 ? "is" : "are") + " left out"});
+  }
+  const auto assessment = all->predictor.assess(compared.values, compared.labels, compared.targets);
+  std::cout << (request.json ? json_line(assessment_json(assessment, data)) : assessment_text(assessment, data));
+  return kDone;
+}
+
+}  // namespace lanista::cli

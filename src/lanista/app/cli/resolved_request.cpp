@@ -1,0 +1,117 @@
+#include "lanista/app/cli/resolved_request.h"
+
+#include <utility>
+
+#include "lanista/base/printable.h"
+#include "lanista/app/cli/devices.h"
+#include "lanista/app/cli/load.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/core/check_config.h"
+#include "lanista/engine/core/resolve_from_data.h"
+#include "lanista/engine/core/warm_start.h"
+#include "lanista/io/formats/signature.h"
+#include "lanista/io/studyfile/blueprint.h"
+#include "lanista/io/studyfile/space_preview.h"
+#include "lanista/io/studyfile/tuning.h"
+
+namespace lanista::cli {
+namespace {
+
+Error one_line(Error error) {
+  error.message = printable(error.message);
+  error.where = printable(error.where);
+  return error;
+}
+
+Result<StudySource> read_source(const RunRequest& request) {
+  StudySource out{std::string(studyfile::default_study()), "default study", ".", request.overrides};
+  if (!request.study_file.empty()) {
+    LANISTA_ASSIGN(out.text, real_file_system().read(request.study_file));
+    if (const auto foreign = formats::unsupported_format_error(out.text, request.study_file)) return *foreign;
+    out.name = request.study_file;
+    out.folder = folder_of(request.study_file);
+  }
+  if (!request.enqueue.empty()) {
+    LANISTA_ASSIGN(std::string list, real_file_system().read(request.enqueue));
+    out.overrides.push_back({"strategy.enqueue", std::move(list), request.enqueue});
+  }
+  return out;
+}
+
+Result<data::Dataset> open_data(const StudySource& source, const study::StudyConfig& config) {
+  auto data = data::open(config.data, source.folder, real_file_system(), config.strategy.repeat);
+  if (data) return data;
+  // Of a setting, or of the source with the file in it.
+  const std::string where = data.error().where;
+  const bool of_setting = where == "data.folds" || where == study::kClassWeightsKey;
+  return source.with_location(data.error(), of_setting ? where : "data.source", of_setting ? "" : where);
+}
+
+// How much of the file in train.start every base model begins with.
+Result<std::vector<std::string>> start_notes(const StudySource& source, const study::StudyConfig& config,
+                                             const data::DataSpec& data, const mutate::ModelSpace& models) {
+  std::vector<std::string> notes;
+  if (config.train.start != study::kStartFile) return notes;
+  const auto ops = graph::builtin_ops();
+  const auto start = engine::read_start_file(config, source.folder, real_file_system(), ops);
+  if (!start) return source.with_location(start.error(), start.error().where);
+  for (const auto& base : models.bases()) {
+    const auto located = engine::describe_start(*start, base, data, ops);
+    if (!located) return source.with_location(located.error(), located.error().where);
+    notes.push_back("starts from " + start->file.name + ": " + *located);
+  }
+  return notes;
+}
+
+// Settings that go together and do nothing.
+void add_idle_settings(const study::StudyConfig& config, std::vector<std::string>& notes) {
+  if (!config.cluster.places.empty() && config.run.pipeline == 1) {
+    notes.push_back(
+        "cluster.places has hosts, but run.pipeline is 1, so every step is one place's and they do nothing; "
+        "say run.pipeline: 0 (as it pays), or leave cluster.places out");
+  }
+}
+
+}  // namespace
+
+Error StudySource::with_location(Error error, const std::string& key, const std::string& detail) const {
+  error.where = studyfile::location_in_study(text, name, overrides, key) + (detail.empty() ? "" : ": " + detail);
+  return one_line(std::move(error));
+}
+
+Result<ResolvedRequest> resolve_request(const RunRequest& request) {
+  auto found = read_source(request);
+  if (!found) return one_line(found.error());
+  const StudySource& source = *found;
+  auto read = studyfile::read_study(source.text, source.name, source.overrides);
+  // Without a place it is the list of the file's mistakes, whose lines are printable.
+  if (!read) return read.error().where.empty() ? read.error() : one_line(read.error());
+  study::StudyConfig config = *std::move(read);
+  if (auto whole = studyfile::embed_model_space(config, source.folder, real_file_system()); !whole) {
+    return source.with_location(whole.error(), "model.space");
+  }
+  if (auto whole = studyfile::embed_schedule(config, source.folder, real_file_system()); !whole) {
+    return source.with_location(whole.error(), "train.schedule");
+  }
+  LANISTA_ASSIGN(data::Dataset data, open_data(source, config));
+  const auto refuse = [&](const Error& error) { return source.with_location(error, error.where); };
+  if (auto fitted = engine::resolve_from_data(config, data.spec()); !fitted) return refuse(fitted.error());
+  // Before paths are told from the study's folder, which is not there yet.
+  auto models = engine::make_model_space(config, data.spec(), source.folder, real_file_system());
+  if (!models) return refuse(models.error());
+  // Here mistakes in a strategy's options and in what is enqueued still have a line, and nothing is written yet.
+  if (auto strategy = engine::make_strategy(config, *models); !strategy) return refuse(strategy.error());
+  if (auto good = engine::check_config(config); !good) return refuse(good.error());
+  if (auto where = launchers_of(request.worker_overrides, config); !where) return refuse(where.error());
+  auto devices = devices_of(config, request.worker_overrides);
+  if (!devices) return source.with_location(devices.error(), "run.devices");
+  std::vector<std::string> notes = data.data_warnings();
+  LANISTA_ASSIGN(const auto of_start, start_notes(source, config, data.spec(), **models));
+  notes.insert(notes.end(), of_start.begin(), of_start.end());
+  add_idle_settings(config, notes);
+  return ResolvedRequest{source,          std::move(config), std::move(data), *std::move(models), *std::move(devices),
+                    std::move(notes)};
+}
+
+}  // namespace lanista::cli

@@ -1,0 +1,312 @@
+#include "lanista/engine/core/external_trials.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/base/csv.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/search/sampler/enqueued.h"
+#include "lanista/search/study/trainings.h"
+#include "lanista/io/studyfile/notation.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// What Optuna's journal calls things (optuna/storages/journal/_storage.py and optuna/trial/_state.py).
+enum Operation { kCreateStudy = 0, kDeleteStudy = 1, kCreateTrial = 4, kSetParam = 5, kSetState = 6, kSetValue = 7 };
+enum State { kComplete = 1, kPruned = 2 };
+
+double parse_metric(std::string_view text) {
+  double value = kNaN;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failed == std::errc() && end == text.data() + text.size() ? value : kNaN;
+}
+
+std::string join_names(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out;
+}
+
+/// The trials of one study of a journal, by number.
+struct JournalTrial {
+  json params = json::object();
+  int state = 0;
+  bool is_refinement = false;  ///< as our export says
+  std::vector<double> values;
+  std::map<std::int64_t, double> reported;  ///< by step
+};
+
+void set_param(JournalTrial& trial, const std::string& name, const json& internal, const json& distribution) {
+  const json described = json::parse(distribution.get<std::string>());
+  if (described.at("name") != "CategoricalDistribution") {
+    trial.params[name] = internal;
+    return;
+  }
+  const auto index = static_cast<std::size_t>(internal.get<double>());
+  trial.params[name] = described.at("attributes").at("choices").at(index);
+}
+
+double json_number(const json& value) { return value.is_number() ? value.get<double>() : kNaN; }
+
+void set_values(JournalTrial& trial, const json& record) {
+  trial.state = record.at("state").get<int>();
+  const auto values = record.find("values");
+  if (values == record.end() || !values->is_array()) return;
+  trial.values.clear();
+  for (const json& value : *values) trial.values.push_back(json_number(value));
+}
+
+/// Replays a journal. What it throws, json::exception, is a line that is none of a journal.
+class Journal {
+ public:
+  Result<void> apply(const json& record) {
+    switch (record.at("op_code").get<int>()) {
+      case kCreateStudy:
+        if (!directions.empty()) {
+          return Error{Code::kInvalidArgument, "the journal holds several studies; which of them is meant?", ""};
+        }
+        directions = record.at("directions").get<std::vector<int>>();
+        break;
+      case kDeleteStudy:
+        directions.clear();
+        trials.clear();
+        break;
+      case kCreateTrial:
+        create(record);
+        break;
+      case kSetParam:
+        set_param(of(record), record.at("param_name").get<std::string>(), record.at("param_value_internal"),
+                  record.at("distribution"));
+        break;
+      case kSetState:
+        set_values(of(record), record);
+        break;
+      case kSetValue:
+        of(record).reported[record.at("step").get<std::int64_t>()] = json_number(record.at("intermediate_value"));
+        break;
+      default:
+        break;  // attributes
+    }
+    return {};
+  }
+
+  std::vector<int> directions;
+  std::vector<JournalTrial> trials;
+
+ private:
+  JournalTrial& of(const json& record) { return trials.at(record.at("trial_id").get<std::size_t>()); }
+  void create(const json& record) {
+    JournalTrial& trial = trials.emplace_back();
+    if (!record.contains("state")) return;  // else it comes with all that it has
+    set_values(trial, record);
+    trial.is_refinement = record.value("user_attrs", json::object()).value("tunes", false);
+    const json params = record.value("params", json::object()),
+               steps = record.value("intermediate_values", json::object());
+    for (const auto& [name, value] : params.items()) set_param(trial, name, value, record.at("distributions").at(name));
+    for (const auto& [step, value] : steps.items()) trial.reported[std::stoll(step)] = json_number(value);
+  }
+};
+
+/// One row as a trial of the study, or why it is none. Errors: kInvalidArgument is such a reason, any other is not.
+class RowMatcher {
+ public:
+  RowMatcher(const study::StudyConfig& config, const mutate::ModelSpace& models, strategy::Context context)
+      : config_(config), models_(models), context_(std::move(context)) {}
+
+  Result<study::EarlierTrial> match(const ExternalTrial& row, std::uint32_t number) const {
+    const auto refuse = [](const std::string& what) { return Error{Code::kInvalidArgument, what, ""}; };
+    if (row.is_refinement) return refuse("it left its settings while it trained (strategy.then)");
+    LANISTA_ASSIGN(study::Proposal proposal, strategy::exact_proposal(context_, row.params));
+    std::map<std::string, double> metrics = row.metrics;
+    LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(proposal.base, proposal.edits));
+    LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
+    metrics.insert({{"params", static_cast<double>(cost.parameters)}, {"flops", cost.forward.flops}});
+    for (const std::string& name : required_metrics(config_)) {
+      const auto found = metrics.find(name);
+      if (found == metrics.end() || std::isnan(found->second)) return refuse("its " + name + " is no number");
+    }
+    const std::int64_t all = config_.train.epochs, epoch = row.epoch == 0 ? all : row.epoch;
+    if (epoch < 1 || epoch > all) {
+      return refuse("epochs were " + std::to_string(epoch) + ", a trial has " + std::to_string(all));
+    }
+    study::EarlierTrial out;
+    out.trial = TrialId{number};
+    out.proposal = std::move(proposal);
+    out.measurements.push_back({out.trial, epoch, epoch, std::move(metrics)});
+    out.outcome = epoch == all ? study::OutcomeKind::kSucceeded : study::OutcomeKind::kStopped;
+    return out;
+  }
+
+ private:
+  const study::StudyConfig& config_;
+  const mutate::ModelSpace& models_;
+  strategy::Context context_;
+};
+
+}  // namespace
+
+std::vector<std::string> required_metrics(const study::StudyConfig& config) {
+  std::vector<std::string> out;
+  const auto add = [&](const std::string& name) {
+    if (name != "params" && name != "flops" && std::ranges::find(out, name) == out.end()) out.push_back(name);
+  };
+  for (const study::Goal& goal : config.goals) add(goal.metric);
+  const auto& names = study::sample_names();
+  for (const study::Constraint& constraint : config.subject_to) {
+    for (const std::string& name : constraint.names()) {
+      if (constraint.is_measured() && std::ranges::find(names, name) == names.end()) add(name);
+    }
+  }
+  return out;
+}
+
+Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,
+                                                const std::vector<std::string>& metrics) {
+  LANISTA_ASSIGN(const formats::CsvTable table, formats::parse_csv(text, {0, true}));
+  std::map<std::size_t, std::string> param_columns, metric_columns;
+  std::optional<std::size_t> epochs, is_refinement;
+  std::set<std::string> found;
+  for (std::size_t k = 0; k < table.columns(); ++k) {
+    const std::string& name = table.header()[k];
+    if (name == "epochs") epochs = k;
+    if (name == "tunes") is_refinement = k;
+    for (const std::string& param : params) {
+      if (name == param || name == "params." + param) param_columns[k] = param;
+    }
+    for (const std::string& metric : metrics) {
+      if (name != metric && name != "metrics." + metric) continue;
+      metric_columns[k] = metric;
+      found.insert(metric);
+    }
+  }
+  for (const std::string& metric : metrics) {
+    if (!found.contains(metric)) {
+      return Error{
+          Code::kInvalidArgument,
+          "no column is called '" + metric + "', which this study asks for; there are " + join_names(table.header()),
+          "line 1"};
+    }
+  }
+  if (param_columns.empty() && !params.empty()) {
+    return Error{Code::kInvalidArgument,
+                 "no column is called as a parameter of this study (" + join_names(params) + "); there are " +
+                     join_names(table.header()),
+                 "line 1"};
+  }
+  std::vector<ExternalTrial> out;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    ExternalTrial row{"row " + std::to_string(i + 1), json::object(), {}, 0};
+    for (const auto& [column, name] : param_columns) {
+      const std::string_view cell = table.cell(i, column);
+      if (!cell.empty()) row.params[name] = space::value_json(studyfile::parse_value(cell));
+    }
+    for (const auto& [column, name] : metric_columns) row.metrics[name] = parse_metric(table.cell(i, column));
+    if (epochs) {
+      const double epoch = parse_metric(table.cell(i, *epochs));
+      row.epoch = epoch >= 1 && epoch <= static_cast<double>(study::kMaxEpochs) ? static_cast<std::int64_t>(epoch) : -1;
+    }
+    row.is_refinement = is_refinement && parse_metric(table.cell(i, *is_refinement)) == 1;
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, const std::vector<study::Goal>& goals) {
+  Journal journal;
+  std::size_t line = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const bool whole = end != std::string_view::npos;
+    const std::string_view one = text.substr(0, end);
+    text.remove_prefix(whole ? end + 1 : text.size());
+    ++line;
+    if (one.empty()) continue;
+    const std::string where = "line " + std::to_string(line);
+    try {
+      if (auto applied = journal.apply(json::parse(one)); !applied) {
+        return Error{applied.error().code, applied.error().message, where};
+      }
+    } catch (const std::exception&) {  // of json, of indices beyond a list, of steps that are no numbers
+      if (!whole) break;
+      return Error{Code::kDataLoss, "is no line of an Optuna journal", where};
+    }
+  }
+  if (journal.directions.size() != goals.size()) {
+    return Error{Code::kInvalidArgument,
+                 "the journal has " + std::to_string(journal.directions.size()) + " objectives, this study has " +
+                     std::to_string(goals.size()) + " goals",
+                 "goal"};
+  }
+  for (std::size_t k = 0; k < goals.size(); ++k) {
+    if (journal.directions[k] == (goals[k].maximize ? 2 : 1)) continue;
+    return Error{Code::kInvalidArgument,
+                 "objective " + std::to_string(k) + " of the journal is " +
+                     (journal.directions[k] == 2 ? "maximised" : "minimised") + ", the goal is to " +
+                     studyfile::goal_text(goals[k]),
+                 "goal"};
+  }
+  std::vector<ExternalTrial> out;
+  for (std::size_t i = 0; i < journal.trials.size(); ++i) {
+    const JournalTrial& trial = journal.trials[i];
+    ExternalTrial row{"trial " + std::to_string(i), trial.params, {}, 0};
+    row.is_refinement = trial.is_refinement;
+    if (trial.state == kComplete && trial.values.size() == goals.size()) {
+      for (std::size_t k = 0; k < goals.size(); ++k) row.metrics[goals[k].metric] = trial.values[k];
+    } else if (trial.state == kPruned && goals.size() == 1 && !trial.reported.empty()) {
+      row.metrics[goals[0].metric] = trial.reported.rbegin()->second;
+      row.epoch = trial.reported.rbegin()->first >= 1 ? trial.reported.rbegin()->first : -1;
+    } else {
+      continue;  // failed, waiting, running: no result
+    }
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, const study::StudyConfig& config,
+                            std::shared_ptr<const mutate::ModelSpace> models) {
+  const auto refuse = [](const std::string& message, const std::string& key) {
+    return Error{Code::kInvalidArgument, "its trials cannot be taken over: " + message, key};
+  };
+  if (models->bases().size() != 1) return refuse("nobody knows which of several base models they are of", "model.base");
+  if (config.model.frozen) return refuse("a part of this study's models is frozen", "model.frozen");
+  if (study::trainings_per_proposal(config) > 1) {
+    return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
+  }
+  LANISTA_ASSIGN(strategy::Context context, strategy_context(config, models));
+  const RowMatcher rows(config, *models, std::move(context));
+  ImportedTrials out;
+  std::size_t room = kMaxImportedValues;
+  for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
+    const auto leave_out = [&](const std::string& why) {
+      ++out.left_out[why];
+      ++out.earlier.left_out;
+    };
+    auto fits = rows.match(*trial, static_cast<std::uint32_t>(trials.rend() - trial));
+    if (!fits) {
+      if (fits.error().code != Code::kInvalidArgument) return std::move(fits).error();
+      const std::string& where = fits.error().where;
+      leave_out((where.empty() ? "" : where.substr(1) + " ") + fits.error().message + " (" + trial->row + ")");
+      continue;
+    }
+    const std::size_t size = count_json_values(study::earlier_study_json({"", {*fits}, 0}));
+    if (size > room) {
+      leave_out("a log's header has no more room");
+      continue;
+    }
+    room -= size;
+    out.earlier.trials.push_back(*std::move(fits));
+  }
+  std::ranges::reverse(out.earlier.trials);
+  return out;
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,444 @@
+#include "lanista/engine/core/record_bodies.h"
+
+#include <algorithm>
+
+#include "lanista/base/json_object.h"
+#include "lanista/base/real_json.h"
+#include "lanista/ipc/host_name.h"
+#include "lanista/engine/core/study_devices.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/io/store/cost_rows.h"
+#include "lanista/search/study/record_fields.h"
+#include "lanista/io/studyfile/study_file.h"
+
+namespace lanista::engine {
+namespace {
+
+using nlohmann::json;
+using namespace study::fields;
+
+constexpr std::size_t kMaxReasonBytes = 2000;
+
+/// The beginning of a long text, not in the middle of a character.
+std::string shorten(std::string text) {
+  if (text.size() <= kMaxReasonBytes) return text;
+  std::size_t end = kMaxReasonBytes;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + "…";
+}
+
+/// How many elements of two lists are equal from their beginning.
+template <class T>
+std::size_t num_common_prefix(const std::vector<T>& a, const std::vector<T>& b) {
+  return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+}
+
+/// A proposal without what it has of its parent. Under other names, so that nobody takes the rest for the whole.
+json child_json(const study::Proposal& proposal, const study::Proposal& parent) {
+  const std::size_t steps = proposal.base == parent.base ? num_common_prefix(proposal.steps, parent.steps) : 0;
+  const std::size_t edits = proposal.base == parent.base ? num_common_prefix(proposal.edits, parent.edits) : 0;
+  if (steps == 0 && edits == 0) return study::proposal_json(proposal);
+  study::Proposal rest = proposal;
+  rest.steps.erase(rest.steps.begin(), rest.steps.begin() + static_cast<std::ptrdiff_t>(steps));
+  rest.edits.erase(rest.edits.begin(), rest.edits.begin() + static_cast<std::ptrdiff_t>(edits));
+  json out = study::proposal_json(rest);
+  out["of_parent"] = {{"steps", steps}, {"edits", edits}};
+  out["further_steps"] = std::move(out["steps"]);
+  out["further_edits"] = std::move(out["edits"]);
+  out.erase("steps");
+  out.erase("edits");
+  return out;
+}
+
+std::size_t count(const json& in, const char* key) {
+  const std::int64_t number = integer(in, key);
+  if (number < 0) throw Malformed{"'" + std::string(key) + "' is below 0"};
+  return static_cast<std::size_t>(number);
+}
+
+bool strategy_forks(const study::StudyConfig& config) {
+  const auto all = strategy::builtin_strategies();
+  return std::ranges::any_of(all, [&](const auto& each) { return each.forks && each.name == config.strategy.name; });
+}
+
+std::optional<study::Fork> fork_in(const json& in) {
+  if (!in.contains("fork")) return std::nullopt;
+  return good(study::fork_from_json(in["fork"]));
+}
+
+template <class T>
+Result<void> ignore_value(Result<T> read) {
+  if (!read) return std::move(read).error();
+  return {};
+}
+
+}  // namespace
+
+json header_body(const study::StudyConfig& config, const std::string& config_text, const data::DataSpec& data,
+                 const mutate::ModelSpace& models, const std::string& frozen,
+                 const std::vector<study::Baseline>& baselines, const std::optional<study::Earlier>& earlier,
+                 const std::optional<study::StartFile>& start_file, const std::optional<study::ZooSnapshot>& zoo) {
+  json bases = json::array();
+  for (const mutate::BaseModel& base : models.bases()) {
+    bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
+  }
+  // "config" identifies the study, so what may differ between equal studies is neutral there; "text" is what was said.
+  study::StudyConfig identity = config;
+  identity.run.workers = 0;
+  identity.run.lanes = 0;
+  identity.run.width = 1;
+  identity.run.pipeline = 1;
+  identity.run.memory_gib = 0;
+  identity.run.isolation = study::kThreads;
+  identity.run.profiles = study::kAutoProfiles;
+  identity.run.lease_seconds = study::RunConfig().lease_seconds;
+  identity.cluster = {};
+  const bool has_plans = config.strategy.slots > 1;
+  const std::int64_t schema = !config.implied.empty()       ? store::kImpliedSchema
+                              : config.train.start_race > 0 ? store::kRaceSchema
+                              : strategy_forks(config)      ? store::kForkSchema
+                              : has_plans                   ? store::kPlansSchema
+                              : earlier                     ? store::kEarlierSchema
+                                                            : store::kPlainSchema;
+  json body{{"schema", schema},
+            {"version", LANISTA_VERSION},
+            {"config", studyfile::write_study(identity)},
+            {"text", config_text},
+            {"data", data::spec_json(data)},
+            {"models", std::move(bases)}};
+  if (!frozen.empty()) body["frozen"] = frozen;
+  if (!baselines.empty()) body["baselines"] = study::baselines_json(baselines);
+  if (earlier) body["earlier"] = study::earlier_study_json(*earlier);
+  if (start_file) {
+    body["start_file"] = {{"name", start_file->name},
+                          {"address", start_file->address},
+                          {"graph", start_file->graph},
+                          {"labels", start_file->labels}};
+  }
+  if (zoo) body["zoo"] = study::zoo_snapshot_json(*zoo);
+  return body;
+}
+
+Result<HeaderRecord> read_header(const json& body) {
+  return read_record<HeaderRecord>("header", [&] {
+    HeaderRecord header;
+    if (body.contains("schema")) header.schema = integer(body, "schema");
+    header.text = text(body, "text");
+    auto config = studyfile::read_stored_study(header.text, "config.resolved.yaml");
+    if (!config) throw Malformed{"the stored configuration cannot be read: " + config.error().message};
+    header.config = *std::move(config);
+    header.data = member(body, "data");
+    // A study begun before there was a choice trains on targets as they are; resolve_from_data has settled it in all others.
+    const bool numbers = header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
+    if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
+    header.models = member(body, "models");
+    if (body.contains("frozen")) header.frozen = text(body, "frozen");
+    if (body.contains("start_file")) {
+      const json& file = body.at("start_file");
+      header.start_file = study::StartFile{text(file, "name"), text(file, "address"), text(file, "graph")};
+      for (const json& label : array(file, "labels")) {
+        if (!label.is_string()) throw Malformed{"a label of 'start_file' is no text"};
+        header.start_file->labels.push_back(label.get<std::string>());
+      }
+    }
+    if (body.contains("zoo")) header.zoo = study::read_zoo_snapshot(body.at("zoo"));
+    if (body.contains("earlier")) header.earlier = study::read_earlier_study(body.at("earlier"));
+    if (body.contains("baselines")) header.baselines = study::read_baselines(array(body, "baselines"));
+    return header;
+  });
+}
+
+json proposed_body(const study::TrialView& trial, double logical_epoch, const Digest& key,
+                   const study::Proposal* parent, const study::ZooModel* zoo_model, std::size_t waiting_index) {
+  json body = json_object(
+      "trial", trial.id.value,  //
+      "proposal", parent == nullptr ? study::proposal_json(trial.proposal) : child_json(trial.proposal, *parent),
+      "logical_start", real_json(trial.logical_start),  //
+      "logical_epoch", real_json(logical_epoch),        //
+      "parameters", trial.parameters,                   //
+      "key", key.hex());
+  if (zoo_model != nullptr) body["zoo_model"] = study::zoo_model_json(*zoo_model);
+  if (waiting_index > 0) body["place"] = waiting_index;
+  if (!trial.device.empty()) body["device"] = trial.device;
+  return body;
+}
+
+Result<ProposedRecord> read_proposed(const json& body) {
+  return read_record<ProposedRecord>("proposed record", [&] {
+    ProposedRecord record;
+    record.trial = study::fields::trial(body, "trial");
+    const json& report = member(body, "proposal");
+    if (report.contains("of_parent")) {
+      json rest = report;
+      rest["steps"] = array(report, "further_steps");
+      rest["edits"] = array(report, "further_edits");
+      record.proposal = good(study::proposal_from_json(rest));
+      record.num_shared_steps = count(report["of_parent"], "steps");
+      record.num_shared_edits = count(report["of_parent"], "edits");
+      if (!record.proposal.parent) throw Malformed{"'of_parent' without a 'parent'"};
+    } else {
+      record.proposal = good(study::proposal_from_json(report));
+    }
+    record.logical_start = real(body, "logical_start");
+    record.logical_epoch = real(body, "logical_epoch");
+    record.parameters = integer(body, "parameters");
+    if (body.contains("zoo_model")) record.zoo_model = study::read_zoo_model(body.at("zoo_model"));
+    if (body.contains("place")) record.waiting_index = count(body, "place");
+    if (body.contains("device")) record.device = sanitize_host_name(text(body, "device"));
+    return record;
+  });
+}
+
+Result<void> add_shared_steps(ProposedRecord& record, const study::Proposal& parent) {
+  if (record.num_shared_steps > parent.steps.size() || record.num_shared_edits > parent.edits.size()) {
+    return Error{Code::kDataLoss, "proposed record: its parent has fewer steps or edits than it shares with it", ""};
+  }
+  const auto put = [](auto& into, const auto& from, std::size_t number) {
+    into.insert(into.begin(), from.begin(), from.begin() + static_cast<std::ptrdiff_t>(number));
+  };
+  put(record.proposal.steps, parent.steps, record.num_shared_steps);
+  put(record.proposal.edits, parent.edits, record.num_shared_edits);
+  record.num_shared_steps = record.num_shared_edits = 0;
+  return {};
+}
+
+json verdict_body(TrialId trial, std::int64_t epoch, study::Verdict verdict) {
+  return {{"trial", trial.value}, {"epoch", epoch}, {"verdict", study::verdict_name(verdict)}};
+}
+
+Result<VerdictRecord> read_verdict(const json& body) {
+  return read_record<VerdictRecord>("verdict", [&] {
+    VerdictRecord verdict{study::fields::trial(body, "trial"), study::Verdict::kStop};
+    if (body.contains("verdict")) verdict.verdict = good(study::verdict_from_name(text(body, "verdict")));
+    return verdict;
+  });
+}
+
+json group_body(const strategy::TrialGroup& group) {
+  json members = json::array();
+  for (const strategy::Member& member : group.members) {
+    if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
+      members.push_back({{"new", study::proposal_json(fresh->proposal)}});
+    } else if (const auto* resume = std::get_if<strategy::ResumeTrial>(&member)) {
+      members.push_back({{"resume", resume->trial.value}, {"budget", resume->budget}});
+      if (resume->fork) members.back()["fork"] = study::fork_json(*resume->fork);
+    } else {
+      members.push_back({{"stop", std::get<strategy::StopTrial>(member).trial.value}});
+    }
+  }
+  json out{{"id", group.id},
+           {"members", std::move(members)},
+           {"barrier", group.barrier},
+           {"priority", real_json(group.priority)}};
+  for (const double cost : group.costs) out["costs"].push_back(real_json(cost));
+  return out;
+}
+
+Result<strategy::TrialGroup> read_group(const json& body) {
+  return read_record<strategy::TrialGroup>("group", [&] {
+    strategy::TrialGroup group;
+    group.id = integer(body, "id");
+    group.barrier = member(body, "barrier").get<bool>();
+    group.priority = real(body, "priority");
+    for (const json& each : array(body, "members")) {
+      if (each.contains("new")) {
+        group.members.emplace_back(strategy::NewTrial{good(study::proposal_from_json(member(each, "new")))});
+      } else if (each.contains("resume")) {
+        group.members.emplace_back(
+            strategy::ResumeTrial{study::fields::trial(each, "resume"), integer(each, "budget"), fork_in(each)});
+      } else {
+        group.members.emplace_back(strategy::StopTrial{study::fields::trial(each, "stop")});
+      }
+    }
+    if (!body.contains("costs")) return group;
+    for (const json& cost : array(body, "costs")) group.costs.push_back(real(json{{"cost", cost}}, "cost"));
+    if (group.costs.size() != group.members.size()) throw Malformed{"'costs' are not those of its members"};
+    return group;
+  });
+}
+
+json paused_body(const PausedRecord& paused) {
+  json body{{"trial", paused.event.trial.value},
+            {"epoch", paused.event.epoch},
+            {"logical_time", real_json(paused.logical_time)},
+            {"address", paused.address}};
+  if (paused.weights_hash) body["weights_hash"] = paused.weights_hash->hex();
+  return body;
+}
+
+Result<PausedRecord> read_paused(const json& body) {
+  return read_record<PausedRecord>("paused record", [&] {
+    PausedRecord paused{{study::fields::trial(body, "trial"), integer(body, "epoch")},
+                        real(body, "logical_time"),
+                        text(body, "address"),
+                        {}};
+    if (body.contains("weights_hash")) paused.weights_hash = digest(body, "weights_hash");
+    return paused;
+  });
+}
+
+json resumed_body(const ResumedRecord& resumed) {
+  json body{{"trial", resumed.event.trial.value},
+            {"epoch", resumed.event.epoch},
+            {"budget", resumed.event.budget},
+            {"logical_time", real_json(resumed.logical_time)}};
+  if (resumed.event.fork) body["fork"] = study::fork_json(*resumed.event.fork);
+  return body;
+}
+
+Result<ResumedRecord> read_resumed(const json& body) {
+  return read_record<ResumedRecord>("resumed record", [&] {
+    return ResumedRecord{
+        {study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "budget"), fork_in(body)},
+        real(body, "logical_time")};
+  });
+}
+
+json outcome_body(TrialId trial, const study::Outcome& outcome, double logical_time) {
+  json body = study::outcome_json(outcome);
+  if (body.contains("reason")) body["reason"] = shorten(outcome.reason);
+  body["trial"] = trial.value;
+  body["logical_time"] = real_json(logical_time);
+  return body;
+}
+
+Result<OutcomeRecord> read_outcome(const json& body) {
+  return read_record<OutcomeRecord>("outcome record", [&] {
+    return OutcomeRecord{study::fields::trial(body, "trial"), good(study::outcome_from_json(body)),
+                         real(body, "logical_time")};
+  });
+}
+
+json checkpoint_body(const CheckpointRecord& checkpoint) {
+  return {{"trial", checkpoint.trial.value},
+          {"epoch", checkpoint.epoch},
+          {"step", checkpoint.step},
+          {"address", checkpoint.address}};
+}
+
+Result<CheckpointRecord> read_checkpoint(const json& body) {
+  return read_record<CheckpointRecord>("checkpoint record", [&] {
+    return CheckpointRecord{study::fields::trial(body, "trial"), integer(body, "epoch"), integer(body, "step"),
+                            text(body, "address")};
+  });
+}
+
+json attempt_begin_body(double unix_time, std::int64_t pid, const std::string& host) {
+  return {{"event", "begin"}, {"time", real_json(unix_time)}, {"pid", pid}, {"host", host}};
+}
+
+json attempt_worked_body(const std::string& event, double seconds) {
+  return {{"event", event}, {"seconds", real_json(seconds)}};
+}
+
+Result<AttemptRecord> read_attempt(const json& body) {
+  return read_record<AttemptRecord>("attempt record", [&] {
+    AttemptRecord attempt;
+    if (text(body, "event") == "begin") attempt.began = real(body, "time");
+    if (body.contains("seconds")) attempt.seconds = real(body, "seconds");
+    return attempt;
+  });
+}
+
+json control_body(const ControlRecord& control) {
+  json body{{"request", control.request}, {"time", real_json(control.time)}};
+  if (control.trial) body["trial"] = control.trial->value;
+  if (control.trials) body["trials"] = *control.trials;
+  if (control.steps) body["steps"] = *control.steps;
+  if (control.minutes) body["minutes"] = real_json(*control.minutes);
+  if (!control.by.empty()) body["by"] = control.by;
+  if (!control.reason.empty()) body["reason"] = shorten(control.reason);
+  return body;
+}
+
+Result<ControlRecord> read_control(const json& body) {
+  return read_record<ControlRecord>("control record", [&] {
+    ControlRecord control;
+    control.request = text(body, "request");
+    if (body.contains("time")) control.time = real(body, "time");
+    if (body.contains("trial")) control.trial = study::fields::trial(body, "trial");
+    if (body.contains("trials")) control.trials = integer(body, "trials");
+    if (body.contains("steps")) control.steps = integer(body, "steps");
+    if (body.contains("minutes")) {
+      control.has_lost_minutes = body["minutes"].is_null();
+      if (!control.has_lost_minutes) control.minutes = real(body, "minutes");
+    }
+    if (body.contains("by")) control.by = text(body, "by");
+    if (body.contains("reason")) control.reason = text(body, "reason");
+    return control;
+  });
+}
+
+json plan_body(const schedule::Regrouping& changes) {
+  return json_object("changes", schedule::regrouping_text(changes));
+}
+
+json plan_body(const schedule::GroupPlan& whole) { return json_object("groups", schedule::plan_text(whole)); }
+
+Result<PlanRecord> read_plan(const json& body) {
+  return read_record<PlanRecord>("plan", [&] {
+    if (body.contains("changes")) return PlanRecord{good(schedule::regrouping_from_text(text(body, "changes"))), false};
+    return PlanRecord{schedule::regrouping_of(good(schedule::plan_from_text(text(body, "groups")))), true};
+  });
+}
+
+json study_end_body(const std::string& reason, std::optional<TrialId> winner, const std::map<std::string, double>& test,
+                    const std::optional<study::Ensemble>& ensemble) {
+  json body{{"reason", shorten(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
+  if (ensemble) body["ensemble"] = study::ensemble_json(*ensemble);
+  return body;
+}
+
+Result<StudyEndRecord> read_study_end(const json& body) {
+  return read_record<StudyEndRecord>("study end", [&] {
+    StudyEndRecord end;
+    end.reason = text(body, "reason");
+    if (!member(body, "winner").is_null()) end.winner = study::fields::trial(body, "winner");
+    end.test = metrics(body, "test", &end.nulls);
+    if (body.contains("ensemble")) end.ensemble = study::read_ensemble(body["ensemble"]);
+    return end;
+  });
+}
+
+Result<void> check_body(store::RecordType type, const json& body) {
+  using store::RecordType;
+  switch (type) {
+    case RecordType::kHeader:
+      return ignore_value(read_header(body));
+    case RecordType::kProposed:
+      return ignore_value(read_proposed(body));
+    case RecordType::kMeasurement:
+      return ignore_value(study::measurement_from_json(body));
+    case RecordType::kVerdict:
+      return ignore_value(read_verdict(body));
+    case RecordType::kOutcome:
+      return ignore_value(read_outcome(body));
+    case RecordType::kCheckpoint:
+      return ignore_value(read_checkpoint(body));
+    case RecordType::kAttempt:
+      return ignore_value(read_attempt(body));
+    case RecordType::kControl:
+      return ignore_value(read_control(body));
+    case RecordType::kStudyEnd:
+      return ignore_value(read_study_end(body));
+    case RecordType::kSpan:
+      return ignore_value(read_span(body));
+    case RecordType::kGroup:
+      return ignore_value(read_group(body));
+    case RecordType::kPaused:
+      return ignore_value(read_paused(body));
+    case RecordType::kResumed:
+      return ignore_value(read_resumed(body));
+    case RecordType::kCostRows:
+      return ignore_value(store::costs_of_log({{type, body}}));
+    case RecordType::kPlan:
+      return ignore_value(read_plan(body));
+    case RecordType::kWorker:
+      return ignore_value(read_worker(body));
+    case RecordType::kNumerics:
+      return ignore_value(decode_device_table(body));
+  }
+  return Error{Code::kInternal, "a record of the unknown type " + std::to_string(static_cast<int>(type)), "log"};
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,218 @@
+#include "lanista/engine/core/resolve_from_data.h"
+
+#include <algorithm>
+
+#include "lanista/base/check.h"
+#include "lanista/base/edit_distance.h"
+#include "lanista/io/data/augment.h"
+#include "lanista/io/data/selector.h"
+#include "lanista/engine/core/study_setup.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/model/autodiff/loss.h"
+#include "lanista/search/study/epoch_schedule.h"
+
+namespace lanista::engine {
+namespace {
+
+Result<void> resolve_bases(std::vector<std::string>& bases, const data::DataSpec& data) {
+  std::vector<std::string> out;
+  for (const auto& base : bases) {
+    if (base != "builtin:auto") {
+      out.push_back(base);
+      continue;
+    }
+    for (const auto& name : mutate::builtin_base_names()) {
+      const bool suits = mutate::builtin_base(name, data.features, data.width(), data.vocab, data.positions).ok();
+      if (suits) out.push_back("builtin:" + name);
+    }
+  }
+  if (out.empty()) {
+    return Error{Code::kInvalidArgument, "no built-in base takes samples of shape " + data.features.text(),
+                 "model.base"};
+  }
+  bases = std::move(out);
+  return {};
+}
+
+/// The words of targets as the data have them: what is stored says it, whatever later builds do where nothing is said.
+Result<void> resolve_targets(std::string& targets, const data::DataSpec& data) {
+  if (data.targets().kind == step::TargetKind::kNumbers) {
+    if (targets == "auto") targets = data.target_normalization ? "standardize" : "raw";
+    return {};
+  }
+  if (targets == "auto") return {};
+  return Error{Code::kInvalidArgument,
+               "'" + targets + "' is said of targets that are numbers; those of '" + data.name + "' are " +
+                   (data.vocab > 0 ? "tokens" : std::string(step::target_kind_name(data.targets().kind))) +
+                   "; allowed: auto",
+               "data.targets"};
+}
+
+/// What the stopping rule compares by, if it says so.
+std::string rung_metric(const study::StudyConfig& config) { return config.stop.options.value("on", ""); }
+
+/// What train.select: auto compares by, if it says so.
+std::string select_metric(const study::StudyConfig& config) {
+  const Options& options = config.train.select.options;
+  return options.is_object() ? options.value("on", "") : "";
+}
+
+// What a study is judged by is measured, whether or not its list of metrics has it.
+void add_named_metrics(study::StudyConfig& config, const study::Targets& targets, std::span<const study::Metric> own) {
+  std::vector<std::string> named;
+  for (const auto& goal : config.goals) named.push_back(goal.metric);
+  for (const auto& constraint : config.subject_to) {
+    named.insert(named.end(), constraint.names().begin(), constraint.names().end());
+  }
+  named.push_back(rung_metric(config));
+  named.push_back(select_metric(config));
+  std::vector<std::string>& metrics = config.train.metrics;
+  for (const std::string& name : named) {
+    const std::string metric(study::validation_metric(name));
+    if (!study::check_metric(metric, targets, own) || std::ranges::find(metrics, metric) != metrics.end()) continue;
+    metrics.push_back(metric);
+  }
+}
+
+Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured, const study::Targets& targets,
+                            const std::string& key) {
+  if (std::ranges::find(measured, name) != measured.end()) return {};
+  std::string list;
+  for (const auto& each : measured) list += (list.empty() ? "" : ", ") + each;
+  std::string message = "'" + name + "' is not measured; measured: " + list;
+
+  // It may be a metric of other targets, or the slip of a pen.
+  const std::string metric(study::validation_metric(name));
+  if (const auto fits = study::check_metric(metric, targets); !fits && study::find_metric(metric)) {
+    message += "; " + fits.error().message;
+  }
+  std::vector<std::string> possible = measured;
+  for (const auto& each : study::applicable_metrics(targets)) possible.push_back("val_" + each);
+  const std::string near = nearest_name(name, possible);
+  if (!near.empty()) message += "; did you mean '" + near + "'?";
+  return Error{Code::kInvalidArgument, message, key};
+}
+
+// Strategies and rules count epochs, so that all trials of a study have equally many.
+Result<void> resolve_epochs(study::StudyConfig& config, const data::DataSpec& data) {
+  study::TrainConfig& train = config.train;
+  if (train.steps && !train.steps_per_epoch) {
+    const auto& params = config.space.params.parameters();
+    if (std::ranges::find(params, "batch", &space::Parameter::name) != params.end()) {
+      return Error{
+          Code::kInvalidArgument,
+          "trials draw their batches, so passes over the rows have different numbers of steps; say how many an "
+          "epoch has with train.steps_per_epoch",
+          "train.steps"};
+    }
+    train.steps_per_epoch = std::max<std::int64_t>(1, epoch_schedule_of(config, data, {}).length);
+  }
+  LANISTA_TRY(study::resolve_epochs(train));
+  if (train.all_rows_at) train.all_rows_at = std::min(*train.all_rows_at, train.epochs);
+  return {};
+}
+
+/// A proposal of which not all folds are trained is not ranked.
+Result<void> check_trainings(const study::StudyConfig& config) {
+  const std::int64_t each = study::trainings_per_proposal(config);
+  if (!config.data.folds || !config.budget.trials || *config.budget.trials >= each) return {};
+  return Error{Code::kInvalidArgument,
+               "is " + std::to_string(*config.budget.trials) + "; a proposal has " + std::to_string(each) +
+                   " trainings, a trial each (data.folds, strategy.repeat), so at least " + std::to_string(each) +
+                   " are needed to rank one",
+               "budget.trials"};
+}
+
+/// Without what has no effect on targets that are numbers, so that nothing searches it. What others hang on stays.
+space::SearchSpace without_smoothing(const space::SearchSpace& space) {
+  const std::string name = "label_smoothing";
+  const auto depends_on = [&](const space::Parameter& parameter) {
+    return std::ranges::find(parameter.when, name, &space::Parameter::Condition::parameter) != parameter.when.end();
+  };
+  if (std::ranges::any_of(space.parameters(), depends_on)) return space;
+  space::SearchSpace out;
+  for (const space::Parameter& parameter : space.parameters()) {
+    if (parameter.name == name) continue;
+    const auto added = out.add(parameter);
+    LANISTA_CHECK(added.ok(), "a part of a sound space is sound");
+  }
+  return out;
+}
+
+/// How the data would be what a loss is for.
+std::string task_hint(const step::Loss* loss) {
+  if (loss == nullptr) return "";
+  const std::string word = loss->kind == step::TargetKind::kMultilabel ? "multilabel"
+                                                                       : std::string(step::target_kind_name(loss->kind));
+  return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) + " with data option task=" + word;
+}
+
+}  // namespace
+
+Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec& data,
+                         std::span<const study::Metric> own_metrics) {
+  if (config.model.space.is_null()) LANISTA_TRY(resolve_bases(config.model.base, data));
+  if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
+  LANISTA_TRY(resolve_targets(config.data.targets, data));
+  if (config.model.frozen && data.positions > 0) {
+    return Error{Code::kInvalidArgument,
+                 "with task=next_token models are tried for whether they see what they are asked for, and of a model in "
+                 "two parts that is not known; leave out model.frozen, or train on task=last_token",
+                 "model.frozen"};
+  }
+  LANISTA_TRY(resolve_epochs(config, data));
+  const study::Targets targets = data.targets();
+  const bool classes = targets.kind == step::TargetKind::kClasses;
+  if (!classes) config.space.params = without_smoothing(config.space.params);
+  const step::Loss* loss = step::find_loss(config.train.loss);
+  if (config.train.loss != "auto" && (loss == nullptr || loss->kind != targets.kind)) {
+    std::string fitting;
+    for (const step::Loss& each : step::losses()) fitting += each.kind == targets.kind ? ", " + each.name : "";
+    return Error{Code::kInvalidArgument,
+                 "'" + config.train.loss + "' does not suit targets that are " +
+                     std::string(step::target_kind_name(targets.kind)) + "; allowed: auto" + fitting + task_hint(loss),
+                 "train.loss"};
+  }
+  if (config.train.metrics.empty()) {
+    config.train.metrics = study::default_metrics(targets);
+    if (data.positions > 0) config.train.metrics.emplace_back("perplexity");
+  }
+  for (const auto& metric : config.train.metrics) {
+    LANISTA_TRY(study::check_metric(metric, targets, own_metrics));
+  }
+  if (config.goals.empty()) {
+    config.goals.push_back(classes ? study::Goal{true, "val_accuracy"} : study::Goal{false, "val_loss"});
+  }
+  add_named_metrics(config, targets, own_metrics);
+
+  std::vector<std::string> measured{"train_loss", "val_loss"};
+  for (const auto& metric : config.train.metrics) measured.push_back("val_" + metric);
+  std::vector<std::string> known = measured;
+  known.insert(known.end(), {"params", "flops"});
+  for (const auto& goal : config.goals) LANISTA_TRY(check_measured(goal.metric, known, targets, "goal"));
+  if (config.keep.ensemble > 0 && !config.goals.front().metric.starts_with("val_")) {
+    return Error{Code::kInvalidArgument,
+                 "an ensemble is chosen by the first goal, and '" + config.goals.front().metric +
+                     "' is not measured on the validation part",
+                 "keep.ensemble"};
+  }
+  for (const auto& parameter : config.space.params.parameters()) known.push_back(parameter.name);
+  for (const auto& constraint : config.subject_to) {
+    for (const auto& name : constraint.names()) LANISTA_TRY(check_measured(name, known, targets, "subject_to"));
+  }
+  LANISTA_TRY(check_trainings(config));
+  LANISTA_TRY(data::check_holdout(config.train.select, data.schema.is_object() && data.schema.contains("holdout")));
+  if (const std::string on = select_metric(config); !on.empty()) {
+    LANISTA_TRY(check_measured(on, measured, targets, "train.select.auto.on"));
+  }
+  if (const std::string on = rung_metric(config); !on.empty()) {
+    LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
+    if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {
+      return Error{Code::kInvalidArgument, "which way is better of '" + on + "' is known only where it is a goal",
+                   "stop.on"};
+    }
+  }
+  return {};
+}
+
+}  // namespace lanista::engine

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lanista/base/result.h"
+#include "lanista/engine/core/executor.h"
+#include "lanista/io/store/checkpoints.h"
+#include "lanista/exec/train/trial_run.h"
+
+namespace lanista::runtime {
+
+/// Metrics of trained trials, alone or blended. Whoever chooses an ensemble measures many blends of the same few trials:
+/// their predictions are kept until another part is asked for, up to kMaxBytes. One thread at a time.
+class MemberMetrics {
+ public:
+  static constexpr std::size_t kMaxBytes = std::size_t{512} << 20;
+  /// What a job's numbers are made of.
+  using InputOf = std::function<Result<train::TrainerInput>(const engine::Job& job)>;
+
+  /// `checkpoints` outlives this, and so does what `input_of` refers to.
+  MemberMetrics(const store::CheckpointStore& checkpoints, InputOf input_of)
+      : checkpoints_(checkpoints), input_of_(std::move(input_of)) {}
+
+  /// As engine::Executor::measure. Errors: those of the checkpoint store and of train::measure_weights.
+  Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members, data::Part part);
+  void clear() { cached_predictions_.clear(); }
+
+ private:
+  Result<std::vector<double>> predictions(const engine::EvaluatedMember& member, data::Part part);
+  Result<std::vector<Tensor>> weights(const std::string& address) const;
+
+  const store::CheckpointStore& checkpoints_;
+  InputOf input_of_;
+  data::Part part_ = data::Part::kValidation;        // of what is kept
+  std::map<std::string, std::vector<double>> cached_predictions_;  // by address of the weights
+};
+
+}  // namespace lanista::runtime

@@ -1,0 +1,172 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lanista/exec/backends/cuda_blocks/block_device.h"
+#include "lanista/exec/backends/cuda_blocks/block_program.h"
+#include "lanista/exec/program/backend.h"
+#include "lanista/exec/program/layout.h"
+#include "lanista/exec/program/executable.h"
+#include "lanista/model/autodiff/training_step.h"
+
+namespace lanista::device {
+
+/// Form B: a block a lane. Each lane that somebody sits in has a slab of the device's memory with its state, gradients
+/// and values, and its block goes through the program's calls for a chunk of steps. Batches of a chunk go up together,
+/// and a launch writes losses to the host. Predictions, and steps in halves, are the CPU's: a twin of one lane does
+/// them on the state brought home.
+class BlockExecutable final : public nn::Executable {
+ public:
+  /// Errors: kInvalidArgument (options), kUnimplemented (an operator without a form, float64, a batch in parts),
+  /// kResourceExhausted.
+  static Result<std::unique_ptr<nn::Executable>> compile(BlockDevice& device, const step::TrainingStep* train,
+                                                      const step::InferenceStep& infer,
+                                                      const nn::ProgramOptions& options);
+
+  ~BlockExecutable() override;
+
+  std::int64_t bytes() const override;
+  Result<void> reserve_lanes(std::int64_t lanes) override;
+  std::string describe() const override;
+  Result<nn::LaneState> make_state(std::uint64_t trial_seed) const override;
+  void attach(std::int64_t lane, nn::LaneState&& state) override;
+  nn::LaneState detach(std::int64_t lane) override;
+  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) override;
+  std::int64_t step_count(std::int64_t lane) const override;
+  std::vector<Tensor> extract_state(std::int64_t lane) const override;
+  void run(const nn::Chunk& chunk, std::span<nn::LaneResult> ends) override;
+  void wait() override;
+  Result<nn::LaneGradients> make_gradients() const override;
+  double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
+                   nn::LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override;
+  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override;
+  double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
+                         const nn::LaneHyper& hyper) const override;
+  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override;
+  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override;
+  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override;
+  void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override;
+
+  /// Room for batches of a chunk, in bytes, if two steps need no more: a longer chunk goes in rounds.
+  void set_max_staging_bytes(std::int64_t bytes) { max_staging_bytes_ = bytes; }
+  std::int64_t num_rounds() const { return num_rounds_; }
+  /// From here on calls of the first lane of a chunk are timed, one by one. For who looks for what a step spends.
+  void time_calls();
+  struct TimedCall {
+    block::Call call;
+    std::uint64_t cycles = 0;  ///< of the device, so far
+  };
+  std::vector<TimedCall> timed_calls() const;
+
+ private:
+  friend void run_in_one_launch(std::span<const struct LaunchPart> parts);
+
+  // A lane's steps of a round: those that went up together.
+  struct Round {
+    std::size_t lane = 0;
+    std::vector<block::Step> steps;
+    nn::LaneHyper hyper;      // of the last of them
+    std::int64_t first = 0;   // of the chunk
+    const float* losses = nullptr;  // one a step
+  };
+  struct Slab {
+    BlockMemory memory;
+    MemoryBudget::Reservation reservation;
+  };
+  struct LaneSlot {
+    nn::LaneState state;
+    bool is_device_newer = false;  // the device's bytes are newer than the host's
+    Slab slab = {};      // while there is a state
+  };
+  // What a batch brings, once up.
+  struct UploadedBatch {
+    const void *input = nullptr, *target = nullptr;
+    const block::i64* samples = nullptr;
+    const float* weights = nullptr;
+    int size = 0;
+  };
+  // Batches that machines of a population have sent up for the step at hand.
+  struct SharedUpload {
+    nn::Batch batch;
+    const BlockExecutable* uploader = nullptr;
+    UploadedBatch uploaded;
+  };
+
+  BlockExecutable(nn::ExecutableProperties properties, BlockDevice& device, BlockProgram program, std::unique_ptr<nn::Executable> cpu_executable,
+               const step::TrainingStep& train, const nn::ProgramOptions& options);
+  LaneSlot& lane_slot(std::int64_t lane) const { return lane_slots_[static_cast<std::size_t>(lane)]; }
+  std::byte* slab(std::int64_t lane) const { return lane_slot(lane).slab.memory.at(); }
+  std::int64_t num_occupied_lanes() const;
+  Result<Slab> acquire_slab();
+  void release_spare_slabs();
+  void download_state(std::int64_t lane) const;
+  void upload_state(std::int64_t lane) const;
+  template <class F>
+  void with_cpu_executable(std::int64_t lane, bool changes, const F& f) const;
+  void run_on_cpu(const nn::Chunk& chunk, std::span<nn::LaneResult> ends);
+
+  // A chunk in rounds: begin, then while it has steps left: open a round, take steps while they fit, close it, have its
+  // lanes launched, settle.
+  void begin(const nn::Chunk& chunk, std::span<nn::LaneResult> ends);
+  bool has_steps() const { return next_step_ < chunk_.steps; }
+  void allocate_staging(std::int64_t lanes, std::int64_t most);
+  void open_round(std::int64_t executables);  // that go together: their staging is had between them
+  bool has_staging_space() const;
+  void append_step(std::vector<SharedUpload>* shared_uploads);
+  void close_round(std::vector<block::Lane>& lanes);
+  void collect_results();
+  void fail(const std::exception_ptr& why);
+
+  void check_batch(const nn::Batch& batch) const;
+  const void* put_features(const nn::Batch& batch);
+  const void* put_target(const nn::Batch& batch);
+  UploadedBatch put_batch(const nn::Batch& batch);
+  UploadedBatch upload_batch(const nn::Batch& batch, std::vector<SharedUpload>* shared_uploads);
+  bool has_same_batch_layout(const BlockExecutable& other) const;
+  block::Step put_step(const UploadedBatch& uploaded, const nn::LaneHyper& hyper, std::int64_t done);
+  template <class T>
+  T* put(std::int64_t count, const T*& on_device);
+
+  nn::ProgramOptions options_;
+  BlockDevice* device_;
+  BlockProgram program_;
+  std::unique_ptr<nn::Executable> cpu_executable_;
+  std::shared_ptr<const nn::StateFormat> state_format_;
+  std::string optimizer_;
+  nn::Reorder input_;
+  nn::Reorder target_;
+  bool tokens_ = false;
+  std::int64_t classes_ = 0, positions_ = 1;
+  std::int64_t sample_values_ = 1, target_values_ = 1;
+  std::int64_t staging_bytes_per_lane_ = 0;  // a step's part in the staging, of a lane, at most
+  std::int64_t max_staging_bytes_ = std::int64_t{64} << 20, num_rounds_ = 0;
+  BlockMemory calls_, staging_, device_staging_;  // staging, staged: while a chunk is under way; what of it went up
+  BlockMemory call_cycles_;                    // of calls; none: nobody asks
+  mutable std::vector<LaneSlot> lane_slots_;
+  std::vector<Slab> spare_slabs_;  // for who comes
+  std::int64_t num_reserved_lanes_ = 1;    // lanes that have a slab, at least
+
+  // Of the chunk under way.
+  nn::Chunk chunk_;
+  std::span<nn::LaneResult> ends_;
+  std::vector<std::uint8_t> active_;
+  std::int64_t next_step_ = 0, first_step_ = 0, num_staged_bytes_ = 0, max_step_bytes_ = 0;
+  std::vector<Round> rounds_;
+};
+
+/// A machine with a chunk of its own.
+struct LaunchPart {
+  nn::Executable* executable = nullptr;
+  const nn::Chunk* chunk = nullptr;
+  std::span<nn::LaneResult> ends = {};
+};
+/// The chunks of several machines of one block device, made by block backends, in one launch: lanes of different
+/// structures side by side. Each machine's ends are as after Executable::run and wait. A batch that several of them are
+/// given for the same step of a round, by the addresses of its numbers, goes up once: what lies there stays as it is
+/// until all have been asked for that step.
+void run_in_one_launch(std::span<const LaunchPart> parts);
+
+}  // namespace lanista::device

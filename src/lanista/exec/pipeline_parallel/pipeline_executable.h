@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "lanista/exec/program/executable.h"
+
+namespace lanista::runtime {
+
+/// A machine whose steps are done at several places, one of which may be lost at any time (nn::RankLost). The step
+/// under way is then done again, by a machine for the places that are left, down to one; where no such machine has
+/// room, by the same, whose lost place is another's by then. Once all lanes were empty, it has all places again. States
+/// are as they were after their last whole step, so nobody sees it but by the time it takes. A place that is lost too
+/// often without a step ends in what it threw.
+class PipelineExecutable final : public nn::Executable {
+ public:
+  /// The same program for so many places, to the same bits.
+  using Compile = std::function<Result<std::unique_ptr<nn::Executable>>(std::int64_t ranks)>;
+  PipelineExecutable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks, Compile make);
+
+  std::int64_t bytes() const override { return executable_->bytes(); }
+  std::string describe() const override { return executable_->describe(); }
+  Result<nn::LaneState> make_state(std::uint64_t seed) const override { return executable_->make_state(seed); }
+  void attach(std::int64_t lane, nn::LaneState&& state) override;
+  nn::LaneState detach(std::int64_t lane) override { return executable_->detach(lane); }
+  Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t seed) override {
+    return executable_->clone(from, to, seed);
+  }
+  std::int64_t step_count(std::int64_t lane) const override { return executable_->step_count(lane); }
+  std::vector<Tensor> extract_state(std::int64_t lane) const override { return executable_->extract_state(lane); }
+  void run(const nn::Chunk& chunk, std::span<nn::LaneResult> results) override;
+  void wait() override {}
+  std::optional<nn::StepTimes> take_step_times() override { return executable_->take_step_times(); }
+  Result<nn::LaneGradients> make_gradients() const override { return executable_->make_gradients(); }
+  double gradients(std::int64_t lane, const nn::Batch& batch, std::int64_t total, const nn::LaneHyper& hyper,
+                   nn::LaneGradients& out, bool add) override;
+  void commit(std::int64_t lane, const nn::LaneGradients& gradients, const nn::LaneHyper& hyper) override {
+    executable_->commit(lane, gradients, hyper);
+  }
+  void renew_buffers(std::int64_t lane, const nn::LaneGradients& from) override { executable_->renew_buffers(lane, from); }
+  double squared_gradient_norm(std::int64_t lane, const nn::LaneGradients& gradients,
+                         const nn::LaneHyper& hyper) const override {
+    return executable_->squared_gradient_norm(lane, gradients, hyper);
+  }
+  void predict(std::int64_t lane, const nn::Batch& batch, nn::PredictionBuffer out) override {
+    executable_->predict(lane, batch, out);
+  }
+  void evaluate(const nn::BatchSource& batches, std::span<nn::LaneMetrics> lanes) override {
+    executable_->evaluate(batches, lanes);
+  }
+  void losses(std::int64_t lane, const nn::Batch& batch, double label_smoothing, std::span<double> out) override {
+    executable_->losses(lane, batch, label_smoothing, out);
+  }
+  void profile_step(const nn::Batch& batch, const nn::LaneHyper& hyper, const std::function<void()>& done) override {
+    executable_->profile_step(batch, hyper, done);
+  }
+
+ private:
+  void step(const nn::Chunk& chunk, std::int64_t number, std::span<nn::LaneResult> results);
+  bool replan();
+  void set_executable(std::unique_ptr<nn::Executable> machine, std::int64_t ranks);
+  void match_lane_attrs();
+  nn::LaneHyper in_executable_order(const nn::LaneHyper& hyper, std::vector<double>& lane_attrs) const;
+
+  std::unique_ptr<nn::Executable> executable_;
+  const std::int64_t num_wanted_ranks_;
+  std::int64_t ranks_;
+  Compile compile_;
+  int num_losses_ = 0;                    // since the last step that was done
+  std::vector<std::size_t> order_;  // of the present machine's numbers of a lane among those that callers know
+  // Of a step:
+  std::vector<std::uint8_t> active_;
+  std::vector<nn::LaneResult> results_;
+  std::vector<nn::LaneHyper> hyper_;
+  std::vector<std::vector<double>> lane_attrs_;
+};
+
+}  // namespace lanista::runtime

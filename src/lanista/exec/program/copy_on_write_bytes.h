@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "lanista/exec/program/aligned_bytes.h"
+
+namespace lanista::nn {
+
+/// Bytes on a cache line that several owners hold together until one of them is to write: that one takes a copy then.
+/// Owners may be in different threads; each of them is for one thread at a time.
+class CopyOnWriteBytes {
+ public:
+  CopyOnWriteBytes() = default;  ///< none
+  /// Zeroed. Throws std::bad_alloc.
+  explicit CopyOnWriteBytes(std::int64_t size) : block_(make(size)) {
+    std::memset(data(), 0, static_cast<std::size_t>(align_up(size)));
+  }
+  CopyOnWriteBytes(CopyOnWriteBytes&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  CopyOnWriteBytes& operator=(CopyOnWriteBytes&& other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~CopyOnWriteBytes() {
+    // Whoever goes last has seen all that the others did.
+    if (block_ != nullptr && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) free(block_);
+  }
+
+  /// One more owner: no byte is copied.
+  CopyOnWriteBytes share() const {
+    CopyOnWriteBytes other;
+    if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);
+    other.block_ = block_;
+    return other;
+  }
+  bool is_shared() const { return block_ != nullptr && block_->owners.load(std::memory_order_acquire) > 1; }
+  /// Before the first write: its own from here on, elsewhere if it was shared. Throws std::bad_alloc; nothing has
+  /// changed then.
+  void ensure_unique() {
+    if (!is_shared()) return;
+    CopyOnWriteBytes own;
+    own.block_ = make(block_->size);
+    std::memcpy(own.data(), data(), static_cast<std::size_t>(align_up(block_->size)));
+    std::swap(block_, own.block_);
+  }
+  /// To be written by one owner alone. Null of none.
+  std::byte* data() const { return block_ == nullptr ? nullptr : reinterpret_cast<std::byte*>(block_) + kAlignment; }
+
+ private:
+  struct Block {
+    std::atomic<std::int64_t> owners = 1;
+    std::int64_t size = 0;
+  };
+  static_assert(sizeof(Block) <= kAlignment);
+  static constexpr std::align_val_t kAlign{kAlignment};
+
+  static Block* make(std::int64_t size) {
+    auto* block = new (::operator new(static_cast<std::size_t>(kAlignment + align_up(size)), kAlign)) Block;
+    block->size = size;
+    return block;
+  }
+  static void free(Block* block) {
+    block->~Block();
+    ::operator delete(block, kAlign);
+  }
+
+  Block* block_ = nullptr;
+};
+
+}  // namespace lanista::nn

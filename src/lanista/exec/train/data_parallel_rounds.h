@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lanista/exec/program/shard_communicator.h"
+#include "lanista/exec/train/data_parallel_region.h"
+
+namespace lanista::train::data_parallel {
+
+/// RankRounds of one epoch, over desks in a region: two of each rank, used in turn. `terms` are this side's own copy, which
+/// it has checked, so nothing that another process writes later changes a size or an offset. A rank whose marks and
+/// words contradict each other is lost.
+class RankRounds final : public nn::ShardCommunicator {
+ public:
+  RankRounds(SharedRegion& region, const EpochTerms& terms, std::int64_t rank);
+
+  std::byte* send_buffer() override;
+  const std::byte* received_from(std::int64_t rank) const override;
+  void all_gather() override;
+
+  /// Of the leader, before an epoch: what the memory held before is no mark.
+  void clear_stamps();
+  bool has_lost_peer() const { return has_lost_peer_; }
+  /// Ranks that wait for this one stop waiting.
+  void abort_epoch();
+
+ private:
+  std::byte* send_buffer_of(std::int64_t rank, std::uint32_t turn) const;
+  RoundStamp& round_stamp(std::int64_t rank, std::uint32_t turn) const;
+  std::uint64_t current_stamp() const { return std::uint64_t{epoch_} << 32 | round_; }
+  bool has_arrived(std::int64_t other) const;
+  void wait_for(std::int64_t other);
+  const char* peer_failure(std::int64_t other) const;
+  [[noreturn]] void throw_peer_lost(std::int64_t other, const char* why);
+
+  SharedRegion& region_;
+  Header& header_;
+  const std::uint32_t epoch_;
+  const std::int64_t send_buffer_bytes_, send_buffers_offset_;
+  const std::array<std::uint32_t, kMaxRanks> slots_;  // of ranks
+  std::uint32_t round_ = 0;
+  bool is_epoch_over_ = false;  // the leader has begun another epoch: this one has no further round
+  bool has_lost_peer_ = false;
+};
+
+}  // namespace lanista::train::wide

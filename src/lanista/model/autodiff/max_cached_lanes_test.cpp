@@ -1,0 +1,16 @@
+#include "lanista/model/autodiff/max_cached_lanes.h"
+
+#include <gtest/gtest.h>
+
+namespace lanista::step {
+namespace {
+
+TEST(LanesThatPay, AreLimitedBySecondLevelCache) {
+  EXPECT_EQ(max_cached_lanes(0), kDefaultLanes);
+  EXPECT_EQ(max_cached_lanes(100'000), kDefaultLanes);
+  EXPECT_EQ(max_cached_lanes(300'000), 3);
+  EXPECT_EQ(max_cached_lanes(5'000'000), 1);
+}
+
+}  // namespace
+}  // namespace lanista::step

@@ -1,0 +1,91 @@
+#include "lanista/model/mutate/function_mutator.h"
+
+#include <algorithm>
+#include <set>
+
+#include "lanista/model/mutate/shape_repair.h"
+
+namespace lanista::mutate {
+
+namespace {
+
+class FunctionMutator final : public Mutator {
+ public:
+  FunctionMutator(std::string name, EditModel edit) : name_(std::move(name)), edit_(std::move(edit)) {}
+
+  std::string_view name() const override { return name_; }
+
+  Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
+                              space::Chooser& choose) const override {
+    LANISTA_ASSIGN(const ModelView view, ModelView::make(base, ops));
+    graph::Editor editor(base, ops);
+    LANISTA_TRY(named(edit_(view, editor, choose)));
+    auto edited = finish_mutation(std::move(editor), view, repair);
+    LANISTA_TRY(named(edited));
+    if (edited->edits.empty()) return not_applicable(name_ + ": nothing would change");
+    return edited;
+  }
+
+ private:
+  template <class T>
+  Result<void> named(const Result<T>& result) const {
+    if (result) return {};
+    Error error = result.error();
+    if (!error.message.starts_with(name_ + ": ")) error.message = name_ + ": " + error.message;
+    return error;
+  }
+
+  std::string name_;
+  EditModel edit_;
+};
+
+/// The places, those left out that share a node with an earlier one.
+std::vector<Match> apart(std::vector<Match> matches) {
+  std::set<graph::NodeId> taken;
+  std::erase_if(matches, [&](const Match& match) {
+    const bool overlaps =
+        std::any_of(match.nodes.begin(), match.nodes.end(), [&](graph::NodeId id) { return taken.contains(id); });
+    if (!overlaps) taken.insert(match.nodes.begin(), match.nodes.end());
+    return overlaps;
+  });
+  return matches;
+}
+
+}  // namespace
+
+std::shared_ptr<const Mutator> make_function_mutator(std::string name, EditModel edit) {
+  return std::make_shared<FunctionMutator>(std::move(name), std::move(edit));
+}
+
+MutatorBuilder MutatorBuilder::match(Pattern pattern) && {
+  pattern_ = std::move(pattern);
+  return std::move(*this);
+}
+
+std::shared_ptr<const Mutator> MutatorBuilder::each(EditMatch edit) && {
+  return make_function_mutator(name_,
+                    [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
+                                                                 space::Chooser& choose) -> Result<void> {
+                      const auto matches = apart(pattern.find(view));
+                      if (matches.empty()) return not_applicable("the model has no place that the pattern means");
+                      for (const Match& match : matches) {
+                        // An edit may have taken nodes of a later place with it.
+                        const bool stands = std::all_of(match.nodes.begin(), match.nodes.end(),
+                                                        [&](graph::NodeId id) { return editor.graph().contains(id); });
+                        if (stands) LANISTA_TRY(edit(view, match, editor, choose));
+                      }
+                      return {};
+                    });
+}
+
+std::shared_ptr<const Mutator> MutatorBuilder::any(EditMatch edit) && {
+  return make_function_mutator(name_,
+                    [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
+                                                                 space::Chooser& choose) -> Result<void> {
+                      const auto matches = pattern.find(view);
+                      if (matches.empty()) return not_applicable("the model has no place that the pattern means");
+                      return edit(view, choose.one_of("site", matches), editor, choose);
+                    });
+}
+
+}  // namespace lanista::mutate

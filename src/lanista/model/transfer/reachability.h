@@ -1,0 +1,61 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lanista/model/transfer/packed_model.h"
+
+namespace lanista::zoo {
+
+/// A set of nodes, by their places.
+class NodeSet {
+ public:
+  explicit NodeSet(std::size_t nodes = 0) : words_((nodes + 63) / 64) {}
+  void add(std::size_t node) { words_[node / 64] |= std::uint64_t{1} << (node % 64); }
+  void drop(std::size_t node) { words_[node / 64] &= ~(std::uint64_t{1} << (node % 64)); }
+  bool has(std::size_t node) const { return (words_[node / 64] >> (node % 64) & 1) != 0; }
+  void add_all(const NodeSet& other) {
+    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
+  }
+  const std::vector<std::uint64_t>& words() const { return words_; }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+/// Calls `visit` with every node in (a & b) | (c & d), in order; stops where it says false.
+template <class Visit>
+bool visit_crossings(const NodeSet& a, const NodeSet& b, const NodeSet& c, const NodeSet& d, Visit visit) {
+  for (std::size_t w = 0; w < a.words().size(); ++w) {
+    std::uint64_t bits = (a.words()[w] & b.words()[w]) | (c.words()[w] & d.words()[w]);
+    for (; bits != 0; bits &= bits - 1) {
+      if (!visit(w * 64 + static_cast<std::size_t>(std::countr_zero(bits)))) return false;
+    }
+  }
+  return true;
+}
+
+/// Of every node, the nodes from which a path leads to it, and those to which one leads from it.
+struct Reachability {
+  std::vector<NodeSet> above, below;
+
+  explicit Reachability(const PackedModel& model)
+      : above(model.size(), NodeSet(model.size())), below(model.size(), NodeSet(model.size())) {
+    for (std::size_t v = 0; v < model.size(); ++v) {
+      for (const std::uint32_t u : model.inputs_of(v)) {
+        above[v].add_all(above[u]);
+        above[v].add(u);
+      }
+    }
+    for (std::size_t v = model.size(); v-- > 0;) {
+      for (const std::uint32_t u : model.inputs_of(v)) {
+        below[u].add_all(below[v]);
+        below[u].add(v);
+      }
+    }
+  }
+};
+
+}  // namespace lanista::zoo

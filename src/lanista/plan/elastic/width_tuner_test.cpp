@@ -1,0 +1,91 @@
+#include "lanista/plan/elastic/width_tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::schedule {
+namespace {
+
+/// Trains epochs at the width that is wanted, which take what `step` says; gives how many had each width.
+template <class Step>
+std::map<std::int64_t, int> train(WidthTuner& choice, int epochs, std::int64_t most, Step step) {
+  std::map<std::int64_t, int> had;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    const std::int64_t width = choice.next_width("p", most);
+    EXPECT_GE(width, 1);
+    EXPECT_LE(width, most);
+    ++had[width];
+    choice.observe("p", width, step(width));
+  }
+  return had;
+}
+
+TEST(WidthTuner, KeepsWhatIsShorterByFivePercent) {
+  const auto kept = [](double shared) {
+    WidthTuner choice;
+    const auto had = train(choice, 40, 2, [&](std::int64_t width) { return width == 1 ? 1.0 : shared; });
+    EXPECT_EQ(had.at(1) + had.at(2), 40);
+    return had.at(2) > had.at(1) ? 2 : 1;
+  };
+  EXPECT_EQ(kept(0.6), 2);
+  EXPECT_EQ(kept(0.94), 2);
+  EXPECT_EQ(kept(0.96), 1);  // not worth it
+  EXPECT_EQ(kept(1.5), 1);
+}
+
+TEST(WidthTuner, SpendsTwoEpochsOnWhatDoesNotPay) {
+  WidthTuner choice;
+  const auto had = train(choice, 60, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 3.0; });
+  EXPECT_EQ(had.at(2), 2);
+}
+
+TEST(WidthTuner, StopsWhereWiderGainsNothing) {
+  WidthTuner choice;
+  const auto had = train(choice, 50, 8, [](std::int64_t width) { return width == 1 ? 1.0 : width == 2 ? 0.6 : 0.59; });
+  EXPECT_FALSE(had.contains(8));
+  EXPECT_EQ(had.at(4), 2);
+  EXPECT_GT(had.at(2), 40);
+}
+
+// Between 3 % slower and 3 % faster by chance nothing changes any more.
+TEST(WidthTuner, DoesNotGoToAndFro) {
+  WidthTuner choice;
+  Rng rng(3);
+  int changes = 0;
+  std::int64_t last = 0;
+  for (int epoch = 0; epoch < 60; ++epoch) {
+    const std::int64_t width = choice.next_width("p", 2);
+    changes += last != 0 && width != last ? 1 : 0;
+    last = width;
+    choice.observe("p", width, rng.uniform(0.985, 1.015));
+  }
+  EXPECT_LE(changes, 2);  // there and back
+}
+
+TEST(WidthTuner, ComesToAnotherAnswerWhereThingsChange) {
+  WidthTuner choice;
+  train(choice, 30, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 2.0; });  // somebody has the other core
+  EXPECT_EQ(choice.next_width("p", 2), 1);
+  const auto had = train(choice, 400, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 0.6; });
+  EXPECT_GT(had.at(2), 250);
+  EXPECT_EQ(choice.next_width("p", 2), 2);
+}
+
+TEST(WidthTuner, BeginsWithWhatIsKnownAndBelievesWhatItSees) {
+  WidthTuner choice;
+  choice.set_known_seconds("p", {{1, 1.0}, {2, 0.6}});
+  EXPECT_EQ(choice.next_width("p", 2), 2);
+  EXPECT_EQ(choice.next_width("p", 1), 1);
+  train(choice, 12, 2, [](std::int64_t width) { return width == 1 ? 1.0 : 1.6; });
+  EXPECT_EQ(choice.next_width("p", 2), 1);
+  choice.set_known_seconds("p", {{1, 1.0}, {2, 0.1}});  // too late
+  EXPECT_EQ(choice.next_width("p", 2), 1);
+  EXPECT_EQ(choice.next_width("q", 2), 1);  // each program for itself
+}
+
+}  // namespace
+}  // namespace lanista::schedule

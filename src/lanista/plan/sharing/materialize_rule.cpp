@@ -1,0 +1,58 @@
+#include "lanista/plan/sharing/materialize_rule.h"
+
+#include <utility>
+#include <vector>
+
+#include "lanista/plan/sharing/logical_graph.h"
+#include "lanista/model/graph/infer.h"
+
+namespace lanista::fuse {
+namespace {
+
+constexpr std::int64_t kBatch = 64;  // that prefixes are computed in
+
+}  // namespace
+
+std::string materialize_refusal(bool faster, double saved_us, double store_us, double bytes, double room) {
+  if (!faster) return "reading is no faster than computing";
+  if (saved_us <= store_us) return "too few epochs to win back what storing takes";
+  if (bytes > room) return "no room in the cache";
+  return "";
+}
+
+Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers, const graph::OpTable& ops,
+                             const CostModel& cost) {
+  FusionMember member{.trial = TrialId{1}, .model = prefix, .frozen = {}, .recipe = {}, .alone = ""};
+  for (const graph::NodeId id : prefix.ids()) member.frozen[id] = {};
+  member.recipe.batch_size = kBatch;
+  member.recipe.data.num_samples = readers.samples;
+  std::vector<FusionMember> members;
+  members.push_back(std::move(member));
+  LANISTA_ASSIGN(const LogicalGraph graph, unite(std::move(members), ops));
+  LANISTA_ASSIGN(const graph::Types types, graph::infer_shapes(prefix, ops));
+  const graph::Port value = prefix.node(prefix.nodes_of("output").front()).inputs.front();
+
+  double step_us = 0;
+  for (const LogicalNode& node : graph.nodes) {
+    if (node.data) continue;
+    const OperatorWork* work = &node.work;
+    step_us += cost.op_us({&work, 1}, OpForm::kAlone);
+  }
+  const double steps = static_cast<double>(readers.samples) / static_cast<double>(kBatch);
+  Materialized out;
+  out.bytes_per_sample = types.at(value).shape.elements_per_sample() * static_cast<std::int64_t>(sizeof(float));
+  out.num_samples = readers.samples;
+  out.epochs = readers.epochs;
+  const double bytes = static_cast<double>(out.bytes_per_sample) * static_cast<double>(readers.samples);
+  out.compute_us_per_epoch = step_us * steps;
+  out.read_us_per_epoch = cost.load_us(bytes);
+  out.store_us = cost.store_us(bytes);
+  const double each = out.compute_us_per_epoch - out.read_us_per_epoch;
+  out.saved_us = steps > 0 ? each / steps : 0;
+  out.why_not = materialize_refusal(each > 0, static_cast<double>(readers.epochs - 1) * each, out.store_us, bytes,
+                             static_cast<double>(readers.room));
+  out.pays = out.why_not.empty();
+  return out;
+}
+
+}  // namespace lanista::fuse

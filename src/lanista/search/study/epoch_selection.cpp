@@ -1,0 +1,89 @@
+#include "lanista/search/study/epoch_selection.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "lanista/base/check.h"
+#include "lanista/search/study/pareto.h"
+#include "lanista/search/study/record_fields.h"
+
+namespace lanista::study {
+
+SelectionRule selection_rule(const StudyConfig& config) {
+  SelectionRule rule;
+  if (config.train.keep != kKeepBestEpoch) return rule;
+  std::ranges::copy_if(config.goals, std::back_inserter(rule.goals),
+                       [](const Goal& goal) { return is_metric(goal.metric); });
+  if (!rule.selects_best()) return rule;
+  if (auto tie = tie_breaking_goal(config)) rule.goals.push_back(*std::move(tie));
+  std::ranges::copy_if(config.subject_to, std::back_inserter(rule.constraints),
+                       [](const Constraint& constraint) { return constraint.is_measured(); });
+  return rule;
+}
+
+nlohmann::json selection_rule_json(const SelectionRule& rule) {
+  nlohmann::json goals = nlohmann::json::array(), constraints = nlohmann::json::array();
+  for (const Goal& goal : rule.goals) goals.push_back({{"maximize", goal.maximize}, {"metric", goal.metric}});
+  for (const Constraint& constraint : rule.constraints) constraints.push_back(constraint.text());
+  return {{"goals", std::move(goals)}, {"subject_to", std::move(constraints)}};
+}
+
+Result<SelectionRule> selection_rule_from_json(const nlohmann::json& json) {
+  return fields::read_record<SelectionRule>("rule of what is kept", [&] {
+    SelectionRule rule;
+    for (const auto& goal : fields::array(json, "goals")) {
+      rule.goals.push_back({fields::flag(goal, "maximize"), fields::text(goal, "metric")});
+    }
+    for (const auto& text : fields::array(json, "subject_to")) {
+      rule.constraints.push_back(fields::good(Constraint::parse(text.get_ref<const std::string&>())));
+    }
+    return rule;
+  });
+}
+
+EpochSelector::EpochQuality EpochSelector::standing(const Measurement& measurement) const {
+  EpochQuality out;
+  for (const double loss : losses(rule_.goals, measurement)) {
+    out.losses.emplace_back(std::isnan(loss), std::isnan(loss) ? 0 : loss);
+  }
+  out.lost = out.losses.front().first;
+  out.violation = violation(rule_.constraints, measurement, known_);
+  return out;
+}
+
+// Where nothing can be told apart as yet, there is no reason to prefer an early epoch.
+bool EpochSelector::is_better(const EpochQuality& seen) const { return !best_ || (best_->lost && seen.lost) || seen < *best_; }
+
+bool EpochSelector::improves(const Measurement& measurement) const { return !selects_best() || is_better(standing(measurement)); }
+
+bool EpochSelector::observe(const Measurement& measurement) {
+  if (!selects_best()) return true;
+  EpochQuality seen = standing(measurement);
+  if (!is_better(seen)) return false;
+  best_ = std::move(seen);
+  return true;
+}
+
+std::size_t selected_index(EpochSelector kept, std::span<const Measurement> measurements) {
+  LANISTA_CHECK(!measurements.empty(), "nothing was measured");
+  if (!kept.selects_best()) return measurements.size() - 1;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < measurements.size(); ++i) {
+    if (kept.observe(measurements[i])) place = i;
+  }
+  return place;
+}
+
+std::vector<Measurement> selected_measurements(EpochSelector kept, std::span<const Measurement> measurements) {
+  std::vector<Measurement> out(measurements.begin(), measurements.end());
+  if (!kept.selects_best()) return out;
+  std::size_t place = 0;
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (kept.observe(measurements[i])) place = i;
+    if (place != i) out[i].metrics = measurements[place].metrics;
+  }
+  return out;
+}
+
+}  // namespace lanista::study

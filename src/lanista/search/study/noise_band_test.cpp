@@ -1,0 +1,110 @@
+#include "lanista/search/study/noise_band.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lanista/base/rng.h"
+
+namespace lanista::study {
+namespace {
+
+// The ends of the score interval are where the share lies 1.96 deviations of a binomial with that end from it.
+TEST(ScoreInterval, EndsAtConfidenceLimit) {
+  Rng rng(1);
+  for (int i = 0; i < 1000; ++i) {
+    const std::int64_t rows = rng.between(1, 5000);
+    const double share = static_cast<double>(rng.between(0, rows)) / static_cast<double>(rows);
+    const ConfidenceInterval interval = wilson_interval(share, rows);
+    ASSERT_LE(interval.low, share + 1e-15);
+    ASSERT_GE(interval.high, share - 1e-15);
+    for (const double end : {interval.low, interval.high}) {
+      if (end < 1e-12 || end > 1 - 1e-12) continue;  // the share itself, 0 or 1
+      const double deviation = std::sqrt(end * (1 - end) / static_cast<double>(rows));
+      ASSERT_NEAR(std::fabs(share - end) / deviation, 1.959963984540054, 1e-6) << share << " of " << rows;
+    }
+  }
+}
+
+StudyView view_of(const std::vector<double>& accuracies, std::int64_t rows) {
+  StudyView view;
+  view.config.goals = {{true, "val_accuracy"}};
+  view.data = {{"split_rows", {10, rows, 10}}};
+  for (std::size_t i = 0; i < accuracies.size(); ++i) {
+    TrialView trial;
+    trial.id = TrialId{static_cast<std::uint32_t>(i + 1)};
+    trial.measurements.push_back({trial.id, 1, 1, {{"val_accuracy", accuracies[i]}, {"val_loss", 0.5}}});
+    trial.outcome = Outcome{OutcomeKind::kSucceeded, "", {}, "", {}};
+    view.trials.push_back(std::move(trial));
+  }
+  return view;
+}
+
+TEST(NoiseBand, CountsTrialsWithinBand) {
+  // Of 100 rows 0.95 lies between 0.8882 and 0.9785.
+  const StudyView view = view_of({0.95, 0.89, 0.888, 0.5, 0.95}, 100);
+  const auto band = noise_band(view, ranking_keys(view));
+  ASSERT_TRUE(band.has_value());
+  EXPECT_EQ(band->rows, 100);
+  EXPECT_EQ(band->trials, 3);
+  EXPECT_NEAR(band->band.low, 0.88825, 1e-5);
+  EXPECT_NEAR(band->band.high, 0.97846, 1e-5);
+}
+
+TEST(NoiseBand, MatchesStudentTable) {
+  for (const auto& [freedom, value] : {std::pair(1, 12.706), {2, 4.303}, {4, 2.776}, {5, 2.571}, {9, 2.262}, {19, 2.093},
+                                       {49, 2.010}, {999, 1.962}}) {
+    EXPECT_NEAR(student_quantile(freedom), value, 0.0015) << freedom;
+  }
+}
+
+TEST(NoiseBand, UsesSpreadOfFolds) {
+  // The first proposal's trainings: 0.9, 0.8, 1.0; then 0.6 thrice, and 0.35 thrice.
+  StudyView view = view_of({0.9, 0.8, 1.0, 0.6, 0.6, 0.6, 0.35, 0.35, 0.35}, 10);
+  view.config.data.folds = 3;
+  for (std::size_t i = 0; i < view.trials.size(); ++i) {
+    view.trials[i].proposal.graph_hash = hash_text(std::to_string(i / 3));
+    view.trials[i].proposal.repeat = static_cast<std::int64_t>(i % 3);
+    view.trials[i].proposal.fold = static_cast<std::int64_t>(i % 3);
+  }
+  const auto ranked = ranking_keys(view);
+  ASSERT_EQ(ranked.size(), 3U);
+  EXPECT_EQ(ranked[0].trial, TrialId{3}) << "in the name of its best training";
+  const auto band = noise_band(view, ranked);
+  ASSERT_TRUE(band);
+  // t of 2 degrees 4.303, deviation 0.1, sqrt(1 / 3 + 1 / 2).
+  EXPECT_NEAR(band->band.low, 0.9 - 4.30265 * 0.1 * 0.912871, 1e-5);
+  EXPECT_EQ(band->band.high, 1) << "a share";
+  EXPECT_EQ(band->trainings, 3);
+  EXPECT_EQ(band->rows, 0);
+  EXPECT_EQ(band->trials, 2);
+  // Any metric has a spread: the largest of three losses in turn are 0.9, 0.6 and 0.35, the best mean 0.35 +- 0.
+  view.config.goals = {{false, "val_accuracy"}};
+  const auto least = noise_band(view, ranking_keys(view));
+  ASSERT_TRUE(least);
+  EXPECT_NEAR(least->band.high, 0.35, 1e-12);
+  EXPECT_EQ(least->trials, 1);
+}
+
+TEST(NoiseBand, IsDefinedForShareMetricsOnly) {
+  StudyView view = view_of({0.95, 0.9}, 100);
+  const auto none = [&] { return !noise_band(view, ranking_keys(view)).has_value(); };
+  EXPECT_FALSE(none());
+  view.config.goals = {{false, "val_loss"}};
+  EXPECT_TRUE(none());
+  view.config.goals = {{true, "val_accuracy"}, {false, "params"}};
+  EXPECT_TRUE(none());
+  view.config.goals = {{true, "val_accuracy"}};
+  view.data["multilabel"] = true;
+  EXPECT_TRUE(none()) << "labels of one row are no rows";
+  view.data["multilabel"] = false;
+  view.config.strategy.repeat = 2;
+  EXPECT_TRUE(none());
+  view.config.strategy.repeat = 1;
+  view.trials.clear();
+  EXPECT_TRUE(none());
+  EXPECT_FALSE(noise_band(StudyView(), {}).has_value());
+}
+
+}  // namespace
+}  // namespace lanista::study

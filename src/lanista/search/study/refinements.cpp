@@ -1,0 +1,34 @@
+#include "lanista/search/study/refinements.h"
+
+#include "lanista/search/tuning/tuner.h"
+
+namespace lanista::study {
+
+Proposal refinement_of(TrialId trial, const Proposal& proposal) {
+  Proposal out = proposal;
+  out.budget = full_epochs(proposal);
+  out.horizon = 0;
+  out.parent = trial;
+  out.repeat = 0;
+  out.is_refinement = true;
+  // What the engine chooses it chooses for the final, too.
+  if (proposed_start(proposal) == nullptr) out.start.reset();
+  out.race.reset();
+  out.select_time = 0;
+  return out;
+}
+
+Result<Recipe> recipe_of(const StudyConfig& config, const std::string& loss, const Proposal& proposal) {
+  LANISTA_ASSIGN(Recipe recipe, make_recipe(config, loss, proposal.sample));
+  if (!proposal.is_refinement) return recipe;
+  if (!config.strategy.then) {
+    return Error{Code::kDataLoss, "a final of a study without a second stage", std::string(kThenKey)};
+  }
+  recipe.tune = config.strategy.then->tune;
+  if (!tunes_rate(recipe.tune)) return recipe;
+  recipe.schedule = "constant";
+  recipe.warmup_epochs = 0;
+  return recipe;
+}
+
+}  // namespace lanista::study

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "support/engine/core/custom_study.h"
+#include "support/engine/core/erratic.h"
+
+namespace lanista::engine::testing {
+
+/// Pauses trials, resumes and stops them, and lets others start from what they were, in groups of any kind: a function
+/// of its seed and of the events alone. Some starts ask for what nobody kept.
+class RandomCloneStrategy final : public RandomVerdictStrategy {
+ public:
+  RandomCloneStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
+      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("breeder"),
+                {.pause_probability = 0.4, .stop_probability = 0.05, .max_epochs_ahead = 2, .forgets_ended_trials = false}) {}
+  std::string_view name() const override { return "breeder"; }
+
+  Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const override {
+    Rng rng = suggestion_rng();
+    if (capacity.running > 0 && rng.bernoulli(0.2)) return strategy::Suggestion::wait();
+    strategy::Suggestion out;
+    out.group.id = next_group();
+    out.group.barrier = rng.bernoulli(0.1);
+    std::set<TrialId> used;
+    for (std::int64_t count = rng.between(1, 3); count > 0; --count) {
+      const double u = rng.uniform();
+      const auto it = random_known_trial(rng);
+      const bool exists = it != known().end();
+      const bool is_paused = exists && it->second.paused && used.insert(it->first).second;
+      if (is_paused && u < 0.15) {
+        out.group.members.emplace_back(strategy::ResumeTrial{it->first, rng.between(it->second.epoch + 1, epochs())});
+      } else if (is_paused && u < 0.25) {
+        out.group.members.emplace_back(strategy::StopTrial{it->first});
+      } else if (exists && it->second.epoch > 0 && u < 0.85 && capacity.new_trials > 0) {
+        study::Proposal child = it->second.proposal;
+        child.parent = it->first;
+        child.start = study::Start{it->first, it->second.epoch, "", ""};
+        set_budget(child, rng);
+        out.group.members.emplace_back(strategy::NewTrial{std::move(child)});
+      } else if (capacity.new_trials > 0) {
+        const auto fresh = inner().suggest({1});
+        if (!fresh || fresh->proposals().empty()) continue;
+        study::Proposal proposal = fresh->proposals().front();
+        set_budget(proposal, rng);
+        out.group.members.emplace_back(strategy::NewTrial{std::move(proposal)});
+      }
+    }
+    if (!out.group.members.empty()) return out;
+    return capacity.running > 0 ? strategy::Suggestion::wait() : strategy::Suggestion::space_exhausted();
+  }
+};
+
+/// A study of breeding, whatever its file says of stopping and slots.
+inline CustomStudy random_clone_study(study::StudyConfig config, std::uint64_t seed) {
+  config.strategy.slots = 1 + static_cast<std::int64_t>(seed % 4);
+  config.stop = {"none", Options::object()};
+  return {config, [config, seed](const auto& models) {
+            return std::make_unique<RandomCloneStrategy>(*make_strategy(config, models), config.train.epochs, seed);
+          }};
+}
+
+/// Trials of a study that started from another one's state, and those of them whose state nobody had kept.
+struct CloneCounts {
+  int children = 0, orphans = 0, grandchildren = 0;
+};
+inline CloneCounts count_clones(const StudyView& view) {
+  CloneCounts out;
+  for (const TrialView& trial : view.trials) {
+    if (!trial.proposal.start) continue;
+    ++(trial.proposal.start->address.empty() ? out.orphans : out.children);
+    if (view.trials[trial.proposal.start->parent.value - 1].proposal.start) ++out.grandchildren;
+  }
+  return out;
+}
+
+}  // namespace lanista::engine::testing

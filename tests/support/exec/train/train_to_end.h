@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lanista/exec/train/lane_group.h"
+#include "lanista/exec/train/trial_run.h"
+
+// Trials that have branches on their way, from beginning to end.
+namespace lanista::train::testing {
+
+inline bool never_stop() { return false; }
+
+struct Trained {
+  TrainerState state;
+  std::vector<study::Measurement> measurements;
+};
+
+/// To the end of the epochs, through save and restore at every step that `saves_at` says; `prepare` is called before each.
+inline Trained train_to_end(const TrainerInput& input, std::int64_t lanes,
+                             const std::function<void(LaneGroup&, TrialRun&)>& prepare,
+                             const std::function<bool(std::int64_t)>& saves_at = {}) {
+  auto group = LaneGroup::create(input, lanes);
+  EXPECT_TRUE(group) << group.error().text();
+  TrialRun run = *TrialRun::create(input);
+  TrialRun* one = &run;
+  while (run.epochs_done() < input.recipe.epochs) {
+    EXPECT_TRUE(group->admit(run));
+    if (saves_at && saves_at(run.step_count())) {
+      TrainerInput later = input;  // whoever goes on from a state has no weights to begin with
+      later.start.reset();
+      for (AlternativeStartWeights& alternative : later.alternative_starts) alternative.weights.reset();
+      TrialRun resumed = *TrialRun::create(later);
+      EXPECT_TRUE(resumed.restore(run.save()));
+      run = std::move(resumed);
+      EXPECT_TRUE(group->admit(run));
+    }
+    prepare(*group, run);
+    if (run.step_count() >= (run.epochs_done() + 1) * run.steps_per_epoch()) {
+      ADD_FAILURE() << "an epoch ended unmeasured, at step " << run.step_count();
+      break;
+    }
+    StepResult end;
+    group->step({&one, 1}, {&end, 1});
+    EXPECT_EQ(end.failure, "");
+  }
+  return {run.save(), run.measurements()};
+}
+
+}  // namespace lanista::train::testing
