@@ -75,6 +75,8 @@ void write_options(std::ostream& out, const json& options) {
   for (const auto& [name, value] : options.items()) out << "  " << name << ": " << yaml(value) << "\n";
 }
 
+}  // namespace
+
 json option_schema(const OptionSpec& spec) {
   using Kind = OptionSpec::Kind;
   json item;
@@ -113,6 +115,8 @@ json option_schema(const OptionSpec& spec) {
   if (!spec.default_value.is_null()) schema["default"] = spec.default_value;
   return schema;
 }
+
+namespace {
 
 json object_schema(const std::string& help) {
   return {{"type", "object"}, {"description", help}, {"additionalProperties", false}, {"properties", json::object()}};
