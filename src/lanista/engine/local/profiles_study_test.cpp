@@ -55,7 +55,7 @@ ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Da
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable { pause = ++seen == events ? 15 : pause.load(); };
   NullSink sink;
   const auto summary = as_configured(small_study(data))
-                           .go_on({.fs = &fs,
+                           .run_study({.fs = &fs,
                                    .clock = &clock,
                                    .sink = &sink,
                                    .executor = executor.get(),
