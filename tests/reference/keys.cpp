@@ -40,9 +40,9 @@ void add_once(std::vector<std::string>& list, const std::string& text) {
 }
 
 std::string word_of(const std::string& type) {
-  static const std::map<std::string, std::string> words{{"string", "text"},       {"integer", "whole number"},
-                                                        {"number", "number"},     {"boolean", "true or false"},
-                                                        {"object", "mapping"},    {"null", ""}};
+  static const std::map<std::string, std::string> words{{"string", "text"},    {"integer", "whole number"},
+                                                        {"number", "number"},  {"boolean", "true or false"},
+                                                        {"object", "mapping"}, {"null", ""}};
   return words.at(type);
 }
 
@@ -74,7 +74,8 @@ std::string type_of(const json& node) {
 
 std::string range_of(const json& node) {
   const bool has_min = node.contains("minimum"), has_max = node.contains("maximum");
-  const std::string min = has_min ? number_text(node["minimum"]) : "", max = has_max ? number_text(node["maximum"]) : "";
+  const std::string min = has_min ? number_text(node["minimum"]) : "",
+                    max = has_max ? number_text(node["maximum"]) : "";
   if (node.contains("exclusiveMinimum")) {
     return "above " + number_text(node["exclusiveMinimum"]) + (has_max ? ", at most " + max : "");
   }
@@ -86,7 +87,8 @@ std::string allowed_of(const json& node);
 
 std::string allowed_mapping(const json& node) {
   if (node.contains("properties") && !node["properties"].empty()) return "the keys below";
-  if (node.value("additionalProperties", json()).is_object()) return "names with " + allowed_of(node["additionalProperties"]);
+  if (node.value("additionalProperties", json()).is_object())
+    return "names with " + allowed_of(node["additionalProperties"]);
   return "a mapping";
 }
 
@@ -198,8 +200,12 @@ Key varied_key(const std::string& path, const json& schema, const std::map<std::
   const std::string name = name_of(path);
   const std::string section = name == "batch" ? "data" : "train";
   const json& setting = schema["properties"][section]["properties"][name];
-  Key key{path, "value, list or range", "that of " + code(section + "." + name), allowed_of(setting),
-          setting.value("description", ""), ""};
+  Key key{path,
+          "value, list or range",
+          "that of " + code(section + "." + name),
+          allowed_of(setting),
+          setting.value("description", ""),
+          ""};
   key.example = example_of(path, json(), notes);
   apply(notes, path, key);
   return key;
@@ -244,7 +250,8 @@ std::map<std::string, KeyNotes> read_key_notes(const std::filesystem::path& file
       cells.push_back(line.substr(begin, end - begin));
       begin = end + 3;
     }
-    if (cells.size() < 2 || cells.size() > 4) throw std::runtime_error(file.string() + ": 2 to 4 cells are needed: " + line);
+    if (cells.size() < 2 || cells.size() > 4)
+      throw std::runtime_error(file.string() + ": 2 to 4 cells are needed: " + line);
     cells.resize(4);
     if (!notes.emplace(cells[0], KeyNotes{cells[1], cells[2], cells[3]}).second) {
       throw std::runtime_error(file.string() + ": " + cells[0] + " is listed twice");
@@ -264,8 +271,12 @@ std::vector<Key> schema_keys(const json& schema, const std::map<std::string, Key
   walk(schema, "", [&](const std::string& path, const json& node, bool required) {
     if (is_plugin_option(path, notes) || path.starts_with("strategy.then.mltuner.")) return;
     if (parent_of(path) == "space.params") return keys.push_back(varied_key(path, schema, notes));
-    Key key{path, type_of(node), required ? "required" : default_of(node), allowed_of(node),
-            node.value("description", ""), example_of(path, node.value("default", json()), notes)};
+    Key key{path,
+            type_of(node),
+            required ? "required" : default_of(node),
+            allowed_of(node),
+            node.value("description", ""),
+            example_of(path, node.value("default", json()), notes)};
     const bool is_plugin = std::ranges::find(kFamilies, parent_of(path)) != kFamilies.end();
     if (is_plugin) key.default_value = "not used";
     if (is_plugin && node.value("properties", json()).empty()) key.allowed = "no options";
@@ -287,8 +298,12 @@ std::vector<Key> plugin_keys(const std::string& section, const std::string& plug
   for (const OptionSpec& option : options) {
     const json node = studyfile::option_schema(option);
     const std::string path = section + "." + option.name, noted = section + "(" + plugin + ")." + option.name;
-    Key key{path, type_of(node), option.default_value.is_null() ? "required" : default_of(node), allowed_of(node),
-            option.help, ""};
+    Key key{path,
+            type_of(node),
+            option.default_value.is_null() ? "required" : default_of(node),
+            allowed_of(node),
+            option.help,
+            ""};
     if (const auto own = notes.find(noted); own != notes.end()) {
       key.example = own->second.example;
     } else if (const auto all = notes.find(section + "(*).*"); all != notes.end() && !is_empty(option.default_value)) {
@@ -305,7 +320,8 @@ bool is_row_of(const Key& key, const std::string& path) {
   const auto at = key.path.find(".NAME.");
   if (at == std::string::npos) return false;
   const std::string before = key.path.substr(0, at + 1), behind = key.path.substr(at + 5);
-  if (!path.starts_with(before) || !path.ends_with(behind) || path.size() <= before.size() + behind.size()) return false;
+  if (!path.starts_with(before) || !path.ends_with(behind) || path.size() <= before.size() + behind.size())
+    return false;
   return path.substr(before.size(), path.size() - before.size() - behind.size()).find('.') == std::string::npos;
 }
 

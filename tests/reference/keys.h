@@ -26,16 +26,17 @@ struct KeyNotes {
   std::string default_value, allowed;  ///< empty: the schema has it
 };
 
-/// Returns the rows `PATH | EXAMPLE | DEFAULT | ALLOWED` of the table by path. The last two cells are optional. A path may
-/// end in ".*": its example stands for all keys below, with KEY and VALUE as placeholders. Throws std::runtime_error for
-/// a row with another number of cells and for a path that is listed twice.
+/// Returns the rows `PATH | EXAMPLE | DEFAULT | ALLOWED` of the table by path. The last two cells are optional. A path
+/// may end in ".*": its example stands for all keys below, with KEY and VALUE as placeholders. Throws
+/// std::runtime_error for a row with another number of cells and for a path that is listed twice.
 std::map<std::string, KeyNotes> read_key_notes(const std::filesystem::path& file);
 
 /// Returns all keys of the schema `lanista check --schema`, except options of strategies and stopping rules, which are
 /// keys of `strategy` and `stop` and have several meanings. Sections are keys too.
 std::vector<Key> schema_keys(const nlohmann::json& schema, const std::map<std::string, KeyNotes>& notes);
 
-/// Returns the options of a plug-in. The path of each is `section`.NAME, its notes are those of `section`(`plugin`).NAME.
+/// Returns the options of a plug-in. The path of each is `section`.NAME, its notes are those of
+/// `section`(`plugin`).NAME.
 std::vector<Key> plugin_keys(const std::string& section, const std::string& plugin,
                              const std::vector<OptionSpec>& options, const std::map<std::string, KeyNotes>& notes);
 

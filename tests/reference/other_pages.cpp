@@ -123,7 +123,8 @@ std::string common_strategy_options(const Notes& notes) {
 std::string stopping_rules() {
   std::vector<Row> rows;
   for (const auto& rule : strategy::builtin_stopping_rules()) {
-    rows.push_back({"[" + code(rule.name) + "](#" + anchor(rule.name) + ")", sentence(rule.help), yes(rule.judges_whole_rungs)});
+    rows.push_back(
+        {"[" + code(rule.name) + "](#" + anchor(rule.name) + ")", sentence(rule.help), yes(rule.judges_whole_rungs)});
   }
   return table({"`stop.rule`", "what it does", "waits for all trials of a rung"}, rows);
 }
@@ -157,7 +158,8 @@ std::string metrics() {
   for (const study::Metric& metric : study::metrics()) {
     const std::string better = metric.maximize ? "larger" : "smaller";
     rows.push_back({code(metric.name), targets(metric.targets), better, sentence(metric.help)});
-    if (!metric.label_metric.empty()) rows.push_back({code(metric.name), "labels", better, sentence(metric.label_metric)});
+    if (!metric.label_metric.empty())
+      rows.push_back({code(metric.name), "labels", better, sentence(metric.label_metric)});
   }
   std::ranges::stable_sort(rows, {}, [](const Row& row) { return row[1]; });
   return table({"metric", "targets", "better", "definition"}, rows);
@@ -243,7 +245,8 @@ std::vector<OpSample> op_samples(const graph::OpDef& op, const graph::OpTable& o
       if (!outputs) continue;
       OpSample sample;
       std::string given;
-      for (const auto& [name, value] : attrs) given += (given.empty() ? "" : ", ") + name + "=" + graph::attr_text(value);
+      for (const auto& [name, value] : attrs)
+        given += (given.empty() ? "" : ", ") + name + "=" + graph::attr_text(value);
       if (count > 0) sample.shapes = (count > 1 ? std::to_string(count) + " × " : "") + type_text(inputs[i]) + " → ";
       for (const auto& type : *outputs) sample.shapes += type_text(type);
       if (!given.empty()) sample.shapes += " with " + code(given);

@@ -54,7 +54,7 @@ Row key_row(const Key& key, const std::string& shown) {
 
 Reference::Reference(const fs::path& source)
     : notes_(read_key_notes(source / "tests" / "reference" / "study_keys.txt")),
-      schema_keys_(schema_keys(studyfile::study_schema(), notes_)) {
+      schema_keys_(schema_keys(studyfile::study_json_schema(), notes_)) {
   const fs::path root = source / "docs" / "reference";
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
     if (entry.path().extension() != ".md") continue;
@@ -137,7 +137,8 @@ std::string Reference::index() const {
     const std::string page = page_of(key);
     if (page == here) continue;
     const std::string heading = code(key.path), link = link_to(here, page);
-    const bool has_details = pages_.contains(page) && pages_.at(page).find("\n### " + heading + "\n") != std::string::npos;
+    const bool has_details =
+        pages_.contains(page) && pages_.at(page).find("\n### " + heading + "\n") != std::string::npos;
     rows.push_back({"[" + heading + "](" + link + (has_details ? "#" + anchor(heading) : "") + ")", key.type,
                     key.default_value, sentence(key.help)});
   }
@@ -153,8 +154,8 @@ std::string Reference::index() const {
   for (const auto& plugin : strategy::builtin_stopping_rules()) add("stop", plugin.name, plugin.options);
   for (const auto& [path, list] : plugins) {
     const bool is_common = std::ranges::count(list, ',') + 2 > static_cast<int>(strategy::builtin_strategies().size());
-    rows.push_back({"[" + code(path) + "](../strategies.md)", "", "",
-                    is_common ? "Option of all samplers." : list + "."});
+    rows.push_back(
+        {"[" + code(path) + "](../strategies.md)", "", "", is_common ? "Option of all samplers." : list + "."});
   }
   std::ranges::sort(rows, {}, [](const Row& row) { return row.front(); });
   return table({"key", "type", "default", "meaning"}, rows);

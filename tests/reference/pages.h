@@ -13,7 +13,8 @@ namespace lanista::reference {
 /// All reference tables, by the names of their blocks.
 class Reference {
  public:
-  /// Reads the pages and the notes of a source tree. Throws std::runtime_error for a page or a note that cannot be read.
+  /// Reads the pages and the notes of a source tree. Throws std::runtime_error for a page or a note that cannot be
+  /// read.
   explicit Reference(const std::filesystem::path& source);
 
   /// The pages with their path below docs/reference, as they are in the tree.

@@ -36,7 +36,7 @@ const Key* row_of(const std::vector<Key>& keys, const std::string& path) {
 
 TEST(ReferencePages, CoverEachSchemaKey) {
   const std::vector<Key> keys = reference().keys();
-  const auto paths = schema_paths(studyfile::study_schema());
+  const auto paths = schema_paths(studyfile::study_json_schema());
   EXPECT_GE(paths.size(), 300U);
   for (const std::string& path : paths) {
     const Key* key = row_of(keys, path);

@@ -66,9 +66,10 @@ std::string examples(std::initializer_list<const char*> lines) {
 
 std::unique_ptr<CLI::App> command_tree(int& code) {
   auto app = std::make_unique<CLI::App>(
-      "lanista: exploratory training. Describe a space of models and a goal; it hands over the best trained model.",
+      "lanista: exploratory training. Describe a space of models and a goal; lanista returns the "
+                  "best trained model.",
       "lanista");
-  app->set_version_flag("--version", "lanista " + std::string(kVersion), "print the version");
+  app->set_version_flag("--version", "lanista " + std::string(kVersion), "Print the version.");
   app->require_subcommand(1);
   app->footer(examples({"lanista run                        explore models for handwritten digits",
                         "lanista resume studies/digits-1    continue exactly where it was",

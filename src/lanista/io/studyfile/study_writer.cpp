@@ -1,15 +1,9 @@
 #include <algorithm>
 #include <sstream>
 
-#include "lanista/io/data/augment.h"
-#include "lanista/io/data/selector.h"
-#include "lanista/model/mutate/mutator.h"
-#include "lanista/search/sampler/strategy.h"
-#include "lanista/io/studyfile/blueprint.h"
 #include "lanista/io/studyfile/plain_settings.h"
 #include "lanista/io/studyfile/notation.h"
 #include "lanista/io/studyfile/study_file.h"
-#include "lanista/io/studyfile/tuning.h"
 
 namespace lanista::studyfile {
 namespace {
