@@ -143,7 +143,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
   }
 }
 
-TEST(FrozenStudy, LeavesNoTraceOfKillsEvenWithoutTheFileOfTheWeights) {
+TEST(FrozenStudy, GivesTheSameResultAfterKillsWithoutTheWeightsFile) {
   MemoryFileSystem undisturbed;
   put_inputs(undisturbed);
   ASSERT_TRUE(process(undisturbed, study(kFrozen)).run());
@@ -169,7 +169,7 @@ TEST(FrozenStudy, LeavesNoTraceOfKillsEvenWithoutTheFileOfTheWeights) {
   EXPECT_GT(resumed, 4);
 }
 
-TEST(FrozenStudy, SaysWhenLostWeightsHaveChangedWhereTheyCameFrom) {
+TEST(FrozenStudy, ReportsLostWeightsThatChangedAtTheirSource) {
   MemoryFileSystem disk;
   put_inputs(disk);
   ASSERT_TRUE(process(disk, study(kFrozen)).run());
