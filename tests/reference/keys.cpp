@@ -297,7 +297,9 @@ std::vector<Key> plugin_keys(const std::string& section, const std::string& plug
   std::vector<Key> keys;
   for (const OptionSpec& option : options) {
     const json node = studyfile::option_schema(option);
-    const std::string path = section + "." + option.name, noted = section + "(" + plugin + ")." + option.name;
+    const std::string path = section + "." + option.name, any = section + "(*)." + option.name;
+    std::string noted = section + "(" + plugin + ")." + option.name;
+    if (!notes.contains(noted) && notes.contains(any)) noted = any;
     Key key{path,
             type_of(node),
             option.default_value.is_null() ? "required" : default_of(node),
@@ -306,8 +308,10 @@ std::vector<Key> plugin_keys(const std::string& section, const std::string& plug
             ""};
     if (const auto own = notes.find(noted); own != notes.end()) {
       key.example = own->second.example;
-    } else if (const auto all = notes.find(section + "(*).*"); all != notes.end() && !is_empty(option.default_value)) {
-      key.example = filled(all->second.example, plugin, option.name, option.default_value);
+    } else if (!is_empty(option.default_value)) {
+      auto all = notes.find(section + "(" + plugin + ").*");
+      if (all == notes.end()) all = notes.find(section + "(*).*");
+      if (all != notes.end()) key.example = filled(all->second.example, plugin, option.name, option.default_value);
     }
     apply(notes, noted, key);
     keys.push_back(std::move(key));

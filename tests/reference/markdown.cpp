@@ -17,7 +17,7 @@ std::string escaped(const std::string& text) {
 
 std::string line_of(const Row& cells) {
   std::string line = "|";
-  for (const std::string& cell : cells) line += " " + escaped(cell) + (cell.empty() ? "|" : " |");
+  for (const std::string& cell : cells) line += cell.empty() ? " |" : " " + escaped(cell) + " |";
   return line + "\n";
 }
 

@@ -36,7 +36,8 @@ std::string losses() {
   std::vector<Row> rows;
   for (const step::Loss& loss : step::losses()) {
     const bool is_default = loss.name == step::default_loss(loss.kind).name;
-    rows.push_back({code(loss.name), std::string(step::target_word(loss.kind)), yes(is_default), loss.forward.help});
+    rows.push_back(
+        {code(loss.name), std::string(step::target_kind_name(loss.kind)), yes(is_default), loss.forward.help});
   }
   return table({"loss", "targets", "`auto`", "loss of a sample"}, rows);
 }
@@ -237,7 +238,7 @@ std::vector<OpSample> op_samples(const graph::OpDef& op, const graph::OpTable& o
   for (std::size_t i = 0; i < (count == 0 ? 1 : inputs.size()); ++i) {
     for (const graph::Attrs& attrs : attrs_to_try(op)) {
       graph::Node node{graph::NodeId{9}, op.name, attrs, {}, ""};
-      for (int n = 0; n < count; ++n) node.inputs.push_back({graph::NodeId{static_cast<std::uint64_t>(n)}, 0});
+      for (int n = 0; n < count; ++n) node.inputs.push_back({graph::NodeId{static_cast<std::uint32_t>(n)}, 0});
       if (!graph::check_node(node, ops)) continue;
       const std::vector<graph::ValueType> types(static_cast<std::size_t>(count), inputs[i]);
       const graph::OpArgs args{types, attrs, op};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reference/keys.h"
+#include "reference/markdown.h"
 
 // The pages of docs/reference whose tables come from the program's own tables.
 namespace lanista::reference {

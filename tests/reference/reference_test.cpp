@@ -77,7 +77,7 @@ TEST(ReferencePages, ExamplesAreAccepted) {
 }
 
 TEST(ReferencePages, EscapeCellsOfTables) {
-  EXPECT_EQ(table({"a", "b"}, {{"x|y", ""}}), "| a | b |\n|---|---|\n| x\\|y ||\n");
+  EXPECT_EQ(table({"a", "b"}, {{"x|y", ""}}), "| a | b |\n|---|---|\n| x\\|y | |\n");
   EXPECT_EQ(anchor("`train.start_from`"), "trainstart_from");
   EXPECT_EQ(number_text(1000000), "1,000,000");
   EXPECT_EQ(number_text(-1234.0), "-1,234");
