@@ -161,6 +161,11 @@ std::string example_of(const std::string& path, const json& value, const std::ma
   return "";
 }
 
+std::string trimmed(const std::string& text) {
+  const auto begin = text.find_first_not_of(' ');
+  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') + 1 - begin);
+}
+
 void apply(const std::map<std::string, KeyNotes>& notes, const std::string& path, Key& key) {
   const auto own = notes.find(path);
   if (own == notes.end()) return;
@@ -245,11 +250,8 @@ std::map<std::string, KeyNotes> read_key_notes(const std::filesystem::path& file
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.front() == '#') continue;
     std::vector<std::string> cells;
-    for (std::size_t begin = 0; begin <= line.size();) {
-      const std::size_t end = std::min(line.find(" | ", begin), line.size());
-      cells.push_back(line.substr(begin, end - begin));
-      begin = end + 3;
-    }
+    std::istringstream parts(line);
+    for (std::string part; std::getline(parts, part, '|');) cells.push_back(trimmed(part));
     if (cells.size() < 2 || cells.size() > 4)
       throw std::runtime_error(file.string() + ": 2 to 4 cells are needed: " + line);
     cells.resize(4);

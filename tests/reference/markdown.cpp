@@ -54,13 +54,20 @@ std::string number_text(const nlohmann::json& number) {
   if (value == static_cast<double>(static_cast<std::int64_t>(value)) && std::abs(value) < 1e16) {
     return grouped(std::to_string(static_cast<std::int64_t>(value)));
   }
-  std::string text = number.dump();
+  std::ostringstream short_text;
+  short_text << value;  // six digits
+  std::string text = short_text.str();
   if (const auto plus = text.find("e+"); plus != std::string::npos) text.erase(plus + 1, 1);
   return text;
 }
 
 std::string value_text(const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float() && value.dump().size() > 9) {
+    std::ostringstream text;
+    text << value.get<double>();  // six digits
+    return text.str();
+  }
   if (value.is_number_float() && value == static_cast<double>(static_cast<std::int64_t>(value.get<double>()))) {
     return std::to_string(static_cast<std::int64_t>(value.get<double>()));
   }
@@ -70,9 +77,23 @@ std::string value_text(const nlohmann::json& value) {
   return out + "]";
 }
 
+std::string wrapped(const std::string& text) {
+  constexpr std::size_t kColumns = 120;
+  std::istringstream words(text);
+  std::string out, line;
+  for (std::string word; words >> word;) {
+    if (!line.empty() && line.size() + 1 + word.size() > kColumns) {
+      out += line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  return out + line;
+}
+
 std::string sentence(std::string help) {
   if (help.empty()) return help;
-  const bool is_name = help.find_first_of("_.:=") < help.find(' ');  // a key or a value at the start keeps its case
+  const bool is_name = help.find_first_of("_./=") < help.find(' ');  // a key or a path at the start keeps its case
   if (!is_name) help[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(help[0])));
   return help.back() == '.' ? help : help + ".";
 }

@@ -27,6 +27,9 @@ std::string number_text(const nlohmann::json& number);
 /// Returns a JSON value as flow YAML that a study file may contain: "[0.5, 2]", "adam".
 std::string value_text(const nlohmann::json& value);
 
+/// Returns `text` in lines of at most 120 columns.
+std::string wrapped(const std::string& text);
+
 /// Returns `help` as a sentence, with a capital letter and a full stop.
 std::string sentence(std::string help);
 

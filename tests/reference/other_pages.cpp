@@ -108,7 +108,7 @@ std::string strategies() {
 std::string each_strategy(const Notes& notes) {
   std::string out;
   for (const Sampler& sampler : samplers()) {
-    out += "### " + code(sampler.name) + "\n\n" + sentence(sampler.help) + "\n\n";
+    out += "### " + code(sampler.name) + "\n\n" + wrapped(sentence(sampler.help)) + "\n\n";
     out += sampler.options.empty() ? "No further options.\n\n"
                                    : option_table(plugin_keys("strategy", sampler.name, sampler.options, notes)) + "\n";
   }
@@ -133,7 +133,7 @@ std::string stopping_rules() {
 std::string each_stopping_rule(const Notes& notes) {
   std::string out;
   for (const auto& rule : strategy::builtin_stopping_rules()) {
-    out += "### " + code(rule.name) + "\n\n" + sentence(rule.help) + "\n\n";
+    out += "### " + code(rule.name) + "\n\n" + wrapped(sentence(rule.help)) + "\n\n";
     out += rule.options.empty() ? "No options.\n\n"
                                 : option_table(plugin_keys("stop", rule.name, rule.options, notes)) + "\n";
   }
@@ -178,7 +178,7 @@ std::string each_data_source() {
   std::string out;
   for (const data::SourceKind& kind : data::source_kinds()) {
     if (kind.options.empty()) continue;
-    out += "### " + code(kind.name) + "\n\n" + sentence(kind.help) + "\n\n";
+    out += "### " + code(kind.name) + "\n\n" + wrapped(sentence(kind.help)) + "\n\n";
     std::vector<Row> rows;
     for (const auto& option : kind.options) {
       rows.push_back({code(option.name + "="), code(option.values), sentence(option.help)});
@@ -199,8 +199,10 @@ std::string type_text(const graph::ValueType& type) {
 std::vector<graph::AttrValue> values_to_try(const graph::AttrSpec& spec) {
   using List = std::vector<std::int64_t>;
   if (!spec.allowed.empty()) return {spec.allowed.front()};
-  if (std::holds_alternative<std::int64_t>(spec.default_value)) return {std::int64_t{4}};
-  if (std::holds_alternative<List>(spec.default_value)) return {List{3}, List{2}, List{12}, List{4, 4}, List{6, 8, 8}};
+  if (std::holds_alternative<std::int64_t>(spec.default_value))
+    return {std::int64_t{4}, std::int64_t{3}, std::int64_t{2}};
+  if (std::holds_alternative<List>(spec.default_value))
+    return {List{3}, List{2}, List{12}, List{1, 1}, List{1, 1, 1, 1}, List{6, 8, 8}};
   return {spec.default_value};
 }
 
@@ -223,8 +225,20 @@ std::vector<graph::Attrs> attrs_to_try(const graph::OpDef& op) {
 
 /// What an operator makes of an input.
 struct OpSample {
-  std::string shapes, parameters;
+  std::string input, shapes, parameters;
+  bool keeps_shape = false;
 };
+
+/// "any shape", or the shapes of inputs and outputs.
+std::string shapes_text(const std::vector<OpSample>& samples) {
+  std::vector<std::string> shapes, inputs;
+  for (const OpSample& sample : samples) {
+    shapes.push_back(sample.shapes);
+    if (sample.keeps_shape) inputs.push_back(sample.input);
+  }
+  if (samples.size() < 2 || inputs.size() < samples.size()) return list_text(shapes);
+  return "keeps " + list_text(inputs);
+}
 
 /// One sample for each rank of inputs that the operator takes.
 std::vector<OpSample> op_samples(const graph::OpDef& op, const graph::OpTable& ops) {
@@ -245,6 +259,8 @@ std::vector<OpSample> op_samples(const graph::OpDef& op, const graph::OpTable& o
       const auto outputs = op.infer(args);
       if (!outputs) continue;
       OpSample sample;
+      sample.input = type_text(inputs[i]);
+      sample.keeps_shape = count > 0 && outputs->size() == 1 && outputs->front() == inputs[i] && attrs.empty();
       std::string given;
       for (const auto& [name, value] : attrs)
         given += (given.empty() ? "" : ", ") + name + "=" + graph::attr_text(value);
@@ -278,15 +294,12 @@ std::string operators() {
   for (const std::string& name : ops.names()) {
     const graph::OpDef& op = *ops.find(name);
     if (op.level != graph::OpLevel::kModel) continue;
-    std::vector<std::string> shapes;
-    std::string parameters;
-    for (const OpSample& sample : op_samples(op, ops)) {
-      shapes.push_back(sample.shapes);
-      if (parameters.empty()) parameters = sample.parameters;
-    }
+    const std::vector<OpSample> samples = op_samples(op, ops);
+    const auto parameters =
+        std::ranges::find_if(samples, [](const OpSample& each) { return !each.parameters.empty(); });
     const bool is_source = op.role == graph::OpRole::kSource;
     rows.push_back({op.attrs.empty() ? code(name) : "[" + code(name) + "](#" + anchor(name) + ")", op.help,
-                    inputs_text(op), list_text(shapes), parameters,
+                    inputs_text(op), shapes_text(samples), parameters == samples.end() ? "" : parameters->parameters,
                     yes(static_cast<bool>(op.gradient) || static_cast<bool>(op.decompose)),
                     yes(onnx.contains(name) || is_source), yes(cpp.contains(name) || is_source)});
   }
@@ -365,7 +378,7 @@ std::string each_verb() {
   std::string out;
   for (const cli::VerbText& verb : cli::command_text(*tree)) {
     if (verb.path.empty() || !verb.verbs.empty()) continue;
-    out += "### " + code(path_text(verb)) + "\n\n" + verb.help + "\n\n" + examples_of(verb.footer);
+    out += "### " + code(path_text(verb)) + "\n\n" + wrapped(verb.help) + "\n\n" + examples_of(verb.footer);
     std::vector<Row> rows;
     for (const cli::OptionText& option : verb.options) {
       std::vector<std::string> names;

@@ -40,6 +40,18 @@ std::string link_to(const std::string& from, const std::string& to) {
   return fs::path(to).lexically_relative(fs::path(from).parent_path()).generic_string();
 }
 
+bool has_heading(const std::string& page, const std::string& heading) {
+  return page.find("\n### " + heading + "\n") != std::string::npos;
+}
+
+/// Calls `visit(section, plug-in, options)` for each strategy and each stopping rule.
+template <class Visit>
+void for_each_plugin(const Visit& visit) {
+  for (const auto& plugin : strategy::builtin_strategies()) visit("strategy", plugin.name, plugin.options);
+  visit("strategy", std::string(studyfile::kMltuner), studyfile::mltuner_strategy_options());
+  for (const auto& plugin : strategy::builtin_stopping_rules()) visit("stop", plugin.name, plugin.options);
+}
+
 bool is_below(const std::string& path, const std::string& prefix) {
   return path == prefix || path.starts_with(prefix + ".");
 }
@@ -82,7 +94,7 @@ std::string Reference::key_table(const std::string& page, const std::vector<Key>
   std::vector<Row> rows;
   for (const Key& key : keys) {
     const std::string heading = code(key.path);
-    const bool has_details = pages_.at(page).find("\n### " + heading + "\n") != std::string::npos;
+    const bool has_details = has_heading(pages_.at(page), heading);
     rows.push_back(key_row(key, has_details ? "[" + heading + "](#" + anchor(heading) + ")" : heading));
   }
   return table(kKeyHeader, rows);
@@ -132,43 +144,35 @@ std::string Reference::sections() const {
 
 std::string Reference::index() const {
   const std::string here = "study-file/README.md";
-  std::vector<Row> rows;
+  std::map<std::string, Row> rows;
   for (const Key& key : schema_keys_) {
     const std::string page = page_of(key);
     if (page == here) continue;
-    const std::string heading = code(key.path), link = link_to(here, page);
-    const bool has_details =
-        pages_.contains(page) && pages_.at(page).find("\n### " + heading + "\n") != std::string::npos;
-    rows.push_back({"[" + heading + "](" + link + (has_details ? "#" + anchor(heading) : "") + ")", key.type,
-                    key.default_value, sentence(key.help)});
+    const std::string heading = code(key.path);
+    const bool has_details = pages_.contains(page) && has_heading(pages_.at(page), heading);
+    const std::string link = link_to(here, page) + (has_details ? "#" + anchor(heading) : "");
+    rows[key.path] = {"[" + heading + "](" + link + ")", key.type, key.default_value};
   }
-  std::map<std::string, std::string> plugins;  // of each option, those that have it
-  const auto add = [&](const std::string& section, const std::string& plugin, const std::vector<OptionSpec>& options) {
-    for (const OptionSpec& option : options) {
-      std::string& list = plugins[section + "." + option.name];
-      list += (list.empty() ? "Option of " : ", ") + code(plugin);
-    }
-  };
-  for (const auto& plugin : strategy::builtin_strategies()) add("strategy", plugin.name, plugin.options);
-  add("strategy", std::string(studyfile::kMltuner), studyfile::mltuner_strategy_options());
-  for (const auto& plugin : strategy::builtin_stopping_rules()) add("stop", plugin.name, plugin.options);
-  for (const auto& [path, list] : plugins) {
-    const bool is_common = std::ranges::count(list, ',') + 2 > static_cast<int>(strategy::builtin_strategies().size());
-    rows.push_back(
-        {"[" + code(path) + "](../strategies.md)", "", "", is_common ? "Option of all samplers." : list + "."});
+  std::map<std::string, std::vector<std::string>> plugins;  // of each option, those that have it
+  for_each_plugin([&](const std::string& section, const std::string& plugin, const std::vector<OptionSpec>& options) {
+    for (const OptionSpec& option : options) plugins[section + "." + option.name].push_back(code(plugin));
+  });
+  for (const auto& [path, names] : plugins) {
+    std::string list;
+    for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+    const bool is_common = names.size() >= strategy::builtin_strategies().size();
+    rows[path] = {"[" + code(path) + "](../strategies.md)", "option", "of " + (is_common ? "all samplers" : list)};
   }
-  std::ranges::sort(rows, {}, [](const Row& row) { return row.front(); });
-  return table({"key", "type", "default", "meaning"}, rows);
+  std::vector<Row> sorted;
+  for (const auto& [path, row] : rows) sorted.push_back(row);
+  return table({"key", "type", "default"}, sorted);
 }
 
 std::vector<Key> Reference::keys() const {
   std::vector<Key> out = schema_keys_;
-  const auto add = [&](const std::string& section, const std::string& plugin, const std::vector<OptionSpec>& options) {
+  for_each_plugin([&](const std::string& section, const std::string& plugin, const std::vector<OptionSpec>& options) {
     for (Key& key : plugin_keys(section, plugin, options, notes_)) out.push_back(std::move(key));
-  };
-  for (const auto& plugin : strategy::builtin_strategies()) add("strategy", plugin.name, plugin.options);
-  add("strategy", std::string(studyfile::kMltuner), studyfile::mltuner_strategy_options());
-  for (const auto& plugin : strategy::builtin_stopping_rules()) add("stop", plugin.name, plugin.options);
+  });
   return out;
 }
 

@@ -95,9 +95,9 @@ OptionSpec within(double min, double max, std::string name, std::string help) {
 /// A number of some optimisers; `none` is what the optimiser usually has, and so is written only where those that the
 /// study may use have different ones.
 Field optimizer_number(std::optional<double> study::TrainConfig::*member, double min, double max,
-                       const std::string& name) {
-  Field out = field(&StudyConfig::train, member,
-                    within(min, max, name, "optimiser number of " + step::optimizers_reading(name)));
+                       const std::string& name, const std::string& help) {
+  Field out =
+      field(&StudyConfig::train, member, within(min, max, name, help + "; of " + step::optimizers_reading(name)));
   out.get = [member, name](const StudyConfig& c) {
     const std::optional<double>& given = c.train.*member;
     const std::optional<double> value = given ? given : study::default_number(c, name);
@@ -113,9 +113,7 @@ Section data_section() {
       "data",
       "data of the study",
       {field(block, &DataConfig::source,
-             any("source",
-                 "kind:argument?option=value, such as csv:FILE?target=COLUMN; `lanista data ls` lists the "
-                 "kinds")),
+             any("source", "data source as kind:argument?option=value, such as csv:FILE?target=COLUMN")),
        field(block, &DataConfig::batch, within(1, study::kMaxBatch, "batch", "number of samples in a training step")),
        field(block, &DataConfig::split, within(0, 1, "split", "shares of the training, validation and test part")),
        field(block, &DataConfig::normalize,
@@ -126,11 +124,10 @@ Section data_section() {
                  one_of("targets", {"auto", "standardize", "raw"},
                         "normalisation of numeric targets; auto: zero mean and unit deviation of the training "
                         "part"))),
-       omits_default(
-           field(block, &DataConfig::folds,
-                 within(2, study::kMaxFolds, "folds",
-                        "cross-validation: training and validation rows are assigned to this many folds, and each "
-                        "proposal trains once a fold; none: one split")))}};
+       omits_default(field(block, &DataConfig::folds,
+                           within(2, study::kMaxFolds, "folds",
+                                  "folds of cross-validation over training and validation rows; each proposal trains "
+                                  "once a fold; none: one split")))}};
 }
 
 /// Left out where the budget is in steps: those say how many epochs they are.
@@ -166,22 +163,22 @@ Section train_section() {
        field(block, &TrainConfig::optimizer, one_of("optimizer", step::optimizer_names(), "update rule")),
        field(block, &TrainConfig::schedule,
              one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
-       field(block, &TrainConfig::step_every, from(1, "step_every", "schedule step: epochs between drops")),
-       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "schedule step: factor of a drop")),
+       field(block, &TrainConfig::step_every, from(1, "step_every", "epochs between drops of `schedule: step`")),
+       field(block, &TrainConfig::step_factor, within(0, 1, "step_factor", "factor of a drop of `schedule: step`")),
        field(block, &TrainConfig::warmup_epochs,
              from(0, "warmup_epochs", "epochs of linear warm-up of the learning rate")),
        field(block, &TrainConfig::clip_norm, from(0, "clip_norm", "limit of the gradient's L2 norm; 0: no limit")),
        field(block, &TrainConfig::label_smoothing,
              within(0, 0.999, "label_smoothing", "share of a label's weight that is spread over all classes")),
        field(block, &TrainConfig::lr, from(0, "lr", "learning rate")),
-       optimizer_number(&TrainConfig::momentum, 0, 0.9999, "momentum"),
+       optimizer_number(&TrainConfig::momentum, 0, 0.9999, "momentum", "momentum of the gradient"),
        field(block, &TrainConfig::nesterov,
              any("nesterov", "whether the momentum is Nesterov's; of " + step::optimizers_reading("nesterov"))),
        field(block, &TrainConfig::weight_decay,
              from(0, "weight_decay", "weight decay: L2, decoupled for " + step::decoupled_optimizer_names())),
-       optimizer_number(&TrainConfig::beta1, 0, 0.9999, "beta1"),
-       optimizer_number(&TrainConfig::beta2, 0, 0.999999, "beta2"),
-       optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps"),
+       optimizer_number(&TrainConfig::beta1, 0, 0.9999, "beta1", "first decay rate"),
+       optimizer_number(&TrainConfig::beta2, 0, 0.999999, "beta2", "second decay rate"),
+       optimizer_number(&TrainConfig::eps, 1e-16, 1, "eps", "number that is added to the denominator"),
        field(block, &TrainConfig::metrics,
              any("metrics", "metrics that are measured in addition to the loss; empty: by the kind of target")),
        field(block, &TrainConfig::precision,
@@ -204,16 +201,15 @@ Section train_section() {
                   "mutation of; study: that, else the most similar kept trial; zoo: that, or a zoo's model "
                   "that gives more; file: see start_from"))),
        omits_default(field(block, &TrainConfig::zoo,
-                           any("zoo", "start: zoo: folder of the zoo, to which kept trials are added too"))),
-       omits_default(
-           field(block, &TrainConfig::zoo_tasks,
-                 one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
-                        "start: zoo: same: models of the same data; related: if there are none, of other data of "
-                        "the same form"))),
+                           any("zoo", "folder of the zoo for `start: zoo`, to which kept trials are added too"))),
+       omits_default(field(block, &TrainConfig::zoo_tasks,
+                           one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
+                                  "models that `start: zoo` offers; same: of the same data; related: if there are "
+                                  "none, of other data of the same form"))),
        omits_default(field(block, &TrainConfig::start_from,
                            any("start_from",
-                               "start: file: an ONNX file, the folder of a model package, or base for the file of the "
-                               "base model"))),
+                               "weights for `start: file`: an ONNX file, the folder of a model package, or base for "
+                               "the file of the base model"))),
        omits_default(field(block, &TrainConfig::start_rate,
                            one_of("start_rate", {std::string(study::kFullRate), std::string(study::kEasedRate)},
                                   "learning rate after a start; eased: 1 - coverage of it, at least 0.3, in the first "
@@ -231,8 +227,8 @@ Section train_section() {
        omits_default(
            field(block, &TrainConfig::start_optimizer,
                  one_of("start_optimizer", {std::string(study::kFreshOptimizer), std::string(study::kCarryOptimizer)},
-                        "carry: a trial that computes its parent's function keeps the parent's optimiser state "
-                        "and step count; fresh: it starts without"))),
+                        "optimiser state of a trial that computes its parent's function; carry: the parent's state and "
+                        "step count; fresh: none"))),
        omits_default(
            field(block, &TrainConfig::start_race,
                  within(0, study::kMaxRaceSteps, "start_race",
@@ -272,7 +268,7 @@ std::vector<Section> study_sections() {
               one_of("average", {"mean", "median"},
                      "how several trainings are combined for the strategy and for the winner")),
         field(&StudyConfig::strategy, &StrategyConfig::retry,
-              within(0, 1000, "retry", "failed trainings of a proposal that are repeated with another seed, at most")),
+              within(0, 1000, "retry", "most failed trainings of a proposal that are repeated with another seed")),
         omits_default(
             field(&StudyConfig::strategy, &StrategyConfig::order,
                   one_of("order", {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
@@ -299,13 +295,12 @@ std::vector<Section> study_sections() {
        {field(&StudyConfig::run, &RunConfig::workers,
               within(0, 64, "workers", "training threads or processes; 0: one a core; never changes results")),
         field(&StudyConfig::run, &RunConfig::lanes,
-              within(0, 64, "lanes",
-                     "trials that a worker trains together, at most; 0: automatic; never changes results")),
-        omits_default(integer_or_auto(
-            field(&StudyConfig::run, &RunConfig::width,
-                  within(1, 8, "width",
-                         "worker processes that train one trial together, at most, if workers are idle and "
-                         "train.shards is as large; auto: what shortens its steps; never changes results")))),
+              within(0, 64, "lanes", "most trials that a worker trains together; 0: automatic; never changes results")),
+        omits_default(
+            integer_or_auto(field(&StudyConfig::run, &RunConfig::width,
+                                  within(1, 8, "width",
+                                         "most worker processes that train one trial together, by its train.shards; "
+                                         "auto: what shortens its steps; never changes results")))),
         omits_default(
             field(&StudyConfig::run, &RunConfig::pipeline,
                   within(0, 4, "pipeline",
@@ -356,11 +351,10 @@ std::vector<Section> study_sections() {
       {"keep",
        "what stays on disk",
        {field(&StudyConfig::keep, &KeepConfig::top, within(1, 1e6, "top", "number of trials with kept weights")),
-        omits_default(
-            field(&StudyConfig::keep, &KeepConfig::ensemble,
-                  within(0, 1000, "ensemble",
-                         "best/ blends kept trials, with this many selections, if that is better on the validation "
-                         "part; 0: it is the best trial")))}}};
+        omits_default(field(&StudyConfig::keep, &KeepConfig::ensemble,
+                            within(0, 1000, "ensemble",
+                                   "selections for a blend of kept trials, which becomes best/ if it is better on the "
+                                   "validation part; 0: no blend")))}}};
 }
 
 }  // namespace lanista::studyfile

@@ -249,7 +249,8 @@ json study_json_schema() {
   properties["keep"]["properties"]["checkpoint_every"] = {{"description", "time between checkpoints of a trial"},
                                                           {"default", "30s"}};
   properties["space"] = space_schema();
-  properties["goal"] = texts_schema("goals: maximize METRIC, minimize METRIC or METRIC; auto: by the kind of target");
+  properties["goal"] =
+      texts_schema("what to optimise: maximize METRIC, minimize METRIC or METRIC; auto: by the kind of target");
   properties["subject_to"] = texts_schema(
       "inequalities over metrics, hyper-parameters, params and flops, such as val_loss <= 1 or params <= 50k");
   properties["implied"] = implied_schema();
