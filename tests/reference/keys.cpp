@@ -245,15 +245,23 @@ void merge_common_options(std::vector<Key>& keys) {
 }  // namespace
 
 std::map<std::string, KeyNotes> read_key_notes(const std::filesystem::path& file) {
-  std::map<std::string, KeyNotes> notes;
+  std::vector<std::string> rows;
   std::ifstream lines(file);
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.front() == '#') continue;
+    if (line.front() == ' ' && !rows.empty()) {
+      rows.back() += " " + trimmed(line);
+    } else {
+      rows.push_back(line);
+    }
+  }
+  std::map<std::string, KeyNotes> notes;
+  for (const std::string& row : rows) {
     std::vector<std::string> cells;
-    std::istringstream parts(line);
+    std::istringstream parts(row);
     for (std::string part; std::getline(parts, part, '|');) cells.push_back(trimmed(part));
     if (cells.size() < 2 || cells.size() > 4)
-      throw std::runtime_error(file.string() + ": 2 to 4 cells are needed: " + line);
+      throw std::runtime_error(file.string() + ": 2 to 4 cells are needed: " + row);
     cells.resize(4);
     if (!notes.emplace(cells[0], KeyNotes{cells[1], cells[2], cells[3]}).second) {
       throw std::runtime_error(file.string() + ": " + cells[0] + " is listed twice");

@@ -8,7 +8,7 @@
 #include "reference/keys.h"
 #include "reference/markdown.h"
 
-// The pages of docs/reference whose tables come from the program's own tables.
+// The pages of docs/reference with tables that are made from the program's own tables.
 namespace lanista::reference {
 
 /// All reference tables, by the names of their blocks.

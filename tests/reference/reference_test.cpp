@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,19 @@ const Reference& reference() {
   return all;
 }
 
+/// The first line of `page` that differs from `other`, "" if the pages are equal.
+std::string first_difference(const std::string& page, const std::string& other) {
+  std::istringstream lines(page), others(other);
+  std::string line, written;
+  while (std::getline(lines, line)) {
+    if (!std::getline(others, written) || line != written) return "  page:    " + line + "\n  program: " + written;
+  }
+  return std::getline(others, written) ? "  program: " + written : "";
+}
+
 TEST(ReferencePages, AreUpToDate) {
   for (const auto& [page, text] : reference().pages()) {
-    EXPECT_EQ(text, reference().written(page))
+    EXPECT_EQ(first_difference(text, reference().written(page)), "")
         << "docs/reference/" << page << " is stale; renew it by\n"
         << "  ninja -C build/release write_reference && build/release/tests/write_reference";
   }

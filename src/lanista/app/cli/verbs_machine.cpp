@@ -31,7 +31,7 @@ void add_machine_verbs(CLI::App& app, int& code) {
   });
 
   auto& stage_verb = *app.add_subcommand("stage", "Run stages of a pipeline; a worker with run.pipeline starts it.");
-  stage_verb.group("");  // nobody types it
+  stage_verb.group("");  // not for users
   stage_verb.footer(
       "Receives messages from the worker on standard input "
       "(docs/internals/pipeline-parallelism.md).");

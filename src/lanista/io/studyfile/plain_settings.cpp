@@ -130,7 +130,7 @@ Section data_section() {
                                   "once a fold; none: one split")))}};
 }
 
-/// Left out where the budget is in steps: those say how many epochs they are.
+/// The field train.epochs. It is left out where the budget is in steps, which give the number of epochs.
 Field epochs_field() {
   Field out = field(&StudyConfig::train, &study::TrainConfig::epochs,
                     within(1, study::kMaxEpochs, "epochs", "budget of a trial in epochs"));
