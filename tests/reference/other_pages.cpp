@@ -372,6 +372,15 @@ std::string examples_of(const std::string& footer) {
   return out.empty() ? "" : "```sh\n" + out + "```\n\n";
 }
 
+/// "whole number: 1 to 64" of "INT: 1 to 64".
+std::string value_type(const std::string& value) {
+  static const std::map<std::string, std::string> words{
+      {"TEXT", "text"}, {"INT", "whole number"}, {"UINT", "whole number"}, {"FLOAT", "number"}};
+  const auto colon = std::min(value.find(':'), value.size());
+  const auto word = words.find(value.substr(0, colon));
+  return word == words.end() ? value : word->second + value.substr(colon);
+}
+
 std::string each_verb() {
   int code_of_verb = 0;
   const auto tree = cli::command_tree(code_of_verb);
@@ -381,9 +390,10 @@ std::string each_verb() {
     out += "### " + code(path_text(verb)) + "\n\n" + wrapped(verb.help) + "\n\n" + examples_of(verb.footer);
     std::vector<Row> rows;
     for (const cli::OptionText& option : verb.options) {
+      if (option.names.front() == "--help") continue;
       std::vector<std::string> names;
       for (const std::string& name : option.names) names.push_back(code(name));
-      rows.push_back({list_text(names), option.value, option.help});
+      rows.push_back({list_text(names), value_type(option.value), option.help});
     }
     out += table({"option", "value", "meaning"}, rows) + "\n";
   }

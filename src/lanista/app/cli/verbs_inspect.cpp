@@ -40,7 +40,7 @@ void add_check(CLI::App& app, int& code) {
   check_verb.add_option("--set", check->set, "KEY=VALUE: override one setting; repeatable.")->allow_extra_args(false);
   check_verb.add_flag("--schema", check->schema, "Print the JSON Schema of study files.");
   check_verb.add_option("--inputs", check->inputs, "Input of the model: .npy, or an ONNX tensor in .pb.");
-  check_verb.add_option("--expect", check->expect, "Expected output of the model for --inputs.")->needs("--inputs");
+  check_verb.add_option("--expect", check->expect, "Expected output of the model for the inputs.")->needs("--inputs");
   check_verb
       .add_option("--rtol", check->rtol, "Allowed difference relative to the expected output, as in numpy.allclose.")
       ->check(number_between(0, 1e300));

@@ -17,7 +17,7 @@ void add_machine_verbs(CLI::App& app, int& code) {
   doctor_verb.callback([json, &code] { code = doctor(*json); });
 
   auto& bench_verb = *app.add_subcommand("bench", "Run a benchmark (lanista-bench).");
-  bench_verb.add_option("arguments", "Arguments of lanista-bench; see lanista bench --help.");
+  bench_verb.add_option("arguments", "Arguments of lanista-bench, as lanista bench --help lists them.");
 
   auto socket = std::make_shared<std::string>();
   auto streams = std::make_shared<bool>(false);

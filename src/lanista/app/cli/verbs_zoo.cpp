@@ -11,7 +11,7 @@ void add_common(CLI::App& verb, std::string& zoo, bool& json) {
 }
 
 void add_model(CLI::App& verb, ZooModel& model) {
-  verb.add_option("model", model.target, "Package, DIR, DIR#TRIAL, MODEL.onnx, or weights.safetensors with --graph.")
+  verb.add_option("model", model.target, "Package, DIR, DIR#TRIAL, MODEL.onnx, or with --graph weights.safetensors.")
       ->required();
   verb.add_option("--graph", model.graph, "Graph file of the safetensors.");
   verb.add_option("--task-of", model.task_of,
