@@ -169,7 +169,9 @@ std::string metrics() {
 std::string data_sources() {
   std::vector<Row> rows;
   for (const data::SourceKind& kind : data::source_kinds()) {
-    rows.push_back({"[" + code(kind.notation) + "](#" + anchor(kind.name) + ")", sentence(kind.help)});
+    const std::string notation = code(kind.notation);
+    rows.push_back({kind.options.empty() ? notation : "[" + notation + "](#" + anchor(kind.name) + ")",
+                    sentence(kind.help)});
   }
   return table({"source", "what it reads"}, rows);
 }

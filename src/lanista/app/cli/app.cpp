@@ -40,7 +40,7 @@ int refuse_unknown_verb(const CLI::App& app, const std::string& verb) {
   return kUsage;
 }
 
-// Benchmarks live in a program of their own, because loading LibTorch takes longer than most verbs.
+// Benchmarks live in a program of their own, because loading LibTorch needs more time than most verbs.
 int run_bench(char** argv) {
   std::error_code failed;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
@@ -116,7 +116,7 @@ int run_and_check(int argc, char** argv) {
   return code == kDone ? kStudyFailed : code;
 }
 
-// Where a destructor needs memory (that of nlohmann::json does) and there is none, the process ends, but with a message,
+// Where a destructor needs memory (that of nlohmann::json does) and there is none, the process ends with a message,
 // and not as if a trial had crashed it. A study is then as after a kill.
 [[noreturn]] void on_terminate() {
   try {

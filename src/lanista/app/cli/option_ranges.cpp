@@ -23,7 +23,7 @@ std::string text_of(double value) {
   return std::string(buffer, end);
 }
 
-// CLI11 puts the option's name before what is said here.
+// CLI11 puts the option's name before this text.
 std::string range_message(const std::string& seen, const std::string& expected) {
   return "'" + printable_lines(seen, 1, 60) + "' is not allowed; allowed: " + expected;
 }

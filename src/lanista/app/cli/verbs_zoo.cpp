@@ -76,7 +76,7 @@ void add_verify(CLI::App& zoo, int& code) {
 
 void add_gc(CLI::App& zoo, int& code) {
   auto request = std::make_shared<ZooGcRequest>();
-  auto& verb = *zoo.add_subcommand("gc", "Remove files of no model; with --budget evict models until they fit.");
+  auto& verb = *zoo.add_subcommand("gc", "Remove files of no model; with a budget evict models until they fit.");
   add_common(verb, request->zoo, request->json);
   verb.add_option("--budget", request->budget, "Limit of the weights in MiB.")->check(number_between(0, 1e12));
   verb.footer(examples({"lanista zoo gc", "lanista zoo gc --budget 500"}));
