@@ -200,8 +200,8 @@ void add_simulate(CLI::App& app, int& code) {
   auto* request = &options->request;
   auto& verb = *app.add_subcommand("simulate", "Simulate a study on a cluster: makespan, bound, gap, timeline.");
   verb.add_option("study", request->study,
-                  "Study file (predicted times) or study folder (measured times); with --pipeline also a "
-                  "model.");
+                  "Study file (predicted times) or study folder (measured times); with --pipeline also "
+                  "a model.");
   auto* cluster =
       verb.add_option("--cluster", request->cluster, "YAML file of the cluster (docs/reference/cluster-file.md).");
   verb.add_option("--profiles", request->profiles,

@@ -112,7 +112,7 @@ json blueprint_json_schema() {
       {"repeat", repeat_schema()},
       {"parallel",
        block_object("branches that read the same value, joined",
-                    {{"branches", {{"type", "array"}, {"items", blocks_schema()}, {"description", "chains"}}},
+                    {{"branches", {{"type", "array"}, {"items", blocks_schema()}, {"description", "chains of blocks"}}},
                      {"reduce", reduce_schema("sum")}},
                     {"branches"})},
       {"cell", cell_schema()}};

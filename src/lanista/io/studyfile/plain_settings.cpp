@@ -119,11 +119,10 @@ Section data_section() {
        field(block, &DataConfig::normalize,
              one_of("normalize", {"auto", "none"},
                     "normalisation of features; auto: zero mean and unit deviation of the training part")),
-       omits_default(
-           field(block, &DataConfig::targets,
-                 one_of("targets", {"auto", "standardize", "raw"},
-                        "normalisation of numeric targets; auto: zero mean and unit deviation of the training "
-                        "part"))),
+       omits_default(field(block, &DataConfig::targets,
+                           one_of("targets", {"auto", "standardize", "raw"},
+                                  "normalisation of numeric targets; auto: zero mean and unit deviation of the "
+                                  "training part"))),
        omits_default(field(block, &DataConfig::folds,
                            within(2, study::kMaxFolds, "folds",
                                   "folds of cross-validation over training and validation rows; each proposal trains "
@@ -155,11 +154,10 @@ Section train_section() {
        omits_default(
            field(block, &TrainConfig::steps,
                  within(1, study::kMaxSteps, "steps", "budget of a trial in training steps, instead of epochs"))),
-       omits_default(
-           field(block, &TrainConfig::all_rows_at,
-                 within(1, study::kMaxEpochs, "all_rows_at",
-                        "first epoch that reads all training rows; epoch e before it reads e / all_rows_at of "
-                        "them"))),
+       omits_default(field(block, &TrainConfig::all_rows_at,
+                           within(1, study::kMaxEpochs, "all_rows_at",
+                                  "first epoch that reads all training rows; epoch e before it reads e / all_rows_at "
+                                  "of them"))),
        field(block, &TrainConfig::optimizer, one_of("optimizer", step::optimizer_names(), "update rule")),
        field(block, &TrainConfig::schedule,
              one_of("schedule", {"constant", "step", "cosine"}, "learning rate over time")),
@@ -183,8 +181,8 @@ Section train_section() {
              any("metrics", "metrics that are measured in addition to the loss; empty: by the kind of target")),
        field(block, &TrainConfig::precision,
              one_of("precision", {"float32", "float64", "tf32", "bf16"},
-                    "precision of training; tf32 and bf16 round the operands of products and need a LibTorch "
-                    "device")),
+                    "precision of training; tf32 and bf16 round the operands of products and need a "
+                    "LibTorch device")),
        field(block, &TrainConfig::keep,
              one_of("keep", {std::string(study::kKeepBestEpoch), std::string(study::kKeepLast)},
                     "epoch that represents a trial: its weights and its measurement; best_epoch: the best by "
@@ -205,7 +203,8 @@ Section train_section() {
        omits_default(field(block, &TrainConfig::zoo_tasks,
                            one_of("zoo_tasks", {std::string(study::kSameTask), std::string(study::kRelatedTasks)},
                                   "models that `start: zoo` offers; same: of the same data; related: if there are "
-                                  "none, of other data of the same form"))),
+                                  "none, of other data of the same "
+                                  "form"))),
        omits_default(field(block, &TrainConfig::start_from,
                            any("start_from",
                                "weights for `start: file`: an ONNX file, the folder of a model package, or base for "
@@ -273,8 +272,8 @@ std::vector<Section> study_sections() {
             field(&StudyConfig::strategy, &StrategyConfig::order,
                   one_of("order", {std::string(kNeededFirst), std::string(kInformativeFirst), std::string(kAsGiven)},
                          "order of a group's trials, with rules of implied; needed_first: trials that no pending "
-                         "one can imply; informative: largest expected saving over cost; given: the strategy's "
-                         "order"))),
+                         "one can imply; informative: largest expected saving over cost; given: the "
+                         "strategy's order"))),
         omits_default(
             field(&StudyConfig::strategy, &StrategyConfig::group,
                   within(0, 4096, "group",
@@ -305,8 +304,8 @@ std::vector<Section> study_sections() {
             field(&StudyConfig::run, &RunConfig::pipeline,
                   within(0, 4, "pipeline",
                          "threads of a worker (or processes) that share the steps of a trial by operators, with "
-                         "the parts of train.accumulate as micro-batches; 0: the plan decides; never changes "
-                         "results"))),
+                         "the parts of train.accumulate as micro-batches; 0: the plan decides; never "
+                         "changes results"))),
         omits_default(
             field(&StudyConfig::run, &RunConfig::isolation,
                   one_of("isolation", {std::string(kThreads), std::string(kProcesses)},

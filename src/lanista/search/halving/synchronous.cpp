@@ -352,8 +352,8 @@ StoppingPlugin successive_halving_plugin() {
   return {"successive_halving",
           "trials pause at rungs; when all of a rung have arrived, the best 1/eta continue and the others end",
           with_common_options(
-              {count_option("trials", 0, 0, "trials that start together; 0: as few as let one reach the end of "
-                                            "training"),
+              {count_option("trials", 0, 0, "trials that start together; 0: as few as let one reach the end "
+                                            "of training"),
                count_option("min", 1, 1, "first rung in epochs, without a list of rungs; then min*eta, ..."),
                number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
                              "epochs at which trials are compared, without the end of training")}),

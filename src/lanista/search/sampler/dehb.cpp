@@ -270,8 +270,8 @@ StrategyPlugin dehb_plugin() {
       "halving, so stop must be none",
       {count_option("min", 1, 1, "least budget in epochs"),
        count_option("eta", 3, 2, "one of eta trials of a budget continues, with a budget eta times larger"),
-       number_option("scale", Kind::kReal, 0.5, 0, 2, "factor F of the difference of two trials that is added to a "
-                                                      "third"),
+       number_option("scale", Kind::kReal, 0.5, 0, 2, "factor F of the difference of two trials that is added to "
+                                                      "a third"),
        number_option("crossover", Kind::kReal, 0.5, 0, 1, "probability CR that a coordinate is the mutant's"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {

@@ -174,8 +174,8 @@ StrategyPlugin evolution_plugin() {
                                                               "are random"),
        number_option("tournament", Kind::kInt, 6, 1, 10'000, "number of trials of which the best becomes the parent"),
        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
-       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that a hyper-parameter of a child is sampled "
-                                                        "again"),
+       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that a hyper-parameter of a child is "
+                                                        "sampled again"),
        number_option("parsimony", Kind::kReal, 0, 0, 1,
                      "share of the population with ranks that count as equal, so that the smaller model wins; 0: "
                      "size does not count"),

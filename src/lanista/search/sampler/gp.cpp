@@ -235,8 +235,8 @@ StrategyPlugin gp_plugin() {
       "Gaussian-process search by the first goal: the highest expected improvement within the constraints; mutations "
       "are random",
       {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of random trials before the model is used"),
-       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points that are compared, of which the best are "
-                                                                   "refined"),
+       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points that are compared, of which the best "
+                                                                   "are refined"),
        number_option("fantasies", Kind::kInt, 128, 1, 10'000, "sampled outcomes of running trials"),
        number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted again"),
        number_option("observations", Kind::kInt, 200, 2, 2'000,

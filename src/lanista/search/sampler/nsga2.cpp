@@ -174,8 +174,8 @@ StrategyPlugin nsga2_plugin() {
        number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents"),
        number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a decision comes from the second parent"),
        number_option("p_mutation", Kind::kReal, 0, 0, 1,
-                     "probability that a decision is sampled again or the model mutated; 0: one over the number of "
-                     "decisions"),
+                     "probability that a decision is sampled again or the model mutated; 0: one over the number "
+                     "of decisions"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         Settings settings;

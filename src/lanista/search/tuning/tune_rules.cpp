@@ -56,8 +56,8 @@ std::vector<OptionSpec> mltuner_options() {
       number_option("second_look", Kind::kReal, 1.0, 1, 100,
                     "factor of the time that the two best branches run before the choice; 1: none; for halving: 0"),
       option("progress", Kind::kBool, false,
-             "whether the first search's winner needs a loss below the start's; if none has, the trial continues "
-             "unchanged"),
+             "whether the first search's winner needs a loss below the start's; if none has, the trial "
+             "continues unchanged"),
       number_option("reach", Kind::kReal, 20.0, 0, 1e9,
                     "largest factor between the current setting and those of later searches, in log ranges with "
                     "halving; up to 1: the whole range"),
