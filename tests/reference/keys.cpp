@@ -7,7 +7,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "lanista/io/studyfile/study_file.h"
+#include "lanista/io/studyfile/study_schema.h"
 #include "reference/markdown.h"
 
 namespace lanista::reference {

@@ -12,8 +12,8 @@
 
 namespace lanista::studyfile {
 
-/// Reads the space of models under `model.space` (docs/reference/study-file/model.md): a mapping with `layers` and
-/// perhaps `choices`. Errors: kInvalidArgument, kNotFound; `where` is the key inside the mapping
+/// The space of models under `model.space`, in the study file's notation (docs/study-file.md): a mapping with `layers`
+/// and perhaps `choices`. Errors: kInvalidArgument, kNotFound; `where` is the key inside the mapping
 /// ("layers[2].choice.of[0]").
 Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space);
 

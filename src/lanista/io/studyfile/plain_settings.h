@@ -16,7 +16,7 @@ namespace lanista::studyfile {
 struct Field {
   OptionSpec spec;  ///< default_value is not used: the default is what a fresh StudyConfig holds
   std::function<void(study::StudyConfig&, const nlohmann::json&)> set;
-  /// Returns the value, or null. A field that is not optional and null is not written: other settings imply it.
+  /// Null of what is not optional: not written, other settings say it.
   std::function<nlohmann::json(const study::StudyConfig&)> get;
   bool optional = false;  ///< may be absent altogether: null, "none" in the file
   bool omits_default = false;     ///< not written where it has its default: texts from before it are as they were

@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lanista/base/options.h"
 #include "lanista/base/result.h"
 #include "lanista/search/study/config.h"
 
@@ -51,10 +50,7 @@ std::string default_study_name(const std::string& source);
 /// The study that `lanista run` does without arguments.
 std::string_view default_study();
 
-/// Returns the JSON Schema of the study file, made from the same option tables.
+/// JSON Schema of the study file, from the same option tables.
 nlohmann::json study_json_schema();
-
-/// Returns the JSON Schema of one option: type, range, allowed words, description and default.
-nlohmann::json option_schema(const OptionSpec& spec);
 
 }  // namespace lanista::studyfile

@@ -1,4 +1,5 @@
-// The JSON Schema of the study file.
+#include "lanista/io/studyfile/study_schema.h"
+
 #include <string>
 #include <utility>
 #include <vector>
