@@ -36,8 +36,8 @@ engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study:
       .costs = {},
       .measured_on = {.cost_key = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
       .known = verb_request.known,
-      .devices = verb_request.on.devices,
-      .speeds = verb_request.on.speeds};
+      .devices = verb_request.simulated_cluster.devices,
+      .speeds = verb_request.simulated_cluster.speeds};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.
