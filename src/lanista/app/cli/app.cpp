@@ -69,6 +69,7 @@ std::unique_ptr<CLI::App> command_tree(int& code) {
       "lanista: exploratory training. Describe a space of models and a goal; lanista returns the "
                   "best trained model.",
       "lanista");
+  app->set_help_flag("-h,--help", "Print this help.");
   app->set_version_flag("--version", "lanista " + std::string(kVersion), "Print the version.");
   app->require_subcommand(1);
   app->footer(examples({"lanista run                        explore models for handwritten digits",
