@@ -1,4 +1,4 @@
-// That pages say what tables of definitions say.
+// Tests that documents name.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -210,7 +210,8 @@ void add_simulate(CLI::App& app, int& code) {
   add_pipeline_options(verb, options->is_pipeline, options->pipeline);
   auto* flag = verb.get_option("--pipeline");
   cluster->excludes(flag);
-  verb.add_option("--plan", options->pipeline.plan, "Plan of an earlier `lanista plan` (default: a new one).")->needs(flag);
+  verb.add_option("--plan", options->pipeline.plan, "Plan of an earlier `lanista plan` (default: a new one).")
+      ->needs(flag);
   auto* jobs = verb.add_option("--workload", options->workload.workload,
                                "Instead of a study: CSV of jobs that arrive over time (docs/concepts/goodput.md).");
   jobs->excludes(flag)->excludes(cluster);

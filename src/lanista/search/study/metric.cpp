@@ -50,7 +50,7 @@ std::string allowed_text(const Metric& metric, std::int64_t classes) {
   return metric.name + " with k from 2 to " + std::to_string(classes);
 }
 
-/// A row of the table whose values stop there.
+/// Returns a row of the table with `bound` as its best value.
 Metric at_best(double bound, Metric metric) {
   metric.bound = bound;
   return metric;
