@@ -47,8 +47,9 @@ class StartStudy : public testing::BlobStudy {
   /// Mutations begin with what the engine finds for them.
   CustomStudy warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
   /// One life of a process. A pause is asked for behind so many events, 0: never.
-  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const CustomStudy& study, std::int64_t workers, int events,
-                               const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const CustomStudy& study, std::int64_t workers,
+                                        int events, const std::function<void()>& on_event = {},
+                                        std::int64_t lanes = 0) {
     return testing::run_process(disk, study, data, clock, {workers, lanes, events, on_event});
   }
 };

@@ -143,7 +143,7 @@ TEST(StepTimer, IgnoresFailedSteps) {
   for (int i = 0; i < 3 * kEnough && !step_times; ++i) {
     const bool fails = i % 2 == 1;
     if (fails) {
-      EXPECT_THROW(remote_ranks->lose(), RankLost);
+      EXPECT_THROW(remote_ranks->lose_rank(), RankLost);
     }
     remote_ranks->is_idle = fails;  // of who begins next
     remote_ranks->check_alive_fails_at = fails ? 1 : 0;
