@@ -186,7 +186,8 @@ def build(target):
     jobs = os.environ.get("LANISTA_JOBS") or str(os.cpu_count() or 1)
     done = subprocess.run(["cmake", "--build", os.path.join(COPY, "build", "release"), "--parallel", jobs, "--target", target],
                           capture_output=True, text=True)
-    return "" if done.returncode == 0 else (done.stdout + done.stderr)[-2500:]
+    errors = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line]
+    return "" if done.returncode == 0 else "\n".join(errors[:10]) or done.stdout[-500:]
 
 
 def program_of(target):
@@ -215,13 +216,16 @@ def run_test(target, test):
 def run(chosen):
     copy_tree()
     configure()
-    missed, passed = [], set()
+    missed, passed, unbuilt = [], set(), set()
     for m in chosen:
         target, test = m.head["target"], m.head["test"]
         try:
+            if target in unbuilt:
+                raise Broken(f"{m.name}: {target} does not build")
             if (target, test) not in passed:
                 problem = build(target)
                 if problem:
+                    unbuilt.add(target)
                     raise Broken(f"{target} does not build without a mutation:\n{problem}")
                 outcome = run_test(target, test)
                 if outcome != "passes":

@@ -210,7 +210,7 @@ PartAssessment assess_part(const data::Dataset& data, std::span<const Prediction
       return assess_classes(data, requested);
     case step::TargetKind::kMultilabel:
       return assess_labels(data, requested);
-    case step::TargetKind::kLaneAttrs:
+    case step::TargetKind::kNumbers:
       break;
   }
   return assess_numbers(data, requested);

@@ -220,7 +220,7 @@ Assessment Predictor::assess(std::span<const double> predictions, std::span<cons
                              std::span<const float> targets) const {
   const train::Evaluation evaluation(impl_->loss, impl_->metrics, impl_->answer, {}, impl_->unit);
   nn::Metrics requested = evaluation.requested();
-  requested.confusion = impl_->targets.kind != step::TargetKind::kLaneAttrs;
+  requested.confusion = impl_->targets.kind != step::TargetKind::kNumbers;
   nn::MetricSums sums;
   nn::HostMetrics(requested, impl_->answer, impl_->isa).add(predictions, labels, targets, sums);
   Assessment out;

@@ -64,7 +64,7 @@ std::string share_of_peak(const TimedPlan& plan, double flops, double us) {
 json values_json(const std::vector<nn::PlanValue>& values) {
   json all = json::array();
   for (const auto& value : values) {
-    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.placement}});
+    all.push_back({{"shape", value.shape.text()}, {"layout", value.layout}, {"place", value.address}});
   }
   return all;
 }

@@ -295,7 +295,7 @@ const std::string& loss_name(const study::StudyConfig& config, const data::DataS
 
 Blend blend_of(const data::DataSpec& data) {
   if (data.multilabel) return Blend::kLabels;
-  return data.classes > 0 ? Blend::kClasses : Blend::kLaneAttrs;
+  return data.classes > 0 ? Blend::kClasses : Blend::kNumbers;
 }
 
 std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial) {

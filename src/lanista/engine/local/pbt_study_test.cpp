@@ -17,7 +17,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -56,7 +56,7 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
   RealClock clock;
 };
 
-TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
+TEST_P(PbtStudy, GivesTheSameResultAfterKillsOnAnyWorkersAndLanes) {
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   const auto end = run_process(reference, 1, 1, 0, [&] { moments.push_back(reference.files()); });
@@ -89,7 +89,7 @@ TEST_P(PbtStudy, LeavesNoTraceOfPausesAndKillsOnAnyWorkersAndLanes) {
   }
 }
 
-TEST_P(PbtStudy, HasTrialsThatAreRepeatedToTheBitAlongTheirLines) {
+TEST_P(PbtStudy, HasTrialsThatRepeatToTheBitAlongTheirLineage) {
   MemoryFileSystem disk;
   ASSERT_TRUE(run_process(disk, 2, 0, 0));
   const engine::StudyView view = *engine::fold(*store::read_log(disk, kFolder));

@@ -16,7 +16,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -79,7 +79,7 @@ Seen seen_in(const engine::StudyView& view) {
   return out;
 }
 
-TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
+TEST_F(RaceStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;  // kills at every record
   Seen all;
   int kills = 0;
@@ -171,7 +171,7 @@ TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
 }
 
 // Logical time counts the steps of all that race, whoever wins.
-TEST_F(RaceStudy, TakesLogicalTimeForItsRaces) {
+TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   MemoryFileSystem disk;
   run_to_end(disk, study(1), 1, 0);
   int seen = 0;

@@ -15,7 +15,7 @@
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -53,7 +53,7 @@ class StartStudy : public testing::BlobStudy {
   }
 };
 
-TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
+TEST_F(StartStudy, GivesTheSameResultAfterPausesAndKills) {
   engine::testing::CloneCounts all;
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -87,7 +87,7 @@ TEST_F(StartStudy, LeavesNoTraceOfPausesAndKills) {
   EXPECT_GT(all.grandchildren, 0);
 }
 
-TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndLanesAndBehindKills) {
+TEST_F(StartStudy, ChoosesTheSameParentsOnAnyWorkersAndAfterKills) {
   int started = 0, fresh = 0;
   for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     SCOPED_TRACE(seed);

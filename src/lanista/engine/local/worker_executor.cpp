@@ -98,7 +98,7 @@ StageHosts stage_hosts_of(const engine::WorkerConfig& worker_config) {
   if (worker_config.pipeline_hosts.empty()) return local_stage_hosts();
   const auto programs = engine::programs_of_hosts(worker_config.pipeline_hosts, worker_config.pipeline_programs);
   LANISTA_CHECK(programs.ok(), "the hosts of the brief were checked");
-  return remote_stage_hosts(engine::stages_of(worker_config.pipeline_hosts, *programs));
+  return remote_stage_hosts(engine::stage_launchers(worker_config.pipeline_hosts, *programs));
 }
 
 std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options, FileSystem& fs) {

@@ -354,8 +354,8 @@ std::vector<nn::LrRange> TrialRun::lr_ranges_of(const nn::StateLayout& layout) c
   std::vector<nn::LrRange> out;
   for (const nn::StateTensorLayout& item : layout.items) {
     const auto node = study::node_of(item.tensor.name);
-    const auto found = node && item.tensor.trained ? input().recipe.lr_ranges.find(*node) : input().recipe.lr_ranges.end();
-    if (found == input().recipe.lr_ranges.end()) continue;
+    const auto found = node && item.tensor.trained ? input().recipe.rates.find(*node) : input().recipe.lr_ranges.end();
+    if (found == input().recipe.rates.end()) continue;
     const nn::Range& range = item.range;
     if (!out.empty() && out.back().begin + out.back().count == range.begin && out.back().factor == found->second) {
       out.back().count += range.count;
