@@ -73,14 +73,16 @@ class Mutation:
                 self.head[line.partition(": ")[0]] = line.partition(": ")[2].strip()
             else:
                 raise Broken(f"{self.name}:{number}: unexpected line: {line!r}")
-        self.blocks = [(file, "\n".join(old).strip("\n"), "\n".join(new).strip("\n")) for file, old, new in self.blocks]
+        joined = ["\n".join(lines).strip("\n") for block in self.blocks for lines in block[1:]]
+        self.blocks = [(block[0], joined[2 * i], joined[2 * i + 1]) for i, block in enumerate(self.blocks)]
         for key in HEAD:
             if not self.head.get(key):
                 raise Broken(f"{self.name}: no line '{key}: ...'")
         if not self.blocks:
             raise Broken(f"{self.name}: no block 'replace in FILE:'")
         if self.head["module"] != os.path.dirname(self.name):
-            raise Broken(f"{self.name}: module is {self.head['module']}, and the folder is {os.path.dirname(self.name)}")
+            folder = os.path.dirname(self.name)
+            raise Broken(f"{self.name}: module is {self.head['module']}, and the folder is {folder}")
 
     def applied(self, root):
         """The mutated texts by file. Fails where an old text is not in its file exactly once."""
@@ -92,7 +94,7 @@ class Mutation:
             text = texts.get(file) or text_of(path)
             count = text.count(old) if old else 0
             if count != 1:
-                raise Broken(f"{self.name}: the old text is {count} times in {file}; it must be there once: {old[:80]!r}")
+                raise Broken(f"{self.name}: the old text is {count} times in {file}; it must be there once: {old!r}")
             if old == new:
                 raise Broken(f"{self.name}: the new text is the old one in {file}")
             texts[file] = text.replace(old, new)
@@ -174,9 +176,9 @@ def copy_tree():
 
 def configure():
     options = shlex.split(os.environ.get("LANISTA_MUTATIONS_CMAKE", ""))
-    base = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLANISTA_TORCH=OFF", "-DBUILD_TESTING=ON", "-DLANISTA_WERROR=OFF"]
-    done = subprocess.run(["cmake", "-S", COPY, "-B", os.path.join(COPY, "build", "release"), *base, *options],
-                          capture_output=True, text=True)
+    base = ["-DCMAKE_BUILD_TYPE=Release", "-DLANISTA_TORCH=OFF", "-DBUILD_TESTING=ON", "-DLANISTA_WERROR=OFF"]
+    done = subprocess.run(["cmake", "-G", "Ninja", "-S", COPY, "-B", os.path.join(COPY, "build", "release"), *base,
+                           *options], capture_output=True, text=True)
     if done.returncode:
         raise Broken(f"cmake fails:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 
@@ -184,8 +186,8 @@ def configure():
 def build(target):
     """The output of a build that fails, or nothing."""
     jobs = os.environ.get("LANISTA_JOBS") or str(os.cpu_count() or 1)
-    done = subprocess.run(["cmake", "--build", os.path.join(COPY, "build", "release"), "--parallel", jobs, "--target", target],
-                          capture_output=True, text=True)
+    done = subprocess.run(["cmake", "--build", os.path.join(COPY, "build", "release"), "--parallel", jobs, "--target",
+                           target], capture_output=True, text=True)
     errors = [line for line in (done.stdout + done.stderr).splitlines() if "error" in line]
     return "" if done.returncode == 0 else "\n".join(errors[:10]) or done.stdout[-500:]
 
