@@ -41,7 +41,7 @@ SPREADS = {"standard deviation", "standard error", "half width of the 95 % inter
 UNITS = {
     "s", "ms", "us", "s CPU", "min", "us/step", "us/query", "us/epoch", "ms/trial", "ms/epoch",
     "ms/epoch of 5 folds", "ms/step", "trials/s", "edits/s", "samples/s", "bytes", "kB", "MB", "GB",
-    "instructions", "execs", "calls", "launches", "steps", "ksteps", "epochs", "updates", "rows",
+    "instructions", "cycles", "execs", "calls", "launches", "steps", "ksteps", "epochs", "updates", "rows",
     "device hours", "files", "trials", "studies", "runs", "models", "cases", "values", "tests", "kills",
     "processes", "workers", "groups", "searches", "seeds", "decisions", "failures", "differences", "points",
     "percent", "ratio", "regret", "rank", "score", "loss", "log10 loss", "correlation",
