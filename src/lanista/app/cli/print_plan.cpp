@@ -34,10 +34,10 @@ engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study:
       .prices = {.calls = {.gflops = speed.peak_gflops, .gb_per_second = speed.level_of(kLaneBytes).gb_per_second},
                  .memory_gb_per_second = speed.memory.back().gb_per_second},
       .costs = {},
-      .measured_on = {.cost_key = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
+      .measured_on = {.work = "", .lanes = 1, .cpu = nn::cpu_model(), .threads = 1, .version = std::string(kVersion)},
       .known = verb_request.known,
-      .devices = verb_request.simulated_cluster.devices,
-      .speeds = verb_request.simulated_cluster.speeds};
+      .devices = verb_request.timed_devices.devices,
+      .speeds = verb_request.timed_devices.speeds};
 }
 
 /// What a trial's program spends on every node of its model, as rows of a table.

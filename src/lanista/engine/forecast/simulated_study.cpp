@@ -35,7 +35,8 @@ struct TrialCost {
 
   double seconds(std::int64_t from, std::int64_t through) const {
     const double made = from == 0 ? times.set_up : 0;
-    const std::int64_t steps = epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
+    const std::int64_t steps =
+        epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
     return made + times.seconds(steps, through - from, validation_rows);
   }
 };
