@@ -41,7 +41,7 @@ Result<ClusterResult> simulate_policy(const Scenario& scenario, const NamedPolic
                                 std::uint64_t seed) {
   const auto allocator = policy.make(seed);
   LANISTA_ASSIGN(ClusterResult simulation, cluster::simulate(scenario.workload, *allocator, options));
-  // EpochSchedule end at whole seconds, so a job may be half a second early in each.
+  // Epochs end at whole seconds, so a job may be half a second early in each.
   if (simulation.mean_completion() < scenario.bound * 0.98) {
     return Error{Code::kInternal, policy.name + " ended before the bound", ""};
   }

@@ -208,7 +208,7 @@ Result<void> search_group(const BenchRequest& request, const std::shared_ptr<con
     auto arms = search_arms(widest, seed);
     for (std::size_t a = 0; a < arms.size(); ++a) {
       LANISTA_ASSIGN(const cluster::ClusterResult simulation, cluster::simulate(group, *arms[a].allocator, options));
-      // EpochSchedule end at whole seconds, so a trial may be half a second early in each.
+      // Epochs end at whole seconds, so a trial may be half a second early in each.
       if (simulation.makespan < 0.98 * bound.all)
         return Error{Code::kInternal, arms[a].name + " ended before the bound", ""};
       outcomes[a].makespan.push_back(simulation.makespan);

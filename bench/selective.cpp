@@ -220,7 +220,7 @@ Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<Se
   return curves;
 }
 
-// MeanAndDeviation and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
+// Mean and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
 BenchRow interval(const std::string& name, const std::string& arm, const std::string& unit, const std::vector<double>& all) {
   constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
   const auto count = static_cast<double>(all.size());

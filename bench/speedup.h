@@ -9,7 +9,7 @@
 
 namespace lanista::bench {
 
-/// RepeatedWork for one thread, the same for a second one, and the work of both as it is done together: one that has two
+/// Work for one thread, the same for a second one, and the work of both as it is done together: one that has two
 /// threads of its own, or two side by side.
 struct ThreadPairWork {
   RepeatedWork alone, second_alone;

@@ -26,7 +26,7 @@ TEST(Speedup, RunsSecondWorkOnOneOtherThread) {
   EXPECT_NE(second_alone, alone);
 }
 
-// RepeatedWork that takes as long together as alone, but is said to be three times as much.
+// Work that takes as long together as alone, but is said to be three times as much.
 TEST(Speedup, CountsModels) {
   const auto sleep = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
   const BenchRow row = speedup_row("fuse", "mlp-64/2", {{sleep}, {sleep}, {{sleep, 3}}}, 1);

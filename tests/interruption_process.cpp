@@ -16,7 +16,7 @@ using engine::testing::kFolder;
 
 namespace {
 
-/// EpochSchedule of a pass, or of any number of steps to more than two passes: what counts epochs then lies at any step.
+/// Epochs of a pass, or of any number of steps to more than two passes: what counts epochs then lies at any step.
 std::string random_budget(Rng& rng, std::int64_t epochs) {
   if (rng.bernoulli(0.2)) return "epochs: " + std::to_string(epochs);
   const std::int64_t each = rng.between(1, 9);

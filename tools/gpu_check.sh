@@ -134,10 +134,11 @@ build() {
   dependencies || { echo "dependencies in $carried cannot be built" >&2; return 1; }
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLANISTA_TORCH=ON -DLANISTA_UNITY=ON \
     -DBUILD_TESTING=ON -DLANISTA_WERROR=OFF -DLANISTA_BENCH_LOOPS=OFF \
-    "-DLANISTA_ROOMS=base;graph;step;kernels;nn;device;bench" \
+    "-DLANISTA_ONLY=base;ipc;model/graph;model/autodiff;model/space;plan/cost;plan/pipeline;search/study;search/tuning;\
+exec/kernels;exec/program;exec/pipeline_parallel;exec/backends;exec/backends/aten" \
     "-DCMAKE_PREFIX_PATH=$build/carried" ${torch:+-DLibTorch_ROOT="$torch"} || return 1
   wanted="lanista-bench"
-  for each in lanista_torch device_tests block_tests; do
+  for each in lanista_torch exec_aten_tests block_tests; do
     ! ninja -C "$build" -t query "$each" >/dev/null 2>&1 || wanted="$wanted $each"
   done
   ninja -C "$build" $wanted
@@ -177,11 +178,11 @@ block=block:cuda:0 devices=torch:cuda:0,block:cuda:0
 [ -z "$dry" ] || [ -n "$gpu" ] || block=block:host devices=torch:cpu,block:host
 devices=${LANISTA_GPU_DEVICES:-$devices}
 
-if wanted equivalence && has equivalence device_tests; then
-  part equivalence 60 sh -c "$(shards "$cores" "$tests/device_tests" --gtest_brief=1 '--gtest_filter=-*cuda*')"
+if wanted equivalence && has equivalence aten/exec_aten_tests; then
+  part equivalence 60 sh -c "$(shards "$cores" "$tests/aten/exec_aten_tests" --gtest_brief=1 '--gtest_filter=-*cuda*')"
 fi
-if wanted cuda_equivalence gpu && has cuda_equivalence device_tests; then
-  part cuda_equivalence 60 sh -c "$(shards 4 "$tests/device_tests" '--gtest_filter=*cuda*')"
+if wanted cuda_equivalence gpu && has cuda_equivalence aten/exec_aten_tests; then
+  part cuda_equivalence 60 sh -c "$(shards 4 "$tests/aten/exec_aten_tests" '--gtest_filter=*cuda*')"
   # On a machine with a card, skipped tests did not find it.
   if grep -aq 'SKIPPED' "$work/cuda_equivalence"; then
     why=$(grep -a -A 3 'Skipped' "$work/cuda_equivalence" | grep -av 'Skipped' | head -n 1 | cut -c 1-300)
@@ -210,9 +211,9 @@ for tool in memcheck racecheck; do
   if grep -q '"status":"skipped"' "$work/$tool"; then
     note $tool skipped 0 "$(grep -o '"reason":"[^"]*"' "$work/$tool" | head -n 1 | cut -c 11-300)"
   fi
-  [ ! -x "$tests/device_tests" ] ||
-    part ${tool}_tiles 45 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/device_tests" \
-      '--gtest_filter=*LaneProductsOn.KeepWhat*cuda*:*LaneRowsOn.KeepWhat*cuda*'
+  [ ! -x "$tests/aten/exec_aten_tests" ] ||
+    part ${tool}_tiles 45 "$sanitizer" --tool $tool --error-exitcode 9 "$tests/aten/exec_aten_tests" \
+      '--gtest_filter=*LaneProductsTest.KeepNan*cuda*:*LaneRowsTest.KeepNan*cuda*'
 done
 if wanted bench gpu; then
   part bench 100 "$bench" gpu --devices "$devices" --json ${LANISTA_GPU_BENCH:---lanes 1,16,64,256 --repeats 3}

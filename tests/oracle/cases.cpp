@@ -77,7 +77,7 @@ nn::testing::OwnedBatch random_batch(Rng& rng, const nn::testing::Derived& deriv
   return batch;
 }
 
-/// CaseInputs of a published space between these ends.
+/// Cases of a published space between these ends.
 void add_published(const mutate::PublishedSpace& published, const mutate::ModelInterface& between, std::uint64_t each,
                    std::uint64_t first, std::vector<Case>& cases) {
   const graph::OpTable& ops = shipped();
@@ -152,7 +152,7 @@ CaseInputs inputs_of(const Case& c, const nn::testing::Derived& derived) {
   inputs.isa = isas[rng.below(isas.size())];
   inputs.trial_seed = rng.next() >> 1;  // states hold it as a signed number
   inputs.lane_attr_values = rng.bernoulli(0.3);
-  // CaseInputs of their own: other shapes of a step leave the numbers of a case as they are.
+  // Cases of their own: other shapes of a step leave the numbers of a case as they are.
   Rng parts = rng.split("parts");
   if (parts.bernoulli(0.6)) inputs.shards = parts.between(1, 5);
   if (parts.bernoulli(0.4)) inputs.accumulate = parts.between(1, 3);

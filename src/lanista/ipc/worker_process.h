@@ -60,7 +60,6 @@ class Reaper {
   void add(pid_t process) { waiting_processes_.push_back(process); }
   /// Waits for the processes that have ended and removes them. It does not block.
   void collect();
-  std::size_t num_waiting() const { return waiting_processes_.size(); }
 
  private:
   std::vector<pid_t> waiting_processes_;

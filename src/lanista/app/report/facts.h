@@ -13,7 +13,7 @@
 // What every export says of a study in the same words.
 namespace lanista::report {
 
-/// FilesByPath of an export by path; the folder they go into is the caller's.
+/// Files of an export by path; the folder they go into is the caller's.
 using FilesByPath = std::map<std::string, std::string>;
 
 /// A hyper-parameter as one column: the domains that stand under one name (lr of sgd, lr of adam) made one that holds

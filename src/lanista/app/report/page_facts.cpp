@@ -49,7 +49,7 @@ std::string plugin_text(const std::string& name, const Options& options) {
   return clip_utf8(out, kLongText);
 }
 
-/// EpochSchedule at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
+/// Epochs at which the stopping rule compares trials, read off its options: a list, or min, min·eta, … below max.
 std::vector<std::int64_t> rungs(const StudyView& view) {
   const Options& options = view.config.stop.options;
   const std::int64_t epochs = view.config.train.epochs;

@@ -12,7 +12,7 @@
 namespace lanista::engine {
 namespace {
 
-/// EpochSchedule that read a growing share of the rows.
+/// Epochs that read a growing share of the rows.
 Result<void> check_growing(const study::TrainConfig& train) {
   if (!train.all_rows_at) return {};
   const std::string at = "is " + std::to_string(*train.all_rows_at);

@@ -52,8 +52,8 @@ study::StudyConfig with_params(const std::function<void(space::Parameter&)>& cha
 }
 
 /// Why trials were left out, or empty.
-std::string error_of(const Result<ImportedTrials>& import_from) {
-  return import_from && !import_from->left_out.empty() ? import_from->left_out.begin()->first : "";
+std::string error_of(const Result<ImportedTrials>& imported) {
+  return imported && !imported->left_out.empty() ? imported->left_out.begin()->first : "";
 }
 
 double momentum_of(const space::Sample& sample) { return std::get<double>(sample.at("momentum")); }

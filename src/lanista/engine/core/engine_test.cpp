@@ -237,7 +237,7 @@ TEST(Engine, NeverExceedsABudgetOfSteps) {
   for (const TrialView& trial : view.trials) EXPECT_TRUE(trial.outcome);
 }
 
-// EpochSchedule of three steps, the last of two: pauses, rungs and the budget of the study count what is trained.
+// Epochs of three steps, the last of two: pauses, rungs and the budget of the study count what is trained.
 TEST(Engine, CountsBudgetExactlyInSteps) {
   for (const char* type : {"stopping", "promotion"}) {
     Bench bench;

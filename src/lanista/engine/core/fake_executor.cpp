@@ -79,7 +79,6 @@ Result<void> FakeExecutor::start(const Job& job) {
     (is_others ? forked_from_ : resumed_from_).push_back(job.checkpoint);
   } else if (job.start) {
     LANISTA_TRY(files_.get(job.start->address));
-    cloned_from_.push_back(job.start->address);
   }
   trials_.insert_or_assign(job.trial, std::move(trial));
   return {};
@@ -267,7 +266,6 @@ Result<std::map<std::string, double>> FakeExecutor::measure(std::span<const Eval
     }
   }
   if (members.size() == 1) return out;
-  ++blends_measured_;
   for (auto& [name, value] : out) value += (name == "val_loss" ? -1 : 1) * options_.blend_gain * (1 - squares);
   return out;
 }

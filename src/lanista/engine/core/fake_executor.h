@@ -44,16 +44,12 @@ class FakeExecutor final : public Executor {
   /// different function of the trial.
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
-  /// Number of blends that measure() was called with.
-  std::int64_t blends_measured() const { return blends_measured_; }
   /// Number of epochs that all trials have run.
   std::int64_t epochs_run() const { return epochs_run_; }
   /// Checkpoints from which jobs resumed, in order of start.
   const std::vector<std::string>& resumed_from() const { return resumed_from_; }
   /// States of other trials from which forked jobs continued, in order of start.
   const std::vector<std::string>& forked_from() const { return forked_from_; }
-  /// States from which jobs took their first weights, in order of start.
-  const std::vector<std::string>& cloned_from() const { return cloned_from_; }
 
  private:
   struct Trial {
@@ -84,8 +80,8 @@ class FakeExecutor final : public Executor {
   std::map<TrialId, Trial> trials_;
   std::deque<Report> pending_reports_;
   bool is_pausing_ = false;
-  std::int64_t epochs_run_ = 0, blends_measured_ = 0;
-  std::vector<std::string> resumed_from_, cloned_from_, forked_from_;
+  std::int64_t epochs_run_ = 0;
+  std::vector<std::string> resumed_from_, forked_from_;
 };
 
 }  // namespace lanista::engine

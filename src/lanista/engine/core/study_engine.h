@@ -90,7 +90,7 @@ class StudyEngine final : public Engine {
   bool needs_verdict(TrialId trial);
 
   // study_requests.cpp: what is asked from outside
-  /// Looks for requests and keeps the house. Gives whether something was obeyed: then it looks again before an event.
+  /// Applies waiting requests and does periodic work. Returns whether a request was applied; then it checks again first.
   Result<bool> poll_requests();
   Result<void> apply_request(const ControlRequest& request);
   Result<void> apply_extension();

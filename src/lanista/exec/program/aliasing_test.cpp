@@ -1,4 +1,4 @@
-// GradientSums that take a value several times, against closed forms.
+// Sums that take a value several times, against closed forms.
 #include <gtest/gtest.h>
 
 #include <cmath>

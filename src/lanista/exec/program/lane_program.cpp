@@ -111,7 +111,7 @@ struct LaneProgram<T>::Plan {
   std::int64_t workspace_bytes = 0;
   std::int64_t shard_bytes = 0;
 
-  // BatchParts that wait for each other's values keep an arena and gradients each. Others come one after the other, and
+  // Parts that wait for each other's values keep an arena and gradients each. Others come one after the other, and
   // their gradients are added to those of the shard, and these to those of the step.
   void plan_memory_layout(std::int64_t max_batch) {
     const bool waiting = !train.batch_reductions.empty();

@@ -229,7 +229,7 @@ TwoUnits drawn_in(const TargetScaling& unit, Rng rng, std::size_t rows) {
   return out;
 }
 
-// GradientSums by hand: the loss of standardised numbers, all else of the targets as they are.
+// Sums by hand: the loss of standardised numbers, all else of the targets as they are.
 TEST(HostMetrics, MeasuresLossInTrainingScaleAndErrorsInTargetScale) {
   const TargetScaling unit{.mean = {10'000, -3, 0}, .scale = {50'000, 0.125, 1}};
   const Metrics requested{.loss = "mse",

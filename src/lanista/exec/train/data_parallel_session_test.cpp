@@ -1,4 +1,4 @@
-// EpochSchedule of a trial that helpers take part in, come to, leave and die in: the bits of the trial alone.
+// Epochs of a trial that helpers take part in, come to, leave and die in: the bits of the trial alone.
 #include "lanista/exec/train/data_parallel_session.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// EpochSchedule of so many steps, against a plain loop in double and against the same training in epochs of a pass.
+// Epochs of so many steps, against a plain loop in double and against the same training in epochs of a pass.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -259,7 +259,7 @@ void expect_trained_plainly(const TrainerInput& input, const TrialRun& run, Plai
   EXPECT_EQ(run.epochs_done(), input.recipe.epochs);
 }
 
-/// EpochSchedule of one step to three passes, in batches of one row to more than all, with whatever schedule.
+/// Epochs of one step to three passes, in batches of one row to more than all, with whatever schedule.
 study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = plain_recipe();
   recipe.batch = batch;
@@ -275,7 +275,7 @@ study::Recipe drawn_recipe(Rng& rng, std::int64_t batch) {
   return recipe;
 }
 
-/// EpochSchedule that read a growing share of the rows.
+/// Epochs that read a growing share of the rows.
 study::Recipe growing_recipe(Rng& rng, std::int64_t batch) {
   study::Recipe recipe = drawn_recipe(rng, batch);
   recipe.steps_per_epoch = recipe.steps = 0;

@@ -30,7 +30,6 @@ class RunState {
   ~RunState() { drop(); }
 
   explicit operator bool() const { return exists_; }
-  bool is_in_lane() const { return slots_ != nullptr; }
   /// Whether it is in a lane of these slots.
   bool is_in(const LaneSlots& seats) const { return slots_ == &seats; }
   std::int64_t lane() const { return lane_; }  ///< -1: in host memory

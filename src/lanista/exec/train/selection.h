@@ -49,8 +49,6 @@ class Selection {
   /// With a selection comparison: replaces all changes of set_selecting.
   void set_changes(std::vector<study::SelectionChange> found) { changes_ = std::move(found); }
   const std::vector<study::SelectionChange>& changes() const { return changes_; }
-  /// Whether a selection comparison decides if it selects (train.select: auto).
-  bool is_guarded() const { return is_guarded_; }
 
   /// Returns the positions in the batch with losses that add_batch() needs. None if this step's batch was added.
   std::vector<std::size_t> requested_positions(const DataPosition& position, std::span<const std::int64_t> rows) const;

@@ -113,7 +113,7 @@ class Store {
     kTask,    ///< the same data
     kFamily,  ///< whatever takes and gives the same: see TaskKey::family
   };
-  /// The live models of a task, to search in. OverlapOf between calls; only what changed is read. What cannot be read is
+  /// The live models of a task, to search in. Kept between calls; only what changed is read. What cannot be read is
   /// left out and said in `skipped`, a line each.
   Result<std::shared_ptr<const Catalogue>> find(const TaskKey& task, Scope scope = Scope::kTask,
                                                 std::vector<std::string>* skipped = nullptr) const;

@@ -43,7 +43,7 @@ graph::ValueType input_type(graph::ValueType common, const graph::ValueType& hav
 /// repair_joins that also gives the types it found.
 Result<graph::Types> repair_and_type(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
 
-/// ModelInterface a mutation: repairs joins, makes sure that the model still gives what it gave, and commits.
+/// Ends a mutation: repairs joins, makes sure that the model still gives what it gave, and commits.
 /// Errors: kNotApplicable with the reason.
 Result<graph::Edited> finish_mutation(graph::Editor&& editor, const ModelView& before, const RepairPolicy& policy);
 

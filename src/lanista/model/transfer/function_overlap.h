@@ -5,7 +5,7 @@
 
 #include "lanista/model/transfer/alignment.h"
 
-// How much of what a parent computes its child would compute. TransferWalk back from an end of the child (a node that nobody
+// How much of what a parent computes its child would compute. Walk back from an end of the child (a node that nobody
 // reads), at every node to one of its inputs, each as likely as any other: the function is kept as far as the walk
 // stays among pairs. A guess of how far training can go on where the parent stopped, and no proof of anything; that is
 // TransferPlan::exact_nodes.

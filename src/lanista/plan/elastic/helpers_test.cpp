@@ -102,7 +102,7 @@ TEST(Helpers, OfAnyPolicyAreWorkersWithoutWork) {
   EXPECT_EQ(assign_helpers(helper_input, MovingPolicy()).helping, (Assigned{{0, TrialId{2}}}));
 }
 
-// RandomInput situations, under several policies.
+// Random situations, under several policies.
 
 struct RandomInput {
   HelperInput helper_input;

@@ -23,7 +23,6 @@ class WidthTuner {
 
   /// Seconds of a step by width, of earlier studies. Before the program's first epoch; later it does nothing.
   void set_known_seconds(const std::string& program, const std::map<std::int64_t, double>& seconds);
-  bool has_program(const std::string& program) const { return programs_.contains(program); }
   /// An epoch whose steps took so long each.
   void observe(const std::string& program, std::int64_t width, double seconds);
   /// For the next epoch, 1 to `most`.

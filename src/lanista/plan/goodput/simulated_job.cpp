@@ -120,7 +120,7 @@ void SimulatedJob::advance(double seconds, double interference) {
     if (progress_ + speed * seconds < next) {
       progress_ += speed * seconds;
     } else {
-      // EpochSchedule end at whole seconds, as in the artefact.
+      // Epochs end at whole seconds, as in the artefact.
       taken = std::min(seconds, std::nearbyint((next - progress_) / speed));
       ++epoch_;
       progress_ = next;

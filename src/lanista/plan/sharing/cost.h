@@ -31,7 +31,7 @@ enum class OpForm {
   kFanOut,   ///< all lanes read one tensor: one dense operator with the outputs side by side
 };
 
-/// Predicts time. DevicePlanners read no clock and no file, so what was measured comes in through this. A pure function.
+/// Predicts time. Planners read no clock and no file, so what was measured comes in through this. A pure function.
 class CostModel {
  public:
   virtual ~CostModel() = default;

@@ -105,7 +105,7 @@ struct PlanOptions {
   std::function<double()> clock{};  ///< microseconds, to time passes; the plan does not depend on it
 };
 
-/// EvaluatesConditions who runs with whom by predicted cost, for devices on which launches cost; executors on a CPU run plans of
+/// Decides who runs with whom by predicted cost, for devices on which launches cost; executors on a CPU run plans of
 /// room schedule (plan_of), as a lane costs there what it costs alone. Runs the standard passes (pass.h) and verifies
 /// the plan after each. The same arguments give the same plan. Errors: unite's; those of a training step that cannot be
 /// derived; kNotFound for a pass that is not there; kInternal from verify, with pass and nodes.

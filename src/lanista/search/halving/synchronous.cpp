@@ -1,4 +1,4 @@
-// SynchronousHalving successive halving and Hyperband: every rung waits for all of its trials, and the best of them go on.
+// Synchronous successive halving and Hyperband: every rung waits for all of its trials, and the best of them go on.
 #include <algorithm>
 #include <limits>
 #include <map>

@@ -1,4 +1,4 @@
-// SynchronousHalving successive halving without a sampler: what happens to its trials from outside, and what it refuses.
+// Synchronous successive halving without a sampler: what happens to its trials from outside, and what it refuses.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -126,7 +126,7 @@ class DehbState {
     entry.trial = trial;
   }
 
-  /// DecisionList that the proposal does not have stand in the middle of their axis.
+  /// Decisions that the proposal does not have stand in the middle of their axis.
   UnitPoint place_of(const study::Proposal& proposal) const {
     const DecisionList::DecisionValues answers = decisions_.values_of(proposal);
     UnitPoint out;

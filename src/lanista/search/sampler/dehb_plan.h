@@ -31,7 +31,7 @@ struct DehbBrackets {
   bool promotes(std::int64_t bracket) const { return bracket < static_cast<std::int64_t>(counts.size()); }
 };
 
-/// Which trial comes next, and where it belongs: the brackets of DEHB that are open. SynchronousHalving within a bracket: a
+/// Which trial comes next, and where it belongs: the brackets of DEHB that are open. Synchronous within a bracket: a
 /// rung begins when all trials of the one before have a result. Where nothing is left to begin, a new bracket opens, so
 /// that nobody ever waits. A value.
 class DehbPlan {

@@ -50,7 +50,7 @@ struct Observation {
 
 /// How readings of one epoch stand to each other: one number a reading, the smaller the better, equal for equals.
 using RankOrder = std::function<std::vector<std::int64_t>(const std::vector<EpochLosses>&)>;
-/// ParetoSearch by constrained domination (study/pareto.h): feasible first, then smaller violation; NaN last.
+/// Fronts by constrained domination (study/pareto.h): feasible first, then smaller violation; NaN last.
 std::vector<std::int64_t> rank_by_fronts(const std::vector<EpochLosses>& epoch_losses_of_trials);
 /// Feasible first, then smaller violation, then the first goal, then the next ones where it is equal; NaN last.
 std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>& epoch_losses_of_trials);

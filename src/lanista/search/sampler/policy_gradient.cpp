@@ -50,7 +50,7 @@ std::string site(std::string_view mutator, std::string_view label) {
   return "mutate/" + std::string(mutator) + "/" + std::string(label);
 }
 
-/// DecisionValues a mutator's questions by the policy: first which mutator, then its own.
+/// Answers a mutator's questions by the policy: first which mutator, then its own.
 class PolicyChooser final : public space::Chooser {
  public:
   PolicyChooser(const Policy& policy, Rng rng) : policy_(policy), rng_(rng) {}

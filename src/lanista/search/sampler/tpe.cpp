@@ -24,7 +24,7 @@ struct Settings {
 };
 
 /// Tree-structured Parzen estimator (Bergstra et al., NeurIPS'11): of values drawn from the density of good trials it
-/// takes the one that is least like the others. DecisionList that exist together form a group, which has densities of its
+/// takes the one that is least like the others. Decisions that exist together form a group, which has densities of its
 /// own, made from the trials that have it.
 class Tpe final : public ReplayableSampler {
  public:

@@ -27,7 +27,7 @@ struct EpochSchedule {
   std::int64_t pass_begin(std::int64_t pass) const;
   /// The pass that step `step` is in; the inverse. O(log^2 rows).
   std::int64_t pass(std::int64_t step) const;
-  /// EpochSchedule that are over after so many steps. Behind the budget they are whole again.
+  /// Epochs that are over after so many steps. Behind the budget they are whole again.
   std::int64_t epochs_completed(std::int64_t steps) const;
   /// Steps of so many epochs; the inverse.
   std::int64_t steps_through(std::int64_t epochs) const;

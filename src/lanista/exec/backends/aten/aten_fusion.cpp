@@ -154,7 +154,7 @@ std::map<graph::NodeId, FusedNodes> find_fusions(const graph::Graph& graph, cons
   std::map<graph::NodeId, FusedNodes> all;
   if (fusions.empty()) return all;
   FusionFinder find(graph, types, order, keep, fusions);
-  // CompiledParts take more together than a pair would.
+  // Parts take more together than a pair would.
   for (const graph::NodeId id : order) {
     if (auto match_many = find.is_fused(id) ? std::nullopt : find.match_many(id))
       all.emplace(id, std::move(*match_many));

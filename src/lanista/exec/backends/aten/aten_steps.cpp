@@ -38,7 +38,7 @@ std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::make_recorded_step
   return step;
 }
 
-// RecordedStep with every lane masked, so that nothing changes.
+// Recorded with every lane masked, so that nothing changes.
 std::unique_ptr<AtenExecutable::RecordedStep> AtenExecutable::record(const StepShape& shape) {
   auto made = make_recorded_step(shape, device_.steps_per_launch());
   const auto lanes = static_cast<std::size_t>(shape.lanes);

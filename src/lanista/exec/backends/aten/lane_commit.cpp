@@ -35,7 +35,7 @@ lane::UpdateRule update_rule_of(std::string_view optimizer) {
   return static_cast<lane::UpdateRule>(lane::kSgd + (found - kNames.begin()));
 }
 
-/// StateRanges gathered until a kernel's room for them is full.
+/// Ranges gathered until a kernel's room for them is full.
 class RangeCollector {
  public:
   explicit RangeCollector(std::function<void(const lane::StateRanges&)> run) : run_(std::move(run)) {}
@@ -47,7 +47,7 @@ class RangeCollector {
     of_.from[at] = from.data_ptr();
     of_.from_stride[at] = from.stride(0);
     of_.length[at] = range.count;
-    // CompiledParts of a state begin at multiples of 64 bytes.
+    // Parts of a state begin at multiples of 64 bytes.
     of_.fours[at] = range.begin % 4 == 0 && from.stride(0) % 4 == 0 && vector_width_of(from, 4) == 4;
     of_.count += (range.count + 3) / 4 * 4;
   }

@@ -1,4 +1,4 @@
-// OperandRounding by tiles of our own, and which tile a product takes.
+// Products by tiles of our own, and which tile a product takes.
 #include "lanista/exec/backends/aten/lane_products.h"
 
 #include <algorithm>

@@ -35,7 +35,7 @@ struct ProductResult {
   Tensor y, activated, column_sums;  ///< [batch, m, n] without gaps, the same, [batch, n]
 };
 
-/// OperandRounding of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie; all in
+/// Products of matrices [batch, m, k] and [batch, k, n], or [outer, inner, .., ..], wherever their numbers lie; all in
 /// one launch. A number's terms are added in their order, but for few numbers of long sums, which the library makes.
 class LaneProducts {
  public:

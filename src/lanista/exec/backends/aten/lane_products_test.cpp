@@ -1,4 +1,4 @@
-// OperandRounding by tiles of our own against sums in double that are written out here.
+// Products by tiles of our own against sums in double that are written out here.
 #include <gtest/gtest.h>
 
 #include <algorithm>

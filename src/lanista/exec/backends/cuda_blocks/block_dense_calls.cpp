@@ -1,4 +1,4 @@
-// OperandRounding and convolutions as calls of a block.
+// Products and convolutions as calls of a block.
 #include "lanista/base/check.h"
 #include "lanista/exec/backends/cuda_blocks/block_program.h"
 #include "lanista/model/ops/window.h"

@@ -23,7 +23,7 @@ class BlockDevice {
   /// So much memory waits for the next owner (BlockMemoryPool).
   explicit BlockDevice(BlockMemoryPool::Limits idle = {}) : memory_pool_(idle) {}
   virtual ~BlockDevice() = default;
-  /// MemoryKind with anything in it; launches may write to staging, too.
+  /// Memory with anything in it; launches may write to staging, too.
   virtual std::byte* allocate(MemoryKind kind, std::int64_t bytes) = 0;
   virtual void release(MemoryKind kind, std::byte* memory) noexcept = 0;
   /// Begins a copy between any two memories, the host's included; a host's own memory, but staging, may change once
@@ -59,7 +59,7 @@ std::string_view block_text();
 /// kUnavailable (no NVRTC, or the text does not compile).
 Result<std::string> compile_block(int architecture, std::string* log = nullptr);
 
-/// MemoryKind of a device that goes back to its store with its owner; there may be anything in it.
+/// Memory of a device that goes back to its store with its owner; there may be anything in it.
 class BlockMemory {
  public:
   BlockMemory() = default;

@@ -11,7 +11,7 @@ class BlockDevice;
 
 enum class MemoryKind : std::uint8_t { kDevice, kStaging };
 
-/// MemoryKind of a device that nobody has at the moment, so that machines which come and go ask no driver, whose calls for
+/// Memory of a device that nobody has at the moment, so that machines which come and go ask no driver, whose calls for
 /// memory wait for everything that the device does. What was given back longest ago goes first where there is too much
 /// of it, and all of it where an allocation fails, which is then tried once more. Thread-safe.
 class BlockMemoryPool {
@@ -27,7 +27,7 @@ class BlockMemoryPool {
 
   explicit BlockMemoryPool(Limits most) : limits_(most) {}
 
-  /// MemoryKind with anything in it. Throws what BlockDevice::allocate throws.
+  /// Memory with anything in it. Throws what BlockDevice::allocate throws.
   Allocation take(BlockDevice& device, MemoryKind kind, std::int64_t bytes);
   /// The device does nothing more with it but what comes in order before anything new.
   void release_to_pool(BlockDevice& device, MemoryKind kind, Allocation memory) noexcept;

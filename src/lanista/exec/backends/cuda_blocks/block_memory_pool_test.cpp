@@ -1,4 +1,4 @@
-// MemoryKind that waits for the next machine, and machines that have memory for the lanes in hand alone.
+// Memory that waits for the next machine, and machines that have memory for the lanes in hand alone.
 #include "lanista/exec/backends/cuda_blocks/block_memory_pool.h"
 
 #include <gtest/gtest.h>

@@ -47,7 +47,7 @@ struct Renamed {
   std::map<graph::NodeId, graph::NodeId> before;
 };
 
-/// RewriteRules look past nodes that stand already: those that the output does not need go.
+/// Rules look past nodes that stand already: those that the output does not need go.
 Renamed pruned(const graph::Graph& graph) {
   std::set<graph::NodeId> needed;
   std::vector<graph::NodeId> open = graph.nodes_of("output");

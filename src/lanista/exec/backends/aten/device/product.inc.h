@@ -1,4 +1,4 @@
-// OperandRounding of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are stored.
+// Products of matrices, one of a batch and a tile of it a block, and what is done to its numbers before they are stored.
 // A number's terms are added in their order, so its bits hang neither on the tile nor on what else is in the batch.
 // Threads of a block share what they read: LANE_FOR_EACH_THREAD(t) { ... } is what each does, until LANE_BARRIER; `own` is a
 // thread's own (`LANE_THREAD_STATE`).
