@@ -44,7 +44,8 @@ struct WorkerActivity {
   std::optional<std::int64_t> leader = {};  ///< whom it helps
   std::string host = {};                    ///< where it is, or was at its last go; empty: nobody said
 };
-/// In the order of workers; none of a study that has ended. O(n log n) in the spans.
+/// Returns what each worker does now or did last, with its busy share of the time so far, in the order of workers.
+/// Empty if the study has ended. O(n log n) in the spans.
 std::vector<WorkerActivity> worker_activities(const study::StudyView& view);
 /// "worker 1 on node2, 87 % busy: #3 #5 #8 in turns"
 std::string activity_text(const WorkerActivity& now);

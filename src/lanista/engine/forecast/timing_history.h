@@ -70,7 +70,7 @@ class TimingHistory {
   /// nullopt: nothing was ever measured on this machine.
   std::optional<ExpectedTimes> expected(const study::StepShape& shape, std::int64_t width, std::int64_t lanes,
                                         std::int64_t residents) const;
-  /// Seconds of a step of this very program, by width; those that were measured.
+  /// Seconds of a step of this very program in one lane, by width; those that were measured.
   std::map<std::int64_t, double> step_seconds_by_width(const std::string& program) const;
   /// The same by how many trials shared a worker, whose time they had in turns.
   std::map<std::int64_t, double> step_seconds_by_lanes(const std::string& program) const;

@@ -22,7 +22,8 @@ struct DeviceCheck {
   std::string name, value;
   std::string advice;  ///< empty: nothing is missing
 };
-/// What is here: libraries, drivers and devices, and what each lacks.
+/// Returns two lines for `lanista doctor`: "gpu" (the first NVIDIA GPU, its driver, the number of GPUs, and advice if
+/// the driver's library is missing) and "torch" (whether the file of LibTorch's library is there; it is not opened).
 std::vector<DeviceCheck> check_devices();
 
 }  // namespace lanista::device

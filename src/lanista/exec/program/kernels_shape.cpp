@@ -79,7 +79,7 @@ Run<T> slice_grad(const Binding<T>& b) {
   };
 }
 
-// Both kernels receive the sizes of the larger image: the padded result, or the input that is cropped.
+// Both kernels receive the sizes of the input: the image before padding, or the image that is cropped.
 template <class T, auto kernel>
 Run<T> frame(const Binding<T>& b) {
   const std::vector<std::int64_t> pads = b.args().list("pads");

@@ -33,7 +33,7 @@ struct SelectionComparison {
   bool is_due(std::int64_t epoch, std::optional<std::int64_t> last) const;
   /// Comparisons before epochs from `from` to `through`, exclusive.
   std::int64_t count_checks(std::int64_t from, std::int64_t through) const;
-  /// Most steps of the branch that is discarded, in epochs of `epoch_steps`.
+  /// Most steps that one comparison discards with its losing branch, where an epoch has `epoch_steps` steps.
   std::int64_t max_discarded_steps(std::int64_t epoch_steps) const;
   /// Cost of passes over rows: forward for those that are scored, forward and backward for those that are trained on.
   double cost(std::int64_t scored, std::int64_t trained) const {

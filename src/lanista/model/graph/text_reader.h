@@ -18,7 +18,7 @@ class LineReader {
   /// Reads `line`, which must live as long as the reader. `number` is its line number for errors.
   LineReader(std::string_view line, std::size_t number) : line_(line), number_(number) {}
 
-  /// Consumes spaces.
+  /// Consumes spaces, tabs and carriage returns.
   void skip_space();
   /// Whether only spaces and a comment are left.
   bool at_end();

@@ -68,7 +68,8 @@ struct TransferPlan {
   bool operator==(const TransferPlan&) const = default;
 };
 
-/// Options of a transfer.
+/// How a transfer resizes layers: the shares by which copies of a unit divide its outgoing weights, and which units
+/// stay if the child has fewer.
 struct TransferOptions {
   /// Seed of the random shares by which the copies of a unit divide its outgoing weights. Unequal shares let the copies
   /// learn different functions (LEMON).

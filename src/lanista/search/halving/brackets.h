@@ -24,6 +24,8 @@ class Brackets {
   /// `rungs` ascending, without the end of the schedule; needs 1 <= brackets <= rungs + 1.
   Brackets(std::vector<std::int64_t> rungs, std::int64_t eta, std::int64_t brackets);
 
+  /// Notes an event: a proposal puts its trial into the bracket that is furthest behind its share, a measurement sets
+  /// the trial's epoch, an end removes the trial. It decides no promotion.
   void observe(const study::Event& event);
   /// A trial that was not seen to begin counts as one of bracket 0, which leaves out nothing.
   TrialProgress of(TrialId trial) const;

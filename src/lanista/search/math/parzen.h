@@ -50,7 +50,7 @@ class Parzen {
   std::vector<Axis> axes_;
 };
 
-/// Weights of n observations from the oldest to the newest: 1 each below 25, else 1/n … 1 for all but the newest 25.
+/// Weights of n observations from the oldest to the newest: 1 each up to 25, else 1/n … 1 for all but the newest 25.
 std::vector<double> observation_weights(std::size_t n);
 
 }  // namespace lanista::strategy

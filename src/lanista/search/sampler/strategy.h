@@ -112,7 +112,8 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
   virtual std::string_view name() const = 0;
-  /// At most `count` proposals, each for its whole schedule. Errors: Strategy::suggest's.
+  /// Returns at most `count` new trials, or that none comes now or ever. Their budget is the whole schedule;
+  /// Halving::assign_budgets may then shorten it. Errors: those of Strategy::suggest.
   virtual Result<Suggestion> sample_proposals(std::int64_t count) const = 0;
   virtual void observe(const study::Event& event) = 0;
   /// The halving of an algorithm that is both, over the same state: to be composed with this sampler, which hears of

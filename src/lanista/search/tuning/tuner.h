@@ -89,8 +89,9 @@ struct TuneRules {
 Result<TuneRules> tune_rules(const PluginConfig& tune);
 /// The same of a recipe that has such a tuner. Errors: tune_rules'; kInvalidArgument (check_batches).
 Result<TuneRules> tune_rules(const Recipe& recipe);
-/// Those of one search: `longer` times as long (search_length_factor), and where it is not the trial's first, by rules.again
-/// with rules.halving, and of two updates of the largest batch at least: what an update did is seen by the next.
+/// Returns the rules of one search. Its time is multiplied by `longer` (search_length_factor). In later searches than
+/// the trial's first it is also multiplied by later_search_factor, if halving is above 0. It is at least two updates of
+/// the largest batch where an update has several steps, because the next update shows what the last one did.
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer);
 
 /// The space with its logarithmic ranges cut to what is at most `reach`, above 1, times more or less than the setting

@@ -9,7 +9,7 @@
 // Pieces of C++ source text.
 namespace lanista::formats {
 
-using CppValues = std::map<std::string, std::string, std::less<>>;  ///< texts by $name
+using CppValues = std::map<std::string, std::string, std::less<>>;  ///< texts by name, without the $
 
 /// The text with each $name (letters and underscores) replaced. A name without a value is a bug.
 std::string cpp_fill(std::string_view text, const CppValues& values);
