@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
 #include "bench/recipe.h"
 #include "bench/timed_training.h"
+#include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/tuning/tuner.h"
 
@@ -78,8 +78,8 @@ struct AdaptiveCurve {
   std::int64_t batch = 0;  ///< at the end
 };
 
-Result<AdaptiveCurve> train(const Task& task, const AdaptiveArm& arm_settings, std::int64_t epochs, const graph::OpTable& ops,
-                     std::uint64_t seed) {
+Result<AdaptiveCurve> train(const Task& task, const AdaptiveArm& arm_settings, std::int64_t epochs,
+                            const graph::OpTable& ops, std::uint64_t seed) {
   study::Recipe recipe = plain_recipe();
   recipe.batch = arm_settings.first;
   recipe.lr *= std::sqrt(static_cast<double>(arm_settings.first) / static_cast<double>(kFirst));

@@ -59,7 +59,7 @@ Arm timed(std::string name, std::vector<RepeatedWork> works) {
 }
 
 BenchRow summary(std::string bench, std::string case_name, std::string arm, std::string unit,
-            const std::vector<double>& values) {
+                 const std::vector<double>& values) {
   const double median = quantile(values, 0.5);
   const double spread = (quantile(values, 0.75) - quantile(values, 0.25)) / median;
   return {std::move(bench), std::move(case_name),           std::move(arm), std::move(unit), median,
@@ -92,7 +92,7 @@ std::vector<std::vector<double>> run_rounds(const std::vector<Arm>& arms, int re
 }
 
 std::vector<BenchRow> run_interleaved(const std::string& bench, const std::string& case_name, const std::string& unit,
-                            const std::vector<Arm>& arms, int repeats) {
+                                      const std::vector<Arm>& arms, int repeats) {
   const auto values = run_rounds(arms, repeats);
   std::vector<BenchRow> rows;
   for (std::size_t i = 0; i < arms.size(); ++i) {
@@ -102,9 +102,9 @@ std::vector<BenchRow> run_interleaved(const std::string& bench, const std::strin
 }
 
 std::vector<BenchRow> compare_to_best(const std::string& bench, const std::string& case_name, const std::string& what,
-                          const std::string& arm, const std::vector<Arm>& arms,
-                          const std::vector<std::vector<double>>& values,
-                          const std::function<bool(const std::string&)>& is_other) {
+                                      const std::string& arm, const std::vector<Arm>& arms,
+                                      const std::vector<std::vector<double>>& values,
+                                      const std::function<bool(const std::string&)>& is_other) {
   const auto at = std::ranges::find(arms, arm, &Arm::name) - arms.begin();
   const std::vector<double>& ours = values[static_cast<std::size_t>(at)];
   std::vector<BenchRow> best;
@@ -119,7 +119,8 @@ std::vector<BenchRow> compare_to_best(const std::string& bench, const std::strin
   return best;
 }
 
-void print_missing(const BenchRow& row, const std::string& status, const std::string& reason, bool json, std::ostream& out) {
+void print_missing(const BenchRow& row, const std::string& status, const std::string& reason, bool json,
+                   std::ostream& out) {
   if (json) {
     const auto dump = nlohmann::json{
         {"bench", row.bench}, {"case", row.case_name}, {"arm", row.arm}, {"status", status}, {"reason", reason}};

@@ -45,11 +45,11 @@ std::vector<std::vector<double>> run_rounds(const std::vector<Arm>& arms, int re
 
 /// The same as rows.
 std::vector<BenchRow> run_interleaved(const std::string& bench, const std::string& case_name, const std::string& unit,
-                            const std::vector<Arm>& arms, int repeats);
+                                      const std::vector<Arm>& arms, int repeats);
 
 /// Median and spread of an arm's values.
 BenchRow summary(std::string bench, std::string case_name, std::string arm, std::string unit,
-            const std::vector<double>& values);
+                 const std::vector<double>& values);
 
 /// Of the median, with 95 % confidence: an order statistic, whatever the values' distribution is.
 double median_lower_bound(std::vector<double> values);
@@ -57,14 +57,15 @@ double median_lower_bound(std::vector<double> values);
 /// How an arm stands against the best of others: the median of their quotients round by round (two arms of one round
 /// see the same machine), row "<what>/<arm>", and the low end of its 95 % interval, row "<what>/<arm>-low".
 std::vector<BenchRow> compare_to_best(const std::string& bench, const std::string& case_name, const std::string& what,
-                          const std::string& arm, const std::vector<Arm>& arms,
-                          const std::vector<std::vector<double>>& values,
-                          const std::function<bool(const std::string&)>& is_other);
+                                      const std::string& arm, const std::vector<Arm>& arms,
+                                      const std::vector<std::vector<double>>& values,
+                                      const std::function<bool(const std::string&)>& is_other);
 
 /// A row as text (aligned) or as one JSON object.
 void print(const BenchRow& row, bool json, std::ostream& out);
 /// The same for an arm that gave no value: `status` ("skipped", "failed") and why.
-void print_missing(const BenchRow& row, const std::string& status, const std::string& reason, bool json, std::ostream& out);
+void print_missing(const BenchRow& row, const std::string& status, const std::string& reason, bool json,
+                   std::ostream& out);
 
 /// Of this machine, at least one.
 std::int64_t host_cores();

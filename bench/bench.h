@@ -25,7 +25,7 @@ struct BenchRequest {
   std::int64_t epochs = 0;  ///< of a simulated curve; 0: only final values
   std::int64_t slots = 0;
   bool two_goals = false;
-  bool worst = false;  ///< of fluid: random groups with wrong predictions
+  bool worst = false;       ///< of fluid: random groups with wrong predictions
   std::uint64_t seed = 20;  ///< of these groups
   // Of gpu: names of devices (empty: torch:cuda:0), what the card can do, and the folder to write cases to (empty: it
   // times).

@@ -3,8 +3,9 @@
 namespace lanista::bench {
 
 Result<std::unique_ptr<strategy::Strategy>> make_benchmark_strategy(const strategy::Context& context,
-                                                      const strategy::StrategyPlugin& plugin, const Options& options,
-                                                      const std::string& rule, const Options& rule_options) {
+                                                                    const strategy::StrategyPlugin& plugin,
+                                                                    const Options& options, const std::string& rule,
+                                                                    const Options& rule_options) {
   LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
   auto halving = sampler->own_halving();
   const auto rules = strategy::builtin_stopping_rules();

@@ -7,8 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lanista/base/file_system.h"
 #include "bench/lanista_program.h"
+#include "lanista/base/file_system.h"
 
 namespace lanista::bench {
 namespace {
@@ -87,7 +87,8 @@ Result<Floats> floats_of_cells(std::span<const Cell> cells, int steps) {
   std::vector<double> rates, losses(static_cast<std::size_t>(steps) * cells.size());
   std::vector<StartWeights> weights;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    LANISTA_ASSIGN(auto program, LanistaProgram::make(cell_case(cells[i]), {.first = static_cast<std::int64_t>(i)}, batch));
+    LANISTA_ASSIGN(auto program,
+                   LanistaProgram::make(cell_case(cells[i]), {.first = static_cast<std::int64_t>(i)}, batch));
     rates.push_back(program.rate(0));
     weights.push_back(program.weights(0));
     for (std::size_t step = 0; step < static_cast<std::size_t>(steps); ++step) {

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
-#include "lanista/base/result.h"
 #include "bench/cells.h"
+#include "lanista/base/result.h"
 
 namespace lanista::bench {
 

@@ -20,17 +20,19 @@ class Net {
       : input_{builder_.add("input", {}, {{"shape", sample}, {"dtype", dtype}}), 0} {}
 
   graph::Port input() const { return input_; }
-  graph::Port append(graph::Port from, const char* op, graph::Attrs attrs = {}) { return {builder_.add(op, {from}, std::move(attrs)), 0}; }
+  graph::Port append(graph::Port from, const char* op, graph::Attrs attrs = {}) {
+    return {builder_.add(op, {from}, std::move(attrs)), 0};
+  }
   graph::Port linear(graph::Port from, std::int64_t out) { return append(from, "linear", {{"out", out}}); }
   graph::Port add(std::vector<graph::Port> values) { return {builder_.add("add", std::move(values)), 0}; }
 
   /// A square convolution without bias that keeps the size at stride 1, normalised.
   graph::Port conv_norm(graph::Port from, std::int64_t out, std::int64_t kernel, std::int64_t stride = 1) {
     const graph::Attrs attrs{{"out", out},
-                      {"kernel", List{kernel}},
-                      {"stride", List{stride}},
-                      {"padding", List{kernel / 2}},
-                      {"bias", false}};
+                             {"kernel", List{kernel}},
+                             {"stride", List{stride}},
+                             {"padding", List{kernel / 2}},
+                             {"bias", false}};
     return append(append(from, "conv2d", attrs), "batch_norm");
   }
   graph::Port depthwise_norm(graph::Port from, std::int64_t stride) {

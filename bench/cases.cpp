@@ -5,9 +5,9 @@
 #include <numeric>
 #include <utility>
 
-#include "lanista/base/rng.h"
-#include "lanista/base/edit_distance.h"
 #include "bench/case_net.h"
+#include "lanista/base/edit_distance.h"
+#include "lanista/base/rng.h"
 
 namespace lanista::bench {
 namespace {

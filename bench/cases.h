@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/model/graph/graph.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/model/graph/graph.h"
 
 namespace lanista::bench {
 

@@ -12,8 +12,8 @@
 namespace lanista::bench {
 namespace {
 
-constexpr std::int64_t kStepsPerTurn = 8;         // steps of a model before the next one's
-constexpr std::size_t kMaxThreads = 8;  // that feed machines which do not go in one launch
+constexpr std::int64_t kStepsPerTurn = 8;  // steps of a model before the next one's
+constexpr std::size_t kMaxThreads = 8;     // that feed machines which do not go in one launch
 
 /// A machine and what its chunks read.
 struct CellModel {
@@ -29,9 +29,7 @@ class CellPopulation final : public Population {
       : members_(std::move(members)), batch_(std::move(batch)), view_(batch_->view()), seconds_(seconds) {
     for (CellModel& each : members_) {
       each.chunk.active = {&kActive, 1};
-      each.chunk.step_input = [this, &each](std::int64_t) {
-        return nn::StepInput{{&view_, 1}, {&each.hyper, 1}};
-      };
+      each.chunk.step_input = [this, &each](std::int64_t) { return nn::StepInput{{&view_, 1}, {&each.hyper, 1}}; };
     }
   }
 
@@ -122,7 +120,7 @@ Result<std::unique_ptr<Population>> cells_on(const nn::Backend& backend, std::sp
 }
 
 Result<std::vector<LanistaProgram>> cells_on_host(std::span<const Cell> cells,
-                                              const std::shared_ptr<const CaseBatch>& batch) {
+                                                  const std::shared_ptr<const CaseBatch>& batch) {
   std::vector<LanistaProgram> programs;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     LANISTA_ASSIGN(auto program,

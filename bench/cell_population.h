@@ -23,14 +23,14 @@ class Population {
   virtual double compile_seconds() const = 0;
 };
 
-/// Cells (random_cells), each a machine of one lane, numbered as lanes are: the weights and rates of LanistaProgram. Machines
-/// of blocks go in one launch; others are fed by eight threads at most, one machine after the other.
+/// Cells (random_cells), each a machine of one lane, numbered as lanes are: the weights and rates of LanistaProgram.
+/// Machines of blocks go in one launch; others are fed by eight threads at most, one machine after the other.
 Result<std::unique_ptr<Population>> cells_on(const nn::Backend& backend, std::span<const Cell> cells,
                                              const std::shared_ptr<const CaseBatch>& batch);
 
 /// The same under own kernels, a program each.
 Result<std::vector<LanistaProgram>> cells_on_host(std::span<const Cell> cells,
-                                              const std::shared_ptr<const CaseBatch>& batch);
+                                                  const std::shared_ptr<const CaseBatch>& batch);
 /// For every core: turns of its share of the programs, which stay where they are.
 std::vector<RepeatedWork> work_per_core(std::vector<LanistaProgram>& programs, std::int64_t cores);
 

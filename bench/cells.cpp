@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "bench/case_net.h"
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
-#include "bench/case_net.h"
 
 namespace lanista::bench {
 namespace {
@@ -80,16 +80,19 @@ Case cell_case(const Cell& cell) {
       if (convolves) {
         terms[to].push_back(net.conv_norm(*active[from], kChannels, cell.ops[i] == Cell::kConv1 ? 1 : 3));
       } else if (cell.ops[i] == Cell::kPool) {
-        terms[to].push_back(net.append(
-            x, "avg_pool2d",
-            {{"kernel", List{3}}, {"stride", List{1}}, {"padding", List{1}}, {"count_include_pad", false}}));
+        terms[to].push_back(
+            net.append(x, "avg_pool2d",
+                       {{"kernel", List{3}}, {"stride", List{1}}, {"padding", List{1}}, {"count_include_pad", false}}));
       } else {
         terms[to].push_back(x);
       }
     }
     values[to] = terms[to].size() == 1 ? terms[to][0] : net.add(terms[to]);
   }
-  return {.name = "cell", .model = std::move(net).classify(net.append(*values[3], "global_avg_pool")), .sample = sample, .rate = 0.01};
+  return {.name = "cell",
+          .model = std::move(net).classify(net.append(*values[3], "global_avg_pool")),
+          .sample = sample,
+          .rate = 0.01};
 }
 
 }  // namespace lanista::bench

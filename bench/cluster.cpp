@@ -5,8 +5,8 @@
 #include <functional>
 #include <ostream>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
+#include "lanista/base/file_system.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/policies.h"
 #include "lanista/plan/goodput/simulate.h"
@@ -37,8 +37,8 @@ struct Scenario {
   }
 };
 
-Result<ClusterResult> simulate_policy(const Scenario& scenario, const NamedPolicy& policy, const SimulationOptions& options,
-                                std::uint64_t seed) {
+Result<ClusterResult> simulate_policy(const Scenario& scenario, const NamedPolicy& policy,
+                                      const SimulationOptions& options, std::uint64_t seed) {
   const auto allocator = policy.make(seed);
   LANISTA_ASSIGN(ClusterResult simulation, cluster::simulate(scenario.workload, *allocator, options));
   // Epochs end at whole seconds, so a job may be half a second early in each.
@@ -74,7 +74,7 @@ Result<void> completion(const Scenario& scenario) {
 
 /// Runs the arms that the sensitivity is of.
 Result<void> print_disturbed_runs(const Scenario& scenario, const std::string& name,
-                       const std::function<void(SimulationOptions&)>& disturb) {
+                                  const std::function<void(SimulationOptions&)>& disturb) {
   for (const char* arm : {"exact", "ours"}) {
     const NamedPolicy* policy = cluster::find_policy(arm);
     SimulationOptions options = policy->options;
@@ -89,14 +89,17 @@ Result<void> sensitivity(const Scenario& scenario) {
   LANISTA_TRY(print_disturbed_runs(scenario, "as-it-is", [](SimulationOptions&) {}));
   for (const double factor : {0.3, 3.0}) {
     const std::string text = factor < 1 ? "0.3" : "3";
-    LANISTA_TRY(print_disturbed_runs(scenario, "noise-x" + text, [=](SimulationOptions& o) { o.noise_factor = factor; }));
+    LANISTA_TRY(
+        print_disturbed_runs(scenario, "noise-x" + text, [=](SimulationOptions& o) { o.noise_factor = factor; }));
     LANISTA_TRY(print_disturbed_runs(scenario, "sync-x" + text, [=](SimulationOptions& o) { o.sync_factor = factor; }));
   }
   for (const double delta : {0.0, 10.0, 60.0}) {
-    LANISTA_TRY(print_disturbed_runs(scenario, "restart-" + std::to_string(static_cast<int>(delta)) + "s",
-                          [=](SimulationOptions& o) { o.restart_seconds = o.assumed_restart_seconds = delta; }));
+    LANISTA_TRY(
+        print_disturbed_runs(scenario, "restart-" + std::to_string(static_cast<int>(delta)) + "s",
+                             [=](SimulationOptions& o) { o.restart_seconds = o.assumed_restart_seconds = delta; }));
   }
-  LANISTA_TRY(print_disturbed_runs(scenario, "restart-60s-told-30", [](SimulationOptions& o) { o.restart_seconds = 60; }));
+  LANISTA_TRY(
+      print_disturbed_runs(scenario, "restart-60s-told-30", [](SimulationOptions& o) { o.restart_seconds = 60; }));
   LANISTA_TRY(print_disturbed_runs(scenario, "interference-half", [](SimulationOptions& o) { o.interference = 0.5; }));
   // Everybody comes in the first minute of his hour.
   Scenario bursts{scenario.request, scenario.out, scenario.workload, 0};

@@ -3,27 +3,27 @@
 #include <limits>
 #include <ostream>
 
+#include "bench/arms.h"
+#include "bench/cluster.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/portable_math.h"
 #include "lanista/base/rng.h"
-#include "bench/arms.h"
-#include "bench/cluster.h"
-#include "lanista/plan/goodput/group_end_allocator.h"
+#include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
+#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/knapsack.h"
-#include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
+#include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/simulate.h"
-#include "lanista/plan/elastic/fluid.h"
 
 namespace lanista::bench {
 namespace {
 
 using cluster::Allocation;
 using cluster::Allocator;
-using cluster::JobView;
 using cluster::AllocatorState;
+using cluster::JobView;
 
 constexpr cluster::Nodes kNodes{16, 4};
 constexpr double kInterval = 10;  ///< of all arms, as in ours: a trial may be over in ten minutes
@@ -76,7 +76,8 @@ class FormulaAllocator : public Allocator {
       if (target_counts[j] < counts[j]) idle += counts[j] - target_counts[j], counts[j] = target_counts[j];
     }
     for (const std::size_t j : order) {
-      const std::int32_t more = largest_packable(std::min(target_counts[j], counts[j] + idle), situation.nodes) - counts[j];
+      const std::int32_t more =
+          largest_packable(std::min(target_counts[j], counts[j] + idle), situation.nodes) - counts[j];
       if (more <= 0) continue;
       counts[j] += more;
       idle -= more;
@@ -85,8 +86,8 @@ class FormulaAllocator : public Allocator {
   }
 
  private:
-  std::vector<std::int32_t> target_counts_of(const AllocatorState& situation, const std::vector<std::int32_t>& current_counts,
-                                      std::int32_t idle) const {
+  std::vector<std::int32_t> target_counts_of(const AllocatorState& situation,
+                                             const std::vector<std::int32_t>& current_counts, std::int32_t idle) const {
     std::vector<std::int32_t> target_counts = current_counts;
     const schedule::Cluster devices{.workers = situation.nodes.total(), .shares = 1, .widest = widest_};
     std::vector<double> seconds;
@@ -98,7 +99,8 @@ class FormulaAllocator : public Allocator {
     }
     if (rule_ == WidthRule::kEqual) {
       for (const std::size_t j : resized_jobs) {
-        target_counts[j] = largest_packable(std::clamp<std::int64_t>(devices.workers / first_jobs_, 1, widest_), situation.nodes);
+        target_counts[j] =
+            largest_packable(std::clamp<std::int64_t>(devices.workers / first_jobs_, 1, widest_), situation.nodes);
       }
       return target_counts;
     }
@@ -112,7 +114,8 @@ class FormulaAllocator : public Allocator {
   }
 
   /// Up, if it ends sooner even after the restart; down, if it occupies less.
-  static bool is_worth_resizing(const AllocatorState& situation, std::size_t j, std::int32_t current_counts, std::int32_t k) {
+  static bool is_worth_resizing(const AllocatorState& situation, std::size_t j, std::int32_t current_counts,
+                                std::int32_t k) {
     const double before = seconds_with(situation.jobs[j], current_counts, situation.nodes),
                  after = seconds_with(situation.jobs[j], k, situation.nodes) + situation.restart_seconds;
     return k > current_counts ? after < before : k < current_counts && k * after < current_counts * before;
@@ -134,8 +137,10 @@ std::vector<SearchArm> search_arms(std::int32_t widest, std::uint64_t seed) {
   arms.push_back({"static-fluid", std::make_unique<FormulaAllocator>(WidthRule::kStatic, widest)});
   arms.push_back({"dynamic-fluid", std::make_unique<FormulaAllocator>(WidthRule::kDynamic, widest)});
   arms.push_back({"pollux", cluster::genetic({.population = 100, .generations = 100, .seed = seed, .widest = 16})});
-  cluster::KnapsackOptions soonest{
-      .goal = cluster::Goal::kFinish, .guess = cluster::SizeGuess::kBudget, .new_job_device_seconds = 3600, .power = 0.3};
+  cluster::KnapsackOptions soonest{.goal = cluster::Goal::kFinish,
+                                   .guess = cluster::SizeGuess::kBudget,
+                                   .new_job_device_seconds = 3600,
+                                   .power = 0.3};
   arms.push_back({"budget", cluster::knapsack_allocator(soonest)});
   arms.push_back({"combined", cluster::group_end_allocator()});
   return arms;

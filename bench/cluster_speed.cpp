@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <ostream>
 
-#include "lanista/base/rng.h"
 #include "bench/arms.h"
 #include "bench/cluster.h"
+#include "lanista/base/rng.h"
 #include "lanista/plan/goodput/fit.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
 

@@ -22,8 +22,8 @@ constexpr int kAgreementSteps = 20;
 // off; so one in ten may be, to ten times as much.
 constexpr double kTolerance = 1e-4, kAllowedOutliers = 0.1;
 constexpr std::int64_t kChunkSteps = 50;
-constexpr double kBytesOfParameter = 20;  // weight and momentum read and written, the gradient once
-constexpr double kMaxPopulationSeconds = 0.5;         // seconds of a chunk above which a longer one is not timed
+constexpr double kBytesOfParameter = 20;       // weight and momentum read and written, the gradient once
+constexpr double kMaxPopulationSeconds = 0.5;  // seconds of a chunk above which a longer one is not timed
 
 using Batch = std::shared_ptr<const CaseBatch>;
 using Losses = std::vector<double>;  // [step, model]
@@ -125,8 +125,8 @@ std::string disagreement(const std::vector<double>& distances, double allowed) {
   return text;
 }
 
-/// Lets a device do the first steps; sets its failure where losses of its models are not those of `reference`. The largest
-/// relative distance.
+/// Lets a device do the first steps; sets its failure where losses of its models are not those of `reference`. The
+/// largest relative distance.
 double compare(ComparedDevice& device, const Losses& reference, std::size_t models) {
   double largest = 0;
   device.guarded([&] {
@@ -170,7 +170,7 @@ class DeviceBenchmark {
     LANISTA_ASSIGN(std::vector<LanistaProgram> programs, cells_on_host(cells, batch));
     const Losses reference = reference_losses(programs);
     auto devices = compared_devices(name, reference, cells.size(),
-                               [&](const nn::Backend& backend) { return cells_on(backend, cells, batch); });
+                                    [&](const nn::Backend& backend) { return cells_on(backend, cells, batch); });
     time(name, count, work_per_core(programs, host_cores()), devices);
     StepInput mean;
     for (const LanistaProgram& program : programs) {
@@ -194,22 +194,24 @@ class DeviceBenchmark {
     bench::print(row, request_.json, out_);
     out_ << std::flush;
   }
-  void report_missing(const std::string& name, const std::string& arm, const std::string& status, const std::string& reason) {
+  void report_missing(const std::string& name, const std::string& arm, const std::string& status,
+                      const std::string& reason) {
     print_missing(row(name, arm, "", 0), status, reason, request_.json, out_);
     out_ << std::flush;
     if (status == "failed") failures_ += (failures_.empty() ? "" : "; ") + name + ", " + arm + ": " + reason;
   }
 
   // What compiles and agrees.
-  std::vector<std::unique_ptr<ComparedDevice>> compared_devices(const std::string& name, const Losses& reference, std::size_t most,
-                                                       const MakePopulation& make) {
+  std::vector<std::unique_ptr<ComparedDevice>> compared_devices(const std::string& name, const Losses& reference,
+                                                                std::size_t most, const MakePopulation& make) {
     std::vector<std::unique_ptr<ComparedDevice>> out;
     for (const Device& device : devices_) {
       std::unique_ptr<Population> population;
       try {
         auto made = make(*device.backend);
         if (!made.ok()) {
-          report_missing(name, device.name, made.error().code == Code::kInternal ? "failed" : "skipped", made.error().text());
+          report_missing(name, device.name, made.error().code == Code::kInternal ? "failed" : "skipped",
+                         made.error().text());
           continue;
         }
         population = *std::move(made);
@@ -231,13 +233,15 @@ class DeviceBenchmark {
     return !device.failure.empty();
   }
 
-  Result<void> run_lanes(const Case& c, std::int64_t models, const Batch& batch, const Losses& reference, std::size_t most) {
+  Result<void> run_lanes(const Case& c, std::int64_t models, const Batch& batch, const Losses& reference,
+                         std::size_t most) {
     const std::string name = c.name + "/" + std::to_string(models);
     LANISTA_ASSIGN(auto workers, LaneTimeSlices::share(c, models, host_cores(), batch));
-    auto devices = compared_devices(name, reference, most, [&](const nn::Backend& backend) -> Result<std::unique_ptr<Population>> {
-      LANISTA_ASSIGN(auto program, LanistaProgram::make(c, {.lanes = models, .backend = &backend}, batch));
-      return std::unique_ptr<Population>(std::make_unique<Lanes>(std::move(program)));
-    });
+    auto devices =
+        compared_devices(name, reference, most, [&](const nn::Backend& backend) -> Result<std::unique_ptr<Population>> {
+          LANISTA_ASSIGN(auto program, LanistaProgram::make(c, {.lanes = models, .backend = &backend}, batch));
+          return std::unique_ptr<Population>(std::make_unique<Lanes>(std::move(program)));
+        });
     time(name, models, work_per_core(workers), devices);
     print_limit(name, workers.front().program().step_work());
     return {};
@@ -256,7 +260,8 @@ class DeviceBenchmark {
       if (drop_failed(name, *devices[i])) continue;
       print(summary(request_.name, name, devices[i]->name, "us/step", values[i + 1]));
       const auto is_own = [](const std::string& arm) { return arm == "own"; };
-      for (const BenchRow& each : compare_to_best(request_.name, name, "own", devices[i]->name, arms, values, is_own)) print(each);
+      for (const BenchRow& each : compare_to_best(request_.name, name, "own", devices[i]->name, arms, values, is_own))
+        print(each);
       print_costs(name, *devices[i]);
     }
   }

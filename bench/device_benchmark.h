@@ -4,8 +4,8 @@
 #include <iosfwd>
 #include <string>
 
-#include "lanista/base/result.h"
 #include "bench/bench.h"
+#include "lanista/base/result.h"
 #include "lanista/exec/program/backend.h"
 
 namespace lanista::bench {

@@ -32,7 +32,7 @@ class DifferentBitsBackend final : public nn::Backend {
   std::string_view name() const override { return "other"; }
   std::string_view numeric_class() const override { return class_; }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
-                                               const nn::ProgramOptions& options) const override {
+                                                  const nn::ProgramOptions& options) const override {
     if (options.lanes == 7) throw std::runtime_error("the driver is gone");
     if (options.lanes > 4) return Error{Code::kResourceExhausted, "four lanes are the most", ""};
     nn::ProgramOptions wide = options;
@@ -94,9 +94,9 @@ TEST(DeviceBenchmark, PrintsDeviceLimit) {
   BenchRequest request = request_of({}, {1});
   const auto limit = [&] {
     return benchmark(request,
-                [](const std::string&) {
-                  return Error{Code::kUnavailable, "none", ""};
-                })
+                     [](const std::string&) {
+                       return Error{Code::kUnavailable, "none", ""};
+                     })
         .rows.at("mlp-64/1 limit")["value"]
         .get<double>();
   };
@@ -238,7 +238,7 @@ TEST(CaseFiles, ContainStartWeightsAndLosses) {
   ASSERT_EQ(random_values["cells"].size(), 2U);
   EXPECT_EQ(random_values["cells"][1].size(), 6U);
   auto second = LanistaProgram::make(cell_case(random_cells(2)[1]), {.first = 1},
-                                 std::make_shared<CaseBatch>(cell_case(random_cells(1)[0])));
+                                     std::make_shared<CaseBatch>(cell_case(random_cells(1)[0])));
   ASSERT_TRUE(second.ok());
   for (const Tensor& tensor : second->weights(0).trained) {
     const auto expected = elements_of<float>(tensor);

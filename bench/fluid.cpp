@@ -5,10 +5,10 @@
 #include <ostream>
 #include <set>
 
-#include "lanista/base/portable_math.h"
 #include "bench/arms.h"
 #include "bench/tabular_arms.h"
 #include "bench/tuning_jobs.h"
+#include "lanista/base/portable_math.h"
 #include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
 #include "lanista/plan/elastic/elastic.h"
@@ -171,8 +171,8 @@ Result<void> worst(const BenchRequest& request, const std::set<std::string>& req
   };
   // Errors that stay: nobody corrects a prediction, but whoever looks sees how fast a trial gets on.
   for (const auto& [name, learn_after, reports_pace] : {Variant{"worst-errors-stay", 2, true},
-                                                      {"worst-errors-seen-after-5%", 0.05, true},
-                                                      {"worst-nothing-seen", 2, false}}) {
+                                                        {"worst-errors-seen-after-5%", 0.05, true},
+                                                        {"worst-nothing-seen", 2, false}}) {
     if (!requested.empty() && !requested.contains(name)) continue;
     std::vector<std::vector<double>> ratios(policies.size());
     for (int k = 0; k < count; ++k) {

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
 #include "bench/recipe.h"
-#include "lanista/io/data/epoch_cache.h"
+#include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/data/epoch_cache.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
 
 namespace lanista::bench {
 namespace {
@@ -131,8 +131,12 @@ Result<void> folds(int repeats, bool json, std::ostream& out) {
   for (const char* base : {"small-mlp", "small-cnn"}) {
     LANISTA_ASSIGN(const auto model, mutate::builtin_base(base, {{1, 8, 8}}, 10));
     for (const auto& [name, augment] : augmentations) {
-      train::TrainerInput like{
-          .trial = {}, .model = model.graph, .recipe = plain_recipe(), .metrics = {}, .data = &digits, .step_ops = &ops};
+      train::TrainerInput like{.trial = {},
+                               .model = model.graph,
+                               .recipe = plain_recipe(),
+                               .metrics = {},
+                               .data = &digits,
+                               .step_ops = &ops};
       like.recipe.augment = augment;
       LANISTA_TRY(measure_folds(std::string(base) + "-" + name + "/5", like, digits, repeats, json, out));
     }

@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/memory_file_system.h"
 #include "bench/arms.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/io/store/checkpoints.h"
-#include "lanista/search/tuning/tuner.h"
+#include "lanista/base/memory_file_system.h"
 #include "lanista/exec/train/fork.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/store/checkpoints.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::bench {
 namespace {
@@ -65,7 +65,7 @@ Arm micros(std::string name, std::function<void()> call) {
 
 /// A fork as paused trials have it, in a disk's memory.
 Result<void> fork_through_store(const train::TrialRun& parent, train::TrialRun& child, const train::TrainerInput& own,
-                               store::CheckpointStore& files) {
+                                store::CheckpointStore& files) {
   train::TrainerState state = parent.save();
   LANISTA_ASSIGN(const std::string address,
                  files.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)}));
@@ -84,8 +84,8 @@ Result<void> copy_state(const nn::LaneState& state, bool written) {
   return {};
 }
 
-Result<void> benchmark_model(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats, bool json,
-                 std::ostream& out) {
+Result<void> benchmark_model(const Model& model, const data::Dataset& digits, const graph::OpTable& ops, int repeats,
+                             bool json, std::ostream& out) {
   LANISTA_ASSIGN(const study::Recipe recipe, recipe_of());
   const train::TrainerInput input{.trial = TrialId{1},
                                   .model = model.graph,

@@ -55,7 +55,7 @@ std::vector<std::string> rules_for(const TestFunction& function, const strategy:
 }
 
 Result<void> run_function(const TestFunction& function, const strategy::StrategyPlugin& plugin, const std::string& rule,
-                  const BenchRequest& request, std::ostream& out) {
+                          const BenchRequest& request, std::ostream& out) {
   const bool dear = plugin.name == "gp";
   nlohmann::json given = nlohmann::json::object();
   if (dear) given = {{"refit", 5}, {"candidates", 256}, {"fantasies", 16}};
@@ -65,7 +65,8 @@ Result<void> run_function(const TestFunction& function, const strategy::Strategy
   for (const std::int64_t mark : trainings) budget.epoch_milestones.push_back(mark * function.epochs);
   budget.slots = std::max<std::int64_t>(1, request.slots);
   budget.rule = rule;
-  const int seeds = std::max(1, (request.seeds > 0 ? request.seeds : kFunctionSeeds) / (dear ? kSlowSamplerDivisor : 1));
+  const int seeds =
+      std::max(1, (request.seeds > 0 ? request.seeds : kFunctionSeeds) / (dear ? kSlowSamplerDivisor : 1));
   std::vector<std::vector<double>> regrets(trainings.size());
   double seconds = 0;
   for (int seed = 0; seed < seeds; ++seed) {

@@ -4,16 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/result.h"
 #include "bench/functions.h"
+#include "lanista/base/result.h"
 
 namespace lanista::bench {
 
 /// A search that pays by the epoch.
 struct FunctionBudget {
   std::vector<std::int64_t> epoch_milestones;  ///< ascending numbers of epochs; the last ends the search
-  std::int64_t slots = 1;           ///< trials under way; each gets an epoch in turn
-  std::string rule = "none";        ///< of builtin_stopping_rules, with its defaults
+  std::int64_t slots = 1;                      ///< trials under way; each gets an epoch in turn
+  std::string rule = "none";                   ///< of builtin_stopping_rules, with its defaults
 };
 
 struct FunctionRun {

@@ -50,7 +50,7 @@ TEST(TestFunctions, HavePublishedMinima) {
     EXPECT_NEAR(descend(branin, {{"x", x}, {"y", y}}), branin.minimum, 1e-9);
   }
   const space::Sample optimum{{"x0", 0.20169},  {"x1", 0.150011}, {"x2", 0.476874},
-                            {"x3", 0.275332}, {"x4", 0.311652}, {"x5", 0.6573}};
+                              {"x3", 0.275332}, {"x4", 0.311652}, {"x5", 0.6573}};
   EXPECT_NEAR(descend(hartmann, optimum), hartmann.minimum, 1e-9);
   EXPECT_NEAR(hartmann.true_value(optimum), -3.32237, 1e-5);
   const space::Value zero(std::int64_t{0});

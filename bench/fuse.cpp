@@ -8,8 +8,8 @@
 
 #include "bench/lane_time_slices.h"
 #include "bench/processes.h"
-#include "bench/training_benchmark.h"
 #include "bench/speedup.h"
+#include "bench/training_benchmark.h"
 #include "lanista/exec/kernels/kernels.h"
 
 namespace lanista::bench {
@@ -64,7 +64,8 @@ struct Packed {
   }
 
   Arm arm() {
-    return timed("packed", {{[this] { halves[0].run_slice(); }, kSliceSteps}, {[this] { halves[1].run_slice(); }, kSliceSteps}});
+    return timed("packed",
+                 {{[this] { halves[0].run_slice(); }, kSliceSteps}, {[this] { halves[1].run_slice(); }, kSliceSteps}});
   }
 };
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
 #include "bench/trained_study.h"
+#include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/plan/elastic/baseline_policies.h"
 #include "lanista/plan/elastic/bounds.h"
@@ -21,8 +21,8 @@ namespace lanista::bench {
 namespace {
 
 using schedule::Arrival;
-using schedule::TrialEnd;
 using schedule::Prediction;
+using schedule::TrialEnd;
 
 constexpr std::int64_t kWorkers = 2, kProfiledEpochs = 8;
 
@@ -43,8 +43,7 @@ budget: {trials: 27}
 
 /// A study of the same 27 proposals, with so many of them under way.
 study::StudyConfig halving_study(const std::string& training_yaml, std::int64_t slots, const data::Dataset& data) {
-  const std::string strategy =
-      "strategy: {name: random, mutations: [0, 2], slots: " + std::to_string(slots) + "}\n";
+  const std::string strategy = "strategy: {name: random, mutations: [0, 2], slots: " + std::to_string(slots) + "}\n";
   return study_for(std::string(kModels) + training_yaml + strategy, data);
 }
 
@@ -87,8 +86,8 @@ std::vector<Rung> rungs_of(const study::StudyView& view) {
   return rungs;
 }
 
-/// Trials of a rung in pieces, one after the other; the next rung comes when all of the one before have ended. Executors
-/// hand out epochs, so the pieces of ours are epochs, and whoever waits longest has its next one.
+/// Trials of a rung in pieces, one after the other; the next rung comes when all of the one before have ended.
+/// Executors hand out epochs, so the pieces of ours are epochs, and whoever waits longest has its next one.
 class RungTrials : public schedule::TrialSource {
  public:
   RungTrials(const std::vector<Rung>& rungs, const Seconds& epoch, bool by_epochs)

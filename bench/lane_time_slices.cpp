@@ -7,7 +7,7 @@
 namespace lanista::bench {
 
 Result<LaneTimeSlices> LaneTimeSlices::make(const Case& c, std::int64_t first, std::int64_t count,
-                                  std::shared_ptr<const CaseBatch> batch) {
+                                            std::shared_ptr<const CaseBatch> batch) {
   LANISTA_ASSIGN(auto program, LanistaProgram::make(c, {.first = first, .lanes = count}, std::move(batch)));
   std::int64_t lanes_per_slice = std::min(count, step::max_cached_lanes(program.state_bytes()));
   while (count % lanes_per_slice != 0) --lanes_per_slice;
@@ -15,7 +15,7 @@ Result<LaneTimeSlices> LaneTimeSlices::make(const Case& c, std::int64_t first, s
 }
 
 Result<std::vector<LaneTimeSlices>> LaneTimeSlices::share(const Case& c, std::int64_t models, std::int64_t workers,
-                                                const std::shared_ptr<const CaseBatch>& batch) {
+                                                          const std::shared_ptr<const CaseBatch>& batch) {
   std::vector<LaneTimeSlices> out;
   workers = std::min(workers, models);
   for (std::int64_t i = 0; i < workers; ++i) {

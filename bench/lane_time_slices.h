@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "bench/model_time_slices.h"
 #include "bench/lanista_program.h"
+#include "bench/model_time_slices.h"
 
 namespace lanista::bench {
 
@@ -16,11 +16,11 @@ class LaneTimeSlices {
  public:
   /// Models [first, first + count) of a case. Errors: as of LanistaProgram::make.
   static Result<LaneTimeSlices> make(const Case& c, std::int64_t first, std::int64_t count,
-                                std::shared_ptr<const CaseBatch> batch);
+                                     std::shared_ptr<const CaseBatch> batch);
 
   /// Models [0, models) on that many workers, each with a share of its own; fewer where there are fewer models.
   static Result<std::vector<LaneTimeSlices>> share(const Case& c, std::int64_t models, std::int64_t workers,
-                                              const std::shared_ptr<const CaseBatch>& batch);
+                                                   const std::shared_ptr<const CaseBatch>& batch);
 
   LanistaProgram& program() { return program_; }
   const LanistaProgram& program() const { return program_; }
@@ -28,7 +28,8 @@ class LaneTimeSlices {
   RepeatedWork work();
 
  private:
-  LaneTimeSlices(LanistaProgram program, std::int64_t lanes_per_slice) : program_(std::move(program)), lanes_per_slice_(lanes_per_slice) {}
+  LaneTimeSlices(LanistaProgram program, std::int64_t lanes_per_slice)
+      : program_(std::move(program)), lanes_per_slice_(lanes_per_slice) {}
   void run_slice();
 
   LanistaProgram program_;

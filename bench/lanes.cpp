@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/file_system.h"
-#include "lanista/base/rng.h"
 #include "bench/arms.h"
 #include "bench/recipe.h"
+#include "lanista/base/file_system.h"
+#include "lanista/base/rng.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
 
 namespace lanista::bench {
 namespace {

@@ -13,7 +13,8 @@ nn::LaneHyper model_hyper(const Case& c, std::int64_t model) {
   return {.lr = c.rate / static_cast<double>(1 + model % 4), .momentum = kMomentum};
 }
 
-LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, nn::Program program, std::shared_ptr<const CaseBatch> batch)
+LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, nn::Program program,
+                               std::shared_ptr<const CaseBatch> batch)
     : program_(std::move(program)),
       first_(first),
       batch_(std::move(batch)),
@@ -27,7 +28,8 @@ LanistaProgram::LanistaProgram(const Case& c, std::int64_t first, nn::Program pr
   restart();
 }
 
-Result<LanistaProgram> LanistaProgram::make(const Case& c, const ModelRange& of, std::shared_ptr<const CaseBatch> batch) {
+Result<LanistaProgram> LanistaProgram::make(const Case& c, const ModelRange& of,
+                                            std::shared_ptr<const CaseBatch> batch) {
   const auto ops = step::training_ops(graph::builtin_ops());
   LANISTA_ASSIGN(const auto train, step::derive_training_step(c.model, {}, ops));
   LANISTA_ASSIGN(const auto infer, step::derive_inference_step(c.model, ops));

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bench/arms.h"
-#include "bench/tuning_runs.h"
 #include "bench/mltuner_tasks.h"
+#include "bench/tuning_runs.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/model/autodiff/training_step.h"
 
@@ -46,9 +46,10 @@ MltunerArm tuned(std::string name, Options options) {
 }
 
 MltunerArm whole(std::string name, StrategySettings run_strategy) {
-  return each_seed(std::move(name), [run_strategy = std::move(run_strategy)](const TuningRuns& races, std::uint64_t seed) {
-    return races.run_strategy(run_strategy, seed);
-  });
+  return each_seed(std::move(name),
+                   [run_strategy = std::move(run_strategy)](const TuningRuns& races, std::uint64_t seed) {
+                     return races.run_strategy(run_strategy, seed);
+                   });
 }
 
 /// `only`: an arm's name, or options of train.tune's mltuner as JSON, to try them.
@@ -113,7 +114,8 @@ Result<void> mltuner(const BenchRequest& request, std::ostream& out) {
     ++ran;
     const TuningRuns races(task, ops);
     for (const MltunerArm& arm : arms) {
-      LANISTA_ASSIGN(const std::vector<TuningCost> costs, arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
+      LANISTA_ASSIGN(const std::vector<TuningCost> costs,
+                     arm.run(races, task.reported ? kFirstSeed : kFirstTrial, seeds));
       std::vector<double> steps, seconds;
       double reached = 0;
       for (const TuningCost& cost : costs) {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <utility>
 
+#include "bench/warm_stream.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/rng.h"
-#include "bench/warm_stream.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/model_space.h"
 

@@ -3,7 +3,7 @@
 namespace lanista::bench {
 
 Result<ModelTimeSlices> ModelTimeSlices::make(const Case& c, std::int64_t first, std::int64_t count,
-                                    std::shared_ptr<const CaseBatch> batch) {
+                                              std::shared_ptr<const CaseBatch> batch) {
   ModelTimeSlices out;
   for (std::int64_t i = 0; i < count; ++i) {
     LANISTA_ASSIGN(auto program, LanistaProgram::make(c, {.first = first + i}, batch));

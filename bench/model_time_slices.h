@@ -16,7 +16,7 @@ class ModelTimeSlices {
  public:
   /// Models [first, first + count) of a case. Errors: as of LanistaProgram::make.
   static Result<ModelTimeSlices> make(const Case& c, std::int64_t first, std::int64_t count,
-                                 std::shared_ptr<const CaseBatch> batch);
+                                      std::shared_ptr<const CaseBatch> batch);
 
   std::int64_t size() const { return static_cast<std::int64_t>(programs_.size()); }
   std::int64_t bytes() const;

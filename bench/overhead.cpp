@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/memory_file_system.h"
 #include "bench/arms.h"
+#include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/engine.h"
-#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/core/noop_executor.h"
+#include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/io/studyfile/study_file.h"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
 #include "bench/trained_study.h"
-#include "lanista/io/data/augment.h"
+#include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
+#include "lanista/io/data/augment.h"
 
 namespace lanista::bench {
 namespace {
@@ -33,14 +33,12 @@ const std::vector<HyperbandCase>& hyperband_cases() {
 }
 
 std::string study_file(const HyperbandCase& of) {
-  return "model: {base: builtin:" + of.base + "}\n" +             //
-         "space:\n  mutate: " + of.mutate + "\n" +                //
+  return "model: {base: builtin:" + of.base + "}\n" +  //
+         "space:\n  mutate: " + of.mutate + "\n" +     //
          "  params: {lr: log(0.003, 0.3), momentum: \"range(0, 0.95)\"}\n" +
-         "data: {source: builtin:digits, batch: 32, augment: " + of.augment + "}\n" +
-         "train: {epochs: 27}\n" +                                //
+         "data: {source: builtin:digits, batch: 32, augment: " + of.augment + "}\n" + "train: {epochs: 27}\n" +  //
          "strategy: {name: random, mutations: " + of.mutations + "}\n" +
-         "stop: {rule: hyperband, min: 1, eta: 3, cycles: 1}\n" +
-         "budget: {trials: 1000}\nkeep: {top: 1}\n";
+         "stop: {rule: hyperband, min: 1, eta: 3, cycles: 1}\n" + "budget: {trials: 1000}\nkeep: {top: 1}\n";
 }
 
 /// Seconds that a worker needs to prepare the samples of an epoch, batch by batch.
@@ -83,9 +81,8 @@ struct HyperbandArm {
 
 Result<void> run_case(const HyperbandCase& of, const data::Dataset& data, int repeats, bool json, std::ostream& out) {
   const auto config = study_for(study_file(of), data);
-  std::vector<HyperbandArm> all{{"plain", {.lanes = 1, .shares_epochs = false}, {}},
-                                {"packed", {.lanes = 1}, {}},
-                                {"fused", {}, {}}};
+  std::vector<HyperbandArm> all{
+      {"plain", {.lanes = 1, .shares_epochs = false}, {}}, {"packed", {.lanes = 1}, {}}, {"fused", {}, {}}};
   Result<void> failure;
   std::vector<double> limits;
   std::vector<Arm> arms;

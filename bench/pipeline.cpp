@@ -7,9 +7,9 @@
 
 #include "bench/arms.h"
 #include "bench/pipeline_models.h"
-#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/planner.h"
+#include "lanista/plan/pipeline/planner_baselines.h"
 
 namespace lanista::bench {
 namespace {
@@ -48,7 +48,7 @@ void plan_row(const Table& table, const std::string& arm, const pipeline::Pipeli
 /// Plans with one baseline, prints it and takes it into `baselines`.
 template <class Make>
 Result<void> run_baseline(const Table& table, const std::string& arm, const Problem& problem, bool graph, Make make,
-                   Baselines& baselines) {
+                          Baselines& baselines) {
   const auto batch = static_cast<double>(problem.model.batch);
   const double begin = now_seconds();
   const Result<Baseline> made = make();

@@ -8,15 +8,15 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/rng.h"
 #include "bench/arms.h"
+#include "bench/pass_replay.h"
 #include "bench/random_plans.h"
 #include "bench/rank_correlation.h"
-#include "bench/pass_replay.h"
 #include "bench/staged_model.h"
+#include "lanista/base/rng.h"
+#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 #include "lanista/plan/pipeline/schedule.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "lanista/exec/pipeline_parallel/pipeline_stages.h"
 
 namespace lanista::bench {
 namespace {
@@ -109,7 +109,8 @@ Result<void> two_branches(int repeats, bool json, std::ostream& out) {
 
 // Steps of a plan, replayed; a first one warms up.
 Result<std::vector<double>> replays(const StagedModel& bench, const runtime::ChosenPlan& plan, int repeats) {
-  LANISTA_ASSIGN(nn::Stages stages, runtime::executable_stages(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
+  LANISTA_ASSIGN(nn::Stages stages,
+                 runtime::executable_stages(plan.plan, plan.schedule, bench.problem, bench.planned.nodes));
   PassReplay replay(stages);
   stages.observer = &replay;
   LANISTA_ASSIGN(nn::Program program, bench.derived.compile(kBatch / kMicroBatch, &stages));

@@ -4,13 +4,13 @@
 #include <string>
 #include <utility>
 
-#include "lanista/base/file_system.h"
 #include "bench/prefix_frozen.h"
-#include "bench/trainer_sets.h"
 #include "bench/recipe.h"
+#include "bench/trainer_sets.h"
+#include "lanista/base/file_system.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
 
 namespace lanista::bench {
 namespace {

@@ -6,14 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "bench/arms.h"
+#include "bench/recipe.h"
+#include "bench/trainer_sets.h"
 #include "lanista/base/check.h"
 #include "lanista/base/file_system.h"
-#include "bench/arms.h"
-#include "bench/trainer_sets.h"
-#include "bench/recipe.h"
-#include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/frozen_prefix.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::bench {
 namespace {

@@ -12,9 +12,9 @@
 #include <memory>
 #include <optional>
 
-#include "lanista/base/check.h"
 #include "bench/arms.h"
 #include "bench/model_time_slices.h"
+#include "lanista/base/check.h"
 #include "lanista/exec/kernels/kernels.h"
 
 namespace lanista::bench {
@@ -194,7 +194,8 @@ Result<std::vector<double>> ProcessPair::losses(int steps) {
 
 Result<double> ProcessPair::rate(double seconds) {
   double sum = 0;
-  for (const Process& process : processes_) send_order(process.socket, {.kind = Order::Kind::kRate, .seconds = seconds});
+  for (const Process& process : processes_)
+    send_order(process.socket, {.kind = Order::Kind::kRate, .seconds = seconds});
   LANISTA_ASSIGN(const auto rates, receive_answers());
   for (const auto& values : rates) sum += values.at(0);
   return sum;

@@ -2,13 +2,13 @@
 #include <charconv>
 #include <ostream>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
 #include "bench/fluid.h"
 #include "lanista/base/csv.h"
+#include "lanista/base/file_system.h"
 #include "lanista/plan/elastic/baseline_policies.h"
-#include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/bounds.h"
+#include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/elastic.h"
 #include "lanista/plan/elastic/simulate.h"
 

@@ -7,7 +7,7 @@
 namespace lanista::bench {
 
 pipeline::PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::size_t stages,
-                          const std::vector<std::int64_t>& micro_batches, std::int64_t num_ranks) {
+                                         const std::vector<std::int64_t>& micro_batches, std::int64_t num_ranks) {
   const pipeline::Neighbours is_near(problem.model);
   const std::size_t n = problem.model.operators.size();
   std::vector<std::size_t> waits(n);

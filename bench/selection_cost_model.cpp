@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "lanista/base/check.h"
 #include "bench/arms.h"
+#include "lanista/base/check.h"
+#include "lanista/exec/train/selection.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/io/data/selector.h"
-#include "lanista/exec/train/selection.h"
 
 namespace lanista::bench {
 namespace {
@@ -44,7 +44,8 @@ double overhead_ms(double keep, std::int64_t rows, std::int64_t batch) {
 
 }  // namespace
 
-Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch, bool won) {
+Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch,
+                                     bool won) {
   if (select.name.empty()) return SelectionWork{};
   if (select.name == data::kSelectionAuto && !won) return SelectionWork{};
   LANISTA_ASSIGN(const Options options, data::resolve_selection_options(select));

@@ -18,7 +18,8 @@ struct SelectionWork {
 
 /// What it looks at and chooses among in an epoch, from 0 (what it trains on is told by the training). `won`: whether a
 /// kind that asks first (data::kSelectionAuto) selects in it. Errors: kInvalidArgument.
-Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch, bool won);
+Result<SelectionWork> selection_work(const study::PluginConfig& select, std::int64_t epochs, std::int64_t epoch,
+                                     bool won);
 
 /// What these parts take, each done for all rows: milliseconds.
 struct SelectionCosts {

@@ -24,13 +24,15 @@ TEST(SelectModel, EqualsClosedFormWithoutOverhead) {
                            {4, 1.0 / 4, 3, 3.00}}) {
     const SelectionCosts parts{.forward = 1, .train = each.r};
     const double all = predict_epoch_milliseconds(parts, {.trained = 1});
-    const double some = predict_epoch_milliseconds(parts, {.scored = 1 / each.passes, .chosen = 1, .trained = each.kept});
+    const double some =
+        predict_epoch_milliseconds(parts, {.scored = 1 / each.passes, .chosen = 1, .trained = each.kept});
     EXPECT_NEAR(all / some, each.faster, 0.005) << each.r << " " << each.kept << " " << each.passes;
   }
 }
 
 TEST(SelectModel, ScalesEachPartByItsWork) {
-  const SelectionCosts parts{.read = 1, .forward = 10, .choose = 100, .queue = 1000, .train = 10'000, .evaluate = 100'000};
+  const SelectionCosts parts{
+      .read = 1, .forward = 10, .choose = 100, .queue = 1000, .train = 10'000, .evaluate = 100'000};
   EXPECT_EQ(predict_epoch_milliseconds(parts, {}), 1);
   const SelectionWork work{.scored = 0.5, .chosen = 0.25, .trained = 2, .queued = 4, .evaluations = 3};
   EXPECT_EQ(predict_epoch_milliseconds(parts, work), 324'031);

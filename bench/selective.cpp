@@ -10,18 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/check.h"
-#include "lanista/base/file_system.h"
-#include "lanista/base/rng.h"
 #include "bench/arms.h"
 #include "bench/recipe.h"
 #include "bench/selection_cost_model.h"
 #include "bench/timed_training.h"
+#include "lanista/base/check.h"
+#include "lanista/base/file_system.h"
+#include "lanista/base/rng.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/select_check.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
 
 namespace lanista::bench {
 namespace {
@@ -116,17 +116,18 @@ std::vector<SelectiveArm> part_arms() {
 
 /// A training, epoch by epoch.
 struct SelectiveCurve {
-  std::vector<double> error;     ///< per cent of the validation rows
-  std::vector<double> seconds;   ///< of training, since the beginning
-  std::vector<double> backward;  ///< examples since the beginning
+  std::vector<double> error;        ///< per cent of the validation rows
+  std::vector<double> seconds;      ///< of training, since the beginning
+  std::vector<double> backward;     ///< examples since the beginning
   std::vector<SelectionWork> work;  ///< of each epoch
-  std::vector<double> evaluation;  ///< seconds, of each epoch's
+  std::vector<double> evaluation;   ///< seconds, of each epoch's
 };
 
 /// A training on its way.
 class Training {
  public:
-  static Result<Training> make(const Task& task, const SelectiveArm& arm_settings, const graph::OpTable& ops, std::uint64_t seed) {
+  static Result<Training> make(const Task& task, const SelectiveArm& arm_settings, const graph::OpTable& ops,
+                               std::uint64_t seed) {
     study::Recipe recipe = plain_recipe();
     recipe.schedule = "cosine";
     recipe.epochs = arm_settings.epochs;
@@ -202,8 +203,8 @@ class Training {
 };
 
 /// Trains all of them side by side, an epoch of each in turn, so that whatever else the machine does is in all alike.
-Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<SelectiveArm>& make_arms, const graph::OpTable& ops,
-                                  std::uint64_t seed) {
+Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<SelectiveArm>& make_arms,
+                                          const graph::OpTable& ops, std::uint64_t seed) {
   std::vector<Training> trainings;
   for (const SelectiveArm& arm_settings : make_arms) {
     LANISTA_ASSIGN(auto training, Training::make(task, arm_settings, ops, seed));
@@ -221,7 +222,8 @@ Result<std::vector<SelectiveCurve>> train(const Task& task, const std::vector<Se
 }
 
 // Mean and half the 95 % interval of it, by Student's t of 1 to 9 degrees of freedom.
-BenchRow interval(const std::string& name, const std::string& arm, const std::string& unit, const std::vector<double>& all) {
+BenchRow interval(const std::string& name, const std::string& arm, const std::string& unit,
+                  const std::vector<double>& all) {
   constexpr double kStudent[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262};
   const auto count = static_cast<double>(all.size());
   double mean = 0, square = 0;
@@ -239,7 +241,7 @@ double epoch_ms(const SelectiveCurve& curve, std::size_t epochs) {
 
 /// The parts as arms of this kind have them, by trainings of part_arms() over as many epochs beside them.
 SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurve>& curves, std::size_t epochs,
-                     const SelectionOverhead& alone) {
+                        const SelectionOverhead& alone) {
   const auto share = [&](const SelectiveCurve& curve) {
     double trained = 0;
     for (std::size_t e = 1; e < epochs; ++e) trained += curve.work[e].trained;
@@ -248,7 +250,9 @@ SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurv
   SelectionCosts parts;
   const double all = epoch_ms(curves[0], epochs);
   // The few rows that were trained on cost what they cost when all are.
-  const auto without = [&](const SelectiveCurve& curve) { return epoch_ms(curve, epochs) - share(curve) * parts.train; };
+  const auto without = [&](const SelectiveCurve& curve) {
+    return epoch_ms(curve, epochs) - share(curve) * parts.train;
+  };
   parts.read = std::max(0.0, epoch_ms(curves[1], epochs) - share(curves[1]) * all - alone.sampling);
   parts.train = all - parts.read;
   parts.queue = alone.queue;
@@ -263,8 +267,8 @@ SelectionCosts parts_of(const std::string& kind, const std::vector<SelectiveCurv
 }
 
 /// What the parts took, which stand behind the arms.
-void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves, const SelectionOverhead& alone, bool json,
-                 std::ostream& out) {
+void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves,
+                 const SelectionOverhead& alone, bool json, std::ostream& out) {
   const std::size_t first = make_arms().size();
   std::map<std::string, std::vector<double>> parts;
   for (std::size_t seed = 0; seed < curves[first].size(); ++seed) {
@@ -287,9 +291,11 @@ void print_parts(const Task& task, const std::vector<std::vector<SelectiveCurve>
 
 /// Prints what came out of one task; arms in the order of ways(), behind them those of part_arms(); seeds in the same
 /// order for each.
-void print_task(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves, bool json, std::ostream& out) {
+void print_task(const Task& task, const std::vector<std::vector<SelectiveCurve>>& curves, bool json,
+                std::ostream& out) {
   const std::vector<SelectiveArm> arms = make_arms();
-  const SelectionOverhead alone = measure_selection_overhead(std::ssize(task.data.rows(data::Part::kTrain)), plain_recipe().batch);
+  const SelectionOverhead alone =
+      measure_selection_overhead(std::ssize(task.data.rows(data::Part::kTrain)), plain_recipe().batch);
   const auto finals = [&](std::size_t arm) {
     std::vector<double> values;
     for (const SelectiveCurve& curve : curves[arm]) values.push_back(curve.error.back());
@@ -355,7 +361,8 @@ Result<void> selective(int seeds, bool json, std::ostream& out) {
   }
   LANISTA_ASSIGN(auto rare, make_task("digits-rare", "builtin:digits", "small-cnn", 0, true));
   tasks.push_back(std::move(rare));
-  LANISTA_ASSIGN(auto spirals, make_task("spirals", "synthetic:spirals?rows=6000&classes=3&seed=3", "small-mlp", 0, false));
+  LANISTA_ASSIGN(auto spirals,
+                 make_task("spirals", "synthetic:spirals?rows=6000&classes=3&seed=3", "small-mlp", 0, false));
   tasks.push_back(std::move(spirals));
   std::vector<SelectiveArm> arms = make_arms();
   std::ranges::copy(part_arms(), std::back_inserter(arms));

@@ -65,16 +65,18 @@ double gain(const ThreadPairWork& thread_pair, HelperThread& helper) {
 
 }  // namespace
 
-BenchRow speedup_row(const std::string& bench, const std::string& case_name, const ThreadPairWork& thread_pair, int repeats) {
-  LANISTA_CHECK(!thread_pair.together.empty() && thread_pair.together.size() <= 2, "a doubling is the work of two threads");
+BenchRow speedup_row(const std::string& bench, const std::string& case_name, const ThreadPairWork& thread_pair,
+                     int repeats) {
+  LANISTA_CHECK(!thread_pair.together.empty() && thread_pair.together.size() <= 2,
+                "a doubling is the work of two threads");
   HelperThread helper;
   std::vector<double> gains;
   for (int i = 0; i < std::max(repeats, kMinRepeats); ++i) gains.push_back(gain(thread_pair, helper));
   return summary(bench, case_name, "speedup-2", "x", gains);
 }
 
-BenchRow speedup_row(const std::string& bench, const std::string& case_name, LanistaProgram& alone, LanistaProgram& second_alone,
-                const std::vector<LanistaProgram*>& together, int repeats) {
+BenchRow speedup_row(const std::string& bench, const std::string& case_name, LanistaProgram& alone,
+                     LanistaProgram& second_alone, const std::vector<LanistaProgram*>& together, int repeats) {
   ThreadPairWork thread_pair{.alone = alone.work(), .second_alone = second_alone.work(), .together = {}};
   for (LanistaProgram* program : together) thread_pair.together.push_back(program->work());
   return speedup_row(bench, case_name, thread_pair, repeats);

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "lanista/base/rng.h"
+#include "lanista/engine/local/pass_timing.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "lanista/engine/local/pass_timing.h"
 
 namespace lanista::bench {
 
@@ -60,7 +60,7 @@ Result<DerivedModel> DerivedModel::make(const std::string& text, std::int64_t ba
 }
 
 Result<nn::Program> DerivedModel::compile(std::int64_t parts, const nn::Stages* stages, std::int64_t lanes,
-                                     int threads) const {
+                                          int threads) const {
   nn::ProgramOptions options{.lanes = lanes, .max_batch = batch, .accumulate = parts, .stages = stages};
   options.threads = threads;
   LANISTA_ASSIGN(nn::Program program, nn::Program::compile(train, infer, options));
@@ -104,7 +104,7 @@ Result<StagedModel> StagedModel::make(const std::string& text, std::int64_t inpu
   LANISTA_ASSIGN(auto planned, runtime::planned_step(derived.train, derived.ops, kBatch, 4));
   LANISTA_ASSIGN(nn::Program single_thread, derived.compile(kBatch / kMicroBatch, nullptr));
   pipeline::Problem problem{planned.model, runtime::single_devices(kRanks, kTransferSeconds)};
-  StagedModel model{std::move(derived), std::move(samples), std::move(planned), std::move(problem), 0,
+  StagedModel model{std::move(derived),      std::move(samples), std::move(planned), std::move(problem), 0,
                     std::move(single_thread)};
   LANISTA_ASSIGN(const auto passes, model.timed_passes(repeats));
   model.set_pass_costs(passes, 1e-6 * median(run_rounds({model.arm("alone", model.single_thread)}, repeats)[0]));

@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/result.h"
 #include "bench/arms.h"
-#include "lanista/model/graph/op.h"
-#include "lanista/exec/program/program.h"
-#include "lanista/plan/pipeline/schedule.h"
+#include "lanista/base/result.h"
 #include "lanista/engine/local/pass_timing.h"
 #include "lanista/exec/pipeline_parallel/pipeline_stages.h"
+#include "lanista/exec/program/program.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/op.h"
+#include "lanista/plan/pipeline/schedule.h"
 
 // Branchy models whose stages are really run, and what their operators take here.
 namespace lanista::bench {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <vector>
 
+#include "bench/rank_correlation.h"
 #include "lanista/base/check.h"
 #include "lanista/base/portable_math.h"
-#include "bench/rank_correlation.h"
 
 namespace lanista::bench {
 namespace {

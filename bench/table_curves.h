@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "lanista/base/rng.h"
 #include "bench/table_search.h"
+#include "lanista/base/rng.h"
 
 namespace lanista::bench {
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <ostream>
 
-#include "lanista/base/file_system.h"
 #include "bench/arms.h"
 #include "bench/table_search.h"
-#include "bench/tabular_epochs.h"
 #include "bench/tabular_arms.h"
+#include "bench/tabular_epochs.h"
+#include "lanista/base/file_system.h"
 
 namespace lanista::bench {
 namespace {
@@ -92,8 +92,8 @@ Result<void> tabular(const BenchRequest& request, std::ostream& out) {
   for (const StrategyArm& strategy_arm : chosen) {
     TabularRuns runs_of_arm{marks, {}};
     for (int seed = 0; seed < std::max(1, seeds / strategy_arm.seeds_divisor); ++seed) {
-      LANISTA_ASSIGN(SearchRun run,
-                     search_table(*table, strategy_arm.plugin, strategy_arm.options, marks, static_cast<std::uint64_t>(seed)));
+      LANISTA_ASSIGN(SearchRun run, search_table(*table, strategy_arm.plugin, strategy_arm.options, marks,
+                                                 static_cast<std::uint64_t>(seed)));
       runs_of_arm.runs.push_back(std::move(run));
     }
     if (request.json) print_rows(name, strategy_arm.name, runs_of_arm, out);

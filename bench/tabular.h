@@ -2,8 +2,8 @@
 
 #include <iosfwd>
 
-#include "lanista/base/result.h"
 #include "bench/bench.h"
+#include "lanista/base/result.h"
 
 namespace lanista::bench {
 

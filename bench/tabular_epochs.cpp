@@ -57,7 +57,8 @@ struct TabularEpochRuns {
   }
 };
 
-void print_rows(const std::string& name, const std::string& arm, const TabularEpochRuns& runs_of_arm, std::ostream& out) {
+void print_rows(const std::string& name, const std::string& arm, const TabularEpochRuns& runs_of_arm,
+                std::ostream& out) {
   const int seeds = static_cast<int>(runs_of_arm.runs.size());
   const auto row = [&](const std::string& what, const char* unit, MeanAndDeviation value) {
     print({"tabular", name + what, arm, unit, value.mean, value.deviation, seeds}, true, out);
@@ -87,7 +88,8 @@ void print_head(const EpochBudget& budget, const std::string& name, const Accura
                              "the front of all trials that was trained to the end\n"
                            : "regret in points of final validation accuracy, mean +- deviation over seeds\n");
   out << format("%-22s", "after full trainings");
-  for (const std::int64_t mark : budget.epoch_milestones) out << format("  %20lld", static_cast<long long>(mark / budget.epochs));
+  for (const std::int64_t mark : budget.epoch_milestones)
+    out << format("  %20lld", static_cast<long long>(mark / budget.epochs));
   out << "   seeds  trials  trained  s/search\n";
 }
 
@@ -96,8 +98,8 @@ std::string table_line(const std::string& arm, const TabularEpochRuns& runs_of_a
   for (std::size_t i = 0; i < runs_of_arm.budget.epoch_milestones.size(); ++i) {
     if (runs_of_arm.budget.two_goals) {
       const MeanAndDeviation volume = runs_of_arm.found(i, &EpochRun::Found::volume_regret);
-      line +=
-          format("  %5.2f +-%5.2f /%5.1f", volume.mean, volume.deviation, runs_of_arm.found(i, &EpochRun::Found::kept).mean);
+      line += format("  %5.2f +-%5.2f /%5.1f", volume.mean, volume.deviation,
+                     runs_of_arm.found(i, &EpochRun::Found::kept).mean);
     } else {
       const MeanAndDeviation regret = runs_of_arm.found(i, &EpochRun::Found::validation_regret);
       line += format("         %5.2f +-%5.2f", regret.mean, regret.deviation);
@@ -120,8 +122,8 @@ Result<void> tabular_epochs(const BenchRequest& request, const AccuracyTable& ta
       budget.on = rule.on;
       TabularEpochRuns runs_of_arm{budget, {}};
       for (int seed = 0; seed < std::max(1, seeds / strategy_arm.seeds_divisor); ++seed) {
-        LANISTA_ASSIGN(EpochRun run,
-                       search_epochs(table, strategy_arm.plugin, strategy_arm.options, budget, static_cast<std::uint64_t>(seed)));
+        LANISTA_ASSIGN(EpochRun run, search_epochs(table, strategy_arm.plugin, strategy_arm.options, budget,
+                                                   static_cast<std::uint64_t>(seed)));
         runs_of_arm.runs.push_back(std::move(run));
       }
       const std::string arm = strategy_arm.name + rule.arm;

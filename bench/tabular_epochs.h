@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/result.h"
 #include "bench/bench.h"
 #include "bench/epoch_search.h"
 #include "bench/tabular_arms.h"
+#include "lanista/base/result.h"
 
 namespace lanista::bench {
 

@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lanista/base/rng.h"
 #include "bench/table_search.h"
+#include "lanista/base/rng.h"
 
 namespace lanista::bench {
 namespace {

@@ -24,8 +24,8 @@ class TimedTraining {
                      const std::function<Result<void>(train::LaneGroup&, train::TrialRun&)>& before = {});
 
   const train::TrialRun& run() const { return run_; }
-  double seconds() const { return seconds_; }  ///< since the beginning
-  double updates() const { return updates_; }  ///< since the beginning
+  double seconds() const { return seconds_; }        ///< since the beginning
+  double updates() const { return updates_; }        ///< since the beginning
   double evaluation() const { return evaluation_; }  ///< seconds, of the last epoch's
 
  private:

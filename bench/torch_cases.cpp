@@ -2,8 +2,8 @@
 #include <cmath>
 #include <map>
 
-#include "lanista/base/check.h"
 #include "bench/torch_loop.h"
+#include "lanista/base/check.h"
 
 namespace lanista::bench {
 namespace {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
-#include "bench/training_benchmark.h"
 #include "bench/speedup.h"
+#include "bench/training_benchmark.h"
 
 namespace lanista::bench {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "bench/arms.h"
 #include "lanista/base/check.h"
 #include "lanista/base/clock.h"
 #include "lanista/base/log_sink.h"
 #include "lanista/base/memory_file_system.h"
-#include "bench/arms.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/engine/local/worker_executor.h"
@@ -23,7 +23,8 @@ study::StudyConfig study_for(const std::string& yaml, const data::Dataset& data)
   return *std::move(config);
 }
 
-Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data, const ExecutorSettings& executor_settings) {
+Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data,
+                                 const ExecutorSettings& executor_settings) {
   const std::string folder = "study";
   MemoryFileSystem disk;
   RealClock clock;
@@ -54,7 +55,8 @@ Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::D
                                                            runtime::numerics(kernels::best_isa()), services));
   LANISTA_ASSIGN(const auto summary, engine->run());
   out.seconds = now_seconds() - begin;
-  if (summary.end != engine::RunEnd::kDone) return Error{Code::kInternal, "the study ended early: " + summary.reason, ""};
+  if (summary.end != engine::RunEnd::kDone)
+    return Error{Code::kInternal, "the study ended early: " + summary.reason, ""};
   out.view = engine->view();
   LANISTA_ASSIGN(const auto records, store::read_log(disk, folder));
   out.canonical = store::canonical_export(records);

@@ -13,8 +13,8 @@ namespace lanista::bench {
 /// What a study is trained by. None of it changes what comes out, only how long it takes.
 struct ExecutorSettings {
   std::int64_t workers = 2;
-  std::int64_t lanes = 0;    ///< trials of one program that a worker trains together, at most; 0: as many as pay
-  bool shares_epochs = true; ///< prepared samples are kept for whoever comes to the same epoch
+  std::int64_t lanes = 0;     ///< trials of one program that a worker trains together, at most; 0: as many as pay
+  bool shares_epochs = true;  ///< prepared samples are kept for whoever comes to the same epoch
 };
 
 /// A study that was really trained to its end.
@@ -29,7 +29,8 @@ study::StudyConfig study_for(const std::string& yaml, const data::Dataset& data)
 
 /// Trains it in memory: no disk takes part in the time. `data` are those of config.data. Errors: those of the engine;
 /// kInternal if the study did not end by itself.
-Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data, const ExecutorSettings& executor_settings);
+Result<TrainedStudy> train_study(const study::StudyConfig& config, const data::Dataset& data,
+                                 const ExecutorSettings& executor_settings);
 
 /// Seconds in which somebody trained, over all workers.
 double training_seconds(const study::StudyView& view);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lanista/base/result.h"
-#include "lanista/io/data/epoch_cache.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/io/data/epoch_cache.h"
 
 namespace lanista::bench {
 
@@ -33,10 +33,10 @@ struct SeparateArm {
 };
 
 /// Measures `count` models of `input` that share what a data::EpochCache prepares, and prints microseconds a model and
-/// epoch. Arms: those of `separate_arms`; `shared`; `prefix`, the preparation of an epoch alone; `head`, an epoch of the models
-/// on samples that lie ready. Then `limit`, what sharing can reach: (prefix + K head) / K; and `of-limit`, how near
-/// `shared` comes to it, from the values of each round, so that a machine that is slow for a while is slow for both.
-/// Errors: those of train::Trainer; kInternal (models apart train otherwise than models that share).
+/// epoch. Arms: those of `separate_arms`; `shared`; `prefix`, the preparation of an epoch alone; `head`, an epoch of
+/// the models on samples that lie ready. Then `limit`, what sharing can reach: (prefix + K head) / K; and `of-limit`,
+/// how near `shared` comes to it, from the values of each round, so that a machine that is slow for a while is slow for
+/// both. Errors: those of train::Trainer; kInternal (models apart train otherwise than models that share).
 Result<void> measure_sharing(const std::string& name, const train::TrainerInput& input, std::int64_t count,
                              std::vector<SeparateArm> separate_arms, int repeats, bool json, std::ostream& out);
 

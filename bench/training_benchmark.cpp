@@ -6,8 +6,8 @@
 #include <ostream>
 #include <set>
 
-#include "lanista/base/check.h"
 #include "bench/speedup.h"
+#include "lanista/base/check.h"
 #include "lanista/exec/kernels/kernels.h"
 
 namespace lanista::bench {
@@ -31,7 +31,8 @@ Error disagreement(const Case& c, const std::string& arm, std::size_t step, std:
 TrainingBenchmark TrainingBenchmark::begin(const BenchRequest& request, std::ostream& out) {
   at::set_num_threads(1);
   kernels::set_flush_to_zero();
-  const TrainingBenchmark benchmark{request.name, request.repeats > 0 ? request.repeats : 5, request.json, &out, nn::measure_cpu_speed()};
+  const TrainingBenchmark benchmark{request.name, request.repeats > 0 ? request.repeats : 5, request.json, &out,
+                                    nn::measure_cpu_speed()};
   if (!benchmark.json) {
     out << "one core: " << std::llround(benchmark.machine.peak_gflops) << " GFLOP/s";
     for (const auto& level : benchmark.machine.memory) {
@@ -52,20 +53,21 @@ void TrainingBenchmark::print(const std::vector<BenchRow>& rows) const {
   for (const BenchRow& row : rows) print(row);
 }
 
-void TrainingBenchmark::print(const std::string& case_name, const std::string& arm, const std::string& unit, double value) const {
+void TrainingBenchmark::print(const std::string& case_name, const std::string& arm, const std::string& unit,
+                              double value) const {
   print({bench, case_name, arm, unit, value, 0, 1});
 }
 
 void TrainingBenchmark::print_rounds(const std::string& case_name, const std::vector<Arm>& arms,
-                        const std::vector<std::vector<double>>& values) const {
+                                     const std::vector<std::vector<double>>& values) const {
   for (std::size_t i = 0; i < arms.size(); ++i) {
     print(summary(bench, case_name, arms[i].name, "us/step", values[i]));
   }
 }
 
 void TrainingBenchmark::print_comparison(const std::string& case_name, const std::string& what, const std::string& arm,
-                          const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
-                          const std::function<bool(const std::string&)>& is_other) const {
+                                         const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
+                                         const std::function<bool(const std::string&)>& is_other) const {
   print(compare_to_best(bench, case_name, what, arm, arms, values, is_other));
 }
 
@@ -108,11 +110,12 @@ Result<TorchLoopArms> TorchLoopArms::make(const Case& c, ModelTimeSlices& models
 }
 
 void TorchLoopArms::add_to(std::vector<Arm>& arms) const {
-  for (const auto& [arm, loops] : loops_) arms.push_back(timed(arm, {{[each = loops] { each->run_slice(); }, kSliceSteps}}));
+  for (const auto& [arm, loops] : loops_)
+    arms.push_back(timed(arm, {{[each = loops] { each->run_slice(); }, kSliceSteps}}));
 }
 
 Result<void> check_same_losses(const Case& c, const std::string& arm, const std::vector<double>& ours,
-                         const std::vector<double>& theirs, std::size_t models) {
+                               const std::vector<double>& theirs, std::size_t models) {
   LANISTA_CHECK(ours.size() == theirs.size(), "arm " + arm + " has other losses than ours");
   for (std::size_t i = 0; i < ours.size(); ++i) {
     if (ours[i] != theirs[i]) return disagreement(c, arm, i / models, i % models, ours[i], theirs[i]);

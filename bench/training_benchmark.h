@@ -34,8 +34,8 @@ struct TrainingBenchmark {
                     const std::vector<std::vector<double>>& values) const;
   /// The rows of standing().
   void print_comparison(const std::string& case_name, const std::string& what, const std::string& arm,
-                      const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
-                      const std::function<bool(const std::string&)>& is_other) const;
+                        const std::vector<Arm>& arms, const std::vector<std::vector<double>>& values,
+                        const std::function<bool(const std::string&)>& is_other) const;
   /// A figure that was not sampled.
   void print(const std::string& case_name, const std::string& arm, const std::string& unit, double value) const;
   /// The work that no program can avoid, over the machine's speed: limit-flops and limit-bytes.
@@ -75,6 +75,6 @@ inline bool is_loop(const std::string& arm) { return arm == "loop" || arm == "lo
 
 /// kInternal with the first place where an arm's losses [step, model] are not those of ours, to the bit.
 Result<void> check_same_losses(const Case& c, const std::string& arm, const std::vector<double>& ours,
-                         const std::vector<double>& theirs, std::size_t models);
+                               const std::vector<double>& theirs, std::size_t models);
 
 }  // namespace lanista::bench

@@ -1,10 +1,10 @@
 #include <ostream>
 
-#include "lanista/base/edit_distance.h"
 #include "bench/bench.h"
 #include "bench/device_benchmark.h"
 #include "bench/fuse.h"
 #include "bench/train_step.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista::bench {
 

@@ -10,8 +10,8 @@ namespace lanista::bench {
 namespace {
 
 using schedule::Arrival;
-using schedule::TrialEnd;
 using schedule::Prediction;
+using schedule::TrialEnd;
 
 constexpr std::int64_t kBudget = 81, kEta = 3;
 constexpr std::size_t kSlots = 16;  // as strategy.slots

@@ -8,16 +8,16 @@
 #include <optional>
 #include <utility>
 
+#include "bench/arms.h"
+#include "bench/benchmark_strategy.h"
+#include "bench/recipe.h"
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
-#include "bench/arms.h"
-#include "bench/recipe.h"
-#include "bench/benchmark_strategy.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/engine/local/tune_searcher.h"
-#include "lanista/io/studyfile/tuning.h"
 #include "lanista/exec/train/fork.h"
 #include "lanista/exec/train/tuning.h"
+#include "lanista/io/studyfile/tuning.h"
+#include "lanista/model/mutate/model_space.h"
 
 namespace lanista::bench {
 namespace {
@@ -78,7 +78,8 @@ Result<study::Recipe> recipe_of(const TuneTask& task, space::Sample sample) {
 class TaskTraining {
  public:
   static Result<std::unique_ptr<TaskTraining>> make(const TuneTask& task, study::Recipe recipe, std::uint64_t seed,
-                                              std::uint64_t data_seed, const graph::OpTable& ops, std::int64_t lanes) {
+                                                    std::uint64_t data_seed, const graph::OpTable& ops,
+                                                    std::int64_t lanes) {
     const train::TrainerInput input{.trial = TrialId{1},
                                     .model = task.model,
                                     .recipe = std::move(recipe),
@@ -186,8 +187,8 @@ Result<TuningCost> TuningRuns::run_self_tuning(Options options, std::uint64_t se
   TuningCost all;
   for (std::uint64_t trial = 0; !all.reached && !all.is_capped; ++trial) {
     const std::uint64_t own = trial == 0 ? seed : Rng(seed).split("trial").split(trial).key();
-    LANISTA_TRY(
-        continue_training(all, recipe, own, {.lanes = kLanes, .epochs = kMaxTrainings * kTuneEpochs, .patience = patience}));
+    LANISTA_TRY(continue_training(all, recipe, own,
+                                  {.lanes = kLanes, .epochs = kMaxTrainings * kTuneEpochs, .patience = patience}));
   }
   return all;
 }
@@ -242,7 +243,8 @@ Result<TuningCost> TuningRuns::run_strategy(const StrategySettings& settings, st
   const auto plugins = strategy::builtin_strategies();
   const auto plugin = std::ranges::find(plugins, settings.sampler, &strategy::StrategyPlugin::name);
   LANISTA_ASSIGN(const Options options, resolve_options(settings.options, plugin->options));
-  LANISTA_ASSIGN(const auto strategy, make_benchmark_strategy(context, *plugin, options, settings.rule, settings.rule_options));
+  LANISTA_ASSIGN(const auto strategy,
+                 make_benchmark_strategy(context, *plugin, options, settings.rule, settings.rule_options));
   TuningCost cost;
   Population population(task_, ops_, seed);
   if (plugin->forks) population.keep_states();
@@ -285,13 +287,15 @@ std::vector<study::Recipe> TuningRuns::grid() const {
   return all;
 }
 
-Result<TuningCost> TuningRuns::train_fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t epochs, double most_steps) const {
+Result<TuningCost> TuningRuns::train_fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t epochs,
+                                           double most_steps) const {
   TuningCost cost;
   LANISTA_TRY(continue_training(cost, std::move(recipe), seed, {.epochs = epochs, .steps = most_steps}));
   return cost;
 }
 
-Result<void> TuningRuns::continue_training(TuningCost& cost, study::Recipe recipe, std::uint64_t seed, const Bounds& bounds) const {
+Result<void> TuningRuns::continue_training(TuningCost& cost, study::Recipe recipe, std::uint64_t seed,
+                                           const Bounds& bounds) const {
   const double start = now_seconds();
   LANISTA_ASSIGN(const auto training, TaskTraining::make(task_, std::move(recipe), seed, seed, ops_, bounds.lanes));
   const double cap = std::min(bounds.steps, static_cast<double>(bounds.epochs * training->epoch_steps()));

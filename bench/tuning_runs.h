@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "bench/mltuner_tasks.h"
 #include "lanista/base/options.h"
 #include "lanista/base/result.h"
-#include "bench/mltuner_tasks.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/search/study/trial.h"
 
@@ -59,9 +59,11 @@ class TuningRuns {
     std::int64_t patience = 0;  ///< epochs without an improvement; 0: it never ends for that
   };
   std::vector<study::Recipe> grid() const;
-  Result<TuningCost> train_fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t epochs, double most_steps = kNoBound) const;
+  Result<TuningCost> train_fixed(study::Recipe recipe, std::uint64_t seed, std::int64_t epochs,
+                                 double most_steps = kNoBound) const;
   /// A training more, within what is left of these bounds.
-  Result<void> continue_training(TuningCost& cost, study::Recipe recipe, std::uint64_t seed, const Bounds& bounds) const;
+  Result<void> continue_training(TuningCost& cost, study::Recipe recipe, std::uint64_t seed,
+                                 const Bounds& bounds) const;
 
   const TuneTask& task_;
   const graph::OpTable& ops_;

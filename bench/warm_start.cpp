@@ -16,10 +16,10 @@
 #include "bench/warm_stream.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"
 #include "lanista/io/zoo/admission.h"
 #include "lanista/io/zoo/catalogue.h"
+#include "lanista/model/autodiff/training_step.h"
 
 namespace lanista::bench {
 namespace {
@@ -48,8 +48,10 @@ struct ArrivingModel {
 };
 using Weights = std::shared_ptr<const train::StartWeights>;
 
-Result<Weights> transfer_from(const ArrivingModel& arriving, const Trained& parent, std::span<const graph::NodePair> pairs) {
-  LANISTA_ASSIGN(const auto plan, zoo::plan_transfer(parent.model, arriving.model, pairs, arriving.ops, {.seed = arriving.seed}));
+Result<Weights> transfer_from(const ArrivingModel& arriving, const Trained& parent,
+                              std::span<const graph::NodePair> pairs) {
+  LANISTA_ASSIGN(const auto plan,
+                 zoo::plan_transfer(parent.model, arriving.model, pairs, arriving.ops, {.seed = arriving.seed}));
   if (!plan.exact && zoo::inherited_share(plan) < engine::kMinCoverage) return Weights();
   return train::transfer_weights(parent.state, plan, arriving.model, arriving.ops, arriving.seed);
 }
@@ -143,9 +145,10 @@ Result<Trained> train_from(const ArrivingModel& arriving, std::vector<Weights> s
 class WarmArm {
  public:
   explicit WarmArm(std::string name) : name_(std::move(name)) {}
-  Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model, const CellArrival& arrival,
-                     std::uint64_t seed) {
-    const ArrivingModel arriving{task, ops, done, model, arrival.parent, Rng(seed).split("model").split(done.size()).key()};
+  Result<void> train(const WarmTask& task, const graph::OpTable& ops, const graph::Graph& model,
+                     const CellArrival& arrival, std::uint64_t seed) {
+    const ArrivingModel arriving{
+        task, ops, done, model, arrival.parent, Rng(seed).split("model").split(done.size()).key()};
     std::vector<Weights> starts;
     if (name_ == "lineage" || name_ == "race") {
       LANISTA_ASSIGN(starts.emplace_back(), from_lineage(arriving));

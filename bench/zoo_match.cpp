@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "bench/arms.h"
+#include "lanista/io/zoo/catalogue.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/spaces/published.h"
-#include "lanista/io/zoo/catalogue.h"
 
 namespace lanista::bench {
 namespace {

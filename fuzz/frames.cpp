@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lanista/ipc/frame_reader.h"
 #include "lanista/engine/remote/worker_protocol.h"
+#include "lanista/ipc/frame_reader.h"
 
 #include "fuzz.h"
 

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "lanista/exec/program/aligned_bytes.h"
 #include "lanista/exec/pipeline_parallel/stage_inbox.h"
 #include "lanista/exec/pipeline_parallel/stage_task.h"
 #include "lanista/exec/pipeline_parallel/stage_wire.h"
+#include "lanista/exec/program/aligned_bytes.h"
 
 #include "fuzz.h"
 

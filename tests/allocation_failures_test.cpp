@@ -6,10 +6,10 @@
 #include <functional>
 #include <new>
 
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/model/autodiff/training_step.h"
 
 namespace {
 

@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/infer.h"
-#include "support/engine/local/onnx_cases.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/infer.h"
 #include "oracle/cases.h"
 #include "random_models.h"
+#include "support/engine/local/onnx_cases.h"
 
 namespace lanista::testing {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lanista/base/tensor.h"
-#include "lanista/model/graph/graph.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/model/graph/graph.h"
 
 // Models that nobody chose, with what they compute, for whoever checks what they are exported to.
 namespace lanista::testing {

@@ -7,13 +7,13 @@
 #include <map>
 #include <string>
 
-#include "support/engine/core/test_support.h"
 #include "lanista/app/report/facts.h"
 #include "lanista/app/report/optuna.h"
 #include "lanista/app/report/table_export.h"
 #include "lanista/app/report/tensorboard.h"
-#include "support/app/report/test_view.h"
 #include "lanista/app/report/trace.h"
+#include "support/app/report/test_view.h"
+#include "support/engine/core/test_support.h"
 
 namespace {
 

@@ -42,7 +42,7 @@ json random_case(Rng rng) {
   if (kind == "times") input.times = times;
   input.is_sequential = kind == "blocks";
   json out{{"kind", kind},   {"rows", input.rows}, {"labels", labels},         {"groups", group_of},
-           {"times", times}, {"folds", folds},    {"repetition", repetition}, {"ties", has_ties}};
+           {"times", times}, {"folds", folds},     {"repetition", repetition}, {"ties", has_ties}};
   const auto dealt = data::make_folds(input, folds, repetition);
   if (!dealt) {
     out["refused"] = dealt.error().message;

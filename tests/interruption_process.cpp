@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lanista/engine/core/resolve_from_data.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/test_support.h"
 
 namespace lanista::crossing {
 

@@ -187,9 +187,9 @@ class InterruptedStudy {
     if (has_interruptions && rng_.bernoulli(0.7)) fault.at = rng_.between(0, rng_.bernoulli(0.3) ? 30 : 250);
     FaultyFileSystem fs(disk_, fault);
     const ProcessSettings settings{.seed = rng_.next(),
-                    .workers = std::int64_t{1} << rng_.below(3),
-                    .checkpoint_one_in = rng_.between(0, 3),
-                    .tick = rng_.bernoulli(0.5) ? 0.3 : 0.02};
+                                   .workers = std::int64_t{1} << rng_.below(3),
+                                   .checkpoint_one_in = rng_.between(0, 3),
+                                   .tick = rng_.bernoulli(0.5) ? 0.3 : 0.02};
     StudyProcess process(study_, fs, settings);
     if (has_interruptions) interrupt(process);
     const auto summary = work(process);

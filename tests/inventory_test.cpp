@@ -9,9 +9,9 @@
 
 #include "inventory/inventory.h"
 #include "lanista/io/data/readers.h"
-#include "support/engine/core/test_support.h"
 #include "lanista/io/store/log.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "support/engine/core/test_support.h"
 
 // Each key of a study file and each field of a stored record or a message has a row that shows what it names and what
 // guards it. A new one without a row fails here by its name.
@@ -75,7 +75,8 @@ std::set<std::string> study_keys() {
 
 /// Modules whose sources hold no stored record: they print, or their keys are those of the study file.
 bool stores_nothing(const std::string& path) {
-  for (const std::string_view module : {"bench/", "app/", "exec/kernels/", "search/sampler/", "search/halving/", "io/studyfile/"}) {
+  for (const std::string_view module :
+       {"bench/", "app/", "exec/kernels/", "search/sampler/", "search/halving/", "io/studyfile/"}) {
     if (path.starts_with(module)) return true;
   }
   return false;
@@ -198,8 +199,9 @@ TEST(Inventory, ScansEachFormOfAField) {
   EXPECT_EQ(json_fields(source), (std::set<std::string>{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"}));
   EXPECT_EQ(sql_columns("CREATE TABLE t(a TEXT, b INTEGER CHECK(b > 0), PRIMARY KEY(a, b));\nCREATE TABLE u(c BLOB)"),
             (std::set<std::string>{"t.a", "t.b", "u.c"}));
-  EXPECT_EQ(program_starts_in("::dlopen(\"x.so\", 1); ::execv(p, w); std::getenv(\"HOME\"); std::system(c); file_system(y);"),
-            (std::set<std::string>{"dlopen:x.so", "execv", "getenv:HOME", "system"}));
+  EXPECT_EQ(
+      program_starts_in("::dlopen(\"x.so\", 1); ::execv(p, w); std::getenv(\"HOME\"); std::system(c); file_system(y);"),
+      (std::set<std::string>{"dlopen:x.so", "execv", "getenv:HOME", "system"}));
 }
 
 }  // namespace

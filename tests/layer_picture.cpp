@@ -101,8 +101,8 @@ std::string with_picture(std::string_view page, std::string_view picture) {
   const std::size_t begins = page.find(kPictureBegins);
   const std::size_t ends = page.find(kPictureEnds);
   if (begins == std::string_view::npos || ends == std::string_view::npos || ends < begins) {
-    throw std::runtime_error("the page lacks the markers of the layer picture:\n" +
-                             std::string(kPictureBegins) + std::string(kPictureEnds));
+    throw std::runtime_error("the page lacks the markers of the layer picture:\n" + std::string(kPictureBegins) +
+                             std::string(kPictureEnds));
   }
   return std::string(page.substr(0, begins + kPictureBegins.size())) + std::string(picture) +
          std::string(page.substr(ends));

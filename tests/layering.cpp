@@ -54,7 +54,7 @@ std::string include_error(const Include& include, const fs::path& file, const La
 }
 
 void add_transitive(const std::string& layer, Layers& layers, const std::map<std::string, std::set<std::string>>& rows,
-                std::set<std::string>& open) {
+                    std::set<std::string>& open) {
   if (layers.may_include.contains(layer)) return;
   if (!rows.contains(layer)) throw std::runtime_error("layers: " + layer + " has no row");
   if (!open.insert(layer).second) throw std::runtime_error("layers: cycle through " + layer);

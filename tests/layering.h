@@ -18,14 +18,15 @@ struct Layers {
 
 /// Reads rows "layer -> layer layer" and "torch: folder folder"; '#' starts a comment.
 ///
-/// Throws std::runtime_error for a malformed row, a layer that is named but has no row, two rows of one layer, or a cycle.
+/// Throws std::runtime_error for a malformed row, a layer that is named but has no row, two rows of one layer, or a
+/// cycle.
 Layers read_layers(std::string_view text);
 
 /// An include line of a source file.
 struct Include {
-  int line = 0;        ///< from 1
-  std::string path;    ///< between the quotes or brackets
-  bool quoted = false; ///< "…" rather than <…>
+  int line = 0;         ///< from 1
+  std::string path;     ///< between the quotes or brackets
+  bool quoted = false;  ///< "…" rather than <…>
 };
 
 /// Returns the include lines of `file`, whatever their spacing. Lines in comments do not count.
@@ -40,9 +41,9 @@ bool is_source(const std::filesystem::directory_entry& entry);
 /// Returns each broken rule of the sources below `root`, as "path:line: problem", sorted by path.
 ///
 /// `root` has the layers as folders. Rules: a quoted include is written "lanista/<layer>/…" and names a layer which the
-/// file's layer may include; only test files include "support/…" and "bench/…", and they may include every layer; headers
-/// of torch, ATen and c10 appear only in the folders of `torch_folders` and in test files; every folder has a row.
-/// A test file ends in _test.cpp.
+/// file's layer may include; only test files include "support/…" and "bench/…", and they may include every layer;
+/// headers of torch, ATen and c10 appear only in the folders of `torch_folders` and in test files; every folder has a
+/// row. A test file ends in _test.cpp.
 std::vector<std::string> find_violations(const std::filesystem::path& root, const Layers& layers);
 
 /// The same for the folder of one layer outside src/lanista, such as bench/.

@@ -12,20 +12,20 @@
 #include <utility>
 #include <vector>
 
+#include "lanista/base/csv.h"
 #include "lanista/base/file_system.h"
 #include "lanista/base/frame.h"
-#include "lanista/base/csv.h"
 #include "lanista/io/formats/gzip.h"
 #include "lanista/io/formats/idx.h"
 #include "lanista/io/formats/image.h"
 #include "lanista/io/formats/npy.h"
 #include "lanista/io/formats/npz.h"
 #include "lanista/io/formats/onnx/onnx.h"
-#include "lanista/io/formats/safetensors.h"
 #include "lanista/io/formats/onnx/wire.h"
-#include "lanista/model/graph/text.h"
+#include "lanista/io/formats/safetensors.h"
 #include "lanista/io/store/log.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista {
 namespace {

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <string>
 
-#include "support/base/sanitizer.h"
 #include "memory_bombs.h"
+#include "support/base/sanitizer.h"
 
 // What a hostile file may cost: every parser reads or refuses every bomb within 4 x input + 64 MB. Run by hand, the
 // program prints a table.
@@ -70,8 +70,9 @@ TEST_P(MemoryCaps, HoldForEachInput) {
   const std::string input = hostile_input.make();
   const Seen seen = parse_with_limit(hostile_input, input);
 
-  std::printf("%-12s %-32s input %8.2f MB   peak %8.2f MB   %s\n", hostile_input.parser.c_str(), hostile_input.name.c_str(),
-              static_cast<double>(input.size()) / kMiB, static_cast<double>(seen.peak) / kMiB,
+  std::printf("%-12s %-32s input %8.2f MB   peak %8.2f MB   %s\n", hostile_input.parser.c_str(),
+              hostile_input.name.c_str(), static_cast<double>(input.size()) / kMiB,
+              static_cast<double>(seen.peak) / kMiB,
               !seen.survived ? "died"
               : seen.read    ? "read"
                              : "refused");

@@ -8,9 +8,9 @@
 #include <string>
 
 #include "lanista/base/rng.h"
+#include "lanista/exec/train/evaluation.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/record_fields.h"
-#include "lanista/exec/train/evaluation.h"
 
 namespace {
 
@@ -55,7 +55,8 @@ void sample_logits(Case& sampled_case, Rng& rng) {
     if (kind == 3 && i > 0 && rng.bernoulli(0.6)) {
       const std::size_t like = rng.below(i);
       const double apart = static_cast<double>(rng.between(-3, 3));
-      for (std::size_t k = 0; k < width; ++k) sampled_case.scores.push_back(sampled_case.scores[like * width + k] + apart);
+      for (std::size_t k = 0; k < width; ++k)
+        sampled_case.scores.push_back(sampled_case.scores[like * width + k] + apart);
       continue;
     }
     for (std::size_t k = 0; k < width; ++k) {
@@ -105,7 +106,8 @@ Case sample_label_case(Rng& rng) {
   const auto kind = rng.below(4);
   const double size = kind == 0 ? 500 : rng.uniform(0.1, 4), skill = rng.uniform(-0.5, 3);
   std::vector<double> shares;
-  for (std::int64_t k = 0; k < sampled_case.width; ++k) shares.push_back(rng.bernoulli(0.1) ? 0 : rng.bernoulli(0.1) ? 1 : rng.uniform());
+  for (std::int64_t k = 0; k < sampled_case.width; ++k)
+    shares.push_back(rng.bernoulli(0.1) ? 0 : rng.bernoulli(0.1) ? 1 : rng.uniform());
   for (std::size_t i = 0; i < sampled_case.rows; ++i) {
     for (const double share : shares) {
       const bool has = rng.uniform() < share;
@@ -117,11 +119,13 @@ Case sample_label_case(Rng& rng) {
   return sampled_case;
 }
 
-std::string loss_of(const Case& sampled_case) { return sampled_case.classes > 0 ? "cross_entropy" : sampled_case.multilabel ? "bce" : "mse"; }
+std::string loss_of(const Case& sampled_case) {
+  return sampled_case.classes > 0 ? "cross_entropy" : sampled_case.multilabel ? "bce" : "mse";
+}
 
 std::map<std::string, double> measured(const Case& sampled_case, Rng& rng) {
-  std::vector<std::string> metrics =
-      study::applicable_metrics(sampled_case.multilabel ? study::Targets::multilabel() : study::Targets(sampled_case.classes));
+  std::vector<std::string> metrics = study::applicable_metrics(
+      sampled_case.multilabel ? study::Targets::multilabel() : study::Targets(sampled_case.classes));
   if (sampled_case.multilabel) {
     // All that there are.
   } else if (sampled_case.classes > 0) {
@@ -155,7 +159,9 @@ int main(int argc, char** argv) {
   std::ofstream file(argv[1], std::ios::binary);
   for (std::uint64_t i = 0; i < std::stoull(argv[2]); ++i) {
     Rng rng = Rng(20).split(i);
-    const Case sampled_case = i % 4 == 3 ? sample_label_case(rng) : i % 4 == 2 ? sample_numbers(rng) : sample_classes(rng);
+    const Case sampled_case = i % 4 == 3   ? sample_label_case(rng)
+                              : i % 4 == 2 ? sample_numbers(rng)
+                                           : sample_classes(rng);
     json line{{"case", i},
               {"classes", sampled_case.classes},
               {"multilabel", sampled_case.multilabel},

@@ -13,17 +13,17 @@
 #include <string>
 #include <vector>
 
+#include "lanista/exec/program/program.h"
 #include "lanista/io/formats/float_weights.h"
-#include "support/io/formats/foreign_networks.h"
 #include "lanista/io/formats/onnx/onnx.h"
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/io/formats/onnx/onnx_import.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "mutation_spaces.h"
+#include "support/io/formats/foreign_networks.h"
 
 namespace lanista {
 namespace {

@@ -6,8 +6,8 @@
 #include "lanista/base/check.h"
 #include "lanista/base/result.h"
 #include "lanista/base/rng.h"
-#include "lanista/plan/pipeline/schedule.h"
 #include "lanista/exec/pipeline_parallel/pipeline_stages.h"
+#include "lanista/plan/pipeline/schedule.h"
 
 namespace lanista::testing {
 

@@ -28,18 +28,18 @@
 #include <utility>
 #include <vector>
 
-#include "tcp_stages.h"
 #include "lanista/base/check.h"
+#include "lanista/exec/pipeline_parallel/stage_process.h"
+#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
+#include "lanista/exec/program/program.h"
 #include "lanista/ipc/remote_launcher.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
-#include "lanista/exec/program/program.h"
 #include "lanista/plan/pipeline/simulate.h"
-#include "lanista/exec/pipeline_parallel/stage_process_pool.h"
-#include "lanista/exec/pipeline_parallel/stage_process.h"
-#include "lanista/model/autodiff/training_step.h"
 #include "pipeline_models.h"
 #include "reference_gradients.h"
+#include "tcp_stages.h"
 
 namespace lanista::testing {
 namespace {
@@ -70,7 +70,9 @@ class Record : public nn::StageObserver {
     const std::lock_guard lock(mutex_);
     sent_bytes[{gradient ? to : from, gradient ? from : to}][gradient ? 1 : 0] += bytes;
   }
-  void on_held_samples(std::uint32_t stage, std::int64_t samples) override { most[stage] = std::max(most[stage], samples); }
+  void on_held_samples(std::uint32_t stage, std::int64_t samples) override {
+    most[stage] = std::max(most[stage], samples);
+  }
 
   std::vector<std::vector<nn::StagePass>> done;
   std::vector<std::int64_t> most;
@@ -276,7 +278,7 @@ class PipelineProof {
         const double distance = of[i] == values[i] ? 0 : std::abs(of[i] - values[i]) / unit;
         worst = std::max(worst, distance);
         expect(distance <= kTolerance,
-             "gradient of " + tensor.name + " is off by " + std::to_string(distance / 1e-12) + "e-12 of its size");
+               "gradient of " + tensor.name + " is off by " + std::to_string(distance / 1e-12) + "e-12 of its size");
       }
     }
   }
@@ -289,7 +291,8 @@ class PipelineProof {
 
   void compare_simulation(const nn::Stages& plan, Precision precision) const {
     expect(record_.done == plan.ranks, "a place did not do what its list says");
-    const pipeline::SimulationResult simulation = must(pipeline::simulate(cut_.schedule, cut_.plan, cut_.problem, false));
+    const pipeline::SimulationResult simulation =
+        must(pipeline::simulate(cut_.schedule, cut_.plan, cut_.problem, false));
     expect(record_.most == simulation.live_samples, "other samples were held than in the simulation");
     if (precision != Precision::kFloat32) return;  // bytes of the problem are those of float32
     compare_bytes(simulation);
@@ -310,7 +313,7 @@ class PipelineProof {
     expect(std::ranges::all_of(back, [](const auto& each) { return each.second == 0; }), "a gradient was not sent");
     for (std::size_t e = 0; e < edges.size(); ++e) {
       expect(static_cast<double>(2 * forth[{edges[e].from, edges[e].to}]) == simulation.sent_bytes[e],
-           "other bytes were sent than in the simulation");
+             "other bytes were sent than in the simulation");
     }
   }
 

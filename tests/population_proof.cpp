@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/model/autodiff/optimizer.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "lanista/search/study/program_key.h"
 #include "lanista/exec/train/lane_group.h"
 #include "lanista/exec/train/trainer.h"
+#include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/search/study/program_key.h"
 
 namespace lanista {
 namespace {
@@ -160,7 +160,8 @@ Result<void> run_in_one_launch(const PopulationWorld& world, std::uint64_t numbe
   LANISTA_ASSIGN(const States packed, train_as_lanes(trials, 1, seed.split("packed")));
   LANISTA_ASSIGN(const States fused, train_as_lanes(trials, 12, seed.split("fused")));
   std::map<Digest, int> structures;
-  for (const auto& trial : trials) ++structures[study::program_key(study::structure_key(trial.model, world.ops), trial.recipe)];
+  for (const auto& trial : trials)
+    ++structures[study::program_key(study::structure_key(trial.model, world.ops), trial.recipe)];
   tally.trials += trials.size();
   tally.structures += structures.size();
   if (equal(single, packed) && equal(single, fused)) return {};

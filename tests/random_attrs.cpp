@@ -39,7 +39,8 @@ T one_of(Rng& rng, const std::vector<T>& choices) {
 
 std::int64_t random_integer(Rng& rng, const AttrSpec& spec, const AttrContext& context) {
   const std::string_view name = spec.name;
-  if (name == "axis" && spec.min < 0) return rng.between(1 - context.rank(), std::max<std::int64_t>(1, context.rank() - 1));
+  if (name == "axis" && spec.min < 0)
+    return rng.between(1 - context.rank(), std::max<std::int64_t>(1, context.rank() - 1));
   if (name == "axis" || name == "axes") return rng.between(1, std::max<std::int64_t>(1, context.rank() - 1));
   if (name == "groups" || name == "heads") return one_of(rng, divisors(context.channels()));
   if (name == "start" || name == "end") {
@@ -67,7 +68,8 @@ std::int64_t largest_stride(const AttrContext& context) {
 List random_list(Rng& rng, const AttrSpec& spec, const AttrContext& context) {
   const std::string_view name = spec.name;
   if (name == "padding") return random_padding(rng, context);
-  if (name == "shape") return random_dims(rng, context.inputs.empty() ? 1 : context.inputs[0].shape.elements_per_sample());
+  if (name == "shape")
+    return random_dims(rng, context.inputs.empty() ? 1 : context.inputs[0].shape.elements_per_sample());
   if (name == "axes" && spec.min == 0) {
     List axes{0};
     for (const std::uint32_t axis : rng.permutation(static_cast<std::uint32_t>(context.rank() - 1))) {

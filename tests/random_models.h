@@ -12,9 +12,9 @@
 namespace lanista::testing {
 
 struct RandomModelOptions {
-  std::int64_t max_operators = 12;        ///< operators that are drawn; what brings shapes together stands between them
-  std::int64_t max_elements = 128;    ///< of a value, a sample
-  std::int64_t max_weights = 1500;    ///< of a parameter
+  std::int64_t max_operators = 12;     ///< operators that are drawn; what brings shapes together stands between them
+  std::int64_t max_elements = 128;     ///< of a value, a sample
+  std::int64_t max_weights = 1500;     ///< of a parameter
   bool classes = false;                ///< the output is [N, classes] with two classes or more
   std::set<std::string> without = {};  ///< operators that are not drawn; flatten, reshape, linear and add may stand
 };

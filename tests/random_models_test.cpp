@@ -164,7 +164,8 @@ TEST(RandomModels, RoundTripThroughTextAndSeed) {
 
 TEST(RandomModels, RespectOptions) {
   const graph::OpTable ops = graph::builtin_ops();
-  const RandomModelOptions options{.max_operators = 5, .max_elements = 40, .classes = true, .without = {"mul", "conv2d"}};
+  const RandomModelOptions options{
+      .max_operators = 5, .max_elements = 40, .classes = true, .without = {"mul", "conv2d"}};
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const graph::Graph model = random_model(Rng(seed), ops, options);
     const graph::Types types = *graph::infer_shapes(model, ops);

@@ -13,7 +13,8 @@ using Values = std::vector<double>;
 // One sample.
 class SampleGradients {
  public:
-  SampleGradients(const graph::Graph& model, const std::map<std::string, Values>& parameters, double scale, ReferenceStep& step)
+  SampleGradients(const graph::Graph& model, const std::map<std::string, Values>& parameters, double scale,
+                  ReferenceStep& step)
       : model_(model), parameters_(parameters), scale_(scale), step_(step) {}
 
   void run(const Values& features, std::int32_t label) {
@@ -127,7 +128,7 @@ class SampleGradients {
 }  // namespace
 
 ReferenceStep reference_step(const graph::Graph& model, const std::map<std::string, std::vector<double>>& parameters,
-                     const std::vector<float>& features, const std::vector<std::int32_t>& labels) {
+                             const std::vector<float>& features, const std::vector<std::int32_t>& labels) {
   ReferenceStep step;
   const std::size_t width = features.size() / labels.size();
   for (std::size_t n = 0; n < labels.size(); ++n) {

@@ -19,6 +19,6 @@ struct ReferenceStep {
 /// Knows linear, relu, tanh, sigmoid, identity, add, mul and concat of values of one dimension; throws on others.
 /// Shares no code with the product but the graph it reads.
 ReferenceStep reference_step(const graph::Graph& model, const std::map<std::string, std::vector<double>>& parameters,
-                     const std::vector<float>& features, const std::vector<std::int32_t>& labels);
+                             const std::vector<float>& features, const std::vector<std::int32_t>& labels);
 
 }  // namespace lanista::testing

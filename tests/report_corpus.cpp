@@ -8,13 +8,13 @@
 #include <limits>
 #include <optional>
 
+#include "lanista/app/report/compare.h"
+#include "lanista/app/report/page.h"
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/builtin.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/app/report/compare.h"
-#include "lanista/app/report/page.h"
 
 namespace lanista {
 namespace {
@@ -299,7 +299,8 @@ std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64
     for (std::size_t k = 0; k < n * n; ++k) {
       part.rows += part.confusion[k];
       const auto label = static_cast<std::int64_t>(k / n), predicted_class = static_cast<std::int64_t>(k % n);
-      if (label != predicted_class && part.confusion[k] > 0) part.confused.push_back({label, predicted_class, part.confusion[k]});
+      if (label != predicted_class && part.confusion[k] > 0)
+        part.confused.push_back({label, predicted_class, part.confusion[k]});
     }
     part.confused.resize(std::min(part.confused.size(), study::PartAssessment::kMaxConfusedPairs));
     for (std::size_t k = 0; k < n; ++k) {
@@ -309,7 +310,8 @@ std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64
         column += part.confusion[j * n + k];
       }
       const auto right = static_cast<double>(part.confusion[k * n + k]);
-      part.classes.push_back({static_cast<std::int64_t>(k), row, right / static_cast<double>(column), right / static_cast<double>(row)});
+      part.classes.push_back(
+          {static_cast<std::int64_t>(k), row, right / static_cast<double>(column), right / static_cast<double>(row)});
     }
     out.parts.push_back(std::move(part));
   }
@@ -327,7 +329,8 @@ std::optional<study::ModelAssessment> assessed_numbers(const StudyView& view) {
   for (int i = 0; i < 250; ++i) {
     const double price = 2e5 + 3e5 * rng.uniform(), byte_limits = 1 + 5 * rng.uniform();
     part.actual.insert(part.actual.end(), {price, byte_limits});
-    part.predicted.insert(part.predicted.end(), {price + 2e4 * rng.normal(), i == 7 ? std::nan("") : byte_limits + 0.5 * rng.normal()});
+    part.predicted.insert(part.predicted.end(),
+                          {price + 2e4 * rng.normal(), i == 7 ? std::nan("") : byte_limits + 0.5 * rng.normal()});
   }
   part.residuals = {{-310, 20150, {-47000, -33000, -13500, -290, 13400, 32800, 46900}},
                     {std::nan(""), std::nan(""), {}}};
@@ -359,8 +362,11 @@ StudyView labels(const mutate::ModelSpace& models) {
   view.config.name = "weather";
   view.config.goals = {{false, "val_loss"}};
   view.data["classes"] = 0;
-  view.data["schema"] = {{"target", {{"names", {"rain", "wind", "fog", "hail", "a label whose name is a sentence rather than a word, which happens",
-                                                "<b>bold</b>", "locusts"}}}}};
+  view.data["schema"] = {
+      {"target",
+       {{"names",
+         {"rain", "wind", "fog", "hail", "a label whose name is a sentence rather than a word, which happens",
+          "<b>bold</b>", "locusts"}}}}};
   view.winner = study::ranking(view).front();
   return view;
 }
@@ -447,10 +453,9 @@ void time_steps(StudyView& view, const std::string& operators) {
 
 void write(const std::string& folder, const std::string& name, const StudyView& view, const std::string& shown,
            double reload_seconds = 0, std::optional<study::ModelAssessment> assessment = {}) {
-  const std::string page = report::report_page(view, {.folder = shown,
-                                                      .version = "0.1.0",
-                                                      .reload_seconds = reload_seconds,
-                                                      .assessment = std::move(assessment)});
+  const std::string page = report::report_page(
+      view,
+      {.folder = shown, .version = "0.1.0", .reload_seconds = reload_seconds, .assessment = std::move(assessment)});
   std::ofstream(folder + "/" + name + ".html", std::ios::binary) << page;
   std::cout << name << ".html: " << view.trials.size() << " trials, " << page.size() << " bytes\n";
 }

@@ -35,9 +35,9 @@ Result<Connection> connection() {
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof(at);
-  const bool knocks = ::bind(door, address(at), size) == 0 && ::listen(door, 1) == 0 &&
-                      ::getsockname(door, address(at), &size) == 0 && ::connect(out.remote_fd, address(at), size) == 0 &&
-                      ::getsockname(out.remote_fd, address(knocking), &size) == 0;
+  const bool knocks =
+      ::bind(door, address(at), size) == 0 && ::listen(door, 1) == 0 && ::getsockname(door, address(at), &size) == 0 &&
+      ::connect(out.remote_fd, address(at), size) == 0 && ::getsockname(out.remote_fd, address(knocking), &size) == 0;
   if (knocks) out.local_fd = ::accept4(door, address(guest), &size, SOCK_CLOEXEC);
   ::close(door);
   if (out.local_fd < 0 || guest.sin_port != knocking.sin_port) {
@@ -45,7 +45,8 @@ Result<Connection> connection() {
     return failed;
   }
   const int at_once = 1;
-  for (const int end : {out.local_fd, out.remote_fd}) ::setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
+  for (const int end : {out.local_fd, out.remote_fd})
+    ::setsockopt(end, IPPROTO_TCP, TCP_NODELAY, &at_once, sizeof(at_once));
   return out;
 }
 

@@ -9,15 +9,15 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "support/io/formats/foreign_networks.h"
+#include "lanista/exec/program/program.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/text.h"
 #include "lanista/model/mutate/model_space.h"
-#include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
-#include "support/model/transfer/test_layers.h"
 #include "lanista/model/transfer/transfer.h"
 #include "mutation_spaces.h"
+#include "support/io/formats/foreign_networks.h"
+#include "support/model/transfer/test_layers.h"
 
 namespace lanista {
 namespace {
@@ -51,8 +51,8 @@ Evaluated evaluated(const graph::Graph& model, const std::vector<Tensor>& given,
     const auto draw = [&](auto values) {
       using Value = typename decltype(values)::value_type;
       for (Value& value : values) {
-        value =
-            static_cast<Value>(variance ? choices.uniform(0.5, 2.0) : static_cast<double>(value) + 0.3 * choices.normal());
+        value = static_cast<Value>(variance ? choices.uniform(0.5, 2.0)
+                                            : static_cast<double>(value) + 0.3 * choices.normal());
       }
     };
     precision == Precision::kFloat64 ? draw(elements_of<double>(tensor)) : draw(elements_of<float>(tensor));
@@ -141,68 +141,133 @@ std::vector<Row> rows() {
       "%3 = layer_norm(%2, eps=$2)\n%4 = attention(%3, heads=$3)\n%5 = add(%2, %4)\n%6 = layer_norm(%5, eps=$2)\n"
       "%7 = linear(%6, out=$4)\n%8 = gelu(%7)\n%9 = linear(%8, out=$1)\n%10 = add(%5, %9)\n%11 = mean(%10, axes=[1])\n"
       "%12 = linear(%11, out=5)\n%13 = output(%12)\n";
-  const std::string norm = with_head("%1 = conv2d(%0, out=$1, padding=[1])\n%2 = group_norm(%1, groups=$2)\n"
-                                     "%3 = silu(%2)\n%4 = conv2d(%3, out=4)\n", "%4");
-  const std::string residual =
-      with_head("%1 = conv2d(%0, out=$1, padding=[1])\n%2 = batch_norm(%1)\n%3 = relu(%2)\n"
-                "%4 = conv2d(%3, out=$1, padding=[1])\n%5 = batch_norm(%4)\n%6 = add(%5, %3)\n%7 = relu(%6)\n"
-                "%8 = max_pool2d(%7)\n", "%8");
-  const std::string deep = with_head("%1 = conv2d(%0, out=4, padding=[1])\n%2 = $1(%1)\n$2%5 = conv2d($3, out=4)\n", "%5");
+  const std::string norm = with_head(
+      "%1 = conv2d(%0, out=$1, padding=[1])\n%2 = group_norm(%1, groups=$2)\n"
+      "%3 = silu(%2)\n%4 = conv2d(%3, out=4)\n",
+      "%4");
+  const std::string residual = with_head(
+      "%1 = conv2d(%0, out=$1, padding=[1])\n%2 = batch_norm(%1)\n%3 = relu(%2)\n"
+      "%4 = conv2d(%3, out=$1, padding=[1])\n%5 = batch_norm(%4)\n%6 = add(%5, %3)\n%7 = relu(%6)\n"
+      "%8 = max_pool2d(%7)\n",
+      "%8");
+  const std::string deep =
+      with_head("%1 = conv2d(%0, out=4, padding=[1])\n%2 = $1(%1)\n$2%5 = conv2d($3, out=4)\n", "%5");
   const std::string layer = "%20 = conv2d(%2, out=4, padding=[1])\n%21 = $(%20)\n";
   const auto new_layer = [&](const std::string& op) { return std::string(layer).replace(layer.find('$'), 1, op); };
   return {
-      {"linear widened", "%0 = input(shape=[7])\n%1 = linear(%0, out=$1)\n%2 = tanh(%1)\n%3 = linear(%2, out=$2)\n"
-                         "%4 = sigmoid(%3)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n", {"5", "4"}, {"13", "9"}},
-      {"linear narrowed", "%0 = input(shape=[7])\n%1 = linear(%0, out=$1)\n%2 = tanh(%1)\n%3 = linear(%2, out=3)\n"
-                          "%4 = output(%3)\n", {"5"}, {"4"}, false, 1e-3},
+      {"linear widened",
+       "%0 = input(shape=[7])\n%1 = linear(%0, out=$1)\n%2 = tanh(%1)\n%3 = linear(%2, out=$2)\n"
+       "%4 = sigmoid(%3)\n%5 = linear(%4, out=3)\n%6 = output(%5)\n",
+       {"5", "4"},
+       {"13", "9"}},
+      {"linear narrowed",
+       "%0 = input(shape=[7])\n%1 = linear(%0, out=$1)\n%2 = tanh(%1)\n%3 = linear(%2, out=3)\n"
+       "%4 = output(%3)\n",
+       {"5"},
+       {"4"},
+       false,
+       1e-3},
       {"residual with norms", residual, {"4"}, {"7"}},
-      {"flatten between", kImage + "%1 = conv2d(%0, out=$1)\n%2 = relu(%1)\n%3 = flatten(%2)\n%4 = linear(%3, out=3)\n"
-                                   "%5 = output(%4)\n", {"4"}, {"7"}},
-      {"concat", with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%0, out=$2)\n%3 = concat(%1, %2)\n%4 = batch_norm(%3)\n"
-                           "%5 = relu(%4)\n%6 = conv2d(%5, out=6)\n", "%6"), {"3", "4"}, {"5", "7"}},
-      {"depthwise", with_head("%1 = conv2d(%0, out=$1)\n%2 = depthwise_conv2d(%1, padding=[1], multiplier=2)\n"
-                              "%3 = relu(%2)\n%4 = conv2d(%3, out=5, kernel=[1])\n", "%4"), {"4"}, {"6"}},
-      {"separable", with_head("%1 = conv2d(%0, out=$1)\n%2 = separable_conv2d(%1, out=$2, padding=[1])\n%3 = relu(%2)\n",
-                              "%3"), {"4", "3"}, {"6", "8"}},
-      {"groups, whole ones added", with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%1, out=$1, groups=$2)\n", "%2"),
-       {"4", "2"}, {"8", "4"}},
-      {"groups that grow", with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%1, out=$1, groups=$2)\n", "%2"),
-       {"4", "2"}, {"8", "2"}},
-      {"groups written out", with_head("%1 = conv2d(%0, out=4)\n%2 = conv2d(%1, out=6, groups=$1)\n", "%2"), {"2"}, {"1"}},
+      {"flatten between",
+       kImage + "%1 = conv2d(%0, out=$1)\n%2 = relu(%1)\n%3 = flatten(%2)\n%4 = linear(%3, out=3)\n"
+                "%5 = output(%4)\n",
+       {"4"},
+       {"7"}},
+      {"concat",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%0, out=$2)\n%3 = concat(%1, %2)\n%4 = batch_norm(%3)\n"
+                 "%5 = relu(%4)\n%6 = conv2d(%5, out=6)\n",
+                 "%6"),
+       {"3", "4"},
+       {"5", "7"}},
+      {"depthwise",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = depthwise_conv2d(%1, padding=[1], multiplier=2)\n"
+                 "%3 = relu(%2)\n%4 = conv2d(%3, out=5, kernel=[1])\n",
+                 "%4"),
+       {"4"},
+       {"6"}},
+      {"separable",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = separable_conv2d(%1, out=$2, padding=[1])\n%3 = relu(%2)\n", "%3"),
+       {"4", "3"},
+       {"6", "8"}},
+      {"groups, whole ones added",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%1, out=$1, groups=$2)\n", "%2"),
+       {"4", "2"},
+       {"8", "4"}},
+      {"groups that grow",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%1, out=$1, groups=$2)\n", "%2"),
+       {"4", "2"},
+       {"8", "2"}},
+      {"groups written out",
+       with_head("%1 = conv2d(%0, out=4)\n%2 = conv2d(%1, out=6, groups=$1)\n", "%2"),
+       {"2"},
+       {"1"}},
       {"group norm, whole groups", norm, {"4", "2"}, {"8", "4"}},
       {"group norm, every channel as often", norm, {"4", "2"}, {"8", "2"}},
       {"group norm, uneven", norm, {"4", "2"}, {"6", "2"}, false, 1e-3},
-      {"channel shuffle", with_head("%1 = conv2d(%0, out=$1)\n%2 = channel_shuffle(%1, groups=2)\n%3 = conv2d(%2, out=4)\n",
-                                    "%3"), {"4"}, {"6"}},
-      {"gates", with_head("%1 = conv2d(%0, out=$1)\n%2 = global_avg_pool(%1)\n%3 = linear(%2, out=$1)\n%4 = sigmoid(%3)\n"
-                          "%5 = scale(%1, %4)\n", "%5"), {"4"}, {"6"}},
-      {"transposed convolution", with_head("%1 = conv2d(%0, out=$1)\n%2 = conv_transpose2d(%1, out=$2)\n%3 = relu(%2)\n",
-                                           "%3"), {"4", "3"}, {"6", "5"}},
+      {"channel shuffle",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = channel_shuffle(%1, groups=2)\n%3 = conv2d(%2, out=4)\n", "%3"),
+       {"4"},
+       {"6"}},
+      {"gates",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = global_avg_pool(%1)\n%3 = linear(%2, out=$1)\n%4 = sigmoid(%3)\n"
+                 "%5 = scale(%1, %4)\n",
+                 "%5"),
+       {"4"},
+       {"6"}},
+      {"transposed convolution",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = conv_transpose2d(%1, out=$2)\n%3 = relu(%2)\n", "%3"),
+       {"4", "3"},
+       {"6", "5"}},
       {"layer norm, twice as wide", block, {"8", "0.00001", "2", "12"}, {"16", "0.00001", "4", "18"}},
-      {"layer norm, padded with means", block, {"8", "0.00001", "2", "12"},
+      {"layer norm, padded with means",
+       block,
+       {"8", "0.00001", "2", "12"},
        {"12", graph::attr_text(0.00001 * (8.0 / 12.0)), "3", "12"}},
       {"larger heads", block, {"8", "0.00001", "2", "12"}, {"12", graph::attr_text(0.00001 * (8.0 / 12.0)), "2", "14"}},
       {"layer norm with its old eps", block, {"8", "0.01", "2", "12"}, {"12", "0.01", "3", "12"}, false, 1e-6},
-      {"kernel", with_head("%1 = conv2d(%0, out=4, kernel=[$1], padding=[$2], dilation=[$3])\n", "%1"),
-       {"1", "0", "1"}, {"3", "2", "2"}},
+      {"kernel",
+       with_head("%1 = conv2d(%0, out=4, kernel=[$1], padding=[$2], dilation=[$3])\n", "%1"),
+       {"1", "0", "1"},
+       {"3", "2", "2"}},
       {"kernel with a stride",
-       with_head("%1 = conv2d(%0, out=4, kernel=[$1], padding=[$2], stride=[2])\n", "%1"), {"3", "1"}, {"5", "2"}},
-      {"kernel to one side", with_head("%1 = conv2d(%0, out=4, kernel=[$1], padding=$2)\n", "%1"),
-       {"2", "[0,0,0,0]"}, {"3", "[1,0,0,1]"}},
-      {"stride", with_head("%1 = conv2d(%0, out=4, kernel=[3], padding=[1], stride=[$1])\n", "%1"), {"1"}, {"2"}, false,
+       with_head("%1 = conv2d(%0, out=4, kernel=[$1], padding=[$2], stride=[2])\n", "%1"),
+       {"3", "1"},
+       {"5", "2"}},
+      {"kernel to one side",
+       with_head("%1 = conv2d(%0, out=4, kernel=[$1], padding=$2)\n", "%1"),
+       {"2", "[0,0,0,0]"},
+       {"3", "[1,0,0,1]"}},
+      {"stride",
+       with_head("%1 = conv2d(%0, out=4, kernel=[3], padding=[1], stride=[$1])\n", "%1"),
+       {"1"},
+       {"2"},
+       false,
        1e-3},
       {"depth behind relu", deep, {"relu", "", "%2"}, {"relu", new_layer("relu"), "%21"}},
       {"depth behind tanh", deep, {"tanh", "", "%2"}, {"tanh", new_layer("tanh"), "%21"}, false, 1e-3},
       {"relu behind what may be negative", deep, {"tanh", "", "%2"}, {"tanh", new_layer("relu"), "%21"}, false, 1e-3},
-      {"units that meet in other places", with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%0, out=$2)\n"
-                                                    "%3 = conv2d(%0, out=$3)\n%4 = concat(%2, %3)\n%5 = add(%1, %4)\n",
-                                                    "%5"), {"7", "4", "3"}, {"10", "6", "4"}, false, 1e-3},
-      {"depth with a norm", deep, {"relu", "", "%2"},
+      {"units that meet in other places",
+       with_head("%1 = conv2d(%0, out=$1)\n%2 = conv2d(%0, out=$2)\n"
+                 "%3 = conv2d(%0, out=$3)\n%4 = concat(%2, %3)\n%5 = add(%1, %4)\n",
+                 "%5"),
+       {"7", "4", "3"},
+       {"10", "6", "4"},
+       false,
+       1e-3},
+      {"depth with a norm",
+       deep,
+       {"relu", "", "%2"},
        {"relu", "%20 = conv2d(%2, out=4, padding=[1])\n%21 = batch_norm(%20)\n%22 = relu(%21)\n", "%22"}},
-      {"new residual block", deep, {"gelu", "", "%2"},
-       {"gelu", "%20 = conv2d(%2, out=4, padding=[1])\n%21 = batch_norm(%20)\n%22 = gelu(%21)\n"
-                "%23 = conv2d(%22, out=4, padding=[1])\n%24 = add(%2, %23)\n", "%24"}},
-      {"new branch into a concat", deep, {"gelu", "", "%2"},
+      {"new residual block",
+       deep,
+       {"gelu", "", "%2"},
+       {"gelu",
+        "%20 = conv2d(%2, out=4, padding=[1])\n%21 = batch_norm(%20)\n%22 = gelu(%21)\n"
+        "%23 = conv2d(%22, out=4, padding=[1])\n%24 = add(%2, %23)\n",
+        "%24"}},
+      {"new branch into a concat",
+       deep,
+       {"gelu", "", "%2"},
        {"gelu", "%20 = conv2d(%0, out=3, padding=[1])\n%21 = concat(%20, %2)\n", "%21"}},
       {"activation swapped", deep, {"relu", "", "%2"}, {"silu", "", "%2"}, false, 1e-3},
   };
@@ -348,7 +413,8 @@ struct Chains {
 };
 
 /// What is said to be exact must be; also, plans come back from their text.
-Chains run_chains(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t count, std::uint64_t most, bool kernels) {
+Chains run_chains(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t count, std::uint64_t most,
+                  bool kernels) {
   Chains tally;
   for (std::uint64_t chain = 0; chain < count; ++chain) {
     const Rng rng = Rng(93).split(chain);
@@ -376,16 +442,17 @@ Chains run_chains(const std::vector<mutate::ModelSpace>& spaces, std::uint64_t c
     if (!plan.exact) continue;
     ++tally.exact;
     tally.worst = std::max(tally.worst, max_error);
-    EXPECT_LE(max_error, now.graph.size() > 50 ? 1e-10 : 1e-12)
-        << "chain " << chain << "\n" << graph::to_text(parent) << "\n" << graph::to_text(now.graph);
+    EXPECT_LE(max_error, now.graph.size() > 50 ? 1e-10 : 1e-12) << "chain " << chain << "\n"
+                                                                << graph::to_text(parent) << "\n"
+                                                                << graph::to_text(now.graph);
   }
   std::printf("%ld of %ld plans are exact, the worst by %.1e\n", static_cast<long>(tally.exact),
               static_cast<long>(tally.made), tally.worst);
   return tally;
 }
 
-// So that it cannot pass by never saying it, a good part of the plans must be exact: of our own bases it is more than half,
-// and imported networks, whose normalisations and activations often allow no identity, have fewer.
+// So that it cannot pass by never saying it, a good part of the plans must be exact: of our own bases it is more than
+// half, and imported networks, whose normalisations and activations often allow no identity, have fewer.
 TEST(TransferPlan, IsExactForGrowthAndNeverFalselyExact) {
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (const auto& plugin : mutate::builtin_mutators()) {

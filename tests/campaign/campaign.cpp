@@ -5,7 +5,8 @@
 //   campaign LANISTA log [STRIDE [SEED]]       every byte; with a stride, the program reads only each STRIDE-th
 //   campaign LANISTA mutants [COUNT [SEED]]    2,000 files
 //   campaign LANISTA grid [few]
-//   campaign LANISTA workers [KILLS [STOPS [HALVING [SEED]]]]   200 kills and 20 stops of worker processes; HALVING as a
+//   campaign LANISTA workers [KILLS [STOPS [HALVING [SEED]]]]   200 kills and 20 stops of worker processes; HALVING as
+//   a
 //                                                               study file's `stop`
 //
 // It works in $TMPDIR, or else in memory. Mutants that found something are left where it runs.
@@ -14,9 +15,9 @@
 #include <filesystem>
 #include <string>
 
+#include "campaign/corrupted_files.h"
 #include "campaign/grid.h"
 #include "campaign/log_damage.h"
-#include "campaign/corrupted_files.h"
 #include "campaign/signal_stress.h"
 #include "campaign/worker_signal_stress.h"
 

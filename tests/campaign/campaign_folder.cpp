@@ -104,8 +104,8 @@ std::string fingerprint(const std::string& lanista, const std::string& study) {
 
 std::size_t kinds_of_small_studies() { return kStudies.size(); }
 
-std::vector<std::string> small_study(const std::string& lanista, const CampaignFolder& campaign_folder, std::size_t number,
-                                     const std::string& folder) {
+std::vector<std::string> small_study(const std::string& lanista, const CampaignFolder& campaign_folder,
+                                     std::size_t number, const std::string& folder) {
   number %= kStudies.size();
   const std::string file = campaign_folder.path("study-" + std::to_string(number) + ".yaml");
   if (!fs::exists(file)) {

@@ -31,8 +31,8 @@ void remove_all(const std::string& path);
 std::string fingerprint(const std::string& lanista, const std::string& study);
 
 /// A study that takes some tenths of a second, with checkpoints all the time: the number-th of a few kinds.
-std::vector<std::string> small_study(const std::string& lanista, const CampaignFolder& campaign_folder, std::size_t number,
-                                     const std::string& folder);
+std::vector<std::string> small_study(const std::string& lanista, const CampaignFolder& campaign_folder,
+                                     std::size_t number, const std::string& folder);
 std::size_t kinds_of_small_studies();
 
 /// The text's first line, cut.

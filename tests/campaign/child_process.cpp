@@ -18,8 +18,8 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr int kCannotStart = 126;                         // as a shell says it
-constexpr std::array kDocumented{0, 1, 2, 3, 75, 130};    // exit codes of lanista
+constexpr int kCannotStart = 126;                        // as a shell says it
+constexpr std::array kDocumented{0, 1, 2, 3, 75, 130};   // exit codes of lanista
 constexpr std::size_t kMaxText = std::size_t{64} << 20;  // of what is caught
 
 [[noreturn]] void exit_with_message(const char* what) {
@@ -42,7 +42,8 @@ constexpr std::size_t kMaxText = std::size_t{64} << 20;  // of what is caught
   ::setrlimit(RLIMIT_CORE, &no_core);
   // Of the user that it becomes; the rest comes after, since the calls above need descriptors.
   if (start.user) {
-    if (::setgroups(0, nullptr) != 0 || ::setgid(*start.user) != 0 || ::setuid(*start.user) != 0) exit_with_message("user");
+    if (::setgroups(0, nullptr) != 0 || ::setgid(*start.user) != 0 || ::setuid(*start.user) != 0)
+      exit_with_message("user");
   }
   std::vector<char*> arguments;
   for (const auto& argument : start.command) arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -134,7 +135,8 @@ ProcessResult ChildProcess::wait() {
     ::kill(process_, SIGKILL);
     ends_within(60);
   }
-  ProcessResult ended{.is_timed_out = is_timed_out, .seconds = end_seconds_ - began_, .output = output_text_, .errors = error_text_};
+  ProcessResult ended{
+      .is_timed_out = is_timed_out, .seconds = end_seconds_ - began_, .output = output_text_, .errors = error_text_};
   if (WIFSIGNALED(status_)) ended.signal = WTERMSIG(status_);
   if (WIFEXITED(status_)) ended.code = WEXITSTATUS(status_);
   return ended;

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <map>
 
-#include "campaign/corrupt_bytes.h"
 #include "campaign/campaign_folder.h"
+#include "campaign/corrupt_bytes.h"
 #include "lanista/base/rng.h"
 
 namespace lanista::campaign {
@@ -285,7 +285,8 @@ class Campaign {
 
 }  // namespace
 
-bool run_corrupted_files(const std::string& lanista, const std::string& source, std::int64_t count, std::uint64_t seed) {
+bool run_corrupted_files(const std::string& lanista, const std::string& source, std::int64_t count,
+                         std::uint64_t seed) {
   return Campaign(lanista, source, seed).run(count);
 }
 

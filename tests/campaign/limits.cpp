@@ -119,7 +119,8 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, const st
     Condition threads{.name = "threads", .as_user = true};
     for (const rlim_t count : {1, 2, 3}) threads.settings.push_back(limit(RLIMIT_NPROC, count, std::to_string(count)));
     all.push_back(threads);
-    all.push_back({.name = "read-only folder", .settings = {{"", [](ProcessOptions&) {}}}, .as_user = true, .read_only = true});
+    all.push_back(
+        {.name = "read-only folder", .settings = {{"", [](ProcessOptions&) {}}}, .as_user = true, .read_only = true});
   } else {
     std::printf("<!-- threads, read-only folder: left out, no other user's rights can be taken here -->\n");
   }
@@ -129,7 +130,8 @@ std::vector<Condition> conditions(const std::string& lanista, bool few, const st
   }
   Condition disk{.name = "full disk", .has_own_disk = true};
   for (const int free : {0, 4, 8, 16, 32, 64, 128}) {
-    if (!few || free == 0 || free == 16) disk.settings.push_back({std::to_string(free) + " KiB free", [](ProcessOptions&) {}});
+    if (!few || free == 0 || free == 16)
+      disk.settings.push_back({std::to_string(free) + " KiB free", [](ProcessOptions&) {}});
   }
   all.push_back(disk);
   return all;

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "campaign/child_process.h"
 #include "campaign/campaign_folder.h"
+#include "campaign/child_process.h"
 
 namespace lanista::campaign {
 

@@ -101,8 +101,8 @@ class Campaign {
     write_file(campaign_folder_.path("tiny.yaml"), kStudy);
     intact_ = campaign_folder_.path("pristine");
     study_ = campaign_folder_.path("damaged");
-    const ProcessResult ended = campaign::run(
-        {.command = {lanista_, "run", campaign_folder_.path("tiny.yaml"), "--quiet", "--workers", "1", "--out", intact_}});
+    const ProcessResult ended = campaign::run({.command = {lanista_, "run", campaign_folder_.path("tiny.yaml"),
+                                                           "--quiet", "--workers", "1", "--out", intact_}});
     fingerprint_ = fingerprint(lanista_, intact_);
     log_ = read_file(intact_ + kLog);
     MemoryFileSystem disk;
@@ -113,7 +113,9 @@ class Campaign {
     return false;
   }
 
-  void check_in_process(const Damage& damage) { is_in_process_.take("log, " + damage.what, read_in_process(damage, log_, all_)); }
+  void check_in_process(const Damage& damage) {
+    is_in_process_.take("log, " + damage.what, read_in_process(damage, log_, all_));
+  }
 
   void by_program(const Damage& damage, bool is_cut) {
     copy_folder(intact_, study_);

@@ -56,8 +56,8 @@ struct Tally {
 
 class SignalStress {
  public:
-  SignalStress(const std::string& lanista, const CampaignFolder& campaign_folder, std::size_t kind, const Reference& reference, Rng rng,
-        Tally& tally)
+  SignalStress(const std::string& lanista, const CampaignFolder& campaign_folder, std::size_t kind,
+               const Reference& reference, Rng rng, Tally& tally)
       : lanista_(lanista),
         campaign_folder_(campaign_folder),
         kind_(kind),
@@ -182,7 +182,7 @@ bool run_signal_stress(const std::string& lanista, std::int64_t count, std::uint
   for (std::int64_t number = 0; number < count; ++number) {
     const std::size_t kind = static_cast<std::size_t>(number) % references.size();
     SignalStress storm(lanista, campaign_folder, kind, references[kind],
-                Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
+                       Rng(seed).split("storm").split(static_cast<std::uint64_t>(number)), tally);
     const std::string wrong = storm.send_random_signal();
     verdicts.take("storm " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &storm.last());
   }
@@ -190,7 +190,8 @@ bool run_signal_stress(const std::string& lanista, std::int64_t count, std::uint
       "storms: %lld, %lld processes, %lld readers and %lld rivals beside them; the longest process took %.1f s\n",
       static_cast<long long>(verdicts.all()), static_cast<long long>(tally.attempts),
       static_cast<long long>(tally.readers), static_cast<long long>(tally.concurrent_runs), tally.longest);
-  for (const auto& [name, times] : tally.signal_kinds) std::printf("  %s %lld", name.c_str(), static_cast<long long>(times));
+  for (const auto& [name, times] : tally.signal_kinds)
+    std::printf("  %s %lld", name.c_str(), static_cast<long long>(times));
   std::printf("\n  %lld failed\n", static_cast<long long>(verdicts.failures()));
   return verdicts.failures() == 0;
 }

@@ -19,11 +19,11 @@
 namespace lanista::campaign {
 namespace {
 
-constexpr double kStudySeconds = 300;    ///< within which a study ends, however often it is struck
+constexpr double kStudySeconds = 300;   ///< within which a study ends, however often it is struck
 constexpr std::int64_t kMaxOfOne = 25;  ///< blows; then a study is left alone
 
-std::vector<std::string> study(const std::string& lanista, const CampaignFolder& campaign_folder, const std::string& halving,
-                               const std::string& folder) {
+std::vector<std::string> study(const std::string& lanista, const CampaignFolder& campaign_folder,
+                               const std::string& halving, const std::string& folder) {
   const std::string file = campaign_folder.path("workers.yaml");
   write_file(file, R"yaml(
 model: {base: builtin:small-mlp}
@@ -81,7 +81,8 @@ class WorkerSignalStress {
 
  private:
   void send_random_signal(pid_t worker) {
-    const bool stops = sent_signals_.stops * most_.kills < sent_signals_.kills * most_.stops || sent_signals_.kills >= most_.kills;
+    const bool stops =
+        sent_signals_.stops * most_.kills < sent_signals_.kills * most_.stops || sent_signals_.kills >= most_.kills;
     if (::kill(worker, stops ? SIGSTOP : SIGKILL) == 0) ++(stops ? sent_signals_.stops : sent_signals_.kills);
   }
 
@@ -99,12 +100,13 @@ nlohmann::json workers_of(const std::string& lanista, const std::string& folder)
 
 }  // namespace
 
-bool run_worker_signal_stress(const std::string& lanista, std::int64_t kills, std::int64_t stops, const std::string& halving,
-                       std::uint64_t seed) {
+bool run_worker_signal_stress(const std::string& lanista, std::int64_t kills, std::int64_t stops,
+                              const std::string& halving, std::uint64_t seed) {
   const CampaignFolder campaign_folder;
   CheckCounts verdicts;
   const std::string calm = campaign_folder.path("calm"), sends_signals = campaign_folder.path("stormy");
-  const ProcessResult threads = run({.command = study(lanista, campaign_folder, halving, calm), .seconds = kStudySeconds});
+  const ProcessResult threads =
+      run({.command = study(lanista, campaign_folder, halving, calm), .seconds = kStudySeconds});
   const std::string expected = fingerprint(lanista, calm);
   if (expected.empty()) {
     verdicts.count_failure("the undisturbed study", &threads);
@@ -124,11 +126,13 @@ bool run_worker_signal_stress(const std::string& lanista, std::int64_t kills, st
     std::string wrong = find_misbehaviour(ended);
     if (wrong.empty() && ended.code != 0) wrong = "exit " + std::to_string(ended.code);
     if (wrong.empty() && fingerprint(lanista, sends_signals) != expected) wrong = "ends differently";
-    if (wrong.empty() && std::filesystem::exists(sends_signals + "/control/workers.sock")) wrong = "leaves its socket behind";
+    if (wrong.empty() && std::filesystem::exists(sends_signals + "/control/workers.sock"))
+      wrong = "leaves its socket behind";
     verdicts.take("study " + std::to_string(number) + " of seed " + std::to_string(seed), wrong, &ended);
   }
   // A kill may hit a process that has just ended; most must have cost the engine a worker.
-  if (lost < storm.sent_signals().all() / 2) verdicts.count_failure("only " + std::to_string(lost) + " workers were lost");
+  if (lost < storm.sent_signals().all() / 2)
+    verdicts.count_failure("only " + std::to_string(lost) + " workers were lost");
   std::printf("workers: %lld kills, %lld stops, %lld workers lost in %lld studies; one trial lost %.2f s at most\n",
               static_cast<long long>(storm.sent_signals().kills), static_cast<long long>(storm.sent_signals().stops),
               static_cast<long long>(lost), static_cast<long long>(verdicts.all()), most_lost);

@@ -161,8 +161,7 @@ std::vector<Source> read_sources(const std::string& root) {
       const std::string name = entry.path().filename().string();
       const bool is_source = name.ends_with(".cpp") || name.ends_with(".h");
       if (!is_source || name.find("_test.") != std::string::npos) continue;
-      out.push_back(
-          {prefix + entry.path().lexically_relative(folder).string(), without_comments(read(entry.path()))});
+      out.push_back({prefix + entry.path().lexically_relative(folder).string(), without_comments(read(entry.path()))});
     }
   };
   read_below(root + "/src/lanista", "");

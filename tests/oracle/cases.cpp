@@ -5,15 +5,15 @@
 #include <set>
 
 #include "lanista/base/check.h"
-#include "support/io/formats/foreign_networks.h"
-#include "lanista/model/graph/infer.h"
-#include "lanista/model/mutate/model_space.h"
-#include "lanista/model/spaces/published.h"
-#include "lanista/model/space/chooser.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/model/space/chooser.h"
+#include "lanista/model/spaces/published.h"
 #include "mutation_spaces.h"
 #include "random_models.h"
+#include "support/io/formats/foreign_networks.h"
 
 namespace lanista::oracle {
 namespace {

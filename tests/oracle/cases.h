@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/model/graph/graph.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/model/graph/graph.h"
 #include "support/exec/program/test_models.h"
 
 namespace lanista::oracle {

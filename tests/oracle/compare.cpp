@@ -9,10 +9,10 @@
 #include <exception>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/exec/program/backend.h"
-#include "support/exec/program/torch_oracle.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/graph/text.h"
+#include "support/exec/program/torch_oracle.h"
 
 namespace lanista::oracle {
 namespace {
@@ -177,8 +177,8 @@ double step_with_signs_of(const Tensors& program, TorchModel& oracle, const nn::
 }
 
 // `steps`: of the program, where the oracle is to take its signs that are rounding's; else null.
-void watch_oracle(const Setup& setup, const LanistaRun& ours, double disturbance, std::uint64_t noise, const Steps* steps,
-                  Tensors& seen) {
+void watch_oracle(const Setup& setup, const LanistaRun& ours, double disturbance, std::uint64_t noise,
+                  const Steps* steps, Tensors& seen) {
   const auto& batches = setup.inputs.batches;
   const auto& hyper = setup.inputs.hyper[setup.optimizer];
   TorchModel oracle = oracle_of(setup, ours);
@@ -260,7 +260,8 @@ class Comparison {
   bool not_finite() const { return not_finite_; }
 
  private:
-  std::optional<Difference> check(const std::string& name, at::Tensor value, const at::Tensor& expected, ComparisonCounts& counts) {
+  std::optional<Difference> check(const std::string& name, at::Tensor value, const at::Tensor& expected,
+                                  ComparisonCounts& counts) {
     ++counts.values;
     if (is_after_divergence(name)) {
       const at::Tensor overflows = (expected.abs() >= kRange).logical_and(at::isfinite(value).logical_not());

@@ -72,9 +72,10 @@ int run(const std::string& kind, std::uint64_t count, std::uint64_t first, const
   std::printf(
       "%s%s: %lld models, %d differ; %lld values, worst error %.2g of the largest element; %lld ill-conditioned "
       "models, %lld with values that are no numbers; %.1f models/s\n",
-      device != nullptr ? (std::string(device->name()) + " ").c_str() : "", kind.c_str(), static_cast<long long>(counts.models), failures.count,
-      static_cast<long long>(counts.values), counts.worst, static_cast<long long>(counts.ill_conditioned),
-      static_cast<long long>(counts.not_finite), static_cast<double>(counts.models) / seconds);
+      device != nullptr ? (std::string(device->name()) + " ").c_str() : "", kind.c_str(),
+      static_cast<long long>(counts.models), failures.count, static_cast<long long>(counts.values), counts.worst,
+      static_cast<long long>(counts.ill_conditioned), static_cast<long long>(counts.not_finite),
+      static_cast<double>(counts.models) / seconds);
   for (const auto& [op, times] : failures.by_operator) std::printf("  differs with %-20s %d\n", op.c_str(), times);
   return failures.count == 0 && counts.models > 0 ? 0 : 1;
 }

@@ -16,11 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "campaign/child_process.h"
 #include "campaign/campaign_folder.h"
-#include "planted/write_targets.h"
+#include "campaign/child_process.h"
 #include "planted/path_attacks.h"
 #include "planted/watched_names.h"
+#include "planted/write_targets.h"
 
 namespace lanista::planted {
 namespace {
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using campaign::ProcessResult;
 
 constexpr double kTimeoutSeconds = 60;  // seconds
-constexpr int kPaused = 75;         // exit code
+constexpr int kPaused = 75;             // exit code
 constexpr const char* kNotes = "the user's\n";
 constexpr const char* kStudy = R"yaml(
 name: planted
@@ -49,7 +49,8 @@ std::string folder_of(const std::string& path) { return path.substr(0, path.find
 
 class Campaign {
  public:
-  explicit Campaign(std::string lanista) : lanista_(std::move(lanista)), protected_tree_(campaign_folder_.path("victim")) {}
+  explicit Campaign(std::string lanista)
+      : lanista_(std::move(lanista)), protected_tree_(campaign_folder_.path("victim")) {}
 
   bool prepare() {
     base_ = campaign_folder_.path("base");
@@ -124,9 +125,10 @@ class Campaign {
 
   /// A study that has not ended: a signal pauses it once a trial has ended.
   bool pause_one(const std::string& study) const {
-    campaign::ChildProcess child({.command = {lanista_, "run", "study.yaml", "--out", study, "--quiet", "--trials", "60"},
-                           .folder = base_,
-                           .seconds = kTimeoutSeconds});
+    campaign::ChildProcess child(
+        {.command = {lanista_, "run", "study.yaml", "--out", study, "--quiet", "--trials", "60"},
+         .folder = base_,
+         .seconds = kTimeoutSeconds});
     const std::string log = base_ + "/" + study + "/log/000001.log";
     while (campaign::read_file(log).find("\"kind\":\"succeeded\"") == std::string::npos && !child.ends_within(0.01)) {
     }

@@ -39,8 +39,9 @@ void write(const std::string& path, const std::string& text) {
 }  // namespace
 
 std::vector<PathAttack> all_path_attacks() {
-  return {PathAttack::kLink,     PathAttack::kDanglingLink, PathAttack::kFolderLink, PathAttack::kFifo,  PathAttack::kDevice,
-          PathAttack::kHardLink, PathAttack::kOtherUser,    PathAttack::kFolder,     PathAttack::kMoved, PathAttack::kSecondName};
+  return {PathAttack::kLink,   PathAttack::kDanglingLink, PathAttack::kFolderLink, PathAttack::kFifo,
+          PathAttack::kDevice, PathAttack::kHardLink,     PathAttack::kOtherUser,  PathAttack::kFolder,
+          PathAttack::kMoved,  PathAttack::kSecondName};
 }
 
 std::string path_attack_name(PathAttack attack) {

@@ -170,8 +170,8 @@ std::string data_sources() {
   std::vector<Row> rows;
   for (const data::SourceKind& kind : data::source_kinds()) {
     const std::string notation = code(kind.notation);
-    rows.push_back({kind.options.empty() ? notation : "[" + notation + "](#" + anchor(kind.name) + ")",
-                    sentence(kind.help)});
+    rows.push_back(
+        {kind.options.empty() ? notation : "[" + notation + "](#" + anchor(kind.name) + ")", sentence(kind.help)});
   }
   return table({"source", "what it reads"}, rows);
 }

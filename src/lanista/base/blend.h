@@ -11,7 +11,7 @@ enum class Blend {
   kNumbers,  ///< The weighted mean.
   /// Logits of classes: the logarithm of the weighted mean of each member's softmax. A softmax gives the mean again.
   kClasses,
-  kLabels,   ///< Logits of independent labels: the logit of the weighted mean of the sigmoids.
+  kLabels,  ///< Logits of independent labels: the logit of the weighted mean of the sigmoids.
 };
 
 /// Returns the blend of `members`, each [rows, width], with `shares`, one for each member, which sum to 1.

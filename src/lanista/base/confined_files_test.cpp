@@ -104,9 +104,9 @@ TEST_F(ConfinedFiles, RefusesLinkAsFolder) {
 
 TEST_F(ConfinedFiles, RefusesFifoWithoutBlocking) {
   ASSERT_EQ(::mkfifo(study("fifo").c_str(), 0600), 0);
-  for (const Code code : {error_of(fs_->open_append(study("fifo"))).code, error_of(fs_->lock(study("fifo"))).code,
-                          error_of(fs_->truncate(study("fifo"), 0)).code,
-                          error_of(write_atomically(*fs_, study("fifo"), "x")).code}) {
+  for (const Code code :
+       {error_of(fs_->open_append(study("fifo"))).code, error_of(fs_->lock(study("fifo"))).code,
+        error_of(fs_->truncate(study("fifo"), 0)).code, error_of(write_atomically(*fs_, study("fifo"), "x")).code}) {
     EXPECT_EQ(code, Code::kDataLoss);
   }
   EXPECT_EQ(fs_->read(study("fifo")).error().code, Code::kInvalidArgument);
@@ -205,10 +205,10 @@ TEST_F(ConfinedFiles, LocksArePrivateToTheUser) {
   struct stat file_status {};
   ASSERT_EQ(::stat(study("lock").c_str(), &file_status), 0);
   ASSERT_EQ(file_status.st_mode & 0777U, 0666U & ~static_cast<unsigned>([] {
-              const mode_t mask = ::umask(0);
-              ::umask(mask);
-              return mask;
-            }()));
+                                           const mode_t mask = ::umask(0);
+                                           ::umask(mask);
+                                           return mask;
+                                         }()));
   for (const char* name : {"lock", "new-lock"}) {
     ASSERT_TRUE(fs_->lock(study(name)));
     ASSERT_EQ(::stat(study(name).c_str(), &file_status), 0);

@@ -17,7 +17,7 @@ class CsvTable {
   CsvTable() = default;
 
   const std::vector<std::string>& header() const { return header_; }  ///< "c0", "c1", … when the file has none
-  std::size_t columns() const { return header_.size(); }                              ///< cells of a row
+  std::size_t columns() const { return header_.size(); }              ///< cells of a row
   /// Number of rows, without the header.
   std::size_t rows() const { return header_.empty() ? 0 : ends_.size() / header_.size(); }
   /// The text of one cell, without quotes. It is valid as long as the table.

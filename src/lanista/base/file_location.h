@@ -29,11 +29,11 @@ Error system_error(const std::string& action, const std::string& path, int error
 
 /// A path as an open folder and a name in it.
 struct FileLocation {
-  Descriptor folder;          ///< open folder; none: the system resolves `name` as a path
-  std::string name;           ///< last component, or the whole path
-  std::string path;           ///< whole path, for messages
-  bool is_confined = false;   ///< whether a ConfiningFolder located it
-  uid_t owner = 0;            ///< owner of the confining folder
+  Descriptor folder;         ///< open folder; none: the system resolves `name` as a path
+  std::string name;          ///< last component, or the whole path
+  std::string path;          ///< whole path, for messages
+  bool is_confined = false;  ///< whether a ConfiningFolder located it
+  uid_t owner = 0;           ///< owner of the confining folder
 
   /// The descriptor for calls such as openat: the folder's, or AT_FDCWD.
   int at() const { return folder.valid() ? folder.get() : AT_FDCWD; }

@@ -15,10 +15,10 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 
 /// One structured event, for users and programs. Tests check its fields, not a text.
 struct LogEvent {
-  double time = 0;            ///< in seconds, by the clock of the sender
-  Level level = Level::kInfo; ///< how serious it is
-  std::string event;          ///< snake_case name, e.g. "trial_failed"
-  nlohmann::json fields;      ///< an object
+  double time = 0;             ///< in seconds, by the clock of the sender
+  Level level = Level::kInfo;  ///< how serious it is
+  std::string event;           ///< snake_case name, e.g. "trial_failed"
+  nlohmann::json fields;       ///< an object
 };
 
 /// A receiver of events. It is passed to its users and never global. Implementations are thread-safe.

@@ -271,8 +271,9 @@ void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng draw) {
     }
   }
   state.unsynced.clear();
-  std::erase_if(state.on_disk.files,
-                [&](const auto& entry) { return state.has_missing_parent(parent_of(entry.first), state.visible.folders); });
+  std::erase_if(state.on_disk.files, [&](const auto& entry) {
+    return state.has_missing_parent(parent_of(entry.first), state.visible.folders);
+  });
   const std::set<std::string> made = state.visible.folders;
   std::erase_if(state.on_disk.folders, [&](const std::string& path) {
     return parent_of(path) != path && state.has_missing_parent(parent_of(path), made);

@@ -11,10 +11,10 @@ namespace lanista {
 
 /// What a power cut takes of that which was never synced. A killed process alone loses nothing.
 enum class PowerLoss {
-  kBytes,  ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
-  kNames,  ///< names made, renamed or removed since their folder was synced: all
-  kAll,    ///< every byte and every name
-  kSampled   ///< each byte block and each name as the draw says, in any order
+  kBytes,   ///< bytes of files: all, those behind some place, or blocks, whose place is zeros, noise or older bytes
+  kNames,   ///< names made, renamed or removed since their folder was synced: all
+  kAll,     ///< every byte and every name
+  kSampled  ///< each byte block and each name as the draw says, in any order
 };
 
 /// A file system that lives in memory: for studies that leave nothing behind, and for tests. Paths are names, compared

@@ -75,8 +75,8 @@ class PosixFileSystem final : public FileSystem {
 
   std::shared_ptr<FileSystem> confined_to(const std::string& root) override {
     Roots roots = roots_;
-    const bool is_there = std::ranges::any_of(
-        roots, [&](const auto& one) { return one->path() == root || one->contains(root); });
+    const bool is_there =
+        std::ranges::any_of(roots, [&](const auto& one) { return one->path() == root || one->contains(root); });
     if (!is_there) roots.push_back(std::make_shared<ConfiningFolder>(root));
     return std::make_shared<PosixFileSystem>(std::move(roots));
   }

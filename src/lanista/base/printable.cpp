@@ -14,14 +14,14 @@ struct Range {
 };
 
 constexpr std::array<Range, 9> kControlCharacters{{{0x00, 0x1f},
-                                          {0x7f, 0x9f},
-                                          {0x61c, 0x61c},
-                                          {0x200b, 0x200f},
-                                          {0x2028, 0x202e},
-                                          {0x2060, 0x206f},
-                                          {0xfeff, 0xfeff},
-                                          {0xfff9, 0xfffb},
-                                          {0xe0000, 0xe0fff}}};
+                                                   {0x7f, 0x9f},
+                                                   {0x61c, 0x61c},
+                                                   {0x200b, 0x200f},
+                                                   {0x2028, 0x202e},
+                                                   {0x2060, 0x206f},
+                                                   {0xfeff, 0xfeff},
+                                                   {0xfff9, 0xfffb},
+                                                   {0xe0000, 0xe0fff}}};
 constexpr std::array<Range, 9> kCombining{{{0x300, 0x36f},
                                            {0x483, 0x489},
                                            {0x591, 0x5bd},

@@ -24,12 +24,12 @@ class Rng {
   /// The 64-bit key that stands for this stream (to store, or to feed counter-based kernels).
   std::uint64_t key() const { return key_; }
 
-  std::uint64_t next();                                    ///< 64 uniform bits.
-  double uniform();                                        ///< In [0, 1), 53 bits.
-  double uniform(double lo, double hi);                    ///< In [lo, hi).
-  std::uint64_t below(std::uint64_t n);                    ///< Uniform in 0..n-1, unbiased; n > 0.
-  std::int64_t between(std::int64_t lo, std::int64_t hi);  ///< From lo to hi, both included.
-  double normal();                                         ///< Standard normal (inverse CDF, AS 241).
+  std::uint64_t next();                                     ///< 64 uniform bits.
+  double uniform();                                         ///< In [0, 1), 53 bits.
+  double uniform(double lo, double hi);                     ///< In [lo, hi).
+  std::uint64_t below(std::uint64_t n);                     ///< Uniform in 0..n-1, unbiased; n > 0.
+  std::int64_t between(std::int64_t lo, std::int64_t hi);   ///< From lo to hi, both included.
+  double normal();                                          ///< Standard normal (inverse CDF, AS 241).
   bool bernoulli(double p);                                 ///< True with probability p.
   std::vector<std::uint32_t> permutation(std::uint32_t n);  ///< Random order of 0..n-1 (Fisher-Yates).
   /// `k` distinct numbers of 0..n-1 in random order; k <= n.

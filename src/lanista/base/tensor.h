@@ -16,10 +16,10 @@ std::size_t element_size(ElementType type);
 /// A named, dense, row-major array in canonical (PyTorch, ONNX) dimension order. It owns its bytes. Modules,
 /// checkpoints and other tools exchange weights in this form.
 struct Tensor {
-  std::string name;                     ///< unique in its file or model
-  ElementType type = ElementType::kF32; ///< of each element
-  std::vector<std::int64_t> shape;      ///< empty: a scalar
-  std::vector<std::byte> bytes;         ///< the elements in native byte order
+  std::string name;                      ///< unique in its file or model
+  ElementType type = ElementType::kF32;  ///< of each element
+  std::vector<std::int64_t> shape;       ///< empty: a scalar
+  std::vector<std::byte> bytes;          ///< the elements in native byte order
 
   std::int64_t elements() const;  ///< the product of the shape
   bool operator==(const Tensor&) const = default;

@@ -5,14 +5,14 @@
 #include <cmath>
 
 #include "lanista/base/memory_file_system.h"
-#include "lanista/io/data/raw_input.h"
-#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/package.h"
-#include "support/engine/core/test_support.h"
-#include "lanista/io/formats/onnx/onnx_export.h"
-#include "support/engine/local/cpp_program.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/inference/model_assessment.h"
 #include "lanista/inference/predictor.h"
+#include "lanista/io/data/raw_input.h"
+#include "lanista/io/formats/onnx/onnx_export.h"
+#include "support/engine/core/test_support.h"
+#include "support/engine/local/cpp_program.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {

@@ -12,8 +12,8 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/inference/predictor.h"
+#include "lanista/io/data/spec.h"
 
 namespace lanista::runtime {
 namespace {
@@ -128,7 +128,7 @@ std::vector<std::uint32_t> sampled_rows(std::size_t rows, std::size_t most) {
 
 /// Of some outputs: columns of targets and predictions, [rows, shown].
 void report_numbers(std::span<const float> targets, std::span<const double> predictions, std::size_t shown,
-                  PartAssessment& out) {
+                    PartAssessment& out) {
   const std::size_t rows = targets.size() / shown;
   for (std::size_t i = 0; i < rows; ++i) {
     const auto row = predictions.subspan(i * shown, shown);
@@ -197,9 +197,8 @@ PartAssessment assess_labels(const data::Dataset& data, std::span<const Predicti
     }
   });
   out.classes = label_scores(counts);
-  std::stable_sort(out.classes.begin(), out.classes.end(), [](const auto& a, const auto& b) {
-    return a.f1() != b.f1() ? a.f1() < b.f1() : a.rows > b.rows;
-  });
+  std::stable_sort(out.classes.begin(), out.classes.end(),
+                   [](const auto& a, const auto& b) { return a.f1() != b.f1() ? a.f1() < b.f1() : a.rows > b.rows; });
   if (out.classes.size() > PartAssessment::kMaxClasses) out.classes.resize(PartAssessment::kMaxClasses);
   return out;
 }

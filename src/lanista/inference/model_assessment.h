@@ -3,8 +3,8 @@
 #include <string>
 
 #include "lanista/base/result.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/package.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/search/study/assessment.h"
 
 namespace lanista::runtime {

@@ -10,9 +10,9 @@
 
 #include "lanista/base/memory_file_system.h"
 #include "lanista/base/rng.h"
+#include "lanista/inference/predictor.h"
 #include "support/engine/core/test_support.h"
 #include "support/engine/local/cpp_program.h"
-#include "lanista/inference/predictor.h"
 #include "support/engine/local/study_process.h"
 
 namespace lanista::runtime {
@@ -100,7 +100,8 @@ TEST(AssessModel, CountsConfusedClasses) {
       }
       EXPECT_EQ(score.rows, row);
       EXPECT_DOUBLE_EQ(score.recall, static_cast<double>(confusion[label * 5]) / static_cast<double>(row));
-      EXPECT_DOUBLE_EQ(score.precision, column == 0 ? 0 : static_cast<double>(confusion[label * 5]) / static_cast<double>(column));
+      EXPECT_DOUBLE_EQ(score.precision,
+                       column == 0 ? 0 : static_cast<double>(confusion[label * 5]) / static_cast<double>(column));
       if (k > 0) {
         EXPECT_GE(score.recall, of.classes[k - 1].recall);
       }
@@ -127,9 +128,10 @@ std::string table() {
 TEST(AssessModel, ReportsResidualsOfNumbers) {
   const testing::TemporaryFolder place;
   testing::write(place.path() / "t.csv", table());
-  const EndedStudy study("model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
-                         "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
-                         (place.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
+  const EndedStudy study(
+      "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
+      "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
+      (place.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
 
   const auto assessed = assess_model(study.package, study.data, false);
 
@@ -163,14 +165,16 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
     bool is_one = false;
     for (long key = std::lround(10 * of.actual[k]) - 1; key <= std::lround(10 * of.actual[k]) + 1; ++key) {
       const auto [from, to] = pairs.equal_range(key);
-      is_one = is_one || std::any_of(from, to, [&](const auto& p) { return std::abs(p.second - of.predicted[k]) < 0.06; });
+      is_one =
+          is_one || std::any_of(from, to, [&](const auto& p) { return std::abs(p.second - of.predicted[k]) < 0.06; });
     }
     found += is_one ? 1 : 0;
     EXPECT_EQ(nlohmann::json(of.actual[k]).dump().size() <= 6, true) << of.actual[k];
   }
   EXPECT_EQ(found, of.actual.size());
   std::size_t same = 0;
-  for (std::size_t k = 0; k < of.actual.size(); ++k) same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
+  for (std::size_t k = 0; k < of.actual.size(); ++k)
+    same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
   EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not drawn ones";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }
@@ -187,7 +191,8 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
   testing::write(place.path() / "t.csv", table);
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
-      "data: {source: \"csv:" + (place.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
+      "data: {source: \"csv:" +
+      (place.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
   ASSERT_TRUE(study.data.spec().multilabel);
 
   const auto assessed = assess_model(study.package, study.data, true);
@@ -197,8 +202,8 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
   EXPECT_EQ(assessed->outputs, 3);
   ASSERT_EQ(assessed->parts.size(), 2U);
   double worst = 1;
-  for (const auto& [of, part] : {std::pair(&assessed->parts[0], data::Part::kValidation),
-                                 std::pair(&assessed->parts[1], data::Part::kTest)}) {
+  for (const auto& [of, part] :
+       {std::pair(&assessed->parts[0], data::Part::kValidation), std::pair(&assessed->parts[1], data::Part::kTest)}) {
     const auto& rows = study.data.rows(part);
     const auto predictions = study.predictions(part);
     std::vector<float> truth(rows.size() * 3);

@@ -6,16 +6,16 @@
 
 #include "lanista/base/blend.h"
 #include "lanista/base/rng.h"
-#include "lanista/io/formats/onnx/onnx_export.h"
-#include "lanista/io/formats/onnx/onnx_import.h"
-#include "lanista/model/graph/infer.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/program.h"
+#include "lanista/exec/train/evaluation.h"
+#include "lanista/io/formats/onnx/onnx_export.h"
+#include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/model/autodiff/loss.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/infer.h"
 #include "lanista/search/study/metric.h"
-#include "lanista/exec/train/evaluation.h"
 
 namespace lanista::runtime {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::int64_t kBatch = 64;
 
 /// The program's fresh state with the package's weights in it: optimiser slots are of no use here.
 Result<std::vector<Tensor>> state_with_weights(std::vector<Tensor> state, const graph::Graph& model,
-                                         std::span<const Tensor> weights, const graph::OpTable& ops) {
+                                               std::span<const Tensor> weights, const graph::OpTable& ops) {
   LANISTA_ASSIGN(const auto wanted, graph::parameters(model, ops));
   for (const graph::NamedParam& param : wanted) {
     const auto same_name = [&](const Tensor& tensor) { return tensor.name == param.name; };
@@ -90,7 +90,9 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
 }
 
 /// What the file does to its output last.
-nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) { return {model.target_mean, model.target_scale}; }
+nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) {
+  return {model.target_mean, model.target_scale};
+}
 
 nn::TargetScaling target_scaling_of(const std::optional<data::Normalization>& targets) {
   return targets ? nn::TargetScaling{targets->mean, targets->scale} : nn::TargetScaling{};
@@ -188,14 +190,15 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
                    ""};
     }
     const engine::ModelMember::Preprocessing units = package.preprocessing_of(member);
-    CompiledMember& running = members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
+    CompiledMember& running =
+        members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
     if (member.own_preprocessing) running.post_process = post_process_of(units);
   }
   LANISTA_ASSIGN(auto metrics, metrics_of(package));
   const auto width = static_cast<std::size_t>(package.data.features.elements_per_sample());
   return Predictor(std::make_unique<Impl>(Impl{std::move(members), package.shares(), package.blend(), package.loss,
-                                               std::move(metrics), package.data.targets(), width,
-                                               package.data.width(), isa, train::target_scaling_of(package.data)}));
+                                               std::move(metrics), package.data.targets(), width, package.data.width(),
+                                               isa, train::target_scaling_of(package.data)}));
 }
 
 std::int64_t Predictor::outputs() const { return impl_->members.front().program.prediction_size(); }
@@ -297,7 +300,8 @@ class ReimportedModel {
     formats::ImportedModel imported;
     nn::Program program;
   };
-  explicit ReimportedModel(const engine::ModelPackage& package) : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
+  explicit ReimportedModel(const engine::ModelPackage& package)
+      : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
 
   Blend how_;
   std::size_t width_;

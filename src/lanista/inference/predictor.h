@@ -9,10 +9,10 @@
 
 #include "lanista/base/result.h"
 #include "lanista/engine/core/package.h"
-#include "lanista/io/formats/onnx/onnx_import.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/opaque.h"
 #include "lanista/inference/assessment.h"
+#include "lanista/io/formats/onnx/onnx_import.h"
 
 namespace lanista::runtime {
 

@@ -122,7 +122,7 @@ void Channel::write_available() {
 void Channel::read_available() {
   std::array<char, 65536> bytes;
   const ssize_t got = output_ == socket_ ? ::recv(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT)
-                                     : ::read(socket_, bytes.data(), bytes.size());
+                                         : ::read(socket_, bytes.data(), bytes.size());
   if (got > 0) return reader_.feed({bytes.data(), static_cast<std::size_t>(got)});
   const bool later = got < 0 && (errno == EAGAIN || errno == EINTR);
   if (!later) is_input_ended_ = true;

@@ -33,8 +33,8 @@ class Channel {
   /// Why the channel is closed, if the other end sent invalid bytes.
   const std::optional<Error>& fault() const { return error_; }
 
-  int socket() const { return socket_; }             ///< the descriptor that is read from
-  int output_descriptor() const { return output_; }  ///< the descriptor that is written to; the same for a socket
+  int socket() const { return socket_; }                  ///< the descriptor that is read from
+  int output_descriptor() const { return output_; }       ///< the descriptor that is written to; the same for a socket
   bool has_unsent() const { return unsent_bytes() > 0; }  ///< whether sent messages are not written yet
   /// Bytes of sent messages that are not written yet.
   std::size_t unsent_bytes() const { return send_buffer_.size() - num_written_; }

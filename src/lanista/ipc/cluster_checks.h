@@ -17,7 +17,7 @@ Result<void> check_cluster(const study::ClusterConfig& cluster);
 
 /// The paths of lanista on other hosts. They come from the command line, or from this program; never from a file.
 struct ProgramPaths {
-  std::string default_path;                           ///< on each host that `path_by_host` does not name
+  std::string default_path;                              ///< on each host that `path_by_host` does not name
   std::map<std::string, std::string> path_by_host = {};  ///< by the host as ClusterConfig::ssh or ::places has it
 
   /// The path on one host.

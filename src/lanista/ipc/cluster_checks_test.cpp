@@ -168,8 +168,9 @@ TEST(ProgramPaths, QuotesPathsForTheRemoteShell) {
 TEST(ProgramPaths, FollowEndOfOptions) {
   const auto jobs = ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short"}}, ProgramPaths{"/opt/lanista"});
   ASSERT_EQ(jobs.size(), 1U);
-  EXPECT_EQ(jobs[0].arguments, (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1",
-                                                     "--partition=short", "--", "/opt/lanista", "worker", "--stdio"}));
+  EXPECT_EQ(jobs[0].arguments,
+            (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--",
+                                      "/opt/lanista", "worker", "--stdio"}));
   const auto hosts =
       ssh_and_slurm_launchers({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
   ASSERT_EQ(hosts.size(), 2U);

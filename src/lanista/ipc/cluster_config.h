@@ -11,8 +11,8 @@ namespace lanista::study {
 inline constexpr std::string_view kHere = "here";
 /// Where worker processes are, run.workers in all; nothing: here. Never changes results.
 struct ClusterConfig {
-  std::vector<std::string> ssh;    ///< hosts, to which they are dealt in turn, or kHere
-  std::vector<std::string> slurm;  ///< options of the jobs in which they are, one each
+  std::vector<std::string> ssh;          ///< hosts, to which they are dealt in turn, or kHere
+  std::vector<std::string> slurm;        ///< options of the jobs in which they are, one each
   std::vector<std::string> places = {};  ///< hosts to which places of run.pipeline but a worker's own are dealt, or
                                          ///< kHere; none: all are where the worker is, and see the same memory
   double link_us = 0, link_gb_per_second = 0;  ///< of links to them, as plans count them; no speed: not at all

@@ -40,7 +40,7 @@ std::vector<std::string> append_worker_command(std::vector<std::string> argument
 }
 
 RemoteLauncher ssh_launcher(const std::string& host, const std::vector<std::string>& options,
-                 const std::vector<std::string>& arguments) {
+                            const std::vector<std::string>& arguments) {
   if (host == study::kHere) return {};
   std::vector<std::string> all{"ssh", "-T", "-o", "BatchMode=yes"};
   all.insert(all.end(), options.begin(), options.end());
@@ -59,7 +59,8 @@ RemoteLauncher ssh_launcher(const std::string& host, const std::vector<std::stri
 
 std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& cluster, const ProgramPaths& programs) {
   std::vector<RemoteLauncher> out;
-  for (const std::string& host : cluster.ssh) out.push_back(ssh_launcher(host, {}, append_worker_command({}, programs.path_on(host))));
+  for (const std::string& host : cluster.ssh)
+    out.push_back(ssh_launcher(host, {}, append_worker_command({}, programs.path_on(host))));
   if (!cluster.slurm.empty()) {
     // Without --unbuffered srun hands lines on, and a message is none.
     std::vector<std::string> arguments{"srun", "--unbuffered", "--nodes=1", "--ntasks=1"};

@@ -7,8 +7,8 @@
 #include "lanista/base/result.h"
 #include "lanista/ipc/channel.h"
 #include "lanista/ipc/cluster_checks.h"
-#include "lanista/ipc/worker_process.h"
 #include "lanista/ipc/cluster_config.h"
+#include "lanista/ipc/worker_process.h"
 
 // Worker processes on other machines. The program that starts them there (ssh, srun) also carries their messages over
 // the standard streams. No port is open and no secret is needed: every user that may start a process there may use it.

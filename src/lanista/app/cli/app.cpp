@@ -12,13 +12,13 @@
 #include <sstream>
 #include <system_error>
 
-#include "lanista/base/bad_alloc_reserve.h"
-#include "lanista/base/edit_distance.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/streams.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/verbs.h"
 #include "lanista/app/cli/version.h"
+#include "lanista/base/bad_alloc_reserve.h"
+#include "lanista/base/edit_distance.h"
 
 namespace lanista::cli {
 namespace {
@@ -67,7 +67,7 @@ std::string examples(std::initializer_list<const char*> lines) {
 std::unique_ptr<CLI::App> command_tree(int& code) {
   auto app = std::make_unique<CLI::App>(
       "lanista: exploratory training. Describe a space of models and a goal; lanista returns the "
-                  "best trained model.",
+      "best trained model.",
       "lanista");
   app->set_help_flag("-h,--help", "Print this help.");
   app->set_version_flag("--version", "lanista " + std::string(kVersion), "Print the version.");

@@ -2,9 +2,9 @@
 
 #include <cstdio>
 
+#include "lanista/app/cli/text_table.h"
 #include "lanista/base/printable.h"
 #include "lanista/base/real_json.h"
-#include "lanista/app/cli/text_table.h"
 #include "lanista/io/formats/csv_writer.h"
 #include "lanista/search/study/record_fields.h"
 

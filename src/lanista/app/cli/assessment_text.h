@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lanista/io/data/spec.h"
 #include "lanista/inference/assessment.h"
+#include "lanista/io/data/spec.h"
 
 namespace lanista::cli {
 

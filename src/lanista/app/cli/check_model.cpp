@@ -6,12 +6,12 @@
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/inspect.h"
 #include "lanista/app/cli/session.h"
-#include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/tensor_compare.h"
+#include "lanista/app/cli/terminal.h"
 #include "lanista/engine/core/onnx_file.h"
+#include "lanista/inference/predictor.h"
 #include "lanista/io/formats/npy.h"
 #include "lanista/model/graph/infer.h"
-#include "lanista/inference/predictor.h"
 
 namespace lanista::cli {
 namespace {

@@ -6,13 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "lanista/base/file_system.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/version.h"
+#include "lanista/base/file_system.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::cli {

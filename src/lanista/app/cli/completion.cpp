@@ -1,7 +1,7 @@
 #include "lanista/app/cli/completion.h"
 
-#include "lanista/base/check.h"
 #include "lanista/app/cli/command_text.h"
+#include "lanista/base/check.h"
 
 namespace lanista::cli {
 namespace {

@@ -77,7 +77,8 @@ int list_rows(const DataRowsRequest& request) {
 
 int export_data(const DataExportRequest& request) {
   if (request.csv.empty() && request.npy.empty() && request.idx.empty() && request.folder.empty()) {
-    return print_error({Code::kInvalidArgument, "nothing to write; say what and where, e.g. --csv data.csv", "data export"});
+    return print_error(
+        {Code::kInvalidArgument, "nothing to write; say what and where, e.g. --csv data.csv", "data export"});
   }
   const auto data = open_raw(request.source);
   if (!data) return print_error(data.error());

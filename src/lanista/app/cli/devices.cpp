@@ -35,12 +35,12 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
   const bool has_own_kernels = name == study::kCpu || name.starts_with("block:");
   if (has_own_kernels && stored(precision_of(precision)) != precision_of(precision)) {
     return invalid_setting("train.precision: " + precision + " cannot be on device " + name +
-                  "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
+                           "; take float32, or a device of LibTorch (run.devices: [cuda:0], or torch:cpu)");
   }
   if (name == study::kCpu) return nullptr;
   if (config.train.shards > 1 || config.train.accumulate > 1) {
     return invalid_setting("train.shards and train.accumulate above 1 cannot be on device " + name +
-                  " yet; leave them out, or run.devices: [cpu]");
+                           " yet; leave them out, or run.devices: [cpu]");
   }
   auto backend = device::open(name);
   if (!backend && names.size() > 1) {
@@ -53,13 +53,16 @@ Result<const nn::Backend*> backend_of(const std::string& name, const std::vector
 
 }  // namespace
 
-Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config, const WorkerOverrides& worker_overrides) {
-  const std::vector<std::string> names = worker_overrides.device ? listed(*worker_overrides.device) : config.run.devices;
+Result<std::vector<runtime::NamedBackend>> devices_of(const study::StudyConfig& config,
+                                                      const WorkerOverrides& worker_overrides) {
+  const std::vector<std::string> names =
+      worker_overrides.device ? listed(*worker_overrides.device) : config.run.devices;
   if (names.empty()) return invalid_setting("no device is named; allowed: " + std::string(study::kCpu) + ", or a GPU");
   const bool is_own = names.size() == 1 && names.front() == study::kCpu;
   if (!is_own && uses_processes(worker_overrides, config)) {
     const std::string which = names.size() == 1 ? "device " + names.front() : "several devices";
-    return invalid_setting("run.isolation: process cannot be on " + which + " yet; leave it out, or run.devices: [cpu]");
+    return invalid_setting("run.isolation: process cannot be on " + which +
+                           " yet; leave it out, or run.devices: [cpu]");
   }
   std::vector<runtime::NamedBackend> out;
   for (auto it = names.begin(); it != names.end(); ++it) {

@@ -15,10 +15,10 @@
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/version.h"
-#include "lanista/exec/backends/device.h"
-#include "lanista/ipc/worker_socket.h"
-#include "lanista/exec/program/cpu_speed.h"
 #include "lanista/engine/local/worker_executor.h"
+#include "lanista/exec/backends/device.h"
+#include "lanista/exec/program/cpu_speed.h"
+#include "lanista/ipc/worker_socket.h"
 
 namespace lanista::cli {
 namespace {
@@ -78,9 +78,9 @@ DeviceCheck clock_step() {
 std::vector<DeviceCheck> speed(kernels::Isa isa) {
   const auto measured = nn::measure_cpu_speed(isa);
   DeviceCheck peak{.name = "peak",
-               .value = one_decimal(measured.peak_gflops, "GFLOP/s") + " a core (float32, multiply and add)",
-               .advice = "",
-               .facts = {{"gflops", measured.peak_gflops}}};
+                   .value = one_decimal(measured.peak_gflops, "GFLOP/s") + " a core (float32, multiply and add)",
+                   .advice = "",
+                   .facts = {{"gflops", measured.peak_gflops}}};
   DeviceCheck reads{.name = "reads", .value = "", .advice = ""};
   for (const auto& level : measured.memory) {
     reads.value += (reads.value.empty() ? "" : ", ") + level.level + " " + one_decimal(level.gb_per_second, "GB/s");

@@ -3,13 +3,13 @@
 
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/load.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/model_verbs.h"
-#include "lanista/io/data/dataset.h"
 #include "lanista/engine/core/ensemble.h"
 #include "lanista/engine/core/frozen_part.h"
 #include "lanista/engine/local/worker_executor.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/io/store/checkpoints.h"
 
 namespace lanista::cli {
@@ -17,7 +17,7 @@ namespace {
 
 /// What is kept, the best first: trials, or with folds the trainings of a proposal whose weights are there.
 Result<std::vector<engine::EnsembleModel>> kept_models(const std::string& folder, const study::StudyView& view,
-                                               const data::DataSpec& data) {
+                                                       const data::DataSpec& data) {
   const store::CheckpointStore checkpoints(real_file_system(), folder);
   LANISTA_ASSIGN(const engine::FrozenPart frozen, engine::frozen_part(view));
   std::vector<engine::EnsembleModel> out;
@@ -58,16 +58,15 @@ Result<engine::ModelPackage> ensemble_of_study(const std::string& folder, std::i
   const RealClock clock;
   LANISTA_ASSIGN(const auto executor,
                  runtime::WorkerExecutor::create(worker_config, data, nn::Operators(), real_file_system(), clock));
-  LANISTA_ASSIGN(const study::Ensemble chosen, engine::choose_ensemble(*executor, view.config, graph::builtin_ops(),
-                                                                       candidates, max_draws));
+  LANISTA_ASSIGN(const study::Ensemble chosen,
+                 engine::choose_ensemble(*executor, view.config, graph::builtin_ops(), candidates, max_draws));
   std::vector<engine::ModelPackage> singles;
   for (const study::Ensemble::Member& member : chosen.members) {
     LANISTA_ASSIGN(auto single, load_package(folder + "#" + std::to_string(member.trial.value)));
     singles.push_back(std::move(single));
   }
   print_notes({ensemble_members_text(chosen, view.config.goals.front().metric)});
-  return engine::blend_packages(std::move(singles), chosen.shares(), data.spec(), chosen.validation,
-                                chosen.test);
+  return engine::blend_packages(std::move(singles), chosen.shares(), data.spec(), chosen.validation, chosen.test);
 }
 
 }  // namespace lanista::cli

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "lanista/base/file_system.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/app/report/compare.h"
+#include "lanista/base/file_system.h"
 #include "lanista/engine/core/resolve_from_data.h"
 #include "lanista/io/formats/signature.h"
-#include "lanista/app/report/compare.h"
 #include "lanista/io/studyfile/blueprint.h"
 
 namespace lanista::cli {
@@ -23,7 +23,8 @@ bool affects_results(const StudyComparison::Difference& difference) {
          !key.starts_with("cluster.");
 }
 
-std::vector<StudyComparison::Difference> differences(const study::StudyConfig& stored, const study::StudyConfig& expected) {
+std::vector<StudyComparison::Difference> differences(const study::StudyConfig& stored,
+                                                     const study::StudyConfig& expected) {
   auto out = report::differing_settings({studyfile::write_study(stored), studyfile::write_study(expected)});
   std::erase_if(out, [](const auto& difference) { return !affects_results(difference); });
   return out;
@@ -31,8 +32,8 @@ std::vector<StudyComparison::Difference> differences(const study::StudyConfig& s
 
 std::string value_text(const std::string& value) { return value.empty() ? "not said" : value; }
 
-Error changes_error(const std::vector<StudyComparison::Difference>& all, const std::string& where, const std::string& folder,
-              const std::string& begin_with) {
+Error changes_error(const std::vector<StudyComparison::Difference>& all, const std::string& where,
+                    const std::string& folder, const std::string& begin_with) {
   std::string message = "a study goes on as it was begun; " +
                         (all.size() == 1 ? std::string("1 setting is another one")
                                          : std::to_string(all.size()) + " settings are others") +
@@ -50,9 +51,10 @@ Error changes_error(const std::vector<StudyComparison::Difference>& all, const s
 }
 
 /// The study that a file and overrides say, as it would be begun on these data, in this folder.
-Result<study::StudyConfig> parse_expected_study(const std::string& text, const std::string& name, const std::string& from,
-                                         const std::vector<studyfile::Override>& overrides, const std::string& folder,
-                                         const data::Dataset& data) {
+Result<study::StudyConfig> parse_expected_study(const std::string& text, const std::string& name,
+                                                const std::string& from,
+                                                const std::vector<studyfile::Override>& overrides,
+                                                const std::string& folder, const data::Dataset& data) {
   LANISTA_ASSIGN(study::StudyConfig config, studyfile::read_study(text, name, overrides));
   LANISTA_TRY(studyfile::embed_model_space(config, from, real_file_system()));
   // What does not suit these data says something else than the study did, which is told by key.

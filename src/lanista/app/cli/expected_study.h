@@ -5,8 +5,8 @@
 
 #include "lanista/base/result.h"
 #include "lanista/io/data/dataset.h"
-#include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/search/study/config.h"
 
 namespace lanista::cli {
 

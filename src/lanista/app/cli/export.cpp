@@ -5,15 +5,15 @@
 
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/load.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/model_verbs.h"
-#include "lanista/io/formats/safetensors.h"
 #include "lanista/app/report/optuna.h"
 #include "lanista/app/report/table_export.h"
 #include "lanista/app/report/tensorboard.h"
 #include "lanista/app/report/trace.h"
 #include "lanista/inference/predictor.h"
+#include "lanista/io/formats/safetensors.h"
 
 namespace lanista::cli {
 namespace {
@@ -52,7 +52,7 @@ Result<void> export_cpp(const engine::ModelPackage& package, const std::string& 
 Result<void> export_model(const ExportRequest& request) {
   if (request.onnx.empty() && request.safetensors.empty() && request.cpp.empty() && request.package.empty()) return {};
   LANISTA_ASSIGN(const auto package, request.ensemble > 0 ? ensemble_of_study(request.target, request.ensemble)
-                                                         : load_package(request.target));
+                                                          : load_package(request.target));
   if (!request.onnx.empty()) LANISTA_TRY(export_onnx(package, request.onnx));
   if (!request.safetensors.empty()) {
     std::map<std::string, std::string> facts;
@@ -112,15 +112,17 @@ Result<std::optional<double>> check_onnx(const std::string& folder) {
 
 int export_study(const ExportRequest& request) {
   const auto requested = {request.onnx,   request.safetensors, request.cpp,   request.package, request.tensorboard,
-                       request.optuna, request.csv,         request.jsonl, request.trace,   request.measurements};
+                          request.optuna, request.csv,         request.jsonl, request.trace,   request.measurements};
   if (std::all_of(requested.begin(), requested.end(), [](const auto& path) { return path.empty(); })) {
-    return print_error({Code::kInvalidArgument, "nothing to export; say what and where, e.g. --onnx model.onnx", "export"});
+    return print_error(
+        {Code::kInvalidArgument, "nothing to export; say what and where, e.g. --onnx model.onnx", "export"});
   }
   const bool model = !(request.onnx + request.safetensors + request.cpp + request.package).empty();
   if (request.ensemble > 0 && (!model || parse_target(request.target).has_trial)) {
     return print_error({Code::kInvalidArgument,
-                   model ? "is made of a study: DIR, not DIR#TRIAL" : "is a model; say what to write of it, e.g. --package FOLDER",
-                   "--ensemble"});
+                        model ? "is made of a study: DIR, not DIR#TRIAL"
+                              : "is a model; say what to write of it, e.g. --package FOLDER",
+                        "--ensemble"});
   }
   if (auto done = export_model(request); !done) return print_error(done.error());
   if (auto done = export_tables(request); !done) return print_error(done.error());

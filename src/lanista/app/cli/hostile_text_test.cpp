@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/base/memory_file_system.h"
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/base/memory_file_system.h"
 #include "lanista/engine/core/record_bodies.h"
 #include "lanista/io/store/log.h"
 
@@ -86,7 +86,8 @@ struct TextSite {
 };
 
 /// Calls `visit(site, string)` for each string; what it returns takes the string's place.
-Json map_strings(const Json& value, const TextSite& site, const std::function<std::string(const TextSite&, std::string)>& visit) {
+Json map_strings(const Json& value, const TextSite& site,
+                 const std::function<std::string(const TextSite&, std::string)>& visit) {
   if (value.is_string()) return visit(site, value.get<std::string>());
   if (value.is_array()) {
     Json out = Json::array();
@@ -208,8 +209,8 @@ class HostileText : public ::testing::Test {
         done = true;
         return text + hostile();
       });
-      const auto written = record.type == RecordType::kHeader ? log->append(record.type, body)
-                                                              : log->append_deferred(record.type, body);
+      const auto written =
+          record.type == RecordType::kHeader ? log->append(record.type, body) : log->append_deferred(record.type, body);
       ASSERT_TRUE(written.ok()) << written.error().text();
     }
     ASSERT_TRUE(log->sync().ok());

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "lanista/base/file_system.h"
 #include "lanista/app/cli/load.h"
-#include "lanista/engine/core/study_setup.h"
+#include "lanista/base/file_system.h"
 #include "lanista/engine/core/external_trials.h"
+#include "lanista/engine/core/study_setup.h"
 
 namespace lanista::cli {
 namespace {
@@ -26,7 +26,7 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
 
 /// Of a file: a journal is lines of JSON, all else is a table.
 Result<engine::ImportedTrials> import_from_file(const std::string& path, const study::StudyConfig& config,
-                                         const std::shared_ptr<const mutate::ModelSpace>& models) {
+                                                const std::shared_ptr<const mutate::ModelSpace>& models) {
   LANISTA_ASSIGN(const std::string text, real_file_system().read(path, 0));
   LANISTA_ASSIGN(const strategy::Context context, engine::strategy_context(config, models));
   std::vector<std::string> params;
@@ -40,7 +40,7 @@ Result<engine::ImportedTrials> import_from_file(const std::string& path, const s
 }
 
 Result<engine::ImportedTrials> import_from_study(const std::string& folder, const study::StudyConfig& config,
-                                          const data::DataSpec& data, const mutate::ModelSpace& models) {
+                                                 const data::DataSpec& data, const mutate::ModelSpace& models) {
   LANISTA_ASSIGN(const auto old, load_study(folder));
   return engine::import_trials(old, config, data, models);
 }

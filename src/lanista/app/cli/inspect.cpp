@@ -7,9 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include "lanista/base/real_json.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/live_page.h"
 #include "lanista/app/cli/load.h"
@@ -18,15 +16,17 @@
 #include "lanista/app/cli/show_plan.h"
 #include "lanista/app/cli/signals.h"
 #include "lanista/app/cli/status.h"
+#include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/version.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/app/report/importance.h"
 #include "lanista/app/report/page.h"
-#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/base/real_json.h"
+#include "lanista/model/graph/text.h"
 #include "lanista/search/study/host_usage.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::cli {
 namespace {
@@ -59,7 +59,8 @@ json trial_json(const LoadedTrial& loaded) {
     out["forks"] = json::array();
     for (const study::Fork& fork : trial.forks) out["forks"].push_back(study::fork_json(fork));
     out["line"] = json::array();
-    for (const study::LineageSegment& lineage_segment : study::lineage(loaded.view, trial, std::ssize(trial.measurements))) {
+    for (const study::LineageSegment& lineage_segment :
+         study::lineage(loaded.view, trial, std::ssize(trial.measurements))) {
       out["line"].push_back({{"trial", lineage_segment.trial.value},
                              {"epochs", {lineage_segment.from + 1, lineage_segment.through}},
                              {"sample", space::sample_json(lineage_segment.sample)}});
@@ -208,8 +209,7 @@ int print_study(const ShowRequest& request) {
     out["importance"] = report::importance_json(report::importance(*view));
     std::cout << json_line(out);
   } else {
-    std::cout << status_text(request.target, *view) << "\n"
-              << printable_lines(leaderboard(*view, request.top));
+    std::cout << status_text(request.target, *view) << "\n" << printable_lines(leaderboard(*view, request.top));
   }
   return kDone;
 }
@@ -290,10 +290,11 @@ std::string report_text(const std::string& folder, const study::StudyView& view,
   std::filesystem::path whole = std::filesystem::absolute(folder, failed).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();
   const std::string name = failed || !whole.has_filename() ? folder : whole.filename().string();
-  return report::report_page(view, {.folder = name,
-                                    .version = std::string(kVersion),
-                                    .reload_seconds = reload_seconds,
-                                    .assessment = stored_assessment(*real_file_system().confined_to(folder), folder, view)});
+  return report::report_page(view,
+                             {.folder = name,
+                              .version = std::string(kVersion),
+                              .reload_seconds = reload_seconds,
+                              .assessment = stored_assessment(*real_file_system().confined_to(folder), folder, view)});
 }
 
 int write_report(const ReportRequest& request) {
@@ -319,9 +320,9 @@ int control_study(const ControlRequest& request) {
   if (request.trial) {
     if (*request.trial > view->trials.size()) {
       return print_error({Code::kNotFound,
-                     "there is no trial " + std::to_string(*request.trial) + "; the study has trials 1 to " +
-                         std::to_string(view->trials.size()),
-                     request.folder});
+                          "there is no trial " + std::to_string(*request.trial) + "; the study has trials 1 to " +
+                              std::to_string(view->trials.size()),
+                          request.folder});
     }
     name += "-trial-" + std::to_string(*request.trial);
   }

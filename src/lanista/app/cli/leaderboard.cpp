@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/search/study/noise_band.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/search/study/bracket_counts.h"
+#include "lanista/search/study/noise_band.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
 
@@ -264,12 +264,12 @@ std::string leaderboard(const engine::StudyView& view, std::size_t top) {
   if (any_broken) text += " ! breaks a constraint\n";
   if (const auto folds = view.config.data.folds) {
     const std::int64_t dealings = view.config.strategy.repeat;
-    text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) + " folds" +
-            (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") +
+    text += " " + printable(view.config.strategy.average) + " +- standard error over " + std::to_string(*folds) +
+            " folds" + (dealings > 1 ? ", dealt " + std::to_string(dealings) + " times" : "") +
             "; the trial is the best of them\n";
   } else if (view.config.strategy.repeat > 1) {
-    text += " " + printable(view.config.strategy.average) + " +- deviation over " + std::to_string(view.config.strategy.repeat) +
-            " trainings; the trial is the best of them\n";
+    text += " " + printable(view.config.strategy.average) + " +- deviation over " +
+            std::to_string(view.config.strategy.repeat) + " trainings; the trial is the best of them\n";
   }
   return text;
 }

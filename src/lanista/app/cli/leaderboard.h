@@ -26,8 +26,8 @@ std::string ensemble_members_text(const study::Ensemble& ensemble, const std::st
 /// better. Empty where the study asked for none.
 std::string ensemble_text(const engine::StudyView& view);
 
-/// The best `top` trials as a table, best first, with the winner's test metric if known and what had to be beaten. Plain
-/// text, no control codes.
+/// The best `top` trials as a table, best first, with the winner's test metric if known and what had to be beaten.
+/// Plain text, no control codes.
 std::string leaderboard(const engine::StudyView& view, std::size_t top);
 
 }  // namespace lanista::cli

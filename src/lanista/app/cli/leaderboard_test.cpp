@@ -92,8 +92,7 @@ TEST(Leaderboard, ShowsEnsembleMembersWhenRequested) {
 
   const std::string text = ensemble_text(view);
 
-  EXPECT_EQ(text,
-            " best/ blends #2 67 %, #1 33 %: val_accuracy 0.9800 (test 0.9650); #2 alone 0.9700 (test 0.9601)\n");
+  EXPECT_EQ(text, " best/ blends #2 67 %, #1 33 %: val_accuracy 0.9800 (test 0.9650); #2 alone 0.9700 (test 0.9601)\n");
   EXPECT_NE(leaderboard(view, 10).find(text), std::string::npos);
 }
 
@@ -174,10 +173,12 @@ TEST(Leaderboard, ShowsFoldMeanStandardErrorAndNoise) {
 
   EXPECT_NE(table.find("1     #3  0.9000 +-0.05774"), std::string::npos) << table;
   EXPECT_NE(table.find("2     #4    0.6000 +-0.000"), std::string::npos) << table;
-  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.000 (95 %); 1 other trial lies there, too\n"),
+  EXPECT_NE(table.find(" by the spread of its 3 trainings the best lies between 0.5072 and 1.000 (95 %); 1 other trial "
+                       "lies there, too\n"),
             std::string::npos)
       << table;
-  EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos) << table;
+  EXPECT_NE(table.find(" mean +- standard error over 3 folds; the trial is the best of them\n"), std::string::npos)
+      << table;
 }
 
 TEST(Leaderboard, ReportsWhenNoTrialHasFinished) {

@@ -14,10 +14,10 @@
 #include <system_error>
 #include <utility>
 
-#include "lanista/base/printable.h"
-#include "lanista/base/thread_cpu_time.h"
 #include "lanista/app/cli/inspect.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/base/printable.h"
+#include "lanista/base/thread_cpu_time.h"
 
 extern char** environ;
 
@@ -25,7 +25,7 @@ namespace lanista::cli {
 namespace {
 
 constexpr double kMinIntervalSeconds = 1;  ///< seconds between two pages
-constexpr double kMaxTimeShare = 0.1;        ///< of the time that pages may take
+constexpr double kMaxTimeShare = 0.1;      ///< of the time that pages may take
 constexpr double kMinReloadSeconds = 2;    ///< seconds between two looks of a browser
 constexpr auto kPollInterval = std::chrono::milliseconds(100);
 
@@ -40,8 +40,13 @@ bool is_set(const char* name) {
 
 }  // namespace
 
-LivePage::LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path, engine::StudyFollower follower)
-    : fs_(fs.confined_to(folder)), clock_(&clock), folder_(std::move(folder)), path_(std::move(path)), follower_(std::move(follower)) {}
+LivePage::LivePage(FileSystem& fs, const Clock& clock, std::string folder, std::string path,
+                   engine::StudyFollower follower)
+    : fs_(fs.confined_to(folder)),
+      clock_(&clock),
+      folder_(std::move(folder)),
+      path_(std::move(path)),
+      follower_(std::move(follower)) {}
 
 Result<LivePage> LivePage::open(FileSystem& fs, const Clock& clock, std::string folder, std::string path) {
   LANISTA_ASSIGN(engine::StudyFollower follower, engine::StudyFollower::open(fs, folder));
@@ -74,8 +79,8 @@ Result<void> LivePage::finish() {
 
 /// Replaced as a whole: the run itself writes its page at its end, maybe now.
 Result<void> LivePage::write(bool live) {
-  return write_atomically(*fs_, path_,
-                          report_text(folder_, follower_.view(), live ? std::max(kMinReloadSeconds, interval_seconds_) : 0));
+  return write_atomically(
+      *fs_, path_, report_text(folder_, follower_.view(), live ? std::max(kMinReloadSeconds, interval_seconds_) : 0));
 }
 
 LivePageThread::LivePageThread(FileSystem& fs, const Clock& clock, std::string folder, std::string path, bool quiet) {

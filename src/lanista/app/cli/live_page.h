@@ -34,8 +34,8 @@ class LivePage {
   const Clock* clock_;
   std::string folder_, path_;
   engine::StudyFollower follower_;
-  double next_write_seconds_ = 0;       ///< clock's seconds before which nothing is done
-  double interval_seconds_ = 1;  ///< between two pages, at least
+  double next_write_seconds_ = 0;  ///< clock's seconds before which nothing is done
+  double interval_seconds_ = 1;    ///< between two pages, at least
 };
 
 /// A thread that keeps the page of a study fresh while this process works on it, on its own copy of the log: the engine

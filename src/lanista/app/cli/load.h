@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "lanista/base/result.h"
+#include "lanista/io/store/log.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
-#include "lanista/io/store/log.h"
 #include "lanista/search/study/study_view.h"
 
 namespace lanista::cli {

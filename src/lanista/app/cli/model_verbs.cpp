@@ -9,11 +9,11 @@
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/io/data/raw_input.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/inference/predictor.h"
+#include "lanista/io/data/raw_input.h"
 #include "lanista/io/formats/csv_writer.h"
 #include "lanista/io/formats/signature.h"
-#include "lanista/inference/predictor.h"
 #include "lanista/io/store/checkpoints.h"
 
 namespace lanista::cli {
@@ -117,7 +117,8 @@ std::string predictions_csv(const Predicted& all, CellText written) {
   for (std::size_t row = 0; row * width < all.values.size(); ++row) {
     // Of a text what comes behind it: the answer at its last position.
     const auto values = std::span(all.values).subspan(row * width, width).last(answer);
-    std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row) : formats::csv_cell(written(all.raw.names[row]))};
+    std::vector<std::string> cells{all.raw.names.empty() ? std::to_string(row)
+                                                         : formats::csv_cell(written(all.raw.names[row]))};
     if (data.classes > 0) {
       const auto best = static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
       cells.push_back(formats::csv_cell(written(label_name(data, best))));
@@ -196,7 +197,8 @@ int predict(const PredictRequest& request) {
     return kDone;
   }
   const std::string csv = predictions_csv(*all, unchanged);
-  if (auto written = write_atomically(real_file_system(), request.out, csv); !written) return print_error(written.error());
+  if (auto written = write_atomically(real_file_system(), request.out, csv); !written)
+    return print_error(written.error());
   std::cerr << "wrote " << printable(request.out) << "\n";
   return kDone;
 }
@@ -212,7 +214,7 @@ int evaluate(const EvalRequest& request) {
   const std::int64_t left_out = all->raw.rows() - compared.rows;
   if (left_out > 0) {
     print_notes({std::to_string(left_out) + " of " + std::to_string(all->raw.rows()) + " rows " +
-          (left_out == 1 ? "has" : "have") + " no target and " + (left_out == 1 ? "is" : "are") + " left out"});
+                 (left_out == 1 ? "has" : "have") + " no target and " + (left_out == 1 ? "is" : "are") + " left out"});
   }
   const auto assessment = all->predictor.assess(compared.values, compared.labels, compared.targets);
   std::cout << (request.json ? json_line(assessment_json(assessment, data)) : assessment_text(assessment, data));

@@ -6,10 +6,10 @@
 #include <set>
 
 #include "lanista/app/cli/version.h"
-#include "lanista/exec/program/cpu_speed.h"
-#include "lanista/exec/program/program.h"
 #include "lanista/engine/local/pass_timing.h"
 #include "lanista/engine/local/plan_timing.h"
+#include "lanista/exec/program/cpu_speed.h"
+#include "lanista/exec/program/program.h"
 
 namespace lanista::cli {
 namespace {
@@ -99,7 +99,7 @@ Result<void> measure(const graph::Graph& model, const graph::OpTable& ops, const
 }  // namespace
 
 Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const graph::OpTable& ops,
-                                       const step::StepOptions& options, std::int64_t batch, double seconds) {
+                                               const step::StepOptions& options, std::int64_t batch, double seconds) {
   const nn::CpuSpeed speed = nn::measure_cpu_speed();
   pipeline::NodeCosts costs;
   costs.machine.cpu = nn::cpu_model();
@@ -114,8 +114,8 @@ Result<pipeline::NodeCosts> measure_node_costs(const graph::Graph& model, const 
   return costs;
 }
 
-Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::OpTable& ops, const step::StepOptions& options,
-                           pipeline::Model& model) {
+Result<void> measure_warm_cache_factors(const graph::Graph& graph, const graph::OpTable& ops,
+                                        const step::StepOptions& options, pipeline::Model& model) {
   const std::int64_t parts = micro_batch_sizes(model.batch);
   if (parts < 2) {
     return Error{Code::kUnimplemented,

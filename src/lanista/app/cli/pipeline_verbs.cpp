@@ -5,19 +5,19 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lanista/base/file_system.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/pipeline_costs.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/engine/forecast/devices_file.h"
+#include "lanista/app/cli/text_table.h"
+#include "lanista/base/file_system.h"
 #include "lanista/engine/core/executor.h"
+#include "lanista/engine/forecast/devices_file.h"
+#include "lanista/model/autodiff/optimizer.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/model_file.h"
 #include "lanista/plan/pipeline/plan_text.h"
 #include "lanista/plan/pipeline/planner.h"
-#include "lanista/model/autodiff/optimizer.h"
 
 namespace lanista::cli {
 namespace {
@@ -81,7 +81,7 @@ Result<SimulatedPlan> make_simulated_plan(const PipelineRequest& request, const 
     LANISTA_ASSIGN(planned.plan, with_file(pipeline::read_plan(parsed), request.plan));
     LANISTA_TRY(with_file(pipeline::check(planned.plan, problem), request.plan));
     planned.schedule = request.schedule == "split" ? pipeline::split_backward(planned.plan, problem)
-                                                 : pipeline::kfkb(planned.plan, problem);
+                                                   : pipeline::kfkb(planned.plan, problem);
   }
   if (request.schedule == "gpipe") {
     planned.plan = pipeline::with_whole_batch_in_flight(planned.plan);
@@ -140,16 +140,18 @@ int print_pipeline_plan(const PipelineRequest& request, Problem problem) {
   }
   const auto simulated_plan = make_simulated_plan(request, problem);
   if (!simulated_plan) return print_error(simulated_plan.error());
-  if (const auto done = write_json(request.out, pipeline::plan_json(simulated_plan->planned.plan)); !done) return print_error(done.error());
-  if (const auto done = write_json(request.costs, pipeline::model_json(problem.model)); !done) return print_error(done.error());
+  if (const auto done = write_json(request.out, pipeline::plan_json(simulated_plan->planned.plan)); !done)
+    return print_error(done.error());
+  if (const auto done = write_json(request.costs, pipeline::model_json(problem.model)); !done)
+    return print_error(done.error());
   if (request.json) {
     std::cout << json_line(simulated_plan_json(*simulated_plan, problem));
     return kDone;
   }
   std::cout << printable_lines(pipeline::plan_text(simulated_plan->planned.plan, &problem));
   if (request.explain && request.plan.empty()) std::cout << search_text(simulated_plan->planned);
-  std::cout << printable_lines(
-      pipeline::simulation_text(simulated_plan->simulation, simulated_plan->planned.schedule, simulated_plan->planned.plan, problem));
+  std::cout << printable_lines(pipeline::simulation_text(simulated_plan->simulation, simulated_plan->planned.schedule,
+                                                         simulated_plan->planned.plan, problem));
   if (!problem.devices.note.empty()) std::cout << "devices: " << printable(problem.devices.note) << "\n";
   return kDone;
 }

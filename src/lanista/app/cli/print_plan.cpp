@@ -12,18 +12,18 @@
 #include "lanista/engine/forecast/forecast.h"
 #include "lanista/engine/forecast/simulated_study.h"
 #include "lanista/engine/forecast/study_plan.h"
-#include "lanista/model/graph/op.h"
-#include "lanista/exec/program/cpu_speed.h"
-#include "lanista/exec/program/program.h"
 #include "lanista/engine/local/plan_timing.h"
 #include "lanista/engine/local/worker_executor.h"
+#include "lanista/exec/program/cpu_speed.h"
+#include "lanista/exec/program/program.h"
 #include "lanista/model/autodiff/training_step.h"
+#include "lanista/model/graph/op.h"
 
 namespace lanista::cli {
 namespace {
 
 constexpr double kSeconds = 1;                  // to measure all programs of a plan
-constexpr std::int64_t kMaxSimulated = 1024;   // trials
+constexpr std::int64_t kMaxSimulated = 1024;    // trials
 constexpr std::int64_t kLaneBytes = 256 << 10;  // about what a small model trains in
 
 engine::PlanRequest request_of(const PlanVerbRequest& verb_request, const study::StudyConfig& config) {
@@ -92,8 +92,8 @@ Result<graph::CostTable> measured_costs(const fuse::FusionPlan& plan, const grap
 
 /// The plan by the machine's rates, or, if it is to be measured, made anew with what its own programs take.
 Result<engine::StudyPlan> make_study_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& config,
-                                    const data::DataSpec& data,
-                                    const std::shared_ptr<const mutate::ModelSpace>& models) {
+                                          const data::DataSpec& data,
+                                          const std::shared_ptr<const mutate::ModelSpace>& models) {
   engine::PlanRequest request = request_of(verb_request, config);
   LANISTA_ASSIGN(auto plan, engine::plan_study(config, data, models, request));
   if (!verb_request.measure) return plan;
@@ -102,7 +102,8 @@ Result<engine::StudyPlan> make_study_plan(const PlanVerbRequest& verb_request, c
 }
 
 /// What the trials of a plan take on this machine, by one trial a worker, which is what executors make of it.
-Result<engine::Forecast> forecast_on_this_machine(const engine::StudyPlan& plan, const study::StudyConfig& config, engine::ExtraStepsCount extra_steps) {
+Result<engine::Forecast> forecast_on_this_machine(const engine::StudyPlan& plan, const study::StudyConfig& config,
+                                                  engine::ExtraStepsCount extra_steps) {
   engine::ClusterFile machine;
   machine.cluster.workers = plan.machine.workers;
   machine.cluster.shares = machine.cluster.widest = 1;
@@ -119,8 +120,9 @@ int print_plan(const PlanVerbRequest& verb_request, const study::StudyConfig& co
     PlanVerbRequest with_trials = verb_request;
     if (!with_trials.trials)
       with_trials.trials = std::min<std::int64_t>(config.budget.trials.value_or(config.strategy.slots), kMaxSimulated);
-    return print_forecast(engine::forecast_study(config, data, models, request_of(with_trials, config), *verb_request.simulated_cluster),
-                          verb_request.json);
+    return print_forecast(
+        engine::forecast_study(config, data, models, request_of(with_trials, config), *verb_request.simulated_cluster),
+        verb_request.json);
   }
   const auto plan = make_study_plan(verb_request, config, data, models);
   if (!plan) return print_error(plan.error());

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "lanista/app/cli/pipeline_verbs.h"
-#include "lanista/io/data/spec.h"
 #include "lanista/engine/forecast/cluster_file.h"
 #include "lanista/engine/forecast/timing_history.h"
-#include "lanista/model/mutate/model_space.h"
 #include "lanista/engine/local/device_pool.h"
+#include "lanista/io/data/spec.h"
+#include "lanista/model/mutate/model_space.h"
 #include "lanista/search/study/config.h"
 
 namespace lanista::cli {
@@ -22,12 +22,12 @@ struct PlanVerbRequest {
   bool measure = false;                        ///< time the programs; else predict from the machine's speed
   bool explain = false;
   bool json = false;
-  std::optional<std::string> profiles;              ///< folder of times, or off; none: as the study says
+  std::optional<std::string> profiles;                 ///< folder of times, or off; none: as the study says
   std::shared_ptr<const engine::TimingHistory> known;  ///< what is in it, of this machine; null: nothing
   /// Not the plan is printed, but what the study's trials would take there; none given: as many trials as its budget
   /// has, at most 1024.
   std::optional<engine::ClusterFile> simulated_cluster;
-  runtime::TimedDevices timed_devices;               ///< none: own kernels alone
+  runtime::TimedDevices timed_devices;      ///< none: own kernels alone
   std::optional<PipelineRequest> pipeline;  ///< the stages of its first base model
 };
 

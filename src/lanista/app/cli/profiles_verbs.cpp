@@ -6,11 +6,11 @@
 #include <set>
 #include <utility>
 
-#include "lanista/base/printable.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/text_table.h"
+#include "lanista/base/printable.h"
 #include "lanista/exec/program/backend.h"
 #include "lanista/exec/program/cpu_speed.h"
 #include "lanista/io/store/profile_store.h"
@@ -122,14 +122,14 @@ Result<void> show(const ProfilesRequest& request) {
     return {};
   }
   print_skipped_files(content.skipped);
-  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured", "between",
-                         "set-up", "save", "restore", "memory", "epochs to best"}};
+  std::vector<TableRow> rows{{"program", "batch", "params", "width", "lanes", "spans", "step", "a row measured",
+                              "between", "set-up", "save", "restore", "memory", "epochs to best"}};
   for (const study::Profile& row : study.rows) {
     rows.push_back({row.shape.program.substr(0, 12), std::to_string(row.shape.batch),
                     number("%.0f", row.shape.parameters), std::to_string(row.width), std::to_string(row.lanes),
                     std::to_string(row.spans), forecast_time_text(row.step), forecast_time_text(row.evaluation_row),
-                    forecast_time_text(row.between), forecast_time_text(row.set_up), forecast_time_text(row.save), forecast_time_text(row.restore),
-                    number("%.3g MB", static_cast<double>(row.bytes) * 1e-6),
+                    forecast_time_text(row.between), forecast_time_text(row.set_up), forecast_time_text(row.save),
+                    forecast_time_text(row.restore), number("%.3g MB", static_cast<double>(row.bytes) * 1e-6),
                     row.epochs_to_best > 0 ? std::to_string(row.epochs_to_best) : "-"});
   }
   std::cout << printable(study.name) << "  " << printable(study.study) << "\n";
@@ -169,11 +169,12 @@ int profiles_show(const ProfilesRequest& request) { return exit_code_of(show(req
 int profiles_remove(const ProfilesRequest& request) { return exit_code_of(remove(request)); }
 
 std::string this_device_key(std::string_view numeric_class) {
-  return engine::device_description(nn::cpu_model(),
-                           std::string(numeric_class.empty() ? nn::cpu_backend().numeric_class() : numeric_class));
+  return engine::device_description(
+      nn::cpu_model(), std::string(numeric_class.empty() ? nn::cpu_backend().numeric_class() : numeric_class));
 }
 
-std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder, std::string_view numeric_class) {
+std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder,
+                                                              std::string_view numeric_class) {
   std::vector<Error> skipped;
   auto known = engine::TimingHistory::read(real_file_system(), folder, this_device_key(numeric_class), skipped);
   print_skipped_files(skipped);
@@ -188,7 +189,7 @@ std::string default_profiles_folder() {
 }
 
 std::string planned_profiles_folder(const std::optional<std::string>& requested, const study::StudyConfig& config,
-                             const std::string& folder) {
+                                    const std::string& folder) {
   if (requested) return *requested == study::kNoProfiles ? std::string() : *requested;
   if (config.run.profiles == study::kAutoProfiles) {
     return default_profiles_folder();

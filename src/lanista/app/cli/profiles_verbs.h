@@ -27,12 +27,13 @@ int profiles_remove(const ProfilesRequest& request);
 std::string this_device_key(std::string_view numeric_class = {});
 /// What is known on this machine; damaged files are told on stderr. Null: nothing, or no folder. `numeric_class`: as
 /// above.
-std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder, std::string_view numeric_class = {});
+std::shared_ptr<const engine::TimingHistory> read_known_times(const std::string& folder,
+                                                              std::string_view numeric_class = {});
 /// Where `lanista run` puts times, if nothing else is said.
 std::string default_profiles_folder();
 /// Of a study file that is to be planned: `requested` (a folder, or off), else what its run.profiles says, told from
 /// `folder`, where the file lies; with auto where `lanista run` would put its times.
 std::string planned_profiles_folder(const std::optional<std::string>& requested, const study::StudyConfig& config,
-                             const std::string& folder);
+                                    const std::string& folder);
 
 }  // namespace lanista::cli

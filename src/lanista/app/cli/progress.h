@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "lanista/base/clock.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/base/clock.h"
 #include "lanista/engine/core/engine.h"
 
 namespace lanista::cli {

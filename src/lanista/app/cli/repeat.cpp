@@ -4,20 +4,20 @@
 #include <map>
 #include <sstream>
 
-#include "lanista/base/file_system.h"
-#include "lanista/base/printable.h"
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/inspect.h"
 #include "lanista/app/cli/load.h"
-#include "lanista/app/cli/session.h"
 #include "lanista/app/cli/model_verbs.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/io/data/selection_comparison.h"
-#include "lanista/exec/backends/device.h"
-#include "lanista/engine/core/study_setup.h"
+#include "lanista/app/cli/session.h"
+#include "lanista/base/file_system.h"
+#include "lanista/base/printable.h"
 #include "lanista/engine/core/frozen_part.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
+#include "lanista/exec/backends/device.h"
+#include "lanista/io/data/dataset.h"
+#include "lanista/io/data/selection_comparison.h"
 
 namespace lanista::cli {
 namespace {
@@ -88,7 +88,8 @@ int repeat_trial(const RepeatRequest& request) {
     const auto state = engine::full_state(train::selected_weights(repeated->state), job->frozen, checkpoints);
     if (!state) return print_error(state.error());
     const auto package = engine::make_package(config, data->spec(), trial, job->recipe, loaded->model, *state, {});
-    if (auto free = engine::check_package_folder(real_file_system(), request.out); !free) return print_error(free.error());
+    if (auto free = engine::check_package_folder(real_file_system(), request.out); !free)
+      return print_error(free.error());
     if (auto written = engine::write_package(real_file_system(), request.out, package); !written) {
       return print_error(written.error());
     }

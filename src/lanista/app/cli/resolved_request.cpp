@@ -2,14 +2,14 @@
 
 #include <utility>
 
-#include "lanista/base/printable.h"
 #include "lanista/app/cli/devices.h"
 #include "lanista/app/cli/load.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/engine/core/study_setup.h"
+#include "lanista/base/printable.h"
 #include "lanista/engine/core/check_config.h"
 #include "lanista/engine/core/resolve_from_data.h"
+#include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/warm_start.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/io/formats/signature.h"
 #include "lanista/io/studyfile/blueprint.h"
 #include "lanista/io/studyfile/space_preview.h"
@@ -111,7 +111,7 @@ Result<ResolvedRequest> resolve_request(const RunRequest& request) {
   notes.insert(notes.end(), of_start.begin(), of_start.end());
   add_idle_settings(config, notes);
   return ResolvedRequest{source,          std::move(config), std::move(data), *std::move(models), *std::move(devices),
-                    std::move(notes)};
+                         std::move(notes)};
 }
 
 }  // namespace lanista::cli

@@ -4,13 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/result.h"
 #include "lanista/app/cli/session.h"
-#include "lanista/io/data/dataset.h"
-#include "lanista/model/mutate/model_space.h"
+#include "lanista/base/result.h"
 #include "lanista/engine/local/device_pool.h"
-#include "lanista/search/study/config.h"
+#include "lanista/io/data/dataset.h"
 #include "lanista/io/studyfile/study_file.h"
+#include "lanista/model/mutate/model_space.h"
+#include "lanista/search/study/config.h"
 
 namespace lanista::cli {
 

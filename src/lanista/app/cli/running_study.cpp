@@ -6,20 +6,20 @@
 #include <sstream>
 #include <utility>
 
-#include "lanista/base/bad_alloc_reserve.h"
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/devices.h"
 #include "lanista/app/cli/inspect.h"
-#include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/load.h"
-#include "lanista/app/cli/profiles_verbs.h"
 #include "lanista/app/cli/model_verbs.h"
+#include "lanista/app/cli/profiles_verbs.h"
+#include "lanista/app/cli/stored_assessment.h"
 #include "lanista/app/cli/version.h"
+#include "lanista/base/bad_alloc_reserve.h"
 #include "lanista/engine/core/study_setup.h"
+#include "lanista/engine/local/worker_executor.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "lanista/exec/kernels/kernels.h"
-#include "lanista/engine/local/worker_executor.h"
 #include "lanista/search/study/tune_searches.h"
 
 namespace lanista::cli {
@@ -99,7 +99,8 @@ void WarningSink::write(const LogEvent& event) {
   }
 }
 
-RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data, const DisplayOptions& view)
+RunningStudy::RunningStudy(const study::StudyConfig& config, std::string folder, data::Dataset data,
+                           const DisplayOptions& view)
     : config_(config),
       folder_(std::move(folder)),
       display_(view),
@@ -121,8 +122,8 @@ Result<void> RunningStudy::make_executor(const WorkerOverrides& worker_overrides
   backend_ = named.front().backend;
   worker_config = runtime::config_for_only_device(named.front(), std::move(worker_config), config_.strategy.slots);
   if (!uses_processes_) {
-    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(worker_config, data_, nn::Operators(), real_file_system(),
-                                                                 clock_, {.backend = backend_}));
+    LANISTA_ASSIGN(auto threads, runtime::WorkerExecutor::create(worker_config, data_, nn::Operators(),
+                                                                 real_file_system(), clock_, {.backend = backend_}));
     machine_ = threads->machine();
     executor_ = std::move(threads);
     return {};
@@ -207,14 +208,14 @@ std::string RunningStudy::workers_text() const {
   if (!several.empty()) return several;
   return std::to_string(machine_.workers) + (uses_processes_ ? " worker process" : " worker") +
          (machine_.workers == 1 ? ""
-          : uses_processes_      ? "es"
+          : uses_processes_     ? "es"
                                 : "s");
 }
 
 void RunningStudy::print_header(const char* what) const {
   const auto& spec = data_.spec();
-  std::cerr << "lanista " << kVersion << "   " << printable(workers_text()) << ", " << kernels::isa_name(kernels::best_isa()) << "   "
-            << what << ": " << printable(folder_) << "\n"
+  std::cerr << "lanista " << kVersion << "   " << printable(workers_text()) << ", "
+            << kernels::isa_name(kernels::best_isa()) << "   " << what << ": " << printable(folder_) << "\n"
             << "data " << printable(spec.name) << " (" << spec.rows << " rows"
             << (spec.licence.empty() ? "" : ", " + printable(spec.licence)) << folds_text(config_) << ")   strategy "
             << printable(study::strategy_text(config_));
@@ -238,8 +239,8 @@ bool RunningStudy::write_outputs(const engine::Engine& engine) {
   if (display_.quiet) return static_cast<bool>(checked);
   std::cerr << "report " << printable(page) << "   model " << printable(folder_) << "/best"
             << (checked && *checked ? "/model.onnx" : "") << "\n"
-            << "again  " << printable(resume_command(folder_, engine.suggested_extension())) << "   use    lanista predict "
-            << printable(shell_word(folder_)) << " FILE   all of it  lanista --help\n";
+            << "again  " << printable(resume_command(folder_, engine.suggested_extension()))
+            << "   use    lanista predict " << printable(shell_word(folder_)) << " FILE   all of it  lanista --help\n";
   return static_cast<bool>(checked);
 }
 

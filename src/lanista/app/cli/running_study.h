@@ -5,17 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/clock.h"
-#include "lanista/base/log_sink.h"
-#include "lanista/base/result.h"
-#include "lanista/app/cli/worker_overrides.h"
 #include "lanista/app/cli/live_page.h"
 #include "lanista/app/cli/progress.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/signals.h"
-#include "lanista/io/data/dataset.h"
+#include "lanista/app/cli/worker_overrides.h"
+#include "lanista/base/clock.h"
+#include "lanista/base/log_sink.h"
+#include "lanista/base/result.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/engine/local/device_pool.h"
+#include "lanista/io/data/dataset.h"
 
 namespace lanista::cli {
 
@@ -46,7 +46,8 @@ class RunningStudy {
   int run(engine::Engine& engine);
 
  private:
-  Result<void> make_device_pool(const engine::WorkerConfig& worker_config, const std::vector<runtime::NamedBackend>& named);
+  Result<void> make_device_pool(const engine::WorkerConfig& worker_config,
+                                const std::vector<runtime::NamedBackend>& named);
   std::string workers_text() const;
   void print_device_warnings();
   void assess(bool tested);

@@ -5,17 +5,17 @@
 #include <utility>
 
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/resolved_request.h"
 #include "lanista/app/cli/devices.h"
 #include "lanista/app/cli/import_study.h"
 #include "lanista/app/cli/new_study_folder.h"
 #include "lanista/app/cli/profiles_verbs.h"
+#include "lanista/app/cli/resolved_request.h"
 #include "lanista/app/cli/running_study.h"
 #include "lanista/engine/core/study_setup.h"
 #include "lanista/engine/core/study_zoo.h"
+#include "lanista/exec/train/baseline.h"
 #include "lanista/io/studyfile/space_preview.h"
 #include "lanista/io/studyfile/tuning.h"
-#include "lanista/exec/train/baseline.h"
 
 namespace lanista::cli {
 namespace {
@@ -50,13 +50,14 @@ int print_folder_error(const Error& error) {
 }
 
 // What `plan` prints of a study on devices hangs on how fast they are.
-Result<runtime::TimedDevices> time_devices(const ResolvedRequest& study, WorkerOverrides worker_overrides, const PlanVerbRequest& verb_request) {
+Result<runtime::TimedDevices> time_devices(const ResolvedRequest& study, WorkerOverrides worker_overrides,
+                                           const PlanVerbRequest& verb_request) {
   LANISTA_ASSIGN(const auto like, engine::benchmark_job(study.config, study.data.spec(), *study.models));
   const RealClock clock;
   worker_overrides.workers = verb_request.workers;
   worker_overrides.lanes = verb_request.lanes;
-  auto timed = runtime::time_devices(make_worker_config(study.config, worker_overrides), study.devices, study.config.strategy.slots, like,
-                                     study.data, nn::Operators(), clock);
+  auto timed = runtime::time_devices(make_worker_config(study.config, worker_overrides), study.devices,
+                                     study.config.strategy.slots, like, study.data, nn::Operators(), clock);
   if (!timed) return study.source.with_location(timed.error(), "run.devices");
   LANISTA_ASSIGN(const auto speeds, speeds_from_environment(study.devices.size()));
   if (speeds) timed->speeds = *speeds;
@@ -68,8 +69,9 @@ int plan_study(const RunRequest& request, const ResolvedRequest& study) {
   const nn::Backend* backend = study.devices.front().backend;
   const bool is_one = study.devices.size() == 1;
   if (!verb_request.pipeline && is_one) {  // of several devices nothing is remembered
-    verb_request.known = read_known_times(planned_profiles_folder(verb_request.profiles, study.config, study.source.folder),
-                              backend != nullptr ? backend->numeric_class() : std::string_view());
+    verb_request.known =
+        read_known_times(planned_profiles_folder(verb_request.profiles, study.config, study.source.folder),
+                         backend != nullptr ? backend->numeric_class() : std::string_view());
   }
   const bool is_of_devices = !verb_request.pipeline && !verb_request.simulated_cluster;
   if (is_of_devices && (!is_one || backend != nullptr)) {
@@ -84,8 +86,9 @@ int plan_study(const RunRequest& request, const ResolvedRequest& study) {
 std::vector<std::string> ignored_key_notes(const study::StudyConfig& config, const std::string& folder) {
   std::vector<std::string> notes;
   for (const std::string& key : config.ignored) {
-    notes.push_back(key + " of the stored study " + folder +
-                    " has no effect: a study names no program; the path of lanista on other hosts comes from --program");
+    notes.push_back(
+        key + " of the stored study " + folder +
+        " has no effect: a study names no program; the path of lanista on other hosts comes from --program");
   }
   return notes;
 }
@@ -136,7 +139,8 @@ int run_study(const RunRequest& request) {
     return print_error(rebased.error());
   }
   if (request.dry_run) {
-    std::cout << printable_lines(studyfile::write_study(config) + studyfile::space_preview(config, *verb_request->models));
+    std::cout << printable_lines(studyfile::write_study(config) +
+                                 studyfile::space_preview(config, *verb_request->models));
     return kDone;
   }
 
@@ -163,7 +167,8 @@ int resume_study(const ResumeRequest& request) {
   print_notes(ignored_key_notes(*config, request.folder));
   auto data = data::open(config->data, request.folder, real_file_system(), config->strategy.repeat);
   if (!data) return print_error(data.error());
-  if (auto same = check_unchanged(request.folder, *config, *data, request.expected_study); !same) return print_error(same.error());
+  if (auto same = check_unchanged(request.folder, *config, *data, request.expected_study); !same)
+    return print_error(same.error());
 
   RunningStudy running(*config, request.folder, *std::move(data), request.display);
   if (auto made = running.make_executor(request.worker_overrides); !made) return print_error(made.error());

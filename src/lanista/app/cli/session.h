@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/result.h"
 #include "lanista/app/cli/expected_study.h"
-#include "lanista/app/cli/worker_overrides.h"
 #include "lanista/app/cli/print_plan.h"
+#include "lanista/app/cli/worker_overrides.h"
+#include "lanista/base/result.h"
 #include "lanista/engine/core/engine.h"
 #include "lanista/io/studyfile/study_file.h"
 

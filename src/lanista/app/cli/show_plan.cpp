@@ -3,21 +3,21 @@
 #include <cstdio>
 #include <iostream>
 
-#include "lanista/base/clock.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/leaderboard.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/version.h"
+#include "lanista/base/clock.h"
 #include "lanista/engine/core/executor.h"
 #include "lanista/exec/program/program.h"
-#include "lanista/model/autodiff/training_step.h"
+#include "lanista/exec/train/evaluation.h"
 #include "lanista/io/store/cost_rows.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/search/study/config.h"
 #include "lanista/search/study/refinements.h"
-#include "lanista/exec/train/evaluation.h"
 
 namespace lanista::cli {
 namespace {
@@ -70,7 +70,10 @@ json values_json(const std::vector<nn::PlanValue>& values) {
 }
 
 json totals_json(const PlanTotals& totals) {
-  return {{"flops", totals.flops}, {"bytes", totals.bytes}, {"predicted_us", totals.predicted}, {"measured_us", totals.measured}};
+  return {{"flops", totals.flops},
+          {"bytes", totals.bytes},
+          {"predicted_us", totals.predicted},
+          {"measured_us", totals.measured}};
 }
 
 Result<TimedPlan> timed_plan(const LoadedTrial& loaded) {
@@ -127,11 +130,12 @@ graph::CostTable TimedPlan::costs() const {
 }
 
 std::string plan_text(const TimedPlan& plan) {
-  std::vector<TableRow> rows{{"", "node", "kernel", "kB", "kflop", "predicted us", "measured us", "of peak", "from", "to"}};
+  std::vector<TableRow> rows{
+      {"", "node", "kernel", "kB", "kflop", "predicted us", "measured us", "of peak", "from", "to"}};
   const auto add = [&](TableRow head, const PlanTotals& totals, TableRow tail) {
-    for (auto& cell :
-         TableRow{fixed(totals.bytes / 1e3, 1), totals.flops == 0 ? "" : fixed(totals.flops / 1e3, 0), fixed(totals.predicted, 2),
-             fixed(totals.measured, 2), share_of_peak(plan, totals.flops, totals.measured)}) {
+    for (auto& cell : TableRow{fixed(totals.bytes / 1e3, 1), totals.flops == 0 ? "" : fixed(totals.flops / 1e3, 0),
+                               fixed(totals.predicted, 2), fixed(totals.measured, 2),
+                               share_of_peak(plan, totals.flops, totals.measured)}) {
       head.push_back(std::move(cell));
     }
     head.insert(head.end(), tail.begin(), tail.end());

@@ -6,10 +6,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lanista/plan/cost/cost_table.h"
+#include "lanista/engine/local/plan_timing.h"
 #include "lanista/exec/program/cpu_speed.h"
 #include "lanista/exec/program/plan.h"
-#include "lanista/engine/local/plan_timing.h"
+#include "lanista/plan/cost/cost_table.h"
 #include "lanista/search/study/timed_steps.h"
 
 namespace lanista::cli {

@@ -2,11 +2,11 @@
 
 #include <iostream>
 
-#include "lanista/base/file_system.h"
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/load.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
+#include "lanista/base/file_system.h"
 
 namespace lanista::cli {
 

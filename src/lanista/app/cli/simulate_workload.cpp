@@ -7,11 +7,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "lanista/base/file_system.h"
-#include "lanista/app/cli/terminal.h"
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/text_table.h"
 #include "lanista/app/cli/session.h"
+#include "lanista/app/cli/terminal.h"
+#include "lanista/app/cli/text_table.h"
+#include "lanista/base/file_system.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/policies.h"
 
@@ -64,7 +64,8 @@ void print_text(const std::vector<PolicyResult>& results, const cluster::Complet
   std::vector<TableRow> rows{{"policy", "mean s", "of bound", "99 % s", "all s", "device h", "moves"}};
   for (const PolicyResult& one : results) {
     const ClusterResult& simulation = one.simulation;
-    rows.push_back({one.policy, rounded(simulation.mean_completion()), hundredths(simulation.mean_completion() / bounds.best()),
+    rows.push_back({one.policy, rounded(simulation.mean_completion()),
+                    hundredths(simulation.mean_completion() / bounds.best()),
                     rounded(simulation.completion_quantile(0.99)), rounded(simulation.makespan),
                     hundredths(simulation.device_seconds() / 3600), std::to_string(simulation.restarts())});
   }

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "lanista/base/file_system.h"
 #include "lanista/app/cli/app.h"
+#include "lanista/base/file_system.h"
 #include "lanista/plan/goodput/policies.h"
 #include "support/plan/goodput/test_support.h"
 

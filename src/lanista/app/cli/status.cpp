@@ -3,17 +3,17 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "lanista/base/printable.h"
-#include "lanista/base/real_json.h"
 #include "lanista/app/cli/terminal.h"
 #include "lanista/app/report/makespan_bound.h"
+#include "lanista/base/printable.h"
+#include "lanista/base/real_json.h"
+#include "lanista/search/study/bracket_counts.h"
 #include "lanista/search/study/host_usage.h"
 #include "lanista/search/study/noise_band.h"
 #include "lanista/search/study/record_fields.h"
-#include "lanista/search/study/bracket_counts.h"
-#include "lanista/search/study/tune_searches.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
+#include "lanista/search/study/tune_searches.h"
 #include "lanista/search/study/worker_usage.h"
 
 namespace lanista::cli {

@@ -34,7 +34,7 @@ Result<void> write_assessment(FileSystem& fs, const std::string& folder, const d
 }
 
 std::optional<study::ModelAssessment> stored_assessment(FileSystem& fs, const std::string& folder,
-                                                      const study::StudyView& view) {
+                                                        const study::StudyView& view) {
   if (!view.winner || !view.data.is_object()) return std::nullopt;
   auto kept = read_assessment(fs, folder);
   if (!kept || kept->trial != *view.winner) return std::nullopt;

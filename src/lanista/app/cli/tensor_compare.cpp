@@ -56,7 +56,8 @@ Result<TensorComparison> compare(const Tensor& actual, const Tensor& expected, d
     const double difference = ours[i] == theirs[i] ? 0 : std::abs(ours[i] - theirs[i]);
     const double allowed = std::isfinite(theirs[i]) ? atol + rtol * std::abs(theirs[i]) : 0;  // infinities must agree
     if (!(difference <= allowed)) ++result.num_outside_tolerance;
-    if (!(difference <= result.max_difference)) result.max_difference = std::isnan(result.max_difference) ? result.max_difference : difference;
+    if (!(difference <= result.max_difference))
+      result.max_difference = std::isnan(result.max_difference) ? result.max_difference : difference;
     const double share = difference - allowed;
     if (i == 0 || std::isnan(share) || share > furthest) {
       furthest = std::isnan(share) ? HUGE_VAL : share;
@@ -65,9 +66,10 @@ Result<TensorComparison> compare(const Tensor& actual, const Tensor& expected, d
   }
   result.text = "largest difference " + number(result.max_difference);
   if (!ours.empty()) {
-    result.text += ", worst at " + element_index_text(at, actual.shape) + ": " + number(ours[at]) + " where " + number(theirs[at]) +
-                   " is expected; " + std::to_string(result.num_outside_tolerance) + " of " + std::to_string(result.elements) +
-                   " elements beyond " + number(atol) + " + " + number(rtol) + " |expected|";
+    result.text += ", worst at " + element_index_text(at, actual.shape) + ": " + number(ours[at]) + " where " +
+                   number(theirs[at]) + " is expected; " + std::to_string(result.num_outside_tolerance) + " of " +
+                   std::to_string(result.elements) + " elements beyond " + number(atol) + " + " + number(rtol) +
+                   " |expected|";
   }
   return result;
 }

@@ -2,9 +2,9 @@
 
 #include "lanista/app/cli/app.h"
 #include "lanista/app/cli/session.h"
-#include "lanista/ipc/remote_launcher.h"
-#include "lanista/exec/pipeline_parallel/stage_process.h"
 #include "lanista/engine/local/worker_process.h"
+#include "lanista/exec/pipeline_parallel/stage_process.h"
+#include "lanista/ipc/remote_launcher.h"
 
 namespace lanista::cli {
 

@@ -5,14 +5,16 @@
 #include <sstream>
 #include <utility>
 
-#include "lanista/ipc/remote_launcher.h"
 #include "lanista/exec/kernels/kernels.h"
 #include "lanista/exec/program/backend.h"
+#include "lanista/ipc/remote_launcher.h"
 
 namespace lanista::cli {
 namespace {
 
-bool names_hosts(const WorkerOverrides& worker_overrides) { return !worker_overrides.ssh.empty() || worker_overrides.slurm || !worker_overrides.launch.empty(); }
+bool names_hosts(const WorkerOverrides& worker_overrides) {
+  return !worker_overrides.ssh.empty() || worker_overrides.slurm || !worker_overrides.launch.empty();
+}
 
 std::vector<std::string> split_words(const std::string& text) {
   std::istringstream in(text);
@@ -30,7 +32,9 @@ study::ClusterConfig cluster_of(const WorkerOverrides& worker_overrides, const s
   return cluster;
 }
 
-Error invalid_setting(const std::string& message, const std::string& where) { return {Code::kInvalidArgument, message, where}; }
+Error invalid_setting(const std::string& message, const std::string& where) {
+  return {Code::kInvalidArgument, message, where};
+}
 
 /// Hosts with a name, of workers and of places, each once.
 std::vector<std::string> named_hosts(const study::ClusterConfig& cluster) {
@@ -48,10 +52,11 @@ Result<engine::ProgramPaths> program_paths(const WorkerOverrides& worker_overrid
   const study::ClusterConfig cluster = cluster_of(worker_overrides, config);
   const std::vector<std::string> hosts = named_hosts(cluster);
   if (!worker_overrides.program.empty() && hosts.empty() && cluster.slurm.empty() && worker_overrides.launch.empty()) {
-    return invalid_setting("is '" + worker_overrides.program.front() +
-                      "', but all workers are on this machine; allowed with --ssh, --slurm, --launch, cluster.ssh, "
-                      "cluster.slurm or cluster.places",
-                  "--program");
+    return invalid_setting(
+        "is '" + worker_overrides.program.front() +
+            "', but all workers are on this machine; allowed with --ssh, --slurm, --launch, cluster.ssh, "
+            "cluster.slurm or cluster.places",
+        "--program");
   }
   std::error_code ignored;
   const std::string own = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
@@ -78,17 +83,22 @@ bool uses_processes(const WorkerOverrides& worker_overrides, const study::StudyC
 
 std::int64_t worker_count(const WorkerOverrides& worker_overrides, const study::StudyConfig& config) {
   const std::int64_t count = worker_overrides.workers.value_or(config.run.workers);
-  return count > 0 ? count : static_cast<std::int64_t>(cluster_of(worker_overrides, config).ssh.size() + worker_overrides.launch.size());
+  return count > 0 ? count
+                   : static_cast<std::int64_t>(cluster_of(worker_overrides, config).ssh.size() +
+                                               worker_overrides.launch.size());
 }
 
-Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides, const study::StudyConfig& config) {
+Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides,
+                                                   const study::StudyConfig& config) {
   const study::ClusterConfig cluster = cluster_of(worker_overrides, config);
   if (!worker_overrides.ssh.empty() + worker_overrides.slurm.has_value() + !worker_overrides.launch.empty() > 1) {
     return invalid_setting("workers come from hosts, from Slurm or by a command; leave out all but one",
-                  "--ssh, --slurm, --launch");
+                           "--ssh, --slurm, --launch");
   }
-  if (worker_overrides.ssh.empty() && worker_overrides.launch.empty() && !cluster.slurm.empty() && worker_count(worker_overrides, config) == 0) {
-    return invalid_setting("says how many jobs to ask for, where workers come from Slurm; allowed: 1 to 64", "--workers");
+  if (worker_overrides.ssh.empty() && worker_overrides.launch.empty() && !cluster.slurm.empty() &&
+      worker_count(worker_overrides, config) == 0) {
+    return invalid_setting("says how many jobs to ask for, where workers come from Slurm; allowed: 1 to 64",
+                           "--workers");
   }
   LANISTA_TRY(check_cluster(worker_overrides, config));
   LANISTA_ASSIGN(const engine::ProgramPaths programs, program_paths(worker_overrides, config));
@@ -98,15 +108,16 @@ Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker
     places.push_back(std::move(remote));
   }
   if (!places.empty() && config.run.width != 1) {
-    return invalid_setting("workers that share a trial's steps are on one machine; leave out run.width, or begin all here",
-                  "run.width");
+    return invalid_setting(
+        "workers that share a trial's steps are on one machine; leave out run.width, or begin all here", "run.width");
   }
   std::vector<engine::Launcher> out;
   for (engine::RemoteLauncher& remote : places) {
     if (remote.arguments.empty()) {
       out.push_back({"", engine::launch_this_program()});
     } else {
-      out.push_back({std::move(remote.name), engine::launch_command(std::move(remote.arguments)), std::move(remote.host)});
+      out.push_back(
+          {std::move(remote.name), engine::launch_command(std::move(remote.arguments)), std::move(remote.host)});
     }
   }
   return out;
@@ -134,12 +145,14 @@ engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const 
   return worker_config;
 }
 
-Result<engine::WorkerConfig> make_worker_config_with_hosts(const study::StudyConfig& config, const WorkerOverrides& worker_overrides) {
+Result<engine::WorkerConfig> make_worker_config_with_hosts(const study::StudyConfig& config,
+                                                           const WorkerOverrides& worker_overrides) {
   LANISTA_TRY(check_cluster(worker_overrides, config));
   LANISTA_ASSIGN(const engine::ProgramPaths programs, program_paths(worker_overrides, config));
   engine::WorkerConfig worker_config = make_worker_config(config, worker_overrides);
   worker_config.pipeline_hosts = config.cluster.places;
-  for (const std::string& host : worker_config.pipeline_hosts) worker_config.pipeline_programs.push_back(programs.path_on(host));
+  for (const std::string& host : worker_config.pipeline_hosts)
+    worker_config.pipeline_programs.push_back(programs.path_on(host));
   worker_config.link_us = config.cluster.link_us;
   worker_config.link_gb_per_second = config.cluster.link_gb_per_second;
   return worker_config;

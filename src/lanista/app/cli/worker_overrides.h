@@ -25,7 +25,8 @@ struct WorkerOverrides {
 
 /// Where its worker processes are begun, if not all of them here: as the crew says, else as the study does.
 /// Errors: kInvalidArgument (settings that do not go together).
-Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides, const study::StudyConfig& config);
+Result<std::vector<engine::Launcher>> launchers_of(const WorkerOverrides& worker_overrides,
+                                                   const study::StudyConfig& config);
 
 /// Whether workers are processes: because they are to be, or because they are elsewhere.
 bool uses_processes(const WorkerOverrides& worker_overrides, const study::StudyConfig& config);
@@ -39,6 +40,7 @@ engine::WorkerConfig make_worker_config(const study::StudyConfig& config, const 
 
 /// The same for `run` and `resume`, with the hosts of cluster.places and the path of lanista on each.
 /// Errors: as of launchers_of.
-Result<engine::WorkerConfig> make_worker_config_with_hosts(const study::StudyConfig& config, const WorkerOverrides& worker_overrides);
+Result<engine::WorkerConfig> make_worker_config_with_hosts(const study::StudyConfig& config,
+                                                           const WorkerOverrides& worker_overrides);
 
 }  // namespace lanista::cli

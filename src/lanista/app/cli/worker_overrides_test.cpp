@@ -10,7 +10,8 @@ namespace lanista::cli {
 namespace {
 
 /// launchers_of and make_worker_config_with_hosts refuse the study, with `message`.
-void expect_refused(const WorkerOverrides& worker_overrides, const study::StudyConfig& config, const std::string& message) {
+void expect_refused(const WorkerOverrides& worker_overrides, const study::StudyConfig& config,
+                    const std::string& message) {
   const auto launchers = launchers_of(worker_overrides, config);
   ASSERT_FALSE(launchers.ok()) << message;
   EXPECT_NE(launchers.error().text().find(message), std::string::npos) << launchers.error().text();
@@ -45,7 +46,8 @@ TEST(WorkerOverrides, RefusesProgramForUnknownHost) {
   const std::vector<std::string> program{"/opt/lanista"};
   expect_refused({.workers = {}, .lanes = {}, .isolation = {}, .program = program}, {},
                  "all workers are on this machine");
-  WorkerOverrides worker_overrides{.workers = {}, .lanes = {}, .isolation = {}, .ssh = {"node1"}, .program = {"node2=/opt/lanista"}};
+  WorkerOverrides worker_overrides{
+      .workers = {}, .lanes = {}, .isolation = {}, .ssh = {"node1"}, .program = {"node2=/opt/lanista"}};
   expect_refused(worker_overrides, {}, "'node2' is no host of this study; allowed: node1");
   worker_overrides.program = {"-x"};
   expect_refused(worker_overrides, {}, "'-x' starts with '-'");

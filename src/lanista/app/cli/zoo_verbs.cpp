@@ -7,16 +7,16 @@
 #include <map>
 
 #include "lanista/app/cli/app.h"
-#include "lanista/app/cli/text_table.h"
+#include "lanista/app/cli/model_verbs.h"
 #include "lanista/app/cli/session.h"
 #include "lanista/app/cli/terminal.h"
-#include "lanista/app/cli/model_verbs.h"
-#include "lanista/io/data/unfitted_spec.h"
+#include "lanista/app/cli/text_table.h"
 #include "lanista/engine/core/onnx_file.h"
 #include "lanista/engine/core/zoo_task.h"
+#include "lanista/io/data/unfitted_spec.h"
 #include "lanista/io/formats/safetensors.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/io/zoo/warm_start_query.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::cli {
 namespace {
@@ -47,7 +47,8 @@ bool same_units(const formats::ImportedModel& model, const data::DataSpec& data)
   const auto unseen = data::unseen_features(data);
   const auto nearest = [](double a, double b) { return std::abs(a - b) <= 1e-5 * std::max(1.0, std::abs(b)); };
   const auto mean = expand_to_width(model.mean, width, 0), scale = expand_to_width(model.scale, width, 1);
-  const auto mean_of_data = expand_to_width(of_data.mean, width, 0), scale_of_data = expand_to_width(of_data.scale, width, 1);
+  const auto mean_of_data = expand_to_width(of_data.mean, width, 0),
+             scale_of_data = expand_to_width(of_data.scale, width, 1);
   for (std::size_t k = 0; k < width; ++k) {
     if (std::ranges::find(unseen, k) != unseen.end()) continue;
     if (!nearest(mean[k], mean_of_data[k]) || !nearest(scale[k], scale_of_data[k])) return false;
@@ -60,7 +61,8 @@ Result<void> check_units(const formats::ImportedModel& model, const data::DataSp
   const bool own = !model.mean.empty() || !model.scale.empty() || !model.missing.empty();
   if (same_units(model, data)) return {};
   if (!own) {
-    print_notes({file + ": takes numbers as they are, studies of these data normalise them; training has to find that out"});
+    print_notes(
+        {file + ": takes numbers as they are, studies of these data normalise them; training has to find that out"});
     return {};
   }
   return Error{Code::kInvalidArgument,
@@ -128,7 +130,8 @@ std::string percent(double share) { return four_digits(100 * share) + " %"; }
 std::string gain_text(const std::optional<zoo::ExpectedSaving>& gain) {
   if (!gain) return "unknown: no start from the zoo has been reported for this task";
   return percent(gain->saving) + " of the steps, from " + std::to_string(gain->outcomes) +
-         (gain->outcomes == 1 ? " start" : " starts") + (gain->is_task_average ? " from other models of the task" : " from it");
+         (gain->outcomes == 1 ? " start" : " starts") +
+         (gain->is_task_average ? " from other models of the task" : " from it");
 }
 
 json start_json(const zoo::WarmStart& start) {
@@ -136,7 +139,9 @@ json start_json(const zoo::WarmStart& start) {
   for (const auto& pair : start.parent_match.match.pairs) pairs.push_back({pair.a.value, pair.b.value});
   json gain = nullptr;
   if (start.expected_saving) {
-    gain = {{"saving", start.expected_saving->saving}, {"outcomes", start.expected_saving->outcomes}, {"of_task", start.expected_saving->is_task_average}};
+    gain = {{"saving", start.expected_saving->saving},
+            {"outcomes", start.expected_saving->outcomes},
+            {"of_task", start.expected_saving->is_task_average}};
   }
   return {{"parent", start.parent_match.entry.id},
           {"quality", start.parent_match.entry.quality},
@@ -155,24 +160,24 @@ json start_json(const zoo::WarmStart& start) {
 
 std::string start_text(const zoo::WarmStart& start, const graph::Graph& child) {
   const zoo::Match& match = start.parent_match.match;
-  std::string out = "parent      " + printable(start.parent_match.entry.id) + ", quality " + four_digits(start.parent_match.entry.quality) +
+  std::string out = "parent      " + printable(start.parent_match.entry.id) + ", quality " +
+                    four_digits(start.parent_match.entry.quality) +
                     (start.related ? ", trained on other data of the same form\n" : "\n");
   out += "coverage    " + percent(match.coverage) + " of the new model's weights come from it\n";
   out += "retention   " + percent(match.retention) + " of its weights are kept; similarity " + four_digits(match.sim) +
          "\n";
-  out += "function    " + (start.plan.exact ? std::string("exactly the parent's\n")
-                                            : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
-                                                  std::to_string(child.size()) + "; " +
-                                                  printable(start.plan.inexact_reason) + "\n");
+  out += "function    " + (start.plan.exact
+                               ? std::string("exactly the parent's\n")
+                               : "the parent's up to node " + std::to_string(start.exact_prefix) + " of " +
+                                     std::to_string(child.size()) + "; " + printable(start.plan.inexact_reason) + "\n");
   out += "saves       " + gain_text(start.expected_saving) + "\n\n";
   std::map<graph::NodeId, graph::NodeId> parents;
   for (const auto& pair : match.pairs) parents[pair.b] = pair.a;
   std::vector<TableRow> rows{{"new", "parent", ""}};
   for (const graph::NodeId id : child.topo()) {
     const auto found = parents.find(id);
-    rows.push_back(
-        {printable(graph::node_text(child.node(id))),
-         found == parents.end() ? "-" : printable(graph::node_text(start.parent.node(found->second))), ""});
+    rows.push_back({printable(graph::node_text(child.node(id))),
+                    found == parents.end() ? "-" : printable(graph::node_text(start.parent.node(found->second))), ""});
   }
   out += text_table(rows, {false, false, false}) + "\n";
   std::map<std::string, int> kinds;
@@ -273,8 +278,9 @@ Result<int> show(const ZooRequest& request) {
     std::cout << json_line(out);
     return int{kDone};
   }
-  std::string out = "model       " + printable(model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
-                                               (model.why.empty() ? "" : ": " + model.why)) +
+  std::string out = "model       " +
+                    printable(model.id + ", " + model.state + (model.pinned ? ", pinned" : "") +
+                              (model.why.empty() ? "" : ": " + model.why)) +
                     "\n";
   out += "task        " + printable(model.task) + "\nquality     " + four_digits(model.quality) + " " +
          printable(model.metric) + "\n";

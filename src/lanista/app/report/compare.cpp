@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "lanista/base/check.h"
 #include "lanista/app/report/facts.h"
+#include "lanista/base/check.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/tune_searches.h"
 
@@ -48,9 +48,8 @@ std::optional<NewResult> new_result_of(const StudyView& view, const TrialView& t
     return NewResult{study::result_of(view.config, trial), study::standing(view.config, trial)};
   }
   const auto together = study::trainings_of(view, trial);
-  const bool last = std::ranges::all_of(together, [&](const TrialView* each) {
-    return seen.contains(each->id) || each->measurements.empty();
-  });
+  const bool last = std::ranges::all_of(
+      together, [&](const TrialView* each) { return seen.contains(each->id) || each->measurements.empty(); });
   const auto standing = last ? study::joint_ranking_key(view.config, together) : std::nullopt;
   const auto results = study::joint_results(view.config, together);
   if (!standing || results.empty()) return std::nullopt;
@@ -164,7 +163,8 @@ std::string text_member(const json& object, const char* key) {
 void note_differences(const std::vector<ComparedStudy>& studies, StudyComparison& out) {
   const StudyView& first = *studies.front().view;
   const auto differ = [&](const auto& of) {
-    return std::any_of(studies.begin(), studies.end(), [&](const ComparedStudy& s) { return of(*s.view) != of(first); });
+    return std::any_of(studies.begin(), studies.end(),
+                       [&](const ComparedStudy& s) { return of(*s.view) != of(first); });
   };
   if (differ([](const StudyView& v) { return text_member(v.data, "hash"); })) {
     out.notes.emplace_back("The studies are on different data: their values are not of the same rows.");

@@ -21,8 +21,8 @@ struct ComparedStudy {
 };
 
 /// Studies side by side. Trainings are trials that measured something and have ended, in the order in which they ended;
-/// with strategy.repeat each training counts by itself, with data.folds a proposal with the average of its trainings when
-/// the last of them has ended.
+/// with strategy.repeat each training counts by itself, with data.folds a proposal with the average of its trainings
+/// when the last of them has ended.
 struct StudyComparison {
   /// A metric by which they are compared, and whether more is better.
   struct ComparedMetric {
@@ -43,7 +43,7 @@ struct StudyComparison {
     std::size_t trials = 0, failed = 0;
     std::int64_t trainings = 0, steps = 0;
     double seconds = 0;
-    std::map<std::string, double> test;   ///< of the winner
+    std::map<std::string, double> test;       ///< of the winner
     std::vector<std::vector<BestStep>> best;  ///< [measures]: what set a record; empty: never measured
   };
   /// A setting that is not the same in all study files; empty where a study does not say it.
@@ -73,7 +73,8 @@ std::optional<double> best_after_seconds(const std::vector<StudyComparison::Best
 std::vector<std::int64_t> training_milestones(const StudyComparison& comparison);
 std::vector<double> seconds_milestones(const StudyComparison& comparison);
 
-/// {"v", "measures", "notes", "studies", "differences"}; docs/reference/events.md has the fields. At most 500 steps of a curve.
+/// {"v", "measures", "notes", "studies", "differences"}; docs/reference/events.md has the fields. At most 500 steps of
+/// a curve.
 nlohmann::json compare_json(const StudyComparison& comparison);
 
 /// The comparison as a page, like report_page: complete in itself, same comparison and version -> same bytes.

@@ -140,10 +140,10 @@ TEST(Compare, FindsDifferentSettings) {
   std::map<std::string, std::vector<std::string>> result;
   for (const auto& difference : found.differences) result[difference.key] = difference.values;
   EXPECT_EQ(result, (std::map<std::string, std::vector<std::string>>{
-                      {"name", {"one", "two"}},
-                      {"space.mutate", {"widen: {}, deepen: {}", "widen: {}"}},
-                      {"space.params.optimizer.adam.lr", {"log(0.01, 1)", "log(0.02, 1)"}},
-                      {"extra", {"", "\"a: b\""}}}));
+                        {"name", {"one", "two"}},
+                        {"space.mutate", {"widen: {}, deepen: {}", "widen: {}"}},
+                        {"space.params.optimizer.adam.lr", {"log(0.01, 1)", "log(0.02, 1)"}},
+                        {"extra", {"", "\"a: b\""}}}));
 }
 
 TEST(Compare, HandlesEmptyStudies) {

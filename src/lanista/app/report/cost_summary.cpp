@@ -54,7 +54,8 @@ CostSummary summarize_costs(const StudyView& view) {
     out.seconds += times[i].seconds;
     if (!trial.outcome) continue;
     if (trial.outcome->kind == OutcomeKind::kFailed) add(out.failed_trials_cost, cost_of(trial, times[i].seconds));
-    if (trial.outcome->kind == OutcomeKind::kStopped) add(out.early_stop, early_stop_saving(view, trial, times[i].seconds));
+    if (trial.outcome->kind == OutcomeKind::kStopped)
+      add(out.early_stop, early_stop_saving(view, trial, times[i].seconds));
     const auto& same_as = trial.outcome->same_as;
     if (trial.outcome->kind == OutcomeKind::kDuplicate && same_as && same_as->value >= 1 &&
         same_as->value <= view.trials.size()) {

@@ -19,11 +19,11 @@ struct Saving {
 struct CostSummary {
   std::int64_t steps = 0;
   double seconds = 0;
-  Saving failed_trials_cost;        ///< spent on trials that failed
-  Saving early_stop;  ///< had every stopped trial trained to its budget, at its own pace
-  std::int64_t trials_sharing_steps = 0;   ///< trials that shared steps with others, as lanes of one program
-  std::int64_t max_lanes = 1;  ///< that any step had
-  Saving dedup;       ///< had every duplicate been trained like the trial whose result it took
+  Saving failed_trials_cost;              ///< spent on trials that failed
+  Saving early_stop;                      ///< had every stopped trial trained to its budget, at its own pace
+  std::int64_t trials_sharing_steps = 0;  ///< trials that shared steps with others, as lanes of one program
+  std::int64_t max_lanes = 1;             ///< that any step had
+  Saving dedup;                           ///< had every duplicate been trained like the trial whose result it took
 };
 CostSummary summarize_costs(const study::StudyView& view);
 

@@ -32,7 +32,9 @@ study::Outcome ended(OutcomeKind kind, std::optional<TrialId> same_as = std::nul
 
 TEST(CostSummary, CountsTrialsThatSharedStepsWithOthers) {
   study::StudyView view;
-  view.spans = {{TrialId{1}, 1, 0, 0, 1, 2}, {TrialId{2}, 1, 0, 0, 1, 2}, {TrialId{2}, 2, 0, 1, 2, 1},
+  view.spans = {{TrialId{1}, 1, 0, 0, 1, 2},
+                {TrialId{2}, 1, 0, 0, 1, 2},
+                {TrialId{2}, 2, 0, 1, 2, 1},
                 {TrialId{3}, 1, 1, 0, 1, 1}};
   EXPECT_EQ(summarize_costs(view).trials_sharing_steps, 2);
   EXPECT_EQ(summarize_costs(view).max_lanes, 2);

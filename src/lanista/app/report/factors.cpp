@@ -32,7 +32,7 @@ struct Column {
   Factor factor;
   std::vector<std::uint8_t> cells;
   std::vector<double> positions;  ///< 0 to 1; NaN where there is no cell
-  std::vector<Value> values;   ///< of the cells, where each is one value
+  std::vector<Value> values;      ///< of the cells, where each is one value
 
   /// In the middles of their cells.
   void assign_cells() {
@@ -119,7 +119,7 @@ Column add_by_value(std::string name, std::vector<Value> values, const std::vect
 
 /// Cells between the places seen, of about as many trials each.
 Column add_by_position(std::string name, const std::vector<std::optional<double>>& seen,
-                const std::function<std::string(double)>& label) {
+                       const std::function<std::string(double)>& label) {
   std::vector<double> positions;
   for (const auto& position : seen) {
     if (position) positions.push_back(*position);
@@ -161,7 +161,8 @@ void add_not_used_cell(Column& column) {
   axis.weights.insert(axis.weights.begin(), share);
   column.factor.labels.insert(column.factor.labels.begin(), kNotUsed);
   for (std::uint8_t& cell : column.cells) cell = cell == kNoCell ? 0 : static_cast<std::uint8_t>(cell + 1);
-  for (double& position : column.positions) position = std::isnan(position) ? 0.5 * share : share + (1 - share) * position;
+  for (double& position : column.positions)
+    position = std::isnan(position) ? 0.5 * share : share + (1 - share) * position;
   column.factor.range.reset();
   column.values.clear();
 }
@@ -241,7 +242,8 @@ struct FactorTableBuilder {
       const bool whole = std::holds_alternative<space::IntRange>(domain);
       return short_text(whole ? Value(static_cast<std::int64_t>(std::llround(value))) : Value(value));
     });
-    out.factor.range = one ? Factor::Range{scale.value(0), scale.value(1), scale.log} : Factor::Range{0, 100, false, true};
+    out.factor.range =
+        one ? Factor::Range{scale.value(0), scale.value(1), scale.log} : Factor::Range{0, 100, false, true};
     return out;
   }
 

@@ -15,8 +15,8 @@ namespace lanista::report {
 /// One thing that was decided for every trial: a hyper-parameter, the base model, a choice inside it, how often a
 /// mutator was at work.
 struct Factor {
-  /// A range that the axis is, from its first value to its last, evenly or by the logarithm. `is_relative`: of several ranges,
-  /// each trial's place in its own, in percent.
+  /// A range that the axis is, from its first value to its last, evenly or by the logarithm. `is_relative`: of several
+  /// ranges, each trial's place in its own, in percent.
   struct Range {
     double lo = 0, hi = 1;
     bool log = false, is_relative = false;
@@ -36,9 +36,9 @@ struct Factor {
 /// study file does not tell them (choices inside a model) gets a cell of its own for "not used".
 struct FactorTable {
   std::vector<Factor> factors;      ///< those of which the trials have more than one value, the first 100
-  std::size_t num_omitted = 0;         ///< behind those
+  std::size_t num_omitted = 0;      ///< behind those
   std::vector<std::uint8_t> cells;  ///< [trials, factors]
-  std::vector<double> positions;       ///< [trials, factors]: where on the axis, 0 to 1; NaN for a trial that has none
+  std::vector<double> positions;    ///< [trials, factors]: where on the axis, 0 to 1; NaN for a trial that has none
 };
 FactorTable factor_table(const study::StudyView& view, std::span<const std::size_t> trials);
 

@@ -39,7 +39,8 @@ Domain enclosing_range(const std::vector<Domain>& ranges) {
   for (const Domain& range : ranges) {
     const auto* a = std::get_if<IntRange>(&out);
     const auto* b = std::get_if<IntRange>(&range);
-    out = a != nullptr && b != nullptr ? Domain(enclosing_range(*a, *b)) : Domain(enclosing_range(as_floats(out), as_floats(range)));
+    out = a != nullptr && b != nullptr ? Domain(enclosing_range(*a, *b))
+                                       : Domain(enclosing_range(as_floats(out), as_floats(range)));
   }
   return out;
 }
@@ -147,7 +148,8 @@ std::vector<std::optional<std::int64_t>> ranks(const study::StudyView& view) {
 }
 
 const study::TrialView& measured_trial(const study::StudyView& view, const study::TrialView& trial) {
-  const bool original = trial.outcome && trial.outcome->kind == study::OutcomeKind::kDuplicate && trial.outcome->same_as;
+  const bool original =
+      trial.outcome && trial.outcome->kind == study::OutcomeKind::kDuplicate && trial.outcome->same_as;
   if (!original) return trial;
   const std::uint32_t id = trial.outcome->same_as->value;
   return id > 0 && id < trial.id.value ? view.trials[id - 1] : trial;

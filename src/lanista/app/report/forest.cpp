@@ -178,8 +178,9 @@ struct Forest::TreeBuilder {
         continue;
       }
       gain_by_axis[cut->axis] += cut->gain;
-      const auto middle = std::stable_partition(
-          node_rows.begin(), node_rows.end(), [&](std::uint32_t row) { return holds_cell(cut->left, cell(row, cut->axis)); });
+      const auto middle = std::stable_partition(node_rows.begin(), node_rows.end(), [&](std::uint32_t row) {
+        return holds_cell(cut->left, cell(row, cut->axis));
+      });
       const std::size_t begin_right = at.begin + static_cast<std::size_t>(middle - node_rows.begin());
       const std::size_t child = tree.nodes.size();
       tree.nodes.resize(child + 2);
@@ -309,7 +310,8 @@ std::vector<double> Forest::marginal(std::size_t axis) const {
   std::vector<double> out(axes_[axis].weights.size(), offset_);
   for (const Tree& tree : trees_) {
     for (std::size_t c = 0; c < out.size(); ++c) {
-      out[c] += (tree.main_effects[axis].empty() ? tree.mean : tree.main_effects[axis][c]) / static_cast<double>(trees_.size());
+      out[c] += (tree.main_effects[axis].empty() ? tree.mean : tree.main_effects[axis][c]) /
+                static_cast<double>(trees_.size());
     }
   }
   return out;
@@ -335,11 +337,12 @@ std::vector<double> Forest::marginal(std::size_t first, std::size_t second) cons
   const std::size_t rows = axes_[first].weights.size(), columns = axes_[second].weights.size();
   std::vector<double> out(rows * columns, offset_);
   for (const Tree& tree : trees_) {
-    const std::vector<double> &down = tree.main_effects[first], &across = tree.main_effects[second];
-    const std::vector<double> both = down.empty() || across.empty() ? std::vector<double>() : pair_means(tree, first, second);
+    const std::vector<double>&down = tree.main_effects[first], &across = tree.main_effects[second];
+    const std::vector<double> both =
+        down.empty() || across.empty() ? std::vector<double>() : pair_means(tree, first, second);
     for (std::size_t i = 0; i < out.size(); ++i) {
-      const double mean = !both.empty() ? both[i]
-                          : !down.empty()  ? down[i / columns]
+      const double mean = !both.empty()     ? both[i]
+                          : !down.empty()   ? down[i / columns]
                           : !across.empty() ? across[i % columns]
                                             : tree.mean;
       out[i] += mean / static_cast<double>(trees_.size());
@@ -383,7 +386,8 @@ double Forest::pair_variance(const Tree& tree, std::size_t first, std::size_t se
   double variance = 0;
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < columns; ++c) {
-      const double own = means[r * columns + c] - tree.main_effects[first][r] - tree.main_effects[second][c] + tree.mean;
+      const double own =
+          means[r * columns + c] - tree.main_effects[first][r] - tree.main_effects[second][c] + tree.mean;
       variance += axes_[first].weights[r] * axes_[second].weights[c] * own * own;
     }
   }

@@ -52,7 +52,8 @@ struct BruteForce {
       main_effects.assign(axes[a].weights.size(), 0.0);
       each([&](const Point& p, double w) { main_effects[p[a]] += w / axes[a].weights[p[a]] * f(p); });
       double own = 0;
-      for (std::size_t c = 0; c < main_effects.size(); ++c) own += axes[a].weights[c] * std::pow(main_effects[c] - mean, 2);
+      for (std::size_t c = 0; c < main_effects.size(); ++c)
+        own += axes[a].weights[c] * std::pow(main_effects[c] - mean, 2);
       shares[{a}] = own / variance;
     }
     for (std::size_t a = 0; a < axes.size(); ++a) {
@@ -133,7 +134,8 @@ TEST(Forest, SharesAndMeansMatchPredictions) {
         const std::size_t rows = axes[a].weights.size(), columns = axes[b].weights.size();
         ASSERT_EQ(both.size(), rows * columns);
         for (const auto& [at, mean] : whole.pairs.at({a, b})) {
-          EXPECT_NEAR(both[at.first * columns + at.second], mean, 1e-9) << "seed " << seed << " axes " << a << ", " << b;
+          EXPECT_NEAR(both[at.first * columns + at.second], mean, 1e-9)
+              << "seed " << seed << " axes " << a << ", " << b;
           EXPECT_NEAR(turned[at.second * rows + at.first], mean, 1e-9);
         }
       }

@@ -100,8 +100,8 @@ Importance::Single single_of(const Forest& forest, std::size_t k, const Factor& 
   return out;
 }
 
-/// Whether a value of the axis `of` excludes every value of the axis `on`, as conditions say; only where all of them are
-/// on that other axis.
+/// Whether a value of the axis `of` excludes every value of the axis `on`, as conditions say; only where all of them
+/// are on that other axis.
 bool excludes(const ForestAxis& of, std::size_t on, std::size_t cell) {
   const auto is_on = [&](const ForestAxis::Condition& condition) { return condition.axis == on; };
   if (of.when.empty() || !std::all_of(of.when.begin(), of.when.end(), is_on)) return false;
@@ -120,7 +120,8 @@ void add_maps(const Forest& forest, const FactorTable& table, Importance& out) {
   for (const std::size_t k : axes) {
     const Factor& factor = table.factors[k];
     out.axes.push_back({factor.name, factor.labels, factor.axis.weights, factor.range, {}});
-    for (std::size_t at = k; at < table.positions.size(); at += factors) out.axes.back().positions.push_back(table.positions[at]);
+    for (std::size_t at = k; at < table.positions.size(); at += factors)
+      out.axes.back().positions.push_back(table.positions[at]);
   }
   for (std::size_t a = 0; a < axes.size(); ++a) {
     for (std::size_t b = a + 1; b < axes.size(); ++b) {
@@ -256,7 +257,10 @@ json maps_json(const Importance& found) {
     for (const std::string& label : axis.labels) labels.push_back(clip_utf8(label, 60));
     json range;
     if (axis.range) {
-      range = {{"lo", number_json(axis.range->lo)}, {"hi", number_json(axis.range->hi)}, {"log", axis.range->log}, {"own", axis.range->is_relative}};
+      range = {{"lo", number_json(axis.range->lo)},
+               {"hi", number_json(axis.range->hi)},
+               {"log", axis.range->log},
+               {"own", axis.range->is_relative}};
     }
     axes.push_back({{"name", clip_utf8(axis.name, 200)},
                     {"labels", std::move(labels)},

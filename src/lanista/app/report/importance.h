@@ -48,18 +48,18 @@ struct Importance {
   };
   std::string metric;
   bool maximize = true;
-  std::int64_t epoch = 0;       ///< at which trials are compared: the last that half of the finished ones measured
-  std::size_t finished = 0;     ///< trials that succeeded or were stopped
-  std::size_t trials = 0;       ///< of them behind the shares; 0: there is nothing to say
-  std::size_t num_omitted = 0;     ///< decisions beyond the first 100
-  std::size_t num_outliers = 0;      ///< of them with a value so bad that it was moved to the others'
-  double explained = 0;         ///< share of unseen trials' variance that the forest predicts; NaN: not known
-  std::vector<Single> singles;  ///< by share, then in the order of declaration
-  std::vector<Pair> pairs;      ///< of the 12 decisions that the forest uses most; by share; 20 at most
-  std::vector<MapAxis> axes;    ///< of the first five singles, in their order
-  std::vector<Map> maps;        ///< of every two of those
-  std::vector<TrialId> points;  ///< the trials behind the shares, …
-  std::vector<double> values;   ///< … and what they measured at `epoch`; what was far off is moved to the others'
+  std::int64_t epoch = 0;        ///< at which trials are compared: the last that half of the finished ones measured
+  std::size_t finished = 0;      ///< trials that succeeded or were stopped
+  std::size_t trials = 0;        ///< of them behind the shares; 0: there is nothing to say
+  std::size_t num_omitted = 0;   ///< decisions beyond the first 100
+  std::size_t num_outliers = 0;  ///< of them with a value so bad that it was moved to the others'
+  double explained = 0;          ///< share of unseen trials' variance that the forest predicts; NaN: not known
+  std::vector<Single> singles;   ///< by share, then in the order of declaration
+  std::vector<Pair> pairs;       ///< of the 12 decisions that the forest uses most; by share; 20 at most
+  std::vector<MapAxis> axes;     ///< of the first five singles, in their order
+  std::vector<Map> maps;         ///< of every two of those
+  std::vector<TrialId> points;   ///< the trials behind the shares, …
+  std::vector<double> values;    ///< … and what they measured at `epoch`; what was far off is moved to the others'
 };
 
 /// For every goal, in their order. Of more than 1,000 trials an even sample is asked. A function of the view alone.
@@ -72,9 +72,9 @@ std::vector<Importance> importance(const study::StudyView& view);
 /// at 60.
 nlohmann::json importance_json(const std::vector<Importance>& found);
 
-/// Of one goal, for the page: {"axes": [{"name", "labels", "weights", "range": {"lo", "hi", "log", "own"} or null, "places":
-/// packed reals}], "maps": [{"first", "second", "means": packed reals}], "count", "trial": packed integers, "values":
-/// packed reals}; null where there are fewer than two axes.
+/// Of one goal, for the page: {"axes": [{"name", "labels", "weights", "range": {"lo", "hi", "log", "own"} or null,
+/// "places": packed reals}], "maps": [{"first", "second", "means": packed reals}], "count", "trial": packed integers,
+/// "values": packed reals}; null where there are fewer than two axes.
 nlohmann::json maps_json(const Importance& found);
 
 }  // namespace lanista::report

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
+#include "lanista/app/report/factors.h"
 #include "lanista/base/check.h"
 #include "lanista/base/rng.h"
-#include "lanista/app/report/factors.h"
 #include "support/app/report/test_view.h"
 
 namespace lanista::report {
@@ -251,7 +251,8 @@ TEST(Importance, MapsMostImportantDecisions) {
   for (std::size_t k = 0; k < of.axes.size(); ++k) EXPECT_EQ(of.axes[k].name, of.singles[k].name);
   const auto axis = [&](const std::string& name) {
     return static_cast<std::size_t>(
-        std::find_if(of.axes.begin(), of.axes.end(), [&](const auto& each) { return each.name == name; }) - of.axes.begin());
+        std::find_if(of.axes.begin(), of.axes.end(), [&](const auto& each) { return each.name == name; }) -
+        of.axes.begin());
   };
   const Importance::MapAxis &lr = of.axes[axis("lr")], &momentum = of.axes[axis("momentum")];
   ASSERT_TRUE(lr.range && momentum.range);
@@ -270,13 +271,15 @@ TEST(Importance, MapsMostImportantDecisions) {
     EXPECT_EQ(of.values[i], trial.measurements.back().metrics.at("val_accuracy"));
   }
   // Adam has no momentum: nothing is predicted where they meet, and everything else is.
-  const std::size_t first = std::min(axis("optimizer"), axis("momentum")), second = std::max(axis("optimizer"), axis("momentum"));
+  const std::size_t first = std::min(axis("optimizer"), axis("momentum")),
+                    second = std::max(axis("optimizer"), axis("momentum"));
   for (const Importance::Map& map : of.maps) {
     ASSERT_EQ(map.means.size(), of.axes[map.first].weights.size() * of.axes[map.second].weights.size());
     const std::size_t columns = of.axes[map.second].weights.size();
     for (std::size_t i = 0; i < map.means.size(); ++i) {
       const std::size_t optimizer = map.first == axis("optimizer") ? i / columns : i % columns;
-      const bool empty = map.first == first && map.second == second && of.axes[axis("optimizer")].labels[optimizer] == "adam";
+      const bool empty =
+          map.first == first && map.second == second && of.axes[axis("optimizer")].labels[optimizer] == "adam";
       EXPECT_EQ(std::isnan(map.means[i]), empty);
     }
   }

@@ -21,7 +21,7 @@ struct LayerNode {
 };
 
 struct LayeredDrawing {
-  std::vector<LayerNode> slots;                      ///< boxes first
+  std::vector<LayerNode> slots;                 ///< boxes first
   std::vector<std::vector<std::size_t>> chain;  ///< one an arrow: the slots it runs through
   std::vector<std::vector<std::size_t>> layers;
 };
@@ -86,9 +86,12 @@ Result<LayeredDrawing> make_drawing(std::span<const Box> boxes, std::span<const 
   return out;
 }
 
-const std::vector<std::size_t>& neighbours(const LayerNode& slot, bool above) { return above ? slot.above : slot.below; }
+const std::vector<std::size_t>& neighbours(const LayerNode& slot, bool above) {
+  return above ? slot.above : slot.below;
+}
 
-double mean(const LayeredDrawing& drawing, const std::vector<std::size_t>& of, double LayerNode::*what, double otherwise) {
+double mean(const LayeredDrawing& drawing, const std::vector<std::size_t>& of, double LayerNode::*what,
+            double otherwise) {
   if (of.empty()) return otherwise;
   double sum = 0;
   for (const std::size_t i : of) sum += drawing.slots[i].*what;

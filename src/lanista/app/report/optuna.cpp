@@ -10,8 +10,8 @@
 #include <optional>
 #include <vector>
 
-#include "lanista/base/check.h"
 #include "lanista/app/report/facts.h"
+#include "lanista/base/check.h"
 #include "lanista/search/study/pareto.h"
 
 namespace lanista::report {

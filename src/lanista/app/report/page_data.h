@@ -13,8 +13,8 @@
 // What the page knows, as JSON. The scripts in assets/ are its only reader.
 namespace lanista::report {
 
-/// Everything, as text that may stand inside a script element ("<" is written \u003c), in at most `byte_limit` bytes where
-/// that is possible: leaving out trials is the last resort.
+/// Everything, as text that may stand inside a script element ("<" is written \u003c), in at most `byte_limit` bytes
+/// where that is possible: leaving out trials is the last resort.
 std::string page_data(const study::StudyView& view, const PageOptions& options, std::size_t byte_limit);
 
 /// Indices of trials in the order in which a reader would miss them: those that set a record, the winner, the best 500,
@@ -26,8 +26,8 @@ std::vector<std::size_t> by_display_priority(const study::StudyView& view);
 /// results (a duplicate's are those of the trial it equals), one a hyper-parameter.
 nlohmann::json trial_columns(const study::StudyView& view, std::span<const std::size_t> rows, int real_width);
 
-/// Measurements of the trials at `order`, the first ones first, as many as fit into `byte_limit` bytes; at most 200 points a
-/// trial.
+/// Measurements of the trials at `order`, the first ones first, as many as fit into `byte_limit` bytes; at most 200
+/// points a trial.
 nlohmann::json curve_columns(const study::StudyView& view, std::span<const std::size_t> order, std::size_t byte_limit);
 
 /// What each trial's edits add to its parent's, as lines, for the trials at `order`, as many as fit.

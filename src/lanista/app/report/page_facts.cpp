@@ -9,9 +9,9 @@
 #include "lanista/app/report/makespan_bound.h"
 #include "lanista/app/report/page_columns.h"
 #include "lanista/app/report/page_data.h"
-#include "lanista/search/study/tune_searches.h"
 #include "lanista/search/study/select_branches.h"
 #include "lanista/search/study/start_race.h"
+#include "lanista/search/study/tune_searches.h"
 #include "lanista/search/study/worker_usage.h"
 
 namespace lanista::report {

@@ -42,7 +42,8 @@ std::vector<BusyBlock> busy_blocks(const StudyView& view) {
   for (const study::WorkerInterval& go : study::worker_timeline(view)) {
     BusyBlock block{go.worker, {}, go.lanes, go.width, go.leader.has_value(), go.began, go.ended};
     if (!go.leader) block.host = view.spans[go.slices.front().span].host;
-    for (const study::WorkerInterval::TimeSlice& slice : go.slices) block.trials.push_back(view.spans[slice.span].trial);
+    for (const study::WorkerInterval::TimeSlice& slice : go.slices)
+      block.trials.push_back(view.spans[slice.span].trial);
     if (std::ssize(block.trials) < block.lanes) block.lanes = 1;  // a slice, which it had for itself
     out.push_back(std::move(block));
   }
@@ -155,9 +156,10 @@ json timeline_columns(const StudyView& view, std::size_t most) {
       ended.push_back(block.ended);
     }
   }
-  json out{{"count", workers.size()},         {"worker", packed_integers(workers)}, {"trial", packed_integers(trials)},
-           {"lanes", packed_integers(lanes)}, {"place", packed_integers(lane_indices)},   {"width", packed_integers(widths)},
-           {"helps", packed_integers(helps)}, {"began", packed_reals(began, 4)},    {"ended", packed_reals(ended, 4)}};
+  json out{
+      {"count", workers.size()},         {"worker", packed_integers(workers)},     {"trial", packed_integers(trials)},
+      {"lanes", packed_integers(lanes)}, {"place", packed_integers(lane_indices)}, {"width", packed_integers(widths)},
+      {"helps", packed_integers(helps)}, {"began", packed_reals(began, 4)},        {"ended", packed_reals(ended, 4)}};
   if (!view.workers.hosts.empty()) out["host"] = packed_integers(hosts);
   return out;
 }

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "lanista/app/report/page_data.h"
-#include "support/app/report/test_view.h"
 #include "lanista/search/study/host_usage.h"
+#include "support/app/report/test_view.h"
 
 namespace lanista::report {
 namespace {

@@ -2,12 +2,12 @@
 #include <cmath>
 #include <map>
 
-#include "lanista/model/graph/infer.h"
-#include "lanista/model/graph/text.h"
 #include "lanista/app/report/layout.h"
 #include "lanista/app/report/model_diff.h"
 #include "lanista/app/report/page_columns.h"
 #include "lanista/app/report/page_data.h"
+#include "lanista/model/graph/infer.h"
+#include "lanista/model/graph/text.h"
 
 namespace lanista::report {
 namespace {

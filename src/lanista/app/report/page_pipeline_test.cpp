@@ -15,11 +15,10 @@ using pipeline::TimedStep;
 /// One forward pass a stage; the second stage's took three times as long as simulated.
 study::StudyView with_steps(int count) {
   study::StudyView view = testing::small_study();
-  TimedStep step{
-      .batch = 8,
-      .stages = {{"%1 linear</script>", 1, 8, 8, {1}}, {"%2 relu", 1, 8, 8, {}}},
-      .ranks = {{{ActionKind::kForward, 0, 0, 0, 0.001, 0, 0.001}},
-                {{ActionKind::kForward, 1, 0, 0.001, 0.002, 0.001, 0.004}}}};
+  TimedStep step{.batch = 8,
+                 .stages = {{"%1 linear</script>", 1, 8, 8, {1}}, {"%2 relu", 1, 8, 8, {}}},
+                 .ranks = {{{ActionKind::kForward, 0, 0, 0, 0.001, 0, 0.001}},
+                           {{ActionKind::kForward, 1, 0, 0.001, 0.002, 0.001, 0.004}}}};
   for (int i = 0; i < count; ++i) {
     study::Span span{TrialId{1}, 1, 0, 0, 1};
     span.timed = std::make_shared<const TimedStep>(step);

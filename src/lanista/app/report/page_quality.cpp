@@ -24,8 +24,8 @@ json list_at(const json& data, std::initializer_list<const char*> keys) {
 /// Names of the classes or labels that are spoken of, by their numbers; what has no name of its own is left out.
 json class_names(const study::StudyView& view, const study::ModelAssessment& assessment) {
   json out = json::object();
-  const json labels = assessment.multilabel ? list_at(view.data, {"schema", "target", "names"})
-                                            : list_at(view.data, {"labels"});
+  const json labels =
+      assessment.multilabel ? list_at(view.data, {"schema", "target", "names"}) : list_at(view.data, {"labels"});
   const auto add = [&](std::int64_t label) {
     const std::string key = std::to_string(label);
     if (label < 0 || static_cast<std::size_t>(label) >= labels.size()) return;

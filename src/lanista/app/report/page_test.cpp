@@ -237,15 +237,15 @@ TEST(Page, ShowsQualityByLabelName) {
 
   for (const auto& [data, names] :
        {std::pair(R"({"schema": {"target": {"names": ["rain", "wind", "2"]}}})", R"({"0": "rain", "1": "wind"})"),
-        std::pair(R"({"schema": {"target": {"name": "rain"}}})", "{}"),
-        std::pair(R"({"schema": ["target"]})", "{}"),
+        std::pair(R"({"schema": {"target": {"name": "rain"}}})", "{}"), std::pair(R"({"schema": ["target"]})", "{}"),
         std::pair(R"({"schema": {"target": {"names": [7, null]}}, "labels": ["a", "b"]})", "{}"),
         std::pair("[]", "{}")}) {
     view.data = json::parse(data);
     const json result = quality_facts(view, options);
     EXPECT_EQ(result.at("names"), json::parse(names)) << data;
     EXPECT_EQ(result.at("multilabel"), true);
-    EXPECT_EQ(result.at("parts")[0].at("labels")[1], json::parse(R"({"label": 0, "rows": 7, "precision": 0.5, "recall": 0.25})"));
+    EXPECT_EQ(result.at("parts")[0].at("labels")[1],
+              json::parse(R"({"label": 0, "rows": 7, "precision": 0.5, "recall": 0.25})"));
   }
 }
 
@@ -268,7 +268,8 @@ TEST(PageData, ContainsEnsembleMembers) {
   auto view = testing::random_study(20, 8);
   EXPECT_FALSE(json::parse(page_data(view, {"a", "1", 5'000'000}, 4'000'000))["study"].contains("ensemble"));
   view.winner = TrialId{3};
-  view.ensemble = study::Ensemble{{{TrialId{3}, 3}, {TrialId{5}, 1}}, {{"val_accuracy", 0.5}}, {{"test_accuracy", 0.25}}};
+  view.ensemble =
+      study::Ensemble{{{TrialId{3}, 3}, {TrialId{5}, 1}}, {{"val_accuracy", 0.5}}, {{"test_accuracy", 0.25}}};
 
   const json ensemble = json::parse(page_data(view, {"a", "1", 5'000'000}, 4'000'000))["study"]["ensemble"];
 

@@ -3,9 +3,9 @@
 #include <optional>
 #include <vector>
 
+#include "lanista/app/report/facts.h"
 #include "lanista/io/formats/csv_writer.h"
 #include "lanista/model/graph/editor.h"
-#include "lanista/app/report/facts.h"
 
 namespace lanista::report {
 namespace {

@@ -5,8 +5,8 @@
 #include <map>
 #include <set>
 
-#include "lanista/base/csv.h"
 #include "lanista/app/report/facts.h"
+#include "lanista/base/csv.h"
 #include "support/app/report/test_view.h"
 
 namespace lanista::report {

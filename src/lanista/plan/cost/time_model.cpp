@@ -125,7 +125,8 @@ std::vector<double> TimeModel::standardised(const std::vector<double>& features)
 double TimeModel::predict(const std::vector<double>& features) const {
   const std::vector<double> at = standardised(features);
   double value = intercept_;
-  for (std::size_t f = 0; f < at.size(); ++f) value += slopes_[f] * std::clamp(at[f], min_features_[f], max_features_[f]);
+  for (std::size_t f = 0; f < at.size(); ++f)
+    value += slopes_[f] * std::clamp(at[f], min_features_[f], max_features_[f]);
   std::vector<std::pair<double, std::size_t>> near;
   near.reserve(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {

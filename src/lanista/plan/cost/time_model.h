@@ -45,10 +45,10 @@ class TimeModel {
  private:
   std::vector<double> standardised(const std::vector<double>& features) const;
 
-  std::vector<TimedRow> rows_;                   // their features standardised
-  std::vector<double> min_features_, max_features_;             // of each standardised feature
-  std::vector<double> means_, scales_, slopes_;  // a scale of 0: left out
-  std::vector<double> residuals_;                // of rows_
+  std::vector<TimedRow> rows_;                       // their features standardised
+  std::vector<double> min_features_, max_features_;  // of each standardised feature
+  std::vector<double> means_, scales_, slopes_;      // a scale of 0: left out
+  std::vector<double> residuals_;                    // of rows_
   double intercept_ = 0, penalty_ = 0;
   TimeError error_;
 };

@@ -121,7 +121,8 @@ class FluidDynamic : public Policy {
   static void widen(DecisionBuilder& builder, std::size_t task, const Width& width) {
     const Placement had = builder.placement(task);
     builder.remove(task);
-    if (width.parts == 1 && builder.num_free() >= width.workers) return builder.assign_workers(task, width.workers, had.workers);
+    if (width.parts == 1 && builder.num_free() >= width.workers)
+      return builder.assign_workers(task, width.workers, had.workers);
     if (had.parts > 1) return builder.assign_part(task, had.workers.front(), had.parts);  // it stays as it was
     builder.assign_workers(task, static_cast<std::int64_t>(had.workers.size()), had.workers);
   }

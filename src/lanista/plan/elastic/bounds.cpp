@@ -76,7 +76,8 @@ Bounds bounds_of(std::span<const Prediction> trials, const Cluster& cluster) {
   for (const Prediction& trial : trials) {
     ways.push_back(width_options_of(trial, cluster));
     double area = std::numeric_limits<double>::infinity(), seconds = area;
-    for (const WidthOption& way : ways.back()) area = std::min(area, way.area), seconds = std::min(seconds, way.seconds);
+    for (const WidthOption& way : ways.back())
+      area = std::min(area, way.area), seconds = std::min(seconds, way.seconds);
     out.area += area / workers;
     out.longest = std::max(out.longest, seconds);
     out.memory += trial.memory * seconds / (workers * cluster.usable_memory());

@@ -69,7 +69,9 @@ class DeadlineDecision {
  private:
   const Task& task(std::size_t i) const { return at_.tasks[i]; }
   std::int64_t width(std::size_t i) const { return static_cast<std::int64_t>(builder_.placement(i).workers.size()); }
-  bool shares(std::size_t i) const { return width(i) == 1 && builder_.load(builder_.placement(i).workers.front()).count > 1; }
+  bool shares(std::size_t i) const {
+    return width(i) == 1 && builder_.load(builder_.placement(i).workers.front()).count > 1;
+  }
 
   double sampled_factor(std::size_t i) const {
     constexpr double kWide = 0.3;
@@ -155,7 +157,8 @@ class DeadlineDecision {
   /// Whether it may join those who have the worker: busier, as the aim allows, and nobody late.
   bool may_share(std::size_t i, std::int32_t worker) const {
     const WorkerLoad& load = builder_.load(worker);
-    if (load.count == 0 || load.count >= target_.most || load.busy + task(i).expected.busy > target_.max_busy) return false;
+    if (load.count == 0 || load.count >= target_.most || load.busy + task(i).expected.busy > target_.max_busy)
+      return false;
     if (!builder_.can_join(i, worker)) return false;
     const double before = load.count > 1 ? slowdown(load.busy, load.count, at_.cluster) : 1;
     const double after = slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster);
@@ -216,7 +219,9 @@ class DeadlineDecision {
       const WorkerLoad& load = builder_.load(worker);
       const double slow = load.count > 0 ? slowdown(load.busy + task(i).expected.busy, load.count + 1, at_.cluster) : 1;
       const double then = cost_paid(i) + remaining(task(i), 1) * slow;
-      if (then >= limit || !leaves_time(worker, slow, limit) || !is_worth_moving(i, seconds_to_end(i), then - cost_paid(i))) continue;
+      if (then >= limit || !leaves_time(worker, slow, limit) ||
+          !is_worth_moving(i, seconds_to_end(i), then - cost_paid(i)))
+        continue;
       best = worker;
       limit = then;
     }
@@ -247,7 +252,9 @@ class DeadlineDecision {
   std::vector<std::int64_t> needs_;
 };
 
-Decision DeadlinePolicy::decide(const SchedulerState& state) const { return DeadlineDecision(state, target_, options_).decide(); }
+Decision DeadlinePolicy::decide(const SchedulerState& state) const {
+  return DeadlineDecision(state, target_, options_).decide();
+}
 
 }  // namespace
 

@@ -9,8 +9,8 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/plan/elastic/baseline_policies.h"
-#include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/bounds.h"
+#include "lanista/plan/elastic/decision_builder.h"
 #include "lanista/plan/elastic/fluid.h"
 #include "lanista/plan/elastic/simulate.h"
 
@@ -31,7 +31,8 @@ class Elastic : public Policy {
     if (has_plan(state)) {
       end = end_of(chosen, state);
       const bool as_predicted = std::abs(end - state.target.end) <= kSlack * (state.target.end - state.now);
-      if (as_predicted && state.tasks.size() > kMaxTasksToReplan) return deadline_policy(chosen, options_)->decide(state);
+      if (as_predicted && state.tasks.size() > kMaxTasksToReplan)
+        return deadline_policy(chosen, options_)->decide(state);
       chosen.end = end;
     }
     std::vector<PlanTarget> tried = candidate_targets(state, chosen);
@@ -48,20 +49,25 @@ class Elastic : public Policy {
  private:
   static constexpr double kSlack = 0.01;
   static constexpr std::size_t kMaxTasksToReplan = 64;
-  static constexpr std::size_t kMaxTasksForLookahead = 200;  // then a lookahead takes long, and one aim is about as good as another
-  static constexpr std::size_t kNumOrders = 4;    // that are tried at all deadlines
-  static constexpr std::size_t kNumSampledTargets = 2;   // aims whose order is drawn,
-  static constexpr std::uint64_t kSampledOrders = 12;  // so often each
+  static constexpr std::size_t kMaxTasksForLookahead =
+      200;                                      // then a lookahead takes long, and one aim is about as good as another
+  static constexpr std::size_t kNumOrders = 4;  // that are tried at all deadlines
+  static constexpr std::size_t kNumSampledTargets = 2;  // aims whose order is drawn,
+  static constexpr std::uint64_t kSampledOrders = 12;   // so often each
   // Where predictions may be wrong.
   static constexpr std::size_t kCandidates = 4;
   static constexpr std::size_t kNumErrorCases = 16;
   static constexpr double kNearBestFactor = 1.2;  // times the earliest end: who is looked at once more
-  static constexpr double kEvened = 0.8;  // of the largest error
-  static constexpr double kSureDeviations = 4;      // standard deviations
+  static constexpr double kEvened = 0.8;          // of the largest error
+  static constexpr double kSureDeviations = 4;    // standard deviations
 
   static bool has_plan(const SchedulerState& state) { return state.target.deadline > state.now; }
-  double caution(const PlanTarget& target) const { return target.keeps_arrival_order && target.most == 1 ? 0 : options_.caution; }
-  double cautious_end(const PlanTarget& target, double now) const { return target.end + caution(target) * (target.end - now); }
+  double caution(const PlanTarget& target) const {
+    return target.keeps_arrival_order && target.most == 1 ? 0 : options_.caution;
+  }
+  double cautious_end(const PlanTarget& target, double now) const {
+    return target.end + caution(target) * (target.end - now);
+  }
   double end_of(const PlanTarget& target, const SchedulerState& state, double limit = kNever) const {
     return predicted_end(state, *deadline_policy(target, options_), limit);
   }
@@ -115,7 +121,8 @@ class Elastic : public Policy {
   /// The best aims so far, if an order that is drawn makes another schedule of them. It is a matter of chance which of
   /// many trials are left for the end, and whether they then fill the workers; so a few chances are taken. Of few that
   /// wait the lookahead has seen the orders that matter; where widths may change, the last ones get wider instead.
-  static std::vector<PlanTarget> targets_to_sample(const SchedulerState& state, std::vector<PlanTarget> best, const PlanTarget& present) {
+  static std::vector<PlanTarget> targets_to_sample(const SchedulerState& state, std::vector<PlanTarget> best,
+                                                   const PlanTarget& present) {
     if (state.cluster.widest > 1) return {};
     const auto waiting = std::ranges::count_if(state.tasks, [](const Task& task) { return task.placement.waits(); });
     if (waiting < state.num_alive()) return {};
@@ -226,7 +233,8 @@ class Elastic : public Policy {
     for (const double max_busy : {1.15, 1.4, 2.0}) {
       for (const bool prefers_least_busy : {false, true}) {
         all.push_back({.max_busy = max_busy, .most = most, .prefers_least_busy = prefers_least_busy});
-        all.push_back({.max_busy = max_busy, .most = most, .prefers_least_busy = prefers_least_busy, .orders_by_work = true});
+        all.push_back(
+            {.max_busy = max_busy, .most = most, .prefers_least_busy = prefers_least_busy, .orders_by_work = true});
       }
     }
     return all;

@@ -9,7 +9,7 @@ namespace lanista::schedule {
 
 struct ElasticOptions {
   double min_gain = 0.05;  ///< of the time that remains: less is no reason to move a trial
-  double cool_down = 2;      ///< times the cost of a change that a trial is left in peace after it
+  double cool_down = 2;    ///< times the cost of a change that a trial is left in peace after it
   /// A plan that leaves the order of arrival, or lets trials share, must be predicted to be sooner by this part of the
   /// time than one that does not: predictions err.
   double caution = 0.03;

@@ -44,7 +44,8 @@ double gain_of(const PlacedTrial& trial, std::int64_t helpers) {
 }
 
 /// The trial that gains most by one helper more than it has, the first of those; none: nobody may have more.
-std::optional<std::size_t> find_largest_gain(std::span<const PlacedTrial* const> trials, std::span<const std::int64_t> helpers) {
+std::optional<std::size_t> find_largest_gain(std::span<const PlacedTrial* const> trials,
+                                             std::span<const std::int64_t> helpers) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (helpers[i] + 1 >= trials[i]->most) continue;
@@ -105,7 +106,8 @@ std::vector<bool> idle_of(const HelperInput& helper_input) {
   return idle;
 }
 
-SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::vector<WorkerQueue>& worker_queues, const std::vector<bool>& idle) {
+SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::vector<WorkerQueue>& worker_queues,
+                                  const std::vector<bool>& idle) {
   SchedulerState out;
   out.now = helper_input.now;
   out.alive = helper_input.is_alive;
@@ -122,7 +124,8 @@ SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::ve
     task.placement.workers.push_back(worker_queue.leader);
     std::map<TrialId, std::int64_t> helpers;
     for (const auto& [worker, trial] : helper_input.helping) {
-      const auto its = std::ranges::find(worker_queue.trials, trial, [](const PlacedTrial* each) { return each->trial; });
+      const auto its =
+          std::ranges::find(worker_queue.trials, trial, [](const PlacedTrial* each) { return each->trial; });
       if (its == worker_queue.trials.end() || !idle[worker] || helpers[trial] + 1 >= (*its)->most) continue;
       ++helpers[trial];
       task.placement.workers.push_back(static_cast<std::int32_t>(worker));
@@ -134,8 +137,8 @@ SchedulerState scheduler_state_of(const HelperInput& helper_input, const std::ve
 }
 
 /// Gives the workers of a house to its trials: whoever helps one of them stays with it.
-void assign_widths(const WorkerQueue& worker_queue, const std::vector<std::size_t>& workers, const std::map<std::size_t, TrialId>& before,
-          std::map<std::size_t, TrialId>& out) {
+void assign_widths(const WorkerQueue& worker_queue, const std::vector<std::size_t>& workers,
+                   const std::map<std::size_t, TrialId>& before, std::map<std::size_t, TrialId>& out) {
   std::vector<std::int64_t> helpers(worker_queue.trials.size(), 0);
   std::vector<std::size_t> others;
   for (const std::size_t worker : workers) {
@@ -159,7 +162,9 @@ void assign_widths(const WorkerQueue& worker_queue, const std::vector<std::size_
 
 }  // namespace
 
-SchedulerState scheduler_state_of(const HelperInput& helper_input) { return scheduler_state_of(helper_input, worker_queues_of(helper_input), idle_of(helper_input)); }
+SchedulerState scheduler_state_of(const HelperInput& helper_input) {
+  return scheduler_state_of(helper_input, worker_queues_of(helper_input), idle_of(helper_input));
+}
 
 Helpers assign_helpers(const HelperInput& helper_input, const Policy& policy) {
   const std::vector<WorkerQueue> worker_queues = worker_queues_of(helper_input);

@@ -16,18 +16,18 @@ namespace lanista::schedule {
 struct PlacedTrial {
   TrialId trial;
   std::int32_t leader = 0;
-  bool has_work = true;    ///< at the moment; false: it waits for a verdict, say
-  std::int64_t most = 1;   ///< workers that it may have, its home included
+  bool has_work = true;      ///< at the moment; false: it waits for a verdict, say
+  std::int64_t most = 1;     ///< workers that it may have, its home included
   Prediction expected = {};  ///< of all the work that it has now
 };
 
 /// What is known when helpers are to be sent.
 struct HelperInput {
-  double now = 0;           ///< seconds
+  double now = 0;              ///< seconds
   std::vector<bool> is_alive;  ///< of each worker
   std::vector<PlacedTrial> trials;
   std::map<std::size_t, TrialId> helping;  ///< workers that help a trial now
-  PlanTarget target = {};  ///< of the plan in force
+  PlanTarget target = {};                  ///< of the plan in force
 };
 
 struct Helpers {

@@ -30,21 +30,26 @@ HelperInput helper_input_of(std::size_t workers, std::vector<PlacedTrial> trials
 Assigned ours(const HelperInput& helper_input) { return assign_helpers(helper_input, *policy_of_helpers()).helping; }
 
 TEST(Helpers, GoToTheTrialThatWouldEndLast) {
-  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100)})), (Assigned{{2, TrialId{2}}, {3, TrialId{2}}}));
-  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 100), placed_trial(2, 1, 10)})), (Assigned{{2, TrialId{1}}, {3, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100)})),
+            (Assigned{{2, TrialId{2}}, {3, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 100), placed_trial(2, 1, 10)})),
+            (Assigned{{2, TrialId{1}}, {3, TrialId{1}}}));
 }
 
 TEST(Helpers, AreNoMoreThanATrialMayHave) {
-  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100, 2)})), (Assigned{{2, TrialId{2}}, {3, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10), placed_trial(2, 1, 100, 2)})),
+            (Assigned{{2, TrialId{2}}, {3, TrialId{1}}}));
   EXPECT_EQ(ours(helper_input_of(4, {placed_trial(1, 0, 10, 1), placed_trial(2, 1, 100, 1)})), Assigned{});
 }
 
 // Two of a home take turns, so a helper of one is idle while the other trains: each gets one before one gets two.
 TEST(Helpers, OfAWorkerWithSeveralTrialsGoWhereTheyGainMost) {
-  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 50), placed_trial(2, 0, 50)})), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 50), placed_trial(2, 0, 50)})),
+            (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
   PlacedTrial shares_badly = placed_trial(1, 0, 50);
   shares_badly.expected = prediction_of(50, 0.9);
-  EXPECT_EQ(ours(helper_input_of(3, {shares_badly, placed_trial(2, 0, 40)})), (Assigned{{1, TrialId{2}}, {2, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {shares_badly, placed_trial(2, 0, 40)})),
+            (Assigned{{1, TrialId{2}}, {2, TrialId{2}}}));
 }
 
 TEST(Helpers, StayWithATrialThatWaitsUnlessOthersHaveWork) {
@@ -52,13 +57,16 @@ TEST(Helpers, StayWithATrialThatWaitsUnlessOthersHaveWork) {
   waits.has_work = false;
   const Assigned present{{2, TrialId{2}}};
   EXPECT_EQ(ours(helper_input_of(3, {waits}, present)), present);
-  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
-  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 3), waits}, present)), (Assigned{{1, TrialId{1}}, {2, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2), waits}, present)),
+            (Assigned{{1, TrialId{1}}, {2, TrialId{2}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 3), waits}, present)),
+            (Assigned{{1, TrialId{1}}, {2, TrialId{1}}}));
   EXPECT_EQ(ours(helper_input_of(3, {}, present)), Assigned{});  // it has ended
 }
 
 TEST(Helpers, AreCalledBackWhereATrialMayHaveFewer) {
-  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2)}, {{1, TrialId{1}}, {2, TrialId{1}}})), (Assigned{{1, TrialId{1}}}));
+  EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 2)}, {{1, TrialId{1}}, {2, TrialId{1}}})),
+            (Assigned{{1, TrialId{1}}}));
   EXPECT_EQ(ours(helper_input_of(3, {placed_trial(1, 0, 10, 1)}, {{1, TrialId{1}}, {2, TrialId{1}}})), Assigned{});
 }
 
@@ -76,8 +84,9 @@ TEST(Helpers, StayWhenStepsGetNoShorter) {
 TEST(Helpers, AreReportedWhereTheyAre) {
   PlacedTrial waits = placed_trial(3, 1, 10);
   waits.has_work = false;
-  const SchedulerState seen = scheduler_state_of(
-      helper_input_of(5, {placed_trial(1, 3, 10), placed_trial(2, 0, 20, 2), waits}, {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
+  const SchedulerState seen =
+      scheduler_state_of(helper_input_of(5, {placed_trial(1, 3, 10), placed_trial(2, 0, 20, 2), waits},
+                                         {{1, TrialId{1}}, {2, TrialId{2}}, {4, TrialId{2}}}));
 
   ASSERT_EQ(seen.tasks.size(), 2U);
   EXPECT_EQ(seen.tasks[0].placement, (Placement{{0, 2}, 1}));  // one more than its trial may have is nobody's
@@ -119,7 +128,7 @@ RandomInput random_input(Rng& rng, bool all_work, std::int64_t more = 2) {
   for (std::int64_t i = 0; i < trials; ++i) {
     const double seconds = std::exp(rng.normal()) * 20, serial = rng.uniform(0.02, 0.4);
     PlacedTrial trial = placed_trial(static_cast<std::uint32_t>(i) + 1, static_cast<std::int32_t>(i % busy), seconds,
-                          rng.between(1, 6));
+                                     rng.between(1, 6));
     trial.expected = prediction_of(seconds, serial, 1, 0, 0.001);
     trial.has_work = all_work || rng.below(4) > 0;
     out.serial.push_back(serial);
@@ -128,7 +137,8 @@ RandomInput random_input(Rng& rng, bool all_work, std::int64_t more = 2) {
   if (all_work) return out;
   for (std::size_t worker = 0; worker < workers; ++worker) {
     if (rng.below(8) == 0) out.helper_input.is_alive[worker] = false;
-    if (rng.below(2) == 0) out.helper_input.helping[worker] = TrialId{static_cast<std::uint32_t>(rng.between(1, trials + 1))};
+    if (rng.below(2) == 0)
+      out.helper_input.helping[worker] = TrialId{static_cast<std::uint32_t>(rng.between(1, trials + 1))};
   }
   return out;
 }
@@ -173,7 +183,6 @@ TEST(Helpers, NeverOversubscribeAWorker) {
 // w / (1 + s (w - 1)) times as fast while it is its turn.
 
 using Rule = std::function<Assigned(const HelperInput&)>;
-
 
 double makespan(const RandomInput& drawn, const Rule& rule) {
   HelperInput helper_input = drawn.helper_input;

@@ -55,7 +55,8 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
   for (std::size_t i = 0; i < then.tasks.size(); ++i) {
     Task& task = then.tasks[i];
     task.placement = decision.placements[i];
-    if (!std::has_single_bit(static_cast<std::uint64_t>(task.placement.parts)) || task.placement.parts > then.cluster.shares ||
+    if (!std::has_single_bit(static_cast<std::uint64_t>(task.placement.parts)) ||
+        task.placement.parts > then.cluster.shares ||
         (task.placement.workers.size() > 1 && task.placement.parts != 1)) {
       return wrong(task.id, "is to have a part of 1/" + std::to_string(task.placement.parts));
     }
@@ -67,7 +68,8 @@ Result<void> check_decision(const SchedulerState& state, const Decision& decisio
       if (worker >= then.alive.size() || !then.alive[worker]) {
         return wrong(task.id, "is to be on worker " + std::to_string(worker) + ", which is not there");
       }
-      if (k > 0 && task.placement.workers[k] <= task.placement.workers[k - 1]) return wrong(task.id, "has a worker twice");
+      if (k > 0 && task.placement.workers[k] <= task.placement.workers[k - 1])
+        return wrong(task.id, "has a worker twice");
     }
   }
   const std::vector<WorkerLoad> loads = then.loads();

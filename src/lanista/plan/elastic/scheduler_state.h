@@ -51,10 +51,10 @@ struct WorkerLoad {
 /// What a plan aims at; policies that plan ahead go on with it while it holds.
 struct PlanTarget {
   double deadline = 0;    ///< second by which all is to have ended; 0: there is no plan; infinite: whenever that is
-  double max_busy = 1;        ///< how busy trials that share a worker may make it together
+  double max_busy = 1;    ///< how busy trials that share a worker may make it together
   std::int64_t most = 1;  ///< trials on a worker
   bool prefers_least_busy = false;   ///< who shares joins the least busy worker, not the busiest with room
-  bool orders_by_work = false;   ///< those with the most work begin first: time by how busy they keep a worker
+  bool orders_by_work = false;       ///< those with the most work begin first: time by how busy they keep a worker
   bool keeps_arrival_order = false;  ///< trials begin in their order, not the longest first
   /// 0: the order is as said. Otherwise it is drawn by this number: what trials are ordered by is taken as up to 30 %
   /// more or less.
@@ -68,7 +68,7 @@ struct SchedulerState {
   Cluster cluster;
   std::vector<bool> alive;  ///< of each worker of the cluster
   std::vector<Task> tasks;  ///< in the order in which they arrived
-  PlanTarget target;                  ///< of the plan in force
+  PlanTarget target;        ///< of the plan in force
 
   std::int64_t num_alive() const;
   /// Of every worker, by the places that tasks have.

@@ -17,9 +17,9 @@ constexpr double kTick = 1e-14;  // of the time that has passed: what a clock of
 /// What is so about a task, beside what the scheduler sees.
 struct TaskFacts {
   Prediction actual;
-  double ends_at = 0;  ///< part of its budget that is left when it ends: 0, or more for one that fails
-  double rate = 0;     ///< of its budget a second, in the present situation
-  double predicted_rate = 0;    ///< the same if its prediction held
+  double ends_at = 0;         ///< part of its budget that is left when it ends: 0, or more for one that fails
+  double rate = 0;            ///< of its budget a second, in the present situation
+  double predicted_rate = 0;  ///< the same if its prediction held
   double arrived = 0, began = -1;
   double snapshot_left = 1;
   double since = 0;  ///< of its place
@@ -233,7 +233,8 @@ class Simulation {
       at_.alive[static_cast<std::size_t>(change.worker)] = change.joins;
       if (change.joins) continue;
       for (std::size_t i = 0; i < at_.tasks.size(); ++i) {
-        if (std::ranges::find(at_.tasks[i].placement.workers, change.worker) == at_.tasks[i].placement.workers.end()) continue;
+        if (std::ranges::find(at_.tasks[i].placement.workers, change.worker) == at_.tasks[i].placement.workers.end())
+          continue;
         close_interval(i);
         clock_.put(i, {});
         const double done = 1 - at_.tasks[i].left;
@@ -307,7 +308,7 @@ double earliest_end(const SchedulerState& at, const std::vector<MinimalCost>& le
 }  // namespace
 
 Result<ScheduleResult> simulate(const Cluster& cluster, TrialSource& source, const Policy& policy,
-                        const SimulationOptions& options) {
+                                const SimulationOptions& options) {
   LANISTA_TRY(check_cluster(cluster));
   return Simulation(cluster, source, policy, options).run();
 }

@@ -45,7 +45,7 @@ struct SimulationOptions {
   std::vector<WorkerChange> changes;  ///< in the order of time
   double snapshot = 0.1;              ///< what a trial does between two snapshots, as a part of its budget
   double learn_after = 2;             ///< part of a budget after which the actual times are known; above 1: never
-  bool reports_pace = true;             ///< Task::due is kept; false: nobody can see how fast a trial gets on
+  bool reports_pace = true;           ///< Task::due is kept; false: nobody can see how fast a trial gets on
 };
 
 /// A trial on workers, without a change.
@@ -60,8 +60,8 @@ struct ScheduleResult {
   double used_seconds = 0;       ///< worker-seconds in which somebody had the worker
   double available_seconds = 0;  ///< worker-seconds that there were until the end
   std::int64_t resizes = 0;
-  double resize_seconds = 0;  ///< that trials stood still for it
-  std::vector<TrialEnd> ends;      ///< in the order of time
+  double resize_seconds = 0;   ///< that trials stood still for it
+  std::vector<TrialEnd> ends;  ///< in the order of time
   std::vector<PlacementInterval> placement_intervals;
   double utilisation() const { return available_seconds > 0 ? used_seconds / available_seconds : 0; }
 };
@@ -69,11 +69,12 @@ struct ScheduleResult {
 /// Errors: kResourceExhausted if a trial needs more memory than a worker has; kFailedPrecondition if trials wait and
 /// nothing runs or changes any more (the policy starves them, or no worker is left).
 Result<ScheduleResult> simulate(const Cluster& cluster, TrialSource& source, const Policy& policy,
-                        const SimulationOptions& options = {});
+                                const SimulationOptions& options = {});
 
 /// When all tasks of a situation will have ended if predictions hold and nothing else happens. Infinite if `policy`
 /// starves some, and if it cannot be before `limit`: it stops as soon as the work that is left says so.
-double predicted_end(SchedulerState state, const Policy& policy, double limit = std::numeric_limits<double>::infinity());
+double predicted_end(SchedulerState state, const Policy& policy,
+                     double limit = std::numeric_limits<double>::infinity());
 /// The same if `actual` is so, of each task, whatever is predicted.
 double end_if(std::span<const Prediction> actual, SchedulerState state, const Policy& policy,
               double limit = std::numeric_limits<double>::infinity());

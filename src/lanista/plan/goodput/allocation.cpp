@@ -38,8 +38,7 @@ Result<void> check_allocations(const AllocatorState& state, std::span<const Allo
   for (std::size_t j = 0; j < decided.size(); ++j) {
     std::set<std::int32_t> seen;
     for (const NodeShare& share : decided[j]) {
-      if (share.node < 0 || share.node >= state.nodes.count || share.devices < 1 ||
-          !seen.insert(share.node).second) {
+      if (share.node < 0 || share.node >= state.nodes.count || share.devices < 1 || !seen.insert(share.node).second) {
         return wrong(j, std::to_string(share.devices) + " devices of node " + std::to_string(share.node));
       }
       auto& sum = used[static_cast<std::size_t>(share.node)];

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/baseline_allocators.h"
 #include "lanista/plan/goodput/bounds.h"
 #include "lanista/plan/goodput/genetic.h"
+#include "lanista/plan/goodput/group_end_allocator.h"
 #include "lanista/plan/goodput/knapsack.h"
-#include "lanista/plan/goodput/packing.h"
 #include "lanista/plan/goodput/knapsack_allocator.h"
+#include "lanista/plan/goodput/packing.h"
 #include "support/plan/goodput/test_jobs.h"
 
 namespace lanista::cluster {

@@ -159,8 +159,8 @@ Result<std::map<GridPoint, StepTimes>> read_grid(FileSystem& fs, const std::stri
 
 Result<Measured> read_times(FileSystem& fs, const std::string& folder) {
   Measured all;
-  LANISTA_ASSIGN(const CsvColumns placements,
-                 CsvColumns::read(fs, folder + "/placements.csv", {"placement", "local_bsz", "step_time", "sync_time"}));
+  LANISTA_ASSIGN(const CsvColumns placements, CsvColumns::read(fs, folder + "/placements.csv",
+                                                               {"placement", "local_bsz", "step_time", "sync_time"}));
   std::map<GridPoint, std::pair<StepTimes, std::int64_t>> sums;
   for (std::size_t row = 0; row < placements.rows(); ++row) {
     const std::string placement(placements.text(row, 0));

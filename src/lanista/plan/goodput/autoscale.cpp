@@ -19,8 +19,8 @@ std::int32_t nodes_for_job(const GoodputTable& job, std::int32_t devices_of_node
   return best;
 }
 
-std::int32_t nodes_for_target_utility(const std::function<double(std::int32_t)>& utility, std::int32_t now, std::int32_t least,
-                               std::int32_t most, double low, double high) {
+std::int32_t nodes_for_target_utility(const std::function<double(std::int32_t)>& utility, std::int32_t now,
+                                      std::int32_t least, std::int32_t most, double low, double high) {
   const double here = utility(now), middle = (low + high) / 2;
   if (here >= low && here <= high) return now;
   while (least + 1 < most) {

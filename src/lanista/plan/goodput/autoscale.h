@@ -14,7 +14,7 @@ std::int32_t nodes_for_job(const GoodputTable& job, std::int32_t devices_of_node
 
 /// The node count from `least` to `most` whose utility (sum of speed-ups over all devices, falling with nodes) is
 /// nearest to the middle of low and high, by bisection; `now` if its utility is within both.
-std::int32_t nodes_for_target_utility(const std::function<double(std::int32_t)>& utility, std::int32_t now, std::int32_t least,
-                               std::int32_t most, double low = 0.35, double high = 0.65);
+std::int32_t nodes_for_target_utility(const std::function<double(std::int32_t)>& utility, std::int32_t now,
+                                      std::int32_t least, std::int32_t most, double low = 0.35, double high = 0.65);
 
 }  // namespace lanista::cluster

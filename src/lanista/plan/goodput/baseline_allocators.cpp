@@ -41,9 +41,7 @@ class FreeDevices {
   std::vector<std::int32_t> free_;
 };
 
-std::vector<Allocation> current_of(const AllocatorState& state) {
-  return {state.current.begin(), state.current.end()};
-}
+std::vector<Allocation> current_of(const AllocatorState& state) { return {state.current.begin(), state.current.end()}; }
 
 class FirstCome : public Allocator {
  public:
@@ -156,7 +154,8 @@ class Optimus : public Allocator {
     const auto gain_of_one = [&](std::size_t j) {
       const JobView& job = state.jobs[j];
       if (replicas[j] + 1 > job.most || left < 1) return 0.0;
-      return (job.true_costs->step_seconds(replicas[j]) - job.true_costs->step_seconds(replicas[j] + 1)) * job.true_costs->steps_left;
+      return (job.true_costs->step_seconds(replicas[j]) - job.true_costs->step_seconds(replicas[j] + 1)) *
+             job.true_costs->steps_left;
     };
     for (std::size_t j = 0; j < n && left > 0; ++j) {
       LANISTA_CHECK(state.jobs[j].true_costs != nullptr, "optimus knows the truth");

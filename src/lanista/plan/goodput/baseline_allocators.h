@@ -14,8 +14,8 @@ std::unique_ptr<Allocator> first_come();
 /// the order in which they came to be such; a job that does not fit is passed over; who runs stays where it is; others
 /// are put on the nodes with the most free devices.
 std::unique_ptr<Allocator> tiresias();
-/// Optimus (Peng et al., EuroSys'18) as in Pollux's artefact, with `JobView::true_costs`: one replica each, then one more
-/// to whoever gains the most time by it.
+/// Optimus (Peng et al., EuroSys'18) as in Pollux's artefact, with `JobView::true_costs`: one replica each, then one
+/// more to whoever gains the most time by it.
 std::unique_ptr<Allocator> optimus();
 
 }  // namespace lanista::cluster

@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "lanista/base/file_system.h"
 #include "lanista/base/csv.h"
+#include "lanista/base/file_system.h"
 
 namespace lanista::cluster {
 

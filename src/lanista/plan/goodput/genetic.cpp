@@ -250,8 +250,8 @@ class Genetic : public Allocator {
     if (jobs == 0) return {};
     std::vector<std::size_t> order(jobs);
     for (std::size_t j = 0; j < jobs; ++j) order[j] = j;
-    std::ranges::stable_sort(
-        order, {}, [&](std::size_t j) { return std::pair(state.jobs[j].service, state.jobs[j].submitted); });
+    std::ranges::stable_sort(order, {},
+                             [&](std::size_t j) { return std::pair(state.jobs[j].service, state.jobs[j].submitted); });
     const auto nodes = static_cast<std::size_t>(state.nodes.count);
     Search search(state, order, options_, Rng(options_.seed).split(decisions_++));
     const auto population = search.run(adapted(state, order));

@@ -13,7 +13,8 @@ namespace {
 
 /// The dynamic programme; `choices_of(j)` is a range of DeviceCount.
 template <class ChoicesOf>
-std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const ChoicesOf& choices_of, std::int32_t total) {
+std::vector<std::int32_t> solve_by_dynamic_programming(std::size_t jobs, const ChoicesOf& choices_of,
+                                                       std::int32_t total) {
   const auto width = static_cast<std::size_t>(total) + 1;
   std::vector<double> best(width, 0), next(width);
   std::vector<std::int32_t> taken(jobs * width, -1);

@@ -161,6 +161,8 @@ class KnapsackAllocator : public Allocator {
 
 }  // namespace
 
-std::unique_ptr<Allocator> knapsack_allocator(const KnapsackOptions& options) { return std::make_unique<KnapsackAllocator>(options); }
+std::unique_ptr<Allocator> knapsack_allocator(const KnapsackOptions& options) {
+  return std::make_unique<KnapsackAllocator>(options);
+}
 
 }  // namespace lanista::cluster

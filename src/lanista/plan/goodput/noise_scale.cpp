@@ -42,10 +42,12 @@ bool NoiseScale::add_single(std::span<const double> now, std::span<const double>
   return true;
 }
 
-bool NoiseScale::accumulate(std::span<const GradientSquares> norms, double samples, double scale, double represented_scale) {
+bool NoiseScale::accumulate(std::span<const GradientSquares> norms, double samples, double scale,
+                            double represented_scale) {
   LANISTA_CHECK(norms.size() == groups_, "norms of every group");
   for (const GradientSquares& n : norms) {
-    if (!std::isfinite(n.mean_square * std::max(1.0, scale)) || !std::isfinite(samples * n.square_of_mean)) return false;
+    if (!std::isfinite(n.mean_square * std::max(1.0, scale)) || !std::isfinite(samples * n.square_of_mean))
+      return false;
   }
   averages_.resize(groups_);
   const double keep = portable_pow(0.999, represented_scale);

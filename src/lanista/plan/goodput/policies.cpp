@@ -38,7 +38,11 @@ std::vector<NamedPolicy> made() {
   KnapsackOptions options;
   all.push_back(exact("exact", "Pollux's objective, exactly", options, false, 60));
   all.push_back(exact("exact-shared", "the same, jobs of an application share what they measured", options, true, 60));
-  options = {.goal = Goal::kFinish, .guess = SizeGuess::kAttained, .new_job_device_seconds = 3600, .power = 0.4, .horizon = 240};
+  options = {.goal = Goal::kFinish,
+             .guess = SizeGuess::kAttained,
+             .new_job_device_seconds = 3600,
+             .power = 0.4,
+             .horizon = 240};
   all.push_back(exact("finish", "whoever is finished soonest, guessed by attained work", options, true, 60));
   options.guess = SizeGuess::kKind;
   options.power = 0.5;

@@ -58,7 +58,9 @@ std::vector<std::size_t> cell_of(const std::vector<GridPoint>& points, const Gri
   const Vec right = column_of(q);
   // Four far corners that cost more than anything are the first basis.
   const Real corner_distance = 1e6L, corner_cost = 1e16L;
-  std::array<Vec, 4> corners{Vec{-corner_distance, -corner_distance, -corner_distance, 1}, Vec{3 * corner_distance, -corner_distance, -corner_distance, 1}, Vec{-corner_distance, 3 * corner_distance, -corner_distance, 1},
+  std::array<Vec, 4> corners{Vec{-corner_distance, -corner_distance, -corner_distance, 1},
+                             Vec{3 * corner_distance, -corner_distance, -corner_distance, 1},
+                             Vec{-corner_distance, 3 * corner_distance, -corner_distance, 1},
                              Vec{-corner_distance, -corner_distance, 3 * corner_distance, 1}};
   const std::size_t n = points.size();
   std::array<std::size_t, 4> basis{n, n + 1, n + 2, n + 3};

@@ -19,13 +19,13 @@ enum class JobFreedom {
 
 struct SimulationOptions {
   Nodes nodes;
-  double interval = 60;              ///< seconds between decisions
-  double restart_seconds = 30;       ///< that a job stands still when its devices change
+  double interval = 60;                 ///< seconds between decisions
+  double restart_seconds = 30;          ///< that a job stands still when its devices change
   double assumed_restart_seconds = 30;  ///< what allocators believe of that
-  double interference = 0;           ///< part of its speed that a distributed job loses beside another one on a node
+  double interference = 0;              ///< part of its speed that a distributed job loses beside another one on a node
   JobFreedom freedom = JobFreedom::kAdaptive;
-  bool reveals_true_costs = false;   ///< fills JobView::truth
-  bool reveals_budget = false;  ///< fills JobView::left
+  bool reveals_true_costs = false;  ///< fills JobView::truth
+  bool reveals_budget = false;      ///< fills JobView::left
   /// Jobs of one application begin with what others of it measured: their step times, and gradients of their epoch.
   bool shares_profiles = false;
   /// Pollux's artefact gives `ncf` one device and its user's batch, whatever the policy: with kAdaptive.
@@ -45,7 +45,7 @@ struct JobOutcome {
 
 struct ClusterResult {
   std::vector<JobOutcome> jobs;  ///< in the order of the workload
-  double makespan = 0;       ///< when the last one ended
+  double makespan = 0;           ///< when the last one ended
   double mean_completion() const;
   /// The smallest time within which so many parts of one of the jobs were done; part in (0, 1].
   double completion_quantile(double part) const;

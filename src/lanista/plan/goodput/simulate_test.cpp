@@ -257,7 +257,8 @@ TEST(Traces, UseExactTimesBetweenThePoints) {
   EXPECT_EQ(told, (StepTimes{7, 2}));
 }
 
-/// The published averages of the artefact's own simulator; needs its traces with between.csv (docs/concepts/goodput.md).
+/// The published averages of the artefact's own simulator; needs its traces with between.csv
+/// (docs/concepts/goodput.md).
 TEST(Simulation, IsThatOfTheArtefactToTheLastDigit) {
   const char* folder = std::getenv("LANISTA_POLLUX_DATA");
   if (folder == nullptr) GTEST_SKIP() << "LANISTA_POLLUX_DATA names no folder with the artefact's traces";

@@ -26,9 +26,9 @@ struct Machine {
 /// A running trial, as a plan looks at it.
 struct PlannedTrial {
   TrialId id;
-  Digest program;                ///< study::program_key: equal for those that can be lanes of one program
-  std::int64_t state_bytes = 0;  ///< study::state_bytes
-  std::int64_t best_weights_bytes = 0;   ///< study::best_weights_bytes: beside the state, where no step touches it
+  Digest program;                       ///< study::program_key: equal for those that can be lanes of one program
+  std::int64_t state_bytes = 0;         ///< study::state_bytes
+  std::int64_t best_weights_bytes = 0;  ///< study::best_weights_bytes: beside the state, where no step touches it
 };
 
 /// Lanes of one program, ascending.

@@ -39,7 +39,8 @@ void Planner::leave(TrialId trial) {
 
 Regrouping Planner::changes() {
   if (changed_programs_.empty()) return {};
-  const std::int64_t share = fair_share(std::ssize(memberships_), num_lane_sharers(machine_)), before = std::exchange(share_, share);
+  const std::int64_t share = fair_share(std::ssize(memberships_), num_lane_sharers(machine_)),
+                     before = std::exchange(share_, share);
   if (share != before) {
     for (const auto& [key, program] : programs_) {
       if (program.lanes > std::min(share, before)) changed_programs_.insert(key);

@@ -35,16 +35,16 @@ class Planner {
 
  private:
   struct Program {
-    std::int64_t lanes = 1;                           ///< max_lanes_of
-    std::map<std::int64_t, std::set<TrialId>> groups;  ///< by number; none is empty between calls
+    std::int64_t lanes = 1;                                   ///< max_lanes_of
+    std::map<std::int64_t, std::set<TrialId>> groups;         ///< by number; none is empty between calls
     std::set<std::pair<std::int64_t, std::int64_t>> by_size;  ///< size and number of each
-    std::set<TrialId> waiting;                        ///< for a place
+    std::set<TrialId> waiting;                                ///< for a place
     std::int64_t num_placed = 0;
   };
   struct GroupMembership {
     Digest program;
-    std::int64_t group = 0;  ///< 0: it waits for one
-    std::int64_t reported_group = 0;   ///< the group of several that it was told to be in; 0: none
+    std::int64_t group = 0;           ///< 0: it waits for one
+    std::int64_t reported_group = 0;  ///< the group of several that it was told to be in; 0: none
   };
 
   void rebalance(Program& program);
@@ -57,9 +57,9 @@ class Planner {
   Machine machine_;
   std::map<Digest, Program> programs_;
   std::map<TrialId, GroupMembership> memberships_;
-  std::set<Digest> changed_programs_;                  // programs
-  std::set<TrialId> moved_trials_;                   // whose group may have to be told
-  std::set<TrialId> removed_trials_;                    // who were told to be in a group and left
+  std::set<Digest> changed_programs_;  // programs
+  std::set<TrialId> moved_trials_;     // whose group may have to be told
+  std::set<TrialId> removed_trials_;   // who were told to be in a group and left
   std::int64_t share_ = 1, last_group_ = 0;
 };
 

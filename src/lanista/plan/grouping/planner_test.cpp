@@ -137,8 +137,8 @@ TEST(Planner, IsAsGoodAsANewPlanAfterEveryChange) {
       std::map<Digest, std::vector<PlannedTrial>> programs;
       for (const auto& [id, trial] : there) programs[trial.program].push_back(trial);
       for (const auto& [program, trials] : programs) {
-        const std::int64_t limit = std::min(max_lanes_of(trials.front(), machine),
-                                            fair_share(std::ssize(there), machine.workers));
+        const std::int64_t limit =
+            std::min(max_lanes_of(trials.front(), machine), fair_share(std::ssize(there), machine.workers));
         std::int64_t groups = 1;
         while (groups * limit < std::ssize(trials)) ++groups;
         wanted[program].assign(static_cast<std::size_t>(groups), 0);

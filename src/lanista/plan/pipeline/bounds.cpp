@@ -39,7 +39,8 @@ Bounds bounds_of(const PipelinePlan& plan, const Problem& problem) {
   Bounds bounds = bounds_of(problem);
   Timing timing(plan, problem);
   for (StageTimes& each : timing.stages) {  // as if every pass had the same one before it
-    each.forward *= each.warm_cache_factor, each.input_grad *= each.warm_cache_factor, each.weight_grad *= each.warm_cache_factor;
+    each.forward *= each.warm_cache_factor, each.input_grad *= each.warm_cache_factor,
+        each.weight_grad *= each.warm_cache_factor;
   }
   const std::size_t count = plan.stages.size();
   const auto passes = [&](std::size_t s) { return static_cast<double>(plan.batch / plan.stages[s].micro_batch); };
@@ -65,8 +66,8 @@ Bounds bounds_of(const PipelinePlan& plan, const Problem& problem) {
     bounds.stage = std::max(bounds.stage, head[s] + passes(s) * (mine.forward + mine.input_grad) + ends);
   }
   for (const EdgeTimes& edge : timing.edges) {
-    bounds.transfer =
-        std::max({bounds.transfer, edge.forward_seconds * passes(edge.edge.from), edge.backward_seconds * passes(edge.edge.to)});
+    bounds.transfer = std::max(
+        {bounds.transfer, edge.forward_seconds * passes(edge.edge.from), edge.backward_seconds * passes(edge.edge.to)});
   }
   return bounds;
 }

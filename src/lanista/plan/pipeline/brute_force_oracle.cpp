@@ -88,9 +88,10 @@ class AllPartitions {
 
 }  // namespace
 
-double event_simulation_seconds(const std::vector<std::vector<std::uint32_t>>& next, const std::vector<std::int64_t>& size,
-              const std::vector<double>& forward, const std::vector<std::int64_t>& turns,
-              const std::vector<std::int64_t>& in_flight, std::int64_t batch) {
+double event_simulation_seconds(const std::vector<std::vector<std::uint32_t>>& next,
+                                const std::vector<std::int64_t>& size, const std::vector<double>& forward,
+                                const std::vector<std::int64_t>& turns, const std::vector<std::int64_t>& in_flight,
+                                std::int64_t batch) {
   const std::size_t count = next.size();
   std::vector<std::int64_t> made(count, 0), undone(count, 0);  // samples whose passes have ended
   std::vector<std::int64_t> begun(count, 0), begun_back(count, 0);

@@ -37,7 +37,8 @@ std::string gantt(const SimulationResult& simulation, const std::vector<std::str
   return out;
 }
 
-std::string gantt(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan, std::size_t columns) {
+std::string gantt(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
+                  std::size_t columns) {
   std::vector<std::string> labels;
   for (const RankSchedule& rank : schedule.ranks) {
     std::string& label = labels.emplace_back();

@@ -98,7 +98,8 @@ class Greedy {
     const auto& mine = stages_[rank];
     for (const std::uint32_t s : mine) {
       // What takes nearly nothing is not put off: its samples would be held for it.
-      if (timing_.stages[s].weight_grad <= kShortPassShare * longest_pass_[rank] && weight_grad_at(s, found)) return true;
+      if (timing_.stages[s].weight_grad <= kShortPassShare * longest_pass_[rank] && weight_grad_at(s, found))
+        return true;
     }
     for (const bool backward : {!rule_.forwards_first, rule_.forwards_first}) {
       // Later stages first: what is nearest to its end frees memory soonest.

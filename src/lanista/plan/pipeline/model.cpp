@@ -18,8 +18,8 @@ Result<void> check_operator(const Operator& op, std::size_t rank) {
   if (op.forward.empty() || op.forward.size() > 64 || op.input_grad.size() != op.forward.size() ||
       op.weight_grad.size() != op.forward.size()) {
     return model_error(name + ": times of " + std::to_string(op.forward.size()) + ", " +
-                    std::to_string(op.input_grad.size()) + " and " + std::to_string(op.weight_grad.size()) +
-                    " batch sizes; allowed are 1 to 64, equally many of forward, input_grad and weight_grad");
+                       std::to_string(op.input_grad.size()) + " and " + std::to_string(op.weight_grad.size()) +
+                       " batch sizes; allowed are 1 to 64, equally many of forward, input_grad and weight_grad");
   }
   for (const Curve* curve : {&op.forward, &op.input_grad, &op.weight_grad}) {
     if (!std::ranges::all_of(*curve, from_zero)) return model_error(name + ": a time is no number from zero on");
@@ -28,7 +28,8 @@ Result<void> check_operator(const Operator& op, std::size_t rank) {
     return model_error(name + ": bytes are no number from zero on");
   }
   if (!(op.warm_cache_factor > 0 && op.warm_cache_factor <= 1)) {
-    return model_error(name + ": again is " + std::to_string(op.warm_cache_factor) + "; allowed is a share above 0, at most 1");
+    return model_error(name + ": again is " + std::to_string(op.warm_cache_factor) +
+                       "; allowed is a share above 0, at most 1");
   }
   return {};
 }
@@ -96,7 +97,7 @@ Devices equal_devices(std::int64_t count, double memory_bytes, Link link) {
 Result<void> check(const Model& model) {
   if (model.operators.empty() || model.operators.size() > kMaxOperators) {
     return model_error("a model of " + std::to_string(model.operators.size()) + " operators; allowed are 1 to " +
-                    std::to_string(kMaxOperators));
+                       std::to_string(kMaxOperators));
   }
   if (model.batch < 1 || model.batch > (std::int64_t{1} << 40)) {
     return model_error("a batch of " + std::to_string(model.batch) + "; allowed is a whole number from 1 to 2^40");
@@ -109,7 +110,7 @@ Result<void> check(const Model& model) {
         "edge " + std::to_string(i) + " from " + std::to_string(from) + " to " + std::to_string(to);
     if (from >= model.operators.size() || to >= model.operators.size() || from == to) {
       return model_error(name + ": allowed are two different operators of 0 to " +
-                      std::to_string(model.operators.size() - 1));
+                         std::to_string(model.operators.size() - 1));
     }
     if (i > 0 && !(model.edges[i - 1] < model.edges[i])) return model_error(name + " stands twice or out of order");
   }
@@ -122,22 +123,25 @@ Result<void> check(const Model& model) {
 Result<void> check(const Devices& devices) {
   const std::size_t count = devices.classes.size();
   if (count < 1 || count > kMaxDeviceClasses) {
-    return model_error(std::to_string(count) + " classes of devices; allowed are 1 to " + std::to_string(kMaxDeviceClasses));
+    return model_error(std::to_string(count) + " classes of devices; allowed are 1 to " +
+                       std::to_string(kMaxDeviceClasses));
   }
   for (const DeviceClass& each : devices.classes) {
     if (each.count < 1 || each.count > kMaxDevices || each.per_machine < 1) {
       return model_error("class " + each.name + ": count " + std::to_string(each.count) + ", per_machine " +
-                      std::to_string(each.per_machine) + "; allowed are whole numbers from 1 to " +
-                      std::to_string(kMaxDevices));
+                         std::to_string(each.per_machine) + "; allowed are whole numbers from 1 to " +
+                         std::to_string(kMaxDevices));
     }
     if (!(each.memory_bytes > 0) || !std::isfinite(each.speed) || !(each.speed > 0) || !usable(each.inside)) {
       return model_error("class " + each.name + ": memory, speed and the rate of its link must be greater than zero");
     }
   }
   if (devices.count() > kMaxDevices) return model_error("more than " + std::to_string(kMaxDevices) + " devices");
-  if (devices.links.size() != count) return model_error("links of " + std::to_string(devices.links.size()) + " classes");
+  if (devices.links.size() != count)
+    return model_error("links of " + std::to_string(devices.links.size()) + " classes");
   for (std::size_t a = 0; a < count; ++a) {
-    if (devices.links[a].size() != count) return model_error("links of class " + devices.classes[a].name + " are missing");
+    if (devices.links[a].size() != count)
+      return model_error("links of class " + devices.classes[a].name + " are missing");
     for (std::size_t b = 0; b < count; ++b) {
       if (!usable(devices.links[a][b]) || !(devices.links[a][b] == devices.links[b][a])) {
         return model_error("no link between " + devices.classes[a].name + " and " + devices.classes[b].name);

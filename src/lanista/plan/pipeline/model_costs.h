@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lanista/plan/cost/cost_table.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/plan/cost/cost_table.h"
 #include "lanista/plan/pipeline/model.h"
 
 namespace lanista::pipeline {

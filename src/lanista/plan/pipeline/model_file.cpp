@@ -181,15 +181,16 @@ Result<Model> read_pipedream_profile(std::string_view text, std::int64_t batch) 
     std::uint32_t from = 0, to = 0;
     if (!node_number(words[0], &from)) return invalid_model(rank, "begins with no node; allowed is \"node4 -- ...\"");
     if (edge) {
-      if (words.size() < 2 || !node_number(words[1], &to)) return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");
+      if (words.size() < 2 || !node_number(words[1], &to))
+        return invalid_model(rank, "allowed is \"\\tnode4 -- node5\"");
       read.push_back({from, to});
       continue;
     }
     Operator op;
     if (words.size() < 3 || !profiled(words[2], op)) {
       return invalid_model(rank,
-                     "allowed is \"node4 -- NAME -- forward_compute_time=..., backward_compute_time=..., "
-                     "activation_size=..., parameter_size=...\"");
+                           "allowed is \"node4 -- NAME -- forward_compute_time=..., backward_compute_time=..., "
+                           "activation_size=..., parameter_size=...\"");
     }
     op.name = std::string(words[0]) + " " + std::string(words[1]);
     if (!known.emplace(from, !words[1].starts_with("Input")).second)

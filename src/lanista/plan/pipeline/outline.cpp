@@ -11,7 +11,7 @@ constexpr std::uint32_t kNoNode = UINT32_MAX;
 
 /// Draws neighbours together that are not to be cut apart.
 void merge_small_parts(std::vector<std::uint32_t>& parts, std::vector<Outline::Node>& nodes, std::vector<double>& work,
-                   double grain) {
+                       double grain) {
   std::vector<std::uint32_t> kept;
   for (const std::uint32_t part : parts) {
     const bool both = !kept.empty() && nodes[kept.back()].parts.empty() && nodes[part].parts.empty();

@@ -15,8 +15,8 @@ struct Outline {
     std::uint32_t begin = 0, end = 0;  ///< its operators
     std::vector<std::uint32_t> parts;  ///< of a parallel node the ones with most work first
     double received = 0;               ///< bytes a sample from outside
-    double received_from_outside = 0;              ///< of these, what the part before it in a series does not give
-    std::uint32_t first_equal = 0;            ///< the first node with the same parts, costs and bytes; itself if there is none
+    double received_from_outside = 0;  ///< of these, what the part before it in a series does not give
+    std::uint32_t first_equal = 0;     ///< the first node with the same parts, costs and bytes; itself if there is none
   };
   std::vector<std::uint32_t> order;
   std::vector<Node> nodes;

@@ -8,7 +8,7 @@
 namespace lanista::pipeline {
 namespace {
 
-constexpr std::int64_t kAllDegrees = 8;  // up to so many devices a stage may have any number, above powers of two
+constexpr std::int64_t kAllDegrees = 8;   // up to so many devices a stage may have any number, above powers of two
 constexpr std::size_t kShorterRuns = 24;  // how many shorter runs are tried where memory or a link forbids the longest
 
 }  // namespace
@@ -71,7 +71,7 @@ double ParetoSearch::rate(std::uint32_t begin, std::uint32_t end, const Degree& 
 }
 
 bool ParetoSearch::fits(std::uint32_t begin, std::uint32_t end, const Degree& degree, double received,
-                  std::int32_t height) const {
+                        std::int32_t height) const {
   const std::int64_t samples = std::min(height * micro_batch_, problem_.model.batch);
   const double own = static_cast<double>((samples + degree.devices - 1) / degree.devices);
   return problem_.model.parameter_copies * (parameters_[end] - parameters_[begin]) +
@@ -119,7 +119,8 @@ ParetoSearch::Value ParetoSearch::sum_of(const Value& first, const Value& second
   return sum;
 }
 
-void ParetoSearch::add_combined(const Value& first, const Value& second, std::int32_t height, std::uint32_t shift, Front& out) {
+void ParetoSearch::add_combined(const Value& first, const Value& second, std::int32_t height, std::uint32_t shift,
+                                Front& out) {
   Value sum = sum_of(first, second, height);
   if (sum.slowest > limit_ || !is_non_dominated(out, sum)) return;
   sum.part = static_cast<std::uint32_t>(parts_.size());
@@ -128,8 +129,8 @@ void ParetoSearch::add_combined(const Value& first, const Value& second, std::in
 }
 
 /// Parts i..j-1 as a stage in front of all of `rest`; false if memory forbids it for some.
-bool ParetoSearch::add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree, const Front& rest,
-                     Front& out) {
+bool ParetoSearch::add_run(const Outline::Node& node, std::size_t i, std::size_t j, const Degree& degree,
+                           const Front& rest, Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin, end = outline_.nodes[node.parts[j - 1]].end;
   const double received =
       outline_.nodes[node.parts[i]].received + received_[node.parts[j - 1]] - received_[node.parts[i]];
@@ -153,7 +154,8 @@ bool ParetoSearch::add_run(const Outline::Node& node, std::size_t i, std::size_t
 }
 
 /// Operators as a stage without devices beside or in front of `rest`.
-void ParetoSearch::add_colocated(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height, Front& out) {
+void ParetoSearch::add_colocated(std::uint32_t begin, std::uint32_t end, const Value& rest, std::int32_t height,
+                                 Front& out) {
   const double seconds = rate(begin, end, degrees_.front());
   if (seconds > kMaxColocatedShare * limit_) return;
   Value sum = sum_of({{}, 0, 0, seconds / kMaxColocatedShare, seconds}, rest, height);
@@ -166,7 +168,7 @@ void ParetoSearch::add_colocated(std::uint32_t begin, std::uint32_t end, const V
 /// `ends`: of each degree where the longest run from the part behind ended; one that begins further in front ends no
 /// later.
 void ParetoSearch::add_runs(const Outline::Node& node, std::size_t i, const std::vector<Front>& best,
-                      std::vector<std::size_t>& ends, Front& out) {
+                            std::vector<std::size_t>& ends, Front& out) {
   const std::uint32_t begin = outline_.nodes[node.parts[i]].begin;
   for (std::size_t d = 0; d < degrees_.size(); ++d) {
     const Degree& degree = degrees_[d];
@@ -198,7 +200,8 @@ ParetoSearch::Front ParetoSearch::solve_series(const Outline::Node& node, std::i
     }
     const std::uint32_t shift = part.begin - outline_.nodes[part.first_equal].begin;
     for (const Value& rest : best[i + 1]) {
-      for (const Value& mine : solve(part.first_equal, rest.height)) add_combined(mine, rest, mine.height, shift, best[i]);
+      for (const Value& mine : solve(part.first_equal, rest.height))
+        add_combined(mine, rest, mine.height, shift, best[i]);
     }
   }
   return std::move(best[0]);
@@ -235,7 +238,8 @@ ParetoSearch::Front ParetoSearch::solve_parallel(const Outline::Node& node, std:
     if (part.parts.empty()) continue;
     const std::uint32_t shift = part.begin - outline_.nodes[part.first_equal].begin;
     for (const Value& mine : solve(part.first_equal, height)) {
-      for (const Value& rest : best[i + 1]) add_combined(mine, rest, std::max(mine.height, rest.height), shift, best[i]);
+      for (const Value& rest : best[i + 1])
+        add_combined(mine, rest, std::max(mine.height, rest.height), shift, best[i]);
     }
   }
   return std::move(best[0]);

@@ -24,9 +24,9 @@ struct StageRange {
 /// was found for t holds for every smaller t' that its own slowest stage still meets, and what is impossible at t is so
 /// at all t' below. Parts that are alike in everything (Outline::Node::like) are worked out once.
 ///
-/// With `colocated`, what stands beside a fork or a join and takes next to nothing (kMaxColocatedShare of t, all of them together
-/// kMaxColocatedTotal) may be a stage without devices of its own: as a part of one of the branches' stages it would make that one
-/// wait for all the others.
+/// With `colocated`, what stands beside a fork or a join and takes next to nothing (kMaxColocatedShare of t, all of
+/// them together kMaxColocatedTotal) may be a stage without devices of its own: as a part of one of the branches'
+/// stages it would make that one wait for all the others.
 class ParetoSearch {
  public:
   static constexpr std::size_t kMaxValues = 8;
@@ -100,7 +100,7 @@ class ParetoSearch {
   std::vector<std::vector<double>> times_;  ///< [table][operators so far]
   std::vector<double> parameters_, kept_;
   std::vector<double> received_;  ///< [node]: by it and the parts in front of it, in its series or beside it
-  Link link_;  ///< the slowest
+  Link link_;                     ///< the slowest
   double limit_ = 0;
   std::vector<Part> parts_;
   std::map<std::pair<std::uint32_t, std::int32_t>, CachedFront> memo_;

@@ -49,8 +49,8 @@ Result<PipelinePlan> arranged(PipelinePlan plan, const Model& model, bool chain 
 /// Requires dependency order.
 void set_in_flight(PipelinePlan& plan);
 /// Where stages do not fit into memory, fewer samples in flight than the rule's, a micro-batch at a time of whichever
-/// of a device's stages holds most, and nowhere more than in a stage before it; such stages wait for their successors. For
-/// plans whose stages have one micro-batch size and k of 1. They may still not fit. Requires dependency order.
+/// of a device's stages holds most, and nowhere more than in a stage before it; such stages wait for their successors.
+/// For plans whose stages have one micro-batch size and k of 1. They may still not fit. Requires dependency order.
 void limit_in_flight(PipelinePlan& plan, const Problem& problem);
 /// k of every stage such that no stage starves where micro-batches shrink towards the sink: max over predecessors i of
 /// ceil(k_i b_i / b_j); 1 where they do not.

@@ -277,8 +277,8 @@ class Search {
 
 }  // namespace
 
-Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<std::uint32_t>& order, std::int64_t micro_batch,
-               const Problem& problem) {
+Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<std::uint32_t>& order,
+               std::int64_t micro_batch, const Problem& problem) {
   Draft draft{{}, micro_batch, false};
   for (const StageRange& cut : stage_ranges) {
     draft.parts.push_back({{order.begin() + cut.begin, order.begin() + cut.end}, cut.device_class, cut.degree, 0});
@@ -308,8 +308,8 @@ Draft draft_of(const std::vector<StageRange>& stage_ranges, const std::vector<st
     for (const bool neighbours : {true, false}) {
       for (std::size_t s = 0; s < draft.parts.size(); ++s) {
         if (stage_ranges[s].degree == 0 || (neighbours && !beside[guest].contains(s))) continue;
-        if (neighbours &&
-            loads[s].bytes + loads[guest].bytes > problem.devices.classes[stage_ranges[s].device_class].memory_bytes / 2)
+        if (neighbours && loads[s].bytes + loads[guest].bytes >
+                              problem.devices.classes[stage_ranges[s].device_class].memory_bytes / 2)
           continue;
         if (host == draft.parts.size() || loads[s].seconds < loads[host].seconds) host = s;
       }

@@ -68,7 +68,8 @@ TEST(PipelinePlan, IsRefusedWhereItIsNotOneOfTheProblem) {
   EXPECT_EQ(refusal([](PipelinePlan& p) { p.stages[0].successors = {1}; }),
             "stage 2 reads stage 0, which must stand before it and name it as a successor");
   EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].devices = {9}; }).find("allowed are 0 to 3"), std::string::npos);
-  EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].in_flight = 3; }).find("allowed are multiples of 2"), std::string::npos);
+  EXPECT_NE(refusal([](PipelinePlan& p) { p.stages[0].in_flight = 3; }).find("allowed are multiples of 2"),
+            std::string::npos);
 }
 
 TEST(PipelinePlan, IsNotReadFromDamage) {
@@ -124,8 +125,9 @@ TEST(PlanText, NamesStagesAndTheirSuccessors) {
   EXPECT_EQ(plan_text(plan, nullptr).find("op3"), std::string::npos);
   const Schedule schedule = kfkb(plan, problem);
   const auto simulation = simulate(schedule, plan, problem);
-  EXPECT_NE(simulation_text(*simulation, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
-            std::string::npos)
+  EXPECT_NE(
+      simulation_text(*simulation, schedule, plan, problem).find("a step takes 36000.000 ms, 0.2 samples a second"),
+      std::string::npos)
       << simulation_text(*simulation, schedule, plan, problem);
 }
 

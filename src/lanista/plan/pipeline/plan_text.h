@@ -12,6 +12,7 @@ namespace lanista::pipeline {
 std::string plan_text(const PipelinePlan& plan, const Problem* problem);
 
 /// What a step takes against its bounds, and a Gantt chart of it.
-std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan, const Problem& problem);
+std::string simulation_text(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
+                            const Problem& problem);
 
 }  // namespace lanista::pipeline

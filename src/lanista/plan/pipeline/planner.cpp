@@ -11,13 +11,13 @@
 namespace lanista::pipeline {
 namespace {
 
-constexpr double kParts = 16;         // of a device's fair share: smaller parts are not cut
-constexpr std::size_t kWhole = 256;   // so few operators are never drawn together
-constexpr std::size_t kNumScored = 6;    // answers of a probe that are simulated
-constexpr std::size_t kImproved = 4;  // finalists that are improved
-constexpr std::size_t kEnlarged = 4;  // finalists that are tried with larger micro-batches
-constexpr std::size_t kSplit = 20;    // finalists whose backward passes are split
-constexpr double kTrialWork = 6e6;    // operators, edges and passes looked at by all trials of improvements
+constexpr double kParts = 16;          // of a device's fair share: smaller parts are not cut
+constexpr std::size_t kWhole = 256;    // so few operators are never drawn together
+constexpr std::size_t kNumScored = 6;  // answers of a probe that are simulated
+constexpr std::size_t kImproved = 4;   // finalists that are improved
+constexpr std::size_t kEnlarged = 4;   // finalists that are tried with larger micro-batches
+constexpr std::size_t kSplit = 20;     // finalists whose backward passes are split
+constexpr double kTrialWork = 6e6;     // operators, edges and passes looked at by all trials of improvements
 constexpr std::int64_t kMaxTrials = 6000;
 
 std::vector<std::int64_t> sizes_of(const Problem& problem, const PlanOptions& options) {
@@ -88,7 +88,8 @@ class Planner {
     std::ranges::stable_sort(candidates_, [](const ScoredDraft& a, const ScoredDraft& b) {
       return a.seconds != b.seconds ? a.seconds < b.seconds : a.imbalance < b.imbalance;
     });
-    const auto same = std::ranges::unique(candidates_, [](const ScoredDraft& a, const ScoredDraft& b) { return a.draft == b.draft; });
+    const auto same =
+        std::ranges::unique(candidates_, [](const ScoredDraft& a, const ScoredDraft& b) { return a.draft == b.draft; });
     candidates_.erase(same.begin(), same.end());
   }
 
@@ -98,7 +99,8 @@ class Planner {
   }
 
   void take(std::vector<ParetoSearch::ParetoPoint> all, const Outline& outline, std::int64_t micro_batch) {
-    std::ranges::stable_sort(all, {}, [&](const ParetoSearch::ParetoPoint& found) { return estimate(found, micro_batch); });
+    std::ranges::stable_sort(all, {},
+                             [&](const ParetoSearch::ParetoPoint& found) { return estimate(found, micro_batch); });
     if (all.size() > kNumScored) all.resize(kNumScored);
     for (const ParetoSearch::ParetoPoint& found : all) {
       if (found.seconds_per_sample * static_cast<double>(problem_.model.batch) > best_seconds()) continue;

@@ -13,7 +13,7 @@ struct PlanOptions {
   std::optional<std::int64_t> micro_batch;  ///< this one only
   double precision = 0.01;                  ///< of the search for the time per sample
   double improvement = 1;                   ///< times the usual number of trials of the last improvement; 0: none
-  bool allows_colocation = true;                       ///< what waits for several branches may be on the devices of one of them
+  bool allows_colocation = true;            ///< what waits for several branches may be on the devices of one of them
   bool split = false;                       ///< the best under split_backward of what is good under kFkB
 };
 

@@ -10,9 +10,9 @@ namespace lanista::pipeline {
 
 struct Baseline {
   PipelinePlan plan;
-  double seconds = 0;              ///< a step, simulated
-  PipelinePlan chain;                      ///< the best plan where every stage waits for the one before; no stages if none fits
-  double chain_seconds = 0;        ///< its step; infinity if none fits
+  double seconds = 0;        ///< a step, simulated
+  PipelinePlan chain;        ///< the best plan where every stage waits for the one before; no stages if none fits
+  double chain_seconds = 0;  ///< its step; infinity if none fits
   std::size_t num_sets = 0;  ///< prefixes or downsets, of one micro-batch size, the empty one included
 };
 

@@ -113,8 +113,8 @@ TEST(Pipedream, HasTheLeastSlowestStageOfAllChains) {
 }
 
 TEST(Pipedream, CutsAcrossBranchesWhereThatIsBetter) {
-  // Two branches of 3, 2 and 1, 2: their firsts and their seconds are 4 and 4; a row that walks one branch after the other
-  // has 5 and 3.
+  // Two branches of 3, 2 and 1, 2: their firsts and their seconds are 4 and 4; a row that walks one branch after the
+  // other has 5 and 3.
   Problem problem = a_problem(4, {{0, 1}, {2, 3}}, 4, 2);
   problem.model.operators = {an_operator(3), an_operator(2), an_operator(1), an_operator(2)};
   problem.model.hash = hash_of(problem.model);

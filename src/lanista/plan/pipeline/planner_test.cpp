@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/bounds.h"
 #include "lanista/plan/pipeline/brute_force_oracle.h"
+#include "lanista/plan/pipeline/planner_baselines.h"
 #include "lanista/plan/pipeline/series_parallel.h"
 #include "lanista/plan/pipeline/simulate.h"
 #include "support/plan/pipeline/test_support.h"
@@ -75,8 +75,8 @@ TEST(Planner, ColocatesAJoinWithOneOfItsBranches) {
   ASSERT_TRUE(allows_colocation.ok() && alone.ok());
   EXPECT_TRUE(check(allows_colocation->plan, problem).ok());
   EXPECT_EQ(allows_colocation->plan.stages.size(), 3u);
-  EXPECT_NEAR(allows_colocation->seconds, 16 * 6, 0.1);      // nobody ever waits
-  EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);  // the join's branch waits for the other one's first pass
+  EXPECT_NEAR(allows_colocation->seconds, 16 * 6, 0.1);  // nobody ever waits
+  EXPECT_GT(alone->seconds, (16 + 1) * 6 - 2.1);         // the join's branch waits for the other one's first pass
   const auto simulation = simulate(allows_colocation->schedule, allows_colocation->plan, problem);
   ASSERT_TRUE(simulation.ok());
   EXPECT_DOUBLE_EQ(simulation->seconds, allows_colocation->seconds);

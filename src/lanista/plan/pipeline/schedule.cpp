@@ -39,7 +39,8 @@ std::string text_of(const Action& action) {
   std::string text = kWords[static_cast<int>(action.kind)];
   const std::string stage = "@" + std::to_string(action.stage);
   if (action.kind == ActionKind::kReduce || action.kind == ActionKind::kStep) return text + stage;
-  if (action.kind != ActionKind::kSend && action.kind != ActionKind::kReceive) return text + std::to_string(action.micro) + stage;
+  if (action.kind != ActionKind::kSend && action.kind != ActionKind::kReceive)
+    return text + std::to_string(action.micro) + stage;
   const auto from = action.kind == ActionKind::kSend ? action.stage : action.peer;
   const auto to = action.kind == ActionKind::kSend ? action.peer : action.stage;
   return text + (action.gradient ? "B" : "F") + std::to_string(action.micro) + "@" + std::to_string(from) + ">" +
@@ -86,11 +87,13 @@ Schedule gpipe(const PipelinePlan& plan) {
   for (std::size_t p = 0; p < stages.size(); ++p) {
     auto& actions = schedule.ranks[p].actions;
     for (const std::uint32_t s : stages[p]) {
-      for (std::uint32_t m = 0; m < count_of(plan, plan.stages[s]); ++m) actions.push_back({ActionKind::kForward, s, m});
+      for (std::uint32_t m = 0; m < count_of(plan, plan.stages[s]); ++m)
+        actions.push_back({ActionKind::kForward, s, m});
     }
     for (std::size_t i = stages[p].size(); i-- > 0;) {
       const std::uint32_t s = stages[p][i];
-      for (std::uint32_t m = 0; m < count_of(plan, plan.stages[s]); ++m) actions.push_back({ActionKind::kBackward, s, m});
+      for (std::uint32_t m = 0; m < count_of(plan, plan.stages[s]); ++m)
+        actions.push_back({ActionKind::kBackward, s, m});
     }
     for (const std::uint32_t s : stages[p]) end_step(plan, s, schedule.ranks[p]);
   }
@@ -104,7 +107,8 @@ Schedule lowered(const Schedule& schedule, const PipelinePlan& plan, const Model
     out[edge.from].push_back(edge);
     in[edge.to].push_back(edge);
   }
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> num_received_forward, num_received_backward;  // (from, to): received so far
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> num_received_forward,
+      num_received_backward;  // (from, to): received so far
   Schedule result;
   for (const RankSchedule& rank : schedule.ranks) {
     RankSchedule& mine = result.ranks.emplace_back(RankSchedule{rank.devices, {}});
@@ -125,9 +129,11 @@ Schedule lowered(const Schedule& schedule, const PipelinePlan& plan, const Model
       }
       mine.actions.push_back(action);
       if (forward) {
-        for (const StageEdge& edge : out[s]) mine.actions.push_back({ActionKind::kSend, s, action.micro, edge.to, false});
+        for (const StageEdge& edge : out[s])
+          mine.actions.push_back({ActionKind::kSend, s, action.micro, edge.to, false});
       } else if (backward) {
-        for (const StageEdge& edge : in[s]) mine.actions.push_back({ActionKind::kSend, s, action.micro, edge.from, true});
+        for (const StageEdge& edge : in[s])
+          mine.actions.push_back({ActionKind::kSend, s, action.micro, edge.from, true});
       }
     }
   }

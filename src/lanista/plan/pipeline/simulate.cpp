@@ -38,7 +38,7 @@ std::vector<StageTimes> times_of(const PipelinePlan& plan, const Problem& proble
       times.weight_grad += seconds_at(op.weight_grad, samples);
       parameters += op.parameter_bytes;
       saved += (1 - op.warm_cache_factor) * (seconds_at(op.forward, samples) + seconds_at(op.input_grad, samples) +
-                                 seconds_at(op.weight_grad, samples));
+                                             seconds_at(op.weight_grad, samples));
     }
     const double whole = times.forward + times.backward();
     const double speed = problem.devices.classes[problem.devices.class_of(stage.devices[0])].speed;
@@ -118,11 +118,13 @@ double StepState::ready(const Action& action) const {
 void StepState::finish(const Action& action, double end) {
   if (action.kind == ActionKind::kForward) {
     for (const std::uint32_t e : timing.out[action.stage]) {
-      forward_arrival[e][action.micro] = forward_free_at[e] = std::max(forward_free_at[e], end) + timing.edges[e].forward_seconds;
+      forward_arrival[e][action.micro] = forward_free_at[e] =
+          std::max(forward_free_at[e], end) + timing.edges[e].forward_seconds;
     }
   } else if (action.kind == ActionKind::kBackward || action.kind == ActionKind::kInputGrad) {
     for (const std::uint32_t e : timing.in[action.stage]) {
-      backward_arrival[e][action.micro] = backward_free_at[e] = std::max(backward_free_at[e], end) + timing.edges[e].backward_seconds;
+      backward_arrival[e][action.micro] = backward_free_at[e] =
+          std::max(backward_free_at[e], end) + timing.edges[e].backward_seconds;
     }
   }
 }
@@ -132,14 +134,16 @@ double StepState::seconds(const Action& action, CacheWarmth& warmth) const {
   const double whole = seconds(action);
   if (times.warm_cache_factor == 1) return whole;
   warmth.seconds_worked += whole;
-  const auto of = std::ranges::find_if(
-      warmth.last, [&](const CacheWarmth::Last& each) { return each.stage == action.stage && each.kind == action.kind; });
+  const auto of = std::ranges::find_if(warmth.last, [&](const CacheWarmth::Last& each) {
+    return each.stage == action.stage && each.kind == action.kind;
+  });
   if (of == warmth.last.end()) {
     warmth.last.push_back({action.stage, action.kind, warmth.seconds_worked});
     return whole;
   }
   const double since = warmth.seconds_worked - std::exchange(of->seconds_worked, warmth.seconds_worked);
-  return whole * (times.warm_cache_factor + (1 - times.warm_cache_factor) * std::min(1.0, since / times.cold_after_seconds));
+  return whole *
+         (times.warm_cache_factor + (1 - times.warm_cache_factor) * std::min(1.0, since / times.cold_after_seconds));
 }
 
 double StepState::seconds(const Action& action) const {
@@ -180,7 +184,8 @@ std::vector<std::int64_t> live_samples(const Schedule& schedule, const PipelineP
 
 }  // namespace
 
-Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& plan, const Problem& problem, bool spans) {
+Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& plan, const Problem& problem,
+                                  bool spans) {
   const Timing timing(plan, problem);
   StepState step_state(plan, timing);
   SimulationResult simulation;
@@ -249,7 +254,8 @@ double kfkb_seconds(const PipelinePlan& plan, const Timing& timing) {
         // Behind the warm-up, backward b is followed by forwards once a turn of k is complete.
         const std::uint32_t allowed = std::min(count, warm + my.backward / k * k);
         const bool forward = my.forward < allowed;
-        const Action action{forward ? ActionKind::kForward : ActionKind::kBackward, s, forward ? my.forward : my.backward};
+        const Action action{forward ? ActionKind::kForward : ActionKind::kBackward, s,
+                            forward ? my.forward : my.backward};
         const double ready = step_state.ready(action);
         if (ready >= StepState::kNever) break;
         my.clock = std::max(my.clock, ready) + step_state.seconds(action, my.warmth);

@@ -12,7 +12,8 @@ namespace lanista::pipeline {
 struct StageTimes {
   double forward = 0, input_grad = 0, weight_grad = 0, reduce = 0;
   double warm_cache_factor = 1;
-  double cold_after_seconds = 0;  ///< seconds of all passes of the model over such a micro-batch: behind so many nothing is near
+  double cold_after_seconds =
+      0;  ///< seconds of all passes of the model over such a micro-batch: behind so many nothing is near
   double backward() const { return input_grad + weight_grad; }
 };
 std::vector<StageTimes> times_of(const PipelinePlan& plan, const Problem& problem);
@@ -54,7 +55,8 @@ struct SimulationResult {
 /// for has arrived; transfers go while places compute, one after the other along each edge and direction. Passes of
 /// other micro-batch sizes wait for the last sample that they need. O(actions times edges of a stage); the result does
 /// not depend on the order in which places are looked at. Errors: kFailedPrecondition where it never ends.
-Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& plan, const Problem& problem, bool spans = true);
+Result<SimulationResult> simulate(const Schedule& schedule, const PipelinePlan& plan, const Problem& problem,
+                                  bool spans = true);
 
 /// Seconds of kFkB alone; what searches call. Requires equal k and micro-batches that never wait for ever; infinity
 /// where they do.
@@ -64,6 +66,7 @@ double kfkb_seconds(const PipelinePlan& plan, const Timing& timing);
 /// 'B', 'I', 'W', 'R' or '.'), and how busy the place was.
 std::string gantt(const SimulationResult& simulation, const std::vector<std::string>& labels, std::size_t columns = 96);
 /// The same with the numbers of each place's stages.
-std::string gantt(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan, std::size_t columns = 96);
+std::string gantt(const SimulationResult& simulation, const Schedule& schedule, const PipelinePlan& plan,
+                  std::size_t columns = 96);
 
 }  // namespace lanista::pipeline

@@ -132,7 +132,9 @@ TEST(Simulate, IsNeverBelowItsBoundsForAnyCacheWarmth) {
     ASSERT_TRUE(simulation.ok()) << simulation.error().text();
     EXPECT_GE(simulation->seconds * (1 + 1e-9), bounds_of(one.plan, one.problem).best()) << i;
     if (i % 2 == 1) {
-      EXPECT_NEAR(kfkb_seconds(one.plan, Timing(one.plan, one.problem)), simulation->seconds, 1e-9 * simulation->seconds) << i;
+      EXPECT_NEAR(kfkb_seconds(one.plan, Timing(one.plan, one.problem)), simulation->seconds,
+                  1e-9 * simulation->seconds)
+          << i;
     }
   }
 }

@@ -38,7 +38,7 @@ struct StepState {
   const PipelinePlan& plan;
   const Timing& timing;
   std::vector<std::vector<double>> forward_arrival, backward_arrival;  ///< [edge][sender's micro-batch]: arrival
-  std::vector<double> forward_free_at, backward_free_at;     ///< [edge]
+  std::vector<double> forward_free_at, backward_free_at;               ///< [edge]
 };
 
 }  // namespace lanista::pipeline

@@ -16,10 +16,11 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kTicks = 1e7;                          // a second
+constexpr double kTicks = 1e7;                         // a second
 constexpr std::int64_t kMaxTicks = 1'000'000'000'000;  // a day or so
 constexpr std::size_t kMaxNameLength = 200;
-constexpr std::array kKinds{ActionKind::kForward, ActionKind::kBackward, ActionKind::kInputGrad, ActionKind::kWeightGrad};
+constexpr std::array kKinds{ActionKind::kForward, ActionKind::kBackward, ActionKind::kInputGrad,
+                            ActionKind::kWeightGrad};
 
 struct Malformed {
   std::string what;
@@ -135,11 +136,14 @@ std::string ratio_text(double ratio) { return ratio > 0 ? fixed(ratio, 2) : ""; 
 
 }  // namespace
 
-SimulationResult TimedStep::simulated() const { return simulation_of(*this, &Pass::simulated_begin, &Pass::simulated_end); }
+SimulationResult TimedStep::simulated() const {
+  return simulation_of(*this, &Pass::simulated_begin, &Pass::simulated_end);
+}
 SimulationResult TimedStep::measured() const { return simulation_of(*this, &Pass::begin, &Pass::end); }
 double TimedStep::ratio() const { return over(measured().seconds, simulated().seconds); }
 double TimedStep::ratio_of(std::uint32_t stage) const {
-  return over(stage_seconds_of(measured(), stages.size())[stage].all(), stage_seconds_of(simulated(), stages.size())[stage].all());
+  return over(stage_seconds_of(measured(), stages.size())[stage].all(),
+              stage_seconds_of(simulated(), stages.size())[stage].all());
 }
 
 bool fits_record(const TimedStep& step) { return read_timed_step(timed_step_json(step)).ok(); }
@@ -174,7 +178,8 @@ std::string stages_text(const TimedStep& step) {
   std::vector<std::vector<std::string>> rows{{"stage", "next", "place", "micro-batch", "in flight", "forward ms",
                                               "measured", "backward ms", "measured", "ratio", "operators"}};
   const SimulationResult simulated = step.simulated(), measured = step.measured();
-  const auto expected = stage_seconds_of(simulated, step.stages.size()), actual = stage_seconds_of(measured, step.stages.size());
+  const auto expected = stage_seconds_of(simulated, step.stages.size()),
+             actual = stage_seconds_of(measured, step.stages.size());
   for (std::uint32_t s = 0; s < step.stages.size(); ++s) {
     const TimedStep::Stage& stage = step.stages[s];
     std::vector<std::uint32_t> ranks;
@@ -183,9 +188,9 @@ std::string stages_text(const TimedStep& step) {
     }
     const double each = 1e3 * static_cast<double>(stage.micro_batch) / static_cast<double>(step.batch);
     rows.push_back({std::to_string(s), ranges(stage.successors), ranges(ranks), std::to_string(stage.micro_batch),
-                    std::to_string(stage.in_flight), fixed(each * expected[s].forward, 3), fixed(each * actual[s].forward, 3),
-                    fixed(each * expected[s].backward, 3), fixed(each * actual[s].backward, 3),
-                    ratio_text(over(actual[s].all(), expected[s].all())),
+                    std::to_string(stage.in_flight), fixed(each * expected[s].forward, 3),
+                    fixed(each * actual[s].forward, 3), fixed(each * expected[s].backward, 3),
+                    fixed(each * actual[s].backward, 3), ratio_text(over(actual[s].all(), expected[s].all())),
                     std::to_string(stage.count) + ": " + stage.operators});
   }
   const double ratio = over(measured.seconds, simulated.seconds);

@@ -19,10 +19,10 @@ TimedStep sample() {
   TimedStep step{
       .batch = 8, .stages = {{"%1 linear .. %2 relu", 2, 8, 8, {1}}, {"%3 linear", 1, 8, 8, {}}}, .ranks = {}};
   step.ranks.push_back({{ActionKind::kForward, 0, 0, 0, 1 * kMs, 0, 2 * kMs},
-                         {ActionKind::kInputGrad, 0, 0, 3 * kMs, 3.5 * kMs, 5 * kMs, 6 * kMs},
-                         {ActionKind::kWeightGrad, 0, 0, 3.5 * kMs, 4 * kMs, 6 * kMs, 7 * kMs}});
+                        {ActionKind::kInputGrad, 0, 0, 3 * kMs, 3.5 * kMs, 5 * kMs, 6 * kMs},
+                        {ActionKind::kWeightGrad, 0, 0, 3.5 * kMs, 4 * kMs, 6 * kMs, 7 * kMs}});
   step.ranks.push_back({{ActionKind::kForward, 1, 0, 1 * kMs, 2 * kMs, 2 * kMs, 4 * kMs},
-                         {ActionKind::kBackward, 1, 0, 2 * kMs, 3 * kMs, 4 * kMs, 5 * kMs}});
+                        {ActionKind::kBackward, 1, 0, 2 * kMs, 3 * kMs, 4 * kMs, 5 * kMs}});
   return step;
 }
 

@@ -8,9 +8,9 @@
 #include "lanista/base/digest.h"
 #include "lanista/base/id.h"
 #include "lanista/base/precision.h"
+#include "lanista/model/autodiff/training_step.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/shape.h"
-#include "lanista/model/autodiff/training_step.h"
 
 // What the planner is told of a trial.
 namespace lanista::fuse {

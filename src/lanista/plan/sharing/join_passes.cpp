@@ -153,7 +153,7 @@ class Fuse final : public Pass {
 
   // One list where lanes may have other ids, else one for each set of ids.
   static std::vector<std::vector<FusedGroup>> families(const LogicalGraph& graph, const Limits& limits,
-                                                  std::vector<FusedGroup> candidates) {
+                                                       std::vector<FusedGroup> candidates) {
     std::vector<std::vector<FusedGroup>> by_ids;
     for (FusedGroup& group : candidates) {
       const auto is_home = [&](const std::vector<FusedGroup>& family) {
@@ -225,7 +225,8 @@ class Weigh final : public Pass {
   }
 
  private:
-  std::vector<FusedGroup> weighed(std::vector<FusedGroup> groups, FusionPlan& plan, const PassContext& context, std::size_t& undone) const {
+  std::vector<FusedGroup> weighed(std::vector<FusedGroup> groups, FusionPlan& plan, const PassContext& context,
+                                  std::size_t& undone) const {
     std::vector<FusedGroup> kept;
     for (FusedGroup& group : groups) {
       if (group.parts.empty()) {

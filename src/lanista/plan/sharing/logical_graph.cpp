@@ -33,8 +33,8 @@ Result<void> check(const FusionMember& member) {
   const StepRecipe& recipe = member.recipe;
   const auto below = [&](const char* name, std::int64_t value, std::int64_t least) -> Result<void> {
     if (value >= least) return {};
-    return recipe_error(member,
-               std::string(name) + " is " + std::to_string(value) + ", but must be at least " + std::to_string(least));
+    return recipe_error(
+        member, std::string(name) + " is " + std::to_string(value) + ", but must be at least " + std::to_string(least));
   };
   LANISTA_TRY(below("batch size", recipe.batch_size, 1));
   LANISTA_TRY(below("local step", recipe.local_step, 0));
@@ -42,7 +42,7 @@ Result<void> check(const FusionMember& member) {
   LANISTA_TRY(below("number of samples", recipe.data.num_samples, 0));
   if (recipe.batch_size > kMaxBatch) {
     return recipe_error(member, "batch size is " + std::to_string(recipe.batch_size) + ", but must be at most " +
-                           std::to_string(kMaxBatch));
+                                    std::to_string(kMaxBatch));
   }
   for (const DataStep& step : recipe.data.steps) {
     if (!std::isfinite(step.us_per_sample) || step.us_per_sample < 0) {
@@ -50,11 +50,12 @@ Result<void> check(const FusionMember& member) {
     }
     if (step.bytes_per_sample < 0 || step.bytes_per_sample > kMaxSampleBytes) {
       return recipe_error(member, "data step '" + step.text + "' gives " + std::to_string(step.bytes_per_sample) +
-                             " bytes a sample, but 0 to 2^40 are allowed");
+                                      " bytes a sample, but 0 to 2^40 are allowed");
     }
   }
   for (const auto& [id, digest] : member.frozen) {
-    if (!member.model.contains(id)) return recipe_error(member, "frozen node %" + std::to_string(id.value) + " is not there");
+    if (!member.model.contains(id))
+      return recipe_error(member, "frozen node %" + std::to_string(id.value) + " is not there");
   }
   return {};
 }

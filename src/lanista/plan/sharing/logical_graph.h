@@ -9,9 +9,9 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
+#include "lanista/model/graph/op.h"
 #include "lanista/plan/sharing/cost.h"
 #include "lanista/plan/sharing/fusion_member.h"
-#include "lanista/model/graph/op.h"
 
 namespace lanista::fuse {
 
@@ -32,8 +32,8 @@ struct Owner {
 
 /// A computation of one or several members.
 struct LogicalNode {
-  OperatorWork work;                               ///< operator, attributes, input types, cost; the first owner's
-  std::vector<OutputRef> inputs;                ///< data inputs
+  OperatorWork work;                       ///< operator, attributes, input types, cost; the first owner's
+  std::vector<OutputRef> inputs;           ///< data inputs
   std::vector<std::int64_t> output_bytes;  ///< of the whole batch, a number for each output
   std::vector<Owner> owners;               ///< in order of member, each once; several: computed once for all of them
   std::int64_t weight_bytes = 0;           ///< parameters and buffers
@@ -58,7 +58,7 @@ struct LogicalNode {
 /// The disjoint union of the members' input pipelines and models. What is merged has several owners.
 struct LogicalGraph {
   std::vector<FusionMember> members;
-  std::vector<LogicalNode> nodes;                   ///< in dependency order
+  std::vector<LogicalNode> nodes;                         ///< in dependency order
   std::vector<std::vector<std::size_t>> nodes_of_member;  ///< each member's nodes, in its own dependency order
   std::vector<Digest> stream;  ///< of each member: equal where the same batches come in the same order
 

@@ -89,7 +89,8 @@ TEST(Union, TreatsASumOfTwoAsCommutativeAndOfThreeAsOrdered) {
   const auto saved = [](const std::string& first, const std::string& second) {
     const std::string head = "%0 = input(shape=[8])\n%1 = relu(%0)\n%2 = tanh(%0)\n%3 = ";
     const std::string tail = "\n%4 = linear(%3, out=3)\n%5 = output(%4)\n";
-    const std::vector<FusionMember> members{member(1, parsed(head + first + tail)), member(2, parsed(head + second + tail))};
+    const std::vector<FusionMember> members{member(1, parsed(head + first + tail)),
+                                            member(2, parsed(head + second + tail))};
     return testing::nodes_saved(members);
   };
 

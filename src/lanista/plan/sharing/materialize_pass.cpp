@@ -3,9 +3,9 @@
 #include <set>
 #include <utility>
 
+#include "lanista/model/graph/flat_graph.h"
 #include "lanista/plan/sharing/group.h"
 #include "lanista/plan/sharing/materialize_rule.h"
-#include "lanista/model/graph/flat_graph.h"
 
 namespace lanista::fuse {
 namespace {

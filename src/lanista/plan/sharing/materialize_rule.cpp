@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/plan/sharing/logical_graph.h"
 #include "lanista/model/graph/infer.h"
+#include "lanista/plan/sharing/logical_graph.h"
 
 namespace lanista::fuse {
 namespace {
@@ -20,8 +20,8 @@ std::string materialize_refusal(bool faster, double saved_us, double store_us, d
   return "";
 }
 
-Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers, const graph::OpTable& ops,
-                             const CostModel& cost) {
+Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
+                                        const graph::OpTable& ops, const CostModel& cost) {
   FusionMember member{.trial = TrialId{1}, .model = prefix, .frozen = {}, .recipe = {}, .alone = ""};
   for (const graph::NodeId id : prefix.ids()) member.frozen[id] = {};
   member.recipe.batch_size = kBatch;
@@ -50,7 +50,7 @@ Result<Materialized> materialization_of(const graph::Graph& prefix, const Prefix
   const double each = out.compute_us_per_epoch - out.read_us_per_epoch;
   out.saved_us = steps > 0 ? each / steps : 0;
   out.why_not = materialize_refusal(each > 0, static_cast<double>(readers.epochs - 1) * each, out.store_us, bytes,
-                             static_cast<double>(readers.room));
+                                    static_cast<double>(readers.room));
   out.pays = out.why_not.empty();
   return out;
 }

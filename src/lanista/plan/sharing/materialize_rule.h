@@ -4,10 +4,10 @@
 #include <string>
 
 #include "lanista/base/result.h"
-#include "lanista/plan/sharing/cost.h"
-#include "lanista/plan/sharing/plan.h"
 #include "lanista/model/graph/graph.h"
 #include "lanista/model/graph/op.h"
+#include "lanista/plan/sharing/cost.h"
+#include "lanista/plan/sharing/plan.h"
 
 // Whether the values of a prefix are worth their place: one rule for the pass and for executors on a CPU.
 namespace lanista::fuse {
@@ -25,7 +25,7 @@ struct PrefixReaders {
 
 /// What keeping all that a prefix (graph::Cut) gives would cost and save; `values` and `key` are left empty. The same
 /// arguments give the same answer. Errors: unite's.
-Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers, const graph::OpTable& ops,
-                             const CostModel& cost);
+Result<Materialized> materialization_of(const graph::Graph& prefix, const PrefixReaders& readers,
+                                        const graph::OpTable& ops, const CostModel& cost);
 
 }  // namespace lanista::fuse

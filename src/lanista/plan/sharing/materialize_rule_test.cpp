@@ -8,8 +8,8 @@ namespace lanista::fuse {
 namespace {
 
 const graph::Graph& prefix() {
-  static const graph::Graph graph = *graph::parse(
-      "%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, kernel=[3], out=5)\n%2 = relu(%1)\n%3 = output(%2)\n");
+  static const graph::Graph graph =
+      *graph::parse("%0 = input(shape=[1,8,8])\n%1 = conv2d(%0, kernel=[3], out=5)\n%2 = relu(%1)\n%3 = output(%2)\n");
   return graph;
 }
 
@@ -32,7 +32,8 @@ constexpr std::int64_t kSamples = 128;  // two batches
 constexpr std::int64_t kBytes = kSamples * 5 * 6 * 6 * 4;
 
 Materialized asked(double op, std::int64_t epochs, std::int64_t room) {
-  return *materialization_of(prefix(), {.samples = kSamples, .epochs = epochs, .room = room}, graph::builtin_ops(), PlainCost(op));
+  return *materialization_of(prefix(), {.samples = kSamples, .epochs = epochs, .room = room}, graph::builtin_ops(),
+                             PlainCost(op));
 }
 
 TEST(Keep, PaysWhereLaterEpochsSaveMoreThanStoringTakes) {

@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
-#include "lanista/plan/sharing/structure.h"
 #include "lanista/model/autodiff/memory_plan.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/plan/sharing/structure.h"
 
 namespace lanista::fuse {
 namespace {
@@ -115,7 +115,9 @@ std::int64_t MemoryModel::bytes(const LogicalGraph& graph, std::span<const Plann
 std::int64_t MemoryModel::prefix_bytes(const LogicalGraph& graph, std::span<const PlannedProgram> programs) const {
   std::set<std::size_t> nodes;
   std::set<Port> keep;
-  const auto port = [](const OutputRef& wire) { return Port{NodeId{static_cast<std::uint32_t>(wire.node)}, wire.slot}; };
+  const auto port = [](const OutputRef& wire) {
+    return Port{NodeId{static_cast<std::uint32_t>(wire.node)}, wire.slot};
+  };
   for (const PlannedProgram& program : programs) {
     for (const std::size_t member : program.members) {
       for (const std::size_t v : graph.nodes_of_member[member]) {

@@ -6,8 +6,8 @@
 
 #include "lanista/base/digest.h"
 #include "lanista/base/result.h"
-#include "lanista/plan/sharing/plan.h"
 #include "lanista/model/graph/op.h"
+#include "lanista/plan/sharing/plan.h"
 
 namespace lanista::fuse {
 

@@ -2,8 +2,8 @@
 #include <map>
 #include <utility>
 
-#include "lanista/plan/sharing/operator_agenda.h"
 #include "lanista/plan/sharing/group.h"
+#include "lanista/plan/sharing/operator_agenda.h"
 
 // The passes that decide which operators of a group are one.
 namespace lanista::fuse {

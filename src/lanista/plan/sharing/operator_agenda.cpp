@@ -242,7 +242,7 @@ class Agenda {
 }  // namespace
 
 std::vector<PlannedOp> merge_operators(const LogicalGraph& graph, const CostModel& cost, const FusedGroup& group,
-                             std::vector<Declined>& declined) {
+                                       std::vector<Declined>& declined) {
   return Agenda(graph, cost, group, declined).run();
 }
 

@@ -15,6 +15,6 @@ namespace lanista::fuse {
 /// smaller mean depth. Operators of another kind wait. O(operators * kinds).
 /// What could be merged but would not save time is told in `declined`, once for each kind and trials.
 std::vector<PlannedOp> merge_operators(const LogicalGraph& graph, const CostModel& cost, const FusedGroup& group,
-                             std::vector<Declined>& declined);
+                                       std::vector<Declined>& declined);
 
 }  // namespace lanista::fuse

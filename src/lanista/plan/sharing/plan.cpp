@@ -23,7 +23,8 @@ Result<void> check_names(const std::vector<std::string>& off, const std::vector<
 }
 
 /// Every member as a group of its own.
-Result<void> start_alone(FusionPlan& plan, std::vector<FusionMember> members, const graph::OpTable& ops, const PassContext& context) {
+Result<void> start_alone(FusionPlan& plan, std::vector<FusionMember> members, const graph::OpTable& ops,
+                         const PassContext& context) {
   LANISTA_ASSIGN(plan.graph, unite(std::move(members), ops));
   for (std::size_t m = 0; m < plan.graph.members.size(); ++m) {
     LANISTA_TRY(context.memory.add_member(plan.graph, m));
@@ -68,7 +69,7 @@ std::vector<std::unique_ptr<Pass>> standard_passes() {
 }
 
 Result<FusionPlan> make_plan(std::vector<FusionMember> members, const graph::OpTable& ops, const CostModel& cost,
-                       const PlanOptions& options) {
+                             const PlanOptions& options) {
   const std::vector<std::unique_ptr<Pass>> passes = standard_passes();
   LANISTA_TRY(check_names(options.off, passes));
 
@@ -89,7 +90,7 @@ Result<FusionPlan> make_plan(std::vector<FusionMember> members, const graph::OpT
 }
 
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
-                     const graph::OpTable& ops, const CostModel& cost, const Limits& limits) {
+                           const graph::OpTable& ops, const CostModel& cost, const Limits& limits) {
   LANISTA_TRY(check_partition(programs, members.size()));
   FusionPlan plan;
   MemoryModel memory(ops, limits);

@@ -53,8 +53,8 @@ enum class GroupForm {
 /// Trials that advance together, one step at a time.
 struct FusedGroup {
   std::vector<PlannedProgram> programs;
-  std::vector<PlannedOp> ops;  ///< in the order of execution
-  std::vector<FusedGroup> parts;    ///< what was joined, as it would run apart; empty for a single trial
+  std::vector<PlannedOp> ops;     ///< in the order of execution
+  std::vector<FusedGroup> parts;  ///< what was joined, as it would run apart; empty for a single trial
   std::optional<Materialized> cache;
   std::int64_t bytes = 0;  ///< predicted peak: weights, gradients, slots and activations
   double us = 0;           ///< predicted, of one step of all members that computes everything
@@ -110,13 +110,13 @@ struct PlanOptions {
 /// the plan after each. The same arguments give the same plan. Errors: unite's; those of a training step that cannot be
 /// derived; kNotFound for a pass that is not there; kInternal from verify, with pass and nodes.
 Result<FusionPlan> make_plan(std::vector<FusionMember> members, const graph::OpTable& ops, const CostModel& cost,
-                       const PlanOptions& options = {});
+                             const PlanOptions& options = {});
 
 /// The plan in which these members are lanes of one program each, and everybody has a place: who runs with whom is
 /// decided (schedule::make_plan), what it shares and is predicted to take is worked out here. Every group has one
 /// program. Errors: as of make_plan; kInvalidArgument if `programs` are no partition of the members.
 Result<FusionPlan> plan_of(std::vector<FusionMember> members, std::span<const std::vector<std::size_t>> programs,
-                     const graph::OpTable& ops, const CostModel& cost, const Limits& limits = {});
+                           const graph::OpTable& ops, const CostModel& cost, const Limits& limits = {});
 
 /// The plan for people: who was fused, packed and merged, what is shared and kept, and why not.
 std::string explain(const FusionPlan& plan);

@@ -20,7 +20,8 @@ using testing::ops;
 using testing::parsed;
 
 // A plan that can be made; one that cannot fails the test by throwing.
-FusionPlan planned(std::vector<FusionMember> members, const CostModel& cost = RooflineCost(), const PlanOptions& options = {}) {
+FusionPlan planned(std::vector<FusionMember> members, const CostModel& cost = RooflineCost(),
+                   const PlanOptions& options = {}) {
   auto plan = make_plan(std::move(members), ops(), cost, options);
   LANISTA_CHECK(plan.ok(), plan ? "" : plan.error().text());
   return *std::move(plan);
@@ -121,7 +122,8 @@ TEST(FusionPlan, FusesNothingWhoseStepDiffers) {
   EXPECT_EQ(pair_with([](FusionMember& m) { m.recipe.precision = Precision::kFloat64; }), apart);
   EXPECT_EQ(pair_with([](FusionMember& m) { m.frozen[graph::NodeId{3}] = Digest{1, 1}; }), apart);
   EXPECT_EQ(pair_with([](FusionMember& m) { m.alone = "its group failed"; }), apart);
-  EXPECT_EQ(pair_with([](FusionMember& m) { m.recipe.local_step = 5; }), std::vector{GroupForm::kFused});  // own batches
+  EXPECT_EQ(pair_with([](FusionMember& m) { m.recipe.local_step = 5; }),
+            std::vector{GroupForm::kFused});  // own batches
 }
 
 TEST(FusionPlan, PacksOtherModelsOnOneStream) {
@@ -235,7 +237,8 @@ TEST(FusionPlan, KeepsGroupsWithinMemory) {
   for (const FusedGroup& group : plan.groups) EXPECT_LE(group.bytes, three);
   ASSERT_FALSE(plan.declined.empty());
   EXPECT_NE(plan.declined[0].reason.find(" bytes, " + std::to_string(three) + " are allowed"), std::string::npos);
-  EXPECT_EQ(forms(tight), std::vector<GroupForm>(3, GroupForm::kSingle));  // whether they can run is not for the planner to say
+  EXPECT_EQ(forms(tight),
+            std::vector<GroupForm>(3, GroupForm::kSingle));  // whether they can run is not for the planner to say
 }
 
 TEST(FusionPlan, CountsActivationsOnceWhereLanesTakeTurns) {
@@ -308,7 +311,7 @@ TEST(FusionPlan, KeepsNothingBehindAugmentation) {
 
 TEST(FusionPlan, StoresWhatTwoGroupsKeepOnce) {
   std::vector<FusionMember> members = frozen_backbones(2);
-  members[1].recipe.local_step = 7;                    // other batches of the same samples
+  members[1].recipe.local_step = 7;                          // other batches of the same samples
   for (FusionMember& one : members) one.recipe.epochs = 22;  // too few for one alone
 
   const FusionPlan plan = planned(members, PriceList(100, 10));

@@ -19,7 +19,8 @@ using testing::ops;
 using Values = std::map<Owner, Digest>;  // of every model node of every trial
 
 /// What a node computes, as a hash of an expression: operation, whose weights and masks, inputs.
-Digest expression(const graph::Node& operation, const FusionMember& owner, graph::NodeId id, std::vector<Digest> inputs) {
+Digest expression(const graph::Node& operation, const FusionMember& owner, graph::NodeId id,
+                  std::vector<Digest> inputs) {
   Hasher hash;
   hash.text(operation.op);
   for (const auto& [name, value] : operation.attrs) hash.text(name).text(graph::attr_text(value));

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "lanista/plan/sharing/cost.h"
 #include "lanista/plan/cost/cost_table.h"
+#include "lanista/plan/sharing/cost.h"
 
 namespace lanista::fuse {
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/plan/sharing/group.h"
 #include "lanista/model/graph/flat_graph.h"
+#include "lanista/plan/sharing/group.h"
 
 namespace lanista::fuse {
 namespace {
@@ -128,7 +128,8 @@ class Verifier {
       return std::any_of(recipe.data.steps.begin(), recipe.data.steps.end(),
                          [&](const DataStep& step) { return step.text == text; });
     };
-    if (!graph_.nodes[v].inputs.empty() && !(has(a) && has(b))) return plan_error("is no data step of all its trials", v);
+    if (!graph_.nodes[v].inputs.empty() && !(has(a) && has(b)))
+      return plan_error("is no data step of all its trials", v);
     return {};
   }
 
@@ -163,7 +164,8 @@ class Verifier {
   }
 
   Result<void> lanes_hold(const PlannedOp& op, const std::vector<std::size_t>& members) const {
-    if (op.form == OpForm::kAlone && op.nodes.size() > 1) return plan_error("stands alone, but has company", op.nodes[1]);
+    if (op.form == OpForm::kAlone && op.nodes.size() > 1)
+      return plan_error("stands alone, but has company", op.nodes[1]);
     const LogicalNode& first = graph_.nodes[op.nodes.front()];
     const StepRecipe& recipe = graph_.members[first.owners.front().member].recipe;
     std::set<std::size_t> trials;

@@ -3,8 +3,8 @@
 #include <string_view>
 
 #include "lanista/base/result.h"
-#include "lanista/plan/sharing/plan.h"
 #include "lanista/model/graph/op.h"
+#include "lanista/plan/sharing/plan.h"
 
 namespace lanista::fuse {
 

@@ -18,7 +18,7 @@ class BrokenPlan : public ::testing::Test {
  protected:
   void SetUp() override {
     std::vector<FusionMember> members{testing::member(1, testing::mlp()), testing::member(2, testing::mlp()),
-                                testing::member(3, testing::mlp(20))};
+                                      testing::member(3, testing::mlp(20))};
     auto made = make_plan(members, ops(), RooflineCost());
     ASSERT_TRUE(made) << made.error().text();
     plan = *std::move(made);

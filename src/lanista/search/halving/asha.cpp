@@ -8,10 +8,10 @@
 
 #include "lanista/base/option_specs.h"
 #include "lanista/search/halving/brackets.h"
-#include "lanista/search/sampler/builtin.h"
-#include "lanista/search/halving/rung_ranking.h"
 #include "lanista/search/halving/rung.h"
+#include "lanista/search/halving/rung_ranking.h"
 #include "lanista/search/halving/selected_epoch_events.h"
+#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/study/pareto.h"
 
 namespace lanista::strategy {
@@ -141,7 +141,7 @@ class PromotionAsha final : public Halving {
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
   std::vector<std::vector<RungRanking>> ladders_;  ///< by bracket, then as the brackets' rungs
-  std::map<TrialId, std::int64_t> waiting_;   ///< paused trials: at which epoch
+  std::map<TrialId, std::int64_t> waiting_;        ///< paused trials: at which epoch
 };
 
 Result<std::unique_ptr<Halving>> make_asha(const HalvingContext& judged, const Options& options) {

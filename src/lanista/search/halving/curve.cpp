@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lanista/base/option_specs.h"
-#include "lanista/search/sampler/builtin.h"
-#include "lanista/search/math/extrapolation.h"
 #include "lanista/search/halving/selected_epoch_events.h"
+#include "lanista/search/math/extrapolation.h"
+#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/pareto.h"
 
@@ -76,9 +76,9 @@ Result<std::unique_ptr<Halving>> make_curve(const HalvingContext& judged, const 
   if (goals.empty()) {
     return Error{Code::kInvalidArgument, "curve needs a goal that is measured in training, or another metric", "on"};
   }
-  std::unique_ptr<Halving> rule =
-      std::make_unique<CurveExtrapolation>(goals.front(), options.at("min").get<std::int64_t>(),
-                                      options.at("chance").get<double>(), options.at("startup").get<std::int64_t>());
+  std::unique_ptr<Halving> rule = std::make_unique<CurveExtrapolation>(
+      goals.front(), options.at("min").get<std::int64_t>(), options.at("chance").get<double>(),
+      options.at("startup").get<std::int64_t>());
   // What a trial would stand for at its end is what the best one stands for.
   return with_selected_epochs(std::move(rule), judged.keep);
 }
@@ -90,8 +90,9 @@ StoppingPlugin curve_plugin() {
   return {"curve",
           "ends a trial if its extrapolated curve is unlikely to reach the best result",
           {count_option("min", 4, 3, "epoch before which no trial ends"),
-           number_option("chance", Kind::kReal, 0.05, 0, 1, "ends a trial with less than this probability to end "
-                                                            "better than the best"),
+           number_option("chance", Kind::kReal, 0.05, 0, 1,
+                         "ends a trial with less than this probability to end "
+                         "better than the best"),
            count_option("startup", 3, 1, "number of complete trials before one is stopped"),
            text_option("on", "", "metric to extrapolate; empty: the first goal that is measured in training")},
           make_curve};

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/math/extrapolation.h"
+#include "lanista/search/sampler/builtin.h"
 
 namespace lanista::strategy {
 namespace {

@@ -70,12 +70,12 @@ TEST(RanksAtEqualFidelity, CountConstraintsAtTheSameEpochToo) {
 TEST(RankByGoalsInOrder, BreaksTiesByNextGoalAndRanksNanLast) {
   const double nan = std::nan("");
   const std::vector<EpochLosses> epoch_losses_of_trials{{1, {2, 1}, 0},   {1, {1, 5}, 0}, {1, {1, nan}, 0},
-                                      {1, {nan, 0}, 0}, {1, {0, 0}, 1}, {1, {1, 5}, 0}};
+                                                        {1, {nan, 0}, 0}, {1, {0, 0}, 1}, {1, {1, 5}, 0}};
   EXPECT_EQ(rank_by_goals_in_order(epoch_losses_of_trials), (std::vector<std::int64_t>{2, 0, 1, 4, 3, 0}));
 }
 
-/// What `ranks_at_equal_fidelity` promises, by definition and in another way: trial by trial from the furthest on, each newcomer walks up
-/// from the end while it was better at its own last epoch.
+/// What `ranks_at_equal_fidelity` promises, by definition and in another way: trial by trial from the furthest on, each
+/// newcomer walks up from the end while it was better at its own last epoch.
 std::vector<std::size_t> inserted(const std::vector<Observation>& trials, std::int64_t epochs) {
   std::vector<std::size_t> order;
   for (std::int64_t epoch = epochs; epoch >= 1; --epoch) {

@@ -27,7 +27,9 @@ class SelectedEpochHalving final : public Halving {
   void observe(const study::Event& event) override { inner_->observe(events_.translate(event)); }
   TrialVerdict verdict(TrialId trial) const override { return inner_->verdict(trial); }
   void assign_budgets(std::vector<study::Proposal>& fresh) const override { inner_->assign_budgets(fresh); }
-  Promotions advance(std::int64_t count, bool has_new_trials) const override { return inner_->advance(count, has_new_trials); }
+  Promotions advance(std::int64_t count, bool has_new_trials) const override {
+    return inner_->advance(count, has_new_trials);
+  }
 
  private:
   std::unique_ptr<Halving> inner_;

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "lanista/base/option_specs.h"
-#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/halving/hyperband.h"
 #include "lanista/search/halving/rung_ranking.h"
 #include "lanista/search/halving/selected_epoch_events.h"
+#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/pareto.h"
 
@@ -244,22 +244,22 @@ class SynchronousHalving final : public Halving {
   Plan plan_;
   std::vector<study::Goal> on_;
   std::vector<study::Constraint> constraints_;
-  std::optional<double> best_loss_;      ///< of one metric, if it has a bound
-  std::map<std::int64_t, BracketRun> open_;     ///< by number, from the beginning of the study on
-  std::optional<std::int64_t> filling_;  ///< the bracket that new trials join
-  std::int64_t next_ = 0;                ///< number of the bracket that begins next
-  std::map<TrialId, BracketMember> members_;    ///< trials that have not ended
-  std::set<TrialId> out_;                ///< of those: paused for good
+  std::optional<double> best_loss_;           ///< of one metric, if it has a bound
+  std::map<std::int64_t, BracketRun> open_;   ///< by number, from the beginning of the study on
+  std::optional<std::int64_t> filling_;       ///< the bracket that new trials join
+  std::int64_t next_ = 0;                     ///< number of the bracket that begins next
+  std::map<TrialId, BracketMember> members_;  ///< trials that have not ended
+  std::set<TrialId> out_;                     ///< of those: paused for good
 };
 
 Error refused(const std::string& what, const std::string& where) { return {Code::kInvalidArgument, what, where}; }
 
-Result<std::unique_ptr<Halving>> make_rule(const HalvingContext& judged, const Options& options, std::vector<Bracket> cycle,
-                                           const std::string& name) {
+Result<std::unique_ptr<Halving>> make_rule(const HalvingContext& judged, const Options& options,
+                                           std::vector<Bracket> cycle, const std::string& name) {
   if (judged.goals.empty()) return refused(name + " needs a goal to compare trials by", "on");
   const auto cycles = options.at("cycles").get<std::int64_t>();
   SynchronousHalving::Plan plan{std::move(cycle), options.at("eta").get<std::int64_t>(),
-                         options.at("brackets").get<std::string>() == kTogether, kEndless};
+                                options.at("brackets").get<std::string>() == kTogether, kEndless};
   if (cycles > 0) plan.brackets = cycles * std::ssize(plan.cycle);
   std::unique_ptr<Halving> rule = std::make_unique<SynchronousHalving>(
       std::move(plan), comparison_goals(judged.goals, options.at("on").get<std::string>()), judged.constraints);
@@ -352,8 +352,9 @@ StoppingPlugin successive_halving_plugin() {
   return {"successive_halving",
           "trials pause at rungs; when all of a rung have arrived, the best 1/eta continue and the others end",
           with_common_options(
-              {count_option("trials", 0, 0, "trials that start together; 0: as few as let one reach the end "
-                                            "of training"),
+              {count_option("trials", 0, 0,
+                            "trials that start together; 0: as few as let one reach the end "
+                            "of training"),
                count_option("min", 1, 1, "first rung in epochs, without a list of rungs; then min*eta, ..."),
                number_option("rungs", OptionSpec::Kind::kIntList, nlohmann::json::array(), 1, 1e9,
                              "epochs at which trials are compared, without the end of training")}),
@@ -361,14 +362,13 @@ StoppingPlugin successive_halving_plugin() {
 }
 
 StoppingPlugin hyperband_plugin() {
-  return {
-      "hyperband", "successive halvings that start with many short trials, then fewer and longer ones",
-      with_common_options({count_option("min", 1, 1, "epoch before which no trial is stopped"),
-                           text_option("variant", "ceil",
-                                       "trials that start in bracket s of m; ceil: ceil(m eta^s / (s+1)); "
-                                       "floor_ratio: floor(m / (s+1)) eta^s; ceil_ratio: ceil(m / (s+1)) eta^s",
-                                       {"ceil", "floor_ratio", "ceil_ratio"})}),
-      make_hyperband, true};
+  return {"hyperband", "successive halvings that start with many short trials, then fewer and longer ones",
+          with_common_options({count_option("min", 1, 1, "epoch before which no trial is stopped"),
+                               text_option("variant", "ceil",
+                                           "trials that start in bracket s of m; ceil: ceil(m eta^s / (s+1)); "
+                                           "floor_ratio: floor(m / (s+1)) eta^s; ceil_ratio: ceil(m / (s+1)) eta^s",
+                                           {"ceil", "floor_ratio", "ceil_ratio"})}),
+          make_hyperband, true};
 }
 
 }  // namespace lanista::strategy

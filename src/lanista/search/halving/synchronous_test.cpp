@@ -171,7 +171,8 @@ void halve(std::map<std::uint32_t, ExpectedOutcome>& fates, std::uint32_t first,
     std::vector<std::uint32_t> there;
     for (const std::uint32_t id : in) {
       const std::int64_t fails = trial_scripts(id).fails_at;
-      fates[id] = fails <= rung ? ExpectedOutcome{fails - 1, OutcomeKind::kFailed} : ExpectedOutcome{rung, OutcomeKind::kStopped};
+      fates[id] = fails <= rung ? ExpectedOutcome{fails - 1, OutcomeKind::kFailed}
+                                : ExpectedOutcome{rung, OutcomeKind::kStopped};
       if (fails <= rung) continue;
       if (rung == rungs.back()) fates[id].kind = OutcomeKind::kSucceeded;
       if (!std::isnan(trial_scripts(id).quality)) there.push_back(id);
@@ -194,8 +195,9 @@ struct ReferenceImplementation {
   std::vector<std::int64_t> rungs;
 };
 
-std::map<std::uint32_t, ExpectedOutcome> expected_outcomes_of(const std::vector<ReferenceImplementation>& cycle, std::int64_t count, std::int64_t eta,
-                                       const TrialScripts& trial_scripts) {
+std::map<std::uint32_t, ExpectedOutcome> expected_outcomes_of(const std::vector<ReferenceImplementation>& cycle,
+                                                              std::int64_t count, std::int64_t eta,
+                                                              const TrialScripts& trial_scripts) {
   std::map<std::uint32_t, ExpectedOutcome> out;
   std::uint32_t first = 1;
   for (std::size_t b = 0; static_cast<std::int64_t>(first) <= count; ++b) {
@@ -240,7 +242,8 @@ TEST(Hyperband, MatchesDefinitionInAnyOrder) {
     play.run(*strategy, count, slots, trial_scripts, rng.split("order"));
     ASSERT_FALSE(HasFatalFailure()) << seed;
     EXPECT_EQ(std::ssize(play.trials), count) << seed;
-    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of(kHyperband27, count, 3, trial_scripts)) << "seed " << seed << ", " << brackets;
+    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of(kHyperband27, count, 3, trial_scripts))
+        << "seed " << seed << ", " << brackets;
     EXPECT_LE(play.busiest, slots);
     EXPECT_LE(play.max_waits, 1);
   }
@@ -264,7 +267,8 @@ TEST(SuccessiveHalving, MatchesDefinitionInAnyOrder) {
     play.run(*strategy, count, slots, trial_scripts, rng.split("order"));
     ASSERT_FALSE(HasFatalFailure()) << seed;
     rungs.push_back(epochs);
-    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of({{n, rungs}}, count, eta, trial_scripts)) << "seed " << seed;
+    EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of({{n, rungs}}, count, eta, trial_scripts))
+        << "seed " << seed;
   }
 }
 
@@ -354,7 +358,9 @@ TEST(Hyperband, ContinuesWithPartialBracketWhenExhausted) {
       play.run(*strategy, 1000, 1 + count % 4, trial_scripts, Rng(5));
       ASSERT_FALSE(HasFatalFailure());
       EXPECT_EQ(std::ssize(play.trials), count);
-      EXPECT_EQ(expected_outcomes_of(play), expected_outcomes_of({{9, {1, 3, 9}}, {5, {3, 9}}, {3, {9}}}, count, 3, trial_scripts)) << count;
+      EXPECT_EQ(expected_outcomes_of(play),
+                expected_outcomes_of({{9, {1, 3, 9}}, {5, {3, 9}}, {3, {9}}}, count, 3, trial_scripts))
+          << count;
     }
   }
 }
@@ -428,10 +434,11 @@ TEST(Hyperband, HalvesTrainingsPerFold) {
     for (int fold = 0; fold < 3; ++fold) {
       rules.push_back(must(rule_of(hyperband_plugin(), context, {{"brackets", brackets}, {"cycles", cycles}})));
     }
-    const auto strategy =
-        compose(with_repeated_trainings(sampler_of(random_plugin(), context), config), halving_per_fold(std::move(rules)));
+    const auto strategy = compose(with_repeated_trainings(sampler_of(random_plugin(), context), config),
+                                  halving_per_fold(std::move(rules)));
     SimulatedStudy play;
-    play.run(*strategy, 80, rng.between(1, 9), random_trial_scripts(seed, seed % 2 == 0 ? 0.0 : 0.2, 9), rng.split("order"));
+    play.run(*strategy, 80, rng.between(1, 9), random_trial_scripts(seed, seed % 2 == 0 ? 0.0 : 0.2, 9),
+             rng.split("order"));
     ASSERT_FALSE(HasFatalFailure()) << seed;
     const bool none_fails = seed % 2 == 0;
     if (cycles == 0 || none_fails) {

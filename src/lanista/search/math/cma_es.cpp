@@ -160,7 +160,8 @@ double CmaEs::longest_axis_deviation() const { return sigma_ * *std::max_element
 
 bool CmaEs::has_converged() const {
   const auto [shortest, longest] = std::minmax_element(lengths_.begin(), lengths_.end());
-  return *longest * *longest > 1e14 * *shortest * *shortest || longest_axis_deviation() < 1e-12 || !std::isfinite(sigma_);
+  return *longest * *longest > 1e14 * *shortest * *shortest || longest_axis_deviation() < 1e-12 ||
+         !std::isfinite(sigma_);
 }
 
 }  // namespace lanista::strategy

@@ -191,7 +191,7 @@ GaussianProcess::Prediction GaussianProcess::predict(const std::vector<double>& 
 }
 
 std::vector<std::vector<double>> GaussianProcess::joint_samples(const std::vector<std::vector<double>>& at,
-                                                        const std::vector<std::vector<double>>& normals) const {
+                                                                const std::vector<std::vector<double>>& normals) const {
   const auto p = static_cast<Index>(at.size());
   MatrixXd covariance = kernel_matrix({at, points_.unordered, {}}, kernel_);
   VectorXd mean(p);

@@ -54,7 +54,7 @@ class GaussianProcess {
   Prediction predict(const std::vector<double>& x) const;
   /// Joint draws at points `at`: mean of column 0 + L z for each z (one number a point of `at`), noise included.
   std::vector<std::vector<double>> joint_samples(const std::vector<std::vector<double>>& at,
-                                         const std::vector<std::vector<double>>& normals) const;
+                                                 const std::vector<std::vector<double>>& normals) const;
 
  private:
   std::vector<double> covariances(const std::vector<double>& x) const;

@@ -13,7 +13,8 @@ namespace {
 
 using Point = std::vector<double>;
 
-EvaluatedPoints known(std::vector<Point> x, std::vector<double> losses, std::vector<std::vector<double>> excesses = {}) {
+EvaluatedPoints known(std::vector<Point> x, std::vector<double> losses,
+                      std::vector<std::vector<double>> excesses = {}) {
   EvaluatedPoints out;
   const std::size_t n = x.size(), d = x[0].size();
   out.points = {std::move(x), std::vector<bool>(d, false)};
@@ -127,12 +128,12 @@ TEST(Improvement, StaysFiniteAndOrderedForExtremeInputs) {
     return out;
   };
   std::vector<EvaluatedPoints> cases{known(far, losses),
-                               known(far, with_nan),
-                               known(far, std::vector<double>(60, 4)),
-                               known(far, std::vector<double>(60, NAN), {std::vector<double>(60, NAN)}),
-                               known(far, losses, {std::vector<double>(60, HUGE_VAL)}),
-                               known(near, repeated(losses, 500)),
-                               known(same, repeated(with_nan, 500), {repeated(with_nan, 500)})};
+                                     known(far, with_nan),
+                                     known(far, std::vector<double>(60, 4)),
+                                     known(far, std::vector<double>(60, NAN), {std::vector<double>(60, NAN)}),
+                                     known(far, losses, {std::vector<double>(60, HUGE_VAL)}),
+                                     known(near, repeated(losses, 500)),
+                                     known(same, repeated(with_nan, 500), {repeated(with_nan, 500)})};
   for (const int exponent : {900, -900}) {
     std::vector<double> scaled = losses;
     for (double& y : scaled) y = std::ldexp(y, exponent);

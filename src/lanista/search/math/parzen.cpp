@@ -74,7 +74,8 @@ Parzen::Parzen(std::vector<space::Domain> domains, const std::vector<std::vector
   for (const double weight : weights_) log_weights_.push_back(portable_log(weight));
 }
 
-Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vector<AxisValue>>& rows, std::size_t column) {
+Parzen::Axis Parzen::make_axis(space::Domain domain, const std::vector<std::vector<AxisValue>>& rows,
+                               std::size_t column) {
   Axis axis;
   axis.domain = std::move(domain);
   if (const auto* c = std::get_if<space::Categorical>(&axis.domain)) {

@@ -9,11 +9,11 @@
 
 #include "lanista/base/portable_math.h"
 #include "lanista/model/space/unit_interval.h"
+#include "lanista/search/math/kde.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
-#include "lanista/search/math/kde.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -53,10 +53,13 @@ class Bohb final : public ReplayableSampler {
   std::string_view name() const override { return "bohb"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     Rng coin = rng.split("coin");
-    if (coin.bernoulli(settings_.random_fraction) || model() == nullptr) return random_unique(proposal_sampler_, rng, duplicates);
-    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("model"), [&](const Rng& r) { return propose(r); });
+    if (coin.bernoulli(settings_.random_fraction) || model() == nullptr)
+      return random_unique(proposal_sampler_, rng, duplicates);
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("model"),
+                            [&](const Rng& r) { return propose(r); });
   }
 
   void fold_event(const study::Event& event) override {
@@ -184,8 +187,8 @@ class Bohb final : public ReplayableSampler {
     for (std::int64_t i = 0; i < settings_.candidates; ++i) {
       std::vector<double> at =
           model.good.sample_near_row(rng.split("candidate").split(static_cast<std::uint64_t>(i)), settings_.widening);
-      const double gain = std::max(model.good.log_density(at), kMinLogDensity) -
-                          std::max(model.bad.log_density(at), kMinLogDensity);
+      const double gain =
+          std::max(model.good.log_density(at), kMinLogDensity) - std::max(model.bad.log_density(at), kMinLogDensity);
       if (!best.empty() && gain <= highest) continue;
       best = std::move(at);
       highest = gain;

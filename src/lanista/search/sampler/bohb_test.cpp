@@ -44,7 +44,9 @@ struct Pair {
     random->observe(event);
   }
   study::Proposal next() const { return must(model->sample_proposals(1)).proposals().at(0); }
-  bool has_model() const { return text_of(must(model->sample_proposals(1))) != text_of(must(random->sample_proposals(1))); }
+  bool has_model() const {
+    return text_of(must(model->sample_proposals(1))) != text_of(must(random->sample_proposals(1)));
+  }
 
   TrialId begin(study::Proposal proposal) {
     const TrialId id{++count};

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "lanista/search/sampler/enqueued.h"
-#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/study/metric.h"
 #include "lanista/search/study/trainings.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::strategy {
 namespace {
@@ -105,7 +105,8 @@ std::optional<Error> early_closing_conflict(const study::StudyConfig& config) {
     return refuse("needs train.keep " + std::string(study::kKeepBestEpoch) +
                   ": what a trial stands for must not get worse; it is " + config.train.keep);
   }
-  if (study::trainings_per_proposal(config) > 1) return refuse("needs one training a proposal, since means decide of several");
+  if (study::trainings_per_proposal(config) > 1)
+    return refuse("needs one training a proposal, since means decide of several");
   if (config.keep.ensemble > 0) {
     return refuse("says nothing of who is second, which keep.ensemble is about; one of the two");
   }

@@ -4,15 +4,15 @@
 #include <utility>
 
 #include "lanista/model/space/unit_interval.h"
-#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/math/cma_es.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/history.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
 
-constexpr int kResamplings = 100;           ///< of a point outside the bounds, before it is clipped
+constexpr int kResamplings = 100;          ///< of a point outside the bounds, before it is clipped
 constexpr std::int64_t kMaxDoublings = 9;  ///< of the population, as in IPOP's own experiments
 
 /// CMA-ES over the numbers of a space, each as its unit interval, by the first goal. Base, mutations and what is chosen
@@ -31,7 +31,11 @@ constexpr std::int64_t kMaxDoublings = 9;  ///< of the population, as in IPOP's 
 class CmaEsSearch final : public ReplayableSampler {
  public:
   CmaEsSearch(const Context& context, MutationCount count, std::int64_t population, double sigma)
-      : ReplayableSampler(context), proposal_sampler_(context, count), history_(context), population_(population), sigma_(sigma) {
+      : ReplayableSampler(context),
+        proposal_sampler_(context, count),
+        history_(context),
+        population_(population),
+        sigma_(sigma) {
     for (const space::Parameter& parameter : context.params.parameters()) {
       if (!std::holds_alternative<space::Categorical>(parameter.domain)) ++dimension_;
     }
@@ -40,7 +44,8 @@ class CmaEsSearch final : public ReplayableSampler {
   std::string_view name() const override { return "cmaes"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     if (!search_) return random_unique(proposal_sampler_, rng, duplicates);
     return unique_or_random(proposal_sampler_, rng, duplicates, rng, [this](const Rng& r) { return propose(r); });
   }
@@ -173,8 +178,8 @@ class CmaEsSearch final : public ReplayableSampler {
   std::int64_t restarts_ = 0;
   std::uint64_t proposed_ = 0;
   std::map<TrialId, PendingPoint> pending_points_;
-  std::vector<Observation> results_;  ///< of this generation
-  std::vector<PendingPoint> origins_;        ///< of each result
+  std::vector<Observation> results_;   ///< of this generation
+  std::vector<PendingPoint> origins_;  ///< of each result
 };
 
 }  // namespace
@@ -183,9 +188,8 @@ StrategyPlugin cmaes_plugin() {
   using Kind = OptionSpec::Kind;
   return {"cmaes",
           "CMA-ES over the numbers of the space by the first goal; base models, choices and mutations are random",
-          {number_option(
-               "population", Kind::kInt, 0, 0, 10'000,
-               "trials of a generation; 0: 4 + 3 ln(numbers), or the number of open trials if that is more"),
+          {number_option("population", Kind::kInt, 0, 0, 10'000,
+                         "trials of a generation; 0: 4 + 3 ln(numbers), or the number of open trials if that is more"),
            number_option("sigma", Kind::kReal, 1.0 / 6, 1e-6, 1, "first step size, as a share of each range"),
            mutation_count_option()},
           [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {

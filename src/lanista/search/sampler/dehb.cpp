@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "lanista/model/space/unit_interval.h"
+#include "lanista/search/math/differential_evolution.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
 #include "lanista/search/sampler/dehb_plan.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
-#include "lanista/search/math/differential_evolution.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/study/earlier_study.h"
 
 namespace lanista::strategy {
@@ -199,7 +199,7 @@ class DehbState {
   History history_;
   DehbPlan plan_;
   std::vector<Population> populations_;  ///< by budget
-  std::map<TrialId, UnitPoint> places_;    ///< of those that have not ended
+  std::map<TrialId, UnitPoint> places_;  ///< of those that have not ended
   std::set<TrialId> paused_;
   std::set<std::pair<std::size_t, TrialId>> trained_;  ///< at a budget, or called to it
 };
@@ -238,10 +238,13 @@ class DehbSearch final : public ReplayableSampler {
   std::unique_ptr<Halving> own_halving() const override { return std::make_unique<DehbHalving>(state_); }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     const DehbPlan::RungEntry entry = state_->upcoming(duplicates.group().size());
-    if (state_->decisions().size() == 0 || !state_->child(entry, step_, rng)) return random_unique(proposal_sampler_, rng, duplicates);
-    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"), [&](const Rng& r) { return propose(entry, r); });
+    if (state_->decisions().size() == 0 || !state_->child(entry, step_, rng))
+      return random_unique(proposal_sampler_, rng, duplicates);
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"),
+                            [&](const Rng& r) { return propose(entry, r); });
   }
   void fold_event(const study::Event& event) override { state_->observe(event); }
 
@@ -270,8 +273,9 @@ StrategyPlugin dehb_plugin() {
       "halving, so stop must be none",
       {count_option("min", 1, 1, "least budget in epochs"),
        count_option("eta", 3, 2, "one of eta trials of a budget continues, with a budget eta times larger"),
-       number_option("scale", Kind::kReal, 0.5, 0, 2, "factor F of the difference of two trials that is added to "
-                                                      "a third"),
+       number_option("scale", Kind::kReal, 0.5, 0, 2,
+                     "factor F of the difference of two trials that is added to "
+                     "a third"),
        number_option("crossover", Kind::kReal, 0.5, 0, 1, "probability CR that a coordinate is the mutant's"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {

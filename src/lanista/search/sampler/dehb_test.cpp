@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lanista/search/sampler/dehb_plan.h"
 #include "lanista/search/math/differential_evolution.h"
+#include "lanista/search/sampler/dehb_plan.h"
 #include "support/search/sampler/test_support.h"
 
 namespace lanista::strategy {
@@ -203,7 +203,8 @@ void expect_as_simulated(double scale, double crossover, int rounds) {
       std::vector<Simulation::Individual> promoted_trials;
       if (round < 3 && rung > 0) {
         for (const auto& each : sim.sorted(place - 1)) {
-          if (std::ssize(promoted_trials) < bracket[rung] && !sim.trained.contains({place, each.id})) promoted_trials.push_back(each);
+          if (std::ssize(promoted_trials) < bracket[rung] && !sim.trained.contains({place, each.id}))
+            promoted_trials.push_back(each);
         }
       }
       // A rung's targets are dealt when it begins, its children made one by one.

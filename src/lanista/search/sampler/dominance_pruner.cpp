@@ -68,7 +68,7 @@ DominancePruner::LinePositions DominancePruner::positions_of(TrialId trial) cons
 }
 
 bool DominancePruner::is_dominated(std::size_t event, const std::vector<double>& than, const std::vector<double>& at,
-                           bool or_equal) const {
+                                   bool or_equal) const {
   bool any = or_equal;
   for (std::size_t r = 0; r < at.size(); ++r) {
     if (at[r] < than[r]) return false;
@@ -80,7 +80,7 @@ bool DominancePruner::is_dominated(std::size_t event, const std::vector<double>&
 }
 
 std::string DominancePruner::rules_between(std::size_t event, const std::vector<double>& than,
-                                        const std::vector<double>& at) const {
+                                           const std::vector<double>& at) const {
   std::string out;
   for (std::size_t r = 0; r < at.size(); ++r) {
     if (at[r] > than[r]) out += (out.empty() ? "" : " and ") + study::rule_text(events_[event].rules[r]);
@@ -187,8 +187,9 @@ std::optional<DominancePruner::PruningReason> DominancePruner::of(TrialId trial,
   return implied_at(known->second.positions, known->second.measured, budget);
 }
 
-std::optional<DominancePruner::PruningReason> DominancePruner::implied_at(const LinePositions& positions, std::int64_t measured,
-                                                              std::int64_t budget) const {
+std::optional<DominancePruner::PruningReason> DominancePruner::implied_at(const LinePositions& positions,
+                                                                          std::int64_t measured,
+                                                                          std::int64_t budget) const {
   std::optional<PruningReason> first;
   for (std::size_t e = 0; e < events_.size(); ++e) {
     const auto& place = positions[e];
@@ -211,8 +212,9 @@ struct DominancePruner::FailureProbabilities {
   std::vector<double> saved;      ///< expected cost of those further, if it begins now
 };
 
-DominancePruner::FailureProbabilities DominancePruner::failure_probabilities_on(std::size_t event, const Digest& line, std::span<const QueueEntry> waiting,
-                                               std::span<const std::size_t> members) const {
+DominancePruner::FailureProbabilities DominancePruner::failure_probabilities_on(
+    std::size_t event, const Digest& line, std::span<const QueueEntry> waiting,
+    std::span<const std::size_t> members) const {
   struct Pending {
     const std::vector<double>* at;
     double fails = 0;

@@ -98,17 +98,20 @@ class DominancePruner {
   };
   struct FailureProbabilities;
 
-  bool is_dominated(std::size_t event, const std::vector<double>& than, const std::vector<double>& at, bool or_equal) const;
+  bool is_dominated(std::size_t event, const std::vector<double>& than, const std::vector<double>& at,
+                    bool or_equal) const;
   std::string rules_between(std::size_t event, const std::vector<double>& than, const std::vector<double>& at) const;
   void each_point(TrialId trial, const std::function<void(std::size_t, Line&, Point&)>& visit);
   void record_survival(TrialId trial, std::int64_t epoch);
   using Rules = std::set<std::pair<std::size_t, std::size_t>>;  ///< event, rule
   /// Adds the rules that are wrong if one of two that lies as far came through what the other failed by.
   void check(std::size_t event, const Point& failed, const Point& through, Rules& wrong) const;
-  std::optional<PruningReason> implied_at(const LinePositions& positions, std::int64_t measured, std::int64_t budget) const;
+  std::optional<PruningReason> implied_at(const LinePositions& positions, std::int64_t measured,
+                                          std::int64_t budget) const;
   void end(const study::Ended& ended);
-  FailureProbabilities failure_probabilities_on(std::size_t event, const Digest& line, std::span<const QueueEntry> waiting,
-                     std::span<const std::size_t> members) const;
+  FailureProbabilities failure_probabilities_on(std::size_t event, const Digest& line,
+                                                std::span<const QueueEntry> waiting,
+                                                std::span<const std::size_t> members) const;
 
   std::vector<Event> events_;
   std::vector<std::unordered_map<Digest, Line>> lines_;  ///< by event; never walked

@@ -11,9 +11,9 @@
 namespace lanista::strategy {
 namespace {
 
-using study::PruningRule;
 using study::Outcome;
 using study::OutcomeKind;
+using study::PruningRule;
 
 const std::vector<PruningRule> kRules{
     {"diverged", "lr", true}, {"diverged", "batch", false}, {"out_of_memory", "batch", true}};
@@ -293,7 +293,8 @@ TEST(DominancePruner, MatchesDefinitionOnRandomStudies) {
         }
       }
       const auto contradicted_texts = history.by.contradicted_rules();
-      ASSERT_EQ(std::set<std::string>(contradicted_texts.begin(), contradicted_texts.end()), definition.wrong) << "seed " << seed;
+      ASSERT_EQ(std::set<std::string>(contradicted_texts.begin(), contradicted_texts.end()), definition.wrong)
+          << "seed " << seed;
     }
     contradicted_rules += std::ssize(definition.wrong);
   }
@@ -387,7 +388,9 @@ TEST(TrainingOrder, PrefersNeededTrialWithLargestSavings) {
   DominancePruner by({{"diverged", "lr", true}});
   std::vector<DominancePruner::LinePositions> positions;
   std::vector<DominancePruner::QueueEntry> line;
-  const auto add = [&](double lr, std::int64_t model) { positions.push_back(by.positions_of(proposal(lr, 16, model))); };
+  const auto add = [&](double lr, std::int64_t model) {
+    positions.push_back(by.positions_of(proposal(lr, 16, model)));
+  };
   add(0.1, 0);  // alone
   add(0.1, 1), add(0.2, 1);
   add(0.1, 2), add(0.2, 2), add(0.3, 2);

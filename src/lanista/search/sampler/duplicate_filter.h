@@ -24,7 +24,8 @@ class DuplicateFilter {
 
  private:
   friend class ReplayableSampler;
-  DuplicateFilter(const std::unordered_set<Digest>& seen, const ConstraintFilter& filter, const std::vector<study::Proposal>& group)
+  DuplicateFilter(const std::unordered_set<Digest>& seen, const ConstraintFilter& filter,
+                  const std::vector<study::Proposal>& group)
       : seen_(&seen), filter_(&filter), group_(&group) {}
   const std::unordered_set<Digest>* seen_;
   const ConstraintFilter* filter_;
@@ -42,8 +43,8 @@ class ReplayableSampler : public Sampler {
   void observe(const study::Event& event) final;
 
  protected:
-  /// The proposal number `index` (0-based, over the whole study), not in `duplicates`; nullopt: nothing left. Draws come
-  /// from `rng`, which belongs to this index. Errors: kResourceExhausted.
+  /// The proposal number `index` (0-based, over the whole study), not in `duplicates`; nullopt: nothing left. Draws
+  /// come from `rng`, which belongs to this index. Errors: kResourceExhausted.
   virtual Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
                                                       const DuplicateFilter& duplicates) const = 0;
   virtual void fold_event(const study::Event& event) { static_cast<void>(event); }

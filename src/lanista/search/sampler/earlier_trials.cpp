@@ -31,7 +31,7 @@ class EarlierSampler final : public Sampler {
 }  // namespace
 
 std::unique_ptr<Sampler> with_earlier_trials(std::unique_ptr<Sampler> inner, const study::Earlier& earlier,
-                                         const study::SelectionRule& rule) {
+                                             const study::SelectionRule& rule) {
   if (earlier.trials.empty()) return inner;
   SelectedEpochEvents standing(rule);
   const auto feed_event = [&](study::Event event) {

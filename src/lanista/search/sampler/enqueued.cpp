@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "lanista/base/option_specs.h"
 #include "lanista/base/edit_distance.h"
-#include "lanista/search/sampler/proposal_sampler.h"
+#include "lanista/base/option_specs.h"
 #include "lanista/search/sampler/constraint_filter.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -88,8 +88,8 @@ Result<void> check_names(const space::SearchSpace& params, const nlohmann::json&
 
 /// The proposal of a sample with the given values, on this base. Errors: kInvalidArgument; others are no matter of the
 /// values.
-Result<study::Proposal> proposal_of(const Context& context, const ProposalSampler& proposal_sampler, const nlohmann::json& given,
-                                    std::int64_t base, const std::optional<Rng>& rng) {
+Result<study::Proposal> proposal_of(const Context& context, const ProposalSampler& proposal_sampler,
+                                    const nlohmann::json& given, std::int64_t base, const std::optional<Rng>& rng) {
   LANISTA_ASSIGN(space::Sample sample, sample_of(context.params, given, rng));
   for (const auto& [name, value] : given.items()) {
     if (!sample.contains(name)) return refuse("does not exist beside the configuration's other values", name);
@@ -105,8 +105,8 @@ Result<study::Proposal> proposal_of(const Context& context, const ProposalSample
 }
 
 /// The first of some draws that makes a proposal: a parent that is not given may switch off what is.
-Result<study::Proposal> sampled_proposal(const Context& context, const ProposalSampler& proposal_sampler, const nlohmann::json& given,
-                                       const Rng& rng) {
+Result<study::Proposal> sampled_proposal(const Context& context, const ProposalSampler& proposal_sampler,
+                                         const nlohmann::json& given, const Rng& rng) {
   LANISTA_TRY(check_names(context.params, given));
   std::optional<Error> last;
   for (std::int64_t i = 0; i < kMaxAttempts; ++i) {

@@ -83,7 +83,8 @@ TEST_P(AfterEnqueued, ContinuesLikeStrategyThatProposedThemItself) {
         EXPECT_EQ(study::proposal_json(next), study::proposal_json(first[id - 1]));
       } else {
         EXPECT_EQ(study::proposal_json(next), study::proposal_json(must(plain->sample_proposals(1)).proposals().at(0)));
-        EXPECT_EQ(study::proposal_json(next), study::proposal_json(must(resumed->sample_proposals(1)).proposals().at(0)));
+        EXPECT_EQ(study::proposal_json(next),
+                  study::proposal_json(must(resumed->sample_proposals(1)).proposals().at(0)));
       }
       for (Sampler* each : {queued.get(), plain.get(), resumed.get()}) {
         each->observe(study::Proposed{TrialId{id}, next});

@@ -8,8 +8,8 @@
 #include "lanista/base/check.h"
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -58,14 +58,19 @@ class RedrawChooser final : public space::Chooser {
 class Evolution final : public ReplayableSampler {
  public:
   Evolution(const Context& context, const Settings& settings)
-      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {}
+      : ReplayableSampler(context),
+        settings_(settings),
+        proposal_sampler_(context, settings.mutations),
+        history_(context) {}
   std::string_view name() const override { return "evolution"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && can_vary() && !members_.empty()) {
       const std::vector<std::int64_t> standing = ranks_at_equal_fidelity(members_);
-      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"), [&](const Rng& r) { return child(r, standing); });
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"),
+                              [&](const Rng& r) { return child(r, standing); });
     }
     return random_unique(proposal_sampler_, rng, duplicates);
   }
@@ -159,7 +164,7 @@ class Evolution final : public ReplayableSampler {
   Settings settings_;
   ProposalSampler proposal_sampler_;
   History history_;
-  std::deque<Observation> members_;  ///< in the order in which they ended
+  std::deque<Observation> members_;             ///< in the order in which they ended
   std::map<TrialId, std::int64_t> parameters_;  ///< of the members' models, with parsimony
 };
 
@@ -170,12 +175,14 @@ StrategyPlugin evolution_plugin() {
   return {
       "evolution",
       "regularised evolution: mutates the best of a tournament among the youngest trials",
-      {number_option("population", Kind::kInt, 24, 1, 10'000, "number of trials that may be parents; the first ones "
-                                                              "are random"),
+      {number_option("population", Kind::kInt, 24, 1, 10'000,
+                     "number of trials that may be parents; the first ones "
+                     "are random"),
        number_option("tournament", Kind::kInt, 6, 1, 10'000, "number of trials of which the best becomes the parent"),
        number_option("p_model", Kind::kReal, 0.8, 0, 1, "probability that a child's model is mutated"),
-       number_option("p_param", Kind::kReal, 0.5, 0, 1, "probability that a hyper-parameter of a child is "
-                                                        "sampled again"),
+       number_option("p_param", Kind::kReal, 0.5, 0, 1,
+                     "probability that a hyper-parameter of a child is "
+                     "sampled again"),
        number_option("parsimony", Kind::kReal, 0, 0, 1,
                      "share of the population with ranks that count as equal, so that the smaller model wins; 0: "
                      "size does not count"),

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "lanista/model/space/unit_interval.h"
+#include "lanista/search/math/improvement.h"
 #include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/history.h"
 #include "lanista/search/sampler/modelled_points.h"
 #include "lanista/search/sampler/proposal_sampler.h"
-#include "lanista/search/sampler/history.h"
-#include "lanista/search/math/improvement.h"
 #include "lanista/search/sampler/sobol.h"
 #include "lanista/search/study/pareto.h"
 
@@ -39,7 +39,10 @@ constexpr std::int64_t kLocalSteps = 60;  ///< of each
 class GaussianProcessSearch final : public ReplayableSampler {
  public:
   GaussianProcessSearch(const Context& context, const Settings& settings)
-      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {
+      : ReplayableSampler(context),
+        settings_(settings),
+        proposal_sampler_(context, settings.mutations),
+        history_(context) {
     unordered_.push_back(true);  // the base model
     for (const space::Parameter& parameter : context.params.parameters()) {
       unordered_.push_back(std::holds_alternative<space::Categorical>(parameter.domain));
@@ -48,7 +51,8 @@ class GaussianProcessSearch final : public ReplayableSampler {
   std::string_view name() const override { return "gp"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     if (static_cast<std::int64_t>(seen_.size()) >= settings_.startup) {
       std::uint64_t i = 0;
       for (const Candidate& candidate : ranked(rng, duplicates)) {
@@ -131,7 +135,7 @@ class GaussianProcessSearch final : public ReplayableSampler {
   EvaluatedPoints comparable_of(std::size_t count) const {
     const std::size_t enough = std::max(static_cast<std::size_t>(settings_.startup), unordered_.size() + 2);
     return points_of_modelled_epoch(std::span(seen_).first(count), unordered_, enough,
-                      static_cast<std::size_t>(settings_.observations));
+                                    static_cast<std::size_t>(settings_.observations));
   }
 
   /// What the results alone say: the same for all proposals until the next result. The kernels are those of the last
@@ -235,12 +239,12 @@ StrategyPlugin gp_plugin() {
       "Gaussian-process search by the first goal: the highest expected improvement within the constraints; mutations "
       "are random",
       {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of random trials before the model is used"),
-       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000, "points that are compared, of which the best "
-                                                                   "are refined"),
+       number_option("candidates", Kind::kInt, 1024, 1, 1'000'000,
+                     "points that are compared, of which the best "
+                     "are refined"),
        number_option("fantasies", Kind::kInt, 128, 1, 10'000, "sampled outcomes of running trials"),
        number_option("refit", Kind::kInt, 1, 1, 10'000, "results after which the kernel is fitted again"),
-       number_option("observations", Kind::kInt, 200, 2, 2'000,
-                     "results that the model uses: the best and the newest"),
+       number_option("observations", Kind::kInt, 200, 2, 2'000, "results that the model uses: the best and the newest"),
        mutation_count_option()},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         if (context.goals.empty()) return Error{Code::kInvalidArgument, "gp needs a goal to model", "goals"};

@@ -176,19 +176,21 @@ RegretComparison compare_regrets(const Regret& regret) {
 // Who is no better than random search wins 16 of 20 with a probability of 0.006 (sign test); the factors are far below
 // what Snoek et al. (NeurIPS'12, figure 3: Branin within 1e-2 of its minimum after 30 trials) show for the method.
 TEST(GaussianProcessSearch, BeatsRandomSearchOnBranin) {
-  const RegretComparison out = compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
-    const auto f = [](const std::vector<double>& x) { return Metrics{{"loss", branin(15 * x[0] - 5, 15 * x[1])}}; };
-    return lowest_within(played(plugin, options, cube(seed, 2), 40, f), 0) - kBranin;
-  });
+  const RegretComparison out =
+      compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+        const auto f = [](const std::vector<double>& x) { return Metrics{{"loss", branin(15 * x[0] - 5, 15 * x[1])}}; };
+        return lowest_within(played(plugin, options, cube(seed, 2), 40, f), 0) - kBranin;
+      });
   EXPECT_GE(out.wins, 16);
   EXPECT_LT(out.log_ratio, -1);
 }
 
 TEST(GaussianProcessSearch, BeatsRandomSearchOnHartmann6) {
-  const RegretComparison out = compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
-    const auto f = [](const std::vector<double>& x) { return Metrics{{"loss", hartmann6(x)}}; };
-    return lowest_within(played(plugin, options, cube(seed, 6), 50, f), 0) - kHartmann6;
-  });
+  const RegretComparison out =
+      compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+        const auto f = [](const std::vector<double>& x) { return Metrics{{"loss", hartmann6(x)}}; };
+        return lowest_within(played(plugin, options, cube(seed, 6), 50, f), 0) - kHartmann6;
+      });
   EXPECT_GE(out.wins, 16);
   EXPECT_LT(out.log_ratio, -0.3);
 }
@@ -201,10 +203,11 @@ Metrics branin_in_a_disk(const std::vector<double>& u) {
 }
 
 TEST(GaussianProcessSearch, BeatsRandomSearchOnBraninInADisk) {
-  const RegretComparison out = compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
-    const auto trials = played(plugin, options, cube(seed, 2, {"val_loss <= 50"}), 40, branin_in_a_disk);
-    return lowest_within(trials, 50) - kBranin;
-  });
+  const RegretComparison out =
+      compare_regrets([](const StrategyPlugin& plugin, const nlohmann::json& options, std::uint64_t seed) {
+        const auto trials = played(plugin, options, cube(seed, 2, {"val_loss <= 50"}), 40, branin_in_a_disk);
+        return lowest_within(trials, 50) - kBranin;
+      });
   EXPECT_GE(out.wins, 16);
   EXPECT_LT(out.log_ratio, -1);
 }

@@ -8,17 +8,19 @@ namespace {
 
 constexpr std::int64_t kMaxEmptyPoints = 100'000;  // points in a row that may give nothing new
 
-/// All bases times all samples, in a fixed order (ProposalSampler::point). The cursor is the first number that was not proposed
-/// yet.
+/// All bases times all samples, in a fixed order (ProposalSampler::point). The cursor is the first number that was not
+/// proposed yet.
 class GridSearch final : public ReplayableSampler {
  public:
-  GridSearch(const Context& context, std::int64_t grain) : ReplayableSampler(context), proposal_sampler_(context, {0, 0}), grain_(grain) {
+  GridSearch(const Context& context, std::int64_t grain)
+      : ReplayableSampler(context), proposal_sampler_(context, {0, 0}), grain_(grain) {
     end_ = proposal_sampler_.num_grid_points(grain);
   }
   std::string_view name() const override { return "grid"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng&,
+                                              const DuplicateFilter& duplicates) const override {
     std::int64_t barren = 0;
     for (std::uint64_t i = cursor_; i < end_; ++i) {
       auto proposal = proposal_sampler_.grid_point(i, grain_);

@@ -87,7 +87,8 @@ std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>&
   return dense(keys);
 }
 
-std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials, const RankOrder& order) {
+std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials,
+                                                  const RankOrder& order) {
   std::map<std::int64_t, std::vector<const Observation*>, std::greater<>> ended;  // by epoch, the furthest first
   for (const Observation* trial : trials) {
     if (!trial->losses.empty()) ended[trial->epoch].push_back(trial);
@@ -111,8 +112,9 @@ std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observ
 std::optional<EpochLosses> losses_at(const Observation& trial, std::int64_t epoch) {
   if (trial.losses.empty()) return std::nullopt;
   if (trial.epoch == epoch) return EpochLosses{epoch, trial.losses, trial.violation};
-  const auto it = std::lower_bound(trial.earlier_epochs.begin(), trial.earlier_epochs.end(), epoch,
-                                   [](const EpochLosses& epoch_losses, std::int64_t wanted) { return epoch_losses.epoch < wanted; });
+  const auto it = std::lower_bound(
+      trial.earlier_epochs.begin(), trial.earlier_epochs.end(), epoch,
+      [](const EpochLosses& epoch_losses, std::int64_t wanted) { return epoch_losses.epoch < wanted; });
   if (it == trial.earlier_epochs.end() || it->epoch != epoch) return std::nullopt;
   return *it;
 }

@@ -27,21 +27,22 @@ struct Observation {
       losses;              ///< one a goal, of the last measurement told, smaller is better; empty: failed, the worst
   std::int64_t epoch = 0;  ///< of the last measurement: how far the trial got, its fidelity
   study::OutcomeKind outcome = study::OutcomeKind::kSucceeded;
-  double violation = 0;               ///< of the constraints by the last measurement; 0: it keeps to them all
+  double violation = 0;  ///< of the constraints by the last measurement; 0: it keeps to them all
   std::vector<EpochLosses> earlier_epochs = {};  ///< before the last, epochs ascending
-  bool is_update = false;                 ///< it was told before, with fewer epochs
+  bool is_update = false;                        ///< it was told before, with fewer epochs
 };
 
 // Comparable results. A stopping rule ends some trials at epoch 1 and lets others train to epoch 27; the numbers of
 // different epochs are not of one kind, so no strategy compares them. There is one rule, and two questions to it.
 //
-// `ranks_at_equal_fidelity` is for all that ask who is better. At one epoch an RankOrder decides. Between epochs successive halving's own
-// order holds (Jamieson and Talwalkar, AISTATS'16; Optuna's TPE ranks its pruned trials so): who got further goes
-// first, because it was preferred where both were measured. The asynchronous form (Li et al., MLSys'20) also lets
-// trials go on that are not preferred: the first ones at a rung, and those of another bracket, which never stood there.
-// Therefore a trial that ended at epoch e goes before the last of those that got further, as many as it was better than
-// at e in an unbroken row from the end; a row, because those that got further were compared at a higher fidelity, and
-// one look at e must not turn that round. Where nothing is stopped early this is the plain order at the last epoch.
+// `ranks_at_equal_fidelity` is for all that ask who is better. At one epoch an RankOrder decides. Between epochs
+// successive halving's own order holds (Jamieson and Talwalkar, AISTATS'16; Optuna's TPE ranks its pruned trials so):
+// who got further goes first, because it was preferred where both were measured. The asynchronous form (Li et al.,
+// MLSys'20) also lets trials go on that are not preferred: the first ones at a rung, and those of another bracket,
+// which never stood there. Therefore a trial that ended at epoch e goes before the last of those that got further, as
+// many as it was better than at e in an unbroken row from the end; a row, because those that got further were compared
+// at a higher fidelity, and one look at e must not turn that round. Where nothing is stopped early this is the plain
+// order at the last epoch.
 //
 // `modelled_epoch` is for models of the losses themselves, which need numbers of one kind.
 //
@@ -57,7 +58,8 @@ std::vector<std::int64_t> rank_by_goals_in_order(const std::vector<EpochLosses>&
 
 /// Ranks at equal fidelity, 0 for the best, without gaps; trials of one rank ended at one epoch, those without losses
 /// excepted. O(fidelities) times what `order` costs.
-std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials, const RankOrder& order = rank_by_fronts);
+std::vector<std::int64_t> ranks_at_equal_fidelity(const std::vector<const Observation*>& trials,
+                                                  const RankOrder& order = rank_by_fronts);
 template <class Observations>
 std::vector<std::int64_t> ranks_at_equal_fidelity(const Observations& trials, const RankOrder& order = rank_by_fronts) {
   std::vector<const Observation*> all;

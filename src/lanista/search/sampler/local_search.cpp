@@ -3,8 +3,8 @@
 
 #include "lanista/model/space/unit_interval.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -64,15 +64,20 @@ class NeighbourChooser final : public space::Chooser {
 class LocalSearch final : public ReplayableSampler {
  public:
   LocalSearch(const Context& context, const Settings& settings)
-      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {}
+      : ReplayableSampler(context),
+        settings_(settings),
+        proposal_sampler_(context, settings.mutations),
+        history_(context) {}
   std::string_view name() const override { return "local_search"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     const auto begun = static_cast<std::int64_t>(index - first_);
     if (top_ && begun >= settings_.starts) {
       // A random draw where all neighbours are known also uses up the patience.
-      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("near"), [this](const Rng& r) { return neighbour(r); });
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("near"),
+                              [this](const Rng& r) { return neighbour(r); });
     }
     return random_unique(proposal_sampler_, rng, duplicates);
   }
@@ -137,24 +142,24 @@ class LocalSearch final : public ReplayableSampler {
 
 StrategyPlugin local_search_plugin() {
   using Kind = OptionSpec::Kind;
-  return {"local_search",
-          "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
-          {number_option("starts", Kind::kInt, 3, 1, 10'000, "number of random trials at the start of a climb"),
-           number_option("patience", Kind::kInt, 25, 1, 1'000'000,
-                         "trials without improvement after which a new climb starts"),
-           number_option("radius", Kind::kReal, 0.1, 0.001, 10,
-                         "standard deviation of a step, as a share of the range"),
-           number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
-           mutation_count_option()},
-          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-            Settings settings;
-            settings.starts = options.at("starts").get<std::int64_t>();
-            settings.patience = options.at("patience").get<std::int64_t>();
-            settings.radius = options.at("radius").get<double>();
-            settings.p_model = options.at("p_model").get<double>();
-            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-            return std::unique_ptr<Sampler>(std::make_unique<LocalSearch>(context, settings));
-          }};
+  return {
+      "local_search",
+      "hill climbing with restarts: one mutation or one hyper-parameter away from the best trial",
+      {number_option("starts", Kind::kInt, 3, 1, 10'000, "number of random trials at the start of a climb"),
+       number_option("patience", Kind::kInt, 25, 1, 1'000'000,
+                     "trials without improvement after which a new climb starts"),
+       number_option("radius", Kind::kReal, 0.1, 0.001, 10, "standard deviation of a step, as a share of the range"),
+       number_option("p_model", Kind::kReal, 0.5, 0, 1, "probability that a neighbour differs in the model"),
+       mutation_count_option()},
+      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+        Settings settings;
+        settings.starts = options.at("starts").get<std::int64_t>();
+        settings.patience = options.at("patience").get<std::int64_t>();
+        settings.radius = options.at("radius").get<double>();
+        settings.p_model = options.at("p_model").get<double>();
+        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+        return std::unique_ptr<Sampler>(std::make_unique<LocalSearch>(context, settings));
+      }};
 }
 
 }  // namespace lanista::strategy

@@ -120,8 +120,8 @@ bool feasible(const Row& row) {
 
 }  // namespace
 
-EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, const std::vector<bool>& unordered, std::size_t enough,
-                     std::size_t limit) {
+EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, const std::vector<bool>& unordered,
+                                         std::size_t enough, std::size_t limit) {
   Table table(seen, enough);
   std::vector<Row> rows;
   std::optional<std::size_t> incumbent;  // a trial

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "lanista/search/sampler/history.h"
 #include "lanista/search/math/improvement.h"
+#include "lanista/search/sampler/history.h"
 
 namespace lanista::strategy {
 
@@ -22,7 +22,7 @@ struct ModelledTrial {
 /// values, with the variance of what that line leaves unexplained; without three such trials it is left out. Failed
 /// trials are points without values. At most `limit` points: the incumbent, then measured before estimated, younger
 /// before older.
-EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, const std::vector<bool>& unordered, std::size_t enough,
-                     std::size_t limit);
+EvaluatedPoints points_of_modelled_epoch(std::span<const ModelledTrial> seen, const std::vector<bool>& unordered,
+                                         std::size_t enough, std::size_t limit);
 
 }  // namespace lanista::strategy

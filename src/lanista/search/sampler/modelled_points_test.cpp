@@ -26,8 +26,8 @@ ModelledTrial seen(std::uint32_t id, const std::vector<double>& losses, bool con
 }
 
 TEST(ModelledPoints, UsesMeasuredLossesWithoutStopping) {
-  const EvaluatedPoints out =
-      points_of_modelled_epoch(std::vector<ModelledTrial>{seen(1, {9, 3}), seen(2, {}), seen(3, {1, 4})}, {false}, 2, 10);
+  const EvaluatedPoints out = points_of_modelled_epoch(
+      std::vector<ModelledTrial>{seen(1, {9, 3}), seen(2, {}), seen(3, {1, 4})}, {false}, 2, 10);
   EXPECT_EQ(out.points.x, (std::vector<std::vector<double>>{{1}, {2}, {3}}));
   EXPECT_EQ(out.losses[0], 3);
   EXPECT_TRUE(std::isnan(out.losses[1]));
@@ -41,7 +41,7 @@ TEST(ModelledPoints, EstimatesLossOfStoppedTrial) {
   // Later is 2 earlier - 1, but for one point of four that lies off by d, -d, -d, d in the order of x.
   const double d = 0.1;
   std::vector<ModelledTrial> trials{seen(1, {1, 1 + d}, true), seen(2, {2, 3 - d}, true), seen(3, {3, 5 - d}, true),
-                                seen(4, {4, 7 + d}, true), seen(5, {6}, true)};
+                                    seen(4, {4, 7 + d}, true), seen(5, {6}, true)};
   const EvaluatedPoints out = points_of_modelled_epoch(trials, {false}, 4, 10);
   ASSERT_EQ(out.losses.size(), 5U);
   EXPECT_NEAR(out.losses[4], 11, 1e-12);
@@ -51,7 +51,8 @@ TEST(ModelledPoints, EstimatesLossOfStoppedTrial) {
   EXPECT_FALSE(out.measured[4]);
   EXPECT_EQ(out.uncertainty[0], 0);
   trials.erase(trials.begin(), trials.begin() + 2);
-  EXPECT_EQ(points_of_modelled_epoch(trials, {false}, 2, 10).losses, (std::vector<double>{5 - d, 7 + d}));  // two points are no line
+  EXPECT_EQ(points_of_modelled_epoch(trials, {false}, 2, 10).losses,
+            (std::vector<double>{5 - d, 7 + d}));  // two points are no line
 }
 
 TEST(ModelledPoints, IsInvariantToScaleOfEarlierEpoch) {
@@ -66,7 +67,8 @@ TEST(ModelledPoints, IsInvariantToScaleOfEarlierEpoch) {
       const double other = scale * early + shift;
       bent.push_back(seen(id, stopped ? std::vector<double>{other} : std::vector<double>{other, late}));
     }
-    const EvaluatedPoints a = points_of_modelled_epoch(plain, {false}, 5, 100), b = points_of_modelled_epoch(bent, {false}, 5, 100);
+    const EvaluatedPoints a = points_of_modelled_epoch(plain, {false}, 5, 100),
+                          b = points_of_modelled_epoch(bent, {false}, 5, 100);
     ASSERT_EQ(a.losses.size(), 30U);
     ASSERT_EQ(b.losses.size(), 30U);
     for (std::size_t i = 0; i < 30; ++i) {
@@ -85,7 +87,8 @@ TEST(ModelledPoints, KeepsIncumbentAndPrefersMeasuredPoints) {
 }
 
 TEST(ModelledPoints, AcceptsOnlyFailedTrials) {
-  const EvaluatedPoints out = points_of_modelled_epoch(std::vector<ModelledTrial>{seen(1, {}), seen(2, {})}, {false}, 2, 10);
+  const EvaluatedPoints out =
+      points_of_modelled_epoch(std::vector<ModelledTrial>{seen(1, {}), seen(2, {})}, {false}, 2, 10);
   ASSERT_EQ(out.losses.size(), 2U);
   EXPECT_TRUE(std::isnan(out.losses[0]));
 }

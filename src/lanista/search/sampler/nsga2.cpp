@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/study/pareto.h"
 
 namespace lanista::strategy {
@@ -52,13 +52,18 @@ class CrossChooser final : public space::Chooser {
 class Nsga2 final : public ReplayableSampler {
  public:
   Nsga2(const Context& context, const Settings& settings)
-      : ReplayableSampler(context), settings_(settings), proposal_sampler_(context, settings.mutations), history_(context) {}
+      : ReplayableSampler(context),
+        settings_(settings),
+        proposal_sampler_(context, settings.mutations),
+        history_(context) {}
   std::string_view name() const override { return "nsga2"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     if (index >= static_cast<std::uint64_t>(settings_.population) && !members_.empty()) {
-      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"), [this](const Rng& r) { return child(r); });
+      return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("child"),
+                              [this](const Rng& r) { return child(r); });
     }
     return random_unique(proposal_sampler_, rng, duplicates);
   }
@@ -127,7 +132,8 @@ class Nsga2 final : public ReplayableSampler {
   Result<mutate::Candidate> cross_models(const study::Proposal& first, const study::Proposal& second,
                                          const space::Sample& sample, Rng rng) const {
     if (first.base != second.base) return rebuilt(rng.bernoulli(settings_.p_swap) ? second : first);
-    if (first.graph_hash == second.graph_hash && first.steps == second.steps) return proposal_sampler_.resampled_model(first, sample);
+    if (first.graph_hash == second.graph_hash && first.steps == second.steps)
+      return proposal_sampler_.resampled_model(first, sample);
     const auto [rest_a, rest_b] =
         std::mismatch(first.steps.begin(), first.steps.end(), second.steps.begin(), second.steps.end());
     LANISTA_ASSIGN(mutate::Candidate model, proposal_sampler_.model_of_sample(first.base, sample));
@@ -166,26 +172,26 @@ class Nsga2 final : public ReplayableSampler {
 
 StrategyPlugin nsga2_plugin() {
   using Kind = OptionSpec::Kind;
-  return {
-      "nsga2",
-      "NSGA-II for several goals: crosses trials that no other dominates and keeps the Pareto front spread out",
-      {number_option("population", Kind::kInt, 50, 2, 10'000, "number of trials that may be parents; the first ones "
-                                                              "are random"),
-       number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents"),
-       number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a decision comes from the second parent"),
-       number_option("p_mutation", Kind::kReal, 0, 0, 1,
-                     "probability that a decision is sampled again or the model mutated; 0: one over the number "
-                     "of decisions"),
-       mutation_count_option()},
-      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        Settings settings;
-        settings.population = options.at("population").get<std::int64_t>();
-        settings.p_crossover = options.at("p_crossover").get<double>();
-        settings.p_swap = options.at("p_swap").get<double>();
-        settings.p_mutation = options.at("p_mutation").get<double>();
-        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Sampler>(std::make_unique<Nsga2>(context, settings));
-      }};
+  return {"nsga2",
+          "NSGA-II for several goals: crosses trials that no other dominates and keeps the Pareto front spread out",
+          {number_option("population", Kind::kInt, 50, 2, 10'000,
+                         "number of trials that may be parents; the first ones "
+                         "are random"),
+           number_option("p_crossover", Kind::kReal, 0.9, 0, 1, "probability that a child has two parents"),
+           number_option("p_swap", Kind::kReal, 0.5, 0, 1, "probability that a decision comes from the second parent"),
+           number_option("p_mutation", Kind::kReal, 0, 0, 1,
+                         "probability that a decision is sampled again or the model mutated; 0: one over the number "
+                         "of decisions"),
+           mutation_count_option()},
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+            Settings settings;
+            settings.population = options.at("population").get<std::int64_t>();
+            settings.p_crossover = options.at("p_crossover").get<double>();
+            settings.p_swap = options.at("p_swap").get<double>();
+            settings.p_mutation = options.at("p_mutation").get<double>();
+            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+            return std::unique_ptr<Sampler>(std::make_unique<Nsga2>(context, settings));
+          }};
 }
 
 }  // namespace lanista::strategy

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "support/search/sampler/test_support.h"
 #include "lanista/search/study/pareto.h"
+#include "support/search/sampler/test_support.h"
 
 namespace lanista::strategy {
 namespace {
@@ -15,7 +15,7 @@ using testing::small_context;
 
 /// Tells the strategy of a trial that succeeded with these metrics.
 void feed_event(Strategy& strategy, std::uint32_t id, const study::Proposal& proposal,
-          const std::map<std::string, double>& metrics) {
+                const std::map<std::string, double>& metrics) {
   strategy.observe(study::Proposed{TrialId{id}, proposal});
   strategy.observe(study::Measured{{TrialId{id}, 4, 4, metrics}});
   strategy.observe(study::Ended{TrialId{id}, {}});

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "lanista/search/sampler/builtin.h"
-#include "lanista/search/sampler/proposal_sampler.h"
-#include "lanista/search/sampler/perturbation.h"
-#include "lanista/search/sampler/constraint_filter.h"
 #include "lanista/search/halving/rung_ranking.h"
+#include "lanista/search/sampler/builtin.h"
+#include "lanista/search/sampler/constraint_filter.h"
+#include "lanista/search/sampler/perturbation.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/study/earlier_study.h"
 #include "lanista/search/study/pareto.h"
 
@@ -231,7 +231,8 @@ class Pbt final : public ReplayableSampler {
   std::unique_ptr<Halving> own_halving() const override { return std::make_unique<PbtHalving>(population_); }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     return random_unique(proposal_sampler_, rng, duplicates);
   }
   void fold_event(const study::Event& event) override { population_->observe(event); }

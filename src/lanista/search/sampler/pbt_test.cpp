@@ -68,7 +68,8 @@ struct PopulationHarness {
       if (member.ended) continue;
       while (member.epoch < member.budget) {
         ++member.epoch;
-        feed_event(strategy, study::Measured{{id, member.epoch, member.epoch, measure(id, member.sample, member.epoch)}});
+        feed_event(strategy,
+                   study::Measured{{id, member.epoch, member.epoch, measure(id, member.sample, member.epoch)}});
       }
       if (member.epoch == epochs) {
         member.ended = true;
@@ -263,7 +264,8 @@ TEST(Pbt, ReplaysItsOwnEvents) {
     });
     const auto again = pbt(context, options);
     for (const study::Event& event : play.events) again->observe(event);
-    const Suggestion suggested = must(strategy->suggest({3, 0, 0, 9})), suggested_again = must(again->suggest({3, 0, 0, 9}));
+    const Suggestion suggested = must(strategy->suggest({3, 0, 0, 9})),
+                     suggested_again = must(again->suggest({3, 0, 0, 9}));
     ASSERT_EQ(suggested.group.members.size(), 9U);
     ASSERT_EQ(suggested_again.group.members.size(), 9U);
     for (std::size_t i = 0; i < 9; ++i) {

@@ -74,7 +74,8 @@ space::Sample explored(const space::SearchSpace& space, const space::Sample& sam
     const Rng own = rng.split(parameter.name);
     const auto before = sample.find(parameter.name);
     const bool known = before != sample.end() && space::domain_contains(parameter.domain, before->second);
-    out[parameter.name] = known ? explored(parameter.domain, before->second, how, own) : sampled_value(parameter.domain, own);
+    out[parameter.name] =
+        known ? explored(parameter.domain, before->second, how, own) : sampled_value(parameter.domain, own);
   }
   return out;
 }

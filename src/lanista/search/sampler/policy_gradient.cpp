@@ -3,11 +3,11 @@
 #include <utility>
 
 #include "lanista/model/space/unit_interval.h"
+#include "lanista/search/math/policy.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
-#include "lanista/search/sampler/proposal_sampler.h"
 #include "lanista/search/sampler/history.h"
-#include "lanista/search/math/policy.h"
+#include "lanista/search/sampler/proposal_sampler.h"
 
 namespace lanista::strategy {
 namespace {
@@ -86,8 +86,10 @@ class PolicyGradient final : public ReplayableSampler {
   std::string_view name() const override { return "policy_gradient"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
-    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("policy"), [this](const Rng& r) { return policy_proposal(r); });
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
+    return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("policy"),
+                            [this](const Rng& r) { return policy_proposal(r); });
   }
 
   void fold_event(const study::Event& event) override {
@@ -189,8 +191,9 @@ StrategyPlugin policy_gradient_plugin() {
            number_option("baseline_decay", Kind::kReal, 0.9, 0, 1, "share of the old baseline in the moving average"),
            number_option("entropy", Kind::kReal, 0.01, 0, 10, "weight of the policy's entropy, for exploration"),
            number_option("bins", Kind::kInt, 8, 1, 10'000, "number of intervals of a numeric domain"),
-           number_option("window", Kind::kInt, 64, 1, 10'000, "number of recent trials that a result is "
-                                                              "compared with"),
+           number_option("window", Kind::kInt, 64, 1, 10'000,
+                         "number of recent trials that a result is "
+                         "compared with"),
            mutation_count_option()},
           [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
             Settings settings;

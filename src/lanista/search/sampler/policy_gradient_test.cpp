@@ -51,7 +51,8 @@ TEST(Policy, SamplesItsProbabilities) {
   policy.reinforce("x", 3, 1, 1, 2, 0);
   std::vector<int> seen(3);
   constexpr int kNumSamples = 3000;
-  for (std::uint64_t i = 0; i < kNumSamples; ++i) ++seen[static_cast<std::size_t>(policy.sample("x", 3, Rng(1).split(i)))];
+  for (std::uint64_t i = 0; i < kNumSamples; ++i)
+    ++seen[static_cast<std::size_t>(policy.sample("x", 3, Rng(1).split(i)))];
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_NEAR(seen[i], kNumSamples * policy.probabilities("x", 3)[i], 100);
   }

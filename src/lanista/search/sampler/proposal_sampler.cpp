@@ -65,7 +65,8 @@ Result<mutate::Candidate> ProposalSampler::model_of_sample(std::int64_t base, co
   return models_->model_of_sample(base, sample);
 }
 
-Result<mutate::Candidate> ProposalSampler::resampled_model(const study::Proposal& parent, const space::Sample& sample) const {
+Result<mutate::Candidate> ProposalSampler::resampled_model(const study::Proposal& parent,
+                                                           const space::Sample& sample) const {
   const auto choices = [](space::Sample all) {
     std::erase_if(all, [](const auto& entry) { return !space::is_model_choice(entry.first); });
     return all;
@@ -87,7 +88,8 @@ Result<study::Proposal> ProposalSampler::mutated(std::int64_t index, space::Samp
 }
 
 Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& duplicates,
-                                  const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t attempts) {
+                                     const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
+                                     std::int64_t attempts) {
   std::map<std::string, std::int64_t> reasons;
   for (std::int64_t i = 0; i < attempts; ++i) {
     auto proposal = sample_next(rng.split(static_cast<std::uint64_t>(i)));
@@ -108,17 +110,19 @@ Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& dupl
                ""};
 }
 
-Result<std::optional<study::Proposal>> first_unique_or_remaining(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
-                                                     const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
-                                                     std::int64_t repeat) {
+Result<std::optional<study::Proposal>> first_unique_or_remaining(
+    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
+    const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t repeat) {
   const auto repeated = [repeat](auto found) {
     if (found) found->repeat = repeat;
     return found;
   };
   auto found = first_unique(
-      rng, duplicates, [&](const Rng& r) { return repeated(sample_next(r)); }, proposal_sampler.is_enumerable() ? kMaxAttempts : kMaxRandomAttempts);
+      rng, duplicates, [&](const Rng& r) { return repeated(sample_next(r)); },
+      proposal_sampler.is_enumerable() ? kMaxAttempts : kMaxRandomAttempts);
   if (found) return std::optional(*std::move(found));
-  if (!proposal_sampler.is_enumerable() || found.error().code != Code::kResourceExhausted) return std::move(found).error();
+  if (!proposal_sampler.is_enumerable() || found.error().code != Code::kResourceExhausted)
+    return std::move(found).error();
   std::vector<std::uint64_t> left;
   for (std::uint64_t i = 0; i < proposal_sampler.num_grid_points(1); ++i) {
     const auto proposal = proposal_sampler.grid_point(i, 1);
@@ -129,13 +133,15 @@ Result<std::optional<study::Proposal>> first_unique_or_remaining(const ProposalS
   return repeated(std::move(chosen));
 }
 
-Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates) {
-  return first_unique_or_remaining(proposal_sampler, rng.split("random"), duplicates, [&](const Rng& r) { return proposal_sampler.random(r); });
+Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng,
+                                                     const DuplicateFilter& duplicates) {
+  return first_unique_or_remaining(proposal_sampler, rng.split("random"), duplicates,
+                                   [&](const Rng& r) { return proposal_sampler.random(r); });
 }
 
-Result<std::optional<study::Proposal>> unique_or_random(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
-                                                     const Rng& own,
-                                                     const std::function<Result<study::Proposal>(const Rng&)>& sample_next) {
+Result<std::optional<study::Proposal>> unique_or_random(
+    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
+    const std::function<Result<study::Proposal>(const Rng&)>& sample_next) {
   auto found = first_unique(own, duplicates, sample_next);
   if (found) return std::optional(*std::move(found));
   if (found.error().code != Code::kResourceExhausted) return std::move(found).error();

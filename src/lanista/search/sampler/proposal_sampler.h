@@ -58,24 +58,25 @@ class ProposalSampler {
   bool is_enumerable_ = false;
 };
 
-/// The first result of draw(rng.split(i)), i = 0, 1, …, that `duplicates` does not refuse. Errors: kResourceExhausted after
-/// so many draws, with the reason that stood against most of them.
+/// The first result of draw(rng.split(i)), i = 0, 1, …, that `duplicates` does not refuse. Errors: kResourceExhausted
+/// after so many draws, with the reason that stood against most of them.
 Result<study::Proposal> first_unique(const Rng& rng, const DuplicateFilter& duplicates,
-                                  const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
-                                  std::int64_t attempts = kMaxAttempts);
-/// As first_unique; where a small space is concerned, one of the points that are left, and nullopt if none is: the space
-/// is exhausted. With `repeat` all of them are that training of a proposal, beside those that were before. Errors:
-/// kResourceExhausted after kMaxRandomAttempts: bad luck.
-Result<std::optional<study::Proposal>> first_unique_or_remaining(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
-                                                     const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
-                                                     std::int64_t repeat = 0);
+                                     const std::function<Result<study::Proposal>(const Rng&)>& sample_next,
+                                     std::int64_t attempts = kMaxAttempts);
+/// As first_unique; where a small space is concerned, one of the points that are left, and nullopt if none is: the
+/// space is exhausted. With `repeat` all of them are that training of a proposal, beside those that were before.
+/// Errors: kResourceExhausted after kMaxRandomAttempts: bad luck.
+Result<std::optional<study::Proposal>> first_unique_or_remaining(
+    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
+    const std::function<Result<study::Proposal>(const Rng&)>& sample_next, std::int64_t repeat = 0);
 
 /// A new random draw, from a stream of `rng`; nullopt: the space is exhausted.
-Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates);
-/// What `sample_next` finds first from `own` that is new; where all that it finds is refused, a strategy looks elsewhere: a
-/// new random draw.
-Result<std::optional<study::Proposal>> unique_or_random(const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates,
-                                                     const Rng& own,
-                                                     const std::function<Result<study::Proposal>(const Rng&)>& sample_next);
+Result<std::optional<study::Proposal>> random_unique(const ProposalSampler& proposal_sampler, const Rng& rng,
+                                                     const DuplicateFilter& duplicates);
+/// What `sample_next` finds first from `own` that is new; where all that it finds is refused, a strategy looks
+/// elsewhere: a new random draw.
+Result<std::optional<study::Proposal>> unique_or_random(
+    const ProposalSampler& proposal_sampler, const Rng& rng, const DuplicateFilter& duplicates, const Rng& own,
+    const std::function<Result<study::Proposal>(const Rng&)>& sample_next);
 
 }  // namespace lanista::strategy

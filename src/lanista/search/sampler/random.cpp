@@ -19,7 +19,8 @@ class RandomSearch final : public ReplayableSampler {
   std::string_view name() const override { return "random"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t index, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     const auto draw = [this](const Rng& r) { return proposal_sampler_.random(r); };
     auto found = first_unique_or_remaining(proposal_sampler_, rng, duplicates, draw, repeat_);
     // Of the next round at the latest, unless the group in the making has that too; of a space of nothing never.
@@ -49,13 +50,14 @@ bool repeats_exhausted_space(const study::StrategyConfig& strategy) {
 std::optional<Error> repeated_space_conflict(const study::StudyConfig& config) {
   if (!repeats_exhausted_space(config.strategy)) return std::nullopt;
   const char* conflicting_option = config.data.folds            ? "data.folds"
-                       : config.strategy.repeat > 1 ? "strategy.repeat"
-                       : config.strategy.retry > 0  ? "strategy.retry"
-                                                    : nullptr;
+                                   : config.strategy.repeat > 1 ? "strategy.repeat"
+                                   : config.strategy.retry > 0  ? "strategy.retry"
+                                                                : nullptr;
   if (conflicting_option == nullptr) return std::nullopt;
-  return Error{Code::kInvalidArgument,
-               "trains what was trained before once more, and so does " + std::string(conflicting_option) + "; leave one out",
-               "strategy.again"};
+  return Error{
+      Code::kInvalidArgument,
+      "trains what was trained before once more, and so does " + std::string(conflicting_option) + "; leave one out",
+      "strategy.again"};
 }
 
 StrategyPlugin random_plugin() {
@@ -63,8 +65,7 @@ StrategyPlugin random_plugin() {
       "random",
       "independent samples of a base model, its mutations and the hyper-parameters",
       {mutation_count_option(),
-       option(kAgain, OptionSpec::Kind::kBool, false,
-              "whether an exhausted space is sampled again with other seeds")},
+       option(kAgain, OptionSpec::Kind::kBool, false, "whether an exhausted space is sampled again with other seeds")},
       [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
         LANISTA_ASSIGN(const MutationCount count, mutation_count(options));
         return std::unique_ptr<Sampler>(std::make_unique<RandomSearch>(context, count, options.at(kAgain).get<bool>()));

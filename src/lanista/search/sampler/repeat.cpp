@@ -81,15 +81,15 @@ class RepeatingSampler final : public Sampler {
     study::Proposal proposal;  ///< with repeat 0
     study::TrainingCounts tally;
     std::set<TrialId> under_way;
-    std::set<std::int64_t> folds_left;  ///< that nobody trains or has trained; none without folds
+    std::set<std::int64_t> folds_left;                     ///< that nobody trains or has trained; none without folds
     std::vector<std::vector<study::Measurement>> results;  ///< of those that ended and were not lost, epoch by epoch
-    std::int64_t reported_epoch = 0;                                 ///< the last epoch of which the inner sampler knows
+    std::int64_t reported_epoch = 0;                       ///< the last epoch of which the inner sampler knows
     bool paused = false;                                   ///< for the inner sampler
   };
 
   bool may_fail() const {
     return config_.strategy.retry > 0 && std::any_of(trainings_.begin(), trainings_.end(),
-                                            [](const auto& training) { return !training.second.paused; });
+                                                     [](const auto& training) { return !training.second.paused; });
   }
 
   void begin(TrialId trial, const study::Proposal& proposal) {
@@ -100,7 +100,12 @@ class RepeatingSampler final : public Sampler {
     auto known = group_of_.find(key);
     if (proposal.repeat == 0 || known == group_of_.end()) {
       known = group_of_.insert_or_assign(key, groups_.size()).first;
-      groups_.push_back({.first = trial, .proposal = decisions, .tally = {}, .under_way = {}, .folds_left = all_folds(), .results = {}});
+      groups_.push_back({.first = trial,
+                         .proposal = decisions,
+                         .tally = {},
+                         .under_way = {},
+                         .folds_left = all_folds(),
+                         .results = {}});
       if (decisions.parent) {
         const auto parent = member_of_.find(*decisions.parent);
         decisions.parent.reset();

@@ -122,8 +122,9 @@ TEST(Repeat, ReportsOneAveragedTrial) {
   std::vector<study::Event> observed_events;
   const Context context = small_context(1);
   auto inner = random_sampler(context);
-  auto strategy =
-      compose(with_repeated_trainings(std::make_unique<RecordingSampler>(std::move(inner), &observed_events), asked(2, 0)), nullptr);
+  auto strategy = compose(
+      with_repeated_trainings(std::make_unique<RecordingSampler>(std::move(inner), &observed_events), asked(2, 0)),
+      nullptr);
   for (std::uint32_t id = 1; id <= 2; ++id) {
     strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals().at(0)});
   }
@@ -189,8 +190,9 @@ TEST(Repeat, RetriesFailedFoldFirst) {
 TEST(Repeat, AveragesEpochsThatAllTrainingsReached) {
   std::vector<study::Event> observed_events;
   auto inner = random_sampler(small_context(1));
-  auto strategy =
-      compose(with_repeated_trainings(std::make_unique<RecordingSampler>(std::move(inner), &observed_events), asked(2, 0)), nullptr);
+  auto strategy = compose(
+      with_repeated_trainings(std::make_unique<RecordingSampler>(std::move(inner), &observed_events), asked(2, 0)),
+      nullptr);
   for (std::uint32_t id = 1; id <= 2; ++id) {
     strategy->observe(study::Proposed{TrialId{id}, must(strategy->suggest({1})).proposals().at(0)});
   }
@@ -204,7 +206,8 @@ TEST(Repeat, AveragesEpochsThatAllTrainingsReached) {
 
   ASSERT_EQ(observed_events.size(), 4U);
   for (std::int64_t epoch = 1; epoch <= 2; ++epoch) {
-    const study::Measurement& seen = std::get<study::Measured>(observed_events[static_cast<std::size_t>(epoch)]).measurement;
+    const study::Measurement& seen =
+        std::get<study::Measured>(observed_events[static_cast<std::size_t>(epoch)]).measurement;
     EXPECT_EQ(seen.epoch, epoch);
     EXPECT_EQ(seen.metrics.at("acc"), static_cast<double>(epoch) + 0.5);
   }

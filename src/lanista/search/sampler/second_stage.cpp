@@ -8,11 +8,11 @@
 
 #include "lanista/model/graph/infer.h"
 #include "lanista/search/sampler/builtin.h"
-#include "lanista/search/tuning/adaptive_batch_rules.h"
 #include "lanista/search/study/refinements.h"
-#include "lanista/search/study/trainings.h"
-#include "lanista/search/tuning/tuner.h"
 #include "lanista/search/study/study_view.h"
+#include "lanista/search/study/trainings.h"
+#include "lanista/search/tuning/adaptive_batch_rules.h"
+#include "lanista/search/tuning/tuner.h"
 
 namespace lanista::strategy {
 namespace {
@@ -180,7 +180,8 @@ Result<std::unique_ptr<Strategy>> with_second_stage(std::unique_ptr<Strategy> se
   if (!config.strategy.then) return search;
   const StoppingPlugin patience = patience_plugin();
   LANISTA_ASSIGN(const Options options, resolve_options({{"epochs", config.strategy.then->end}}, patience.options));
-  auto end = patience.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, options);
+  auto end =
+      patience.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, options);
   if (!end) {
     return Error{Code::kInvalidArgument, "its trials end by patience, which needs a goal that is measured in training",
                  std::string(study::kThenKey)};
@@ -206,8 +207,8 @@ std::optional<Error> second_stage_conflict(const study::StudyConfig& config) {
     const std::string& name = config.train.tune.name;
     return refuse("does not go with " +
                   std::string(name == study::kReplaySchedule ? "train.schedule: {from: DIR}"
-                              : name == study::kAdaptive ? "data.batch: adaptive(…)"
-                                                         : "train.tune") +
+                              : name == study::kAdaptive     ? "data.batch: adaptive(…)"
+                                                             : "train.tune") +
                   ", by which every trial changes its settings; leave out one of the two");
   }
   if (!config.train.select.name.empty()) {

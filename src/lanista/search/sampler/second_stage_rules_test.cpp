@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "support/search/sampler/second_stage_test_support.h"
 #include "lanista/search/tuning/tuner.h"
+#include "support/search/sampler/second_stage_test_support.h"
 
 namespace lanista::strategy {
 namespace {

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "lanista/model/graph/infer.h"
-#include "support/search/sampler/second_stage_test_support.h"
 #include "lanista/search/study/refinements.h"
+#include "support/search/sampler/second_stage_test_support.h"
 
 namespace lanista::strategy {
 namespace {
@@ -251,7 +251,8 @@ TEST(SecondStage, RetrainsBestTrialsHiddenFromSearch) {
     const char* type = seed % 3 == 0 ? "stopping" : "promotion";
     const auto make = [&](CallRecord* observed_events) {
       return must(
-          with_second_stage(std::make_unique<RecordingStrategy>(search_of(plugin, context, type), observed_events), config, context.models));
+          with_second_stage(std::make_unique<RecordingStrategy>(search_of(plugin, context, type), observed_events),
+                            config, context.models));
     };
     auto strategy = make(&notes);
     SimulatedStudy played(*strategy, slots, trials, 0.1, rng.split("results"));
@@ -317,8 +318,9 @@ struct Stage {
   std::unique_ptr<Strategy> strategy;
 
   Stage(std::uint64_t seed, std::int64_t best) : context(staged_context(seed, false)) {
-    strategy = must(with_second_stage(std::make_unique<RecordingStrategy>(search_of(random_plugin(), context, "stopping"), &notes),
-                                      staged_config(context, best), context.models));
+    strategy = must(
+        with_second_stage(std::make_unique<RecordingStrategy>(search_of(random_plugin(), context, "stopping"), &notes),
+                          staged_config(context, best), context.models));
   }
 };
 
@@ -399,8 +401,9 @@ class ExhaustedSearch final : public Strategy {
 TEST(SecondStage, StartsAfterSearchEnds) {
   const Context context = staged_context(3, false);
   for (const bool some : {true, false}) {
-    auto strategy = must(with_second_stage(std::make_unique<ExhaustedSearch>(search_of(random_plugin(), context, "promotion")),
-                                           staged_config(context, 2), context.models));
+    auto strategy =
+        must(with_second_stage(std::make_unique<ExhaustedSearch>(search_of(random_plugin(), context, "promotion")),
+                               staged_config(context, 2), context.models));
     SimulatedStudy played(*strategy, 3, some ? 40 : kUnbounded, 0, Rng(4));
     played.run();
     EXPECT_EQ(played.trials.size(), 7U);

@@ -37,12 +37,14 @@ class SobolSearch final : public ReplayableSampler {
 
  protected:
   /// A point that gives nothing new is passed over for good: the cursor stands behind the last one that was proposed.
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     std::uint64_t i = cursor_;
     auto proposal = first_unique(
         context().rng, duplicates, [&](const Rng&) { return at(i++); }, draws());
     if (proposal) return std::optional(*std::move(proposal));
-    if (proposal.error().code != Code::kResourceExhausted || !proposal_sampler_.is_enumerable()) return std::move(proposal).error();
+    if (proposal.error().code != Code::kResourceExhausted || !proposal_sampler_.is_enumerable())
+      return std::move(proposal).error();
     return random_unique(proposal_sampler_, rng, duplicates);
   }
 
@@ -72,7 +74,8 @@ class SobolSearch final : public ReplayableSampler {
       const auto dimension = std::find(names_.begin(), names_.end(), p.name) - names_.begin() + 1;
       sample[p.name] = space::value_at(p.domain, point[static_cast<std::size_t>(dimension)]);
     }
-    return proposal_sampler_.mutated(static_cast<std::int64_t>(point[0] * bases), std::move(sample), context().rng.split(index));
+    return proposal_sampler_.mutated(static_cast<std::int64_t>(point[0] * bases), std::move(sample),
+                                     context().rng.split(index));
   }
 
   Scramble scramble_;

@@ -138,8 +138,8 @@ class Halving {
   /// Says how far proposals, the next ones in this order, train at first. All of it, unless it says otherwise. Those
   /// for which there is no room it takes out.
   virtual void assign_budgets(std::vector<study::Proposal>& fresh) const { static_cast<void>(fresh); }
-  /// Asked where `count` slots are free. More members than that wait for theirs as a group. `has_new_trials` false: there
-  /// is nothing new to try, so that whoever waits for newcomers waits for nothing.
+  /// Asked where `count` slots are free. More members than that wait for theirs as a group. `has_new_trials` false:
+  /// there is nothing new to try, so that whoever waits for newcomers waits for nothing.
   virtual Promotions advance(std::int64_t count, bool has_new_trials) const {
     static_cast<void>(count);
     static_cast<void>(has_new_trials);
@@ -167,24 +167,26 @@ struct StrategyPlugin {
   std::string help;
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Sampler>>(const Context&, const Options&)> make;
-  bool has_own_halving = false;  ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
-  bool forks = false;   ///< trials go on from each other's states: they stand for their last epoch, and what a state is
-                        ///< made for is fixed
-  bool learns_from_results = true;   ///< what it proposes depends on results; else many may be asked for at a time
+  bool has_own_halving =
+      false;           ///< it says how far to train, too (Sampler::own_halving): no stopping rule goes with it
+  bool forks = false;  ///< trials go on from each other's states: they stand for their last epoch, and what a state is
+                       ///< made for is fixed
+  bool learns_from_results = true;  ///< what it proposes depends on results; else many may be asked for at a time
 };
 /// What a halving is made from.
 struct HalvingContext {
   std::vector<study::Goal> goals;
   std::int64_t epochs = 1;                          ///< that a trial trains at most
   std::vector<study::Constraint> constraints = {};  ///< those that are measured count
-  study::SelectionRule keep = {};                        ///< which of its epochs a trial stands for
+  study::SelectionRule keep = {};                   ///< which of its epochs a trial stands for
 };
 struct StoppingPlugin {
   std::string name;
   std::string help;
   std::vector<OptionSpec> options;
   std::function<Result<std::unique_ptr<Halving>>(const HalvingContext&, const Options&)> make;
-  bool judges_whole_rungs = false;  ///< a rung is judged when all of its trials are there, so that it may be decided before
+  bool judges_whole_rungs =
+      false;  ///< a rung is judged when all of its trials are there, so that it may be decided before
 };
 /// What in a study does not go with a strategy that halves (StrategyPlugin::halves): a stopping rule, and several
 /// trainings of a proposal; with one that forks, also another epoch than the last, and what cannot change while a trial

@@ -6,10 +6,10 @@
 #include <optional>
 #include <utility>
 
+#include "lanista/search/math/parzen.h"
 #include "lanista/search/sampler/builtin.h"
 #include "lanista/search/sampler/decisions.h"
 #include "lanista/search/sampler/proposal_sampler.h"
-#include "lanista/search/math/parzen.h"
 
 namespace lanista::strategy {
 namespace {
@@ -37,12 +37,13 @@ class Tpe final : public ReplayableSampler {
   std::string_view name() const override { return "tpe"; }
 
  protected:
-  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng, const DuplicateFilter& duplicates) const override {
+  Result<std::optional<study::Proposal>> next(std::uint64_t, const Rng& rng,
+                                              const DuplicateFilter& duplicates) const override {
     if (static_cast<std::int64_t>(ended_.size()) >= settings_.startup && decisions_.size() > 0) {
       const Split split = split_rows(duplicates);
       Models models;
       return unique_or_random(proposal_sampler_, rng, duplicates, rng.split("model"),
-                           [&](const Rng& r) { return model_proposal(r, split, models); });
+                              [&](const Rng& r) { return model_proposal(r, split, models); });
     }
     return random_unique(proposal_sampler_, rng, duplicates);
   }
@@ -160,30 +161,30 @@ class Tpe final : public ReplayableSampler {
 
 StrategyPlugin tpe_plugin() {
   using Kind = OptionSpec::Kind;
-  return {
-      "tpe",
-      "tree-structured Parzen estimator: samples that resemble good trials more than the others; mutations "
-      "are random",
-      {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of ended trials before the model is used"),
-       number_option("candidates", Kind::kInt, 24, 1, 10'000, "samples of which the most promising is proposed"),
-       flag_option("multivariate", true, "whether decisions that exist together are modelled jointly"),
-       flag_option("constant_liar", true, "whether running trials count as bad ones, so that they are not "
-                                          "proposed again"),
-       text_option("gamma", "linear",
-                   "number of good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as "
-                   "in hyperopt",
-                   {"linear", "sqrt"}),
-       mutation_count_option()},
-      [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
-        Settings settings;
-        settings.startup = options.at("startup").get<std::int64_t>();
-        settings.candidates = options.at("candidates").get<std::int64_t>();
-        settings.multivariate = options.at("multivariate").get<bool>();
-        settings.constant_liar = options.at("constant_liar").get<bool>();
-        settings.gamma = options.at("gamma") == "sqrt" ? Gamma::kSqrt : Gamma::kLinear;
-        LANISTA_ASSIGN(settings.mutations, mutation_count(options));
-        return std::unique_ptr<Sampler>(std::make_unique<Tpe>(context, settings));
-      }};
+  return {"tpe",
+          "tree-structured Parzen estimator: samples that resemble good trials more than the others; mutations "
+          "are random",
+          {number_option("startup", Kind::kInt, 10, 1, 10'000, "number of ended trials before the model is used"),
+           number_option("candidates", Kind::kInt, 24, 1, 10'000, "samples of which the most promising is proposed"),
+           flag_option("multivariate", true, "whether decisions that exist together are modelled jointly"),
+           flag_option("constant_liar", true,
+                       "whether running trials count as bad ones, so that they are not "
+                       "proposed again"),
+           text_option("gamma", "linear",
+                       "number of good trials among n: min(ceil(n / 10), 25), or min(ceil(sqrt(n) / 4), 25) as "
+                       "in hyperopt",
+                       {"linear", "sqrt"}),
+           mutation_count_option()},
+          [](const Context& context, const Options& options) -> Result<std::unique_ptr<Sampler>> {
+            Settings settings;
+            settings.startup = options.at("startup").get<std::int64_t>();
+            settings.candidates = options.at("candidates").get<std::int64_t>();
+            settings.multivariate = options.at("multivariate").get<bool>();
+            settings.constant_liar = options.at("constant_liar").get<bool>();
+            settings.gamma = options.at("gamma") == "sqrt" ? Gamma::kSqrt : Gamma::kLinear;
+            LANISTA_ASSIGN(settings.mutations, mutation_count(options));
+            return std::unique_ptr<Sampler>(std::make_unique<Tpe>(context, settings));
+          }};
 }
 
 }  // namespace lanista::strategy

@@ -33,7 +33,7 @@ struct Residuals {
   double mean = 0;
   double spread = 0;  ///< standard deviation: root of the mean square about the mean
   std::array<double, kResidualPercents.size()> quantiles{};  ///< between two values by their distance (Hyndman, Fan: 7)
-  double mae = 0, rmse = 0, r2 = 0;  ///< as metrics of the same names, of this number alone
+  double mae = 0, rmse = 0, r2 = 0;                          ///< as metrics of the same names, of this number alone
 };
 
 /// A mistake, and how often it was made.
@@ -46,13 +46,13 @@ struct ConfusedPair {
 /// What a model does with the rows of one part of its study's data. Bounded, whatever the data: counts of classes, and
 /// of numbers a summary and a few hundred single rows.
 struct PartAssessment {
-  std::string part;                     ///< "validation", "test"
+  std::string part;  ///< "validation", "test"
   std::int64_t rows = 0;
   std::int64_t lost = 0;                ///< rows with a prediction that is not a number
   std::vector<std::int64_t> confusion;  ///< by [label, prediction]; empty beyond kMaxConfusionClasses classes
-  std::vector<ClassScore> classes;      ///< that have rows, the lowest recall first, then most rows, at most kMaxClasses; of
-                                        ///< labels all, the lowest f1 first
-  std::vector<ConfusedPair> confused;       ///< most frequent mistakes first, at most kMaxConfusedPairs
+  std::vector<ClassScore> classes;  ///< that have rows, the lowest recall first, then most rows, at most kMaxClasses;
+                                    ///< of labels all, the lowest f1 first
+  std::vector<ConfusedPair> confused;     ///< most frequent mistakes first, at most kMaxConfusedPairs
   std::vector<Residuals> residuals;       ///< of numbers: one an output, at most kMaxOutputs
   std::vector<double> actual, predicted;  ///< of numbers: [drawn rows, outputs shown], in the targets' own unit
 

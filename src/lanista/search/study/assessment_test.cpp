@@ -12,7 +12,8 @@ namespace {
 
 ModelAssessment of_classes() {
   ModelAssessment out{TrialId{7}, "abc", 3, 1, {}};
-  PartAssessment part{"validation", 12, 1, {4, 1, 0, 0, 3, 0, 2, 0, 1}, {{2, 3, 1, 1.0 / 3}, {0, 5, 0.66, 0.8}}, {}, {}, {}, {}};
+  PartAssessment part{"validation", 12, 1, {4, 1, 0, 0, 3, 0, 2, 0, 1}, {{2, 3, 1, 1.0 / 3}, {0, 5, 0.66, 0.8}}, {},
+                      {},           {}, {}};
   part.confused = {{2, 0, 2}, {0, 1, 1}};
   out.parts = {part, part};
   out.parts[1].part = "test";

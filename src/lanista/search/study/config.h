@@ -27,7 +27,8 @@ struct PluginConfig {
   Options options = Options::object();
 };
 inline constexpr std::int64_t kMaxBatch = 65536;
-inline constexpr std::int64_t kMaxFolds = 1000;  ///< times strategy.repeat: trainings of a proposal on rows of their own
+inline constexpr std::int64_t kMaxFolds =
+    1000;  ///< times strategy.repeat: trainings of a proposal on rows of their own
 inline constexpr std::int64_t kMaxBatchParts = 4096;  ///< shards of a batch, and parts of a shard
 inline constexpr std::int64_t kMaxEpochs = 1'000'000;
 inline constexpr std::int64_t kMaxStepsPerEpoch = 1'000'000'000;
@@ -39,7 +40,7 @@ inline constexpr std::string_view kStartOff = "off", kStartParent = "parent", kS
                                   kStartFile = "file";
 inline constexpr std::string_view kZooFolder = "zoo";                             ///< where no other is named
 inline constexpr std::string_view kSameTask = "same", kRelatedTasks = "related";  ///< train.zoo_tasks
-inline constexpr std::string_view kStartFromBase = "base";  ///< the file of the first base model
+inline constexpr std::string_view kStartFromBase = "base";                        ///< the file of the first base model
 inline constexpr std::string_view kFullRate = "full", kEasedRate = "eased";
 inline constexpr double kEasedShare = 0.05;
 /// Parts of a model that have names without being one node and what it reads (train.rates): the last layers with
@@ -81,7 +82,7 @@ struct DataConfig {
   std::string normalize = "auto";                ///< auto | none
   std::string targets = "auto";       ///< auto | standardize | raw; auto: standardised where they are numbers
   std::vector<PluginConfig> augment;  ///< of training samples, in this order
-  ClassWeights class_weights = {};    ///< a study file's train.class_weights: the data set makes weights of rows of them
+  ClassWeights class_weights = {};  ///< a study file's train.class_weights: the data set makes weights of rows of them
   /// Cross-validation: training and validation part are dealt into so many folds, and a proposal is trained on each of
   /// the ways to leave one out (strategy.repeat times, each with another dealing). None: one split. From 2.
   std::optional<std::int64_t> folds = {};
@@ -142,7 +143,7 @@ struct TrainConfig {
   std::int64_t start_recalibrate = 0;      ///< batches that renew running statistics behind a start; 0: none
   std::string start_shrink{kShrinkFirst};  ///< which units of a wider parent stay: first | loss
   std::string start_optimizer{kFreshOptimizer};  ///< fresh | carry
-  std::int64_t start_race = 0;             ///< steps in which a start has to beat others, and random values; 0: none
+  std::int64_t start_race = 0;  ///< steps in which a start has to beat others, and random values; 0: none
   /// Factors of the learning rate by part of the model: kBasePart, kHeadPart, or a node ("%4", a label) with all that
   /// it reads. What no part holds has the whole rate. Above 0, at most kMaxRateFactor.
   std::map<std::string, double> rates = {};
@@ -163,11 +164,11 @@ struct StrategyConfig {
   std::string name = "random";
   std::int64_t slots = 16;
   Options options = Options::object();
-  std::int64_t repeat = 1;       ///< trainings of every proposal, each with its own seed
-  std::string average = "mean";  ///< mean | median: what the strategy learns of them
-  std::int64_t retry = 0;        ///< failed trainings of a proposal that are done again with another seed
-  std::string order{kNeededFirst};  ///< of a group's members, where there are rules of `implied`
-  std::int64_t group = 0;           ///< new trials that are asked for at a time; 0: as suits the strategy
+  std::int64_t repeat = 1;               ///< trainings of every proposal, each with its own seed
+  std::string average = "mean";          ///< mean | median: what the strategy learns of them
+  std::int64_t retry = 0;                ///< failed trainings of a proposal that are done again with another seed
+  std::string order{kNeededFirst};       ///< of a group's members, where there are rules of `implied`
+  std::int64_t group = 0;                ///< new trials that are asked for at a time; 0: as suits the strategy
   std::optional<SecondStage> then = {};  ///< absent: the search is all there is
 };
 struct StopConfig {
@@ -191,12 +192,12 @@ inline constexpr std::string_view kStudiesFolder = "studies", kProfilesFolder = 
 /// run.width, where each program is to find out what suits it.
 inline constexpr std::int64_t kAutoWidth = 0;
 struct RunConfig {
-  std::int64_t workers = 0;  ///< 0: one per core
-  std::int64_t lanes = 0;    ///< trials of one program that a worker trains together; 0: as suits the machine
-  std::int64_t width = 1;    ///< worker processes that train one trial together, at most
+  std::int64_t workers = 0;   ///< 0: one per core
+  std::int64_t lanes = 0;     ///< trials of one program that a worker trains together; 0: as suits the machine
+  std::int64_t width = 1;     ///< worker processes that train one trial together, at most
   std::int64_t pipeline = 1;  ///< threads of a worker that share a trial's step by operators; 0: as it pays
   std::uint64_t seed = 1;
-  double memory_gib = 0;  ///< of all programs together; 0: three quarters of the machine's
+  double memory_gib = 0;                          ///< of all programs together; 0: three quarters of the machine's
   std::string isolation = std::string(kThreads);  ///< kThreads, kProcesses
   std::string profiles{kAutoProfiles};            ///< folder of times that outlive studies, kAutoProfiles, kNoProfiles
   /// That train, by name: kCpu, or one that device::open knows. Results are of its numeric class.
@@ -215,7 +216,7 @@ struct StudyConfig {
   SpaceConfig space;
   TrainConfig train;
   std::vector<Goal> goals{Goal{}};
-  std::vector<Constraint> subject_to;  ///< what trials must keep to
+  std::vector<Constraint> subject_to;     ///< what trials must keep to
   std::vector<PruningRule> implied = {};  ///< rules by which the result of one trial ends other trials
   StrategyConfig strategy;
   StopConfig stop;

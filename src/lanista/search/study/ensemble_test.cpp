@@ -23,7 +23,8 @@ struct Library {
     const auto all = static_cast<double>(std::accumulate(selections.begin(), selections.end(), std::int64_t{0}));
     for (std::size_t row = 0; row < targets.size(); ++row) {
       double mean = 0;
-      for (std::size_t k = 0; k < selections.size(); ++k) mean += static_cast<double>(selections[k]) / all * predictions[k][row];
+      for (std::size_t k = 0; k < selections.size(); ++k)
+        mean += static_cast<double>(selections[k]) / all * predictions[k][row];
       sum += (mean - targets[row]) * (mean - targets[row]);
     }
     return sum / static_cast<double>(targets.size());
@@ -143,8 +144,8 @@ TEST(SelectEnsemble, EvaluatesEachBlendOnce) {
 
 TEST(SelectEnsemble, ExcludesInvalidBlends) {
   const auto loss = [](std::span<const std::int64_t> selections) -> Result<std::optional<double>> {
-    if (selections[1] > 0) return std::optional<double>();          // forbidden
-    if (selections[2] > 0) return std::optional(std::nan(""));      // no number
+    if (selections[1] > 0) return std::optional<double>();      // forbidden
+    if (selections[2] > 0) return std::optional(std::nan(""));  // no number
     return std::optional(selections[3] > 0 ? 0.5 : 1.0);
   };
 
@@ -183,9 +184,10 @@ TEST(Ensemble, RoundTripsThroughRecord) {
   EXPECT_TRUE(std::isnan(again.test.at("test_accuracy")));
   EXPECT_EQ(one.shares(), (std::vector<double>{2.0 / 3, 1.0 / 3}));
 
-  for (const char* bad : {R"({"members": [], "validation": {}, "test": {}})",
-                          R"({"members": [{"trial": 1, "draws": 0}], "validation": {}, "test": {}})",
-                          R"({"members": [{"trial": 1, "draws": 1}, {"trial": 1, "draws": 2}], "validation": {}, "test": {}})"}) {
+  for (const char* bad :
+       {R"({"members": [], "validation": {}, "test": {}})",
+        R"({"members": [{"trial": 1, "draws": 0}], "validation": {}, "test": {}})",
+        R"({"members": [{"trial": 1, "draws": 1}, {"trial": 1, "draws": 2}], "validation": {}, "test": {}})"}) {
     EXPECT_THROW(read_ensemble(nlohmann::json::parse(bad)), fields::Malformed) << bad;
   }
 }

@@ -74,10 +74,10 @@ std::int64_t EpochSchedule::num_passes(std::int64_t epochs) const {
 
 EpochSchedule epoch_schedule_of(const Recipe& recipe, std::int64_t rows) {
   EpochSchedule out{.rows = rows,
-             .batch = recipe.batch,
-             .length = recipe.steps_per_epoch,
-             .budget = recipe.steps,
-             .all_rows_at = recipe.all_rows_at};
+                    .batch = recipe.batch,
+                    .length = recipe.steps_per_epoch,
+                    .budget = recipe.steps,
+                    .all_rows_at = recipe.all_rows_at};
   if (out.length == 0) out.length = out.pass_steps();
   return out;
 }

@@ -53,9 +53,13 @@ EpochSelector::EpochQuality EpochSelector::standing(const Measurement& measureme
 }
 
 // Where nothing can be told apart as yet, there is no reason to prefer an early epoch.
-bool EpochSelector::is_better(const EpochQuality& seen) const { return !best_ || (best_->lost && seen.lost) || seen < *best_; }
+bool EpochSelector::is_better(const EpochQuality& seen) const {
+  return !best_ || (best_->lost && seen.lost) || seen < *best_;
+}
 
-bool EpochSelector::improves(const Measurement& measurement) const { return !selects_best() || is_better(standing(measurement)); }
+bool EpochSelector::improves(const Measurement& measurement) const {
+  return !selects_best() || is_better(standing(measurement));
+}
 
 bool EpochSelector::observe(const Measurement& measurement) {
   if (!selects_best()) return true;

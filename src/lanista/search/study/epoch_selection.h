@@ -18,8 +18,9 @@ namespace lanista::study {
 
 /// Which of its epochs a trial stands for, with its measurement and its weights: the last one (no goals), or the best
 /// so far. Best is what the study's own ranking puts first: what keeps to the constraints, then the smaller violation,
-/// then the goals in turn, then what train.ties says; of equal epochs the earlier. No other epoch of the trial dominates it, whatever the goals.
-/// An epoch whose first goal is not a number is worse than all that have one; where none has one, the last counts.
+/// then the goals in turn, then what train.ties says; of equal epochs the earlier. No other epoch of the trial
+/// dominates it, whatever the goals. An epoch whose first goal is not a number is worse than all that have one; where
+/// none has one, the last counts.
 struct SelectionRule {
   /// Measured in training, for others do not tell epochs apart; the tie goal is the last of them. None: the last epoch.
   std::vector<Goal> goals;

@@ -54,7 +54,10 @@ RandomTrial random_trial(Rng rng) {
   const std::int64_t epochs = rng.between(1, 8);
   const bool has_costs = rng.bernoulli(0.5);
   for (std::int64_t epoch = 1; epoch <= epochs; ++epoch) {
-    Measurement m{TrialId{1}, epoch, 10 * epoch, {{"val_accuracy", random_value_or_nan(rng)}, {"val_loss", random_value_or_nan(rng)}}};
+    Measurement m{TrialId{1},
+                  epoch,
+                  10 * epoch,
+                  {{"val_accuracy", random_value_or_nan(rng)}, {"val_loss", random_value_or_nan(rng)}}};
     if (std::isinf(m.metrics["val_loss"])) m.metrics["val_loss"] = 2;  // how far apart infinities are nobody knows
     if (has_costs) m.metrics["params"] = m.metrics["flops"] = 7;
     out.measurements.push_back(std::move(m));

@@ -44,11 +44,13 @@ TEST(Metrics, HaveTargetsAndHelp) {
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name;
     EXPECT_EQ(metric.usual > 0, metric.name.ends_with('>')) << metric.name;
   }
-  const std::vector<std::string> two = applicable_metrics(2), ten = applicable_metrics(10), numbers = applicable_metrics(0);
+  const std::vector<std::string> two = applicable_metrics(2), ten = applicable_metrics(10),
+                                 numbers = applicable_metrics(0);
   EXPECT_EQ(two, (std::vector<std::string>{"accuracy", "balanced_accuracy", "f1_macro", "log_loss", "perplexity",
                                            "calibration_error", "matthews", "roc_auc", "average_precision", "f1"}));
-  EXPECT_EQ(ten, (std::vector<std::string>{"accuracy", "top5", "balanced_accuracy", "f1_macro", "log_loss",
-                                           "perplexity", "calibration_error", "matthews", "roc_auc", "average_precision"}));
+  EXPECT_EQ(ten,
+            (std::vector<std::string>{"accuracy", "top5", "balanced_accuracy", "f1_macro", "log_loss", "perplexity",
+                                      "calibration_error", "matthews", "roc_auc", "average_precision"}));
   EXPECT_EQ(numbers, (std::vector<std::string>{"mae", "rmse", "r2", "mape", "quantile90"}));
   for (const std::string& name : two) EXPECT_TRUE(check_metric(name, 2)) << name;
   for (const std::string& name : ten) EXPECT_TRUE(check_metric(name, 10)) << name;
@@ -59,8 +61,8 @@ TEST(Metrics, HaveDirection) {
   for (const auto* more : {"val_accuracy", "val_top3", "val_f1", "val_roc_auc", "val_matthews", "val_r2"}) {
     EXPECT_EQ(more_is_better(more), true) << more;
   }
-  for (const auto* less : {"val_loss", "train_loss", "val_log_loss", "val_perplexity", "val_calibration_error", "val_mae",
-                           "val_quantile10", "params", "flops"}) {
+  for (const auto* less : {"val_loss", "train_loss", "val_log_loss", "val_perplexity", "val_calibration_error",
+                           "val_mae", "val_quantile10", "params", "flops"}) {
     EXPECT_EQ(more_is_better(less), false) << less;
   }
   for (const auto* nothing : {"accuracy", "val_", "val_speed", "train_accuracy", "lr", ""}) {

@@ -20,9 +20,8 @@ bool all_numbers(const RankingKey& standing) { return standing.violation == 0 &&
 
 /// Trials whose loss is no larger.
 std::int64_t trials_below(const std::vector<RankingKey>& ranked, double loss) {
-  return std::ranges::count_if(ranked, [&](const RankingKey& standing) {
-    return all_numbers(standing) && standing.losses[0].second <= loss;
-  });
+  return std::ranges::count_if(
+      ranked, [&](const RankingKey& standing) { return all_numbers(standing) && standing.losses[0].second <= loss; });
 }
 
 std::optional<NoiseBand> band_of_folds(const StudyView& view, const std::vector<RankingKey>& ranked, bool multilabel) {
@@ -36,7 +35,8 @@ std::optional<NoiseBand> band_of_folds(const StudyView& view, const std::vector<
   const double n = static_cast<double>(joint.size());
   const double folds = static_cast<double>(view.config.data.folds.value_or(2));
   const double half = student_quantile(std::ssize(joint) - 1) * spread->deviation * std::sqrt(1 / n + 1 / (folds - 1));
-  NoiseBand out{.band = {spread->mean - half, spread->mean + half}, .rows = 0, .trainings = std::ssize(joint), .trials = 0};
+  NoiseBand out{
+      .band = {spread->mean - half, spread->mean + half}, .rows = 0, .trainings = std::ssize(joint), .trials = 0};
   if (is_share_of_rows(goal.metric, multilabel)) out.band = {std::max(0.0, out.band.low), std::min(1.0, out.band.high)};
   out.trials = trials_below(ranked, goal.maximize ? -out.band.low : out.band.high);
   return out;
@@ -69,7 +69,8 @@ std::optional<NoiseBand> noise_band(const StudyView& view, const std::vector<Ran
   if (trainings_per_proposal(view.config) > 1) return std::nullopt;
   const auto score = [](const RankingKey& standing) { return -standing.losses.at(0).second; };
   const auto rows = view.data.is_object() ? view.data.find("split_rows") : view.data.end();
-  if (ranked[0].losses.at(0).first || rows == view.data.end() || !rows->is_array() || rows->size() != 3) return std::nullopt;
+  if (ranked[0].losses.at(0).first || rows == view.data.end() || !rows->is_array() || rows->size() != 3)
+    return std::nullopt;
   NoiseBand out{.band = {}, .rows = (*rows)[1].get<std::int64_t>(), .trainings = 0, .trials = 0};
   if (out.rows < 1) return std::nullopt;
   out.band = wilson_interval(score(ranked[0]), out.rows);

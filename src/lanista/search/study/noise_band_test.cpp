@@ -52,8 +52,8 @@ TEST(NoiseBand, CountsTrialsWithinBand) {
 }
 
 TEST(NoiseBand, MatchesStudentTable) {
-  for (const auto& [freedom, value] : {std::pair(1, 12.706), {2, 4.303}, {4, 2.776}, {5, 2.571}, {9, 2.262}, {19, 2.093},
-                                       {49, 2.010}, {999, 1.962}}) {
+  for (const auto& [freedom, value] :
+       {std::pair(1, 12.706), {2, 4.303}, {4, 2.776}, {5, 2.571}, {9, 2.262}, {19, 2.093}, {49, 2.010}, {999, 1.962}}) {
     EXPECT_NEAR(student_quantile(freedom), value, 0.0015) << freedom;
   }
 }

@@ -12,8 +12,8 @@ namespace {
 
 bool is_lane_number(const graph::OpDef* def, const std::string& attr) {
   return def != nullptr && std::ranges::any_of(def->attrs, [&](const graph::AttrSpec& spec) {
-    return spec.per_lane && spec.name == attr;
-  });
+           return spec.per_lane && spec.name == attr;
+         });
 }
 
 }  // namespace

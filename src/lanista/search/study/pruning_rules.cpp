@@ -103,11 +103,11 @@ Result<void> check_rules(const std::vector<PruningRule>& rules, const std::vecto
     const PruningRule& rule = rules[i];
     const std::string where = "[" + std::to_string(i) + "]";
     const auto equal_rule = std::find_if(rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(i),
-                                   [&](const auto& r) { return r.when == rule.when && r.along == rule.along; });
+                                         [&](const auto& r) { return r.when == rule.when && r.along == rule.along; });
     if (equal_rule != rules.begin() + static_cast<std::ptrdiff_t>(i)) {
       return refused(equal_rule->up == rule.up ? "'" + rule_text(rule) + "' stands twice"
-                                         : "'" + rule_text(rule) + "' stands beside '" + rule_text(*equal_rule) +
-                                               "': together they say that one failure is everybody's",
+                                               : "'" + rule_text(rule) + "' stands beside '" + rule_text(*equal_rule) +
+                                                     "': together they say that one failure is everybody's",
                      where);
     }
     if (closes_rungs(rule)) continue;

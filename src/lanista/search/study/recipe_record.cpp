@@ -21,7 +21,8 @@ namespace {
 
 nlohmann::json plugin_json(const PluginConfig& plugin) { return {{plugin.name, plugin.options}}; }
 PluginConfig plugin_of(const nlohmann::json& in, const char* what) {
-  if (!in.is_object() || in.size() != 1) throw Malformed{"'" + std::string(what) + "' holds what is no name with options"};
+  if (!in.is_object() || in.size() != 1)
+    throw Malformed{"'" + std::string(what) + "' holds what is no name with options"};
   return {in.begin().key(), in.begin().value()};
 }
 
@@ -54,23 +55,23 @@ std::map<graph::NodeId, double> rates_of(const nlohmann::json& in) {
 
 nlohmann::json recipe_json(const Recipe& recipe) {
   nlohmann::json out = {{"loss", recipe.loss},
-                         {"optimizer", recipe.optimizer},
-                         {"schedule", recipe.schedule},
-                         {"precision", recipe.precision},
-                         {"epochs", recipe.epochs},
-                         {"batch", recipe.batch},
-                         {"step_every", recipe.step_every},
-                         {"step_factor", recipe.step_factor},
-                         {"warmup_epochs", recipe.warmup_epochs},
-                         {"clip_norm", recipe.clip_norm},
-                         {"label_smoothing", recipe.label_smoothing},
-                         {"lr", recipe.lr},
-                         {"momentum", recipe.momentum},
-                         {"weight_decay", recipe.weight_decay},
-                         {"beta1", recipe.beta1},
-                         {"beta2", recipe.beta2},
-                         {"eps", recipe.eps},
-                         {"nesterov", recipe.nesterov}};
+                        {"optimizer", recipe.optimizer},
+                        {"schedule", recipe.schedule},
+                        {"precision", recipe.precision},
+                        {"epochs", recipe.epochs},
+                        {"batch", recipe.batch},
+                        {"step_every", recipe.step_every},
+                        {"step_factor", recipe.step_factor},
+                        {"warmup_epochs", recipe.warmup_epochs},
+                        {"clip_norm", recipe.clip_norm},
+                        {"label_smoothing", recipe.label_smoothing},
+                        {"lr", recipe.lr},
+                        {"momentum", recipe.momentum},
+                        {"weight_decay", recipe.weight_decay},
+                        {"beta1", recipe.beta1},
+                        {"beta2", recipe.beta2},
+                        {"eps", recipe.eps},
+                        {"nesterov", recipe.nesterov}};
   // Absent where there is none, as in recipes from before there was any.
   if (recipe.shards != 1) out["shards"] = recipe.shards;
   if (recipe.accumulate != 1) out["accumulate"] = recipe.accumulate;
@@ -104,10 +105,11 @@ Result<Recipe> recipe_from_json(const nlohmann::json& in) {
       recipe.*field = real(in, name);
     }
     for (const auto& [name, field] :
-         {std::pair("clip_norm", &StepSettings::clip_norm), std::pair("label_smoothing", &StepSettings::label_smoothing),
-          std::pair("lr", &StepSettings::lr), std::pair("momentum", &StepSettings::momentum),
-          std::pair("weight_decay", &StepSettings::weight_decay), std::pair("beta1", &StepSettings::beta1),
-          std::pair("beta2", &StepSettings::beta2), std::pair("eps", &StepSettings::eps)}) {
+         {std::pair("clip_norm", &StepSettings::clip_norm),
+          std::pair("label_smoothing", &StepSettings::label_smoothing), std::pair("lr", &StepSettings::lr),
+          std::pair("momentum", &StepSettings::momentum), std::pair("weight_decay", &StepSettings::weight_decay),
+          std::pair("beta1", &StepSettings::beta1), std::pair("beta2", &StepSettings::beta2),
+          std::pair("eps", &StepSettings::eps)}) {
       recipe.*field = real(in, name);
     }
     recipe.nesterov = flag(in, "nesterov");

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "lanista/search/study/trial.h"
 #include "lanista/search/study/study_view.h"
+#include "lanista/search/study/trial.h"
 
 namespace lanista::study {
 

@@ -41,7 +41,9 @@ TEST(SelectBranches, ReturnReplaySchedule) {
   const std::vector<SelectionChange> found = selection_changes(measurements);
   EXPECT_EQ(found, (std::vector<SelectionChange>{{10, true}, {30, false}}));
   EXPECT_EQ(*read_selection_changes(selection_changes_json(found)), found);
-  const auto mistake = [](const char* text) { return read_selection_changes(nlohmann::json::parse(text)).error().message; };
+  const auto mistake = [](const char* text) {
+    return read_selection_changes(nlohmann::json::parse(text)).error().message;
+  };
   EXPECT_EQ(mistake(R"([{"step": 3, "selects": true}, {"step": 3, "selects": false}])"),
             "entry 2: step 3 is not behind step 3");
   EXPECT_EQ(mistake(R"([{"step": 3}])"), "entry 1: {step: …, selects: true or false} is wanted, not {\"step\":3}");

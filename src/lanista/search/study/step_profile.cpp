@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lanista/model/graph/infer.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/graph/infer.h"
 #include "lanista/search/study/program_key.h"
 #include "lanista/search/study/record_fields.h"
 

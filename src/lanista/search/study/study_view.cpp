@@ -43,8 +43,8 @@ RankingKey comparable_outcome(const StudyConfig& config, const Measurement& meas
 bool same_decisions(const Proposal& a, const Proposal& b) {
   const Start *of_a = proposed_start(a), *of_b = proposed_start(b);
   const bool same_start = of_a == nullptr || of_b == nullptr ? of_a == of_b : of_a->is_same_start(*of_b);
-  return same_start && a.is_refinement == b.is_refinement && a.graph_hash == b.graph_hash && full_epochs(a) == full_epochs(b) &&
-         a.sample == b.sample;
+  return same_start && a.is_refinement == b.is_refinement && a.graph_hash == b.graph_hash &&
+         full_epochs(a) == full_epochs(b) && a.sample == b.sample;
 }
 
 }  // namespace
@@ -80,7 +80,9 @@ std::vector<LineageSegment> lineage(const StudyView& view, const TrialView& tria
   return {back.rbegin(), back.rend()};
 }
 
-EpochSelector epoch_selector_of(const StudyConfig& config, const TrialView& trial) { return {selection_rule(config), trial.proposal.sample}; }
+EpochSelector epoch_selector_of(const StudyConfig& config, const TrialView& trial) {
+  return {selection_rule(config), trial.proposal.sample};
+}
 
 const Measurement& result_of(const StudyConfig& config, const TrialView& trial) {
   const bool is_lost =
@@ -91,7 +93,8 @@ const Measurement& result_of(const StudyConfig& config, const TrialView& trial) 
 }
 
 RankingKey standing(const StudyConfig& config, const TrialView& trial) {
-  return comparable_outcome(config, trial.measurements[selected_index(epoch_selector_of(config, trial), trial.measurements)], trial);
+  return comparable_outcome(
+      config, trial.measurements[selected_index(epoch_selector_of(config, trial), trial.measurements)], trial);
 }
 
 bool ranks(const TrialView& trial, const Outcome& outcome) {

@@ -64,10 +64,10 @@ struct Span {
   std::int64_t epoch = 0;
   std::int64_t worker = 0;
   double began = 0, ended = 0;
-  std::int64_t lanes = 1;  ///< trials that were trained in the same go, this one included
-  std::int64_t width = 1;  ///< workers that began it together
-  SpanCosts costs = {};    ///< what the seconds went into
-  std::size_t host = 0;    ///< where its worker was: a number of WorkerHistory::hosts, from 1; 0: nobody said
+  std::int64_t lanes = 1;   ///< trials that were trained in the same go, this one included
+  std::int64_t width = 1;   ///< workers that began it together
+  SpanCosts costs = {};     ///< what the seconds went into
+  std::size_t host = 0;     ///< where its worker was: a number of WorkerHistory::hosts, from 1; 0: nobody said
   std::string device = {};  ///< that computed it; empty: the study has one for all
   /// A step of the trial's program in stages (run.pipeline) as it was, where one was timed during it; or null.
   std::shared_ptr<const pipeline::TimedStep> timed = {};
@@ -120,18 +120,18 @@ struct StartFile {
 /// A study as its records tell it: a fold, the same whether records come from a running engine or from the disk.
 struct StudyView {
   StudyConfig config;
-  std::string config_text;                ///< the resolved study file
-  nlohmann::json data;                    ///< facts of the data set, as in its specification
-  nlohmann::json models;                  ///< base models: [{"name", "graph" (text form)}]
-  std::string frozen;                     ///< address of the frozen part's weights; empty: all is trained
-  std::optional<StartFile> start_file;    ///< absent: trials begin otherwise
-  std::optional<ZooSnapshot> zoo;           ///< absent: trials take nothing of a zoo
+  std::string config_text;                     ///< the resolved study file
+  nlohmann::json data;                         ///< facts of the data set, as in its specification
+  nlohmann::json models;                       ///< base models: [{"name", "graph" (text form)}]
+  std::string frozen;                          ///< address of the frozen part's weights; empty: all is trained
+  std::optional<StartFile> start_file;         ///< absent: trials begin otherwise
+  std::optional<ZooSnapshot> zoo;              ///< absent: trials take nothing of a zoo
   std::map<std::string, ZooModel> zoo_models;  ///< by id: those that trials began with
-  std::vector<Baseline> baselines;        ///< what a search has to beat; empty in studies of builds before
-  std::optional<Earlier> earlier;         ///< what it took over of another study when it began
-  nlohmann::json numerics;                ///< what the bits depend on, as last recorded
-  std::vector<TrialView> trials;          ///< index = id - 1
-  std::vector<Span> spans;                ///< in the order of the log
+  std::vector<Baseline> baselines;             ///< what a search has to beat; empty in studies of builds before
+  std::optional<Earlier> earlier;              ///< what it took over of another study when it began
+  nlohmann::json numerics;                     ///< what the bits depend on, as last recorded
+  std::vector<TrialView> trials;               ///< index = id - 1
+  std::vector<Span> spans;                     ///< in the order of the log
   WorkerHistory workers;
   std::optional<std::string> end_reason;  ///< set when the study has ended
   std::optional<TrialId> winner;
@@ -156,9 +156,10 @@ const Measurement& result_of(const StudyConfig& config, const TrialView& trial);
 /// What a finished trial is compared by; smaller is better. Goals count in their order: the next one decides only where
 /// those before are equal.
 struct RankingKey {
-  double violation = 0;                              ///< of the constraints; what keeps to them goes first
-  std::vector<std::pair<bool, double>> losses = {};  ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
-  std::pair<bool, double> tie = {};                  ///< the same of what decides where goals are equal (tie_breaking_goal)
+  double violation = 0;  ///< of the constraints; what keeps to them goes first
+  std::vector<std::pair<bool, double>> losses =
+      {};                            ///< one a goal; {true, 0} for a missing or not-a-number metric: worst
+  std::pair<bool, double> tie = {};  ///< the same of what decides where goals are equal (tie_breaking_goal)
   std::int64_t parameters = 0;
   TrialId trial = {};
   auto operator<=>(const RankingKey&) const = default;
@@ -187,8 +188,8 @@ TrainingCounts training_counts_of(const std::vector<const TrialView*>& trainings
 std::vector<LineageSegment> lineage(const StudyView& view, const TrialView& trial, std::int64_t epochs);
 
 /// Finished trials from best to worst by constraints and goals of their results; ties by train.ties, then by fewer
-/// parameters, then by id. Failed ones are left out. With several trainings a proposal, proposals by the averages of their trainings, each in the
-/// name of its best training.
+/// parameters, then by id. Failed ones are left out. With several trainings a proposal, proposals by the averages of
+/// their trainings, each in the name of its best training.
 std::vector<TrialId> ranking(const StudyView& view);
 /// What ranking() compares, from best to worst.
 std::vector<RankingKey> ranking_keys(const StudyView& view);

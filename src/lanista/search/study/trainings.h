@@ -23,9 +23,9 @@ struct TrainingCounts {
   std::int64_t ended() const { return succeeded + stopped + failed + cancelled + duplicate + implied; }
 };
 
-/// Trainings that are still to be proposed: trainings_per_proposal() of them, and another for each that failed, up to `retry`.
-/// None when one was stopped early (but for folds, which only tell something together), cancelled, implied or found to
-/// be a duplicate, or when more have failed than may: the proposal has had its chance.
+/// Trainings that are still to be proposed: trainings_per_proposal() of them, and another for each that failed, up to
+/// `retry`. None when one was stopped early (but for folds, which only tell something together), cancelled, implied or
+/// found to be a duplicate, or when more have failed than may: the proposal has had its chance.
 std::int64_t trainings_missing(const StudyConfig& config, const TrainingCounts& tally);
 
 /// Whether the proposal is judged, and by what: nothing is running and nothing is to come.

@@ -43,7 +43,8 @@ TEST(Trainings, AreOnePerFoldAndRepeat) {
   EXPECT_EQ(trainings_per_proposal(config), 15);
   EXPECT_EQ(trainings_missing(config, {.proposed = 6, .succeeded = 5, .failed = 1}), 10);
   EXPECT_FALSE(trainings_done(config, {.proposed = 14, .succeeded = 14}));
-  EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .stopped = 1}), 11) << "one easy fold says nothing";
+  EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .stopped = 1}), 11)
+      << "one easy fold says nothing";
   EXPECT_EQ(trainings_missing(config, {.proposed = 4, .succeeded = 3, .cancelled = 1}), 0);
   EXPECT_TRUE(trainings_done(config, {.proposed = 15, .succeeded = 15}));
 }
@@ -51,7 +52,8 @@ TEST(Trainings, AreOnePerFoldAndRepeat) {
 TEST(Trainings, MatchTextbookSpread) {
   // 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32.
   std::vector<Measurement> all;
-  for (const double value : {2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0}) all.push_back({TrialId{1}, 1, 1, {{"acc", value}}});
+  for (const double value : {2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0})
+    all.push_back({TrialId{1}, 1, 1, {{"acc", value}}});
   std::vector<const Measurement*> some;
   for (const Measurement& m : all) some.push_back(&m);
   const auto spread = spread_of(some, "acc");

@@ -15,8 +15,9 @@ using nlohmann::json;
 using namespace fields;
 
 constexpr std::pair<OutcomeKind, std::string_view> kOutcomes[] = {
-    {OutcomeKind::kSucceeded, "succeeded"}, {OutcomeKind::kStopped, "stopped"},     {OutcomeKind::kFailed, "failed"},
-    {OutcomeKind::kCancelled, "cancelled"}, {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kPrunedByRule, "implied"}};
+    {OutcomeKind::kSucceeded, "succeeded"}, {OutcomeKind::kStopped, "stopped"},
+    {OutcomeKind::kFailed, "failed"},       {OutcomeKind::kCancelled, "cancelled"},
+    {OutcomeKind::kDuplicate, "duplicate"}, {OutcomeKind::kPrunedByRule, "implied"}};
 
 }  // namespace
 
@@ -56,10 +57,12 @@ std::string start_text(const Start& start) {
 std::string inherited_text(const Start& start) {
   if (!start.is_chosen_by_engine) return start_text(start);
   const auto percent = static_cast<std::int64_t>(start.coverage * 100);  // never more than there is
-  const std::string kept = start.inexact_reason.empty() ? "the same function" : "not the same function: " + printable(start.inexact_reason);
-  const std::string optimizer = start.optimizer.empty()                ? ""
-                                : start.optimizer == kOptimizerCarried ? ", its optimizer's state too"
-                                                                       : ", a fresh optimizer: " + printable(start.optimizer);
+  const std::string kept =
+      start.inexact_reason.empty() ? "the same function" : "not the same function: " + printable(start.inexact_reason);
+  const std::string optimizer = start.optimizer.empty() ? ""
+                                : start.optimizer == kOptimizerCarried
+                                    ? ", its optimizer's state too"
+                                    : ", a fresh optimizer: " + printable(start.optimizer);
   return start_text(start) + ": " + std::to_string(percent) + " % of its weights, " + kept + optimizer;
 }
 
@@ -79,7 +82,8 @@ Result<Start> start_from_json(const json& in) {
     const bool of_none = integer(in, "parent") == 0;
     Start start{of_none ? TrialId{} : trial(in, "parent"), integer(in, "epoch"), text(in, "plan"), text(in, "address")};
     start.is_chosen_by_engine = in.contains("chosen") && flag(in, "chosen");
-    if (of_none && (start.epoch != 0 || !start.is_chosen_by_engine)) throw Malformed{"'parent' is 0, not a trial's number"};
+    if (of_none && (start.epoch != 0 || !start.is_chosen_by_engine))
+      throw Malformed{"'parent' is 0, not a trial's number"};
     if (start.is_chosen_by_engine) start.coverage = real(in, "coverage");
     if (!(start.coverage >= 0 && start.coverage <= 1)) throw Malformed{"'coverage' is no share"};
     if (start.is_chosen_by_engine && in.contains("lost")) start.inexact_reason = text(in, "lost");
@@ -195,7 +199,8 @@ Result<Proposal> proposal_from_json(const json& in) {
     if (in.contains("start")) proposal.start = good(start_from_json(member(in, "start")));
     if (in.contains("select_time")) proposal.select_time = real(in, "select_time");
     if (in.contains("race")) proposal.race = good(start_race_from_json(member(in, "race")));
-    if (proposal.race && (!proposal.start || !proposal.start->is_chosen_by_engine)) throw Malformed{"a 'race' without a start"};
+    if (proposal.race && (!proposal.start || !proposal.start->is_chosen_by_engine))
+      throw Malformed{"a 'race' without a start"};
     if (in.contains("tunes")) proposal.is_refinement = flag(in, "tunes");
     if (proposal.is_refinement && !proposal.parent) throw Malformed{"'tunes' without a 'parent'"};
     return proposal;
@@ -258,7 +263,8 @@ json measurement_json(const Measurement& measurement) {
                          "step", measurement.step,          //
                          "metrics", metrics_json(measurement.metrics));
   for (const Branch& branch : measurement.branches) out["branches"].push_back(branch_json(branch));
-  for (const StartCandidate& start_candidate : measurement.race) out["race"].push_back(start_candidate_json(start_candidate));
+  for (const StartCandidate& start_candidate : measurement.race)
+    out["race"].push_back(start_candidate_json(start_candidate));
   for (const SelectBranch& branch : measurement.selecting) out["selecting"].push_back(select_branch_json(branch));
   return out;
 }
@@ -272,7 +278,8 @@ Result<Measurement> measurement_from_json(const json& in) {
     measurement.metrics = metrics(in, "metrics");
     const auto each = [&](const char* name) { return in.contains(name) ? array(in, name) : json::array(); };
     for (const json& branch : each("branches")) measurement.branches.push_back(good(branch_from_json(branch)));
-    for (const json& start_candidate : each("race")) measurement.race.push_back(good(start_candidate_from_json(start_candidate)));
+    for (const json& start_candidate : each("race"))
+      measurement.race.push_back(good(start_candidate_from_json(start_candidate)));
     for (const json& each_branch : each("selecting"))
       measurement.selecting.push_back(good(select_branch_from_json(each_branch)));
     return measurement;

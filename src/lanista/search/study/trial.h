@@ -24,10 +24,12 @@ struct Start {
   TrialId parent;
   std::int64_t epoch = 0;  ///< measured last by the parent when the state was kept
   std::string plan;        ///< how its weights become the child's; empty: the same structure, every weight as it is
-  std::string address;     ///< of the parent's state; the engine's, which finds it in logical order; empty: none is kept
-  bool is_chosen_by_engine = false;     ///< by the engine, as train.start asks: it follows from the study, and is nobody's decision
-  double coverage = 1;     ///< share of the child's parameters and buffers that come of the parent's
-  std::string inexact_reason = {};   ///< where and why the first value is not the parent's; empty: the same function, or no plan
+  std::string address;  ///< of the parent's state; the engine's, which finds it in logical order; empty: none is kept
+  bool is_chosen_by_engine =
+      false;            ///< by the engine, as train.start asks: it follows from the study, and is nobody's decision
+  double coverage = 1;  ///< share of the child's parameters and buffers that come of the parent's
+  std::string inexact_reason =
+      {};  ///< where and why the first value is not the parent's; empty: the same function, or no plan
 
   std::string zoo = {};  ///< id of the zoo's model that it is; empty: none of a zoo
   /// What becomes of the parent's slots and steps of its optimiser: kOptimizerCarried, or why nothing does; empty:
@@ -96,8 +98,8 @@ struct Proposal {
   /// With data.folds: which fold the training validates on, dealing after dealing (dealing x folds + fold). A failed
   /// training that is done again has the same one.
   std::optional<std::int64_t> fold = {};
-  std::optional<Start> start;     ///< absent: random values
-  double select_time = 0;         ///< logical, that each check of train.select takes; 0: it has none
+  std::optional<Start> start;          ///< absent: random values
+  double select_time = 0;              ///< logical, that each check of train.select takes; 0: it has none
   std::optional<StartRace> race = {};  ///< beside `start`, which the engine chose; absent: it is taken as it is
   /// A final: `parent`, a trial of the search, once more from the beginning, tuning itself (strategy.then).
   bool is_refinement = false;
@@ -162,29 +164,30 @@ struct Measurement {
   std::map<std::string, double> metrics;  ///< train_loss, val_loss, val_accuracy, …
   std::vector<Branch> branches =
       {};  ///< that the trial tried before the epoch, in their order; none: it did not search
-  std::vector<StartCandidate> race = {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
+  std::vector<StartCandidate> race =
+      {};  ///< of its beginning, told with the first epoch: the start, the rivals, random values
   std::vector<SelectBranch> selecting =
       {};  ///< by which it learned, before the epoch, whether to select; none: it did not ask
 };
 
 enum class OutcomeKind {
-  kSucceeded,  ///< trained to its budget
-  kStopped,    ///< ended early by its halving, or never gone on after a pause; what it stands for counts
-  kFailed,     ///< diverged, out of memory, an exception, a crash: data like any other
-  kCancelled,  ///< ended by the user
-  kDuplicate,  ///< equal to an earlier trial, whose result it takes
-  kPrunedByRule,    ///< not trained, or no further: a rule of the study says of another trial's result what it would give
+  kSucceeded,     ///< trained to its budget
+  kStopped,       ///< ended early by its halving, or never gone on after a pause; what it stands for counts
+  kFailed,        ///< diverged, out of memory, an exception, a crash: data like any other
+  kCancelled,     ///< ended by the user
+  kDuplicate,     ///< equal to an earlier trial, whose result it takes
+  kPrunedByRule,  ///< not trained, or no further: a rule of the study says of another trial's result what it would give
 };
 std::string_view outcome_name(OutcomeKind kind);
 
 struct Outcome {
   OutcomeKind kind = OutcomeKind::kSucceeded;
-  std::string reason;                  ///< "diverged: train_loss is nan at epoch 2", or empty
-  std::optional<TrialId> same_as;      ///< kDuplicate
-  std::string weights;                 ///< content address of the final weights; empty if none were kept
-  std::optional<Digest> weights_hash;  ///< of the final state's bytes, kept or not
+  std::string reason;                     ///< "diverged: train_loss is nan at epoch 2", or empty
+  std::optional<TrialId> same_as;         ///< kDuplicate
+  std::string weights;                    ///< content address of the final weights; empty if none were kept
+  std::optional<Digest> weights_hash;     ///< of the final state's bytes, kept or not
   std::optional<TrialId> pruned_by = {};  ///< whose result ended it by a rule
-  std::string rule = {};                   ///< which (implied.h): "diverged along lr up"
+  std::string rule = {};                  ///< which (implied.h): "diverged along lr up"
 };
 
 // What a strategy sees, in logical order.

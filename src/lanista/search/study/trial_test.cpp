@@ -115,8 +115,8 @@ TEST(Start, IsPartOfDecisionsKey) {
   one.start = Start{TrialId{3}, 2, "", "00ff"};
   EXPECT_NE(run_key(random), run_key(one));
   EXPECT_NE(decisions_key(random), decisions_key(one));
-  for (const Start& other : {Start{TrialId{4}, 2, "", "00ff"}, Start{TrialId{3}, 1, "", "00ff"},
-                             Start{TrialId{3}, 2, "widen", "00ff"}}) {
+  for (const Start& other :
+       {Start{TrialId{4}, 2, "", "00ff"}, Start{TrialId{3}, 1, "", "00ff"}, Start{TrialId{3}, 2, "widen", "00ff"}}) {
     Proposal changed = one;
     changed.start = other;
     EXPECT_FALSE(one.start->is_same_start(other));

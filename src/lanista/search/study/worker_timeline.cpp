@@ -28,7 +28,8 @@ bool continues_interval(const std::vector<Span>& spans, const SpanIndices& span_
 
 WorkerInterval interval_of(const std::vector<Span>& spans, const SpanIndices& span_indices) {
   const Span& first = spans[span_indices.front()];
-  WorkerInterval interval{first.worker, first.began, end_of(first), {}, std::max<std::int64_t>(1, first.lanes), first.width};
+  WorkerInterval interval{first.worker, first.began, end_of(first), {}, std::max<std::int64_t>(1, first.lanes),
+                          first.width};
   if (span_indices.size() == 1) {
     interval.slices = {{span_indices.front(), length_of(first)}};
     return interval;
@@ -44,7 +45,8 @@ WorkerInterval interval_of(const std::vector<Span>& spans, const SpanIndices& sp
     interval.slices.push_back({i, own});
   }
   interval.ended = interval.began + at;
-  std::ranges::sort(interval.slices, {}, [&](const WorkerInterval::TimeSlice& slice) { return spans[slice.span].trial; });
+  std::ranges::sort(interval.slices, {},
+                    [&](const WorkerInterval::TimeSlice& slice) { return spans[slice.span].trial; });
   return interval;
 }
 
@@ -62,7 +64,8 @@ std::vector<WorkerInterval> led_intervals(const StudyView& view) {
   };
   for (std::size_t i = 0; i < view.spans.size(); ++i) {
     SpanIndices& span_indices = pending[view.spans[i].worker];
-    if (!span_indices.empty() && !continues_interval(view.spans, span_indices, view.spans[i])) flush_intervals(span_indices);
+    if (!span_indices.empty() && !continues_interval(view.spans, span_indices, view.spans[i]))
+      flush_intervals(span_indices);
     span_indices.push_back(i);
   }
   for (auto& [worker, span_indices] : pending) flush_intervals(span_indices);
@@ -123,11 +126,14 @@ class BusyTimes {
 std::vector<WorkerInterval> worker_timeline(const StudyView& view) {
   std::vector<WorkerInterval> out = led_intervals(view);
   const auto by_worker = [&] {
-    std::ranges::stable_sort(out, {}, [](const WorkerInterval& interval) { return std::tuple(interval.worker, interval.began, interval.ended); });
+    std::ranges::stable_sort(out, {}, [](const WorkerInterval& interval) {
+      return std::tuple(interval.worker, interval.began, interval.ended);
+    });
   };
   by_worker();
   std::vector<WorkerInterval> wide;
-  std::ranges::copy_if(out, std::back_inserter(wide), [](const WorkerInterval& interval) { return interval.width > 1; });
+  std::ranges::copy_if(out, std::back_inserter(wide),
+                       [](const WorkerInterval& interval) { return interval.width > 1; });
   if (wide.empty()) return out;
   BusyTimes busy_times(view, out);
   std::ranges::stable_sort(wide, {}, &WorkerInterval::began);

@@ -17,10 +17,10 @@ struct WorkerInterval {
     double seconds = 0;    ///< of the go's that were this trial's: at any time those that are still at it share equally
   };
   std::int64_t worker = 0;
-  double began = 0, ended = 0;  ///< worked seconds of the study
-  std::vector<TimeSlice> slices;      ///< in the order of their trials; a helper's are its leader's
-  std::int64_t lanes = 1;       ///< trials that took turns, as spans say; more than turns where the log lacks some
-  std::int64_t width = 1;       ///< workers that began it together
+  double began = 0, ended = 0;    ///< worked seconds of the study
+  std::vector<TimeSlice> slices;  ///< in the order of their trials; a helper's are its leader's
+  std::int64_t lanes = 1;         ///< trials that took turns, as spans say; more than turns where the log lacks some
+  std::int64_t width = 1;         ///< workers that began it together
   std::optional<std::int64_t> leader = {};  ///< whom the worker helped
   double seconds() const { return ended - began; }
 };

@@ -105,13 +105,13 @@ std::vector<Waiting> trials_waiting(const StudyView& view) {
     if (trial.outcome) continue;
     if (trial.paused) {
       const std::int64_t epoch = trial.measurements.empty() ? 0 : trial.measurements.back().epoch;
-      waiting.push_back({trial.id, trial.rungs.empty() ? WaitReason::kStrategy : WaitReason::kRung,
-                         "paused after epoch " + std::to_string(epoch) +
-                                       ": it holds no slot until the strategy takes it further"});
+      waiting.push_back(
+          {trial.id, trial.rungs.empty() ? WaitReason::kStrategy : WaitReason::kRung,
+           "paused after epoch " + std::to_string(epoch) + ": it holds no slot until the strategy takes it further"});
     } else if (!worked[trial.id.value] && trial.measurements.empty()) {
       waiting.push_back({trial.id, WaitReason::kWorker,
                          "begun, and no worker has finished an epoch of it yet: " + std::to_string(open) +
-                                       " trials are open, of which each worker trains some at a time"});
+                             " trials are open, of which each worker trains some at a time"});
     }
   }
   return waiting;

@@ -12,7 +12,7 @@ namespace lanista::study {
 /// How a study's workers were used. Seconds are worked seconds of the study.
 struct WorkerUsage {
   std::map<std::int64_t, double>
-      busy;            ///< seconds in which somebody worked there, of every worker that worked or helped
+      busy;  ///< seconds in which somebody worked there, of every worker that worked or helped
   std::map<std::size_t, double> busy_at = {};  ///< the same by host (Span::host), of what workers led
   double seconds = 0;                          ///< from the first work to the last
   std::int64_t workers() const { return static_cast<std::int64_t>(busy.size()); }

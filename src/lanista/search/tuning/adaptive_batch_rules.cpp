@@ -45,8 +45,8 @@ Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe) {
   const bool divides = optimizer != nullptr && std::ranges::find(optimizer->slots, "v") != optimizer->slots.end();
   rules.rate = rate_option == "adascale" || (rate_option == "auto" && !divides) ? RateScaling::kAdaScaleGain
                : rate_option == "sqrt" || rate_option == "auto"                 ? RateScaling::kSquareRoot
-               : rate_option == "linear"                                 ? RateScaling::kLinear
-                                                                  : RateScaling::kNone;
+               : rate_option == "linear"                                        ? RateScaling::kLinear
+                                                                                : RateScaling::kNone;
   return rules;
 }
 

@@ -25,8 +25,8 @@ std::vector<OptionSpec> adaptive_options();
 
 /// How the learning rate follows the batch.
 enum class RateScaling {
-  kAdaScaleGain,        ///< AdaScale: by what a step of the larger batch is worth
-  kSquareRoot,  ///< of the batch's factor
+  kAdaScaleGain,  ///< AdaScale: by what a step of the larger batch is worth
+  kSquareRoot,    ///< of the batch's factor
   kLinear,
   kNone,
 };
@@ -34,8 +34,8 @@ struct AdaptiveBatchRules {
   std::int64_t most = 0;  ///< the largest batch
   RateScaling rate = RateScaling::kAdaScaleGain;
 };
-/// Of a recipe whose train.tune is kAdaptive. `rate: auto` is kAdaScaleGain, and kSquareRoot for optimisers that divide by the
-/// root of a second moment. Errors: kInvalidArgument (options; check_adaptive_batch).
+/// Of a recipe whose train.tune is kAdaptive. `rate: auto` is kAdaScaleGain, and kSquareRoot for optimisers that divide
+/// by the root of a second moment. Errors: kInvalidArgument (options; check_adaptive_batch).
 Result<AdaptiveBatchRules> adaptive_batch_rules(const Recipe& recipe);
 /// Whether a trial may come from one batch to the other. Errors: kInvalidArgument (`most` is not `from` times a power
 /// of two).

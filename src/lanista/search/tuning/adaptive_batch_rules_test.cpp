@@ -34,7 +34,8 @@ TEST(AdaptiveBatchRules, ScaleRateByOptimizer) {
   const auto rate = [](const std::string& optimizer, const std::string& rate_option) {
     return adaptive_batch_rules(adaptive(32, {{"most", 64}, {"rate", rate_option}}, optimizer))->rate;
   };
-  for (const char* optimizer : {"sgd", "lion"}) EXPECT_EQ(rate(optimizer, "auto"), RateScaling::kAdaScaleGain) << optimizer;
+  for (const char* optimizer : {"sgd", "lion"})
+    EXPECT_EQ(rate(optimizer, "auto"), RateScaling::kAdaScaleGain) << optimizer;
   for (const char* optimizer : {"adam", "adamw", "rmsprop"}) {
     EXPECT_EQ(rate(optimizer, "auto"), RateScaling::kSquareRoot) << optimizer;
   }

@@ -102,8 +102,10 @@ TEST(Convergence, AgreesWithBruteForce) {
 TEST(Convergence, DifferenceOfSlopesInStandardErrors) {
   // d = 1, 2, 3 has slope 1 and no scatter; d = 2, 1, 3: slope 13/14, rest 14 - 169/14 = 27/14, error sqrt(27/28/14).
   EXPECT_TRUE(std::isinf(slope_difference_in_errors(Numbers{1, 2, 3}, Numbers{0, 0, 0})));
-  EXPECT_NEAR(slope_difference_in_errors(Numbers{2, 1, 3}, Numbers{0, 0, 0}), 13.0 / 14 / std::sqrt(27.0 / 28 / 14), 1e-12);
-  EXPECT_NEAR(slope_difference_in_errors(Numbers{5, 5, 5}, Numbers{7, 6, 8}), -13.0 / 14 / std::sqrt(27.0 / 28 / 14), 1e-12);
+  EXPECT_NEAR(slope_difference_in_errors(Numbers{2, 1, 3}, Numbers{0, 0, 0}), 13.0 / 14 / std::sqrt(27.0 / 28 / 14),
+              1e-12);
+  EXPECT_NEAR(slope_difference_in_errors(Numbers{5, 5, 5}, Numbers{7, 6, 8}), -13.0 / 14 / std::sqrt(27.0 / 28 / 14),
+              1e-12);
   EXPECT_EQ(slope_difference_in_errors(Numbers{1, 1}, Numbers{1, 1}), 0);
   EXPECT_EQ(slope_difference_in_errors(Numbers{1}, Numbers{0}), 0);
 }

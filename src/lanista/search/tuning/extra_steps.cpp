@@ -19,7 +19,7 @@ std::int64_t longest_branch(const EpochSchedule& epochs, std::int64_t epoch, std
 
 /// Steps given up by a search whose branches fall evenly, each at its own rate, and what it tried.
 std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, bool is_first, std::int64_t trials,
-                                             std::int64_t longest) {
+                                                       std::int64_t longest) {
   TuneRules quiet = rules_for_search(rules, is_first, 1);
   TuneSearch search(
       quiet, longest, std::max<std::int64_t>(1, trials),
@@ -43,9 +43,10 @@ std::pair<std::int64_t, std::int64_t> simulated_search(const TuneRules& rules, b
   return {search.steps() - own, std::ssize(search.tries())};
 }
 
-/// All of a race's rounds, of so many that begin together; with `has_extra_branch` one more stays whatever comes, to the end.
+/// All of a race's rounds, of so many that begin together; with `has_extra_branch` one more stays whatever comes, to
+/// the end.
 std::int64_t race_steps_of(std::int64_t parallel_tries, std::int64_t time, std::int64_t halving, std::int64_t longest,
-                        bool has_extra_branch) {
+                           bool has_extra_branch) {
   std::int64_t steps = 0, done = 0;
   time = std::min(std::max<std::int64_t>(time, 1), longest);
   for (std::int64_t left = parallel_tries;;) {
@@ -65,7 +66,8 @@ std::int64_t max_steps_of_search(const TuneRules& rules, bool is_first, std::int
   std::int64_t steps = 0;
   const std::int64_t parallel_tries = std::max<std::int64_t>(1, now.parallel_tries);
   for (std::int64_t left = now.trials; left > 0; left -= parallel_tries) {
-    steps += race_steps_of(std::min(left, parallel_tries), now.time, now.halving, longest, now.sure_standard_errors > 0 && !is_first);
+    steps += race_steps_of(std::min(left, parallel_tries), now.time, now.halving, longest,
+                           now.sure_standard_errors > 0 && !is_first);
   }
   return std::min(steps + now.trials * ahead, all);
 }

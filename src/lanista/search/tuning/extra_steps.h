@@ -17,9 +17,9 @@ struct ExtraSteps {
     std::int64_t epoch = 0;  ///< before which they are trained
     std::int64_t steps = 0;
   };
-  std::vector<EpochSteps> expected;   ///< by epoch
-  std::int64_t searches = 0;  ///< of these
-  std::int64_t most = 0;      ///< no course that the rules allow takes more
+  std::vector<EpochSteps> expected;  ///< by epoch
+  std::int64_t searches = 0;         ///< of these
+  std::int64_t most = 0;             ///< no course that the rules allow takes more
 
   std::int64_t expected_steps() const { return steps_through(0, INT64_MAX); }
   /// Expected before the epochs from + 1 … to.

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "lanista/base/check.h"
+#include "lanista/base/edit_distance.h"
 #include "lanista/base/option_specs.h"
 #include "lanista/base/real_json.h"
-#include "lanista/base/edit_distance.h"
 #include "lanista/search/tuning/adaptive_batch_rules.h"
 
 namespace lanista::study {
@@ -35,16 +35,17 @@ std::vector<OptionSpec> mltuner_options() {
                     "largest rise of a stable loss, as a share of its fall; for halving: 0"),
       number_option("time", Kind::kInt, 4, 0, kMaxTryLength,
                     "least steps of the first branches; with halving: 0 at least windows"),
-      number_option(
-          "again", Kind::kReal, 1.0, 1, 1000,
-          "factor of the steps of the first branches in a later search, with halving"),
+      number_option("again", Kind::kReal, 1.0, 1, 1000,
+                    "factor of the steps of the first branches in a later search, with halving"),
       number_option("trials", Kind::kInt, 30, 1, 10'000, "most branches of a search"),
       number_option("together", Kind::kInt, 8, 1, 64, "branches that start together"),
       halving,
-      number_option("best", Kind::kInt, 5, 2, 10'000, "number of fastest branches that end a search when they are "
-                                                      "alike; for halving: 0"),
-      number_option("within", Kind::kReal, 0.1, 0, 1, "share of the best speed within which branches are alike; for "
-                                                      "halving: 0"),
+      number_option("best", Kind::kInt, 5, 2, 10'000,
+                    "number of fastest branches that end a search when they are "
+                    "alike; for halving: 0"),
+      number_option("within", Kind::kReal, 0.1, 0, 1,
+                    "share of the best speed within which branches are alike; for "
+                    "halving: 0"),
       number_option("retune", Kind::kInt, 2, 0, 1e6,
                     "epochs without an improvement after which the trial searches again; 0: never"),
       number_option("age", Kind::kReal, 0.25, 0, 1,
@@ -73,8 +74,9 @@ std::vector<OptionSpec> schedule_options() {
   using Kind = OptionSpec::Kind;
   return {option("settings", Kind::kMapList, nlohmann::json::array(),
                  "settings by rising step: a list of {step: 0, lr: 0.1, …}, as in package.json"),
-          option("from", Kind::kText, "", "folder of a study or a package; the schedule of its winner is read "
-                                          "instead of settings")};
+          option("from", Kind::kText, "",
+                 "folder of a study or a package; the schedule of its winner is read "
+                 "instead of settings")};
 }
 
 /// Numbers that a list, or a number alone, says.
@@ -233,7 +235,8 @@ Result<TuneRules> tune_rules(const Recipe& recipe) {
 TuneRules rules_for_search(TuneRules rules, bool is_first, std::int64_t longer) {
   rules.time *= longer;
   if (is_first) return rules;
-  if (rules.halving > 0) rules.time = static_cast<std::int64_t>(rules.later_search_factor * static_cast<double>(rules.time));
+  if (rules.halving > 0)
+    rules.time = static_cast<std::int64_t>(rules.later_search_factor * static_cast<double>(rules.time));
   if (rules.steps_per_update > 1) rules.time = std::max(rules.time, 2 * rules.steps_per_update);
   return rules;
 }

@@ -11,7 +11,7 @@
 namespace lanista::study {
 namespace {
 
-constexpr std::int64_t kNumChecks = 4;         // at a try before its time, with rules.sequential
+constexpr std::int64_t kNumChecks = 4;        // at a try before its time, with rules.sequential
 constexpr std::int64_t kMaxLengthFactor = 4;  // times rules.retune, where searches find nothing better
 
 double mean_of(std::span<const double> losses) {
@@ -44,7 +44,11 @@ ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now
 
 TuneSearch::TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
                        bool includes_current)
-    : rules_(std::move(rules)), longest_(longest), trials_(trials), propose_(std::move(propose)), from_now_(includes_current) {
+    : rules_(std::move(rules)),
+      longest_(longest),
+      trials_(trials),
+      propose_(std::move(propose)),
+      from_now_(includes_current) {
   LANISTA_CHECK(longest_ >= 1 && trials_ >= 1, "a search of nothing");
   if (rules_.halving > 0) {
     stage_ = Stage::kRace;
@@ -125,7 +129,8 @@ void TuneSearch::race() {
   });
   const std::int64_t share = round_.steps == longest_ ? 1 : std::ssize(order) / rules_.halving;
   const auto stay = static_cast<std::size_t>(std::max<std::int64_t>(1, share));
-  if (rules_.sure_standard_errors > 0 && from_now_ && tries_.front().is_alive) return race_current_setting(std::move(order), stay);
+  if (rules_.sure_standard_errors > 0 && from_now_ && tries_.front().is_alive)
+    return race_current_setting(std::move(order), stay);
   for (std::size_t i = stay; i < order.size(); ++i) tries_[order[i]].is_alive = false;
   if (stay == 1) return finish();
   order.resize(stay);
@@ -171,7 +176,8 @@ void TuneSearch::race_current_setting(std::vector<std::size_t> order, std::size_
   if (order.empty()) return finish();
   if (order.size() == 1) {
     const double ahead = slope_difference_in_errors(tries_.front().losses, tries_[order.front()].losses);
-    const bool is_worse = ahead < -rules_.sure_standard_errors || (round_.steps == longest_ && ahead <= rules_.sure_standard_errors);
+    const bool is_worse =
+        ahead < -rules_.sure_standard_errors || (round_.steps == longest_ && ahead <= rules_.sure_standard_errors);
     if (ahead > rules_.sure_standard_errors) tries_.front().is_alive = false;
     if (is_worse) tries_[order.front()].is_alive = false;
     if (is_worse || !tries_.front().is_alive) return finish();
@@ -251,8 +257,9 @@ void TuneSearch::look() {
   for (const std::size_t branch : round_.branches) {
     Try& tried = tries_[branch];
     if (!tried.is_alive) continue;
-    const bool is_worse = round_.steps >= rules_.trend.windows &&
-                           slope_difference_in_errors(tried.losses, ahead.first(tried.losses.size())) > rules_.sequential;
+    const bool is_worse =
+        round_.steps >= rules_.trend.windows &&
+        slope_difference_in_errors(tried.losses, ahead.first(tried.losses.size())) > rules_.sequential;
     if (is_worse) {
       tried.is_alive = false;
     } else {

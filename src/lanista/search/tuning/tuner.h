@@ -12,8 +12,8 @@
 #include "lanista/base/rng.h"
 #include "lanista/model/space/domain.h"
 #include "lanista/search/study/config.h"
-#include "lanista/search/tuning/convergence.h"
 #include "lanista/search/study/trial.h"
+#include "lanista/search/tuning/convergence.h"
 
 namespace lanista::study {
 
@@ -66,22 +66,24 @@ Result<std::vector<SettingAt>> read_schedule(const Options& options);
 struct TuneRules {
   std::string searcher = "random";
   ConvergenceRule trend;
-  std::int64_t time = 0;      ///< steps of the first try, at least; never fewer than trend.windows
-  double later_search_factor = 1;           ///< with halving, times as long begin later searches: what differs by then is less
-  std::int64_t trials = 30;   ///< tries of a search, at most
+  std::int64_t time = 0;            ///< steps of the first try, at least; never fewer than trend.windows
+  double later_search_factor = 1;   ///< with halving, times as long begin later searches: what differs by then is less
+  std::int64_t trials = 30;         ///< tries of a search, at most
   std::int64_t parallel_tries = 4;  ///< tries that begin at once
-  std::int64_t halving = 0;   ///< one of so many that began together goes on, so many times as long; 0: published
-  std::int64_t best = 5;      ///< so many best speeds …
-  double speed_tolerance = 0.1;        ///< … that are within this share of the best one end a search
-  std::int64_t retune = 4;    ///< epochs without an improvement after which there is another search; 0: never
-  double age = 0;             ///< … and never fewer of them than this share of all epochs so far
-  std::string on;             ///< what is to improve; empty: val_accuracy, or else val_loss
-  bool paired = true;         ///< all branches of a search see the same mini-batches
-  double sequential = 0;      ///< standard errors at which a try is given up before its time; 0: none is
-  double final_round_factor = 1;  ///< the two best run so many times their time before one of them is chosen; 1: they do not
-  bool progress = true;    ///< what wins the first search has a loss below the one at the start
-  double reach = 20;       ///< with halving: times that later searches look from the setting at hand; 0: everywhere
-  double sure_standard_errors = 0;         ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
+  std::int64_t halving = 0;         ///< one of so many that began together goes on, so many times as long; 0: published
+  std::int64_t best = 5;            ///< so many best speeds …
+  double speed_tolerance = 0.1;     ///< … that are within this share of the best one end a search
+  std::int64_t retune = 4;          ///< epochs without an improvement after which there is another search; 0: never
+  double age = 0;                   ///< … and never fewer of them than this share of all epochs so far
+  std::string on;                   ///< what is to improve; empty: val_accuracy, or else val_loss
+  bool paired = true;               ///< all branches of a search see the same mini-batches
+  double sequential = 0;            ///< standard errors at which a try is given up before its time; 0: none is
+  double final_round_factor =
+      1;                 ///< the two best run so many times their time before one of them is chosen; 1: they do not
+  bool progress = true;  ///< what wins the first search has a loss below the one at the start
+  double reach = 20;     ///< with halving: times that later searches look from the setting at hand; 0: everywhere
+  double sure_standard_errors =
+      0;            ///< standard errors by which a race's winner is ahead of the setting at hand; 0: by anything
   double undo = 0;  ///< a race's winner goes on so many times its steps, and is given up if that was no good; 0: no
   std::int64_t steps_per_update = 1;  ///< steps of an update of the largest batch that a setting may have
 };
@@ -103,7 +105,7 @@ struct Try {
   space::Sample setting;
   std::vector<double> losses;  ///< one a step
   Convergence seen;            ///< at the length it has
-  bool is_alive = true;           ///< its branch is there
+  bool is_alive = true;        ///< its branch is there
   bool failed = false;         ///< it threw, or a loss was no number
   bool undone = false;         ///< it won, and came to nothing good in the steps behind that
 };
@@ -124,11 +126,13 @@ ProposeSetting propose_one_parameter(space::SearchSpace space, space::Sample now
 /// search and on under the setting at hand, or others begin where there is none.
 class TuneSearch {
  public:
-  /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1. `includes_current`: with
-  /// rules.halving the first try is the setting at hand, and what beats it wins even if its loss does not fall. With
-  /// rules.sure it stays in the race to the end, which comes when the best of the others is ahead of it, or behind it,
-  /// by so many standard errors of the differences of their losses; at the epoch's end it has won.
-  TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose, bool includes_current = false);
+  /// Branches run `longest` steps at most, at least 1; there are `trials` tries at most, at least 1.
+  /// `includes_current`: with rules.halving the first try is the setting at hand, and what beats it wins even if its
+  /// loss does not fall. With rules.sure it stays in the race to the end, which comes when the best of the others is
+  /// ahead of it, or behind it, by so many standard errors of the differences of their losses; at the epoch's end it
+  /// has won.
+  TuneSearch(TuneRules rules, std::int64_t longest, std::int64_t trials, ProposeSetting propose,
+             bool includes_current = false);
 
   /// Steps of the branch that updates nothing, by which the loss at the start is told. 0 with rules.halving: branches
   /// tell it by their first loss, which is of the state that they have in common.

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "lanista/base/rng.h"
-#include "lanista/plan/sharing/plan.h"
 #include "lanista/model/graph/op.h"
+#include "lanista/plan/sharing/plan.h"
 
 namespace lanista::fuse::testing {
 

@@ -63,7 +63,8 @@ inline Context blueprint_context(std::uint64_t seed) {
     if (plugin.name != "widen" && plugin.name != "deepen") continue;
     mutators.push_back(must(plugin.make(must(resolve_options(Options::object(), plugin.options)))));
   }
-  BlueprintSpace space{"toy", must(Blueprint::make(ops, layers, {pick("divisor", {1, 2, 32})})), model_interface({{6}}, 3)};
+  BlueprintSpace space{"toy", must(Blueprint::make(ops, layers, {pick("divisor", {1, 2, 32})})),
+                       model_interface({{6}}, 3)};
   context.models = std::make_shared<const ModelSpace>(
       must(ModelSpace::make(ops, std::move(space), std::nullopt, std::move(mutators), {}, {})));
   for (const space::Parameter& parameter : context.models->parameters()) {
