@@ -37,24 +37,24 @@ struct File {
 using FilePtr = std::shared_ptr<File>;
 
 /// What a disk may hold of a file after a power cut: a length, and of what was not synced any blocks.
-std::string torn(const File& file, Rng& draw) {
+std::string torn(const File& file, Rng& rng) {
   constexpr std::array<std::size_t, 4> kBlocks{16, 64, 512, 4096};
   enum SurvivingBytes { kNone, kAll, kPrefix, kZeroedBlocks, kRandomBlocks, kOldBlocks };
-  const auto kept = static_cast<SurvivingBytes>(draw.below(6));
+  const auto kept = static_cast<SurvivingBytes>(rng.below(6));
   std::string out = file.bytes.substr(0, file.synced);
   if (kept == kNone) return out + file.cut;
   if (kept == kAll) return file.bytes;
   std::string pending = file.bytes.substr(file.synced);
-  if (kept == kPrefix) return out + pending.substr(0, draw.below(pending.size() + 1));
-  const std::size_t block = kBlocks[draw.below(kBlocks.size())];
+  if (kept == kPrefix) return out + pending.substr(0, rng.below(pending.size() + 1));
+  const std::size_t block = kBlocks[rng.below(kBlocks.size())];
   for (std::size_t at = 0; at < pending.size(); at += block) {
-    if (draw.below(2) == 0) continue;
-    const std::size_t older = out.empty() ? 0 : draw.below(out.size());
+    if (rng.below(2) == 0) continue;
+    const std::size_t older = out.empty() ? 0 : rng.below(out.size());
     for (std::size_t i = at; i < std::min(at + block, pending.size()); ++i) {
       const std::size_t from = older + i - at;
       // Not from its first byte on: nobody can tell an old record right at the seam from a new one.
       const bool stale = kept == kOldBlocks && i >= at + 8 && from < out.size();
-      pending[i] = kept == kRandomBlocks ? static_cast<char>(draw.below(256)) : stale ? out[from] : '\0';
+      pending[i] = kept == kRandomBlocks ? static_cast<char>(rng.below(256)) : stale ? out[from] : '\0';
     }
   }
   return out + pending;
@@ -258,12 +258,12 @@ Result<std::unique_ptr<FileLock>> MemoryFileSystem::lock(const std::string& path
   return std::unique_ptr<FileLock>(std::make_unique<Lock>(state_, path));
 }
 
-void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng draw) {
+void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng rng) {
   const std::lock_guard lock(state_->mutex);
   State& state = *state_;
   LANISTA_CHECK(state.locks.empty(), "a power cut while somebody holds a lock of the memory file system");
   // Any order allowed: of the changes of a folder any may have reached the disk without those before them.
-  Rng names = draw.split("names");
+  Rng names = rng.split("names");
   const std::uint64_t keep_of_four = loss == PowerLoss::kBytes ? 4 : loss == PowerLoss::kSampled ? names.below(5) : 0;
   for (const auto& [folder, changes] : state.unsynced) {
     for (const NameChange& change : changes) {
@@ -277,7 +277,7 @@ void MemoryFileSystem::simulate_power_loss(PowerLoss loss, Rng draw) {
   std::erase_if(state.on_disk.folders, [&](const std::string& path) {
     return parent_of(path) != path && state.has_missing_parent(parent_of(path), made);
   });
-  Rng bytes = draw.split("bytes");
+  Rng bytes = rng.split("bytes");
   for (const auto& [path, file] : state.on_disk.files) {
     if (loss == PowerLoss::kAll) file->bytes = file->bytes.substr(0, file->synced) + file->cut;
     if (loss == PowerLoss::kBytes || loss == PowerLoss::kSampled) file->bytes = torn(*file, bytes);

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-// ShapeIntegers of onnx.proto (ONNX 1.12, IR 8): fields of its messages and codes of its enumerations, as far as we use them.
+// The part of onnx.proto (ONNX 1.12, IR 8) that is used: fields of its messages and codes of its enumerations.
 namespace lanista::formats::onnx {
 
 namespace model_field {
