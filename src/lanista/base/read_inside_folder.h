@@ -16,7 +16,7 @@ namespace lanista {
 /// Sizes are checked before anything is allocated.
 /// Errors: kInvalidArgument, kNotFound, kDataLoss (a range beyond the file), kIo, kUnimplemented (a kernel without
 /// openat2); `where` is the path.
-Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, const std::string& name, std::uint64_t offset,
-                                            std::uint64_t length);
+Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, const std::string& name,
+                                                  std::uint64_t offset, std::uint64_t length);
 
 }  // namespace lanista

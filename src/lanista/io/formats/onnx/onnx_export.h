@@ -46,6 +46,7 @@ class OnnxWriter {
   /// Dimensions of data input `i`; the batch is -1.
   const std::vector<std::int64_t>& dims(std::size_t i = 0) const { return args_.inputs[i].shape.dims; }
   std::span<const std::string> inputs() const { return inputs_; }
+  /// Name of data input `i`.
   const std::string& input(std::size_t i = 0) const { return inputs_[i]; }
   std::string param(std::string_view name) const;  ///< name of the value of a parameter
   /// Adds a float constant of this node as an initialiser and returns the name of its value.

@@ -40,7 +40,7 @@ Result<void> check_model(const OnnxModel& model) {
   return {};
 }
 
-/// ShapeIntegers that broadcast over a sample: one, one a channel, or one a feature.
+/// Numbers that broadcast over a sample: one for all, one for each channel, or one for each feature.
 std::optional<std::vector<double>> broadcast_values(const Tensor& tensor, const List& features) {
   List shape = tensor.shape;
   while (!shape.empty() && shape.front() == 1) shape.erase(shape.begin());

@@ -177,7 +177,7 @@ Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);  ///< En
 Result<Rewrite> linear_group(const NodeReader& node_reader);             ///< Ends in Add.
 Result<Rewrite> causal_mask_group(const NodeReader& node_reader);        ///< Ends in Add.
 Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);      ///< Ends in MatMul.
-Result<Rewrite> affine_group(const NodeReader& node_reader);  ///< Ends in Add, Sub, Mul or Div: a sequence of constants.
+Result<Rewrite> affine_group(const NodeReader& node_reader);  ///< Ends in Add, Sub, Mul or Div.
 
 /// The notice for a gelu with erf. The operator gelu has the tanh form.
 inline constexpr const char* kErfNotice =
