@@ -11,12 +11,12 @@ namespace lanista::data {
 /// Rows as numbers, without a split.
 struct RawData {
   DataSpec spec;                           ///< What is known of the data set so far.
-  std::vector<float> features;             ///< [rows, features…].
-  std::vector<std::int32_t> labels;        ///< [rows, labels_per_sample], or empty.
-  std::vector<float> targets;              ///< [rows, target_size] in the unit of the source, or empty.
-  std::vector<float> weights;              ///< [rows] weights in the training loss, or empty.
-  std::vector<float> holdout_loss;         ///< [rows] loss under a model that has not trained on the row, or empty.
-  std::vector<std::string> names;          ///< [rows] for example file names, or empty.
+  std::vector<float> features;             ///< Numbers [rows, features…].
+  std::vector<std::int32_t> labels;        ///< Classes [rows, labels_per_sample], or empty.
+  std::vector<float> targets;              ///< Numbers [rows, target_size] in the unit of the source, or empty.
+  std::vector<float> weights;              ///< Weights in the training loss [rows], or empty.
+  std::vector<float> holdout_loss;         ///< Losses under a model that has not trained on the row [rows], or empty.
+  std::vector<std::string> names;          ///< Names such as file names [rows], or empty.
   std::int64_t missing = 0;                ///< Cells without a value, which the stored rule fills.
   std::int64_t unknown = 0;                ///< Cells with categories that training did not have.
   std::vector<std::string> data_warnings;  ///< Sentences for the user.
