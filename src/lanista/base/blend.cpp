@@ -26,7 +26,7 @@ double log_softmax_shift(std::span<const double> logits) {
   return sum;
 }
 
-/// The logarithm of what a sigmoid makes of a logit.
+/// The logarithm of the sigmoid of a logit.
 double log_sigmoid(double x) { return -log_sum(0, -x); }
 
 std::vector<double> mean_of(std::span<const std::vector<double>> members, std::span<const double> shares) {

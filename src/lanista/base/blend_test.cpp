@@ -12,7 +12,7 @@ namespace {
 
 using Members = std::vector<std::vector<double>>;
 
-// Straight from the definitions, in long double and with the system's functions.
+// By definition, in long double and with the system's functions.
 std::vector<long double> softmax_by_definition(const std::vector<double>& logits, std::size_t at, std::size_t width) {
   std::vector<long double> out;
   long double sum = 0;

@@ -96,7 +96,7 @@ TEST(ClusterChecks, RefusesOptionsThatRunOrWrite) {
   }
 }
 
-// With `--time` alone, srun uses the next word as the time. Then "worker" is the program that it runs.
+// With `--time` alone, srun uses the next word as the time. Then "worker" is the program that runs.
 TEST(ClusterChecks, RefusesOptionsWithoutTheirValue) {
   for (const char* option : {"time", "--time", "partition", "job-name", "nodelist"}) {
     expect_refused(check_cluster({.ssh = {}, .slurm = {option}}), "has no value");
@@ -170,7 +170,8 @@ TEST(ProgramPaths, FollowEndOfOptions) {
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].arguments, (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1",
                                                      "--partition=short", "--", "/opt/lanista", "worker", "--stdio"}));
-  const auto hosts = ssh_and_slurm_launchers({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
+  const auto hosts =
+      ssh_and_slurm_launchers({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_EQ(hosts[1].arguments,
             (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", "node2", "/b", "worker", "--stdio"}));
