@@ -30,7 +30,7 @@ class BlendWriter {
     return name;
   }
 
-  /// The sum of values, each times its share.
+  /// Writes the weighted sum of values.
   void mean(std::span<const std::string> values, const std::string& output) {
     Names parts;
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -39,8 +39,8 @@ class BlendWriter {
     add("Sum", std::move(parts), output);
   }
 
-  /// The logarithm of the weighted mean of what the values are the logarithms of: the largest is taken out, so that
-  /// something is left of each.
+  /// Writes the logarithm of the weighted mean of the exponentials of `logs`. The largest is subtracted first, so that
+  /// no term vanishes.
   std::string log_mean(std::span<const std::string> logs, const std::string& of, const std::string& output) {
     Names weighted, parts;
     for (std::size_t k = 0; k < logs.size(); ++k) {
@@ -90,7 +90,7 @@ bool holds_node(const OnnxModel& model, const OnnxNode& node) {
   });
 }
 
-/// What `output` of the model needs, as a model.
+/// The part of a model that `output` needs, as a model.
 OnnxModel part_of(const OnnxModel& model, const std::string& output) {
   OnnxModel part = model;
   part.outputs.front().name = output;

@@ -8,7 +8,7 @@
 namespace lanista::formats::onnx {
 namespace {
 
-/// How often each constant of a file may be copied on the average.
+/// How many copies of each constant of a file are allowed on average.
 constexpr std::size_t kCopies = 2;
 
 template <class T>
@@ -19,7 +19,7 @@ Tensor tensor_of(ElementType type, List shape, std::span<const T> values) {
   return tensor;
 }
 
-/// What a Constant node holds if it is not a tensor; nothing if it is something else.
+/// The value of a Constant node that is not a tensor; none for other kinds.
 std::optional<Tensor> constant_value(const OnnxNode& node) {
   if (node.attributes.size() != 1) return std::nullopt;
   const auto& [name, value] = *node.attributes.begin();
@@ -164,7 +164,8 @@ Result<List> NodeReader::list(std::string_view name, List default_value) const {
 Result<void> NodeReader::require_value(std::string_view name, std::int64_t value) const {
   LANISTA_ASSIGN(const std::int64_t seen, integer(name, value));
   if (seen == value) return {};
-  return unsupported("the attribute " + in_quotes(name) + " is " + std::to_string(seen) + "; read is " + std::to_string(value));
+  return unsupported("the attribute " + in_quotes(name) + " is " + std::to_string(seen) + "; read is " +
+                     std::to_string(value));
 }
 
 Result<std::string> NodeReader::computed_input(std::size_t i) const {
