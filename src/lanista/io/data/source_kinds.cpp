@@ -118,7 +118,7 @@ std::string map_paths(const std::string& text, const PathMap& map) {
   const auto kind = std::ranges::find(source_kinds(), source->kind, &SourceKind::name);
   if (kind == source_kinds().end()) return text;
   std::string out = source->kind + ":" + map_all(source->argument, kind->paths, map);
-  // Options stay in the order in which they were written.
+  // Options keep their order.
   std::size_t begin = source->kind.size() + 1 + source->argument.size();
   while (begin < text.size()) {
     const std::size_t equals = text.find('=', begin), end = std::min(text.find('&', equals), text.size());
