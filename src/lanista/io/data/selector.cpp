@@ -284,7 +284,7 @@ Result<SelectorPlugin> find_selector_plugin(const study::PluginConfig& select) {
 
 Result<void> Selector::restore_state(std::span<const Tensor> saved_state) {
   if (saved_state.empty()) return {};
-  return Error{Code::kDataLoss, "the selector remembers nothing, but '" + saved_state[0].name + "' is given back to it",
+  return Error{Code::kDataLoss, "the selector has no state, but '" + saved_state[0].name + "' is restored",
                ""};
 }
 

@@ -280,7 +280,7 @@ TEST(Selectors, RefuseForeignState) {
           .message,
       "the selector remembered losses of 12 rows, there are 10");
   EXPECT_EQ(selector("random", {{"keep", 0.5}}, context)->restore_state(stale->saved_state()).error().message,
-            "the selector remembers nothing, but 'history' is given back to it");
+            "the selector has no state, but 'history' is restored");
 }
 
 TEST(Selectors, ListAllowedNames) {

@@ -86,7 +86,7 @@ class CodeReader {
     return names;
   }
 
-  // The kind is looked up first, since to open a device may already have an effect. What was opened is checked again.
+  // The kind is looked up first, since opening a device may have an effect. The opened file is checked again.
   Result<void> read_entry(int folder, const std::string& name, const std::string& last, const std::string& path,
                           std::size_t depth) {
     struct stat info {};
@@ -128,7 +128,7 @@ std::string hash_of_code(const CodeCopy& code) {
   if (!code.is_folder) return "file:" + sha256_hex(code.entries.empty() ? std::string() : code.entries.front().bytes);
   std::string list;
   for (const CodeCopy::Entry& entry : code.entries) {
-    // The length keeps a name with a line break apart from two entries.
+    // The length distinguishes a name with a line break from two entries.
     list += std::string(1, letter_of(entry.kind)) + " " + sha256_hex(entry.bytes) + " " +
             std::to_string(entry.name.size()) + " " + entry.name + "\n";
   }

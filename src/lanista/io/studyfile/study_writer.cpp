@@ -124,7 +124,7 @@ json options_schema(const std::vector<OptionSpec>& options, const std::string& h
   return schema;
 }
 
-/// A name, or a map of one entry from name to options.
+/// The schema of a plug-in: a name, or a map of one entry from name to options.
 template <class Plugin>
 json plugin_schema(const std::vector<Plugin>& plugins) {
   json items = json::array();
@@ -243,11 +243,12 @@ json study_json_schema() {
          {"additionalProperties", {{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", study::kMaxRateFactor}}}},
         {{"type", "null"}}}}};
   json& schedule = properties["train"]["properties"]["schedule"];
-  json replay_schedule = object_schema("the settings that the winner of another study went on under, by step");
+  json replay_schedule = object_schema("the settings of the winner of another study, by step");
   replay_schedule["properties"]["from"] = {{"type", "string"}, {"description", "a study's folder, or its best/"}};
   replay_schedule["required"] = {"from"};
-  schedule = {
-      {"description", schedule["description"]}, {"default", schedule["default"]}, {"anyOf", {schedule, replay_schedule}}};
+  schedule = {{"description", schedule["description"]},
+              {"default", schedule["default"]},
+              {"anyOf", {schedule, replay_schedule}}};
   for (const OptionSpec& option : mltuner_strategy_options()) {
     if (!properties["strategy"]["properties"].contains(option.name)) {
       properties["strategy"]["properties"][option.name] = option_schema(option);
@@ -308,17 +309,17 @@ json study_json_schema() {
                                "or params <= 50k"}};
   std::vector<std::string> of_parameters = study::pruning_events();
   std::erase(of_parameters, study::kWhenRungDecided);
-  json rule = object_schema("whoever lies further than a trial that failed so, and is equal otherwise, is not trained");
+  json rule = object_schema("a trial that lies beyond a failed trial, and is equal otherwise, is not trained");
   rule["properties"] = {{"when", {{"enum", of_parameters}}},
                         {"along", {{"type", "string"}, {"description", "a numeric parameter of the space"}}},
                         {"direction", {{"enum", {"up", "down"}}}}};
   rule["required"] = {"when", "along", "direction"};
   json of_rungs =
-      object_schema("whoever would not go on from its rung, whatever it measured there, is trained no further");
+      object_schema("a trial that its rung cannot promote, whatever its result there, is trained no further");
   of_rungs["properties"] = {{"when", {{"const", study::kWhenRungDecided}}}};
   of_rungs["required"] = {"when"};
   properties["implied"] = {
-      {"description", "what the result of one trial says of others"},
+      {"description", "rules by which the result of one trial ends other trials"},
       {"anyOf",
        {{{"type", "array"}, {"items", {{"anyOf", {rule, of_rungs}}}}}, {{"const", "none"}}, {{"type", "null"}}}}};
   return schema;

@@ -215,7 +215,7 @@ struct StudyConfig {
   TrainConfig train;
   std::vector<Goal> goals{Goal{}};
   std::vector<Constraint> subject_to;  ///< what trials must keep to
-  std::vector<PruningRule> implied = {};  ///< what the result of one trial says of others
+  std::vector<PruningRule> implied = {};  ///< rules by which the result of one trial ends other trials
   StrategyConfig strategy;
   StopConfig stop;
   BudgetConfig budget;
