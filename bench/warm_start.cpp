@@ -163,7 +163,7 @@ class WarmArm {
     if (name_ == "random" || name_ == "race") starts.emplace_back();
     LANISTA_ASSIGN(Trained trained, train_from(arriving, std::move(starts)));
     const double chance = 1 / static_cast<double>(task.data.spec().classes);
-    if ((name_ == "zoo" || name_ == "race") && zoo::refusal(trained.accuracy, chance, admitted_).empty()) {
+    if ((name_ == "zoo" || name_ == "race") && zoo::admission_refusal(trained.accuracy, chance, admitted_).empty()) {
       admitted_.push_back(trained.accuracy);
       LANISTA_ASSIGN(const auto matched, zoo::MatchModel::of(model, ops));
       const auto age = static_cast<std::int64_t>(done.size());

@@ -59,8 +59,9 @@ RemoteLauncher ssh_launcher(const std::string& host, const std::vector<std::stri
 
 std::vector<RemoteLauncher> ssh_and_slurm_launchers(const study::ClusterConfig& cluster, const ProgramPaths& programs) {
   std::vector<RemoteLauncher> out;
-  for (const std::string& host : cluster.ssh)
+  for (const std::string& host : cluster.ssh) {
     out.push_back(ssh_launcher(host, {}, append_worker_command({}, programs.path_on(host))));
+  }
   if (!cluster.slurm.empty()) {
     // Without --unbuffered srun forwards whole lines, and a message is no line.
     std::vector<std::string> arguments{"srun", "--unbuffered", "--nodes=1", "--ntasks=1"};

@@ -40,12 +40,16 @@ TEST(TimePasses, MeasuresThePassesOfEachOperator) {
     ADD_FAILURE() << name;
     return OperatorTimes();
   };
+  // An operator that needs less time than the clock itself may measure as 0.
+  double all_forward = 0;
   for (const OperatorTimes& each : *times) {
-    EXPECT_GT(each.forward, 0);
+    EXPECT_GE(each.forward, 0);
+    all_forward += each.forward;
     EXPECT_LT(each.forward + each.input_grad + each.weight_grad, 1);
     EXPECT_GT(each.warm_cache_factor, 0);
     EXPECT_LE(each.warm_cache_factor, 1);
   }
+  EXPECT_GT(all_forward, 0);
   // 64 x 512 against 512 x 10 numbers a sample.
   EXPECT_GT(named("%2 linear").forward, named("%4 linear").forward);
   EXPECT_GT(named("%2 linear").weight_grad, named("%4 linear").weight_grad);

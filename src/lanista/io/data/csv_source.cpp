@@ -196,9 +196,10 @@ Result<std::vector<std::int64_t>> group_numbers(const Table& table, std::size_t 
   std::vector<std::int64_t> out;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty())
+    if (text.empty()) {
       return malformed("column \"" + table.header()[column] + "\": the group of " + table.row_location(row) +
                        " is missing");
+    }
     out.push_back(numbers.emplace(text, static_cast<std::int64_t>(numbers.size())).first->second);
   }
   return out;
@@ -257,8 +258,9 @@ Result<LoadedRows> read_csv(const ReadRequest& request) {
   if (left_out > 0) {
     const bool several = roles.targets.size() > 1;
     std::string names;
-    for (const std::size_t column : roles.targets)
+    for (const std::size_t column : roles.targets) {
       names += (names.empty() ? "\"" : ", \"") + table.header()[column] + "\"";
+    }
     found.raw.data_warnings.push_back(
         std::to_string(left_out) +
         (several ? (left_out == 1 ? " row lacks" : " rows lack") + std::string(" one of the targets (")

@@ -118,8 +118,9 @@ TEST_F(FoldedData, StandardiseTargetsPerFold) {
     training.gather_targets(rows, seen);
     double mean = 0, square = 0;
     for (const float y : seen) mean += static_cast<double>(y) / static_cast<double>(rows.size());
-    for (const float y : seen)
+    for (const float y : seen) {
       square += static_cast<double>(y) * static_cast<double>(y) / static_cast<double>(rows.size());
+    }
     EXPECT_NEAR(mean, 0, 1e-6);
     EXPECT_NEAR(square, 1, 1e-6);
     EXPECT_EQ(targets_of(training), targets_of(*set));

@@ -93,8 +93,9 @@ class HistoryPercentileSelector final : public Selector {
     Positions out;
     for (std::size_t i = 0; i < candidates.rows.size(); ++i) {
       const double measured = recorded_losses_[at(candidates.rows[i]) + 1];
-      if (measured < 0 || static_cast<double>(candidates.pass) - measured >= static_cast<double>(valid_passes_))
+      if (measured < 0 || static_cast<double>(candidates.pass) - measured >= static_cast<double>(valid_passes_)) {
         out.push_back(i);
+      }
     }
     return out;
   }
@@ -255,7 +256,7 @@ std::vector<OptionSpec> auto_selection_options() {
                                   "what a pass backward costs, in passes forward: by that both compute as much"));
   options.push_back(text_option("on", "", "metric that decides; empty: val_accuracy, or else val_loss"));
   OptionSpec found = option("found", OptionKind::kMapList, Options::array(),
-                            "the result of a trial, in place of a comparison: a list of {step: 0, selects: true}, as a "
+                            "what a trial has found, in place of asking: a list of {step: 0, selects: true}, as a "
                             "model package has it");
   found.omits_default = true;
   options.push_back(std::move(found));
@@ -328,7 +329,7 @@ std::vector<SelectorPlugin> builtin_selectors() {
          return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
        }},
       {std::string(kSelectionReducible),
-       "a share of each batch: those with a loss furthest above their hold-out loss in the data "
+       "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
        "(RHO-LOSS)",
        with_common_options({keep_option()}),
        [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {

@@ -88,8 +88,9 @@ NumberStats stats_of(const std::vector<double>& values, const std::vector<std::i
 
 Result<void> fit_number(const Table& table, std::size_t index, const std::vector<std::int64_t>& train,
                         const ColumnScan& cells, Column& column) {
-  if (cells.first_text)
+  if (cells.first_text) {
     return not_a_number_error(column.name, table.row_location(*cells.first_text), table.text(*cells.first_text, index));
+  }
   column.stats = stats_of(cells.numbers, train);
   return {};
 }
@@ -98,8 +99,9 @@ Result<void> fit_date(const Table& table, std::size_t index, const std::vector<s
   std::vector<std::optional<Date>> dates(table.rows());
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, index);
-    if (!text.empty() && !(dates[row] = parse_date(text)))
+    if (!text.empty() && !(dates[row] = parse_date(text))) {
       return not_a_date_error(column.name, table.row_location(row), text);
+    }
   }
   const bool times = std::ranges::any_of(train, [&](std::int64_t row) {
     const auto& date = dates[static_cast<std::size_t>(row)];
@@ -236,8 +238,9 @@ Result<FittedColumns> fit_columns(const Table& table, const std::vector<ColumnDe
     column.missing = cells.missing;
     column.unique = cells.unique;
     std::string warning;
-    if (!raw.kind)
+    if (!raw.kind) {
       warning = cells.first_text ? text_column_warning(table, raw.index) : code_column_warning(table, raw.index);
+    }
     switch (column.kind) {
       case ColumnKind::kNumber:
         LANISTA_TRY(fit_number(table, raw.index, train, cells, column));

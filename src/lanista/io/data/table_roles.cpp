@@ -205,8 +205,9 @@ Result<TableRoles> roles_from_schema(const json& schema, const std::vector<std::
   std::set<std::size_t> used(roles.targets.begin(), roles.targets.end());
   for (const json& entry : schema["columns"]) {
     LANISTA_ASSIGN(ColumnDeclaration column, declared_column(entry, header));
-    if (!used.insert(column.index).second)
+    if (!used.insert(column.index).second) {
       return invalid_columns("column \"" + header[column.index] + "\" stands twice");
+    }
     roles.features.push_back(std::move(column));
   }
   if (roles.features.empty()) return invalid_columns("\"columns\" is empty");

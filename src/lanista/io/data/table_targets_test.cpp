@@ -53,8 +53,9 @@ TEST_F(SeveralTargets, AreNumbersWithSeparateUnits) {
     const auto& rows = set->rows(Part::kTrain);
     for (const std::int64_t row : rows) mean += double{raw[static_cast<std::size_t>(row) * 3 + k]};
     mean /= static_cast<double>(rows.size());
-    for (const std::int64_t row : rows)
+    for (const std::int64_t row : rows) {
       squares += std::pow(double{raw[static_cast<std::size_t>(row) * 3 + k]} - mean, 2);
+    }
     EXPECT_NEAR(spec.target_normalization->mean[k], mean, 1e-9);
     EXPECT_NEAR(spec.target_normalization->scale[k], std::sqrt(squares / static_cast<double>(rows.size())), 1e-9);
   }

@@ -83,7 +83,8 @@ TEST(RowWeights, AreProductsWithMeanOne) {
     }
     EXPECT_NEAR(sum, static_cast<double>(rows.train.size()), 1e-4);
     for (std::size_t row = 0; row < weights->size(); ++row) {
-      EXPECT_NEAR(double{(*weights)[row]} * all, weight_of(row) * static_cast<double>(rows.train.size()), 1e-4 * all) << row;
+      EXPECT_NEAR(double{(*weights)[row]} * all, weight_of(row) * static_cast<double>(rows.train.size()), 1e-4 * all)
+          << row;
     }
   }
 }

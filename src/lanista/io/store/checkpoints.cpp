@@ -52,8 +52,9 @@ bool is_address(std::string_view text) {
 /// Whether put() writes files of this name, or did: earlier builds had temporary files .tmp-<process>-<token>-<count>.
 bool is_own_name(std::string_view name) {
   if (name.ends_with(kSuffix)) return is_address(name.substr(0, name.size() - kSuffix.size()));
-  if (name.starts_with(kOldTemporary))
+  if (name.starts_with(kOldTemporary)) {
     return name.find_first_not_of("0123456789abcdef-", kOldTemporary.size()) == name.npos;
+  }
   const std::size_t end = name.find(kSuffix);
   return end != name.npos && is_address(name.substr(0, end)) && is_temporary_name(name);
 }

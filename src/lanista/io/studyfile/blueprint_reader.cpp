@@ -73,8 +73,9 @@ class BlueprintReader {
       return space::Domain(space::IntRange{fixed, fixed});
     }
     const auto parsed = parse_domain(call);
-    if (!parsed)
+    if (!parsed) {
       return value_error(path, quote_value(value) + " is neither a list of values nor a range such as int(1, 3)");
+    }
     if (!*parsed) return value_error(path, parsed->error().message);
     return **parsed;
   }
@@ -114,8 +115,9 @@ class BlueprintReader {
       remember(block);
       return block;
     }
-    if (!item.is_object())
+    if (!item.is_object()) {
       return value_error(path, "a block is an operator's name or a mapping, not " + quote_value(item));
+    }
     Block block;
     LANISTA_ASSIGN(block.name, member<std::string>(item, "name", path, ""));
     LANISTA_ASSIGN(block.from, read_text_list(item, "from", path));
@@ -178,8 +180,9 @@ class BlueprintReader {
       std::vector<Formula> formulas;
       for (const json& item : value) {
         if (item.is_number_integer()) numbers.push_back(item.get<std::int64_t>());
-        if (!item.is_number_integer() && !item.is_string())
+        if (!item.is_number_integer() && !item.is_string()) {
           return value_error(path, quote_value(item) + " is no whole number");
+        }
         formulas.push_back(formula(item.is_string() ? with_commas(item.get<std::string>()) : quote_value(item)));
       }
       return numbers.size() == value.size() ? Setting(std::move(numbers)) : Setting(std::move(formulas));

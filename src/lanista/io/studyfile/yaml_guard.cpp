@@ -57,8 +57,9 @@ class Guard final : public YAML::EventHandler {
   };
 
   static void check_tag(const YAML::Mark& mark, const std::string& tag) {
-    if (!tag.empty() && tag != "?" && tag != "!")
+    if (!tag.empty() && tag != "?" && tag != "!") {
       throw GuardError{mark, "tag '" + tag + "' is not allowed; no tags are"};
+    }
   }
   void open(const YAML::Mark& mark, const std::string& tag, bool mapping) {
     check_tag(mark, tag);

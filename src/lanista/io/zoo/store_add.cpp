@@ -77,8 +77,9 @@ Result<Prepared> prepare(const NewModel& model, const graph::OpTable& ops) {
   Prepared out;
   LANISTA_ASSIGN(out.match, MatchModel::of(model.graph, ops));
   LANISTA_ASSIGN(out.tensors, fitting_tensors(model, ops));
-  if (!std::isfinite(model.quality))
+  if (!std::isfinite(model.quality)) {
     return Error{Code::kInvalidArgument, "the quality of the model is not a number", ""};
+  }
   out.graph = graph::to_text(model.graph);
   LANISTA_TRY(check_new_texts(model, out.graph.size()));
   Signatures table;

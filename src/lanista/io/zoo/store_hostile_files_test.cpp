@@ -191,8 +191,9 @@ TEST(StoreHostileFiles, SweepsOnlyOwnFilesAndListsOthers) {
   }();
   const std::string alive = "tmp-" + std::to_string(::getpid()) + "-0123456789abcdef";
   for (const std::string& name : mine) std::ofstream(folder + name) << "x";
-  for (const std::string& name : {orphan, "tmp-" + std::to_string(gone) + "-7", alive})
+  for (const std::string& name : {orphan, "tmp-" + std::to_string(gone) + "-7", alive}) {
     std::ofstream(folder + name) << "x";
+  }
   fs::create_directories(folder + "sub/inner");
   ASSERT_EQ(::waitpid(gone, nullptr, 0), gone);
 

@@ -168,8 +168,9 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
     auto bytes = read_inside_folder(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file),
                                     one.begin, one.bytes);
     if (!bytes) return damaged("tensor " + in_quotes(one.tensor.name) + ": " + bytes.error().text());
-    if (sha256_hex(*bytes) != one.sha256)
+    if (sha256_hex(*bytes) != one.sha256) {
       return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than in the index");
+    }
     one.tensor.bytes = *std::move(bytes);
     out.push_back(std::move(one.tensor));
   }

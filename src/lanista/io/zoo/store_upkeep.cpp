@@ -48,8 +48,9 @@ Result<Views> read_views(Database& index, std::vector<EvictionCandidate>& reside
       "pinned OR EXISTS (SELECT 1 FROM leases WHERE model = id AND until > ?1), added FROM models WHERE state = 'live'",
       {now}, [&](const SqlRow& row) -> Result<void> {
         const std::int64_t bytes = row.integer(4);
-        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMaxWeightsBytes || !std::isfinite(row.real(2)))
+        if (!is_model_id(row.blob(0)) || bytes < 0 || bytes > kMaxWeightsBytes || !std::isfinite(row.real(2))) {
           return {};
+        }
         auto model = packed_from_bytes(row.blob(3), out.places, out.table);
         live.push_back({row.integer(6), {row.text(0), bytes, 0, row.integer(5) != 0, {}}, {}});
         if (model) live.back().seen = SeenQuery{row.text(1), row.text(0), *std::move(model), row.real(2)};
@@ -205,8 +206,9 @@ Result<std::vector<Finding>> Store::verify(const graph::OpTable& ops) const {
       const PackedModel fresh = pack_model(*match, table);
       const auto view = packed_from_bytes(one.view, views.places, views.table);
       if (!view) append_message(view.error().message);
-      if (view && !same_view(*view, views.table, fresh, table))
+      if (view && !same_view(*view, views.table, fresh, table)) {
         append_message("what the matcher reads of it is not its graph");
+      }
     }
     if (!is_sha256(one.weights)) continue;  // empty for quarantined models; others are reported above
     const std::string name = State::file_name(one.weights), path = state_->weights_folder() + "/" + name;

@@ -7,7 +7,7 @@ using graph::ValueType;
 
 namespace {
 
-/// Whether the pieces, laid behind a value of type `have`, give one of type `want`.
+/// Checks that the operations turn a value of type `have` into one of type `want`.
 Result<void> try_pieces(const graph::OpTable& ops, const std::vector<RepairOp>& plan, ValueType have,
                         const ValueType& want) {
   for (const RepairOp& piece : plan) {
@@ -33,7 +33,8 @@ ShapeRepairTable::Entry& ShapeRepairTable::entry(NodeId from, NodeId to) {
   const std::pair key{type_number(from), type_number(to)};
   const auto found = entries_.find(key);
   if (found != entries_.end()) return found->second;
-  return entries_.emplace(key, Entry{plan_shape_repair(view_.type(from), view_.type(to), policy_), false, {}}).first->second;
+  return entries_.emplace(key, Entry{plan_shape_repair(view_.type(from), view_.type(to), policy_), false, {}})
+      .first->second;
 }
 
 const std::optional<std::string>& ShapeRepairTable::objection(NodeId from, NodeId to) {

@@ -7,7 +7,7 @@
 namespace lanista::graph::ops {
 namespace {
 
-// The byte that remembers the winner of a window counts to 254; 255 means none.
+// A byte stores the position of the largest value of a window: 0 to 254, and 255 for none.
 constexpr std::int64_t kMaxPoolCells = 255;
 
 Result<PoolDims> conv_dims_of(const OpArgs& args) {
@@ -31,8 +31,8 @@ OpDef max_pool_op() {
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const PoolDims dims, conv_dims_of(args));
     if (dims.kw > kMaxPoolCells / dims.kh) {
-      return shape_error("a max-pooling window has at most " + std::to_string(kMaxPoolCells) + " cells, but the kernel is " +
-                    size_pair_text(dims.kh, dims.kw));
+      return shape_error("a max-pooling window has at most " + std::to_string(kMaxPoolCells) +
+                         " cells, but the kernel is " + size_pair_text(dims.kh, dims.kw));
     }
     return value(dims.output());
   };
@@ -123,7 +123,7 @@ OpDef global_avg_pool_op() {
   return def;
 }
 
-// Columns, then rows: a byte remembers the winner of each, so that images up to 255 x 255 fit.
+// Reduces columns, then rows. A byte stores the position in each, so images up to 255 x 255 fit.
 OpDef global_max_pool_op() {
   OpDef def;
   def.name = "global_max_pool";
@@ -132,7 +132,8 @@ OpDef global_max_pool_op() {
     LANISTA_TRY(require_image(args));
     const auto& dims = shape_of(args).dims;
     if (std::max(dims[2], dims[3]) > kMaxPoolCells) {
-      return shape_error("images are at most " + size_pair_text(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " + shape_text(args));
+      return shape_error("images are at most " + size_pair_text(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " +
+                         shape_text(args));
     }
     return value(batched({dims[1]}));
   };

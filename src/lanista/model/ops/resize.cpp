@@ -1,4 +1,4 @@
-// Images of another size.
+// Operators that change the size of images.
 #include <utility>
 
 #include "lanista/model/ops/op_rules.h"
@@ -7,7 +7,7 @@
 namespace lanista::graph::ops {
 namespace {
 
-// Keeps the positions that the kernels compute with inside 64 bits.
+// Keeps the positions in kernels inside 64 bits.
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 20;
 
 AttrSpec mode() {
@@ -72,7 +72,8 @@ Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args) {
     w *= shape_of(args).dims[3];
   }
   if (h > kMaxSide || w > kMaxSide) {
-    return shape_error("a result of " + size_pair_text(h, w) + " cells is above " + std::to_string(kMaxSide) + " a side");
+    return shape_error("a result of " + size_pair_text(h, w) + " cells is above " + std::to_string(kMaxSide) +
+                       " a side");
   }
   return std::pair{h, w};
 }

@@ -40,7 +40,8 @@ ValueChoice pick(std::string label, std::vector<space::Value> values) {
 }
 ValueChoice pick(std::string label, space::Domain domain) { return {std::move(label), std::move(domain)}; }
 
-ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab, std::int64_t positions) {
+ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab,
+                               std::int64_t positions) {
   std::vector<std::int64_t> shape = input.dims;
   if (input.has_batch()) shape.erase(shape.begin());
   ModelInterface out{{{"shape", std::move(shape)}}, outputs, vocab, positions};
@@ -66,7 +67,7 @@ Result<Blueprint> Blueprint::make(const graph::OpTable& ops, Chain layers, std::
   LANISTA_ASSIGN(plan->root, plan_chain(ops, plan->layers, {{&labels}, {}, {}}, "layers"));
   if (const auto why = size_limit_error(plan->root.min_extent)) return Error{Code::kInvalidArgument, *why, "layers"};
   LANISTA_ASSIGN(plan->parameters, collect_parameters(plan->root, labels, plan->choices));
-  plan->end = plan->root.ids + 2;  // the input in front, the output behind
+  plan->end = plan->root.ids + 2;  // one for the input, one for the output
   if (plan->end > graph::kMaxNodeId) {
     return Error{Code::kInvalidArgument, "the space needs more node numbers than there are", "layers"};
   }

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kNoNode = 0xffffffff;
 constexpr double kOfRounding = 1e-9;
 
-/// Of every node the share of walks back that meet it.
+/// Returns the share of backward walks that visit each node.
 std::vector<double> visit_probabilities_of(const PackedModel& model) {
   std::vector<double> out(model.size());
   std::vector<bool> read(model.size());
@@ -25,7 +25,8 @@ std::vector<double> visit_probabilities_of(const PackedModel& model) {
 
 }  // namespace
 
-double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table) {
+double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
+                        const PairTable& table) {
   std::vector<std::uint32_t> partner(child.model.size(), kNoNode);
   for (const auto& [i, j] : pairs) partner[j] = i;
   std::vector<double> kept(child.model.size());
@@ -39,7 +40,7 @@ double function_overlap(const NodePairs& pairs, const PackedModel& parent, const
     double sum = 0;
     for (const std::uint32_t input : inputs) {
       const auto found = std::ranges::find(left, partner[input]);
-      if (found == left.end()) continue;  // nobody is no place
+      if (found == left.end()) continue;  // kNoNode is no index of a node
       left.erase(found);
       sum += kept[input];
     }
@@ -56,9 +57,10 @@ double function_overlap(const NodePairs& pairs, const PackedModel& parent, const
   return ends == 0 ? 0.0 : sum / ends;
 }
 
-FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table) : table_(table) {
+FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table)
+    : table_(table) {
   const std::vector<double> visit_probability = visit_probabilities_of(child.model);
-  std::map<std::uint32_t, std::vector<double>> of_kind;  // of kinds that no parent has all nodes together
+  std::map<std::uint32_t, std::vector<double>> of_kind;  // the nodes of all kinds that no parent has are one entry
   std::map<std::uint32_t, double> of_signature;
   for (std::size_t j = 0; j < child.model.size(); ++j) {
     const std::uint32_t signature = child.model.signatures[j];
@@ -71,8 +73,9 @@ FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signat
     kinds_.push_back({number, std::move(values)});
   }
   for (const PackedModel::ParamSignature& holder : child.model.param_signatures) {
-    param_signatures_.push_back({holder.signature, table.kind_of_child(holder.signature), of_signature[holder.signature],
-                        static_cast<double>(child.signatures[holder.signature].params)});
+    param_signatures_.push_back({holder.signature, table.kind_of_child(holder.signature),
+                                 of_signature[holder.signature],
+                                 static_cast<double>(child.signatures[holder.signature].params)});
   }
   for (std::uint32_t p = 0; p < parents.size(); ++p) {
     parent_kinds_ = std::max<std::size_t>(parent_kinds_, parents[p].kind_number + std::size_t{1});
@@ -85,7 +88,8 @@ double FunctionOverlapBound::of(const PackedModel& parent) const {
   double lost = 0;
   for (const Kind& kind : kinds_) {
     const std::size_t partners = kind.number == Signatures::kNone ? 0 : there[kind.number];
-    if (partners < kind.visit_probability.size()) lost = std::max(lost, kind.visit_probability[kind.visit_probability.size() - partners - 1]);
+    if (partners < kind.visit_probability.size())
+      lost = std::max(lost, kind.visit_probability[kind.visit_probability.size() - partners - 1]);
   }
   for (const ParamSignature& holder : param_signatures_) {
     std::int64_t most = 0;

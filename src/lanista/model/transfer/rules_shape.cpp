@@ -13,7 +13,7 @@ ValueMapping source(TransferWalk& walk, const NodeContext& at) {
   return out;
 }
 
-/// Windows over images and whole images: channels pass.
+/// Windows over images, and reductions of whole images: channels are kept.
 ValueMapping spatial(TransferWalk& walk, const NodeContext& at) {
   const ValueMapping from = walk.input(at, 0);
   std::vector<std::int64_t> labels = from.labels;
@@ -25,7 +25,7 @@ ValueMapping spatial(TransferWalk& walk, const NodeContext& at) {
   return walk.exact(at, std::move(out));
 }
 
-/// For operators that mix all units: only untouched values pass.
+/// For operators that mix all units: only unchanged values are exact.
 ValueMapping untouched(TransferWalk& walk, const NodeContext& at) {
   if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", walk.identity(at));
   for (const ValueMapping& from : at.inputs) {
@@ -61,14 +61,14 @@ ValueMapping flat(TransferWalk& walk, const NodeContext& at) {
       }
     }
   }
-  // Of a mere counterpart other axes may differ too.
+  // In an inexact relation other axes may differ too.
   const std::int64_t most = walk.old_type({at.parent->id, 0}).shape.dims[1];
   for (std::int64_t& label : out) label = std::min(label, most - 1);
   return walk.exact(at, walk.identity(at, 1, std::move(out)));
 }
 
 ValueMapping reshaped(TransferWalk& walk, const NodeContext& at) {
-  // Like flatten, where that is what it does.
+  // Like flatten, if the reshape is one.
   if (walk.type(at).shape.rank() == 2 && walk.old_type({at.parent->id, 0}).shape.rank() == 2) return flat(walk, at);
   return untouched(walk, at);
 }
@@ -138,7 +138,7 @@ ValueMapping concat(TransferWalk& walk, const NodeContext& at) {
   return out;
 }
 
-/// A value with others beside it, whose readers have to ignore them.
+/// A new concat of a value of the parent with other values, which readers must ignore.
 ValueMapping inserted_concat(TransferWalk& walk, const NodeContext& at) {
   const auto axis = static_cast<std::size_t>(at.args().integer("axis"));
   const std::size_t keep = walk.latest(at, axis);
@@ -151,7 +151,8 @@ ValueMapping inserted_concat(TransferWalk& walk, const NodeContext& at) {
     const ValueMapping& from = at.inputs[i];
     const bool same = from.exact && from.parent == whole->parent && (from.axis == 0 || from.axis == axis);
     for (std::int64_t t = 0; t < at.size(axis, i); ++t) {
-      const std::int64_t label = same ? (from.axis == axis ? from.labels[static_cast<std::size_t>(t)] : t) : kRandomValue;
+      const std::int64_t label =
+          same ? (from.axis == axis ? from.labels[static_cast<std::size_t>(t)] : t) : kRandomValue;
       out.labels.push_back(from.zero ? kZero : label);
     }
   }
@@ -204,7 +205,11 @@ ValueMapping along(TransferWalk& walk, const NodeContext& at) {
 }
 
 AxisRule window(std::string_view op, bool linear, SignRule sign = SignRule::kAsInputs) {
-  return {.op = op, .flow = UnitFlow::kChannels, .matched = spatial, .sign = sign, .preserves_zero = true,
+  return {.op = op,
+          .flow = UnitFlow::kChannels,
+          .matched = spatial,
+          .sign = sign,
+          .preserves_zero = true,
           .preserves_mean = linear};
 }
 
@@ -213,19 +218,46 @@ AxisRule window(std::string_view op, bool linear, SignRule sign = SignRule::kAsI
 std::vector<AxisRule> shape_rules() {
   return {
       {.op = "input", .matched = source},
-      window("max_pool2d", false), window("avg_pool2d", true), window("adaptive_avg_pool2d", true),
-      window("global_avg_pool", true), window("global_max_pool", false), window("max_pool1d", false),
-      window("avg_pool1d", true), window("pad", true), window("resize", true), window("upsample", true),
+      window("max_pool2d", false),
+      window("avg_pool2d", true),
+      window("adaptive_avg_pool2d", true),
+      window("global_avg_pool", true),
+      window("global_max_pool", false),
+      window("max_pool1d", false),
+      window("avg_pool1d", true),
+      window("pad", true),
+      window("resize", true),
+      window("upsample", true),
       {.op = "flatten", .matched = flat, .inserted = same_shape, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "reshape", .matched = reshaped, .inserted = same_shape, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "transpose", .flow = UnitFlow::kTranspose, .matched = transposed, .sign = SignRule::kAsInputs,
-       .preserves_zero = true, .preserves_mean = true},
+      {.op = "reshape",
+       .matched = reshaped,
+       .inserted = same_shape,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true},
+      {.op = "transpose",
+       .flow = UnitFlow::kTranspose,
+       .matched = transposed,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true,
+       .preserves_mean = true},
       {.op = "slice", .flow = UnitFlow::kSlice, .matched = slice, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "concat", .flow = UnitFlow::kConcat, .matched = concat, .inserted = inserted_concat,
-       .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "channel_shuffle", .flow = UnitFlow::kShuffle, .matched = shuffled, .sign = SignRule::kAsInputs,
-       .preserves_zero = true, .preserves_mean = true},
-      {.op = "mean", .flow = UnitFlow::kReduced, .matched = mean, .sign = SignRule::kAsInputs, .preserves_zero = true,
+      {.op = "concat",
+       .flow = UnitFlow::kConcat,
+       .matched = concat,
+       .inserted = inserted_concat,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true},
+      {.op = "channel_shuffle",
+       .flow = UnitFlow::kShuffle,
+       .matched = shuffled,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true,
+       .preserves_mean = true},
+      {.op = "mean",
+       .flow = UnitFlow::kReduced,
+       .matched = mean,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true,
        .preserves_mean = true},
       {.op = "softmax", .flow = UnitFlow::kAll, .matched = along, .sign = SignRule::kNeverNegative},
       {.op = "causal_mask", .matched = untouched},

@@ -99,10 +99,9 @@ enum class LastWindow {
 };
 
 LastWindow last_window(const graph::ops::Window& axis, std::int64_t size) {
-  const std::int64_t available = size + axis.before + axis.after - axis.kernel;
-  if (!axis.ceil || available % axis.stride == 0) return LastWindow::kNone;
-  return *graph::ops::window_output(size, axis) > available / axis.stride + 1 ? LastWindow::kCounts
-                                                                              : LastWindow::kIgnored;
+  const std::int64_t span = size + axis.before + axis.after - axis.kernel;
+  if (!axis.ceil || span % axis.stride == 0) return LastWindow::kNone;
+  return *graph::ops::window_output(size, axis) > span / axis.stride + 1 ? LastWindow::kCounts : LastWindow::kIgnored;
 }
 
 Attributes attributes_of(const PoolWindows& windows, bool ceil) {

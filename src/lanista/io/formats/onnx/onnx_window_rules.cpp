@@ -44,8 +44,9 @@ Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
   LANISTA_ASSIGN(all.pads, node_reader.list("pads", List(2 * axes, 0)));
   LANISTA_ASSIGN(const std::int64_t ceil, node_reader.integer("ceil_mode", 0));
   all.ceil = ceil != 0;
-  if (axes != 1 && axes != 2)
+  if (axes != 1 && axes != 2) {
     return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
+  }
   LANISTA_TRY(check_each("kernel_shape", all.kernel, axes, 1));
   LANISTA_TRY(check_each("strides", all.strides, axes, 1));
   LANISTA_TRY(check_each("dilations", all.dilations, axes, 1));
