@@ -67,7 +67,7 @@ std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& gra
     const auto found = std::ranges::find(tensors, param.name, &Tensor::name);
     if (found == tensors.end()) return "the tensor " + param.name + " is missing";
     if (found->shape != param.spec.shape.dims) {
-      return "tensor " + param.name + " has shape " + json(found->shape).dump() + ", the graph wants " +
+      return "tensor " + param.name + " has shape " + json(found->shape).dump() + ", the graph needs " +
              json(param.spec.shape.dims).dump();
     }
   }

@@ -25,7 +25,7 @@ Error unknown(const std::string& id, const std::string& folder) {
   return {Code::kNotFound, "the zoo has no model " + id, folder};
 }
 
-/// New signatures of the index, into the table of a catalogue.
+/// Reads new signatures of the index into the table of a catalogue.
 Result<void> read_signatures(Database& index, std::int64_t& last, std::map<std::int64_t, std::uint32_t>& places,
                              Signatures& table) {
   return index.each("SELECT number, text FROM signatures WHERE number > ?1 ORDER BY number", {last},
@@ -114,7 +114,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   };
   std::vector<StoredTensor> places;
   std::optional<std::string> file;
-  std::uint64_t left = 0;  // bytes of the file which no tensor has claimed yet
+  std::uint64_t left = 0;  // bytes of the file that belong to no tensor yet
   const auto damaged = [&](const std::string& what) {
     return Error{Code::kDataLoss, "the weights of model " + id + " are damaged: " + what, state_->folder};
   };
@@ -145,7 +145,7 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
               (type != static_cast<std::int64_t>(ElementType::kF32) &&
                type != static_cast<std::int64_t>(ElementType::kF64)) ||
               row.integer(3) < 0 || row.integer(4) < 0) {
-            return damaged("what the index says of tensor " + in_quotes(name));
+            return damaged("the index of tensor " + in_quotes(name));
           }
           StoredTensor one{{name, static_cast<ElementType>(type), shape.get<std::vector<std::int64_t>>(), {}},
                     static_cast<std::uint64_t>(row.integer(3)),
@@ -165,10 +165,12 @@ Result<std::vector<Tensor>> Store::weights(const std::string& id, const std::vec
   LANISTA_TRY(state_->index.read(find_places));
   std::vector<Tensor> out;
   for (StoredTensor& one : places) {
-    auto bytes = read_inside_folder(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file), one.begin, one.bytes);
+    auto bytes = read_inside_folder(state_->folder, std::string(kWeightsName) + "/" + State::file_name(*file),
+                                    one.begin, one.bytes);
     if (!bytes) return damaged("tensor " + in_quotes(one.tensor.name) + ": " + bytes.error().text());
-    if (sha256_hex(*bytes) != one.sha256)
-      return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than the index says");
+    if (sha256_hex(*bytes) != one.sha256) {
+      return damaged("tensor " + in_quotes(one.tensor.name) + " has another SHA-256 than in the index");
+    }
     one.tensor.bytes = *std::move(bytes);
     out.push_back(std::move(one.tensor));
   }
@@ -225,7 +227,7 @@ Result<std::vector<StoredModel>> Store::list(std::vector<std::string>* skipped) 
                                    }
                                    return {};
                                  }));
-  // Not sorted by SQLite: what it sorts it copies, before the limit on rows counts.
+  // SQLite does not sort them, since it would copy them before the limit on rows counts.
   std::ranges::sort(out, [](const StoredModel& a, const StoredModel& b) {
     return std::tie(a.task, a.state, b.quality, b.added, a.id) < std::tie(b.task, b.state, a.quality, a.added, b.id);
   });

@@ -13,10 +13,10 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-// From here on pools pass over windows that would begin in the padding behind their input.
+// From this opset on pools ignore windows that would begin in the padding after their input.
 constexpr std::int64_t kIgnoringOpset = 22;
 
-/// What a node says of its windows; one number an axis, two a pad: all in front, then all behind.
+/// The windows of a node: one number for each axis, two for pads (all before, then all after).
 struct Windows {
   List kernel, strides, dilations, pads;
   std::string auto_pad;
@@ -44,7 +44,9 @@ Result<Windows> windows_of(const NodeReader& node_reader, List kernel) {
   LANISTA_ASSIGN(all.pads, node_reader.list("pads", List(2 * axes, 0)));
   LANISTA_ASSIGN(const std::int64_t ceil, node_reader.integer("ceil_mode", 0));
   all.ceil = ceil != 0;
-  if (axes != 1 && axes != 2) return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
+  if (axes != 1 && axes != 2) {
+    return unsupported("its windows have " + std::to_string(axes) + " axes; read are 1 and 2");
+  }
   LANISTA_TRY(check_each("kernel_shape", all.kernel, axes, 1));
   LANISTA_TRY(check_each("strides", all.strides, axes, 1));
   LANISTA_TRY(check_each("dilations", all.dilations, axes, 1));
@@ -61,7 +63,7 @@ Result<void> check_axes(const Windows& windows, const List& dims) {
                 graph::Shape{dims}.text());
 }
 
-/// Shares `total` among both sides of an axis.
+/// Divides `total` between both sides of an axis.
 void split_padding(Windows& windows, std::size_t i, std::int64_t total, bool more_in_front) {
   const std::int64_t less = total / 2;
   windows.pads[i] = more_in_front ? total - less : less;
@@ -79,7 +81,7 @@ void pad_same(Windows& windows, const List& dims) {
   }
 }
 
-/// Kernel, stride and padding as our operators write them; dilation where it is none too.
+/// Kernel, stride and padding as lanista's operators write them, and dilation if it is not one.
 Attrs window_attrs(const Windows& w) {
   const List& p = w.pads;
   if (w.axes() == 1) {
@@ -99,7 +101,7 @@ void set_dilation(Attrs& attrs, const Windows& w) {
   }
 }
 
-/// Weight and perhaps bias of a convolution.
+/// Weight and optional bias of a convolution.
 struct ConvWeights {
   const Tensor* weight = nullptr;
   const Tensor* bias = nullptr;
@@ -130,7 +132,7 @@ Result<Windows> conv_windows(const NodeReader& node_reader, const ConvWeights& w
   return windows_of(node_reader, std::move(kernel));
 }
 
-/// Exporters that fold a batch-norm into a convolution name what comes out after themselves.
+/// Whether an exporter folded a batch norm into a convolution. Then the names of the weights show it.
 bool is_folded(const Tensor& weight) {
   const auto has = [&](std::string_view part) { return weight.name.find(part) != std::string::npos; };
   return has("onnx::Conv_") || has("fused_bn") || has("bn_fused") || has("_bn_offset");
@@ -151,24 +153,25 @@ RewriteResult conv(const NodeReader& node_reader) {
               set_dilation(attrs, resolved);
               attrs.set("bias", weights.bias != nullptr);
               const std::int64_t out = weights.weight->shape[0];
-              // One input channel a group: each channel has its own window.
+              // With one input channel in each group, each channel has its own window.
               if (resolved.axes() == 2 && groups > 1 && weights.weight->shape[1] == 1 && out % groups == 0) {
                 attrs.set("multiplier", out / groups);
                 return w.add("depthwise_conv2d", {inputs[0]}, std::move(attrs), weights.weight_copies());
               }
               attrs.set("out", out);
               attrs.set("groups", groups);
-              return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs), weights.weight_copies());
+              return w.add(resolved.axes() == 2 ? "conv2d" : "conv1d", {inputs[0]}, std::move(attrs),
+                           weights.weight_copies());
             }};
   if (is_folded(*weights.weight)) rewrite.notice = kFoldedNotice;
   return rewrite;
 }
 
-/// The pads that give a transposed convolution the size that is asked for.
+/// Sets the pads that give a transposed convolution the requested size.
 Result<void> pad_to(Windows& windows, const List& extra, const List& output_size, const List& dims) {
   for (std::size_t i = 0; i < windows.axes(); ++i) {
     const std::int64_t total = (dims[i + 2] - 1) * windows.strides[i] + extra[i] + windows.extent(i) - output_size[i];
-    if (total < 0) return unsupported("its output_shape wants more than its windows write");
+    if (total < 0) return unsupported("its output_shape is larger than what its windows write");
     split_padding(windows, i, total, windows.auto_pad != "SAME_UPPER");
   }
   return {};
@@ -209,8 +212,8 @@ RewriteResult conv_transpose(const NodeReader& node_reader) {
               }};
 }
 
-/// Errors: a last window that would begin in the padding behind the input. Up to opset 21 it counts, for us and for
-/// PyTorch it does not: readers disagree about the size of the result.
+/// Refuses a last window that would begin in the padding after the input. It counts up to opset 21, but not in lanista
+/// and PyTorch, so readers disagree about the size of the result.
 Result<void> check_same_ceil(const Windows& windows, const List& dims) {
   for (std::size_t i = 0; windows.ceil && i < windows.axes(); ++i) {
     const std::int64_t before = windows.pads[i], after = windows.pads[i + windows.axes()], size = dims[i + 2];
@@ -223,7 +226,7 @@ Result<void> check_same_ceil(const Windows& windows, const List& dims) {
   return {};
 }
 
-/// `max_pool` or `avg_pool` over images or sequences.
+/// A rule for `max_pool` or `avg_pool` over images or sequences.
 RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs more) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   LANISTA_ASSIGN(List kernel, node_reader.list("kernel_shape", {}));
@@ -237,7 +240,7 @@ RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs m
                 if (all_count) LANISTA_TRY(check_same_ceil(resolved, w.dims(inputs[0])));
                 Attrs attrs = window_attrs(resolved);
                 for (const auto& [name, value] : more) attrs.set(name, value);
-                // The stride is the kernel unless it is written.
+                // The default stride is the kernel.
                 if (*attrs.find("stride") == *attrs.find("kernel")) attrs.erase("stride");
                 if (resolved.ceil) attrs.set("ceil_mode", true);
                 return w.add(op + (resolved.axes() == 2 ? "2d" : "1d"), {inputs[0]}, std::move(attrs));
@@ -245,14 +248,15 @@ RewriteResult pool(const NodeReader& node_reader, const std::string& op, Attrs m
 }
 
 RewriteResult max_pool(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}));
+  LANISTA_TRY(node_reader.allow_attributes(
+      {"auto_pad", "ceil_mode", "dilations", "kernel_shape", "pads", "storage_order", "strides"}));
   LANISTA_TRY(node_reader.require_value("storage_order", 0));
   return pool(node_reader, "max_pool", {});
 }
 
 RewriteResult avg_pool(const NodeReader& node_reader) {
-  LANISTA_TRY(
-      node_reader.allow_attributes({"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"}));
+  LANISTA_TRY(node_reader.allow_attributes(
+      {"auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"}));
   LANISTA_ASSIGN(const std::int64_t counted, node_reader.integer("count_include_pad", 0));
   return pool(node_reader, "avg_pool", {{"count_include_pad", counted != 0}});
 }
@@ -286,7 +290,7 @@ RewriteResult lrn(const NodeReader& node_reader) {
   return single_operator({std::move(input)}, "lrn", {{"alpha", alpha}, {"beta", beta}, {"bias", bias}, {"size", size}});
 }
 
-/// Is what Pad fills in zero? An attribute up to opset 10, then input 2.
+/// Whether Pad fills with zero: an attribute up to opset 10, then input 2.
 Result<bool> pads_zeros(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const double old_value, node_reader.real("value", 0));
   if (!node_reader.has(2)) return old_value == 0;

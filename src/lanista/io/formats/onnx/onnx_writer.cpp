@@ -20,7 +20,7 @@ Result<graph::Port> ModelWriter::add(const std::string& op, std::vector<graph::P
 
   const auto specs = def.params ? def.params(args) : std::vector<graph::ParamSpec>();
   if (specs.size() != params.size()) {
-    return malformed("it has " + std::to_string(params.size()) + " weights, " + op + " wants " +
+    return malformed("it has " + std::to_string(params.size()) + " weights, " + op + " needs " +
                   std::to_string(specs.size()));
   }
   for (std::size_t i = 0; i < specs.size(); ++i) {
@@ -41,13 +41,13 @@ Result<void> ModelWriter::check_budget(const List& shape) const {
 
 namespace {
 
-/// A graph under new ids, with the ids that its nodes had before.
+/// A graph with new ids, and the ids that its nodes had before.
 struct Renamed {
   graph::Graph graph;
   std::map<graph::NodeId, graph::NodeId> before;
 };
 
-/// Rules look past nodes that stand already: those that the output does not need go.
+/// Removes nodes that the output does not need: rules replace nodes that were written before.
 Renamed pruned(const graph::Graph& graph) {
   std::set<graph::NodeId> needed;
   std::vector<graph::NodeId> open = graph.nodes_of("output");
