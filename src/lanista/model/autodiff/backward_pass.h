@@ -8,18 +8,23 @@
 
 namespace lanista::step {
 
-/// Reverse accumulation over the recorded forward nodes (Griewank and Walther, Evaluating Derivatives, ch. 3): every
-/// node that something trained lies upstream of gets its gradient rule called once, users before producers.
+/// Adds the backward pass to a step graph by reverse accumulation over the nodes of the forward pass.
+///
+/// It calls the gradient rule of every node that depends on a trained parameter once, users before producers.
+/// Source: Griewank and Walther, Evaluating Derivatives, chapter 3.
 class BackwardPass {
  public:
+  /// Finds the nodes that need a gradient. `builder` and `forward` must live as long as the pass.
   BackwardPass(StepBuilder& builder, ForwardLowering& forward);
 
-  /// Does anything trained lie upstream of this value, with a gradient rule at every node between?
+  /// Whether a value depends on a trained parameter through nodes that all have a gradient rule.
   bool needs_grad(graph::Port value) const { return value.slot == 0 && differentiable_.contains(value.node); }
-  /// One summand of the gradient of `value`, which arose at `use`. Refuses another type than the value's.
+  /// Adds one summand, which arose at `use`, to the gradient of `value`. A summand of another type is an error, which
+  /// the builder keeps. A value that needs no gradient is ignored.
   void add_gradient(graph::Port value, graph::Use use, graph::Port gradient);
-  /// Calls the rules. Afterwards `parameter_gradient` holds one port for each parameter that is reached.
+  /// Calls the gradient rules and sums the gradients. Errors: the first error of the builder.
   Result<void> run();
+  /// After run(): the gradient of each `parameter` node that a gradient reaches.
   const std::map<graph::NodeId, graph::Port>& parameter_gradient() const { return parameter_gradient_; }
 
  private:
@@ -28,7 +33,7 @@ class BackwardPass {
   StepBuilder& builder_;
   ForwardLowering& forward_;
   std::set<graph::NodeId> differentiable_;
-  std::map<graph::Port, std::map<graph::Use, graph::Port>> summands_;  // ordered by use, so sums have one order
+  std::map<graph::Port, std::map<graph::Use, graph::Port>> summands_;  // by value, then use, which orders the sum
   std::map<graph::NodeId, graph::Port> parameter_gradient_;
 };
 

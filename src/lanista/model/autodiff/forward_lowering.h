@@ -12,37 +12,48 @@
 
 namespace lanista::step {
 
+/// The form in which a forward pass runs: train forms of operators, or the operators themselves.
 enum class Mode { kTraining, kInference };
 
-/// One step node of the forward pass, with what its gradient rule wants to know.
+/// One node of the forward pass in a step graph, with the arguments of its gradient rule.
 struct ForwardNode {
-  graph::NodeId id;
-  const graph::OpDef* def;  ///< of the operator that the model (or a decomposition) named, not of its train form
-  graph::NodeId origin;
-  std::vector<graph::ValueType> data;    ///< types of its data inputs
-  std::vector<graph::ParamSpec> params;  ///< what its further inputs are
+  graph::NodeId id;                      ///< node of the step graph.
+  const graph::OpDef* def;               ///< operator of the model or the decomposition, not its train form.
+  graph::NodeId origin;                  ///< node of the model from which it comes.
+  std::vector<graph::ValueType> data;    ///< types of its data inputs.
+  std::vector<graph::ParamSpec> params;  ///< definitions of its inputs after the data inputs.
 };
 
-/// The ports behind a parameter name of a forward node: input number of `name`. A name the operator lacks is a bug.
+/// The input slot of the parameter `name` of a forward node. A name that the operator lacks is a bug of the caller.
 std::size_t param_input(const ForwardNode& node, std::string_view name);
 
-/// Lowers a model into a step graph: sources for input and state first (they get the same ids in every mode), then
-/// the forward nodes in dependency order, in train form or decomposed where their definitions say so.
+/// Lowers a model into a step graph.
+///
+/// It first adds source nodes for input and state, which get the same ids in both modes. Then it adds the forward nodes
+/// in dependency order, decomposed or in train form where their definitions have one.
 class ForwardLowering {
  public:
+  /// Lowers into `builder`, which must live as long as the lowering.
   ForwardLowering(StepBuilder& builder, Mode mode) : builder_(builder), mode_(mode) {}
 
+  /// Adds the sources of a verified model: its input, its parameters, then its buffers. Errors: those of the builder.
   Result<void> add_sources(const graph::Graph& model);
+  /// Adds the forward nodes of the model. Call add_sources() first. Errors: those of the builder; kInvalidArgument for
+  /// the use of a further output of an operator that has a train form or a decomposition.
   Result<void> add_nodes(const graph::Graph& model);
 
-  /// Adds `op` over data inputs ++ parameters for model node `origin`; `recorded` nodes take part in nodes().
+  /// Adds a node `op` for the model node `origin`, with data inputs and then parameters as `inputs`. Returns output 0.
+  /// A `recorded` node is added to nodes(), so that the backward pass includes it.
   graph::Port lower(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs, graph::NodeId origin,
                     bool recorded);
 
+  /// The source of the batch.
   graph::Port input() const { return input_; }
+  /// The value that the `output` of the model reads.
   graph::Port prediction() const { return prediction_; }
+  /// The state tensors of the model: parameters first, then buffers.
   const std::vector<StateTensor>& state_tensors() const { return state_; }
-  /// In execution order.
+  /// The recorded forward nodes, in execution order.
   const std::deque<ForwardNode>& nodes() const { return nodes_; }
 
  private:

@@ -4,13 +4,14 @@
 
 namespace lanista::step {
 
-/// Of a worker, unless somebody says otherwise: enough to share batches and programs; more only makes others wait for
-/// the last of them.
+/// Default number of lanes of a worker. Eight lanes share batches and programs; with more, the last trial of a group
+/// delays the others.
 inline constexpr std::int64_t kDefaultLanes = 8;
 
-/// Lanes that pay where each has so many bytes of state: as many as a core's second cache holds beside the activations,
-/// so that no lane's weights push out another's from step to step; then lanes are not slower than trials one by one.
-/// Between 1 and kDefaultLanes.
+/// The number of lanes that fit together into 1 MiB of a core's level-2 cache, from 1 to kDefaultLanes, where the state
+/// of a lane has `state_bytes` bytes.
+///
+/// With more lanes, the weights of one lane evict those of another from the cache in each step.
 std::int64_t max_cached_lanes(std::int64_t state_bytes);
 
 }  // namespace lanista::step

@@ -9,21 +9,25 @@
 
 namespace lanista::step {
 
-/// Where every planned value lies in one arena. Offsets are multiples of 64 bytes.
+/// The offset of every planned value of a step in one arena. Offsets are multiples of 64 bytes.
 struct MemoryPlan {
-  std::map<graph::Port, std::int64_t> offset;  ///< bytes
-  std::int64_t bytes = 0;                      ///< of the arena: its peak
-  std::int64_t unshared_bytes = 0;             ///< what it would take without re-use
+  std::map<graph::Port, std::int64_t> offset;  ///< bytes from the start of the arena
+  std::int64_t bytes = 0;                      ///< size of the arena
+  std::int64_t unshared_bytes = 0;             ///< sum of the sizes of all values, each rounded up to 64 bytes
 };
 
-/// Inputs of a node that it reads element by element, no later than it writes that element of its first output; in
-/// order of preference. Any other input it may read last of all.
+/// Returns the inputs of a node that output 0 may overwrite, in order of preference.
+///
+/// The node must read each element of such an input before or while it writes the same element of output 0.
 using InPlace = std::function<std::vector<std::size_t>(graph::NodeId)>;
 
-/// Plans memory for the values that `order` produces: a value lives from its producer to its last use; values in
-/// `keep` live to the end. `size` gives bytes of a port (0: not planned). Greedy by size with best fit; O(n^2) in
-/// values. Two values that live at the same time never overlap, except that a first output takes the place of an
-/// input of its size that nobody reads later, if `in_place` has every input at which the node reads that value.
+/// Plans memory for the values that the nodes of `order` compute.
+///
+/// A value lives from its producer to its last use, or to the end if it is in `keep`. `size` gives the bytes of a port
+/// (0: not planned) and `outputs` the ports of a node. Values that live at the same time do not overlap, with one
+/// exception. Output 0 shares the memory of an input of its size that no later node reads, if `in_place` lists every
+/// slot at which the node reads that input. Values are placed in order of size, largest first, each in the smallest gap
+/// that fits. O(n^2) in values.
 MemoryPlan plan_memory(const graph::Graph& graph, const std::vector<graph::NodeId>& order,
                        const std::vector<graph::Port>& keep, const std::function<std::int64_t(graph::Port)>& size,
                        const std::function<std::vector<graph::Port>(graph::NodeId)>& outputs,

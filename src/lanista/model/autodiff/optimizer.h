@@ -9,37 +9,40 @@
 
 namespace lanista::step {
 
-/// An optimiser: everything the system knows about it beside its kernel (kernels/family/update.inc.h, by the same
-/// name).
+/// The definition of an optimiser, without its kernel. It has the same name in kernels/family/update.inc.h.
 struct Optimizer {
-  /// A number of recipes, with what it is where nobody says so; the bounds of study files hold for every optimiser.
+  /// A setting of a recipe that an optimiser reads, such as "beta1". The schema of study files has its bounds.
   struct Number {
-    std::string name;
-    double usual = 0;
+    std::string name;  ///< key of the recipe
+    double usual = 0;  ///< default
   };
 
-  std::string name;                ///< as studies and recipes write it: "adamw"
-  std::string help;                ///< one sentence, for the operator of the commit section
-  std::vector<std::string> slots;  ///< what it keeps for every parameter, in the order of its kernel: "m", "v"
-  std::vector<Number> numbers;     ///< that it reads beside `lr` and `weight_decay`
-  bool decoupled = false;          ///< weight decay acts on the parameter itself, not on its gradient
+  std::string name;                ///< name in studies and recipes, such as "adamw".
+  std::string help;                ///< one sentence about the update rule.
+  std::vector<std::string> slots;  ///< state tensors for each parameter, in the order of its kernel: "m", "v".
+  std::vector<Number> numbers;     ///< settings that it reads besides `lr` and `weight_decay`.
+  bool decoupled = false;          ///< weight decay acts on the parameter itself, not on its gradient.
 
-  /// Its rule as an operator of the commit section, "<name>_update": parameters, gradients, then the slots.
+  /// The operator "<name>_update" of the commit section. Its inputs are parameters, gradients, then slots.
   graph::OpDef rule() const;
+  /// Whether the optimiser reads this setting.
   bool reads(std::string_view number) const;
 };
 
-/// All optimisers, the default first.
+/// All optimisers. The first is the default.
 const std::vector<Optimizer>& optimizers();
-/// Null if there is none of that name.
+/// The optimiser with this name, or null.
 const Optimizer* find_optimizer(std::string_view name);
+/// The names of all optimisers, in the order of optimizers().
 std::vector<std::string> optimizer_names();
-/// Those that a number of recipes has an effect on, or whose weight decay is decoupled, as people list them: "adam and
-/// adamw".
+/// The optimisers that read a setting, as text for messages, such as "adam and adamw".
 std::string optimizers_reading(std::string_view number);
+/// The optimisers with decoupled weight decay, as text for messages.
 std::string decoupled_optimizer_names();
-/// What a number of a recipe is where nobody says so: what the optimiser has, or where it reads no such number, the
-/// first that does. Nothing if none does.
+/// The default of a setting for an optimiser.
+///
+/// If the optimiser does not read the setting, this is the default of the first optimiser that does. No value if none
+/// does.
 std::optional<double> default_number(std::string_view optimizer, std::string_view number);
 
 }  // namespace lanista::step

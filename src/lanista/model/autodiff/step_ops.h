@@ -6,21 +6,27 @@
 
 #include "lanista/model/graph/op.h"
 
-// The operators that exist only in step graphs, by theme. Errors: kAlreadyExists, the table has one of the names.
+// The operators that occur only in step graphs, by theme.
 namespace lanista::step {
 
-Result<void> add_state_ops(graph::OpTable& table);          ///< sources and the commit section
-Result<void> add_linear_grad_ops(graph::OpTable& table);    ///< of linear and convolution
-Result<void> add_norm_train_ops(graph::OpTable& table);     ///< train forms of normalisations, and their gradients
-Result<void> add_sequence_grad_ops(graph::OpTable& table);  ///< of sequences
-Result<void> add_image_grad_ops(graph::OpTable& table);     ///< of slices, gates, sizes
-Result<void> add_other_grad_ops(graph::OpTable& table);     ///< of softmax, dropout, pooling and data movement
+/// Adds the sources of step graphs and the operators of the commit section. Errors: kAlreadyExists.
+Result<void> add_state_ops(graph::OpTable& table);
+/// Adds the gradients of linear layers and convolutions. Errors: kAlreadyExists.
+Result<void> add_linear_grad_ops(graph::OpTable& table);
+/// Adds the train forms of normalisations and their gradients. Errors: kAlreadyExists.
+Result<void> add_norm_train_ops(graph::OpTable& table);
+/// Adds the gradients of sequence operators. Errors: kAlreadyExists.
+Result<void> add_sequence_grad_ops(graph::OpTable& table);
+/// Adds the gradients of slices, gates and resizing. Errors: kAlreadyExists.
+Result<void> add_image_grad_ops(graph::OpTable& table);
+/// Adds the gradients of softmax, dropout, pooling and data movement. Errors: kAlreadyExists.
+Result<void> add_other_grad_ops(graph::OpTable& table);
 
-/// An operator of step graphs with a fixed number of inputs and no attributes yet.
+/// Defines a step operator with `num_inputs` inputs and no attributes.
 graph::OpDef step_op(std::string name, std::string help, int num_inputs,
                      std::function<Result<std::vector<graph::ValueType>>(const graph::OpArgs&)> infer);
 
-/// The train form of a shipped operator: the same inputs, attributes and parameters, inferred by `infer`.
+/// Defines the train form of a built-in operator, with its inputs, attributes and parameters.
 graph::OpDef train_form_of(std::string_view model_op);
 
 }  // namespace lanista::step

@@ -11,23 +11,26 @@
 
 namespace lanista::graph {
 
-/// What an attribute can hold.
+/// The value of an attribute.
 using AttrValue = Variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
 
-/// "true", "64", "0.5", "\"same\"", "[1,8,8]": the text of the model format. Doubles round-trip.
+/// Returns a value in the text form of models, such as true, 64, 0.5, "same" or [1,8,8]. Doubles round-trip.
 std::string attr_text(const AttrValue& value);
 
-/// A string of the text form: in quotes, with \" \\ \n \t \xHH for what cannot stand there as it is.
+/// Returns `text` in quotes, as the text form of models writes strings. The escapes are \" \\ \n \t \xHH.
 std::string in_quotes(std::string_view text);
 
-/// A small map from attribute name to value, in order of name. Only non-default values are stored.
+/// A small map from attribute name to value, sorted by name. An absent attribute has its default.
 class Attrs {
  public:
   Attrs() = default;
   Attrs(std::initializer_list<std::pair<std::string, AttrValue>> items);
 
+  /// The value of an attribute, or null if it is not set. The pointer is valid until the next change.
   const AttrValue* find(std::string_view name) const;
+  /// Sets an attribute, or replaces its value.
   void set(std::string_view name, AttrValue value);
+  /// Removes an attribute. Does nothing if it is not set.
   void erase(std::string_view name);
   bool empty() const { return items_.empty(); }
   auto begin() const { return items_.begin(); }

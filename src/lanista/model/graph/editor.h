@@ -15,63 +15,75 @@
 
 namespace lanista::graph {
 
-// The primitive edits. Replaying the list on the same base gives the same graph, ids included.
-struct PutNode {  ///< add a node, or replace operator, attributes, inputs and label of the one with this id
-  Node node;
+/// Edit: adds a node, or replaces operator, attributes, inputs and label of the node with the same id.
+struct PutNode {
+  Node node;  ///< the new node
   bool operator==(const PutNode&) const = default;
 };
+/// Edit: removes a node.
 struct RemoveNode {
-  NodeId id;
+  NodeId id;  ///< the node to remove
   bool operator==(const RemoveNode&) const = default;
 };
+/// Edit: connects one input of a node to another value.
 struct SetInput {
-  NodeId node;
-  std::uint32_t slot = 0;
-  Port source;
+  NodeId node;             ///< the node that reads
+  std::uint32_t slot = 0;  ///< input number; the number of inputs adds one more
+  Port source;             ///< the value to read
   bool operator==(const SetInput&) const = default;
 };
+/// Edit: sets one attribute of a node.
 struct SetAttr {
-  NodeId node;
-  std::string name;
-  AttrValue value;
+  NodeId node;       ///< the node to change
+  std::string name;  ///< name of the attribute
+  AttrValue value;   ///< its new value
   bool operator==(const SetAttr&) const = default;
 };
+/// One primitive change of a graph. Replaying a list of edits on the same base gives the same graph, ids included.
 using Edit = std::variant<PutNode, RemoveNode, SetInput, SetAttr>;
 
 /// A graph together with the edits that made it from its base.
 struct Edited {
-  Graph graph;
-  std::vector<Edit> edits;
+  Graph graph;              ///< the result
+  std::vector<Edit> edits;  ///< the edits in order; replaying them on the base gives `graph`
 };
 
-/// The only way to change a graph. Edits are recorded; nothing is checked until commit, so that a graph may pass
-/// through states that do not verify. Not thread-safe; the base is untouched.
+/// Changes a copy of a graph and records each change as a primitive edit.
+///
+/// It checks nothing before `commit`, so the graph may be inconsistent between two changes. A node or input number that
+/// does not exist is a bug of the caller. The base is unchanged. Not thread-safe.
 class Editor {
  public:
+  /// Starts from `base`. `ops` must live as long as the editor.
   Editor(const Graph& base, const OpTable& ops);
 
   /// The graph as edited so far.
   const Graph& graph() const { return builder_.peek(); }
-  /// Types of the graph as edited so far; an error while it does not fit together.
+  /// The types of the graph as edited so far. Errors as in `infer_shapes`.
   Result<Types> types() const;
 
+  /// Adds a node with a new id and returns the id.
   NodeId add(std::string op, std::vector<Port> inputs, Attrs attrs = {}, std::string label = {});
+  /// Sets an attribute of a node.
   void set(NodeId node, std::string_view attr, AttrValue value);
-  /// Rewires an input; the slot behind the last one adds an input (a further branch into `add`).
+  /// Connects an input of a node to `source`. A slot equal to the number of inputs adds an input.
   void set_input(NodeId node, std::uint32_t slot, Port source);
-  void replace(NodeId node, std::string op, Attrs attrs);  ///< keeps id, inputs and label
-  /// Another node in the place of the one with its id: label and number of inputs may differ too.
+  /// Replaces operator and attributes of a node. Id, inputs and label stay.
+  void replace(NodeId node, std::string op, Attrs attrs);
+  /// Replaces the node that has the id of `node`. Inputs and label may differ too.
   void put(Node node);
-  /// Every use of `from` becomes a use of `to`, except by `to.node` itself.
+  /// Connects every input that reads `from` to `to`, except the inputs of `to.node` itself.
   void replace_uses(Port from, Port to);
-  /// Puts a one-input operation between `source` and its users; returns the new node.
+  /// Inserts an operation with one input between `source` and its users. Returns the new node.
   NodeId insert_after(Port source, std::string op, Attrs attrs = {}, std::string label = {});
-  /// Uses of the node become uses of its input `through`; then the node goes, with whatever fed only it (never the
-  /// model's input).
+  /// Removes a node and connects its users to its input number `through`.
+  ///
+  /// It also removes the nodes that only this node read, except the input of the model.
   void bypass(NodeId node, std::uint32_t through = 0);
-  void remove(NodeId node);  ///< its uses must be gone at commit
+  /// Removes a node. No node may read it when `commit` runs.
+  void remove(NodeId node);
 
-  /// Re-infers, verifies, and gives the new graph with the recorded edits. Errors as in verify.
+  /// Verifies the graph and returns it with the recorded edits. Errors as in `verify`.
   Result<Edited> commit() &&;
 
  private:
@@ -79,15 +91,19 @@ class Editor {
   const OpTable& ops_;
   GraphBuilder builder_;
   std::vector<Edit> edits_;
-  std::set<NodeId> removed_ids_;  ///< removed here: their numbers do not return
+  std::set<NodeId> removed_ids_;  ///< ids that edits removed, which must not be reused
 };
 
-/// Replays recorded edits. Errors: kDataLoss if an edit names a node that is not there, an input behind a gap, or
-/// takes up the number of a node that an earlier edit removed; then verify's errors.
+/// Replays recorded edits on `base` and verifies the result.
+///
+/// Errors: kDataLoss if an edit names a missing node, leaves a gap between inputs, or reuses the id of a removed node.
+/// Otherwise as in `verify`.
 Result<Graph> apply_edits(const Graph& base, std::span<const Edit> edits, const OpTable& ops);
 
-/// One line an edit, for logs and `show`; parse_edit is its inverse.
+/// The text of an edit on one line, as the log and `show` have it: put %5 = relu(%3) "label", remove %5,
+/// input %5 1 = %3.1, or attr %5 out = 64.
 std::string edit_text(const Edit& edit);
+/// Reads an edit from the text that `edit_text` writes. Errors: kInvalidArgument with "line:column" in `where`.
 Result<Edit> parse_edit(std::string_view text);
 
 }  // namespace lanista::graph

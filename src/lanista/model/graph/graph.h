@@ -13,58 +13,62 @@
 
 namespace lanista::graph {
 
+/// The number of a node. It is unique in a graph, and edits keep it.
 using NodeId = Id<struct NodeTag>;
 
 /// One output of a node.
 struct Port {
-  NodeId node;
-  std::uint32_t slot = 0;
+  NodeId node;             ///< node that computes the value
+  std::uint32_t slot = 0;  ///< output number
   auto operator<=>(const Port&) const = default;
 };
 
 /// One use of a value: input number `slot` of `node`.
 struct Use {
-  NodeId node;
-  std::uint32_t slot = 0;
+  NodeId node;             ///< node that reads the value
+  std::uint32_t slot = 0;  ///< input number
   auto operator<=>(const Use&) const = default;
 };
 
-/// An operation with its inputs. Immutable once inside a graph; edits replace it, keeping the id.
+/// An operation with its inputs. A node inside a graph is immutable; an edit replaces it and keeps the id.
 struct Node {
-  NodeId id;
-  std::string op;
-  Attrs attrs;
-  std::vector<Port> inputs;
-  std::string label;  ///< equal labels mean equal choice; free text for matching, may be empty
+  NodeId id;                 ///< number in the graph
+  std::string op;            ///< name of the operator
+  Attrs attrs;               ///< attributes that differ from their defaults, or are written out
+  std::vector<Port> inputs;  ///< values that the operation reads, in order
+  std::string label;         ///< free text by which mutators select nodes; may be empty
   bool operator==(const Node&) const = default;
 };
 
 /// A model as a value: a directed acyclic graph of operations with stable node ids.
 ///
-/// Copying shares the immutable nodes, so a fork is cheap. Ids are never reused inside a graph and its
-/// descendants. Iteration is in id order, everywhere. Graphs change only through Editor.
+/// A copy shares the immutable nodes and copies one pointer for each. Ids are never reused inside a graph and its
+/// descendants. All iteration is in order of id. A graph changes only through `Editor`.
 class Graph {
  public:
   std::size_t size() const { return nodes_.size(); }
+  /// The ids of all nodes, ascending.
   std::vector<NodeId> ids() const;
+  /// Whether the graph has a node with this id.
   bool contains(NodeId id) const;
-  /// Where the node stands in nodes(); size() if it is not there. O(log of the number of ids that are gone).
+  /// The index of a node in nodes(), or size() if the graph lacks it. O(log of the number of unused ids).
   std::size_t index_of(NodeId id) const;
-  /// The node; asking for a node that is not there is a bug.
+  /// The node with this id. An id that the graph lacks is a bug of the caller.
   const Node& node(NodeId id) const;
-  /// Nodes in id order.
+  /// All nodes, ascending by id.
   std::span<const std::shared_ptr<const Node>> nodes() const { return nodes_; }
-  /// The first id that was never used.
+  /// The smallest id above every id that was ever used.
   NodeId next_id() const { return next_id_; }
 
-  /// Dependency order; among ready nodes the smallest id first. Nodes on a cycle or behind one are left out, inputs
-  /// from nodes that are not there are not waited for (verify refuses both). O((n + edges) log n).
+  /// The ids in dependency order; among ready nodes the smallest id comes first. O((n + edges) log n).
+  ///
+  /// Nodes on a cycle or after one are left out. Inputs from missing nodes count as ready. `verify` refuses both.
   std::vector<NodeId> topo() const;
-  /// The same as places in nodes().
+  /// The order of topo() as indices into nodes().
   std::vector<std::size_t> dependency_order() const;
   /// All uses of any output of `id`, in order of (node, slot). O(edges).
   std::vector<Use> consumers(NodeId id) const;
-  /// Ids of the nodes with this operator.
+  /// The ids of the nodes with this operator, ascending.
   std::vector<NodeId> nodes_of(std::string_view op) const;
 
   bool operator==(const Graph& other) const;
@@ -75,21 +79,23 @@ class Graph {
   NodeId next_id_{0};
 };
 
-/// Raw construction without verification: for the text parser, the editor and step derivation.
+/// Builds a graph without verification, for the text parser, the editor and step derivation.
 class GraphBuilder {
  public:
   GraphBuilder() = default;
   explicit GraphBuilder(Graph base) : graph_(std::move(base)) {}
 
-  /// Adds a node under a fresh id.
+  /// Adds a node with a new id and returns the id.
   NodeId add(std::string op, std::vector<Port> inputs, Attrs attrs = {}, std::string label = {});
-  /// Adds or replaces a node under its own id (raises next_id if needed).
+  /// Adds a node, or replaces the node with the same id. Raises next_id() if needed.
   void put(Node node);
-  /// Removes a node; its uses are left dangling.
+  /// Removes a node. Nodes that read it keep their inputs, which then refer to no node.
   void remove(NodeId id);
-  /// Raises the first free id; ids of deleted nodes must not return.
+  /// Raises next_id() to at least `next`, so that ids of removed nodes are not reused.
   void reserve_ids(NodeId next);
+  /// The graph as built so far.
   const Graph& peek() const { return graph_; }
+  /// Moves the graph out of the builder.
   Graph take() && { return std::move(graph_); }
 
  private:

@@ -10,15 +10,19 @@
 
 namespace lanista::graph {
 
-/// Types of every output of every node.
+/// The types of all outputs of the nodes of a graph.
 class Types {
  public:
   Types() = default;
-  /// With room for the nodes of the graph, whose types are then set in any order at no cost.
+  /// Makes an empty entry for each node of the graph, so that `set` moves no other entry.
   explicit Types(const Graph& graph);
+  /// The type of one value. A port that has no type is a bug of the caller.
   const ValueType& at(Port port) const;
+  /// The types of all outputs of a node. A node without types is a bug of the caller.
   const std::vector<ValueType>& outputs(NodeId id) const;
+  /// The types of the values that a node reads, in order of its inputs.
   std::vector<ValueType> inputs(const Node& node) const;
+  /// Sets the types of all outputs of a node.
   void set(NodeId id, std::vector<ValueType> types);
 
  private:
@@ -29,36 +33,42 @@ class Types {
   std::vector<Entry> entries_;  // sorted by id
 };
 
-/// Checks every invariant of a model: known operators, attributes, arity, ports that exist, no cycle, one `input` and
-/// one `output`, every node on a path from the input to the output, shapes that fit.
-/// Errors: kInvalidArgument, kNotFound; the message names node, operator and shapes.
+/// Checks every invariant of a model.
+///
+/// A model has known operators with valid attributes and input counts, ports that exist, and no cycle. It has one
+/// `input` and one `output`, every node is on a path from input to output, and all shapes fit.
+/// Errors: kInvalidArgument, kNotFound. The message names node, operator and shapes.
 Result<void> verify(const Graph& graph, const OpTable& ops);
 
-/// Shapes and element kinds of all values, of models and of step graphs: it asks for no input, no output and no path
-/// between them, and takes operators of any level. Errors as in verify, for what it meets.
+/// Returns the types of all values of a model or a step graph.
+///
+/// It accepts operators of any level. It needs no `input`, no `output` and no path between them. Other errors are as
+/// in `verify`.
 Result<Types> infer_shapes(const Graph& graph, const OpTable& ops);
 
-/// The same for graphs that differ only in ids, in labels, in attributes that are written although they equal the
-/// default, or in the order of inputs of commutative operators; Merkle hash from the input to the output. Different in
-/// operator, attributes or wiring, also in what is shared and what stands twice: different hash. A graph with a cycle
-/// is a bug. O((n + edges) log n) unless branches look alike. (Hundreds of alike branches that are tangled below one
-/// another may get different hashes for different ids; different graphs never share one.)
+/// Returns the graph hash: equal for two graphs if and only if they are the same model.
+///
+/// Node ids, labels, attributes written at their default and the order of commutative inputs do not count. Operators,
+/// attributes and connections count. A layer that is used twice and two equal layers give different hashes.
+/// O((n + edges) log n) unless branches are alike. Limit: hundreds of alike, interleaved branches may get a hash that
+/// depends on their ids; different models still have different hashes. A graph with a cycle is a bug of the caller.
 Digest canonical_hash(const Graph& graph, const OpTable& ops);
 
-/// A parameter of a node, with the name it has in checkpoints: "<node id>.<parameter>", e.g. "n3.weight".
+/// A parameter or buffer of a node, with its name in checkpoints.
 struct NamedParam {
-  NodeId node;
-  std::string name;
-  ParamSpec spec;
+  NodeId node;       ///< the node that has it
+  std::string name;  ///< "n<node id>.<parameter>", such as "n3.weight"
+  ParamSpec spec;    ///< shape and initial values
 };
-/// All parameters and buffers, in dependency order of their nodes.
+/// Returns all parameters and buffers of a graph, in dependency order of their nodes. Errors as in `infer_shapes`.
 Result<std::vector<NamedParam>> parameters(const Graph& graph, const OpTable& ops);
 
-/// Totals of a model: forward FLOPs and bytes per sample, trained parameters.
+/// Totals of a model.
 struct ModelCost {
-  Cost forward;
-  std::int64_t parameters = 0;
+  Cost forward;                 ///< forward pass of one sample, in inference form
+  std::int64_t parameters = 0;  ///< elements of trained parameters
 };
+/// Adds up the cost of all nodes of a graph. Errors as in `infer_shapes`.
 Result<ModelCost> model_cost(const Graph& graph, const OpTable& ops);
 
 }  // namespace lanista::graph

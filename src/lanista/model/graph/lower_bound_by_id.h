@@ -7,8 +7,10 @@
 
 namespace lanista::graph {
 
-/// Where the first item stands whose id is not below `id`, in a vector sorted by id. Ids are dense but for those that
-/// are gone, so the search is over a few places: O(log of the number of ids that are gone).
+/// Returns the index of the first item with an id of at least `id`, in a vector sorted by id.
+///
+/// `id_of` gives the id of an item. Ids are distinct and mostly dense, so the search is over few items: O(log of the
+/// number of ids that no item has).
 template <class Items, class IdOf>
 std::size_t lower_bound_by_id(const Items& items, NodeId id, IdOf id_of) {
   if (items.empty() || id_of(items.back()) < id) return items.size();

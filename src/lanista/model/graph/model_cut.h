@@ -9,20 +9,21 @@
 
 namespace lanista::graph {
 
-/// A model as two: head(prefix(x)) is what the model computes of x.
+/// A model cut into two graphs, with model(x) = head(prefix(x)).
 struct Cut {
-  Graph prefix;     ///< from the model's input to the value that is handed on; equal for models that begin alike
-  Graph head;       ///< from that value to the model's output; nodes have their ids, the input that of the value's node
-  ValueType value;  ///< what is handed on
+  Graph prefix;     ///< From the input of the model to one value. Equal for models with the same first nodes.
+  Graph head;       ///< From that value to the output. Nodes keep their ids; its input has the id of the value's node.
+  ValueType value;  ///< Type of the value between prefix and head.
 };
 
-/// Cuts a model behind its frozen part: `frozen` are nodes that are not trained and run in inference form. The prefix
-/// is as long as it can be without a trained parameter or a draw of a trial's own, so it may also hold nodes without
-/// parameters that are not listed (none of the listed has to have any). State tensors of the head have the names they
-/// have in the model, and so its fresh weights and its dropout masks are the model's.
-/// Errors: verify's; kNotFound (a frozen node that the model lacks); kInvalidArgument (nothing is left to train);
-/// kNotApplicable (the prefix would be the input alone); kUnimplemented (a frozen node behind a trained one, a frozen
-/// part that hands on several values; they are named). O((n + edges) log n).
+/// Cuts a model after its frozen part. `frozen` lists the nodes that are not trained and run in inference form.
+///
+/// The prefix is as long as possible without a trained parameter and without random masks. It may include nodes without
+/// parameters that are not listed. State tensors of the head keep their names, so initial weights and dropout masks are
+/// those of the whole model. O((n + edges) log n).
+/// Errors: those of `verify`. kNotFound for a frozen node that the model lacks. kInvalidArgument if nothing is left to
+/// train. kNotApplicable if the prefix would be the input alone. kUnimplemented if a frozen node follows a trained one,
+/// or if the head would read several values of the prefix. The message names them.
 Result<Cut> cut_behind_frozen(const Graph& model, const std::set<NodeId>& frozen, const OpTable& ops);
 
 }  // namespace lanista::graph

@@ -4,14 +4,14 @@
 
 namespace lanista::graph {
 
-/// Adds an operator whose numbers come from a kernel of the caller's, and `<name>_grad`, the operator of steps that
-/// stands for the backward half of that kernel: its inputs are those of the operator, its parameters and dy; its
-/// outputs are the gradients of every input, then of every trained parameter.
+/// Adds an opaque operator, which is computed by a kernel of the caller, together with its gradient rule.
 ///
-/// `def` brings name, attributes, inference, and parameters if it has any; the gradient rule is made here. Inputs are
-/// real numbers and fixed in count, and there is one output of real numbers.
-/// Errors: OpTable::add's; kInvalidArgument for a definition that brings a gradient, a decomposition, a train form or
-/// buffers that steps renew, or takes a variable number of inputs or none.
+/// `def` has name, attributes, shape inference and parameters, if any. Inputs and the one output are real tensors, and
+/// the number of inputs is fixed. The function also adds the step operator `<name>_grad` for the backward kernel. Its
+/// inputs are the inputs, the parameters and the output gradient. Its outputs are the gradients of all inputs, then of
+/// all trained parameters.
+/// Errors: those of `OpTable::add`; kInvalidArgument if `def` has a gradient, a decomposition, a train form or buffer
+/// updates, or if its number of inputs is variable or 0.
 Result<void> add_opaque(OpTable& table, OpDef def);
 
 }  // namespace lanista::graph

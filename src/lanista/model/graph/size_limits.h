@@ -5,15 +5,16 @@
 
 namespace lanista::graph {
 
-// Bounds on what a file may ask for. They keep every product of two attributes inside 64 bits and every id inside 32.
-inline constexpr std::uint32_t kMaxNodeId = 0x7ffffffe;
-inline constexpr std::size_t kMaxTextNodes = 100'000;
-inline constexpr std::size_t kMaxTextInputs = 64;
-inline constexpr std::size_t kMaxTextAttrs = 400'000;  ///< of all nodes together
-inline constexpr std::size_t kMaxAttrs = 64;
-inline constexpr std::size_t kMaxListLength = 64;
-inline constexpr std::size_t kMaxStringLength = 4096;
-inline constexpr std::int64_t kMaxAttrInteger = 0x7fffffff;
-inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;  ///< of one value, per sample
+// Limits for graphs from files. They keep every product of two attributes inside 64 bits and every id inside 32 bits.
+
+inline constexpr std::uint32_t kMaxNodeId = 0x7ffffffe;              ///< largest node id.
+inline constexpr std::size_t kMaxTextNodes = 100'000;                ///< nodes of a text.
+inline constexpr std::size_t kMaxTextInputs = 64;                    ///< inputs of one node.
+inline constexpr std::size_t kMaxTextAttrs = 400'000;                ///< attributes of all nodes of a text.
+inline constexpr std::size_t kMaxAttrs = 64;                         ///< attributes of one node.
+inline constexpr std::size_t kMaxListLength = 64;                    ///< elements of a list attribute.
+inline constexpr std::size_t kMaxStringLength = 4096;                ///< bytes of a string attribute.
+inline constexpr std::int64_t kMaxAttrInteger = 0x7fffffff;          ///< largest integer in an attribute.
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;  ///< elements of one value for one sample.
 
 }  // namespace lanista::graph

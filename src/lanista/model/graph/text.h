@@ -8,24 +8,28 @@
 
 namespace lanista::graph {
 
-/// The text form of a model, one node a line in dependency order:
-///   %0 = input(shape=[64])
-///   %1 = linear(%0, out=64) "hidden"
-///   %3 = add(%1, %2.1)
-/// The number is the node id, `.k` an output slot above 0, a trailing string the label. `#` starts a comment.
-/// A first line "next_id 9" stands only where ids beyond the largest were used.
+/// Returns the text form of a graph, one node a line in dependency order.
+///
+///     %0 = input(shape=[64])
+///     %1 = linear(%0, out=64) "hidden"
+///     %3 = add(%1, %2.1)
+///
+/// The number after % is the node id, `.k` an output slot above 0, and a trailing string the label. `#` starts a
+/// comment. If ids above the largest were used, a first line such as "next_id 9" gives the next id.
 std::string to_text(const Graph& graph);
 
-/// The inverse: parse(to_text(g)) == g. Does not verify. Errors: kInvalidArgument with "line:column" in `where`.
-/// At most 100,000 nodes, 64 inputs and 64 attributes a node, 400,000 attributes in all.
+/// Reads a graph from its text form, so that parse(to_text(g)) == g. It does not verify the graph.
+///
+/// Limits: 100,000 nodes, 64 inputs and 64 attributes a node, 400,000 attributes in all.
+/// Errors: kInvalidArgument with "line:column" in `where`.
 Result<Graph> parse(std::string_view text);
 
-/// The line of one node, without the end of line.
+/// Returns the line of one node in the text form, without a line end.
 std::string node_text(const Node& node);
-/// "%2", or "%2.1" for an output above 0.
+/// Returns a port in the text form: "%2", or "%2.1" for an output above 0.
 std::string port_text(Port port);
 
-/// Graphviz source.
+/// Returns the graph in the language of Graphviz.
 std::string to_dot(const Graph& graph);
 
 }  // namespace lanista::graph
