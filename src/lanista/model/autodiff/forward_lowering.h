@@ -17,11 +17,11 @@ enum class Mode { kTraining, kInference };
 
 /// One node of the forward pass in a step graph, with the arguments of its gradient rule.
 struct ForwardNode {
-  graph::NodeId id;                      ///< node of the step graph.
-  const graph::OpDef* def;               ///< operator of the model or the decomposition, not its train form.
-  graph::NodeId origin;                  ///< node of the model from which it comes.
-  std::vector<graph::ValueType> data;    ///< types of its data inputs.
-  std::vector<graph::ParamSpec> params;  ///< definitions of its inputs after the data inputs.
+  graph::NodeId id;                      ///< Node of the step graph.
+  const graph::OpDef* def;               ///< Operator of the model or the decomposition, not its train form.
+  graph::NodeId origin;                  ///< Node of the model from which it comes.
+  std::vector<graph::ValueType> data;    ///< Types of its data inputs.
+  std::vector<graph::ParamSpec> params;  ///< Definitions of its inputs after the data inputs.
 };
 
 /// The input slot of the parameter `name` of a forward node. A name that the operator lacks is a bug of the caller.

@@ -17,11 +17,11 @@ struct Optimizer {
     double usual = 0;  ///< default
   };
 
-  std::string name;                ///< name in studies and recipes, such as "adamw".
-  std::string help;                ///< one sentence about the update rule.
-  std::vector<std::string> slots;  ///< state tensors for each parameter, in the order of its kernel: "m", "v".
-  std::vector<Number> numbers;     ///< settings that it reads besides `lr` and `weight_decay`.
-  bool decoupled = false;          ///< weight decay acts on the parameter itself, not on its gradient.
+  std::string name;                ///< Name in studies and recipes, such as "adamw".
+  std::string help;                ///< One sentence about the update rule.
+  std::vector<std::string> slots;  ///< State tensors for each parameter, in the order of its kernel: "m", "v".
+  std::vector<Number> numbers;     ///< Settings that it reads besides `lr` and `weight_decay`.
+  bool decoupled = false;          ///< Weight decay acts on the parameter itself, not on its gradient.
 
   /// The operator "<name>_update" of the commit section. Its inputs are parameters, gradients, then slots.
   graph::OpDef rule() const;

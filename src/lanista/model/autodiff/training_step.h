@@ -36,19 +36,19 @@ struct StateTensor {
 /// lane. A program repeats it for every lane on the state of that lane, and computes values that depend on the batch
 /// alone once.
 struct TrainingStep {
-  graph::Graph graph;                             ///< all nodes.
-  graph::Types types;                             ///< types of all values.
-  StepOptions options;                            ///< loss and optimiser.
-  std::vector<StateTensor> state;                 ///< parameters first, then buffers.
-  std::vector<graph::NodeId> compute;             ///< nodes without side effect, in execution order.
-  std::vector<graph::NodeId> commit;              ///< nodes that write state: the update and the buffer updates.
-  graph::Port input;                              ///< source of the samples.
-  graph::Port target;                             ///< source of the targets.
-  graph::Port prediction;                         ///< value that the `output` of the model reads (logits).
-  graph::Port loss;                               ///< loss of each sample [N].
-  std::map<graph::NodeId, graph::Port> gradient;  ///< by `parameter` node; one that no gradient reaches is absent.
-  std::map<graph::NodeId, graph::Port> renewed;   ///< new value by `buffer` node, for the buffers that the step updates
-  std::map<graph::NodeId, graph::NodeId> origin;  ///< step node to model node.
+  graph::Graph graph;                             ///< All nodes.
+  graph::Types types;                             ///< Types of all values.
+  StepOptions options;                            ///< Loss and optimiser.
+  std::vector<StateTensor> state;                 ///< Parameters first, then buffers.
+  std::vector<graph::NodeId> compute;             ///< Nodes without side effect, in execution order.
+  std::vector<graph::NodeId> commit;              ///< Nodes that write state: the update and the buffer updates.
+  graph::Port input;                              ///< Source of the samples.
+  graph::Port target;                             ///< Source of the targets.
+  graph::Port prediction;                         ///< Value that the `output` of the model reads (logits).
+  graph::Port loss;                               ///< Loss of each sample [N].
+  std::map<graph::NodeId, graph::Port> gradient;  ///< By `parameter` node; one that no gradient reaches is absent.
+  std::map<graph::NodeId, graph::Port> renewed;   ///< New value by `buffer` node, for the buffers that the step updates
+  std::map<graph::NodeId, graph::NodeId> origin;  ///< Step node to model node.
 };
 
 /// The forward pass in inference form (running statistics, no dropout) as a graph, over the state of a training step.

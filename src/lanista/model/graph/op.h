@@ -24,14 +24,14 @@ enum class AttrRole {
 
 /// Definition of one attribute of an operator: type, default and range.
 struct AttrSpec {
-  std::string name;                   ///< letters, digits and underscores.
-  AttrRole role = AttrRole::kStatic;  ///< source of the value.
-  AttrValue default_value;            ///< its alternative of the variant is the type of the attribute.
-  bool required = false;              ///< the attribute has no default and must be set.
-  std::int64_t min = 0;               ///< lower bound of integers and of the elements of integer lists.
-  std::vector<std::string> allowed;   ///< possible values of a string; empty: any string.
-  std::string help;                   ///< one sentence for users.
-  bool per_lane = false;              ///< each lane of a program may have its own number (p of dropout).
+  std::string name;                   ///< Letters, digits and underscores.
+  AttrRole role = AttrRole::kStatic;  ///< Source of the value.
+  AttrValue default_value;            ///< Its alternative of the variant is the type of the attribute.
+  bool required = false;              ///< The attribute has no default and must be set.
+  std::int64_t min = 0;               ///< Lower bound of integers and of the elements of integer lists.
+  std::vector<std::string> allowed;   ///< Possible values of a string; empty: any string.
+  std::string help;                   ///< One sentence for users.
+  bool per_lane = false;              ///< Each lane of a program may have its own number (p of dropout).
 };
 
 /// Initial values of a parameter or buffer.
@@ -174,16 +174,16 @@ enum class SizeFlow {
 ///
 /// Users may add their own definitions to an `OpTable`.
 struct OpDef {
-  std::string name;                         ///< identifier in the text form.
-  std::string help;                         ///< one sentence for users.
-  OpLevel level = OpLevel::kModel;          ///< kind of graph in which it may occur.
-  OpRole role = OpRole::kCompute;           ///< role of its nodes.
-  OpFamily family = OpFamily::kOther;       ///< family for mutators.
-  SizeFlow size_flow = SizeFlow::kUnknown;  ///< how input sizes reach the output.
-  int min_inputs = 1;                       ///< least number of data inputs.
-  int max_inputs = 1;                       ///< largest number of data inputs; -1: no limit.
-  bool commutative = false;                 ///< the order of inputs does not matter.
-  bool random = false;                      ///< its train form samples counter-based masks.
+  std::string name;                         ///< Identifier in the text form.
+  std::string help;                         ///< One sentence for users.
+  OpLevel level = OpLevel::kModel;          ///< Kind of graph in which it may occur.
+  OpRole role = OpRole::kCompute;           ///< Role of its nodes.
+  OpFamily family = OpFamily::kOther;       ///< Family for mutators.
+  SizeFlow size_flow = SizeFlow::kUnknown;  ///< How input sizes reach the output.
+  int min_inputs = 1;                       ///< Least number of data inputs.
+  int max_inputs = 1;                       ///< Largest number of data inputs; -1: no limit.
+  bool commutative = false;                 ///< The order of inputs does not matter.
+  bool random = false;                      ///< Its train form samples counter-based masks.
   /// In inference with one input, output 0 has the elements of the input in the same row-major order. A program then
   /// needs no computation if the values are contiguous in memory.
   bool is_view = false;

@@ -11,25 +11,29 @@
 
 namespace lanista::mutate {
 
-/// A layer as options write it: a word ("relu", "conv3x3") or an operator with attributes ("conv2d(out=16,
-/// bias=false)"). $NAME.ATTRIBUTE stands for an attribute of a node that the pattern has named ("linear(out=$a.out)").
+/// The text of a layer in an option of a mutator.
+///
+/// It is a word, such as "relu" or "conv3x3", or an operator with attributes, such as "conv2d(out=16, bias=false)".
+/// The form $NAME.ATTRIBUTE is replaced by an attribute of a node that the pattern names, as in "linear(out=$a.out)".
 class LayerText {
  public:
-  /// Errors: kInvalidArgument, kNotFound: the text, what is wrong, and the nearest name. `captures` are the names that
-  /// may stand behind $.
+  /// Reads one layer. `captures` are the names that may follow $.
+  /// Errors: kInvalidArgument, kNotFound. The message has the text, the mistake and the nearest name.
   static Result<LayerText> parse(std::string_view text, const std::vector<std::string>& captures = {});
 
-  /// "conv2d(out=16) >> relu" as layers. Errors: as parse; an empty text is a mistake.
+  /// Reads a chain of layers, such as "conv2d(out=16) >> relu". Errors as in parse(); an empty text is an error.
   static Result<std::vector<LayerText>> parse_chain(std::string_view text,
                                                     const std::vector<std::string>& captures = {});
 
+  /// The text that was read.
   const std::string& text() const { return text_; }
 
-  /// The layer in front of which a value of type `input` stands: a word is a convolution onto the same width, `linear`
-  /// without attributes one onto the same features. Errors: kNotApplicable.
+  /// The layer for an input of type `input`. A convolution word keeps the number of channels, and `linear` without
+  /// attributes the number of features. `match` gives the nodes for $NAME. Errors: kNotApplicable.
   Result<Replacement> on(const ModelView& view, const graph::ValueType& input, const Match* match = nullptr) const;
-  /// The layer in the place of `node`: a word keeps its width, stride, groups and bias; an operator with attributes
-  /// stands as it is written, one without keeps those attributes that it understands. Errors: kNotApplicable.
+  /// The layer that replaces `node`. A word keeps the width, stride, groups and bias of the node. An operator without
+  /// attributes keeps the attributes of the node that it has too; with attributes it is used as written.
+  /// Errors: kNotApplicable.
   Result<Replacement> in_place_of(const ModelView& view, const graph::Node& node) const;
 
  private:

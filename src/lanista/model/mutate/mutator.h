@@ -14,48 +14,62 @@
 
 namespace lanista::mutate {
 
-/// How shapes that no longer fit at a join (add, mul, concat) are made to fit; every repair is a recorded edit.
+/// How a shape repair makes the inputs of a join (add, mul, concat) fit. Every repair is a recorded edit.
 struct RepairPolicy {
-  enum class Channels { kProject, kPad, kReject };
-  enum class Spatial { kPool, kInterpolate, kReject };
-  Channels channels = Channels::kProject;
-  Spatial spatial = Spatial::kPool;
+  /// Repair of the number of channels or features.
+  enum class Channels {
+    kProject,  ///< a 1x1 convolution or a linear layer
+    kPad,      ///< zero channels, up to the widest input
+    kReject    ///< no repair: the mutation does not apply
+  };
+  /// Repair of the height and width of images.
+  enum class Spatial {
+    kPool,         ///< average pooling to the smallest image
+    kInterpolate,  ///< bilinear resizing to the image of the first input
+    kReject        ///< no repair: the mutation does not apply
+  };
+  Channels channels = Channels::kProject;  ///< repair of channels
+  Spatial spatial = Spatial::kPool;        ///< repair of images
 };
 
-/// One way to turn a model into a neighbouring model (Retiarii, OSDI'20).
+/// Turns a model into a neighbouring model (Retiarii, OSDI'20).
 ///
-/// A pure function of its graph and of the choices it draws: the same graph and the same trace give the same result on
-/// any machine. Keeps no state, so one instance may serve many threads.
+/// A mutator is a pure function of its graph and of the answers of its chooser: the same graph and trace give the same
+/// result on any machine. It keeps no state, so one instance may serve many threads.
 class Mutator {
  public:
   virtual ~Mutator() = default;
 
-  /// Stable snake_case name; stored with every trial and never reused.
+  /// Stable snake_case name. It is stored with every trial and never reused.
   virtual std::string_view name() const = 0;
 
-  /// Returns `base` with this mutation applied and the edits that did it; `base` itself is untouched.
+  /// Returns `base` with this mutation applied, and the edits that do it. `base` is unchanged.
   ///
-  /// Every decision is drawn from `choose`. Joins are repaired by `repair`; the result has passed graph::verify.
-  /// Errors: kNotApplicable if `base` has no site for this mutation (which sites were looked at, why none fits).
+  /// `choose` makes every decision. `repair` repairs the joins, and the result has passed `graph::verify`.
+  /// Errors: kNotApplicable if no node of `base` fits this mutation; the message lists the nodes with reasons.
   virtual Result<graph::Edited> apply(const graph::Graph& base, const graph::OpTable& ops, const RepairPolicy& repair,
                                       space::Chooser& choose) const = 0;
 };
 
-/// A kind of mutator that study files can name.
+/// A kind of mutator for study files.
 struct MutatorPlugin {
-  std::string name;
-  std::string help;
-  std::vector<OptionSpec> options;
-  std::function<Result<std::unique_ptr<Mutator>>(const Options&)> make;
-  nlohmann::json example{};  ///< options that apply to common models, where the defaults do not; for help and tests
+  std::string name;                                                      ///< key in study files
+  std::string help;                                                      ///< one sentence for users
+  std::vector<OptionSpec> options;                                       ///< options with types and defaults
+  std::function<Result<std::unique_ptr<Mutator>>(const Options&)> make;  ///< makes the mutator from its options
+  nlohmann::json example{};  ///< options for common models, if the defaults do not apply; for help and tests
 };
 
-/// swap_op, widen, deepen, remove, add_skip, and the families that users fill in: operator, input, insert, replace,
-/// duplicate.
+/// All built-in mutators.
+///
+/// They are swap_op, widen, deepen, remove and add_skip, and those that options define: operator, input, insert,
+/// replace and duplicate.
 std::vector<MutatorPlugin> builtin_mutators();
 
-/// Makes joins fit again after an edit: walks the graph in dependency order and inserts what `policy` says in front of
-/// joins whose inputs differ. Errors: kNotApplicable with the two shapes, if the policy rejects or no repair exists.
+/// Repairs the joins of a graph after an edit, in dependency order.
+///
+/// It inserts nodes before every join of which the inputs do not fit, as `policy` specifies.
+/// Errors: kNotApplicable with the two shapes, if the policy rejects the repair or none exists.
 Result<void> repair_joins(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy);
 
 }  // namespace lanista::mutate

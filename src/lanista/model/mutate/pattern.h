@@ -10,23 +10,26 @@
 #include "lanista/base/result.h"
 #include "lanista/model/mutate/model_view.h"
 
-// Which places of a model a mutator means: conditions on nodes, and chains of nodes that feed each other. In C++
+// Patterns, by which a mutator selects nodes: conditions on nodes, and chains of nodes. In C++
 //   chain((op("conv2d") && attr("kernel") > 1 && label("features.*")).as("c") >> op("relu"))
 // and as text in study files
 //   conv2d & kernel > 1 & label(features.*) as c >> relu
 namespace lanista::mutate {
 
-/// A condition on one node: all its terms hold.
+/// A condition on one node. It holds if all its terms hold.
 class NodePattern {
  public:
+  /// A predicate of a node.
   using Term = std::function<bool(const ModelView&, const graph::Node&)>;
 
-  NodePattern() = default;  ///< every node
+  NodePattern() = default;  ///< matches every node
   explicit NodePattern(Term term) : terms_{std::move(term)} {}
 
+  /// Whether the node fulfils all terms.
   bool matches(const ModelView& view, const graph::Node& node) const;
-  /// The same condition with a name for the node in a match.
+  /// Returns this condition with a name, under which a `Match` has the node.
   NodePattern as(std::string name) &&;
+  /// The name of the node in a match; may be empty.
   const std::string& name() const { return name_; }
 
   friend NodePattern operator&&(NodePattern a, const NodePattern& b);
@@ -36,23 +39,30 @@ class NodePattern {
   std::string name_;
 };
 
+/// Matches every node.
 NodePattern any();
-NodePattern op(std::string name);     ///< an operator, or a family's word for what the node is now ("conv3x3")
-NodePattern label(std::string glob);  ///< * stands for any letters, ? for one
+/// Matches nodes with this operator, or with this word of `word_of`, such as "conv3x3".
+NodePattern op(std::string name);
+/// Matches nodes by their label. In `glob`, * matches any characters and ? one character.
+NodePattern label(std::string glob);
+/// Matches one node by its id.
 NodePattern node(graph::NodeId id);
 
+/// The relation of an attribute to a value.
 enum class Comparison { kEqual, kUnequal, kLess, kLessOrEqual, kGreater, kGreaterOrEqual };
-/// A node whose operator has the attribute, in this relation to `value`; left out, it has its default. Of lists every
-/// element must hold, and one element stands for all ([3] is [3,3]). `padding == "same"` means: what keeps the size at
-/// stride 1.
+/// Matches nodes with an operator that has this attribute, in this relation to `value`.
+///
+/// An absent attribute has its default. For lists the relation must hold for every element, and a list of one element
+/// counts for all ([3] is [3,3]). `padding == "same"` matches padding that keeps the size at stride 1.
 NodePattern attribute(std::string name, Comparison relation, graph::AttrValue value);
 
-/// attr("kernel") > 1 and the like make the above.
+/// The name of an attribute, from which operators such as > make a pattern: attr("kernel") > 1.
 struct AttrName {
-  std::string name;
+  std::string name;  ///< name of the attribute
 };
+/// Starts a condition on an attribute.
 inline AttrName attr(std::string name) { return {std::move(name)}; }
-/// A literal as an attribute's value.
+/// Converts a literal to the value of an attribute.
 inline graph::AttrValue attr_value(int value) { return std::int64_t{value}; }
 inline graph::AttrValue attr_value(const char* value) { return std::string(value); }
 inline graph::AttrValue attr_value(graph::AttrValue value) { return value; }
@@ -80,43 +90,50 @@ template <class T>
 NodePattern operator>=(AttrName a, T v) {
   return attribute(std::move(a.name), Comparison::kGreaterOrEqual, attr_value(std::move(v)));
 }
-/// One of these values.
+/// Matches nodes with an attribute that equals one of these values.
 NodePattern one_of(const AttrName& attr, std::vector<graph::AttrValue> values);
 
-/// The nodes that a pattern found, the first one first.
+/// The nodes that match a pattern, in order of the chain.
 struct Match {
-  std::vector<graph::NodeId> nodes;
-  std::vector<std::string> names;  ///< of the nodes, empty where the pattern gives none
+  std::vector<graph::NodeId> nodes;  ///< one for each step of the pattern
+  std::vector<std::string> names;    ///< name of each node; empty if the pattern gives none
 
-  /// The node with this name; asking for another one is a bug.
+  /// The node with this name. A name that the pattern lacks is a bug of the caller.
   graph::NodeId operator[](std::string_view name) const;
   bool operator==(const Match&) const = default;
 };
 
-/// A chain of conditions: each node reads the one before it. With >> nobody else reads that value, so that the chain
-/// can be taken out as a whole; with -> (shared) others may.
+/// A chain of conditions, in which each node reads the one before it.
+///
+/// With >> no other node reads that value, so the chain can be removed as a whole. With -> (shared) others may read it.
 class Pattern {
  public:
+  /// Largest number of nodes of a chain.
   static constexpr std::size_t kMaxSteps = 8;
+  /// One node of a chain.
   struct Step {
-    NodePattern node;
-    bool shared = false;  ///< others may read what this node reads from the one before it
+    NodePattern node;     ///< condition on the node
+    bool shared = false;  ///< other nodes may read the value between the previous node and this one
   };
 
   Pattern() : Pattern(NodePattern()) {}
   Pattern(NodePattern node) : steps_{{std::move(node), false}} {}  // NOLINT: one condition is a chain of one
 
-  /// STEP >> STEP -> STEP …; a step is TERM & TERM … as NAME, or nothing for every node; a term is an operator or word,
-  /// *, %3, label(GLOB), ATTRIBUTE RELATION VALUE (== != < <= > >=), or ATTRIBUTE in [VALUE, …]. Strings need no quotes
-  /// where they are one word. Errors: kInvalidArgument with the column, and the nearest name.
+  /// Reads a pattern from text: STEP >> STEP -> STEP …
+  ///
+  /// A step is TERM & TERM … as NAME, or empty for every node. A term is an operator or word, *, %3, label(GLOB),
+  /// ATTRIBUTE RELATION VALUE (== != < <= > >=), or ATTRIBUTE in [VALUE, …]. A string of one word needs no quotes.
+  /// Errors: kInvalidArgument with the column and the nearest name.
   static Result<Pattern> parse(std::string_view text, const graph::OpTable& ops);
 
+  /// Returns this chain with one more node. `shared`: other nodes may read the value between them.
   Pattern then(NodePattern next, bool shared = false) &&;
+  /// The nodes of the chain.
   const std::vector<Step>& steps() const { return steps_; }
 
-  /// All places, in order of id; none holds a repair. Time grows with nodes and matches.
+  /// All matches in a model, in order of id. Nodes of shape repairs do not match. O(nodes + matches).
   std::vector<Match> find(const ModelView& view) const;
-  /// Whether a chain of one means this node.
+  /// Whether a chain of one node matches this node.
   bool matches(const ModelView& view, const graph::Node& node) const;
 
  private:
@@ -124,9 +141,10 @@ class Pattern {
 };
 
 Pattern operator>>(Pattern chain, NodePattern next);
+/// Makes a chain from one condition, so that >> can follow.
 inline Pattern chain(Pattern steps) { return steps; }
 
-/// Whether all of `text` fits `glob`; * stands for any letters, ? for one.
+/// Whether the whole `text` matches `glob`, in which * matches any characters and ? one character.
 bool glob_matches(std::string_view glob, std::string_view text);
 
 }  // namespace lanista::mutate

@@ -10,17 +10,19 @@
 
 namespace lanista::mutate {
 
-/// plan_shape_repair between the values of one model, made once for each pair of types: a model has many values and few types.
-/// Holds references: view and policy must outlive it.
+/// A cache of the shape repairs between the values of one model. It plans once for each pair of types.
+///
+/// It holds references, so view and policy must live as long as the table.
 class ShapeRepairTable {
  public:
+  /// Numbers the types of all values of a model.
   ShapeRepairTable(const ModelView& view, const RepairPolicy& policy);
 
-  /// Values with equal numbers have equal types.
+  /// The number of the type of output 0 of a node. Values have equal numbers if their types are equal.
   std::size_t type_number(graph::NodeId value) const { return numbers_.at(value); }
-  /// plan_shape_repair from the type of one value to that of another.
+  /// The result of `plan_shape_repair` from the type of one node to that of another.
   const Result<std::vector<RepairOp>>& plan(graph::NodeId from, graph::NodeId to) { return entry(from, to).plan; }
-  /// Why a value cannot be made to fit another one: there is no plan, or an operator in it refuses. Nothing if it can.
+  /// Why the value of one node cannot be repaired to the type of another, or no value if it can.
   const std::optional<std::string>& objection(graph::NodeId from, graph::NodeId to);
 
  private:

@@ -10,21 +10,23 @@
 
 namespace lanista::mutate {
 
-/// One way to change a model at a site. To make a model takes time that grows with the model, so it is made only where
-/// nothing else tells whether it can be.
+/// One possible change of a model at a site.
 struct SiteChange {
+  /// Makes the changed model, in time that grows with the model.
   std::function<Result<graph::Edited>()> make;
-  /// Types tell that it can be made: every value that others read has the type that it had, or one that they take.
+  /// The types alone show that `make` succeeds, because no user of a value gets a type that it does not accept.
   bool is_type_safe = false;
 };
 
-/// Whether one of them can be made; else `why` says what is wrong with the last one. An error stands for a change that
-/// cannot be meant.
+/// Whether at least one change can be made. Otherwise `why` gets the reason of the last one. An error in the list is a
+/// change that is known to be impossible.
 bool any_can_apply(std::span<const Result<SiteChange>> changes, std::string& why);
-/// All that can.
+/// Returns the changes that can be made.
 std::vector<SiteChange> applicable_changes(std::vector<Result<SiteChange>> changes);
 
-/// Whether layers behind a value of type `from` end in one of type `to`, in a model where only first outputs are read.
-bool leads_to(const ModelView& view, graph::ValueType from, std::span<const Replacement> layers, const graph::ValueType& to);
+/// Whether `layers` turn a value of type `from` into one of type `to`. False for a model with nodes that read other
+/// outputs than output 0.
+bool leads_to(const ModelView& view, graph::ValueType from, std::span<const Replacement> layers,
+              const graph::ValueType& to);
 
 }  // namespace lanista::mutate

@@ -14,49 +14,58 @@
 
 namespace lanista::space {
 
-/// One decision: what was asked, among how many (0: a continuous domain), and what was answered.
+/// One decision: a question and its answer.
 struct Decision {
-  std::string label;
-  std::int64_t count = 0;
-  Value answer;  ///< the index for a choice among `count`, the value for a domain
+  std::string label;       ///< name of the question
+  std::int64_t count = 0;  ///< number of possible answers; 0: a continuous domain
+  Value answer;            ///< index for a choice among `count`, or value for a domain
   bool operator==(const Decision&) const = default;
 };
+/// The decisions of one run, in the order of the questions.
 using Trace = std::vector<Decision>;
+/// Returns a trace as JSON: a list of [label, count, answer].
 nlohmann::json trace_json(const Trace& trace);
+/// Reads a trace from the JSON of `trace_json`. Errors: kInvalidArgument.
 Result<Trace> trace_from_json(const nlohmann::json& json);
 
-/// The trace of one application of one mutator.
+/// One application of a mutator, which can be replayed.
 struct MutationStep {
-  std::string mutator;
-  Trace trace;
+  std::string mutator;  ///< name of the mutator
+  Trace trace;          ///< its decisions
   bool operator==(const MutationStep&) const = default;
 };
 
-/// The only place where a strategy enters a space or a mutator: every decision is asked here and recorded, so that it
-/// can be drawn at random, enumerated, or replayed.
+/// Answers the questions of a search space or a mutator, and records each answer.
+///
+/// Every decision passes through a chooser. So decisions can be sampled at random, enumerated, or replayed. Not
+/// thread-safe.
 class Chooser {
  public:
   virtual ~Chooser() = default;
 
-  /// A number in 0..count-1; count > 0.
+  /// Chooses a number in [0, count). `count` must be positive.
   std::int64_t index(std::string_view label, std::int64_t count);
-  /// A value of the domain.
+  /// Chooses a value of a domain.
   Value draw(std::string_view label, const Domain& domain);
+  /// Chooses an element of a list that is not empty.
   template <class T>
   const T& one_of(std::string_view label, const std::vector<T>& candidates) {
     return candidates[static_cast<std::size_t>(index(label, static_cast<std::int64_t>(candidates.size())))];
   }
+  /// The decisions so far.
   const Trace& trace() const { return trace_; }
 
  protected:
+  /// Returns the answer of index().
   virtual std::int64_t pick_index(std::string_view label, std::int64_t count) = 0;
+  /// Returns the answer of draw().
   virtual Value pick_value(std::string_view label, const Domain& domain) = 0;
 
  private:
   Trace trace_;
 };
 
-/// Draws from a random stream.
+/// A chooser that samples its answers from a random stream.
 class RandomChooser final : public Chooser {
  public:
   explicit RandomChooser(Rng rng) : rng_(rng) {}
@@ -69,11 +78,15 @@ class RandomChooser final : public Chooser {
   Rng rng_;
 };
 
-/// Gives recorded answers. A question that does not fit the record gets the first candidate, and `status` tells.
+/// A chooser that returns recorded answers.
+///
+/// If a question differs from the record, it and all later questions get the first candidate, and status() has an
+/// error.
 class ReplayChooser final : public Chooser {
  public:
   explicit ReplayChooser(Trace record) : record_(std::move(record)) {}
-  /// Errors: kDataLoss (label, count or domain differs, record too short or not used up).
+  /// Success if the questions so far are those of the record and use all of it.
+  /// Errors: kDataLoss if a label, count or domain differs, or if the record is too short or too long.
   Result<void> status() const;
 
  protected:
@@ -87,11 +100,14 @@ class ReplayChooser final : public Chooser {
   std::optional<Error> error_;
 };
 
-/// Answers a fixed mixed-radix number: index i of all combinations, in the order of questions; for grids. Continuous
-/// domains count as `grain` values. After the run `exhausted()` tells whether i was beyond the last combination.
+/// A chooser that returns combination number `index` of all combinations of answers, for grid search.
+///
+/// The answers are the digits of `index` in a mixed-radix system. The first question is the lowest digit.
 class GridChooser final : public Chooser {
  public:
+  /// A continuous domain counts as `grain` values at equal distances.
   GridChooser(std::uint64_t index, std::int64_t grain) : rest_(index), grain_(grain) {}
+  /// After the last question: whether `index` exceeds the last combination.
   bool exhausted() const { return rest_ > 0; }
 
  protected:

@@ -11,20 +11,22 @@
 
 namespace lanista::mutate {
 
-/// A formula over named values ("2 * width if wide else 16"), read once and evaluated often. Blueprints say which
-/// names there are and Formula (blueprint.h) how one is written.
+/// A parsed formula over named values, such as "2 * width if wide else 16". `Formula` defines the syntax.
 class Expression {
  public:
-  /// Errors: kInvalidArgument with the column and what was expected.
+  /// Parses a formula. Errors: kInvalidArgument with the column and what is expected there.
   static Result<Expression> parse(std::string_view text);
 
-  /// The names it reads, in order of first use.
+  /// The names in the formula, in order of first use.
   const std::vector<std::string>& names() const { return names_; }
+  /// The text of the formula.
   const std::string& text() const { return text_; }
 
+  /// A function that returns the value of a name.
   using Lookup = std::function<Result<space::Value>(const std::string& name)>;
-  /// Branches that are not taken are not looked up. Errors: lookup's; kNotApplicable (kinds that do not go together,
-  /// division by zero, a whole number beyond 64 bits).
+  /// Computes the value. Names in branches that are not selected are not looked up.
+  /// Errors: those of `lookup`; kNotApplicable for operand types that do not fit, division by zero, or an integer
+  /// beyond 64 bits.
   Result<space::Value> evaluate(const Lookup& lookup) const;
 
  private:
@@ -34,7 +36,7 @@ class Expression {
     Kind kind = Kind::kValue;
     std::string word;                  ///< name, operator or function
     space::Value value;                ///< of kValue
-    std::vector<std::size_t> parts{};  ///< terms it is made of; of kIf: condition, then, otherwise
+    std::vector<std::size_t> parts{};  ///< operands; of kIf: condition, then, otherwise
   };
   Result<space::Value> term(std::size_t index, const Lookup& lookup) const;
 

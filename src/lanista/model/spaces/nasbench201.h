@@ -9,43 +9,49 @@
 
 namespace lanista::mutate {
 
-/// A cell of NAS-Bench-201 (Dong and Yang, ICLR'20): four values, an operation on each of the six edges between them; a
-/// value is the sum of what its edges bring.
+/// A cell of NAS-Bench-201 (Dong and Yang, ICLR'20): four values, with an operation on each of the six edges between
+/// them. A value is the sum of the results of its incoming edges.
 struct Nasbench201Cell {
-  static constexpr std::int64_t kCount = 15'625;  ///< 5 operations on 6 edges
+  static constexpr std::int64_t kCount = 15'625;  ///< number of cells: 5 operations on 6 edges
+  /// The operation of an edge.
   enum Op : std::uint8_t { kNone, kSkip, kConv1x1, kConv3x3, kAvgPool };
-  /// Source and target of an edge, in the order of the published text form.
+  /// Source and target value of an edge.
   struct Edge {
     int from = 0, to = 0;
   };
+  /// The edges, in the order of the published text form.
   static constexpr std::array<Edge, 6> kEdges{{{0, 1}, {0, 2}, {1, 2}, {0, 3}, {1, 3}, {2, 3}}};
+  /// The published names of the operations, by `Op`.
   static constexpr std::array<std::string_view, 5> kOpNames{"none", "skip_connect", "nor_conv_1x1", "nor_conv_3x3",
                                                             "avg_pool_3x3"};
 
-  std::array<Op, 6> ops{};  ///< one an edge
+  std::array<Op, 6> ops{};  ///< operation of each edge
 
-  /// Number `index` in [0, kCount), the first edge varying slowest; index() is the inverse.
+  /// The cell number `index` in [0, kCount). The first edge varies slowest.
   static Nasbench201Cell at(std::int64_t index);
+  /// The number of this cell, so that at(index()) returns it.
   std::int64_t index() const;
   bool operator==(const Nasbench201Cell&) const = default;
 };
 
-/// "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|…~0|…~1|…~2|", the notation of the published tables.
+/// The text of a cell in the published notation: "|nor_conv_3x3~0|+|none~0|skip_connect~1|+|…~0|…~1|…~2|".
 std::string nasbench201_text(const Nasbench201Cell& cell);
-/// The inverse. Errors: kInvalidArgument with the place and what is allowed there.
+/// Reads a cell from the published notation. Errors: kInvalidArgument with the position and what is allowed there.
 Result<Nasbench201Cell> parse_nasbench201(std::string_view text);
 
-/// What two cells may differ in and still be the same.
+/// A rule for when two cells are the same.
 enum class Nasbench201Same {
-  kSkips,          ///< a value reached by skip_connect is the value it came from: 12,751 distinct cells
-  kSkipsAndZeros,  ///< and whatever comes from `none`, or passes through it, is one zero term: 6,466
-  kFunction,       ///< and zero terms vanish from sums, sums of sums are one sum: 4,930
+  kSkips,          ///< The result of skip_connect is the value that it reads: 12,751 distinct cells.
+  kSkipsAndZeros,  ///< In addition, everything that passes through `none` is one zero term: 6,466 distinct cells.
+  kFunction,       ///< In addition, zero terms vanish and nested sums are one sum: 4,930 distinct cells.
 };
-/// Equal keys mean equal cells in that sense. The first two are the published counting rules, under which a sum with a
-/// zero term differs from the sum without it; the third is equality of what the cell computes.
+/// A key of a cell. Two cells are the same under the rule if their keys are equal.
+///
+/// The first two rules are the published ones, under which a sum with a zero term differs from the sum without it. The
+/// third is equality of the computed function.
 std::string nasbench201_key(const Nasbench201Cell& cell, Nasbench201Same same);
 
-/// Whether any path leads from the first value to the last without a `none` (341 cells have none).
+/// Whether a path without `none` leads from the first value to the last. 341 cells have no such path.
 bool nasbench201_live(const Nasbench201Cell& cell);
 
 }  // namespace lanista::mutate

@@ -8,37 +8,46 @@
 
 #include "lanista/model/spaces/blueprint.h"
 
-// Chains that the published spaces are made of. Convolutions of odd windows keep the size at stride 1, halve it at
-// stride 2, and have no offset, since a batch_norm follows.
+// Chains that published spaces share. A convolution with an odd window keeps the size at stride 1 and halves it at
+// stride 2. It has no bias, because a batch_norm follows.
 namespace lanista::mutate::spaces {
 
-/// One behind the other.
+/// Puts chains in series.
 Chain chained(std::initializer_list<Chain> parts);
 
+/// Convolution and batch norm.
 Chain conv_bn(Setting out, Setting kernel, Setting stride = 1);
+/// Convolution, batch norm and activation.
 Chain conv_bn_act(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
+/// Activation, convolution and batch norm.
 Chain act_conv_bn(Setting out, Setting kernel, Setting stride = 1, std::string_view act = "relu");
+/// Depthwise convolution and batch norm.
 Chain depthwise_bn(Setting kernel, Setting stride = 1);
+/// Max-pooling with half the kernel as padding.
 Block max_pool(std::int64_t kernel, Setting stride);
-Block avg_pool(std::int64_t kernel, Setting stride);  ///< the mean of what lies inside the image
-/// Halves the image to `out` channels and reads every pixel grid it passes: one half of the channels are a 1x1
-/// convolution of the even rows and columns, the other of the odd ones; both are normalised together.
+/// Average pooling with half the kernel as padding, which the average leaves out.
+Block avg_pool(std::int64_t kernel, Setting stride);
+/// Halves the image to `out` channels by a factorised reduction.
+///
+/// Half of the channels are a 1x1 convolution of the even rows and columns, the others of the odd ones. One batch norm
+/// follows.
 Chain factorised_reduction(std::int64_t out);
-/// Means over the image, dropout if `dropout` is positive, then the outputs.
+/// Global average pooling, dropout if `dropout` is positive, and the linear output layer.
 Chain classifier(double dropout = 0, bool bias = true);
 
-/// Squeeze and excite (Hu et al., CVPR'18): each of `channels` channels times a gate computed from all of their means,
-/// by way of `squeezed` values. Both are formulas; in `squeezed`, `in` is the number of channels.
+/// Squeeze and excite (Hu et al., CVPR'18): scales each of `channels` channels by a gate of the means of all channels.
+///
+/// `squeezed` is the width of the hidden layer. Both are formulas; in `squeezed`, `in` is the number of channels.
 Chain squeeze_excite(const std::string& channels, const std::string& squeezed, std::string_view gate = "sigmoid");
 
-/// What the inner layers of an inverted residual are like.
+/// The inner layers of an inverted residual.
 struct InvertedResidualOptions {
-  std::string_view act = "relu6";
-  std::string_view gate = "sigmoid";
-  std::string squeeze = {};   ///< formula: with squeeze and excite? empty: without
-  std::string squeezed = {};  ///< formula: see squeeze_excite
+  std::string_view act = "relu6";     ///< activation
+  std::string_view gate = "sigmoid";  ///< activation of the gate
+  std::string squeeze = {};           ///< formula: whether to squeeze and excite; empty: no
+  std::string squeezed = {};          ///< formula of squeeze_excite()
 };
-/// Depthwise convolution, `act`, squeeze and excite as `form` says over `hidden` channels, 1x1 convolution to `out`.
+/// Depthwise convolution over `hidden` channels, activation, squeeze and excite by `form`, 1x1 convolution to `out`.
 Chain depthwise_separable(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                           const InvertedResidualOptions& form = {});
 /// Inverted residual (MobileNetV2, Sandler et al., CVPR'18) without its shortcut: a 1x1 convolution to `hidden`
@@ -46,8 +55,9 @@ Chain depthwise_separable(const std::string& hidden, const std::string& out, Set
 Chain inverted_residual(const std::string& hidden, const std::string& out, Setting kernel, Setting stride,
                         const InvertedResidualOptions& form = {});
 
+/// The shape of one sample, or empty if the interface has none.
 std::vector<std::int64_t> input_shape(const ModelInterface& ends);
-/// Errors: kInvalidArgument unless samples are images [C, H, W] of at least `size` x `size`.
+/// Checks that samples are images [C, H, W] of at least `size` x `size`. Errors: kInvalidArgument.
 Result<void> require_images(std::string_view space, const ModelInterface& ends, std::int64_t size);
 
 }  // namespace lanista::mutate::spaces

@@ -11,34 +11,38 @@
 
 namespace lanista::mutate {
 
-/// Options of a published space under one name, such as the sizes that its paper trained.
+/// A named set of options of a published space, such as the sizes in its paper.
 struct Preset {
-  std::string name;
-  Options options;
+  std::string name;  ///< value of the option `preset`
+  Options options;   ///< option values
 };
 
-/// A model space from the literature that study files can name: `builtin:NAME?option=value`.
+/// A model space from the literature. Study files use it as `builtin:NAME?option=value`.
 struct PublishedSpace {
-  std::string name;
-  std::string help;    ///< one sentence
-  std::string source;  ///< paper, section
-  std::vector<OptionSpec> options;
-  std::vector<Preset> presets;  ///< `preset=NAME` stands for their options; others given beside it go before
-  /// The space between these ends. The options are resolved against `options`. Errors: kInvalidArgument if the data
-  /// does not suit (images where tokens are wanted); Blueprint::make's.
+  std::string name;                 ///< name in study files
+  std::string help;                 ///< one sentence for users
+  std::string source;               ///< paper and section
+  std::vector<OptionSpec> options;  ///< options with types and defaults
+  std::vector<Preset> presets;      ///< sets of options for `preset=NAME`; single options override them
+  /// Makes the blueprint for this input and output. `options` has a value for each option.
+  /// Errors: kInvalidArgument if the data do not fit, such as images for a space of token models; those of
+  /// `Blueprint::make`.
   std::function<Result<Blueprint>(const graph::OpTable& ops, const ModelInterface& ends, const Options& options)> make;
 };
 
-/// In order of name: darts, enas_macro, enas_micro, mnasnet, mobilenetv3, nasbench101, nasbench201, nasnet,
-/// proxylessnas, spos, transformer, wide_deep.
+/// All published spaces, sorted by name.
+///
+/// They are darts, enas_macro, enas_micro, mnasnet, mobilenetv3, nasbench101, nasbench201, nasnet, proxylessnas, spos,
+/// transformer and wide_deep.
 std::vector<PublishedSpace> published_spaces();
 
-/// What `given` means for this space: its values, then those of the preset that it names, then the defaults. Errors:
-/// resolve_options'.
+/// Returns a value for each option of a space: from `given`, else from the preset that `given` names, else the default.
+/// Errors: those of `resolve_options`.
 Result<Options> resolve_space_options(const PublishedSpace& space, const nlohmann::json& given);
 
-/// One of them by name; options left out get their defaults. Errors: kNotFound with the nearest name;
-/// resolve_space_options', with `where` the option; make's.
+/// Makes the blueprint of a published space by name. Absent options have their defaults.
+/// Errors: kNotFound with the nearest name; those of `resolve_space_options`, with the option in `where`; those of
+/// `PublishedSpace::make`.
 Result<Blueprint> published_space(std::string_view name, const nlohmann::json& options, const graph::OpTable& ops,
                                   const ModelInterface& ends);
 
