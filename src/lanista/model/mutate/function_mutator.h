@@ -11,20 +11,20 @@
 
 // Mutators from functions, for C++ programs that use lanista:
 //
-//   auto kernel = mutator("kernel")
-//                     .match(op("conv2d") && attr("kernel") > 1 && label("features.*"))
-//                     .each([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser& pick) ->
-//                     Result<void> {
-//                       const auto k = pick.one_of("k", std::vector<std::int64_t>{3, 5, 7});
-//                       e.set(m.nodes[0], "kernel", std::vector{k});
-//                       e.set(m.nodes[0], "padding", std::vector{k / 2});
-//                       return {};
-//                     });
-//   auto deeper = mutator("deeper").match(op("conv2d") >> op("batch_norm") >> op("relu"))
-//                     .any([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser&) -> Result<void> {
-//                       duplicate(e, m.nodes);
-//                       return {};
-//                     });
+//     auto kernel = mutator("kernel")
+//                       .match(op("conv2d") && attr("kernel") > 1 && label("features.*"))
+//                       .each([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser& pick) ->
+//                       Result<void> {
+//                         const auto k = pick.one_of("k", std::vector<std::int64_t>{3, 5, 7});
+//                         e.set(m.nodes[0], "kernel", std::vector{k});
+//                         e.set(m.nodes[0], "padding", std::vector{k / 2});
+//                         return {};
+//                       });
+//     auto deeper = mutator("deeper").match(op("conv2d") >> op("batch_norm") >> op("relu"))
+//                       .any([](const ModelView&, const Match& m, graph::Editor& e, space::Chooser&) -> Result<void> {
+//                         duplicate(e, m.nodes);
+//                         return {};
+//                       });
 //
 // A function keeps no state and asks its Chooser for every decision. Afterwards joins are repaired and the result is
 // verified.

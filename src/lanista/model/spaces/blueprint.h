@@ -114,12 +114,12 @@ struct InputChoice {
 
 /// Block: a chain that is repeated. Its parameter `label` is the depth, unless the domain has one value.
 struct Repeat {
-  std::string label;                      ///< name of the parameter
-  space::Domain depth;                    ///< number of rounds, from 0; {3, 3} is fixed
-  Chain layers;                           ///< blocks of one round
-  bool own = false;                       ///< each round has its own choices
-  std::string index = {};                 ///< name of the round number (0, 1, …) in formulas
-  std::vector<ValueChoice> choices = {};  ///< choices for formulas inside
+  std::string label;                      ///< Name of the parameter.
+  space::Domain depth;                    ///< Number of rounds, from 0; {3, 3} is fixed.
+  Chain layers;                           ///< Blocks of one round.
+  bool own = false;                       ///< Each round has its own choices.
+  std::string index = {};                 ///< Name of the round number (0, 1, …) in formulas.
+  std::vector<ValueChoice> choices = {};  ///< Choices for formulas inside.
 };
 
 /// Block: chains that read the same value, with their results joined.
@@ -146,17 +146,17 @@ struct Group {
 /// Its parameters are "label/i.j.from" and "label/i.j.op" for j = 1, 2, …. With `distinct` there is one "label/i.from"
 /// with all names ("a+b") instead. The names of values are those in `previous`, and "1", "2", … for nodes.
 struct Cell {
-  std::string label;                       ///< prefix of the parameters.
-  std::int64_t nodes = 4;                  ///< number of nodes.
-  std::int64_t inputs = 2;                 ///< inputs of each node.
-  std::vector<Option> ops;                 ///< options for each input.
-  Chain carry;                             ///< blocks between a value in `previous` and the join.
-  std::vector<std::string> previous = {};  ///< named values that nodes may read; empty: the previous value.
-  bool distinct = false;                   ///< the inputs of a node are different values.
-  bool joins_unread_nodes = false;         ///< joins the nodes that no other node reads; false: joins all nodes.
-  Join join = Join::kConcat;               ///< how the joined values become one.
-  bool joins_unread_inputs = false;        ///< with `joins_unread_nodes`: joins unread values in `previous` too.
-  std::vector<std::string> gives = {};     ///< if not empty: joins exactly these names, in the order of the cell.
+  std::string label;                       ///< Prefix of the parameters.
+  std::int64_t nodes = 4;                  ///< Number of nodes.
+  std::int64_t inputs = 2;                 ///< Inputs of each node.
+  std::vector<Option> ops;                 ///< Options for each input.
+  Chain carry;                             ///< Blocks between a value in `previous` and the join.
+  std::vector<std::string> previous = {};  ///< Named values that nodes may read; empty: the previous value.
+  bool distinct = false;                   ///< The inputs of a node are different values.
+  bool joins_unread_nodes = false;         ///< Joins the nodes that no other node reads; false: joins all nodes.
+  Join join = Join::kConcat;               ///< How the joined values become one.
+  bool joins_unread_inputs = false;        ///< With `joins_unread_nodes`: joins unread values in `previous` too.
+  std::vector<std::string> gives = {};     ///< If not empty: joins exactly these names, in the order of the cell.
 };
 
 /// Block: a function from choices to a chain, for spaces that are no product of choices.
@@ -172,10 +172,10 @@ struct Custom {
 
 /// One element of a chain.
 struct Block {
-  std::variant<Layer, LayerChoice, InputChoice, Repeat, Parallel, When, Group, Cell, Custom> what;  ///< its kind
-  std::string name = {};               ///< name of its value; may be empty
-  std::vector<std::string> from = {};  ///< names of the values that it reads; empty: the previous value
-  std::int64_t slot = -1;  ///< in the chain of a Custom: number of its range of ids; -1: its index in the chain
+  std::variant<Layer, LayerChoice, InputChoice, Repeat, Parallel, When, Group, Cell, Custom> what;  ///< Its kind.
+  std::string name = {};               ///< Name of its value; may be empty.
+  std::vector<std::string> from = {};  ///< Names of the values that it reads; empty: the previous value.
+  std::int64_t slot = -1;  ///< In the chain of a Custom: number of its range of ids; -1: its index in the chain.
 };
 
 /// Makes a Layer.
@@ -209,10 +209,10 @@ ValueChoice pick(std::string label, space::Domain domain);
 
 /// The input and the outputs of the models of a space.
 struct ModelInterface {
-  graph::Attrs input;          ///< attributes of the input node: at least "shape", without the batch
-  std::int64_t outputs = 0;    ///< number of outputs, or of classes
-  std::int64_t vocab = 0;      ///< number of token kinds of the input; 0: real numbers
-  std::int64_t positions = 0;  ///< positions with outputs of their own; 0: one output for each sample
+  graph::Attrs input;          ///< Attributes of the input node: at least "shape", without the batch.
+  std::int64_t outputs = 0;    ///< Number of outputs, or of classes.
+  std::int64_t vocab = 0;      ///< Number of token kinds of the input; 0: real numbers.
+  std::int64_t positions = 0;  ///< Positions with outputs of their own; 0: one output for each sample.
 };
 /// Makes the interface for inputs of a shape, which may have a batch dimension.
 ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab = 0,

@@ -16,15 +16,15 @@ namespace lanista::mutate {
 
 // Limits of a blueprint.
 
-inline constexpr std::size_t kMaxBlockDepth = 64;                        ///< nesting of blocks
-inline constexpr std::size_t kMaxBlocks = 100'000;                       ///< blocks of a tree
-inline constexpr std::size_t kMaxSteps = 1'000'000;                      ///< blocks in all rounds of an expansion
-inline constexpr std::size_t kMaxParameters = 10'000;                    ///< choices
-inline constexpr std::int64_t kMaxRounds = 1'000;                        ///< rounds of one repeat
-inline constexpr std::size_t kMaxModelNodes = graph::kMaxTextNodes - 2;  ///< nodes between input and output
-inline constexpr std::size_t kMaxSubsets = 512;                          ///< subsets of one input choice
-inline constexpr std::size_t kMaxValues = 200'000;                       ///< values of all declarations of choices
-inline constexpr std::int64_t kMaxCellNodes = 64, kMaxCellInputs = 16;   ///< nodes of a cell, inputs of a node
+inline constexpr std::size_t kMaxBlockDepth = 64;                        ///< Nesting of blocks.
+inline constexpr std::size_t kMaxBlocks = 100'000;                       ///< Blocks of a tree.
+inline constexpr std::size_t kMaxSteps = 1'000'000;                      ///< Blocks in all rounds of an expansion.
+inline constexpr std::size_t kMaxParameters = 10'000;                    ///< Choices.
+inline constexpr std::int64_t kMaxRounds = 1'000;                        ///< Rounds of one repeat.
+inline constexpr std::size_t kMaxModelNodes = graph::kMaxTextNodes - 2;  ///< Nodes between input and output.
+inline constexpr std::size_t kMaxSubsets = 512;                          ///< Subsets of one input choice.
+inline constexpr std::size_t kMaxValues = 200'000;                       ///< Values of all declarations of choices.
+inline constexpr std::int64_t kMaxCellNodes = 64, kMaxCellInputs = 16;   ///< Nodes of a cell, inputs of a node.
 
 /// The size of an expanded chain. Sizes saturate at a large number.
 struct ExpansionSize {
@@ -79,14 +79,14 @@ using Labels = std::map<std::string, std::pair<space::Domain, std::string>>;
 
 /// A block with everything that does not depend on a sample. It points into the tree of the blueprint.
 struct PlannedBlock {
-  const Block* block = nullptr;             ///< the block
-  std::string place;                        ///< path in the tree
-  std::int64_t ids = 0;                     ///< number of reserved ids
-  ExpansionSize min_extent;                 ///< smallest size over all samples
-  std::vector<PlannedChain> chains;         ///< options, branches, or the body
-  std::vector<PlannedSetting> settings;     ///< attributes of a Layer
-  std::optional<PlannedFormula> condition;  ///< condition of a When
-  Labels own;                               ///< choices in the rounds of a Repeat with own choices
+  const Block* block = nullptr;             ///< The block.
+  std::string place;                        ///< Path in the tree.
+  std::int64_t ids = 0;                     ///< Number of reserved ids.
+  ExpansionSize min_extent;                 ///< Smallest size over all samples.
+  std::vector<PlannedChain> chains;         ///< Options, branches, or the body.
+  std::vector<PlannedSetting> settings;     ///< Attributes of a Layer.
+  std::optional<PlannedFormula> condition;  ///< Condition of a When.
+  Labels own;                               ///< Choices in the rounds of a Repeat with own choices.
 };
 
 /// The possible depths of a repeat, ascending.

@@ -15,12 +15,13 @@ namespace lanista::mutate::spaces {
 ///
 /// Published implementations differ in these parts, and published parameter counts depend on them:
 ///
-///                            kDarts                    kEnas                      kNasnet, kAmoebanet
-///   inputs of a cell         both 1x1                  1x1 where the width         the last 1x1, the one before where
-///                                                      differs; the last once more the width differs; raw in cell 1
-///   a skip that halves       relu, factorised          factorised                  relu, 1x1 of stride 2
-///   unread inputs            not joined                joined, halved by factorised reductions
-///   classifier               on the means              on the means after a relu; ENAS without a bias
+///                              kDarts                    kEnas                      kNasnet, kAmoebanet
+///     inputs of a cell         both 1x1                  1x1 where the width         the last 1x1, the one before
+///     where
+///                                                        differs; the last once more the width differs; raw in cell 1
+///     a skip that halves       relu, factorised          factorised                  relu, 1x1 of stride 2
+///     unread inputs            not joined                joined, halved by factorised reductions
+///     classifier               on the means              on the means after a relu; ENAS without a bias
 ///
 /// kAmoebanet is kNasnet with its 7x1_1x7 convolutions in a bottleneck of a quarter of the channels.
 enum class CellStyle { kDarts, kEnas, kNasnet, kAmoebanet };
@@ -39,22 +40,23 @@ struct CellPlacement {
 
 /// An operator of a cell by its name in NDS (Radosavovic et al., ICCV'19, Table 1).
 ///
-/// The names are none, skip, avg3, max3, max5, max7, conv1, conv3, conv3x1_1x3, conv7x1_1x7, dil3, dil5, sep3, sep5,
-/// sep7, dilsep3 and dilsep5. A convolution is activation, convolution and norm; a separable one has them twice. In a
-/// reduction cell the operator halves the image if it reads an input of the cell.
+/// The names of poolings and trivial operators are none, skip, avg3, max3, max5 and max7. Those of convolutions are
+/// conv1, conv3, conv3x1_1x3, conv7x1_1x7, dil3, dil5, sep3, sep5, sep7, dilsep3 and dilsep5. A convolution is
+/// activation, convolution and norm. A separable one has them twice. In a reduction cell the operator halves the image
+/// if it reads an input of the cell.
 Option cell_op(std::string_view name, const CellPlacement& place);
 
 /// The definition of a cell space.
 struct CellRules {
-  std::string space;                         ///< name for messages
-  CellStyle cell_style = CellStyle::kDarts;  ///< style of the network
-  std::int64_t nodes = 5;                    ///< nodes of a cell
-  std::vector<std::string> ops;              ///< names of cell_op()
-  bool distinct = false;                     ///< the two inputs of a node are different values
-  bool joins_unread_nodes = false;           ///< a cell joins the nodes that no node reads; false: all nodes
-  std::string normal_gives = {};             ///< if set, such as "first+1+2": the values that a normal cell joins
-  std::string reduce_gives = {};             ///< if set: the values that a reduction cell joins
-  std::int64_t stem_width = 0;               ///< channels; 0: 3 times the width, or 32 for the ImageNet stem of NASNet
+  std::string space;                         ///< Name for messages.
+  CellStyle cell_style = CellStyle::kDarts;  ///< Style of the network.
+  std::int64_t nodes = 5;                    ///< Nodes of a cell.
+  std::vector<std::string> ops;              ///< Names of cell_op().
+  bool distinct = false;                     ///< The two inputs of a node are different values.
+  bool joins_unread_nodes = false;           ///< A cell joins the nodes that no node reads; false: all nodes.
+  std::string normal_gives = {};             ///< If set, such as "first+1+2": the values that a normal cell joins.
+  std::string reduce_gives = {};             ///< If set: the values that a reduction cell joins.
+  std::int64_t stem_width = 0;               ///< Channels; 0: 3 times the width, or 32 for the ImageNet stem of NASNet.
   /// The cell after a reduction cell has the same first input as the reduction cell.
   bool past_reduction = false;
 };

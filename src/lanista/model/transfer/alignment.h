@@ -8,38 +8,41 @@
 #include "lanista/model/transfer/packed_model.h"
 #include "lanista/model/transfer/reachability.h"
 
-// One child against many parents: what does not depend on the parent is made once.
+// Alignment of one child model with many parent models. The data of the child are computed once.
 namespace lanista::zoo {
 
-/// The child's side of a search. A value; reading is thread-safe.
+/// The child model of a search for a parent, with data for the alignment. A value; reading is thread-safe.
 struct ChildModel {
-  Signatures signatures;
-  PackedModel model;            ///< over `signatures`
-  std::vector<double> weights;  ///< what a node counts
-  std::vector<double> shares;   ///< what goes to one of a node's readers: 1 / readers
-  Reachability reach;
-  bool unit_weights = false;
+  Signatures signatures;        ///< signatures of its nodes
+  PackedModel model;            ///< the model, with numbers of `signatures`
+  std::vector<double> weights;  ///< weight of each node in the score
+  std::vector<double> shares;   ///< 1 / number of readers of each node, at least 1 reader
+  Reachability reach;           ///< paths between its nodes
+  bool unit_weights = false;    ///< MatchOptions::unit_weights
 
+  /// The number of parameter elements of a node.
   std::int64_t signature_params(std::uint32_t node) const { return signatures[model.signatures[node]].params; }
 
+  /// Prepares a child model.
   ChildModel(const MatchModel& child, const MatchOptions& options);
 
  private:
   ChildModel(const MatchModel& child, const MatchOptions& options, Signatures table);
 };
 
-/// {parent's place, child's place}, in order of the child's.
+/// Pairs of node indices {parent, child}, in order of the child's.
 using NodePairs = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
-/// The alignment of match(): its score and, after the traceback, its pairs. Keeps its memory from parent to parent.
+/// Computes the alignment of match() by dynamic programming. It keeps its memory between parents.
 class Alignment {
  public:
+  /// Aligns `child` with models over the signatures `parents`. The arguments must live as long as the alignment.
   Alignment(const ChildModel& child, const Signatures& parents, const PairTable& table)
       : child_(child), parents_(parents), table_(table) {}
 
-  /// Fills the table of the recurrence; gives the child's score. The parent is read by pairs() too.
+  /// Fills the table of scores for a parent and returns the score. The parent must live until pairs() is called.
   double run(const PackedModel& parent);
-  /// Of the last parent: the pairs on the best way through, each node once, of one kind.
+  /// The pairs of the best alignment with the last parent. Paired nodes have one kind, and each node is in one pair.
   NodePairs pairs() const;
 
  private:
@@ -61,21 +64,24 @@ class Alignment {
   std::vector<std::uint8_t> moves_;
 };
 
-/// Pairs that are worth more: each unpaired node, or one with a better partner, in turn takes its partner, where what
-/// it displaces (that partner's old one, and pairs whose order it would turn round) is worth less. Repeats while
-/// something is gained. Then nodes without parameters are paired whose inputs are. Pairs keep the order of paths: of
-/// two of the child's nodes on a path, the partners are not on a path the other way.
+/// Improves pairs by local search.
+///
+/// A node gets a new partner if that gains more common elements than the displaced pairs lose. Displaced are the old
+/// pairs of both nodes and pairs that would contradict the order. This repeats while something is gained. Then nodes
+/// without parameters are paired if their inputs are. Pairs keep the order of paths: if one node of the child is on a
+/// path to another, no path leads the other way between their partners.
 NodePairs improved(NodePairs pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table);
 
-/// Elements that the pairs have in common.
+/// The number of parameter elements that paired nodes have in common.
 std::int64_t overlap_of(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
                         const PairTable& table);
 
-/// Of two models of one canonical hash: pairs of nodes that compute the same, inputs paired with each other. Empty
-/// where alike branches leave it open which goes with which. O(nodes log nodes).
+/// Pairs the nodes of two models with one graph hash that compute the same value, with their inputs paired.
+///
+/// Empty if alike branches make the pairs ambiguous. O(nodes log nodes).
 NodePairs identical_pairs(const PackedModel& parent, const PackedModel& child);
 
-/// The match that such pairs are.
+/// Makes a match from pairs and the score of the alignment.
 Match match_of(const NodePairs& pairs, double score, const PackedModel& parent, const ChildModel& child,
                const PairTable& table);
 

@@ -7,48 +7,58 @@
 
 #include "lanista/model/transfer/transfer_walk.h"
 
-// What the room knows of each operator: one row an operator. A row that is missing costs exactness, never truth.
+// The transfer rules of operators, one row each. An operator without a row is not transferred exactly.
 namespace lanista::zoo {
 
-/// How indices of the inputs reach the output, for classes of units.
+/// How the indices of the inputs' axes reach the output. `UnitClasses` reads it.
 enum class UnitFlow {
-  kNone,
-  kAll,        ///< every axis of every input is the output's
-  kChannels,   ///< dimension 1 passes, however many others there are
-  kDepthwise,  ///< dimension 1, with `multiplier` results an input channel
-  kConcat,
-  kSlice,
-  kTranspose,
-  kShuffle,
-  kScale,  ///< the channels of input 0 are input 1's last dimension
-  kReduced,
+  kNone,       ///< No index of an input is an index of the output.
+  kAll,        ///< Every axis of every input is an axis of the output.
+  kChannels,   ///< Dimension 1 is kept.
+  kDepthwise,  ///< Dimension 1 is kept, with `multiplier` results for each input channel.
+  kConcat,     ///< The inputs are concatenated along one axis.
+  kSlice,      ///< The output is a part of the input along one axis.
+  kTranspose,  ///< The axes are permuted.
+  kShuffle,    ///< The channels are permuted.
+  kScale,      ///< The channels of input 0 are the last dimension of input 1.
+  kReduced,    ///< Some axes are reduced, the others are kept.
 };
 
-/// Whether values are known to be no less than zero.
-enum class SignRule { kAny, kNeverNegative, kAsInputs };
+/// Whether the values of an operator are at least zero.
+enum class SignRule {
+  kAny,            ///< no guarantee
+  kNeverNegative,  ///< always
+  kAsInputs        ///< if all inputs are
+};
 
+/// The transfer rule of one operator.
 struct AxisRule {
+  /// A function that plans the tensors of a node and returns the relation of its value to the parent.
   using Apply = ValueMapping (*)(TransferWalk&, const NodeContext&);
 
-  std::string_view op;
-  UnitFlow flow = UnitFlow::kNone;
-  Apply matched = nullptr;   ///< both models have it
-  Apply inserted = nullptr;  ///< the child alone; null: its value is not the parent's
-  SignRule sign = SignRule::kAny;
-  bool preserves_zero = false;  ///< zeros come out where zeros go in
-  bool preserves_mean = false;  ///< the mean of units comes out where that mean goes in
-  bool keeps_nonnegative = false;       ///< x comes out where x >= 0 goes in
-  std::vector<std::string_view> zeroed = {};  ///< parameters that, at zero, make the output zero
+  std::string_view op;              ///< Name of the operator.
+  UnitFlow flow = UnitFlow::kNone;  ///< How indices reach the output.
+  Apply matched = nullptr;          ///< For a node that has a partner in the parent.
+  Apply inserted = nullptr;         ///< For a node that the child alone has; null: its value is unrelated to the parent
+  SignRule sign = SignRule::kAny;   ///< Sign of the output.
+  bool preserves_zero = false;      ///< The output is zero if all inputs are zero.
+  bool preserves_mean = false;      ///< A unit that is the mean of all units stays the mean.
+  bool keeps_nonnegative = false;   ///< The output equals an input that is at least zero.
+  std::vector<std::string_view> zeroed = {};  ///< Parameters that make the output zero if they are zero.
 };
 
-/// The row, or null.
+/// The rule of an operator, or null.
 const AxisRule* find_axis_rule(std::string_view op);
 
-// Rows by theme.
+/// The rules of operators that rearrange elements.
 std::vector<AxisRule> shape_rules();
+/// The rules of element-wise operators and joins.
 std::vector<AxisRule> pointwise_rules();
+/// The rules of linear layers and convolutions.
 std::vector<AxisRule> layer_rules();
+/// The rules of normalisations.
 std::vector<AxisRule> norm_rules();
+/// The rules of operators over token sequences.
 std::vector<AxisRule> sequence_rules();
 
 }  // namespace lanista::zoo

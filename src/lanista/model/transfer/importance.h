@@ -12,18 +12,19 @@
 
 namespace lanista::zoo {
 
-/// For the channels (features) of a model's values: by how much the loss falls, to first order, when all that reads one
-/// of them reads it a little less (the sum of weight times gradient over linear and convolutional layers that read it,
-/// through whatever passes it on; Molchanov et al. 2017, "Pruning convolutional neural networks", of activations). Such
-/// a sum is of a channel in all of its places, since those that meet in a sum go together. Values of which no such
-/// layer reads anything are left out. `gradients`: of the loss, by the names of the parameters. Errors: verify's,
-/// kInvalidArgument (a tensor is missing, or is of another shape).
+/// Returns the importance of each unit (channel or feature) of the values of a model, by node.
+///
+/// The importance is the sum of weight times gradient over the linear and convolutional layers that read the unit: the
+/// fall of the loss, to first order, if they read less of it. Units that are added to each other are one unit. Values
+/// that no such layer reads are left out. `gradients` has the gradient of the loss for each parameter, by name.
+/// Errors: those of `verify`; kInvalidArgument if a tensor is missing or has another shape.
+/// Source: Molchanov et al. 2017, "Pruning convolutional neural networks", there for activations.
 Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph::Graph& model,
                                                                      const graph::OpTable& ops,
                                                                      std::span<const Tensor> weights,
                                                                      std::span<const Tensor> gradients);
 
-/// Whether the child has, of some tensor of the parent, less than all along an axis.
+/// Whether the child uses only a part of the units of some tensor of the parent, so that units were removed.
 Result<bool> has_fewer_units(const TransferPlan& plan, const graph::Graph& parent, const graph::OpTable& ops);
 
 }  // namespace lanista::zoo

@@ -9,33 +9,35 @@
 
 #include "lanista/model/transfer/match.h"
 
-// Models as the search holds thousands of them: what nodes are compared by is kept once and numbered, a model is a few
-// flat arrays (some 30 bytes a node).
+// Compact models for a search over thousands of parents: about 30 bytes a node. A table numbers the distinct signatures
+// of nodes.
 namespace lanista::zoo {
 
-/// What a node is compared by.
+/// The compared properties of a node: equal for nodes of one kind with equal parameter shapes.
 struct Signature {
-  std::string kind;
-  std::vector<std::vector<std::int64_t>> shapes;
-  std::int64_t params = 0;
-  std::uint32_t kind_number = 0;  ///< equal for equal kinds of one table
+  std::string kind;                               ///< MatchModel::Node::kind
+  std::vector<std::vector<std::int64_t>> shapes;  ///< shapes of parameters and buffers
+  std::int64_t params = 0;                        ///< elements of parameters and buffers
+  std::uint32_t kind_number = 0;                  ///< number of the kind in its table
   auto operator<=>(const Signature&) const = default;
 };
 
-/// Elements that nodes of two signatures have in common: products of the smaller dimensions. 0 if kinds differ.
+/// The number of parameter elements that nodes of two signatures have in common, as in node_overlap().
 std::int64_t shape_overlap(const Signature& parent, const Signature& child);
-/// What a pair of such nodes counts, in [-1, 1]: see pair_score.
+/// The score of a pair of nodes of two signatures, as in pair_score().
 double signature_score(const Signature& parent, const Signature& child);
 
-/// Signatures, numbered from 0 in the order in which they came.
+/// A table of distinct signatures, numbered from 0 in order of insertion.
 class Signatures {
  public:
-  /// The number of a signature, a new one if it is not there yet. O(log size).
+  /// The number of a signature. A new signature is added. O(log size).
   std::uint32_t intern(const std::string& kind, const std::vector<std::vector<std::int64_t>>& shapes);
   std::size_t size() const { return all_.size(); }
+  /// The signature with a number.
   const Signature& operator[](std::uint32_t number) const { return all_[number]; }
+  /// The number of a kind that no signature has.
   static constexpr std::uint32_t kNone = 0xffffffff;
-  /// The number of a kind, kNone where no signature has it.
+  /// The number of a kind, or kNone.
   std::uint32_t kind_number(const std::string& kind) const;
 
  private:
@@ -44,44 +46,51 @@ class Signatures {
   std::map<std::string, std::uint32_t> kinds_;
 };
 
-/// A MatchModel over a table of signatures.
+/// A MatchModel as flat arrays, with numbers of a table of signatures.
 struct PackedModel {
-  std::vector<std::uint32_t> signatures;  ///< one a node, as all arrays but `inputs`
-  std::vector<graph::NodeId> ids;
-  std::vector<std::uint64_t> computes;
-  std::vector<std::uint32_t> begins;  ///< node k reads inputs[begins[k], begins[k + 1]); one more than nodes
-  std::vector<std::uint32_t> inputs;  ///< places of nodes
-  std::int64_t params = 0;
-  Digest hash;
+  std::vector<std::uint32_t> signatures;  ///< Signature number of each node.
+  std::vector<graph::NodeId> ids;         ///< Id of each node.
+  std::vector<std::uint64_t> computes;    ///< MatchModel::Node::computes of each node.
+  std::vector<std::uint32_t> begins;      ///< Start of each node's inputs in `inputs`, and one end.
+  std::vector<std::uint32_t> inputs;      ///< Indices of the sources of all nodes.
+  std::int64_t params = 0;                ///< Elements of all parameters and buffers.
+  Digest hash;                            ///< Graph hash.
+  /// A signature with parameters, and the number of nodes that have it.
   struct ParamSignature {
     std::uint32_t signature, count;
   };
-  std::vector<ParamSignature> param_signatures;  ///< signatures with parameters and how many nodes have them; by kind, then number
+  std::vector<ParamSignature> param_signatures;  ///< sorted by kind, then signature number
 
   std::size_t size() const { return ids.size(); }
+  /// The indices of the sources of a node.
   std::span<const std::uint32_t> inputs_of(std::size_t node) const {
     return std::span(inputs).subspan(begins[node], begins[node + 1] - begins[node]);
   }
 };
 
-/// The model over `table`, which takes up what it does not have yet.
+/// Packs a model. New signatures are added to `table`.
 PackedModel pack_model(const MatchModel& model, Signatures& table);
-/// Fills `param_signatures` and `params` from the rest.
+/// Computes `param_signatures` and `params` of a model from its signatures.
 void count_param_signatures(PackedModel& model, const Signatures& table);
 
-/// What every signature of a child has in common with every one of a table of parents. A value.
+/// A table of scores and overlaps between the signatures of parents and of a child, by their numbers. A value.
 class PairTable {
  public:
+  /// Compares every signature of `parents` with every one of `children`.
   PairTable(const Signatures& parents, const Signatures& children);
+  /// The score of a pair: signature_score().
   double score(std::uint32_t parent, std::uint32_t child) const { return scores_[parent * columns_ + child]; }
+  /// The common elements of a pair: shape_overlap().
   std::int64_t overlap(std::uint32_t parent, std::uint32_t child) const { return overlaps_[parent * columns_ + child]; }
-  /// score(parent, 0), score(parent, 1), ...
+  /// The scores of one parent signature with all child signatures, as an array.
   const double* scores_of(std::uint32_t parent) const { return scores_.data() + parent * columns_; }
+  /// Whether two signatures are of one kind.
   bool same_kind(std::uint32_t parent, std::uint32_t child) const {
     return parent_kinds_[parent] == child_kinds_[child];
   }
-  /// Of the child's signature in the parents' table of kinds; Signatures::kNone where no parent has it.
+  /// The number of a child signature's kind in the table of the parents, or Signatures::kNone if no parent has it.
   std::uint32_t kind_of_child(std::uint32_t child) const { return child_kinds_[child]; }
+  /// The number of a parent signature's kind.
   std::uint32_t kind_of_parent(std::uint32_t parent) const { return parent_kinds_[parent]; }
 
  private:
@@ -91,10 +100,12 @@ class PairTable {
   std::vector<std::uint32_t> parent_kinds_, child_kinds_;
 };
 
-/// Never less than the elements that a match of the two has in common: of each kind no more than the child's nodes can
-/// take nor than the parent's can give, each node at its best. O(holders of one kind, squared).
+/// An upper bound of the common elements of any match of two models.
+///
+/// For each kind it adds the best overlap of each node of the child, and of each node of the parent, and takes the
+/// smaller sum. O(signatures of one kind, squared).
 std::int64_t overlap_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
-/// Never less than the similarity that a match of the two reaches.
+/// An upper bound of `Match::sim` of any match of two models.
 double similarity_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table);
 
 }  // namespace lanista::zoo

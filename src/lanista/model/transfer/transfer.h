@@ -15,100 +15,110 @@
 #include "lanista/model/graph/lineage.h"
 #include "lanista/model/graph/op.h"
 
-// How the weights of one model become those of another (Net2Net, Chen et al. 2016; ModelKeeper, NSDI'23; LEMON).
+// Transfer of the weights of a parent model to a child model (Net2Net, Chen et al. 2016; ModelKeeper, NSDI'23; LEMON).
 namespace lanista::zoo {
 
-// In the place of an index of the parent.
-inline constexpr std::int64_t kZero = -1;   ///< nothing of the parent: TensorPlan::fill
-inline constexpr std::int64_t kMean = -2;   ///< the mean over the parent's axis
-inline constexpr std::int64_t kRandomValue = -3;  ///< a random value
+// Special values of AxisMap::from, instead of an index of the parent.
 
-/// What stands along one axis of a child's tensor.
+inline constexpr std::int64_t kZero = -1;         ///< TensorPlan::fill
+inline constexpr std::int64_t kMean = -2;         ///< the mean over the axis of the parent
+inline constexpr std::int64_t kRandomValue = -3;  ///< a random initial value
+
+/// The origin of the elements along one axis of a child's tensor.
 struct AxisMap {
-  std::vector<std::int64_t> from;  ///< for each index the parent's, or one of the words above; empty: the axis as it is
-  std::vector<double> times;       ///< a factor for each; empty: all 1
+  std::vector<std::int64_t> from;  ///< index of the parent, or a special value, for each index; empty: unchanged
+  std::vector<double> times;       ///< factor for each index; empty: all 1
   bool operator==(const AxisMap&) const = default;
 };
 
 /// How one tensor of the child is made.
 struct TensorPlan {
+  /// The kind of origin.
   enum class Kind {
-    kCopy,      ///< the parent's, as it is
-    kMap,       ///< along every axis as `axes` says; factors multiply. kZero goes before kRandomValue
-    kIdentity,  ///< one where the index of the result is that of the input, at the cell `tap` of a window; else zero
-    kConstant,  ///< `fill`
-    kRandom,    ///< random values: whoever starts the child has them
+    kCopy,      ///< The tensor of the parent, unchanged.
+    kMap,       ///< Elements of a tensor of the parent by `axes`; factors multiply, and kZero wins over kRandomValue.
+    kIdentity,  ///< 1 where output and input index are equal, at the cell `tap` of a window. Otherwise 0.
+    kConstant,  ///< `fill`.
+    kRandom,    ///< The random initial values of the child.
   };
-  std::string name;
-  Kind kind = Kind::kRandom;
-  std::string from = {};                ///< the parent's tensor; of kCopy and kMap
-  std::vector<std::int64_t> shape = {}; ///< the child's
-  std::vector<AxisMap> axes = {};       ///< kMap: one a dimension
-  std::vector<std::int64_t> tap = {};   ///< kIdentity: one a dimension behind the second
-  double fill = 0;
-  std::int64_t groups = 1;  ///< kMap, above 1: the parent's is a grouped kernel, which is first written out in full
+  std::string name;                      ///< Tensor of the child.
+  Kind kind = Kind::kRandom;             ///< Kind of origin.
+  std::string from = {};                 ///< Tensor of the parent, for kCopy and kMap.
+  std::vector<std::int64_t> shape = {};  ///< Shape of the child's tensor.
+  std::vector<AxisMap> axes = {};        ///< For kMap: origin of each dimension.
+  std::vector<std::int64_t> tap = {};    ///< For kIdentity: index in each dimension after the second.
+  double fill = 0;                       ///< Value for kConstant and kZero.
+  std::int64_t groups = 1;               ///< For kMap: above 1, the grouped kernel of the parent is first made dense.
   bool operator==(const TensorPlan&) const = default;
 };
 
-/// A value of JSON for the kind's name in texts: "copy", "map", "identity", "constant", "random".
+/// The name of a kind in JSON: "copy", "map", "identity", "constant" or "random".
 std::string_view kind_name(TensorPlan::Kind kind);
 
-/// Everything about a start from other weights, as data: it can be stored, read, tested and replayed without weights.
+/// A transfer plan: how each tensor of a child is made from the weights of a parent.
+///
+/// It contains no weights, so it can be stored and applied again.
 struct TransferPlan {
-  /// The child computes the parent's function in inference, whatever the weights are. Never said wrongly; where it
-  /// holds by chance of the weights it is not said.
+  /// The child computes the parent's function in inference for all weights. False does not exclude equality for some
+  /// weights.
   bool exact = false;
-  std::vector<graph::NodeId> exact_nodes;  ///< of the child, in its dependency order: values that are the parent's
-  std::string inexact_reason;                        ///< where and why the first value differs; empty if exact
+  std::vector<graph::NodeId> exact_nodes;  ///< nodes of the child with a value of the parent, in dependency order
+  std::string inexact_reason;              ///< first node with another value, and the reason; empty if exact
   std::vector<TensorPlan> tensors;         ///< one for each parameter and buffer of the child
   bool operator==(const TransferPlan&) const = default;
 };
 
+/// Options of a transfer.
 struct TransferOptions {
-  /// Copies of a unit share its outgoing weights unequally, by these draws, so that they learn apart (LEMON).
-  /// With `equal_shares` they do not.
+  /// Seed of the random shares by which the copies of a unit divide its outgoing weights. Unequal shares let the copies
+  /// learn different functions (LEMON).
   std::uint64_t seed = 0;
-  bool equal_shares = false;
-  /// How much a unit of a parent's node counts where the child has fewer: the largest stay. Without scores the first.
+  bool equal_shares = false;  ///< copies divide outgoing weights equally
+  /// Importance of the units of parent nodes. If the child has fewer units, those with the largest score are kept;
+  /// without scores the first.
   std::map<graph::NodeId, std::vector<double>> scores = {};
 };
 
-/// Nodes of relatives that mean the same: those of one id and one operator.
+/// Pairs the nodes of related models that have the same id and operator.
 std::vector<graph::NodePair> lineage_mapping(const graph::Graph& parent, const graph::Graph& child);
 
-/// Makes the plan. `mapping`: pairs {parent's node, child's node}; pairs of different operators are passed over, and
-/// inputs and outputs of the models are paired in any case.
+/// Plans the transfer of weights from a parent to a child.
 ///
-/// UnitClasses (channels, features) of the child that must be one, because they meet in a sum or pass a layer of each channel
-/// alone, are found by union-find over (value, axis, index). Every class of them stands for one unit of the parent, for
-/// zero, or for the mean of all; then the child is walked in dependency order, and of each value it is known which
-/// of the parent's it is and which index stands where. Exact is what reaches the output with all units in place.
-/// New layers become identities where that keeps the function, or zero where they feed a sum beside what was there.
+/// `mapping` has pairs {parent node, child node}. Pairs with different operators are ignored. The inputs and the
+/// outputs of the models are always paired.
 ///
-/// O(classes + nodes + elements of index lists), times the tries: what a width does when it grows (appended copies,
-/// neighbouring copies, means) is chosen axis by axis, by trial. Errors: verify's, for either model.
+/// Units (channels, features) of the child that must be equal form classes, found by union-find over (value, axis,
+/// index). They must be equal if they are added, or pass a layer that treats each channel alone. Each class corresponds
+/// to one unit of the parent, to zero, or to the mean of all units. Then the plan walks the child in dependency order
+/// and finds, for each value, the corresponding value and indices of the parent. New layers become identities if that
+/// keeps the function, or zero if their result is added to a value of the parent.
+///
+/// O(classes + nodes + elements of index lists) for each of up to 200 tries. The tries choose, axis by axis, how a
+/// width grows: appended copies, neighbouring copies or means. Errors: those of `graph::verify` for either model.
 Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Graph& child,
                                    std::span<const graph::NodePair> mapping, const graph::OpTable& ops,
                                    const TransferOptions& options = {});
 
-/// The child's tensors, without those of kRandom. Float32 or float64, as the parent's are; factors are doubles
-/// at first. A pure function: of the plan, the tensors, and, where a plan has random places, the seed and the names.
-/// `child` says how those are drawn. Errors: kInvalidArgument naming a tensor that the parent lacks or that has another
-/// shape or type than the plan reads.
+/// Makes the tensors of the child, except those of kRandom, from the tensors of the parent.
+///
+/// The element type is that of the parent, float32 or float64; arithmetic is in float64. The result depends on the
+/// arguments alone. `seed` and the tensor names decide random values, and `child` their distribution.
+/// Errors: kInvalidArgument with the name of a tensor that the parent lacks, or that has another shape or type.
 Result<std::vector<Tensor>> apply(const TransferPlan& plan, std::span<const Tensor> parent, const graph::Graph& child,
                                   const graph::OpTable& ops, std::uint64_t seed);
 
-/// The share of the child's parameters and buffers that come of the parent's: copied or mapped, not fresh, zero, or of
-/// a new layer. In [0, 1]; 0 of a child without any.
+/// The share of elements of the child's parameters and buffers that are copied or mapped from the parent, in [0, 1].
+/// It is 0 for a child without parameters.
 double inherited_share(const TransferPlan& plan);
 
-/// The first tensor that does not consist of elements of one of the parent's, each as it is and once; empty: there is
-/// none, and what was remembered of these elements (an optimiser's slots) goes where they go.
+/// The name of the first tensor that is no selection of distinct, unchanged elements of one parent tensor, or empty.
+///
+/// If it is empty, state for each element (the slots of an optimiser) can be transferred too.
 std::string first_not_one_to_one(const TransferPlan& plan);
 
-/// {"lanista_transfer":1, ...}; index lists that only count upwards are left out.
+/// Returns a plan as JSON with the key "lanista_transfer" for the version. Index lists 0, 1, 2, … are left out.
 nlohmann::json transfer_json(const TransferPlan& plan);
-/// The inverse. Errors: kDataLoss; kUnimplemented for a later version.
+/// Reads a plan from the JSON of `transfer_json`. Errors: kDataLoss; kUnimplemented for a later version.
 Result<TransferPlan> transfer_from_json(const nlohmann::json& json);
 
 }  // namespace lanista::zoo

@@ -11,23 +11,26 @@
 
 namespace lanista::zoo {
 
-/// Disjoint sets of numbers.
+/// Disjoint sets of numbers with union and find.
 class DisjointSets {
  public:
+  /// Adds `count` numbers, each in a set of its own. Returns the first.
   std::size_t add(std::size_t count) {
     const std::size_t first = up_.size();
     up_.resize(first + count);
     std::iota(up_.begin() + static_cast<std::ptrdiff_t>(first), up_.end(), first);
     return first;
   }
+  /// The representative of the set of a number: its smallest number.
   std::size_t find(std::size_t x) const {
     while (up_[x] != x) x = up_[x];
     return x;
   }
+  /// Merges the sets of two numbers.
   void unite(std::size_t a, std::size_t b) {
     a = flatten(a), b = flatten(b);
     if (a == b) return;
-    up_[std::max(a, b)] = std::min(a, b);  // the earlier one stays: classes are named alike however they came about
+    up_[std::max(a, b)] = std::min(a, b);  // the smaller one, so that the order of calls does not matter
   }
 
  private:
@@ -39,27 +42,31 @@ class DisjointSets {
   std::vector<std::size_t> up_;
 };
 
-/// Classes of units: (value, axis, index) that are one, because an operator passes them on or adds them up.
+/// Classes of equal units of a model.
+///
+/// A unit is one index along one axis of a value. Units are in one class if an operator passes one on as the other, or
+/// adds them.
 class UnitClasses {
  public:
-  /// O(total of all dimensions), nearly.
+  /// Finds the classes of a model. Nearly O(sum of all dimensions).
   static UnitClasses of(const graph::Graph& graph, const graph::Types& types, const graph::OpTable& ops);
 
+  /// The class of the unit `index` along an axis of output 0 of a node.
   std::size_t unit(graph::NodeId node, std::size_t axis, std::int64_t index) const {
     return sets_.find(axis_at(node, axis).first + static_cast<std::size_t>(index));
   }
-  /// Axes with units in common.
+  /// The group of an axis. Axes are in one group if units of them are in one class.
   std::size_t group(graph::NodeId node, std::size_t axis) const { return groups_.find(axis_at(node, axis).number); }
 
  private:
   struct Axis {
-    std::size_t first = 0;   // its units, one after the other
-    std::size_t number = 0;  // among all axes
+    std::size_t first = 0;   // its first unit; the others follow
+    std::size_t number = 0;  // number among all axes
     std::int64_t size = 0;
   };
   const Axis& axis_at(graph::NodeId node, std::size_t axis) const { return axes_.at(node)[axis]; }
   void join(const graph::Node& node, const graph::Types& types, const graph::OpTable& ops);
-  /// Indices `begin`, ... of one axis are those of the other from `other_begin`, as many as `count`.
+  /// Merges `count` units of one axis from `begin` with those of another axis from `other_begin`.
   void run(const Axis& a, std::int64_t begin, const Axis& b, std::int64_t other_begin, std::int64_t count);
   void same(graph::NodeId a, std::size_t axis_a, graph::NodeId b, std::size_t axis_b);
 
