@@ -32,7 +32,7 @@ ValueType labels_of(Shape logits) {
   return {std::move(logits), DType::kIndex};
 }
 
-std::string expected_shape_text(const std::string& words) { return words + " wants "; }
+std::string expected_shape_text(const std::string& words) { return words + " needs "; }
 
 Result<void> require_class_scores(const OpArgs& args, const std::string& words) {
   LANISTA_TRY(ops::require_real(args));

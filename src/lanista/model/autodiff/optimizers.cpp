@@ -43,7 +43,7 @@ std::vector<Optimizer> make_optimizers() {
 // Inputs come in `parts` equal runs of n tensors: parameters, gradients, then the optimiser's slots.
 Types infer_update(const OpArgs& args, std::size_t parts) {
   if (args.inputs.size() % parts != 0) {
-    return ops::shape_error("wants " + std::to_string(parts) + " tensors for each parameter, but has " +
+    return ops::shape_error("needs " + std::to_string(parts) + " tensors for each parameter, but has " +
                        std::to_string(args.inputs.size()) + " inputs");
   }
   const std::size_t n = args.inputs.size() / parts;

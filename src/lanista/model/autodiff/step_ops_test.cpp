@@ -63,7 +63,7 @@ TEST(StepOperators, RejectMismatchedShapes) {
       {"%0 = parameter(name=\"a\", shape=[4])\n%1 = parameter(name=\"b\", shape=[3])\n%2 = sgd_update(%0, %1, %0)\n",
        "the gradient (input 1) must be [4], but it is [3]"},
       {"%0 = parameter(name=\"a\", shape=[4])\n%1 = sgd_update(%0, %0, %0, %0)\n",
-       "wants 3 tensors for each parameter"},
+       "needs 3 tensors for each parameter"},
       {"%0 = parameter(name=\"a\", shape=[4])\n%1 = parameter(name=\"b\", shape=[3])\n"
        "%2 = adam_update(%0, %0, %0, %1)\n",
        "the slot (input 3) must be [4], but it is [3]"},

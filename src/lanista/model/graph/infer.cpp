@@ -52,12 +52,12 @@ Result<void> check_param_inputs(const Node& node, const OpArgs& args, std::span<
   if (given.empty()) return {};
   const std::vector<ParamSpec> params = args.def.params(args);
   if (params.size() != given.size()) {
-    return refuse(node, "has " + std::to_string(given.size()) + " inputs behind its data, wants its " +
+    return refuse(node, "has " + std::to_string(given.size()) + " inputs after its data inputs, needs its " +
                             std::to_string(params.size()) + " parameters");
   }
   for (std::size_t i = 0; i < params.size(); ++i) {
     if (params[i].shape == given[i].shape) continue;
-    return refuse(node, "parameter " + params[i].name + " comes as " + given[i].shape.text() + ", wants " +
+    return refuse(node, "parameter " + params[i].name + " has shape " + given[i].shape.text() + ", needs " +
                             params[i].shape.text());
   }
   return {};
@@ -149,10 +149,10 @@ Result<void> check_model_nodes(const InferenceWalk& walk) {
     // A model that verifies can be written and read again, so the limits of the text form are checked here too.
     if (node.inputs.size() > kMaxTextInputs) return refuse(node, "has more than 64 inputs");
     if (node.label.size() > kMaxStringLength) return refuse(node, "has a label of more than 4096 bytes");
-    if (def.level != OpLevel::kModel) return refuse(node, "belongs to training steps and may not stand in a model");
+    if (def.level != OpLevel::kModel) return refuse(node, "is an operator of training steps, which a model must not have");
     if (num_data_inputs(node, def) != node.inputs.size()) {
       return refuse(node,
-                    "has " + std::to_string(node.inputs.size()) + " inputs, wants " + std::to_string(def.min_inputs));
+                    "has " + std::to_string(node.inputs.size()) + " inputs, needs " + std::to_string(def.min_inputs));
     }
   }
   return {};

@@ -77,8 +77,8 @@ Error cannot_cut(const Graph& model, const NodeOrder& order, std::size_t at) {
   const NodeOrder::CutPoint& place = order.places[at];
   if (place.behind) {
     return {Code::kUnimplemented,
-            node_name(*place.node) + " is frozen, but stands behind " + node_name(*order.places[*place.behind].node) +
-                ", which is not; only what stands in front of all training can be frozen",
+            node_name(*place.node) + " is frozen, but follows " + node_name(*order.places[*place.behind].node) +
+                ", which is not; frozen nodes must precede all trained nodes",
             ""};
   }
   std::set<std::size_t> crossing;
@@ -91,8 +91,8 @@ Error cannot_cut(const Graph& model, const NodeOrder& order, std::size_t at) {
   std::string values;
   for (const std::size_t from : crossing) values += (values.empty() ? "" : ", ") + node_name(*order.places[from].node);
   return {Code::kUnimplemented,
-          "behind frozen " + node_name(*place.node) + " what is trained reads several values (" + values +
-              "); a frozen part must hand on one value of real numbers",
+          "after frozen " + node_name(*place.node) + " the trained nodes read several values (" + values +
+              "); a frozen part must give one value of real numbers",
           ""};
 }
 
@@ -138,7 +138,7 @@ Result<Cut> cut_behind_frozen(const Graph& model, const std::set<NodeId>& frozen
     if (order.places[i].frozen) return cannot_cut(model, order, i);
   }
   if (!cut || cut->first == 0) {
-    return Error{Code::kNotApplicable, "nothing but the input stands in front of what is trained", ""};
+    return Error{Code::kNotApplicable, "only the input precedes the trained nodes", ""};
   }
   const auto& [last, value] = *cut;
   const ValueType& type = types.at(value);

@@ -101,14 +101,14 @@ TEST(Cut, ReportsSeveralCrossingValues) {
       "%4 = add(%2, %3)\n"
       "%5 = output(%4)\n";
   expect_refused(cut(residual, ids({1, 2})), Code::kUnimplemented,
-                 "behind frozen %1 linear what is trained reads several values (%1 linear, %2 linear)");
+                 "after frozen %1 linear the trained nodes read several values (%1 linear, %2 linear)");
 }
 
 TEST(Cut, RejectsModelsThatCannotBeCut) {
   expect_refused(cut(kModel, ids({7})), Code::kUnimplemented,
-                 "%7 linear is frozen, but stands behind %1 conv2d, which is not");
+                 "%7 linear is frozen, but follows %1 conv2d, which is not");
   expect_refused(cut(kModel, ids({1, 2, 5, 7})), Code::kInvalidArgument, "nothing to train");
-  expect_refused(cut(kModel, {}), Code::kNotApplicable, "nothing but the input");
+  expect_refused(cut(kModel, {}), Code::kNotApplicable, "only the input");
   expect_refused(cut(kModel, ids({77})), Code::kNotFound, "frozen node %77 does not exist");
 }
 

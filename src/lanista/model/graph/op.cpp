@@ -172,7 +172,7 @@ Result<void> check_node(const Node& node, const OpDef* def, const OpTable& ops) 
   const std::size_t data = num_data_inputs(node, *def);
   const bool too_many = def->max_inputs >= 0 && data > static_cast<std::size_t>(def->max_inputs);
   if (data < static_cast<std::size_t>(def->min_inputs) || too_many) {
-    return refuse("has " + std::to_string(data) + " inputs, wants " + arity_text(*def));
+    return refuse("has " + std::to_string(data) + " inputs, needs " + arity_text(*def));
   }
   for (const auto& [name, value] : node.attrs) {
     const AttrSpec* spec = find_spec(*def, name);

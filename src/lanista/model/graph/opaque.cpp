@@ -61,7 +61,7 @@ OpDef backward_of(const OpDef& own) {
     const std::vector<ParamSpec> params = params_of(own, forward);
     const std::size_t wanted = forward.inputs.size() + params.size() + 1;
     if (args.inputs.size() != wanted) {
-      return ops::shape_error("wants its " + std::to_string(params.size()) + " parameters and dy behind the inputs");
+      return ops::shape_error("needs its " + std::to_string(params.size()) + " parameters and dy after the inputs");
     }
     std::vector<ValueType> types(forward.inputs.begin(), forward.inputs.end());
     for (std::size_t i = 0; i < params.size(); ++i) {

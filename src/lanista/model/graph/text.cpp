@@ -88,7 +88,7 @@ Result<Graph> parse(std::string_view text) {
     const auto [earlier, is_new] = line_of.emplace(node.id, number);
     if (!is_new) {
       return reader.error_at(
-          begin, "node " + port_text({node.id, 0}) + " stands already on line " + std::to_string(earlier->second));
+          begin, "node " + port_text({node.id, 0}) + " is already on line " + std::to_string(earlier->second));
     }
     nodes.push_back(std::move(node));
   }

@@ -145,26 +145,26 @@ Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wa
   if (outputs < 1) return invalid("the model needs at least one output, not " + std::to_string(outputs));
 
   const std::string shown = graph::Shape{dims}.text();
-  if (vocab > 0 && dims.size() != 1) return invalid("wants tokens [T], the data is " + shown);
+  if (vocab > 0 && dims.size() != 1) return invalid("needs tokens [T], but the data are " + shown);
   if (positions > 0 && (name != "small-transformer" || dims != List{positions})) {
-    return invalid("gives one answer a sample; the data asks for one at each of " + std::to_string(positions) +
+    return invalid("gives one output a sample; the data need one at each of " + std::to_string(positions) +
                    " positions of a text (task=next_token), as small-transformer gives");
   }
   if (name == "small-mlp") return BaseModel{std::string(name), small_mlp(dims, outputs, vocab)};
   if (name == "embedding-mlp") {
     const auto has_many = [](const BaseRequirements::Category& each) { return each.size >= kFewestValues; };
     if (dims.size() != 1 || std::none_of(categories.begin(), categories.end(), has_many)) {
-      return invalid("wants a table with a category of " + std::to_string(kFewestValues) +
-                     " values or more, the data is " + shown);
+      return invalid("needs a table with a category of " + std::to_string(kFewestValues) +
+                     "" values or more, but the data are " + shown);
     }
     return BaseModel{std::string(name), embedding_mlp(dims[0], outputs, categories)};
   }
   if (name == "small-transformer") {
-    if (vocab == 0) return invalid("wants tokens, the data is real numbers " + shown);
+    if (vocab == 0) return invalid("needs tokens, but the data are real numbers " + shown);
     return BaseModel{std::string(name), small_transformer(dims, outputs, vocab, positions > 0)};
   }
-  if (dims.size() != 3) return invalid("wants images [C, H, W], the data is " + shown);
-  if (dims[1] < 4 || dims[2] < 4) return invalid("wants images of at least 4x4, the data is " + shown);
+  if (dims.size() != 3) return invalid("needs images [C, H, W], but the data are " + shown);
+  if (dims[1] < 4 || dims[2] < 4) return invalid("needs images of at least 4x4, but the data are " + shown);
   return BaseModel{std::string(name), small_cnn(dims, outputs)};
 }
 

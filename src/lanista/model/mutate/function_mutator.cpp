@@ -67,7 +67,7 @@ std::shared_ptr<const Mutator> MutatorBuilder::each(EditMatch edit) && {
                     [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
                                                                  space::Chooser& choose) -> Result<void> {
                       const auto matches = apart(pattern.find(view));
-                      if (matches.empty()) return not_applicable("the model has no place that the pattern means");
+                      if (matches.empty()) return not_applicable("the model has no nodes that match the pattern");
                       for (const Match& match : matches) {
                         // An edit may have taken nodes of a later place with it.
                         const bool stands = std::all_of(match.nodes.begin(), match.nodes.end(),
@@ -83,7 +83,7 @@ std::shared_ptr<const Mutator> MutatorBuilder::any(EditMatch edit) && {
                     [pattern = pattern_, edit = std::move(edit)](const ModelView& view, graph::Editor& editor,
                                                                  space::Chooser& choose) -> Result<void> {
                       const auto matches = pattern.find(view);
-                      if (matches.empty()) return not_applicable("the model has no place that the pattern means");
+                      if (matches.empty()) return not_applicable("the model has no nodes that match the pattern");
                       return edit(view, choose.one_of("site", matches), editor, choose);
                     });
 }

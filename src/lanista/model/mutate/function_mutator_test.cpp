@@ -57,7 +57,7 @@ TEST(FunctionMutator, NamesMutatorInError) {
           .any([](const ModelView&, const Match&, graph::Editor&, space::Chooser&) -> Result<void> { return {}; });
 
   EXPECT_EQ(mutated(*deeper, testing::model(kTied), {}),
-            "not_applicable: deeper: the model has no place that the pattern means");
+            "not_applicable: deeper: the model has no nodes that match the pattern");
   EXPECT_EQ(after([](const ModelView&, graph::Editor&) -> Result<void> { return {}; }),
             "not_applicable: mine: nothing would change");
   EXPECT_EQ(after([](const ModelView&, graph::Editor& e) -> Result<void> {

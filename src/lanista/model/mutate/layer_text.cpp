@@ -164,7 +164,7 @@ Result<Replacement> LayerText::written(const ModelView& view, const Match* match
 Result<Replacement> LayerText::on(const ModelView& view, const ValueType& input, const Match* match) const {
   if (is_word_ && has(conv_words(), text_)) {
     if (auto conv = same_conv(view.ops(), input, text_)) return *std::move(conv);
-    return not_applicable(text_ + " wants images, not " + input.shape.text());
+    return not_applicable(text_ + " needs images, not " + input.shape.text());
   }
   LANISTA_ASSIGN(Replacement layer, written(view, match));
   if (is_word_ && layer.op == "linear") layer.attrs.set("out", input.shape.dims.back());
@@ -180,7 +180,7 @@ Result<Replacement> LayerText::in_place_of(const ModelView& view, const Node& no
   LANISTA_ASSIGN(Replacement layer, written(view, nullptr));
   if (is_word_) {
     const graph::OpDef* def = view.ops().find(layer.op);
-    if (def == nullptr) return not_applicable(text_ + " cannot stand in the place of " + site_name(node));
+    if (def == nullptr) return not_applicable(text_ + " cannot replace "  + site_name(node));
     for (const auto& [name, value] : node.attrs) {
       const auto spec = std::find_if(def->attrs.begin(), def->attrs.end(),
                                      [&, &wanted = name](const auto& s) { return s.name == wanted; });

@@ -200,7 +200,7 @@ Result<Candidate> ModelSpace::mutate(const Candidate& parent, std::int64_t count
       if (attempt + 1 == tries || mutators_.empty()) {
         return Error{error.code,
                      "mutation " + std::to_string(i + 1) + " of " + std::to_string(count) + ": none of " +
-                         std::to_string(attempt + 1) + " draws applies; the last: " + error.message,
+                         std::to_string(attempt + 1) + " attempts applies; the last: " + error.message,
                      error.where};
       }
     }

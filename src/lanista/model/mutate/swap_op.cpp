@@ -39,7 +39,7 @@ class SwapOp final : public Mutator {
         offers.push_back({std::move(site), std::move(words)});
       }
     }
-    if (offers.empty()) return log.error(name(), "node that `where` means and that has an operator to swap");
+    if (offers.empty()) return log.error(name(), "node that matches `where` and has an operator to swap");
 
     const SwapSite& offer = choose.one_of("site", offers);
     const std::string& word = choose.one_of("to", offer.words);

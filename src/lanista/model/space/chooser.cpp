@@ -122,7 +122,7 @@ std::int64_t ReplayChooser::pick_index(std::string_view label, std::int64_t coun
   const auto* answer = std::get_if<std::int64_t>(&decision->answer);
   if (answer && *answer >= 0 && *answer < count) return *answer;
   error_ = Error{Code::kDataLoss,
-                 "'" + decision->label + "': " + value_text(decision->answer) + " is no number from 0 to " +
+                 "'" + decision->label + "': " + value_text(decision->answer) + " is not a number from 0 to " +
                      std::to_string(count - 1),
                  ""};
   return 0;

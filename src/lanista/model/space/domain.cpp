@@ -21,7 +21,7 @@ Result<void> check(const Categorical& c) {
     if (real && !std::isfinite(*real)) return domain_error(c, "values must be finite");
     if (std::find(c.values.begin(), c.values.begin() + static_cast<std::ptrdiff_t>(i), c.values[i]) !=
         c.values.begin() + static_cast<std::ptrdiff_t>(i)) {
-      return domain_error(c, "the value " + value_text(c.values[i]) + " stands twice");
+      return domain_error(c, "the value " + value_text(c.values[i]) + " is listed twice");
     }
   }
   return {};

@@ -85,7 +85,7 @@ class LabelCollector {
 
   Result<void> collect(const Chain& chain, const std::string& place, std::size_t depth) {
     if (depth > kMaxBlockDepth) {
-      return wrong("blocks stand more than " + std::to_string(kMaxBlockDepth) + " deep", place);
+      return wrong("blocks are nested more than " + std::to_string(kMaxBlockDepth) + " deep", place);
     }
     for (std::size_t i = 0; i < chain.size(); ++i) {
       const std::string at = block_path(place, i, chain[i]);

@@ -53,7 +53,7 @@ class ParameterReach {
         done.insert(label);
       }
       if (later.size() == waiting.size()) {
-        return Error{Code::kInvalidArgument, "the choice '" + later.front() + "' stands inside itself", ""};
+        return Error{Code::kInvalidArgument, "the choice '" + later.front() + "' is inside itself", ""};
       }
       waiting = std::move(later);
     }

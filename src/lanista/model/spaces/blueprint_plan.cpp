@@ -38,7 +38,7 @@ class Planner {
 
   Result<PlannedChain> chain(const Chain& chain, std::set<std::string>& names, const std::string& place) {
     if (++depth_ > kMaxBlockDepth)
-      return wrong(place, "blocks stand more than " + std::to_string(kMaxBlockDepth) + " deep");
+      return wrong(place, "blocks are nested more than " + std::to_string(kMaxBlockDepth) + " deep");
     PlannedChain out;
     for (std::size_t i = 0; i < chain.size(); ++i) {
       if (++blocks_ > kMaxBlocks) return wrong(place, "more than " + std::to_string(kMaxBlocks) + " blocks");
@@ -132,7 +132,7 @@ class Planner {
                    out.place};
     }
     if (def->level != graph::OpLevel::kModel || layer.op == "input" || layer.op == "output") {
-      return wrong(out.place, "'" + layer.op + "' cannot stand in a model space");
+      return wrong(out.place, "'" + layer.op + "' is not allowed in a model space");
     }
     const auto count = static_cast<int>(std::max<std::size_t>(block.from.size(), 1));
     if (count < def->min_inputs || (def->max_inputs >= 0 && count > def->max_inputs)) {

@@ -165,7 +165,7 @@ TEST(Blueprint, RejectsInconsistentBlueprints) {
 TEST(Blueprint, RejectsTooLargeBlueprints) {
   Chain deep{layer("relu")};
   for (int i = 0; i < 100; ++i) deep = {group(std::move(deep))};
-  EXPECT_NE(refusal(deep).find("blocks stand more than 64 deep"), std::string::npos);
+  EXPECT_NE(refusal(deep).find("blocks are nested more than 64 deep"), std::string::npos);
 
   Chain rounds{layer("relu")};
   for (int i = 0; i < 4; ++i) rounds = {repeat(1000, std::move(rounds))};

@@ -54,7 +54,7 @@ double power(double a, double b) {
 
 Result<Value> arithmetic(const std::string& op, const Value& a, const Value& b) {
   const std::string shown = space::value_text(a) + " " + op + " " + space::value_text(b);
-  if (!is_number(a) || !is_number(b)) return unusable(shown + ": only numbers can be reckoned with");
+  if (!is_number(a) || !is_number(b)) return unusable(shown + ": only numbers have arithmetic");
   const bool divides = op == "/" || op == "//" || op == "%";
   if (divides && real(b) == 0) return unusable(shown + ": division by zero");
   const auto* x = std::get_if<std::int64_t>(&a);
@@ -152,11 +152,11 @@ Result<Value> Expression::term(std::size_t index, const Lookup& lookup) const {
       break;
   }
   LANISTA_ASSIGN(Value best, part(0));
-  if (!is_number(best)) return unusable(term_here.word + " of " + space::value_text(best) + ", which is no number");
+  if (!is_number(best)) return unusable(term_here.word + " of " + space::value_text(best) + ", which is not a number");
   if (term_here.word != "min" && term_here.word != "max") return rounded(term_here.word, best);
   for (std::size_t i = 1; i < term_here.parts.size(); ++i) {
     LANISTA_ASSIGN(const Value other, part(i));
-    if (!is_number(other)) return unusable(term_here.word + " of " + space::value_text(other) + ", which is no number");
+    if (!is_number(other)) return unusable(term_here.word + " of " + space::value_text(other) + ", which is not a number");
     if (term_here.word == "min" ? real(other) < real(best) : real(other) > real(best)) best = other;
   }
   return best;

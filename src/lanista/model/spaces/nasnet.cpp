@@ -23,7 +23,7 @@ std::vector<OptionSpec> options() {
                  {},
                  {},
                  {"nasnet", "amoebanet", "pnas"},
-                 "whose operators: 13 of NASNet, 8 of AmoebaNet, 8 of PNASNet"});
+                 "source of the operators: 13 of NASNet, 8 of AmoebaNet, 8 of PNASNet"});
   all.push_back({"nodes", kInt, 5, 1, 12, {}, "sums of two in a cell"});
   const std::string gives = ", by name ('first+1+2'; 'first' and 'second' are its inputs); empty: what no node reads";
   all.push_back({"normal_gives", kText, "", {}, {}, {}, "the values that a normal cell joins" + gives});

@@ -96,7 +96,7 @@ Result<void> require_images(std::string_view space, const ModelInterface& ends, 
   if (dims.size() == 3 && std::min(dims[1], dims[2]) >= size) return {};
   const std::string least = std::to_string(size);
   return Error{Code::kInvalidArgument,
-               "the space '" + std::string(space) + "' wants images [C, H, W] of at least " + least + "x" + least +
+               "the space '" + std::string(space) + "' needs images [C, H, W] of at least " + least + "x" + least +
                    ", but the samples are " + graph::attr_text(dims),
                ""};
 }

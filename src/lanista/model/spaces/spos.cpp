@@ -59,7 +59,7 @@ Result<Blueprint> spos_network(const graph::OpTable& ops, const ModelInterface& 
   const auto stem = options.at("width").get<std::int64_t>();
   const auto stem_stride = options.at("stem_stride").get<std::int64_t>();
   if (stages.empty() || stages.size() > kMaxStages) {
-    return Error{Code::kInvalidArgument, "one to " + std::to_string(kMaxStages) + " stages are wanted", "blocks"};
+    return Error{Code::kInvalidArgument, "one to " + std::to_string(kMaxStages) + " stages are needed", "blocks"};
   }
   LANISTA_TRY(spaces::require_images("spos", ends, stem_stride << stages.size()));
   LANISTA_ASSIGN(const auto widths, widths_of(options, stages.size(), stem));

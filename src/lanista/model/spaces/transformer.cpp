@@ -17,7 +17,7 @@ Result<Chain> entrance(const ModelInterface& ends) {
   const graph::AttrValue* dtype = ends.input.find("dtype");
   const bool tokens = dtype != nullptr && *dtype == graph::AttrValue(std::string("index"));
   if (dims.size() != (tokens ? 1u : 2u)) {
-    return shape_error("wants tokens [T] or sequences [T, features], but the samples are " + graph::attr_text(dims));
+    return shape_error("needs tokens [T] or sequences [T, features], but the samples are " + graph::attr_text(dims));
   }
   const Block first = tokens ? layer("embedding", {{"vocab", formula("outputs")}, {"dim", formula("width")}})
                              : layer("linear", {{"out", formula("width")}});
@@ -26,7 +26,7 @@ Result<Chain> entrance(const ModelInterface& ends) {
 
 Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto width = options.at("width").get<std::int64_t>();
-  if (width % 8 != 0) return shape_error("wants a width that 8 divides, for up to 4 heads, not " + std::to_string(width));
+  if (width % 8 != 0) return shape_error("needs a width that is a multiple of 8, for up to 4 heads, not " + std::to_string(width));
   // Where every position answers, none may see what it is asked for.
   const bool everywhere = ends.positions > 0;
   const bool causal = everywhere || options.at("causal").get<bool>();

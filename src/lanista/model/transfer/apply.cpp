@@ -120,7 +120,7 @@ Result<Numbers> read(const Tensor& tensor) {
     const auto values = elements_of<double>(tensor);
     out.values.assign(values.begin(), values.end());
   } else {
-    return Error{Code::kInvalidArgument, "tensor " + tensor.name + " holds no real numbers", ""};
+    return Error{Code::kInvalidArgument, "tensor " + tensor.name + " has no real numbers", ""};
   }
   return out;
 }

@@ -55,7 +55,7 @@ Result<std::map<graph::NodeId, std::vector<double>>> unit_importance(const graph
     const auto reads = static_cast<std::size_t>(types.at({from, 0}).shape.dims[axis]);
     const auto results = static_cast<std::size_t>(dims[channel_axis(node, dims.size())]);
     if (reads == 0 || w.size() != g.size() || w.size() % (reads * results) != 0) {
-      return Error{Code::kInvalidArgument, "tensor " + weight_of(id) + " has another shape than the model says", ""};
+      return Error{Code::kInvalidArgument, "tensor " + weight_of(id) + " has another shape than in the model", ""};
     }
     std::size_t places = 1;  // of one channel, one after the other
     while (model.node(from).op == "flatten") {
