@@ -15,7 +15,7 @@ using graph::Port;
 
 namespace {
 
-// What the rule of one forward node talks to.
+// The context of the gradient rule of one forward node.
 class GradientEmitter : public graph::GradientContext {
  public:
   GradientEmitter(BackwardPass& backward, ForwardLowering& forward, const ForwardNode& record, const Node& node, Port gradient)
@@ -82,7 +82,7 @@ Result<void> BackwardPass::run() {
     if (!differentiable_.contains(record->id)) continue;
     const auto gradient = total({record->id, 0}, record->origin);
     if (!gradient) continue;
-    // The graph grows while the rule runs, so the rule gets a node of its own.
+    // The graph grows while the rule runs, so the rule gets a copy of the node.
     const Node node = builder_.graph().node(record->id);
     GradientEmitter context(*this, forward_, *record, node, *gradient);
     record->def->gradient(context);

@@ -50,7 +50,7 @@ TEST(EveryOperator, DerivesAStepThatReachesAllParameters) {
 
     ASSERT_TRUE(step) << name << ": " << step.error().text();
     for (const StateTensor& tensor : step->state) {
-      // Behind `zero` only the head learns.
+      // After `zero` only the head learns.
       const bool reached = tensor.trained && (name != "zero" || tensor.name.substr(0, 3) == "n3.");
       EXPECT_EQ(step->gradient.contains(tensor.node), reached) << name << " " << tensor.name;
       if (!reached) continue;

@@ -17,7 +17,7 @@ using graph::Attrs;
 using graph::NodeId;
 using graph::Port;
 
-// The definition that an option names.
+// Returns the definition, or an error if there is none of this name.
 template <class Def>
 Result<const Def*> named(const Def* found, const char* kind, const std::string& name,
                          const std::vector<std::string>& known) {
@@ -27,7 +27,7 @@ Result<const Def*> named(const Def* found, const char* kind, const std::string& 
   return Error{Code::kInvalidArgument, std::string("no ") + kind + " '" + name + "'; known: " + list, ""};
 }
 
-// Ports of the loss, and of its gradient where anything wants it.
+// Adds the loss, and its gradient if a parameter needs it.
 Result<void> add_loss(StepBuilder& builder, BackwardPass& backward, const Loss& loss, TrainingStep& step) {
   const graph::Shape prediction = builder.types().at(step.prediction).shape;
   LANISTA_TRY(loss.fits(prediction));
@@ -45,7 +45,7 @@ Result<void> add_loss(StepBuilder& builder, BackwardPass& backward, const Loss& 
   return builder.status();
 }
 
-// One node over all parameters that a gradient reaches, in order of state; each with its slots.
+// Adds one update node over all parameters that a gradient reaches, with their slots, in order of state.
 void add_update(StepBuilder& builder, const Optimizer& optimizer, TrainingStep& step) {
   if (step.gradient.empty()) return;
   std::vector<Port> inputs;
@@ -77,7 +77,7 @@ void add_buffer_updates(StepBuilder& builder, const ForwardLowering& forward, Tr
   }
 }
 
-// Every node that computes something, commit section left out.
+// Returns the compute nodes in execution order, without the commit section.
 std::vector<NodeId> pure_section(const graph::Graph& graph, const graph::OpTable& ops) {
   std::vector<NodeId> order = graph.topo();
   std::erase_if(order, [&](NodeId id) { return ops.find(graph.node(id).op)->role != graph::OpRole::kCompute; });

@@ -20,7 +20,7 @@ bool has_attr(const OpDef& def, std::string_view name) {
   return std::any_of(def.attrs.begin(), def.attrs.end(), [&](const auto& spec) { return spec.name == name; });
 }
 
-// What a decomposition sees: inputs and parameters, and emit, which lowers each part again.
+// The context of a decomposition: inputs, parameters, and emit(), which lowers each part in turn.
 class DecompositionContext : public graph::StepContext {
  public:
   DecompositionContext(ForwardLowering& forward, const ForwardNode& node, const Attrs& attrs, const std::vector<Port>& inputs,

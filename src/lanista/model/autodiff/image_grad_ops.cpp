@@ -14,7 +14,7 @@ using graph::ValueType;
 using Types = Result<std::vector<ValueType>>;
 namespace ops = graph::ops;
 
-// Of one value: looks at a forward value and dy of its shape, and has the attributes of the operator itself.
+// Defines a gradient operator of a forward value and dy of its shape, with the attributes of the operator.
 OpDef grad_of(const std::string& op) {
   OpDef def = train_form_of(op);
   def.name = op + "_grad";

@@ -67,7 +67,7 @@ double size(const OpArgs& args, std::size_t i) {
   return static_cast<double>(ops::shape_of(args, i).elements_per_sample());
 }
 
-// The products of the forward operator once more, with the roles of its three values changed.
+// Costs as many products as the forward operator, with other roles of its three values.
 OpDef linear_grad_op(std::string name, std::string help, std::function<Types(const OpArgs&)> infer) {
   OpDef def = step_op(std::move(name), std::move(help), 2, std::move(infer));
   def.cost = [](const OpArgs& args) {

@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::int64_t kAlignment = 64;
 
-// Values that one after the other lie in one place, and the positions in `order` between which it must keep its bytes,
-// both ends included.
+// Values that share one offset one after the other, with the first and last position in `order` at which it is used,
+// both included.
 struct LiveInterval {
   std::vector<graph::Port> ports;
   std::int64_t bytes = 0;
@@ -23,7 +23,7 @@ struct LiveInterval {
 
 std::int64_t rounded_up(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-// The intervals of values, each in a place of its own at first.
+// The intervals of values. At first each value has its own.
 class LiveIntervals {
  public:
   LiveIntervals(const graph::Graph& graph, const std::vector<graph::NodeId>& order) : graph_(graph), order_(order) {}
@@ -46,7 +46,7 @@ class LiveIntervals {
     }
   }
 
-  // Puts a first output where an input ends, if the node allows it.
+  // Lets output 0 share the memory of an input that ends there, if the node allows it.
   void share(const InPlace& in_place) {
     for (std::size_t position = 0; position < order_.size(); ++position) {
       const graph::Node& node = graph_.node(order_[position]);
@@ -75,7 +75,7 @@ class LiveIntervals {
     return found == place_.end() ? nullptr : &all_[found->second];
   }
 
-  // One value may come at several inputs: each of them reads the place that the output would overwrite.
+  // Several inputs may read one value; all of them must allow that the output overwrites it.
   bool read_only_at(const graph::Node& node, const LiveInterval& value, const std::vector<std::size_t>& slots) {
     for (std::size_t slot = 0; slot < node.inputs.size(); ++slot) {
       if (find(node.inputs[slot]) == &value && std::ranges::find(slots, slot) == slots.end()) return false;
@@ -89,7 +89,7 @@ class LiveIntervals {
   std::map<graph::Port, std::size_t> place_;
 };
 
-// The smallest gap between placed neighbours in time that takes the value; behind them all if none does.
+// Returns the offset of the smallest gap that fits between values of the same time, or the end of them all.
 std::int64_t best_gap(const LiveInterval& value, const std::vector<LiveInterval>& placed_by_offset) {
   std::int64_t best = -1;
   std::int64_t best_room = std::numeric_limits<std::int64_t>::max();

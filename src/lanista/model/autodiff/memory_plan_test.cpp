@@ -55,7 +55,7 @@ Case random_case(Rng& rng) {
   return c;
 }
 
-// Straight from the definition: from its producer to its last use, or to the end.
+// By definition: from its producer to its last use, or to the end.
 bool alive_at(const Case& c, Port port, std::size_t position) {
   const auto at = [&](NodeId id) {
     return static_cast<std::size_t>(std::find(c.order.begin(), c.order.end(), id) - c.order.begin());
@@ -129,8 +129,8 @@ TEST(MemoryPlan, ReusesMemoryOfDeadInput) {
     return id;
   };
   const NodeId a = node({}, 1000);
-  const NodeId b = node({a}, 1000);     // a is read again
-  const NodeId d = node({a, b}, 1000);  // both end here; b is the second choice
+  const NodeId b = node({a}, 1000);     // a has a later use
+  const NodeId d = node({a, b}, 1000);  // both have their last use here; b is the second choice
   const NodeId e = node({d}, 500);      // of another size
   const NodeId f = node({e}, 500);
   const NodeId g = node({f}, 500);
@@ -153,8 +153,8 @@ TEST(MemoryPlan, ReusesMemoryOfDeadInput) {
   EXPECT_EQ(plan.unshared_bytes, 3 * 1024 + 3 * 512);
 }
 
-// As random_case, but of three sizes, so that places are often shared, with values that one node reads several times
-// and inputs of its own choice that a node reads before it writes.
+// Like random_case, but with three sizes, so that memory is often shared, with values that one node reads several times
+// and random inputs that a node reads before it writes.
 struct InPlaceCase : Case {
   std::map<NodeId, std::vector<std::size_t>> in_place;
 
@@ -195,7 +195,7 @@ InPlaceCase random_in_place_case(Rng& rng) {
   return c;
 }
 
-// Runs nodes over memory whose cells remember what was written there last, each as unkindly as its promise allows.
+// Runs nodes over memory in which each cell stores its last value, in the worst order that each node allows.
 class SimulatedMemory {
  public:
   SimulatedMemory(const InPlaceCase& c, const MemoryPlan& plan) : case_(c), plan_(plan) {}

@@ -16,7 +16,7 @@ using graph::ValueType;
 using Types = Result<std::vector<ValueType>>;
 namespace ops = graph::ops;
 
-// What a normalisation keeps for its gradient: the statistics, and what one trained vector looks like.
+// Shapes of the statistics that a normalisation saves for its gradient, and of its weight.
 struct NormShapes {
   Shape statistics, weight;
 };
@@ -49,7 +49,7 @@ OpDef train_op(std::string_view model_op, ShapesOf shapes_of, bool running) {
   return def;
 }
 
-// The forward operator's own rule says whether x and the attributes make sense; the rest must fit x.
+// The rule of the forward operator checks x and the attributes. The other inputs must fit x.
 OpDef grad_op(std::string_view model_op, ShapesOf shapes_of) {
   OpDef def = train_form_of(model_op);
   def.name = std::string(model_op) + "_grad";

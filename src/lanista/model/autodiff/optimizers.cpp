@@ -1,4 +1,4 @@
-// The optimisers. A new one is a row here and a kernel of its name in kernels/family/update.inc.h.
+// The optimisers. To add one, add an entry here and a kernel of its name in kernels/family/update.inc.h.
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -40,7 +40,7 @@ std::vector<Optimizer> make_optimizers() {
        .numbers = {{"momentum", 0}, {"beta2", 0.99}, {"eps", 1e-8}}}};
 }
 
-// Inputs come in `parts` equal runs of n tensors: parameters, gradients, then the optimiser's slots.
+// The inputs are `parts` runs of n tensors: parameters, gradients, then the slots of the optimiser.
 Types infer_update(const OpArgs& args, std::size_t parts) {
   if (args.inputs.size() % parts != 0) {
     return ops::shape_error("needs " + std::to_string(parts) + " tensors for each parameter, but has " +

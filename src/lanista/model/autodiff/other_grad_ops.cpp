@@ -99,7 +99,7 @@ Types infer_crop(const OpArgs& args) {
   return ops::value(std::move(shape));
 }
 
-// dy comes with or without the reduced dimensions; both mean the same numbers.
+// dy may have the reduced dimensions with size 1, or not.
 Types infer_mean_grad(const OpArgs& args) {
   LANISTA_TRY(ops::require_real(args));
   const Shape full = ops::batched(args.list("shape"));

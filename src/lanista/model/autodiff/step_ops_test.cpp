@@ -22,7 +22,7 @@ struct Refusal {
   const char* message;
 };
 
-// The derivation relies on these checks: each text is a derivation gone wrong.
+// The derivation relies on these checks. Each text is an incorrect derivation.
 TEST(StepOperators, RejectMismatchedShapes) {
   const Refusal cases[] = {
       {"%0 = input(shape=[4])\n%1 = parameter(name=\"w\", shape=[3,5])\n%2 = linear_grad_x(%0, %1)\n",

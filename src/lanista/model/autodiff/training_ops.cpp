@@ -16,7 +16,7 @@ graph::OpTable training_ops(const graph::OpTable& model_ops) {
   }
   for (const std::string& name : model_ops.names()) {
     for (const graph::OpDef& def : model_ops.find(name)->step_ops) {
-      // Operators made of one definition bring the same one.
+      // Operators that share a definition have the same step operators.
       const graph::OpDef* known = table.find(def.name);
       if (known != nullptr && known->level == graph::OpLevel::kStep) continue;
       const Result<void> added = table.add(def);

@@ -12,7 +12,7 @@ std::string real_text(double value) {
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
   std::string text(buffer, end);
-  // A number that looks like an integer would come back as one.
+  // A real without a point would be read as an integer.
   if (std::isfinite(value) && text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

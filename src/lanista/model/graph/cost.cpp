@@ -8,7 +8,7 @@ namespace lanista::graph {
 namespace {
 
 double bytes_of(const ValueType& type) {
-  // Reals count as floats, in which models are trained.
+  // Reals count four bytes, because models are trained in float32.
   const double each = type.dtype == DType::kByte ? 1.0 : 4.0;
   return each * static_cast<double>(type.shape.elements_per_sample());
 }
@@ -58,7 +58,7 @@ Result<ModelCost> model_cost(const Graph& graph, const OpTable& ops) {
           !__builtin_add_overflow(total.parameters, spec.shape.elements_per_sample(), &total.parameters)) {
         continue;
       }
-      total.parameters = std::numeric_limits<std::int64_t>::max();  // beyond every limit is enough to know
+      total.parameters = std::numeric_limits<std::int64_t>::max();  // saturates, since it is above every limit
     }
   }));
   return total;

@@ -3,7 +3,7 @@
 namespace lanista::graph {
 namespace {
 
-/// Graphviz knows no \xHH and reads other backslashes in its own way.
+/// Escapes text for Graphviz, which has no \xHH escape.
 std::string dot_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) {

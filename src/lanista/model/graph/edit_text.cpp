@@ -6,7 +6,7 @@
 #include "lanista/model/graph/text.h"
 #include "lanista/model/graph/text_reader.h"
 
-// The forms:  put %5 = relu(%3) "label"    remove %5    input %5 1 = %3.1    attr %5 out = 64
+// The forms are:  put %5 = relu(%3) "label"    remove %5    input %5 1 = %3.1    attr %5 out = 64
 
 namespace lanista::graph {
 namespace {

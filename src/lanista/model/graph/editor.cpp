@@ -14,9 +14,10 @@ namespace {
 
 std::string missing_node_error(NodeId id) { return "there is no node " + port_text({id, 0}); }
 
-/// Applies one edit, or says why it cannot be meant for this graph (which is then as it was). `gone`: the numbers that
-/// the edits before have freed, which must not return. A number that the graph never had may be reserved for a relative
-/// (another model of the same blueprint).
+/// Applies one edit, or returns why it does not fit the graph, which is unchanged then.
+///
+/// `gone` has the ids that earlier edits removed, which must not be reused. An id that the graph never had may be
+/// reserved for a related model of the same blueprint.
 class Apply {
  public:
   Apply(GraphBuilder& builder, std::set<NodeId>& gone) : builder_(builder), removed_ids_(gone) {}
@@ -122,7 +123,7 @@ void Editor::bypass(NodeId node, std::uint32_t through) {
     remove(id);
     for (const Port& port : feeds) {
       const bool gone = !graph().contains(port.node) || std::find(idle.begin(), idle.end(), port.node) != idle.end();
-      // A model without its input is never meant; verify then tells what reads nothing any more.
+      // The input always stays; verify reports it if no node reads it.
       if (gone || graph().node(port.node).op == "input" || !graph().consumers(port.node).empty()) continue;
       idle.push_back(port.node);
     }

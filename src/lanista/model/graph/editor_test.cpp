@@ -81,7 +81,7 @@ TEST(Editor, BypassRemovesExclusiveInputs) {
       "%0 = input(shape=[4])\n%1 = relu(%0)\n%2 = gelu(%1)\n%3 = relu(%2)\n%4 = scale(%1)\n%5 = mul(%4, %3)\n"
       "%6 = output(%5)\n");
   Editor edit(base, ops);
-  edit.bypass(NodeId{5});  // keeps %4; %3 and %2 fed only the product, %1 feeds %4 as well
+  edit.bypass(NodeId{5});  // removes %3 and %2, which only the product reads; %4 also reads %1
 
   EXPECT_EQ(committed(std::move(edit)), "%0 = input(shape=[4])\n%1 = relu(%0)\n%4 = scale(%1)\n%6 = output(%4)\n");
 
@@ -186,7 +186,7 @@ TEST(ApplyEdits, VerifiesTheResult) {
   EXPECT_EQ(graph.error().code, Code::kInvalidArgument);
 }
 
-/// Some random changes that keep every value at [N, 4]; the result may still not verify.
+/// Random changes that keep every value at [N, 4]. The result may fail to verify.
 void scramble(Editor& edit, Rng& rng) {
   for (std::int64_t left = rng.between(1, 6); left > 0; --left) {
     const auto ids = edit.graph().ids();

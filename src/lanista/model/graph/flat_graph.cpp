@@ -11,7 +11,7 @@ namespace {
 void hash_attr_value(const AttrValue& value, bool as_real, HashInput& key) {
   const auto real = [&](double v) {
     std::uint64_t bits = 0;
-    v = v == 0.0 ? 0.0 : v;  // -0.0 is the same setting
+    v = v == 0.0 ? 0.0 : v;  // -0.0 equals 0.0
     std::memcpy(&bits, &v, sizeof bits);
     key.number(2).number(bits);
   };
@@ -44,7 +44,7 @@ EdgeLists::EdgeLists(std::size_t num_nodes, std::span<const std::pair<std::size_
 FlatGraph flatten(const Graph& graph, const OpTable& ops) {
   std::vector<const Node*> nodes;
   std::vector<const OpDef*> defs;
-  std::vector<std::size_t> number(graph.size(), kNoNode);  // in dependency order, by place in graph.nodes()
+  std::vector<std::size_t> number(graph.size(), kNoNode);  // number in dependency order, by index in graph.nodes()
   for (const std::size_t place : graph.dependency_order()) {
     number[place] = nodes.size();
     nodes.push_back(graph.nodes()[place].get());
@@ -88,7 +88,7 @@ void hash_operation(const Node& node, const OpDef* def, HashInput& key) {
     key.text(name);
     hash_attr_value(value, as_real, key);
   }
-  key.number(~std::uint64_t{0});  // no name is that long: the end of the attributes
+  key.number(~std::uint64_t{0});  // the end of the attributes: no name has this length
 }
 
 bool same_operation(const Node& a, const Node& b, const OpTable& ops) {

@@ -44,7 +44,7 @@ std::vector<NodeId> Graph::topo() const {
 std::vector<std::size_t> Graph::dependency_order() const {
   const std::size_t n = nodes_.size();
   std::vector<std::size_t> waits_for(n, 0);
-  std::vector<std::size_t> first(n + 1, 0);  // where the users of node i start in `users`
+  std::vector<std::size_t> first(n + 1, 0);  // start of the users of node i in `users`
   std::vector<std::pair<std::size_t, std::size_t>> edges;
   for (std::size_t i = 0; i < n; ++i) {
     for (const Port& port : nodes_[i]->inputs) {

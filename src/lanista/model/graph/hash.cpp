@@ -7,10 +7,11 @@
 #include "lanista/model/graph/flat_graph.h"
 #include "lanista/model/graph/infer.h"
 
-// Two layers. The Merkle hash of a node covers its operator, its attributes and, through its inputs, all above it. It
-// cannot tell one shared layer from two equal ones, add(a, a) from add(a, b), and these are different models. So where
-// two nodes have the same Merkle hash, every node gets a canonical number (colour refinement, Weisfeiler and Leman,
-// then one of the alike is marked and colours are refined again), and the numbered graph is hashed as it stands.
+// The graph hash has two parts. The Merkle hash of a node covers its operator, its attributes and, through its inputs,
+// all nodes before it. It is equal for one shared layer, add(a, a), and for two equal layers, add(a, b), which are
+// different models. So if two nodes have equal Merkle hashes, every node gets a canonical number, and the numbered graph
+// is hashed too. The numbers come from colour refinement (Weisfeiler and Leman): one of the alike nodes is marked, and
+// colours are refined again.
 
 namespace lanista::graph {
 namespace {
@@ -22,8 +23,8 @@ std::size_t num_distinct(Colours colours) {
   return static_cast<std::size_t>(std::unique(colours.begin(), colours.end()) - colours.begin());
 }
 
-/// Mixes in the colours of neighbours until no more nodes can be told apart. A sweep goes down the graph and up again,
-/// each node after its neighbours on that side, so that a difference crosses the whole graph at once.
+/// Mixes in the colours of neighbours until no more nodes get different colours. A sweep goes down the graph and up,
+/// each node after its neighbours on that side, so that one sweep carries a difference through the whole graph.
 void refine(const FlatGraph& flat, Colours& colours, std::size_t& sweeps) {
   std::size_t distinct = num_distinct(colours);
   HashInput key;
@@ -43,16 +44,16 @@ void refine(const FlatGraph& flat, Colours& colours, std::size_t& sweeps) {
   }
 }
 
-/// A different colour for every node; the same for graphs that differ only in ids.
+/// Gives every node a different colour, independent of ids.
 void separate(const FlatGraph& flat, Colours& colours) {
-  // Bounds the time on graphs of thousands of alike nodes to a fraction of a second.
+  // Limits the time for thousands of alike nodes to a fraction of a second.
   std::size_t sweeps = 100'000 / (colours.size() + 1) + 1;
   HashInput key;
   refine(flat, colours, sweeps);
   std::vector<std::size_t> order(colours.size());
   for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
   while (true) {
-    // Of the alike nodes with the smallest colour, any may be marked: they are images of one another.
+    // Any of the alike nodes with the smallest colour may be marked, because a symmetry maps them to each other.
     std::sort(order.begin(), order.end(), [&](auto a, auto b) {
       return std::tuple(colours[a], flat.nodes[a]->id) < std::tuple(colours[b], flat.nodes[b]->id);
     });
@@ -66,7 +67,7 @@ void separate(const FlatGraph& flat, Colours& colours) {
   for (std::size_t i = 0; i < order.size(); ++i) colours[order[i]] = key.number(i).digest(colours[order[i]]).finish();
 }
 
-/// The graph written down with canonical numbers in place of ids.
+/// Hashes the graph with canonical numbers instead of ids.
 void hash_numbered(const FlatGraph& flat, const Colours& colours, HashInput& key) {
   std::vector<std::size_t> order(colours.size());
   for (std::size_t v = 0; v < order.size(); ++v) order[v] = v;
@@ -93,7 +94,7 @@ Digest canonical_hash(const Graph& graph, const OpTable& ops) {
   const FlatGraph flat = flatten(graph, ops);
   Colours colours = merkle_hashes(flat);
 
-  // What nobody reads stands for all that leads to it; in a model this is the output alone.
+  // The nodes that no node reads cover all others. In a model this is the output alone.
   Colours ends;
   for (std::size_t v = 0; v < flat.size(); ++v) {
     if (flat.uses[v].empty()) ends.push_back(colours[v]);

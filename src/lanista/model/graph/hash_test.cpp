@@ -18,7 +18,7 @@ Digest hash_of(const std::string& text) {
   return canonical_hash(*graph, small_ops());
 }
 
-/// Six equal layers on one input, summed in pairs, all pairs summed: `pairs` decides who meets whom.
+/// Six equal layers on one input, summed in pairs, all pairs summed: `pairs` lists which layers are summed.
 std::string paired(const std::vector<std::pair<int, int>>& pairs) {
   std::string text = "%0 = input(shape=[4])\n";
   for (int i = 1; i <= 6; ++i) text += "%" + std::to_string(i) + " = linear(%0, out=4)\n";
@@ -96,7 +96,7 @@ TEST(CanonicalHash, DistinguishesSharedFromEqualLayers) {
   EXPECT_NE(hash_of(head + "%3 = add(%1, %1)\n%4 = output(%3)\n"),
             hash_of(head + "%2 = linear(%0, out=4)\n%3 = add(%1, %2)\n%4 = output(%3)\n"));
 
-  // The same nodes and the same counts of them; only who is shared with whom differs.
+  // The same nodes and the same counts of them; only the sharing differs.
   const std::string two = head + "%2 = linear(%0, out=4)\n";
   EXPECT_NE(hash_of(two + "%3 = add(%1, %1)\n%4 = add(%2, %2)\n%5 = join(%3, %4)\n%6 = output(%5)\n"),
             hash_of(two + "%3 = add(%1, %2)\n%4 = add(%1, %2)\n%5 = join(%3, %4)\n%6 = output(%5)\n"));
@@ -136,7 +136,7 @@ TEST(CanonicalHash, RefusesCycles) {
   EXPECT_THROW(canonical_hash(*graph, small_ops()), InternalError);
 }
 
-// Pinned: hashes are stored with trials, so a change makes old studies see their own models as strangers.
+// Logs store these hashes. After a change, stored studies would not recognise their own models.
 TEST(CanonicalHash, MatchesGoldenHashes) {
   EXPECT_EQ(canonical_hash(testing::small_model(), small_ops()).hex(), "5de4a0b14495da5482768b46c5f4204e");
   EXPECT_EQ(hash_of(paired({{1, 2}, {2, 3}, {3, 4}, {4, 5}, {5, 6}, {6, 1}})).hex(),

@@ -11,7 +11,7 @@
 namespace lanista::graph {
 namespace {
 
-/// Walks upstream from each node that could be shared, deciding inputs before their users.
+/// Walks upstream from each candidate and decides inputs before their users.
 class Lineage {
  public:
   Lineage(const Graph& a, const Graph& b, const OpTable& ops) : a_(a), b_(b), ops_(ops), states_(a.size()) {}
@@ -29,7 +29,7 @@ class Lineage {
  private:
   enum class State : std::uint8_t { kDiffers, kOpen, kWaiting, kShared };
 
-  /// Both lists stand in order of id; nodes that look the same are open until their inputs are known.
+  /// Both lists are sorted by id. Equal nodes are open until their inputs are decided.
   void compare() {
     const auto others = b_.nodes();
     std::size_t at = 0;
@@ -39,14 +39,14 @@ class Lineage {
       if (at == others.size()) return;
       const auto& other = others[at];
       if (other->id != node->id) continue;
-      // What no edit touched is one object in both models.
+      // Unedited nodes are the same object in both models.
       if (other == node || (other->inputs == node->inputs && same_operation(*node, *other, ops_))) {
         states_[place] = State::kOpen;
       }
     }
   }
 
-  /// Settles the node and all above it that are still open.
+  /// Decides the node and all open nodes before it.
   void decide(std::size_t place) {
     stack_.assign(1, {place, 0});
     states_[place] = State::kWaiting;
@@ -67,7 +67,7 @@ class Lineage {
         stack_.emplace_back(source, 0);
       } else {
         LANISTA_CHECK(state != State::kWaiting, "a graph with a cycle has no lineage");
-        // Everything on the stack stands below this node.
+        // All nodes on the stack depend on this node.
         for (const auto& waiting : stack_) states_[waiting.first] = State::kDiffers;
         stack_.clear();
       }
@@ -77,11 +77,11 @@ class Lineage {
   const Graph& a_;
   const Graph& b_;
   const OpTable& ops_;
-  std::vector<State> states_;                               // by place in a_
-  std::vector<std::pair<std::size_t, std::size_t>> stack_;  // a node and the input that is looked at
+  std::vector<State> states_;                               // by index in a_
+  std::vector<std::pair<std::size_t, std::size_t>> stack_;  // a node and its current input
 };
 
-/// What decides whether two nodes are the same: hash, and the inputs as nodes and ports of `b`.
+/// Two nodes are the same if their hashes and their inputs, as nodes and ports of `b`, are equal.
 using Signature = std::pair<Digest, std::vector<Edge>>;
 
 }  // namespace
@@ -96,7 +96,7 @@ std::vector<NodePair> structural_match(const Graph& a, const Graph& b, const OpT
   const auto left_hashes = merkle_hashes(left);
   const auto right_hashes = merkle_hashes(right);
 
-  // Of nodes with one signature the first is taken first.
+  // Among nodes with one signature, the first is used first.
   std::map<Signature, std::vector<std::size_t>> free;
   for (std::size_t v = right.size(); v-- > 0;) {
     std::vector<Edge> inputs(right.inputs[v].begin(), right.inputs[v].end());

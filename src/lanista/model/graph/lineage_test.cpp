@@ -64,7 +64,7 @@ Graph mutated(const Graph& base, const OpTable& ops, Rng& rng) {
   return std::move(edited->graph);
 }
 
-/// The rule as it is written: strike out what breaks it until nothing does.
+/// The definition: removes nodes that break the rule until none does.
 std::vector<NodeId> by_definition(const Graph& a, const Graph& b) {
   std::set<NodeId> shared;
   for (const NodeId id : a.ids()) {
@@ -122,7 +122,7 @@ TEST(LineageMatch, AgreesWithTheDefinitionAndWithStructure) {
 
     ASSERT_EQ(shared, by_definition(a, b)) << to_text(a) << "\n" << to_text(b);
     ASSERT_EQ(shared, lineage_match(b, a, ops));
-    // What lineage pairs is the same by structure too: ids only make it cheap to find.
+    // Nodes that lineage_match pairs have the same structure too.
     std::map<NodeId, Digest> hashes;
     for (const auto& [id, hash] : structural_hashes(b, ops)) hashes[id] = hash;
     for (const auto& [id, hash] : structural_hashes(a, ops)) {
@@ -162,7 +162,7 @@ TEST(StructuralMatch, PairsEqualNodesWithPairedInputs) {
       }
       ASSERT_EQ(fed, wanted) << to_text(a) << "\n" << to_text(b);
     }
-    // As the definition of greedy: nothing is left over that could be paired.
+    // Greedy by definition: no two remaining nodes could be paired.
     for (const auto& x : a.nodes()) {
       if (partner.contains(x->id)) continue;
       for (const auto& y : b.nodes()) {

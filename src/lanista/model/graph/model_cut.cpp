@@ -15,19 +15,19 @@ namespace {
 
 std::string node_name(const Node& node) { return port_text({node.id, 0}) + " " + node.op; }
 
-// A model's nodes in dependency order, with what decides about them.
+// The nodes of a model in dependency order, with the data for the cut.
 struct NodeOrder {
   struct CutPoint {
     const Node* node = nullptr;
-    bool frozen = false;                     // listed, and it matters: the node has state or draws
-    bool trained = false;                    // has state or draws, and is not listed
-    std::optional<std::size_t> behind = {};  // a trained node above it, or itself
-    std::size_t last_use = 0;                // the last place that reads it
-    std::optional<std::uint32_t> slot = {};  // of the output that is read
-    bool several = false;                    // outputs are read
+    bool frozen = false;                     // listed, and has state or random masks
+    bool trained = false;                    // has state or random masks, and is not listed
+    std::optional<std::size_t> behind = {};  // a trained node before it, or itself
+    std::size_t last_use = 0;                // index of the last node that reads it
+    std::optional<std::uint32_t> slot = {};  // output that is read
+    bool several = false;                    // several outputs are read
   };
   std::vector<CutPoint> places;
-  std::vector<std::size_t> number;  // of each node, by place in graph.nodes()
+  std::vector<std::size_t> number;  // number of each node, by index in graph.nodes()
 
   bool is_cut_allowed(std::size_t i) const { return !places[i].behind.has_value(); }
 };

@@ -68,7 +68,7 @@ TEST(Cut, StopsBeforeTrainedOrRandomNode) {
   EXPECT_EQ(cut(kModel, ids({1}))->prefix.size(), 3U);  // statistics are renewed
 }
 
-// Nodes without parameters go to the side where one value is enough.
+// Nodes without parameters are on the side that needs one value only.
 TEST(Cut, PassesOneValue) {
   const std::string model =
       "%0 = input(shape=[1,8,8])\n"

@@ -58,7 +58,7 @@ std::string kind_text(const AttrSpec& spec) {
 
 bool fits(const AttrSpec& spec, const AttrValue& value) {
   const auto in_range = [&](std::int64_t v) { return v >= spec.min && v <= kMaxAttrInteger; };
-  // "p=0" is what people write for 0.0.
+  // Users write "p=0" for 0.0.
   if (std::holds_alternative<double>(spec.default_value)) {
     const double* real = std::get_if<double>(&value);
     return real != nullptr ? std::isfinite(*real) : std::holds_alternative<std::int64_t>(value);

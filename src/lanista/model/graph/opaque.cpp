@@ -20,7 +20,7 @@ Types checked_types(const OpDef& own, const OpArgs& args) {
   return ops::shape_error("an opaque operator gives one value of real numbers with a batch dimension");
 }
 
-// One node of the backward kernel; its outputs are handed out to whoever wants one.
+// Emits one node for the backward kernel and sets its outputs as gradients.
 void gradient(GradientContext& step) {
   const OpArgs args = step.args();
   const std::vector<ParamSpec> params = params_of(args.def, args);

@@ -7,7 +7,7 @@
 namespace lanista::graph {
 namespace {
 
-// Sizes come from files that people write, so a product may exceed 64 bits; it then stays at the largest number,
+// Sizes come from files, so a product may exceed 64 bits. It then saturates at the largest number,
 // which every limit refuses.
 std::int64_t saturating_product(std::int64_t a, std::int64_t b) {
   std::int64_t product = 0;

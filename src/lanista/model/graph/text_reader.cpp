@@ -1,6 +1,6 @@
 #include "lanista/model/graph/text_reader.h"
 
-// With sanitizers on, g++ 12 believes that moving a variant reads alternatives that it does not hold.
+// With sanitizers, g++ 12 warns that moving a variant reads alternatives that it does not have.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif

@@ -1,4 +1,4 @@
-// A residual connection: whoever read b now reads add(b, a'), where a' is an earlier value made to fit.
+// Adds a residual connection: users of b read add(b, a'), where a' is an earlier value after shape repair.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
@@ -10,7 +10,7 @@ namespace {
 
 bool is_skip(const graph::Node& node) { return node.op == "add" && node.label == kSkipLabel; }
 
-/// A place for a skip: the value that gets an addend, and the values that may be it.
+/// A site for a skip: the value that gets an addend, and the possible addends.
 struct SkipSite {
   graph::NodeId to;
   std::vector<graph::NodeId> from;
@@ -77,7 +77,7 @@ class AddSkip final : public Mutator {
     return offers;
   }
 
-  /// The skips that `to` is or feeds.
+  /// Returns the skips that are `to` or read it.
   static std::vector<graph::NodeId> skips_at(const graph::Graph& model, graph::NodeId to) {
     std::vector<graph::NodeId> skips;
     if (is_skip(model.node(to))) skips.push_back(to);
@@ -87,7 +87,7 @@ class AddSkip final : public Mutator {
     return skips;
   }
 
-  /// Whether one of the skips adds `from` to something else than itself.
+  /// Whether one of the skips adds `from` to another value.
   static bool joined_already(const graph::Graph& model, const std::vector<graph::NodeId>& skips, graph::NodeId from,
                              graph::NodeId to) {
     return std::any_of(skips.begin(), skips.end(), [&](graph::NodeId skip) {

@@ -40,7 +40,7 @@ void remove_unused(Editor& editor, NodeId from) {
 
 namespace {
 
-/// `user` has lost inputs: it does without them, leaves its place to the one that is left, or must go (false).
+/// Stores `user` with fewer inputs, or replaces it by its only input. Returns false if it must be removed.
 bool can_lose_input(Editor& editor, Node user, const graph::OpTable& ops) {
   const graph::OpDef* def = ops.find(user.op);
   if (def == nullptr || def->max_inputs >= 0 || user.inputs.empty()) return false;
@@ -111,7 +111,7 @@ std::vector<NodeId> duplicate(Editor& editor, std::span<const NodeId> chain) {
     at = {editor.add(node.op, {at}, node.attrs, node.label), 0};
     copies.push_back(at.node);
   }
-  // The first copy goes on reading the original.
+  // The first copy still reads the original.
   for (const Use& use : editor.graph().consumers(end.node)) {
     if (use.node != copies.front()) editor.set_input(use.node, use.slot, at);
   }

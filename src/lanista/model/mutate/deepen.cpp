@@ -1,4 +1,4 @@
-// One more layer of the same width behind a hidden layer: a new one, or a copy of what is there.
+// Adds a layer of the same width after a hidden layer: a new one, or a copy.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
@@ -9,10 +9,10 @@ namespace lanista::mutate {
 
 namespace {
 
-/// A layer with the normalisation, dropout and activation that follow it alone.
+/// A layer with the normalisation, dropout and activation that only it feeds.
 struct LayerBlock {
   std::vector<graph::NodeId> nodes;  ///< the layer first
-  std::string activation = "relu";   ///< what a new layer behind it gets
+  std::string activation = "relu";   ///< activation of a new layer after it
 };
 
 LayerBlock block_of(const graph::Graph& model, const graph::OpTable& ops, graph::NodeId layer) {
@@ -32,7 +32,7 @@ LayerBlock block_of(const graph::Graph& model, const graph::OpTable& ops, graph:
       chain.push_back(next.id);
       block.nodes = chain;
     } else if (next.op == "dropout") {
-      chain.push_back(next.id);  // belongs to the block only if an activation follows
+      chain.push_back(next.id);  // part of the block only if an activation follows
     } else {
       break;
     }
@@ -40,7 +40,7 @@ LayerBlock block_of(const graph::Graph& model, const graph::OpTable& ops, graph:
   return block;
 }
 
-/// A block and the ways in which it can grow.
+/// A block with its possible changes.
 struct DeepenSite {
   LayerBlock block;
   std::vector<std::string> kinds;
@@ -86,7 +86,7 @@ class Deepen final : public Mutator {
   }
 
  private:
-  /// The layer to insert behind the block, if there is one that keeps the shape.
+  /// Returns the layer to insert after the block, if one keeps the shape.
   std::optional<Replacement> new_layer(const ModelView& view, const LayerBlock& block) const {
     const graph::ValueType& type = view.type(block.nodes.back());
     if (type.shape.rank() == 4) return same_conv(view.ops(), type, op_.empty() ? "conv3x3" : op_);

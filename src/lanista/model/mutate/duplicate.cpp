@@ -1,4 +1,4 @@
-// Family "duplicate": a chain of layers a second time, with parameters of its own.
+// Mutator "duplicate": copies a chain of layers, with parameters of its own.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"

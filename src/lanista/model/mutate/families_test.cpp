@@ -1,4 +1,4 @@
-// The families that users fill in: operator, input, insert, replace, duplicate.
+// The mutators that options define: operator, input, insert, replace, duplicate.
 #include "support/model/mutate/test_models.h"
 
 namespace lanista::mutate {
@@ -12,7 +12,7 @@ using testing::ScriptedChooser;
 
 const RepairPolicy kStrict{RepairPolicy::Channels::kReject, RepairPolicy::Spatial::kReject};
 
-/// The questions that a mutator asks when it takes the first of everything, or its error.
+/// The questions of a mutator when every answer is the first, or its error.
 std::string questions(const Mutator& mutator, const graph::Graph& base) {
   ScriptedChooser choose({0, 0, 0});
   const auto edited = testing::apply(mutator, base, choose);

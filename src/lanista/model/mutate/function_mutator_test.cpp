@@ -17,7 +17,7 @@ const char* const kTied =
     "%4 = add(%2, %3, %1)\n"
     "%5 = output(%4)\n";
 
-/// The tied model after `edit`, or the message.
+/// The text of the tied model after `edit`, or the error message.
 template <class Edit>
 std::string after(Edit edit) {
   const auto mutator = make_function_mutator(
@@ -114,7 +114,7 @@ TEST(Edits, SpecialiseGivesOneNodeItsOwnLabel) {
               return {};
             }),
             "not_applicable: mine: nothing would change")
-      << "nobody shares its label";
+      << "no other node has its label";
 }
 
 }  // namespace

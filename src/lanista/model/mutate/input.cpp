@@ -1,4 +1,4 @@
-// Family "input": a node reads another, earlier value, or one more.
+// Mutator "input": connects a node to another earlier value, or adds an input.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,7 +20,7 @@ using graph::Port;
 
 namespace {
 
-/// The model in which a node reads `from` over this edge: instead of what it read, or (`adds`) as well.
+/// Makes the model in which a node reads `from` over this edge, instead of its value or (`adds`) in addition.
 Result<graph::Edited> rewired(const ModelView& view, graph::Use edge, NodeId from, bool adds, const RepairPolicy& repair) {
   const Node& node = view.graph().node(edge.node);
   graph::Editor editor(view.graph(), view.ops());
@@ -39,8 +39,8 @@ Result<graph::Edited> rewired(const ModelView& view, graph::Use edge, NodeId fro
   return finish_mutation(std::move(editor), view, repair);
 }
 
-/// Which values may come in over which edges. What a node reads keeps its type, so types alone tell nearly always; a
-/// model is built and typed only where a join would change its shape or the result could be the model that is there.
+/// Finds the possible values of edges. Inputs keep their types, so types alone nearly always decide. A
+/// model is built and typed only if a join would change its shape, or if the result could equal the model.
 class Edges {
  public:
   Edges(const ModelView& view, const PatternOption& from, bool adds, const RepairPolicy& repair)
@@ -58,7 +58,7 @@ class Edges {
     }
   }
 
-  /// The node's edges that are asked about: all, or of a join that takes one more the one behind them.
+  /// The possible edges of a node: all its inputs, or the next input of a join.
   std::vector<graph::Use> of(const Node& node) const {
     if (adds_ && is_variadic(node)) return {{node.id, static_cast<std::uint32_t>(node.inputs.size())}};
     std::vector<graph::Use> edges;
@@ -66,7 +66,7 @@ class Edges {
     return edges;
   }
 
-  /// Whether any value may come in; else `why` says what is wrong with the last one.
+  /// Whether any value is possible. Otherwise `why` gets the reason of the last one.
   bool any(graph::Use edge, std::string& why) {
     return !each(edge, [&](NodeId, const std::optional<std::string>& objection) {
       if (objection) why = *objection;
@@ -74,7 +74,7 @@ class Edges {
     });
   }
 
-  /// All that may, in dependency order.
+  /// Returns all possible values, in dependency order.
   std::vector<NodeId> sources(graph::Use edge) {
     std::vector<NodeId> all;
     each(edge, [&](NodeId from, const std::optional<std::string>& objection) {
@@ -87,8 +87,8 @@ class Edges {
  private:
   bool is_variadic(const Node& node) const { return view_.ops().find(node.op)->max_inputs < 0; }
 
-  /// Visits the values before the node in dependency order that it does not read yet and that `from` means, while
-  /// `visit` says true; false if it did not.
+  /// Visits the values before the node, in dependency order, that match `from` and that it does not read, while
+  /// `visit` returns true. Returns false if `visit` did.
   template <class Visit>
   bool each(graph::Use edge, Visit visit) {
     const Node& node = view_.graph().node(edge.node);
@@ -111,14 +111,14 @@ class Edges {
     return may_be_the_same(old.node, from) ? tried(edge, from) : std::nullopt;
   }
 
-  /// Whether an add can give what `value` is.
+  /// Whether an add can have the type of `value`.
   std::optional<std::string> sum_objection(NodeId value) const {
     const std::vector<graph::ValueType> both(2, view_.type(value));
     const auto sum = result_type(view_.ops(), "add", {}, both);
     return sum ? std::nullopt : std::optional(sum.error().message);
   }
 
-  /// One answer for all values of a type.
+  /// A cached answer for all values of a type.
   std::optional<std::string> join_objection(const Node& node, NodeId from) {
     const auto [known, is_new] = joins_.try_emplace({node.id, fits_.type_number(from)});
     if (is_new && !keeps_its_shape(node, from)) {
@@ -127,7 +127,7 @@ class Edges {
     return known->second;
   }
 
-  /// Whether the join stays what it is with `from` made to fit: the others need no repair, nor does what reads it.
+  /// Whether only `from` needs a repair: not the other inputs of the join, nor its users.
   bool keeps_its_shape(const Node& join, NodeId from) {
     if (!is_join(view_.ops(), join.op) || join.op == "concat" || join.inputs.size() >= graph::kMaxTextInputs)
       return false;
@@ -142,8 +142,8 @@ class Edges {
     return result && *result == view_.type(join.id);
   }
 
-  /// Whether the nodes that would lead from `from` to the value stand in front of it already. The Merkle hash of the
-  /// output holds that of the value, so the model changes if the value does.
+  /// Whether the value already comes from `from` through equal nodes. The Merkle hash of the
+  /// output covers that of the value, so the model changes if the value does.
   bool may_be_the_same(NodeId value, NodeId from) {
     const std::vector<RepairOp>& plan = *fits_.plan(from, value);
     for (auto piece = plan.rbegin(); piece != plan.rend(); ++piece) {
@@ -169,7 +169,7 @@ class Edges {
   graph::FlatGraph flat_;
   std::map<NodeId, std::size_t> places_;  ///< in dependency order
   std::map<NodeId, Digest> merkle_;
-  std::vector<NodeId> values_;  ///< that `from` means, in dependency order
+  std::vector<NodeId> values_;  ///< values that match `from`, in dependency order
   std::map<std::pair<NodeId, std::size_t>, std::optional<std::string>> joins_;
   std::optional<Digest> before_;
 };

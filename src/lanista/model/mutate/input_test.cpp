@@ -1,4 +1,4 @@
-// Family "input" finds what a search through all models that could come of it finds, with little work.
+// Mutator "input" finds the same sites as a search through all possible models.
 #include <algorithm>
 #include <memory>
 
@@ -13,7 +13,7 @@ using graph::Node;
 using graph::NodeId;
 using graph::Port;
 
-/// The model in which input `slot` of the node comes from `from` too (`adds`) or instead, built in full.
+/// The model in which input `slot` of the node reads `from` instead or (`adds`) in addition, built in full.
 Result<graph::Edited> rewired(const ModelView& view, const Node& node, std::uint32_t slot, NodeId from, bool adds,
                               const RepairPolicy& repair) {
   graph::Editor editor(view.graph(), view.ops());
@@ -33,7 +33,7 @@ Result<graph::Edited> rewired(const ModelView& view, const Node& node, std::uint
   return finish_mutation(std::move(editor), view, repair);
 }
 
-/// For each edge over which another value may come in the texts of the models that come of it.
+/// For each edge with another possible value, the texts of the resulting models.
 std::vector<std::vector<std::string>> by_search(const graph::Graph& model, bool adds, const RepairPolicy& repair) {
   const auto ops = graph::builtin_ops();
   const ModelView view = *ModelView::make(model, ops);
@@ -118,7 +118,7 @@ TEST(Input, RejectsEquivalentModel) {
   expect_same_sites(twins, {});
 }
 
-/// Residual blocks of four nodes each, the images half as large and twice as deep after each third of them.
+/// Residual blocks of four nodes. After each third, images have half the size and twice the channels.
 graph::Graph deep_model(int blocks) {
   std::string text = "%0 = input(shape=[3,16,16])\n%1 = conv2d(%0, out=8, padding=[1])\n";
   int last = 1, channels = 8;
@@ -141,7 +141,7 @@ graph::Graph deep_model(int blocks) {
   return testing::model(text);
 }
 
-/// The operators of lanista, which count how often they are asked for a shape.
+/// The built-in operators, with a count of their shape inferences.
 graph::OpTable counting_ops(std::shared_ptr<std::int64_t> asked_labels) {
   const graph::OpTable ops = graph::builtin_ops();
   graph::OpTable counting;
@@ -156,7 +156,7 @@ graph::OpTable counting_ops(std::shared_ptr<std::int64_t> asked_labels) {
   return counting;
 }
 
-/// The mean number of shapes that a mutation of a model of so many blocks infers, for each of its nodes.
+/// The mean number of inferred shapes in a mutation of a model with this many blocks, for each of its nodes.
 double shapes_a_node(const Mutator& mutator, int blocks) {
   const graph::Graph model = deep_model(blocks);
   const auto asked_labels = std::make_shared<std::int64_t>(0);

@@ -1,4 +1,4 @@
-// Family "insert": layers behind a node, or between two of which one reads the other.
+// Mutator "insert": inserts layers after a node, or between two connected nodes.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
@@ -59,7 +59,7 @@ class Insert final : public Mutator {
     graph::Editor editor(view.graph(), view.ops());
     const graph::Port end = append(editor, source, layers);
     for (const graph::Use& use : uses) {
-      // Between two nodes only their own edges change.
+      // Between two nodes, only the edges of that pair change.
       const bool is_meant = match.nodes.size() == 1 || use.node == match.nodes.back();
       if (is_meant && view.graph().node(use.node).inputs[use.slot] == source) {
         editor.set_input(use.node, use.slot, end);

@@ -1,4 +1,4 @@
-// Golden texts of joins: skips, and the repairs that make them fit.
+// Golden texts of skips and their shape repairs.
 #include "support/model/mutate/test_models.h"
 
 namespace lanista::mutate {

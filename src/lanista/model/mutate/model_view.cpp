@@ -11,7 +11,7 @@ using graph::NodeId;
 
 namespace {
 
-constexpr int kShown = 8;  // a message is for people; large models would fill the screen
+constexpr int kShown = 8;  // so that the message of a large model stays short
 
 graph::OpFamily family_of(const graph::OpTable& ops, std::string_view op) {
   const graph::OpDef* def = ops.find(op);

@@ -25,16 +25,16 @@ constexpr std::array<ConvWord, 6> kConvs = {{{"conv1x1", "conv2d", 1},
                                              {"sep3x3", "separable_conv2d", 3},
                                              {"sep5x5", "separable_conv2d", 5},
                                              {"dw3x3", "depthwise_conv2d", 3}}};
-// What is offered, in the order in which it is drawn: another order would be another search under the same seed.
+// The options in the order of their indices. Another order would change searches with the same seed.
 constexpr std::array<std::string_view, 6> kActivations = {"relu", "gelu", "silu", "tanh", "sigmoid", "identity"};
 constexpr std::array<std::string_view, 2> kPools = {"max_pool2d", "avg_pool2d"};
 
 bool is_conv(const graph::OpTable& ops, std::string_view op) { return is_layer(ops, op) && op != "linear"; }
-/// Of the pools, those that have a window.
+/// Whether an operator is a pool with a window.
 bool is_window(std::string_view op) { return std::find(kPools.begin(), kPools.end(), op) != kPools.end(); }
 bool is_image(const ValueType& type) { return type.dtype == graph::DType::kReal && type.shape.rank() == 4; }
 
-/// What a convolution keeps when its kernel changes.
+/// The attributes that a convolution keeps if its kernel changes.
 struct ConvTraits {
   List stride = {1};
   std::int64_t groups = 1;
@@ -65,7 +65,7 @@ std::optional<Replacement> as_conv(const graph::OpTable& ops, const ConvWord& wo
   return Replacement{op, std::move(attrs)};
 }
 
-/// The replacement, if it maps the inputs to `want`.
+/// Returns the replacement if it gives type `want` for the inputs.
 std::optional<Replacement> if_type_matches(const graph::OpTable& ops, std::optional<Replacement> made,
                                     std::span<const ValueType> inputs, const ValueType& want) {
   if (!made) return std::nullopt;

@@ -1,4 +1,4 @@
-// Family "operator": another operation, or other attributes, at the places that a pattern means.
+// Mutator "operator": changes the operator or the attributes of nodes that match a pattern.
 #include <algorithm>
 
 #include "lanista/base/edit_distance.h"
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxVariants = 1024;
 
-/// An attribute and the values it may take, as JSON.
+/// An attribute and its possible values, as JSON.
 struct Setting {
   std::string name;
   std::vector<nlohmann::json> values;
@@ -26,7 +26,7 @@ struct Setting {
 
 Error bad_set(const std::string& message) { return Error{Code::kInvalidArgument, message, "set"}; }
 
-/// The value for an attribute of this kind; nothing if it is of another. One number stands for a list of one.
+/// Converts a value to an attribute of this kind, or returns no value. A number may replace a list of one.
 std::optional<AttrValue> typed(const nlohmann::json& value, const AttrValue& kind) {
   const auto whole = [](const nlohmann::json& v) { return v.is_number_integer(); };
   if (std::holds_alternative<bool>(kind) && value.is_boolean()) return value.get<bool>();
@@ -39,10 +39,10 @@ std::optional<AttrValue> typed(const nlohmann::json& value, const AttrValue& kin
   return value.get<List>();
 }
 
-/// Padding that keeps the size at stride 1; nothing for operators without windows.
+/// Returns the padding that keeps the size at stride 1, or no value for operators without windows.
 std::optional<AttrValue> same_padding(const Replacement& layer, const graph::OpDef& def) {
   const graph::OpArgs args{{}, layer.attrs, def};
-  // Windows over sequences have whole numbers under the same names.
+  // Windows over sequences have integers under the same names.
   const auto has = [&](std::string_view name) {
     return std::any_of(def.attrs.begin(), def.attrs.end(), [&](const auto& spec) {
       return spec.name == name && std::holds_alternative<std::vector<std::int64_t>>(spec.default_value);
@@ -101,7 +101,7 @@ class Operator final : public Mutator {
     return all;
   }
 
-  /// Variant `index` at the site. Errors: kNotApplicable; also if nothing would change.
+  /// Makes variant `index` at the site. Errors: kNotApplicable, also if the model would not change.
   Result<SiteChange> variant(const ModelView& view, const Site& site, std::size_t index, const RepairPolicy& repair) const {
     std::vector<std::pair<NodeId, Replacement>> made;
     bool keeps_types = view.reads_first_outputs();
@@ -146,7 +146,7 @@ class Operator final : public Mutator {
       if (!given) return not_applicable(made.op + " takes no " + setting.name + " of this kind");
       set_attr(made.attrs, view.ops(), made.op, setting.name, *std::move(given));
     }
-    // A window that kept the size goes on keeping it.
+    // A window that kept the size still keeps it.
     const bool follows = !sets_padding && (attr("padding") == "same").matches(view, node);
     if (is_same || follows) {
       if (auto padding = same_padding(made, def)) {

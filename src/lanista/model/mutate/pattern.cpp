@@ -14,7 +14,7 @@ using graph::NodeId;
 
 namespace {
 
-/// Numbers of an attribute; nothing for flags and texts.
+/// Returns the numbers of an attribute, or no value for booleans and texts.
 std::vector<double> numbers(const AttrValue& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return {static_cast<double>(*integer)};
   if (const auto* real = std::get_if<double>(&value)) return {*real};
@@ -55,7 +55,7 @@ bool holds(const AttrValue& have, Comparison relation, const AttrValue& want) {
 
 bool keeps_size(const ModelView& view, const Node& node) {
   const graph::OpDef& def = *view.ops().find(node.op);
-  // Windows over sequences have whole numbers under the same names.
+  // Windows over sequences have integers under the same names.
   const auto has = [&](std::string_view name) {
     return std::any_of(def.attrs.begin(), def.attrs.end(), [&](const auto& spec) {
       return spec.name == name && std::holds_alternative<std::vector<std::int64_t>>(spec.default_value);
@@ -70,7 +70,7 @@ bool keeps_size(const ModelView& view, const Node& node) {
   return graph::ops::pads_of(args) == graph::ops::Pads{h / 2, h - h / 2, w / 2, w - w / 2};
 }
 
-/// Who reads each node, by place; the index makes a search linear.
+/// The users of each node, by index, which makes a search linear.
 std::vector<std::vector<NodeId>> readers_of(const graph::Graph& model) {
   std::vector<std::vector<NodeId>> readers(model.size());
   for (const auto& node : model.nodes()) {
@@ -90,7 +90,7 @@ class Search {
   }
 
  private:
-  /// As deep as the chain is long.
+  /// The recursion is as deep as the chain is long.
   void extend(const Node& node) {
     const std::size_t depth = chain_.size();
     if (is_repair(node) || !steps_[depth].node.matches(view_, node)) return;
@@ -103,7 +103,7 @@ class Search {
       const auto& readers = readers_[view_.graph().index_of(node.id)];
       const bool fits = steps_[depth + 1].shared || readers.size() == 1;
       for (std::size_t i = 0; fits && i < readers.size(); ++i) {
-        // A node that reads a value twice is one reader of it here.
+        // A node that reads a value twice counts as one reader.
         if (i == 0 || readers[i] != readers[i - 1]) extend(view_.graph().node(readers[i]));
       }
     }
@@ -119,7 +119,7 @@ class Search {
 
 }  // namespace
 
-// The last * is the only one that can still take more letters, so one place to come back to is enough.
+// Only the last * can match more characters, so one position to return to is enough.
 bool glob_matches(std::string_view glob, std::string_view text) {
   std::size_t g = 0;
   std::size_t t = 0;

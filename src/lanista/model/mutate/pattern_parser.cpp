@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::size_t kMaxText = 4096;
 
-/// Names that may stand in a pattern.
+/// The names that a pattern may contain.
 struct Names {
-  std::vector<std::string> ops;    ///< and the words of families
+  std::vector<std::string> ops;    ///< operators and words of families
   std::vector<std::string> attrs;  ///< of all operators
 
   explicit Names(const graph::OpTable& table) : ops(table.names()) {
@@ -138,7 +138,7 @@ class PatternParser {
   }
 
   std::optional<Comparison> take_relation() {
-    // ">>" joins steps, and "->" does not begin with a sign of these.
+    // ">>" separates steps and is no relation; no relation starts like "->".
     if (text_.substr(at_).starts_with(">>")) return std::nullopt;
     if (take("==")) return Comparison::kEqual;
     if (take("!=")) return Comparison::kUnequal;

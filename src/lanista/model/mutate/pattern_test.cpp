@@ -27,7 +27,7 @@ std::string found(const graph::Graph& model, const Pattern& pattern) {
   return shown(pattern.find(*view));
 }
 
-/// What the text finds, or the message.
+/// The matches of the text, or the error message.
 std::string found(const graph::Graph& model, const char* text) {
   const auto pattern = Pattern::parse(text, graph::builtin_ops());
   return pattern ? found(model, *pattern) : pattern.error().message;

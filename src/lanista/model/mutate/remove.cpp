@@ -1,4 +1,4 @@
-// One operation less: its users read what it read.
+// Removes an operation: its users read its input.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"
@@ -48,7 +48,7 @@ class Remove final : public Mutator {
     return editor;
   }
 
-  /// Empty if the node may go.
+  /// Returns an empty text if the node can be removed, otherwise the reason.
   static std::string why_not(const ModelView& view, const graph::Node& node, std::ptrdiff_t num_layers,
                              const RepairPolicy& repair) {
     const graph::ValueType before = view.inputs(node).front();
@@ -57,7 +57,7 @@ class Remove final : public Mutator {
     if (before == after) return {};
     const std::string change = "turns " + before.shape.text() + " into " + after.shape.text();
     if (!is_pool(view.ops(), node.op)) return change;
-    // Without a pool images are larger from here on; whether the rest takes them only trying tells.
+    // Without a pool, images are larger from here on, so the rest of the model must be tried.
     const auto tried = finish_mutation(without(view, node.id), view, repair);
     return tried ? std::string() : change + "; without it: " + tried.error().message;
   }

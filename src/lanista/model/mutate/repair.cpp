@@ -10,7 +10,7 @@ using graph::ValueType;
 
 namespace {
 
-/// Walks the graph in dependency order, typing as it goes, so that joins are met before anything behind them.
+/// Visits the graph in dependency order and infers types, so that a join is repaired before its users are typed.
 class Repairer {
  public:
   Repairer(graph::Editor& editor, const graph::OpTable& ops, const RepairPolicy& policy)
@@ -78,8 +78,8 @@ class Repairer {
     return {};
   }
 
-  /// A projection that an earlier repair put in front of this join gets the new width; a second one on top of it would
-  /// only cost.
+  /// A projection from an earlier repair of this join gets the new width, because a second one would
+  /// be wasteful.
   bool retarget(graph::Port source, const ValueType& have, const ValueType& want) {
     const Node& producer = node(source.node);
     const bool is_projection = is_repair(producer) && (producer.op == "linear" || producer.op == "conv2d");

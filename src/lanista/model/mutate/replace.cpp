@@ -1,4 +1,4 @@
-// Family "replace": another chain of layers in the place of one.
+// Mutator "replace": replaces a chain of layers by another.
 #include <algorithm>
 
 #include "lanista/model/mutate/builtin.h"

@@ -8,7 +8,7 @@ using graph::ValueType;
 
 namespace {
 
-constexpr std::int64_t kMaxBlocks = 64;  // inputs that a node may have in the text form
+constexpr std::int64_t kMaxBlocks = 64;  // limit of the inputs of a node in the text form
 
 std::string pair_text(const ValueType& have, const ValueType& want) {
   return have.shape.text() + " does not fit " + want.shape.text();
@@ -23,7 +23,7 @@ Result<RepairOp> fit_channels(const ValueType& have, const ValueType& want, cons
       if (have.shape.rank() != 4) return RepairOp{"linear", {{"out", to}}};
       return RepairOp{"conv2d", {{"kernel", std::vector<std::int64_t>{1}}, {"out", to}}};
     case RepairPolicy::Channels::kPad: {
-      // There is no operator for a few zero channels, but a whole block of them is the value times nothing.
+      // No operator adds a few zero channels, but `zero` gives a whole block of the value's shape.
       if (to % from != 0 || to / from > kMaxBlocks) {
         return not_applicable(pair_text(have, want) + ": padding with zeros needs a whole multiple of " +
                               std::to_string(from) + " channels");

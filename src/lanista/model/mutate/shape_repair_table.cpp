@@ -7,7 +7,7 @@ using graph::ValueType;
 
 namespace {
 
-/// Whether the pieces, laid behind a value of type `have`, give one of type `want`.
+/// Checks that the operations turn a value of type `have` into one of type `want`.
 Result<void> try_pieces(const graph::OpTable& ops, const std::vector<RepairOp>& plan, ValueType have,
                         const ValueType& want) {
   for (const RepairOp& piece : plan) {

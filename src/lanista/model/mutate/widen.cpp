@@ -1,4 +1,4 @@
-// Another width for a hidden layer; what reads it infers its own new input width.
+// Changes the width of a hidden layer. Shape inference gives its users their new input width.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -13,20 +13,20 @@ namespace {
 
 constexpr double kMaxWidth = 1 << 24;
 
-/// Layers that say how wide they are; a depthwise convolution is as wide as its input makes it.
+/// Layers with a width of their own. The width of a depthwise convolution follows from its input.
 bool has_width(const graph::OpTable& ops, std::string_view op) {
   if (!is_layer(ops, op)) return false;
   return std::ranges::any_of(ops.find(op)->attrs, [](const graph::AttrSpec& attr) { return attr.name == "out"; });
 }
 
-/// Where the width of a layer ends up.
+/// What the width of a layer reaches.
 enum class WidthReach {
   kAbsorbed,  ///< every path ends in a layer that takes any input width
   kOutput,    ///< it is the width of the output
-  kUnsure,    ///< it meets joins, groups or reshapes: only trying tells
+  kUnsure,    ///< it reaches joins, groups or reshapes, so the change must be tried
 };
 
-/// Follows the dimension `axis` of a layer's result downstream.
+/// Follows the dimension `axis` of the result of a layer downstream.
 class WidthTrace {
  public:
   explicit WidthTrace(const ModelView& view) : view_(view) {}
@@ -56,7 +56,7 @@ class WidthTrace {
 
   static constexpr std::size_t kEnds = static_cast<std::size_t>(-1);
 
-  /// The axis behind `user`, kEnds if it takes any width, nothing if that cannot be told from here.
+  /// Returns the axis after `user`, kEnds if it accepts any width, or no value if that is unknown.
   std::optional<std::size_t> pass(const graph::Node& user, std::size_t axis, std::size_t rank) const {
     const graph::SizeFlow flow = view_.ops().find(user.op)->size_flow;
     if (flow == graph::SizeFlow::kAny) return axis;
@@ -111,7 +111,7 @@ class Widen final : public Mutator {
     return view.args(view.graph().node(id)).integer("out");
   }
 
-  /// The new width, or 0 if it is beyond reason.
+  /// Returns the new width, or 0 if it is out of range.
   static std::int64_t scaled(std::int64_t out, double by) {
     const double wanted = std::floor(static_cast<double>(out) * by + 0.5);
     return wanted > kMaxWidth ? 0 : std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
@@ -133,7 +133,7 @@ class Widen final : public Mutator {
     return reach;
   }
 
-  /// One for each factor that gives all layers of the site another width.
+  /// Returns a change for each factor that changes the width of all layers of the site.
   std::vector<Result<SiteChange>> changes(const ModelView& view, const Site& site, WidthReach reach,
                                       const RepairPolicy& repair) const {
     std::vector<Result<SiteChange>> all;

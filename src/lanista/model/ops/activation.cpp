@@ -77,7 +77,7 @@ OpDef dropout_op() {
     return infer_same(args);
   };
   def.train_form = "dropout_train";
-  // The mask is a function of its key, so the gradient is the same operation on dy.
+  // The mask depends on its key alone, so the gradient is the same operation on dy.
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
     Attrs attrs = selected_attrs(step.args().attrs, {"p"});

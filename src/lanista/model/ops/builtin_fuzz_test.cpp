@@ -11,7 +11,7 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/model/graph/text.h"
 
-// The shipped operators seen from outside: whatever a person writes, the room answers with types or with an error.
+// For any model text, the built-in operators give types or an error.
 
 namespace lanista::graph {
 namespace {

@@ -1,4 +1,4 @@
-// Operators across the channels of a value.
+// Operators over the channels of a value.
 #include <utility>
 
 #include "lanista/model/ops/op_rules.h"
@@ -52,7 +52,7 @@ OpDef channel_shuffle_op() {
 Result<std::vector<ValueType>> infer_lrn(const OpArgs& args) {
   LANISTA_TRY(require_image(args));
   constexpr std::int64_t kMaxSize = 1 << 20;
-  if (args.integer("size") % 2 == 0) {  // PyTorch and ONNX lay an even window differently
+  if (args.integer("size") % 2 == 0) {  // PyTorch and ONNX place an even window differently
     return shape_error("size " + std::to_string(args.integer("size")) + " is even, so that no channel is in the middle");
   }
   if (args.integer("size") > kMaxSize) {

@@ -17,10 +17,10 @@ ParamSpec trained(std::string name, std::vector<std::int64_t> dims, std::int64_t
   return {std::move(name), unbatched(std::move(dims)), true, Init::kUniformFanIn, fan_in};
 }
 
-// Output and parameters of one convolution; shapes are checked before parameters are counted.
+// Returns the output type of a convolution after its parameters are checked.
 using DimsOf = Result<ConvDims> (*)(const OpArgs&);
 
-// The window of a convolution, and an offset for each of the `results`.
+// The weight of a convolution, and a bias for each of the `results`.
 std::vector<ParamSpec> window_params(const OpArgs& args, const ConvDims& dims, std::int64_t results) {
   std::vector<ParamSpec> params{trained("weight", dims.weight().dims, dims.fan_in())};
   if (args.flag("bias")) params.push_back(trained("bias", {results}, dims.fan_in()));
@@ -103,7 +103,7 @@ OpDef depthwise_op() {
   return def;
 }
 
-// A separable convolution: the depthwise part carries the window, the pointwise part mixes the channels.
+// A separable convolution: the depthwise part has the window, the pointwise part mixes the channels.
 struct SeparableDims {
   ConvDims depthwise;
   std::int64_t out;
@@ -171,7 +171,8 @@ std::vector<ParamSpec> transposed_params(const OpArgs& args) {
   return window_params(args, dims, dims.in);
 }
 
-// The transposed convolution is the input gradient of a convolution, whose other two rules are its own gradients.
+// A transposed convolution is the input gradient of a convolution. Its gradients are the other two rules of that
+// convolution.
 OpDef transposed_op() {
   OpDef def;
   def.name = "conv_transpose2d";

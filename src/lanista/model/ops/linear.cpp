@@ -16,7 +16,7 @@ std::vector<ParamSpec> linear_params(const OpArgs& args) {
 Result<std::vector<ValueType>> infer_linear(const OpArgs& args) {
   LANISTA_TRY(require_real(args));
   Shape shape = shape_of(args);
-  // Images lie channels-last in memory, so their last logical dimension is no row of features.
+  // Images are channels-last in memory, so their last logical dimension is no row of features.
   if (shape.rank() < 2 || shape.rank() == 4) {
     return shape_error("input must be [N, features] or [N, rows, features], but it is " + shape.text() +
                   (shape.rank() == 4 ? "; flatten images first" : ""));
@@ -90,7 +90,7 @@ Result<std::vector<ValueType>> infer_matmul(const OpArgs& args) {
   return value(std::move(shape));
 }
 
-// With y = A B, A = op(a), B = op(b): dA = dy B^T and dB = A^T dy; a transposed input wants the transposed gradient.
+// With y = A B, A = op(a), B = op(b): dA = dy B^T and dB = A^T dy; a transposed input has the transposed gradient.
 void matmul_gradient(GradientContext& step) {
   const bool ta = step.args().flag("transpose_a");
   const bool tb = step.args().flag("transpose_b");

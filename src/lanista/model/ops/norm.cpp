@@ -22,7 +22,7 @@ Result<void> require_channels(const OpArgs& args) {
   return shape_error("input must be [N, C] or [N, C, H, W], but it is " + shape_text(args));
 }
 
-// Every `<norm>_grad` takes x, the two statistics, dy and, where there is one, the weight.
+// Every `<norm>_grad` reads x, the two statistics, dy and the weight, if there is one.
 std::function<void(GradientContext&)> norm_gradient(std::string op, std::initializer_list<std::string_view> attrs) {
   return [op = std::move(op), names = std::vector<std::string_view>(attrs)](GradientContext& step) {
     const OpArgs args = step.args();

@@ -1,4 +1,4 @@
-// Activations of straight pieces, and the exponential linear unit.
+// Piecewise linear activations, and the exponential linear unit.
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kLargest = static_cast<double>(std::numeric_limits<float>::max());
 
-/// Errors: an attribute that is no number in single precision.
+/// Checks that the attributes are finite in single precision.
 Result<void> require_floats(const OpArgs& args) {
   for (const AttrSpec& spec : args.def.attrs) {
     const double given = args.real(spec.name);
@@ -57,7 +57,7 @@ OpDef clip_op() {
     if (min > max) return shape_error("min " + attr_text(min) + " is above max " + attr_text(max));
     return plain(args);
   };
-  def.family = OpFamily::kOther;  // a bound, not what makes a layer bend
+  def.family = OpFamily::kOther;  // a bound, not an activation between layers
   def.size_flow = SizeFlow::kUnknown;
   return def;
 }

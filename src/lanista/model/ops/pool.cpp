@@ -7,7 +7,7 @@
 namespace lanista::graph::ops {
 namespace {
 
-// The byte that remembers the winner of a window counts to 254; 255 means none.
+// A byte stores the position of the largest value of a window: 0 to 254, and 255 for none.
 constexpr std::int64_t kMaxPoolCells = 255;
 
 Result<PoolDims> conv_dims_of(const OpArgs& args) {
@@ -123,7 +123,7 @@ OpDef global_avg_pool_op() {
   return def;
 }
 
-// Columns, then rows: a byte remembers the winner of each, so that images up to 255 x 255 fit.
+// Reduces columns, then rows. A byte stores the position in each, so images up to 255 x 255 fit.
 OpDef global_max_pool_op() {
   OpDef def;
   def.name = "global_max_pool";

@@ -1,4 +1,4 @@
-// Images of another size.
+// Operators that change the size of images.
 #include <utility>
 
 #include "lanista/model/ops/op_rules.h"
@@ -7,7 +7,7 @@
 namespace lanista::graph::ops {
 namespace {
 
-// Keeps the positions that the kernels compute with inside 64 bits.
+// Keeps the positions in kernels inside 64 bits.
 constexpr std::int64_t kMaxSide = std::int64_t{1} << 20;
 
 AttrSpec mode() {

@@ -1,4 +1,4 @@
-// Operators of sequences [N, T, features] and of the token numbers [N, T] that they come from.
+// Operators over sequences [N, T, features] and token numbers [N, T].
 #include <cmath>
 #include <utility>
 
@@ -48,7 +48,7 @@ OpDef embedding_op() {
   return def;
 }
 
-// A table that is trained from small numbers (Radford et al., 2019), or the fixed waves of Vaswani et al. (2017).
+// A table of trained vectors (Radford et al., 2019), or of fixed sine waves (Vaswani et al., 2017).
 std::vector<ParamSpec> positional_params(const OpArgs& args) {
   const bool learned = args.text("mode") == "learned";
   return {{"weight", unbatched(without_batch(shape_of(args))), learned, learned ? Init::kNormal : Init::kSinusoid, 0,
@@ -138,8 +138,8 @@ Result<std::vector<ValueType>> infer_attention(const OpArgs& args) {
   return value(shape_of(args));
 }
 
-// softmax(q k^T / sqrt(features a head)) v for each head (Vaswani et al., 2017). The heads' matrices stand in values of
-// five dimensions, since four would be an image, which lies otherwise in memory.
+// softmax(q k^T / sqrt(features a head)) v for each head (Vaswani et al., 2017). The matrices of the heads have
+// five dimensions, because four would be an image, which has another memory layout.
 Port attention_parts(StepContext& step) {
   const OpArgs args = step.args();
   const std::int64_t t = shape_of(args).dims[1], d = shape_of(args).dims[2];

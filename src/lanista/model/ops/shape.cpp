@@ -6,7 +6,7 @@
 namespace lanista::graph::ops {
 namespace {
 
-// Flatten and reshape share a gradient: the same numbers in the shape of the input.
+// Gradient of flatten and reshape: the same elements in the shape of the input.
 void reshape_gradient(GradientContext& step) {
   if (!step.needs_grad(0)) return;
   const Attrs attrs{{"shape", without_batch(shape_of(step.args()))}};
@@ -32,7 +32,7 @@ OpDef reshape_op() {
   def.is_view = true;
   def.help = "The same elements, in logical order, in another shape.";
   def.attrs = {required_list("shape", 1, AttrRole::kStatic, "the new shape, without the batch")};
-  // A value without a batch is a parameter that a part of an operator reads in another shape.
+  // A value without batch is a parameter that a decomposition reads in another shape.
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     const bool batch = shape_of(args).has_batch();
     if (batch || args.inputs[0].dtype != DType::kReal) LANISTA_TRY(require_real(args));

@@ -1,4 +1,4 @@
-// Windows over sequences [N, C, L]: each is its two-dimensional form on images of one row.
+// Windows over sequences [N, C, L], as their two-dimensional forms on images of one row.
 #include <utility>
 
 #include "lanista/model/ops/op_rules.h"
@@ -13,7 +13,7 @@ AttrSpec padding() {
                        "cells around the sequence: both ends, or [before, after]");
 }
 
-/// The attributes of the two-dimensional form: lists for the row, everything else as written.
+/// Returns the attributes of the two-dimensional form.
 Attrs in_two_dimensions(const OpArgs& args) {
   Attrs attrs = args.attrs;
   const auto [before, after] = args.pair("padding");
@@ -28,7 +28,7 @@ Attrs in_two_dimensions(const OpArgs& args) {
 
 Shape one_row(const OpArgs& args) { return batched({shape_of(args).dims[1], 1, shape_of(args).dims[2]}); }
 
-/// Asks `rule` about one row.
+/// Calls `rule` for images of one row.
 template <class Rule>
 auto of_one_row(const OpArgs& args, const OpDef& flat, const Rule& rule) {
   const ValueType row{one_row(args), DType::kReal};
@@ -36,7 +36,7 @@ auto of_one_row(const OpArgs& args, const OpDef& flat, const Rule& rule) {
   return rule({{&row, 1}, attrs, flat});
 }
 
-/// Errors: its own, and those of the two-dimensional form, which calls the length width.
+/// Infers the shape. Errors of the two-dimensional form call the length width.
 Result<Shape> row_result(const OpArgs& args, const OpDef& flat) {
   LANISTA_TRY(require_real(args));
   if (shape_of(args).rank() != 3) return shape_error("input 0 must be sequences [N, C, L], but it is " + shape_text(args));
@@ -57,7 +57,7 @@ Port reshaped(StepContext& step, Port from, const Shape& shape) {
   return step.emit("reshape", {from}, {{"shape", without_batch(shape)}});
 }
 
-/// The two-dimensional operator on one row; `params` stand behind it.
+/// Emits the two-dimensional operator on one row, with `params` after the data.
 Port in_parts(StepContext& step, const OpDef& flat, std::vector<Port> params) {
   const OpArgs args = step.args();
   params.insert(params.begin(), reshaped(step, step.input(0), one_row(args)));

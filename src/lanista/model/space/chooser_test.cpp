@@ -7,7 +7,7 @@
 namespace lanista::space {
 namespace {
 
-/// Asks as many kinds of questions as there are.
+/// Asks every kind of question.
 std::string questions(Chooser& choose) {
   std::string text = std::to_string(choose.index("site", 4));
   text += " " + value_text(choose.draw("lr", FloatRange{1e-3, 1, 0, true}));

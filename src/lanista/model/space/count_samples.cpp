@@ -7,12 +7,12 @@
 namespace lanista::space {
 namespace {
 
-/// How many samples the branches of a space have. Parameters that no condition connects are counted apart and
-/// multiplied. Inside a connected part the parameters are walked once, parents first; what is remembered of those
-/// behind is only which of those ahead they have called into existence.
+/// Counts the samples of a space. Parts of the space that no condition connects are counted separately and
+/// multiplied. Inside a part, each parameter is visited once, parents first. The state after each visit is the set of
+/// later parameters that are active.
 class Count {
  public:
-  /// What is wanted of all branches: how many samples they have together, or the product of the domains along the
+  /// What to compute: the number of samples of all branches, or the product of the domain sizes along the
   /// largest one.
   enum class CountRequest { kSum, kLargest };
 
@@ -36,7 +36,7 @@ class Count {
  private:
   struct DependentParameter {
     std::size_t index;
-    const std::vector<Value>* values;  ///< of the parent, that call it into existence
+    const std::vector<Value>* values;  ///< values of the parent that activate it
   };
   using Alive = std::vector<bool>;
 
@@ -58,7 +58,7 @@ class Count {
     return out;
   }
 
-  /// Children as soon as their parents are there, so that few are waited for at any time.
+  /// Orders children right after their parents, so that few are pending at any time.
   std::vector<std::size_t> in_depth(const std::vector<std::size_t>& part) const {
     std::map<std::size_t, std::size_t> waits;
     for (const std::size_t i : part) {
@@ -107,10 +107,10 @@ class Count {
       }
       branches = std::move(next);
     }
-    return branches.begin()->second;  // all are decided, so all look alike
+    return branches.begin()->second;  // all parameters are decided, so there is one state
   }
 
-  /// Answers to a parameter by what they call into existence, with the weight of each group.
+  /// Groups the values of a parameter by the children that they activate, with the size of each group.
   std::map<std::vector<std::size_t>, double> answers_of(std::size_t i,
                                                         const std::map<std::size_t, std::size_t>& place) const {
     const Domain& domain = all_[i].domain;
@@ -129,7 +129,7 @@ class Count {
     for (const auto& [value, called] : asked) answers[called] += 1;
     if (rest > 0) answers[{}] += rest;
     if (request_ == CountRequest::kSum) return answers;
-    for (auto& [called, ways] : answers) ways = size;  // a digit of the grid's number counts the whole domain
+    for (auto& [called, ways] : answers) ways = size;  // a digit of a grid index counts the whole domain
     return answers;
   }
 

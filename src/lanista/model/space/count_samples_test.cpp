@@ -17,7 +17,7 @@ void put(SearchSpace& space, Parameter parameter) {
 Value number(std::int64_t v) { return v; }
 Domain upto(std::int64_t n) { return IntRange{1, n}; }
 
-/// Counts by walking all indices of a grid.
+/// Counts by visiting all indices of a grid.
 double walked(const SearchSpace& space) {
   std::set<std::string> seen;
   const auto end = static_cast<std::uint64_t>(space.largest_branch(1));

@@ -15,7 +15,7 @@ bool is_active(const Parameter& parameter, const Sample& seen) {
 
 namespace {
 
-/// Declarations before number `end` under which `condition` can hold.
+/// Returns the declarations before number `end` under which `condition` can hold.
 std::vector<std::size_t> supports(const std::vector<Parameter>& all, std::size_t end,
                                   const Parameter::Condition& condition) {
   std::vector<std::size_t> found;
@@ -30,7 +30,7 @@ bool are_disjoint(const std::vector<Value>& a, const std::vector<Value>& b) {
   return std::ranges::none_of(a, [&](const Value& value) { return std::ranges::find(b, value) != b.end(); });
 }
 
-/// Whether declarations a and b can never be active together: their conditions, or those these rest on, contradict.
+/// Whether declarations a and b can never be active together: their conditions, or those of their parents, contradict.
 bool exclude_each_other(const std::vector<Parameter>& all, std::size_t a, std::size_t b) {
   const auto contradict = [](const Parameter::Condition& x, const Parameter::Condition& y) {
     return x.parameter == y.parameter && are_disjoint(x.values, y.values);
@@ -89,7 +89,7 @@ Sample SearchSpace::draw(Chooser& choose) const {
 }
 
 Result<void> SearchSpace::check(const Sample& sample) const {
-  Sample seen;  // conditions look only at what was declared before, as in draw
+  Sample seen;  // conditions refer to earlier declarations only
   for (const Parameter& parameter : parameters_) {
     if (!is_active(parameter, seen)) continue;
     const auto it = sample.find(parameter.name);

@@ -19,7 +19,7 @@ void add(SearchSpace& space, Parameter parameter) {
 
 const Domain kOptimizers = Categorical{{std::string("sgd"), std::string("adam"), std::string("adamw")}};
 
-/// lr has its own range per optimiser; nesterov hangs on a value that itself is conditional.
+/// lr has its own range per optimiser; nesterov depends on a value that is itself conditional.
 SearchSpace optimizers(bool countable) {
   const double quant = countable ? 0.1 : 0;
   SearchSpace space;

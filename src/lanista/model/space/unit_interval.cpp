@@ -11,13 +11,13 @@
 namespace lanista::space {
 namespace {
 
-/// The scale on which a domain is drawn uniformly. Of whole numbers only the logarithmic ones come here.
+/// The scale on which a domain is sampled uniformly. Integer ranges get here only if they are logarithmic.
 double scaled(const Domain& domain, double x) {
   const auto* range = std::get_if<FloatRange>(&domain);
   return range == nullptr || range->log ? portable_log(x) : x;
 }
 
-/// Its bounds. Whole numbers get half a unit more on both sides, which gives the end values the weight of the others.
+/// The bounds on that scale. Integers get half a unit more on both sides, so that the end values are as probable.
 UnitInterval bounds_of(const Domain& domain) {
   if (const auto* range = std::get_if<IntRange>(&domain)) {
     const auto top = static_cast<double>(range->lo + (*domain_size(domain) - 1) * range->step);
@@ -34,7 +34,7 @@ double place(UnitInterval bounds, double x) {
   return width > 0 ? std::clamp((x - bounds.lo) / width, 0.0, 1.0) : 0.5;
 }
 
-/// Whether all values are equally probable, so that their number is all one needs.
+/// Whether all values are equally probable.
 bool is_even(const Domain& domain) {
   if (const auto* range = std::get_if<IntRange>(&domain)) return !range->log;
   if (const auto* range = std::get_if<FloatRange>(&domain)) {
@@ -99,7 +99,7 @@ UnitInterval unit_cell(const Domain& domain, const Value& value) {
   const double half = (whole ? static_cast<double>(whole->step) : std::get<FloatRange>(domain).quant) / 2;
   const UnitInterval bounds = bounds_of(domain);
   const double x = number(value);
-  // At the ends of the domain a cell ends with it.
+  // The first and last cell end at the bounds of the domain.
   const bool first = value == domain_value(domain, 0, *size) || x <= half;
   const bool last = value == domain_value(domain, *size - 1, *size);
   return {first ? 0 : place(bounds, scaled(domain, x - half)), last ? 1 : place(bounds, scaled(domain, x + half))};

@@ -74,7 +74,7 @@ TEST(UnitInterval, CutsTheIntervalIntoCellsWithoutGaps) {
 }
 
 TEST(UnitInterval, MatchesRandomSampling) {
-  // Of 4000 draws as many fall into a value's cell as the cell is long: within four standard deviations.
+  // The share of 4000 samples in a cell equals its length, within four standard deviations.
   constexpr int kNumSamples = 4000;
   for (const Domain& domain : kDomains) {
     RandomChooser choose(Rng(7));

@@ -68,7 +68,7 @@ Digest hash_sample(const Sample& sample) {
     std::visit(Overloaded{
                    [&](bool v) { hasher.number(v ? 1 : 0); },
                    [&](std::int64_t v) { hasher.number(v); },
-                   [&](double v) { hasher.real(v == 0 ? 0.0 : v); },  // equal values, equal hash: -0.0 is 0.0
+                   [&](double v) { hasher.real(v == 0 ? 0.0 : v); },  // equal values have equal hashes: -0.0 is 0.0
                    [&](const std::string& v) { hasher.text(v); },
                },
                value);

@@ -66,7 +66,7 @@ Result<Blueprint> Blueprint::make(const graph::OpTable& ops, Chain layers, std::
   LANISTA_ASSIGN(plan->root, plan_chain(ops, plan->layers, {{&labels}, {}, {}}, "layers"));
   if (const auto why = size_limit_error(plan->root.min_extent)) return Error{Code::kInvalidArgument, *why, "layers"};
   LANISTA_ASSIGN(plan->parameters, collect_parameters(plan->root, labels, plan->choices));
-  plan->end = plan->root.ids + 2;  // the input in front, the output behind
+  plan->end = plan->root.ids + 2;  // one for the input, one for the output
   if (plan->end > graph::kMaxNodeId) {
     return Error{Code::kInvalidArgument, "the space needs more node numbers than there are", "layers"};
   }

@@ -1,4 +1,4 @@
-// How large a model would be, before it is built: rounds multiply, so a few lines of text can ask for anything.
+// The size of a model before it is built. Rounds multiply, so a short text can describe a very large model.
 #include <algorithm>
 
 #include "lanista/model/spaces/blueprint_plan.h"
@@ -7,7 +7,7 @@ namespace lanista::mutate {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1} << 40;  // beyond every limit, and times a thousand still a number
+constexpr std::int64_t kMost = std::int64_t{1} << 40;  // above every limit, and no overflow when multiplied by a thousand
 
 class Counter {
  public:

@@ -13,11 +13,11 @@ using space::Value;
 
 namespace {
 
-/// Builds the model of one sample. Every block gets the first id of its range; what it gives depends on nothing else
-/// of its place.
+/// Builds the model of one sample. A block gets the first id of its range, and its result depends on no other part
+/// of its position.
 class Expansion {
  public:
-  /// What a block sees: named values, the suffix of labels for each level of own rounds, numbers of rounds.
+  /// The scope of a block: named values, the suffix of labels for each level of own rounds, round numbers.
   struct Scope {
     std::map<std::string, TypedPort> names;
     std::vector<std::string> suffixes{""};
@@ -106,7 +106,7 @@ class Expansion {
     });
   }
 
-  /// The value an attribute gets. Errors: kNotApplicable if it is not of the attribute's kind.
+  /// Returns the value of an attribute. Errors: kNotApplicable for a value of another type.
   Result<AttrValue> setting(const PlannedSetting& planned, const Setting& given, const AttrValue& kind,
                             const TypedPort& input, const Scope& scope) const {
     if (planned.value) return *planned.value;
@@ -161,7 +161,7 @@ class Expansion {
     return expand_option(choice.options, name, step, inputs[0], scope, id);
   }
 
-  /// Which of the names are taken, by number.
+  /// Returns the indices of the selected names.
   Result<std::vector<std::size_t>> chosen_subset(const std::string& label, const std::vector<std::string>& names,
                                                  std::int64_t min_count, std::int64_t most) const {
     LANISTA_ASSIGN(const std::string text, chosen_text(label));
@@ -293,7 +293,7 @@ class Expansion {
     return join_of(cell, step, names, values, read, scope, id);
   }
 
-  /// What a cell gives of its `values` (inputs, then nodes, called `names`), when its nodes have read those in `read`.
+  /// Returns the indices of the `values` (inputs, then nodes, with `names`) that a cell joins. `read` lists the read ones.
   Made join_of(const Cell& cell, const PlannedBlock& step, const std::vector<std::string>& names,
                const std::vector<TypedPort>& values, const std::set<std::size_t>& read, const Scope& scope,
                std::int64_t id) {

@@ -144,7 +144,7 @@ TEST(Expand, BuildsCells) {
 
   const graph::Graph model = expand(blueprint, sample, kFlat);
 
-  // Node 1 is read by node 2 and no loose end, so nothing is joined.
+  // Node 2 reads node 1, so node 2 alone is unread and nothing is joined.
   EXPECT_TRUE(model.nodes_of("concat").empty());
   EXPECT_EQ(model.nodes_of("add").size(), 2U);
   sample["cell/2.1.from"] = sample["cell/2.2.from"] = word("in");
@@ -154,7 +154,7 @@ TEST(Expand, BuildsCells) {
 TEST(Expand, JoinsOutputsNamedByCell) {
   Cell cell{"cell", 2, 1, {{"lin", {linear(4)}}}, {}, {"a", "b"}, false, true};
   const Chain inputs{named("a", linear(5)), named("b", linear(6))};
-  // Node 1 reads a, node 2 reads node 1; b and node 2 are loose.
+  // Node 1 reads a, node 2 reads node 1; b and node 2 are unread.
   const Sample sample{{"cell/1.1.from", word("a")},
                       {"cell/1.1.op", word("lin")},
                       {"cell/2.1.from", word("1")},
@@ -216,7 +216,7 @@ TEST(Expand, CallsFunctionOfCustomBlock) {
             "%42 = output(%41)\n");
 }
 
-/// Rounds in rounds in rounds.
+/// Three nested repeats.
 Chain nested(const space::Domain& depth, const Chain& inside) {
   return {repeat("a", depth, {repeat("b", depth, {repeat("c", depth, inside)})})};
 }
@@ -229,7 +229,7 @@ TEST(Expand, CountsBeforeItBuilds) {
   ASSERT_FALSE(groups.ok());
   EXPECT_EQ(groups.error().text(), "layers: more than 1000000 blocks in all rounds");
 
-  // A table in which no operator can be asked for a shape: building anything would show.
+  // A table in which shape inference fails, so that any attempt to build a model is an error.
   graph::OpTable speechless;
   for (const std::string& name : ops().names()) {
     graph::OpDef def = *ops().find(name);
@@ -267,7 +267,7 @@ TEST(Expand, CountsRoundsWithChoicesOfTheirOwn) {
   const auto sample = [](const char* others) {
     return Sample{{"own", number(3)}, {"act/1", word("relu")}, {"act/2", word(others)}, {"act/3", word(others)}};
   };
-  // 34,001 times three relus are too many, one is not.
+  // 34,001 times three relus are too many; 34,001 relus are not.
   const auto three = blueprint.expand(sample("relu"), ops(), kFlat);
   ASSERT_FALSE(three.ok());
   EXPECT_EQ(three.error().message, "the model would have more than 99998 nodes");
@@ -289,7 +289,7 @@ TEST(Expand, ReportsWhySampleIsInvalid) {
   EXPECT_EQ(why({parallel({{}, {layer("flatten")}})}).substr(0, 31), "layers[0].parallel: input 1: [N");
 }
 
-/// A random tree: layers on flat values, every kind of block.
+/// A random tree with every kind of block, over flat values.
 Chain random_chain(Rng& rng, int depth, int& labels, std::vector<std::string> names) {
   Chain chain;
   const auto nested = [&] { return random_chain(rng, depth - 1, labels, names); };
@@ -354,7 +354,7 @@ TEST(Expand, ExpandsRandomBlueprintsWithStableIds) {
       EXPECT_TRUE(*model == *blueprint.expand(sample, ops(), kFlat));
       ++models;
       for (const auto& node : model->nodes()) {
-        if (is_repair(*node)) continue;  // which repair it is depends on the shapes
+        if (is_repair(*node)) continue;  // the kind of repair depends on the shapes
         const auto [at, is_new] = op_of.emplace(node->id, node->op);
         EXPECT_EQ(at->second, node->op) << "seed " << seed;
       }

@@ -41,7 +41,7 @@ void declare_cell(const Cell& cell, std::vector<DeclaredChoice>& out) {
   }
 }
 
-/// What a block holds that is declared with it, and not in rounds of its own.
+/// Returns the chains inside a block of which the choices are declared with it, not in own rounds.
 std::vector<const Chain*> inner_chains(const Block& block) {
   std::vector<const Chain*> chains;
   const auto add_options = [&](const std::vector<Option>& options) {
@@ -78,7 +78,7 @@ std::string label_of(const Block& block) {
   return block.name;
 }
 
-/// Gathers what a tree declares, within bounds.
+/// Collects the declarations of a tree, within limits.
 class LabelCollector {
  public:
   explicit LabelCollector(Labels& out) : out_(out) {}

@@ -24,7 +24,7 @@ Result<AttrValue> as_attribute(const space::Value& value, const AttrValue& kind,
   if (const auto* flag = std::get_if<bool>(&value); flag != nullptr && std::holds_alternative<bool>(kind)) {
     return AttrValue(*flag);
   }
-  // "same" is a padding; resolve_same_padding knows whether it may stand there.
+  // "same" is a padding; resolve_same_padding checks it.
   if (const auto* text = std::get_if<std::string>(&value)) return AttrValue(*text);
   const bool wants_whole = std::holds_alternative<std::int64_t>(kind) || std::holds_alternative<List>(kind);
   return not_applicable("'" + name + "' would be " + space::value_text(value) +
@@ -90,7 +90,7 @@ Result<std::vector<TypedPort>> TypedNodes::fitted(std::int64_t id, const std::ve
     const ValueType want = input_type(common, types[i], concat_axis);
     auto plan = plan_shape_repair(types[i], want, repair_);
     if (!plan) return not_applicable("input " + std::to_string(i) + ": " + plan.error().message);
-    // A repair takes one node a piece, padding a second one for its zeros.
+    // Each operation of a repair uses one id, and padding a second one for its zeros.
     std::int64_t next = id + 3 * static_cast<std::int64_t>(values[i].place);
     std::optional<Error> failed;
     std::map<Port, TypedPort> made{{values[i].value.port, values[i].value}};
@@ -155,10 +155,10 @@ Result<TypedPort> TypedNodes::join(std::int64_t id, Join how, const std::vector<
   return mean(own, same);
 }
 
-/// The values side by side on a new axis, and the mean over it.
+/// Adds the mean: the values are concatenated on a new axis, and the axis is averaged.
 Result<TypedPort> TypedNodes::mean(std::int64_t id, const std::vector<TypedPort>& values) {
   List shape = values.front().type.shape.dims;
-  shape.front() = 1;  // in place of the batch, which reshape leaves out
+  shape.front() = 1;  // instead of the batch, which reshape leaves out
   std::vector<TypedPort> side_by_side;
   for (const TypedPort& value : values) {
     LANISTA_ASSIGN(side_by_side.emplace_back(), add(id++, "reshape", {value}, {{"shape", shape}}));

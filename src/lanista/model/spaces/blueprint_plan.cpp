@@ -21,7 +21,7 @@ std::string listed(const std::set<std::string>& names) {
   return text.empty() ? "none" : text;
 }
 
-/// Makes a value what an attribute of this kind holds; nullopt if it cannot be.
+/// Converts a value to an attribute of this kind, or returns no value.
 std::optional<graph::AttrValue> as_kind(const graph::AttrValue& kind, const graph::AttrValue& value) {
   if (kind.index() == value.index()) return value;
   const auto* whole = std::get_if<std::int64_t>(&value);
@@ -178,7 +178,7 @@ class Planner {
         LANISTA_ASSIGN(planned.formulas.emplace_back(), plan_formula(item, out.place));
       }
     }
-    // A choice on the spot is looked up under its own label.
+    // A choice that is declared here is looked up by its label.
     out.settings.push_back(std::move(planned));
     return {};
   }
@@ -266,7 +266,7 @@ class Planner {
     LANISTA_ASSIGN(out.chains.emplace_back(), chain(repeat.layers, inside, out.place));
     if (repeat.own) levels_.pop_back();
     indices_ = outer_indices;
-    if (rounds.front() > 0) names = inside;  // what only rounds give is there only if there is a round
+    if (rounds.front() > 0) names = inside;  // names from inside are visible only if there is at least one round
     out.ids = rounds.back() * out.chains.front().ids;
     out.min_extent = rounds.front() * out.chains.front().min_extent;
     return {};

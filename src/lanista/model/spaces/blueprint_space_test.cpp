@@ -1,4 +1,4 @@
-// A model space over a blueprint: samples draw models, which are the base with edits, and mutations come on top.
+// Model spaces of blueprints: the model of a sample is the base with edits, and mutations follow.
 #include <gtest/gtest.h>
 
 #include "lanista/model/mutate/model_space.h"
@@ -68,7 +68,7 @@ TEST(ModelSpaceOverABlueprint, MutatesAndReplaysOnAnotherSample) {
     const auto child = space.mutate(*drawn, 2, Rng(seed));
     if (!child) continue;
     EXPECT_TRUE(*space.rebuild(0, child->edits) == child->graph);
-    // Ids of mutations begin behind everything that a blueprint may make.
+    // Ids of mutations start after all ids of the blueprint.
     for (const auto& node : child->graph.nodes()) {
       EXPECT_TRUE(drawn->graph.contains(node->id) || node->id >= space.base(0).graph.next_id());
     }

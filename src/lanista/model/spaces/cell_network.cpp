@@ -18,18 +18,18 @@ std::vector<std::string> split(std::string_view text) {
   return words;
 }
 
-/// Writes cells behind cells. The values "last" and "before" are the newest and the one before it.
+/// Builds a stack of cells. The value "last" is the result of the last cell, and "before" that of the one before.
 class CellStack {
  public:
   explicit CellStack(const CellRules& rules) : rules_(rules) {}
 
-  /// The image as it is, `width` channels wide.
+  /// Keeps the image size, with `width` channels.
   void add_stem(std::int64_t width) {
     is_stem_ = false;
     chain_.push_back(named("last", group(conv_bn(width, 3))));
     chain_.push_back(alias("before", "last"));
   }
-  /// An eighth of the image: three convolutions of stride 2.
+  /// Reduces the image to an eighth by three convolutions of stride 2.
   void add_stem_of_convolutions(std::int64_t width) {
     is_stem_ = false;
     chain_.push_back(named(
@@ -37,7 +37,7 @@ class CellStack {
     chain_.push_back(named("last", from({"before"}, group(act_conv_bn(width, 3, 2)))));
     last_halvings_ = 1;
   }
-  /// An eighth of the image: a convolution that reads no edge, then two reduction cells.
+  /// Reduces the image to an eighth by a convolution without padding, then two reduction cells.
   void add_stem_of_cells(std::int64_t stem_width, std::int64_t width) {
     Block halve = layer("conv2d", {{"out", stem_width}, {"kernel", 3}, {"stride", 2}, {"bias", false}});
     chain_.push_back(named("last", group({std::move(halve), layer("batch_norm")})));
@@ -99,7 +99,7 @@ class CellStack {
 
   const CellRules& rules_;
   Chain chain_;
-  // How often each was halved since the stem: a value before a reduction cell is twice the size of the one behind.
+  // Number of halvings since the stem: a value before a reduction cell has twice the size of the one after it.
   std::int64_t before_halvings_ = 0, last_halvings_ = 0;
   bool is_first_ = true, is_stem_ = true;
 };

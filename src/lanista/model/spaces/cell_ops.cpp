@@ -29,7 +29,7 @@ Chain factored(std::int64_t k, const CellPlacement& at) {
   return {layer("relu"), columns, rows, layer("batch_norm")};
 }
 
-// The same on a quarter of the channels, with a norm and a relu between any two convolutions.
+// The same with a quarter of the channels, and a norm and a relu between convolutions.
 Chain bottleneck(std::int64_t k, const CellPlacement& at) {
   const std::int64_t quarter = std::max<std::int64_t>(1, at.width / 4);
   const auto directed = [&](List kernel, List padding) {

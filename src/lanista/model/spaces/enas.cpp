@@ -26,7 +26,7 @@ namespace {
 
 std::string numbered(std::string_view word, std::int64_t i) { return std::string(word) + std::to_string(i); }
 
-// The six computations of a layer, each behind a 1x1 convolution.
+// The six operations of a layer, each after a 1x1 convolution.
 std::vector<Option> layer_options(std::int64_t width) {
   const auto behind = [&](Chain chain) { return spaces::chained({spaces::act_conv_bn(width, 1), std::move(chain)}); };
   const auto separable = [&](std::int64_t k) {
@@ -50,10 +50,10 @@ Result<Blueprint> macro(const graph::OpTable& ops, const ModelInterface& ends, c
 
   const auto stage_of = [&](std::int64_t i) { return (i - 1) * (pools + 1) / layers; };
   Chain chain{named("l0", group(spaces::conv_bn(width, 3)))};
-  std::vector<std::string> earlier;  // without the layer just before, which is read in any case
+  std::vector<std::string> earlier;  // without the previous layer, which is always read
   for (std::int64_t i = 1; i <= layers; ++i) {
-    // Reductions stand at equal distances, and all that came before passes through them, so that all values keep one
-    // size. The last of them is what the next layer reads.
+    // Reductions are at equal distances. All earlier values pass through them, so that all values have one
+    // size. The next layer reads the last of them.
     if (i > 1 && stage_of(i) != stage_of(i - 1)) {
       width *= 2;
       for (std::int64_t j = 0; j < i; ++j) {

@@ -22,7 +22,7 @@ double real(const Value& value) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-/// Whole results of whole numbers; nullopt beyond 64 bits.
+/// Integer arithmetic; no value beyond 64 bits.
 std::optional<std::int64_t> whole_result(const std::string& op, std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
   if (op == "+") return __builtin_add_overflow(a, b, &out) ? std::nullopt : std::optional(out);
@@ -38,7 +38,7 @@ std::optional<std::int64_t> whole_result(const std::string& op, std::int64_t a, 
     return out;
   }
   if (b == -1) return op == "//" ? whole_result("-", 0, a) : std::optional<std::int64_t>(0);
-  // Rounded down, so that a == (a // b) * b + a % b and the rest has the divisor's sign.
+  // Rounds down, so that a == (a // b) * b + a % b, and the remainder has the sign of the divisor.
   const bool is_above = a % b != 0 && (a % b < 0) != (b < 0);
   return op == "//" ? a / b - (is_above ? 1 : 0) : a % b + (is_above ? b : 0);
 }

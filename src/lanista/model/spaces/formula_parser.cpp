@@ -17,7 +17,7 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
 
-/// Recursive descent, a function a level of precedence.
+/// A recursive-descent parser with one function for each level of precedence.
 class FormulaParser {
  public:
   explicit FormulaParser(std::string_view text) : text_(text) { out_.text_ = std::string(text); }
@@ -40,7 +40,7 @@ class FormulaParser {
             ""};
   }
 
-  /// What comes next: a name, a number's first digit, an operator; empty at the end.
+  /// Returns the next word: a name, the first digit of a number, or an operator; empty at the end.
   std::string next_word() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
     if (at_ == text_.size()) return "";

@@ -51,7 +51,7 @@ TEST(Formula, EvaluatesConditions) {
   EXPECT_EQ(shown("act != \"relu\" or k >= 3 and width < 33"), "true");
   EXPECT_EQ(shown("k == 3.0"), "true");
   EXPECT_EQ(shown("act == 3"), "false");
-  // What is not taken is not looked up.
+  // Branches that are not selected are not looked up.
   EXPECT_EQ(shown("1 if wide else unknown"), "1");
   EXPECT_EQ(shown("wide or unknown"), "true");
 }

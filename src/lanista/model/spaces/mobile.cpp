@@ -5,7 +5,7 @@
 #include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
 
-// The spaces whose models are chains of inverted residuals.
+// The spaces of inverted residuals.
 namespace lanista::mutate {
 namespace {
 
@@ -29,7 +29,7 @@ std::vector<OptionSpec> mobile_options(std::vector<OptionSpec> more) {
   return all;
 }
 
-/// What the options say of the network around the choices.
+/// The network around the choices, as the options define it.
 class Mobile {
  public:
   static Result<Mobile> make(std::string_view space, const ModelInterface& ends, const Options& options) {
@@ -67,11 +67,11 @@ class Mobile {
   }
 
   std::int64_t stages() const { return static_cast<std::int64_t>(widths_.size()); }
-  /// Channels that stage 0, 1, … gives; stage -1 is what is in front of them.
+  /// Output channels of stage 0, 1, …; stage -1 is the layer before them.
   std::int64_t channels(std::int64_t stage) const { return stage < 0 ? before_ : widths_[at(stage)]; }
   std::int64_t stride(std::int64_t stage) const { return strides_[at(stage)]; }
 
-  /// A 3x3 convolution and, where `first` is positive, a fixed block without expansion behind it, of so many channels.
+  /// A 3x3 convolution and, if `first` is positive, a fixed block without expansion with this many channels.
   Chain stem(std::string_view act, std::int64_t first = 0, std::string_view first_act = "relu6") {
     Chain chain = spaces::conv_bn_act(stem_, 3, stem_stride_, act);
     before_ = first > 0 ? first : stem_;
@@ -80,7 +80,7 @@ class Mobile {
     if (first == stem_) block = {parallel({std::move(block), {}})};
     return spaces::chained({std::move(chain), std::move(block)});
   }
-  /// The last 1x1 convolution, `features` more behind the means if there are any, and the answer.
+  /// The last 1x1 convolution, a hidden layer of `features` after the means if positive, and the output layer.
   Chain answer(std::string_view act, std::int64_t features = 0) const {
     Chain chain;
     if (head_ > 0) chain = spaces::conv_bn_act(head_, 1, 1, act);
@@ -100,7 +100,7 @@ class Mobile {
   double dropout_ = 0;
 };
 
-// The steps of MnasNet's block b in every round of its repetition; the first round comes from another width.
+// One round of block b of MnasNet. The first round has another input width.
 Chain mnas_layers(const Mobile& mobile, std::int64_t stage, const List& expansions) {
   const std::string b = "b" + text(stage + 1) + "_";
   const auto width_of = [&](std::int64_t s) {
@@ -109,7 +109,7 @@ Chain mnas_layers(const Mobile& mobile, std::int64_t stage, const List& expansio
   };
   const std::string width = width_of(stage);
   const std::string in = "(" + width_of(stage - 1) + " if round == 0 else " + width + ")";
-  const std::string squeezed = "max(1, " + in + " // 4)";  // of what comes into the block
+  const std::string squeezed = "max(1, " + in + " // 4)";  // by the input channels of the block
   const Setting kernel = formula(b + "kernel");
   const Setting stride = formula(text(mobile.stride(stage)) + " if round == 0 else 1");
   const spaces::InvertedResidualOptions form{.act = "relu", .squeeze = b + "se", .squeezed = squeezed};
@@ -161,7 +161,7 @@ Result<Blueprint> proxylessnas(const graph::OpTable& ops, const ModelInterface& 
   Chain chain = mobile.stem("relu6", options.at("first").get<std::int64_t>());
   for (std::int64_t stage = 0; stage < mobile.stages(); ++stage) {
     for (std::int64_t i = 0; i < depths[static_cast<std::size_t>(stage)]; ++i) {
-      // The first layer of a stage changes size and width: it has no shortcut and cannot be left out.
+      // The first layer of a stage changes size and width, so it has no shortcut and cannot be left out.
       const std::int64_t in = mobile.channels(i == 0 ? stage - 1 : stage);
       std::vector<Option> candidates;
       for (const std::int64_t kernel : {3, 5, 7}) {
@@ -179,13 +179,13 @@ Result<Blueprint> proxylessnas(const graph::OpTable& ops, const ModelInterface& 
   return Blueprint::make(ops, spaces::chained({std::move(chain), mobile.answer("relu6")}));
 }
 
-// Channels as MobileNetV3 rounds them: to a multiple of eight, not below nine tenths.
+// Rounds channels as MobileNetV3 does: to a multiple of eight, at least nine tenths.
 std::string divisible(const std::string& channels) {
   const std::string near = "max(8, (" + channels + " + 4) // 8 * 8)";
   return near + " + (8 if 10 * " + near + " < 9 * (" + channels + ") else 0)";
 }
 
-// Whole where they are, so that they read as before in tables.
+// Writes whole numbers without a point, so that tables keep their text.
 std::vector<space::Value> numbers(const std::vector<double>& values) {
   std::vector<space::Value> out;
   for (const double value : values) {
@@ -205,7 +205,7 @@ Result<Blueprint> mobilenetv3(const graph::OpTable& ops, const ModelInterface& e
     const std::string out = text(mobile.channels(stage));
     const std::string hidden =
         "round(" + s + "expand * (" + text(mobile.channels(stage - 1)) + " if round == 0 else " + out + "))";
-    // As in MobileNetV3's five stages: gates in the second, the fourth and the last, the costlier activation from the
+    // As in the five stages of MobileNetV3: gates in the second, fourth and last stage, hard_swish from the
     // third on.
     const spaces::InvertedResidualOptions form{.act = 2 * stage + 1 >= stages ? "hard_swish" : "relu",
                                   .gate = "hard_sigmoid",
@@ -250,7 +250,7 @@ PublishedSpace mnasnet_space() {
 }
 
 PublishedSpace proxylessnas_space() {
-  // Of the networks for a GPU, a phone and a CPU: stem, block behind it, stages, head.
+  // Presets of the networks for a GPU, a phone and a CPU: stem, block after it, stages, head.
   const auto sized = [](std::int64_t stem, std::int64_t first, const List& widths, std::int64_t head) {
     return Options{{"width", stem},
                    {"stem_stride", 2},
@@ -283,7 +283,7 @@ PublishedSpace mobilenetv3_space() {
                   {"features", 1280},
                   {"dropout", 0.2}};
   Options large = elastic;
-  large["expand"] = {2.3, 2.5, 3, 4, 6};  // of the hand-made layers too
+  large["expand"] = {2.3, 2.5, 3, 4, 6};  // includes the manually designed layers
   return {"mobilenetv3",
           "MobileNetV3's stages with two to four layers, each of its own kernel and expansion",
           "Howard et al., ICCV'19, section 5; the elastic dimensions of Cai et al., ICLR'20, section 3",

@@ -14,7 +14,7 @@ using Cell = Nasbench101Cell;
 namespace {
 
 using Bits = std::uint8_t;                                       // a set of vertices
-using Matrix = std::array<Bits, Cell::kMaxVertices>;             // row i: where the edges of vertex i lead
+using Matrix = std::array<Bits, Cell::kMaxVertices>;             // row i: the targets of the edges of vertex i
 using Numbering = std::array<std::uint8_t, Cell::kMaxVertices>;  // old number -> new number
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
@@ -51,7 +51,7 @@ Matrix reversed(const Matrix& next, int vertices) {
   return previous;
 }
 
-// Vertices on a way from the first to the last. In this order one sweep each way sees every path.
+// Returns the vertices on a path from the first to the last. In this order one sweep each way finds every path.
 Bits live_vertices(const Matrix& next, int vertices) {
   Bits from_input = only(0);
   for (int i = 0; i < vertices; ++i) {
@@ -128,7 +128,7 @@ Result<Cell> nasbench101_decode(std::int64_t index) {
 }
 
 std::int64_t nasbench101_encode(const Cell& cell) {
-  // The output moves to the last place, the places between stay empty.
+  // The output becomes vertex 6; the vertices between stay empty.
   Numbering numbers{};
   std::iota(numbers.begin(), numbers.end(), std::uint8_t{0});
   numbers[at(cell.vertices - 1)] = Cell::kMaxVertices - 1;
@@ -149,7 +149,7 @@ std::uint64_t mix(std::uint64_t seed, std::uint64_t value) {
 
 using Hashes = std::array<std::uint64_t, Cell::kMaxVertices>;
 
-// The hashes of a set of vertices, in no matter what order the vertices are numbered.
+// The combined hash of a set of vertices, independent of their numbers.
 std::uint64_t mix_set(std::uint64_t seed, const Hashes& hashes, Bits set) {
   Hashes sorted{};
   auto end = sorted.begin();
@@ -185,7 +185,7 @@ std::uint64_t nasbench101_hash(const Cell& cell) {
 
 namespace {
 
-// Walks the numberings of a graph that keep every edge ascending: marks their codes, and gives those that change
+// Visits the numberings of a graph that keep every edge ascending. Marks their codes, and returns those that change
 // nothing (its symmetries).
 std::vector<Numbering> symmetries(const Matrix& next, int vertices, std::vector<bool>& seen) {
   std::vector<Numbering> found;
@@ -202,7 +202,7 @@ std::vector<Numbering> symmetries(const Matrix& next, int vertices, std::vector<
   return found;
 }
 
-// Whether no symmetry gives the same graph operations that come earlier in the order.
+// Whether no symmetry of the graph gives operations that are earlier in the order.
 bool is_first(const Cell& cell, const std::vector<Numbering>& symmetries) {
   return std::all_of(symmetries.begin(), symmetries.end(), [&](const Numbering& numbers) {
     auto moved = cell.ops;

@@ -45,8 +45,8 @@ Result<Nb101> cell_of(const space::Sample& sample) {
   return nasbench101_cell(edges, ops);
 }
 
-// The channels of a cell's result are shared out among the vertices that feed it, the first ones taking the remainder;
-// every other vertex is as wide as its widest reader.
+// The output channels of a cell are divided among the vertices that feed it; the first ones get the remainder.
+// Every other vertex is as wide as its widest reader.
 std::vector<std::int64_t> channels_of(const Nb101& cell, std::int64_t width) {
   const int last = cell.vertices - 1;
   std::int64_t feeders = 0;
@@ -65,10 +65,10 @@ std::vector<std::int64_t> channels_of(const Nb101& cell, std::int64_t width) {
   return channels;
 }
 
-// Places of the blocks of a cell, so that two cells share what stands at the same vertex or edge.
+// Slots of the blocks of a cell, so that two cells have the same ids at equal vertices and edges.
 constexpr std::int64_t kOpSlot = 0, kProjectionSlot = 8, kSumSlot = 16, kCutSlot = 24, kSlots = 80;
 
-// Writes the blocks of one cell that gives `width` channels.
+// Builds the blocks of one cell with `width` output channels.
 class CellWriter {
  public:
   CellWriter(const Nb101& cell, std::int64_t width)
@@ -106,7 +106,7 @@ class CellWriter {
     return name;
   }
 
-  // What vertex `source` gives, without the channels for which `to` is too narrow.
+  // The value of vertex `source`, cut to the width of `to`.
   std::string cut(int source, int to) {
     if (channels(source) == channels(to)) return value_name(source);
     const std::string name = "c" + std::to_string(source) + std::to_string(to);

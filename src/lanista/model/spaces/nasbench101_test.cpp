@@ -34,7 +34,7 @@ std::vector<std::uint64_t> all_hashes() {
 
 std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
-// The same cell with its inner vertices numbered in another order; nullopt if an edge would lead backwards.
+// The same cell with other numbers of its inner vertices; no value if an edge would lead backwards.
 std::optional<Cell> renumbered(const Cell& cell, Rng& rng) {
   const auto inner = rng.permutation(static_cast<std::uint32_t>(cell.vertices - 2));
   const auto number = [&](int v) {

@@ -74,7 +74,7 @@ std::string sum(Terms terms) {
   return text;
 }
 
-// What an edge adds to the sum at its end, when `from` holds the terms at its start; no terms: zero.
+// Returns the terms that an edge adds to the sum at its target. `from` are the terms of its source; none means zero.
 Terms edge_terms(const Terms& from, Cell::Op op, Nasbench201Same same) {
   const bool zeros = same != Nasbench201Same::kSkips;
   if (zeros && (op == Cell::kNone || from.empty() || from == Terms{"#"})) {

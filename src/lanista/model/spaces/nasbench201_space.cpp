@@ -38,7 +38,7 @@ Chain cell(std::int64_t width) {
   return chain;
 }
 
-// Halves the image: two convolutions beside a pool and a 1x1 convolution.
+// Halves the image: two convolutions, in parallel with a pool and a 1x1 convolution.
 Block reduction(std::int64_t width) {
   return parallel({spaces::chained({spaces::act_conv_bn(width, 3, 2), spaces::act_conv_bn(width, 3)}),
                    {layer("avg_pool2d", {{"kernel", 2}, {"stride", 2}, {"ceil_mode", true}}),
@@ -55,7 +55,7 @@ Nb201 cell_of(const space::Sample& sample) {
   return cell;
 }
 
-/// Adds nothing to a model, and lets through only the first of the cells that are the same by the published rule.
+/// Adds no nodes, and accepts only the first of the cells that are equal under the published rule.
 Block first_of_its_kind() {
   Custom filter{.name = "distinct", .parameters = {}, .build = {}, .slots = 1, .ids_per_slot = 1};
   space::Categorical ops;

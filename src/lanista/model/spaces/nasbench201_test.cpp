@@ -52,7 +52,7 @@ TEST(Nasbench201, WritesTheNotationOfTheTables) {
 
 TEST(Nasbench201, SimplifiesSkipsAndZeros) {
   using enum Nasbench201Cell::Op;
-  // One convolution on the way 0-1-3, and the same on the way 0-2-3.
+  // One convolution on the path 0-1-3, and the same on the path 0-2-3.
   const Nasbench201Cell first{{kConv3x3, kNone, kNone, kNone, kSkip, kNone}};
   const Nasbench201Cell second{{kNone, kConv3x3, kNone, kNone, kNone, kSkip}};
 

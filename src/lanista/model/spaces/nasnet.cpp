@@ -6,7 +6,7 @@
 namespace lanista::mutate {
 namespace {
 
-// The operators that the papers searched, as counted in NDS, Table 1.
+// Returns the operators that the papers searched, as in NDS, Table 1.
 std::vector<std::string> ops_of(std::string_view kind) {
   if (kind == "amoebanet") return {"skip", "avg3", "max3", "conv7x1_1x7", "sep3", "sep5", "sep7", "dilsep3"};
   if (kind == "pnas") return {"skip", "avg3", "max3", "conv7x1_1x7", "dil3", "sep3", "sep5", "sep7"};

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMaxStages = 8;
 
-// The trained half of a unit: one depthwise convolution between two 1x1 ones, or three of each (Xception).
+// The trained branch of a unit: one depthwise convolution between two 1x1 ones, or three of each (Xception).
 Chain branch(std::int64_t middle, std::int64_t out, std::int64_t kernel, std::int64_t stride, bool xception) {
   if (!xception) {
     return spaces::chained(
@@ -20,7 +20,8 @@ Chain branch(std::int64_t middle, std::int64_t out, std::int64_t kernel, std::in
   return spaces::chained({separable(middle, stride), separable(middle, 1), separable(out, 1)});
 }
 
-// At stride 1 every other channel passes by; at stride 2 both sides see all channels, and the plain one keeps their
+// At stride 1 every second channel passes unchanged. At stride 2 both branches read all channels, and the plain one keeps
+// their
 // number.
 Chain unit(std::int64_t in, std::int64_t out, std::int64_t kernel, bool first, bool xception) {
   const std::int64_t half = out / 2;

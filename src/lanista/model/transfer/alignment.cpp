@@ -30,8 +30,8 @@ ChildModel::ChildModel(const MatchModel& child, const MatchOptions& options, Sig
   }
 }
 
-// Row 0 and column 0 stand for the beginning of both models, so places are shifted by one; a source's only input is the
-// beginning.
+// Row 0 and column 0 are the start of both models, so node indices are shifted by one. The only input of a source is
+// the start.
 double Alignment::run(const PackedModel& parent) {
   parent_ = &parent;
   columns_ = child_.model.size() + 1;
@@ -44,7 +44,7 @@ double Alignment::run(const PackedModel& parent) {
 void Alignment::fill_row(std::size_t i) {
   const PackedModel& child = child_.model;
   const auto to = i == 0 ? std::span<const std::uint32_t>() : parent_->inputs_of(i - 1);
-  // A node with one input, or none: its rows are the same for all columns.
+  // For a node with at most one input, the row to read is the same for all columns.
   const bool single = to.size() < 2;
   const std::size_t only = to.empty() ? 0 : to[0] + 1;
   const double* above = scores_.data() + only * columns_;
@@ -79,7 +79,7 @@ void Alignment::fill_row(std::size_t i) {
       } else {
         for (std::size_t k = 0; k < count; ++k) matched += above_flow[from[k] + 1];
       }
-      if (matched >= best) best = matched, move = kMatch;  // of equals the match
+      if (matched >= best) best = matched, move = kMatch;  // a match wins a tie
       if (const double other = passed(j); other > best) best = other, move = kSkipParent;
     }
     here[j] = best;
@@ -112,7 +112,7 @@ double Alignment::assigned(std::size_t i, std::size_t j) const {
   return assign(to, from, nullptr);
 }
 
-/// Where the inputs of j are led, in rows of the table.
+/// Returns the row of the table for each input of j.
 std::vector<std::size_t> Alignment::assignment(std::size_t i, std::size_t j) const {
   auto to = parent_->inputs_of(i - 1), from = child_.model.inputs_of(j - 1);
   std::vector<std::size_t> out;
@@ -130,8 +130,8 @@ std::vector<std::size_t> Alignment::assignment(std::size_t i, std::size_t j) con
   return out;
 }
 
-/// The best way to lead the child's inputs to different inputs of the parent's node; those left over, to any. Over sets
-/// of inputs that are taken; first come where those are too many.
+/// Assigns the inputs of the child's node to different inputs of the parent's node, and those left over to any. It uses
+/// dynamic programming over sets of used inputs, and a greedy rule if there are too many.
 double Alignment::assign(std::span<const std::uint32_t> to, std::span<const std::uint32_t> from,
                          std::vector<std::size_t>* choice) const {
   const auto best_of = [&](std::uint32_t c, auto&& allowed) {

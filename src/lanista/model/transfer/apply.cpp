@@ -9,7 +9,7 @@
 namespace lanista::zoo {
 namespace {
 
-/// A tensor in double precision, and what the words of its plan say of each element.
+/// A tensor in double precision.
 struct Numbers {
   std::vector<std::int64_t> shape;
   std::vector<double> values;
@@ -28,7 +28,7 @@ struct Split {
       : outer(product(shape.first(axis))), size(shape[axis]), inner(product(shape.subspan(axis + 1))) {}
 };
 
-/// One axis done; zero where the map says so, or says that anything may stand there.
+/// Maps one axis. Elements of kZero and kRandomValue are zero.
 Numbers mapped(const Numbers& in, std::size_t axis, const AxisMap& map) {
   const Split from(in.shape, axis);
   Numbers out{in.shape, {}};
@@ -54,7 +54,7 @@ Numbers mapped(const Numbers& in, std::size_t axis, const AxisMap& map) {
   return out;
 }
 
-/// The grouped kernel [out, in / groups, ...] as the dense one that does the same.
+/// Returns the dense kernel that equals a grouped kernel [out, in / groups, ...].
 Numbers dense(const Numbers& in, std::int64_t groups) {
   const std::int64_t rows = in.shape[0], each = in.shape[1], inner = Split(in.shape, 1).inner;
   Numbers out{in.shape, {}};
@@ -77,14 +77,14 @@ double random_parameter(Rng& rng, const graph::ParamSpec& spec) {
       return rng.uniform(-bound, bound);
     }
     case graph::Init::kNormal: return spec.deviation * rng.normal();
-    case graph::Init::kSinusoid: return 0;  // no plan asks for a part of the waves
+    case graph::Init::kSinusoid: return 0;  // no plan maps a table of sine waves
   }
   return 0;
 }
 
-/// Fill and random values where a word of any axis asks for them.
+/// Sets fill and random values for the special values of each axis.
 void fill_special_indices(Numbers& out, const TensorPlan& plan, const graph::ParamSpec& spec, Rng rng) {
-  for (const std::int64_t word : {kRandomValue, kZero}) {  // kZero goes before
+  for (const std::int64_t word : {kRandomValue, kZero}) {  // kZero overwrites kRandomValue
     for (std::size_t axis = 0; axis < plan.axes.size(); ++axis) {
       const auto& from = plan.axes[axis].from;
       if (std::ranges::find(from, word) == from.end()) continue;
@@ -137,7 +137,7 @@ Tensor written(const Numbers& numbers, const std::string& name, ElementType type
   return out;
 }
 
-/// What the plan says fits the tensor and the shape that the child wants.
+/// Whether the plan fits the tensor of the parent and the shape of the child.
 bool fits(const TensorPlan& plan, const std::vector<std::int64_t>& shape) {
   if (plan.kind == TensorPlan::Kind::kCopy) return shape == plan.shape;
   if (plan.axes.size() != shape.size() || plan.shape.size() != shape.size() || plan.groups < 1) return false;

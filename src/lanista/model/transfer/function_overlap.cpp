@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint32_t kNoNode = 0xffffffff;
 constexpr double kOfRounding = 1e-9;
 
-/// Of every node the share of walks back that meet it.
+/// Returns the share of backward walks that visit each node.
 std::vector<double> visit_probabilities_of(const PackedModel& model) {
   std::vector<double> out(model.size());
   std::vector<bool> read(model.size());
@@ -39,7 +39,7 @@ double function_overlap(const NodePairs& pairs, const PackedModel& parent, const
     double sum = 0;
     for (const std::uint32_t input : inputs) {
       const auto found = std::ranges::find(left, partner[input]);
-      if (found == left.end()) continue;  // nobody is no place
+      if (found == left.end()) continue;  // kNoNode is no index of a node
       left.erase(found);
       sum += kept[input];
     }
@@ -58,7 +58,7 @@ double function_overlap(const NodePairs& pairs, const PackedModel& parent, const
 
 FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table) : table_(table) {
   const std::vector<double> visit_probability = visit_probabilities_of(child.model);
-  std::map<std::uint32_t, std::vector<double>> of_kind;  // of kinds that no parent has all nodes together
+  std::map<std::uint32_t, std::vector<double>> of_kind;  // the nodes of all kinds that no parent has are one entry
   std::map<std::uint32_t, double> of_signature;
   for (std::size_t j = 0; j < child.model.size(); ++j) {
     const std::uint32_t signature = child.model.signatures[j];

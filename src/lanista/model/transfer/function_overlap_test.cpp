@@ -18,7 +18,7 @@ struct OverlapOf {
   double is = 0, most = 0;
 };
 
-/// Of such pairs, beside other parents in the table.
+/// Overlap and bound for these pairs, with other parents in the table.
 OverlapOf kept(const MatchModel& parent, const MatchModel& child, const std::vector<graph::NodePair>& pairs) {
   Signatures parents;
   for (std::uint64_t k = 0; k < 3; ++k) pack_model(matched(testing::random_layers(Rng(30).split(k), 9)), parents);
@@ -32,7 +32,7 @@ OverlapOf kept(const MatchModel& parent, const MatchModel& child, const std::vec
   return {function_overlap(places, packed, side, table), FunctionOverlapBound(side, parents, table).of(packed)};
 }
 
-/// Nodes of one kind, each at most once, drawn; half of them in any order.
+/// Random pairs of nodes of one kind, each node at most once; half of them in random order.
 std::vector<graph::NodePair> random_pairs(const MatchModel& parent, const MatchModel& child, Rng rng) {
   std::vector<graph::NodePair> out;
   std::set<graph::NodeId> used;
@@ -66,7 +66,7 @@ TEST(FunctionOverlap, MatchesPathSumAndStaysBelowBound) {
     const MatchModel child = matched(testing::random_layers(Rng(32).split(seed), 10));
     check(parent, child, match(parent, child).pairs);
     check(parent, child, random_pairs(parent, child, Rng(33).split(seed)));
-    // Most nodes with themselves, so that something is kept.
+    // Most nodes are paired with themselves, so that the overlap is not zero.
     Rng rng = Rng(35).split(seed);
     std::vector<graph::NodePair> same;
     for (const auto& node : child.nodes) {

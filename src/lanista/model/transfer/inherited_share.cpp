@@ -16,7 +16,7 @@ std::int64_t inherited_of(const TensorPlan& plan) {
   return out;
 }
 
-/// Indices of the parent's, none of them twice.
+/// Whether all elements are distinct indices of the parent.
 bool takes_each_once(const AxisMap& axis) {
   if (std::ranges::any_of(axis.times, [](double factor) { return factor != 1; })) return false;
   std::vector<std::int64_t> sorted = axis.from;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWithoutWeights = 0.05;
 
-/// Attributes that decide what a weight means; widths, windows and padding may differ.
+/// Returns the operator with the attributes that decide the use of weights. Widths, windows and padding may differ.
 std::string kind_of(const graph::Node& node, const graph::OpDef& def) {
   std::string out = node.op;
   for (const graph::AttrSpec& spec : def.attrs) {

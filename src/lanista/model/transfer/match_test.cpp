@@ -111,7 +111,7 @@ TEST(Match, FindsWidthsThatDiffer) {
   }
 }
 
-// Ids decide which of the orders of dependency a model is read in.
+// The ids decide the dependency order in which a model is read.
 TEST(Match, IgnoresIdsAndNodeOrder) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     const graph::Graph one = random_layers(Rng(16).split(seed), 8), child = random_layers(Rng(17).split(seed), 8);
@@ -132,7 +132,7 @@ TEST(Match, IgnoresIdsAndNodeOrder) {
   }
 }
 
-/// The largest overlap of all injections of the child's nodes into the parent's that keep the order of paths.
+/// The largest overlap over all pairings that keep the order of paths, by brute force.
 std::int64_t best_overlap(const MatchModel& parent, const MatchModel& child) {
   const auto reaches = [](const MatchModel& model) {
     std::vector<std::vector<bool>> out(model.nodes.size(), std::vector<bool>(model.nodes.size()));

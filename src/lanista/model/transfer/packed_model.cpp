@@ -5,8 +5,8 @@
 namespace lanista::zoo {
 namespace {
 
-constexpr double kMinShare = 0.3;  // of weights that can move, for a pair to count
-constexpr double kLarger = 1.2;      // divisor where the parent has more than the child can take
+constexpr double kMinShare = 0.3;  // least share of transferable weights of a pair
+constexpr double kLarger = 1.2;      // divisor if the parent has more weights than the child
 constexpr double kMismatch = -1;
 
 std::int64_t elements(const std::vector<std::int64_t>& shape) {
@@ -97,7 +97,7 @@ PairTable::PairTable(const Signatures& parents, const Signatures& children)
 std::int64_t overlap_bound(const PackedModel& parent, const PackedModel& child, const PairTable& table) {
   std::int64_t most = 0;
   const auto &ps = parent.param_signatures, &cs = child.param_signatures;
-  // Both lists are in runs of one kind.
+  // Both lists are sorted by kind.
   for (std::size_t c = 0; c < cs.size();) {
     const std::uint32_t kind = table.kind_of_child(cs[c].signature);
     std::size_t end = c + 1;

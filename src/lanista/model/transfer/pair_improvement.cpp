@@ -10,7 +10,7 @@ namespace {
 constexpr std::uint32_t kNoNode = 0xffffffff;
 constexpr int kMaxPasses = 12;
 
-/// Pairs under way. Each change keeps them an injection that keeps the order of paths.
+/// The pairs during the search. Every change keeps them one-to-one and in the order of paths.
 class Pairing {
  public:
   Pairing(const PackedModel& parent, const ChildModel& child, const PairTable& table)
@@ -42,7 +42,7 @@ class Pairing {
     partner_[j] = kNoNode;
   }
 
-  /// The partners of what is above j, and of what is below.
+  /// The partners of the nodes before j, and of those after it.
   std::pair<NodeSet, NodeSet> surroundings(std::uint32_t j) const {
     std::pair out{NodeSet(parent_.size()), NodeSet(parent_.size())};
     for (std::uint32_t c = 0; c < partner_.size(); ++c) {
@@ -52,7 +52,7 @@ class Pairing {
     }
     return out;
   }
-  /// The child's nodes, other than j, whose pairs cannot stand beside (i, j).
+  /// Returns the nodes of the child, other than j, with pairs that contradict (i, j).
   template <class Visit>
   bool visit_rivals(std::uint32_t i, std::uint32_t j, const std::pair<NodeSet, NodeSet>& around, Visit visit) const {
     if (owner_[i] != kNoNode && owner_[i] != j && !visit(owner_[i])) return false;
@@ -65,14 +65,14 @@ class Pairing {
     return visit_rivals(i, j, around, [](std::uint32_t) { return false; });
   }
 
-  /// Parents of the kind of j.
+  /// Returns the nodes of the parent of the kind of j.
   const std::vector<std::uint32_t>& candidates(std::uint32_t j) const {
     static const std::vector<std::uint32_t> kEmpty;
     const auto found = by_kind_.find(table_.kind_of_child(child_.model.signatures[j]));
     return found == by_kind_.end() ? kEmpty : found->second;
   }
 
-  /// Gives j the best partner that fits beside all others. Whether its worth grew.
+  /// Gives j the best partner that fits all other pairs. Returns whether its overlap grew.
   bool place_rival(std::uint32_t j) {
     const auto around = surroundings(j);
     std::int64_t best = value_of(j);
@@ -86,9 +86,9 @@ class Pairing {
     return partner != kNoNode;
   }
 
-  /// Pairs (i, j), parts what cannot stand beside it, seats that anew; takes it all back unless the sum grows.
+  /// Adds the pair (i, j), removes pairs that contradict it, and gives their nodes new partners. Undoes all unless the sum grows.
   bool try_pair(std::uint32_t i, std::uint32_t j, const std::pair<NodeSet, NodeSet>& around) {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> before;  // child's node, its partner
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> before;  // node of the child and its partner
     std::int64_t change = overlap(i, j) - value_of(j);
     const std::uint32_t old = partner_[j];
     visit_rivals(i, j, around, [&](std::uint32_t rival) {
@@ -123,7 +123,7 @@ class Pairing {
   std::map<std::uint32_t, std::vector<std::uint32_t>> by_kind_;
 };
 
-/// Nodes without parameters, in dependency order: with a partner that is paired with one of their inputs' readers.
+/// Pairs nodes without parameters, in dependency order, with a reader of the partner of one of their inputs.
 void pair_the_rest(Pairing& pairing, const PackedModel& parent, const ChildModel& child) {
   for (std::uint32_t j = 0; j < child.model.size(); ++j) {
     if (pairing.paired(j) || child.signature_params(j) > 0) continue;
@@ -142,7 +142,7 @@ void pair_the_rest(Pairing& pairing, const PackedModel& parent, const ChildModel
   }
 }
 
-/// Pairs with parameters first, the largest first, each that fits; then the others.
+/// Adds pairs with parameters, the largest first, if they fit; then the others.
 void begin_with(const NodePairs& pairs, Pairing& pairing) {
   NodePairs order = pairs;
   std::ranges::stable_sort(order, [&](const auto& a, const auto& b) {
@@ -203,7 +203,7 @@ NodePairs identical_pairs(const PackedModel& parent, const PackedModel& child) {
   for (std::uint32_t j = 0; j < child.size(); ++j) {
     std::vector<std::uint32_t> wanted;
     for (const std::uint32_t c : child.inputs_of(j)) wanted.push_back(partner[c]);
-    // In the written order first; of a commutative operator in any.
+    // Tries the given order first, and all orders for a commutative operator.
     const auto [begin, end] = free.equal_range(child.computes[j]);
     auto found = std::find_if(
         begin, end, [&](const auto& one) { return std::ranges::equal(parent.inputs_of(one.second), wanted); });

@@ -7,7 +7,7 @@
 namespace lanista::zoo {
 namespace {
 
-/// One extent of a window.
+/// One dimension of a window.
 struct Extent {
   std::int64_t kernel, stride, before, dilation;
 };
@@ -23,7 +23,7 @@ std::vector<Extent> extents(const graph::OpArgs& args, bool image) {
   return {{kh, sh, pads.top, dh}, {kw, sw, pads.left, dw}};
 }
 
-/// Where the parent's cells stand in the child's window. False if they would read other cells of the image.
+/// Maps the cells of the child's window to those of the parent. Returns false if they would read other cells of the image.
 bool cells(const NodeContext& at, bool image, std::vector<AxisMap>& out) {
   const std::vector<Extent> now = extents(at.args(), image), before = extents(at.before(), image);
   bool exact = true;
@@ -45,7 +45,7 @@ bool cells(const NodeContext& at, bool image, std::vector<AxisMap>& out) {
   return exact;
 }
 
-/// The cell that reads what stands where the result will stand; empty if there is none.
+/// Returns the cell of a window that reads the position of the result, or empty if there is none.
 std::vector<std::int64_t> tap(const NodeContext& at, bool image) {
   std::vector<std::int64_t> out;
   for (const Extent& e : extents(at.args(), image)) {
@@ -68,7 +68,7 @@ ValueMapping linear(TransferWalk& walk, const NodeContext& at) {
   ValueMapping value = walk.identity(at, last, results);
   if (from.axis != 0 && from.axis != last) {
     if (value.axis != 0) return walk.inexact(at, "units of two axes are not the parent's", std::move(value));
-    std::vector<std::int64_t> rest = from.labels;  // zeros become the bias, the mean stays
+    std::vector<std::int64_t> rest = from.labels;  // zeros become the bias, the mean is kept
     std::ranges::replace(rest, kZero, kRandomValue);
     value = walk.identity(at, from.axis, std::move(rest));
   }
@@ -84,8 +84,8 @@ ValueMapping new_linear(TransferWalk& walk, const NodeContext& at) {
   return at.inputs[0];
 }
 
-/// Groups of neighbouring units, each of which stands for a whole group of the parent. The places inside of the groups
-/// must be alike in all of them; else the answer is empty.
+/// Maps groups of neighbouring units to whole groups of the parent. The positions inside the groups
+/// must be equal in all groups. Otherwise the result is empty.
 std::vector<std::int64_t> places_in_groups(const std::vector<std::int64_t>& labels, std::int64_t groups,
                                            std::int64_t old_size, std::vector<std::int64_t>& group_of) {
   const std::int64_t size = static_cast<std::int64_t>(labels.size()) / groups;
@@ -116,7 +116,7 @@ ValueMapping convolved(TransferWalk& walk, const NodeContext& at, bool image) {
   std::string why;
   bool all = true;
   AxisMap columns;
-  std::int64_t dense = 1;  // groups to write out
+  std::int64_t dense = 1;  // groups to make dense
   if (groups == 1) {
     columns = walk.columns(at, in, o, all);
     dense = old_groups;

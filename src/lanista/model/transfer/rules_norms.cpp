@@ -1,4 +1,4 @@
-// Norms: what is normalised together must keep its mean and variance.
+// Norms: units that are normalised together must keep their mean and variance.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@ namespace {
 
 bool affine(const graph::OpArgs& args) { return args.flag("affine"); }
 
-/// Weight and bias of units: zeros stay zeros, and what is anything is scaled by 1.
+/// Maps weight and bias of units. Zeros stay zeros, and units of any value are scaled by 1.
 void scale_and_shift(TransferWalk& walk, const NodeContext& at, const AxisMap& weight, const AxisMap& bias) {
   walk.map(at, "weight", {weight}, 1);
   walk.map(at, "bias", {bias}, 0);
@@ -20,7 +20,7 @@ ValueMapping batch_norm(TransferWalk& walk, const NodeContext& at) {
   std::vector<std::int64_t> labels = walk.labels(at, 1);
   std::ranges::replace(labels, kMean, kRandomValue);
   AxisMap units{labels, {}};
-  std::ranges::replace(units.from, kRandomValue, kZero);  // whatever it is, it is normalised to itself
+  std::ranges::replace(units.from, kRandomValue, kZero);  // any value is normalised by itself
   scale_and_shift(walk, at, units, units);
   walk.map(at, "running_mean", {units}, 0);
   walk.map(at, "running_var", {units}, 1);
@@ -41,7 +41,7 @@ ValueMapping new_batch_norm(TransferWalk& walk, const NodeContext& at) {
   return at.inputs[0];
 }
 
-/// How often each of `o` units stands among the labels; empty if something else is among them.
+/// Returns how often each of `o` units is among the labels, or empty if other labels are among them.
 std::vector<std::int64_t> counts(std::span<const std::int64_t> labels, std::int64_t o) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(o));
   for (const std::int64_t label : labels) {
@@ -55,7 +55,7 @@ bool all_equal(std::span<const std::int64_t> values) {
   return !values.empty() && std::ranges::all_of(values, [&](std::int64_t v) { return v == values[0]; });
 }
 
-/// Every unit once and beside them only their mean (LEMON's average expansion): the variance shrinks by o / n.
+/// Every unit once, and otherwise only their mean (average expansion of LEMON): the variance shrinks by o / n.
 bool padded_with_means(std::span<const std::int64_t> labels, std::int64_t o) {
   std::vector<std::int64_t> units;
   for (const std::int64_t label : labels) {
@@ -65,7 +65,7 @@ bool padded_with_means(std::span<const std::int64_t> labels, std::int64_t o) {
   return !count.empty() && all_equal(count) && count[0] == 1;
 }
 
-/// Over the last dimension, whose units are not just the parent's.
+/// Norm over the last dimension with units that are not just those of the parent.
 ValueMapping features_normed(TransferWalk& walk, const NodeContext& at) {
   const std::size_t last = at.last();
   const std::int64_t n = at.size(last), o = at.old_size(last);

@@ -22,7 +22,7 @@ ValueMapping pointwise(TransferWalk& walk, const NodeContext& at) {
 
 ValueMapping inserted_as_is(TransferWalk&, const NodeContext& at) { return at.inputs[0]; }
 
-/// An activation that leaves alone what is not negative.
+/// A new activation that keeps values of at least zero.
 ValueMapping inserted_behind_positive(TransferWalk& walk, const NodeContext& at) {
   const ValueMapping& from = at.inputs[0];
   if (from.zero || (from.known && walk.never_negative(from.parent))) return from;
@@ -32,7 +32,7 @@ ValueMapping inserted_behind_positive(TransferWalk& walk, const NodeContext& at)
 ValueMapping zero_everywhere(TransferWalk& walk, const NodeContext& at) { return walk.exact(at, walk.identity(at)); }
 ValueMapping inserted_zero(TransferWalk&, const NodeContext&) { return ValueMapping::zeros(); }
 
-/// What two labels come to where values are added. False: to nothing that has a label.
+/// Returns the label of a sum of two units. False if the sum has no label.
 bool merge(std::vector<std::int64_t>& labels, const std::vector<std::int64_t>& others) {
   for (std::size_t t = 0; t < labels.size(); ++t) {
     if (labels[t] == kRandomValue || others[t] == kRandomValue) {
@@ -44,7 +44,7 @@ bool merge(std::vector<std::int64_t>& labels, const std::vector<std::int64_t>& o
   return true;
 }
 
-/// Values that meet element by element: `out` takes up one more. False if their units are not in the same places.
+/// Merges one more value into `out`, element by element. Returns false if their units are not at the same positions.
 bool visit_probability(ValueMapping& out, const ValueMapping& other) {
   if (out.axis == other.axis) return merge(out.labels, other.labels);
   return false;
@@ -80,7 +80,7 @@ ValueMapping sum(TransferWalk& walk, const NodeContext& at) {
   return out;
 }
 
-/// Beside what was there, only zeros may be added.
+/// A new sum may add only zeros to the value of the parent.
 ValueMapping inserted_sum(TransferWalk& walk, const NodeContext& at) {
   const std::size_t keep = walk.latest(at);
   std::size_t others = 0;
@@ -94,7 +94,7 @@ ValueMapping inserted_sum(TransferWalk& walk, const NodeContext& at) {
                    keep < at.inputs.size() ? at.inputs[keep] : ValueMapping::none());
 }
 
-/// Products, quotients, differences: both inputs in their places, or, where the order does not matter, swapped.
+/// Products, quotients, differences: both inputs in order, or swapped if the order does not matter.
 ValueMapping pair(TransferWalk& walk, const NodeContext& at) {
   const auto& before = at.parent->inputs;
   std::size_t first = 0;
@@ -110,7 +110,7 @@ ValueMapping pair(TransferWalk& walk, const NodeContext& at) {
   return out;
 }
 
-/// Channels times gates.
+/// Channels scaled by gates.
 ValueMapping gated(TransferWalk& walk, const NodeContext& at) {
   const std::size_t axis = at.types[0].shape.rank() == 4 ? 1 : at.last();
   const ValueMapping from = walk.input(at, 0), gate = walk.input(at, 1);

@@ -34,8 +34,8 @@ ValueMapping positional(TransferWalk& walk, const NodeContext& at) {
   return walk.exact(at, std::move(value));
 }
 
-/// Heads are copied as wholes. In a head that grew, new queries may be anything, since new keys are zero; new contents
-/// too, since nobody reads them; queries grow to make up for the other root that scores are divided by.
+/// Heads are copied as a whole. In a head that grew, new queries may have any value, because new keys are zero. New values
+/// too, because no node reads them. Queries are scaled, because scores are divided by another square root.
 ValueMapping attention(TransferWalk& walk, const NodeContext& at) {
   const std::int64_t d = at.size(2), old_d = at.old_size(2);
   const std::int64_t heads = at.args().integer("heads"), old_heads = at.before().integer("heads");

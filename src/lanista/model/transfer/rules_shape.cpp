@@ -13,7 +13,7 @@ ValueMapping source(TransferWalk& walk, const NodeContext& at) {
   return out;
 }
 
-/// Windows over images and whole images: channels pass.
+/// Windows over images, and reductions of whole images: channels are kept.
 ValueMapping spatial(TransferWalk& walk, const NodeContext& at) {
   const ValueMapping from = walk.input(at, 0);
   std::vector<std::int64_t> labels = from.labels;
@@ -25,7 +25,7 @@ ValueMapping spatial(TransferWalk& walk, const NodeContext& at) {
   return walk.exact(at, std::move(out));
 }
 
-/// For operators that mix all units: only untouched values pass.
+/// For operators that mix all units: only unchanged values are exact.
 ValueMapping untouched(TransferWalk& walk, const NodeContext& at) {
   if (!same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", walk.identity(at));
   for (const ValueMapping& from : at.inputs) {
@@ -61,14 +61,14 @@ ValueMapping flat(TransferWalk& walk, const NodeContext& at) {
       }
     }
   }
-  // Of a mere counterpart other axes may differ too.
+  // In an inexact relation other axes may differ too.
   const std::int64_t most = walk.old_type({at.parent->id, 0}).shape.dims[1];
   for (std::int64_t& label : out) label = std::min(label, most - 1);
   return walk.exact(at, walk.identity(at, 1, std::move(out)));
 }
 
 ValueMapping reshaped(TransferWalk& walk, const NodeContext& at) {
-  // Like flatten, where that is what it does.
+  // Like flatten, if the reshape is one.
   if (walk.type(at).shape.rank() == 2 && walk.old_type({at.parent->id, 0}).shape.rank() == 2) return flat(walk, at);
   return untouched(walk, at);
 }
@@ -138,7 +138,7 @@ ValueMapping concat(TransferWalk& walk, const NodeContext& at) {
   return out;
 }
 
-/// A value with others beside it, whose readers have to ignore them.
+/// A new concat of a value of the parent with other values, which readers must ignore.
 ValueMapping inserted_concat(TransferWalk& walk, const NodeContext& at) {
   const auto axis = static_cast<std::size_t>(at.args().integer("axis"));
   const std::size_t keep = walk.latest(at, axis);

@@ -10,7 +10,7 @@
 namespace lanista::zoo {
 namespace {
 
-constexpr int kMaxTries = 200;  // walks; models with dozens of sums and widened groups need as many
+constexpr int kMaxTries = 200;  // limit of walks for models with dozens of sums and widened groups
 
 std::set<graph::Port> never_negative_values(const graph::Graph& graph, const graph::OpTable& ops) {
   std::set<graph::Port> out;
@@ -26,7 +26,7 @@ std::set<graph::Port> never_negative_values(const graph::Graph& graph, const gra
   return out;
 }
 
-/// Which of two plans keeps more.
+/// Whether plan `a` is exact at more nodes than plan `b`.
 bool better(const TransferPlan& a, const TransferPlan& b) {
   return std::pair(a.exact, a.exact_nodes.size()) > std::pair(b.exact, b.exact_nodes.size());
 }
@@ -65,7 +65,7 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
   PlanChoices choices;
   int tries = 0;
   std::set<std::size_t> grown;
-  // Sums first: every walk finds those whose new summands have to be zero.
+  // Sums first: every walk finds new summands that must be zero.
   const auto settle = [&](PlanChoices& with) {
     while (true) {
       TransferWalk walk(models, options, with);
@@ -87,7 +87,7 @@ Result<TransferPlan> plan_transfer(const graph::Graph& parent, const graph::Grap
       if (better(plan, best)) best = std::move(plan), choices = std::move(other);
     }
   }
-  for (const Growth growth : {Growth::kRepeat, Growth::kAverage}) {  // groups that have to change together
+  for (const Growth growth : {Growth::kRepeat, Growth::kAverage}) {  // groups of axes that must change together
     if (best.exact || tries > kMaxTries) return best;
     PlanChoices other = choices;
     for (const std::size_t group : grown) other.growth[group] = growth;

@@ -25,14 +25,14 @@ bool counts_upwards(std::span<const std::int64_t> labels, std::int64_t size) {
   return true;
 }
 
-/// The labels that a unit has without any reason for another: counted, from the beginning again where there are more.
+/// Returns the default labels of `n` units: t mod `o`.
 std::vector<std::int64_t> counted(std::int64_t n, std::int64_t o) {
   std::vector<std::int64_t> out(static_cast<std::size_t>(n));
   for (std::int64_t t = 0; t < n; ++t) out[static_cast<std::size_t>(t)] = t % o;
   return out;
 }
 
-/// The `n` indices of the largest scores, ascending; of equal ones the first. Without scores the first `n`.
+/// Returns the `n` indices with the largest scores, ascending; the first of equal ones. Without scores the first `n`.
 std::vector<std::int64_t> kept(std::int64_t n, std::int64_t o, const std::vector<double>* scores) {
   std::vector<std::int64_t> order = counted(o, o);
   if (scores != nullptr && std::cmp_equal(scores->size(), o)) {
@@ -60,7 +60,7 @@ TransferPlan TransferWalk::run() {
   for (const graph::NodeId id : m_.child.topo()) {
     const graph::Node& node = m_.child.node(id);
     ValueMapping value = visit(node);
-    // Whatever a rule says: a value of another form is another value.
+    // Independent of the rule, a value of another shape is another value.
     if (value.exact) {
       const graph::ValueType& now = m_.child_types.at({id, 0});
       const graph::ValueType& before = m_.parent_types.at(value.parent);
@@ -100,7 +100,7 @@ ValueMapping TransferWalk::visit(const graph::Node& node) {
   const AxisRule* rule = find_axis_rule(node.op);
   if (at.parent != nullptr) {
     if (rule != nullptr && rule->matched != nullptr) return rule->matched(*this, at);
-    // An operator that nobody here knows keeps its numbers where they fit.
+    // An operator without a rule keeps its parameters if their shapes are equal.
     for (const graph::ParamSpec& one : specs_) {
       const auto old = std::ranges::find(old_specs_, one.name, &graph::ParamSpec::name);
       if (old != old_specs_.end() && old->shape == one.shape) map(at, one.name, {});
@@ -137,7 +137,7 @@ const graph::ParamSpec* TransferWalk::spec(std::string_view param) const {
 }
 
 ValueMapping TransferWalk::inexact(const NodeContext& at, std::string why, ValueMapping best) {
-  // The first reason counts: what follows is behind it.
+  // Only the first reason is kept: later nodes depend on that node.
   if (plan_.inexact_reason.empty()) plan_.inexact_reason = place_text(at.child) + ": " + std::move(why);
   best.exact = false;
   return best;
@@ -201,7 +201,7 @@ std::vector<std::int64_t> TransferWalk::results(const NodeContext& at, std::size
     for (std::int64_t t = 0; t < n; ++t) wish[static_cast<std::size_t>(t)] = t / (n / o);
   }
 
-  std::map<std::int64_t, std::int64_t> unit_of_class;  // of the parent
+  std::map<std::int64_t, std::int64_t> unit_of_class;  // unit of the parent for each class
   for (std::int64_t u = o - 1; u >= 0; --u) {
     unit_of_class[static_cast<std::int64_t>(m_.parent_units.unit(at.parent->id, axis, u))] = u;
   }

@@ -7,7 +7,7 @@
 namespace lanista::step::testing {
 namespace {
 
-// Features in, features out: `call` reads %1 and stands as %2.
+// From features to features: `call` reads %1 and is node %2.
 std::string between_linears(const std::string& call) {
   return "%0 = input(shape=[6])\n%1 = linear(%0, out=6)\n%2 = " + call + "\n%3 = linear(%2, out=3)\n%4 = output(%3)\n";
 }

@@ -12,7 +12,7 @@
 #include "lanista/model/mutate/model_space.h"
 #include "lanista/model/space/domain.h"
 
-// Models and small helpers of this room's tests.
+// Models and helper functions for tests of this module.
 namespace lanista::mutate::testing {
 
 inline graph::Graph model(std::string_view text) {
@@ -29,7 +29,7 @@ inline graph::Graph base_model(std::string_view name) {
   return std::move(base->graph);
 }
 
-/// Two residual stages with normalisation, grouped and separable convolutions, a concat and a flatten-free head.
+/// Two residual stages with norms, grouped and separable convolutions, a concat and a head without flatten.
 inline graph::Graph residual_model() {
   return model(
       "%0 = input(shape=[3,8,8])\n"
@@ -89,7 +89,7 @@ inline std::shared_ptr<const Mutator> mutator(std::string_view name, const nlohm
   return nullptr;
 }
 
-/// Answers with the given numbers, one question after the other.
+/// A chooser that answers with the given numbers in order.
 class ScriptedChooser final : public space::Chooser {
  public:
   explicit ScriptedChooser(std::vector<std::int64_t> answers) : answers_(std::move(answers)) {}
@@ -125,7 +125,7 @@ inline std::string mutated(const Mutator& mutator, const graph::Graph& base, std
   return graph::to_text(edited->graph);
 }
 
-/// Number of distinct samples of a blueprint alone; nullopt if a domain is continuous. Not all of them need be models.
+/// The number of distinct samples of a blueprint; no value if a domain is continuous. Some may make no model.
 inline std::optional<double> count_samples(const Blueprint& blueprint) {
   space::SearchSpace space;
   for (const space::Parameter& parameter : blueprint.parameters()) EXPECT_TRUE(space.add(parameter).ok());

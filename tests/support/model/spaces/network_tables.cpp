@@ -8,7 +8,7 @@ namespace {
 
 using Int = std::int64_t;
 
-/// A value as far as it matters here.
+/// The size of a value.
 struct Value {
   Int channels = 0, size = 0;
 };
@@ -17,7 +17,7 @@ Int halved(Int size) { return (size + 1) / 2; }
 
 class Counter {
  public:
-  /// `out` channels of `size` x `size`, each from `reads` numbers.
+  /// Adds a layer with `out` channels of `size` x `size`, each from `reads` numbers.
   void convolution(Int reads, Int out, Int size) {
     tally.parameters += reads * out;
     tally.macs += reads * out * size * size;
@@ -119,7 +119,7 @@ class CellCounter : public Counter {
       const Int quarter = width / 4;
       for (int i = 0; i < 4; ++i) act();
       conv(from.channels, quarter, 1, from.size);
-      convolution(7 * quarter, quarter, 0);  // counted below: the first window halves columns only
+      convolution(7 * quarter, quarter, 0);  // also counted below: the first window halves columns only
       tally.macs += 7 * quarter * quarter * from.size * size;
       norm(quarter);
       convolution(7 * quarter, quarter, size);

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-// Sizes of published networks, added up layer by layer from the tables of the papers and from what the authors'
-// implementations put around the searched part. For tests: nothing here knows of graphs or blueprints.
+// Sizes of published networks, added up layer by layer from the tables of the papers and from the parts that the
+// authors' implementations put around the searched part. For tests; it uses no graph and no blueprint.
 namespace lanista::mutate::tables {
 
-/// What is counted: trained numbers, multiply-adds of convolutions and linear layers for one image, activations and
+/// Counts of a network: trained numbers, multiply-adds of convolutions and linear layers for one image, activations and
 /// gates, factorised reductions, sums of two values.
 struct NetworkSize {
   std::int64_t parameters = 0;
@@ -21,7 +21,7 @@ struct NetworkSize {
   bool operator==(const NetworkSize&) const = default;
 };
 
-/// An operator of a cell and the number of the value that it reads.
+/// An operator of a cell, and the number of the value that it reads.
 struct CellStep {
   std::string_view op;  ///< skip avg3 max3 sep3 sep5 sep7 dilsep3 dilsep5 conv7x1_1x7
   int from = 0;         ///< 0, 1: the inputs of the cell, as the reference numbers them; 2, 3, …: its nodes
@@ -45,17 +45,17 @@ NetworkSize nasnet(const CellNetwork& network, bool past = false);
 /// melodyguan/enas, src/cifar10/micro_child.py, with a fixed architecture. Input 0 is the earlier one.
 NetworkSize enas_micro(const CellNetwork& network);
 
-/// A layer of ENAS' macro space: convolution of so large a window, and which of stem, layer 1, layer 2, … it also
+/// A layer of the macro space of ENAS: the window of its convolution, and which of stem, layer 1, layer 2, … it also
 /// reads.
 struct MacroLayer {
   std::int64_t window = 3;
   std::vector<bool> skips;
 };
-/// melodyguan/enas, src/cifar10/general_child.py, with a fixed architecture; there, also separable convolutions are
+/// melodyguan/enas, src/cifar10/general_child.py, with a fixed architecture. There, separable convolutions are also
 /// made full ones.
 NetworkSize enas_macro(const std::vector<MacroLayer>& layers, std::int64_t width);
 
-/// An inverted residual: window, hidden channels, channels that come out, squeezed channels (0: no gate), stride.
+/// An inverted residual: window, hidden channels, output channels, squeezed channels (0: no gate), stride.
 struct MobileRow {
   std::int64_t window, hidden, out, squeezed, stride;
 };
@@ -66,7 +66,7 @@ struct MobileNetwork {
   std::int64_t features = 0;     ///< of a linear layer with offset in front of the last one; 0: none
   std::int64_t swish_from = -1;  ///< the first row with hard_swish, which stem and head then also have; -1: none
 };
-/// 224 x 224 images, 1,000 classes. A row whose hidden channels are those that come in has no first convolution.
+/// 224 x 224 images, 1,000 classes. A row with as many hidden as input channels has no first convolution.
 NetworkSize mobile(const MobileNetwork& network);
 
 /// megvii-model/SinglePathOneShot: 0, 1, 2: kernel 3, 5, 7; 3: Xception.

@@ -12,13 +12,13 @@ using space::Sample;
 using space::Value;
 using tables::CellTable;
 
-/// "first", "second", "1", "2", …: what our cells call the value that a table has under a number.
+/// The name of a value in our cells ("first", "second", "1", "2", …) for its number in a table.
 std::string value_name(int number, bool newest_first) {
   if (number < 2) return (number == 0) == newest_first ? "second" : "first";
   return std::to_string(number - 1);
 }
 
-/// The choices of one cell. With `distinct` inputs they are one choice, the earlier value first.
+/// The choices of one cell. With `distinct`, the inputs are one choice, the earlier value first.
 void add_cell(Sample& sample, const std::string& label, const CellTable& cell, bool newest_first, bool distinct) {
   for (std::size_t i = 0; i < cell.steps.size(); i += 2) {
     const std::string node = label + "/" + std::to_string(i / 2 + 1);
@@ -55,7 +55,7 @@ const CellTable kDartsReduce{
     {{"max3", 0}, {"max3", 1}, {"skip", 2}, {"max3", 1}, {"max3", 0}, {"skip", 2}, {"skip", 2}, {"max3", 1}},
     {2, 3, 4, 5}};
 
-// tensorflow/models, nasnet_utils.py. What the cells give is written down there: it is not what no node reads.
+// tensorflow/models, nasnet_utils.py. It lists the values that the cells join, which are not the unread ones.
 const CellTable kNasnetNormal{{{"sep5", 0},
                                {"sep3", 1},
                                {"sep5", 1},
@@ -139,7 +139,7 @@ const CellTable kEnasReduce{{{"sep3", 1},
                              {"sep5", 1}},
                             {2, 4, 5, 6}};
 
-// The same repository, scripts/cifar10_macro_final.sh: window, then the layers that are read besides.
+// The same repository, scripts/cifar10_macro_final.sh: window, then the additional layers that are read.
 constexpr const char* kMacro[] = {
     "3",
     "5 0",
@@ -176,7 +176,7 @@ std::vector<Network> darts_networks() {
         {kDartsNormal, kDartsReduce, width, count, 0, imagenet ? 224 : 32, imagenet ? 1000 : 10, imagenet});
   };
   return {
-      // Counted by quark0/darts' own program ("param size = 3.349342MB", where M is 10^6); Table 1: 3.3.
+      // Counted by the program of quark0/darts ("param size = 3.349342MB", where M is 10^6); Table 1: 3.3.
       {"DARTS-V2 (CIFAR-10)", "darts", {{"preset", "cifar10"}}, sample, table(36, 6, false), 3'349'342, 3.3},
       // Counted by osmr/imgclsmob, darts.py, which has 539.86 million operations, norms among them. Table 3: 4.7, and
       // 574, which its layers do not have.
@@ -231,9 +231,9 @@ std::vector<Network> enas_networks() {
     }
     layers.push_back(std::move(layer));
   }
-  // What that repository's program counts; the macro number also stands in the tests of its port
-  // taming-wild-ai/neural-architecture-search. The paper says 4.6 M, and 21.3 M or 38.0 M, of networks that it does not
-  // give: these are the ones that the repository trains.
+  // Counted by the program of that repository; the macro number is also in the tests of its port
+  // taming-wild-ai/neural-architecture-search. The paper has 4.6 M, and 21.3 M or 38.0 M, for networks that it does not
+  // list. These are the networks that the repository trains.
   return {
       {.name = "ENAS micro",
        .space = "enas_micro",

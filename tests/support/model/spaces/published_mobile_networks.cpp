@@ -35,7 +35,7 @@ Network mnasnet_a1() {
     network.sample[b + "filters"] = number(4);
     network.sample[b + "skip"] = word(kRows[i].skip ? "identity" : "none");
   }
-  // Its layers one by one; gates have a quarter of the channels that come into the block.
+  // Its layers one by one. A gate has a quarter of the input channels of its block.
   network.table = tables::mobile({32,
                                   {{3, 32, 16, 0, 1},
                                    {3, 96, 24, 0, 2},

@@ -9,10 +9,10 @@
 #include "lanista/model/spaces/blueprint.h"
 #include "support/model/spaces/network_tables.h"
 
-// The networks that the papers publish, as samples of our spaces at the sizes of the papers.
+// The networks of the papers, as samples of our spaces at the sizes of the papers.
 namespace lanista::mutate::testing {
 
-/// A network of a paper.
+/// One network of a paper.
 struct Network {
   std::string name;
   std::string space;
@@ -34,7 +34,7 @@ inline Network with(Network network, std::int64_t published, double rounded, dou
   return network;
 }
 
-/// What a sample has of a choice between names.
+/// A value of a choice between names.
 inline space::Value word(std::string text) { return space::Value(std::move(text)); }
 
 std::vector<Network> darts_networks();

@@ -7,10 +7,10 @@
 
 #include "lanista/model/spaces/published.h"
 
-// Small helpers of the published spaces' tests.
+// Helper functions for tests of the published spaces.
 namespace lanista::mutate::testing {
 
-/// Data that suits the space: `images` with ten classes where it does not want tokens or rows.
+/// Data for the space: `images` with ten classes, unless it needs tokens or tables.
 inline ModelInterface ends_for(std::string_view name, const graph::Shape& images) {
   if (name == "wide_deep") return model_interface(graph::Shape{{7}}, 3);
   if (name != "transformer") return model_interface(images, 10);

@@ -9,7 +9,7 @@
 
 namespace lanista::zoo::testing {
 
-/// The node's place in a model.
+/// The index of a node in a model.
 inline std::size_t place_of(const MatchModel& model, graph::NodeId id) {
   return static_cast<std::size_t>(std::ranges::find(model.nodes, id, &MatchModel::Node::id) - model.nodes.begin());
 }
@@ -31,7 +31,7 @@ inline double common_by_hand(const MatchModel::Node& a, const MatchModel::Node& 
   return out;
 }
 
-/// function_overlap, as a sum over all ways back from the ends to the inputs.
+/// function_overlap, as a sum over all backward paths from the ends to the inputs.
 inline double function_overlap_by_paths(const MatchModel& parent, const MatchModel& child,
                            const std::vector<graph::NodePair>& pairs) {
   std::map<std::size_t, std::size_t> partner;

@@ -10,7 +10,7 @@
 
 namespace lanista::zoo::testing {
 
-/// A fifth of the random cases that a property is tried on; LANISTA_WHOLE_ZOO has all of them.
+/// A fifth of the random cases of a property test; with LANISTA_WHOLE_ZOO all of them.
 inline std::uint64_t cases(std::uint64_t whole) {
   return std::getenv("LANISTA_WHOLE_ZOO") != nullptr ? whole : whole / 5;
 }
@@ -52,7 +52,7 @@ inline graph::Graph random_layers(Rng rng, std::int64_t most) {
       add("relu", {port}, {}, width);
     }
   }
-  // What nobody read is summed up behind layers of one width.
+  // Unread values pass through layers of one width and are added.
   std::vector<graph::Port> ends;
   for (const Value& value : std::vector<Value>(values)) {
     if (!value.read) ends.push_back({builder.add("linear", {value.port}, {{"out", std::int64_t{3}}}), 0});
