@@ -18,7 +18,8 @@ namespace {
 // The context of the gradient rule of one forward node.
 class GradientEmitter : public graph::GradientContext {
  public:
-  GradientEmitter(BackwardPass& backward, ForwardLowering& forward, const ForwardNode& record, const Node& node, Port gradient)
+  GradientEmitter(BackwardPass& backward, ForwardLowering& forward, const ForwardNode& record, const Node& node,
+                  Port gradient)
       : GradientContext({.args = {record.data, node.attrs, *record.def},
                          .origin = record.origin,
                          .inputs = node.inputs,

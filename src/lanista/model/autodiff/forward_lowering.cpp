@@ -23,8 +23,8 @@ bool has_attr(const OpDef& def, std::string_view name) {
 // The context of a decomposition: inputs, parameters, and emit(), which lowers each part in turn.
 class DecompositionContext : public graph::StepContext {
  public:
-  DecompositionContext(ForwardLowering& forward, const ForwardNode& node, const Attrs& attrs, const std::vector<Port>& inputs,
-               bool recorded)
+  DecompositionContext(ForwardLowering& forward, const ForwardNode& node, const Attrs& attrs,
+                       const std::vector<Port>& inputs, bool recorded)
       : StepContext(
             {.args = {node.data, attrs, *node.def}, .origin = node.origin, .inputs = inputs, .params = node.params}),
         forward_(forward),
@@ -109,7 +109,8 @@ Result<Port> ForwardLowering::value_of(const graph::Graph& model, Port port) con
   return Port{value.node, port.slot};
 }
 
-Port ForwardLowering::lower(const std::string& op, std::vector<Port> inputs, Attrs attrs, NodeId origin, bool recorded) {
+Port ForwardLowering::lower(const std::string& op, std::vector<Port> inputs, Attrs attrs, NodeId origin,
+                            bool recorded) {
   const OpDef* def = builder_.ops().find(op);
   if (def == nullptr || builder_.failed()) return builder_.emit(op, std::move(inputs), std::move(attrs), origin);
 

@@ -3,8 +3,8 @@
 #include <functional>
 #include <utility>
 
-#include "lanista/model/ops/op_rules.h"
 #include "lanista/model/autodiff/optimizer.h"
+#include "lanista/model/ops/op_rules.h"
 
 namespace lanista::step {
 namespace {
@@ -44,11 +44,12 @@ std::vector<Optimizer> make_optimizers() {
 Types infer_update(const OpArgs& args, std::size_t parts) {
   if (args.inputs.size() % parts != 0) {
     return ops::shape_error("needs " + std::to_string(parts) + " tensors for each parameter, but has " +
-                       std::to_string(args.inputs.size()) + " inputs");
+                            std::to_string(args.inputs.size()) + " inputs");
   }
   const std::size_t n = args.inputs.size() / parts;
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
-    if (args.inputs[i].shape.has_batch()) return ops::shape_error("input " + std::to_string(i) + " has a batch dimension");
+    if (args.inputs[i].shape.has_batch())
+      return ops::shape_error("input " + std::to_string(i) + " has a batch dimension");
     LANISTA_TRY(ops::require_type(args, i, args.inputs[i % n], i < 2 * n ? "the gradient" : "the slot"));
   }
   return std::vector<ValueType>{};

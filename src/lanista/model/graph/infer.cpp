@@ -4,8 +4,8 @@
 #include <span>
 
 #include "lanista/base/check.h"
-#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/lower_bound_by_id.h"
+#include "lanista/model/graph/size_limits.h"
 #include "lanista/model/graph/text.h"
 
 namespace lanista::graph {
@@ -107,8 +107,9 @@ Error cycle_error(const InferenceWalk& walk) {
   auto at = static_cast<std::size_t>(std::find(on_cycle.begin(), on_cycle.end(), true) - on_cycle.begin());
   for (std::size_t steps = 0; steps < walk.graph.size(); ++steps) {
     const auto& inputs = walk.node(at).inputs;
-    at = walk.graph.index_of(
-        std::find_if(inputs.begin(), inputs.end(), [&](Port p) { return on_cycle[walk.graph.index_of(p.node)]; })->node);
+    at = walk.graph.index_of(std::find_if(inputs.begin(), inputs.end(), [&](Port p) {
+                               return on_cycle[walk.graph.index_of(p.node)];
+                             })->node);
   }
   return refuse(walk.node(at), "depends on its own result");
 }
@@ -149,7 +150,8 @@ Result<void> check_model_nodes(const InferenceWalk& walk) {
     // A verified model has a text form, so its limits are checked here too.
     if (node.inputs.size() > kMaxTextInputs) return refuse(node, "has more than 64 inputs");
     if (node.label.size() > kMaxStringLength) return refuse(node, "has a label of more than 4096 bytes");
-    if (def.level != OpLevel::kModel) return refuse(node, "is an operator of training steps, which a model must not have");
+    if (def.level != OpLevel::kModel)
+      return refuse(node, "is an operator of training steps, which a model must not have");
     if (num_data_inputs(node, def) != node.inputs.size()) {
       return refuse(node,
                     "has " + std::to_string(node.inputs.size()) + " inputs, needs " + std::to_string(def.min_inputs));

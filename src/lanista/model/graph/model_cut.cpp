@@ -55,8 +55,8 @@ NodeOrder order_of(const Graph& model, const std::set<NodeId>& frozen, const std
   return order;
 }
 
-// The last place behind which everything hangs on one real value, with nothing trained up to it. A value lies on every
-// path from input to output where no connection leads past it.
+// Returns the last node with a real value on which all later nodes depend, with no trained node before it. A value is
+// on every path from input to output if no edge leads past it.
 std::optional<std::pair<std::size_t, Port>> last_cut(const NodeOrder& order, const Types& types) {
   std::optional<std::pair<std::size_t, Port>> found;
   std::size_t reach = 0;

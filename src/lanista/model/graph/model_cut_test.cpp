@@ -62,8 +62,8 @@ TEST(Cut, KeepsIdsOfHead) {
 }
 
 TEST(Cut, StopsBeforeTrainedOrRandomNode) {
-  EXPECT_EQ(cut(kModel, ids({1, 2, 5}))->value.shape.text(), "[N, 16]");     // dropout draws
-  EXPECT_EQ(cut(kModel, ids({1, 2, 5, 6}))->value.shape.text(), "[N, 16]");  // and does not where it is frozen
+  EXPECT_EQ(cut(kModel, ids({1, 2, 5}))->value.shape.text(), "[N, 16]");     // dropout is random
+  EXPECT_EQ(cut(kModel, ids({1, 2, 5, 6}))->value.shape.text(), "[N, 16]");  // frozen dropout is not
   EXPECT_EQ(cut(kModel, ids({1, 2, 5, 6}))->prefix.size(), 8U);
   EXPECT_EQ(cut(kModel, ids({1}))->prefix.size(), 3U);  // statistics are renewed
 }

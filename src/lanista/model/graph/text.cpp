@@ -62,7 +62,8 @@ std::string to_text(const Graph& graph) {
     out += std::string(kNextId) + " " + std::to_string(graph.next_id().value) + "\n";
   }
   std::vector<NodeId> order = graph.topo();
-  if (order.size() < graph.size()) order = graph.ids();  // a graph with a cycle has no order, but all its nodes are written
+  if (order.size() < graph.size())
+    order = graph.ids();  // a graph with a cycle has no order, but all its nodes are written
   for (const NodeId id : order) out += node_text(graph.node(id)) + "\n";
   return out;
 }

@@ -164,7 +164,8 @@ TEST_P(EveryMutator, KeepsTheOutputUnderEveryRepairPolicy) {
             EXPECT_EQ(output_type(edited->graph), output_type(base.graph));
           } else {
             EXPECT_EQ(edited.error().code, Code::kNotApplicable) << edited.error().message;
-            EXPECT_TRUE(choose.trace().empty()) << "the mutator offered a site that does not fit: " << edited.error().message;
+            EXPECT_TRUE(choose.trace().empty())
+                << "the mutator offered a site that does not fit: " << edited.error().message;
           }
         }
       }

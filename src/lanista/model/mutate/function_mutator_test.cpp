@@ -20,9 +20,10 @@ const char* const kTied =
 /// The text of the tied model after `edit`, or the error message.
 template <class Edit>
 std::string after(Edit edit) {
-  const auto mutator = make_function_mutator(
-      "mine",
-      [&](const ModelView& view, graph::Editor& editor, space::Chooser&) -> Result<void> { return edit(view, editor); });
+  const auto mutator =
+      make_function_mutator("mine", [&](const ModelView& view, graph::Editor& editor, space::Chooser&) -> Result<void> {
+        return edit(view, editor);
+      });
   return mutated(*mutator, testing::model(kTied), {});
 }
 

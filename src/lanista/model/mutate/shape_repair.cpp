@@ -59,7 +59,8 @@ Result<RepairOp> fit_spatial(const ValueType& have, const ValueType& want, const
 
 std::size_t channel_axis(const graph::Shape& shape) { return shape.rank() == 4 ? 1 : shape.rank() - 1; }
 
-Result<std::vector<RepairOp>> plan_shape_repair(const ValueType& have, const ValueType& want, const RepairPolicy& policy) {
+Result<std::vector<RepairOp>> plan_shape_repair(const ValueType& have, const ValueType& want,
+                                                const RepairPolicy& policy) {
   if (have == want) return std::vector<RepairOp>{};
   const std::size_t rank = have.shape.rank();
   const bool comparable = have.dtype == graph::DType::kReal && want.dtype == graph::DType::kReal &&

@@ -33,7 +33,8 @@ ShapeRepairTable::Entry& ShapeRepairTable::entry(NodeId from, NodeId to) {
   const std::pair key{type_number(from), type_number(to)};
   const auto found = entries_.find(key);
   if (found != entries_.end()) return found->second;
-  return entries_.emplace(key, Entry{plan_shape_repair(view_.type(from), view_.type(to), policy_), false, {}}).first->second;
+  return entries_.emplace(key, Entry{plan_shape_repair(view_.type(from), view_.type(to), policy_), false, {}})
+      .first->second;
 }
 
 const std::optional<std::string>& ShapeRepairTable::objection(NodeId from, NodeId to) {

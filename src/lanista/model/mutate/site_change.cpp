@@ -23,7 +23,8 @@ std::vector<SiteChange> applicable_changes(std::vector<Result<SiteChange>> chang
   return all;
 }
 
-bool leads_to(const ModelView& view, graph::ValueType from, std::span<const Replacement> layers, const graph::ValueType& to) {
+bool leads_to(const ModelView& view, graph::ValueType from, std::span<const Replacement> layers,
+              const graph::ValueType& to) {
   for (const Replacement& layer : layers) {
     auto next = result_type(view.ops(), layer.op, layer.attrs, {&from, 1});
     if (!next) return false;

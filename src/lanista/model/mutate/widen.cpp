@@ -135,7 +135,7 @@ class Widen final : public Mutator {
 
   /// Returns a change for each factor that changes the width of all layers of the site.
   std::vector<Result<SiteChange>> changes(const ModelView& view, const Site& site, WidthReach reach,
-                                      const RepairPolicy& repair) const {
+                                          const RepairPolicy& repair) const {
     std::vector<Result<SiteChange>> all;
     for (const double by : by_) {
       const bool changes = std::all_of(site.begin(), site.end(), [&](graph::NodeId id) {
@@ -143,8 +143,9 @@ class Widen final : public Mutator {
         return wanted != 0 && wanted != now;
       });
       if (!changes) continue;
-      all.push_back(SiteChange{[&view, &repair, site, by] { return finish_mutation(edited(view, site, by), view, repair); },
-                           reach == WidthReach::kAbsorbed});
+      all.push_back(
+          SiteChange{[&view, &repair, site, by] { return finish_mutation(edited(view, site, by), view, repair); },
+                     reach == WidthReach::kAbsorbed});
     }
     return all;
   }

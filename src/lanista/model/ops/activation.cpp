@@ -57,7 +57,8 @@ OpDef softmax_op() {
   def.cost = elementwise_cost(5);
   def.gradient = [](GradientContext& step) {
     if (!step.needs_grad(0)) return;
-    step.set_input_grad(0, step.emit("softmax_grad", {step.output(), step.grad()}, selected_attrs(step.args().attrs, {"axis"})));
+    step.set_input_grad(
+        0, step.emit("softmax_grad", {step.output(), step.grad()}, selected_attrs(step.args().attrs, {"axis"})));
   };
   return def;
 }

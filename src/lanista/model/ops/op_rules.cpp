@@ -60,11 +60,12 @@ Result<std::vector<ValueType>> value(Shape shape, DType dtype) { return values({
 Result<std::vector<ValueType>> values(std::vector<ValueType> types) {
   for (const ValueType& type : types) {
     for (std::size_t i = type.shape.has_batch() ? 1 : 0; i < type.shape.rank(); ++i) {
-      if (type.shape.dims[i] < 1) return shape_error("a result of shape " + type.shape.text() + " has an empty dimension");
+      if (type.shape.dims[i] < 1)
+        return shape_error("a result of shape " + type.shape.text() + " has an empty dimension");
     }
     if (type.shape.elements_per_sample() > kMaxValueElements) {
-      return shape_error("a result of shape " + type.shape.text() + " has more than " + std::to_string(kMaxValueElements) +
-                    " elements per sample");
+      return shape_error("a result of shape " + type.shape.text() + " has more than " +
+                         std::to_string(kMaxValueElements) + " elements per sample");
     }
   }
   return types;
@@ -74,10 +75,10 @@ Result<void> require_real(const OpArgs& args, std::size_t i) {
   const ValueType& type = args.inputs[i];
   if (type.dtype != DType::kReal || !type.shape.has_batch()) {
     return shape_error("input " + std::to_string(i) + " must be real numbers with a batch dimension, but it is " +
-                  (type.dtype == DType::kReal    ? ""
-                   : type.dtype == DType::kIndex ? "class numbers or tokens "
-                                                 : "bytes ") +
-                  type.shape.text());
+                       (type.dtype == DType::kReal    ? ""
+                        : type.dtype == DType::kIndex ? "class numbers or tokens "
+                                                      : "bytes ") +
+                       type.shape.text());
   }
   return {};
 }
@@ -86,8 +87,8 @@ Result<void> require_same_shapes(const OpArgs& args) {
   for (std::size_t i = 0; i < args.inputs.size(); ++i) {
     LANISTA_TRY(require_real(args, i));
     if (shape_of(args, i) != shape_of(args, 0)) {
-      return shape_error("inputs must have one shape, but input 0 is " + shape_text(args, 0) + " and input " + std::to_string(i) +
-                    " is " + shape_text(args, i));
+      return shape_error("inputs must have one shape, but input 0 is " + shape_text(args, 0) + " and input " +
+                         std::to_string(i) + " is " + shape_text(args, i));
     }
   }
   return {};
@@ -112,7 +113,7 @@ Result<void> require_valid_params(const std::vector<ParamSpec>& params) {
   for (const ParamSpec& param : params) {
     if (param.shape.elements_per_sample() > kMaxValueElements) {
       return shape_error("parameter " + param.name + " of shape " + param.shape.text() + " has more than " +
-                    std::to_string(kMaxValueElements) + " elements");
+                         std::to_string(kMaxValueElements) + " elements");
     }
   }
   return {};

@@ -31,8 +31,8 @@ OpDef max_pool_op() {
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_ASSIGN(const PoolDims dims, conv_dims_of(args));
     if (dims.kw > kMaxPoolCells / dims.kh) {
-      return shape_error("a max-pooling window has at most " + std::to_string(kMaxPoolCells) + " cells, but the kernel is " +
-                    size_pair_text(dims.kh, dims.kw));
+      return shape_error("a max-pooling window has at most " + std::to_string(kMaxPoolCells) +
+                         " cells, but the kernel is " + size_pair_text(dims.kh, dims.kw));
     }
     return value(dims.output());
   };
@@ -132,7 +132,8 @@ OpDef global_max_pool_op() {
     LANISTA_TRY(require_image(args));
     const auto& dims = shape_of(args).dims;
     if (std::max(dims[2], dims[3]) > kMaxPoolCells) {
-      return shape_error("images are at most " + size_pair_text(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " + shape_text(args));
+      return shape_error("images are at most " + size_pair_text(kMaxPoolCells, kMaxPoolCells) + ", but input 0 is " +
+                         shape_text(args));
     }
     return value(batched({dims[1]}));
   };

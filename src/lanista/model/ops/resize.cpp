@@ -72,7 +72,8 @@ Result<std::pair<std::int64_t, std::int64_t>> resized(const OpArgs& args) {
     w *= shape_of(args).dims[3];
   }
   if (h > kMaxSide || w > kMaxSide) {
-    return shape_error("a result of " + size_pair_text(h, w) + " cells is above " + std::to_string(kMaxSide) + " a side");
+    return shape_error("a result of " + size_pair_text(h, w) + " cells is above " + std::to_string(kMaxSide) +
+                       " a side");
   }
   return std::pair{h, w};
 }

@@ -26,7 +26,7 @@ Result<std::vector<ValueType>> infer_embedding(const OpArgs& args) {
   const auto& [shape, dtype] = args.inputs[0];
   if (dtype != DType::kIndex || !shape.has_batch() || shape.rank() != 2) {
     return shape_error("input must be token numbers [N, T], from input(shape=[T], dtype=\"index\"), but it is " +
-                  std::string(dtype == DType::kIndex ? "tokens " : "real numbers ") + shape.text());
+                       std::string(dtype == DType::kIndex ? "tokens " : "real numbers ") + shape.text());
   }
   LANISTA_TRY(require_valid_params(embedding_params(args)));
   return value(batched({shape.dims[1], args.integer("dim")}));
@@ -68,8 +68,8 @@ OpDef positional_embedding_op() {
   def.infer = [](const OpArgs& args) -> Result<std::vector<ValueType>> {
     LANISTA_TRY(require_sequence(args));
     if (shape_of(args).dims[1] > kMaxPositions) {
-      return shape_error("a sequence of " + std::to_string(shape_of(args).dims[1]) + " positions is too long; at most " +
-                    std::to_string(kMaxPositions));
+      return shape_error("a sequence of " + std::to_string(shape_of(args).dims[1]) +
+                         " positions is too long; at most " + std::to_string(kMaxPositions));
     }
     return value(shape_of(args));
   };
@@ -129,7 +129,8 @@ Result<std::vector<ValueType>> infer_attention(const OpArgs& args) {
   LANISTA_TRY(require_sequence(args));
   const std::int64_t t = shape_of(args).dims[1], d = shape_of(args).dims[2], heads = args.integer("heads");
   if (d % heads != 0) {
-    return shape_error("heads=" + std::to_string(heads) + " must divide the features, but there are " + std::to_string(d));
+    return shape_error("heads=" + std::to_string(heads) + " must divide the features, but there are " +
+                       std::to_string(d));
   }
   const double p = args.real("dropout");
   if (!(p >= 0 && p < 1)) return shape_error("dropout must lie in [0, 1), but it is " + attr_text(p));

@@ -38,9 +38,9 @@ OpDef reshape_op() {
     if (batch || args.inputs[0].dtype != DType::kReal) LANISTA_TRY(require_real(args));
     Shape shape = batch ? batched(args.list("shape")) : unbatched(args.list("shape"));
     if (shape.elements_per_sample() != shape_of(args).elements_per_sample()) {
-      return shape_error("cannot reshape " + shape_text(args) + " (" + std::to_string(shape_of(args).elements_per_sample()) +
-                    " elements per sample) to " + shape.text() + " (" + std::to_string(shape.elements_per_sample()) +
-                    ")");
+      return shape_error("cannot reshape " + shape_text(args) + " (" +
+                         std::to_string(shape_of(args).elements_per_sample()) + " elements per sample) to " +
+                         shape.text() + " (" + std::to_string(shape.elements_per_sample()) + ")");
     }
     return value(std::move(shape));
   };
@@ -61,7 +61,7 @@ Result<std::vector<ValueType>> infer_transpose(const OpArgs& args) {
   }
   if (!permutation) {
     return shape_error("axes " + attr_text(axes) + " must be a permutation of all " + std::to_string(shape.rank()) +
-                  " dimensions of " + shape.text() + " that leaves the batch in front");
+                       " dimensions of " + shape.text() + " that leaves the batch in front");
   }
   Shape result = shape;
   for (std::size_t i = 0; i < axes.size(); ++i) result.dims[i] = shape.dims[static_cast<std::size_t>(axes[i])];
@@ -118,7 +118,7 @@ Result<std::vector<ValueType>> infer_mean(const OpArgs& args) {
   const bool ascending = std::adjacent_find(axes.begin(), axes.end(), std::greater_equal<>()) == axes.end();
   if (axes.empty() || !ascending || axes.back() >= static_cast<std::int64_t>(shape.rank())) {
     return shape_error("axes " + attr_text(axes) + " must be ascending dimensions of " + shape.text() +
-                  " without the batch");
+                       " without the batch");
   }
   Shape result;
   for (std::size_t i = 0; i < shape.rank(); ++i) {
@@ -179,15 +179,16 @@ OpDef slice_op() {
 Result<SliceRange> slice_range(const OpArgs& args) {
   const Shape& shape = shape_of(args);
   const auto axis = static_cast<std::size_t>(args.integer("axis"));
-  if (axis >= shape.rank()) return shape_error("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
+  if (axis >= shape.rank())
+    return shape_error("axis " + std::to_string(axis) + " of " + shape.text() + " does not exist");
   const std::int64_t size = shape.dims[axis];
   std::int64_t begin = args.integer("start"), end = args.integer("end");
   if (begin < 0) begin += size;
   if (end <= 0) end += size;
   if (begin < 0 || begin >= end || end > size) {
     return shape_error("elements " + std::to_string(args.integer("start")) + " up to " +
-                  std::to_string(args.integer("end")) + " (start, end) of axis " + std::to_string(axis) +
-                  " are no run in " + shape.text());
+                       std::to_string(args.integer("end")) + " (start, end) of axis " + std::to_string(axis) +
+                       " are no run in " + shape.text());
   }
   return SliceRange{axis, begin, end - begin};
 }

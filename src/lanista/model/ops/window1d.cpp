@@ -39,7 +39,8 @@ auto of_one_row(const OpArgs& args, const OpDef& flat, const Rule& rule) {
 /// Infers the shape. Errors of the two-dimensional form call the length width.
 Result<Shape> row_result(const OpArgs& args, const OpDef& flat) {
   LANISTA_TRY(require_real(args));
-  if (shape_of(args).rank() != 3) return shape_error("input 0 must be sequences [N, C, L], but it is " + shape_text(args));
+  if (shape_of(args).rank() != 3)
+    return shape_error("input 0 must be sequences [N, C, L], but it is " + shape_text(args));
   if (const std::size_t size = args.list("padding").size(); size != 1 && size != 2) {
     return shape_error("padding must list one or two integers, but it lists " + std::to_string(size));
   }

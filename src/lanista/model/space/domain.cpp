@@ -42,7 +42,8 @@ Result<void> check(const FloatRange& r) {
   }
   if (r.lo > r.hi) return domain_error(r, "the lower bound must not be above the upper one");
   if (r.log && r.lo <= 0) return domain_error(r, "a logarithmic range must start above 0");
-  if (!(r.quant >= 0) || !std::isfinite(r.quant)) return domain_error(r, "the quantum must be 0 (none) or a positive number");
+  if (!(r.quant >= 0) || !std::isfinite(r.quant))
+    return domain_error(r, "the quantum must be 0 (none) or a positive number");
   if (r.quant > 0) {
     constexpr double kExact = 4503599627370496.0;  // 2^52: above it neighbouring multiples become equal
     if (std::max(std::abs(r.lo), std::abs(r.hi)) / r.quant > kExact) return domain_error(r, "the quantum is too small");

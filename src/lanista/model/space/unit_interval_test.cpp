@@ -89,7 +89,8 @@ TEST(UnitInterval, MatchesRandomSampling) {
         if (unit_position(domain, value) < 0.4) mass += cell.hi - cell.lo;
       }
     }
-    EXPECT_NEAR(below, kNumSamples * mass, 4 * std::sqrt(kNumSamples * mass * (1 - mass)) + 1e-9) << domain_text(domain);
+    EXPECT_NEAR(below, kNumSamples * mass, 4 * std::sqrt(kNumSamples * mass * (1 - mass)) + 1e-9)
+        << domain_text(domain);
   }
 }
 

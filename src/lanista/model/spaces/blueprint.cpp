@@ -40,7 +40,8 @@ ValueChoice pick(std::string label, std::vector<space::Value> values) {
 }
 ValueChoice pick(std::string label, space::Domain domain) { return {std::move(label), std::move(domain)}; }
 
-ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab, std::int64_t positions) {
+ModelInterface model_interface(const graph::Shape& input, std::int64_t outputs, std::int64_t vocab,
+                               std::int64_t positions) {
   std::vector<std::int64_t> shape = input.dims;
   if (input.has_batch()) shape.erase(shape.begin());
   ModelInterface out{{{"shape", std::move(shape)}}, outputs, vocab, positions};

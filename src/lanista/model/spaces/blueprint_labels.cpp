@@ -23,7 +23,8 @@ std::vector<std::string> option_names(const std::vector<Option>& options) {
 
 Domain subsets_domain(const std::vector<std::string>& names, std::int64_t min_count, std::int64_t most) {
   Categorical out;
-  for (const auto& members : subsets(names.size(), min_count, most)) out.values.emplace_back(subset_text(members, names));
+  for (const auto& members : subsets(names.size(), min_count, most))
+    out.values.emplace_back(subset_text(members, names));
   return out;
 }
 
@@ -126,7 +127,8 @@ class LabelCollector {
 
 std::vector<std::vector<std::size_t>> subsets(std::size_t count, std::int64_t min_count, std::int64_t most) {
   std::vector<std::vector<std::size_t>> out;
-  for (auto size = static_cast<std::size_t>(min_count); size <= static_cast<std::size_t>(most) && size <= count; ++size) {
+  for (auto size = static_cast<std::size_t>(min_count); size <= static_cast<std::size_t>(most) && size <= count;
+       ++size) {
     std::vector<std::size_t> members(size);
     for (std::size_t i = 0; i < size; ++i) members[i] = i;
     while (true) {

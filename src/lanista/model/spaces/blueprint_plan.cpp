@@ -216,8 +216,8 @@ class Planner {
     LANISTA_TRY(check_known(choice.always, names, out.place));
     const auto count = static_cast<std::int64_t>(choice.from.size());
     if (choice.min_count < 0 || choice.min_count > choice.most || choice.most > count || choice.most < 1) {
-      return wrong(out.place, "cannot choose " + std::to_string(choice.min_count) + " to " + std::to_string(choice.most) +
-                                  " of " + std::to_string(count) + " values");
+      return wrong(out.place, "cannot choose " + std::to_string(choice.min_count) + " to " +
+                                  std::to_string(choice.most) + " of " + std::to_string(count) + " values");
     }
     if (choice.min_count == 0 && choice.always.empty()) {
       return wrong(out.place, "choosing none needs a value that is always read");

@@ -156,7 +156,8 @@ Result<Value> Expression::term(std::size_t index, const Lookup& lookup) const {
   if (term_here.word != "min" && term_here.word != "max") return rounded(term_here.word, best);
   for (std::size_t i = 1; i < term_here.parts.size(); ++i) {
     LANISTA_ASSIGN(const Value other, part(i));
-    if (!is_number(other)) return unusable(term_here.word + " of " + space::value_text(other) + ", which is not a number");
+    if (!is_number(other))
+      return unusable(term_here.word + " of " + space::value_text(other) + ", which is not a number");
     if (term_here.word == "min" ? real(other) < real(best) : real(other) > real(best)) best = other;
   }
   return best;

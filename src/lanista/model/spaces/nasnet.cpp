@@ -66,15 +66,16 @@ PublishedSpace nasnet_space() {
           [](const graph::OpTable& ops, const ModelInterface& ends, const Options& given) {
             const auto kind = given.at("ops").get<std::string>();
             const bool amoeba = kind == "amoebanet";
-            const spaces::CellRules rules{.space = "nasnet",
-                                          .cell_style = amoeba ? spaces::CellStyle::kAmoebanet : spaces::CellStyle::kNasnet,
-                                          .nodes = given.at("nodes").get<std::int64_t>(),
-                                          .ops = ops_of(kind),
-                                          .joins_unread_nodes = kind != "pnas",
-                                          .normal_gives = given.at("normal_gives").get<std::string>(),
-                                          .reduce_gives = given.at("reduce_gives").get<std::string>(),
-                                          .stem_width = given.at("stem_width").get<std::int64_t>(),
-                                          .past_reduction = given.at("past_reduction").get<bool>()};
+            const spaces::CellRules rules{
+                .space = "nasnet",
+                .cell_style = amoeba ? spaces::CellStyle::kAmoebanet : spaces::CellStyle::kNasnet,
+                .nodes = given.at("nodes").get<std::int64_t>(),
+                .ops = ops_of(kind),
+                .joins_unread_nodes = kind != "pnas",
+                .normal_gives = given.at("normal_gives").get<std::string>(),
+                .reduce_gives = given.at("reduce_gives").get<std::string>(),
+                .stem_width = given.at("stem_width").get<std::int64_t>(),
+                .past_reduction = given.at("past_reduction").get<bool>()};
             return spaces::cell_network(rules, ops, ends, given);
           }};
 }

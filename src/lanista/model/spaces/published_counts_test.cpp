@@ -12,7 +12,7 @@
 #include "lanista/model/space/chooser.h"
 
 // How many models the published spaces hold: as encodings, which papers count by closed forms, and as networks, by
-// making the models and telling their graphs apart.
+// making the models and comparing their graph hashes.
 namespace lanista::mutate {
 namespace {
 

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {
@@ -20,9 +20,8 @@ Chain branch(std::int64_t middle, std::int64_t out, std::int64_t kernel, std::in
   return spaces::chained({separable(middle, stride), separable(middle, 1), separable(out, 1)});
 }
 
-// At stride 1 every second channel passes unchanged. At stride 2 both branches read all channels, and the plain one keeps
-// their
-// number.
+// At stride 1 every second channel passes unchanged. At stride 2 both branches read all channels, and the plain one
+// keeps their number.
 Chain unit(std::int64_t in, std::int64_t out, std::int64_t kernel, bool first, bool xception) {
   const std::int64_t half = out / 2;
   if (first) {

@@ -1,7 +1,7 @@
 #include <utility>
 
-#include "lanista/model/spaces/network_blocks.h"
 #include "lanista/model/spaces/builtin.h"
+#include "lanista/model/spaces/network_blocks.h"
 
 namespace lanista::mutate {
 namespace {
@@ -26,7 +26,8 @@ Result<Chain> entrance(const ModelInterface& ends) {
 
 Result<Blueprint> network(const graph::OpTable& ops, const ModelInterface& ends, const Options& options) {
   const auto width = options.at("width").get<std::int64_t>();
-  if (width % 8 != 0) return shape_error("needs a width that is a multiple of 8, for up to 4 heads, not " + std::to_string(width));
+  if (width % 8 != 0)
+    return shape_error("needs a width that is a multiple of 8, for up to 4 heads, not " + std::to_string(width));
   // If every position has an output, no position may read later ones.
   const bool everywhere = ends.positions > 0;
   const bool causal = everywhere || options.at("causal").get<bool>();
@@ -62,7 +63,14 @@ PublishedSpace transformer_space() {
           "Vaswani et al., NeurIPS'17; searched dimensions as in AutoFormer, Chen et al., ICCV'21, section 3",
           {{"width", kInt, 32, 8, 8192, {}, "features of a token; half and twice as many are tried too"},
            {"depth", kInt, 3, 1, 48, {}, "blocks, at most"},
-           {"causal", kBool, false, {}, {}, {}, "a token reads only earlier ones, and the last gives the output; always with task=next_token, where each does"}},
+           {"causal",
+            kBool,
+            false,
+            {},
+            {},
+            {},
+            "a token reads only earlier ones, and the last gives the output; always with task=next_token, where each "
+            "does"}},
           {},
           network};
 }

@@ -70,14 +70,18 @@ Numbers dense(const Numbers& in, std::int64_t groups) {
 
 double random_parameter(Rng& rng, const graph::ParamSpec& spec) {
   switch (spec.init) {
-    case graph::Init::kZeros: return 0;
-    case graph::Init::kOnes: return 1;
+    case graph::Init::kZeros:
+      return 0;
+    case graph::Init::kOnes:
+      return 1;
     case graph::Init::kUniformFanIn: {
       const double bound = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(spec.fan_in, 1)));
       return rng.uniform(-bound, bound);
     }
-    case graph::Init::kNormal: return spec.deviation * rng.normal();
-    case graph::Init::kSinusoid: return 0;  // no plan maps a table of sine waves
+    case graph::Init::kNormal:
+      return spec.deviation * rng.normal();
+    case graph::Init::kSinusoid:
+      return 0;  // no plan maps a table of sine waves
   }
   return 0;
 }
@@ -93,7 +97,8 @@ void fill_special_indices(Numbers& out, const TensorPlan& plan, const graph::Par
         for (std::int64_t t = 0; t < split.size; ++t) {
           if (from[static_cast<std::size_t>(t)] != word) continue;
           double* to = out.values.data() + (a * split.size + t) * split.inner;
-          for (std::int64_t i = 0; i < split.inner; ++i) to[i] = word == kZero ? plan.fill : random_parameter(rng, spec);
+          for (std::int64_t i = 0; i < split.inner; ++i)
+            to[i] = word == kZero ? plan.fill : random_parameter(rng, spec);
         }
       }
     }

@@ -25,7 +25,8 @@ std::vector<double> visit_probabilities_of(const PackedModel& model) {
 
 }  // namespace
 
-double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child, const PairTable& table) {
+double function_overlap(const NodePairs& pairs, const PackedModel& parent, const ChildModel& child,
+                        const PairTable& table) {
   std::vector<std::uint32_t> partner(child.model.size(), kNoNode);
   for (const auto& [i, j] : pairs) partner[j] = i;
   std::vector<double> kept(child.model.size());
@@ -56,7 +57,8 @@ double function_overlap(const NodePairs& pairs, const PackedModel& parent, const
   return ends == 0 ? 0.0 : sum / ends;
 }
 
-FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table) : table_(table) {
+FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signatures& parents, const PairTable& table)
+    : table_(table) {
   const std::vector<double> visit_probability = visit_probabilities_of(child.model);
   std::map<std::uint32_t, std::vector<double>> of_kind;  // the nodes of all kinds that no parent has are one entry
   std::map<std::uint32_t, double> of_signature;
@@ -71,8 +73,9 @@ FunctionOverlapBound::FunctionOverlapBound(const ChildModel& child, const Signat
     kinds_.push_back({number, std::move(values)});
   }
   for (const PackedModel::ParamSignature& holder : child.model.param_signatures) {
-    param_signatures_.push_back({holder.signature, table.kind_of_child(holder.signature), of_signature[holder.signature],
-                        static_cast<double>(child.signatures[holder.signature].params)});
+    param_signatures_.push_back({holder.signature, table.kind_of_child(holder.signature),
+                                 of_signature[holder.signature],
+                                 static_cast<double>(child.signatures[holder.signature].params)});
   }
   for (std::uint32_t p = 0; p < parents.size(); ++p) {
     parent_kinds_ = std::max<std::size_t>(parent_kinds_, parents[p].kind_number + std::size_t{1});
@@ -85,7 +88,8 @@ double FunctionOverlapBound::of(const PackedModel& parent) const {
   double lost = 0;
   for (const Kind& kind : kinds_) {
     const std::size_t partners = kind.number == Signatures::kNone ? 0 : there[kind.number];
-    if (partners < kind.visit_probability.size()) lost = std::max(lost, kind.visit_probability[kind.visit_probability.size() - partners - 1]);
+    if (partners < kind.visit_probability.size())
+      lost = std::max(lost, kind.visit_probability[kind.visit_probability.size() - partners - 1]);
   }
   for (const ParamSignature& holder : param_signatures_) {
     std::int64_t most = 0;

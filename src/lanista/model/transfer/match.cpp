@@ -68,7 +68,8 @@ std::vector<double> node_weights(const MatchModel& child, const MatchOptions& op
   for (const MatchModel::Node& node : child.nodes) {
     const auto all = static_cast<double>(std::max<std::int64_t>(child.params, 1));
     const double share = static_cast<double>(node.params) / all;
-    out.push_back((node.params > 0 ? share * param_signatures : kWithoutWeights) * (1 + options.lambda * (1 - node.depth)));
+    out.push_back((node.params > 0 ? share * param_signatures : kWithoutWeights) *
+                  (1 + options.lambda * (1 - node.depth)));
   }
   return out;
 }

@@ -91,7 +91,8 @@ ValueMapping features_normed(TransferWalk& walk, const NodeContext& at) {
   scale_and_shift(walk, at, units, units);
   ValueMapping value = walk.identity(at, last, labels);
   std::ranges::replace(value.labels, kMean, kRandomValue);
-  if (!together || !same_attributes(at)) return walk.inexact(at, "its attributes are not the parent's", std::move(value));
+  if (!together || !same_attributes(at))
+    return walk.inexact(at, "its attributes are not the parent's", std::move(value));
   if (!all_equal(counts(labels, o))) {
     return walk.inexact(at, "not every feature stands equally often in what is normalised", std::move(value));
   }
@@ -145,7 +146,10 @@ ValueMapping group_norm(TransferWalk& walk, const NodeContext& at) {
 
 std::vector<AxisRule> norm_rules() {
   return {
-      {.op = "batch_norm", .flow = UnitFlow::kAll, .matched = batch_norm, .inserted = new_batch_norm,
+      {.op = "batch_norm",
+       .flow = UnitFlow::kAll,
+       .matched = batch_norm,
+       .inserted = new_batch_norm,
        .zeroed = {"weight", "bias"}},
       {.op = "layer_norm", .flow = UnitFlow::kAll, .matched = layer_norm, .zeroed = {"weight", "bias"}},
       {.op = "group_norm", .flow = UnitFlow::kAll, .matched = group_norm, .zeroed = {"weight", "bias"}},

@@ -151,7 +151,8 @@ ValueMapping inserted_concat(TransferWalk& walk, const NodeContext& at) {
     const ValueMapping& from = at.inputs[i];
     const bool same = from.exact && from.parent == whole->parent && (from.axis == 0 || from.axis == axis);
     for (std::int64_t t = 0; t < at.size(axis, i); ++t) {
-      const std::int64_t label = same ? (from.axis == axis ? from.labels[static_cast<std::size_t>(t)] : t) : kRandomValue;
+      const std::int64_t label =
+          same ? (from.axis == axis ? from.labels[static_cast<std::size_t>(t)] : t) : kRandomValue;
       out.labels.push_back(from.zero ? kZero : label);
     }
   }
@@ -204,7 +205,11 @@ ValueMapping along(TransferWalk& walk, const NodeContext& at) {
 }
 
 AxisRule window(std::string_view op, bool linear, SignRule sign = SignRule::kAsInputs) {
-  return {.op = op, .flow = UnitFlow::kChannels, .matched = spatial, .sign = sign, .preserves_zero = true,
+  return {.op = op,
+          .flow = UnitFlow::kChannels,
+          .matched = spatial,
+          .sign = sign,
+          .preserves_zero = true,
           .preserves_mean = linear};
 }
 
@@ -213,19 +218,46 @@ AxisRule window(std::string_view op, bool linear, SignRule sign = SignRule::kAsI
 std::vector<AxisRule> shape_rules() {
   return {
       {.op = "input", .matched = source},
-      window("max_pool2d", false), window("avg_pool2d", true), window("adaptive_avg_pool2d", true),
-      window("global_avg_pool", true), window("global_max_pool", false), window("max_pool1d", false),
-      window("avg_pool1d", true), window("pad", true), window("resize", true), window("upsample", true),
+      window("max_pool2d", false),
+      window("avg_pool2d", true),
+      window("adaptive_avg_pool2d", true),
+      window("global_avg_pool", true),
+      window("global_max_pool", false),
+      window("max_pool1d", false),
+      window("avg_pool1d", true),
+      window("pad", true),
+      window("resize", true),
+      window("upsample", true),
       {.op = "flatten", .matched = flat, .inserted = same_shape, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "reshape", .matched = reshaped, .inserted = same_shape, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "transpose", .flow = UnitFlow::kTranspose, .matched = transposed, .sign = SignRule::kAsInputs,
-       .preserves_zero = true, .preserves_mean = true},
+      {.op = "reshape",
+       .matched = reshaped,
+       .inserted = same_shape,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true},
+      {.op = "transpose",
+       .flow = UnitFlow::kTranspose,
+       .matched = transposed,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true,
+       .preserves_mean = true},
       {.op = "slice", .flow = UnitFlow::kSlice, .matched = slice, .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "concat", .flow = UnitFlow::kConcat, .matched = concat, .inserted = inserted_concat,
-       .sign = SignRule::kAsInputs, .preserves_zero = true},
-      {.op = "channel_shuffle", .flow = UnitFlow::kShuffle, .matched = shuffled, .sign = SignRule::kAsInputs,
-       .preserves_zero = true, .preserves_mean = true},
-      {.op = "mean", .flow = UnitFlow::kReduced, .matched = mean, .sign = SignRule::kAsInputs, .preserves_zero = true,
+      {.op = "concat",
+       .flow = UnitFlow::kConcat,
+       .matched = concat,
+       .inserted = inserted_concat,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true},
+      {.op = "channel_shuffle",
+       .flow = UnitFlow::kShuffle,
+       .matched = shuffled,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true,
+       .preserves_mean = true},
+      {.op = "mean",
+       .flow = UnitFlow::kReduced,
+       .matched = mean,
+       .sign = SignRule::kAsInputs,
+       .preserves_zero = true,
        .preserves_mean = true},
       {.op = "softmax", .flow = UnitFlow::kAll, .matched = along, .sign = SignRule::kNeverNegative},
       {.op = "causal_mask", .matched = untouched},

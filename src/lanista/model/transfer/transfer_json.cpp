@@ -62,7 +62,8 @@ Result<TransferPlan> transfer_from_json(const json& in) {
   try {
     const int version = in.at("lanista_transfer").get<int>();
     if (version != kVersion) {
-      return Error{Code::kUnimplemented, "a transfer plan of version " + std::to_string(version) + "; this reads version 1", ""};
+      return Error{Code::kUnimplemented,
+                   "a transfer plan of version " + std::to_string(version) + "; this reads version 1", ""};
     }
     TransferPlan out;
     out.exact = in.at("exact").get<bool>();
