@@ -155,7 +155,7 @@ Result<BaseModel> builtin_base(std::string_view name, const BaseRequirements& wa
     const auto has_many = [](const BaseRequirements::Category& each) { return each.size >= kFewestValues; };
     if (dims.size() != 1 || std::none_of(categories.begin(), categories.end(), has_many)) {
       return invalid("needs a table with a category of " + std::to_string(kFewestValues) +
-                     "" values or more, but the data are " + shown);
+                     " values or more, but the data are " + shown);
     }
     return BaseModel{std::string(name), embedding_mlp(dims[0], outputs, categories)};
   }
