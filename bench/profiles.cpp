@@ -63,17 +63,17 @@ class Greedy : public schedule::Policy {
  public:
   std::string_view name() const override { return "greedy"; }
   schedule::Decision decide(const schedule::SchedulerState& situation) const override {
-    schedule::Board board(situation);
+    schedule::DecisionBuilder board(situation);
     for (std::size_t i = 0; i < situation.tasks.size(); ++i) {
       if (!board.placement(i).waits()) continue;
       for (std::int32_t worker = 0; worker < board.num_workers(); ++worker) {
         const double busy = board.load(worker).busy + situation.tasks[i].expected.busy;
-        if (!board.may_join(i, worker) || (board.load(worker).count > 0 && busy > 1)) continue;
+        if (!board.can_join(i, worker) || (board.load(worker).count > 0 && busy > 1)) continue;
         board.join(i, worker);
         break;
       }
     }
-    board.deal_parts();
+    board.rebalance_parts();
     return std::move(board).decision();
   }
 };

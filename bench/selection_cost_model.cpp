@@ -33,7 +33,7 @@ double overhead_ms(double keep, std::int64_t rows, std::int64_t batch) {
     for (auto left = std::span(all); !left.empty(); ++step) {
       const auto some = left.first(std::min(left.size(), static_cast<std::size_t>(batch)));
       left = left.subspan(some.size());
-      selection->offer({.step = step, .epoch = pass, .pass = pass, .ends_pass = left.empty()}, some, {});
+      selection->add_batch({.step = step, .epoch = pass, .pass = pass, .ends_pass = left.empty()}, some, {});
       selection->step_done();
     }
     taken.push_back(1e3 * (thread_cpu_seconds() - start));

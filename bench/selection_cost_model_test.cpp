@@ -61,7 +61,8 @@ TEST(SelectModel, CountsRequestedLosses) {
       for (std::int64_t batch = 0; batch < kBatches; ++batch) {
         const train::DataPosition position{.step = epoch * kBatches + batch, .epoch = epoch, .pass = epoch};
         const auto some = std::span(rows).subspan(static_cast<std::size_t>(batch * kBatch), kBatch);
-        selection.offer(position, some, std::vector<double>(selection.requested_positions(position, some).size(), 1.0));
+        selection.add_batch(position, some,
+                            std::vector<double>(selection.requested_positions(position, some).size(), 1.0));
         selection.step_done();
       }
       const auto work = selection_work(select, kEpochs, epoch, false);

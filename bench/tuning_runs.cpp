@@ -187,7 +187,7 @@ Result<TuningCost> TuningRuns::run_self_tuning(Options options, std::uint64_t se
   for (std::uint64_t trial = 0; !all.reached && !all.is_capped; ++trial) {
     const std::uint64_t own = trial == 0 ? seed : Rng(seed).split("trial").split(trial).key();
     LANISTA_TRY(
-        continue_training(all, recipe, own, {.lanes = kLanes, .epochs = kMaxTrainings * kTuneEpochs, .heartbeat_timeout_s = patience}));
+        continue_training(all, recipe, own, {.lanes = kLanes, .epochs = kMaxTrainings * kTuneEpochs, .patience = patience}));
   }
   return all;
 }
@@ -306,7 +306,7 @@ Result<void> TuningRuns::continue_training(TuningCost& cost, study::Recipe recip
     const bool improves = std::isfinite(value) && (!best || task_.is_better(value, *best));
     since_best = improves ? 0 : since_best + 1;
     if (improves) best = value;
-  } while (!cost.reached && !cost.is_capped && (bounds.heartbeat_timeout_s == 0 || since_best < bounds.heartbeat_timeout_s));
+  } while (!cost.reached && !cost.is_capped && (bounds.patience == 0 || since_best < bounds.patience));
   cost.seconds += now_seconds() - start;
   return {};
 }

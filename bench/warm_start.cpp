@@ -50,7 +50,7 @@ using Weights = std::shared_ptr<const train::StartWeights>;
 
 Result<Weights> transfer_from(const ArrivingModel& arriving, const Trained& parent, std::span<const graph::NodePair> pairs) {
   LANISTA_ASSIGN(const auto plan, zoo::plan_transfer(parent.model, arriving.model, pairs, arriving.ops, {.seed = arriving.seed}));
-  if (!plan.exact && zoo::inherited_share(plan) < engine::kLeastCoverage) return Weights();
+  if (!plan.exact && zoo::inherited_share(plan) < engine::kMinCoverage) return Weights();
   return train::transfer_weights(parent.state, plan, arriving.model, arriving.ops, arriving.seed);
 }
 
@@ -163,7 +163,7 @@ class WarmArm {
     if (name_ == "random" || name_ == "race") starts.emplace_back();
     LANISTA_ASSIGN(Trained trained, train_from(arriving, std::move(starts)));
     const double chance = 1 / static_cast<double>(task.data.spec().classes);
-    if ((name_ == "zoo" || name_ == "race") && zoo::refusal(trained.accuracy, chance, admitted_).empty()) {
+    if ((name_ == "zoo" || name_ == "race") && zoo::admission_refusal(trained.accuracy, chance, admitted_).empty()) {
       admitted_.push_back(trained.accuracy);
       LANISTA_ASSIGN(const auto matched, zoo::MatchModel::of(model, ops));
       const auto age = static_cast<std::int64_t>(done.size());

@@ -99,7 +99,7 @@ Result<Fingerprint> uninterrupted(const Study& study, std::deque<PlacedExtension
       quiet = 1;
       requests.pop_front();
     };
-    fs.before_list = [&](const std::string& folder) {
+    fs.on_list = [&](const std::string& folder) {
       if (folder != kFolder + "/control") return;
       if (quiet > 0) {
         --quiet;

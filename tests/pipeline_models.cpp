@@ -82,7 +82,7 @@ class Builder {
 };
 
 // Between two and six stages, of equal micro-batches or drawn one by one; never the whole batch.
-Plan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
+PipelinePlan random_stage_plan(Rng& rng, const pipeline::Problem& problem, std::int64_t places, bool may_be_unequal) {
   std::vector<std::int64_t> sizes;
   for (std::int64_t b = 1; b < problem.model.batch; ++b) {
     if (problem.model.batch % b == 0) sizes.push_back(b);

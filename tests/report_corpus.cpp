@@ -301,7 +301,7 @@ std::optional<study::ModelAssessment> assessed(const StudyView& view, std::int64
       const auto label = static_cast<std::int64_t>(k / n), predicted_class = static_cast<std::int64_t>(k % n);
       if (label != predicted_class && part.confusion[k] > 0) part.confused.push_back({label, predicted_class, part.confusion[k]});
     }
-    part.confused.resize(std::min(part.confused.size(), study::PartAssessment::kMostConfused));
+    part.confused.resize(std::min(part.confused.size(), study::PartAssessment::kMaxConfusedPairs));
     for (std::size_t k = 0; k < n; ++k) {
       std::int64_t row = 0, column = 0;
       for (std::size_t j = 0; j < n; ++j) {
@@ -427,20 +427,20 @@ void time_steps(StudyView& view, const std::string& operators) {
       .batch = 32,
       .stages = {{"%1 conv2d", 1, 16, 32, {2}}, {operators, 3, 16, 32, {2}}, {"%5 add", 1, 16, 16, {}}},
       .ranks = {{}, {}}};
-  const auto pass = [&](std::size_t place, Kind kind, std::uint32_t stage, std::uint32_t micro, double begin) {
+  const auto pass = [&](std::size_t place, ActionKind kind, std::uint32_t stage, std::uint32_t micro, double begin) {
     step.ranks[place].push_back(
         {kind, stage, micro, 1e-3 * begin, 1e-3 * (begin + 1), 2e-3 * begin, 2e-3 * begin + 1e-3});
   };
   for (std::uint32_t micro = 0; micro < 2; ++micro) {
-    pass(0, Kind::kForward, 0, micro, 3 * micro);
-    pass(1, Kind::kForward, 1, micro, 3 * micro);
-    pass(1, Kind::kForward, 2, micro, 3 * micro + 1);
+    pass(0, ActionKind::kForward, 0, micro, 3 * micro);
+    pass(1, ActionKind::kForward, 1, micro, 3 * micro);
+    pass(1, ActionKind::kForward, 2, micro, 3 * micro + 1);
   }
   for (std::uint32_t micro = 0; micro < 2; ++micro) {
-    pass(1, Kind::kBackward, 2, micro, 6 + 3 * micro);
-    pass(1, Kind::kInputGrad, 1, micro, 7 + 3 * micro);
-    pass(0, Kind::kBackward, 0, micro, 7 + 3 * micro);
-    pass(1, Kind::kWeightGrad, 1, micro, 8 + 3 * micro);
+    pass(1, ActionKind::kBackward, 2, micro, 6 + 3 * micro);
+    pass(1, ActionKind::kInputGrad, 1, micro, 7 + 3 * micro);
+    pass(0, ActionKind::kBackward, 0, micro, 7 + 3 * micro);
+    pass(1, ActionKind::kWeightGrad, 1, micro, 8 + 3 * micro);
   }
   for (std::size_t i = 0; i < 2; ++i) view.spans.at(i).timed = std::make_shared<const pipeline::TimedStep>(step);
 }

@@ -1,36 +1,35 @@
-# Read by ctest after all tests are known: about how many seconds those take that take more than eight. A name that is not
-# there any more does nothing.
+# Read by ctest after all tests are known: the seconds of tests that need more than eight. An unknown name has no effect.
 foreach(
   test
-  device.BlockText.CompilesForCurrentArchitectures=45
+  exec_backends.BlockText.CompilesForCurrentArchitectures=45
   readers.report_browser=42
-  house.limits=34
-  house.model_oracle_published=34
-  runtime.DataParallelTrials.HaveTheSameBitsWhoeverIsKilled=31
+  system.limits=34
+  system.model_oracle_published=34
+  engine_local.DataParallelTrials.HaveTheSameBitsAfterAnyKill=31
   readers.onnx_light=29
   readers.onnx_nodes=28
-  house.campaign_log=25
-  engine.Children.ResumeExactlyAfterAnyKill=23
-  house.model_oracle_random=22
-  engine.Whims.ResumeExactlyAfterAnyKill=19
-  house.cpp_suite=19
-  house.devices=16
-  house.model_oracle_mutated=15
-  house.device_kill_resume=15
+  system.campaign_log=25
+  engine_core.ClonedTrials.ResumeExactlyAfterAnyKill=23
+  system.model_oracle_random=22
+  engine_core.RandomVerdicts.ResumeExactlyAfterAnyKill=19
+  system.cpp_suite=19
+  system.devices=16
+  system.model_oracle_mutated=15
+  system.device_kill_resume=15
   readers.metrics=15
-  house.kill_and_resume_with_stops=13
-  device.Block.EqualsCpuBitsOverFiftySteps=12
-  house.command_line=12
-  nn.nn_torch_tests=11
-  house.onnx_suite=11
-  races.races_tests=10
-  house.model_oracle_kernels=10
-  engine.Promotion.ResumesExactlyAfterKills=9
-  device.device_tests_1_of_4=9
-  house.mutation_proof=9
-  engine.Resume.CountsDuplicatesAcrossKill=9
-  house.model_oracle_device=8
-  runtime.Faults.OfAnyWriteEndInACodedErrorAndAResumableStudy=8)
+  system.kill_and_resume_with_stops=13
+  exec_backends.Block.EqualsCpuBitsOverFiftySteps=12
+  system.command_line=12
+  exec_program.exec_program_torch_tests=11
+  system.onnx_suite=11
+  bench_steps.bench_steps_tests=10
+  system.model_oracle_kernels=10
+  engine_core.Promotion.ResumesExactlyAfterKills=9
+  exec_aten.exec_aten_tests_1_of_4=9
+  system.mutation_proof=9
+  engine_core.Resume.CountsDuplicatesAcrossKill=9
+  system.model_oracle_device=8
+  engine_local.Faults.OfAnyWriteEndInACodedErrorAndAResumableStudy=8)
   string(REPLACE "=" ";" test "${test}")
   list(GET test 0 name)
   list(GET test 1 seconds)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kReserveBytes = std::size_t{2} << 20;  // malloc takes 1 MiB at a time where the heap cannot grow
 
-// A new handler can reach nothing but statics.
+// A new handler has no arguments, so it can reach only statics.
 std::atomic<void*> reserve{nullptr};
 
 [[noreturn]] void release_reserve() {
@@ -24,8 +24,8 @@ std::atomic<void*> reserve{nullptr};
 }  // namespace
 
 bool reserve_memory_for_bad_alloc() {
-  // A thread's own arena reserves 64 MiB of addresses; where they are not to be had, malloc asks for them again at
-  // every call, and a study takes a hundred times as long.
+  // An arena of a thread reserves 64 MiB of addresses. Where they are not available, malloc asks for them at every
+  // call, and a study needs a hundred times as long.
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) ::mallopt(M_ARENA_MAX, 1);
   std::set_new_handler(release_reserve);

@@ -2,13 +2,15 @@
 
 namespace lanista {
 
-/// Keeps some address space back for the moment when the system gives no more: from then on, before operator new throws
-/// std::bad_alloc, what was kept is let go. What is destroyed on the way to whoever catches it may itself need a little
-/// memory (nlohmann::json does), and would end the process without it. For programs, once, at their start: it sets the
-/// new handler of the process. False: there is not even that much.
+/// Reserves some address space for the moment when the system gives no more memory.
+///
+/// It sets the new handler of the process. The handler frees the reserve before operator new throws std::bad_alloc.
+/// Destructors that run on the way to the handler of the exception may allocate a little (nlohmann::json does). Without
+/// the reserve they would end the process. For programs: call it once, at the start. Returns false without the memory.
 bool reserve_memory_for_bad_alloc();
 
-/// Keeps it back again, if it was let go. False: the system does not give it. Thread-safe, cheap.
+/// Reserves the space again if the handler freed it. Returns false if the system does not give it. Thread-safe; without
+/// a freed reserve it reads one flag.
 bool refill_memory_reserve();
 
 }  // namespace lanista

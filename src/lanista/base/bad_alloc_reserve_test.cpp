@@ -11,12 +11,12 @@
 #include <string>
 #include <utility>
 
-#include "support/base/sanitized.h"
+#include "support/base/sanitizer.h"
 
 namespace lanista {
 namespace {
 
-/// All that malloc gives, down to the smallest block.
+/// All memory that malloc gives, down to the smallest block.
 class MemoryHog {
  public:
   MemoryHog() {
@@ -37,7 +37,7 @@ class MemoryHog {
   Block* last_ = nullptr;
 };
 
-/// Runs out of memory twice while there is a JSON array, whose destructor wants a list of its elements.
+/// Runs out of memory twice while a JSON array exists. Its destructor needs a list of its elements.
 [[noreturn]] void exhaust_memory() {
   if (!reserve_memory_for_bad_alloc()) std::_Exit(1);
   const rlimit limit{512 << 20, 512 << 20};
@@ -45,7 +45,7 @@ class MemoryHog {
   int survived = 0;
   for (int time = 0; time < 2; ++time) {
     if (!refill_memory_reserve()) std::_Exit(1);
-    std::unique_ptr<MemoryHog> hog;  // until the array is gone
+    std::unique_ptr<MemoryHog> hog;  // outlives the array
     try {
       nlohmann::json array = nlohmann::json::array();
       for (int i = 0; i < 20000; ++i) array.push_back(nlohmann::json::array({i}));

@@ -6,17 +6,19 @@
 
 namespace lanista {
 
-/// How the predictions of several models become one. What comes out is of the same kind as what each of them gives, so
-/// that whoever reads the predictions of one reads those of many.
+/// How the predictions of several models become one prediction of the same kind.
 enum class Blend {
-  kLaneAttrs,  ///< the weighted mean
-  kClasses,  ///< logits of classes: the logarithm of the weighted mean of what softmax makes of each; softmax gives the mean
-  kLabels,   ///< logits, each of a label of its own: that of the weighted mean of sigmoids
+  kNumbers,  ///< The weighted mean.
+  /// Logits of classes: the logarithm of the weighted mean of each member's softmax. A softmax gives the mean again.
+  kClasses,
+  kLabels,   ///< Logits of independent labels: the logit of the weighted mean of the sigmoids.
 };
 
-/// `members` are predictions [rows, width], `shares` sum to 1, one each. Of a single member its predictions, untouched.
-/// In double, members added up in their order, the same bits on every machine. A not-a-number of any member is one of
-/// the blend: with classes of its whole row.
+/// Returns the blend of `members`, each [rows, width], with `shares`, one for each member, which sum to 1.
+///
+/// A single member is returned unchanged. The arithmetic is double and adds the members in their order, so that the
+/// bits are the same on every machine. A NaN of one member makes the blend NaN; with kClasses it makes the whole row
+/// NaN.
 std::vector<double> blend(Blend kind, std::span<const std::vector<double>> members, std::span<const double> shares,
                           std::size_t width);
 

@@ -6,9 +6,10 @@
 
 namespace lanista {
 
-/// A broken invariant: our bug. Caught only at the trial wall and in main.
+/// A broken invariant, that is, a bug of lanista. Only the outermost frame of a trial and main() catch it.
 class InternalError : public std::logic_error {
  public:
+  /// `message` describes the invariant, `where` is the check.
   InternalError(const std::string& message, std::source_location where);
 };
 

@@ -4,12 +4,12 @@
 
 namespace lanista {
 
-/// Where seconds come from; only the engine, the executor and the terminal ask.
+/// A source of time in seconds. Only the engine, the executors and the terminal read it.
 class Clock {
  public:
   virtual ~Clock() = default;
-  /// Seconds since some moment, for durations: goes on evenly, whatever is done to the machine's date, and stands still
-  /// while the machine sleeps.
+  /// Seconds since a fixed moment, for durations. It is monotonic: a change of the machine's date does not affect it.
+  /// It does not count the time while the machine sleeps.
   virtual double now() const = 0;
   virtual double unix_time() const = 0;  ///< seconds since the Unix epoch, for labels: may jump
 };
@@ -21,13 +21,13 @@ class RealClock final : public Clock {
   double unix_time() const override;
 };
 
-/// A clock that stands still until told; for tests and simulation.
+/// A clock that moves only by calls; for tests and simulation.
 class VirtualClock final : public Clock {
  public:
   double now() const override { return now_; }
   double unix_time() const override { return now_ + date_shift_; }
-  void advance(double seconds) { now_ += seconds; }
-  void shift_date(double seconds) { date_shift_ += seconds; }  ///< somebody sets the date
+  void advance(double seconds) { now_ += seconds; }            ///< moves both times
+  void shift_date(double seconds) { date_shift_ += seconds; }  ///< changes unix_time() alone
 
  private:
   double now_ = 0, date_shift_ = 0;

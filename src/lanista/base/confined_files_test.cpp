@@ -1,4 +1,4 @@
-// Files of a folder that others may have prepared: links, FIFOs, devices, hard links, files of other users.
+// Files in a folder that another user may have prepared: links, FIFOs, devices, hard links, files of other users.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ class ConfinedFiles : public testing::Test {
   void link(const std::string& target, const std::string& name) {
     ASSERT_EQ(::symlink(target.c_str(), study(name).c_str()), 0);
   }
-  /// Calls everything that changes or reads `path` and expects each to be refused with `code`, naming `where`.
+  /// Makes every call that changes or reads `path` and expects an error with `code` and `where`.
   void expect_refused(const std::string& path, Code code, const std::string& where) {
     const std::vector<std::pair<std::string, Error>> all{{"append", error_of(fs_->open_append(path))},
                                                          {"read", error_of(fs_->read(path))},
@@ -83,7 +83,7 @@ TEST_F(ConfinedFiles, RefusesLinkAsFile) {
     EXPECT_EQ(written.error().where, study("file"));
     EXPECT_EQ(fs_->kind(study("file")), FileKind::kLink);
     EXPECT_TRUE(fs_->exists(study("file")));  // so that no caller makes a new one
-    ASSERT_TRUE(fs_->remove(study("file")));  // the link, and nothing behind it
+    ASSERT_TRUE(fs_->remove(study("file")));  // removes the link, not its target
     expect_untouched();
   }
 }
@@ -135,7 +135,7 @@ TEST_F(ConfinedFiles, RefusesToWriteForeignFile) {
   EXPECT_EQ(fs_->kind(study("theirs")), FileKind::kOther);
   EXPECT_EQ(*fs_->read(study("theirs")), "theirs");
 
-  ASSERT_EQ(::chown(study().c_str(), kOther, kOther), 0);  // root works in a folder that is theirs
+  ASSERT_EQ(::chown(study().c_str(), kOther, kOther), 0);  // root works in a folder of another user
   EXPECT_TRUE(fs_->open_append(study("theirs")));
   EXPECT_EQ(fs_->kind(study("theirs")), FileKind::kFile);
 }
@@ -144,7 +144,7 @@ TEST_F(ConfinedFiles, ReadsOutsideButNeverWritesThere) {
   EXPECT_EQ(*fs_->read(study("../victim/key")), "key");
   EXPECT_EQ(fs_->open_append(study("../victim/key")).error().code, Code::kDataLoss);
   EXPECT_EQ(fs_->remove(study("inner/../../victim/key")).error().code, Code::kDataLoss);
-  EXPECT_TRUE(fs_->write_file(root_ + "/victim/other", {}));  // another path is the caller's
+  EXPECT_TRUE(fs_->write_file(root_ + "/victim/other", {}));  // a path outside is not confined
   ASSERT_TRUE(fs_->remove(root_ + "/victim/other"));
   expect_untouched();
 }

@@ -47,8 +47,8 @@ char sniff_separator(std::string_view text) {
 class CsvReader {
  public:
   CsvReader(std::string_view text, char separator) : text_(text), separator_(separator) {
-    // A cell ends at a separator, at a newline or at the end. Room that is not used is never touched; growing would
-    // hold everything twice.
+    // A cell ends at a separator, at a newline or at the end. Reserved memory that is not used is never touched.
+    // Growing the list would hold it twice.
     const auto ends = std::count_if(text.begin(), text.end(), [this](char c) { return ends_cell(c); });
     table_.ends_.reserve(static_cast<std::size_t>(ends) + 1);
     table_.text_.reserve(text.size());
@@ -63,7 +63,8 @@ class CsvReader {
       if (table_.header_.empty()) {
         begin_table(cells, options);
       } else if (cells != table_.columns()) {
-        return malformed(line, std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
+        return malformed(line,
+                         std::to_string(cells) + " cells, the first line has " + std::to_string(table_.columns()));
       }
     }
     if (table_.header_.empty()) return malformed(1, "the file holds no rows");

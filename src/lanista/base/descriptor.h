@@ -22,8 +22,10 @@ class Descriptor {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  /// Returns the descriptor without closing it; this object owns none then.
   int release() { return std::exchange(fd_, -1); }
-  /// Some file systems report a failed write only here. Never repeated: on Linux the descriptor is gone even after EINTR.
+  /// Closes the descriptor and returns the result of the system call. Some file systems report a failed write only
+  /// here. It does not repeat after EINTR: on Linux the descriptor is closed even then.
   int close() { return ::close(std::exchange(fd_, -1)); }
 
  private:

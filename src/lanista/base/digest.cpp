@@ -53,7 +53,7 @@ std::optional<Digest> Digest::from_hex(std::string_view text) {
   return Digest{*hi, *lo};
 }
 
-// Most of what is hashed is short: it is collected and hashed in one go. What is longer streams.
+// Most inputs are short. They are collected and hashed at once; longer ones are streamed.
 struct Hasher::State {
   static constexpr std::size_t kShort = 512;
   std::unique_ptr<XXH3_state_t, FreeState> stream;

@@ -1,4 +1,4 @@
-// That the machine's file system asks the machine to sync: fsync and fdatasync of this program are counted here.
+// The machine's file system must call fsync and fdatasync. This program counts these calls.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -23,7 +23,7 @@ void note(int fd) {
 
 }  // namespace
 
-// What the program itself defines goes before the C library's.
+// A definition in the program overrides that of the C library.
 extern "C" int fsync(int fd) {
   note(fd);
   return reinterpret_cast<int (*)(int)>(::dlsym(RTLD_NEXT, "fsync"))(fd);

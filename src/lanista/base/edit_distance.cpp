@@ -37,7 +37,7 @@ std::string nearest_name(std::string_view word, std::span<const std::string> can
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kLongest) continue;
     const std::size_t distance = edit_distance(word, candidate);
-    // Rounded up, so that one slip in a word of two or three letters still finds it.
+    // Rounded up, so that one slip in a word of two or three letters is still found.
     const std::size_t allowed = (std::max(word.size(), candidate.size()) + 2) / 3;
     if (distance > allowed || (best != nullptr && distance >= best_distance)) continue;
     best = &candidate;

@@ -6,11 +6,11 @@
 
 namespace lanista {
 
-/// Shared with the open files, which count too and may outlive the file system.
+/// The state that open files share. They count too and may outlive the file system.
 struct FaultyFileSystem::State {
   explicit State(Fault f) : fault(std::move(f)) {}
 
-  // Counts one mutating call; the error if it is to fail.
+  // Counts one mutating call; returns the error if it must fail.
   std::optional<Error> count(const std::string& path) {
     const std::lock_guard lock(mutex);
     const std::int64_t call = calls++;

@@ -23,7 +23,8 @@ Result<void> make_durable_folder(FileSystem& fs, const std::string& path) {
   while (made < folders.size() && !fs.exists(folders[made])) ++made;
   LANISTA_TRY(fs.make_folder(path));
   for (std::size_t i = 0; i < folders.size(); ++i) {
-    // A folder that was there may be another process's that died before its sync; or one that we may not even open.
+    // An existing folder may be one that another process made before it died without a sync, or one that we may not
+    // open.
     if (auto synced = fs.sync_folder(parent_of(folders[i])); !synced && i < made) return synced;
   }
   return {};
@@ -60,15 +61,17 @@ Result<void> write_atomically(FileSystem& fs, const std::string& path, std::span
   const auto write_once = [&]() -> Result<void> {
     const std::string temporary = temporary_name(path);
     Result<void> written = fs.write_file(temporary, data);
-    // Another writer's file of this name stays.
+    // A file of this name from another writer stays.
     if (!written && written.error().code == Code::kAlreadyExists) return written;
     if (written) written = fs.rename(temporary, path);
-    if (!written) static_cast<void>(fs.remove(temporary));  // the first error is the one to report
+    if (!written) static_cast<void>(fs.remove(temporary));  // the first error is reported
     return written;
   };
   Result<void> written = write_once();
-  // Another process may have removed the temporary file as a leftover (remove_leftovers), or, once in 2^64, has its name.
-  const bool again = !written && (written.error().code == Code::kNotFound || written.error().code == Code::kAlreadyExists);
+  // Another process may have removed the temporary file as a leftover (remove_leftovers), or, once in 2^64, it has the
+  // same name.
+  const bool again =
+      !written && (written.error().code == Code::kNotFound || written.error().code == Code::kAlreadyExists);
   if (again && fs.exists(parent_of(path))) written = write_once();
   if (!written) return written;
   return fs.sync_folder(parent_of(path));

@@ -12,100 +12,112 @@
 
 namespace lanista {
 
-/// An open file for appending. Destruction closes it; what was not synced may be lost in a crash.
+/// An open file for appending. Its destructor closes it. A power loss may remove bytes that were not synced.
 class AppendFile {
  public:
   virtual ~AppendFile() = default;
-  virtual Result<void> append(std::span<const std::byte> data) = 0;  ///< all of it, or an error
-  virtual Result<void> sync() = 0;                                   ///< fdatasync
+  virtual Result<void> append(std::span<const std::byte> data) = 0;  ///< writes all of it, or returns an error
+  virtual Result<void> sync() = 0;                                   ///< returns when the bytes are on disk (fdatasync)
 };
 
-/// Held until destroyed.
+/// A lock on a path. Its destructor releases it.
 class FileLock {
  public:
   virtual ~FileLock() = default;
 };
 
-/// What is at a path.
+/// The kind of file at a path.
 enum class FileKind {
-  kNothing,
-  kFile,    ///< a regular file
-  kFolder,
-  kLink,    ///< a symbolic link, whatever it leads to
-  kOther,   ///< a FIFO, a socket, a device; where paths are confined also a file of another user
+  kNothing,  ///< no file
+  kFile,     ///< a regular file
+  kFolder,   ///< a folder
+  kLink,     ///< a symbolic link, whatever its target is
+  kOther,    ///< a FIFO, a socket or a device; where paths are confined also a file of another user
 };
 
-/// Every write of the product goes through this interface, so that tests can make any of them fail.
-/// Paths are ordinary paths. Errors: kNotFound, kAlreadyExists, kUnavailable (lock held), kResourceExhausted
-/// (disk full), kIo; `where` is the path and the message ends with the system's own words.
+/// All calls on files. Every write of the product uses this interface, so that tests can make any of them fail.
+///
+/// Errors of all calls: kNotFound, kAlreadyExists, kUnavailable (lock held), kResourceExhausted (disk full), kIo.
+/// `where` of an error is the path; the message ends with the text of the system.
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
 
-  virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;     ///< creates it
-  virtual Result<std::string> read(const std::string& path, std::uint64_t offset = 0) = 0;  ///< to its end
-  /// Creates a new file, writes, syncs and closes it. Errors: also kAlreadyExists, whatever is there.
+  /// Opens a file for appending; creates it if it is missing.
+  virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) = 0;
+  /// Reads the bytes from `offset` to the end of the file.
+  virtual Result<std::string> read(const std::string& path, std::uint64_t offset = 0) = 0;
+  /// Creates a new file, writes, syncs and closes it. Errors: also kAlreadyExists, for any kind of file.
   virtual Result<void> write_file(const std::string& path, std::span<const std::byte> data) = 0;
-  /// Replaces a file at `to`. Errors: also kDataLoss (a FIFO, a socket or a device is there).
+  /// Renames a file and replaces a file at `to`. Errors: also kDataLoss (`to` is a FIFO, a socket or a device).
   virtual Result<void> rename(const std::string& from, const std::string& to) = 0;
+  /// Returns when the names in a folder are on disk.
   virtual Result<void> sync_folder(const std::string& path) = 0;
+  /// Changes the size of a file to `size` bytes.
   virtual Result<void> truncate(const std::string& path, std::uint64_t size) = 0;
-  /// Removes a file, a link (not what it leads to), or an empty folder; no error if nothing is there.
+  /// Removes a file, a link (not its target), or an empty folder; no error if nothing is there.
   virtual Result<void> remove(const std::string& path) = 0;
-  /// With parents; no error if it is there. Like any name, it may go in a power cut: see make_durable_folder.
+  /// Makes a folder and its parents; no error if it exists. A power loss may remove it: see make_durable_folder.
   virtual Result<void> make_folder(const std::string& path) = 0;
-  virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;  ///< names, sorted by bytes
+  /// The names in a folder, sorted by bytes.
+  virtual Result<std::vector<std::string>> list(const std::string& folder) = 0;
+  /// Whether something is at `path`.
   virtual bool exists(const std::string& path) = 0;
-  /// What is at `path`; a link is not followed.
+  /// The kind of file at `path`; a link is not followed.
   virtual FileKind kind(const std::string& path) { return exists(path) ? FileKind::kFile : FileKind::kNothing; }
+  /// Bytes of a file.
   virtual Result<std::uint64_t> size(const std::string& path) = 0;
-  /// An exclusive advisory lock on `path` (created if missing); kUnavailable if another process has it. The file is its
-  /// owner's alone: who can open a file can lock it.
+  /// Takes an exclusive advisory lock on `path`, which is created if missing. Errors: kUnavailable if another process
+  /// holds it. Only the owner can open the file, since every user that can open it could lock it.
   virtual Result<std::unique_ptr<FileLock>> lock(const std::string& path) = 0;
 
-  /// This file system, for which paths that begin with `root` + "/" are confined to that folder: they are resolved one
-  /// component at a time, relative to the opened folder, and never through a symbolic link. A file is written only if it
-  /// is a regular file of one name that belongs to this user or to the folder's owner. Other paths stay as they are.
-  /// Errors of confined calls: also kDataLoss, naming what is in the way. A file system without links may return itself,
-  /// which must then outlive the result.
+  /// This file system, with the paths that begin with `root` + "/" confined to that folder.
+  ///
+  /// Confined paths are resolved one component at a time, relative to the opened folder, and never through a symbolic
+  /// link. A file is written only if it is a regular file of one name that belongs to this user or to the folder's
+  /// owner. Other paths are not restricted. Errors of confined calls: also kDataLoss, which names the obstacle. A file
+  /// system without links may return itself, which must then outlive the result.
   virtual std::shared_ptr<FileSystem> confined_to(const std::string& root);
 };
 
 /// The machine's file system. Thread-safe.
 FileSystem& real_file_system();
 
-/// Makes a folder, with its parents, that a power cut does not take: each is synced in the one above it.
+/// Makes a folder and its parents, and syncs the names of the new ones, so that they survive a power loss.
 Result<void> make_durable_folder(FileSystem& fs, const std::string& path);
 
-/// Replaces `path` as a whole: temporary file, sync, rename, sync of the folder. Readers see old or new. The temporary
-/// file is new, its name is unpredictable (temporary_name), and a crash may leave it (remove_leftovers).
+/// Replaces `path` as a whole: temporary file, sync, rename, sync of the folder. Readers see the old or the new bytes.
+/// The name of the temporary file is unpredictable (temporary_name). A crash may leave it (remove_leftovers).
 Result<void> write_atomically(FileSystem& fs, const std::string& path, std::span<const std::byte> data);
 Result<void> write_atomically(FileSystem& fs, const std::string& path, std::string_view text);
 
-/// `path` + ".tmp-" + 16 random hex digits.
+/// An unpredictable name for a temporary file: `path` + ".tmp-" + 16 random hexadecimal digits.
 std::string temporary_name(const std::string& path);
-/// Whether a name ends as temporary_name() makes it.
+/// Whether a name ends as temporary_name() ends it.
 bool is_temporary_name(std::string_view name);
-/// 16 hex digits of the system's randomness.
+/// 16 hexadecimal digits from the random generator of the system.
 std::string random_hex();
 
-/// Removes what crashes left in a folder: regular files of temporary names, of which no other process is writing one.
-/// Nothing is there: no error.
+/// Removes the temporary files that crashes left in a folder: regular files with temporary names which no other process
+/// is writing. A missing folder is no error.
 Result<void> remove_leftovers(FileSystem& fs, const std::string& folder);
 
-/// Counts every mutating call (append, sync, write_file, rename, sync_folder, truncate, remove, make_folder,
-/// open_append, lock) and makes the n-th one, and with `sticky` all later ones, fail with `error` — for tests. A
-/// failing append or write_file may leave a prefix of its data behind (`torn`), never synced, as a full disk does.
+/// A file system for tests that makes one mutating call fail, or all calls from that one on.
+///
+/// It counts append, sync, write_file, rename, sync_folder, truncate, remove, make_folder, open_append and lock. A
+/// failing append or write_file may leave a prefix of its data (`torn`), never synced, as a full disk does.
 class FaultyFileSystem final : public FileSystem {
  public:
+  /// Which call fails, and how.
   struct Fault {
-    std::int64_t at = -1;  ///< 0-based call number; -1 never
-    bool sticky = true;
-    bool torn = true;
-    Error error{Code::kResourceExhausted, "No space left on device", ""};
+    std::int64_t at = -1;  ///< number of the call, from 0; -1: never
+    bool sticky = true;    ///< all later calls fail too
+    bool torn = true;      ///< a failing write leaves a prefix of its data
+    Error error{Code::kResourceExhausted, "No space left on device", ""};  ///< what the call returns
   };
+  /// `inner` does the calls and must outlive this object.
   FaultyFileSystem(FileSystem& inner, Fault fault);
-  std::int64_t calls() const;
+  std::int64_t calls() const;  ///< mutating calls so far
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override;
   Result<std::string> read(const std::string& path, std::uint64_t offset) override;

@@ -106,7 +106,7 @@ TEST_F(RealFiles, ErrorsHaveCodePathAndSystemText) {
 }
 
 TEST_F(RealFiles, ReportsAFullDiskAsResourceExhausted) {
-  // A limit on the size of files stands for the disk; in a child, which alone has it.
+  // A limit on the size of files acts as a full disk. It is set in a child, so that it affects no other process.
   const pid_t child = fork();
   if (child == 0) {
     ::signal(SIGXFSZ, SIG_IGN);
@@ -158,7 +158,7 @@ TEST_F(RealFiles, LockExcludesProcessesUntilOwnerExits) {
     ASSERT_TRUE(lock);
     EXPECT_EQ(try_in_child(), 1);
   }
-  EXPECT_EQ(try_in_child(), 0);  // and leaves without freeing it
+  EXPECT_EQ(try_in_child(), 0);  // the child ends without freeing it
   EXPECT_TRUE(fs_.lock(at("lock")));
 }
 
@@ -187,7 +187,7 @@ TEST_F(AtomicWrite, ReaderSeesOldOrNewAfterAnyFault) {
   }
 }
 
-// One of each mutating call, in a fixed order; what each returned.
+// Makes one of each mutating call in a fixed order; returns which succeeded.
 std::vector<bool> one_of_each(FileSystem& fs, const std::string& root) {
   std::vector<bool> ok;
   ok.push_back(fs.make_folder(root + "/f").ok());
@@ -218,7 +218,7 @@ TEST_F(FaultyFiles, CountsMutatingCallsWithoutFault) {
 }
 
 TEST_F(FaultyFiles, FailsConfiguredCall) {
-  for (const std::int64_t n : {0, 2, 3, 7, 8, 9}) {  // after the others, later calls could not go on
+  for (const std::int64_t n : {0, 2, 3, 7, 8, 9}) {  // after the other ones, later calls cannot continue
     const std::string root = at(std::to_string(n));
     ASSERT_TRUE(fs_.make_folder(root));
     FaultyFileSystem once(fs_, {.at = n, .sticky = false});

@@ -15,7 +15,7 @@ constexpr std::size_t kMaxPayload = std::size_t{64} << 20;
 
 std::uint32_t checksum(std::string_view bytes) { return crc32c(std::as_bytes(std::span(bytes))); }
 
-// The payload's length, if what stands at `at` may be the header of a whole frame.
+// The payload's length, if the bytes at `at` may be the header of a whole frame.
 std::optional<std::size_t> claimed_length(std::string_view bytes, std::size_t at) {
   if (bytes.size() - at < kFrameHeader + kTrailer) return std::nullopt;
   const std::size_t length = get_little_endian(bytes, at, 4);
@@ -24,7 +24,7 @@ std::optional<std::size_t> claimed_length(std::string_view bytes, std::size_t at
   return length;
 }
 
-// How many frames there may be: growing a list of them would hold it twice.
+// An upper bound for the number of frames. Growing the list would hold it twice.
 std::size_t count_frames(std::string_view bytes) {
   std::size_t count = 0, at = 0;
   while (const auto length = claimed_length(bytes, at)) {
@@ -42,9 +42,9 @@ bool has_right_checksum(std::string_view bytes, std::size_t at, std::size_t leng
   return checksum(bytes.substr(at, kFrameHeader + length)) == get_little_endian(bytes, at + kFrameHeader + length, 4);
 }
 
-// Does a whole frame begin behind `at`? The damage may lie in a length, so it may begin anywhere. Torn text looks like
-// no header; where enough bytes look like headers of long frames that reading them all would take time squared, they
-// were made so, and the answer is yes: such a file must not be cut.
+// Whether a whole frame begins after `at`. The damage may be in a length, so a frame may begin anywhere. Torn text does
+// not look like a header. If many bytes look like headers of long frames, a check of all of them would be quadratic.
+// Then the file was made so on purpose, and the result is true: it must not be cut.
 bool frame_follows(std::string_view bytes, std::size_t at) {
   std::size_t left = kMaxPayload + 8 * bytes.size();
   for (++at; at < bytes.size(); ++at) {

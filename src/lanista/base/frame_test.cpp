@@ -20,7 +20,7 @@ std::string encoded() {
   return bytes;
 }
 
-// Where each frame ends.
+// The end of each frame.
 std::vector<std::size_t> ends() {
   std::vector<std::size_t> at;
   std::size_t end = 0;

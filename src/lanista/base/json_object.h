@@ -6,9 +6,10 @@
 
 namespace lanista {
 
-/// A JSON object of names and values in turn: `json_object("trial", 3, "epoch", 1)`. What `json{{"trial", 3}, {"epoch",
-/// 1}}` gives, without an array of two and a copy of the name for each member, which is most of what a log's record
-/// costs. Names differ from each other.
+/// A JSON object of names and values in turn: `json_object("trial", 3, "epoch", 1)`.
+///
+/// The result equals `json{{"trial", 3}, {"epoch", 1}}`. That form builds an array of two and copies the name for each
+/// member, which is most of the cost of a log record. The names must differ.
 template <class... NamesAndValues>
 nlohmann::json json_object(NamesAndValues&&... members) {
   static_assert(sizeof...(members) % 2 == 0, "a name without a value");

@@ -31,7 +31,7 @@ void append_number(Number number, std::string& out) {
   const std::string_view text(digits, static_cast<std::size_t>(end - digits));
   out += text;
   if constexpr (std::is_floating_point_v<Number>) {
-    if (text.find_first_of(".e") == std::string_view::npos) out += ".0";  // or it would be read as an integer
+    if (text.find_first_of(".e") == std::string_view::npos) out += ".0";  // else it would be read as an integer
   }
 }
 
@@ -75,7 +75,7 @@ void append(const json& value, std::string& out) {
       out += "null";
       return;
     }
-    default:  // null, booleans, and what JSON has no word for
+    default:  // null, booleans, and binary values
       out += value.dump();
   }
 }

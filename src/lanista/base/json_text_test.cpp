@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr auto kReplace = json::error_handler_t::replace;
 
-/// Documents of every kind of value; of numbers, any bits.
+/// Random documents with all kinds of values and numbers of any bits.
 class RandomJson {
  public:
   explicit RandomJson(Rng rng) : rng_(rng) {}
@@ -64,7 +64,7 @@ class RandomJson {
   Rng rng_;
 };
 
-/// Numbers of a document, one a line, written with 17 digits, so that only the values count and not their notation.
+/// The numbers of a document, one in each line, with 17 digits, so that only values are compared.
 json without_number_notation(const json& value) {
   if (value.is_number_float()) {
     char digits[40];

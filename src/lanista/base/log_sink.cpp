@@ -17,7 +17,7 @@ std::string_view level_name(Level level) {
   return "error";
 }
 
-// A path or a message may hold any bytes; an event must be printable all the same.
+// The JSON text of a value. A path or a message may have any bytes, and an event must be printable.
 std::string dump(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

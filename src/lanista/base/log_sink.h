@@ -10,40 +10,41 @@
 
 namespace lanista {
 
+/// How serious an event is.
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-/// One structured event for people and machines; tests assert on these, not on prose.
+/// One structured event, for users and programs. Tests check its fields, not a text.
 struct LogEvent {
-  double time = 0;
-  Level level = Level::kInfo;
-  std::string event;      ///< snake_case name, e.g. "trial_failed"
-  nlohmann::json fields;  ///< an object
+  double time = 0;            ///< in seconds, by the clock of the sender
+  Level level = Level::kInfo; ///< how serious it is
+  std::string event;          ///< snake_case name, e.g. "trial_failed"
+  nlohmann::json fields;      ///< an object
 };
 
-/// Where events go. Passed in, never global. Implementations are thread-safe.
+/// A receiver of events. It is passed to its users and never global. Implementations are thread-safe.
 class LogSink {
  public:
   virtual ~LogSink() = default;
-  virtual void write(const LogEvent& event) = 0;
+  virtual void write(const LogEvent& event) = 0;  ///< receives one event
 };
 
 /// Keeps events in memory, for tests.
 class MemorySink final : public LogSink {
  public:
   void write(const LogEvent& event) override;
-  std::vector<LogEvent> events() const;
+  std::vector<LogEvent> events() const;  ///< a copy of the events so far
 
  private:
   mutable std::mutex mutex_;
   std::vector<LogEvent> events_;
 };
 
-/// Drops everything.
+/// Drops every event.
 class NullSink final : public LogSink {
  public:
   void write(const LogEvent&) override {}
 };
 
-std::string to_text(const LogEvent& event);  ///< "warning trial_failed trial=3 reason=…"
+std::string to_text(const LogEvent& event);  ///< one line: "warning trial_failed trial=3 reason=…"
 
 }  // namespace lanista

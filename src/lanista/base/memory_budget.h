@@ -8,13 +8,13 @@
 
 namespace lanista {
 
-/// Bytes of tensor memory that all programs of a process may hold together. Linux would kill us instead of saying no,
-/// so we say no ourselves, before allocating. Thread-safe.
+/// The bytes of tensor memory that all programs of a process may hold together. Linux ends a process that uses too much
+/// memory; a budget returns an error before the allocation instead. Thread-safe.
 class MemoryBudget {
  public:
   explicit MemoryBudget(std::int64_t bytes = std::numeric_limits<std::int64_t>::max()) : limit_(bytes) {}
 
-  /// Holds bytes until destroyed. Movable.
+  /// Bytes that are held until this object is destroyed. Movable.
   class Reservation {
    public:
     Reservation() = default;
@@ -28,10 +28,10 @@ class MemoryBudget {
     std::int64_t bytes_ = 0;
   };
 
-  /// Errors: kResourceExhausted with the bytes wanted, held and allowed.
+  /// Holds `bytes` of the budget. Errors: kResourceExhausted with the bytes requested, held and allowed.
   Result<Reservation> reserve(std::int64_t bytes);
-  std::int64_t used() const { return used_; }
-  std::int64_t limit() const { return limit_; }
+  std::int64_t used() const { return used_; }    ///< bytes that are held
+  std::int64_t limit() const { return limit_; }  ///< bytes that may be held
 
  private:
   std::int64_t limit_;

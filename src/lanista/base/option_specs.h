@@ -9,8 +9,9 @@
 
 namespace lanista {
 
-// Options of plug-ins, in a line each.
+// Options of plug-ins, each in one line.
 
+/// An option of any kind.
 inline OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json value, const char* help) {
   OptionSpec spec;
   spec.name = name;
@@ -19,7 +20,7 @@ inline OptionSpec option(const char* name, OptionSpec::Kind kind, nlohmann::json
   spec.help = help;
   return spec;
 }
-/// kInt, kReal, or a list of them: from min to max, both included.
+/// A number from min to max, both included: kInt, kReal, or a list of them.
 inline OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohmann::json value, double min, double max,
                                 const char* help) {
   OptionSpec spec = option(name, kind, std::move(value), help);
@@ -31,10 +32,11 @@ inline OptionSpec number_option(const char* name, OptionSpec::Kind kind, nlohman
 inline OptionSpec count_option(const char* name, nlohmann::json value, double min, const char* help) {
   return number_option(name, OptionSpec::Kind::kInt, std::move(value), min, 1e9, help);
 }
+/// An option that is true or false.
 inline OptionSpec flag_option(const char* name, bool value, const char* help) {
   return option(name, OptionSpec::Kind::kBool, value, help);
 }
-/// `allowed` empty: any text.
+/// A text: one of `allowed`, or any text if that is empty.
 inline OptionSpec text_option(const char* name, const char* value, const char* help,
                               std::vector<std::string> allowed = {}) {
   OptionSpec spec = option(name, OptionSpec::Kind::kText, value, help);

@@ -10,7 +10,7 @@ namespace lanista {
 
 namespace {
 
-/// A value as JSON; a text may hold bytes that are not UTF-8.
+/// A value as JSON for messages; a text may have bytes that are not UTF-8.
 std::string shown(const nlohmann::json& value) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -43,7 +43,7 @@ std::string_view element_name(Kind kind) {
 }
 
 std::string number_text(double v) {
-  // Bounds of whole-number options are doubles too; people should read 3, not 3.0.
+  // Bounds of whole-number options are doubles too. Users should read 3, not 3.0.
   if (v == std::nearbyint(v) && std::abs(v) < 1e15) return std::to_string(static_cast<std::int64_t>(v));
   return shown(v);
 }
@@ -83,7 +83,7 @@ Result<Json> check_element(const OptionSpec& spec, const Json& value) {
     case Kind::kInt:
     case Kind::kIntList:
       if (value.is_string() && std::ranges::count(spec.allowed, value.get<std::string>()) > 0) {
-        return value;  // a word in the place of a number
+        return value;  // a word in place of a number
       }
       if (!value.is_number_integer()) return wrong;
       if (value.is_number_unsigned() &&

@@ -4,7 +4,7 @@
 
 namespace lanista {
 
-/// The folder in which `path` lies, by its name alone: "." for a bare name, "/" at the top.
+/// The folder of `path`, by its name alone: "." for a bare name, "/" at the top.
 inline std::string parent_of(const std::string& path) {
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) return ".";

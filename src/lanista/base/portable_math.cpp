@@ -120,7 +120,7 @@ double cos_series(double r) {
   return 1.0 - z * sum / 2.0;
 }
 
-// exp(-x^2): the square's rounding error would be multiplied by its size.
+// exp(-x^2). The rounding error of the square would be multiplied by its size.
 double exp_minus_square(double x) {
   const Pair square = two_product(x, x);
   return exp_sum(-square.hi, -square.lo);

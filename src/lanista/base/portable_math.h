@@ -2,14 +2,16 @@
 
 namespace lanista {
 
-/// Elementary functions with the same bits on every machine (no libm: its variants differ with the
-/// CPU). Accurate to about 1e-15 relative; used wherever a number reaches a trial (schedules,
-/// samplers, initialisation).
+// Elementary functions with the same bits on every machine. libm is not used, since its results depend on the CPU. The
+// relative error is about 1e-15. Every number that reaches a trial uses them (schedules, samplers, initialisation).
+
+/// Natural logarithm.
 double portable_log(double x);
+/// e to the power x.
 double portable_exp(double x);
-double portable_cos(double x);                      ///< |x| <= 1e5
-double portable_pow(double base, double exponent);  ///< base > 0
+double portable_cos(double x);                      ///< cosine; |x| <= 1e5
+double portable_pow(double base, double exponent);  ///< power; base > 0
 double portable_erfc(double x);                     ///< 1 - erf(x), relative error about 1e-13
-double portable_normal_cdf(double x);               ///< of the standard normal; accurate in both tails
+double portable_normal_cdf(double x);               ///< standard normal distribution function, accurate in both tails
 
 }  // namespace lanista

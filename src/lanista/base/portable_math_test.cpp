@@ -130,7 +130,7 @@ TEST(PortableMath, ErfcAndTheNormalDistributionAreAccurateInBothTails) {
   EXPECT_EQ(portable_normal_cdf(0.0), 0.5);
 }
 
-// The promise of the room: these bits, on every machine. The accuracy tests say that they are good ones.
+// These bits are promised on every machine. The accuracy tests check that they are right.
 TEST(PortableMath, BitsAreFixed) {
   Rng rng(5);
   Hasher hasher;

@@ -17,7 +17,7 @@ namespace lanista {
 namespace {
 
 constexpr mode_t kFileMode = 0666, kFolderMode = 0777, kLockMode = 0600;  // less the user's umask
-constexpr off_t kMostBytes = off_t{8} << 30;                              ///< of a file that is read as a whole
+constexpr off_t kMostBytes = off_t{8} << 30;                              // the largest file that is read as a whole
 
 Result<void> write_all(int fd, std::span<const std::byte> data, const std::string& path) {
   while (!data.empty()) {
@@ -28,7 +28,7 @@ Result<void> write_all(int fd, std::span<const std::byte> data, const std::strin
   return {};
 }
 
-/// What we read is a file with an end: a device may have none.
+/// Checks that a file has an end; a device may have none.
 Result<void> check_readable(int fd, const std::string& path) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) return system_error("cannot look at", path, errno);
@@ -58,7 +58,7 @@ class PosixAppendFile final : public AppendFile {
   std::string path_;
 };
 
-// The lock belongs to the open file, so closing the descriptor, or the end of the process however it comes, frees it.
+// The lock belongs to the open file. Closing the descriptor frees it, and so does the end of the process.
 class PosixFileLock final : public FileLock {
  public:
   explicit PosixFileLock(Descriptor fd) : fd_(std::move(fd)) {}
@@ -170,7 +170,7 @@ class PosixFileSystem final : public FileSystem {
     LANISTA_ASSIGN(Descriptor fd, open(folder, O_RDONLY | O_DIRECTORY, "cannot list"));
     const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(fd.get()));
     if (!stream) return system_error("cannot list", folder, errno);
-    static_cast<void>(fd.release());  // the stream's now
+    static_cast<void>(fd.release());  // the stream owns it now
     std::vector<std::string> names;
     while (true) {
       errno = 0;
@@ -209,7 +209,7 @@ class PosixFileSystem final : public FileSystem {
 
   Result<std::unique_ptr<FileLock>> lock(const std::string& path) override {
     LANISTA_ASSIGN(Descriptor fd, open(path, O_RDWR | O_CREAT, "cannot open the lock", kLockMode));
-    // Earlier builds made it readable to others. Not ours to change: then it stays as it is.
+    // Earlier builds made it readable to others. If it is another user's file, its mode stays.
     static_cast<void>(::fchmod(fd.get(), kLockMode));
     if (retry_on_eintr([&] { return ::flock(fd.get(), LOCK_EX | LOCK_NB); }) != 0) {
       const int error = errno;
@@ -265,7 +265,7 @@ class PosixFileSystem final : public FileSystem {
 }  // namespace
 
 FileSystem& real_file_system() {
-  static PosixFileSystem file_system;  // holds nothing, so sharing it shares no state
+  static PosixFileSystem file_system;  // it has no state
   return file_system;
 }
 

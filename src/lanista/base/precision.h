@@ -5,11 +5,11 @@
 
 namespace lanista {
 
-/// The floating-point type that a program computes in. With tf32 and bf16 it is float32 but for the operands of
-/// products, which are rounded to fewer bits before they are multiplied; their sums are float32 again.
+/// The floating-point type that a program computes in. tf32 and bf16 are float32, except that the operands of products
+/// are rounded to fewer bits. Sums of products are float32.
 enum class Precision { kFloat32, kFloat64, kTf32, kBf16 };
 
-/// From its name in recipes, study files and packages; float32 for any other.
+/// The precision of a name in recipes, study files and packages; float32 for any other name.
 constexpr Precision precision_of(std::string_view name) {
   return name == "float64" ? Precision::kFloat64
          : name == "tf32"  ? Precision::kTf32
@@ -17,6 +17,7 @@ constexpr Precision precision_of(std::string_view name) {
                            : Precision::kFloat32;
 }
 
+/// The name of a precision in recipes, study files and packages.
 constexpr const char* name_of(Precision precision) {
   switch (precision) {
     case Precision::kFloat64:
@@ -31,7 +32,7 @@ constexpr const char* name_of(Precision precision) {
   return "float32";
 }
 
-/// The type of values between operators, and of all that is kept.
+/// The type of values between operators and of all stored tensors.
 constexpr Precision stored(Precision precision) {
   return precision == Precision::kFloat64 ? Precision::kFloat64 : Precision::kFloat32;
 }

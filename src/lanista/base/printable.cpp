@@ -50,7 +50,7 @@ bool is_in(const std::array<Range, N>& ranges, std::uint32_t code) {
                      [&](const Range& range) { return range.first <= code && code <= range.last; });
 }
 
-/// The character at `at` and how many bytes it takes; one byte where they are no UTF-8, which `valid` says.
+/// The character at `at` and its number of bytes. If they are not UTF-8, it is one byte and `valid` is false.
 struct Character {
   std::uint32_t code;
   std::size_t bytes;
@@ -60,7 +60,8 @@ Character character_at(std::string_view text, std::size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return {first, 1, true};
   const std::size_t bytes = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (find_invalid_utf8(text.substr(at, bytes)) != std::string_view::npos || at + bytes > text.size()) return {0, 1, false};
+  if (find_invalid_utf8(text.substr(at, bytes)) != std::string_view::npos || at + bytes > text.size())
+    return {0, 1, false};
   std::uint32_t code = first & (0xffU >> (bytes + 1));
   for (std::size_t i = 1; i < bytes; ++i) code = code << 6 | (static_cast<unsigned char>(text[at + i]) & 0x3fU);
   return {code, bytes, true};

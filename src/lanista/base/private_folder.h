@@ -13,7 +13,7 @@ namespace lanista {
 /// reached through the open folder, by a name without `/`, and never through a link. Move-only.
 class PrivateFolder {
  public:
-  /// Tests a file name; a sweep removes only files with accepted names.
+  /// Tests a file name. A sweep removes only files with accepted names.
   using AcceptsName = std::function<bool(std::string_view)>;
 
   /// Creates the folder `prefix` + 16 random hexadecimal digits, with mode 0700. Errors: kIo.
@@ -21,22 +21,22 @@ class PrivateFolder {
   /// Opens a folder that create() made. Errors: kNotFound; kFailedPrecondition (a link, no folder, another owner, a
   /// mode other than 0700); kIo.
   static Result<PrivateFolder> open(const std::string& path);
-  /// Removes folders that create(prefix) made and a process left behind: of each the regular files of this user with an
-  /// accepted name, then the folder if it is empty. Folders of other users, links and all other files stay.
+  /// Removes folders that create(prefix) made and a process left. Of each it removes the regular files of this user
+  /// with an accepted name, then the folder if it is empty. Folders of other users, links and all other files stay.
   static void sweep(const std::string& prefix, const AcceptsName& accepts);
 
   PrivateFolder(PrivateFolder&& other) noexcept;
   PrivateFolder& operator=(PrivateFolder&& other) noexcept;
-  ~PrivateFolder();  ///< closes the folder; it stays
+  ~PrivateFolder();  ///< closes the folder and leaves it on disk
 
   const std::string& path() const { return path_; }
-  /// A new empty file with mode 0600, open for reading and writing. The caller closes the descriptor. Errors:
+  /// Creates an empty file with mode 0600, open for reading and writing. The caller closes the descriptor. Errors:
   /// kAlreadyExists, kInvalidArgument (the name), kResourceExhausted, kIo.
   Result<int> create_file(const std::string& name) const;
-  /// A file that create_file() made. The caller closes the descriptor. Errors: kNotFound; kFailedPrecondition (a link,
-  /// no regular file, another owner, another mode, a second name); kInvalidArgument (the name); kIo.
+  /// Opens a file that create_file() made. The caller closes the descriptor. Errors: kNotFound; kFailedPrecondition (a
+  /// link, no regular file, another owner, another mode, a second name); kInvalidArgument (the name); kIo.
   Result<int> open_file(const std::string& name) const;
-  /// Replaces the file `to`, if there is one. Errors: kIo, kInvalidArgument (a name).
+  /// Renames a file and replaces the file `to`, if there is one. Errors: kIo, kInvalidArgument (a name).
   Result<void> rename_file(const std::string& from, const std::string& to) const;
   /// Removes a regular file of this user. Anything else stays.
   void remove_file(const std::string& name) const;

@@ -1,4 +1,4 @@
-// Folders and files that only one user can reach, and what is refused in their place.
+// Folders and files that only one user can reach, and files of other kinds in their place.
 #include "lanista/base/private_folder.h"
 
 #include <fcntl.h>

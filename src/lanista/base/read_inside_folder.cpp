@@ -14,7 +14,8 @@
 namespace lanista {
 namespace {
 
-// While something is renamed, anywhere, the kernel may not know where ".." leads and asks to be asked again.
+// Opens a file below a folder. While something is renamed anywhere, the kernel may not resolve ".." and asks for a
+// retry.
 int open_inside_folder(int folder, const std::string& name, open_how& how) {
   constexpr int kTries = 10'000;
   int fd = -1;
@@ -25,7 +26,7 @@ int open_inside_folder(int folder, const std::string& name, open_how& how) {
   return fd;
 }
 
-/// What the system says of a path that it does not open.
+/// The error for a path that the system does not open.
 Error refused(int error, const std::string& path) {
   const std::string words = ": " + std::system_category().message(error);
   switch (error) {
@@ -61,8 +62,8 @@ Result<void> check_file(int fd, std::uint64_t offset, std::uint64_t length, cons
 
 }  // namespace
 
-Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, const std::string& name, std::uint64_t offset,
-                                            std::uint64_t length) {
+Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, const std::string& name,
+                                                  std::uint64_t offset, std::uint64_t length) {
   const std::string path = folder + "/" + name;
   if (name.empty() || name.front() == '/' || name.find('\0') != std::string::npos) {
     return Error{Code::kInvalidArgument, "is no relative path", path};
@@ -70,7 +71,7 @@ Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, con
   const Descriptor root(::open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (root.get() < 0) return refused(errno, folder);
   open_how how = {};
-  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // a pipe must not hold us up
+  how.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;  // the call must not wait for a FIFO
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   const Descriptor file(open_inside_folder(root.get(), name, how));
   if (file.get() < 0) return refused(errno, path);
@@ -78,7 +79,8 @@ Result<std::vector<std::byte>> read_inside_folder(const std::string& folder, con
 
   std::vector<std::byte> bytes(length);
   for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t got = ::pread(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    const ssize_t got =
+        ::pread(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Error{Code::kIo, "cannot read: " + std::system_category().message(errno), path};
     if (got == 0) return Error{Code::kDataLoss, "became shorter while it was read", path};

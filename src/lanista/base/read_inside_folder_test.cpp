@@ -30,7 +30,7 @@ class ReadInsideFolder : public testing::Test {
 
   void write(const std::string& name, const std::string& text) { std::ofstream(root_ / name) << text; }
 
-  /// The text that is read, or "code".
+  /// The text of the file, or the name of the error's code.
   std::string read(const std::string& name, std::uint64_t offset = 0, std::uint64_t length = 3) const {
     const auto bytes = read_inside_folder((root_ / "models").string(), name, offset, length);
     if (!bytes) return std::string(code_name(bytes.error().code)) + ": " + bytes.error().message;
@@ -48,7 +48,8 @@ TEST_F(ReadInsideFolder, ReadsARange) {
 }
 
 TEST_F(ReadInsideFolder, RefusesRangesBeyondTheFile) {
-  for (const auto& [offset, length] : {std::pair<std::uint64_t, std::uint64_t>{8, 3}, {11, 0}, {0, ~0ULL}, {~0ULL, 2}}) {
+  for (const auto& [offset, length] :
+       {std::pair<std::uint64_t, std::uint64_t>{8, 3}, {11, 0}, {0, ~0ULL}, {~0ULL, 2}}) {
     EXPECT_TRUE(read("weights", offset, length).starts_with("data_loss: ")) << offset << " " << length;
   }
 }

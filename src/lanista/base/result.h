@@ -10,38 +10,38 @@
 
 namespace lanista {
 
-/// Why an expected failure happened; a small canonical set, stable in logs.
+/// The kind of an expected failure: a small fixed set, stable in logs.
 enum class Code {
-  kInvalidArgument,     ///< the caller's value breaks a stated rule
-  kNotFound,            ///< a named thing does not exist
-  kAlreadyExists,       ///< a thing that must be new is already there
-  kNotApplicable,       ///< an operation has no site here (a mutation, say)
-  kOutOfRange,          ///< a number outside its stated bounds
-  kResourceExhausted,   ///< memory, disk or slots are used up
-  kFailedPrecondition,  ///< the object is in the wrong state for this call
-  kDataLoss,            ///< a file is corrupt, torn or lies about itself
-  kUnavailable,         ///< somebody else holds it now; trying later may work
-  kUnimplemented,       ///< known and understood, but not supported
-  kIo,                  ///< the operating system refused a read or a write
-  kCancelled,           ///< ended on request
-  kInternal,            ///< our bug, caught at a wall
+  kInvalidArgument,     ///< The caller's value breaks a stated rule.
+  kNotFound,            ///< A named object does not exist.
+  kAlreadyExists,       ///< An object that must be new exists already.
+  kNotApplicable,       ///< An operation has no site here, for example a mutation.
+  kOutOfRange,          ///< A number is outside its stated bounds.
+  kResourceExhausted,   ///< Memory, disk or slots are used up.
+  kFailedPrecondition,  ///< The object is in the wrong state for this call.
+  kDataLoss,            ///< A file is corrupt, torn or inconsistent.
+  kUnavailable,         ///< Another process or thread holds the object; a later call may succeed.
+  kUnimplemented,       ///< The request is valid and not supported.
+  kIo,                  ///< The operating system refused a read or a write.
+  kCancelled,           ///< The work ended on request.
+  kInternal,            ///< A bug of lanista, caught at the outermost frame of a trial or of the program.
 };
 
-/// Stable snake_case name of a code ("invalid_argument").
+/// The stable snake_case name of a code ("invalid_argument").
 std::string_view code_name(Code code);
 
-/// An expected, recoverable failure: what happened, to which object, where.
+/// An expected, recoverable failure: its kind, its message and its position.
 struct Error {
-  Code code = Code::kInternal;
-  std::string message;  ///< names the object, the value seen and the value wanted
-  std::string where;    ///< "file:line:column" of user input, a path, or empty
+  Code code = Code::kInternal;  ///< the kind of failure
+  std::string message;          ///< names the object, the value found and what is allowed
+  std::string where;            ///< "file:line:column" of user input, a path, or empty
 
-  /// "where: message", or the message alone.
+  /// The error in one line: "where: message", or the message alone.
   std::string text() const;
   bool operator==(const Error&) const = default;
 };
 
-/// A value of T or an Error. Reading the wrong side is a bug (LANISTA_CHECK).
+/// A value of T or an Error. To read the one that is absent is a bug (LANISTA_CHECK).
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -57,10 +57,12 @@ class [[nodiscard]] Result {
   T* operator->() { return &**this; }
   const T* operator->() const { return &**this; }
 
+  /// The error. Precondition: !ok().
   const Error& error() const& {
     LANISTA_CHECK(!ok(), "error() of a Result that holds a value");
     return std::get<1>(state_);
   }
+  /// The error, to be moved from. Precondition: !ok().
   Error&& error() && {
     LANISTA_CHECK(!ok(), "error() of a Result that holds a value");
     return std::get<1>(std::move(state_));
@@ -71,6 +73,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
+/// Success, or an Error.
 template <>
 class [[nodiscard]] Result<void> {
  public:
@@ -79,6 +82,7 @@ class [[nodiscard]] Result<void> {
 
   bool ok() const { return !error_.has_value(); }
   explicit operator bool() const { return ok(); }
+  /// The error. Precondition: !ok().
   const Error& error() const& {
     LANISTA_CHECK(!ok(), "error() of a Result that holds a value");
     return *error_;
@@ -93,13 +97,13 @@ class [[nodiscard]] Result<void> {
 #define LANISTA_CONCAT_IMPL(a, b) a##b
 #define LANISTA_CONCAT(a, b) LANISTA_CONCAT_IMPL(a, b)
 
-/// Returns the error of `expr` from the enclosing function, if it failed.
+/// Returns the error of `expr` from the enclosing function if `expr` failed.
 #define LANISTA_TRY(expr)                                                                                    \
   do {                                                                                                       \
     if (auto lanista_try_result = (expr); !lanista_try_result) return std::move(lanista_try_result).error(); \
   } while (false)
 
-/// `LANISTA_ASSIGN(auto x, expr)`: x is the value of `expr`, or its error is returned.
+/// `LANISTA_ASSIGN(auto x, expr)`: x becomes the value of `expr`; an error is returned from the enclosing function.
 #define LANISTA_ASSIGN(decl, expr) LANISTA_ASSIGN_IMPL(LANISTA_CONCAT(lanista_result_, __LINE__), decl, expr)
 #define LANISTA_ASSIGN_IMPL(tmp, decl, expr) \
   auto tmp = (expr);                         \

@@ -15,7 +15,7 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-// Children live in key spaces of their own, so that no child's key is ever a number its parent draws.
+// Children have key spaces of their own, so that no child's key equals a number of its parent.
 constexpr std::uint64_t kLabelDomain = 0x9E3779B97F4A7C15ULL;
 constexpr std::uint64_t kIndexDomain = 0xD1B54A32D192ED03ULL;
 
@@ -67,13 +67,13 @@ double Rng::uniform(double lo, double hi) {
   const double u = uniform();
   const double x = lo * (1 - u) + hi * u;  // not lo + (hi - lo) * u: the difference may overflow
   if (x < lo) return lo;
-  // Rounding may reach the open end. nextafter is exact, so it is no threat to equal bits.
+  // Rounding may reach the open end. nextafter is exact, so that the bits stay equal everywhere.
   return x < hi || lo == hi ? x : std::nextafter(hi, lo);
 }
 
 std::uint64_t Rng::below(std::uint64_t n) {
   LANISTA_CHECK(n > 0, "below: n must be above zero");
-  // Lemire's method: the high half of a product is uniform once the few biased low halves are drawn again.
+  // Lemire's method: the high half of a product is uniform once the few biased low halves are sampled again.
   Wide product = static_cast<Wide>(next()) * n;
   if (static_cast<std::uint64_t>(product) < n) {
     const std::uint64_t biased = (0 - n) % n;
@@ -105,7 +105,7 @@ std::vector<std::uint32_t> Rng::permutation(std::uint32_t n) {
 
 std::vector<std::uint32_t> Rng::sample_without_replacement(std::uint32_t n, std::uint32_t k) {
   LANISTA_CHECK(k <= n, "sample_without_replacement: k above n");
-  // The first k steps of a permutation of 0..n-1 of which only the moved places are stored.
+  // The first k steps of a permutation of 0..n-1, with only the moved positions stored.
   std::unordered_map<std::uint32_t, std::uint32_t> moved;
   const auto at = [&](std::uint32_t place) {
     const auto found = moved.find(place);

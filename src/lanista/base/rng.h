@@ -9,28 +9,29 @@ namespace lanista {
 
 /// A splittable, counter-based random stream (Philox4x32-10; Salmon et al., SC'11).
 ///
-/// A small value: copying it copies the position. Children are derived from the key alone, never
-/// from the position, so results do not depend on the order in which anybody draws. The routines
-/// use no standard library distribution and no libm call, so the bits are the same everywhere.
+/// A small value: a copy has the same position. Children depend on the key alone and never on the position, so results
+/// do not depend on the order of sampling. No standard distribution and no libm call is used. The bits are the same
+/// everywhere.
 class Rng {
  public:
   explicit Rng(std::uint64_t seed = 0);
 
-  /// An independent stream for `label`; the same (key, label) always gives the same stream.
+  /// An independent stream for `label`. The same key and label always give the same stream.
   Rng split(std::string_view label) const;
+  /// An independent stream for `index`. The same key and index always give the same stream.
   Rng split(std::uint64_t index) const;
 
   /// The 64-bit key that stands for this stream (to store, or to feed counter-based kernels).
   std::uint64_t key() const { return key_; }
 
-  std::uint64_t next();                                    ///< 64 uniform bits
-  double uniform();                                        ///< in [0, 1), 53 bits
-  double uniform(double lo, double hi);                    ///< in [lo, hi)
-  std::uint64_t below(std::uint64_t n);                    ///< uniform in 0..n-1, unbiased; n > 0
-  std::int64_t between(std::int64_t lo, std::int64_t hi);  ///< inclusive
-  double normal();                                         ///< standard normal (inverse CDF, AS 241)
-  bool bernoulli(double p);
-  std::vector<std::uint32_t> permutation(std::uint32_t n);  ///< Fisher-Yates
+  std::uint64_t next();                                    ///< 64 uniform bits.
+  double uniform();                                        ///< In [0, 1), 53 bits.
+  double uniform(double lo, double hi);                    ///< In [lo, hi).
+  std::uint64_t below(std::uint64_t n);                    ///< Uniform in 0..n-1, unbiased; n > 0.
+  std::int64_t between(std::int64_t lo, std::int64_t hi);  ///< From lo to hi, both included.
+  double normal();                                         ///< Standard normal (inverse CDF, AS 241).
+  bool bernoulli(double p);                                 ///< True with probability p.
+  std::vector<std::uint32_t> permutation(std::uint32_t n);  ///< Random order of 0..n-1 (Fisher-Yates).
   /// `k` distinct numbers of 0..n-1 in random order; k <= n.
   std::vector<std::uint32_t> sample_without_replacement(std::uint32_t n, std::uint32_t k);
 

@@ -52,7 +52,7 @@ std::string sha256_hex(std::span<const std::byte> data) {
   Words state{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t bits = static_cast<std::uint64_t>(data.size()) * 8;
   for (; data.size() >= 64; data = data.subspan(64)) take_block(state, data.data());
-  // What is left, a one bit, zeros, and the length in bits: one block, or two.
+  // The remaining bytes, a one bit, zeros, and the length in bits: one block or two.
   std::array<std::byte, 128> tail{};
   if (!data.empty()) std::memcpy(tail.data(), data.data(), data.size());
   tail[data.size()] = std::byte{0x80};

@@ -7,7 +7,7 @@
 namespace lanista {
 namespace {
 
-// Vectors of FIPS 180-4's examples and of NIST's validation suite.
+// Vectors from the examples of FIPS 180-4 and from NIST's validation suite.
 TEST(Sha256, GivesThePublishedVectors) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -21,7 +21,7 @@ TEST(Sha256, GivesThePublishedVectors) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// The places where padding takes another block.
+// Lengths at which padding needs another block.
 TEST(Sha256, DiffersAtEveryLengthAroundABlock) {
   EXPECT_EQ(sha256_hex(std::string(55, 'a')), "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318");
   EXPECT_EQ(sha256_hex(std::string(56, 'a')), "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a");

@@ -2,7 +2,7 @@
 
 namespace lanista {
 
-/// Seconds that this thread has had of a processor: what others do on the machine is not in them.
+/// Seconds of processor time that this thread has used. Other processes of the machine do not affect it.
 double thread_cpu_seconds();
 
 }  // namespace lanista

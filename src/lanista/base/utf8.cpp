@@ -5,7 +5,7 @@
 namespace lanista {
 namespace {
 
-/// A row of table 3-7: what may lead, what may come second, how many bytes there are.
+/// A row of table 3-7: range of the first byte, range of the second byte, number of bytes.
 struct Form {
   unsigned char first_lo, first_hi, second_lo, second_hi;
   std::size_t bytes;
@@ -20,7 +20,7 @@ constexpr std::array<Form, 9> kForms = {{{0x00, 0x7F, 0, 0, 1},
                                          {0xF1, 0xF3, 0x80, 0xBF, 4},
                                          {0xF4, 0xF4, 0x80, 0x8F, 4}}};
 
-/// Bytes of the character that begins `text`; 0 if none does.
+/// Bytes of the character at the beginning of `text`; 0 if there is none.
 std::size_t character_bytes(std::string_view text) {
   const auto within = [&](std::size_t i, unsigned char lo, unsigned char hi) {
     const auto byte = static_cast<unsigned char>(text[i]);

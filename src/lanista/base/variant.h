@@ -5,10 +5,11 @@
 
 namespace lanista {
 
-/// A std::variant that can be copied where memory ends. libstdc++ 12 holds a variant of strings, vectors and small
-/// values for one that is never without a value, and so, when the copy of an alternative throws inside the copy
-/// constructor, destroys the value that is not there: a crash in the place of std::bad_alloc. Here a copy begins with
-/// the first alternative, and is then assigned, which is sound. The first alternative must not throw.
+/// A std::variant that is safe to copy when memory ends.
+///
+/// The copy constructor of libstdc++ 12 assumes that a variant of strings, vectors and small values always has a value.
+/// If the copy of an alternative throws, it destroys a value that does not exist, and the process crashes. Here a copy
+/// begins with the first alternative and is then assigned, which is safe. The first alternative must not throw.
 template <class First, class... Rest>
 class Variant : public std::variant<First, Rest...> {
   using Base = std::variant<First, Rest...>;

@@ -11,7 +11,7 @@
 namespace lanista {
 namespace {
 
-/// An allocator that gives nothing while it is dry.
+/// An allocator that fails while it is dry.
 template <class T>
 struct FailingAllocator {
   using value_type = T;

@@ -81,7 +81,7 @@ std::optional<Message> Channel::receive(double seconds) {
     }
     if (is_closed_) return std::nullopt;
     if (*message) return **std::move(message);
-    if (is_input_ended_) is_closed_ = true;  // with half a message, perhaps
+    if (is_input_ended_) is_closed_ = true;  // there may be a partial message
     const int left = milliseconds_until(until);
     if (is_closed_ || (looked && left <= 0)) return std::nullopt;
     poll_once(left);
@@ -93,7 +93,7 @@ void Channel::flush(double seconds) {
   while (has_unsent() && !is_input_ended_ && Steady::now() < until) poll_once(std::min(milliseconds_until(until), 100));
 }
 
-// Reads and writes what can be read and written; where that is nothing, waits for something.
+// Reads and writes as much as possible without waiting. If that is nothing, waits for an event.
 void Channel::poll_once(int milliseconds) {
   if (is_input_ended_) return;
   const short writes = has_unsent() ? POLLOUT : 0;
@@ -109,10 +109,11 @@ void Channel::write_available() {
   if (!has_unsent()) return;
   const char* const from = send_buffer_.data() + num_written_;
   const std::size_t size = send_buffer_.size() - num_written_;
-  const ssize_t put = output_ == socket_ ? ::send(output_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(output_, from, size);
+  const ssize_t put =
+      output_ == socket_ ? ::send(output_, from, size, MSG_DONTWAIT | MSG_NOSIGNAL) : ::write(output_, from, size);
   if (put > 0) num_written_ += static_cast<std::size_t>(put);
-  if (put < 0 && errno == EPIPE && output_ != socket_) is_input_ended_ = true;  // of a socket reading tells it
-  // Whoever always has some more to write does not move the rest each time.
+  if (put < 0 && errno == EPIPE && output_ != socket_) is_input_ended_ = true;  // a socket's end shows when it is read
+  // The rest is moved seldom, so that a writer with a steady backlog does not move it each time.
   if (num_written_ <= send_buffer_.size() / 2) return;
   send_buffer_.erase(0, num_written_);
   num_written_ = 0;

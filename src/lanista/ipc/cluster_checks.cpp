@@ -24,7 +24,7 @@ bool is_number(std::string_view text) {
   return !text.empty() && text.size() <= 9 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// With a zone where it has one: fe80::1%eth0.
+/// An IPv6 address with an optional zone: fe80::1%eth0.
 bool is_ipv6(std::string_view text) {
   if (const auto zone = text.find('%'); zone != text.npos) {
     if (!is_word(text.substr(zone + 1), "-.")) return false;
@@ -36,7 +36,7 @@ bool is_ipv6(std::string_view text) {
   return std::ranges::count(text, ':') >= 2 && std::ranges::all_of(text, allowed);
 }
 
-/// [user@]host, or ssh://[user@]host[:port]. ssh splits at the last `@`; a user of a jump host may have further ones.
+/// [user@]host, or ssh://[user@]host[:port]. ssh splits at the last `@`; a user of a jump host may have more of them.
 bool is_host(std::string_view text) {
   if (text.size() > kMaxHostBytes) return false;
   const bool is_url = text.starts_with("ssh://");
@@ -72,11 +72,11 @@ enum class SlurmValue { kNone, kOptional, kRequired };
 struct SlurmOption {
   std::string_view name;
   SlurmValue value = SlurmValue::kRequired;
-  std::string_view more = "-.,";  ///< characters of a value, next to letters, digits and `_`
+  std::string_view more = "-.,";  // characters of a value in addition to letters, digits and `_`
 };
 
-// srun reads the value of nodelist and of exclude as the name of a file where it has a `/`, so no value here has one,
-// but the date of `begin`. Without its value an option would take the next word, which is the program.
+// srun reads the value of nodelist and of exclude as the name of a file if it has a `/`. So only the date of `begin`
+// may have one. Without its value an option would use the next word, which is the program.
 constexpr std::array<SlurmOption, 21> kSlurmOptions{{{"account"},
                                                      {"begin", SlurmValue::kRequired, "-:+/."},
                                                      {"clusters"},
@@ -174,7 +174,7 @@ Result<ProgramPaths> read_program_paths(const std::vector<std::string>& values, 
     const auto names = [&](const std::string& host) { return value.starts_with(host + "="); };
     const auto host = std::ranges::find_if(hosts, names);
     const auto equals = value.find('=');
-    // A path may have a '=' behind its first '/'; a name of a host has no '/'.
+    // A path may have a '=' after its first '/'; a host name has no '/'.
     if (host == hosts.end() && equals != std::string::npos && value.find('/') > equals) {
       std::string all;
       for (const std::string& each : hosts) all += (all.empty() ? "" : ", ") + each;

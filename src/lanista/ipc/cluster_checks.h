@@ -20,6 +20,7 @@ struct ProgramPaths {
   std::string default_path;                           ///< on each host that `path_by_host` does not name
   std::map<std::string, std::string> path_by_host = {};  ///< by the host as ClusterConfig::ssh or ::places has it
 
+  /// The path on one host.
   const std::string& path_on(const std::string& host) const;
 };
 

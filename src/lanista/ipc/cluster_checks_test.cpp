@@ -23,7 +23,7 @@ TEST(ClusterChecks, AllowsNamesOfHosts) {
       "node1",  "me@node2.site",           "here",        "10.0.0.7", "fe80::1%eth0",
       "me@::1", "ssh://me@node.site:2222", "ssh://node1", "_gpu-07",  "me@target@bastion.site"};
   EXPECT_TRUE(check_cluster({.ssh = hosts, .slurm = {}}).ok());
-  EXPECT_TRUE(check_cluster({.ssh = {}, .slurm = {}, .ranks = hosts}).ok());
+  EXPECT_TRUE(check_cluster({.ssh = {}, .slurm = {}, .places = hosts}).ok());
 }
 
 TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
@@ -51,7 +51,7 @@ TEST(ClusterChecks, RefusesHostsThatAreOptionsOrPaths) {
                                        std::string("node1\0", 6)};
   for (const std::string& host : hosts) {
     expect_refused(check_cluster({.ssh = {host}, .slurm = {}}), "'" + host + "' is no host");
-    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .ranks = {"here", host}}), "'" + host + "' is no host");
+    expect_refused(check_cluster({.ssh = {}, .slurm = {}, .places = {"here", host}}), "'" + host + "' is no host");
   }
 }
 
@@ -96,7 +96,7 @@ TEST(ClusterChecks, RefusesOptionsThatRunOrWrite) {
   }
 }
 
-// With `--time` alone, srun uses the next word as the time. Then "worker" is the program that it runs.
+// With `--time` alone, srun uses the next word as the time. Then "worker" is the program that runs.
 TEST(ClusterChecks, RefusesOptionsWithoutTheirValue) {
   for (const char* option : {"time", "--time", "partition", "job-name", "nodelist"}) {
     expect_refused(check_cluster({.ssh = {}, .slurm = {option}}), "has no value");
@@ -170,7 +170,8 @@ TEST(ProgramPaths, FollowEndOfOptions) {
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].arguments, (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1",
                                                      "--partition=short", "--", "/opt/lanista", "worker", "--stdio"}));
-  const auto hosts = ssh_and_slurm_launchers({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
+  const auto hosts =
+      ssh_and_slurm_launchers({.ssh = {"node1", "node2"}, .slurm = {}}, ProgramPaths{"/a", {{"node2", "/b"}}});
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_EQ(hosts[1].arguments,
             (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", "node2", "/b", "worker", "--stdio"}));

@@ -10,34 +10,35 @@
 
 namespace lanista::engine {
 
-/// One message between engine and worker process, apart from the stream that it came in.
+/// One message between the engine and a worker process.
 struct Message {
-  std::uint16_t kind = 0;
-  std::string text;
+  std::uint16_t kind = 0;  ///< what the message is, by the protocol of its channel
+  std::string text;        ///< its content
   bool operator==(const Message&) const = default;
 };
 
-/// Cuts a stream of bytes, in whatever pieces they come, into messages: frames as in base/frame.h. What is no frame is
-/// refused for good, since nobody knows where the next one begins. Holds one unfinished message at most.
+/// Splits a stream of bytes, which arrives in any pieces, into messages. They are frames as in base/frame.h. After an
+/// invalid frame it refuses all later bytes, since the next frame could begin anywhere. It holds at most one unfinished
+/// message.
 class FrameReader {
  public:
   static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;  ///< of a message's text
   /// The most bytes that the text of a message of this kind may have; at most kMaxBytes.
   using LimitOfKind = std::size_t (*)(std::uint16_t kind);
 
-  /// More of the stream. Amortised linear.
+  /// Adds bytes of the stream. Amortised linear.
   void feed(std::string_view bytes);
-  /// The next whole message; none: more bytes are needed. Errors: kDataLoss (a length above kMaxBytes, or bytes that
-  /// do not match their checksum), from then on for ever.
+  /// The next whole message; none if more bytes are needed. Errors: kDataLoss (a length above the limit, or bytes that
+  /// do not match their checksum), also from every later call.
   Result<std::optional<Message>> next();
   bool empty() const { return position_ == bytes_.size(); }
-  /// The limits from the next message on; null: kMaxBytes for every kind. A longer message is refused when its header
-  /// is there, so that its text is never stored.
+  /// Sets the limits from the next message on; null: kMaxBytes for every kind. A longer message is refused when its
+  /// header arrives, so that its text is never stored.
   void set_limit(LimitOfKind limit) { limit_ = limit; }
 
  private:
   std::string bytes_;
-  std::size_t position_ = 0;  // those before were read
+  std::size_t position_ = 0;  // bytes before it are consumed
   std::optional<Error> error_;
   LimitOfKind limit_ = nullptr;
 };

@@ -10,23 +10,25 @@
 
 namespace lanista::engine {
 
-/// Where worker processes of one engine knock: a Unix socket that only its user may open. Paths may be as long as the
-/// file system allows, though an address of a socket holds 107 bytes. Move-only; the file goes with this value.
+/// The Unix socket at which the worker processes of one engine connect. Only its user may open it. A path may be as
+/// long as the file system allows, although the address of a socket holds 107 bytes. Move-only; the destructor removes
+/// the file.
 class WorkerSocket {
  public:
-  /// Makes `path`, in the place of what a killed engine left there. Where its folder cannot hold a socket (a network
-  /// disk), it lies in a fresh folder for temporary files, and path() says where. Errors: kIo (why),
-  /// kFailedPrecondition (its folder is a link, or its place holds anything but a socket of this user: that stays).
+  /// Makes `path` and replaces a socket that a killed engine left. If its folder cannot hold a socket (a network disk),
+  /// it uses a new folder for temporary files; path() returns the path then. Errors: kIo (why); kFailedPrecondition
+  /// (its folder is a link, or `path` is anything but a socket of this user, which stays).
   static Result<WorkerSocket> listen(const std::string& path);
   WorkerSocket(WorkerSocket&& other) noexcept;
   WorkerSocket& operator=(WorkerSocket&&) = delete;
   ~WorkerSocket();
 
+  /// A connected worker process.
   struct Connection {
-    Channel channel;
-    pid_t process = 0;  ///< as the system says
+    Channel channel;    ///< the messages to and from it
+    pid_t process = 0;  ///< its process id, from the system
   };
-  /// Who knocks, if anybody does; processes of other users are shown the door.
+  /// The next connection, if one is waiting. Connections of other users are closed.
   std::optional<Connection> accept();
 
   const std::string& path() const { return path_; }
@@ -38,10 +40,10 @@ class WorkerSocket {
 
   int socket_;
   std::string path_;
-  std::string folder_;  // of its own; empty: none
+  std::string folder_;  // the temporary folder that was made for the socket, or empty
 };
 
-/// The worker's end. Errors: kNotFound, kFailedPrecondition (another user listens there), kIo (why).
+/// Connects a worker to its engine. Errors: kNotFound, kFailedPrecondition (another user listens there), kIo (why).
 Result<Channel> connect_to_engine(const std::string& path);
 
 }  // namespace lanista::engine

@@ -1,4 +1,4 @@
-// The workers' socket among files that were there before, and other users' sockets.
+// The workers' socket among existing files, and sockets of other users.
 #include "lanista/ipc/worker_socket.h"
 
 #include <fcntl.h>
@@ -117,7 +117,7 @@ TEST_F(WorkerSocketTest, RefusesSocketOfAnotherUser) {
     socket_at(path);
     char byte = 0;
     static_cast<void>(!::write(ready[1], &byte, 1));
-    static_cast<void>(!::read(end[0], &byte, 1));  // until the test is over
+    static_cast<void>(!::read(end[0], &byte, 1));  // until the test ends
     ::_exit(0);
   }
   ::close(end[0]);

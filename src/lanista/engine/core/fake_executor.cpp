@@ -12,7 +12,7 @@ namespace {
 Digest identity_of(const Job& job) {
   Hasher hasher;
   hasher.text(graph::to_text(job.model)).text(study::recipe_json(job.recipe).dump());
-  if (job.start) hasher.text(job.start->plan).text(job.start->address);  // an address tells the content
+  if (job.start) hasher.text(job.start->plan).text(job.start->address);  // an address identifies the content
   if (job.transfer) hasher.text(zoo::transfer_json(*job.transfer).dump());
   return hasher.finish();
 }
@@ -165,7 +165,7 @@ Digest FakeExecutor::state_hash(const Trial& trial, std::int64_t epoch) const {
   return hasher.finish();
 }
 
-/// Its weights, from which it can also go on.
+/// Stores its weights, from which it can also resume.
 Result<std::string> FakeExecutor::store_weights(const Trial& trial) {
   store::Checkpoint weights;
   const auto weight_of = [&](std::int64_t epoch) {
@@ -201,14 +201,16 @@ void FakeExecutor::pause_trial(Trial& trial) {
     return;
   }
   const std::int64_t step = trial.completed.empty() ? 0 : trial.completed.back().step;
-  pending_reports_.push_back(TrialPausedReport{trial.job.trial, trial.epochs(), step, state_hash(trial, trial.epochs()), *saved});
+  pending_reports_.push_back(
+      TrialPausedReport{trial.job.trial, trial.epochs(), step, state_hash(trial, trial.epochs()), *saved});
   trials_.erase(trial.job.trial);
 }
 
 study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch) const {
   const double quality = Rng(trial.identity.lo).split("quality").uniform();
-  const double noise = Rng(trial.identity.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02) +
-                       options_.seed_noise * Rng(trial.job.trial_seed).split(static_cast<std::uint64_t>(epoch)).uniform();
+  const double noise =
+      Rng(trial.identity.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02) +
+      options_.seed_noise * Rng(trial.job.trial_seed).split(static_cast<std::uint64_t>(epoch)).uniform();
   const double progress = static_cast<double>(epoch) / static_cast<double>(epoch + 1);
   double loss = 2 - quality * progress;
   const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);

@@ -161,14 +161,14 @@ TEST(FoldedStudy, BlendsByMeanOverFolds) {
   const StudyView view = bench.view();
   ASSERT_TRUE(view.ensemble);
   EXPECT_EQ(view.ensemble->members.front().trial, view.winner);
-  // Of every proposal all trainings, as often as each other.
+  // All trainings of every proposal, with equal shares.
   std::map<Digest, std::map<std::int64_t, std::int64_t>> selections;
   for (const auto& member : view.ensemble->members) {
     const study::Proposal& proposal = view.trials[member.trial.value - 1].proposal;
     selections[study::decisions_key(proposal)][*proposal.fold] = member.selections;
   }
   ASSERT_GT(selections.size(), 1U);
-  // What the executor would say of the blend on each fold, worked out anew.
+  // The executor's result for the blend on each fold, computed again.
   double mean = 0;
   for (std::int64_t fold = 0; fold < 3; ++fold) {
     double value = 0, squares = 0, all = 0;

@@ -1,11 +1,11 @@
-// Trials that pause, go on and are stopped: by promotions, and by strategies that do it at random.
+// Trials that pause, resume and stop: by promotions, and by random strategies.
 #include <gtest/gtest.h>
 
 #include <map>
 #include <set>
 
-#include "support/engine/core/custom_study.h"
-#include "support/engine/core/erratic.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/random_verdicts.h"
 
 namespace lanista::engine {
 namespace {
@@ -31,11 +31,12 @@ CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
-/// Pauses, resumes and stops whatever comes, in groups of any kind: a function of its seed and of the events alone.
+/// Pauses, resumes and stops random trials, in groups of any kind: a function of its seed and of the events.
 class RandomVerdictMembers final : public testing::RandomVerdictStrategy {
  public:
   RandomVerdictMembers(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
-      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("whim"), {.pause_probability = 0.25, .stop_probability = 0.05, .max_epochs_ahead = 3}) {}
+      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("whim"),
+                              {.pause_probability = 0.25, .stop_probability = 0.05, .max_epochs_ahead = 3}) {}
   std::string_view name() const override { return "whimsical"; }
 
   Result<Suggestion> suggest(const strategy::Capacity& capacity) const override {
@@ -168,7 +169,8 @@ TEST(Brackets, EndAtRungsAndLeaveNoUnusedFile) {
 TEST(Brackets, ResumeExactlyAfterKills) {
   for (const char* brackets : {"together", "in_turn"}) {
     SCOPED_TRACE(brackets);
-    testing::expect_resumes_from_every_change(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})), 7);
+    testing::expect_resumes_from_every_change(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})),
+                                              7);
     study::StudyConfig config = bracketed_study("successive_halving", 12,
                                                 {{"rungs", {1, 3}}, {"eta", 2}, {"trials", 5}, {"brackets", brackets}});
     config.strategy.repeat = 2;
@@ -241,8 +243,7 @@ TEST(RandomVerdicts, AreIndependentOfWorkersAndArrivalOrder) {
   }
 }
 
-/// What a strategy is told is all that it knows: one that is told the events of any prefix of the log says what the
-/// live one said there.
+/// A strategy is a function of the events: after the events of any prefix of the log it answers as the live one did.
 TEST(RandomVerdicts, AreReplayableFromEveryLogPrefix) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const CustomStudy study = random_verdict_study(seed);

@@ -1,4 +1,4 @@
-// What is asked of a running study from outside, obeyed between two events.
+// Requests to a running study, applied between two events.
 #include <array>
 
 #include "lanista/engine/core/study_engine.h"
@@ -9,7 +9,7 @@ namespace {
 using store::RecordType;
 
 constexpr double kSyncPeriodSeconds = 1;
-constexpr double kWorkedPeriodSeconds = 10;  ///< between notes of how long this attempt has worked
+constexpr double kWorkedPeriodSeconds = 10;  ///< Seconds between records of the attempt's working time.
 
 }  // namespace
 
@@ -75,12 +75,13 @@ void StudyEngine::extend(const Extension& extension) {
 
 Result<void> StudyEngine::apply_extension() {
   const Extension extension = *std::exchange(extension_, std::nullopt);
-  // A stop that nobody has obeyed is older than the wish for more.
+  // A stop that was not applied yet is older than the extension.
   LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
   for (const ControlRequest& request : requests) {
-    if (request.kind == ControlRequest::Kind::kStop) LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
+    if (request.kind == ControlRequest::Kind::kStop)
+      LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   }
-  LANISTA_TRY(record_worked_seconds());  // further minutes count from here
+  LANISTA_TRY(record_worked_seconds());  // minutes of the extension count from here
   LANISTA_TRY(log_.append(RecordType::kControl, control_body({.request = "extend",
                                                               .time = services_.clock->unix_time(),
                                                               .trials = extension.trials,
@@ -101,31 +102,33 @@ Result<void> StudyEngine::end_all_trials(const std::string& reason) {
 Result<void> StudyEngine::record_worked_seconds() {
   last_worked_record_seconds_ = services_.clock->now();
   state_.set_worked_seconds(last_worked_record_seconds_ - attempt_start_seconds_);
-  return log_.append(RecordType::kAttempt, attempt_worked_body("worked", last_worked_record_seconds_ - attempt_start_seconds_));
+  return log_.append(RecordType::kAttempt,
+                     attempt_worked_body("worked", last_worked_record_seconds_ - attempt_start_seconds_));
 }
 
 Result<RunResult> StudyEngine::pause() {
   if (pause_requested_by_ == "signal") {
-    LANISTA_TRY(
-        log_.append(RecordType::kControl,
-                    control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_requested_by_})));
+    LANISTA_TRY(log_.append(
+        RecordType::kControl,
+        control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_requested_by_})));
   }
   services_.executor->command(PauseAll{});
   while (!paused_) {
     auto report = services_.executor->next(kPollSeconds);
     if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
-    // What trials measured and was not delivered lies in their checkpoints.
+    // Undelivered measurements are in the checkpoints.
     if (report) LANISTA_TRY(accept_report(*std::move(report)));
   }
   state_.set_worked_seconds(services_.clock->now() - attempt_start_seconds_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, attempt_worked_body("paused", services_.clock->now() - attempt_start_seconds_)));
+  LANISTA_TRY(log_.append(RecordType::kAttempt,
+                          attempt_worked_body("paused", services_.clock->now() - attempt_start_seconds_)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(checkpoint_refs_.remove_unreferenced_files());
   save_study_timings();
   return RunResult{RunEnd::kPaused, pause_requested_by_};
 }
 
-// What is remembered of times is worth no study: whatever is wrong with it is told.
+// A failure here must not end a study, so it becomes a warning.
 void StudyEngine::save_study_timings() {
   const auto done = save_timings(state_.view, *services_.data, models_->ops(), services_.profiles, *services_.fs);
   if (!done) event(Level::kWarning, "profiles", {{"reason", done.error().text()}});

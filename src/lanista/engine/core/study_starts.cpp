@@ -1,4 +1,4 @@
-// What a trial begins with, where the study file leaves that to the engine (`train.start`).
+// Starts of trials that the engine chooses (`train.start`).
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace lanista::engine {
 
-// The nearest ancestor of which something is kept.
+// The nearest ancestor with a kept state.
 Result<std::optional<study::Start>> StudyEngine::nearest_stored_ancestor(const study::Proposal& proposal) const {
   for (std::optional<TrialId> at = proposal.parent; at; at = state_.trial(*at).proposal.parent) {
     const TrialView& ancestor = state_.trial(*at);
@@ -21,7 +21,7 @@ Result<std::optional<study::Start>> StudyEngine::nearest_stored_ancestor(const s
   return std::optional<study::Start>();
 }
 
-// Of the study's best, whose weights are kept, the one most like the child.
+// The best trials have kept weights; the one that is most similar to the child.
 Result<std::optional<study::Start>> StudyEngine::most_similar_stored(const graph::Graph& child) {
   zoo::Catalogue kept;
   double quality = 0;
@@ -50,14 +50,16 @@ Result<std::optional<StudyEngine::StartOption>> StudyEngine::inheritance_option(
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, model, seed, models_->frozen(), models_->ops()));
   if (start.is_file()) {
-    LANISTA_ASSIGN(inheritance, match_classes(std::move(inheritance), labels_of(state_.view, start), parent, model, models_->ops()));
+    LANISTA_ASSIGN(inheritance,
+                   match_classes(std::move(inheritance), labels_of(state_.view, start), parent, model, models_->ops()));
   }
   if (!inheritance.is_useful()) return std::optional<StartOption>();
   return std::optional(StartOption{std::move(start), std::move(inheritance)});
 }
 
-Result<std::vector<StudyEngine::StartOption>> StudyEngine::start_options_in_study(TrialId id, const study::Proposal& proposal,
-                                                                const graph::Graph& model, bool all) {
+Result<std::vector<StudyEngine::StartOption>> StudyEngine::start_options_in_study(TrialId id,
+                                                                                  const study::Proposal& proposal,
+                                                                                  const graph::Graph& model, bool all) {
   const std::string& wanted = state_.view.config.train.start;
   std::vector<study::Start> starts;
   if (wanted == study::kStartFile && state_.view.start_file) {
@@ -82,7 +84,8 @@ std::int64_t StudyEngine::race_steps(const study::Proposal& proposal) const {
   const std::int64_t wanted = state_.view.config.train.start_race;
   if (wanted == 0) return 0;
   const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample);
-  return std::min(wanted, epochs.steps_through(1) - 1);  // the last one of an epoch is the trial's own, to be measured
+  return std::min(wanted,
+                  epochs.steps_through(1) - 1);  // the last step of an epoch belongs to the trial, for its measurement
 }
 
 Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, study::Proposal& proposal,
@@ -94,12 +97,14 @@ Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, stu
   LANISTA_ASSIGN(std::optional<ZooStartOption> in_zoo,
                  zoo_start(id, model, found.empty() || steps > 0 ? nullptr : &found.front()));
   if (in_zoo) {
-    if (steps == 0) found.clear();  // it gives more
+    if (steps == 0) found.clear();  // it is more useful
     found.push_back(std::move(in_zoo->found));
     of_zoo = std::move(in_zoo->model);
   }
   if (found.empty()) return of_zoo;
-  if (steps > 0) std::ranges::stable_sort(found, std::greater(), [](const StartOption& one) { return one.inheritance.usefulness(); });
+  if (steps > 0)
+    std::ranges::stable_sort(found, std::greater(),
+                             [](const StartOption& one) { return one.inheritance.usefulness(); });
   found.resize(std::min(found.size(), static_cast<std::size_t>(steps > 0 ? study::kMaxRaceParents : 1)));
   std::vector<study::Start> starts;
   for (StartOption& each : found) {

@@ -1,5 +1,5 @@
-// Studies on a cluster that is drawn: workers, network, disk and engine fail as the seed says, and every study comes to
-// the end of one that nobody disturbed. A seed that does not can be had again.
+// Studies on a simulated cluster. Workers, network, disk and engine fail by a seed, and every study ends like an
+// undisturbed one. A failing seed can be repeated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include <string>
 
 #include "lanista/base/rng.h"
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 #include "lanista/engine/remote/process_executor.h"
 #include "support/engine/forecast/simulated_fleet.h"
 #include "lanista/engine/core/study_state.h"
@@ -50,7 +50,7 @@ class RandomFaultStudy {
     }
     return "it did not end in " + std::to_string(kMaxEngineRuns) + " lives";
   }
-  std::int64_t moved() const { return num_moves_; }  ///< how often a trial went on from one host elsewhere
+  std::int64_t moved() const { return num_moves_; }  ///< Trials that continued on another host.
   Fingerprint fingerprint_of_disk() {
     const auto left = fingerprint(bench_.disk);
     return left ? *left : Fingerprint{left.error().text(), ""};
@@ -71,7 +71,8 @@ class RandomFaultStudy {
     ProcessOptions how;
     how.lease_seconds = 2;
     how.fleet = [this](const FleetOptions& fleet, const Clock&) {
-      const SimulatedFleet::Options options{.seed = rng_.next(), .fault_probability = fault_probability_, .num_local_workers = rng_.below(workers_ + 1)};
+      const SimulatedFleet::Options options{
+          .seed = rng_.next(), .fault_probability = fault_probability_, .num_local_workers = rng_.below(workers_ + 1)};
       return Result<std::unique_ptr<Fleet>>(
           std::make_unique<SimulatedFleet>(fleet, options, bench_.clock, bench_.disk, fault_counts_));
     };
@@ -87,7 +88,7 @@ class RandomFaultStudy {
     return summary;
   }
 
-  /// What the engine saw of its workers is what a reader of the log sees.
+  /// A reader of the log sees the engine's view of its workers.
   void expect_as_read(const StudyView& seen) {
     const auto records = store::read_log(bench_.disk, kFolder);
     ASSERT_TRUE(records);

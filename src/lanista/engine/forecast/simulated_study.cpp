@@ -35,7 +35,8 @@ struct TrialCost {
 
   double seconds(std::int64_t from, std::int64_t through) const {
     const double made = from == 0 ? times.set_up : 0;
-    const std::int64_t steps = epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
+    const std::int64_t steps =
+        epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
     return made + times.seconds(steps, through - from, validation_rows);
   }
 };
@@ -223,7 +224,7 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
       out.fifo_seconds = course->makespan;
       continue;
     }
-    for (schedule::PlacementInterval& stretch : course->stretches) stretch.id = study.trial_of(stretch.id).value;
+    for (schedule::PlacementInterval& stretch : course->placement_intervals) stretch.id = study.trial_of(stretch.id).value;
     for (schedule::TrialEnd& end : course->ends) end.id = study.trial_of(end.id).value;
     out.course = *std::move(course);
     out.trials = std::ssize(whole);

@@ -1,4 +1,4 @@
-// Export, bytes and import together: the model that comes back computes what the one that left does.
+// Export, bytes and import together: the imported model computes what the exported one does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -102,7 +102,7 @@ TEST(OnnxImport, ComputesASumThatTakesAValueTwice) {
   }
 }
 
-TEST(OnnxRoundTrip, KeepsWhatStandsForMissingNumbers) {
+TEST(OnnxRoundTrip, KeepsReplacementsOfMissingNumbers) {
   const auto graph = graph::parse("%0 = input(shape=[3])\n%1 = relu(%0)\n%2 = output(%1)\n");
   ASSERT_TRUE(graph.ok());
   const auto exported = formats::to_onnx(
@@ -135,8 +135,8 @@ TEST(OnnxRoundTrip, KeepsTheUnitOfTargets) {
   EXPECT_EQ(standardised, 4);
 }
 
-// What we find in a file of ours is a layer in another's.
-TEST(OnnxImport, TakesNoUnitOfTargetsOutOfForeignFiles) {
+// A pattern in our own files is a layer in files of other writers.
+TEST(OnnxImport, ReadsNoTargetScalingFromForeignFiles) {
   OnnxCase one = testing::base_cases().back();
   auto model = *formats::to_onnx(one.graph, one.weights, one.options);
   for (Tensor& tensor : model.initializers) {
@@ -159,7 +159,7 @@ TEST(OnnxImport, TakesNoUnitOfTargetsOutOfForeignFiles) {
   }
 }
 
-TEST(OnnxImport, RefusesAUnitOfOtherThanItsTargets) {
+TEST(OnnxImport, RefusesAScalingThatIsNotOfItsTargets) {
   const OnnxCase one = testing::base_cases().back();
   auto model = *formats::to_onnx(one.graph, one.weights, one.options);
   for (Tensor& tensor : model.initializers) {

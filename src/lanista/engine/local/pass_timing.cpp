@@ -13,7 +13,7 @@ namespace {
 
 using Kind = nn::StagePass::Kind;
 
-/// Seconds of a core of every pass, the clock's own price taken off.
+/// Seconds of one core for every pass, without the cost of the clock.
 class PassTimer final : public nn::StageObserver {
  public:
   void on_pass_begin(std::size_t, const nn::StagePass&) override { begin_ = thread_cpu_seconds(); }
@@ -31,7 +31,7 @@ class PassTimer final : public nn::StageObserver {
   void clear() { times_.clear(); }
 
  private:
-  /// What two readings of the clock one after the other differ by.
+  /// Difference of two consecutive clock readings.
   static double clock_overhead() {
     double least = 1;
     for (int i = 0; i < 100; ++i) {
@@ -46,8 +46,8 @@ class PassTimer final : public nn::StageObserver {
   std::map<std::pair<std::uint32_t, Kind>, std::vector<double>> times_;
 };
 
-// Passes of a step whose stages are all at one place: every micro-batch goes through all of them and back before the
-// next, so that what a pass reads is far away; or a stage does all of its micro-batches one behind the other.
+// A schedule with all stages on one rank. Either each micro-batch passes all stages and back before the next one, with
+// cold caches; or each stage runs all its micro-batches consecutively.
 pipeline::Schedule single_rank_schedule(const pipeline::PipelinePlan& plan, std::uint32_t micros, bool is_consecutive) {
   const auto stages = static_cast<std::uint32_t>(plan.stages.size());
   pipeline::Schedule schedule{{{{0}, {}}}};
@@ -94,12 +94,13 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
   const auto micros = static_cast<std::uint32_t>(size / micro_batch);
   std::array<PassTimer, 2> watches;
   for (const bool is_consecutive : {false, true}) {
-    LANISTA_ASSIGN(nn::Stages stages, executable_stages(plan, single_rank_schedule(plan, micros, is_consecutive), problem, planned.nodes));
+    LANISTA_ASSIGN(nn::Stages stages,
+                   executable_stages(plan, single_rank_schedule(plan, micros, is_consecutive), problem, planned.nodes));
     PassTimer& watch = watches[is_consecutive ? 1 : 0];
     stages.observer = &watch;
     LANISTA_ASSIGN(nn::Program program, compile(stages));
     step_of(program, batch);
-    watch.clear();  // what is done for the first time takes longer
+    watch.clear();  // the first step is slower
     for (int i = 0; i < repeats; ++i) step_of(program, batch);
   }
   std::vector<OperatorTimes> times(planned.nodes.size());
@@ -110,7 +111,8 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
     own.weight_grad = watches[0].median(s, Kind::kWeightGrad);
     const double apart = own.forward + own.input_grad + own.weight_grad;
     double warm_cache_factor = 0;
-    for (const Kind kind : {Kind::kForward, Kind::kInputGrad, Kind::kWeightGrad}) warm_cache_factor += watches[1].median(s, kind);
+    for (const Kind kind : {Kind::kForward, Kind::kInputGrad, Kind::kWeightGrad})
+      warm_cache_factor += watches[1].median(s, kind);
     if (apart > 0 && warm_cache_factor > 0) own.warm_cache_factor = std::min(1.0, warm_cache_factor / apart);
   }
   return times;

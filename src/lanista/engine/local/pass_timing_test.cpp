@@ -13,7 +13,7 @@ constexpr const char* kModel =
     "%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=512)\n%3 = relu(%2)\n%4 = linear(%3, out=10)\n"
     "%5 = output(%4)\n";
 
-TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
+TEST(TimePasses, MeasuresThePassesOfEachOperator) {
   const auto model = nn::testing::derive({"model", kModel}, "adam");
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto planned = planned_step(model.train, ops, kBatch, 4);
@@ -40,18 +40,22 @@ TEST(TimePasses, GivesEachOperatorTheTimesOfItsPasses) {
     ADD_FAILURE() << name;
     return OperatorTimes();
   };
+  // An operator that needs less time than the clock itself may measure as 0.
+  double all_forward = 0;
   for (const OperatorTimes& each : *times) {
-    EXPECT_GT(each.forward, 0);
+    EXPECT_GE(each.forward, 0);
+    all_forward += each.forward;
     EXPECT_LT(each.forward + each.input_grad + each.weight_grad, 1);
     EXPECT_GT(each.warm_cache_factor, 0);
     EXPECT_LE(each.warm_cache_factor, 1);
   }
+  EXPECT_GT(all_forward, 0);
   // 64 x 512 against 512 x 10 numbers a sample.
   EXPECT_GT(named("%2 linear").forward, named("%4 linear").forward);
   EXPECT_GT(named("%2 linear").weight_grad, named("%4 linear").weight_grad);
 }
 
-TEST(TimePasses, RefusesMicroBatchesThatAreNone) {
+TEST(TimePasses, RefusesInvalidMicroBatches) {
   const auto model = nn::testing::derive({"model", kModel}, "adam");
   const graph::OpTable ops = step::training_ops(graph::builtin_ops());
   const auto planned = planned_step(model.train, ops, kBatch, 4);

@@ -1,4 +1,4 @@
-// What `lanista plan` prints is what the engine logs and what workers do.
+// The plan that `lanista plan` prints equals the logged plan and the work of workers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ data: {source: "synthetic:blobs?rows=96&classes=3&features=4&seed=1"}
 strategy: {name: random, slots: 9}
 )yaml";
 
-TEST(PlanRun, WorkersDoWhatIsPrinted) {
+TEST(PlanRun, MatchesThePrintedPlan) {
   for (const std::int64_t workers : {1, 2, 3}) {
     SCOPED_TRACE(workers);
     MemoryFileSystem disk;
@@ -64,7 +64,7 @@ TEST(PlanRun, WorkersDoWhatIsPrinted) {
       most = std::max(most, span.lanes);
     }
     EXPECT_GT(most, 1) << "the study has trials of one program";
-    // Everybody may begin at once, so what is begun first is a whole group.
+    // All trials may start at once, so the first work item is a whole group.
     const auto first = std::ranges::min_element(view->spans, {}, &study::Span::began);
     const auto its = group_of(first->trial);
     EXPECT_EQ(first->lanes, its == plan.groups.end() ? 1 : std::ssize(its->trials)) << first->trial.value;

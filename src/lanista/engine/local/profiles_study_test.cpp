@@ -10,7 +10,7 @@
 #include "lanista/engine/forecast/timing_history.h"
 #include "lanista/engine/forecast/study_plan.h"
 #include "lanista/exec/kernels/flush_to_zero.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/io/studyfile/study_file.h"
 
 namespace lanista::runtime {
@@ -39,7 +39,7 @@ struct ProcessResult {
   std::string canonical;
 };
 
-/// One life of a study that remembers its times in `times`, a folder of the same disk or none; it pauses behind so many
+/// One process of a study that saves step times in `times`, a folder of the same disk or none. It pauses after so many
 /// events.
 ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, const std::string& times,
            int events = 0) {
@@ -55,7 +55,7 @@ ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Da
   observer.on_event = [&, seen = 0](const auto&, const auto&) mutable { pause = ++seen == events ? 15 : pause.load(); };
   NullSink sink;
   const auto summary = as_configured(small_study(data))
-                           .go_on({.fs = &fs,
+                           .run_study({.fs = &fs,
                                    .clock = &clock,
                                    .sink = &sink,
                                    .executor = executor.get(),
@@ -75,7 +75,7 @@ engine::TimingHistory known_in(MemoryFileSystem& disk, std::vector<Error>& skipp
   return engine::TimingHistory::read(disk, kTimes, "a CPU", skipped);
 }
 
-TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutRemembering) {
+TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutStoredTimes) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem without, with;
@@ -96,7 +96,7 @@ TEST(ProfilesStudy, HasTheSameResultsWithAndWithoutRemembering) {
   EXPECT_TRUE(skipped.empty());
 }
 
-TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
+TEST(ProfilesStudy, StoresProgramTimesAtPausesAndAtTheEnd) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem disk;
@@ -109,7 +109,7 @@ TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
   EXPECT_GE(known.programs(), before);
   EXPECT_EQ(known.studies(), 1U);
 
-  // What `plan` draws first is what the study trained first.
+  // The first proposals of `plan` are the first trials of the study.
   const auto config = small_study(data);
   const auto models = *engine::make_model_space(config, data.spec(), ".", real_file_system());
   engine::PlanRequest request{.trials = 4, .machine = {.workers = 2, .lanes = 4}};
@@ -117,7 +117,7 @@ TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
   request.known = std::make_shared<engine::TimingHistory>(known);
   const auto plan = *engine::plan_study(config, data.spec(), models, request);
   EXPECT_TRUE(blind.times.empty());
-  EXPECT_EQ(plan.plan, blind.plan);  // who runs with whom is none of it
+  EXPECT_EQ(plan.plan, blind.plan);  // the groups do not depend on times
   ASSERT_EQ(plan.times.size(), 4U);
   for (const engine::MemberTime& time : plan.times) {
     EXPECT_TRUE(time.measured);
@@ -126,8 +126,8 @@ TEST(ProfilesStudy, KnowsItsProgramsWheneverItPausesAndOnceWhenItEnds) {
   }
 }
 
-// Whatever the disk has against the times, the study does not hear of it.
-TEST(ProfilesStudy, EndsWhereverTimesCannotBePut) {
+// A failure of the disk with step times does not affect the study.
+TEST(ProfilesStudy, EndsWhenTimesCannotBeStored) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();
   MemoryFileSystem without;

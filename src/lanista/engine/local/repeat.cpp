@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // whatever is kept, the numbers are the same
+constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // limit of cached values; results do not depend on it
 
 Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                   const std::optional<train::TrainerState>& forked_from,
@@ -76,20 +76,20 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
   return repeat_lineage({{job, epochs}}, metrics, data, on_epoch, operators, checkpoints);
 }
 
-Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line, const std::vector<std::string>& metrics,
-                                  const data::Dataset& data,
-                                  const std::function<void(const study::Measurement&)>& on_epoch,
-                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints,
-                                  const FindBackend& backends) {
-  const kernels::FlushToZero as_workers;  // part of the numerics
+Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
+                                     const std::vector<std::string>& metrics, const data::Dataset& data,
+                                     const std::function<void(const study::Measurement&)>& on_epoch,
+                                     const nn::Operators& operators, const store::CheckpointStore* checkpoints,
+                                     const FindBackend& backends) {
+  const kernels::FlushToZero as_workers;  // part of the numeric class
   LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");
   try {
     std::optional<RepeatedTrial> so_far;
     for (const engine::LineageSegment& lineage_segment : line) {
       std::optional<train::TrainerState> from;
       if (so_far) from = std::move(so_far->state);
-      LANISTA_ASSIGN(so_far, train_alone(lineage_segment.job, lineage_segment.through, from, metrics, data, on_epoch, operators,
-                                         checkpoints, backends));
+      LANISTA_ASSIGN(so_far, train_alone(lineage_segment.job, lineage_segment.through, from, metrics, data, on_epoch,
+                                         operators, checkpoints, backends));
     }
     return *std::move(so_far);
   } catch (const std::bad_alloc&) {

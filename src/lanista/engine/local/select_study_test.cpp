@@ -1,5 +1,5 @@
-// Studies whose trials ask whether to select their examples, really trained: the same on any workers, in any lanes and
-// behind kills at every record, and what each found, played back, is the trial.
+// Studies with selection comparisons and real training. They are equal on any workers, in any lanes and with kills at
+// every record. Replaying the findings of a trial gives the trial.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -7,12 +7,12 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {
 
-using engine::testing::Custom;
+using engine::testing::CustomStudy;
 using engine::testing::kFolder;
 using testing::canonical;
 
@@ -28,12 +28,12 @@ budget: {trials: 5}
 
 class SelectStudy : public testing::BlobStudy {
  protected:
-  Custom study(const char* text = kStudy) { return testing::as_configured(configured(text, 5)); }
+  CustomStudy study(const char* text = kStudy) { return testing::as_configured(configured(text, 5)); }
 };
 
-TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndBehindKills) {
+TEST_F(SelectStudy, IsTheSameOnAnyWorkersAndLanesAndAfterKills) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;  // kills at every record
-  const Custom custom = study();
+  const CustomStudy custom = study();
   MemoryFileSystem reference;
   std::vector<std::map<std::string, std::string>> moments;
   const auto view = run_to_end(reference, custom, 1, 1, [&] { moments.push_back(reference.files()); });
@@ -79,21 +79,21 @@ TEST_F(SelectStudy, HasTrialsThatAreRepeatedToTheBit) {
 }
 
 // Logical time has room for the most that can be given up, at each of the two checks.
-TEST_F(SelectStudy, TakesLogicalTimeAndStepsForItsChecks) {
+TEST_F(SelectStudy, ChargesLogicalTimeAndStepsForItsChecks) {
   MemoryFileSystem disk;
   const auto view = run_to_end(disk, study(), 1, 0);
   int seen = 0;
   const std::vector<store::Record> records = *store::read_log(disk, kFolder);
   for (const store::Record& record : records) {
     if (record.type != store::RecordType::kProposed) continue;
-    // Six steps, a third dearer where all rows are chosen, and one that waited: nine of an epoch's twelve.
+    // Six steps that cost a third more with all rows selected, and one that waited: nine of an epoch's twelve.
     EXPECT_EQ(record.body["proposal"]["select_time"].get<double>(),
               record.body["logical_epoch"].get<double>() * 9 / 12);
     ++seen;
   }
   EXPECT_EQ(seen, 5);
 
-  // Of a budget in steps the second trial is refused whose checks might exceed it.
+  // With a budget in steps, the second trial is refused because its checks might exceed it.
   study::StudyConfig config = configured(kStudy, 5);
   config.strategy.slots = 1;
   for (const std::int64_t steps : {2 * (48 + 18) - 1, 2 * (48 + 18)}) {

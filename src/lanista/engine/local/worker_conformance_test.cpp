@@ -21,7 +21,7 @@ constexpr const char* kSource = "synthetic:blobs?rows=96&classes=3&features=4&se
 
 template <std::int64_t kWorkers, std::int64_t kLanes>
 struct WorkerBench {
-  static constexpr bool kKeeps = true;
+  static constexpr bool kStoresWeights = true;
   static constexpr std::int64_t kEpochs = 4;
 
   std::unique_ptr<Executor> make() {
@@ -67,7 +67,8 @@ struct DevicesBench : WorkerBench<2, 0> {
     worker_config.crash_marks = false;
     const std::vector<runtime::NamedBackend> devices{
         {"0", nullptr}, {"1", &nn::cpu_backend()}, {"2", &nn::cpu_backend()}};
-    return std::move(runtime::make_device_pool(worker_config, devices, 4, data, nn::Operators(), disk, clock)->executor);
+    return std::move(
+        runtime::make_device_pool(worker_config, devices, 4, data, nn::Operators(), disk, clock)->executor);
   }
   Job job(std::uint32_t id) {
     Job job = WorkerBench::job(id);
@@ -81,7 +82,7 @@ struct WireBench : WorkerBench<3, 0> {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(WorkerBench::make()); }
 };
 
-/// In processes, which know nothing but a brief; states go through a folder.
+/// In processes, which have a configuration only; states pass through a folder.
 template <std::int64_t kProcesses>
 struct ProcessBench : WorkerBench<1, 1> {
   ProcessBench() {

@@ -14,14 +14,15 @@
 namespace lanista::engine {
 namespace {
 
-constexpr std::int64_t kMaxWidth = 8;  ///< as run.width
+constexpr std::int64_t kMaxWidth = 8;  ///< Largest run.width.
 constexpr const char* kSharedMemory = "/dev/shm";
-constexpr double kDefaultSerialFraction = 0.1;      ///< of a step, where nobody measured it
-constexpr double kJoinSeconds = 0.001;      ///< seconds that a trial loses when its helpers change
-constexpr double kMinRelativeChange = 0.1;    ///< of a step's seconds
-constexpr std::size_t kMaxWorkersForPolicy = 32;  ///< among which the policy looks ahead; that takes a millisecond
+constexpr double kDefaultSerialFraction = 0.1;      ///< Share of a step, if it was not measured.
+constexpr double kJoinSeconds = 0.001;      ///< Seconds that a trial loses when its helpers change.
+constexpr double kMinRelativeChange = 0.1;    ///< Change of a step's seconds.
+constexpr std::size_t kMaxWorkersForPolicy =
+    32;  ///< Most workers for the policy that looks ahead, which needs 1 ms then.
 
-/// The folder of sessions is this, and 16 random digits. Another executor of this name has the same prefix.
+/// Prefix of the session folder; 16 random digits follow. Executors with the same socket name have the same prefix.
 std::string folder_prefix(const std::string& socket) {
   std::string out(kSharedMemory);
   out += "/lanista-";
@@ -30,13 +31,13 @@ std::string folder_prefix(const std::string& socket) {
   return out;
 }
 
-/// Names of session files: a number, and `.new` behind it before the file is complete.
+/// Whether the name is one of a session file: a number, with `.new` at the end until the file is complete.
 bool is_session_name(std::string_view name) {
   if (name.ends_with(".new")) name.remove_suffix(4);
   return !name.empty() && name.size() <= 20 && name.find_first_not_of("0123456789") == name.npos;
 }
 
-/// The line seconds = shared / width + overhead that fits best, neither of them less than 0.
+/// Fits seconds = shared / width + overhead, with both terms at least 0. Returns shared and overhead.
 std::pair<double, double> fit_step_seconds(const std::map<std::int64_t, double>& seconds) {
   const auto n = static_cast<double>(seconds.size());
   double x = 0, y = 0, xx = 0, xy = 0;
@@ -52,14 +53,15 @@ std::pair<double, double> fit_step_seconds(const std::map<std::int64_t, double>&
 }  // namespace
 
 HelperAssignment::HelperAssignment(std::int64_t width, std::size_t workers, const std::string& socket,
-                 std::shared_ptr<const TimingHistory> known)
+                                   std::shared_ptr<const TimingHistory> known)
     : width_(width),
-      max_width_(width == study::kAutoWidth ? std::min<std::int64_t>(kMaxWidth, static_cast<std::int64_t>(workers)) : width),
+      max_width_(width == study::kAutoWidth ? std::min<std::int64_t>(kMaxWidth, static_cast<std::int64_t>(workers))
+                                            : width),
       folder_prefix_(folder_prefix(socket)),
       timing_history_(std::move(known)),
       workers_(workers),
       policy_(schedule::policy_of_helpers()),
-      fallback_policy_(schedule::towards({.in_order = true})) {
+      fallback_policy_(schedule::deadline_policy({.keeps_arrival_order = true})) {
   clear_sessions();
 }
 
@@ -76,7 +78,7 @@ std::string HelperAssignment::new_session() {
     auto made = PrivateFolder::create(folder_prefix_);
     if (made) folder_ = *std::move(made);
   }
-  // Without a folder no file can be made either: trials keep the width 1.
+  // Without a folder no session file can be made, so trials keep width 1.
   return (folder_ ? folder_->path() : folder_prefix_) + "/" + std::to_string(sessions_made_++);
 }
 
@@ -86,12 +88,13 @@ void HelperAssignment::note(const Job& job) {
   programs_.erase(job.trial);
   if (max_width_ < 2) return;
   const auto shape = study::step_shape(job.model, ops_, job.recipe);
-  if (!shape) return;  // its worker will say so
+  if (!shape) return;  // its worker will report the error
   Program program{shape->program, shape->nominal_step(), 1};
   const double of_step = 3 * static_cast<double>(shape->batch) * shape->flops;
   if (of_step > 0) program.steps = std::max(1.0, job.logical_epoch / of_step);
   if (timing_history_) {
-    if (measures_widths()) widths_.set_known_seconds(shape->program, timing_history_->step_seconds_by_width(shape->program));
+    if (measures_widths())
+      widths_.set_known_seconds(shape->program, timing_history_->step_seconds_by_width(shape->program));
     const auto expected = timing_history_->expected(*shape, 1, 1, static_cast<std::int64_t>(workers_));
     if (expected && expected->step > 0) program.step = expected->step;
   }
@@ -120,7 +123,8 @@ std::int64_t HelperAssignment::max_width_of(const Lease& lease) const {
 
 schedule::Prediction HelperAssignment::predicted_step(const Program& program) const {
   const std::map<std::int64_t, double> seconds = widths_.seconds(program.key);
-  const double serial = timing_history_ ? timing_history_->serial_fraction().value_or(kDefaultSerialFraction) : kDefaultSerialFraction;
+  const double serial =
+      timing_history_ ? timing_history_->serial_fraction().value_or(kDefaultSerialFraction) : kDefaultSerialFraction;
   schedule::Prediction step = schedule::prediction_of(program.step, serial);
   if (measures_widths() && seconds.size() > 1) {
     std::tie(step.work, step.overhead) = fit_step_seconds(seconds);
@@ -132,16 +136,18 @@ schedule::Prediction HelperAssignment::predicted_step(const Program& program) co
   return step;
 }
 
-/// Of all that it may train now.
+/// Prediction for all epochs that the trial may train now.
 schedule::Prediction HelperAssignment::expected(const Lease& lease) const {
   const auto program = programs_.find(lease.job.trial);
   if (program == programs_.end()) return {};
   schedule::Prediction out = predicted_step(program->second);
-  out.steps = program->second.steps * static_cast<double>(std::max<std::int64_t>(0, lease.allowed - lease.num_reported_epochs));
+  out.steps =
+      program->second.steps * static_cast<double>(std::max<std::int64_t>(0, lease.allowed - lease.num_reported_epochs));
   return out;
 }
 
-std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, const DecisionInputs& inputs, double now) {
+std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, const DecisionInputs& inputs,
+                                                        double now) {
   schedule::HelperInput helper_input;
   helper_input.now = now;
   helper_input.is_alive = inputs.ready;
@@ -150,8 +156,8 @@ std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, co
   std::set<std::int32_t> with_work;
   for (const DecisionInputs::Trial& trial : inputs.trials) {
     helper_input.trials.push_back(
-        {trial.trial, trial.leader, trial.has_work, trial.max_width, expected(leases.all().at(trial.trial))});
-    if (trial.has_work) with_work.insert(trial.leader);
+        {trial.trial, trial.worker, trial.has_work, trial.max_width, expected(leases.all().at(trial.trial))});
+    if (trial.has_work) with_work.insert(trial.worker);
   }
   schedule::Helpers decided =
       schedule::assign_helpers(helper_input, with_work.size() > kMaxWorkersForPolicy ? *fallback_policy_ : *policy_);
@@ -160,7 +166,8 @@ std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, co
   return std::move(decided.helping);
 }
 
-void HelperAssignment::send(Leases& leases, const std::vector<bool>& ready, double now, const SendCommand& send_command) {
+void HelperAssignment::send(Leases& leases, const std::vector<bool>& ready, double now,
+                            const SendCommand& send_command) {
   if (max_width_ < 2) return;
   DecisionInputs inputs;
   inputs.ready = ready;
@@ -169,8 +176,8 @@ void HelperAssignment::send(Leases& leases, const std::vector<bool>& ready, doub
   std::vector<bool> idle = ready;
   for (const auto& [id, lease] : leases.all()) {
     if (lease.has_work()) idle[lease.worker] = false;
-    inputs.trials.push_back({id, lease.token, static_cast<std::int32_t>(lease.worker), max_width_of(lease), lease.allowed,
-                            lease.has_work()});
+    inputs.trials.push_back({id, lease.token, static_cast<std::int32_t>(lease.worker), max_width_of(lease),
+                             lease.allowed, lease.has_work()});
   }
   if (inputs == last_inputs_) return;
   std::erase_if(programs_, [&](const auto& each) { return leases.find(each.first) == nullptr; });

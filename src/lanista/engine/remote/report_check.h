@@ -22,14 +22,14 @@ namespace lanista::engine {
 
 /// What the engine knows about the measurements of a study before they arrive.
 struct ReportRules {
-  std::vector<std::int64_t> rows = {};    ///< training rows of the one split or of each fold; empty: unknown
-  std::vector<std::string> metrics = {};  ///< metrics that every measurement has; empty: unknown
-  bool stores_no_weights = false;             ///< the workers keep no weights, as those of a benchmark
+  std::vector<std::int64_t> rows = {};    ///< Training rows of the one split or of each fold; empty: unknown.
+  std::vector<std::string> metrics = {};  ///< Metrics that every measurement has; empty: unknown.
+  bool stores_no_weights = false;         ///< The workers keep no weights, as those of a benchmark.
 };
 /// The rules for a study with these metrics (as in the study file) on these data.
 ReportRules report_rules(const std::vector<std::string>& metrics, const data::DataSpec& data);
 
-/// Why a message cannot be read, as the errors of ReportCheck say it.
+/// Why a message cannot be read, in the form of ReportCheck's errors.
 Error unreadable_message(const Error& error);
 
 /// `text` with every character that is not visible ASCII replaced by '?', and with at most `max_bytes` bytes.
@@ -38,8 +38,8 @@ std::string visible_text(std::string_view text, std::size_t max_bytes);
 /// Checks what arrives from worker processes against what the engine knows of their leases.
 ///
 /// A worker is not trusted: its process may be damaged, and its host may be wrong. Every report passes here before it
-/// changes any state. A failed check means that the worker is dropped, so an honest worker never fails one, whatever
-/// it was sent and however late its reports arrive. Not thread-safe.
+/// changes any state. A failed check means that the worker is dropped, so an honest worker never fails one, whatever it
+/// was sent and however late its reports arrive. Not thread-safe.
 ///
 /// Errors of all checks: kDataLoss; the message continues "the worker was dropped: it ...".
 class ReportCheck {
@@ -83,14 +83,15 @@ class ReportCheck {
   Result<void> check_end(const LeaseProgress& progress, const Report& report, const Lease* lease);
   /// Every named file has an address; one of a present lease (not null) is in the study's folder.
   Result<void> check_file(const std::string& address, const Lease* lease);
-  /// Of weights also: the file is the trial's, after as many epochs as it has reported.
+  /// Checks a file of weights: it also belongs to the trial, after as many epochs as it has reported.
   Result<void> check_weights_file(const std::string& address, const LeaseProgress& progress, const Lease* lease);
   /// Steps through an epoch of the job; 0: unknown.
   std::int64_t steps_through(const Job& job, std::int64_t epoch) const;
 
   ReportRules rules_;
-  std::vector<std::map<std::uint64_t, LeaseProgress>> progress_by_token_;  // of each worker's present process, by token
-  std::set<Digest> known_files_;                             // addresses
+  std::vector<std::map<std::uint64_t, LeaseProgress>>
+      progress_by_token_;         // Leases of each worker's present process, by token.
+  std::set<Digest> known_files_;  // Addresses.
   FileSystem* fs_;
   const store::CheckpointStore* files_;
 };

@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/backend.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 #include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 namespace lanista::runtime {
@@ -36,7 +36,7 @@ struct RankLossCases {
     }
     if (ranks == 1) return nn::cpu_backend().compile(&derived.train, derived.infer, options(nullptr));
     nn::Stages stages =
-        in_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts, static_cast<std::size_t>(ranks));
+        split_into_stages(derived.model, static_cast<std::size_t>(2 * ranks - 1), kParts, static_cast<std::size_t>(ranks));
     last = std::make_shared<ThreadRanks>(static_cast<std::size_t>(ranks) - 1, [this, stages] {
       nn::Stages theirs = stages;
       theirs.remote_ranks = std::make_shared<ThreadRanks>(0, ThreadRanks::Make());
@@ -107,7 +107,7 @@ TrainingResult course(const RankLossCases& shop, nn::Executable& machine, const 
   return out;
 }
 
-TEST(PipelineExecutable, GoesOnWithFewerPlacesToTheSameBits) {
+TEST(PipelineExecutable, ContinuesOnFewerRanksToTheSameBits) {
   for (const std::int64_t lanes : {1, 3}) {
     RankLossCases plain(lanes);
     const auto wanted = course(plain, **plain.make(1), [] {});
@@ -125,7 +125,7 @@ TEST(PipelineExecutable, GoesOnWithFewerPlacesToTheSameBits) {
   }
 }
 
-TEST(PipelineExecutable, HasItsPlaceAgainWhereNoOtherPlanHasRoom) {
+TEST(PipelineExecutable, ReplacesTheRankWhenNoOtherPlanFits) {
   RankLossCases plain(1);
   const auto wanted = course(plain, **plain.make(1), [] {});
   RankLossCases shop(1);
@@ -139,7 +139,7 @@ TEST(PipelineExecutable, HasItsPlaceAgainWhereNoOtherPlanHasRoom) {
   EXPECT_EQ(shop.asked, (std::vector<std::int64_t>{3, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1}));
 }
 
-TEST(PipelineExecutable, HasAllPlacesAgainForTheNextTrial) {
+TEST(PipelineExecutable, RestoresAllRanksForTheNextTrial) {
   RankLossCases shop(1);
   const auto machine = shop.machine(3);
   course(shop, *machine, [&] {
@@ -152,7 +152,7 @@ TEST(PipelineExecutable, HasAllPlacesAgainForTheNextTrial) {
   EXPECT_EQ(shop.asked, (std::vector<std::int64_t>{3, 2, 3}));
 }
 
-TEST(PipelineExecutable, FailsWhereAPlaceIsLostAgainAndAgain) {
+TEST(PipelineExecutable, FailsWhenARankIsLostRepeatedly) {
   const RankLossCases shop(1);
   const OwnedBatch batch = random_batch(shop.derived, kMost, 1);
   const nn::Batch view = batch.view();
@@ -163,7 +163,7 @@ TEST(PipelineExecutable, FailsWhereAPlaceIsLostAgainAndAgain) {
     void check_alive() override {}
     void end_step() override {}
   };
-  nn::Stages stages = in_stages(shop.derived.model, 3, kParts);
+  nn::Stages stages = split_into_stages(shop.derived.model, 3, kParts);
   stages.remote_ranks = std::make_shared<Never>();
   PipelineExecutable lonely(*nn::cpu_backend().compile(&shop.derived.train, shop.derived.infer, shop.options(&stages)), 2,
                          [&](std::int64_t) -> Result<std::unique_ptr<nn::Executable>> {

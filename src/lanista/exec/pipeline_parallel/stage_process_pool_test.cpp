@@ -14,11 +14,11 @@ namespace {
 // What each host was asked for, and what was told.
 struct Hosts {
   /// Each does these words in a shell.
-  explicit Hosts(const std::vector<std::string>& words, bool apart = true) : begun(words.size()) {
+  explicit Hosts(const std::vector<std::string>& words, bool apart = true) : launches(words.size()) {
     StageHosts hosts{.hosts = {}, .has_separate_memory = apart};
     for (std::size_t i = 0; i < words.size(); ++i) {
       hosts.hosts.push_back({[this, i, launch = engine::launch_command({"sh", "-c", words[i]})](const std::string& socket) {
-                               ++begun[i];
+                               ++launches[i];
                                return launch(socket);
                              },
                              "node" + std::to_string(i)});
@@ -39,36 +39,36 @@ struct Hosts {
     return "";
   }
 
-  std::vector<int> begun;
+  std::vector<int> launches;
   std::vector<LostRank> losses;
   std::unique_ptr<StageProcessPool> process_pool;
 };
 
-TEST(StageProcessPool, LeaveHostsAloneThatCannotBeReached) {
+TEST(StageProcessPool, AvoidUnreachableHosts) {
   Hosts hosts({"exit 255", "exit 3"});
 
   EXPECT_NE(hosts.step(2).find(" on node0 at place 1 of a pipeline ended with exit code 255"), std::string::npos);
   EXPECT_NE(hosts.step(2).find(" on node1 at place 1 of a pipeline ended with exit code 3"), std::string::npos);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(hosts.step(2), "no host has a place for a pipeline; they are asked again later");
 
-  EXPECT_EQ(hosts.num_starts, (std::vector<int>{1, 1}));
+  EXPECT_EQ(hosts.launches, (std::vector<int>{1, 1}));
   ASSERT_EQ(hosts.losses.size(), 2U);
   EXPECT_EQ(hosts.losses[0].host, "node0");
   EXPECT_EQ(hosts.losses[0].reason, "ended with exit code 255");
 }
 
 // Whoever was killed may be there again, and processes here are.
-TEST(StageProcessPool, AskAgainWhereAProcessWasKilledOrIsHere) {
+TEST(StageProcessPool, RetryAfterAKillAndOnTheLocalHost) {
   Hosts killed({"kill -9 $$"}), told({"exit 137"}), here({"exit 1"}, false);
   for (int i = 1; i < 4; ++i) {
     EXPECT_NE(killed.step(2).find("was killed by signal 9"), std::string::npos);
     EXPECT_NE(told.step(2).find("was killed by signal 9"), std::string::npos);
     EXPECT_NE(here.step(2).find("ended with exit code 1"), std::string::npos);
-    EXPECT_EQ(killed.num_starts[0] + told.num_starts[0] + here.num_starts[0], 3 * i);
+    EXPECT_EQ(killed.launches[0] + told.launches[0] + here.launches[0], 3 * i);
   }
 }
 
-TEST(StageProcessPool, EndWhoeverSpeaksNoLanguageOfTheirs) {
+TEST(StageProcessPool, KillProcessesThatViolateTheProtocol) {
   EXPECT_NE(Hosts({"echo Welcome to node0; cat > /dev/null"}).step(2).find("at place 1 of a pipeline says a message of "),
             std::string::npos);
   // A frame with a checksum that is another one.

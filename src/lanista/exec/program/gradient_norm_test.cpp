@@ -1,5 +1,4 @@
-// The square of a step's gradient, told beside the step: against sums worked out here in double from what states and
-// gradients tell of themselves, and without a trace in the step.
+// The squared gradient norm of a step, against sums in double from states and gradients. The step itself is unchanged.
 #include "lanista/exec/program/gradient_norm.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +72,9 @@ TEST(GradientSquare, EqualsSquaredPreconditionedGradient) {
           const double wanted = square_by_hand(gradients.extract(), before, hyper, step);
           const auto step_input = [&](std::int64_t) { return StepInput{{&view, 1}, {&hyper, 1}}; };
 
-          wants_gradient_norm.run({.steps = 1, .active = {&one, 1}, .step_input = step_input, .wants_gradient_norm = {&one, 1}}, {&seen, 1});
+          wants_gradient_norm.run(
+              {.steps = 1, .active = {&one, 1}, .step_input = step_input, .wants_gradient_norm = {&one, 1}},
+              {&seen, 1});
           plain.run({.steps = 1, .active = {&one, 1}, .step_input = step_input}, {&unseen, 1});
 
           EXPECT_NEAR(seen.squared_gradient_norm, wanted, 2e-4 * wanted) << step;

@@ -17,7 +17,7 @@ std::string attrs_text(const graph::Attrs& attrs) {
   return text;
 }
 
-// Elements that a call moves as they lie.
+// The number of elements that a call copies without change.
 template <class T>
 void add_flat(PlanLine& line, std::int64_t elements, Address from, Address to, std::size_t passes) {
   const graph::Shape shape{{elements}};
@@ -58,7 +58,8 @@ PlanLine call_line(const PlanLine& common, const Binding<T>& binding, const std:
   line.kernel = call.kernel;
   line.attrs = attrs_text(call.attrs);
   bool batched = false;
-  const auto add = [&](std::vector<PlanValue>& values, const graph::ValueType& type, graph::Port port, Address address) {
+  const auto add = [&](std::vector<PlanValue>& values, const graph::ValueType& type, graph::Port port,
+                       Address address) {
     const auto special = layouts.find(port);
     const Layout layout = special != layouts.end() ? special->second : value_layout(type.shape);
     values.push_back({type.shape, std::string(layout_name(layout)), address_text(address)});

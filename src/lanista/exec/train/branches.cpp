@@ -7,7 +7,7 @@ namespace lanista::train {
 bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t steps,
                     const std::function<bool()>& should_stop) {
   while (true) {
-    // Whoever has done fewest steps is next: an update of a larger batch is several.
+    // The branches with the fewest steps are next: an update of a larger batch is several steps.
     auto fewest_steps = static_cast<std::size_t>(steps);
     for (const BranchLane& lane : lanes) {
       if (lane.failure.empty()) fewest_steps = std::min(fewest_steps, lane.losses.size());
@@ -27,8 +27,8 @@ bool train_branches(LaneGroup& group, std::span<BranchLane> lanes, std::int64_t 
     };
     std::vector<Before> before;
     for (const TrialRun* run : runs) {
-      before.push_back(
-          {run->loss_sum(), static_cast<double>(run->rows_in_next_update()), static_cast<std::size_t>(run->steps_in_next_update())});
+      before.push_back({run->loss_sum(), static_cast<double>(run->rows_in_next_update()),
+                        static_cast<std::size_t>(run->steps_in_next_update())});
     }
     std::vector<StepResult> results(runs.size());
     group.step(runs, results);

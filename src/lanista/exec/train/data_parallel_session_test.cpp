@@ -12,7 +12,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/model/graph/text.h"
-#include "support/exec/train/wide_test_support.h"
+#include "support/exec/train/data_parallel_test_support.h"
 
 namespace lanista::train {
 namespace {
@@ -21,7 +21,7 @@ TEST(DataParallelSession, GivesTheBitsOfTheTrialAlone) {
   for (const char* const middle : {"relu", "batch_norm", "relu that adapts"}) {
     const bool adapts = std::string_view(middle).ends_with("adapts");
     TrainerInput input = data_parallel_trial(4, adapts ? "relu" : middle);
-    if (adapts) {  // who helps measures noise and changes the batch as who leads does
+    if (adapts) {  // a helper measures noise and changes the batch as the leader does
       input.model =
           *graph::parse("%0 = input(shape=[1,8,8])\n%1 = flatten(%0)\n%2 = linear(%1, out=10)\n%3 = output(%2)\n");
       input.recipe.optimizer = "sgd";
@@ -69,7 +69,7 @@ TEST(DataParallelSession, ContinuesWithoutHelpersThatLeave) {
   }
 }
 
-// Processes that are killed between two steps, at drawn ones: nothing is told, the system alone frees their lock.
+// Processes are killed between two steps, at random ones. Only the system releases their lock.
 TEST(DataParallelSession, ContinuesWithoutHelpersThatDie) {
   const TrainerInput input = data_parallel_trial(2, "relu");
   const TrainedWithHelpers alone = train_as_leader(input, "", [](std::int64_t) {});
@@ -97,7 +97,7 @@ TEST(DataParallelHelper, NeedsALeader) {
   EXPECT_EQ(nobody.error().code, Code::kNotFound);
 }
 
-// Whoever leads dies while a helper waits for its epoch, or in the midst of one.
+// The leader dies while a helper waits for its epoch, or within one.
 TEST(DataParallelHelper, IsFreeAgainWhenTheLeaderDies) {
   for (const std::int64_t epochs : {1, 2, 3}) {
     const TrainerInput input = data_parallel_trial(2, "relu");

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "lanista/model/graph/text.h"
-#include "support/exec/train/test_life.h"
+#include "support/exec/train/train_to_end.h"
 #include "support/exec/train/test_support.h"
 #include "lanista/exec/train/trainer.h"
 
@@ -47,7 +47,7 @@ TEST(LrFactors, OfHalfAreHalfTheRate) {
   EXPECT_FALSE(alone(input(1, {{kFirst, 0.5}})).tensors == plain.tensors);
 }
 
-// The first gradient is the same whatever the rates are, so a step tells which parameters have which.
+// The first gradient does not depend on the rates, so one step shows which parameters have which rate.
 TEST(LrFactors, OfOnePartChangeNoOtherPart) {
   const auto stepped = [](const std::map<graph::NodeId, double>& rates) {
     Trainer trainer = *Trainer::create(input(1, rates));

@@ -1,4 +1,4 @@
-// Of a trial that tunes itself: its settings by step, its branches, and what a state tells of them.
+// The tune search of a trial: its settings by step, its branches, and their part of a state.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -17,7 +17,7 @@ const study::StepSettings& TrialRun::setting_at(std::int64_t step) const {
   return *numbers;
 }
 
-// What a setting does not name stays as it was.
+// Adds a setting; values that it does not name stay.
 Result<void> TrialRun::add_setting(std::int64_t step, const space::Sample& setting) {
   study::StepSettings numbers = settings_.back().second;
   for (const auto& [name, value] : setting) LANISTA_TRY(study::check_tunable(name));
@@ -107,13 +107,18 @@ void TrialRun::adapt_batch() {
   record_search({{step_, next, 0, std::string(study::kAdapted), choice->goodput_gain, true}}, nullptr);
 }
 
-bool TrialRun::is_noise_measured_next() const { return adapter_ && adapter_->is_measured(step_, steps_in_next_update(), rows_in_next_update()); }
-
-std::int64_t TrialRun::updates_before_noise_measurement() const {
-  return adapter_ ? BatchAdapter::max_updates_in_chunk(step_, steps_per_full_update()) : std::numeric_limits<std::int64_t>::max();
+bool TrialRun::is_noise_measured_next() const {
+  return adapter_ && adapter_->is_measured(step_, steps_in_next_update(), rows_in_next_update());
 }
 
-void TrialRun::record_gradient_noise(double small_square, double square) { adapter_->note(small_square, square, rows_in_next_update()); }
+std::int64_t TrialRun::updates_before_noise_measurement() const {
+  return adapter_ ? BatchAdapter::max_updates_in_chunk(step_, steps_per_full_update())
+                  : std::numeric_limits<std::int64_t>::max();
+}
+
+void TrialRun::record_gradient_noise(double small_square, double square) {
+  adapter_->note(small_square, square, rows_in_next_update());
+}
 
 bool TrialRun::is_search_due() const {
   if (!tune_rules() || search_branches_) return false;
@@ -137,7 +142,7 @@ Result<TrialRun> TrialRun::copy_with_state() const {
   return out;
 }
 
-// It measures and keeps nothing, and has no start: whoever has a state goes on from that.
+// Returns a copy that neither measures nor keeps weights, and has no start.
 TrialRun TrialRun::copy_without_state() const {
   TrialRun out(definition_);
   out.data_seed_ = data_seed_;
@@ -166,7 +171,9 @@ void TrialRun::record_search(std::vector<study::Branch> branches, TrialRun* winn
   start_.reset();
 }
 
-std::int64_t TrialRun::rows_in_next_update() const { return epochs().rows_read(step_ + steps_in_next_update()) - epochs().rows_read(step_); }
+std::int64_t TrialRun::rows_in_next_update() const {
+  return epochs().rows_read(step_ + steps_in_next_update()) - epochs().rows_read(step_);
+}
 
 std::pair<std::int64_t, std::int64_t> TrialRun::search_counts() const {
   std::pair<std::int64_t, std::int64_t> out{0, 0};

@@ -40,7 +40,7 @@ bool is_whole(const Tensor& tensor) { return tensor.type != ElementType::kF32 &&
 
 std::string shape_text(const std::vector<std::int64_t>& dims) { return graph::Shape{dims}.text(); }
 
-/// Whether samples of one shape may stand for those of the other: equal but for dimensions of 1, or one of them flat.
+/// Whether samples of one shape may replace those of the other: equal except for dimensions of 1, or one of them flat.
 bool is_compatible_shape(std::vector<std::int64_t> a, std::vector<std::int64_t> b) {
   const auto size = [](const auto& dims) { return graph::Shape{dims}.elements_per_sample(); };
   if (size(a) != size(b)) return false;
@@ -49,9 +49,10 @@ bool is_compatible_shape(std::vector<std::int64_t> a, std::vector<std::int64_t> 
   return a == b || a.size() <= 1 || b.size() <= 1;
 }
 
-/// How many samples of the known shape `x` holds.
+/// The number of samples of the known shape in `x`.
 Result<std::int64_t> rows_of_expected_shape(const Tensor& x, const graph::Shape& sample) {
-  if (!x.shape.empty() && is_compatible_shape({x.shape.begin() + 1, x.shape.end()}, sample.dims)) return x.shape.front();
+  if (!x.shape.empty() && is_compatible_shape({x.shape.begin() + 1, x.shape.end()}, sample.dims))
+    return x.shape.front();
   if (is_compatible_shape(x.shape, sample.dims)) return 1;
   return malformed(x, "an array " + shape_text(x.shape) + " holds no samples " + sample.text());
 }
@@ -79,8 +80,8 @@ Result<void> read_targets(const Tensor& y, const std::string& task, const DataSp
                          ", numbers], as there are " + std::to_string(rows) + " rows of features");
   }
   const bool one_a_row = y.elements() == rows;
-  const bool classes =
-      expected_spec != nullptr ? expected_spec->classes > 0 : task == "classes" || (task == "auto" && is_whole(y) && one_a_row);
+  const bool classes = expected_spec != nullptr ? expected_spec->classes > 0
+                                                : task == "classes" || (task == "auto" && is_whole(y) && one_a_row);
   DataSpec& spec = raw.spec;
   if (!classes) {
     spec.target_size = y.elements() / rows;

@@ -21,12 +21,12 @@ OptionSpec whole(const std::string& name, std::int64_t otherwise, std::int64_t m
   return spec;
 }
 
-/// The sides of an image, in the order in which its pixels lie.
+/// The sides of an image, in the order of its memory.
 struct ImageDims {
   std::int64_t channels, height, width;
 };
 
-/// Errors: kInvalidArgument for other shapes, and for `pixels` that are not below both sides.
+/// The sides of an image. Errors: kInvalidArgument for other shapes, and for `pixels` that are not below both sides.
 Result<ImageDims> image_size_of(const graph::Shape& shape, const std::string& option, std::int64_t pixels) {
   if (shape.rank() != 3) {
     return Error{Code::kInvalidArgument, "changes images of shape [C,H,W], the samples here are " + shape.text(), ""};
@@ -41,7 +41,7 @@ Result<ImageDims> image_size_of(const graph::Shape& shape, const std::string& op
   return sides;
 }
 
-/// Moves an image by whole pixels; what comes in from outside is black, or the pixel at the edge again.
+/// Moves an image by whole pixels. Pixels from outside are black, or the pixel at the edge again.
 class Translation final : public Augmentation {
  public:
   Translation(const ImageDims& sides, std::int64_t most, std::vector<float> black)
@@ -51,7 +51,7 @@ class Translation final : public Augmentation {
     const std::int64_t dy = rng.between(-max_pixels_, max_pixels_), dx = rng.between(-max_pixels_, max_pixels_);
     const std::int64_t h = image_size_.height;
     for (std::int64_t c = 0; c < image_size_.channels; ++c) {
-      // In place: a row is written once nobody reads it any more.
+      // In place: a row is written after its last read.
       for (std::int64_t i = 0; i < h; ++i) {
         const std::int64_t y = dy > 0 ? h - 1 - i : i;
         move_row(features, c * h + y, c * h + std::clamp<std::int64_t>(y - dy, 0, h - 1), dx);
@@ -109,7 +109,7 @@ class Flip final : public Augmentation {
   bool vertical_;
 };
 
-/// Cutout (DeVries and Taylor, 2017): a square whose middle lies anywhere in the image, so that it may reach outside.
+/// Cutout (DeVries and Taylor, 2017): a square with its middle anywhere in the image, so that it may reach outside.
 class Erase final : public Augmentation {
  public:
   Erase(const ImageDims& sides, std::int64_t size, std::vector<float> black)
@@ -178,7 +178,10 @@ AugmentPlugin flip_plugin() {
   axis.default_value = "horizontal";
   axis.allowed = {"horizontal", "vertical"};
   axis.help = "horizontal: left and right change places";
-  return {"flip", "mirrors every other image", {axis}, [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
+  return {"flip",
+          "mirrors every other image",
+          {axis},
+          [](const Options& options, const SampleLayout& form) -> MadeAugmentation {
             LANISTA_ASSIGN(const ImageDims sides, image_size_of(form.shape, "", 0));
             return MadeAugmentation(std::make_unique<Flip>(sides, options.at("axis") == "vertical"));
           }};
@@ -211,7 +214,8 @@ AugmentPlugin noise_plugin() {
           }};
 }
 
-MadeAugmentation make_one(const std::vector<AugmentPlugin>& plugins, const study::PluginConfig& requested, const SampleLayout& form) {
+MadeAugmentation make_one(const std::vector<AugmentPlugin>& plugins, const study::PluginConfig& requested,
+                          const SampleLayout& form) {
   std::vector<std::string> names;
   std::string list;
   for (const AugmentPlugin& plugin : plugins) {
@@ -260,7 +264,8 @@ Result<Augmenter> Augmenter::make(std::span<const study::PluginConfig> augment, 
 
 std::size_t Augmenter::num_leading_moves() const {
   if (stream_) return 0;
-  const auto other = std::ranges::find_if(augmentations_, [](const auto& each) { return !each->only_moves_features(); });
+  const auto other =
+      std::ranges::find_if(augmentations_, [](const auto& each) { return !each->only_moves_features(); });
   return static_cast<std::size_t>(other - augmentations_.begin());
 }
 

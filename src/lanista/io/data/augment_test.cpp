@@ -25,7 +25,7 @@ Augmenter augmenter(const std::vector<PluginConfig>& augment, const DataSpec& sp
   return made.ok() ? *made : Augmenter();
 }
 
-/// 1, 2, 3, ...: every pixel tells where it comes from.
+/// 1, 2, 3, ...: every pixel shows its origin.
 std::vector<float> counted(const DataSpec& spec) {
   std::vector<float> out(static_cast<std::size_t>(spec.features.elements_per_sample()));
   std::iota(out.begin(), out.end(), 1.0F);
@@ -39,7 +39,7 @@ std::vector<float> applied(const Augmenter& augment, const DataSpec& spec, std::
   return out;
 }
 
-/// All results over many samples, and how often each came.
+/// All results for many samples, with their counts.
 std::map<std::vector<float>, int> results(const std::vector<PluginConfig>& augment, const DataSpec& spec, int samples) {
   const Augmenter all = augmenter(augment, spec);
   std::map<std::vector<float>, int> seen;
@@ -47,7 +47,7 @@ std::map<std::vector<float>, int> results(const std::vector<PluginConfig>& augme
   return seen;
 }
 
-/// The image moved by (dy, dx); `outside` gives what comes from a place outside, given the channel and that place.
+/// The image moved by (dy, dx); `outside` returns the value for a channel and a position outside.
 template <class Outside>
 std::vector<float> moved(const DataSpec& spec, std::int64_t dy, std::int64_t dx, Outside outside) {
   const auto& d = spec.features.dims;

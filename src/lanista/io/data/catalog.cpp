@@ -15,7 +15,8 @@ std::vector<CatalogEntry> catalog() {
     CatalogEntry& entry = out.emplace_back();
     entry.notation = kind.notation;
     entry.help = kind.help;
-    for (const SourceKind::Option& option : kind.options) entry.options.push_back({option.name, option.values, option.help});
+    for (const SourceKind::Option& option : kind.options)
+      entry.options.push_back({option.name, option.values, option.help});
     if (kind.name != "builtin") continue;
     MemoryFileSystem none;
     study::DataConfig config;

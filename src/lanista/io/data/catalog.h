@@ -14,44 +14,45 @@
 
 namespace lanista::data {
 
-/// A kind of source that can be opened, or a data set that is built in.
+/// A kind of source, or a built-in data set.
 struct CatalogEntry {
+  /// An option of the source.
   struct Option {
-    std::string name, values, help;
+    std::string name, values, help;  ///< key, allowed values, and one sentence for the user
   };
   std::string notation;         ///< "csv:FILE"
-  std::string help;             ///< one line
+  std::string help;             ///< one sentence for the user
   std::vector<Option> options;  ///< "?name=value&name=value"
-  std::string licence, hash;    ///< of what is built in; else empty
-  std::int64_t rows = 0;        ///< of what is built in
+  std::string licence, hash;    ///< for built-in data; else empty
+  std::int64_t rows = 0;        ///< for built-in data
 };
 
-/// Everything `open` takes, built-in data first.
+/// Every source that open() reads, built-in data first.
 std::vector<CatalogEntry> catalog();
-std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< for people
-nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);
+std::string catalog_text(const std::vector<CatalogEntry>& entries);  ///< entries as text for users
+nlohmann::json catalog_json(const std::vector<CatalogEntry>& entries);  ///< entries as JSON
 
-/// A source with every path that it names, in its argument and in its options, replaced by what `map` makes of it.
-/// Anything that is no source stays as it is.
+/// A source with every path in its argument and options replaced by the result of `map`. A text that is no source is
+/// returned unchanged.
 std::string map_paths(const std::string& source, const std::function<std::string(const std::string&)>& map);
 
-/// What a look at a data set found.
+/// The result of a check of a data set.
 struct DataReport {
-  DataSpec spec;
-  std::vector<std::array<std::int64_t, 3>> class_rows;  ///< per class: rows of train, validation, test
-  double min = 0, max = 0;                              ///< of raw features (of tables: of encoded ones)
-  double target_min = 0, target_max = 0;                ///< of targets that are numbers
-  std::int64_t missing = 0;                             ///< cells of a table without a value
-  std::int64_t constant_features = 0;                   ///< the same in all training rows
-  std::int64_t seen_test_rows = 0;                      ///< rows of the test part that training has, feature by feature
-  std::vector<std::string> warnings;                    ///< what a person should look at, in sentences
+  DataSpec spec;                                        ///< Shape, classes, rows and so on.
+  std::vector<std::array<std::int64_t, 3>> class_rows;  ///< For each class: rows of train, validation, test.
+  double min = 0, max = 0;                              ///< Of raw features; for tables of encoded ones.
+  double target_min = 0, target_max = 0;                ///< Of targets that are numbers.
+  std::int64_t missing = 0;                             ///< Cells of a table without a value.
+  std::int64_t constant_features = 0;                   ///< Features with one value in all training rows.
+  std::int64_t seen_test_rows = 0;                      ///< Test rows with the features of a training row.
+  std::vector<std::string> warnings;                    ///< Sentences for the user.
 
-  std::string text() const;
-  nlohmann::json json() const;
+  std::string text() const;     ///< the report for users
+  nlohmann::json json() const;  ///< the report as JSON
 };
 
-/// Opens a source and looks at it: what `open` makes of it, and what is odd about it (classes that are rare or absent,
-/// constant features, test rows that are in the training part, missing cells). Errors: those of `open`.
+/// Opens a source and checks it. It reports rare or absent classes, constant features, test rows that are in the
+/// training part, and missing cells. Errors: those of open().
 Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::data

@@ -18,7 +18,7 @@ class Check : public InMemoryDataTest {
   }
 };
 
-// What stands in a cell or a header is a line of its own nowhere, and steers no terminal.
+// The text of a cell or a header never starts a line, and never controls a terminal.
 TEST_F(Check, ShowsTextsOfAFileOnOneLineEach) {
   std::string table = "size,\"col\nour\",kind\n";
   for (int i = 0; i < 40; ++i) {

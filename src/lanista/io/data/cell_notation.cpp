@@ -13,8 +13,8 @@ constexpr std::array<std::string_view, 7> kMissingTexts = {"?", "NA", "N/A", "na
 constexpr std::size_t kLongestMissing = 4;
 static_assert(std::ranges::all_of(kMissingTexts, [](std::string_view text) { return text.size() <= kLongestMissing; }));
 
-/// What may stand between groups of digits, beside the sign that is not the decimal one: spaces that do not break
-/// (U+00A0, U+202F) among them.
+/// Separators of groups of digits, in addition to the sign that is not the decimal one: an apostrophe and spaces, also
+/// those that do not break (U+00A0, U+202F).
 constexpr std::array<std::string_view, 4> kGroupSeparators = {" ", "'", "\xC2\xA0", "\xE2\x80\xAF"};
 
 constexpr std::size_t kLongestNumber = 64;
@@ -39,8 +39,8 @@ std::optional<double> parse_plain_number(std::string_view text) {
   return value;
 }
 
-/// The digits of "1.234.567" as "1234567", with what is behind them still in `text`. One digit to three, then groups of
-/// three with the same sign between them, or digits without any.
+/// The digits of "1.234.567" as "1234567"; the rest stays in `text`. One to three digits, then groups of three with the
+/// same separator, or digits without any.
 std::string consume_whole_part(std::string_view& text, char group) {
   std::string digits(text.substr(0, digits_of(text)));
   text.remove_prefix(digits.size());
@@ -69,7 +69,7 @@ std::optional<double> parse_formatted_number(std::string_view text, char decimal
     }
   }
   std::string plain;
-  // The sign of typesetters (U+2212) is one as well.
+  // The typographic minus (U+2212) is a sign too.
   if (consume_prefix(text, "-") || consume_prefix(text, "\xE2\x88\x92")) {
     plain = "-";
   } else {
@@ -85,13 +85,13 @@ std::optional<double> parse_formatted_number(std::string_view text, char decimal
   } else if (whole.empty()) {
     return std::nullopt;
   }
-  // Rounded once: 99.9 % is the number nearest to 0.999, not a hundredth of the one nearest to 99.9.
+  // It is rounded once: 99.9 % is the number nearest to 0.999, not a hundredth of the one nearest to 99.9.
   if (percent && text.empty()) return parse_plain_number(plain + "e-2");
   if (!text.empty() && (percent || (text.front() != 'e' && text.front() != 'E'))) return std::nullopt;
   return parse_plain_number(plain.append(text));
 }
 
-/// A number of so many digits, taken from the front.
+/// A number of `count` digits, removed from the front.
 std::optional<int> consume_digits(std::string_view& text, std::size_t least, std::size_t most) {
   const std::size_t digits = digits_of(text);
   if (digits < least || digits > most) return std::nullopt;
@@ -101,7 +101,7 @@ std::optional<int> consume_digits(std::string_view& text, std::size_t least, std
   return value;
 }
 
-/// "Z", "+01:00", "-0130", "+01", or nothing.
+/// Whether it is "Z", "+01:00", "-0130", "+01", or empty.
 bool is_offset(std::string_view text) {
   if (text.empty() || text == "Z") return true;
   if (!consume_prefix(text, "+") && !consume_prefix(text, "-")) return false;
@@ -110,7 +110,7 @@ bool is_offset(std::string_view text) {
          std::ranges::all_of(text, [&](char c) { return is_digit(c) || (colon && c == ':'); });
 }
 
-/// " 14:05:59.25Z", or nothing.
+/// Reads " 14:05:59.25Z", or nothing.
 bool consume_time(std::string_view text, Date& date) {
   if (text.empty()) return true;
   if (!consume_prefix(text, "T")) {
@@ -139,7 +139,7 @@ bool consume_time(std::string_view text, Date& date) {
 std::string_view CellNotation::text(std::string_view cell) const {
   while (!cell.empty() && cell.front() == ' ') cell.remove_prefix(1);
   while (!cell.empty() && cell.back() == ' ') cell.remove_suffix(1);
-  // Numbers are most of what there is, and none of the usual ones begins as one.
+  // Most cells are numbers, and none of the usual texts begins as one.
   const bool may_be = !cell.empty() && cell.size() <= kLongestMissing && !is_digit(cell.front());
   if (may_be && std::ranges::find(kMissingTexts, cell) != kMissingTexts.end()) return {};
   if (std::ranges::find(missing, cell) != missing.end()) return {};
@@ -165,7 +165,8 @@ std::optional<Date> parse_date(std::string_view text) {
   date.year = day_first ? *last : *first;
   date.month = *month;
   date.day = day_first ? *first : *last;
-  const std::chrono::year_month_day day(std::chrono::year(date.year), std::chrono::month(static_cast<unsigned>(date.month)),
+  const std::chrono::year_month_day day(std::chrono::year(date.year),
+                                        std::chrono::month(static_cast<unsigned>(date.month)),
                                         std::chrono::day(static_cast<unsigned>(date.day)));
   if (!day.ok()) return std::nullopt;
   date.weekday = static_cast<int>(std::chrono::weekday(std::chrono::sys_days(day)).iso_encoding());
@@ -174,7 +175,8 @@ std::optional<Date> parse_date(std::string_view text) {
 
 double seconds_of(const Date& date) {
   const std::chrono::sys_days day(std::chrono::year(date.year) / date.month / date.day);
-  return static_cast<double>(day.time_since_epoch().count()) * 86400.0 + date.hour * 3600 + date.minute * 60 + date.second;
+  return static_cast<double>(day.time_since_epoch().count()) * 86400.0 + date.hour * 3600 + date.minute * 60 +
+         date.second;
 }
 
 }  // namespace lanista::data

@@ -37,15 +37,16 @@ TEST(CellNotation, ReadsFormattedNumbers) {
   EXPECT_EQ(comma.number("1\xE2\x80\xAF" "234\xE2\x80\xAF" "567,5"), 1234567.5);
   EXPECT_EQ(point.number("\xE2\x88\x92" "3"), -3);
   EXPECT_EQ(comma.number("1,5e-3"), 0.0015);
-  for (const char* text : {"1,23,456", "1,2345", "12,34", "1 23", ",", ".", "-", "%", "1,234,5", "1'234 567", "1..5", "1.2.3", "0x10",
-                           "1e", "e5", "- 5", "inf", "nan", "1.5.", "5 % %", "1,000e400", "1e3 %"}) {
+  for (const char* text :
+       {"1,23,456", "1,2345", "12,34", "1 23", ",",   ".",   "-",   "%",    "1,234,5", "1'234 567", "1..5",
+        "1.2.3",    "0x10",   "1e",    "e5",   "- 5", "inf", "nan", "1.5.", "5 % %",   "1,000e400", "1e3 %"}) {
     EXPECT_FALSE(point.number(text).has_value()) << text;
   }
   EXPECT_FALSE(point.number(std::string(65, '1')).has_value());
 }
 
-/// A number with up to nine digits before and up to six behind the decimal sign, as a person with these signs writes it,
-/// and as a program does.
+/// A number with up to nine digits before the decimal sign and up to six after it, in the notation of a user and of a
+/// program.
 struct NumberForms {
   std::string formatted_text, plain_text;
   bool percent = false;
@@ -87,7 +88,7 @@ TEST(CellNotation, ReadsRandomNumbersLikeStrtod) {
   }
 }
 
-/// Zeller's congruence, and the calendar's rule of leap years, for what the library under test takes from elsewhere.
+/// The weekday by Zeller's congruence and the rule of leap years. The tested code uses a library.
 int weekday_of(int year, int month, int day) {
   const int m = month < 3 ? month + 12 : month, y = month < 3 ? year - 1 : year;
   const int from_saturday = (day + 13 * (m + 1) / 5 + y + y / 4 - y / 100 + y / 400) % 7;
@@ -108,7 +109,8 @@ TEST(ParseDate, ReadsRandomDatesInEachNotation) {
     const int day = static_cast<int>(rng.between(1, 31)), hour = static_cast<int>(rng.between(0, 23));
     const int minute = static_cast<int>(rng.between(0, 59));
     const bool time = rng.bernoulli(0.5);
-    const std::string clock = std::vector<std::string>{" ", "T"}[rng.below(2)] + two_digits(hour) + ":" + two_digits(minute) +
+    const std::string clock = std::vector<std::string>{" ", "T"}[rng.below(2)] + two_digits(hour) + ":" +
+                              two_digits(minute) +
                               std::vector<std::string>{"", ":07", ":59.123", ":00Z", "+01:00", "-0530"}[rng.below(6)];
     const std::string days[] = {std::to_string(year) + "-" + two_digits(month) + "-" + two_digits(day),
                                 std::to_string(year) + "/" + std::to_string(month) + "/" + std::to_string(day),
@@ -126,9 +128,10 @@ TEST(ParseDate, ReadsRandomDatesInEachNotation) {
 }
 
 TEST(ParseDate, RefusesInvalidAndAmbiguousDates) {
-  for (const char* text : {"", "2024", "2024-13-01", "2024-02-30", "03/04/2024", "24-03-01", "2024-03", "2024-03-01x", "1.3",
-                           "2024-03/01", "2024-03-01 25:00", "2024-03-01 12:60", "2024-03-01 12", "2024-03-01 12:30 pm",
-                           "2024-03-01T12:30+1", "2024.03.01", "01-03-2024", "2024-03-01 12:30:61.", "-2024-03-01"}) {
+  for (const char* text :
+       {"", "2024", "2024-13-01", "2024-02-30", "03/04/2024", "24-03-01", "2024-03", "2024-03-01x", "1.3", "2024-03/01",
+        "2024-03-01 25:00", "2024-03-01 12:60", "2024-03-01 12", "2024-03-01 12:30 pm", "2024-03-01T12:30+1",
+        "2024.03.01", "01-03-2024", "2024-03-01 12:30:61.", "-2024-03-01"}) {
     EXPECT_FALSE(parse_date(text).has_value()) << text;
   }
 }

@@ -13,9 +13,9 @@ namespace lanista::data {
 namespace {
 
 constexpr std::array<Part, 3> kParts = {Part::kTrain, Part::kValidation, Part::kTest};
-constexpr std::int64_t kImbalance = 10;  // the largest class beside the smallest
+constexpr std::int64_t kImbalance = 10;  // largest class in relation to the smallest
 
-/// Calls `visit(features)` for the rows of a part, one after the other.
+/// Calls `visit(features)` for each row of a part.
 template <class F>
 void for_each_row(const Dataset& set, Part part, F&& visit) {
   std::vector<float> features(static_cast<std::size_t>(set.spec().features.elements_per_sample()));
@@ -77,7 +77,7 @@ void add_target_facts(const Dataset& set, DataReport& report) {
   }
 }
 
-/// Of a class, or of one of several labels.
+/// The name of a class, or of one of several labels.
 std::string class_name(const DataSpec& spec, std::size_t index) {
   const std::vector<std::string> targets = spec.multilabel ? target_names(spec) : std::vector<std::string>();
   if (index < targets.size()) return printable(targets[index]);
@@ -106,7 +106,8 @@ void add_class_warnings(DataReport& report) {
   if (!report.class_rows.empty() && rows(largest) > kImbalance * rows(smallest)) {
     report.warnings.push_back("classes are unequal: \"" + class_name(report.spec, largest) + "\" has " +
                               count_of(rows(largest), "row", "rows") + ", \"" + class_name(report.spec, smallest) +
-                              "\" has " + std::to_string(rows(smallest)) + " (train.class_weights: balanced makes them count alike)");
+                              "\" has " + std::to_string(rows(smallest)) +
+                              " (train.class_weights: balanced makes them count alike)");
   }
 }
 
@@ -129,7 +130,7 @@ void warn(const std::vector<std::string>& data_warnings, DataReport& report) {
 
 Result<DataReport> check_source(const study::DataConfig& config, const std::string& folder, FileSystem& fs) {
   DataReport report;
-  // Read once: what a study would make of the numbers, then the numbers as they are.
+  // The source is read once: first as a study would use the numbers, then as they are.
   LANISTA_ASSIGN(auto raw, open_raw(config, folder, fs));
   LANISTA_TRY(Dataset::fit_statistics(raw.first, raw.second, config.normalize, config.targets));
   report.spec = raw.first.spec;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMaxNames = std::uint64_t{1} << 20;
 
-/// Which files make the training and the test part.
+/// The files of the training and the test part.
 struct Files {
   std::vector<std::string> train, test;
   formats::CifarKind kind = formats::CifarKind::k10;
@@ -34,7 +34,7 @@ Result<Files> files_in(const ReadRequest& request, const std::string& folder) {
                "the folder holds neither data_batch_*.bin and test_batch.bin nor train.bin and test.bin", folder};
 }
 
-/// The class names beside the data: one a line, as many as there are classes; numbers if the file is not there.
+/// The class names from the file next to the data: one in each line, one for each class; empty without the file.
 Result<std::vector<std::string>> read_class_names(const ReadRequest& request, const std::string& data_file, bool fine) {
   const std::size_t slash = data_file.rfind('/');
   const std::string folder = slash == std::string::npos ? "" : data_file.substr(0, slash);

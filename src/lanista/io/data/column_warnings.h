@@ -6,11 +6,11 @@
 
 namespace lanista::data {
 
-/// What a column of texts may have been meant to be, and the option that says so; empty: texts. Stops at the first cell
-/// that speaks against it.
+/// A warning for a column of texts that may be numbers or dates, with the option that declares it; empty: no warning.
+/// It stops at the first cell that does not fit.
 std::string text_column_warning(const Table& table, std::size_t column);
 
-/// Whether numbers of a column look like codes, and the option that says so; empty: they do not.
+/// A warning for a column of numbers that look like codes, with the option that declares it; empty: no warning.
 std::string code_column_warning(const Table& table, std::size_t column);
 
 }  // namespace lanista::data

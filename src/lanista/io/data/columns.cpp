@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What "missing_becomes" says where a missing number stays NaN.
+/// The value of "missing_becomes" where a missing number stays NaN.
 constexpr const char* kKeepsMissing = "nan";
 
 Error malformed(std::size_t index, const std::string& message) {
@@ -39,7 +39,7 @@ json stats_json(const NumberStats& stats) {
   return {{"mean", stats.mean}, {"scale", stats.scale}, {"min", stats.min}, {"max", stats.max}};
 }
 
-/// The parts in their order, named, so that a reader needs no table of ours.
+/// The parts with their names, in order, so that a reader needs no table.
 Result<std::vector<NumberStats>> parse_parts(const json& column, std::size_t index) {
   const auto parts = column.find("parts");
   if (parts == column.end() || !parts->is_array() || parts->empty() || parts->size() > kDateParts.size()) {

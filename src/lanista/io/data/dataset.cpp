@@ -22,7 +22,7 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   hasher.digest(hash_bytes(bytes_of(raw.features))).digest(hash_bytes(bytes_of(raw.labels)));
   hasher.digest(hash_bytes(bytes_of(raw.targets)));
   for (const auto& part : rows) hasher.digest(hash_bytes(bytes_of(part)));
-  // One entry stands alone, several in lists: so it has been since the first study.
+  // A single entry is no list, as in all stored studies.
   const bool single = spec.normalization.mean.size() == 1;
   const auto list = [&](const std::vector<double>& v) { return single ? std::vector<double>() : v; };
   hasher.real(single ? spec.normalization.mean[0] : 0).real(single ? spec.normalization.scale[0] : 1);
@@ -32,7 +32,7 @@ Digest hash_all(const RawData& raw, const Split& rows) {
   if (spec.positions > 0) hasher.text("positions").number(spec.positions);
   if (spec.multilabel) hasher.text("multilabel");
   if (!spec.schema.is_null()) hasher.text(spec.schema.dump());
-  // Those of classes are no part of the data: studies with other ones are of the same rows.
+  // Weights of classes are not part of the data, since studies with other weights use the same rows.
   if (!raw.weights.empty()) hasher.text("weights").digest(hash_bytes(bytes_of(raw.weights)));
   if (!raw.holdout_loss.empty()) hasher.text("holdout").digest(hash_bytes(bytes_of(raw.holdout_loss)));
   if (spec.target_normalization) {
@@ -58,7 +58,7 @@ std::shared_ptr<const std::vector<T>> shared(std::vector<T> values) {
   return std::make_shared<const std::vector<T>>(std::move(values));
 }
 
-/// What training sees of targets that are standardised; else nothing.
+/// Targets as training uses them if they are standardised; else null.
 std::shared_ptr<const std::vector<float>> standardised(const std::shared_ptr<const std::vector<float>>& targets,
                                                        const DataSpec& spec) {
   if (!spec.target_normalization) return shared(std::vector<float>());
@@ -91,7 +91,8 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
   LANISTA_CHECK(raw.targets.size() == (spec.classes > 0 ? 0 : rows * static_cast<std::size_t>(spec.target_size)),
                 "there must be target_size targets a row");
   LANISTA_CHECK(raw.weights.empty() || raw.weights.size() == rows, "there must be a weight a row, or none");
-  LANISTA_CHECK(raw.holdout_loss.empty() || raw.holdout_loss.size() == rows, "there must be a hold-out loss a row, or none");
+  LANISTA_CHECK(raw.holdout_loss.empty() || raw.holdout_loss.size() == rows,
+                "there must be a hold-out loss a row, or none");
   if (normalize != "auto" && normalize != "none") {
     return Error{Code::kInvalidArgument, "normalize is \"" + normalize + "\", allowed are auto and none", ""};
   }
@@ -107,7 +108,7 @@ Result<void> Dataset::fit_statistics(RawData& raw, const Split& split, const std
     spec.normalization = fit_normalization(raw.features, width, normalization_entries(spec.features), split[0]);
   }
   spec.target_normalization.reset();
-  if (spec.targets().kind == step::TargetKind::kLaneAttrs && targets != "raw") {
+  if (spec.targets().kind == step::TargetKind::kNumbers && targets != "raw") {
     spec.target_normalization = fit_normalization(raw.targets, spec.target_size, spec.target_size, split[0]);
   }
   spec.hash = hash_all(raw, split);

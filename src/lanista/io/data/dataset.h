@@ -21,65 +21,71 @@
 
 namespace lanista::data {
 
+/// A part of a data set.
 enum class Part { kTrain, kValidation, kTest };
 
-/// A data set in memory, normalised, split. Immutable; many threads may read it, and copies share the numbers.
+/// A normalised and split data set in memory. It is immutable, many threads may read it, and copies share the numbers.
 ///
-/// With data.folds there is a data set a training (`training`): they share raw numbers and labels, and have rows,
-/// normalisations and hash of their own, fitted on their own training rows alone; features are normalised as they are
-/// gathered, so a training takes 8 bytes a row. The data set itself is then that of the first training, and the test
-/// part the same everywhere.
+/// With data.folds there is one data set for each training (`training`). They share raw numbers and labels. Each has
+/// rows, normalisation and hash of its own, fitted on its own training rows. Features are normalised when they are
+/// gathered, so that a training needs 8 bytes for each row. The data set itself is then that of the first training. The
+/// test part is the same for all.
 class Dataset {
  public:
-  const DataSpec& spec() const { return spec_; }
-  /// What may not have been meant in what was read, and what to do about it: for people, whole sentences.
+  const DataSpec& spec() const { return spec_; }  ///< shape, classes, rows and so on
+  /// Warnings of the reader for the user: what it may have read in an unintended way, and what to do. Whole sentences.
   const std::vector<std::string>& data_warnings() const { return data_warnings_; }
-  /// Row numbers (into features and targets) of a part, ascending.
+  /// Row numbers of a part, ascending.
   const std::vector<std::int64_t>& rows(Part part) const { return rows_[static_cast<std::size_t>(part)]; }
-  /// `count` training rows, from 0 to all of them: the first in stratified_order (share.h), so every larger share
-  /// contains them. Targets that are no single class have no strata. O(n log n) in the training rows.
+  /// `count` training rows, from 0 to all of them. They are the first in stratified_order(), so that every larger
+  /// subset contains them. Without single classes as targets there are no strata. O(n log n) in the training rows.
   std::vector<std::int64_t> training_subset(std::int64_t count, std::uint64_t data_seed) const;
-  /// What a training of `fold` (study::Proposal::fold) sees: the data set itself without one. The fold is one of
-  /// spec().folds. Lives as long as the data set and its copies.
+  /// The data set of the training of `fold` (study::Proposal::fold); without a fold the data set itself. Precondition:
+  /// spec().folds has the fold. It lives as long as the data set and its copies.
   const Dataset& training(const std::optional<std::int64_t>& fold) const;
-  /// With folds: all rows that some training trains on, as training part, with features that are not normalised; what
-  /// trainings have in common. Null without. Lives as `training`.
+  /// With folds: a data set with all rows that some training trains on as training part, and raw features. Null without
+  /// folds. It lives as long as the data set and its copies.
   const Dataset* fold_union() const { return fold_union_.get(); }
-  /// Makes features of rows of the pool those of this training, in place: [n, features…].
+  /// Converts features of fold_union() rows to those of this training, in place: [n, features…].
   void post_process(std::span<float> features) const;
-  /// Copies the features of `rows` one after the other: [rows.size(), features…].
+  /// Copies the features of `rows`: [rows.size(), features…].
   void gather_features(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// [rows.size()], or [rows.size(), positions]
+  /// Copies the labels of `rows`: [rows.size()], or [rows.size(), positions].
   void gather_labels(std::span<const std::int64_t> rows, std::span<std::int32_t> out) const;
-  /// As training sees them: in the units of spec().target_normalization, if there is one. [rows.size(), target_size]
+  /// Copies the targets of `rows` as training uses them, in the unit of spec().target_normalization if there is one:
+  /// [rows.size(), target_size].
   void gather_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// In their own unit, the bits of the source.
+  /// Copies the targets of `rows` in the unit of the source, with its bits: [rows.size(), target_size].
   void gather_raw_targets(std::span<const std::int64_t> rows, std::span<float> out) const;
-  /// Whether rows count differently in the training loss.
+  /// Whether rows have different weights in the training loss.
   bool weighted() const { return weights_ && !weights_->empty(); }
-  /// How much (row_weights); of a weighted set alone.
+  /// Copies the weights of `rows` (row_weights). Precondition: weighted().
   void gather_weights(std::span<const std::int64_t> rows, std::span<float> out) const;
 
-  /// Of each row its loss under a model that has not trained on it, as the source has it; empty: it has none.
+  /// The loss of each row under a model that has not trained on it, from the source; empty if the source has none.
   std::span<const float> holdout_loss() const {
     return holdout_loss_ ? std::span<const float>(*holdout_loss_) : std::span<const float>();
   }
 
-  /// From raw numbers that have passed check_numbers, and their split. Of the specification, name, source, licence,
-  /// features, classes, target_size, multilabel, labels, schema are read, and the normalisation if there is a schema; the rest is
-  /// found. `normalize`, `targets` and `class_weights` as in study::DataConfig; classes stay as they are, whatever
-  /// `targets` says. Errors: kInvalidArgument (either is none of the words), those of row_weights.
+  /// Makes a data set from raw numbers that passed check_numbers(), and their split.
+  ///
+  /// It reads these fields of the specification: name, source, licence, features, classes, target_size, multilabel,
+  /// labels, schema, and the normalisation if there is a schema. It computes the others. `normalize`, `targets` and
+  /// `class_weights` are as in study::DataConfig; classes do not change. Errors: kInvalidArgument (an unknown word),
+  /// those of row_weights().
   static Result<Dataset> make(RawData raw, Split split, const std::string& normalize, const std::string& targets,
                               const study::ClassWeights& class_weights = {});
-  /// What `make` finds of the numbers, without normalising them: rows, normalisations, hash. Errors: as of `make`.
+  /// Computes rows, normalisations and hash of the numbers as make() does, without normalising them. Errors: as make().
   static Result<void> fit_statistics(RawData& raw, const Split& split, const std::string& normalize,
                              const std::string& targets);
-  /// The same rows, targets and split with other features. What is kept is computed here, and its memory taken out of
-  /// `budget` (may be null); unless all is kept, `base` outlives the data set and its copies. Errors:
-  /// kResourceExhausted.
-  static Result<Dataset> transformed(const Dataset& base, Transform transform, StoredSamples keep, MemoryBudget* budget);
-  /// Of raw numbers and a split for each training, the test part in all of them. Missing numbers of tables are NaN, and
-  /// the schema is that of all rows that are dealt. Of the specification and the two words as `make`.
+  /// Makes a data set with the rows, targets and split of `base` and with other features. Samples that are kept are
+  /// computed here; `budget` (may be null) is charged for them. Unless all are kept, `base` must outlive the data set
+  /// and its copies. Errors: kResourceExhausted.
+  static Result<Dataset> transformed(const Dataset& base, Transform transform, StoredSamples keep,
+                                     MemoryBudget* budget);
+  /// Makes a data set with folds from raw numbers and one split for each training, all with the same test part. Missing
+  /// numbers of tables are NaN. The schema is that of all rows outside the test part. Other arguments are as for
+  /// make().
   static Result<Dataset> make_folded(RawData raw, const std::vector<Split>& splits, const std::string& normalize,
                                 const std::string& targets, const study::ClassWeights& class_weights = {});
 
@@ -90,32 +96,33 @@ class Dataset {
   DataSpec spec_;
   std::vector<std::string> data_warnings_;
   std::shared_ptr<const std::vector<float>> features_;
-  std::shared_ptr<const PostProcess> post_process_;  // of features as they are gathered; null: they lie ready
-  std::vector<std::int64_t> stored_row_;       // with a stream: of each row in features_, or kNotStored
+  std::shared_ptr<const PostProcess> post_process_;  // of gathered features; null: features_ are final
+  std::vector<std::int64_t> stored_row_;  // with a stream: row in features_, or kNotStored
   std::shared_ptr<const MemoryBudget::Reservation> memory_;
   std::shared_ptr<const std::vector<std::int32_t>> labels_;
-  std::shared_ptr<const std::vector<float>> targets_;           // in their own unit
-  std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training sees the others
-  std::shared_ptr<const std::vector<float>> weights_;           // empty where all rows count alike
-  std::shared_ptr<const std::vector<float>> holdout_loss_;           // empty where the source has none
+  std::shared_ptr<const std::vector<float>> targets_;           // in the unit of the source
+  std::shared_ptr<const std::vector<float>> standard_targets_;  // empty where training uses targets_
+  std::shared_ptr<const std::vector<float>> weights_;           // empty where all weights are equal
+  std::shared_ptr<const std::vector<float>> holdout_loss_;      // empty where the source has none
   Split rows_;
   std::shared_ptr<const std::vector<Dataset>> trainings_;  // with folds
   std::shared_ptr<const Dataset> fold_union_;
 };
 
-/// Opens `config.source`, "kind:argument?option=value" (see catalog.h); relative paths are relative to `folder`. The
-/// split is a seeded stratified shuffle (seed fixed by the data, not by the study's seed), unless the source brings an
-/// official test part or is a text. With `config.folds` training and validation part are dealt together, `repetitions`
-/// times; the test part is as without. Errors: kNotFound, kInvalidArgument (source notation, split; where =
-/// "data.folds": what cannot be dealt so), kDataLoss (a file that breaks a rule: which, where), kResourceExhausted
+/// Opens `config.source`, "kind:argument?option=value" (see catalog.h). Relative paths are relative to `folder`.
+///
+/// The split is a stratified shuffle with a seed from the data, not from the study. Exceptions are sources with an
+/// official test part and texts. With `config.folds` the training and validation rows are assigned to folds,
+/// `repetitions` times. The test part does not change. Errors: kNotFound, kInvalidArgument (source notation, split;
+/// where = "data.folds" for impossible folds), kDataLoss (a file that breaks a rule, with the rule), kResourceExhausted
 /// (files or features too large, files.h), kUnimplemented (formats that are refused).
 Result<Dataset> open(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
                      std::int64_t repetitions = 1);
 
-/// The same as raw numbers and their split, for those who look at both; folds do not enter. Errors: the same.
+/// Opens a source as open() does and returns raw numbers and their split, without folds. Errors: those of open().
 Result<std::pair<RawData, Split>> open_raw(const study::DataConfig& config, const std::string& folder, FileSystem& fs);
 
-/// The samples of an epoch in training order: a function of data seed and epoch alone.
+/// The rows of an epoch in training order: a function of data seed and epoch alone.
 std::vector<std::int64_t> epoch_order(const std::vector<std::int64_t>& rows, std::uint64_t data_seed,
                                       std::int64_t epoch);
 

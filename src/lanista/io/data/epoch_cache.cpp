@@ -31,8 +31,9 @@ std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::Plug
     found->last_used = ++calls_;
     entry = found;
     while (static_cast<std::int64_t>(entries_.size()) * epoch_bytes() > max_bytes_) {
-      entries_.erase(std::min_element(entries_.begin(), entries_.end(),
-                                      [](const auto& a, const auto& b) { return a.second->last_used < b.second->last_used; }));
+      entries_.erase(std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
+        return a.second->last_used < b.second->last_used;
+      }));
     }
   }
   const std::lock_guard lock(entry->mutex);
@@ -43,7 +44,7 @@ std::shared_ptr<const PreparedEpoch> EpochCache::get(std::span<const study::Plug
   return entry->epoch;
 }
 
-/// False: there is nothing in common, or no room for it.
+/// Copies what all folds share. False if there is nothing in common, or not enough memory.
 bool EpochCache::copy_from_fold_union(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
                                 std::uint64_t data_seed, std::int64_t epoch, PreparedEpoch& out) const {
   const std::size_t moving = fold_union_ != nullptr ? augmenter.num_leading_moves() : 0;
@@ -57,8 +58,9 @@ bool EpochCache::copy_from_fold_union(std::span<const study::PluginConfig> augme
   const auto width = static_cast<std::size_t>(data_.spec().features.elements_per_sample());
   for (std::size_t i = 0; i < out.rows.size(); ++i) {
     const auto sample = std::span(out.features).subspan(i * width, width);
-    std::ranges::copy(std::span(moved->features).subspan(position[static_cast<std::size_t>(out.rows[i])] * width, width),
-                      sample.begin());
+    std::ranges::copy(
+        std::span(moved->features).subspan(position[static_cast<std::size_t>(out.rows[i])] * width, width),
+        sample.begin());
     data_.post_process(sample);
     augmenter.apply_from(moving, data_seed, epoch, out.rows[i], sample);
   }

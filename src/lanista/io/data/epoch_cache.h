@@ -15,33 +15,34 @@
 
 namespace lanista::data {
 
-/// The training samples of one pass over them, in its order, augmented, and transformed where the data are streamed.
+/// The training samples of one data pass, in its order, augmented and, where the data are streamed, transformed.
 struct PreparedEpoch {
-  std::vector<std::int64_t> rows;
-  std::vector<float> features;  ///< [rows.size(), features…]
-  MemoryBudget::Reservation memory;
+  std::vector<std::int64_t> rows;        ///< row numbers, in order
+  std::vector<float> features;           ///< [rows.size(), features…]
+  MemoryBudget::Reservation memory;      ///< the bytes of the features
 };
 
-/// Equal where augmentations and their options are.
+/// A text that is equal for equal augmentations and options.
 std::string augment_text(std::span<const study::PluginConfig> augment);
 
-/// Prepared epochs, here passes over the training rows, that several trials read: augmented samples, or what a frozen
-/// backbone makes of them. Samples are a function of data seed, epoch and row, not of the trial, so the first who asks
-/// prepares an epoch and everybody else finds it done (the common prefix of all trials of a study; Retiarii, OSDI'20,
-/// §4). What was not used for longest goes first. Thread-safe.
+/// Prepared epochs that several trials read. An epoch is a data pass here.
+///
+/// Samples are augmented, or transformed by a frozen backbone. They depend on data seed, epoch and row, not on the
+/// trial. The first caller prepares an epoch and the others reuse it (the common prefix of all trials of a study;
+/// Retiarii, OSDI'20, §4). The least recently used epoch is removed first. Thread-safe.
 class EpochCache {
  public:
-  /// EpochSchedule take `max_bytes` together, out of `budget` (may be null). `data` outlives the cache. A training of folds
-  /// may have a cache of its data's pool, which outlives this one: augmentations that only move features are then done
-  /// once for all folds, and give the same bits.
+  /// A cache of at most `max_bytes`, charged to `budget` (may be null). `data` must outlive the cache. A training of
+  /// folds may pass the cache of its data's fold_union(), which must outlive this one. Augmentations that only move
+  /// features are then computed once for all folds, with the same bits.
   EpochCache(const Dataset& data, std::int64_t max_bytes, MemoryBudget* budget, EpochCache* fold_union = nullptr)
       : data_(data), max_bytes_(max_bytes), budget_(budget), fold_union_(fold_union) {}
 
-  /// The epoch under these augmentations, `augment` being what `augmenter` was made of. Null if there is no room for
-  /// it: then samples are prepared batch by batch. Others who want the same epoch meanwhile wait.
+  /// The epoch under these augmentations, from which `augmenter` was made. Null if there is not enough memory; samples
+  /// are prepared batch by batch then. Other callers for the same epoch wait.
   std::shared_ptr<const PreparedEpoch> get(std::span<const study::PluginConfig> augment, const Augmenter& augmenter,
                                            std::uint64_t data_seed, std::int64_t epoch);
-  /// Lets go of all epochs; whoever holds one keeps it.
+  /// Removes all epochs. Epochs that a caller holds stay valid.
   void clear();
 
  private:
@@ -49,8 +50,8 @@ class EpochCache {
   struct Entry {
     std::mutex mutex;  // held while the epoch is prepared
     bool is_attempted = false;
-    std::shared_ptr<const PreparedEpoch> epoch;  // null: no room
-    std::uint64_t last_used = 0;                      // when, counted in calls of get
+    std::shared_ptr<const PreparedEpoch> epoch;  // null: not enough memory
+    std::uint64_t last_used = 0;                 // number of the last call of get()
   };
 
   std::int64_t epoch_bytes() const;

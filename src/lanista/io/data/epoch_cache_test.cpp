@@ -76,7 +76,7 @@ TEST(EpochCache, ReturnsNullWithoutMemory) {
   EXPECT_EQ(cache.get(kNoise, augmenter, 5, 2), nullptr);
 
   cache.clear();
-  EXPECT_EQ(budget.used(), epoch_bytes());  // somebody reads it
+  EXPECT_EQ(budget.used(), epoch_bytes());  // a caller still reads it
   held.reset();
   EXPECT_EQ(budget.used(), 0);
   EXPECT_NE(cache.get(kNoise, augmenter, 5, 2), nullptr);

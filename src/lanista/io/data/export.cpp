@@ -15,7 +15,7 @@ namespace {
 
 using Files = std::map<std::string, std::string>;
 
-/// The rows as they stand in the data set.
+/// The rows as the data set has them.
 struct ExportRows {
   const DataSpec& spec;
   std::size_t rows, width;
@@ -59,7 +59,7 @@ std::vector<std::int64_t> with_rows(const ExportRows& numbers, std::vector<std::
   return dims;
 }
 
-/// Of formats that have one label a row.
+/// Checks that each row has one label, for formats that need it.
 Result<void> require_single_label(const ExportRows& numbers, const std::string& format) {
   if (numbers.spec.positions == 0) return {};
   return unsupported_data(numbers, format, "its rows have a label at every position; write npy");
@@ -118,7 +118,7 @@ Result<Files> as_idx(const ExportRows& numbers) {
   return files;
 }
 
-/// A class as a folder: what could leave the folder, or hide, is replaced.
+/// A class as the name of a folder. Characters that could leave the folder, or hide it, are replaced.
 std::string folder_name(std::string label) {
   for (char& c : label) {
     if (c == '/' || c == '\\' || static_cast<unsigned char>(c) < 0x20) c = '_';
@@ -129,7 +129,8 @@ std::string folder_name(std::string label) {
 Result<Files> as_folder(const ExportRows& numbers) {
   LANISTA_TRY(require_single_label(numbers, "a folder of images"));
   const auto& dims = numbers.spec.features.dims;
-  if (numbers.spec.classes == 0) return unsupported_data(numbers, "a folder of images", "its targets are numbers, not classes");
+  if (numbers.spec.classes == 0)
+    return unsupported_data(numbers, "a folder of images", "its targets are numbers, not classes");
   if (dims.size() != 3 || (dims[0] != 1 && dims[0] != 3)) {
     return unsupported_data(numbers, "a folder of images",
                  "its samples are " + numbers.spec.features.text() + ", images are [1, H, W] or [3, H, W]");

@@ -10,16 +10,17 @@
 
 namespace lanista::data {
 
-/// A form that other tools read.
+/// A file format for exported rows.
 enum class ExportFormat {
   kCsv,     ///< one table data.csv: f0, f1, …, target
   kNpy,     ///< x.npy, y.npy
-  kIdx,     ///< train-images-idx3-ubyte, train-labels-idx1-ubyte: whole numbers 0..255 alone
-  kFolder,  ///< <class>/<row>.png; the largest number of all becomes white
+  kIdx,     ///< train-images-idx3-ubyte, train-labels-idx1-ubyte; only for whole numbers 0..255
+  kFolder,  ///< <class>/<row>.png; the largest number becomes white
 };
 
-/// Rows of a data set as files, by path. Features are the data set's own: open it with normalize "none" for raw ones.
-/// Targets are raw. Errors: kInvalidArgument (data that the form cannot hold: which, and why).
+/// Writes rows of a data set as files and returns their bytes by path. Features are those of `data`: open it with
+/// normalize "none" for raw ones. Targets are raw. Errors: kInvalidArgument (data that the format cannot hold, with the
+/// reason).
 Result<std::map<std::string, std::string>> export_rows(const Dataset& data, const std::vector<std::int64_t>& rows,
                                                        ExportFormat form);
 

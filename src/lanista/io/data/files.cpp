@@ -10,7 +10,7 @@
 namespace lanista::data {
 namespace {
 
-/// The last part of a path, without ".gz".
+/// The last component of a path, without ".gz".
 std::filesystem::path inner_name(const std::string& path) {
   std::string text = path;
   while (text.size() > 1 && text.back() == '/') text.pop_back();

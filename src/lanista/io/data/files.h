@@ -8,22 +8,23 @@
 
 namespace lanista::data {
 
-/// More bytes than this, packed or not, are not read into memory, and no data set has more numbers.
+/// The largest file, packed or not, that is read into memory.
 inline constexpr std::uint64_t kMaxFileBytes = std::uint64_t{4} << 30;
-inline constexpr std::int64_t kMaxFeatures = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxFeatures = std::int64_t{1} << 30;  ///< numbers of a data set
 
-/// `path` as it is if absolute, else inside `folder`.
+/// An absolute path unchanged, any other path inside `folder`.
 std::string resolve_path(const std::string& path, const std::string& folder);
-/// The whole file, unpacked if it is a gzip file. Errors: kNotFound, kIo, kResourceExhausted (larger than `max_bytes`),
+/// Reads a whole file and unpacks a gzip file. Errors: kNotFound, kIo, kResourceExhausted (larger than `max_bytes`),
 /// kDataLoss (a damaged gzip file), kUnimplemented (a format that is refused: formats/signature.h); `where` is the
 /// file.
 Result<std::string> load_file(FileSystem& fs, const std::string& path, std::uint64_t max_bytes = kMaxFileBytes);
-/// The last part of a path without its ending (and without ".gz" behind it).
+/// The last component of a path without its extension (and without ".gz" after it).
 std::string stem_of(const std::string& path);
-/// The ending in lower case without dot, of what is inside for a ".gz": "csv" for "a/b.CSV.gz".
+/// The extension in lower case without the dot; without ".gz": "csv" for "a/b.CSV.gz".
 std::string extension_of(const std::string& path);
+/// Whether a path is a folder.
 bool is_folder(FileSystem& fs, const std::string& path);
-/// The same error, placed in a file.
+/// The error with the file in `where`.
 Error with_file(Error error, const std::string& path);
 
 }  // namespace lanista::data

@@ -12,7 +12,7 @@
 namespace lanista::data {
 namespace {
 
-constexpr std::uint64_t kDealSeed = 0x666f6c6473;  // part of every such study's identity: never change it
+constexpr std::uint64_t kDealSeed = 0x666f6c6473;  // part of the identity of every such study: never change it
 
 using FoldRows = std::vector<std::vector<std::int64_t>>;
 
@@ -29,17 +29,19 @@ Rng rng_of(std::int64_t repetition) {
   return Rng(kDealSeed).split("folds").split(static_cast<std::uint64_t>(repetition));
 }
 
-/// Row by row, class after class, so that no fold is more than one row ahead in anything.
+/// Assigns rows one by one, class after class, so that folds differ by at most one row in each class and in all.
 Result<FoldRows> assign_rows(const FoldInput& input, std::int64_t folds, std::int64_t repetition) {
   LANISTA_TRY(check_folds(folds, std::ssize(input.rows), count_text(input.rows.size(), "rows are to be dealt")));
   std::vector<std::vector<std::int64_t>> members(input.labels.empty() ? 1 : static_cast<std::size_t>(input.classes));
   for (const std::int64_t row : input.rows) {
-    members[input.labels.empty() ? 0 : static_cast<std::size_t>(input.labels[static_cast<std::size_t>(row)])].push_back(row);
+    members[input.labels.empty() ? 0 : static_cast<std::size_t>(input.labels[static_cast<std::size_t>(row)])].push_back(
+        row);
   }
   for (std::size_t c = 0; c < members.size(); ++c) {
-    if (members[c].empty()) continue;  // all of it is in the test part
-    LANISTA_TRY(check_folds(folds, std::ssize(members[c]),
-                             "class " + std::to_string(c) + " has " + count_text(members[c].size(), "rows to be dealt")));
+    if (members[c].empty()) continue;  // all of them are in the test part
+    LANISTA_TRY(
+        check_folds(folds, std::ssize(members[c]),
+                    "class " + std::to_string(c) + " has " + count_text(members[c].size(), "rows to be dealt")));
   }
   FoldRows out(static_cast<std::size_t>(folds));
   const Rng rng = rng_of(repetition);
@@ -52,7 +54,7 @@ Result<FoldRows> assign_rows(const FoldInput& input, std::int64_t folds, std::in
   return out;
 }
 
-/// A group's rows, and how many of them each class has.
+/// A group's rows, and its number of rows of each class.
 struct RowGroup {
   std::vector<std::int64_t> rows;
   std::vector<double> of_class;
@@ -72,18 +74,20 @@ std::vector<RowGroup> collect_row_groups(const FoldInput& input, std::size_t cla
   return out;
 }
 
-/// A fold in the making: what it lacks of each class, the groups that it has.
+/// A fold during assignment: the rows that it lacks of each class, and its groups.
 struct PartialFold {
   std::vector<double> lacking;
   std::vector<const RowGroup*> row_groups;
   std::size_t rows = 0;
 };
 
-/// By how much the squared distance to what the fold should have changes with this group; each class counts alike.
-double distance_change(const RowGroup& row_group, const PartialFold& partial_fold, const std::vector<double>& class_rows) {
+/// The change of the squared distance to the wanted number of rows by this group. Each class counts alike.
+double distance_change(const RowGroup& row_group, const PartialFold& partial_fold,
+                       const std::vector<double>& class_rows) {
   double change = 0;
   for (std::size_t c = 0; c < class_rows.size(); ++c) {
-    if (class_rows[c] > 0) change += row_group.of_class[c] * (row_group.of_class[c] - 2 * partial_fold.lacking[c]) / class_rows[c];
+    if (class_rows[c] > 0)
+      change += row_group.of_class[c] * (row_group.of_class[c] - 2 * partial_fold.lacking[c]) / class_rows[c];
   }
   return change;
 }
@@ -103,7 +107,8 @@ Result<FoldRows> assign_groups(const FoldInput& input, std::int64_t folds, std::
     for (std::size_t c = 0; c < classes; ++c) class_rows[c] += row_group.of_class[c];
   }
   std::vector<const RowGroup*> order;
-  for (const std::uint32_t i : rng_of(repetition).split("groups").permutation(static_cast<std::uint32_t>(row_groups.size()))) {
+  for (const std::uint32_t i :
+       rng_of(repetition).split("groups").permutation(static_cast<std::uint32_t>(row_groups.size()))) {
     order.push_back(&row_groups[i]);
   }
   std::ranges::stable_sort(order, std::greater<>(), [](const RowGroup* row_group) { return row_group->rows.size(); });
@@ -113,13 +118,15 @@ Result<FoldRows> assign_groups(const FoldInput& input, std::int64_t folds, std::
     for (const double all : class_rows) partial_fold.lacking.push_back(all / static_cast<double>(folds));
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const auto empty = static_cast<std::size_t>(std::ranges::count_if(partial_folds, [](const PartialFold& p) { return p.row_groups.empty(); }));
+    const auto empty = static_cast<std::size_t>(
+        std::ranges::count_if(partial_folds, [](const PartialFold& p) { return p.row_groups.empty(); }));
     const bool must_fill = order.size() - i <= empty;
     PartialFold* best = nullptr;
     std::pair<double, std::size_t> least;
     for (PartialFold& partial_fold : partial_folds) {
       if (must_fill && !partial_fold.row_groups.empty()) continue;
-      const std::pair<double, std::size_t> rank(distance_change(*order[i], partial_fold, class_rows), partial_fold.rows);
+      const std::pair<double, std::size_t> rank(distance_change(*order[i], partial_fold, class_rows),
+                                                partial_fold.rows);
       if (best == nullptr || rank < least) {
         best = &partial_fold;
         least = rank;
@@ -130,17 +137,19 @@ Result<FoldRows> assign_groups(const FoldInput& input, std::int64_t folds, std::
   FoldRows out;
   for (const PartialFold& partial_fold : partial_folds) {
     auto& fold = out.emplace_back();
-    for (const RowGroup* row_group : partial_fold.row_groups) fold.insert(fold.end(), row_group->rows.begin(), row_group->rows.end());
+    for (const RowGroup* row_group : partial_fold.row_groups)
+      fold.insert(fold.end(), row_group->rows.begin(), row_group->rows.end());
   }
   return out;
 }
 
-/// Blocks of whole times; each time goes where its middle row belongs, but every block gets one.
+/// Blocks of whole times. Each time goes where its middle row belongs, but every block gets at least one.
 Result<FoldRows> assign_in_time(const FoldInput& input, std::int64_t folds) {
   std::map<double, std::vector<std::int64_t>> rows_at;
   for (const std::int64_t row : input.rows) rows_at[input.times[static_cast<std::size_t>(row)]].push_back(row);
-  LANISTA_TRY(check_folds(folds, std::ssize(rows_at) - 1,
-                           count_text(rows_at.size(), "times are to be dealt, and the first training needs one before its fold")));
+  LANISTA_TRY(check_folds(
+      folds, std::ssize(rows_at) - 1,
+      count_text(rows_at.size(), "times are to be dealt, and the first training needs one before its fold")));
   const std::int64_t each = std::ssize(input.rows) / (folds + 1);
   FoldRows out(static_cast<std::size_t>(folds) + 1);
   std::size_t at = 0, left = rows_at.size();

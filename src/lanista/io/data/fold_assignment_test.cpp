@@ -1,5 +1,5 @@
-// How rows are dealt into folds, over drawn decks: what must hold of every fold. tests/readers/folds_oracle.py asks
-// scikit-learn the same.
+// The assignment of random rows to folds: properties of every fold. tests/readers/folds_oracle.py compares with
+// scikit-learn.
 #include "lanista/io/data/fold_assignment.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace lanista::data {
 namespace {
 
-/// Columns of all rows, of which every fifth or so is a test row.
+/// Columns of all rows, of which about every fifth is a test row.
 struct RandomFoldInput {
   std::vector<std::int32_t> labels;
   std::vector<std::int64_t> groups;
@@ -23,7 +23,9 @@ struct RandomFoldInput {
 
   RandomFoldInput(Rng& rng, std::int64_t rows, std::int64_t classes) {
     for (std::int64_t row = 0; row < rows; ++row) {
-      const auto random_input = [&](std::int64_t count) { return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(count))); };
+      const auto random_input = [&](std::int64_t count) {
+        return static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(count)));
+      };
       labels.push_back(static_cast<std::int32_t>(random_input(classes)));
       groups.push_back(random_input(rows / 3 + 1));
       times.push_back(static_cast<double>(random_input(rows)));
@@ -46,7 +48,7 @@ void expect_a_partition(const FoldAssignment& assignment, const FoldInput& input
   EXPECT_EQ(all, input.rows);
 }
 
-/// Whether all are within one of each other.
+/// Whether all counts are within one of each other.
 template <class Counts>
 bool nearly_equal(const Counts& counts) {
   const auto [least, most] = std::ranges::minmax_element(counts);
@@ -63,7 +65,7 @@ TEST(FoldAssignment, BalancesRowsAndClasses) {
     const bool stratified = rng.bernoulli(0.7);
     if (stratified) table.input.labels = table.labels;
     const auto assignment = make_folds(table.input, folds, static_cast<std::int64_t>(rng.below(3)));
-    if (!assignment.ok()) continue;  // a class of fewer rows
+    if (!assignment.ok()) continue;  // a class has fewer rows
 
     expect_a_partition(*assignment, table.input);
     std::vector<std::size_t> sizes;
@@ -151,7 +153,8 @@ TEST(FoldAssignment, DiffersByRepetitionOnly) {
   Rng rng(74);
   RandomFoldInput table(rng, 90, 3);
   table.input.labels = table.labels;
-  const auto first = make_folds(table.input, 5, 0), repeated = make_folds(table.input, 5, 0), other = make_folds(table.input, 5, 1);
+  const auto first = make_folds(table.input, 5, 0), repeated = make_folds(table.input, 5, 0),
+             other = make_folds(table.input, 5, 1);
   ASSERT_TRUE(first.ok() && repeated.ok() && other.ok());
   EXPECT_EQ(first->folds, repeated->folds);
   EXPECT_NE(first->folds, other->folds);
@@ -182,7 +185,8 @@ TEST(FoldAssignment, RefusesTooManyFolds) {
   EXPECT_EQ(why(4), "is 4, allowed are 2 to 3: 3 groups are to be dealt");
   input.times = times;
   EXPECT_EQ(why(2), "");
-  EXPECT_EQ(why(3), "is 3, allowed are 2 to 2: 3 times are to be dealt, and the first training needs one before its fold");
+  EXPECT_EQ(why(3),
+            "is 3, allowed are 2 to 2: 3 times are to be dealt, and the first training needs one before its fold");
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ Result<Tensor> load_array(const ReadRequest& request, const std::string& path) {
   return tensor;
 }
 
-using Pair = std::vector<std::string>;  // images and perhaps labels
+using Pair = std::vector<std::string>;  // images and optional labels
 
-/// Nullopt if there is neither file.
+/// The images and labels of a part; none if there is neither file.
 Result<std::optional<Pair>> mnist_pair(const ReadRequest& request, const std::string& folder, const std::string& part) {
   const auto images = mnist_file(*request.fs, folder, part + "-images", "idx3-ubyte");
   const auto labels = mnist_file(*request.fs, folder, part + "-labels", "idx1-ubyte");
@@ -52,7 +52,7 @@ Result<Pair> explicit_pair(const ReadRequest& request, const std::string& text, 
   return files;
 }
 
-/// Grey images get their channel.
+/// Adds the channel dimension of grey images.
 void add_channel(Tensor& x) {
   if (x.shape.size() == 3) x.shape.insert(x.shape.begin() + 1, 1);
 }

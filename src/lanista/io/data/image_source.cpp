@@ -34,7 +34,7 @@ Result<std::optional<ImageSize>> size_option(const Source& source) {
 
 struct ImageFile {
   std::string name;                ///< below the root
-  std::optional<std::string> cls;  ///< the folder it lies in
+  std::optional<std::string> cls;  ///< its folder
 };
 struct ImageListing {
   std::vector<ImageFile> files;
@@ -46,7 +46,7 @@ bool is_image(const std::string& name) {
   return ending == "png" || ending == "jpg" || ending == "jpeg";
 }
 
-/// Names of images and of folders below `folder`, sorted by bytes; whatever else lies there is left alone.
+/// Names of images and of folders in `folder`, sorted by bytes. Other files are ignored.
 struct FolderEntries {
   std::vector<std::string> images, folders;
 };
@@ -67,7 +67,7 @@ Result<FolderEntries> list_folder(FileSystem& fs, const std::string& folder) {
   return out;
 }
 
-/// The images of one part: those of its class folders, or, where no classes are asked for, its own.
+/// The images of one part: those of its class folders, or its own if no classes are needed.
 Result<std::vector<ImageFile>> list_part(const ReadRequest& request, const std::string& root, const std::string& part) {
   const std::string folder = part.empty() ? root : resolve_path(part, root);
   const std::string prefix = part.empty() ? "" : part + "/";
@@ -103,7 +103,7 @@ Result<ImageListing> list_images(const ReadRequest& request, const std::string& 
   return out;
 }
 
-/// Reads images one after the other into the same size.
+/// Reads images into the same size.
 Result<std::vector<formats::Image>> load_images(const ReadRequest& request, const std::string& root,
                                                 const std::vector<ImageFile>& files, std::optional<ImageSize> size) {
   const DataSpec* expected_spec = request.expected_spec;
@@ -141,7 +141,8 @@ Result<std::vector<formats::Image>> load_images(const ReadRequest& request, cons
 Result<std::int64_t> channels_of(const ReadRequest& request, const std::vector<formats::Image>& images) {
   LANISTA_ASSIGN(const std::string color, request.source.choice("color", {"auto", "grey", "rgb"}));
   if (request.expected_spec != nullptr) {
-    return std::int64_t{request.expected_spec->features.rank() == 3 && request.expected_spec->features.dims[0] == 3 ? 3 : 1};
+    return std::int64_t{
+        request.expected_spec->features.rank() == 3 && request.expected_spec->features.dims[0] == 3 ? 3 : 1};
   }
   const bool any = std::ranges::any_of(images, [](const formats::Image& i) { return i.channels == 3; });
   return std::int64_t{color == "rgb" || (color == "auto" && any) ? 3 : 1};
@@ -163,7 +164,7 @@ Tensor stack(std::vector<formats::Image>& images, std::int64_t channels, const s
   return out;
 }
 
-/// One class number a file; nothing if there are files without a class, or known classes do not cover them.
+/// One class number for each file; none if files lack a class, or if known classes do not cover them.
 std::optional<std::vector<std::int32_t>> class_numbers(const std::vector<ImageFile>& files,
                                                        const std::vector<std::string>& classes) {
   std::vector<std::int32_t> out;
@@ -205,8 +206,11 @@ Result<LoadedRows> read_images(const ReadRequest& request) {
 
   LANISTA_ASSIGN(auto images, load_images(request, root, listing.files, size));
   LANISTA_ASSIGN(const std::int64_t channels, channels_of(request, images));
-  Arrays arrays{
-      .x = stack(images, channels, root), .y = {}, .labels = classes, .names = {}, .first_test_row = listing.first_test_row};
+  Arrays arrays{.x = stack(images, channels, root),
+                .y = {},
+                .labels = classes,
+                .names = {},
+                .first_test_row = listing.first_test_row};
   if (labels) {
     const auto bytes = std::as_bytes(std::span(*labels));
     arrays.y = Tensor{.name = root,

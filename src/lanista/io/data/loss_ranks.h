@@ -6,26 +6,27 @@
 
 namespace lanista::data {
 
-/// The last losses that were seen, in a window of fixed length, and how a loss ranks among them. A loss that is no
-/// number counts as larger than any.
+/// The last losses in a window of fixed length, and the rank of a loss among them. NaN counts as larger than any
+/// number.
 class LossRanks {
  public:
+  /// An empty window for `length` losses.
   explicit LossRanks(std::size_t length) : capacity_(length) {}
 
-  /// O(length), a move of memory.
+  /// Adds a loss; a full window drops its oldest. O(length), a move of memory.
   void add(double loss);
-  /// The part of the window below the loss, ties counted half, so that equal losses rank in the middle and none ranks at
-  /// 0: in (0, 1). The window holds the loss, or one of its size. O(log length).
+  /// The fraction of the window below a loss, in (0, 1). Ties count half, so that equal losses rank in the middle.
+  /// Precondition: the window holds the loss or one of the same value. O(log length).
   double rank(double loss) const;
 
-  /// Oldest first.
+  /// The losses, oldest first.
   std::vector<double> losses() const;
-  /// The inverse; more than the window holds, and the oldest are forgotten.
+  /// Restores what losses() returned. If there are more losses than the window holds, the oldest are dropped.
   void assign(std::span<const double> losses);
 
  private:
   std::size_t capacity_;
-  std::vector<double> ring_;  // in the order of arrival, from next_ on once it is full
+  std::vector<double> ring_;  // in order of arrival, from next_ on when it is full
   std::size_t next_ = 0;
   std::vector<double> sorted_;
 };

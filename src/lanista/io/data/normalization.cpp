@@ -24,7 +24,7 @@ Result<std::vector<double>> numbers_at(const nlohmann::json& json, const char* k
   return numbers;
 }
 
-/// Replaces every number of whole rows by what `f` makes of it and of its entry.
+/// Replaces every number of whole rows by `f` of it and of its entry.
 template <class F>
 void for_each_value(const Normalization& by, std::span<float> rows, std::int64_t width, F&& f) {
   const auto w = static_cast<std::size_t>(width), entries = by.mean.size();

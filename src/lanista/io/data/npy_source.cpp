@@ -23,9 +23,10 @@ std::string keys_of(const std::vector<Tensor>& arrays) {
   return out.empty() ? "none" : out;
 }
 
-/// The array called by the option, else by one of its usual names, else the only one there can be.
+/// The array with the name in the option, else with one of the usual names, else the only possible one.
 const Tensor* find_array(const std::vector<Tensor>& arrays, const std::optional<std::string>& requested,
-                         const std::vector<std::string>& default_names, std::size_t default_index, std::size_t expected) {
+                         const std::vector<std::string>& default_names, std::size_t default_index,
+                         std::size_t expected) {
   for (const std::string& name : requested ? std::vector<std::string>{*requested} : default_names) {
     const auto it = std::ranges::find(arrays, name, &Tensor::name);
     if (it != arrays.end()) return &*it;

@@ -18,7 +18,7 @@ Result<Split> split_of(const LoadedRows& found, const std::array<double, 3>& fra
   return split_rows(rows, raw.labels, raw.spec.classes, fractions, found.test);
 }
 
-/// Of one target as it has been since the first study.
+/// The JSON of one target, as in all stored studies.
 nlohmann::json target_json(const Table& table, const TableRoles& roles, const DataSpec& spec) {
   nlohmann::json out{{"kind", spec.classes > 0 ? "classes" : spec.multilabel ? "multilabel" : "numbers"}};
   std::vector<std::string> names;
@@ -31,23 +31,27 @@ nlohmann::json target_json(const Table& table, const TableRoles& roles, const Da
   return out;
 }
 
-/// Without a validation share the test part is shared out as if there were one.
+/// The fractions with a validation part. Without one, the test part is divided as if there were one.
 std::array<double, 3> with_validation(std::array<double, 3> fractions) {
   if (fractions[1] > 0) return fractions;
   return {fractions[0] / 2, fractions[0] / 2, fractions[2]};
 }
 
-/// A split for each training, in the order of their folds: dealing after dealing.
+/// A split for each training, in the order of folds, repetition by repetition.
 Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split& split, std::int64_t folds,
                                     std::int64_t repetitions) {
   if (folds > study::kMaxFolds / repetitions) {
     return Error{Code::kInvalidArgument,
-                 std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) +
-                     " times, are more than the " + std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
+                 std::to_string(folds) + " folds, dealt " + std::to_string(repetitions) + " times, are more than the " +
+                     std::to_string(study::kMaxFolds) + " trainings that a proposal may have",
                  "data.folds"};
   }
-  FoldInput deck{.rows = split[0], .labels = found.raw.labels, .classes = found.raw.spec.classes, .groups = found.groups,
-            .times = found.times, .is_sequential = found.is_sequential};
+  FoldInput deck{.rows = split[0],
+                 .labels = found.raw.labels,
+                 .classes = found.raw.spec.classes,
+                 .groups = found.groups,
+                 .times = found.times,
+                 .is_sequential = found.is_sequential};
   deck.rows.insert(deck.rows.end(), split[1].begin(), split[1].end());
   std::ranges::sort(deck.rows);
   std::vector<Split> out;
@@ -60,7 +64,7 @@ Result<std::vector<Split>> make_fold_splits(const LoadedRows& found, const Split
   return out;
 }
 
-/// Turns a table into features, fitted on the training rows alone. `leave_missing`: what is missing stays so (NaN).
+/// Encodes a table as features, fitted on the training rows alone. `leave_missing`: missing values stay NaN.
 Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int64_t>& train, bool leave_missing,
                     RawData& raw) {
   const auto& [table, roles] = found;
@@ -90,7 +94,7 @@ Result<void> encode(const LoadedRows::Columns& found, const std::vector<std::int
 
 struct Opened {
   RawData raw;
-  std::vector<Split> splits;  ///< one, or one a training
+  std::vector<Split> splits;  ///< one, or one for each training
 };
 
 Result<Opened> open_split(const study::DataConfig& config, const std::string& folder, FileSystem& fs,
@@ -101,9 +105,8 @@ Result<Opened> open_split(const study::DataConfig& config, const std::string& fo
   LANISTA_ASSIGN(LoadedRows found, kind->read(request));
   const std::string path = request.path(request.source.argument);
   if (auto checked = check_numbers(found.raw); !checked) return with_file(checked.error(), path);
-  // The split comes before what is fitted (means, categories), which may look at the training part alone. With folds
-  // that is done for each training; which columns and categories there are is the same for all, so that all have models
-  // of one shape.
+  // The split comes before the fit of means and categories, which may use only the training part. With folds each
+  // training fits its own. The columns and their categories are the same for all, so that all models have one shape.
   LANISTA_ASSIGN(Split split, split_of(found, config.folds ? with_validation(config.split) : config.split));
   std::vector<std::int64_t> seen = split[0];
   Opened out;

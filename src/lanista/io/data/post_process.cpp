@@ -9,7 +9,7 @@
 namespace lanista::data {
 namespace {
 
-/// As table.cpp's of cells, of numbers that may be NaN.
+/// Mean and scale of numbers that may be NaN, as table.cpp computes them of cells.
 std::pair<double, double> mean_and_scale(const std::vector<float>& features, std::size_t width, std::size_t feature,
                                          const std::vector<std::int64_t>& train) {
   double mean = 0, variance = 0, present = 0;
@@ -56,7 +56,8 @@ void PostProcess::apply(std::span<float> rows, std::int64_t width) const {
     }
     for (const std::size_t f : unseen) row[f] = 0;
     if (run == 1) {
-      for (std::size_t f = 0; f < w; ++f) row[f] = static_cast<float>((static_cast<double>(row[f]) - mean[f]) / scale[f]);
+      for (std::size_t f = 0; f < w; ++f)
+        row[f] = static_cast<float>((static_cast<double>(row[f]) - mean[f]) / scale[f]);
       continue;
     }
     for (std::size_t e = 0; e < entries; ++e) {

@@ -9,26 +9,26 @@
 
 namespace lanista::data {
 
-/// What is left to do with features as they are gathered, where trainings with normalisations of their own share the
-/// raw numbers. Gives the bits of numbers that were normalised beforehand.
+/// The last changes of raw features when they are gathered. Trainings with different normalisations share raw numbers.
+/// The result has the bits of numbers that were normalised beforehand.
 struct PostProcess {
-  Normalization normalization;
-  std::vector<float> missing;      ///< what NaN becomes, one a feature; empty: there is none
-  std::vector<std::size_t> unseen;  ///< features that are zero: categories that no training row has
+  Normalization normalization;      ///< of this training
+  std::vector<float> missing;       ///< numbers in place of NaN, one for each feature; empty: no NaN
+  std::vector<std::size_t> unseen;  ///< features that become zero: categories that no training row has
 
-  /// `rows`: whole rows of `width` raw numbers.
+  /// Changes rows of `width` raw numbers in place.
   void apply(std::span<float> rows, std::int64_t width) const;
 };
 
-/// Fits a table's columns to the training rows `train`: means and deviations of what is not NaN, and which categories
-/// none of them has. raw.spec.schema, of more rows than these, and raw.spec.normalization become theirs; the columns and
-/// their categories stay.
+/// Fits a table's columns to the training rows `train`: means and deviations without NaN, and the categories that none
+/// of them has. It updates raw.spec.schema, which was fitted to more rows, and raw.spec.normalization. Columns and
+/// categories stay.
 PostProcess fit_table(RawData& raw, const std::vector<std::int64_t>& train);
 
-/// A schema's columns with means and deviations of `normalization`, and zeros for the features in `unseen`.
+/// A schema with the means and deviations of `normalization`, and with `unseen` features marked.
 nlohmann::json with_fitted_stats(const nlohmann::json& schema, const Normalization& normalization,
                            const std::vector<std::size_t>& unseen);
-/// The features that a schema's columns have for categories that are unseen; the inverse. Errors: of parse_columns.
+/// The features of unseen categories in a schema; reads what with_fitted_stats() marked. Errors: of parse_columns().
 Result<std::vector<std::size_t>> unseen_features_of_schema(const nlohmann::json& schema);
 
 }  // namespace lanista::data

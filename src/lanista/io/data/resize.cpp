@@ -8,7 +8,7 @@
 namespace lanista::data {
 namespace {
 
-/// An output pixel along one axis: whole weights of consecutive input pixels, which add up to the axis' total.
+/// An output pixel along one axis: whole weights of consecutive input pixels, which sum to the total of the axis.
 struct Tap {
   std::int64_t first = 0;
   std::vector<std::int64_t> weights;

@@ -6,12 +6,13 @@
 
 namespace lanista::data {
 
-/// The image in another size, along each axis on its own: where it shrinks, a pixel is the mean of the area it covers;
-/// where it grows, it lies between its two neighbours (bilinear, by pixel centres). In double arithmetic, rounded to
-/// the nearest; the same bits everywhere.
+/// The image in another size, computed along each axis separately. Where it shrinks, a pixel is the mean of the area
+/// that it covers. Where it grows, a pixel is interpolated between two neighbours (bilinear, by pixel centres). The
+/// arithmetic is double, rounded to the nearest, with the same bits everywhere.
 formats::Image resize(const formats::Image& image, std::int64_t height, std::int64_t width);
 
-/// One channel from three (0.299 R + 0.587 G + 0.114 B in 8-bit fixed point), or three equal ones from one.
+/// The image with one channel made of three (0.299 R + 0.587 G + 0.114 B in 8-bit fixed point), or with three equal
+/// ones.
 formats::Image with_channels(const formats::Image& image, std::int64_t channels);
 
 }  // namespace lanista::data

@@ -14,40 +14,42 @@
 
 namespace lanista::data {
 
-/// The kind of train.select that trains on chosen examples only where that has won.
+/// The kind of train.select that uses selection only after it has won a comparison.
 inline constexpr std::string_view kSelectionAuto = "auto";
 
-/// When a trial checks whether chosen examples are worth more than all, and how (train.select: auto): two branches of
-/// its state train at equal computation, and it goes on from the one that measures better. A pass forward over a row
-/// costs 1, a pass backward `backward`.
+/// When a trial compares training on selected examples with training on all, and how (train.select: auto).
+///
+/// Two branches of its state train at equal computation. The trial continues from the branch with the better result. A
+/// forward pass over a row costs 1, a backward pass `backward`.
 struct SelectionComparison {
-  std::int64_t first = 1;  ///< epoch, from 0, before which it asks first
-  std::int64_t end = 0;    ///< epochs that select end with this one, exclusive
-  std::int64_t every = 0;  ///< and once more so many epochs later; 0: never
-  std::int64_t steps = 0;  ///< of the branch that selects, at most
-  double backward = 2;
-  std::string on;  ///< metric that decides; empty: val_accuracy, or else val_loss
+  std::int64_t first = 1;  ///< Epoch, from 0, before which the first comparison runs.
+  std::int64_t end = 0;    ///< Epoch with which comparisons end, exclusive.
+  std::int64_t every = 0;  ///< Epochs until the next comparison; 0: there is one comparison.
+  std::int64_t steps = 0;  ///< Most steps of the branch that selects.
+  double backward = 2;     ///< Cost of a backward pass over a row.
+  std::string on;          ///< Metric that decides; empty: val_accuracy, or else val_loss.
 
-  /// Whether it asks before an epoch (from 0), having asked last before `last`; none: never yet.
+  /// Whether a comparison is due before `epoch` (from 0). `last` is the epoch of the previous one, if any.
   bool is_due(std::int64_t epoch, std::optional<std::int64_t> last) const;
-  /// Checks before epochs from `from` to `through`, exclusive.
+  /// Comparisons before epochs from `from` to `through`, exclusive.
   std::int64_t count_checks(std::int64_t from, std::int64_t through) const;
-  /// Steps of the branch that is given up, at most, in epochs of so many.
+  /// Most steps of the branch that is discarded, in epochs of `epoch_steps`.
   std::int64_t max_discarded_steps(std::int64_t epoch_steps) const;
-  /// What passes over rows cost: forward to look at them, forward and backward to train on them.
+  /// Cost of passes over rows: forward for those that are scored, forward and backward for those that are trained on.
   double cost(std::int64_t scored, std::int64_t trained) const {
     return static_cast<double>(scored) + (1 + backward) * static_cast<double>(trained);
   }
 };
 
-/// Of a trial with so many epochs; none: it never asks (another kind, or what was found stands in it). Errors:
-/// kInvalidArgument.
+/// The comparison of a trial with `epochs` epochs. None for another kind, or if the setting contains a result already.
+/// Errors: kInvalidArgument.
 Result<std::optional<SelectionComparison>> selection_comparison(const study::PluginConfig& select, std::int64_t epochs);
 
-/// What one kind's options must be beyond their schema. Errors: kInvalidArgument.
+/// Checks options of kind auto beyond their schema. Errors: kInvalidArgument.
 Result<void> check_selection_options(const Options& options);
 
-/// The same kind with what a trial found, in place of asking.
-study::PluginConfig with_recorded_selection(study::PluginConfig select, std::span<const study::Measurement> measurements);
+/// The setting with the recorded results of a trial, so that no comparison runs.
+study::PluginConfig with_recorded_selection(study::PluginConfig select,
+                                            std::span<const study::Measurement> measurements);
 
 }  // namespace lanista::data

@@ -8,7 +8,9 @@
 namespace lanista::data {
 namespace {
 
-SelectionComparison guard(Options options, std::int64_t epochs) { return **selection_comparison({"auto", std::move(options)}, epochs); }
+SelectionComparison guard(Options options, std::int64_t epochs) {
+  return **selection_comparison({"auto", std::move(options)}, epochs);
+}
 
 TEST(SelectionComparison, IsDueForAutoWithoutRecordedResultOnly) {
   EXPECT_FALSE(selection_comparison({}, 10)->has_value());
@@ -30,7 +32,7 @@ TEST(SelectionComparison, ComparesFirstWhenSelectionStarts) {
   EXPECT_EQ(guard({{"until", 0.85}}, 10).end, 9);
 }
 
-// Checks of a trial, epoch by epoch, are as many as are counted for it beforehand.
+// The number of comparisons of a trial, epoch by epoch, is the number that is counted in advance.
 TEST(SelectionComparison, CountsComparisonsLikeTrial) {
   Rng rng(4);
   for (int round = 0; round < 300; ++round) {

@@ -250,7 +250,7 @@ std::vector<OptionSpec> auto_selection_options() {
   options.push_back(text_option("on", "", "metric that decides; empty: val_accuracy, or else val_loss"));
   OptionSpec found = option("found", OptionKind::kMapList, Options::array(),
                             "what a trial has found, in place of asking: a list of {step: 0, selects: true}, as a "
-                            "model package tells it");
+                            "model package has it");
   found.omits_default = true;
   options.push_back(std::move(found));
   return options;
@@ -321,7 +321,7 @@ std::vector<SelectorPlugin> builtin_selectors() {
          return std::make_unique<BatchPercentileSelector>(options.at("keep").get<double>(), context);
        }},
       {std::string(kSelectionReducible),
-       "a share of each batch: those whose loss is furthest above the hold-out loss that the data have for them "
+       "a share of each batch: those with the loss furthest above the hold-out loss that the data have for them "
        "(RHO-LOSS)",
        with_common_options({keep_option()}),
        [](const Options& options, const SelectorContext& context) -> std::unique_ptr<Selector> {

@@ -16,59 +16,64 @@
 
 namespace lanista::data {
 
-/// A batch that was read, before any of it is trained on.
+/// A batch that was read and not trained on yet.
 struct CandidateBatch {
-  std::int64_t pass = 0;                    ///< over the rows, that it is of
-  std::span<const std::int64_t> rows = {};  ///< of the data set
+  std::int64_t pass = 0;                    ///< number of the data pass
+  std::span<const std::int64_t> rows = {};  ///< row numbers of the data set
 };
 
-/// Chooses the examples that a training spends its backward passes on. What it draws is a function of its seed, the
-/// pass and the row, so a choice does not depend on batches, lanes or interruptions. One thread at a time.
+/// Selects the examples for which a training computes backward passes. Random decisions are a function of the seed, the
+/// pass and the row, so that a selection does not depend on batches, lanes or interruptions. For one thread at a time.
 class Selector {
  public:
   virtual ~Selector() = default;
-  /// Places in the batch whose losses choose() is to be told, ascending: all, some, or none.
+  /// The positions in the batch for which choose() needs losses, ascending: all, some, or none.
   virtual std::vector<std::size_t> requested_positions(const CandidateBatch& candidates) const = 0;
-  /// Places to train on, ascending. `losses` are of the places that it asked for, finite or not.
+  /// The positions to train on, ascending. `losses` belong to requested_positions() and may not be finite.
   virtual std::vector<std::size_t> choose(const CandidateBatch& candidates, std::span<const double> losses) = 0;
-  /// What it remembers of losses, to go on from; none if it remembers nothing.
+  /// The stored losses, from which training resumes; empty if there are none.
   virtual std::vector<Tensor> saved_state() const { return {}; }
-  /// The inverse. Errors: kDataLoss naming what is missing or does not fit.
+  /// Restores what saved_state() returned. Errors: kDataLoss with what is missing or does not fit.
   virtual Result<void> restore_state(std::span<const Tensor> saved_state);
 };
 
-/// What a selector may know of the training.
+/// What a selector may use of the training.
 struct SelectorContext {
-  std::uint64_t seed = 0;  ///< of what it draws
-  std::int64_t rows = 0;   ///< of the data set: every row's number is below
-  std::span<const float> holdout_loss =
-      {};  ///< of each row its loss under a model that has not seen it; outlives the selector
+  std::uint64_t seed = 0;  ///< of random decisions
+  std::int64_t rows = 0;   ///< rows of the data set; every row number is below
+  /// Loss of each row under a model that has not trained on it. It must outlive the selector.
+  std::span<const float> holdout_loss = {};
 };
 
+/// One kind of selector.
 struct SelectorPlugin {
-  std::string name;
-  std::string help;
-  std::vector<OptionSpec> options;
+  std::string name;                 ///< In train.select.
+  std::string help;                 ///< One sentence for the user.
+  std::vector<OptionSpec> options;  ///< Its options.
+  /// Makes the selector from resolved options.
   std::function<std::unique_ptr<Selector>(const Options&, const SelectorContext&)> make;
 };
 
-/// selective (Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses),
-/// batch (the rule of MosaicML's Composer), reducible (RHO-LOSS: Mindermann et al., 2022), random (the control that a
-/// selector must beat), auto (selective, where it has won: selection_comparison.h). Each has the options of selection_options()
-/// beside its own.
+/// The built-in selectors, each with the options of selection_options() and its own.
+///
+/// - selective: Jiang et al., "Accelerating Deep Learning by Focusing on the Biggest Losers", 2019, with stale losses.
+/// - batch: the rule of MosaicML's Composer.
+/// - reducible: RHO-LOSS, Mindermann et al., 2022.
+/// - random: the control that a selector must beat.
+/// - auto: selective, where it has won a comparison (selection_comparison.h).
 std::vector<SelectorPlugin> builtin_selectors();
 
-/// When a selector is asked, whatever its kind: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
+/// The options of all selectors: warmup_epochs, from, until, interrupt, max_wait, recalibrate, clock.
 const std::vector<OptionSpec>& selection_options();
 
-inline constexpr std::string_view kSelectionReducible = "reducible";
-/// Errors: kInvalidArgument (the selector wants hold-out losses, and the data have none).
+inline constexpr std::string_view kSelectionReducible = "reducible";  ///< the selector that needs hold-out losses
+/// Checks that the data have the hold-out losses that the selector needs. Errors: kInvalidArgument.
 Result<void> check_holdout(const study::PluginConfig& select, bool has_holdout);
 
-/// All options of a selector, with what the study does not say. Errors: kInvalidArgument (unknown name with the nearest,
-/// options); `where` is the place below train.select.
+/// All options of a selector, with defaults for those that the study omits. Errors: kInvalidArgument (unknown name with
+/// the nearest, options); `where` is the key below train.select.
 Result<Options> resolve_selection_options(const study::PluginConfig& select);
-/// Errors: the same.
+/// Makes a selector. Errors: those of resolve_selection_options().
 Result<std::unique_ptr<Selector>> make_selector(const study::PluginConfig& select, const SelectorContext& context);
 
 }  // namespace lanista::data

@@ -26,7 +26,7 @@ const std::vector<SourceKind>& source_kinds() {
          "of a column with more than N different texts, the N most frequent; others count as missing"},
         {"dates", "A,B", "columns that hold dates: 2024-03-01 or 01.03.2024, with a time or without"},
         {"decimal", ".|,", "numbers as people write them: 1,234.5 and 12 %, or with a comma 1.234,5 and 12 %", true},
-        {"missing", "A,B", "texts that mean that there is no value, beside NA, ?, nan, null and nothing", true},
+        {"missing", "A,B", "texts that mean that there is no value, in addition to NA, ?, nan, null and nothing", true},
         {"group", "COLUMN",
          "rows with one value of it stay together: all in training, or all in validation, or in the test"},
         {"order", "COLUMN",
@@ -118,7 +118,7 @@ std::string map_paths(const std::string& text, const PathMap& map) {
   const auto kind = std::ranges::find(source_kinds(), source->kind, &SourceKind::name);
   if (kind == source_kinds().end()) return text;
   std::string out = source->kind + ":" + map_all(source->argument, kind->paths, map);
-  // Options stay in the order in which they were written.
+  // Options keep their order.
   std::size_t begin = source->kind.size() + 1 + source->argument.size();
   while (begin < text.size()) {
     const std::size_t equals = text.find('=', begin), end = std::min(text.find('&', equals), text.size());

@@ -86,7 +86,7 @@ std::string listed(const std::vector<std::string>& names) {
   return out;
 }
 
-/// Of one of several.
+/// The text of one of several targets.
 std::string target_text(const DataSpec& spec, std::size_t index) {
   if (spec.multilabel) return "label, 0 or 1";
   if (!spec.target_normalization) return "number";
@@ -108,7 +108,8 @@ std::string target_text(const DataSpec& spec) {
     return count + ", standardised" + fitted;
   }
   return std::to_string(spec.classes) + " classes" +
-         (spec.positions > 0 ? " at each of " + std::to_string(spec.positions) + " positions" : "") + (spec.labels.empty() ? "" : ": " + listed(spec.labels));
+         (spec.positions > 0 ? " at each of " + std::to_string(spec.positions) + " positions" : "") +
+         (spec.labels.empty() ? "" : ": " + listed(spec.labels));
 }
 
 std::string content_text(const Column& column) {
@@ -122,7 +123,7 @@ std::string content_text(const Column& column) {
   return "date      " + parts;
 }
 
-/// What a training's specification has of its own.
+/// The part of a training's specification that differs between folds.
 json fold_json(const DataSpec& fold) {
   json out = {{"split_rows", fold.split_rows},
               {"hash", fold.hash.hex()},
@@ -132,7 +133,7 @@ json fold_json(const DataSpec& fold) {
   const auto columns = parse_columns(fold.schema.at("columns"));
   const auto unseen = unseen_features_of_schema(fold.schema);
   LANISTA_CHECK(columns.ok() && unseen.ok(), "a specification holds a sound schema");
-  // Without normalisation the means are still what missing numbers become.
+  // Without normalisation, the means still replace missing numbers.
   const Normalization fitted = normalization_of(*columns);
   if (!(fitted == fold.normalization)) out["columns"] = normalization_json(fitted);
   if (!unseen->empty()) out["unseen"] = *unseen;
@@ -219,7 +220,8 @@ Result<DataSpec> parse_spec(const json& object) {
   if (object.contains("vocab")) {
     LANISTA_ASSIGN(spec.vocab, entry<std::int64_t>(object, "vocab"));
     if (spec.vocab < 1 || spec.vocab > kMaxVocab) {
-      return malformed("\"vocab\" is " + std::to_string(spec.vocab) + ", allowed are 1 to " + std::to_string(kMaxVocab));
+      return malformed("\"vocab\" is " + std::to_string(spec.vocab) + ", allowed are 1 to " +
+                       std::to_string(kMaxVocab));
     }
   }
   LANISTA_ASSIGN(spec.classes, entry<std::int64_t>(object, "classes"));
@@ -228,7 +230,8 @@ Result<DataSpec> parse_spec(const json& object) {
   if (object.contains("positions")) {
     LANISTA_ASSIGN(spec.positions, entry<std::int64_t>(object, "positions"));
     const bool of_text = spec.vocab > 0 && spec.classes > 0 && spec.features.dims == std::vector{spec.positions};
-    if (!of_text) return malformed("\"positions\" is " + std::to_string(spec.positions) + ", which is not of a text's samples");
+    if (!of_text)
+      return malformed("\"positions\" is " + std::to_string(spec.positions) + ", which is not of a text's samples");
   }
   if (object.contains("multilabel")) {
     LANISTA_ASSIGN(spec.multilabel, entry<bool>(object, "multilabel"));
@@ -309,7 +312,7 @@ std::string schema_text(const DataSpec& spec) {
   const auto columns = parse_columns(spec.schema.at("columns"));
   LANISTA_CHECK(columns.ok(), "a specification holds a sound schema");
   std::size_t longest = 0;
-  // A name may be anything that stands in a file: one line a column, whatever it holds.
+  // A name may be any text of a file, so it is printed in one line.
   for (const Column& column : *columns) longest = std::max(longest, display_width(printable(column.name)));
   const std::vector<std::string> targets = target_names(spec);
   const std::string weight = spec.schema.value("weight", "");
@@ -334,7 +337,8 @@ std::string schema_text(const DataSpec& spec) {
     out += padded(targets[i]) + "target    " + (targets.size() == 1 ? target_text(spec) : target_text(spec, i)) + "\n";
   }
   if (!weight.empty()) out += padded(weight) + "weight    how much a row counts in training\n";
-  if (!holdout_loss.empty()) out += padded(holdout_loss) + "holdout   loss of a row under a model that has not trained on it\n";
+  if (!holdout_loss.empty())
+    out += padded(holdout_loss) + "holdout   loss of a row under a model that has not trained on it\n";
   return out;
 }
 

@@ -80,7 +80,7 @@ TEST_F(Spec, ListsReplacementsOfMissingNumbers) {
   EXPECT_EQ(std::vector<double>(stands.begin() + 1, stands.end()), std::vector<double>(3, 0));
   EXPECT_TRUE(missing_numbers(spec_of("builtin:digits")).empty());
 
-  // As no training has seen it, a row with gaps keeps them, also behind the text form.
+  // Raw data keep gaps, also after the text form.
   const DataSpec raw = *parse_spec(spec_json(spec_without_fitted_stats(table)));
   EXPECT_EQ(raw.normalization, Normalization());
   EXPECT_EQ(raw.features, table.features);
@@ -98,7 +98,8 @@ TEST_F(Spec, ListsFeatureNamesInOrder) {
   EXPECT_EQ(feature_names(spec_of("csv:t.csv")),
             (std::vector<std::string>{"length", "colour=blue", "colour=green", "colour=red"}));
   EXPECT_TRUE(feature_names(spec_of("builtin:digits")).empty());
-  write("d.csv", "day,y\n2020-01-01,1.5\n2021-02-03,2.5\n2021-05-06,3.5\n2022-07-01,4.5\n2023-01-08,5.5\n2020-06-05,6.5\n");
+  write("d.csv",
+        "day,y\n2020-01-01,1.5\n2021-02-03,2.5\n2021-05-06,3.5\n2022-07-01,4.5\n2023-01-08,5.5\n2020-06-05,6.5\n");
   const auto dated = get("csv:d.csv?dates=day&target=y");
   ASSERT_TRUE(dated.ok()) << dated.error().text();
   const auto names = feature_names(dated->spec());

@@ -69,7 +69,7 @@ std::vector<Counts> apportion(const std::vector<std::int64_t>& class_sizes, cons
   std::sort(cells.begin(), cells.end(), [](const ClassShare& a, const ClassShare& b) {
     return std::tuple(-a.remainder, a.cls, a.part) < std::tuple(-b.remainder, b.cls, b.part);
   });
-  // First at most one row a cell, by the largest remainder; what is then left goes wherever both sums still lack a row.
+  // First at most one row for each cell, by the largest remainder. The rest goes wherever both sums lack a row.
   for (const bool at_most_one : {true, false}) {
     for (const ClassShare& cell : cells) {
       std::int64_t more = std::min(class_left[cell.cls], part_left[cell.part]);
@@ -109,7 +109,7 @@ Result<Split> shuffle_split(const std::vector<std::int64_t>& all, std::span<cons
   return split;
 }
 
-/// The rows beside an official test part, and the fractions by which they are shared out.
+/// The rows outside an official test part, and the fractions by which they are divided.
 struct RemainingRows {
   std::vector<std::int64_t> rows;
   std::array<double, 3> fractions;
@@ -135,23 +135,25 @@ Split with_test(Split split, std::span<const std::int64_t> test) {
   return split;
 }
 
-/// Errors: no fraction for training or validation, fewer of what is shared out whole than parts that want some.
+/// Errors: no fraction for training or validation; fewer groups or times than parts with a fraction.
 Result<void> check_enough(std::size_t found, const char* what, const std::array<double, 3>& fractions) {
   for (const std::size_t part : {0U, 1U}) {
-    if (!(fractions[part] > 0)) return invalid_split("the " + std::string(kPartNames[part]) + " part would have no row");
+    if (!(fractions[part] > 0))
+      return invalid_split("the " + std::string(kPartNames[part]) + " part would have no row");
   }
   const auto requested = static_cast<std::size_t>(std::ranges::count_if(fractions, [](double f) { return f > 0; }));
   if (found >= requested) return {};
-  return invalid_split(std::to_string(found) + " " + what + " cannot be shared out between " + std::to_string(requested) + " parts");
+  return invalid_split(std::to_string(found) + " " + what + " cannot be shared out between " +
+                       std::to_string(requested) + " parts");
 }
 
-/// A group's rows, and how many of them each class has.
+/// A group's rows, and its number of rows of each class.
 struct Group {
   std::vector<std::int64_t> rows;
   std::vector<double> of_class;
 };
 
-/// The part that comes nearest to what every class wants of it, with the group.
+/// The part that comes nearest to its fractions of all classes with the group.
 std::size_t best_part(const Group& group, const std::vector<std::array<double, 3>>& lacking,
                       const std::vector<double>& class_rows, const std::array<double, 3>& fractions) {
   std::size_t best = 0;
@@ -170,12 +172,12 @@ std::size_t best_part(const Group& group, const std::vector<std::array<double, 3
   return best;
 }
 
-/// A part that got nothing takes the smallest group of the part that has most groups.
+/// Moves the smallest group of the part with most groups to a part without groups.
 void fill_empty(std::array<std::vector<const Group*>, 3>& parts, const std::array<double, 3>& fractions) {
   for (std::size_t part = 0; part < 3; ++part) {
     if (!(fractions[part] > 0) || !parts[part].empty()) continue;
     auto& from = *std::ranges::max_element(parts, {}, [](const auto& p) { return p.size(); });
-    parts[part].push_back(from.back());  // the last to come is the smallest
+    parts[part].push_back(from.back());  // the last one is the smallest
     from.pop_back();
   }
 }
@@ -192,7 +194,8 @@ Result<Split> split_rows(std::int64_t rows, std::span<const std::int32_t> labels
 Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<const std::int32_t> labels,
                            std::int64_t classes, const std::array<double, 3>& fractions,
                            std::span<const std::int64_t> test) {
-  LANISTA_ASSIGN(const RemainingRows others, rows_outside_test(static_cast<std::int64_t>(groups.size()), fractions, test));
+  LANISTA_ASSIGN(const RemainingRows others,
+                 rows_outside_test(static_cast<std::int64_t>(groups.size()), fractions, test));
   const auto kinds = static_cast<std::size_t>(labels.empty() ? 1 : classes);
   std::map<std::int64_t, Group> found;
   std::vector<double> class_rows(kinds);
@@ -226,20 +229,22 @@ Result<Split> split_groups(const std::vector<std::int64_t>& groups, std::span<co
   fill_empty(parts, others.fractions);
   Split split;
   for (std::size_t part = 0; part < 3; ++part) {
-    for (const Group* group : parts[part]) split[part].insert(split[part].end(), group->rows.begin(), group->rows.end());
+    for (const Group* group : parts[part])
+      split[part].insert(split[part].end(), group->rows.begin(), group->rows.end());
   }
   return with_test(std::move(split), test);
 }
 
 Result<Split> split_in_time(const std::vector<double>& times, const std::array<double, 3>& fractions,
                             std::span<const std::int64_t> test) {
-  LANISTA_ASSIGN(const RemainingRows others, rows_outside_test(static_cast<std::int64_t>(times.size()), fractions, test));
+  LANISTA_ASSIGN(const RemainingRows others,
+                 rows_outside_test(static_cast<std::int64_t>(times.size()), fractions, test));
   std::map<double, std::vector<std::int64_t>> rows_at;
   for (const std::int64_t row : others.rows) rows_at[times[static_cast<std::size_t>(row)]].push_back(row);
   LANISTA_TRY(check_enough(rows_at.size(), "times", others.fractions));
 
-  // Each time goes to the part in which its middle row belongs, but a part that wants some gets one while there are
-  // just enough left.
+  // Each time goes to the part to which its middle row belongs. A part with a fraction gets one time in any case, while
+  // just enough are left.
   Split split;
   std::vector<std::size_t> wanting;
   for (std::size_t part = 0; part < 3; ++part) {

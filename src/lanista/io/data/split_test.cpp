@@ -1,4 +1,4 @@
-// No row in two parts, no group in two parts, no future in training: over drawn tables.
+// No row in two parts, no group in two parts, no future in training, for random tables.
 #include "lanista/io/data/split.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(SplitGroups, KeepsEachGroupInOnePart) {
       }
     }
     for (const auto& [group, parts] : parts_of) ASSERT_EQ(parts.size(), 1U) << "group " << group;
-    // Off by the largest group at most: another place for it would have been nearer.
+    // Off by the largest group at most: any other part would have been nearer.
     const std::int64_t largest = std::ranges::max_element(size_of, {}, [](const auto& g) { return g.second; })->second;
     const double both = test.empty() ? 1 : fractions[0] + fractions[1];
     if (!numbers) continue;
@@ -86,7 +86,7 @@ TEST(SplitGroups, KeepsEachGroupInOnePart) {
 }
 
 TEST(SplitGroups, KeepsTheClassesInProportion) {
-  // 60 groups of 10 rows, each nine of its own class and one of another; a third of the groups is of class 1.
+  // 60 groups of 10 rows, each with nine of its own class and one of another. A third of the groups has class 1.
   std::vector<std::int64_t> groups;
   std::vector<std::int32_t> labels;
   for (int g = 0; g < 60; ++g) {
@@ -139,7 +139,7 @@ TEST(SplitInTime, TrainsOnlyOnEarlierTimes) {
     }
     const std::int64_t largest = std::ranges::max_element(size_of, {}, [](const auto& t) { return t.second; })->second;
     double end = 0, expected = 0;
-    // Parts that would have got nothing take a time each, so the smallest tables are left out of this.
+    // Parts that would be empty get one time each, so the smallest tables are left out of this.
     for (std::size_t part = 0; part + 1 < parts && size_of.size() > 20; ++part) {
       end += static_cast<double>((*split)[part].size());
       expected += shared_out * fractions[part] / both;
@@ -149,8 +149,11 @@ TEST(SplitInTime, TrainsOnlyOnEarlierTimes) {
 }
 
 TEST(Splits, ReportInfeasibleFractions) {
-  const auto text = [](const Result<Split>& split) { return split.ok() ? std::string("no error") : split.error().message; };
-  EXPECT_EQ(text(split_groups({0, 0, 1, 1}, {}, 0, {0.6, 0.2, 0.2})), "split: 2 groups cannot be shared out between 3 parts");
+  const auto text = [](const Result<Split>& split) {
+    return split.ok() ? std::string("no error") : split.error().message;
+  };
+  EXPECT_EQ(text(split_groups({0, 0, 1, 1}, {}, 0, {0.6, 0.2, 0.2})),
+            "split: 2 groups cannot be shared out between 3 parts");
   EXPECT_EQ(text(split_in_time({1, 1, 1}, {0.5, 0.5, 0})), "split: 1 times cannot be shared out between 2 parts");
   EXPECT_EQ(text(split_in_time({1, 2, 3}, {0, 0.5, 0.5})), "split: the train part would have no row");
   EXPECT_EQ(text(split_groups({1, 2, 3}, {}, 0, {0.5, 0.2, 0.2})), "split: the fractions add up to 0.900000, not to 1");

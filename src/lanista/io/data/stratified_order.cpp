@@ -10,8 +10,8 @@ namespace {
 
 struct Stratum {
   std::vector<std::int64_t> rows;
-  std::int64_t next = 0;   ///< of rows, that has no place yet
-  std::uint32_t rank = 0;  ///< among strata that are equally urgent
+  std::int64_t next = 0;   ///< first row without a position
+  std::uint32_t rank = 0;  ///< among strata of equal urgency
 };
 
 }  // namespace
@@ -27,8 +27,8 @@ std::vector<std::int64_t> stratified_order(std::span<const std::int64_t> rows, s
   const auto ranks = ties.permutation(static_cast<std::uint32_t>(strata.size()));
 
   const std::int64_t all = std::ssize(rows);
-  using Deadline = std::pair<std::int64_t, std::uint32_t>;    // a place, then the rank of the stratum
-  std::set<std::pair<Deadline, std::size_t>> waiting, ready;  // by the first place that is allowed; by the last
+  using Deadline = std::pair<std::int64_t, std::uint32_t>;    // a position, then the rank of the stratum
+  std::set<std::pair<Deadline, std::size_t>> waiting, ready;  // by the first allowed position; by the last
   const auto enter = [&](std::size_t s) {
     const Stratum& of = strata[s];
     const std::int64_t size = std::ssize(of.rows);

@@ -15,11 +15,11 @@ namespace {
 
 struct Rows {
   std::vector<std::int64_t> rows;
-  std::vector<std::int32_t> labels;  ///< of more rows than those
+  std::vector<std::int32_t> labels;  ///< of all rows of the larger set
   std::int64_t classes = 0;
 };
 
-/// Some rows of a larger set, of classes that are anything between missing and nearly all.
+/// Some rows of a larger set, with classes from missing to nearly all.
 Rows random_rows(Rng& rng) {
   Rows out;
   out.classes = rng.between(1, 12);
@@ -40,7 +40,7 @@ Rows random_rows(Rng& rng) {
   return out;
 }
 
-// Every beginning is counted by hand.
+// Counts every prefix.
 TEST(StratifiedOrder, EachPrefixIsStratified) {
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     SCOPED_TRACE(seed);

@@ -13,8 +13,9 @@ struct SyntheticSize {
   std::int64_t rows, classes, features;
 };
 
-/// Classes are arms that wind one and a half times around the origin; features beyond the second are noise.
-void spirals(const SyntheticSize& size, const Rng& rng, std::vector<float>& features, std::vector<std::int32_t>& labels) {
+/// Classes are arms that turn one and a half times around the origin. Features beyond the second are noise.
+void spirals(const SyntheticSize& size, const Rng& rng, std::vector<float>& features,
+             std::vector<std::int32_t>& labels) {
   for (std::int64_t row = 0; row < size.rows; ++row) {
     Rng own = rng.split(static_cast<std::uint64_t>(row));
     const std::int64_t label = row % size.classes;
@@ -27,7 +28,7 @@ void spirals(const SyntheticSize& size, const Rng& rng, std::vector<float>& feat
   }
 }
 
-/// Classes are normal clouds of deviation 1 around centres drawn with deviation 3.
+/// Classes are normal clouds of deviation 1 around centres that are sampled with deviation 3.
 void blobs(const SyntheticSize& size, const Rng& rng, std::vector<float>& features, std::vector<std::int32_t>& labels) {
   std::vector<double> centres;
   Rng centre = rng.split("centres");

@@ -1,4 +1,4 @@
-// What a table has beside its features: targets, and weights of rows.
+// Targets of a table, and weights of rows.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -25,7 +25,7 @@ Error missing_target_error(const Table& table, std::size_t column, std::size_t r
   return target_column_error(table.header()[column], "the target of " + table.row_location(row) + " is missing");
 }
 
-/// Sorted names to class numbers; numbers are compared as such, so that 10 comes after 9.
+/// Sorted class names; numbers are compared as numbers, so that 10 comes after 9.
 std::vector<std::string> sorted_classes(const Table& table, const std::set<std::string_view>& found, bool numeric) {
   std::vector<std::string> names(found.begin(), found.end());
   if (numeric) {
@@ -35,7 +35,7 @@ std::vector<std::string> sorted_classes(const Table& table, const std::set<std::
   return names;
 }
 
-/// Whether a cell says that a row has a label; nothing if it says neither.
+/// Whether a cell means that a row has a label; none if it means neither.
 std::optional<bool> label_of(const Table& table, std::string_view text) {
   if (const auto number = table.number(text)) {
     return *number == 0 || *number == 1 ? std::optional(*number == 1) : std::nullopt;
@@ -50,7 +50,7 @@ std::optional<bool> label_of(const Table& table, std::string_view text) {
   return std::nullopt;
 }
 
-/// The cells of several columns row by row, each as `value(column, row, text)` has it; zeros in the rows `unknown`
+/// The cells of several columns row by row, as `value(column, row, text)` returns them; zeros in the rows `unknown`
 /// (ascending).
 template <class Value>
 Result<std::vector<float>> cells_of(const Table& table, const std::vector<std::size_t>& columns,
@@ -74,25 +74,29 @@ Result<std::vector<float>> cells_of(const Table& table, const std::vector<std::s
 
 Result<std::vector<float>> numbers_in(const Table& table, const std::vector<std::size_t>& columns,
                                       const std::string& hint = "", const std::vector<std::size_t>& unknown = {}) {
-  return cells_of(table, columns, unknown, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
-    if (const auto number = table.number(text)) return static_cast<float>(*number);
-    Error error = not_a_number_error(table.header()[column], table.row_location(row), text);
-    error.message += hint;
-    return error;
-  });
+  return cells_of(table, columns, unknown,
+                  [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
+                    if (const auto number = table.number(text)) return static_cast<float>(*number);
+                    Error error = not_a_number_error(table.header()[column], table.row_location(row), text);
+                    error.message += hint;
+                    return error;
+                  });
 }
 
 Result<std::vector<float>> labels_in(const Table& table, const std::vector<std::size_t>& columns,
                                      const std::vector<std::size_t>& unknown = {}) {
-  return cells_of(table, columns, unknown, [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
-    if (const auto label = label_of(table, text)) return *label ? 1.0F : 0.0F;
-    return target_column_error(table.header()[column], table.row_location(row) + " holds " + quoted_text(text) +
-                                                  ", which is no label; labels are 0 or 1, false or true, no or yes");
-  });
+  return cells_of(table, columns, unknown,
+                  [&](std::size_t column, std::size_t row, std::string_view text) -> Result<float> {
+                    if (const auto label = label_of(table, text)) return *label ? 1.0F : 0.0F;
+                    return target_column_error(table.header()[column],
+                                               table.row_location(row) + " holds " + quoted_text(text) +
+                                                   ", which is no label; labels are 0 or 1, false or true, no or yes");
+                  });
 }
 
-/// Labels where all cells are, unless `task` says numbers.
-Result<TableTarget> read_multiple_targets(const Table& table, const std::vector<std::size_t>& columns, const std::string& task) {
+/// Reads labels if all cells are, unless `task` is numbers.
+Result<TableTarget> read_multiple_targets(const Table& table, const std::vector<std::size_t>& columns,
+                                          const std::string& task) {
   TableTarget target{.names = {}, .labels = {}, .numbers = {}, .unknown = {}};
   if (task == "classes") {
     return Error{Code::kInvalidArgument,
@@ -134,7 +138,8 @@ Result<TableTarget> read_single_target(const Table& table, std::size_t column, c
     LANISTA_ASSIGN(target.numbers, numbers_in(table, {column}));
     return target;
   }
-  if (found.size() > kMaxClasses) return target_column_error(name, "more than " + std::to_string(kMaxClasses) + " classes");
+  if (found.size() > kMaxClasses)
+    return target_column_error(name, "more than " + std::to_string(kMaxClasses) + " classes");
   if (found.size() < 2) return target_column_error(name, "a target needs at least two classes");
   target.names = sorted_classes(table, found, numeric);
   std::map<std::string_view, std::int32_t> numbers;
@@ -190,19 +195,21 @@ Result<std::optional<TableTarget>> read_known_target(const Table& table, const s
 
 namespace {
 
-/// A finite number a row, of at least so much; `what` it is.
+/// Reads a finite number of at least `least` in each row; `what` names it.
 Result<std::vector<float>> read_row_numbers(const Table& table, std::size_t column, const std::string& what,
                                             float least, const std::string& allowed) {
   const std::string& name = table.header()[column];
   std::vector<float> out;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto text = table.text(row, column);
-    if (text.empty()) return target_column_error(name, "the " + what + " of " + table.row_location(row) + " is missing");
+    if (text.empty())
+      return target_column_error(name, "the " + what + " of " + table.row_location(row) + " is missing");
     const auto number = table.number(text);
     if (!number) return not_a_number_error(name, table.row_location(row), text);
     const auto value = static_cast<float>(*number);
     if (!(value >= least && std::isfinite(value))) {
-      return target_column_error(name, "the " + what + " of " + table.row_location(row) + " is " + quoted_text(text) + "; " + allowed);
+      return target_column_error(
+          name, "the " + what + " of " + table.row_location(row) + " is " + quoted_text(text) + "; " + allowed);
     }
     out.push_back(value);
   }

@@ -1,4 +1,4 @@
-// Targets that are numbers: what training sees of them.
+// Targets that are numbers, as training uses them.
 #include <cmath>
 #include <limits>
 
@@ -20,7 +20,7 @@ class Targets : public InMemoryDataTest {
     config.targets = targets;
     return open(config, "", disk_);
   }
-  /// kRows rows of two features and `width` targets, each of its own size.
+  /// kRows rows of two features and `width` targets, each with its own scale.
   void write_arrays(const std::vector<float>& targets, std::int64_t width) {
     std::vector<float> x;
     Rng rng(2);
@@ -49,7 +49,7 @@ class Targets : public InMemoryDataTest {
   }
 };
 
-// Two passes in long double, in the order of the rows backwards, against what was fitted.
+// Compares with two passes in long double, with the rows in reverse order.
 TEST_F(Targets, AreStandardisedByTrainingRows) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const auto width = static_cast<std::int64_t>(1 + seed % 4);
@@ -133,7 +133,7 @@ TEST_F(Targets, StayRawWhenStudyRequestsIt) {
   EXPECT_EQ(seen(usual), seen(standard));
   EXPECT_EQ(usual.spec().hash, standard.spec().hash);
   EXPECT_NE(plain.spec().hash, standard.spec().hash);
-  // The identity of studies that were begun before there was a choice.
+  // The identity of studies from before this setting.
   study::DataConfig old;
   old.source = "synthetic:regression?rows=100";
   old.targets = "raw";
@@ -210,7 +210,7 @@ TEST_F(Targets, AreStoredWithUnitInSpec) {
   EXPECT_EQ(refused("/target_normalization", {{"mean", {1, 2, 3}}, {"scale", {1, 2, 3}}}),
             "normalization: 3 means and 3 scales do not fit 2 targets");
   EXPECT_EQ(refused("/classes", 2), "data specification: \"target_normalization\" stands where targets are classes");
-  // A specification of before.
+  // An old specification.
   nlohmann::json old = spec_json(spec);
   old.erase("target_normalization");
   EXPECT_FALSE(parse_spec(old)->target_normalization);

@@ -9,10 +9,10 @@ namespace {
 constexpr std::uint64_t kMaxSideCar = std::uint64_t{1} << 16;
 constexpr std::int64_t kMaxContext = std::int64_t{1} << 16;
 
-/// How the bytes of a file are tokens.
+/// How the bytes of a file encode tokens.
 struct TokenEncoding {
   std::string dtype;       ///< bytes | u16 | u32
-  std::int64_t vocab = 0;  ///< 0: not said
+  std::int64_t vocab = 0;  ///< 0: not given
 };
 
 /// The side-car "text.json" or "text.bin.json" of "text.bin".
@@ -58,7 +58,7 @@ Result<TokenEncoding> encoding_of(const ReadRequest& request, const std::string&
   return out;
 }
 
-/// Token numbers out of little-endian bytes.
+/// Token numbers from little-endian bytes.
 class TokenFile {
  public:
   TokenFile(std::string_view bytes, const std::string& dtype)
@@ -79,8 +79,8 @@ class TokenFile {
   std::size_t size_;
 };
 
-/// How a text becomes rows: `context` tokens each. What is predicted is the token behind a window, and windows share
-/// none; or the token behind every token, and a window begins with the last that the one before it predicts.
+/// How a text becomes rows of `context` tokens. Either the token after a window is predicted, and windows share none.
+/// Or the token after every token is, and a window begins with the last token that the previous one predicts.
 struct WindowOptions {
   std::int64_t context = 0;
   bool predicts_every_position = false;
@@ -91,8 +91,9 @@ struct WindowOptions {
   }
 };
 
-/// Without the token behind it, a window alone has no labels.
-Result<void> cut_windows(const TokenFile& tokens, const WindowOptions& cut, std::int64_t vocab, std::int64_t rows, RawData& raw) {
+/// Without the token after it, a window has no labels.
+Result<void> cut_windows(const TokenFile& tokens, const WindowOptions& cut, std::int64_t vocab, std::int64_t rows,
+                         RawData& raw) {
   const std::int64_t context = cut.context;
   const bool alone = tokens.count() == context;
   raw.features.reserve(static_cast<std::size_t>(rows * context));
@@ -155,7 +156,8 @@ Result<LoadedRows> read_tokens(const ReadRequest& request) {
   spec.features.dims = {context};
   spec.classes = spec.vocab = encoding.vocab;
   if (cut.predicts_every_position) spec.positions = context;
-  if (auto done = cut_windows(tokens, cut, encoding.vocab, rows, found.raw); !done) return with_file(done.error(), path);
+  if (auto done = cut_windows(tokens, cut, encoding.vocab, rows, found.raw); !done)
+    return with_file(done.error(), path);
   return found;
 }
 

@@ -36,7 +36,8 @@ void SampleStream::gather(std::span<const std::int64_t> rows, const SampleEdit& 
   }
 }
 
-Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, StoredSamples keep, MemoryBudget* budget) {
+Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, StoredSamples keep,
+                                     MemoryBudget* budget) {
   const std::int64_t width = transform.features.elements_per_sample();
   LANISTA_CHECK(width > 0 && !transform.features.has_batch(), "a transform gives samples of a shape without batch");
   Dataset out;
@@ -60,7 +61,8 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, S
   for (std::int64_t row = 0; keep == StoredSamples::kAll && row < base.spec_.rows; ++row) kept.push_back(row);
   const auto num_kept = static_cast<std::int64_t>(kept.size());
   if (num_kept > kMaxFeatures / width) {
-    return out_of_memory_error(kept.size(), transform.features, "more than " + std::to_string(kMaxFeatures) + " numbers");
+    return out_of_memory_error(kept.size(), transform.features,
+                               "more than " + std::to_string(kMaxFeatures) + " numbers");
   }
   const std::int64_t numbers = num_kept * width;
   if (budget != nullptr) {
@@ -77,7 +79,7 @@ Result<Dataset> Dataset::transformed(const Dataset& base, Transform transform, S
   }
   stream->gather(kept, {}, *features);
   out.features_ = std::move(features);
-  if (keep == StoredSamples::kAll) return out;  // and needs its base no more
+  if (keep == StoredSamples::kAll) return out;  // the base is no longer needed
 
   out.spec_.stream = stream;
   out.stored_row_.assign(static_cast<std::size_t>(base.spec_.rows), kNotStored);

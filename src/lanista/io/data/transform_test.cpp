@@ -16,7 +16,7 @@ const Dataset& digits() {
   return set;
 }
 
-// Of each image its sum and its last pixel; counts the images.
+// The sum of each image and its last pixel; counts the images.
 Transform summary(std::atomic<std::int64_t>* images = nullptr) {
   return {{{2}}, hash_text("summary"), [images](std::span<const float> samples, std::span<float> out) {
             for (std::size_t i = 0; i < out.size() / 2; ++i) {
@@ -36,7 +36,7 @@ std::vector<float> gathered(const Dataset& set, std::span<const std::int64_t> ro
   return out;
 }
 
-// What `summary` makes of these samples.
+// The result of `summary` for these samples.
 std::vector<float> summaries(const std::vector<float>& samples) {
   std::vector<float> out(samples.size() / 32);
   summary().apply(samples, out);
@@ -115,7 +115,7 @@ TEST(TransformedDataset, ReservesMemoryFromBudget) {
   EXPECT_NE(refused.error().message.find("1797 samples of shape [1048576]"), std::string::npos);
 }
 
-// Augmentation stands in front of the transform, in whole epochs as sample by sample.
+// Augmentation comes before the transform, in whole epochs as sample by sample.
 TEST(TransformedDataset, IsAugmentedBeforeItIsTransformed) {
   const Dataset set = *Dataset::transformed(digits(), summary(), StoredSamples::kValidation, nullptr);
   const Augmenter raw = *Augmenter::make(kNoise, digits().spec()), streamed = *Augmenter::make(kNoise, set.spec());

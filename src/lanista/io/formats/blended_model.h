@@ -9,23 +9,23 @@
 
 namespace lanista::formats {
 
-/// One of several models whose predictions become one; all take the same raw numbers and give as many. Its units as in
-/// OnnxExport and CppExport; graph and weights outlive this.
+/// One of several models; their predictions are blended. All members have the same raw inputs and the same number of
+/// outputs. Its numbers are as in OnnxExport and CppExport. Graph and weights must outlive it.
 struct BlendMember {
-  const graph::Graph* graph = nullptr;
-  std::span<const Tensor> weights;
-  double share = 1;  ///< of the blend
-  std::vector<double> mean, scale;
-  std::vector<double> target_mean = {}, target_scale = {};
-  std::vector<double> missing = {};
+  const graph::Graph* graph = nullptr;                         ///< the model
+  std::span<const Tensor> weights;                             ///< its parameters and buffers
+  double share = 1;                                            ///< its share of the blend
+  std::vector<double> mean, scale;                             ///< normalisation of its inputs
+  std::vector<double> target_mean = {}, target_scale = {};     ///< unit of its targets
+  std::vector<double> missing = {};                            ///< numbers in place of missing inputs
 };
 
-/// Several models as one. Shares sum to 1.
+/// Several models that predict as one. The shares sum to 1.
 struct BlendedModel {
-  Blend how = Blend::kLaneAttrs;
-  std::vector<BlendMember> members;
+  Blend how = Blend::kNumbers;       ///< how predictions are combined
+  std::vector<BlendMember> members;  ///< the models
 
-  /// Whether all members fill and normalise their input by the same numbers: then it is done once.
+  /// Whether all members fill and normalise their inputs with the same numbers, so that it is done once.
   bool shares_normalization() const;
 };
 

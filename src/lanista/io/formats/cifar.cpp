@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 
-/// A label of a record, or the error that says which record is wrong.
+/// A label of a record, or an error with the record's number.
 Result<std::uint8_t> checked(char label, int classes, std::size_t record) {
   const auto value = static_cast<std::uint8_t>(label);
   if (value < classes) return value;

@@ -10,9 +10,10 @@
 
 namespace lanista::formats {
 
-/// The parameters and buffers of a model in the order of graph::parameters, as float32, picked from `given` by name;
-/// tensors of other names are passed over, so a lane's whole state will do. float64 is rounded.
-/// Errors: kInvalidArgument for one that is missing, of another shape, or holds no real numbers.
+/// The parameters and buffers of a model as float32, in the order of graph::parameters, found in `given` by name.
+///
+/// Tensors with other names are ignored, so `given` may be the whole state of a lane. float64 is rounded.
+/// Errors: kInvalidArgument (a tensor is missing, has another shape, or has no real numbers).
 Result<std::vector<Tensor>> float_weights(const graph::Graph& graph, const graph::OpTable& ops,
                                           std::span<const Tensor> given);
 

@@ -8,14 +8,15 @@
 
 namespace lanista::formats {
 
-/// Compressed data may grow this much, or to 1 MiB if that is more; beyond, it is a bomb.
+/// Compressed data may grow by this factor, or to 1 MiB if that is more. More counts as an attack.
 inline constexpr std::uint64_t kMaxCompressionRatio = 200;
 
+/// Whether the bytes begin as a gzip file.
 bool is_gzip(std::string_view bytes);
 
-/// Unpacks a gzip file (all members). Measured before anything is allocated, in a first pass that keeps nothing.
+/// Unpacks a gzip file with all its members. A first pass measures the size and stores nothing.
 /// Errors: kDataLoss (damaged, cut off, trailing bytes, wrong checksum); kResourceExhausted (more than `max_bytes`, or
-/// more than kMaxCompressionRatio times what went in).
+/// more than kMaxCompressionRatio times the packed bytes).
 Result<std::string> gunzip(std::string_view bytes, std::uint64_t max_bytes);
 
 }  // namespace lanista::formats

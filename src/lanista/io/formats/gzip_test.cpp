@@ -60,7 +60,7 @@ TEST(Gzip, RefusesPrefixesAndHandlesCorruption) {
       [&](const Result<std::string>& result, bool prefix) {
         EXPECT_FALSE(prefix && result.ok());
         if (!result) return;
-        EXPECT_EQ(*result, text);  // a flag or the time of the header; the data are under a checksum
+        EXPECT_EQ(*result, text);  // a flag or the time in the header; the data have a checksum
       });
 }
 

@@ -28,7 +28,7 @@ To number_of(std::array<char, sizeof(From)> bytes) {
   return static_cast<To>(std::bit_cast<From>(bytes));
 }
 
-/// Copies big-endian elements into the tensor, whose size has been checked against the file's.
+/// Copies big-endian elements into the tensor. Its size was checked against that of the file.
 template <class From, class To>
 Result<void> read_elements(Unpacker& in, Tensor& out) {
   const auto to = elements_of<To>(out);
@@ -43,7 +43,7 @@ Result<void> read_elements(Unpacker& in, Tensor& out) {
   return {};
 }
 
-/// A type code of the file: how wide its elements are, as what they are held, how they are read.
+/// A type code of the file: the width of its elements, the type in memory, the function that reads them.
 struct IdxType {
   int code = 0;
   std::size_t size = 1;
@@ -66,7 +66,7 @@ Result<IdxType> parse_type(int code) {
   return malformed("type code " + std::to_string(code) + "; known are 8, 9, 11, 12, 13 and 14");
 }
 
-/// The sizes, and in `bytes` how many bytes the elements take.
+/// The sizes; `bytes` becomes the number of bytes of all elements.
 Result<std::vector<std::int64_t>> read_shape(Unpacker& in, std::size_t rank, std::size_t size, std::uint64_t& bytes) {
   if (rank == 0 || rank > kMaxIdxRank) {
     return malformed(std::to_string(rank) + " dimensions; 1 to " + std::to_string(kMaxIdxRank) + " are allowed");
@@ -75,7 +75,7 @@ Result<std::vector<std::int64_t>> read_shape(Unpacker& in, std::size_t rank, std
   LANISTA_ASSIGN(const std::size_t got, in.read({reinterpret_cast<char*>(raw.data()), 4 * rank}));
   if (got < 4 * rank) return malformed("the file ends inside its header");
   std::vector<std::int64_t> shape(rank);
-  // A zero among the sizes does not excuse an overflow in the others.
+  // A zero among the sizes does not hide an overflow in the others.
   std::int64_t nonzero = static_cast<std::int64_t>(size);
   for (std::size_t d = 0; d < rank; ++d) {
     for (std::size_t i = 0; i < 4; ++i) shape[d] = shape[d] * 256 + raw[4 * d + i];
@@ -103,7 +103,8 @@ Result<Tensor> decode_idx(std::string_view bytes) {
   LANISTA_ASSIGN(out.shape, read_shape(in, rank, type.size, expected_bytes));
   const std::uint64_t have = whole.bytes - magic.size() - 4 * rank;
   if (have != expected_bytes) {
-    return malformed("the sizes need " + std::to_string(expected_bytes) + " bytes, the file has " + std::to_string(have));
+    return malformed("the sizes need " + std::to_string(expected_bytes) + " bytes, the file has " +
+                     std::to_string(have));
   }
   out.bytes.resize(expected_bytes / type.size * element_size(type.held));
   LANISTA_TRY(type.read(in, out));
@@ -112,7 +113,7 @@ Result<Tensor> decode_idx(std::string_view bytes) {
 
 Result<std::string> encode_idx(const Tensor& tensor) {
   const auto unfit = [](const std::string& why) { return Error{Code::kInvalidArgument, "idx: " + why, ""}; };
-  // Of the codes with one held type the widest is written.
+  // Of several codes for one type in memory, the widest is written.
   const IdxType* type = nullptr;
   for (const IdxType& candidate : kTypes) {
     if (candidate.held == tensor.type) type = &candidate;

@@ -8,12 +8,12 @@
 
 namespace lanista::formats {
 
-/// Reads an IDX file (the format of MNIST), gzip-packed or plain: u8 as kU8, i8, i16 and i32 as kI32, floats as kF32
-/// and kF64; big-endian on disk. Errors: kDataLoss naming the rule (magic, type, rank, sizes whose product is not the
-/// payload); kResourceExhausted for bombs.
+/// Reads an IDX file (the format of MNIST), packed by gzip or plain. u8 becomes kU8; i8, i16 and i32 become kI32;
+/// floats become kF32 and kF64. The file is big-endian. Errors: kDataLoss with the rule (magic, type, rank, sizes that
+/// do not fit the payload); kResourceExhausted for data that grow too much.
 Result<Tensor> decode_idx(std::string_view bytes);
 
-/// The plain file. Errors: kInvalidArgument (i64 elements; rank 0 or above 8; a size beyond 32 bits).
+/// Writes a plain IDX file. Errors: kInvalidArgument (i64 elements; rank 0 or above 8; a size beyond 32 bits).
 Result<std::string> encode_idx(const Tensor& tensor);
 
 }  // namespace lanista::formats

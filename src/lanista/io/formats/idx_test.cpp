@@ -118,7 +118,7 @@ TEST(Idx, RefusesBombsWithinMemoryLimit) {
 }
 
 TEST(Idx, AllocatesOnlyTheTensor) {
-  // Small as a file, so that 64 MB are all there is: too few for an unpacked copy.
+  // The file is small, so that the limit is 64 MB: not enough for an unpacked copy.
   std::string data;
   for (std::uint64_t i = 0; i < 640; ++i) data += test::noise(1000, i) + std::string(64'536, '\0');
   const std::string file = test::gzipped(idx(0x08, {640, 65'536}, data));

@@ -19,7 +19,7 @@ std::string big_endian(std::uint32_t value) {
   return out;
 }
 
-/// Length, type, data, checksum of type and data.
+/// A chunk: length, type, data, checksum of type and data.
 std::string chunk(const std::string& type, const std::string& data) {
   const std::string body = type + data;
   const auto crc = crc32(0, reinterpret_cast<const Bytef*>(body.data()), static_cast<uInt>(body.size()));
@@ -67,7 +67,7 @@ Result<std::string> encode_png(const Image& image) {
   if (static_cast<std::int64_t>(image.pixels.size()) != image.channels * plane) {
     return wrong(std::to_string(image.pixels.size()) + " values for " + std::to_string(image.channels * plane));
   }
-  // Eight bits a sample; grey (0) or colour (2); deflate, adaptive filters, no interlacing.
+  // Eight bits for each sample; grey (0) or colour (2); deflate, adaptive filters, no interlacing.
   std::string header = big_endian(static_cast<std::uint32_t>(image.width)) +
                        big_endian(static_cast<std::uint32_t>(image.height)) + '\x08' +
                        (image.channels == 1 ? '\0' : '\2') + std::string(3, '\0');

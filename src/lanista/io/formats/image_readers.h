@@ -6,16 +6,19 @@
 
 namespace lanista::formats {
 
-// One reader a format; decode_image chooses. Both libraries leave by longjmp, so their calls stand in functions that
-// hold nothing with a destructor, and what they allocate is freed by the object that calls them.
+// One reader for each format; decode_image() selects it. Both libraries report errors by longjmp. Therefore their calls
+// are in functions without destructors, and the calling object frees what they allocate.
 
-/// A picture's sides; JPEG cannot have longer ones, and they bound the memory for a row.
+/// The longest side of an image in pixels. JPEG has the same limit. It bounds the memory of a row.
 inline constexpr std::int64_t kMaxImageSide = 65500;
 
-/// Errors: kDataLoss (no sides), kResourceExhausted (too long, too many pixels).
+/// Checks the sides of an image. Errors: kDataLoss (a side is not positive), kResourceExhausted (too long, too many
+/// pixels).
 Result<void> check_image_size(std::int64_t width, std::int64_t height);
 
+/// Reads a PNG. Errors: those of decode_image().
 Result<Image> read_png(std::string_view bytes);
+/// Reads a JPEG. Errors: those of decode_image().
 Result<Image> read_jpeg(std::string_view bytes);
 
 }  // namespace lanista::formats

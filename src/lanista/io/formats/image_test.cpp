@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdio>
-// libjpeg's header wants the one above it.
+// libjpeg's header needs the one above it.
 #include <jpeglib.h>
 
 #include <cmath>
@@ -39,10 +39,10 @@ struct PngParts {
   std::uint32_t width = 1, height = 1;
   int depth = 8, colour = 0, interlace = 0;
   std::string before = {};  ///< chunks between header and data
-  std::string rows = {};    ///< as the format wants them, filter bytes included
+  std::string rows = {};    ///< in the form of the format, with filter bytes
 };
 
-/// By hand, after the specification, so that the reader is not compared with itself.
+/// Builds a PNG from the specification, so that the reader is not compared with itself.
 std::string png(const PngParts& parts) {
   const std::string header = big_endian(parts.width) + big_endian(parts.height) + static_cast<char>(parts.depth) +
                              static_cast<char>(parts.colour) + '\0' + '\0' + static_cast<char>(parts.interlace);
@@ -50,7 +50,7 @@ std::string png(const PngParts& parts) {
          chunk("IEND", "");
 }
 
-/// What a picture with a smooth content has at a place.
+/// A sample of a smooth picture.
 int smooth(std::size_t c, std::size_t y, std::size_t x) { return static_cast<int>(40 + 20 * c + 3 * y + 2 * x) % 256; }
 
 Image smooth_image(std::int64_t channels, std::int64_t height, std::int64_t width) {
@@ -67,7 +67,7 @@ Image smooth_image(std::int64_t channels, std::int64_t height, std::int64_t widt
 
 enum class Scans { kOne, kProgressive, kOneACoefficient };
 
-/// A scan for the mean of all channels, then one for every other coefficient of every channel.
+/// A scan for the mean of all channels, then one for each other coefficient of each channel.
 std::vector<jpeg_scan_info> scan_for_each_coefficient(int channels) {
   std::vector<jpeg_scan_info> scans(1);
   scans[0].comps_in_scan = channels;
@@ -78,7 +78,7 @@ std::vector<jpeg_scan_info> scan_for_each_coefficient(int channels) {
   return scans;
 }
 
-/// Through libjpeg's writer; `channels` 4 is CMYK.
+/// A JPEG from libjpeg's writer; `channels` 4 is CMYK.
 std::string jpeg(int channels, int height, int width, Scans scans = Scans::kOne) {
   jpeg_compress_struct codec{};
   jpeg_error_mgr errors{};
@@ -151,7 +151,7 @@ TEST(Png, RoundTripsAnySize) {
 
 TEST(Png, ReadsEveryKindOfSample) {
   using namespace std::string_literals;
-  // Grey of 1, 2 and 4 bits is spread over 0 to 255; 16 bits are rounded to 8.
+  // Grey of 1, 2 and 4 bits is scaled to 0..255; 16 bits are rounded to 8.
   EXPECT_EQ(pixels(decode_image(png({.width = 3, .depth = 1, .rows = "\0\xA0"s}))), (std::vector<int>{255, 0, 255}));
   EXPECT_EQ(pixels(decode_image(png({.width = 3, .depth = 2, .rows = "\0\x6C"s}))), (std::vector<int>{85, 170, 255}));
   EXPECT_EQ(pixels(decode_image(png({.width = 2, .depth = 4, .rows = "\0\x1F"s}))), (std::vector<int>{17, 255}));
@@ -180,7 +180,7 @@ TEST(Png, BlendsAlphaOverBlack) {
 }
 
 TEST(Png, ReadsInterlacedImages) {
-  // Adam7: where each pass begins and how far its samples lie apart.
+  // Adam7: the first sample of each pass and the distance of its samples.
   constexpr std::array<std::array<std::size_t, 4>, 7> kPasses = {
       {{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}}};
   for (const auto& [height, width] : {std::pair<std::size_t, std::size_t>{1, 1}, {3, 2}, {8, 8}, {5, 4}, {13, 21}}) {
@@ -284,7 +284,7 @@ TEST(Image, RefusesPrefixesAndHandlesCorruption) {
   }
 }
 
-/// A JPEG whose header, at the marker `frame`, declares other sides.
+/// A JPEG with other sides in its header, at the marker `frame`.
 std::string resized(std::string bytes, const std::string& frame, std::uint32_t height, std::uint32_t width) {
   return bytes.replace(bytes.find(frame) + 5, 4, big_endian(height << 16U | width));
 }
@@ -305,7 +305,7 @@ TEST(Image, RefusesHugeImagesWithinMemoryLimit) {
                   "a progressive picture of 4001 x 4000");
 }
 
-// libpng makes room for what a chunk's length claims before it looks for the bytes.
+// libpng allocates the length that a chunk declares before it reads the bytes.
 TEST(Image, RefusesPngChunkBeyondFile) {
   using namespace std::string_literals;
   std::string file = png({});
@@ -314,7 +314,7 @@ TEST(Image, RefusesPngChunkBeyondFile) {
   expect_no_image(file, Code::kDataLoss, "a chunk claims 1701143881 bytes");
 
   file = png({});
-  file.replace(file.size() - 12, 12, "eeeezTXt"s);  // nothing behind the type
+  file.replace(file.size() - 12, 12, "eeeezTXt"s);  // nothing after the type
   EXPECT_TRUE(test::within_memory(file.size(), [&] { return !decode_image(file); }));
   expect_no_image(file, Code::kDataLoss, "a chunk claims 1701143909 bytes");
 }

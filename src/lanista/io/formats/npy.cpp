@@ -19,7 +19,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 
 Error malformed(std::string message) { return {Code::kDataLoss, "npy: " + std::move(message), ""}; }
 
-/// How elements lie in the file and as what they are held.
+/// How elements are stored in the file.
 struct DType {
   char kind = 'f';  ///< b bool, i signed, u unsigned, f float
   std::size_t size = 4;
@@ -79,7 +79,7 @@ To convert(const char* at, bool swapped) {
   }
 }
 
-/// Copies the elements in row-major order. A Fortran array is walked by its own strides.
+/// Copies the elements in row-major order. A Fortran array is read by its own strides.
 template <class From, class To>
 void copy_elements(const NpyHeader& header, bool swapped, std::string_view data, Tensor& out) {
   const std::size_t count = data.size() / sizeof(From);
@@ -161,14 +161,15 @@ Result<Tensor> decode_npy(std::string_view bytes) {
   if (bytes.size() < begin) return malformed("the file ends inside its header");
   const std::size_t length = little(bytes.substr(8, length_bytes));
   if (length > kMaxNpyHeader) {
-    return malformed("the header claims " + std::to_string(length) + " bytes, at most " + std::to_string(kMaxNpyHeader) +
-                  " are allowed");
+    return malformed("the header claims " + std::to_string(length) + " bytes, at most " +
+                     std::to_string(kMaxNpyHeader) + " are allowed");
   }
   if (length > bytes.size() - begin) return malformed("the file ends inside its header");
   LANISTA_ASSIGN(NpyHeader header, parse_npy_header(bytes.substr(begin, length)));
   LANISTA_ASSIGN(const DType type, parse_dtype(header.descr));
 
-  // A zero among the dimensions does not excuse an overflow in the others; elements may be held wider than they lie.
+  // A zero among the dimensions does not hide an overflow in the others. Elements may be wider in memory than in the
+  // file.
   const auto widest = static_cast<std::int64_t>(std::max(type.size, element_size(type.stored_as)));
   std::int64_t nonzero = widest;
   bool empty = false;
@@ -182,7 +183,8 @@ Result<Tensor> decode_npy(std::string_view bytes) {
   const std::uint64_t expected_bytes = empty ? 0 : static_cast<std::uint64_t>(nonzero / widest) * type.size;
   const std::string_view data = bytes.substr(begin + length);
   if (data.size() != expected_bytes) {
-    return malformed("the shape needs " + std::to_string(expected_bytes) + " bytes, the file has " + std::to_string(data.size()));
+    return malformed("the shape needs " + std::to_string(expected_bytes) + " bytes, the file has " +
+                     std::to_string(data.size()));
   }
   Tensor out{.name = "", .type = type.stored_as, .shape = header.shape, .bytes = {}};
   copy_all(header, type, data, out);
@@ -195,7 +197,7 @@ std::string encode_npy(const Tensor& tensor) {
   if (tensor.shape.size() > 1) shape.resize(shape.size() - 2);
   std::string text = "{'descr': '";
   text.append(descr_of(tensor.type)).append("', 'fortran_order': False, 'shape': ").append(shape).append("), }");
-  // Version 1 holds 65,535 bytes of header, far more than 32 dimensions can take; data begin at a multiple of 64.
+  // Version 1 has at most 65,535 bytes of header, more than 32 dimensions need. Data begin at a multiple of 64.
   LANISTA_CHECK(tensor.shape.size() <= kMaxNpyRank, "npy: too many dimensions");
   const std::size_t used = kMagic.size() + 4 + text.size() + 1;
   text.append((64 - used % 64) % 64, ' ');

@@ -6,7 +6,7 @@
 namespace lanista::formats {
 namespace {
 
-/// A cursor over the text; every reader leaves it behind what it has read.
+/// A cursor over the text. Each reader moves it past what it has read.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}

@@ -123,7 +123,7 @@ TEST(Npy, RefusesInconsistentShape) {
   expect_error(npy(header("<f4", "(1,)"), "xxxxx"), Code::kDataLoss, "needs 4 bytes, the file has 5");
   expect_error(npy(header("<f4", "(4611686018427387904, 4)"), ""), Code::kDataLoss, "overflows");
   expect_error(npy(header("<f4", "(0, 4611686018427387904, 4)"), ""), Code::kDataLoss, "overflows");
-  // Two bytes an element in the file, four in memory.
+  // Two bytes for each element in the file, four in memory.
   expect_error(npy(header("<i2", "(0, 2305843009213693952)"), ""), Code::kDataLoss, "overflows");
   expect_error(npy(header("<f4", "(-1,)"), "xxxx"), Code::kDataLoss, "a dimension from 0");
   expect_error(npy(header("<f4", "(99999999999999999999,)"), "xxxx"), Code::kDataLoss, "a dimension from 0");

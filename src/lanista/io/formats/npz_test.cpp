@@ -29,7 +29,7 @@ void expect_error(const std::string& bytes, Code code, const std::string& rule) 
   EXPECT_NE(result.error().message.find(rule), std::string::npos) << result.error().message;
 }
 
-/// A sound entry, changed.
+/// A valid entry after a change.
 ZipFile entry(void (*change)(ZipFile&)) {
   ZipFile file{.name = "x.npy", .data = array("abc")};
   change(file);
@@ -50,7 +50,7 @@ TEST(Npz, ReadsStoredAndDeflatedArraysInOrder) {
 }
 
 TEST(Npz, ReadsFileOfNumPy) {
-  // numpy.savez marks the sizes of an entry's own header as zip64, whatever they are; its directory is plain.
+  // numpy.savez marks the sizes in an entry's own header as zip64; its directory is plain.
   const std::string zip64 = test::little(1, 2) + test::little(16, 2) + test::little(131, 8) + test::little(131, 8);
   const auto tensors = decode_npz(test::zip({{.name = "arr_0.npy", .data = array("abc"), .local_extra = zip64}}));
   ASSERT_TRUE(tensors.ok()) << tensors.error().message;
@@ -128,10 +128,10 @@ TEST(Npz, RefusesInconsistentDirectory) {
 TEST(Npz, RefusesBombsWithinMemoryLimits) {
   const std::size_t large = std::size_t{100} << 20;
   const std::string bomb = test::zip({{.name = "x.npy", .data = std::string(large, '\0'), .deflate = true}});
-  // Declares little, holds much.
+  // It declares few bytes and holds many.
   const std::string liar =
       test::zip({{.name = "x.npy", .data = std::string(large, '\0'), .deflate = true, .unpacked = 1000}});
-  // Declares much, holds little.
+  // It declares many bytes and holds few.
   const std::string boaster = test::zip({{.name = "x.npy", .data = "abc", .deflate = true, .unpacked = 4'000'000'000}});
   for (const std::string& file : {bomb, liar, boaster}) {
     EXPECT_TRUE(test::within_memory(file.size(), [&] {
@@ -146,7 +146,7 @@ TEST(Npz, RefusesOverlappingEntries) {
   ZipFile reread = file;
   reread.offset = 0;
   expect_error(test::zip({file, reread}), Code::kDataLoss, "two entries are named");
-  // The second lies in the data of the first.
+  // The second entry is inside the data of the first.
   const std::string inner = test::zip({{.name = "b.npy", .data = array("abc")}});
   ZipFile outer{.name = "a.npy", .data = inner};
   ZipFile second{.name = "b.npy", .data = array("abc"), .offset = 30 + 5};
@@ -172,7 +172,7 @@ TEST(Npz, RefusesPrefixesAndHandlesCorruption) {
   test::damage_bytes(good, decode_npz, [&](const Result<std::vector<Tensor>>& result, bool prefix) {
     EXPECT_FALSE(prefix && result.ok());
     if (!result) return;
-    EXPECT_EQ(*result, right);  // a date, say; the arrays are under a checksum, and the names stand twice
+    EXPECT_EQ(*result, right);  // for example a date; arrays have a checksum, and names occur twice
   });
 }
 

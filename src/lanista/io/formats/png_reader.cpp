@@ -12,10 +12,10 @@ namespace lanista::formats {
 namespace {
 
 constexpr std::size_t kHeaderEnd = 29;           // signature 8, length 4, "IHDR" 4, sides 8, five bytes
-constexpr png_alloc_size_t kMaxChunk = 1 << 20;  // of texts and profiles, which nobody here reads
+constexpr png_alloc_size_t kMaxChunk = 1 << 20;  // of texts and profiles, which are not used
 constexpr png_uint_32 kMaxChunks = 16;
 
-/// libpng's state, the bytes that are left, and its last words. Freed here, whichever way libpng is left.
+/// libpng's state, the remaining bytes, and its last message. The destructor frees it, also after a longjmp.
 struct PngReader {
   explicit PngReader(std::string_view bytes) : bytes_left(bytes) {}
   ~PngReader() { png_destroy_read_struct(&png, &info, nullptr); }
@@ -28,7 +28,7 @@ struct PngReader {
   std::array<char, 128> message{};
 };
 
-/// Where the samples go: the planes of the picture.
+/// The destination of samples: the planes of the picture.
 struct PixelTarget {
   std::uint8_t* pixels;
   png_uint_32 width, height;
@@ -51,7 +51,7 @@ void read_bytes(png_structp png, png_bytep out, png_size_t size) {
   reader->bytes_left.remove_prefix(size);
 }
 
-/// Reads up to the pixels and asks for 8 bits of grey or colour, with alpha if there is transparency.
+/// Reads up to the pixels and requests 8 bits of grey or colour, with alpha if there is transparency.
 bool read_header(PngReader& reader) {
   reader.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, on_warning);
   if (reader.png == nullptr) return false;
@@ -69,7 +69,7 @@ bool read_header(PngReader& reader) {
   return true;
 }
 
-/// Lays the samples of a row over black and puts them into the planes, every `step`-th column from `x` on.
+/// Composes the samples of a row over black and writes them to the planes, to every `step`-th column from `x` on.
 void put_row(const PixelTarget& to, const std::uint8_t* row, png_uint_32 y, png_uint_32 x, png_uint_32 step) {
   const bool alpha = to.channels % 2 == 0;
   const int planes = alpha ? to.channels - 1 : to.channels;
@@ -82,7 +82,7 @@ void put_row(const PixelTarget& to, const std::uint8_t* row, png_uint_32 y, png_
   }
 }
 
-/// Interlaced pictures come as seven small ones, placed without a copy of the whole.
+/// Reads an interlaced picture: seven small pictures, written without a copy of the whole.
 void read_passes(PngReader& reader, const PixelTarget& to, std::uint8_t* row) {
   for (int pass = 0; pass < (to.interlaced ? 7 : 1); ++pass) {
     const png_uint_32 x = to.interlaced ? PNG_PASS_START_COL(pass) : 0,
@@ -104,9 +104,9 @@ bool read_pixels(PngReader& reader, const PixelTarget& to, std::uint8_t* row) {
   return true;
 }
 
-/// Every chunk must lie in the file: libpng would first make room for what a length claims.
+/// Checks that every chunk is inside the file. libpng would first allocate the length that it declares.
 Result<void> check_chunks(std::string_view bytes) {
-  constexpr std::size_t kSignature = 8, kBefore = 8, kBehind = 4;  // length and type before the data, a checksum behind
+  constexpr std::size_t kSignature = 8, kBefore = 8, kBehind = 4;  // length and type before the data, a checksum after
   bytes.remove_prefix(std::min(kSignature, bytes.size()));
   while (bytes.size() >= kBefore) {
     std::uint64_t length = 0;

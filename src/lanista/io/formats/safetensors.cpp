@@ -20,7 +20,9 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::size_t kAlignment = 64;
 
 Error malformed(std::string message) { return {Code::kDataLoss, "safetensors: " + std::move(message), ""}; }
-Error invalid_tensors(std::string message) { return {Code::kInvalidArgument, "safetensors: " + std::move(message), ""}; }
+Error invalid_tensors(std::string message) {
+  return {Code::kInvalidArgument, "safetensors: " + std::move(message), ""};
+}
 
 const char* type_name(ElementType type) {
   switch (type) {
@@ -39,8 +41,8 @@ const char* type_name(ElementType type) {
   return "";
 }
 
-/// Bytes that a tensor of this shape takes; nullopt for a negative dimension or more than 2^63 - 1. A dimension of
-/// zero does not excuse an overflow in the others.
+/// Bytes of a tensor of this shape; nullopt for a negative dimension or more than 2^63 - 1. A dimension of zero does
+/// not hide an overflow in the others.
 std::optional<std::uint64_t> bytes_of(ElementType type, const std::vector<std::int64_t>& shape) {
   std::int64_t all = 1, nonzero = static_cast<std::int64_t>(element_size(type));
   for (const std::int64_t d : shape) {
@@ -60,7 +62,7 @@ std::uint64_t read_u64(std::string_view bytes) {
   return value;
 }
 
-/// Offsets must tile the data: sorted, each entry begins where the one before it ends.
+/// Checks that offsets cover the data: sorted, each entry begins where the one before it ends.
 Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uint64_t data_bytes) {
   for (const SafetensorsEntry& e : entries) {
     const auto want = bytes_of(e.type, e.shape);
@@ -70,8 +72,8 @@ Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uin
                     "), outside the " + std::to_string(data_bytes) + " bytes of data");
     }
     if (*want != e.end - e.begin) {
-      return malformed("shape of tensor \"" + e.name + "\" needs " + std::to_string(*want) + " bytes, its offsets hold " +
-                    std::to_string(e.end - e.begin));
+      return malformed("shape of tensor \"" + e.name + "\" needs " + std::to_string(*want) +
+                       " bytes, its offsets hold " + std::to_string(e.end - e.begin));
     }
   }
   std::vector<std::size_t> order(entries.size());
@@ -98,8 +100,8 @@ Result<void> check_tiling(const std::vector<SafetensorsEntry>& entries, std::uin
 
 Result<std::string> encode_safetensors(const SafetensorsFile& file) {
   if (file.tensors.size() > kMaxSafetensorsTensors) {
-    return invalid_tensors(std::to_string(file.tensors.size()) + " tensors, at most " + std::to_string(kMaxSafetensorsTensors) +
-                   " are allowed");
+    return invalid_tensors(std::to_string(file.tensors.size()) + " tensors, at most " +
+                           std::to_string(kMaxSafetensorsTensors) + " are allowed");
   }
   if (file.metadata.size() > kMaxSafetensorsMetadata) {
     return invalid_tensors(std::to_string(file.metadata.size()) + " entries of metadata, at most " +
@@ -109,7 +111,7 @@ Result<std::string> encode_safetensors(const SafetensorsFile& file) {
   if (!file.metadata.empty()) header[std::string(kSafetensorsMetadata)] = file.metadata;
   std::set<std::string_view> names;
   std::uint64_t position = 0;
-  // Built as text: an ordered_json object of n keys would take n^2 comparisons.
+  // Built as text: an ordered_json object of n keys would need n^2 comparisons.
   std::string text = header.empty() ? "{" : "";
   try {
     if (!header.empty()) {

@@ -26,7 +26,7 @@ std::optional<ElementType> held_type(std::string_view name) {
   return std::nullopt;
 }
 
-/// A state machine over the parser's events: header > entry > field > list is all the nesting there may be.
+/// A state machine over the parser's events. The levels are header > entry > field > list.
 class HeaderReader final : public nlohmann::json_sax<Json> {
  public:
   SafetensorsHeader header;
@@ -201,7 +201,7 @@ class HeaderReader final : public nlohmann::json_sax<Json> {
   ParseState state_ = ParseState::kStart;
   std::set<std::string> names_;
   std::string name_, key_;
-  unsigned fields_ = 0;  ///< bits of the fields seen in the current entry
+  unsigned fields_ = 0;  // bits of the fields that the current entry has
   int offsets_ = 0;
 };
 

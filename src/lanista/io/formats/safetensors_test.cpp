@@ -177,7 +177,7 @@ TEST(Safetensors, HandlesEachFlippedHeaderByte) {
         EXPECT_FALSE(result.error().message.empty());
         continue;
       }
-      // What is accepted is a file that could have been written: it keeps every rule.
+      // What is accepted keeps every rule: it can be written again.
       const auto reread = encode_safetensors(*result);
       ASSERT_TRUE(reread.ok()) << reread.error().message;
     }

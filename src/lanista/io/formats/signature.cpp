@@ -16,7 +16,7 @@ bool is_pickle(std::string_view bytes) {
   return bytes.size() >= 2 && bytes[0] == '\x80' && bytes[1] >= 2 && bytes[1] <= 5;
 }
 
-/// PyTorch's archive: a zip whose first entries are of one folder, data.pkl among them.
+/// Whether it is PyTorch's archive: a zip with first entries in one folder, data.pkl among them.
 bool is_torch_archive(std::string_view bytes) {
   constexpr std::size_t kLocalHeader = 30, kSearched = 4096;
   if (!bytes.starts_with("PK\x03\x04") || bytes.size() < kLocalHeader) return false;
@@ -30,7 +30,7 @@ bool is_object_array(std::string_view bytes) {
   return header.find("'|O'") != std::string_view::npos || header.find("'O'") != std::string_view::npos;
 }
 
-/// A record begins with its length and the masked checksum of that length.
+/// Whether it begins as a record: its length and the masked checksum of the length.
 bool is_tfrecord(std::string_view bytes) {
   constexpr std::size_t kLength = 8;
   if (bytes.size() < kLength + 4) return false;

@@ -8,9 +8,11 @@
 
 namespace lanista::formats {
 
-/// Formats that are never read because they run code (pickles: .pkl, .pt, .pth, object arrays) or are not held (HDF5,
-/// Parquet, TFRecord), told by their first bytes. The message names the format and a line of Python that converts it.
-/// Nothing if the bytes are none of these. Code: kUnimplemented; `where` is `path`.
+/// The error for bytes in a format that is never read; none for other bytes.
+///
+/// Pickles (.pkl, .pt, .pth, object arrays) are refused since they run code. HDF5, Parquet and TFRecord are not
+/// supported. The first bytes identify them. The message names the format and a line of Python that converts it. The
+/// code is kUnimplemented; `where` is `path`.
 std::optional<Error> unsupported_format_error(std::string_view bytes, const std::string& path);
 
 }  // namespace lanista::formats

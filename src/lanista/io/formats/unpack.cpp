@@ -61,7 +61,7 @@ Result<void> Unpacker::inflate_some(std::span<char>& out) {
       return {};
     case Z_STREAM_END:
       return end_member();
-    case Z_BUF_ERROR:  // there is room for output, so it is input that lacks
+    case Z_BUF_ERROR:  // there is space for output, so input is missing
       return damaged("the packed data are cut off");
     case Z_MEM_ERROR:
       return Error{Code::kResourceExhausted, what_ + ": no memory to unpack it", ""};
@@ -76,7 +76,7 @@ Result<void> Unpacker::end_member() {
     ended_ = true;
     return {};
   }
-  if (packing_ == Packing::kGzip && is_gzip(rest_)) {  // a gzip file may be several, one after the other
+  if (packing_ == Packing::kGzip && is_gzip(rest_)) {  // a gzip file may have several members
     LANISTA_CHECK(inflateReset(stream_.get()) == Z_OK, "a stream that cannot be reset");
     return {};
   }
@@ -87,7 +87,8 @@ std::uint64_t unpack_limit(std::uint64_t packed_bytes) {
   return std::max(kHarmlessBytes, packed_bytes * kMaxCompressionRatio);
 }
 
-Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what, std::uint64_t max_bytes) {
+Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what,
+                                      std::uint64_t max_bytes) {
   Unpacker unpacker(bytes, packing, what);
   UnpackedSize measured;
   std::vector<char> chunk(kChunk);
@@ -106,7 +107,8 @@ Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, c
   return measured;
 }
 
-Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what, const UnpackedSize& measured) {
+Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what,
+                           const UnpackedSize& measured) {
   Unpacker unpacker(bytes, packing, what);
   std::string out(measured.bytes, '\0');
   LANISTA_ASSIGN(const std::size_t got, unpacker.read(out));

@@ -12,17 +12,18 @@ struct z_stream_s;
 
 namespace lanista::formats {
 
+/// How bytes are packed.
 enum class Packing { kStored, kDeflate, kGzip };
 
-/// Pulls the unpacked bytes out of packed ones, piece by piece; holds some 40 KB, whatever the bytes claim.
+/// A stream of unpacked bytes from packed ones. It needs about 40 KB of memory for any input.
 class Unpacker {
  public:
-  /// `bytes` must outlive it; `what` begins every message.
+  /// `bytes` must outlive this object; `what` begins every message.
   Unpacker(std::string_view bytes, Packing packing, std::string what);
   ~Unpacker();
 
-  /// Fills `out` and gives its size; less, if the data end before. Errors: kDataLoss (damaged, cut off, a wrong
-  /// checksum, bytes behind the end), kResourceExhausted (no memory for the 40 KB).
+  /// Fills `out` and returns the number of bytes, which is smaller at the end of the data. Errors: kDataLoss (damaged,
+  /// cut off, a wrong checksum, bytes after the end), kResourceExhausted (no memory for the 40 KB).
   Result<std::size_t> read(std::span<char> out);
 
  private:
@@ -37,20 +38,22 @@ class Unpacker {
   bool ended_ = false;
 };
 
-/// What an unpacked stream would be.
+/// Size and checksum of unpacked data.
 struct UnpackedSize {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;  ///< unpacked bytes
   std::uint32_t crc = 0;  ///< CRC-32 as in zip
 };
 
-/// How many bytes may come out of so many: kMaxCompressionRatio times as many, and always 1 MiB, because small files of
-/// zeros or of sorted labels honestly pack better than that.
+/// The largest unpacked size that is accepted: kMaxCompressionRatio times the packed bytes, and always at least 1 MiB,
+/// since small files of zeros or of sorted labels may pack better than that.
 std::uint64_t unpack_limit(std::uint64_t packed_bytes);
 
-/// Unpacks all and keeps nothing. Errors: those of Unpacker; kResourceExhausted beyond `max_bytes`.
-Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what, std::uint64_t max_bytes);
+/// Unpacks all bytes and stores none. Errors: those of Unpacker; kResourceExhausted beyond `max_bytes`.
+Result<UnpackedSize> measure_unpacked(std::string_view bytes, Packing packing, const std::string& what,
+                                      std::uint64_t max_bytes);
 
-/// Unpacks what has been measured.
-Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what, const UnpackedSize& measured);
+/// Unpacks bytes that measure_unpacked() has measured.
+Result<std::string> unpack(std::string_view bytes, Packing packing, const std::string& what,
+                           const UnpackedSize& measured);
 
 }  // namespace lanista::formats

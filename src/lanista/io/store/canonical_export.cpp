@@ -11,16 +11,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Facts about a run rather than about a study; they may stand in any record.
+/// Fields that describe a run and not a study. They may be in any record.
 constexpr std::array<std::string_view, 6> kAnywhere = {"time", "seconds", "wall_seconds", "host", "pid", "workers"};
 
 struct Rule {
   RecordType type;
   std::string_view name;
-  std::vector<std::string_view> keep;  ///< empty: every field but those above
+  std::vector<std::string_view> keep;  ///< empty: every field except those above
 };
 
-// A record type that is not here is not part of the truth about a study.
+// The rule of a record type; null for types that do not describe the study.
 const Rule* rule_of(RecordType type) {
   static const std::array<Rule, 10> kRules = {{
       {RecordType::kHeader, "header", {"schema", "config", "data", "earlier"}},
@@ -65,7 +65,7 @@ std::string canonical_export(const std::vector<Record>& records) {
       end = std::move(line);
       continue;
     }
-    if (record.type == RecordType::kNumerics) {  // every process states them anew
+    if (record.type == RecordType::kNumerics) {  // every process writes one
       if (line == numerics) continue;
       numerics = line;
     } else {

@@ -43,7 +43,7 @@ TEST(CanonicalExport, ContainsOnlyStudyContent) {
 )");
 }
 
-// Every type of record with every fact of a run in it, beside a fact of the study: none of the former may be left.
+// Every type of record has every field of a run and one field of the study. Only the latter may remain.
 TEST(CanonicalExport, OmitsRunDependentFields) {
   const Json of_the_run = {{"time", 1.5}, {"seconds", 2}, {"wall_seconds", 3},
                            {"host", "h"}, {"pid", 4},     {"workers", 5}};

@@ -128,12 +128,13 @@ TEST_F(Checkpoints, RemovesNoFileOfAnotherName) {
   const std::string a = *store.put(sample(1));
   const std::string ckpt = folder_ + "/ckpt/";
   const std::string address(32, 'a');
-  // What an interrupted put() leaves, of this build and of earlier ones.
-  for (const std::string& name : {address + ".safetensors.tmp-0123456789abcdef", std::string(".tmp-12-0123456789abcdef-3")}) {
+  // Files that an interrupted put() leaves, of this build and of earlier ones.
+  for (const std::string& name :
+       {address + ".safetensors.tmp-0123456789abcdef", std::string(".tmp-12-0123456789abcdef-3")}) {
     ASSERT_TRUE(fs_.write_file(ckpt + name, {}).ok());
   }
-  const std::vector<std::string> theirs{".tmp-notes",           "id_rsa", "net.safetensors", std::string(31, 'a') + ".safetensors",
-                                        address + ".safetensor"};
+  const std::vector<std::string> theirs{".tmp-notes", "id_rsa", "net.safetensors",
+                                        std::string(31, 'a') + ".safetensors", address + ".safetensor"};
   for (const std::string& name : theirs) ASSERT_TRUE(fs_.write_file(ckpt + name, {}).ok());
   std::filesystem::create_directory(ckpt + std::string(32, 'b') + ".safetensors");
   std::filesystem::create_symlink("id_rsa", ckpt + std::string(32, 'c') + ".safetensors");
@@ -186,7 +187,7 @@ TEST_F(Checkpoints, AcceptsPutsFromManyThreads) {
     std::vector<std::jthread> threads;
     for (std::size_t t = 0; t < addresses.size(); ++t) {
       threads.emplace_back([&, t] {
-        // Two threads each put the same content, over and over.
+        // Two threads write the same content again and again.
         for (int i = 0; i < 10; ++i) addresses[t] = store.put(sample(static_cast<int>(t % 2))).ok() ? "ok" : "failed";
       });
     }
@@ -196,7 +197,7 @@ TEST_F(Checkpoints, AcceptsPutsFromManyThreads) {
   EXPECT_EQ(fs_.list(folder_ + "/ckpt")->size(), 2U);
 }
 
-// Stores of one process count alike, and a process that was forked is in all things like its parent.
+// Stores of one process have equal counts, and a forked process equals its parent.
 TEST_F(Checkpoints, AcceptsPutsFromManyStores) {
   constexpr int kPuts = 60;
   CheckpointStore inherited(fs_, folder_);

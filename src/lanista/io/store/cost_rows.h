@@ -7,11 +7,11 @@
 
 namespace lanista::store {
 
-/// The body of a record of measured costs. They say nothing about a study, only about the machine it ran on, so the
-/// canonical export passes them over.
+/// The body of a record with measured costs. They describe the machine and not the study, so the canonical export omits
+/// them.
 nlohmann::json cost_rows_body(const graph::CostTable& measured);
 
-/// All that a log knows about costs. Errors: kDataLoss naming the record.
+/// All costs in a log. Errors: kDataLoss with the record.
 Result<graph::CostTable> costs_of_log(const std::vector<Record>& records);
 
 }  // namespace lanista::store

@@ -110,7 +110,7 @@ TEST_F(Log, SyncsAtMostOnceASecondAndOnRequest) {
   const auto append = [&] { return log->append(RecordType::kHeader, Json::object()); };
   const auto sync = [&] { return log->sync(); };
 
-  EXPECT_EQ(calls_of(append), 3);  // a header: the write, a sync, the mark that it is synced
+  EXPECT_EQ(calls_of(append), 3);  // a header: the write, a sync, the mark
   EXPECT_EQ(calls_of(append), 1);  // the write alone
   clock_.advance(1);
   EXPECT_EQ(calls_of(append), 3);
@@ -180,7 +180,7 @@ TEST_F(Log, RefusesALogOfANewerVersion) {
   EXPECT_NE(writer.error().message.find("schema " + newer), std::string::npos);
   ASSERT_FALSE(reader.ok());
   EXPECT_EQ(reader.error().code, Code::kFailedPrecondition);
-  EXPECT_EQ(*fs_.read(path()), bytes);  // not a byte of it was touched
+  EXPECT_EQ(*fs_.read(path()), bytes);  // no byte changed
 }
 
 TEST_F(Log, DistinguishesMissingFromDamagedStudy) {
@@ -285,7 +285,7 @@ TEST_F(Log, DetectsEveryFlippedByte) {
       ++lost;
       continue;
     }
-    // Only the last mark can pass for a torn tail; that is said, and every record is whole.
+    // Only the last mark may look like a torn tail. It is reported as cut, and every record is whole.
     EXPECT_GT(log->cut_bytes(), 0U) << "byte " << i;
     ASSERT_EQ(log->existing().size(), all.size());
     for (std::size_t r = 0; r < log->existing().size(); ++r) ASSERT_EQ(log->existing()[r].body, all[r].body);
@@ -295,8 +295,8 @@ TEST_F(Log, DetectsEveryFlippedByte) {
   EXPECT_GT(cut, 10);
 }
 
-// Every write of a small study fails once, as on a full disk: the error has a code, later appends fail the same way,
-// and on a healthy disk everything that was acknowledged is there.
+// Every write of a small study fails once, as on a full disk. The error has a code, and later appends fail alike. On a
+// healthy disk everything that was acknowledged is there.
 TEST_F(Log, KeepsAcknowledgedRecordsAfterAnyFault) {
   for (const bool sticky : {true, false}) {
     for (const bool torn : {true, false}) {
@@ -372,7 +372,7 @@ TEST_F(Log, FollowerReportsDamageAndReplacement) {
   write_log(bytes.substr(0, bytes.size() / 2));
   EXPECT_EQ(follower.read_new_records().error().code, Code::kDataLoss);
 
-  // Damage in what is new: told with its place in the whole log, as a first reader is told.
+  // Damage in new bytes is reported with its position in the whole log, as for a first reader.
   write_log(bytes.substr(0, bytes.size() / 2));
   LogFollower half(fs_, folder_);
   const auto first = half.read_new_records();

@@ -66,9 +66,9 @@ TEST(ProfileStore, RoundTripOldestFirst) {
   MemoryFileSystem fs;
   ProfileStore store(fs, "times");
   ASSERT_TRUE(store.read().ok());
-  EXPECT_TRUE(store.read()->studies.empty());  // of a folder that is not there
+  EXPECT_TRUE(store.read()->studies.empty());  // the folder does not exist
   for (const std::uint64_t number : {3U, 1U, 2U}) ASSERT_TRUE(store.put(random_profiles(number, number * 4)).ok());
-  ASSERT_TRUE(store.put(random_profiles(2, 5)).ok());  // again, with less: in the place of what was there
+  ASSERT_TRUE(store.put(random_profiles(2, 5)).ok());  // replaces the file with fewer rows
 
   const auto content = store.read();
   ASSERT_EQ(content->studies.size(), 3U);
@@ -88,7 +88,7 @@ TEST(ProfileStore, RoundTripOldestFirst) {
   EXPECT_EQ(store.read()->studies.size(), 2U);
 }
 
-// Cut off anywhere, a bit wrong anywhere, of a newer build: the file is named, the others count.
+// Cut anywhere, with one wrong bit anywhere, or of a newer build: the file is reported, the others count.
 TEST(ProfileStore, SkipDamagedFiles) {
   MemoryFileSystem fs;
   ProfileStore store(fs, "times");
@@ -119,7 +119,7 @@ TEST(ProfileStore, SkipDamagedFiles) {
   newer = *fs.read(file);
   const std::size_t version = newer.find("\"version\":1");
   ASSERT_NE(version, std::string::npos);
-  // With a checksum that is right.
+  // The checksum is right.
   std::string payload = newer.substr(8, newer.size() - 12), framed;
   payload.replace(payload.find("\"version\":1"), 11, "\"version\":2");
   encode_frame(1, payload, framed);
@@ -135,13 +135,14 @@ TEST(ProfileStore, RemoveOnlyFilesOfTheirOwnNames) {
   ASSERT_TRUE(store.put(random_profiles(1, 1)).ok());
   const std::vector<std::string> theirs{"mine.profile", "gtk.profile", "notes.txt", made + ".profile.old.tmp",
                                         made + ".profile.tmp"};
-  for (const std::string& name : theirs) ASSERT_TRUE(fs.write_file("times/" + name, std::as_bytes(std::span("x"))).ok());
+  for (const std::string& name : theirs)
+    ASSERT_TRUE(fs.write_file("times/" + name, std::as_bytes(std::span("x"))).ok());
   const std::string damaged = "00000000007-0123456789ab.profile";
   ASSERT_TRUE(fs.write_file("times/" + damaged, std::as_bytes(std::span("x"))).ok());
   ASSERT_TRUE(fs.write_file("times/" + made + ".profile.tmp-0123456789abcdef", {}).ok());
   ASSERT_TRUE(fs.write_file("times/" + made + ".profile." + std::string(32, 'a') + ".tmp", {}).ok());
 
-  ASSERT_TRUE(store.put(random_profiles(1, 2)).ok());  // clears away what killed writers left
+  ASSERT_TRUE(store.put(random_profiles(1, 2)).ok());  // removes what killed writers left
   EXPECT_EQ(fs.list("times")->size(), theirs.size() + 2);
   EXPECT_EQ(*store.remove_all(), 2U);
 
@@ -221,14 +222,14 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// Puts studies of its own, and one that all write, until it is killed; tells whom it has put.
+/// Writes studies of its own and a common one until it is killed; reports each study that it wrote.
 [[noreturn]] void write_until_killed(const std::string& folder, std::uint64_t seed, int report_pipe) {
   ProfileStore store(real_file_system(), folder);
   for (std::uint64_t k = 0;; ++k) {
     const std::uint64_t number = 1 + seed * 8 + k % 8;
     const auto own = store.put(random_profiles(number, 1 + k % 40));
     const auto common = store.put(random_profiles(900'000, 1 + (k + seed) % 40));
-    // Who writes what another one writes may find its unfinished file cleared away; its own it may not.
+    // An unfinished file of the common study may be removed by another writer; a file of an own study may not.
     const bool fine = own.ok() && (common.ok() || common.error().code == Code::kNotFound);
     const std::uint64_t word = fine ? number : 0;
     if (::write(report_pipe, &word, sizeof word) != static_cast<ssize_t>(sizeof word)) ::_exit(1);
@@ -245,7 +246,7 @@ TEST(ProfileStore, SurviveKilledWriters) {
   const auto begin = [&](pid_t& writer) {
     const std::uint64_t seed = lives++;
     writer = ::fork();
-    LANISTA_CHECK(writer >= 0, "no process");  // to kill -1 is to kill everybody
+    LANISTA_CHECK(writer >= 0, "no process");  // kill(-1) would end every process
     if (writer == 0) write_until_killed(folder.path(), seed, report_pipe[1]);
   };
   for (pid_t& writer : writers) begin(writer);

@@ -4,7 +4,9 @@
 
 namespace lanista::store {
 
-std::string mark_payload(std::uint64_t offset) { return R"({"event":"synced","place":)" + std::to_string(offset) + "}"; }
+std::string mark_payload(std::uint64_t offset) {
+  return R"({"event":"synced","place":)" + std::to_string(offset) + "}";
+}
 
 bool is_mark(const Frame& frame, std::uint64_t offset) {
   return frame.type == static_cast<std::uint16_t>(RecordType::kAttempt) && frame.payload == mark_payload(offset);

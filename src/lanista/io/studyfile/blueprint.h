@@ -12,31 +12,30 @@
 
 namespace lanista::studyfile {
 
-/// The space of models under `model.space`, in the study file's notation (docs/study-file.md): a mapping with `layers`
-/// and perhaps `choices`. Errors: kInvalidArgument, kNotFound; `where` is the key inside the mapping
-/// ("layers[2].choice.of[0]").
+/// Reads the model space under `model.space`: a mapping with `layers` and optional `choices`. Errors: kInvalidArgument,
+/// kNotFound; `where` is the key inside the mapping ("layers[2].choice.of[0]").
 Result<mutate::Blueprint> read_blueprint(const graph::OpTable& ops, const nlohmann::json& space);
 
-/// JSON Schema of that notation, as far as one can say it: operators and formulas are checked when it is read.
+/// The JSON Schema of that notation. It does not check operators and formulas; read_blueprint() does.
 nlohmann::json blueprint_json_schema();
 
-/// A published space "builtin:NAME?option=value&other=value": its name and its options, as plain values. Errors:
-/// kInvalidArgument.
+/// A published space "builtin:NAME?option=value&other=value".
 struct NamedSpace {
-  std::string name;
-  nlohmann::json options = nlohmann::json::object();
+  std::string name;                                   ///< of the space
+  nlohmann::json options = nlohmann::json::object();  ///< plain values by name
 };
+/// Reads the notation of a published space. Errors: kInvalidArgument.
 Result<NamedSpace> parse_named_space(const std::string& text);
 
-/// Whether there is such a space and it has such options. Errors: kInvalidArgument, kNotFound.
+/// Reads a published space and checks its name and its options. Errors: kInvalidArgument, kNotFound.
 Result<NamedSpace> check_named_space(const std::string& text);
 
-/// What `model.space` says, as a space of models between `ends`. Errors: kInvalidArgument, kNotFound with the key.
+/// The model space of `model.space` between `ends`. Errors: kInvalidArgument, kNotFound with the key.
 Result<mutate::BlueprintSpace> make_blueprint(const study::StudyConfig& config, const graph::OpTable& ops,
                                               const mutate::ModelInterface& ends);
 
-/// Where `model.space` is the path of a YAML file (relative to `folder`), puts what it says in its place, so that the
-/// resolved study is whole. Errors: kNotFound, kIo; kInvalidArgument with the file's lines.
+/// Replaces the path of a YAML file in `model.space` (relative to `folder`) by its content, so that the resolved study
+/// is complete. Errors: kNotFound, kIo; kInvalidArgument with the lines of the file.
 Result<void> embed_model_space(study::StudyConfig& config, const std::string& folder, FileSystem& fs);
 
 }  // namespace lanista::studyfile

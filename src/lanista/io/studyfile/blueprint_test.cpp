@@ -1,4 +1,4 @@
-// Spaces of models in a study file: how they are read, written and told apart from mistakes.
+// Model spaces in a study file: reading, writing, and mistakes.
 #include "lanista/io/studyfile/blueprint.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(ModelSpaceSection, IsReadAndWrittenBack) {
   std::string names;
   for (const auto& parameter : blueprint->parameters()) names += parameter.name + " ";
   EXPECT_EQ(names, "width act depth inner/1 inner/2 k skip ");
-  // Rounds multiply what they choose themselves: 1 + 2 + 4.
+  // Rounds multiply their own choices: 1 + 2 + 4.
   EXPECT_EQ(mutate::testing::count_samples(*blueprint), 2 * 4 * (1 + 2 + 4) * 3 * 3);
 
   const study::StudyConfig again = read(write_study(config));

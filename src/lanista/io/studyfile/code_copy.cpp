@@ -34,7 +34,7 @@ class CodeReader {
     CodeCopy::Entry entry{name, (info.st_mode & S_IXUSR) != 0 ? CodeCopy::Kind::kProgram : CodeCopy::Kind::kFile, {}};
     std::array<char, 65536> buffer;
     while (true) {
-      const ssize_t got = retry_interrupted([&] { return ::read(fd, buffer.data(), buffer.size()); });
+      const ssize_t got = retry_on_eintr([&] { return ::read(fd, buffer.data(), buffer.size()); });
       if (got < 0) return system_error("cannot read", path, errno);
       if (got == 0) break;
       if (static_cast<std::uint64_t>(got) > left_.bytes) return too_much("more bytes than a copy may have", path);
@@ -86,7 +86,7 @@ class CodeReader {
     return names;
   }
 
-  // The kind is looked up first, since to open a device may already have an effect. What was opened is checked again.
+  // The kind is looked up first, since opening a device may have an effect. The opened file is checked again.
   Result<void> read_entry(int folder, const std::string& name, const std::string& last, const std::string& path,
                           std::size_t depth) {
     struct stat info {};
@@ -96,7 +96,7 @@ class CodeReader {
       return Error{Code::kInvalidArgument, "is a symbolic link; a folder that is run has none", path};
     }
     if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return no_code(path);
-    const Descriptor fd(retry_interrupted([&] { return ::openat(folder, last.c_str(), kReadFlags | O_NOFOLLOW); }));
+    const Descriptor fd(retry_on_eintr([&] { return ::openat(folder, last.c_str(), kReadFlags | O_NOFOLLOW); }));
     if (!fd.valid()) return system_error("cannot open", path, errno);
     if (::fstat(fd.get(), &info) != 0) return system_error("cannot read", path, errno);
     if (S_ISREG(info.st_mode)) return read_file(fd.get(), info, name, path);
@@ -128,7 +128,7 @@ std::string hash_of_code(const CodeCopy& code) {
   if (!code.is_folder) return "file:" + sha256_hex(code.entries.empty() ? std::string() : code.entries.front().bytes);
   std::string list;
   for (const CodeCopy::Entry& entry : code.entries) {
-    // The length keeps a name with a line break apart from two entries.
+    // The length distinguishes a name with a line break from two entries.
     list += std::string(1, letter_of(entry.kind)) + " " + sha256_hex(entry.bytes) + " " +
             std::to_string(entry.name.size()) + " " + entry.name + "\n";
   }
@@ -146,7 +146,7 @@ Result<CodeCopy> read_code(const std::string& path, const CodeLimits& limits) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return system_error("cannot read", path, errno);
   if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return no_code(path);
-  const Descriptor fd(retry_interrupted([&] { return ::open(path.c_str(), kReadFlags); }));
+  const Descriptor fd(retry_on_eintr([&] { return ::open(path.c_str(), kReadFlags); }));
   if (!fd.valid()) return system_error("cannot open", path, errno);
   if (::fstat(fd.get(), &info) != 0) return system_error("cannot read", path, errno);
   CodeReader reader(out, limits);

@@ -8,27 +8,29 @@
 
 namespace lanista::study {
 
-/// Code that was read once, together with the hash of exactly these bytes. A caller runs `entries`, not the path: what
-/// is at the path may be another file by then.
+/// Code that was read once, together with the hash of exactly these bytes. A caller runs `entries` and not the path,
+/// where another file may be by then.
 struct CodeCopy {
-  enum class Kind { kFile, kProgram, kFolder };  ///< a program has the owner's execute bit
+  /// The kind of an entry. A program has the owner's execute bit.
+  enum class Kind { kFile, kProgram, kFolder };
+  /// A file or a folder.
   struct Entry {
-    std::string name;  ///< below the folder, with '/'; empty for a single file
-    Kind kind = Kind::kFile;
-    std::string bytes;  ///< empty for a folder
+    std::string name;         ///< below the folder, with '/'; empty for a single file
+    Kind kind = Kind::kFile;  ///< what it is
+    std::string bytes;        ///< its content; empty for a folder
   };
 
-  std::string path;  ///< absolute
-  bool is_folder = false;
+  std::string path;            ///< absolute
+  bool is_folder = false;      ///< whether the path is a folder
   std::vector<Entry> entries;  ///< sorted by name
   std::string hash;            ///< "file:" or "folder:" and 64 hex digits of SHA-256; see hash_of_code
 };
 
 /// Limits of one copy.
 struct CodeLimits {
-  std::uint64_t bytes = std::uint64_t{256} << 20;
-  std::size_t entries = 10'000;
-  std::size_t depth = 32;  ///< folders in folders
+  std::uint64_t bytes = std::uint64_t{256} << 20;  ///< of all files
+  std::size_t entries = 10'000;                    ///< files and folders
+  std::size_t depth = 32;                          ///< levels of folders
 };
 
 /// Reads a file, or a folder with all that is below it, through descriptors. A link at `path` itself is followed; a

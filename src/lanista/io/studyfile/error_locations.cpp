@@ -11,24 +11,24 @@
 namespace lanista::studyfile {
 namespace {
 
-/// "model.base[0].x" as "model", "base", "[0]", "x".
+/// The parts of a key: "model.base[0].x" gives "model", "base", "[0]", "x".
 std::vector<std::string> parts_of(const std::string& key) {
   std::vector<std::string> parts(1);
   for (const char c : key) {
     if (c == '.' || c == '[') parts.emplace_back();
     if (c != '.') parts.back() += c;
   }
-  std::erase(parts, "");  // "[0].x" begins with its first
+  std::erase(parts, "");  // "[0].x" begins with an empty part
   return parts;
 }
 
-/// One step down; an undefined node if there is nothing.
+/// The node one level down; an undefined node if there is none.
 YAML::Node step(const YAML::Node& node, const std::string& part) {
   if (part.empty() || part.front() != '[')
     return node.IsMap() ? find_key(node, part) : YAML::Node(YAML::NodeType::Undefined);
   std::size_t index = 0;
   std::from_chars(part.data() + 1, part.data() + part.size(), index);
-  // A single value stands for a list of one.
+  // A single value acts as a list of one.
   if (!node.IsSequence()) return index == 0 ? node : YAML::Node(YAML::NodeType::Undefined);
   return index < node.size() ? node[index] : YAML::Node(YAML::NodeType::Undefined);
 }
@@ -47,7 +47,7 @@ YAML::Node find_node_at(const YAML::Node& root, const std::string& key) {
 
 namespace {
 
-/// "file:line:column" of what stands under `key` in a text; nothing if that has no place of its own.
+/// "file:line:column" of the node at `key` in a text; none if it has no position of its own.
 std::optional<std::string> location_in(std::string_view text, const std::string& file, const std::string& key) {
   const std::string guarded = protect_calls(text);
   if (!guard_yaml(guarded, file)) return std::nullopt;

@@ -49,8 +49,8 @@ void read_implied(const YAML::Node& root, const YAML::Node& node, study::StudyCo
     }
     are_all_read = false;
     const std::string& where = rule.error().where;
-    mistakes.add(find_node_at(root, path + (where.empty() ? "" : "." + where)), path + (where.empty() ? "" : "." + where),
-                 rule.error().message);
+    mistakes.add(find_node_at(root, path + (where.empty() ? "" : "." + where)),
+                 path + (where.empty() ? "" : "." + where), rule.error().message);
   }
   if (!are_all_read) return;
   std::vector<space::Parameter> known = config.space.params.parameters();

@@ -5,13 +5,15 @@
 #include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
 
-// goal, subject_to and implied. What is wrong goes to the mistakes.
+// Readers of goal, subject_to and implied. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
+/// Reads goal: one goal or a list.
 void read_goals(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
+/// Reads subject_to: a list of constraints.
 void read_constraints(const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
-/// `root`: the whole file, in which a rule's mistake is looked up. Once section space is read; whether choices inside
-/// the model are there is known when the model is (resolve_from_data).
+/// Reads implied: pruning rules. Precondition: section space was read. `root` is the whole file, which gives the
+/// locations of mistakes. Choices inside the model are checked when the model is known (resolve_from_data).
 void read_implied(const YAML::Node& root, const YAML::Node& node, study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

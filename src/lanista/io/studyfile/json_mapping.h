@@ -9,21 +9,22 @@
 
 #include "lanista/base/result.h"
 
-// Reading mappings whose mistakes are told with the key they stand under ("layers[2].choice.of[0]").
+// Readers of mappings. Their errors have the key in `where` ("layers[2].choice.of[0]").
 namespace lanista::studyfile {
 
+/// The error of an invalid value at a key.
 inline Error value_error(const std::string& path, const std::string& message) {
   return {Code::kInvalidArgument, message, path};
 }
-/// The value as in the file, for messages.
+/// A value in the notation of the file, for messages.
 std::string quote_value(const nlohmann::json& value);
-/// The key of a member.
+/// The key of a member: "path.key".
 std::string join_path(const std::string& path, const std::string& key);
 
-/// Whether it is a mapping of known keys. Errors: kInvalidArgument with the nearest known one.
+/// Checks that a value is a mapping with known keys. Errors: kInvalidArgument with the nearest known key.
 Result<void> check_keys(const nlohmann::json& map, const std::string& path, const std::vector<std::string>& known);
 
-/// A member that may be missing. Errors: kInvalidArgument if it is of another kind.
+/// A member, or `fallback` if it is absent. Errors: kInvalidArgument if it has another kind.
 template <class T>
 Result<T> member(const nlohmann::json& map, const std::string& key, const std::string& path, T fallback) {
   const auto it = map.find(key);
@@ -43,9 +44,10 @@ Result<T> member(const nlohmann::json& map, const std::string& key, const std::s
   return it->template get<T>();
 }
 
-/// A text that must be there. Errors: kInvalidArgument.
+/// A text, which must be present. Errors: kInvalidArgument.
 Result<std::string> text(const nlohmann::json& map, const std::string& key, const std::string& path);
-/// A list of texts, or a text for a list of one; empty if missing. Errors: kInvalidArgument.
-Result<std::vector<std::string>> read_text_list(const nlohmann::json& map, const std::string& key, const std::string& path);
+/// A list of texts, or one text as a list; empty if absent. Errors: kInvalidArgument.
+Result<std::vector<std::string>> read_text_list(const nlohmann::json& map, const std::string& key,
+                                                const std::string& path);
 
 }  // namespace lanista::studyfile

@@ -17,7 +17,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-/// Finite numbers only: "inf" and "nan" are words here, since JSON could not write them back.
+/// Reads a finite number only: "inf" and "nan" are words here, since JSON could not write them.
 template <class T>
 std::optional<T> number(std::string_view text) {
   T value{};
@@ -34,7 +34,7 @@ Error invalid(std::string_view seen, const std::string& allowed) {
   return {Code::kInvalidArgument, "'" + shown + "' is not allowed; allowed: " + allowed, ""};
 }
 
-/// What a goal may be, of some kind of targets.
+/// The metrics of goals, of all kinds of targets.
 std::vector<std::string> measured_names() {
   std::vector<std::string> names{"val_loss", "train_loss", "params", "flops"};
   for (const std::int64_t classes : {2, 10, 0}) {
@@ -85,7 +85,8 @@ Result<space::Domain> make_domain(std::string_view name, std::string_view form,
   return space::Domain{space::FloatRange{.lo = *lo, .hi = *hi, .quant = *step, .log = name == "log"}};
 }
 
-// Does a word stand right before `open`, an opening parenthesis? Any word: a misspelt one should be reported whole.
+// Whether a word precedes `open`, an opening parenthesis. Any word counts, so that a misspelt one is reported as a
+// whole.
 bool begins_call(std::string_view text, std::size_t open) {
   std::size_t begin = open;
   while (begin > 0 && text[begin - 1] >= 'a' && text[begin - 1] <= 'z') --begin;
@@ -105,7 +106,7 @@ std::string protect_calls(std::string_view text) {
     } else if (comment) {
       continue;
     } else if (quote != 0) {
-      // An escaped character is no end: \" between double quotes, '' between single ones.
+      // An escaped character does not end a text: \" between double quotes, '' between single ones.
       const bool escapes = quote == '"' ? c == '\\' : c == quote && text.substr(i + 1).starts_with(quote);
       if (escapes) {
         ++i;
@@ -116,7 +117,7 @@ std::string protect_calls(std::string_view text) {
       if (c == ',') out[i] = ';';
       if (c == ')') call = false;
     } else if (c == '"' || c == '\'') {
-      // An apostrophe inside a plain word opens nothing.
+      // An apostrophe inside a plain word does not begin a text.
       const bool opens = i == 0 || std::string_view(" \t[{:,\n").find(text[i - 1]) != std::string_view::npos;
       if (opens) quote = c;
     } else if (c == '#' && (i == 0 || text[i - 1] == ' ' || text[i - 1] == '\n')) {

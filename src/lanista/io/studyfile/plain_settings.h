@@ -11,26 +11,26 @@
 
 namespace lanista::studyfile {
 
-/// A plain setting of the study file, bound to its place in StudyConfig. Reader, writer, JSON Schema and help are made
-/// from these.
+/// A plain setting of the study file and its member of StudyConfig. Reader, writer, JSON Schema and help are made from
+/// these.
 struct Field {
-  OptionSpec spec;  ///< default_value is not used: the default is what a fresh StudyConfig holds
+  OptionSpec spec;  ///< Key, type and range; its default_value is unused, since a new StudyConfig has the default.
+  /// Sets the member.
   std::function<void(study::StudyConfig&, const nlohmann::json&)> set;
-  /// Null of what is not optional: not written, other settings say it.
+  /// Reads the member. Null of a setting that is not optional: it is not written, since other settings contain it.
   std::function<nlohmann::json(const study::StudyConfig&)> get;
-  bool optional = false;  ///< may be absent altogether: null, "none" in the file
-  bool omits_default = false;     ///< not written where it has its default: texts from before it are as they were
+  bool optional = false;       ///< The member may be absent: null, "none" in the file.
+  bool omits_default = false;  ///< A default is not written, so that texts from before the setting stay the same.
 };
 
-/// A block of settings.
+/// A section of settings.
 struct Section {
-  std::string name;  ///< "" for the top level
-  std::string help;
-  std::vector<Field> fields;
+  std::string name;           ///< "" for the top level
+  std::string help;           ///< one sentence for the user
+  std::vector<Field> fields;  ///< in the order of the file
 };
 
-/// Every plain setting. What is not plain (goal, space, plug-in options, stop: none) has its own notation in the
-/// reader.
+/// All plain settings. Others (goal, space, plug-in options, stop: none) have notations and readers of their own.
 std::vector<Section> study_sections();
 
 }  // namespace lanista::studyfile

@@ -10,8 +10,8 @@
 
 namespace lanista::studyfile {
 
-/// Appends the plug-in of this name, which stands at `node` below `path`, to `out` with all options filled in. `check`
-/// (plug-in, options) -> Result<void> may refuse options that suit their schema.
+/// Reads the plug-in `name` at `node` below `path` and appends it to `out` with all options. `check` (plug-in, options)
+/// -> Result<void> may refuse options that fit their schema.
 template <class Plugin, class Check>
 void add_plugin(const YAML::Node& node, const std::string& path, const std::string& name, const nlohmann::json& given,
                 const std::vector<Plugin>& plugins, std::vector<study::PluginConfig>& out, Mistakes& mistakes,
@@ -30,7 +30,7 @@ void add_plugin(const YAML::Node& node, const std::string& path, const std::stri
   out.push_back({name, *std::move(options)});
 }
 
-/// Reads a plug-in, a name or a map of one entry from name to options.
+/// Reads a plug-in: a name, or a map of one entry from name to options.
 template <class Plugin, class Check>
 void read_plugin(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
                  std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {
@@ -48,7 +48,7 @@ void read_plugin(const YAML::Node& node, const std::string& path, const std::vec
   }
 }
 
-/// A list of them.
+/// Reads a list of plug-ins.
 template <class Plugin, class Check>
 void read_plugins(const YAML::Node& node, const std::string& path, const std::vector<Plugin>& plugins,
                   std::vector<study::PluginConfig>& out, Mistakes& mistakes, Check check) {

@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Whose number a hyper-parameter is, if it is not this optimizer's; else nothing.
+/// The optimiser that has this hyper-parameter, if it is not the study's optimiser; else empty.
 std::string other_optimizer(const std::string& optimizer, const std::string& parameter) {
   const step::Optimizer* own = step::find_optimizer(optimizer);
   return own == nullptr || own->reads(parameter) ? "" : step::optimizers_reading(parameter);
@@ -133,7 +133,7 @@ class SpaceReader {
     const auto& known = study::sample_names();
     if (std::ranges::find(known, parameter.name) == known.end())
       return mistakes_.unknown(node, path, parameter.name, known);
-    // Every countable value must be one a recipe can hold; bounds of ranges stand for their insides.
+    // Every countable value must be valid in a recipe. Of ranges only the bounds are checked.
     const std::int64_t count = space::domain_size(parameter.domain).value_or(2);
     for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 1000); ++i) {
       const auto value = space::domain_value(parameter.domain, i, count);

@@ -11,46 +11,48 @@
 
 namespace lanista::studyfile {
 
-/// One "--set key.path=value" from the command line; the value is YAML. Or a file that stands for the value: mistakes in
-/// it are told with their line there.
+/// One "--set key.path=value" of the command line; the value is YAML. Or a file with the value: its mistakes have
+/// positions in that file.
 struct Override {
-  std::string key;
-  std::string value;
-  std::string file = {};  ///< that the value was read from; empty: it stood on the command line
+  std::string key;        ///< full key
+  std::string value;      ///< YAML text
+  std::string file = {};  ///< file of the value; empty: the command line
 };
 
-/// Reads and resolves a study file (YAML, at most 1 MB, depth 32, 1,000 aliases, no tags). Every mistake is reported,
-/// each with "file:line:column", the value seen, what is allowed, and the nearest known key; `message` of the error
-/// holds them all, a line each. Errors: kInvalidArgument.
+/// Reads and resolves a study file (YAML, at most 1 MB, depth 32, 1,000 aliases, no tags).
+///
+/// It reports every mistake, with "file:line:column", the value found, what is allowed, and the nearest known key. The
+/// `message` of the error has one line for each. Errors: kInvalidArgument.
 Result<study::StudyConfig> read_study(std::string_view text, const std::string& file,
                                       const std::vector<Override>& overrides = {});
 
-/// Reads the resolved file that a study was begun with. Settings that came later mean what such studies did: without
-/// `train.keep` the last epoch counts, without `train.ties` the earlier of equals. `cluster.program` has no effect and
-/// is listed in StudyConfig::ignored. Errors: as of read_study.
+/// Reads the resolved file with which a study began. Settings that did not exist then get their old meaning: without
+/// `train.keep` the last epoch counts, without `train.ties` the earlier of equal results. `cluster.program` has no
+/// effect and is listed in StudyConfig::ignored. Errors: as for read_study().
 Result<study::StudyConfig> read_stored_study(std::string_view text, const std::string& file);
 
-/// Where a key such as "model.base[0]" stands in a study file that can be read, for mistakes that show only with the
-/// data at hand: "file:line:column: key" of it or of what is left of its path, "--set key" if it was overridden (or
-/// the place in the override's file), else the key.
+/// The location of a key such as "model.base[0]" in a valid study file, for mistakes that show only with the data.
+///
+/// It is "file:line:column: key" of the key or of the existing part of its path. For an overridden key it is "--set
+/// key" or the location in the override's file. If nothing is found it is the key.
 std::string location_in_study(std::string_view text, const std::string& file, const std::vector<Override>& overrides,
                            const std::string& key);
 
-/// The resolved file: everything said, nothing left to defaults; read_study of it gives the same configuration.
+/// The resolved file with all settings and no defaults. read_study() of it gives the same configuration.
 std::string write_study(const study::StudyConfig& config);
 
-/// Relative paths inside the configuration (data files, model files), written for `from`, become relative to `to`, so
-/// that a study folder and its data can move together. Errors: kIo.
+/// Changes relative paths in the configuration (data files, model files) from base `from` to base `to`, so that a study
+/// folder and its data can move together. Errors: kIo.
 Result<void> rebase_paths(study::StudyConfig& config, const std::string& from, const std::string& to);
 
-/// What a study over this source is called that says no name: the file or the data set, "points" for
+/// The name of a study without a name, from its source: the file or the data set, "points" for
 /// "csv:own/points.csv?target=kind"; letters, digits and '-'.
 std::string default_study_name(const std::string& source);
 
-/// The study that `lanista run` does without arguments.
+/// The study file of `lanista run` without arguments.
 std::string_view default_study();
 
-/// JSON Schema of the study file, from the same option tables.
+/// The JSON Schema of the study file, from the same tables of options.
 nlohmann::json study_json_schema();
 
 }  // namespace lanista::studyfile

@@ -55,7 +55,7 @@ class Trust : public ::testing::Test {
     const auto added = list->add(*read_code(path));
     ASSERT_TRUE(added.ok()) << added.error().text();
   }
-  /// The list is refused, with `message`.
+  /// Expects that the list is refused, with `message`.
   void expect_refused(const std::string& message) const {
     const auto list = TrustList::open(list_);
     ASSERT_FALSE(list.ok()) << message;

@@ -9,24 +9,25 @@
 #include "lanista/search/study/config.h"
 #include "lanista/io/studyfile/mistakes.h"
 
-// Nodes of a study file that say what trials change of themselves in training. What is wrong goes to the mistakes.
+// Readers of settings that trials change while they train. Mistakes are added to `mistakes`.
 namespace lanista::studyfile {
 
-/// train.tune: none, or a kind with its options.
+/// Reads train.tune: none, or a kind with its options.
 void read_tune(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// How data.batch begins where it is no number.
+/// How data.batch begins if it is not a number.
 inline constexpr std::string_view kAdaptiveCall = "adaptive(";
-/// data.batch: adaptive(FROM, MOST), a first batch and a kind of tune in short.
+/// Reads data.batch: adaptive(FROM, MOST), a first batch and a short form of a kind of tune.
 void read_adaptive(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// train.schedule: {from: DIR}, which is a kind of tune in short.
-void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// strategy: mltuner is one trial, or as many as the budget says, that tune themselves; any other strategy stays as it
-/// is. `options`: the strategy's, by name.
+/// Reads train.schedule: {from: DIR}, a short form of a kind of tune.
+void read_schedule_source(const YAML::Node& node, const std::string& path, study::StudyConfig& config,
+                          Mistakes& mistakes);
+/// Replaces `strategy: mltuner` by trials that tune themselves: one, or as many as the budget allows. Any other
+/// strategy does not change. `options` are those of the strategy, by name.
 void read_strategy_mltuner(const YAML::Node& root, const std::map<std::string, YAML::Node>& options,
                            study::StudyConfig& config, Mistakes& mistakes);
-/// strategy.then: none, or a tuner with `best` and `end` beside it.
+/// Reads strategy.then: none, or a tuner together with `best` and `end`.
 void read_then(const YAML::Node& node, const std::string& path, study::StudyConfig& config, Mistakes& mistakes);
-/// What does not go with train.tune, once everything is read.
+/// Adds conflicts with train.tune. Precondition: everything was read.
 void check_tune(const YAML::Node& root, const study::StudyConfig& config, Mistakes& mistakes);
 
 }  // namespace lanista::studyfile

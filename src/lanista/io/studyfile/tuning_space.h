@@ -6,9 +6,9 @@
 
 namespace lanista::studyfile {
 
-/// What a trial may change of itself: `params` of train.tune's mltuner, in the order of study::tunable_names(). Errors:
-/// kInvalidArgument, `where` being "params.NAME": what cannot change in training, a domain that is none, a value that a
-/// recipe does not take.
+/// The space of changes of a trial: `params` of kind mltuner of train.tune, in the order of study::tunable_names().
+/// Errors: kInvalidArgument with "params.NAME" in `where` (a setting that cannot change in training, an invalid domain,
+/// a value that a recipe does not accept).
 Result<space::SearchSpace> tune_space(const Options& options);
 
 }  // namespace lanista::studyfile

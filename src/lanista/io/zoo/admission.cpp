@@ -68,13 +68,14 @@ std::vector<std::string> choose_evicted(std::span<const EvictionCandidate> resid
   };
   const auto density = [&](std::size_t k) {
     double expected_saving = residents[k].value;
-    for (std::size_t q = 0; q < answered.size(); ++q) expected_saving += std::max(0.0, residents[k].serves[q] - answered[q]);
+    for (std::size_t q = 0; q < answered.size(); ++q)
+      expected_saving += std::max(0.0, residents[k].serves[q] - answered[q]);
     return expected_saving / static_cast<double>(std::max<std::int64_t>(residents[k].bytes, 1));
   };
   for (std::size_t k = 0; k < residents.size(); ++k) {
     if (residents[k].held) take(k);
   }
-  // Gains only fall as the set grows, so a gain that is still the largest when it is looked at again is the largest.
+  // Gains only fall as the set grows. So a gain that is still the largest after a new computation is the largest.
   using Entry = std::pair<double, std::size_t>;
   const auto behind = [](const Entry& a, const Entry& b) {
     return a.first != b.first ? a.first < b.first : a.second > b.second;

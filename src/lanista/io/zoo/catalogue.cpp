@@ -12,7 +12,7 @@
 namespace lanista::zoo {
 namespace {
 
-/// Who brings less is no candidate.
+/// The least benefit of a candidate.
 constexpr double kMinStartBenefit = 0.05;
 
 /// The share of models that are no better.
@@ -60,7 +60,7 @@ bool Catalogue::remove(const std::string& id) {
   return true;
 }
 
-/// The preferred one of those that have the child's hash.
+/// The preferred model among those with the child's hash.
 std::optional<ParentMatch> Catalogue::same(const MatchModel& child, const std::string& task,
                                      const SearchOptions& search) const {
   const auto found = by_hash_.find({task, child.hash});
@@ -108,9 +108,9 @@ std::vector<double> Catalogue::ranked(const std::string& task, const SearchOptio
   return out;
 }
 
-/// Of models none of which is the same.
-std::optional<ParentMatch> Catalogue::most_similar(const MatchModel& child, const std::string& task, const SearchOptions& options,
-                                      std::int64_t& aligned) const {
+/// The best parent if no model equals the child.
+std::optional<ParentMatch> Catalogue::most_similar(const MatchModel& child, const std::string& task,
+                                                   const SearchOptions& options, std::int64_t& aligned) const {
   const ChildModel side(child, options.match);
   const PairTable table(signatures_, side.signatures);
   std::vector<const Listed*> admitted;
@@ -158,8 +158,8 @@ std::optional<ParentMatch> Catalogue::most_similar(const MatchModel& child, cons
   return best;
 }
 
-std::optional<ParentMatch> Catalogue::best(const MatchModel& child, const std::string& task, const SearchOptions& options,
-                                     SearchStats* count) const {
+std::optional<ParentMatch> Catalogue::best(const MatchModel& child, const std::string& task,
+                                           const SearchOptions& options, SearchStats* count) const {
   SearchStats counted;
   std::optional<ParentMatch> best;
   const auto is_task_average = by_task_.find(task);

@@ -30,7 +30,7 @@ struct ParentMatch {
 /// What a start is worth, in [0, 1]: what it brings (Match::brings), what it keeps of the parent's function
 /// (function_overlap), and how far the parent is: its rank, the share of the candidates that are no better, since a
 /// quality may be of any scale. The weights are what steps were saved by in trainings that began with parents drawn at
-/// random (docs/benchmarks.md, `lanista bench warm-start`).
+/// random (bench/RESULTS.md, `lanista bench warm-start`).
 inline double start_score(double start_benefit, double keeps, double rank) { return (3 * start_benefit + keeps + rank) / 5; }
 
 struct SearchOptions {

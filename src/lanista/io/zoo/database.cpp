@@ -59,16 +59,16 @@ Code code_of(int sqlite) {
 
 constexpr const char* kVfs = "lanista-zoo";
 
-/// Opens what SQLite opens, but no super-journal: a rollback journal that another person wrote can name any file as one,
-/// which SQLite would open, wait for if it is a FIFO, and delete. The index is never attached to other databases, so it
-/// has none.
+/// Opens a file as SQLite does, but never a super-journal. A rollback journal of another user can name any file as one.
+/// SQLite would open that file, wait for it if it is a FIFO, and delete it. The index has no attached databases, so it
+/// has no super-journal.
 int open_without_super_journals(sqlite3_vfs* self, const char* name, sqlite3_file* file, int flags, int* opened) {
   file->pMethods = nullptr;
   if ((flags & SQLITE_OPEN_SUPER_JOURNAL) != 0) return SQLITE_CANTOPEN;
   return sqlite3_vfs_find("unix")->xOpen(self, name, file, flags, opened);
 }
 
-/// The name of SQLite's file system for the index. Registered once; it holds no state.
+/// The name of SQLite's file system for the index. It is registered once and has no state.
 const char* index_vfs() {
   static sqlite3_vfs vfs = [] {
     sqlite3_initialize();
@@ -95,7 +95,7 @@ std::int64_t bytes_of_row(sqlite3_stmt* statement) {
   return out;
 }
 
-/// A path in a URI: bytes that mean something there, or may, are escaped.
+/// A path in a URI, with special bytes escaped.
 std::string uri_path(const std::string& path) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/-_.";
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -149,7 +149,7 @@ bool Database::Meter::add(std::int64_t more) {
   cost += more;
   if (cost <= allowed) return true;
   allowed = fixed;
-  for (const char* suffix : {"", "-wal"}) {  // they may have grown since
+  for (const char* suffix : {"", "-wal"}) {  // they may have grown
     std::error_code none;
     const auto bytes = std::filesystem::file_size(path + suffix, none);
     if (!none) allowed += static_cast<std::int64_t>(bytes);
@@ -181,7 +181,8 @@ Error Database::failed(const std::string& what) const {
 
 Result<void> Database::open_file(const std::string& name, int flags) {
   sqlite3* raw = nullptr;
-  const int opened = sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, index_vfs());
+  const int opened =
+      sqlite3_open_v2(name.c_str(), &raw, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, index_vfs());
   db_.reset(raw);
   meter_->db = raw;
   if (raw == nullptr) return Error{Code::kResourceExhausted, "no memory to open the index", path_};
@@ -200,7 +201,7 @@ Result<void> Database::harden() {
                    path_};
     }
   }
-  // Until the file is known to be a zoo's, closing it leaves its log as it is.
+  // Before the file is known to be a zoo's, closing it must not change its log.
   sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   for (const Setting& one : kLimits) sqlite3_limit(db, one.id, one.value);
   sqlite3_progress_handler(db, kStepsBetweenChecks, on_progress, meter_.get());
@@ -223,7 +224,7 @@ Result<Database> Database::open(const std::string& path, Access access, std::int
   Result<void> first = out.run("SELECT count(*) FROM sqlite_schema");
   const int code = sqlite3_errcode(out.db_.get());
   if (!first && (code & 0xff) == SQLITE_READONLY) {
-    // Without write permission SQLite cannot make its shared memory. A file without a log is whole by itself.
+    // Without write permission SQLite cannot make its shared memory. A file without a log is complete.
     if (std::filesystem::exists(name + "-wal", none) && std::filesystem::file_size(name + "-wal", none) > 0) {
       return Error{Code::kFailedPrecondition,
                    "its last changes are in index.sqlite-wal, and reading them needs write permission for the folder; "
@@ -250,7 +251,7 @@ Result<Database> Database::open_in_memory() {
 Result<void> Database::prepare_changes() {
   sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   LANISTA_TRY(run("PRAGMA journal_mode = WAL"));
-  return run("PRAGMA synchronous = FULL");  // what is acknowledged outlives a power cut
+  return run("PRAGMA synchronous = FULL");  // acknowledged changes survive a power loss
 }
 
 void Database::remove_empty_log() {

@@ -17,63 +17,68 @@ struct sqlite3_stmt;
 
 namespace lanista::zoo {
 
-/// What a statement takes.
+/// A value for a parameter of a statement.
 using SqlValue = std::variant<std::nullptr_t, std::int64_t, double, std::string, std::span<const std::byte>>;
 
-/// A row of an answer; valid until the visit returns. A column of another type reads as SQLite converts it.
+/// A row of a result, valid until the visit returns. A column of another type is converted as SQLite does.
 class SqlRow {
  public:
   explicit SqlRow(sqlite3_stmt* statement) : statement_(statement) {}
-  std::int64_t integer(int column) const;
-  double real(int column) const;
-  std::string text(int column) const;
-  std::string_view blob(int column) const;
+  std::int64_t integer(int column) const;   ///< a column as a whole number
+  double real(int column) const;            ///< a column as a number
+  std::string text(int column) const;       ///< a column as a text
+  std::string_view blob(int column) const;  ///< a column as bytes
 
  private:
   sqlite3_stmt* statement_;
 };
 
-/// An SQLite file with a write-ahead log, which another user may have written: triggers, views, extensions, attached
-/// files and functions with effects are off, and each statement has a limit (kFixedQueryCost). Not thread-safe; any
-/// number of processes.
-/// Errors: kUnavailable (others held it for longer than the busy timeout), kResourceExhausted (disk full; a statement
-/// above the limit), kDataLoss (no database, or a damaged one), kIo; `where` is the path.
+/// An SQLite file with a write-ahead log. Another user may have written it.
+///
+/// Triggers, views, extensions, attached files and functions with effects are off, and each statement has a limit
+/// (kFixedQueryCost). Not thread-safe; any number of processes may use the file.
+/// Errors: kUnavailable (other processes held it for longer than the busy timeout), kResourceExhausted (disk full; a
+/// statement above the limit), kDataLoss (no database, or a damaged one), kIo; `where` is the path.
 class Database {
  public:
+  /// What statements may do.
   enum class Access {
-    kRead,    ///< statements change nothing; a folder without write permission is read as it is
-    kWrite,
-    kCreate,  ///< writes, and makes the file
+    kRead,    ///< read; a folder without write permission is read as it is
+    kWrite,   ///< read and write
+    kCreate,  ///< read, write, and create the file
   };
-  /// What a statement may cost, in steps of SQLite's virtual machine, pages and bytes of rows: this, and one for each
-  /// byte of the file and its log. A zoo of 100,000 models needs a third of that at most.
+  /// The limit of a statement, in steps of SQLite's virtual machine, pages and bytes of rows: this number plus the
+  /// bytes of the file and its log. A zoo of 100,000 models needs a third of it at most.
   static constexpr std::int64_t kFixedQueryCost = 10'000'000;
 
+  /// Opens a file.
   static Result<Database> open(const std::string& path, Access access, std::int64_t fixed_query_cost = kFixedQueryCost);
-  /// The same in memory.
+  /// Opens a new database in memory.
   static Result<Database> open_in_memory();
-  /// Sets a file that is known to be a zoo's up for changes.
+  /// Prepares a file that is known to be a zoo's for changes.
   Result<void> prepare_changes();
-  /// Closing the file removes its empty log, as SQLite does. A log with changes stays: merging it is a writer's task.
+  /// Lets SQLite remove an empty write-ahead log when the file is closed. A log with changes stays, since a writer must
+  /// merge it.
   void remove_empty_log();
 
+  /// Runs a statement without results.
   Result<void> run(const std::string& sql, const std::vector<SqlValue>& values = {});
-  /// Runs statements that end with ';', which no text in them holds.
+  /// Runs several statements. Each ends with ';', which must not occur in their texts.
   Result<void> run_all(std::string_view statements);
-  /// Calls `visit` for every row; its error ends the statement.
+  /// Calls `visit` for every row of a result; an error of `visit` ends the statement.
   Result<void> each(const std::string& sql, const std::vector<SqlValue>& values,
                     const std::function<Result<void>(const SqlRow&)>& visit);
-  /// Everything that `change` does, or, where it fails, nothing. Waits for its turn: one change at a time.
+  /// Runs `change` as one transaction. If it fails, nothing is changed. It waits until no other change runs.
   Result<void> change(const std::function<Result<void>()>& change);
-  /// Several reads of one state.
+  /// Runs several reads on one state of the database.
   Result<void> read(const std::function<Result<void>()>& reads);
-  std::int64_t changed_rows() const;
+  std::int64_t changed_rows() const;  ///< rows that the last statement changed
 
  private:
   struct Close {
     void operator()(sqlite3* db) const;
   };
-  /// What the current statement has cost.
+  /// The cost of the current statement.
   struct Meter {
     sqlite3* db = nullptr;
     std::string path;
@@ -81,7 +86,7 @@ class Database {
     bool is_exceeded = false;
 
     void start();
-    /// False above the limit.
+    /// Adds a cost; false above the limit.
     bool add(std::int64_t cost);
   };
   static int on_progress(void* meter);
@@ -90,7 +95,7 @@ class Database {
   Result<void> within(const char* begin, const std::function<Result<void>()>& work);
   Error failed(const std::string& what) const;
 
-  std::unique_ptr<Meter> meter_ = std::make_unique<Meter>();  // outlives db_, which has its address
+  std::unique_ptr<Meter> meter_ = std::make_unique<Meter>();  // db_ has its address, so it is destroyed later
   std::unique_ptr<sqlite3, Close> db_;
   std::string path_;
 };

@@ -14,7 +14,8 @@ namespace {
 using Access = Database::Access;
 using testing::Folder;
 
-constexpr const char* kEndless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
+constexpr const char* kEndless =
+    "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
 
 Database created(const Folder& folder, std::int64_t fixed_query_cost = Database::kFixedQueryCost) {
   std::filesystem::create_directories(folder.path());
@@ -65,7 +66,8 @@ TEST(Database, AddsOneStepPerByteOfFile) {
   ASSERT_TRUE(index.ok()) << index.error().text();
   std::int64_t rows = 0;
 
-  const auto once = index->each("SELECT x FROM t", {}, [&](const SqlRow&) -> Result<void> { return ++rows, Result<void>(); });
+  const auto once =
+      index->each("SELECT x FROM t", {}, [&](const SqlRow&) -> Result<void> { return ++rows, Result<void>(); });
   const auto squared = index->run("SELECT count(*) FROM t a CROSS JOIN t b");
 
   EXPECT_TRUE(once.ok()) << once.error().text();

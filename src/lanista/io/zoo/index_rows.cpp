@@ -111,9 +111,9 @@ Result<void> check_new_texts(const NewModel& model, std::size_t graph_bytes) {
     std::size_t bytes, most;
   };
   const std::string facts = model.facts.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  for (const Text& one : {Text{"task", model.task.text().size(), kMaxText}, Text{"metric", model.metric.size(), kMaxText},
-                          Text{"origin", model.origin.size(), kMaxText}, Text{"facts", facts.size(), kMaxFacts},
-                          Text{"graph", graph_bytes, kMaxGraphBytes}}) {
+  for (const Text& one : {Text{"task", model.task.text().size(), kMaxText},
+                          Text{"metric", model.metric.size(), kMaxText}, Text{"origin", model.origin.size(), kMaxText},
+                          Text{"facts", facts.size(), kMaxFacts}, Text{"graph", graph_bytes, kMaxGraphBytes}}) {
     if (one.bytes <= one.most) continue;
     return Error{Code::kInvalidArgument,
                  std::string("the ") + one.name + " of the model has " + std::to_string(one.bytes) +

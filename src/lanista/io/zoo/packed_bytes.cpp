@@ -7,7 +7,7 @@
 namespace lanista::zoo {
 namespace {
 
-constexpr std::size_t kMaxViewNodes = 100'000;  // as graph::parse takes
+constexpr std::size_t kMaxViewNodes = 100'000;  // the limit of graph::parse
 constexpr std::size_t kMaxShapes = 64;          // of one signature
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
@@ -16,7 +16,7 @@ void put(std::string& out, T value) {
   for (std::size_t k = 0; k < sizeof(T); ++k) out += static_cast<char>(value >> (8 * k) & 0xff);
 }
 
-/// Takes numbers off the front; past the end it gives zeros and says so.
+/// Reads numbers from the front; past the end it returns zeros and sets a flag.
 struct Reader {
   std::string_view left;
   bool short_of = false;
@@ -98,7 +98,7 @@ Result<Signature> signature_from_text(std::string_view text) {
   out.kind = text.substr(0, end);
   text.remove_prefix(end);
   while (!text.empty()) {
-    text.remove_prefix(1);  // the end of the line before
+    text.remove_prefix(1);  // the end of the previous line
     auto& shape = out.shapes.emplace_back();
     std::int64_t elements = 1;
     while (!text.empty() && text.front() != '\n') {

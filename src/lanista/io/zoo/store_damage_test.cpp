@@ -9,7 +9,7 @@
 
 #include "lanista/io/zoo/warm_start_query.h"
 #include "support/io/zoo/test_store.h"
-#include "support/io/zoo/test_storm.h"
+#include "support/io/zoo/test_crash_storm.h"
 
 namespace lanista::zoo {
 namespace {
@@ -32,7 +32,7 @@ void sql(const std::string& folder, const std::string& text) {
   sqlite3_close(db);
 }
 
-/// A zoo with two models of the same graph, of which the better one is to be damaged.
+/// A zoo with two models of the same graph. The better one will be damaged.
 struct Damaged {
   Folder folder;
   NewModel model = random_model(1, 0.9);
@@ -57,7 +57,7 @@ struct Damaged {
     sqlite3_close(db);
     return folder.path() + "/weights/" + out + ".safetensors";
   }
-  /// The damage is named, the model never gives weights, and the other one is offered in its place.
+  /// Expects that the damage is reported, that the model never gives weights, and that the other one is offered.
   void expect_named_and_skipped(const std::string& word) {
     Store store = opened(folder.path());
     const auto found = store.verify(kOps);
@@ -142,7 +142,7 @@ TEST(StoreDamage, SkipsDamagedGraphOrView) {
   EXPECT_EQ(found->front().id, graph.bad);
 }
 
-// Any byte of the view may be anything; what still reads is a model whose inputs stand before their readers.
+// Any byte of the packed form may change. If it can still be read, its inputs precede their readers.
 TEST(StoreDamage, SurvivesAnyCorruptedViewByte) {
   Signatures table;
   const auto match = MatchModel::of(random_model(7, 0).graph, kOps);
@@ -201,7 +201,7 @@ TEST(StoreDamage, ReportsFolderWithoutPermission) {
   EXPECT_NE(closed.error().text().find(folder.path()), std::string::npos);
 }
 
-// Every call of the file system fails once: nothing half is left behind, and what was there stays.
+// Every call of the file system fails once. No partial model is left, and existing models stay.
 TEST(StoreDamage, LeavesNoPartialModelOnDiskFailure) {
   for (std::int64_t at = 0; at < 30; ++at) {
     const Folder folder("disk");

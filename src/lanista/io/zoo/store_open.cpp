@@ -7,7 +7,7 @@
 #include "lanista/base/printable.h"
 #include "lanista/io/zoo/store_state.h"
 
-// Store::open, and the sweep of what crashed writers left.
+// Store::open, and the removal of what crashed writers left.
 namespace lanista::zoo {
 namespace {
 
@@ -40,7 +40,7 @@ CREATE TABLE queries(number INTEGER PRIMARY KEY, task TEXT NOT NULL, view BLOB N
 INSERT INTO meta VALUES('change', 0), ('epoch', 0);
 )";
 
-/// What the file says of itself.
+/// The identity in the file.
 struct Identity {
   std::int64_t application = 0, version = 0, objects = 0;
 };
@@ -83,8 +83,8 @@ Result<std::vector<SchemaObject>> schema_of(Database& index, std::set<std::int64
   return out;
 }
 
-/// The tables and indexes are those that create_tables() makes, to the letter: another one, a view, a trigger, a check
-/// or an expression would run with the program's own statements.
+/// Checks that tables and indexes are exactly those of create_tables(). Anything else, such as a view, a trigger, a
+/// check or an expression, would run together with the program's statements.
 Result<void> check_schema(Database& index, const std::string& path) {
   LANISTA_ASSIGN(Database fresh, Database::open_in_memory());
   LANISTA_TRY(create_tables(fresh));
@@ -108,7 +108,7 @@ Result<void> check_schema(Database& index, const std::string& path) {
   return {};
 }
 
-/// Creates the tables where that is allowed and none are there; otherwise the file must be a zoo of this version.
+/// Creates the tables if that is allowed and none exist. Otherwise the file must be a zoo of this version.
 Result<void> check_version(Database& index, const std::string& folder, const std::string& path, bool create) {
   LANISTA_ASSIGN(Identity now, read_identity(index));
   if (create && now.application == 0 && now.version == 0 && now.objects == 0) {

@@ -14,8 +14,9 @@ Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::st
   if (!parent_match) return std::optional<WarmStart>();
   WarmStart out{*std::move(parent_match), {}, {}};
   LANISTA_ASSIGN(out.parent, graph_of(out.parent_match.entry.id));
-  // The view of the matcher and the graph are two columns of the index, which may disagree.
-  std::erase_if(out.parent_match.match.pairs, [&](const graph::NodePair& pair) { return !out.parent.contains(pair.a); });
+  // The packed form and the graph are two columns of the index, which may disagree.
+  std::erase_if(out.parent_match.match.pairs,
+                [&](const graph::NodePair& pair) { return !out.parent.contains(pair.a); });
   LANISTA_ASSIGN(out.plan, plan_transfer(out.parent, child, out.parent_match.match.pairs, ops, options.transfer));
   const std::set<graph::NodeId> exact(out.plan.exact_nodes.begin(), out.plan.exact_nodes.end());
   for (const graph::NodeId id : child.topo()) {
@@ -61,7 +62,7 @@ Result<std::optional<LoadedStart>> load_start(Store& store, const graph::Graph& 
     Result<std::vector<Tensor>> tensors =
         parent ? apply((*start)->plan, *parent, child, ops, options.transfer.seed) : std::move(parent);
     if (tensors) return std::optional(LoadedStart{**std::move(start), *std::move(tensors), std::move(skipped)});
-    if (tensors.error().code == Code::kNotFound) continue;  // removed since
+    if (tensors.error().code == Code::kNotFound) continue;  // removed in the meantime
     if (tensors.error().code != Code::kDataLoss && tensors.error().code != Code::kInvalidArgument)
       return tensors.error();
     skipped.push_back(tensors.error().message);

@@ -11,44 +11,47 @@
 
 namespace lanista::zoo {
 
+/// How to search for a warm start.
 struct QueryOptions {
-  SearchOptions search = {};
-  TransferOptions transfer = {};
-  /// Where the task has nothing to offer, models of the same family (other data, the same form) are asked.
+  SearchOptions search = {};      ///< of the catalogue
+  TransferOptions transfer = {};  ///< of the plan
+
+  /// Whether models of the family (other data) are searched if the task has none.
   bool related = false;
 };
 
-/// From which model a new one should start, and how.
+/// The model from which a new one should start, and how.
 struct WarmStart {
-  ParentMatch parent_match;  ///< offer.entry.id: the parent
-  graph::Graph parent;
-  TransferPlan plan;
-  bool related = false;  ///< the parent is of another data set
-  std::int64_t exact_prefix =
-      0;  ///< leading nodes of the child, in dependency order, that compute what the parent's do
-  std::optional<ExpectedSaving> expected_saving = {};  ///< what earlier starts saved
+  ParentMatch parent_match;  ///< The parent; parent_match.entry.id is its id.
+  graph::Graph parent;       ///< Its graph.
+  TransferPlan plan;         ///< How its weights become those of the child.
+  bool related = false;      ///< The parent was trained on another data set.
+  /// Leading nodes of the child, in dependency order, that compute the same as in the parent.
+  std::int64_t exact_prefix = 0;
+  std::optional<ExpectedSaving> expected_saving = {};  ///< What earlier starts saved.
 };
 
-/// The best start for `child` that `catalogue` has; nullopt: none. `graph_of` reads a parent's graph. Errors: verify's,
-/// of the child; graph_of's.
+/// The best start for `child` in `catalogue`; none if there is none. `graph_of` reads a parent's graph. Errors: those
+/// of verify() for the child; those of `graph_of`.
 Result<std::optional<WarmStart>> query(const Catalogue& catalogue, const std::string& task, const graph::Graph& child,
                                        const graph::OpTable& ops,
                                        const std::function<Result<graph::Graph>(const std::string&)>& graph_of,
                                        const QueryOptions& options = {});
 
-/// The same from a store; changes nothing in it. Thread-safe.
+/// The best start for `child` in a store, which does not change. Thread-safe.
 Result<std::optional<WarmStart>> query(const Store& store, const graph::Graph& child, const TaskKey& task,
                                        const graph::OpTable& ops, const QueryOptions& options = {});
 
-/// A start with the child's tensors, but for random ones (see apply).
+/// A start with the tensors of the child that come from the parent (see apply()).
 struct LoadedStart {
-  WarmStart start;
-  std::vector<Tensor> tensors;
-  /// Models that would have been better but are damaged, a line each; they are quarantined.
+  WarmStart start;              ///< the parent and the plan
+  std::vector<Tensor> tensors;  ///< tensors of the child
+  /// Better models that are damaged, one line each. They are quarantined.
   std::vector<std::string> skipped;
 };
-/// query, and what apply makes of the parent's weights; reads no more of them than the plan wants. Where those are
-/// damaged the model is quarantined and the next one asked. Errors: the store's but kDataLoss of a model.
+/// Finds the best start with query() and loads it with apply(). It reads only the weights that the plan needs. A model
+/// with damaged weights is quarantined, and the next one is tried. Errors: those of the store except kDataLoss of a
+/// model.
 Result<std::optional<LoadedStart>> load_start(Store& store, const graph::Graph& child, const TaskKey& task,
                                               const graph::OpTable& ops, const QueryOptions& options = {});
 

@@ -39,7 +39,7 @@ bool is_decimal(std::string_view text) {
 
 Error refused(const std::string& what, const std::string& path) { return {Code::kFailedPrecondition, what, path}; }
 
-/// The status of what is at a path, without following a link; nullopt: nothing is there.
+/// The status of the file at a path, without following a link; nullopt: no file.
 Result<std::optional<struct stat>> status_of(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) == 0) return std::optional(facts);
@@ -47,8 +47,8 @@ Result<std::optional<struct stat>> status_of(const std::string& path) {
   return system_error("cannot examine", path, errno);
 }
 
-/// Whether this user may rely on what is there: it is this user's or the folder owner's, or the owner opened the folder
-/// to a group, and to no one else, and it is of that group.
+/// Whether this user may rely on a file: it belongs to this user or to the folder's owner. Or the owner opened the
+/// folder to a group, but not to all users, and the file belongs to that group.
 bool is_trusted(const struct stat& facts, const struct stat& folder) {
   if (facts.st_uid == ::geteuid() || facts.st_uid == folder.st_uid) return true;
   const mode_t shared = folder.st_mode & (S_IWGRP | S_IWOTH | S_ISVTX);
@@ -99,14 +99,15 @@ Error has_others(const std::string& folder, const std::vector<std::string>& name
   return refused(what + std::string(kNeeds), folder);
 }
 
-/// The first bytes of the index or of a file next to it; fewer where it is shorter.
+/// The first bytes of the index or of a file next to it; fewer if it is shorter.
 Result<std::string> beginning_of(const std::string& folder, const std::string& name, std::int64_t size) {
   const auto length = static_cast<std::uint64_t>(std::min<std::int64_t>(size, kHeaderBytes));
   LANISTA_ASSIGN(const auto bytes, read_inside_folder(folder, name, 0, length));
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
 }
 
-/// Refuses a journal that names another file, as SQLite has it for changes of several databases: a zoo has one.
+/// Refuses a journal that names another file. SQLite writes such journals for changes of several databases; a zoo has
+/// one.
 Result<void> check_journal_end(const std::string& folder, const std::string& name, std::int64_t size) {
   const auto length = static_cast<std::uint64_t>(kJournalMagic.size());
   if (size < static_cast<std::int64_t>(length)) return {};
@@ -121,10 +122,10 @@ std::int64_t big_endian(std::string_view header, std::size_t at, std::size_t byt
   return out;
 }
 
-/// What the files index.sqlite* are, by their first bytes.
+/// The kind of the files index.sqlite*, by their first bytes.
 struct IndexFacts {
   bool is_ours = false;      ///< the header has the application id
-  bool may_be_ours = false;  ///< the id may be in the log alone, or SQLite was interrupted before it wrote one
+  bool may_be_ours = false;  ///< the id may be in the log only, or SQLite was interrupted before it wrote one
 };
 
 Result<IndexFacts> examine_index(const std::string& folder, const struct stat& facts_of_folder) {
@@ -173,8 +174,9 @@ Result<FolderFacts> examine_folder(const std::string& folder) {
   const bool has_index = std::ranges::find(names, kIndexName) != names.end();
   if (facts_of_weights && (has_index || S_ISLNK(facts_of_weights->st_mode))) {
     if (!S_ISDIR(facts_of_weights->st_mode)) {
-      return refused(std::string("is ") + file_type_name(facts_of_weights->st_mode) + "; the zoo's weights are in a folder",
-                     weights);
+      return refused(
+          std::string("is ") + file_type_name(facts_of_weights->st_mode) + "; the zoo's weights are in a folder",
+          weights);
     }
     if (!is_trusted(*facts_of_weights, *facts)) {
       return refused("is a folder of user " + std::to_string(facts_of_weights->st_uid) +
@@ -185,7 +187,7 @@ Result<FolderFacts> examine_folder(const std::string& folder) {
   if (index.is_ours) return FolderFacts{true, false};
   if (has_index && !index.may_be_ours) return not_a_zoo(folder);
 
-  // No zoo yet, as far as the header says. One may be created where nothing but an empty folder of weights is there.
+  // By its header it is no zoo yet. One may be created if the folder contains at most an empty folder of weights.
   std::vector<std::string> others;
   for (const std::string& name : names) {
     const bool is_index = has_index && name.starts_with(kIndexName) &&

@@ -41,8 +41,9 @@ std::string refusal_of(const std::string& folder, Mode mode = Mode::kWrite) {
 TEST(ZooFolder, RecognizesOwnFileNames) {
   const std::string hash(64, 'a');
   EXPECT_TRUE(is_weights_file_name(hash + ".safetensors"));
-  for (const std::string& name : {hash, "A" + hash.substr(1) + ".safetensors", hash + "a.safetensors",
-                                  hash.substr(1) + ".safetensors", hash + ".safetensors.bak", "x" + hash + ".safetensors"}) {
+  for (const std::string& name :
+       {hash, "A" + hash.substr(1) + ".safetensors", hash + "a.safetensors", hash.substr(1) + ".safetensors",
+        hash + ".safetensors.bak", "x" + hash + ".safetensors"}) {
     EXPECT_FALSE(is_weights_file_name(name)) << name;
   }
   for (const char* name : {"tmp-1-0", "tmp-12345-17", "tmp-1-0123456789abcdef"}) {
@@ -100,7 +101,8 @@ TEST(ZooFolder, RefusesAnEmptyIndexWithWeightsNextToIt) {
   put(folder.path() + "/index.sqlite", "");
   put(weights, "x");
 
-  EXPECT_NE(refusal_of(folder.path()).find("is not the index of a zoo"), std::string::npos) << refusal_of(folder.path());
+  EXPECT_NE(refusal_of(folder.path()).find("is not the index of a zoo"), std::string::npos)
+      << refusal_of(folder.path());
   EXPECT_TRUE(fs::exists(weights));
 }
 
@@ -138,7 +140,7 @@ TEST(ZooFolder, KeepsForeignJournalFile) {
   EXPECT_EQ(*real_file_system().read(folder.path() + "/index.sqlite-journal"), "my journal");
 }
 
-// A writer of earlier versions that was killed: all tables are in the log, and the header has no application id yet.
+// An earlier version was killed while it wrote: all tables are in the log, and the header has no application id yet.
 TEST(ZooFolder, OpensZooWithTablesOnlyInLog) {
   const Folder folder("log"), copy("log_copy");
   std::string id;

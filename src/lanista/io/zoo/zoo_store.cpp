@@ -34,8 +34,8 @@ Result<void> Store::State::mark_removed(const std::string& id, const std::string
 }
 
 Result<void> Store::State::drop_files(const std::vector<std::string>& ids) {
-  // In a change of its own: a crash between leaves an orphan, never a model without weights; and nobody can add the
-  // same weights while it looks.
+  // It is a change of its own: a crash in between leaves an orphan, never a model without weights. No other process can
+  // add the same weights during the check.
   return index.change([&]() -> Result<void> {
     for (const std::string& id : ids) {
       std::string weights;

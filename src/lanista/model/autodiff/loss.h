@@ -16,7 +16,7 @@ namespace lanista::step {
 /// The kind of the target of a sample.
 enum class TargetKind {
   kClasses,    ///< one class number, or one for each position of a sequence
-  kLaneAttrs,  ///< real numbers
+  kNumbers,    ///< real numbers
   kMultilabel  ///< several labels, each 0 or 1
 };
 /// The name of a target kind in files: "classes", "numbers" or "labels".
@@ -28,7 +28,7 @@ struct Loss {
   /// Kind of the target. For classes the target is one class number a sample. For predictions [N, positions, classes]
   /// it is one a position, and the loss of the sample is the mean over positions. Otherwise the target has the shape of
   /// the prediction.
-  TargetKind kind = TargetKind::kLaneAttrs;
+  TargetKind kind = TargetKind::kNumbers;
   /// Checks the shape of the predictions. Errors: kInvalidArgument with the shapes that the loss accepts.
   std::function<Result<void>(const graph::Shape& prediction)> fits;
   /// Operator from prediction and target to the loss of each sample [N], and to a further output for the gradient.

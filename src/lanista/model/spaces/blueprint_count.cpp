@@ -7,8 +7,7 @@ namespace lanista::mutate {
 
 namespace {
 
-constexpr std::int64_t kMost = std::int64_t{1}
-                               << 40;  // above every limit, and no overflow when multiplied by a thousand
+constexpr std::int64_t kMost = std::int64_t{1} << 40;  // above every limit; times a thousand, no overflow
 
 class Counter {
  public:

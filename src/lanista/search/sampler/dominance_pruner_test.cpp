@@ -359,7 +359,7 @@ TEST(TrainingOrder, TrainsOnlySurvivorsAndNearestFailures) {
     given += trained_of(grid, fails, study::kAsGiven);
     whole += std::ssize(grid);
   }
-  // docs/benchmarks.md has them: --gtest_output=json
+  // bench/results/scheduling.jsonl has them, from --gtest_output=json.
   RecordProperty("none", static_cast<int>(whole));
   RecordProperty("given", static_cast<int>(given));
   RecordProperty("informative", static_cast<int>(informative));

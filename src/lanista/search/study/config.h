@@ -94,7 +94,8 @@ struct FrozenConfig {
 };
 struct ModelConfig {
   std::vector<std::string> base{"builtin:small-mlp", "builtin:small-cnn"};
-  /// A space of models in place of bases: a tree of blocks (docs/study-file.md), "builtin:NAME?option=value", or null.
+  /// A space of models instead of bases: a tree of blocks (docs/reference/study-file/model.md),
+  /// "builtin:NAME?option=value", or null.
   nlohmann::json space;
   std::optional<FrozenConfig> frozen;
 };
@@ -215,7 +216,7 @@ struct StudyConfig {
   TrainConfig train;
   std::vector<Goal> goals{Goal{}};
   std::vector<Constraint> subject_to;  ///< what trials must keep to
-  std::vector<PruningRule> implied = {};  ///< what the result of one trial says of others
+  std::vector<PruningRule> implied = {};  ///< rules by which the result of one trial ends other trials
   StrategyConfig strategy;
   StopConfig stop;
   BudgetConfig budget;

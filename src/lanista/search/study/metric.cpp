@@ -26,7 +26,7 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
 
 bool number_fits(const Metric& metric, std::int64_t number) {
   if (stem(metric.name).empty()) return true;
-  return metric.targets == MetricTargets::kLaneAttrs ? number >= 1 && number <= kMaxPercent : number >= kMinRank;
+  return metric.targets == MetricTargets::kNumbers ? number >= 1 && number <= kMaxPercent : number >= kMinRank;
 }
 
 bool suits(const Metric& metric, const Targets& targets) {
@@ -35,8 +35,8 @@ bool suits(const Metric& metric, const Targets& targets) {
       return targets.classes > 0 || (targets.kind == step::TargetKind::kMultilabel && !metric.label_metric.empty());
     case MetricTargets::kTwoClasses:
       return targets.classes == 2;
-    case MetricTargets::kLaneAttrs:
-      return targets.kind == step::TargetKind::kLaneAttrs;
+    case MetricTargets::kNumbers:
+      return targets.kind == step::TargetKind::kNumbers;
     case MetricTargets::kLabels:
       return targets.kind == step::TargetKind::kMultilabel;
   }
@@ -45,12 +45,12 @@ bool suits(const Metric& metric, const Targets& targets) {
 
 std::string allowed_text(const Metric& metric, std::int64_t classes) {
   if (stem(metric.name).empty()) return metric.name;
-  if (metric.targets == MetricTargets::kLaneAttrs)
+  if (metric.targets == MetricTargets::kNumbers)
     return metric.name + " with q from 1 to " + std::to_string(kMaxPercent);
   return metric.name + " with k from 2 to " + std::to_string(classes);
 }
 
-/// A row of the table whose values stop there.
+/// Returns a row of the table with `bound` as its best value.
 Metric at_best(double bound, Metric metric) {
   metric.bound = bound;
   return metric;
@@ -62,7 +62,7 @@ std::string wanted(const Metric& metric) {
       return "classes";
     case MetricTargets::kTwoClasses:
       return "two classes";
-    case MetricTargets::kLaneAttrs:
+    case MetricTargets::kNumbers:
       return "numbers";
     case MetricTargets::kLabels:
       return "labels";
@@ -78,31 +78,31 @@ const std::vector<Metric>& metrics() {
       at_best(1, {"accuracy",
                   kClasses,
                   true,
-                  "share of the rows whose largest logit is the label's; of equal ones the first counts",
+                  "share of rows with the label's logit as the largest; of equal logits the first counts",
                   0,
                   {},
                   "share of right labels, over all rows and labels; a row has a label if its logit is above 0"}),
-      at_best(1, {"exact_match", kLabels, true, "share of the rows all of whose labels are right"}),
-      at_best(1, {"top<k>", kClasses, true, "share of the rows whose label is among the k largest logits", 5}),
-      at_best(1, {"balanced_accuracy", kClasses, true, "mean recall of the classes that have rows"}),
+      at_best(1, {"exact_match", kLabels, true, "share of rows with all labels right"}),
+      at_best(1, {"top<k>", kClasses, true, "share of rows with the label among the k largest logits", 5}),
+      at_best(1, {"balanced_accuracy", kClasses, true, "mean recall over the classes with rows"}),
       at_best(1, {"f1_macro",
                   kClasses,
                   true,
-                  "mean of f1 over the classes that are a label or a prediction; 0 / 0 is 0",
+                  "mean f1 over the classes that are a label or a prediction; 0 / 0 is 0",
                   0,
                   {},
-                  "mean of f1 over all labels; 0 / 0 is 0"}),
+                  "mean f1 over all labels; 0 / 0 is 0"}),
       at_best(0, {"log_loss",
                   kClasses,
                   false,
-                  "mean of minus the logarithm of the label's probability by softmax",
+                  "mean of -log of the label's probability by softmax",
                   0,
                   {},
-                  "mean over rows and labels of minus the logarithm of what the sigmoid gives the truth"}),
+                  "mean over rows and labels of -log of the true value's probability by the sigmoid"}),
       at_best(1, {"perplexity", kClasses, false,
-                  "e to the power of log_loss: as uncertain as among so many equal classes"}),
+                  "e to the power of log_loss: the number of equally likely classes with this loss"}),
       at_best(0, {"calibration_error", kClasses, false,
-                  "mean distance between the largest probability and the accuracy, in 15 bins of that probability"}),
+                  "mean difference between the largest probability and the accuracy, in 15 bins of that probability"}),
       {"matthews", kClasses, true, "correlation of labels and predictions (Matthews); 0 where either is constant"},
       at_best(1, {"roc_auc",
                   kClasses,
@@ -110,7 +110,7 @@ const std::vector<Metric>& metrics() {
                   "area under the ROC curve by the score of class 1; of more classes the mean of each against the rest",
                   0,
                   {},
-                  "mean of the areas of all labels"}),
+                  "mean of the areas over all labels"}),
       at_best(
           1,
           {"average_precision",
@@ -120,18 +120,18 @@ const std::vector<Metric>& metrics() {
            "rest",
            0,
            {},
-           "mean of all labels"}),
+           "mean over all labels"}),
       at_best(1, {"f1", kTwoClasses, true, "harmonic mean of precision and recall of class 1; 0 / 0 is 0"}),
-      at_best(0, {"mae", kLaneAttrs, false, "mean absolute error"}),
-      at_best(0, {"rmse", kLaneAttrs, false,
-                  "square root of the mean squared error; of several targets the mean of their roots"}),
+      at_best(0, {"mae", kNumbers, false, "mean absolute error"}),
+      at_best(0, {"rmse", kNumbers, false,
+                  "root of the mean squared error; of several targets the mean of their roots"}),
       at_best(
-          1, {"r2", kLaneAttrs, true,
-              "1 minus squared errors over squared distances of targets from their mean; of several targets the mean"}),
-      at_best(0, {"mape", kLaneAttrs, false,
-                  "mean of absolute error by the target's size, which is at least 2.2e-16; 0.1 is 10 %"}),
+          1, {"r2", kNumbers, true,
+              "1 minus squared errors / squared distances of targets from their mean; of several targets the mean"}),
+      at_best(0, {"mape", kNumbers, false,
+                  "mean of absolute error / size of the target (at least 2.2e-16); 0.1 is 10 %"}),
       at_best(0,
-              {"quantile<q>", kLaneAttrs, false,
+              {"quantile<q>", kNumbers, false,
                "pinball loss: q % of what predictions fall short of targets, 100 - q % of what they exceed them", 90}),
   };
   return all;
@@ -177,7 +177,7 @@ Result<void> check_metric(std::string_view name, const Targets& targets, std::sp
 }
 
 std::vector<std::string> default_metrics(const Targets& targets) {
-  return {targets.kind == step::TargetKind::kLaneAttrs ? "mae" : "accuracy"};
+  return {targets.kind == step::TargetKind::kNumbers ? "mae" : "accuracy"};
 }
 
 std::vector<std::string> applicable_metrics(const Targets& targets) {

@@ -13,18 +13,19 @@
 
 namespace lanista::engine::testing {
 
-/// A strategy of tests whose verdicts are drawn: a function of its seed and of the events alone. What it proposes,
-/// whoever derives from it says.
+/// A test strategy with random verdicts: a function of its seed and of the events. Derived classes define its
+/// proposals.
 class RandomVerdictStrategy : public strategy::Strategy {
  public:
-  /// How its verdicts fall.
+  /// Distribution of its verdicts.
   struct VerdictDistribution {
-    double pause_probability = 0, stop_probability = 0;   ///< chances
-    std::int64_t max_epochs_ahead = 1;      ///< epochs that a verdict may stand for, so that some come unannounced
-    bool forgets_ended_trials = true;  ///< else only those that failed
+    double pause_probability = 0, stop_probability = 0;   ///< Probabilities.
+    std::int64_t max_epochs_ahead = 1;      ///< Most epochs that a verdict is valid for.
+    bool forgets_ended_trials = true;  ///< False: it forgets failed trials only.
   };
 
-  RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng, const VerdictDistribution& distribution)
+  RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng,
+                        const VerdictDistribution& distribution)
       : inner_(std::move(inner)), epochs_(epochs), rng_(rng), distribution_(distribution) {}
 
   void observe(const study::Event& event) override {
@@ -63,7 +64,7 @@ class RandomVerdictStrategy : public strategy::Strategy {
   std::int64_t epochs() const { return epochs_; }
   const KnownTrials& known() const { return known_; }
   const strategy::Strategy& inner() const { return *inner_; }
-  /// Number of the answer that is asked for, and what it is drawn with.
+  /// Number of the requested answer, and its random stream.
   std::int64_t next_group() const { return static_cast<std::int64_t>(events_) + 1; }
   Rng suggestion_rng() const { return rng_.split("suggest").split(events_); }
   /// Any known trial, or none.

@@ -7,7 +7,7 @@
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/model/graph/graph.h"
 
-// Models with which export and import are tried, here and against other readers.
+// Models for tests of export and import, here and with other readers.
 namespace lanista::runtime::testing {
 
 /// A model with random weights and running statistics, and a batch of raw numbers.
@@ -16,10 +16,10 @@ struct OnnxCase {
   graph::Graph graph;
   std::vector<Tensor> weights;
   formats::OnnxExport options;
-  Tensor x;  ///< [n, features...]
+  Tensor x;  ///< [n, features...].
 };
 
-/// The model with random weights and a batch of three samples, both drawn by its name.
+/// The model with random weights and a batch of three samples, both sampled by its name.
 OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {});
 /// A model of one operator, input and output for each of graph::builtin_ops(); "input" and "output" stand in all.
 std::vector<OnnxCase> operator_cases();
@@ -29,9 +29,9 @@ std::vector<OnnxCase> base_cases();
 std::vector<OnnxCase> composed_cases();
 std::vector<OnnxCase> mutated_cases(int count);
 
-/// What nn computes from the case's x in the units of its options. [n, ...]
+/// The program's outputs for the case's x, [n, ...], in the units of its options.
 Tensor predict(const OnnxCase& one);
-/// The same without a unit of targets.
+/// The program's outputs without a unit of targets.
 Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
                const std::vector<double>& scale, const Tensor& x);
 

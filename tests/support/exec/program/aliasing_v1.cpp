@@ -1,4 +1,4 @@
-#include "support/exec/program/old_aliasing.h"
+#include "support/exec/program/aliasing_v1.h"
 
 #include "lanista/exec/program/layout.h"
 #include "lanista/exec/program/plan_lines.h"
@@ -25,7 +25,7 @@ std::int64_t lines(const graph::ValueType& type) {
   return (ElementCount(type.shape).at(kBatch) * element_bytes(type.dtype, sizeof(float)) + 63) / 64;
 }
 
-// The values of the arena: in whose place each lies, and for a place its size and last use.
+// The values of the arena: the value that each replaces, with its size and last use.
 struct OutputAddresses {
   std::map<Port, Port> of;
   std::map<Port, std::int64_t> size;
@@ -79,12 +79,14 @@ bool v1_rule_overwrote_value_read_again(const LoweredGraph& lowered, const std::
 }
 
 bool v1_rule_overwrote_value_read_again(const step::TrainingStep& train, const step::InferenceStep& infer) {
-  const LoweredGraph training = lower(train.graph, train.types, train.compute, outputs_read_after(train), shipped_lowering_rules());
+  const LoweredGraph training =
+      lower(train.graph, train.types, train.compute, outputs_read_after(train), shipped_lowering_rules());
   const Port loss = training.source(train.loss);
   std::set<Port> outside_arena;
   for (const Port port : outputs_read_after(train)) outside_arena.insert(training.source(port));
   outside_arena.erase(loss);
-  const LoweredGraph inference = lower(infer.graph, infer.types, infer.compute, {infer.prediction}, shipped_lowering_rules());
+  const LoweredGraph inference =
+      lower(infer.graph, infer.types, infer.compute, {infer.prediction}, shipped_lowering_rules());
   return v1_rule_overwrote_value_read_again(training, {loss}, outside_arena) ||
          v1_rule_overwrote_value_read_again(inference, {inference.source(infer.prediction)}, {});
 }

@@ -80,11 +80,11 @@ struct DatasetRun {
 };
 
 // Steps of three lanes, one of them masked in the last, then a measurement.
-DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevice& device, bool names_table, bool shared,
-           Precision precision, MemoryBudget* budget = nullptr) {
+DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevice& device, bool names_table,
+                 bool shared, Precision precision, MemoryBudget* budget = nullptr) {
   auto made =
       AtenExecutable::compile(&derived.train, derived.infer,
-                           {.lanes = kLanes, .max_batch = kBatch, .precision = precision, .budget = budget}, device);
+                              {.lanes = kLanes, .max_batch = kBatch, .precision = precision, .budget = budget}, device);
   EXPECT_TRUE(made.ok());
   auto& executable = static_cast<AtenExecutable&>(**made);
   for (std::int64_t lane = 0; lane < kLanes; ++lane)
@@ -111,12 +111,12 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
   for (const std::int64_t first : {0, 8}) {
     if (first > 0) active[1] = 0;
     executable.run({.steps = 8,
-                 .active = active,
-                 .step_input = [&](std::int64_t step) -> nn::StepInput {
-                   for (std::size_t at = 0; at < (shared ? 1 : owned.size()); ++at) batch_of(at, first + step);
-                   return {std::span(batches).first(shared ? 1 : owned.size()), hyper};
-                 }},
-                ends);
+                    .active = active,
+                    .step_input = [&](std::int64_t step) -> nn::StepInput {
+                      for (std::size_t at = 0; at < (shared ? 1 : owned.size()); ++at) batch_of(at, first + step);
+                      return {std::span(batches).first(shared ? 1 : owned.size()), hyper};
+                    }},
+                   ends);
     executable.wait();
     for (const nn::LaneResult& end : ends) {
       EXPECT_FALSE(end.failure);
@@ -125,11 +125,11 @@ DatasetRun train(const Derived& derived, const Samples& samples, const AtenDevic
   }
   told.uploaded_bytes = executable.uploaded_bytes();
   const nn::Metrics asked{.loss = derived.train.options.loss};
-  std::vector<nn::LaneMetrics> measured{{.lane = 0, .asked = &asked}, {.lane = 2, .asked = &asked}};
+  std::vector<nn::LaneMetrics> measured{{.lane = 0, .requested = &asked}, {.lane = 2, .requested = &asked}};
   batch_of(0, 20);
   bool asked_for = false;
   executable.evaluate([&]() -> const nn::Batch* { return std::exchange(asked_for, true) ? nullptr : &batches[0]; },
-                   measured);
+                      measured);
   for (const nn::LaneMetrics& each : measured) told.sums.push_back(each.sums.loss);
   for (std::int64_t lane = 0; lane < kLanes; ++lane) told.states.push_back(executable.extract_state(lane));
   return told;
@@ -156,7 +156,7 @@ TEST(DeviceDatasets, GiveEqualBitsWhenReadByRow) {
       }
     }
   }
-  EXPECT_TRUE(keeps.warnings().take().empty());
+  EXPECT_TRUE(keeps.warnings().drain().empty());
 }
 
 TEST(DeviceDatasets, AreUploadedOnceAndFreedWithTheLastProgram) {
@@ -170,11 +170,11 @@ TEST(DeviceDatasets, AreUploadedOnceAndFreedWithTheLastProgram) {
     return std::make_shared<const DeviceDataset>();
   };
   {
-    const auto first = keeps.tables().get(key, make), second = keeps.tables().get(key, make);
+    const auto first = keeps.dataset_cache().get(key, make), second = keeps.dataset_cache().get(key, make);
     EXPECT_EQ(first, second);
     EXPECT_EQ(made, 1);
   }
-  static_cast<void>(keeps.tables().get(key, make));
+  static_cast<void>(keeps.dataset_cache().get(key, make));
   EXPECT_EQ(made, 2);
 }
 
@@ -189,7 +189,7 @@ TEST(DeviceDatasets, AreUploadedPerBatchWithoutMemory) {
     const DatasetRun read = train(derived, samples, *device, true, true, Precision::kFloat32, of);
     EXPECT_TRUE(read.states == fed.states);
     EXPECT_EQ(read.uploaded_bytes, fed.uploaded_bytes);
-    EXPECT_EQ(device->warnings().take().size(), 1U);
+    EXPECT_EQ(device->warnings().drain().size(), 1U);
   }
   EXPECT_EQ(samples.reads, 0);
 }

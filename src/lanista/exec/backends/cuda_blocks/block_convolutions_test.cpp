@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "lanista/base/rng.h"
-#include "support/exec/backends/cuda_blocks/block_other_hosts.h"
+#include "support/exec/backends/cuda_blocks/block_test_devices.h"
 #include "support/exec/backends/cuda_blocks/block_test_support.h"
 
 namespace lanista::device {
@@ -51,7 +51,7 @@ TEST(BlockConvolutions, EqualTheCpuToTheBitForRandomSizes) {
     const TestModel model = drawn_taps(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, host(), 2, 3, recipes(), true, kBatch),
-                 train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
+                         train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }
@@ -74,7 +74,7 @@ TEST(BlockOnCuda, EqualsTheCpuToTheBitForRandomConvolutions) {
     const TestModel model = drawn_taps(seed);
     const Derived derived = derive(model);
     expect_equal_results(train(derived, *backend, 2, 3, recipes(), true, kBatch),
-                 train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
+                         train(derived, nn::cpu_backend(), 2, 3, recipes(), true, kBatch), model.name);
     if (HasFailure()) FAIL() << model.text;
   }
 }

@@ -1,4 +1,4 @@
-// Piecewise activations, slices, images of another size, and what works along the channels, as C++ text.
+// Piecewise activations, slices, resizing of images, and operators along the channels, as C++ text.
 
 #include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
 #include "lanista/model/ops/op_rules.h"
@@ -12,7 +12,7 @@ std::int64_t product(std::vector<std::int64_t>::const_iterator begin, std::vecto
   return unbatched({begin, end}).elements_per_sample();
 }
 
-/// Emitter of y[i] = expression of the number v, with the attributes `names` as $names.
+/// An emitter of y[i] = expression of the number v, with the attributes `names` as $names.
 CppEmitter of_each(std::string expression, std::vector<const char*> names = {}) {
   return [expression, names](const CppNode& node) {
     constexpr std::string_view kForm = R"(std::vector<float> $y($size);
@@ -104,7 +104,7 @@ for (Index k = 0; k < $channels; ++k) {
   return fill_template(kForm, node, sizes);
 }
 
-// Cells are counted in halves of a cell of the result, so that no rounding decides which ones are read.
+  // Positions are counted in halves of a cell of the result, so that no rounding decides which cells are read.
 std::string bilinear(const CppNode& node, const CppValues& sizes) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index r = 0; r < $result_rows; ++r) {

@@ -1,4 +1,4 @@
-// The inference form of every operator as C++ text. Values of one sample lie row-major: [C, H, W], [rows, features].
+// The inference form of every operator as C++ text. Values of one sample are row-major: [C, H, W], [rows, features].
 #include <utility>
 
 #include "lanista/io/formats/cpp_export/cpp_emitter_support.h"
@@ -31,18 +31,18 @@ std::int64_t elements(const std::vector<std::int64_t>& dims) {
   return graph::ops::unbatched(dims).elements_per_sample();
 }
 
-/// Emitter of y[i] = expression; the expression may ask for the inputs $x (or $a) and $b.
+/// An emitter of y[i] = expression; the expression may use the inputs $x (or $a) and $b.
 CppEmitter each(std::string expression) {
-  return [pattern = "std::vector<float> $y($size);\nfor (Index i = 0; i < $size; ++i) $y[i] = " + std::move(expression) +
-                 ";\n"](const CppNode& node) {
+  return [pattern = "std::vector<float> $y($size);\nfor (Index i = 0; i < $size; ++i) $y[i] = " +
+                    std::move(expression) + ";\n"](const CppNode& node) {
     return fill_template(pattern, node, {{"a", node.inputs.front()}, {"b", node.inputs.back()}});
   };
 }
 
-/// The same numbers under another name.
+/// An alias for a value.
 std::string alias(const CppNode& node) { return fill_template("const auto& $y = $x;\n", node); }
 
-// input_mean[...] or input_scale[...] for the feature i.
+// The text input_mean[...] or input_scale[...] for the feature i.
 std::string normalizer(const CppNode& node, const std::string& name, std::size_t entries) {
   const std::int64_t features = node.shape.elements_per_sample();
   if (entries == 1) return name + "[0]";
@@ -71,7 +71,7 @@ std::string output(const CppNode& node) {
   return fill_template(kForm, node);
 }
 
-// Compilers ask whether a value that nobody reads was meant so.
+// Compilers warn about a value that is never read.
 std::string zero(const CppNode& node) {
   return fill_template("std::vector<float> $y($size);\nstatic_cast<void>($x);\n", node);
 }
@@ -148,7 +148,7 @@ for (Index c = 0; c < $channels; ++c) {
                  {"bias", plus_param(node, affine, "bias", "c")}});
 }
 
-/// Normalises `rows` runs of numbers; `index_text` is the index of number i of row r in weight and bias.
+/// Normalises `rows` runs of numbers. `index_text` is the index of number i of row r in weight and bias.
 std::string normalized_rows(const CppNode& node, std::int64_t rows, const std::string& index_text) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 for (Index r = 0; r < $rows; ++r) {
@@ -204,14 +204,14 @@ for (Index r = 0; r < $outer; ++r) {
                  {"inner", text(elements({at + 1, dims.end()}))}});
 }
 
-/// Steps from one index of a dimension to the next, for row-major dims.
+/// Distances between neighbouring indices of each dimension, for row-major dims.
 std::vector<std::int64_t> strides(const std::vector<std::int64_t>& dims) {
   std::vector<std::int64_t> out(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) out[i - 1] = out[i] * dims[i];
   return out;
 }
 
-/// "i0 * 12 + i2 * 4", or "0".
+/// The text of an index: "i0 * 12 + i2 * 4", or "0".
 std::string index_text(const std::vector<std::pair<std::size_t, std::int64_t>>& terms) {
   std::string out;
   for (const auto& [counter, step] : terms) {
@@ -227,8 +227,8 @@ std::string transpose(const CppNode& node) {
   for (std::size_t i = 1; i < axes.size(); ++i) {
     terms.emplace_back(i - 1, steps[static_cast<std::size_t>(axes[i] - 1)]);
   }
-  const std::string body =
-      fill_template("$y[$y_at++] = $x[$place];\n", node, {{"place", index_text(terms)}, {"y_at", node.value() + "_at"}});
+  const std::string body = fill_template("$y[$y_at++] = $x[$place];\n", node,
+                                         {{"place", index_text(terms)}, {"y_at", node.value() + "_at"}});
   return fill_template("std::vector<float> $y($size);\nIndex $y_at = 0;\n", node, {{"y_at", node.value() + "_at"}}) +
          cpp_loops(without_batch(node.shape), body);
 }

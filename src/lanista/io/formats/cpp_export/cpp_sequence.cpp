@@ -43,7 +43,7 @@ for (Index i = 0; i < $size; ++i) {
   return fill_template(kForm, node, {{"length", text(node.dims().back())}});
 }
 
-// Queries, keys and contents of a position stand beside each other in `parts`, head by head.
+// Queries, keys and contents of a position are next to each other in `parts`, head by head.
 std::string attention(const CppNode& node) {
   constexpr std::string_view kForm = R"(std::vector<float> $y($size);
 {

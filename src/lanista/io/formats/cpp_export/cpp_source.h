@@ -15,62 +15,67 @@
 
 namespace lanista::formats {
 
-/// What an exported source file says beside its model.
+/// What an exported source file contains in addition to its model.
 struct CppExport {
-  /// The program takes raw numbers and computes (x - mean) / scale first. One entry for everything, one a channel of
-  /// [C, H, W], or one a feature; empty: 0 and 1.
+  /// Normalisation: the program gets raw numbers and computes (x - mean) / scale first. One entry for all, one for each
+  /// channel of [C, H, W], or one for each feature; empty: 0 and 1.
   std::vector<double> mean, scale;
-  std::vector<std::string> labels;        ///< of the outputs, one of which is the right one; may be empty
-  std::vector<std::string> targets = {};  ///< names of outputs that are numbers, or labels each for itself; may be empty
-  /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
+  std::vector<std::string> labels;         ///< Names of classes, one for each output; may be empty.
+  std::vector<std::string> targets = {};   ///< Names of outputs that are numbers or independent labels; may be empty.
+  /// What replaces a missing raw number (NaN), one for each feature; empty: it stays NaN.
   std::vector<double> missing = {};
-  /// The program gives the model's output times scale plus mean: one entry each a number of the output. Empty: the
-  /// output as it is.
+  /// The unit of the targets: the program returns the model's output times scale plus mean, with one entry for each
+  /// number of the output. Empty: the output is unchanged.
   std::vector<double> target_mean = {}, target_scale = {};
-  std::vector<std::string> features = {};  ///< names of the numbers that the program takes, in order; may be empty
+  std::vector<std::string> features = {};  ///< Names of the inputs, in order; may be empty.
 };
 
-/// One node as its emitter sees it. Values are called "v3" after the node, parameters "n3_weight".
+/// One node as its emitter receives it. Values are named after the node ("v3"), parameters "n3_weight".
 struct CppNode {
-  const graph::OpArgs& args;
+  const graph::OpArgs& args;        ///< attributes and types of inputs
   const graph::Shape& shape;        ///< of the result
   std::vector<std::string> inputs;  ///< names of the values it reads
-  std::string id;                   ///< "3"
-  const CppExport& options;
+  std::string id;                   ///< its number: "3"
+  const CppExport& options;         ///< options of the file
 
+  /// The name of its value.
   std::string value() const { return "v" + id; }
-  std::string param(std::string_view name) const;
+  std::string param(std::string_view name) const;  ///< the name of a parameter
+  /// Dimensions of input `i`, with the batch.
   const std::vector<std::int64_t>& dims(std::size_t i = 0) const { return args.inputs[i].shape.dims; }
 };
 
-/// C++ statements that declare the node's value and compute it for one sample, in inference form.
+/// Returns C++ statements that declare the node's value and compute it for one sample, in inference form.
 using CppEmitter = std::function<std::string(const CppNode&)>;
+/// Emitters by the name of the operator.
 using CppEmitters = std::map<std::string, CppEmitter, std::less<>>;
 
 /// An emitter for each operator of graph::builtin_ops().
 CppEmitters cpp_emitters();
 
-/// A trained model as one C++17 file that needs nothing but the standard library:
+/// Converts a trained model to one C++17 file that needs only the standard library:
 ///
 ///   namespace model {
 ///   input_size, output_size, labels, targets and features (where there are any)
 ///   void predict(const float* input, float* output);  // one sample, row-major; normalisation inside
 ///   }
 ///
-/// With LANISTA_MODEL_MAIN defined it is a program that reads samples from stdin, one a line, and prints the outputs
-/// (and the label of the largest, if there is one for each). Weights are exact; sums may be rounded in another order
-/// than in training. `weights`: see float_weights. Equal arguments give equal text.
-/// Errors: verify's; kUnimplemented for an operator without emitter, by name; kInvalidArgument for a weight that is
-/// missing, of another shape or not finite, and for a mean or scale that does not fit; kResourceExhausted above 16
-/// million weights, which compilers cannot swallow.
+/// With LANISTA_MODEL_MAIN defined it is a program. It reads samples from stdin, one in each line, and prints the
+/// outputs and, if there are labels, the label of the largest. Weights are exact; sums may be rounded in another order
+/// than in training. For `weights` see float_weights(). Equal arguments give equal text.
+/// Errors: those of verify(); kUnimplemented for an operator without an emitter, by name; kInvalidArgument for a weight
+/// that is missing, not finite or of another shape, and for a mean or scale of the wrong size. Also kResourceExhausted
+/// above 16 million weights, which compilers cannot handle.
 Result<std::string> to_cpp(const graph::Graph& graph, std::span<const Tensor> weights, const CppExport& options = {},
                            const graph::OpTable& ops = graph::builtin_ops(),
                            const CppEmitters& emitters = cpp_emitters());
 
-/// Several models as one file of the same form: each is a function of a namespace of its own, and predict() blends what
-/// they give. Of `options` mean, scale, missing and the targets' unit are the members' own. A single member gives what it gives
-/// alone. Errors: to_cpp's, with the member in front; kInvalidArgument (inputs or outputs of other shapes than the first
-/// member's); the limit of weights holds for all members together.
+/// Converts several models to one file of the same form. Each model is a function in its own namespace; predict()
+/// blends their outputs.
+///
+/// Mean, scale, missing and the unit of targets come from the members, not from `options`. A single member gives the
+/// same file as to_cpp() of that model. Errors: those of to_cpp(), with the member in front; kInvalidArgument (inputs
+/// or outputs of another shape than the first member's). The limit of weights holds for all members together.
 Result<std::string> to_cpp(const BlendedModel& blended, const CppExport& options = {},
                            const graph::OpTable& ops = graph::builtin_ops(),
                            const CppEmitters& emitters = cpp_emitters());

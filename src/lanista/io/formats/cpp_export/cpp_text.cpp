@@ -75,7 +75,7 @@ std::string cpp_float(double value) {
   return text + "f";
 }
 
-// Octal escapes end after three digits, whatever follows; a question mark could begin a trigraph.
+// Octal escapes end after three digits, whatever follows. A question mark could begin a trigraph.
 std::string cpp_string(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {

@@ -11,7 +11,7 @@ namespace {
 
 using graph::ops::without_batch;
 
-/// How a window moves: rows, then columns.
+/// The steps of a window: rows, then columns.
 struct WindowSteps {
   std::pair<std::int64_t, std::int64_t> stride{1, 1}, dilation{1, 1};
   graph::ops::Pads pads{};
@@ -21,7 +21,7 @@ WindowSteps window_steps(const CppNode& node) {
   return {node.args.pair("stride"), node.args.pair("dilation"), graph::ops::pads_of(node.args)};
 }
 
-/// What the forms call the numbers of a window that moves over `h` x `w` cells and gives `oh` x `ow`.
+/// The $names of templates for a window that moves over `h` x `w` cells and gives `oh` x `ow`.
 CppValues window_values(const graph::ops::ConvDims& dims, const WindowSteps& steps) {
   return {{"rows", text(dims.h)},
           {"columns", text(dims.w)},
@@ -80,8 +80,8 @@ graph::ops::ConvDims conv_dims(const CppNode& node, std::int64_t out, std::int64
 }
 
 std::string plain_conv(const CppNode& node, std::int64_t out, std::int64_t groups) {
-  return convolution(node.inputs[0], node.value(), conv_dims(node, out, groups), window_steps(node), node.param("weight"),
-                     plus_param(node, node.args.flag("bias"), "bias", "o"));
+  return convolution(node.inputs[0], node.value(), conv_dims(node, out, groups), window_steps(node),
+                     node.param("weight"), plus_param(node, node.args.flag("bias"), "bias", "o"));
 }
 
 std::string conv2d(const CppNode& node) {
@@ -155,7 +155,7 @@ for (Index i = 0; i < $in; ++i) {
   const graph::ops::ConvDims dims = *graph::ops::transposed_dims(node.args);
   const WindowSteps steps = window_steps(node);
   const bool bias = node.args.flag("bias");
-  // The same windows as those of a convolution that goes the other way: they move over the result.
+  // The windows are those of a convolution in the other direction: they move over the result.
   CppValues values = window_values(dims, steps);
   std::swap(values["rows"], values["result_rows"]);
   std::swap(values["columns"], values["result_columns"]);
@@ -218,7 +218,7 @@ CppValues has_windows(const CppNode& node) {
     return std::string(at) + " * " + text(step) + " - " + text(pad);
   };
   const std::string row = begin("r", stride.first, pads.top), column = begin("c", stride.second, pads.left);
-  // With padding counted, only what a last window covers behind the padding is absent.
+  // If padding counts, only the part of a last window after the padding is absent.
   const auto counted = [](const std::string& from, std::int64_t size, const char* end, std::int64_t after) {
     return "std::min<Index>(" + text(size) + ", " + end + " + " + text(after) + " - (" + from + "))";
   };
@@ -233,7 +233,7 @@ CppValues has_windows(const CppNode& node) {
           {"cells", cells}};
 }
 
-// A NaN wins, as it does in training.
+// A NaN wins, as in training.
 std::string max_pool(const CppNode& node) {
   constexpr std::string_view kForm = R"(float most = -std::numeric_limits<float>::infinity();
 for (Index row = top; row < bottom; ++row) {

@@ -1,4 +1,4 @@
-// Constants that are added to a value, multiplied with it and so on, one after the other, as one operator.
+// A sequence of additions and multiplications with constants, as one operator.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-/// value op constant, or constant - value.
+/// One step: value op constant, or constant - value.
 struct Step {
   char op;
   const Tensor* constant;
@@ -25,7 +25,7 @@ struct Step {
 struct Chain {
   std::string source;
   std::vector<Step> steps;         ///< in the order of computation
-  const OnnxNode* norm = nullptr;  ///< the batch-norm that gives the source, if nobody else reads it
+  const OnnxNode* norm = nullptr;  ///< the batch norm that gives the source, if it has no other reader
 };
 
 char op_of(const OnnxNode& node) {
@@ -36,7 +36,7 @@ char op_of(const OnnxNode& node) {
                                               : 0;
 }
 
-/// The step that a node is, and what it is done to; nothing if no input is a constant, or both are.
+/// The step of a node and the value it changes. None if no input is a constant, or both are.
 std::optional<std::pair<Step, std::string>> step_of(const OnnxView& view, const OnnxNode& node) {
   const char op = op_of(node);
   if (op == 0 || node.inputs.size() != 2 || !node.attributes.empty()) return std::nullopt;
@@ -71,8 +71,8 @@ struct Affine {
   std::vector<double> scale, shift;
 };
 
-/// The shape of everything that the constants say, without axes in front that they do not have: sizes one where all
-/// elements share a number.
+/// The common shape of all constants, without leading axes that none of them has. A size is one where all elements
+/// share a number.
 Result<List> shape_of_steps(const std::vector<Step>& steps) {
   List shape;
   for (const Step& step : steps) {
@@ -81,7 +81,7 @@ Result<List> shape_of_steps(const std::vector<Step>& steps) {
   return shape;
 }
 
-/// The steps as one, for a value of these dimensions. Errors: a constant that would stretch the value.
+/// Combines the steps for a value of these dimensions. Errors: a constant that would enlarge the value.
 Result<Affine> fused(const std::vector<Step>& steps, const List& dims) {
   LANISTA_ASSIGN(List shape, shape_of_steps(steps));
   const bool batch = shape.size() == dims.size();
@@ -92,7 +92,8 @@ Result<Affine> fused(const std::vector<Step>& steps, const List& dims) {
   shape.insert(shape.begin(), dims.size() - 1 - shape.size(), 1);
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] != 1 && shape[i] != dims[i + 1]) {
-      return unsupported("its constant of " + graph::Shape{shape}.text() + " would stretch " + graph::Shape{dims}.text());
+      return unsupported("its constant of " + graph::Shape{shape}.text() + " would stretch " +
+                         graph::Shape{dims}.text());
     }
   }
   Affine all{shape, {}, {}};
@@ -179,7 +180,7 @@ Result<Port> write_affine(ModelWriter& w, Port value, const Affine& affine) {
   return in_shape(w, result, rest);
 }
 
-/// Are these the channels of images, or one number for all?
+/// Whether a shape has the channels of images, or one number for all.
 bool by_channel(const List& shape, std::int64_t channels) {
   const std::size_t rank = shape.size();
   const auto one = [](std::int64_t size) { return size == 1; };
@@ -188,7 +189,7 @@ bool by_channel(const List& shape, std::int64_t channels) {
          (rank == 3 || shape[0] == 1);
 }
 
-/// A batch-norm whose scale and shift take over what follows it; nothing if cells of a channel differ.
+/// A batch norm with scale and shift changed by the following steps; none if cells of a channel differ.
 Result<std::optional<Rewrite>> norm_rewrite(const OnnxView& view, const Chain& chain) {
   LANISTA_ASSIGN(const BatchNorm norm, batch_norm_of(NodeReader(view, *chain.norm)));
   LANISTA_ASSIGN(const List shape, shape_of_steps(chain.steps));

@@ -15,7 +15,7 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-/// An operator of ours on values of one shape.
+/// A rule for an operator on values of one shape.
 RewriteRule binary_operator(const std::string& op) {
   return [op](const NodeReader& node_reader) -> RewriteResult {
     LANISTA_TRY(node_reader.allow_attributes({}));
@@ -32,7 +32,7 @@ RewriteRule binary_operator(const std::string& op) {
   };
 }
 
-/// A gate [N, C, 1, 1] on images, or [N, 1, C] on sequences.
+/// A product with a gate [N, C, 1, 1] on images, or [N, 1, C] on sequences.
 Result<std::optional<Port>> gated(ModelWriter& w, Port value, Port gate) {
   const List dims = w.dims(value);
   List gate_dims = dims;
@@ -62,7 +62,7 @@ RewriteResult negative(const NodeReader& node_reader) {
   return single_operator({std::move(input)}, "scale_by", {{"by", -1.0}});
 }
 
-/// x^1 and x^2.
+/// Rules for x^1 and x^2.
 RewriteResult power(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
@@ -71,7 +71,7 @@ RewriteResult power(const NodeReader& node_reader) {
   return unsupported("its exponent is not 2");
 }
 
-/// One of our operators with one number, an attribute in both.
+/// A rule for an operator with one number, an attribute in both.
 RewriteRule with_alpha(const std::string& op, double default_value) {
   return [op, default_value](const NodeReader& node_reader) -> RewriteResult {
     LANISTA_TRY(node_reader.allow_attributes({"alpha"}));
@@ -117,7 +117,7 @@ RewriteResult clip(const NodeReader& node_reader) {
   return single_operator({std::move(input)}, "clip", std::move(attrs));
 }
 
-/// From opset 20 on one node; before that groups.
+/// Gelu as one node, from opset 20 on. Before, it is a group.
 RewriteResult gelu(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"approximate"}));
   LANISTA_ASSIGN(const std::string form, node_reader.text("approximate", "none"));
@@ -139,20 +139,21 @@ RewriteResult swish(const NodeReader& node_reader) {
 }  // namespace
 
 RewriteRules arithmetic_rules() {
-  RewriteRules rules{{"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, binary_operator("add")}},
-              {"Clip", {clip}},
-              {"Div", {affine_group, binary_operator("div")}},
-              {"Elu", {with_alpha("elu", 1)}},
-              {"Gelu", {gelu}},
-              {"HardSigmoid", {hard_sigmoid}},
-              {"HardSwish", {same_operator("hard_swish")}},
-              {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
-              {"Mul", {silu_group, gelu_group, affine_group, mul}},
-              {"Neg", {negative}},
-              {"Pow", {power}},
-              {"Sub", {affine_group, binary_operator("sub")}},
-              {"Sum", {affine_group, binary_operator("add")}},
-              {"Swish", {swish}}};
+  RewriteRules rules{
+      {"Add", {causal_mask_group, affine_group_norm_group, linear_group, affine_group, binary_operator("add")}},
+      {"Clip", {clip}},
+      {"Div", {affine_group, binary_operator("div")}},
+      {"Elu", {with_alpha("elu", 1)}},
+      {"Gelu", {gelu}},
+      {"HardSigmoid", {hard_sigmoid}},
+      {"HardSwish", {same_operator("hard_swish")}},
+      {"LeakyRelu", {with_alpha("leaky_relu", 0.01F)}},
+      {"Mul", {silu_group, gelu_group, affine_group, mul}},
+      {"Neg", {negative}},
+      {"Pow", {power}},
+      {"Sub", {affine_group, binary_operator("sub")}},
+      {"Sum", {affine_group, binary_operator("add")}},
+      {"Swish", {swish}}};
   for (const SameOperator& same : same_operators()) rules[same.onnx].push_back(same_operator(same.ours));
   return rules;
 }

@@ -30,7 +30,7 @@ class BlendWriter {
     return name;
   }
 
-  /// The sum of values, each times its share.
+  /// Writes the weighted sum of values.
   void mean(std::span<const std::string> values, const std::string& output) {
     Names parts;
     for (std::size_t k = 0; k < values.size(); ++k) {
@@ -39,8 +39,8 @@ class BlendWriter {
     add("Sum", std::move(parts), output);
   }
 
-  /// The logarithm of the weighted mean of what the values are the logarithms of: the largest is taken out, so that
-  /// something is left of each.
+  /// Writes the logarithm of the weighted mean of the exponentials of `logs`. The largest is subtracted first, so that
+  /// no term vanishes.
   std::string log_mean(std::span<const std::string> logs, const std::string& of, const std::string& output) {
     Names weighted, parts;
     for (std::size_t k = 0; k < logs.size(); ++k) {
@@ -90,7 +90,7 @@ bool holds_node(const OnnxModel& model, const OnnxNode& node) {
   });
 }
 
-/// What `output` of the model needs, as a model.
+/// The part of a model that `output` needs, as a model.
 OnnxModel part_of(const OnnxModel& model, const std::string& output) {
   OnnxModel part = model;
   part.outputs.front().name = output;
@@ -122,7 +122,7 @@ void add_blend(Blend how, std::span<const std::string> values, std::span<const d
   LANISTA_CHECK(values.size() == shares.size(), "every member has a share");
   BlendWriter writer(shares, model);
   switch (how) {
-    case Blend::kLaneAttrs:
+    case Blend::kNumbers:
       return writer.mean(values, output);
     case Blend::kClasses:
       return writer.classes(values, output);
@@ -132,7 +132,7 @@ void add_blend(Blend how, std::span<const std::string> values, std::span<const d
 }
 
 Result<std::vector<OnnxModel>> blended_members(const OnnxModel& model, Blend how, std::span<const double> shares) {
-  const auto broken = [](const std::string& message) { return Error{Code::kDataLoss, "onnx: " + message, ""}; };
+  const auto malformed = [](const std::string& message) { return Error{Code::kDataLoss, "onnx: " + message, ""}; };
   if (model.outputs.size() != 1) return malformed("a blend has one output");
   Names values;
   for (std::size_t k = 0; k < shares.size(); ++k) values.push_back(blend_prefix(k) + "output");

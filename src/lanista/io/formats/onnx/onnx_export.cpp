@@ -36,7 +36,7 @@ Result<void> check_mappings(const graph::Graph& graph, const OnnxMappings& mappi
   return {};
 }
 
-/// Checked as what the file will hold: float32.
+/// Checks the numbers as the file will hold them: float32.
 Result<void> check_normalization(const OnnxExport& options) {
   for (const double value : options.mean) {
     if (!std::isfinite(static_cast<float>(value))) return invalid("a mean is not finite");
@@ -63,16 +63,16 @@ Error second_output(const graph::Node& node, graph::Port port) {
           ""};
 }
 
-/// A model and how it is written into a file.
+/// A model and its form in the file.
 struct ExportedModel {
   const graph::Graph& graph;
   const graph::Types& types;
   std::span<const Tensor> weights;
   std::string prefix;      ///< of all its names
-  std::string normalised;  ///< the value of its normalised input, where the file computes that already; else empty
+  std::string normalised;  ///< value of the normalised input, if the file has it already; else empty
 };
 
-/// Gives the name of its normalised input.
+/// Adds a model and returns the name of its normalised input.
 Result<std::string> add_model(const ExportedModel& one, const OnnxExport& options, const graph::OpTable& ops,
                               const OnnxMappings& mappings, OnnxModel& model) {
   const graph::Graph& graph = one.graph;
@@ -194,11 +194,11 @@ Result<OnnxModel> to_onnx(const BlendedModel& blended, const OnnxExport& options
   OnnxModel model;
   std::vector<std::string> outputs;
   std::vector<double> shares;
-  std::string normalised;  // what the first member's input gives
+  std::string normalised;  // of the first member
   for (std::size_t k = 0; k < blended.members.size(); ++k) {
     const BlendMember& member = blended.members[k];
     const OnnxExport own = own_units(member);
-    // Alone first: what is wrong with it is told before anything is written, and shapes are compared.
+    // Each member is exported alone first. So errors appear before anything is written, and shapes can be compared.
     auto alone = to_onnx(*member.graph, member.weights, own, ops, mappings);
     if (!alone) return Error{alone.error().code, member_name(k) + ": " + alone.error().message, alone.error().where};
     if (k == 0) {

@@ -17,26 +17,27 @@
 
 namespace lanista::formats {
 
-/// What an exported model says beside its graph.
+/// What an exported model contains in addition to its graph.
 struct OnnxExport {
-  /// The file takes raw numbers and computes (x - mean) / scale first. One entry for everything, one a channel of
-  /// [C, H, W], or one a feature; empty: 0 and 1.
+  /// Normalisation: the file gets raw numbers and computes (x - mean) / scale first. One entry for all, one for each
+  /// channel of [C, H, W], or one for each feature; empty: 0 and 1.
   std::vector<double> mean, scale;
-  std::string graph_name = "model";
-  std::map<std::string, std::string> metadata;
-  /// What a missing number, a NaN among the raw ones, becomes, one a feature; empty: it stays NaN.
+  std::string graph_name = "model";             ///< name of the graph in the file
+  std::map<std::string, std::string> metadata;  ///< texts by key
+  /// What replaces a missing raw number (NaN), one for each feature; empty: it stays NaN.
   std::vector<double> missing = {};
-  /// The file gives the model's output times scale plus mean: one entry each a number of a sample's output. Empty: the
-  /// output as it is.
+  /// The unit of the targets: the file returns the model's output times scale plus mean, with one entry for each number
+  /// of a sample's output. Empty: the output is unchanged.
   std::vector<double> target_mean = {}, target_scale = {};
 };
 
-/// Writes the ONNX nodes that stand for one node of a model. Values are called "n3" after the node, what lies between
-/// them "n3.part", parameters as in checkpoints; all behind a prefix, where a file holds several models.
+/// Writes the ONNX nodes of one node of a model. Values are named after the node ("n3"), intermediate values "n3.part",
+/// parameters as in checkpoints. Where a file holds several models, a prefix precedes all names.
 class OnnxWriter {
  public:
-  using Attributes = std::map<std::string, OnnxValue>;
+  using Attributes = std::map<std::string, OnnxValue>;  ///< attributes of an ONNX node by name
 
+  /// A writer for `node`, which adds to `model`. `inputs` are the names of the values that it reads.
   OnnxWriter(OnnxModel& model, const OnnxExport& options, const graph::Node& node, const graph::OpArgs& args,
              std::vector<std::string> inputs, const std::string& prefix = {});
 
@@ -45,19 +46,23 @@ class OnnxWriter {
   /// Dimensions of data input `i`; the batch is -1.
   const std::vector<std::int64_t>& dims(std::size_t i = 0) const { return args_.inputs[i].shape.dims; }
   std::span<const std::string> inputs() const { return inputs_; }
+  /// Name of data input `i`.
   const std::string& input(std::size_t i = 0) const { return inputs_[i]; }
-  std::string param(std::string_view name) const;
-  /// A constant of this node, as an initialiser; the name of its value.
+  std::string param(std::string_view name) const;  ///< name of the value of a parameter
+  /// Adds a float constant of this node as an initialiser and returns the name of its value.
   std::string floats(std::string_view part, std::vector<std::int64_t> shape, std::span<const float> values);
+  /// Adds a float constant without dimensions.
   std::string scalar(std::string_view part, float value) { return floats(part, {}, {&value, 1}); }
+  /// Adds a list of integers.
   std::string integers(std::string_view part, std::span<const std::int64_t> values);
+  /// Adds an integer without dimensions.
   std::string integer(std::string_view part, std::int64_t value);
-  /// Adds an ONNX node that gives the node's own value, or something on the way to it (`part`); the value's name.
+  /// Adds an ONNX node and returns the name of its value: the node's own value, or an intermediate one (`part`).
   std::string add(std::string op, std::vector<std::string> inputs, Attributes attributes = {},
                   std::string_view part = {});
-  /// The node gives what is there already under another name.
+  /// Declares that the node's value is an existing value.
   void alias(std::string value) { result_ = std::move(value); }
-  const std::string& result() const { return result_; }
+  const std::string& result() const { return result_; }  ///< name of the node's value
 
  private:
   OnnxModel& model_;
@@ -65,35 +70,39 @@ class OnnxWriter {
   const graph::OpArgs& args_;
   std::vector<std::string> inputs_;
   std::string name_;    ///< "n3"
-  std::string result_;  ///< the node's value
+  std::string result_;  ///< name of the node's value
 };
 
-/// The inference form of an operator in ONNX (opset 17). Errors: kUnimplemented for a form that ONNX lacks.
+/// Writes the inference form of an operator (opset 17). Errors: kUnimplemented for a form that ONNX does not have.
 using OnnxMapping = std::function<Result<void>(OnnxWriter&)>;
+/// Mappings by the name of the operator.
 using OnnxMappings = std::map<std::string, OnnxMapping, std::less<>>;
 
 /// A mapping for each operator of graph::builtin_ops().
 OnnxMappings onnx_mappings();
 
-/// A trained model in inference form: input "input" [N, features...] (64-bit integers if they
-/// are tokens), output "output" [N, ...]. `weights`: see
-/// float_weights. Equal arguments give equal models.
-/// Errors: verify's; kUnimplemented for an operator without mapping, by name; kInvalidArgument for a weight that is
-/// missing or of another shape, and for a mean or scale that does not fit.
+/// Converts a trained model to ONNX, in inference form.
+///
+/// Its input is "input" [N, features...] (64-bit integers for tokens), its output is "output" [N, ...]. For `weights`
+/// see float_weights(). Equal arguments give equal models. Errors: those of verify(); kUnimplemented for an operator
+/// without a mapping, by name; kInvalidArgument for a weight that is missing or has another shape, and for a mean or
+/// scale of the wrong size.
 Result<OnnxModel> to_onnx(const graph::Graph& graph, std::span<const Tensor> weights, const OnnxExport& options,
                           const graph::OpTable& ops = graph::builtin_ops(),
                           const OnnxMappings& mappings = onnx_mappings());
 
-/// Several models as one file: names of the members' values and parameters begin with "m1.", "m2.", …, "m1.output" is
-/// what a member predicts, and "output" what the blend comes to. Of `options` mean, scale, missing and the targets' unit are
-/// the members' own. A single member gives what it gives alone. Errors: to_onnx's, with the member in front;
-/// kInvalidArgument (inputs or outputs of other shapes than the first member's).
+/// Converts several models to one file.
+///
+/// Names of the members' values and parameters begin with "m1.", "m2." and so on. "m1.output" is the prediction of a
+/// member, "output" is the blend. Mean, scale, missing and the unit of targets come from the members, not from
+/// `options`. A single member gives the same file as to_onnx() of that model. Errors: those of to_onnx(), with the
+/// member in front; kInvalidArgument (inputs or outputs of another shape than the first member's).
 Result<OnnxModel> to_onnx(const BlendedModel& blended, const OnnxExport& options,
                           const graph::OpTable& ops = graph::builtin_ops(),
                           const OnnxMappings& mappings = onnx_mappings());
 
-/// The members of a file that to_onnx made of `count` of them, each as a model of its own: what its output needs.
-/// Errors: kDataLoss (no such members; the file does not blend them that way and with those shares).
+/// Splits a file that to_onnx() made of several models into one model for each member, with what its output needs.
+/// Errors: kDataLoss (no such members; the file blends them in another way or with other shares).
 Result<std::vector<OnnxModel>> blended_members(const OnnxModel& model, Blend how, std::span<const double> shares);
 
 }  // namespace lanista::formats

@@ -67,11 +67,12 @@ FoldResult shape(const FoldContext& f) {
   const auto clamped = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + f.rank() : at, 0, f.rank());
   };
-  const List dims(f.input().shape.begin() + clamped(start), f.input().shape.begin() + std::max(clamped(start), clamped(end)));
+  const List dims(f.input().shape.begin() + clamped(start),
+                  f.input().shape.begin() + std::max(clamped(start), clamped(end)));
   return std::optional(tensor_of_integers(dims));
 }
 
-/// How a tensor lies around one of its axes: [outer, dim, bytes of everything behind it].
+/// The memory layout of a tensor around one of its axes: [outer, dim, bytes of the inner dimensions].
 struct Slabs {
   std::size_t outer = 1, bytes = 1;
 };
@@ -83,7 +84,7 @@ Slabs slabs_around(const Tensor& tensor, std::size_t axis) {
   return slabs;
 }
 
-/// The slabs of `picks` along an axis; every pick exists.
+/// The slabs of `picks` along an axis. Precondition: every pick exists.
 FoldResult picked(const FoldContext& f, const Tensor& from, std::size_t axis, const List& picks, List shape) {
   LANISTA_ASSIGN(Tensor result, f.allocate(from.type, std::move(shape)));
   if (result.bytes.empty()) return std::optional(std::move(result));
@@ -199,7 +200,8 @@ Result<void> ByteBudget::spend(std::size_t bytes) {
   return {};
 }
 
-Result<std::optional<Tensor>> fold_node(const OnnxNode& node, std::span<const Tensor* const> inputs, ByteBudget& budget) {
+Result<std::optional<Tensor>> fold_node(const OnnxNode& node, std::span<const Tensor* const> inputs,
+                                        ByteBudget& budget) {
   const auto found = fold_table().find(node.op);
   if (found == fold_table().end() || node.outputs.size() != 1 || inputs.empty() || inputs.front() == nullptr) {
     return kNotFolded;

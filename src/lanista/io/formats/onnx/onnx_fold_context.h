@@ -13,40 +13,46 @@
 #include "lanista/io/formats/onnx/onnx_shapes.h"
 #include "lanista/io/formats/onnx/onnx_tensor.h"
 
-// What the folds of constants are written with.
+// Helpers for the operators on constants.
 namespace lanista::formats::onnx {
 
+/// The result of a fold, or none if the node cannot be folded.
 using FoldResult = Result<std::optional<Tensor>>;
+/// The constants that a node reads; null for an absent one.
 using Inputs = std::span<const Tensor* const>;
 
-inline const FoldResult kNotFolded{std::optional<Tensor>()};
+inline const FoldResult kNotFolded{std::optional<Tensor>()};  ///< the node cannot be folded
 
-/// One operator on constants that are there.
+/// One node, its constant inputs, and the memory that its result may use.
 struct FoldContext {
-  const OnnxNode& node;
-  Inputs inputs;
-  ByteBudget& budget;
+  const OnnxNode& node;  ///< the node
+  Inputs inputs;         ///< its inputs
+  ByteBudget& budget;    ///< for the result
 
+  /// Whether input `i` exists.
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
+  /// Input `i`. Precondition: has(i).
   const Tensor& input(std::size_t i = 0) const { return *inputs[i]; }
+  /// Number of dimensions of the first input.
   std::int64_t rank() const { return static_cast<std::int64_t>(input().shape.size()); }
 
+  /// An attribute, or `default_value` if it is absent. Errors: kDataLoss (another type).
   template <class T>
   Result<T> attribute(const char* name, T default_value) const {
     const auto found = node.attributes.find(name);
     if (found == node.attributes.end()) return default_value;
     const T* value = std::get_if<T>(&found->second);
-    if (value == nullptr) return malformed("the attribute " + quoted(name) + " is of the wrong type");
+    if (value == nullptr) return malformed("the attribute " + in_quotes(name) + " is of the wrong type");
     return *value;
   }
 
-  /// Integers of an input.
+  /// The integers of input `i`.
   Result<List> list(std::size_t i) const {
     if (input(i).shape.size() > 1) return malformed("its input " + std::to_string(i) + " is no list");
     return integers_of(input(i));
   }
 
-  /// Integers of an attribute, as old opsets have them, or of an input.
+  /// The integers of an attribute, as in old opsets, or of input `i`; none if both are absent.
   Result<std::optional<List>> list(const char* name, std::size_t i) const {
     if (has(i)) {
       LANISTA_ASSIGN(List numbers, list(i));
@@ -57,7 +63,7 @@ struct FoldContext {
     return std::optional(std::move(numbers));
   }
 
-  /// Zeros of this shape, paid for before they are allocated.
+  /// A tensor of zeros. The budget is charged before the allocation.
   Result<Tensor> allocate(ElementType type, List shape) const {
     if (shape.size() > kMaxRank) return malformed("a tensor has more than 64 dimensions");
     std::int64_t bytes = static_cast<std::int64_t>(element_size(type));
@@ -74,7 +80,7 @@ struct FoldContext {
     return tensor;
   }
 
-  /// The first input in another shape of as many elements.
+  /// The first input in another shape with the same number of elements.
   FoldResult in_shape(List shape) const {
     if (shape.size() > kMaxRank) return malformed("a tensor has more than 64 dimensions");
     LANISTA_TRY(budget.spend(input().bytes.size()));
@@ -84,9 +90,10 @@ struct FoldContext {
   }
 };
 
+/// Folds by the name of the ONNX operator.
 using FoldTable = std::map<std::string, std::function<FoldResult(const FoldContext&)>, std::less<>>;
 
-/// Those that compute with numbers: arithmetic, casts, ranges, constants of a shape.
+/// The folds that compute numbers: arithmetic, casts, ranges, constants of a shape.
 FoldTable numeric_folds();
 
 }  // namespace lanista::formats::onnx

@@ -1,4 +1,4 @@
-// Constants that are computed with: arithmetic, casts, ranges.
+// Arithmetic on constants: operators, casts, ranges.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace lanista::formats::onnx {
 namespace {
 
-/// Calls `visit(T{})` for the elements' type; the others are left alone.
+/// Calls `visit(T{})` for the type of the elements; other types are ignored.
 template <class Visit>
 FoldResult numeric(ElementType type, Visit visit) {
   switch (type) {
@@ -27,7 +27,7 @@ FoldResult numeric(ElementType type, Visit visit) {
   return kNotFolded;
 }
 
-/// a op b; false if it overflows or divides by nothing.
+/// Computes a op b; false if it overflows or divides by zero.
 template <class T>
 bool combined(char op, T a, T b, T& out) {
   if constexpr (std::is_floating_point_v<T>) {

@@ -26,13 +26,13 @@ Rewrite unary(std::string input, std::string op, Attrs attrs = {}) {
 
 bool binary(const OnnxNode* node) { return node != nullptr && node->inputs.size() == 2; }
 
-/// Is the value this number, up to rounding?
+/// Whether a value is this number, up to rounding.
 bool is_number(const OnnxView& view, std::string_view name, double number) {
   const auto scalar = view.scalar(name);
   return scalar && std::abs(static_cast<double>(*scalar) - number) < 1e-6;
 }
 
-/// The factors of a product of products, two levels deep; `whole` is a factor wherever it comes from.
+/// The factors of a product of products, two levels deep. `whole` is a factor even if it is a product.
 std::vector<std::string> factors(const OnnxView& view, const OnnxNode& product, std::string_view whole) {
   std::vector<std::string> result;
   for (const std::string& name : product.inputs) {
@@ -46,7 +46,7 @@ std::vector<std::string> factors(const OnnxView& view, const OnnxNode& product, 
   return result;
 }
 
-/// Takes a number out of a list of factors; false if it is not there.
+/// Removes a number from a list of factors; false if it is not there.
 bool remove_number(const OnnxView& view, std::vector<std::string>& list, double number) {
   const auto found =
       std::find_if(list.begin(), list.end(), [&](const auto& name) { return is_number(view, name, number); });
@@ -55,7 +55,7 @@ bool remove_number(const OnnxView& view, std::vector<std::string>& list, double 
   return true;
 }
 
-/// 0.044715 x^3 in any order of its factors, or with Pow.
+/// Whether a value is 0.044715 x^3 in any order of its factors, or with Pow.
 bool is_bent(const OnnxView& view, std::string_view name, const std::string& x) {
   const OnnxNode* node = view.producer(name, "Mul");
   if (!binary(node)) return false;
@@ -70,7 +70,7 @@ bool is_bent(const OnnxView& view, std::string_view name, const std::string& x) 
   return false;
 }
 
-/// The x of x / sqrt(2), however it is divided.
+/// The x of x / sqrt(2) in any notation.
 const std::string* root_half_input(const OnnxView& view, std::string_view name) {
   const OnnxNode* quotient = view.producer(name, "Div");
   if (binary(quotient))
@@ -83,7 +83,7 @@ const std::string* root_half_input(const OnnxView& view, std::string_view name) 
   return nullptr;
 }
 
-/// The x of 1 + erf(x / sqrt(2)), or of 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)); null if the value is something else.
+/// The x of 1 + erf(x / sqrt(2)), or of 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)); null for any other value.
 const std::string* gelu_gate_input(const OnnxView& view, std::string_view name, bool& by_erf) {
   const OnnxNode* gate = view.producer(name, "Add");
   if (!binary(gate)) return nullptr;
@@ -110,7 +110,7 @@ const std::string* gelu_gate_input(const OnnxView& view, std::string_view name, 
 /// The parts of Reshape(InstanceNormalization(Reshape(x, [0, groups, -1]), ones, zeros), shape).
 struct GroupNorm {
   std::string input;
-  List back;  ///< what the last Reshape asks for
+  List back;  ///< the shape of the last Reshape
   std::int64_t groups = 0;
   double eps = 0;
 };
@@ -147,13 +147,13 @@ Rewrite group_norm_rewrite(GroupNorm parts, const Tensor* scale, const Tensor* s
             if (!affine) return w.add("group_norm", {inputs[0]}, std::move(attrs));
             LANISTA_ASSIGN(Tensor weight, as_vector(*scale));
             LANISTA_ASSIGN(Tensor bias, as_vector(*shift));
-            // [C, 1, 1] stretches channels of images, [C] those of vectors.
+            // [C, 1, 1] broadcasts over channels of images, [C] over those of vectors.
             if (scale->shape.size() != (dims.size() == 4 ? 3U : 1U)) return unsupported("it does not stretch channels");
             return w.add("group_norm", {inputs[0]}, std::move(attrs), {std::move(weight), std::move(bias)});
           }};
 }
 
-/// A vector of one number as one of `size`.
+/// A vector of one number, repeated to `size`.
 Tensor stretched(Tensor vector, std::int64_t size) {
   if (vector.elements() != 1 || size <= 1) return vector;
   const float number = elements_of<float>(vector).front();
@@ -227,7 +227,7 @@ RewriteResult linear_group(const NodeReader& node_reader) {
     if (!binary(product) || bias == nullptr) continue;
     const std::int64_t numbers = bias->elements();
     if (numbers < 1 || (numbers > 1 && bias->shape.back() != numbers)) continue;
-    // Used elsewhere as well, the product would become two layers.
+    // If the product has another reader, it would become two layers.
     if (view.constant(product->inputs[1]) == nullptr || view.num_uses(add.inputs[i]) != 1) continue;
     LANISTA_ASSIGN(std::string input, NodeReader(view, *product).computed_input(0));
     LANISTA_ASSIGN(const Tensor* matrix, NodeReader(view, *product).weight(1));
@@ -259,8 +259,8 @@ RewriteResult adaptive_pool_group(const NodeReader& node_reader) {
               }};
 }
 
-Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias, double matrix_factor,
-                 double bias_factor) {
+Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias,
+                       double matrix_factor, double bias_factor) {
   return {{std::move(input)},
           [&matrix, is_transposed, bias, matrix_factor, bias_factor](ModelWriter& w, Ports inputs) -> Result<Port> {
             const List dims = w.dims(inputs[0]);
@@ -268,16 +268,16 @@ Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transpos
             std::vector<Tensor> params{times(is_transposed ? matrix : transposed(matrix, {1, 0}), matrix_factor)};
             const std::int64_t out = params.front().shape[0];
             if (bias != nullptr) {
-              // [1, 1, out] stretches over rows, more of it over nothing that a layer has.
+              // [1, 1, out] broadcasts over rows; other shapes fit no layer.
               const bool row = bias->elements() == 1 || (!bias->shape.empty() && bias->shape.back() == out);
               if (!row || bias->shape.size() > dims.size()) {
-                return unsupported("its bias " + quoted(bias->name) + " is " + graph::Shape{bias->shape}.text());
+                return unsupported("its bias " + in_quotes(bias->name) + " is " + graph::Shape{bias->shape}.text());
               }
               LANISTA_ASSIGN(Tensor vector, as_vector(*bias));
               params.push_back(times(stretched(std::move(vector), out), bias_factor));
             }
             const Attrs attrs{{"out", out}, {"bias", bias != nullptr}};
-            // Our layers take rows of features, images they do not.
+            // Lanista's layers accept rows of features, not images.
             if (dims.size() < 4) return w.add("linear", {inputs[0]}, attrs, std::move(params));
             List rows{1, dims.back()};
             for (std::size_t i = 1; i + 1 < dims.size(); ++i) rows[0] *= dims[i];

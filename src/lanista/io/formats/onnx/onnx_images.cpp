@@ -9,7 +9,7 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-/// One node that takes the attributes `names` of ours, all of them numbers, under their own names.
+/// A mapping to one node with the numeric attributes `names` under their own names.
 OnnxMapping with_numbers(const std::string& op, std::vector<std::string> names) {
   return [op, names](OnnxWriter& w) -> Result<void> {
     OnnxWriter::Attributes attributes;
@@ -33,7 +33,7 @@ Result<void> slice(OnnxWriter& w) {
   return {};
 }
 
-// The gate gets a one for every dimension that it does not have.
+// The gate gets dimensions of one for those that it lacks.
 Result<void> scale(OnnxWriter& w) {
   const auto rank = static_cast<std::int64_t>(w.dims().size());
   List axes;
@@ -76,7 +76,7 @@ Result<void> upsample(OnnxWriter& w) {
   return {};
 }
 
-// Sizes are stated for the batch as well, which only the running model knows.
+// The sizes include the batch, which is known only at run time.
 Result<void> resize(OnnxWriter& w) {
   const auto [height, width] = w.args().pair("out");
   const std::string batch = w.add("Shape", {w.input()}, {{"end", std::int64_t{1}}}, "batch");

@@ -4,9 +4,9 @@
 
 namespace lanista::formats::onnx {
 
-/// Convolutions and pools.
+/// Mappings of convolutions and pools.
 OnnxMappings window_mappings();
-/// Piecewise activations, slices, images of another size, and what works along the channels.
+/// Mappings of piecewise activations, slices, resizing of images, and operators along the channels.
 OnnxMappings image_mappings();
 
 }  // namespace lanista::formats::onnx

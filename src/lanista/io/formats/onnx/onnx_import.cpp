@@ -14,12 +14,13 @@ namespace {
 
 using namespace onnx;
 
-// Every change of an operator that the rules know, up to the last of these, has been read; later ones may mean
-// anything.
+// The rules know every change of an operator between these versions. Later versions may change any meaning.
 constexpr std::int64_t kFirstOpset = 9, kLastOpset = 28;
 
-/// Token numbers, which a table turns into vectors.
-bool is_tokens(const OnnxValueInfo& input) { return input.type == ElementType::kI64 || input.type == ElementType::kI32; }
+/// Whether an input is token numbers, which a table turns into vectors.
+bool is_tokens(const OnnxValueInfo& input) {
+  return input.type == ElementType::kI64 || input.type == ElementType::kI32;
+}
 
 Result<void> check_model(const OnnxModel& model) {
   if (model.opset < kFirstOpset || model.opset > kLastOpset) {
@@ -31,16 +32,16 @@ Result<void> check_model(const OnnxModel& model) {
   }
   const OnnxValueInfo& input = model.inputs.front();
   if (input.type != ElementType::kF32 && !is_tokens(input)) {
-    return unsupported("the input " + quoted(input.name) + " is not of type float, int64 or int32");
+    return unsupported("the input " + in_quotes(input.name) + " is not of type float, int64 or int32");
   }
   if (input.shape.size() < 2 || std::any_of(input.shape.begin() + 1, input.shape.end(), [](auto d) { return d < 1; })) {
-    return unsupported("the input " + quoted(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
+    return unsupported("the input " + in_quotes(input.name) + " has the shape " + graph::Shape{input.shape}.text() +
                    "; read are [N, features...] with all sizes but the batch known");
   }
   return {};
 }
 
-/// ShapeIntegers that broadcast over a sample: one, one a channel, or one a feature.
+/// Numbers that broadcast over a sample: one for all, one for each channel, or one for each feature.
 std::optional<std::vector<double>> broadcast_values(const Tensor& tensor, const List& features) {
   List shape = tensor.shape;
   while (!shape.empty() && shape.front() == 1) shape.erase(shape.begin());
@@ -53,8 +54,9 @@ std::optional<std::vector<double>> broadcast_values(const Tensor& tensor, const 
   return values;
 }
 
-/// If all that happens to `value` is one `op` with a constant, takes the numbers and goes on to its result.
-std::vector<double> extract_normalizer(const OnnxView& view, std::string_view op, const List& features, std::string& value) {
+/// If the only reader of `value` is one `op` with a constant, returns its numbers and moves `value` to its result.
+std::vector<double> extract_normalizer(const OnnxView& view, std::string_view op, const List& features,
+                                       std::string& value) {
   const OnnxNode* node = view.sole_consumer(value, op);
   if (node == nullptr || node->inputs.size() != 2 || node->inputs[0] != value) return {};
   const Tensor* constant = view.constant(node->inputs[1]);
@@ -66,7 +68,7 @@ std::vector<double> extract_normalizer(const OnnxView& view, std::string_view op
   return *numbers;
 }
 
-/// Means, and what floats lose of them, where a second subtraction has it.
+/// The means, with the rounding error of floats where a second subtraction has it.
 std::vector<double> extract_means(const OnnxView& view, const List& features, std::string& value) {
   std::vector<double> means = extract_normalizer(view, "Sub", features, value);
   std::string further = value;
@@ -79,8 +81,7 @@ std::vector<double> extract_means(const OnnxView& view, const List& features, st
   return means;
 }
 
-/// If all that happens to `value` is that a constant stands in for its NaNs, takes the numbers and goes on to the
-/// result.
+/// If the only reader of `value` replaces its NaNs by a constant, returns the numbers and moves `value` to the result.
 std::vector<double> extract_missing(const OnnxView& view, const List& features, std::string& value) {
   const OnnxNode *test = view.consumer(value, "IsNaN"), *choice = view.consumer(value, "Where");
   if (test == nullptr || choice == nullptr || view.num_uses(value) != 2) return {};
@@ -94,13 +95,12 @@ std::vector<double> extract_missing(const OnnxView& view, const List& features, 
   return *numbers;
 }
 
-/// If the last that a file of ours does is to bring its output into the targets' unit, takes the numbers and goes back
-/// to what it does that to.
+/// If a file of lanista ends with the unit of the targets, reads the numbers and moves `result` before these nodes.
 void extract_targets(const OnnxView& view, std::string& result, ImportedModel& imported) {
   const OnnxNode* plus = view.producer(result, "Add");
   const OnnxNode* by = plus != nullptr && plus->inputs.size() == 2 ? view.producer(plus->inputs[0], "Mul") : nullptr;
   if (by == nullptr || by->inputs.size() != 2 || view.num_uses(by->outputs[0]) != 1) return;
-  // Initialisers of that name are ours alone: in other files this is a layer like any other.
+  // Only lanista's files have initialisers with these names. In other files these nodes are ordinary layers.
   if (!plus->inputs[1].ends_with(".target_mean") || !by->inputs[1].ends_with(".target_scale")) return;
   const Tensor *mean = view.constant(plus->inputs[1]), *scale = view.constant(by->inputs[1]);
   if (mean == nullptr || scale == nullptr || view.constant(by->inputs[0]) != nullptr) return;
@@ -127,16 +127,18 @@ Result<Rewrite> match_node(const RewriteRules& rules, const NodeReader& node_rea
   return unsupported("is used in a way that no operator of ours does");
 }
 
-std::string node_location(const OnnxNode& node) { return "node " + quoted(node.name) + " (" + quoted(node.op) + ")"; }
+std::string node_location(const OnnxNode& node) {
+  return "node " + in_quotes(node.name) + " (" + in_quotes(node.op) + ")";
+}
 
-/// A plan for one output of a node.
+/// The rewrite of one output of a node.
 struct PlannedNode {
   const OnnxNode* node;
   std::string result;
   Rewrite rewrite;
 };
 
-/// Plans for what the result needs, in the order of the file.
+/// Rewrites for what the result needs, in the order of the file.
 Result<std::vector<PlannedNode>> match_nodes(const OnnxModel& model, const OnnxView& view, const std::string& source,
                                         const std::string& result) {
   const RewriteRules rules = import_rules();
@@ -156,18 +158,17 @@ Result<std::vector<PlannedNode>> match_nodes(const OnnxModel& model, const OnnxV
   return rewrites;
 }
 
-/// Errors: a shape that the file declares, as far as it does, and that is not the computed one. Others refuse such
-/// files.
+/// Checks that the declared shape of the output is the computed one. Other programs refuse such files.
 Result<void> check_declared(const OnnxValueInfo& output, const List& dims) {
   bool fits = output.shape.empty() || output.shape.size() == dims.size();
   for (std::size_t i = 1; fits && i < output.shape.size(); ++i)
     fits = output.shape[i] < 1 || output.shape[i] == dims[i];
   if (fits) return {};
-  return malformed("the output " + quoted(output.name) + " is declared as " + sizes_text(output.shape) +
+  return malformed("the output " + in_quotes(output.name) + " is declared as " + sizes_text(output.shape) +
                 ", but computed is " + sizes_text(dims));
 }
 
-/// Errors: numbers of targets that are not one each a number of the output.
+/// Checks that there is one number of the targets' unit for each number of the output.
 Result<void> check_extracted_targets(const ImportedModel& imported, const List& dims) {
   const List features(dims.begin() + 1, dims.end());
   const std::size_t entries = imported.target_mean.size();
@@ -188,7 +189,7 @@ Result<void> write_nodes(const OnnxModel& model, const std::vector<PlannedNode>&
     for (const std::string& name : rewrite.input_values) {
       const auto found = values.find(name);
       if (found == values.end()) {
-        return with_location(node_location(*node), unsupported("reads " + quoted(name) + ", which is not computed"));
+        return with_location(node_location(*node), unsupported("reads " + in_quotes(name) + ", which is not computed"));
       }
       input_values.push_back(found->second);
     }

@@ -11,34 +11,36 @@
 
 namespace lanista::formats {
 
-/// A model of another tool as one of ours.
+/// A model that was read from an ONNX file.
 struct ImportedModel {
-  graph::Graph graph;           ///< verified
-  std::vector<Tensor> weights;  ///< float32, named and ordered as by graph::parameters
-  /// What the file subtracts from its input first, and divides it by; as in OnnxExport, empty: nothing.
+  graph::Graph graph;           ///< The verified model.
+  std::vector<Tensor> weights;  ///< float32, named and ordered as by graph::parameters.
+  /// Normalisation at the input of the file, as in OnnxExport. Empty: none.
   std::vector<double> mean, scale;
-  /// What the user should know about it, a line each: "3 x convolution with a folded batch-norm: ...". What begins
-  /// behind the number with the name of an operator and says "approximated" computes something near.
+  /// What the user should know about the model, one line each: "3 x convolution with a folded batch-norm: ...". A line
+  /// with "approximated" names an operator that computes a near value.
   std::vector<std::string> notices;
-  std::vector<double> missing = {};  ///< what the file puts in for NaNs before all that; empty: nothing
-  /// What the file multiplies the output with in the end, and then adds: as in OnnxExport, empty: nothing. Taken out of
-  /// files of ours alone; of others it is part of the model.
+  std::vector<double> missing = {};  ///< Numbers in place of NaNs in the raw input; empty: none.
+  /// The unit of the targets, as in OnnxExport. Empty: none. It is found only in files that lanista wrote; in other
+  /// files it is part of the model.
   std::vector<double> target_mean = {}, target_scale = {};
 };
 
+/// Limits of an import.
 struct OnnxImport {
-  /// Bytes that constants and weights may take beside twice those that the file holds: ConstantOfShape makes much of
-  /// little.
+  /// Bytes that constants and weights may use in addition to twice the bytes in the file. A ConstantOfShape makes a
+  /// large tensor from a few bytes.
   std::size_t extra_bytes = std::size_t{64} << 20;
 };
 
-/// Turns the inference graph of an ONNX model (opset 9 to 28, one float input with the batch in front, one output) into
-/// a model of graph::builtin_ops() that computes the same and can be trained on. A batch that the file fixes becomes
-/// any batch. Constants are folded into weights; groups of nodes that stand for one of our operators (gelu, silu, group
-/// norm, batch norm and what scales it) become that operator; nodes that the output does not need are passed over.
-/// Errors: kUnimplemented naming node and operator, attribute or constant that has no counterpart; kDataLoss for
-/// attributes and weights of the wrong kind; kInvalidArgument where shapes do not fit; kResourceExhausted if constants
-/// and weights take more than they may.
+/// Converts the inference graph of an ONNX model to a model of graph::builtin_ops() that computes the same and can be
+/// trained.
+///
+/// The model has opset 9 to 28, one float input with the batch first, and one output. A fixed batch becomes any batch.
+/// Constants are folded into weights. Groups of nodes that form one operator (gelu, silu, group norm, batch norm with
+/// its scale) become that operator. Nodes that the output does not need are ignored. Errors: kUnimplemented with the
+/// node and the operator, attribute or constant without counterpart; kDataLoss for attributes and weights of the wrong
+/// kind; kInvalidArgument for shapes that do not fit; kResourceExhausted if constants and weights exceed their limit.
 Result<ImportedModel> from_onnx(const OnnxModel& model, const OnnxImport& options = {});
 
 }  // namespace lanista::formats

@@ -39,7 +39,7 @@ OnnxModel model(const List& shape, std::vector<OnnxNode> nodes, std::vector<Tens
   return made;
 }
 
-/// A node called after its output.
+/// A node with the name of its output.
 OnnxNode node(std::string op, Names inputs, const std::string& output = "y",
               std::map<std::string, OnnxValue> attributes = {}) {
   return {.name = output,
@@ -127,7 +127,7 @@ TEST(OnnxImport, FoldsConstantsIntoWeights) {
                  "cannot reshape [3, 2] to [4, -1]", Code::kInvalidArgument);
 }
 
-/// Gelu as nodes; `outer` says how x, 1 + tanh(...) and one half are multiplied.
+/// Gelu as nodes; `outer` has the products of x, 1 + tanh(...) and one half.
 OnnxModel gelu_model(std::vector<OnnxNode> cube, std::vector<OnnxNode> outer, float cubic = 0.044715F) {
   std::vector<OnnxNode> nodes = std::move(cube);
   nodes.push_back(node("Mul", {"k", "cube"}, "bent"));
@@ -156,7 +156,7 @@ TEST(OnnxImport, RecognisesEachFormOfGelu) {
 }
 
 TEST(OnnxImport, RecognisesGeluOfAProduct) {
-  // The value itself is a product: its factors are none of gelu's.
+  // The value is itself a product. Its factors do not belong to gelu.
   OnnxModel gelu = gelu_model({node("Mul", {"v", "v"}, "x"), node("Pow", {"x", "three"}, "cube")},
                               {node("Mul", {"x", "half"}, "g"), node("Mul", {"g", "gate"})});
   gelu.inputs[0].name = "v";
@@ -171,7 +171,7 @@ TEST(OnnxImport, RecognisesOtherGroups) {
   EXPECT_EQ(imported(model({2, 4, 4}, {node("InstanceNormalization", {"x", "s", "b"})},
                            {floats("s", {2}, {1, 2}), floats("b", {2}, {3, 4})})),
             "%1 = group_norm(%0, eps=1e-05, groups=2)\n");
-  // Groups that do not come back in the shape of the input are two reshapes around something else.
+  // Groups that do not return to the shape of the input are two reshapes around other nodes.
   const std::vector<OnnxNode> grouped{node("Reshape", {"x", "in"}, "g"),
                                       node("InstanceNormalization", {"g", "s", "b"}, "n"),
                                       node("Reshape", {"n", "out"})};
@@ -236,7 +236,7 @@ TEST(OnnxImport, FindsTheNormalisationInFront) {
   EXPECT_NEAR(exact->mean[1], -7e5 / 3, 1e-8);
   EXPECT_EQ(exact->graph.size(), 3U);
 
-  // What is not the same for all rows, or not for all readers, is no normalisation.
+  // Numbers that differ between rows, or between readers, are no normalisation.
   EXPECT_EQ(imported(model({3, 2}, {node("Sub", {"x", "m"}, "c"), node("Relu", {"c"})}, {floats("m", {2}, {1, 2})})),
             "%1 = positional_embedding(%0)\n%2 = relu(%1)\n");
   EXPECT_EQ(imported(model({2}, {node("Sub", {"x", "m"}, "c"), node("Add", {"c", "x"})}, {floats("m", {2}, {1, 2})})),
@@ -298,7 +298,7 @@ TEST(OnnxImport, RefusesUnsupportedModels) {
 }
 
 TEST(OnnxImport, LimitsSharedConstants) {
-  // One matrix of 4 MB that a hundred layers read would become 400 MB.
+  // One matrix of 4 MB with a hundred readers would become 400 MB.
   std::vector<OnnxNode> nodes;
   std::string value = "x";
   for (int i = 0; i < 100; ++i) {

@@ -29,8 +29,8 @@ OnnxMapping same_operator(const std::string& op) {
   };
 }
 
-/// Mean, scale or what stands for missing numbers, as an initialiser that broadcasts over [N, features...]; empty where
-/// it would change nothing: there is none, or all are `none`.
+/// Mean, scale or the numbers for missing values, as an initialiser that broadcasts over [N, features...]. Empty if it
+/// would change nothing: there is none, or all are `none`.
 Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::vector<double>& values,
                                std::optional<double> none) {
   if (std::all_of(values.begin(), values.end(), [&](double v) { return v == none; })) return std::string();
@@ -52,8 +52,8 @@ Result<std::string> normalizer(OnnxWriter& w, std::string_view part, const std::
   return w.floats(part, std::move(shape), std::vector<float>(values.begin(), values.end()));
 }
 
-/// What floats lose of the means, if it shows in a feature's own unit: of a column of years, a hundredth of a percent of
-/// its deviation. Empty where it does not.
+/// The rounding error of floats in the means, if it matters in a feature's own unit: for a column of years, a hundredth
+/// of a percent of its deviation. Empty if it does not matter.
 std::vector<double> lost_means(const OnnxExport& options) {
   constexpr double kShows = 5e-7;
   std::vector<double> lost;
@@ -86,7 +86,8 @@ Result<void> input(OnnxWriter& w) {
   return {};
 }
 
-/// The output, in the targets' own unit. Sums go last, so that readers find what was multiplied (take_targets).
+/// Writes the output in the unit of the targets. The sum comes last, so that readers find the product
+/// (extract_targets).
 Result<void> output(OnnxWriter& w) {
   const auto &mean = w.options().target_mean, &scale = w.options().target_scale;
   if (mean.empty() && scale.empty()) {
@@ -135,7 +136,7 @@ Result<void> matmul(OnnxWriter& w) {
   return {};
 }
 
-/// The trained vector, or where the norm has none a constant one of this shape.
+/// The trained vector, or a constant one of this shape if the norm has none.
 std::string affine(OnnxWriter& w, std::string_view name, const List& shape, float value) {
   if (w.args().flag("affine")) return w.param(name);
   const std::int64_t elements = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
@@ -146,7 +147,7 @@ Result<void> batch_norm(OnnxWriter& w) {
   const List channels{w.dims()[1]};
   const std::string scale = affine(w, "weight", channels, 1);
   const std::string shift = affine(w, "bias", channels, 0);
-  // ONNX's momentum is the share of the old statistics, ours that of the batch.
+  // ONNX's momentum is the share of the old statistics, lanista's is that of the batch.
   w.add("BatchNormalization", {w.input(), scale, shift, w.param("running_mean"), w.param("running_var")},
         {{"epsilon", real(w, "eps")}, {"momentum", static_cast<float>(1 - w.args().real("momentum"))}});
   return {};
@@ -162,7 +163,7 @@ Result<void> layer_norm(OnnxWriter& w) {
   return {};
 }
 
-// GroupNormalization comes with opset 18 only: here each group becomes one channel, as PyTorch exports it.
+// GroupNormalization exists from opset 18 on. Here each group becomes one channel, as PyTorch exports it.
 Result<void> group_norm(OnnxWriter& w) {
   const std::int64_t groups = w.args().integer("groups");
   const auto count = static_cast<std::size_t>(groups);
@@ -208,7 +209,7 @@ Result<void> silu(OnnxWriter& w) {
   return {};
 }
 
-// Not a product with zero, which would let infinities and NaN through.
+// It is no product with zero, since that would keep infinities and NaN.
 Result<void> zero(OnnxWriter& w) {
   w.add("ConstantOfShape", {w.add("Shape", {w.input()}, {}, "shape")});
   return {};
@@ -226,7 +227,7 @@ Result<void> flatten(OnnxWriter& w) {
 
 Result<void> reshape(OnnxWriter& w) {
   List shape = w.args().list("shape");
-  shape.insert(shape.begin(), 0);  // 0: as it is
+  shape.insert(shape.begin(), 0);  // 0: unchanged
   w.add("Reshape", {w.input(), w.integers("shape", shape)});
   return {};
 }

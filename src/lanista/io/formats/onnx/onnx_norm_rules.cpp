@@ -15,7 +15,7 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-/// A norm over channels. Ours take [N, C] and images; sequences [N, C, L] pass through images of one column.
+/// A norm over channels. Lanista's norms accept [N, C] and images; sequences [N, C, L] become images of one column.
 Rewrite over_channels(std::string input, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
   return {{std::move(input)},
           [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](ModelWriter& w,
@@ -44,7 +44,7 @@ RewriteResult instance_norm(const NodeReader& node_reader) {
   return over_channels(std::move(input), "group_norm", {{"eps", eps}, {"groups", scale->elements()}}, {scale, shift});
 }
 
-/// Opset 18 has a scale a group, 21 one a channel.
+/// Opset 18 has one scale for each group, 21 one for each channel.
 RewriteResult group_norm(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"epsilon", "num_groups", "stash_type"}));
   LANISTA_TRY(node_reader.require_value("stash_type", 1));
@@ -72,7 +72,7 @@ RewriteResult layer_norm(const NodeReader& node_reader) {
                 const std::size_t rank = w.dims(inputs[0]).size();
                 LANISTA_ASSIGN(const std::size_t first, axis_of(axis, rank));
                 if (first == 0) return unsupported("it normalises over the batch");
-                // Without a bias and with ones for a scale nothing is trained.
+                // Without a bias and with a scale of ones nothing is trained.
                 const bool affine = shift != nullptr || !all_equal(*scale, 1);
                 const Attrs attrs{{"axes", static_cast<std::int64_t>(rank - first)}, {"eps", eps}, {"affine", affine}};
                 if (!affine) return w.add("layer_norm", {inputs[0]}, attrs);
@@ -82,7 +82,7 @@ RewriteResult layer_norm(const NodeReader& node_reader) {
               }};
 }
 
-/// Before opset 13 everything from the axis on is one row.
+/// Before opset 13 all axes from `axis` on are one row.
 Result<Port> softmax_of_rows(ModelWriter& w, Port input, std::size_t axis) {
   const List dims = w.dims(input);
   List rows(dims.begin() + 1, dims.begin() + static_cast<std::ptrdiff_t>(axis));
@@ -107,8 +107,7 @@ RewriteResult softmax(const NodeReader& node_reader) {
               }};
 }
 
-/// In inference it passes everything on; imported it is one again that trains. Up to opset 11 the ratio is an
-/// attribute.
+/// Dropout returns its input in inference; the imported one trains again. Up to opset 11 the ratio is an attribute.
 RewriteResult dropout(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"seed", "ratio"}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
@@ -141,7 +140,7 @@ Result<BatchNorm> batch_norm_of(const NodeReader& node_reader) {
     LANISTA_ASSIGN(const Tensor* param, node_reader.weight(i));
     norm.params.push_back(param);
   }
-  // ONNX's momentum is the share of the old statistics, ours that of the batch.
+  // ONNX's momentum is the share of the old statistics, lanista's is that of the batch.
   norm.momentum = shortest_double(static_cast<float>(1 - kept));
   return norm;
 }

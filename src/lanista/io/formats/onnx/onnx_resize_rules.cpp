@@ -1,4 +1,4 @@
-// Images in another size: Resize and its forerunner Upsample.
+// Resizing of images: Resize and its predecessor Upsample.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -13,30 +13,33 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-/// How a resizing node finds the cell that a cell of the result comes from.
+/// How a resizing node finds the input cell for a cell of the result.
 struct Sampling {
   bool linear = false;
   std::string coordinate_mode, rounding;
 
-  /// Do ours do the same when an axis grows from `in` to `out`? Ours: nearest, floor(i in / out); linear, half a pixel.
+  /// Whether lanista's operator does the same from size `in` to `out`: nearest, floor(i in / out); linear, half a
+  /// pixel.
   bool is_supported(std::int64_t in, std::int64_t out) const {
     const bool half = coordinate_mode == "half_pixel" || (coordinate_mode == "pytorch_half_pixel" && out > 1);
     if (linear) return half;
     if (coordinate_mode == "asymmetric") return rounding == "floor" || in == out;
-    // The centre of each of `out / in` cells rounds to the cell that it lies in.
+    // The centre of each of `out / in` cells rounds to the cell that contains it.
     return half && rounding.starts_with("round_prefer") && out % in == 0;
   }
 };
 
-/// The size of the result from `scales`, where it is exactly that much larger.
+/// The size of the result by `scales`, if it is exactly that much larger.
 Result<List> scaled_size(const Tensor& scales, const List& dims) {
   const auto factors = elements_of<float>(scales);
-  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1) return unsupported("its scales are not those of images");
+  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1)
+    return unsupported("its scales are not those of images");
   List size;
   for (const std::size_t i : {2U, 3U}) {
     const double exact = static_cast<double>(factors[i]) * static_cast<double>(dims[i]);
     if (!(exact >= 1 && exact <= static_cast<double>(kMaxExtent)) || std::abs(exact - std::round(exact)) > 1e-4) {
-      return unsupported("a side of " + std::to_string(dims[i]) + " times " + std::to_string(factors[i]) + " is no size");
+      return unsupported("a side of " + std::to_string(dims[i]) + " times " + std::to_string(factors[i]) +
+                         " is no size");
     }
     size.push_back(std::llround(exact));
   }
@@ -46,7 +49,7 @@ Result<List> scaled_size(const Tensor& scales, const List& dims) {
 Result<Port> resized(ModelWriter& w, Port image, const List& size, const Sampling& sampling) {
   const List dims = w.dims(image);
   if (!sampling.is_supported(dims[2], size[0]) || !sampling.is_supported(dims[3], size[1])) {
-    return unsupported("finds its cells by " + quoted(sampling.coordinate_mode + " " + sampling.rounding) +
+    return unsupported("finds its cells by " + in_quotes(sampling.coordinate_mode + " " + sampling.rounding) +
                    ", which is another way than ours");
   }
   const std::string mode = sampling.linear ? "bilinear" : "nearest";
@@ -56,7 +59,7 @@ Result<Port> resized(ModelWriter& w, Port image, const List& size, const Samplin
   return w.add("resize", {image}, {{"out", one_or_two(size[0], size[1])}, {"mode", mode}});
 }
 
-/// A result of `scales` (a constant, or null), else of `sizes`.
+/// A resize by `scales` (a constant, or null), else to `sizes`.
 Rewrite resize_rewrite(std::string input, const Tensor* scales, ShapeIntegers sizes, Sampling sampling) {
   std::vector<std::string> input_values = std::move(sizes.shapes_of);
   input_values.insert(input_values.begin(), std::move(input));
@@ -80,8 +83,9 @@ Rewrite resize_rewrite(std::string input, const Tensor* scales, ShapeIntegers si
 }
 
 RewriteResult resize(const NodeReader& node_reader) {
-  LANISTA_TRY(node_reader.allow_attributes({"antialias", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
-                         "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"}));
+  LANISTA_TRY(
+      node_reader.allow_attributes({"antialias", "coordinate_transformation_mode", "cubic_coeff_a", "exclude_outside",
+                                    "extrapolation_value", "keep_aspect_ratio_policy", "mode", "nearest_mode"}));
   LANISTA_TRY(node_reader.require_value("antialias", 0));
   LANISTA_TRY(node_reader.require_value("exclude_outside", 0));
   LANISTA_ASSIGN(const std::string policy, node_reader.text("keep_aspect_ratio_policy", "stretch"));
@@ -89,10 +93,11 @@ RewriteResult resize(const NodeReader& node_reader) {
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
   const bool old = node_reader.view().opset() == 10;
   Sampling sampling{.linear = mode == "linear", .coordinate_mode = {}, .rounding = {}};
-  LANISTA_ASSIGN(sampling.coordinate_mode, node_reader.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"));
+  LANISTA_ASSIGN(sampling.coordinate_mode,
+                 node_reader.text("coordinate_transformation_mode", old ? "asymmetric" : "half_pixel"));
   LANISTA_ASSIGN(sampling.rounding, node_reader.text("nearest_mode", old ? "floor" : "round_prefer_floor"));
-  if (mode != "nearest" && mode != "linear") return unsupported("its mode is " + quoted(mode));
-  if (policy != "stretch") return unsupported("its policy is " + quoted(policy));
+  if (mode != "nearest" && mode != "linear") return unsupported("its mode is " + in_quotes(mode));
+  if (policy != "stretch") return unsupported("its policy is " + in_quotes(policy));
   const std::size_t at = old ? 1 : 2;
   const Tensor* scales = nullptr;
   if (node_reader.has(at)) {

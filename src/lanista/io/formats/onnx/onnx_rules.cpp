@@ -45,7 +45,8 @@ RewriteResult matmul(const NodeReader& node_reader) {
 
 }  // namespace
 
-Rewrite single_operator(std::vector<std::string> input_values, std::string op, Attrs attrs, std::vector<const Tensor*> params) {
+Rewrite single_operator(std::vector<std::string> input_values, std::string op, Attrs attrs,
+                        std::vector<const Tensor*> params) {
   return Rewrite{std::move(input_values),
               [op = std::move(op), attrs = std::move(attrs), params = std::move(params)](ModelWriter& w, Ports inputs) {
                 std::vector<Tensor> copies;
@@ -69,7 +70,7 @@ Tensor times(Tensor tensor, double factor) {
 }
 
 Result<Port> in_shape(ModelWriter& writer, Port value, const List& rest) {
-  // Shapes on the way make no difference.
+  // Intermediate shapes make no difference.
   const auto shaped = [&] { return List(writer.dims(value).begin() + 1, writer.dims(value).end()); };
   while (shaped() != rest && (writer.node(value).op == "reshape" || writer.node(value).op == "flatten")) {
     value = writer.node(value).inputs.front();
@@ -79,7 +80,7 @@ Result<Port> in_shape(ModelWriter& writer, Port value, const List& rest) {
   if (node.op == "adaptive_avg_pool2d" && rest.size() == 1 && rest.front() == writer.dims(value)[1]) {
     return writer.add("global_avg_pool", {node.inputs.front()});
   }
-  // Written as flatten it follows mutations of what comes before.
+  // As flatten it follows mutations of preceding nodes.
   if (rest.size() == 1) return writer.add("flatten", {value});
   return writer.add("reshape", {value}, {{"shape", rest}});
 }

@@ -18,33 +18,34 @@
 #include "lanista/model/graph/infer.h"
 #include "lanista/model/graph/op.h"
 
-// How from_onnx recognises nodes and what it writes for them.
+// How from_onnx() recognises nodes, and what it writes for them.
 namespace lanista::formats::onnx {
 
-/// Largest side, window or padding that rules compute with; products of a few stay inside 64 bits.
+/// The largest side, window or padding that rules accept, so that products of a few fit into 64 bits.
 inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 20;
 
-/// An ONNX model with its constants folded, to look things up in. Refers to the model.
+/// An ONNX model with folded constants, for searches. It refers to the model, which must outlive it.
 class OnnxView {
  public:
+  /// Folds the constants of `model`. Errors: those of fold_node().
   static Result<OnnxView> make(const OnnxModel& model, ByteBudget& budget);
 
-  std::int64_t opset() const { return opset_; }
-  /// From here on rules look no further back than to this value.
+  std::int64_t opset() const { return opset_; }  ///< version of the operators
+  /// Makes a value an input: rules find no producer for it from now on.
   void set_source(std::string_view name) { producers_.erase(name); }
-  /// The constant of this name, or null. The budget grows with the constants of the file.
+  /// The constant of this name, or null.
   const Tensor* constant(std::string_view name) const;
-  /// The node whose first output this is, or null.
+  /// The node with this first output, or null.
   const OnnxNode* producer(std::string_view name) const;
-  /// The same if it is one of `op`.
+  /// The node of operator `op` with this first output, or null.
   const OnnxNode* producer(std::string_view name, std::string_view op) const;
-  /// How often nodes and the model's outputs read it.
+  /// How many times nodes and outputs of the model read the value.
   std::size_t num_uses(std::string_view name) const;
-  /// The only node that reads it, if there is just one reader and that is one of `op`; else null.
+  /// The node that reads the value, if there is one reader and its operator is `op`; else null.
   const OnnxNode* sole_consumer(std::string_view name, std::string_view op) const;
-  /// A node of `op` that reads it, or null.
+  /// A node of operator `op` that reads the value, or null.
   const OnnxNode* consumer(std::string_view name, std::string_view op) const;
-  /// The only element of a float constant.
+  /// The element of a float constant with one element.
   std::optional<float> scalar(std::string_view name) const;
 
  private:
@@ -57,44 +58,48 @@ class OnnxView {
   std::deque<Tensor> folded_;
 };
 
-/// Integers that a node wants to know; they may depend on the shapes of computed values.
+/// Integers that a node needs; they may depend on the shapes of computed values.
 struct ShapeIntegers {
-  std::vector<std::string> shapes_of;  ///< the values
+  std::vector<std::string> shapes_of;  ///< names of those values
   /// The integers, from the dimensions of those values; kUnknownBatch stands for a batch that the file does not fix.
   std::function<Result<List>(std::span<const List> dims)> value;
 };
 
-/// One node of the view, with checked access to what it says.
+/// One node of the view, with checked access to its attributes and inputs.
 class NodeReader {
  public:
-  NodeReader(const OnnxView& view, const OnnxNode& node, std::size_t output = 0) : view_(view), node_(node), output_(output) {}
+  /// A reader of `node`; the rule computes its output number `output`.
+  NodeReader(const OnnxView& view, const OnnxNode& node, std::size_t output = 0)
+      : view_(view), node_(node), output_(output) {}
 
-  const OnnxView& view() const { return view_; }
-  const OnnxNode& node() const { return node_; }
-  /// Which of its outputs is asked for.
+  const OnnxView& view() const { return view_; }  ///< the model
+  const OnnxNode& node() const { return node_; }  ///< the node
+  /// The number of the output that the rule computes.
   std::size_t output() const { return output_; }
 
-  /// Errors: kUnimplemented if the node has another attribute than these.
+  /// Checks that the node has no other attributes than these. Errors: kUnimplemented.
   Result<void> allow_attributes(std::initializer_list<std::string_view> names) const;
-  // The value of an attribute, or what it is if it is not written. Errors: kDataLoss if it is of another type.
-  Result<std::int64_t> integer(std::string_view name, std::int64_t default_value) const;
-  Result<double> real(std::string_view name, double default_value) const;
-  Result<std::string> text(std::string_view name, std::string default_value) const;
-  Result<List> list(std::string_view name, List default_value) const;
-  /// Errors: kUnimplemented unless the attribute is this number, or absent.
+  // An attribute, or the default value if it is absent. Errors: kDataLoss if it has another type.
+  Result<std::int64_t> integer(std::string_view name, std::int64_t default_value) const;  ///< an integer
+  Result<double> real(std::string_view name, double default_value) const;                 ///< a real number
+  Result<std::string> text(std::string_view name, std::string default_value) const;       ///< a text
+  Result<List> list(std::string_view name, List default_value) const;                     ///< a list of integers
+  /// Checks that the attribute is `value` or absent. Errors: kUnimplemented.
   Result<void> require_value(std::string_view name, std::int64_t value) const;
 
+  /// Whether input `i` exists.
   bool has(std::size_t i) const { return i < node_.inputs.size() && !node_.inputs[i].empty(); }
-  /// Input `i`, which must be computed from the model's input.
+  /// The name of input `i`, which must not be a constant. Errors: kDataLoss, kUnimplemented.
   Result<std::string> computed_input(std::size_t i) const;
-  /// All inputs, as data.
+  /// The names of all inputs, none of which may be a constant.
   Result<std::vector<std::string>> computed_inputs() const;
-  /// Input `i`, which must be a constant of float32, or of integers.
+  /// Input `i`, which must be a float32 constant.
   Result<const Tensor*> weight(std::size_t i) const;
+  /// Input `i`, which must be a constant of integers.
   Result<List> integers(std::size_t i) const;
-  /// Integers of an attribute, where old opsets have them, else of input `i`; nothing if neither is there.
+  /// Integers of an attribute, as in old opsets, else of input `i`; none if both are absent.
   Result<std::optional<List>> integers(std::string_view attribute, std::size_t i) const;
-  /// Integers of input `i`, a constant or made of shapes.
+  /// Integers of input `i`, which is a constant or computed from shapes.
   Result<ShapeIntegers> shape_integers(std::size_t i) const;
 
  private:
@@ -103,24 +108,25 @@ class NodeReader {
   std::size_t output_ = 0;
 };
 
-/// Builds the graph: every node is inferred at once, so that rules can look at shapes.
+/// Builds the graph. It infers every node when it is added, so that rules can read shapes.
 class ModelWriter {
  public:
   /// `batch` is the size that the file fixes for it, or -1.
   ModelWriter(const graph::OpTable& ops, ByteBudget& budget, std::int64_t batch)
       : ops_(ops), budget_(budget), batch_(batch) {}
 
-  std::int64_t batch() const { return batch_; }
+  std::int64_t batch() const { return batch_; }  ///< the fixed batch size, or -1
 
-  /// Adds a node with its parameters in the order of its definition. Errors: kInvalidArgument if it does not fit.
+  /// Adds a node with its parameters in the order of its definition. Errors: kInvalidArgument (shapes do not fit).
   Result<graph::Port> add(const std::string& op, std::vector<graph::Port> inputs, graph::Attrs attrs = {},
                           std::vector<Tensor> params = {});
-  /// Errors: kResourceExhausted if float weights of this shape would be too large.
+  /// Checks that the budget holds float weights of this shape. Errors: kResourceExhausted.
   Result<void> check_budget(const List& shape) const;
+  /// The node that gives a value.
   const graph::Node& node(graph::Port port) const { return builder_.peek().node(port.node); }
   /// Dimensions of a value; the batch is -1.
   const List& dims(graph::Port port) const { return types_.at(port).shape.dims; }
-  /// The graph without what its output does not need, and its weights.
+  /// The graph and its weights, without nodes that its output does not need.
   Result<std::pair<graph::Graph, std::vector<Tensor>>> finish() &&;
 
  private:
@@ -132,78 +138,84 @@ class ModelWriter {
   std::map<std::pair<graph::NodeId, std::string>, Tensor> weights_;
 };
 
-/// What a node, or a group of nodes that ends in it, becomes. Empty: nothing. It refers to the view's constants.
+/// The replacement of a node, or of a group of nodes that ends in it. It refers to the view's constants.
 struct Rewrite {
-  std::vector<std::string> input_values;  ///< values that are computed from the input
+  std::vector<std::string> input_values;  ///< names of the computed values that it reads
+  /// Writes the operators and returns their value; null: the rule does not apply.
   std::function<Result<graph::Port>(ModelWriter&, std::span<const graph::Port>)> emit;
-  std::string notice = {};  ///< something that the user should know: a kind of things, counted over the model
+  std::string notice = {};  ///< a kind of notice for the user; notices are counted over the model
 };
 
-/// A plan for the node; an empty one if the rule is about other nodes. Errors: the node is of the rule's kind, but says
-/// something that has no counterpart.
+/// Returns the replacement of a node, or an empty one if the rule does not apply. Errors: the rule applies, but the
+/// node has no counterpart.
 using RewriteRule = std::function<Result<Rewrite>(const NodeReader&)>;
+/// Rules by the name of the ONNX operator.
 using RewriteRules = std::map<std::string, std::vector<RewriteRule>, std::less<>>;
 
-/// For each ONNX operator the rules to try in turn: groups of nodes first.
+/// All rules. For each ONNX operator they are tried in order: groups of nodes first.
 RewriteRules import_rules();
-// Its parts, by theme.
-RewriteRules dense_rules();
-RewriteRules window_rules();
-RewriteRules resize_rules();
-RewriteRules norm_rules();
-RewriteRules shape_rules();
-RewriteRules arithmetic_rules();
-RewriteRules sequence_rules();
+// The parts of import_rules().
+RewriteRules dense_rules();       ///< products with matrices
+RewriteRules window_rules();      ///< convolutions and pools
+RewriteRules resize_rules();      ///< resizing of images
+RewriteRules norm_rules();        ///< normalisation layers
+RewriteRules shape_rules();       ///< operators on shapes
+RewriteRules arithmetic_rules();  ///< arithmetic and activations
+RewriteRules sequence_rules();    ///< sequences
 
-/// One of our operators on these values, with attributes and parameters that are known by now.
+/// The replacement by one operator with known attributes and parameters.
 Rewrite single_operator(std::vector<std::string> input_values, std::string op, graph::Attrs attrs = {},
             std::vector<const Tensor*> params = {});
-/// The same operator under another name, all inputs computed, without attributes.
+/// A rule for an operator with another name: all inputs are computed, and it has no attributes.
 RewriteRule same_operator(const std::string& op);
 
-// Groups of nodes.
-Result<Rewrite> silu_group(const NodeReader& node_reader);               ///< ends in Mul
-Result<Rewrite> gelu_group(const NodeReader& node_reader);               ///< ends in Mul
-Result<Rewrite> group_norm_group(const NodeReader& node_reader);         ///< ends in Reshape
-Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);  ///< ends in Add
-Result<Rewrite> linear_group(const NodeReader& node_reader);             ///< ends in Add
-Result<Rewrite> causal_mask_group(const NodeReader& node_reader);        ///< ends in Add
-Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);      ///< ends in MatMul
-Result<Rewrite> affine_group(const NodeReader& node_reader);             ///< ends in Add, Sub, Mul or Div: all constants in a row
+// Rules for groups of nodes, each with the operators in which its group ends.
+Result<Rewrite> silu_group(const NodeReader& node_reader);               ///< Ends in Mul.
+Result<Rewrite> gelu_group(const NodeReader& node_reader);               ///< Ends in Mul.
+Result<Rewrite> group_norm_group(const NodeReader& node_reader);         ///< Ends in Reshape.
+Result<Rewrite> affine_group_norm_group(const NodeReader& node_reader);  ///< Ends in Add.
+Result<Rewrite> linear_group(const NodeReader& node_reader);             ///< Ends in Add.
+Result<Rewrite> causal_mask_group(const NodeReader& node_reader);        ///< Ends in Add.
+Result<Rewrite> adaptive_pool_group(const NodeReader& node_reader);      ///< Ends in MatMul.
+Result<Rewrite> affine_group(const NodeReader& node_reader);  ///< Ends in Add, Sub, Mul or Div.
 
-/// Our gelu is the tanh form.
+/// The notice for a gelu with erf. The operator gelu has the tanh form.
 inline constexpr const char* kErfNotice =
     "gelu in the form with erf: approximated by the form with tanh, up to 5e-4 away";
 
-/// The library prefixes the count.
+/// The notice for batch norms that an exporter folded into convolutions. The count precedes it.
 inline constexpr const char* kFoldedNotice =
     "convolution with a folded batch-norm: export in training mode to keep it trainable";
 
-/// The double of the shortest text of a float: 1e-5 for 1e-5F.
+/// The double with the shortest text of a float: 1e-5 for 1e-5F.
 double shortest_double(float value);
-/// A pair as our attributes write it: once, if both are equal.
+/// A pair as attributes have it: one number if both are equal.
 inline List one_or_two(std::int64_t a, std::int64_t b) { return a == b ? List{a} : List{a, b}; }
+/// Whether all elements of a float tensor equal `value`.
 bool all_equal(const Tensor& tensor, float value);
-/// A vector, if all dimensions but one are 1.
+/// A vector with the same elements, if all dimensions but one are 1.
 Result<Tensor> as_vector(const Tensor& tensor);
 /// A copy with every element times `factor`.
 Tensor times(Tensor tensor, double factor);
-/// A product with a constant matrix, [out, in] if `is_transposed`, else [in, out], and perhaps a constant vector on top; both
-/// times factors.
-Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias, double matrix_factor = 1,
-                 double bias_factor = 1);
-/// The value in another shape of as many elements (`rest`: without the batch); itself if it has that one.
+/// The replacement of a product with a constant matrix, [out, in] if `is_transposed`, else [in, out], plus an optional
+/// constant vector. The factors multiply matrix and vector.
+Rewrite linear_rewrite(std::string input, const Tensor& matrix, bool is_transposed, const Tensor* bias,
+                       double matrix_factor = 1, double bias_factor = 1);
+/// The value in another shape with the same number of elements, without the batch in `rest`. The value itself if it has
+/// that shape.
 Result<graph::Port> in_shape(ModelWriter& writer, graph::Port value, const List& rest);
-/// What BatchNormalization says.
+/// The content of a BatchNormalization node.
 struct BatchNorm {
-  std::string input;
-  double eps = 0, momentum = 0;       ///< the share of a batch, as in ours
+  std::string input;                  ///< name of its input
+  double eps = 0, momentum = 0;       ///< momentum: the share of a batch, as in operator batch_norm
   std::vector<const Tensor*> params;  ///< scale, shift, mean, variance
 
+  /// Its attributes as lanista's operator has them.
   graph::Attrs attrs() const { return {{"eps", eps}, {"momentum", momentum}}; }
 };
+/// Reads a BatchNormalization node. Errors: kUnimplemented, kDataLoss.
 Result<BatchNorm> batch_norm_of(const NodeReader& node_reader);
-/// The dimensions of a value as the file sees them: its batch in front, or kUnknownBatch.
+/// The dimensions of a value in the file: its fixed batch, or kUnknownBatch, comes first.
 List file_dims(const ModelWriter& writer, graph::Port value);
 
 }  // namespace lanista::formats::onnx

@@ -9,7 +9,7 @@ namespace {
 
 using List = std::vector<std::int64_t>;
 
-// Gather refuses numbers outside of the table, or counts from its end. As in training, those stand for zeros here.
+// Gather refuses numbers outside of the table, or counts from its end. As in training, such numbers give zeros here.
 Result<void> embedding(OnnxWriter& w) {
   const std::string first = w.integer("first", 0), last = w.integer("last", w.args().integer("vocab") - 1);
   const std::string token = w.add("Clip", {w.input(), first, last}, {}, "token");
@@ -30,7 +30,7 @@ Result<void> scale_by(OnnxWriter& w) {
   return {};
 }
 
-/// Minus infinity above the diagonal, whatever stands there: Trilu lets even what is not a number go.
+/// Minus infinity above the diagonal, whatever the value is: Trilu removes even NaN.
 std::string masked(OnnxWriter& w, const std::string& value, std::int64_t length, std::string_view part) {
   if (length == 1) return w.add("Identity", {value}, {}, part);
   std::vector<float> mask(static_cast<std::size_t>(length * length), 0);
@@ -48,7 +48,7 @@ Result<void> causal_mask(OnnxWriter& w) {
   return {};
 }
 
-/// value weight^T + bias
+/// Writes value weight^T + bias.
 std::string dense(OnnxWriter& w, const std::string& value, const std::string& weight, const std::string& bias,
                   const std::string& part, std::string_view result) {
   const std::string matrix = w.add("Transpose", {w.param(weight)}, {{"perm", List{1, 0}}}, part + ".matrix");
@@ -56,7 +56,7 @@ std::string dense(OnnxWriter& w, const std::string& value, const std::string& we
   return w.add("Add", {product, w.param(bias)}, {}, result);
 }
 
-// The parts that training is made of too (graph/ops/sequence.cpp), without dropout.
+// The parts are those of training (graph/ops/sequence.cpp), without dropout.
 Result<void> attention(OnnxWriter& w) {
   const std::int64_t t = w.dims()[1], d = w.dims()[2], heads = w.args().integer("heads"), width = d / heads;
   const std::string all = dense(w, w.input(), "in_proj_weight", "in_proj_bias", "in_proj", "in_proj.sum");

@@ -4,7 +4,7 @@
 
 namespace lanista::formats::onnx {
 
-/// The operators of graph/ops/sequence.cpp.
+/// Mappings of the operators for sequences.
 OnnxMappings sequence_mappings();
 
 }  // namespace lanista::formats::onnx

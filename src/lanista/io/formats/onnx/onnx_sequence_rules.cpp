@@ -14,27 +14,32 @@ Result<Rewrite> gather(const NodeReader& node_reader) {
   LANISTA_ASSIGN(const Tensor* table, node_reader.weight(0));
   LANISTA_ASSIGN(std::string tokens, node_reader.computed_input(1));
   if (table->shape.size() != 2) {
-    return unsupported("its table has the shape " + graph::Shape{table->shape}.text() + "; read are [tokens, features]");
+    return unsupported("its table has the shape " + graph::Shape{table->shape}.text() +
+                       "; read are [tokens, features]");
   }
-  return single_operator({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}}, {table});
+  return single_operator({std::move(tokens)}, "embedding", {{"vocab", table->shape[0]}, {"dim", table->shape[1]}},
+                         {table});
 }
 
-/// The only integer of a constant.
+/// Whether input `i` is a constant with one given integer.
 bool is_integer(const NodeReader& node_reader, std::size_t i, std::int64_t number) {
   const auto list = node_reader.has(i) ? node_reader.integers(i) : Result<List>(List{});
   return list.ok() && *list == List{number};
 }
 
-/// Our own form of an embedding: Where(Unsqueeze(tokens == t), Gather(table, t), 0) of t = Clip(tokens, 0, vocab - 1).
+/// Lanista's form of an embedding: Where(Unsqueeze(tokens == t), Gather(table, t), 0) of t = Clip(tokens, 0, vocab -
+/// 1).
 Result<Rewrite> embedding_group(const NodeReader& node_reader) {
   const OnnxView& view = node_reader.view();
   const auto& names = node_reader.node().inputs;
   const Tensor* none = names.size() == 3 ? view.constant(names[2]) : nullptr;
   if (none == nullptr || none->shape.size() > 1 || view.scalar(names[2]) != 0.0F) return Rewrite{};
   const OnnxNode* wide = view.producer(names[0], "Unsqueeze");
-  const OnnxNode* known = wide != nullptr && wide->inputs.size() == 2 ? view.producer(wide->inputs[0], "Equal") : nullptr;
+  const OnnxNode* known =
+      wide != nullptr && wide->inputs.size() == 2 ? view.producer(wide->inputs[0], "Equal") : nullptr;
   const OnnxNode* vectors = view.producer(names[1], "Gather");
-  if (known == nullptr || known->inputs.size() != 2 || vectors == nullptr || vectors->inputs.size() != 2) return Rewrite{};
+  if (known == nullptr || known->inputs.size() != 2 || vectors == nullptr || vectors->inputs.size() != 2)
+    return Rewrite{};
   const std::string& token = vectors->inputs[1];
   const OnnxNode* clip = view.producer(token, "Clip");
   const bool same = clip != nullptr && clip->inputs.size() == 3 && known->inputs[0] == clip->inputs[0] &&
@@ -46,10 +51,11 @@ Result<Rewrite> embedding_group(const NodeReader& node_reader) {
   if (weight->shape.size() != 2) return Rewrite{};
   const NodeReader range(view, *clip);
   if (!is_integer(range, 1, 0) || !is_integer(range, 2, weight->shape[0] - 1)) return Rewrite{};
-  return single_operator({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}}, {weight});
+  return single_operator({clip->inputs[0]}, "embedding", {{"vocab", weight->shape[0]}, {"dim", weight->shape[1]}},
+                         {weight});
 }
 
-/// Is this minus infinity above the diagonal of a square, and zero elsewhere?
+/// Whether it is minus infinity above the diagonal of a square, and zero elsewhere.
 bool is_causal(const Tensor& mask) {
   const List& shape = mask.shape;
   if (mask.type != ElementType::kF32 || shape.size() < 2 || shape.back() < 2) return false;
@@ -72,7 +78,7 @@ Result<Rewrite> causal_mask_group(const NodeReader& node_reader) {
     const Tensor* mask = names.size() == 2 ? view.constant(names[i]) : nullptr;
     if (mask == nullptr || !is_causal(*mask)) continue;
     std::string source = names[1 - i];
-    // What the mask would be added to may be cleared before, so that nothing but the mask is left of it.
+    // The value may be cleared before the mask is added, so that only the mask remains above the diagonal.
     const OnnxNode* below = view.producer(source, "Trilu");
     if (below != nullptr && below->inputs.size() == 1) {
       LANISTA_TRY(NodeReader(view, *below).allow_attributes({"upper"}));

@@ -7,7 +7,7 @@
 namespace lanista::formats::onnx {
 namespace {
 
-constexpr std::size_t kMaxSteps = 100;        // exporters write some ten
+constexpr std::size_t kMaxSteps = 100;        // exporters write about ten
 constexpr std::size_t kMaxBytes = 1U << 20U;  // of all intermediate lists
 
 /// The nodes between shapes and a list of integers, in the order of computation.
@@ -16,10 +16,10 @@ struct ShapeComputation {
   std::vector<std::string> shapes_of;
 };
 
-/// Collects what `name` is made of: constants, shapes of values, and operators on them.
+/// Collects the inputs of `name`: constants, shapes of values, and operators on them.
 Result<ShapeComputation> shape_computation_of(const OnnxView& view, const std::string& name) {
   ShapeComputation steps;
-  std::map<std::string_view, bool> ready;  // false: on the way
+  std::map<std::string_view, bool> ready;  // false: not finished
   std::vector<std::string_view> open{name};
   while (!open.empty()) {
     const std::string_view name_to_compute = open.back();
@@ -29,7 +29,7 @@ Result<ShapeComputation> shape_computation_of(const OnnxView& view, const std::s
     }
     const OnnxNode* node = view.producer(name_to_compute);
     if (node == nullptr || steps.nodes.size() + open.size() > kMaxSteps) {
-      return unsupported("it computes with " + quoted(name) + ", which is not made of constants and shapes");
+      return unsupported("it computes with " + in_quotes(name) + ", which is not made of constants and shapes");
     }
     const bool shape = node->op == "Shape" && node->inputs.size() == 1;
     const std::size_t before = open.size();
@@ -45,10 +45,13 @@ Result<ShapeComputation> shape_computation_of(const OnnxView& view, const std::s
   return steps;
 }
 
-/// A tensor without elements that has the shape of a value, for Shape to look at.
-Tensor shape_only_tensor(const List& dims) { return {.name = {}, .type = ElementType::kU8, .shape = dims, .bytes = {}}; }
+/// A tensor without elements that has the shape of a value, as input of Shape.
+Tensor shape_only_tensor(const List& dims) {
+  return {.name = {}, .type = ElementType::kU8, .shape = dims, .bytes = {}};
+}
 
-Result<List> computed(const OnnxView& view, const ShapeComputation& steps, const std::string& name, std::span<const List> dims) {
+Result<List> computed(const OnnxView& view, const ShapeComputation& steps, const std::string& name,
+                      std::span<const List> dims) {
   std::map<std::string_view, Tensor> made;
   ByteBudget budget{kMaxBytes};
   std::size_t next_shape = 0;
@@ -66,7 +69,7 @@ Result<List> computed(const OnnxView& view, const ShapeComputation& steps, const
       }
       LANISTA_ASSIGN(value, fold_node(*node, inputs, budget));
     }
-    if (!value) return unsupported("it computes with " + quoted(name) + ", made by " + quoted(node->op));
+    if (!value) return unsupported("it computes with " + in_quotes(name) + ", made by " + in_quotes(node->op));
     made.emplace(node->outputs.front(), *std::move(value));
   }
   return integers_of(made.at(name));
@@ -83,9 +86,10 @@ Result<ShapeIntegers> NodeReader::shape_integers(std::size_t i) const {
   }
   LANISTA_ASSIGN(ShapeComputation steps, shape_computation_of(view_, name));
   std::vector<std::string> shapes_of = steps.shapes_of;
-  return ShapeIntegers{std::move(shapes_of), [&view = view_, steps = std::move(steps), &name](std::span<const List> dims) {
-                   return computed(view, steps, name, dims);
-                 }};
+  return ShapeIntegers{std::move(shapes_of),
+                       [&view = view_, steps = std::move(steps), &name](std::span<const List> dims) {
+                         return computed(view, steps, name, dims);
+                       }};
 }
 
 }  // namespace lanista::formats::onnx

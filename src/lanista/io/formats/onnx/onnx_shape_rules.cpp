@@ -1,4 +1,4 @@
-// What moves values about: shapes, axes, slices, concatenation; and means over axes.
+// Operators on shapes, axes, slices and concatenation; and means over axes.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ using graph::Port;
 using Ports = std::span<const Port>;
 using RewriteResult = Result<Rewrite>;
 
-/// Stands for a batch that the file does not fix: a slice that takes so many takes all.
+/// Replaces a batch that the file does not fix: a slice of this size selects all.
 constexpr std::int64_t kAnyBatch = 0x7fffffff;
 
 RewriteResult same(const NodeReader& node_reader) {
@@ -30,7 +30,7 @@ RewriteResult cast(const NodeReader& node_reader) {
   return Rewrite{{std::move(input)}, [](ModelWriter&, Ports inputs) -> Result<Port> { return inputs.front(); }};
 }
 
-/// A value in the shape that `rest(dims)` gives, all sizes but the batch. The dims are those that the file sees.
+/// A value in the shape `rest(dims)`, without the batch. The dims are those in the file.
 Rewrite shaped(std::string input, std::function<Result<List>(const List& dims)> rest) {
   return {{std::move(input)}, [rest = std::move(rest)](ModelWriter& w, Ports inputs) -> Result<Port> {
             LANISTA_ASSIGN(const List sizes, rest(file_dims(w, inputs[0])));
@@ -143,11 +143,12 @@ RewriteResult concat(const NodeReader& node_reader) {
                 LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
                 if (axis_index == 0) return unsupported("it joins batches");
                 if (inputs.size() == 1) return inputs[0];
-                return w.add("concat", {inputs.begin(), inputs.end()}, {{"axis", static_cast<std::int64_t>(axis_index)}});
+                return w.add("concat", {inputs.begin(), inputs.end()},
+                             {{"axis", static_cast<std::int64_t>(axis_index)}});
               }};
 }
 
-/// Our slice: from `start` up to `end`, of which 0 means the end of the axis.
+/// A slice from `start` up to `end`; 0 means the end of the axis.
 Result<Port> sliced(ModelWriter& w, Port value, std::size_t axis, std::int64_t start, std::int64_t end) {
   const std::int64_t size = w.dims(value)[axis];
   if (start == 0 && end == size) return value;
@@ -182,7 +183,7 @@ RewriteResult slice(const NodeReader& node_reader) {
               }};
 }
 
-/// One of the parts: this node is asked for each of its outputs alone.
+/// One of the parts. The rule is called for each output of the node.
 RewriteResult split(const NodeReader& node_reader) {
   LANISTA_TRY(node_reader.allow_attributes({"axis", "split", "num_outputs"}));
   LANISTA_ASSIGN(std::string input, node_reader.computed_input(0));
@@ -194,7 +195,7 @@ RewriteResult split(const NodeReader& node_reader) {
                 LANISTA_ASSIGN(const std::size_t axis_index, axis_of(axis, w.dims(inputs[0]).size()));
                 if (axis_index == 0) return unsupported("it cuts the batch");
                 const std::int64_t size = w.dims(inputs[0])[axis_index];
-                // Without sizes the parts are equal, but for the last.
+                // Without sizes the parts are equal, except for the last.
                 List own = sizes.value_or(List(static_cast<std::size_t>(count), (size + count - 1) / count));
                 if (static_cast<std::int64_t>(own.size()) != count) return malformed("its sizes are not one a part");
                 if (!sizes) own.back() = size - own.front() * (count - 1);

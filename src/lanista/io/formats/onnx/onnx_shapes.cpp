@@ -19,7 +19,7 @@ Error shape_mismatch(const List& dims, const List& target) {
   return {Code::kInvalidArgument, "cannot reshape " + sizes_text(dims) + " to " + sizes_text(target), ""};
 }
 
-/// The list with an open size, -1, filled in so that it holds `elements`.
+/// The list with an open size, -1, replaced so that it has `elements`.
 std::optional<List> filled(List sizes, std::int64_t elements) {
   std::optional<std::size_t> open;
   std::int64_t known = 1;
@@ -108,8 +108,8 @@ Result<List> reshaped_sample(const List& target, const List& dims, std::int64_t 
     if (i + 1 >= dims.size()) return shape_mismatch(dims, target);
     rest[i] = dims[i + 1];
   }
-  // Without a number that is known to be the batch, everything else must be said and hold exactly one sample. A 1 is
-  // read as the batch even if the file fixes none: it fits no other.
+  // Without a number that is known to be the batch, all other sizes must be given and hold exactly one sample. A 1 is
+  // read as the batch even if the file fixes none, since it fits no other size.
   const std::int64_t first = target.empty() ? 0 : target.front();
   const bool known = first == kUnknownBatch || (first == 0 && !literal) || (batch > 0 && first == batch);
   const bool open = std::find(rest.begin(), rest.end(), -1) != rest.end();
@@ -151,7 +151,7 @@ Result<std::vector<SliceAxis>> slice_axes(const List& starts, const List& ends, 
     LANISTA_ASSIGN(const std::size_t axis, axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.size()));
     const std::int64_t step = steps ? (*steps)[i] : 1, dim = dims[axis];
     if (step == 0 || step == std::numeric_limits<std::int64_t>::min()) return malformed("a step is 0");
-    // A backward step runs from the last element at most to before the first.
+    // A backward slice runs from the last element at most to before the first.
     const auto clamped = [&](std::int64_t at) {
       at += at < 0 ? dim : 0;
       return step > 0 ? std::clamp<std::int64_t>(at, 0, dim) : std::clamp<std::int64_t>(at, -1, dim - 1);
@@ -182,7 +182,7 @@ Result<List> integers_of(const Tensor& tensor) {
     const auto numbers = elements_of<std::int32_t>(tensor);
     return List(numbers.begin(), numbers.end());
   }
-  return malformed("the constant " + quoted(tensor.name) + " holds no integers");
+  return malformed("the constant " + in_quotes(tensor.name) + " holds no integers");
 }
 
 Tensor transposed(const Tensor& tensor, const List& axes) {

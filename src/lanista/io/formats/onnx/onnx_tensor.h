@@ -12,29 +12,30 @@
 #include "lanista/io/formats/onnx/onnx.h"
 #include "lanista/io/formats/onnx/wire.h"
 
-// The parts of reading ONNX that nodes and tensors share.
+// Parts of the ONNX reader that nodes and tensors share.
 namespace lanista::formats::onnx {
 
-inline constexpr std::size_t kMaxRank = 64;
+inline constexpr std::size_t kMaxRank = 64;  ///< dimensions of a tensor
 
-/// Integers that take one byte in a file take eight in memory; so many of them a file may hold.
+/// The integers in lists that a file may hold. One needs one byte in a file and eight in memory.
 inline constexpr std::size_t kMaxPackedIntegers = std::size_t{1} << 20;
 
-// Errors of the parts say what is wrong; whoever calls them says where.
+// Errors of these functions state the problem; their callers add the location.
 Error malformed(std::string message);   ///< kDataLoss
 Error unsupported(std::string message);  ///< kUnimplemented
-/// A name from the file, quoted and cut to a decent length.
-std::string quoted(std::string_view name);
+/// A name from the file in quotes, shortened for messages.
+std::string in_quotes(std::string_view name);
 
-/// The error with a place in front.
+/// The error with a location in front of its message.
 Error with_location(const std::string& where, Error error);
-/// Errors: kDataLoss if `used` has reached `most`.
+/// Checks a limit. Errors: kDataLoss if `used` has reached `most`.
 Result<void> check_count(std::size_t used, std::size_t most, const std::string& what);
+/// The text of a field. Errors: kDataLoss.
 Result<std::string> text_of(const WireReader& field);
 /// Key and value of a StringStringEntryProto.
 Result<std::pair<std::string, std::string>> read_entry(const WireReader& field);
 
-/// Hands every field of a message to `visit(const WireReader&)`. Errors: broken bytes; the visitor's.
+/// Calls `visit(const WireReader&)` for every field of a message. Errors: kDataLoss for broken bytes; those of `visit`.
 template <class Visit>
 Result<void> for_each_field(std::string_view message, Visit&& visit) {
   WireReader reader(message);
@@ -45,7 +46,7 @@ Result<void> for_each_field(std::string_view message, Visit&& visit) {
   }
 }
 
-/// Hands every number of a repeated field to `visit_number(std::int64_t)`, packed or not.
+/// Calls `visit_number(std::int64_t)` for every number of a repeated field, packed or not.
 template <class VisitNumber>
 Result<void> for_each_integer(const WireReader& field, VisitNumber&& visit_number) {
   if (field.type() == WireReader::Type::kVarint) {
@@ -60,7 +61,7 @@ Result<void> for_each_integer(const WireReader& field, VisitNumber&& visit_numbe
   return {};
 }
 
-/// Hands every float or double of a repeated field to `visit_number(T)`, packed or not.
+/// Calls `visit_number(T)` for every float or double of a repeated field, packed or not.
 template <class T, class VisitNumber>
 Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number) {
   if (field.type() == WireReader::Type::kBytes) {
@@ -85,16 +86,16 @@ Result<void> for_each_fixed(const WireReader& field, VisitNumber&& visit_number)
   }
 }
 
-/// A tensor from its message; elements come from raw_data, from the typed arrays or from `external`. `integers` counts
-/// what it takes of kMaxPackedIntegers. Errors: kDataLoss naming the rule; kUnimplemented (segments, element types,
-/// external data if nobody gives it); those of `external`.
+/// Reads a tensor from its message. Its elements come from raw_data, from the typed arrays or from `external`.
+/// `integers` counts what is used of kMaxPackedIntegers. Errors: kDataLoss with the rule; kUnimplemented (segments,
+/// element types, external data without `external`); those of `external`.
 Result<Tensor> read_tensor(std::string_view message, std::size_t& integers, const OnnxExternal& external = {});
 
 /// The element type of this code. Errors: kDataLoss, kUnimplemented.
 Result<ElementType> element_type(std::uint64_t code);
 
-/// An input or output of a model; unknown sizes, named or not, are all the same: -1. Errors: as read_tensor;
-/// kUnimplemented for what is no dense tensor.
+/// Reads an input or output of a model. Each unknown size, with or without a name, becomes -1. Errors: as
+/// read_tensor(); kUnimplemented for anything but a dense tensor.
 Result<OnnxValueInfo> read_info(std::string_view message);
 
 }  // namespace lanista::formats::onnx

@@ -11,7 +11,7 @@ namespace {
 
 using std::string_literals::operator""s;
 
-/// The error of walking over the whole message; empty if there is none.
+/// The error of reading a whole message; empty if there is none.
 std::string walk_error(std::string_view message) {
   WireReader reader(message);
   while (true) {
