@@ -9,17 +9,19 @@
 
 namespace lanista::runtime {
 
-/// Which weights a package predicts with: equal for packages that predict the same.
+/// A hash of the weights that a package predicts with. Packages with equal predictions have equal identities.
 std::string identity_of(const engine::ModelPackage& package);
 
-/// What a study's winner, or the ensemble around it, does with the rows of the validation part, and of the test part if
-/// the study has measured that
-/// (`tested`). `data` is the study's, open as its trials saw it; with folds, the parts of a training's package are
-/// those of its fold; of a package of several trainings, each answers for its own validation rows (so every row that is
-/// dealt is predicted by a model that did not train on it), and all together for the test part. A function of package
-/// and data alone, with the study's own bits. Time: one evaluation of the parts; memory: a thousand rows of features,
-/// and of numbers eight a row. Errors: Predictor::create's; kInvalidArgument (data of other classes or outputs than the
-/// package's).
+/// Measures a study's winner, or its ensemble, on the validation part, and on the test part if `tested`. `data` is the
+/// study's data, opened as its trials saw them. The result is a function of package and data, with the study's own
+/// bits.
+///
+/// With folds, the package of one training uses the parts of its fold. In a package of several trainings each training
+/// predicts its own validation rows, so no row is predicted by a model that trained on it. On the test part all
+/// trainings are blended.
+///
+/// Time: one evaluation of the parts. Memory: a thousand rows of features, and eight bytes for each predicted number.
+/// Errors: those of Predictor::create, kInvalidArgument (the data have other classes or outputs than the package).
 Result<study::ModelAssessment> assess_model(const engine::ModelPackage& package, const data::Dataset& data,
                                             bool tested);
 

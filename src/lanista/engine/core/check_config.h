@@ -5,8 +5,8 @@
 
 namespace lanista::engine {
 
-/// Whether the engine can work with the configuration: counts, names, and settings that go together. Errors:
-/// kInvalidArgument, with the key in `where`.
+/// Checks counts, names and combinations of settings that the engine needs. Errors: kInvalidArgument with the key in
+/// `where`.
 Result<void> check_config(const study::StudyConfig& config);
 
 }  // namespace lanista::engine

@@ -8,20 +8,26 @@
 
 namespace lanista::engine {
 
-/// Which checkpoint files are still needed. Files are content-addressed, so one may be needed twice. What nobody needs
-/// any more goes at `flush`, which the engine calls when the records that say so are on disk: a crash must not find the
-/// old file gone and the new record lost.
+/// Reference counts of checkpoint files. Files are content-addressed, so one file may have several holders. The engine
+/// removes unreferenced files only after the records that release them are on disk. Otherwise a crash could leave a log
+/// that names a removed file.
 class CheckpointRefs {
  public:
   explicit CheckpointRefs(store::CheckpointStore files) : files_(std::move(files)) {}
 
-  void hold(const std::string& address);     ///< empty addresses are nothing
-  void release(const std::string& address);  ///< one hold less; a file that was never held counts as held once
+  /// Adds a reference. An empty address has no effect.
+  void hold(const std::string& address);
+  /// Removes a reference. A file that was never held counts as held once.
+  void release(const std::string& address);
+  /// Whether a file has a reference.
   bool has_reference(const std::string& address) const { return reference_counts_.contains(address); }
+  /// Removes the files that lost their last reference since the last call.
   Result<void> remove_unreferenced_files();
-  /// A file that is damaged goes at once, so that it can be written again.
+  /// Removes a damaged file at once, so that it can be written again.
   Result<void> remove_damaged(const std::string& address) { return files_.remove(address); }
-  Result<void> remove_unreferenced();  ///< removes every file that nobody holds; walks the folder
+  /// Removes every file in the folder without a reference.
+  Result<void> remove_unreferenced();
+  /// The checkpoint store.
   const store::CheckpointStore& files() const { return files_; }
 
  private:

@@ -10,17 +10,19 @@
 
 namespace lanista::engine {
 
-/// What somebody asked of a running study by putting a file into `control/`: `pause`, `stop`, `stop-trial-<n>`.
+/// A request to a running study: a file `pause`, `stop` or `stop-trial-<n>` in the folder `control/`.
 struct ControlRequest {
+  /// What is requested.
   enum class Kind { kPause, kStop, kStopTrial };
-  Kind kind = Kind::kPause;
-  std::optional<TrialId> trial;
-  std::string file;  ///< its name in the folder
+  Kind kind = Kind::kPause;      ///< What is requested.
+  std::optional<TrialId> trial;  ///< Of kStopTrial.
+  std::string file;              ///< File name in the folder.
 };
 
-/// Requests that lie there, in order of their names; files of other names are left alone. Nothing is removed: the
-/// request must be in the log first.
+/// The requests in the folder, in order of their names. Other files are ignored. No file is removed, because the
+/// request must be logged first.
 Result<std::vector<ControlRequest>> pending_control_requests(FileSystem& fs, const std::string& study_folder);
+/// Removes the file of a request, durably.
 Result<void> remove_control_request(FileSystem& fs, const std::string& study_folder, const ControlRequest& request);
 
 }  // namespace lanista::engine

@@ -12,23 +12,27 @@
 
 namespace lanista::engine {
 
-/// What a new study can take over of an earlier one.
+/// Trials that a new study imports from an earlier one.
 struct ImportedTrials {
-  study::Earlier earlier;
-  std::map<std::string, std::int64_t> left_out;  ///< why finished trials do not fit, and how many
+  study::Earlier earlier;                        ///< The imported trials.
+  std::map<std::string, std::int64_t> left_out;  ///< Number of finished trials that do not fit, by reason.
 };
 
-/// The finished trials of `old_study` as ones of the study that `config` begins (resolve_from_data has settled it) over `models`.
-/// A trial fits if this study could propose it, and training it would be the same training: its base is one of these,
-/// its mutators are in the space, its model keeps to the limits, its hyper-parameters are values of the space, and what
-/// the recipe does with them is the same; a number that was fixed and is drawn now counts as drawn, and the other way
-/// round. The latest first, as many as a log's header holds (kMaxImportedValues: some hundreds). Failed trials and
-/// duplicates are no results.
-/// Errors: kInvalidArgument where nothing can be compared: other data, targets or augmentation, goals that the old
-/// study has not measured, a frozen part, several trainings a proposal; kDataLoss (a model that cannot be rebuilt).
+/// Most JSON values and keys that imported trials may have; a log header holds some hundred trials.
 inline constexpr std::size_t kMaxImportedValues = 300'000;
-std::size_t count_json_values(const nlohmann::json& value);  ///< values and keys, as a log's reader counts them
-Result<ImportedTrials> import_trials(const study::StudyView& old_study, const study::StudyConfig& config, const data::DataSpec& data,
-                            const mutate::ModelSpace& models);
+/// Number of values and keys in a JSON value, as the reader of a log counts them.
+std::size_t count_json_values(const nlohmann::json& value);
+/// Imports the finished trials of `old_study` into a new study of `config` over `models`. resolve_from_data() must have
+/// been applied to `config`.
+///
+/// A trial fits if the new study could propose it and would train it in the same way. Its base model and mutators are
+/// in the space, its model is within the limits, its hyper-parameters are values of the space, and the recipe uses them
+/// in the same way. A setting may be fixed in one study and sampled in the other. The latest trials are kept, up to
+/// kMaxImportedValues. Failed trials and duplicates are left out.
+///
+/// Errors: kInvalidArgument (the studies cannot be compared: other data, targets or augmentation, goals that the old
+/// study has not measured, a frozen part, several trainings for each proposal), kDataLoss (a model cannot be rebuilt).
+Result<ImportedTrials> import_trials(const study::StudyView& old_study, const study::StudyConfig& config,
+                                     const data::DataSpec& data, const mutate::ModelSpace& models);
 
 }  // namespace lanista::engine

@@ -32,84 +32,88 @@ using study::ranking;
 using study::StudyView;
 using study::TrialView;
 
-/// A study from its records. Errors: kDataLoss (records that contradict each other), kFailedPrecondition (newer
-/// schema).
+/// The view of a study, computed from its log records. Errors: kDataLoss (the records contradict each other),
+/// kFailedPrecondition (a newer schema).
 Result<StudyView> fold(const std::vector<store::Record>& records);
 
-/// Why run() returned.
+/// Why Engine::run() returned: the study ended, it paused, or the user stopped it.
 enum class RunEnd { kDone, kPaused, kStoppedByUser };
+/// Result of Engine::run().
 struct RunResult {
-  RunEnd end = RunEnd::kDone;
-  std::string reason;
+  RunEnd end = RunEnd::kDone;  ///< Why it returned.
+  std::string reason;          ///< Text for the user.
 };
 
-/// Told what happens, for progress displays. Called on the engine's thread.
+/// Callbacks for progress displays. The engine's thread calls them.
 struct Observer {
-  std::function<void(const StudyView&, const study::Event&)> on_event;
-  std::function<void(const StudyView&)> on_idle;  ///< at least every quarter second
-  /// best/ has been written; the study's end is not on record yet, so that what is made of the package is there when
-  /// others read of the end. `tested`: its metrics on the test part are known.
+  std::function<void(const StudyView&, const study::Event&)> on_event;  ///< After each event.
+  std::function<void(const StudyView&)> on_idle;                        ///< At least every quarter of a second.
+  /// After best/ is written and before the end of the study is logged. Files made from the package exist when a reader
+  /// of the log sees the end. `tested`: the metrics on the test part are known.
   std::function<void(bool tested)> on_package = {};
 };
 
-/// What the engine works with; all outlive it.
+/// Objects and settings that an engine uses. Objects behind pointers outlive the engine.
 struct Services {
-  FileSystem* fs = nullptr;
-  const Clock* clock = nullptr;
-  LogSink* sink = nullptr;
-  Executor* executor = nullptr;
-  const data::DataSpec* data = nullptr;
-  graph::OpTable ops = graph::builtin_ops();  ///< that models may hold
-  const std::atomic<int>* pause = nullptr;    ///< non-zero: pause cleanly; the number is handed back untouched
-  Observer observer;
-  schedule::Machine machine = {};  ///< that the executor trains on
-  std::vector<TrainingDevice> devices = {};     ///< of an executor that has several; fewer than two: `machine` says all
-  MeasureDevices measure_devices = {};          ///< where there are several
-  std::vector<study::Baseline> baselines = {};  ///< of a new study, for its header
-  ProfileLocation profiles = {};                   ///< where times are remembered, whenever the study pauses or ends
-  std::optional<study::Earlier> earlier = {};   ///< of a new study, for its header: what its strategy knows at first
+  FileSystem* fs = nullptr;                     ///< File system of the study folder.
+  const Clock* clock = nullptr;                 ///< Clock for durations and times of day.
+  LogSink* sink = nullptr;                      ///< Receives log lines for humans.
+  Executor* executor = nullptr;                 ///< Trains the trials.
+  const data::DataSpec* data = nullptr;         ///< Description of the data set.
+  graph::OpTable ops = graph::builtin_ops();    ///< Operators that models may use.
+  const std::atomic<int>* pause = nullptr;      ///< Non-zero: pause cleanly; the engine does not change it.
+  Observer observer;                            ///< Progress callbacks.
+  schedule::Machine machine = {};               ///< Machine on which the executor trains.
+  std::vector<TrainingDevice> devices = {};     ///< Devices of the executor; below two entries `machine` describes all.
+  MeasureDevices measure_devices = {};          ///< Measures the devices' speeds, if there are several.
+  std::vector<study::Baseline> baselines = {};  ///< For the header of a new study.
+  ProfileLocation profiles = {};                ///< Where step times are saved when the study pauses or ends.
+  std::optional<study::Earlier> earlier = {};   ///< Trials of an earlier study, for the header of a new one.
 };
 
-/// Ask, dispatch, observe, record, until the budget is spent. Everything that reaches the log's canonical part happens
-/// in logical order: `strategy.slots` logical slots on a clock of steps x modelled FLOPs; worker count and speed never
-/// enter.
+/// Runs a study: it asks the strategy, starts trials, observes them and records events, until the budget is spent.
+///
+/// The canonical part of the log is written in logical order: `strategy.slots` logical slots on a clock of steps times
+/// modelled FLOPs. Worker count and speed do not affect it. One thread.
 class Engine {
  public:
-  /// A new study in `folder`, which must not exist or be empty: writes header, resolved configuration, README.txt.
-  /// Errors: kAlreadyExists (names `resume`), kInvalidArgument (configuration), kIo, kResourceExhausted.
+  /// Creates a study in `folder`, which must be absent or empty. Writes the header, config.resolved.yaml and
+  /// README.txt. Errors: kAlreadyExists (the message names `resume`), kInvalidArgument (the configuration), kIo,
+  /// kResourceExhausted.
   static Result<std::unique_ptr<Engine>> create(const std::string& folder, const study::StudyConfig& config,
                                                 const std::string& config_text, const nlohmann::json& numerics,
                                                 Services services);
-  /// More of a study, counted from what there is when it is asked for, whatever the budget was: so many trials more
-  /// than have been proposed, steps more than have been trained, minutes more than have been worked. What is not named
-  /// stays as it is. An extension takes back a stop, obeyed or still lying in `control/`.
+  /// More budget for a study, counted from its current state and not from its first budget. An extension cancels a
+  /// stop, also one that still waits in `control/`. Absent fields leave a limit unchanged.
   struct Extension {
-    std::optional<std::int64_t> trials = {};
-    std::optional<double> minutes = {};
-    std::optional<std::int64_t> steps = {};
+    std::optional<std::int64_t> trials = {};  ///< Trials beyond those proposed so far.
+    std::optional<double> minutes = {};       ///< Minutes of work beyond those used so far.
+    std::optional<std::int64_t> steps = {};   ///< Training steps beyond those trained so far.
+    /// Whether no limit is extended.
     bool empty() const { return !trials && !minutes && !steps; }
   };
-  /// Continues from the log; of a study that has ended, without an extension, only a lost package is rebuilt. An
-  /// extension is logged as a control record. Errors: also kNotFound, kUnavailable, kDataLoss, kInvalidArgument (an
-  /// extension that would train nothing, because another limit is used up: which).
+  /// Opens a study to continue from its log. An extension is logged as a control record. Of a study that has ended,
+  /// without an extension, only a lost model package is written again. Errors: those of create(), kNotFound,
+  /// kUnavailable, kDataLoss, kInvalidArgument (the extension would train nothing because another limit is used up; the
+  /// message names it).
   static Result<std::unique_ptr<Engine>> resume(const std::string& folder, const Extension& extension,
                                                 const nlohmann::json& numerics, Services services);
   virtual ~Engine() = default;
 
+  /// The current state of the study.
   virtual const StudyView& view() const = 0;
-  /// Of a study that has ended: the extension by which it gets as much again of whatever is used up, so that more is
-  /// trained; of one that was stopped, what the stop cut off. Empty if none helps: nothing is left to propose.
+  /// The extension that gives an ended study as much again of each limit that is used up. For a stopped study, the part
+  /// that the stop cut off. Empty if no extension helps, because the strategy has nothing left to propose.
   virtual Extension suggested_extension() const = 0;
-  /// Runs to the end, a pause or an error. On an error everything logged so far stays valid, and the study can be
-  /// resumed.
+  /// Runs until the end, a pause or an error. After an error the log is valid and the study can be resumed.
   virtual Result<RunResult> run() = 0;
 };
 
-/// The configuration a study folder was started with (from its log). Errors: kNotFound, kDataLoss.
+/// The configuration that the log of a study folder holds. Errors: kNotFound, kDataLoss.
 Result<study::StudyConfig> stored_config(FileSystem& fs, const std::string& folder);
 
-/// Model space and search space of a configuration for a given data set. Errors: kInvalidArgument with the
-/// configuration key in `where`.
+/// The model space of a configuration for a data set. Relative paths start at `folder`. Errors: kInvalidArgument with
+/// the configuration key in `where`.
 Result<std::shared_ptr<const mutate::ModelSpace>> make_model_space(const study::StudyConfig& config,
                                                                    const data::DataSpec& data,
                                                                    const std::string& folder, FileSystem& fs,

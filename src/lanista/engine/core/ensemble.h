@@ -13,31 +13,34 @@
 
 namespace lanista::engine {
 
-/// A trained trial that may be a member of an ensemble.
+/// A trained trial that may become a member of an ensemble.
 struct EnsembleCandidate {
-  const study::TrialView* trial = nullptr;
-  Job job;
-  std::string weights;  ///< address
+  const study::TrialView* trial = nullptr;  ///< Its view.
+  Job job;                                  ///< Its job.
+  std::string weights;                      ///< Address in the checkpoint store.
 };
 
-/// What an ensemble draws at once: a trial, or, with folds, the trainings of a proposal, one a fold.
+/// Candidates that enter an ensemble together: one trial or, with folds, the trainings of a proposal, one for each
+/// fold.
 using EnsembleModel = std::vector<EnsembleCandidate>;
 
-/// Of models, those that an ensemble around the first may draw: with a training for each fold of the first's, in its
-/// order of folds, and no copies, whose weights are those of one before.
+/// The models that an ensemble with the first one may use. Each has a training for every fold of the first, in the same
+/// order. Models with equal weights are used once.
 std::vector<EnsembleModel> eligible_models(std::vector<EnsembleModel> models);
 
-/// What an executor measures: these members with their shares, of whatever models they are.
+/// The members of an ensemble, found among the models, with their shares.
 std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> models, const study::Ensemble& ensemble);
 
-/// The best blend of at most `most` draws of the models by the study's first goal, as measured on the validation
-/// part (study::select_ensemble); the first model is where it begins, and what it has to beat. With folds the trainings
-/// of one fold are blended and measured on its rows, which none of them trained on, and the folds are averaged as the
-/// study averages trainings; trainings of a place are to be of one fold in all models. A blend must not
-/// break a constraint by more than the first model does: of what is measured on the validation part its own values
-/// count, of params and flops the sums over its models, and of all else each model's. With `validation` filled in; one
-/// model means that no ensemble is better. A goal that is not measured on the validation part has none. A function of
-/// its arguments and of the executor's numbers. Errors: those of Executor::measure.
+/// Chooses the blend of at most `most` repetitions of the models with the best first goal on the validation part
+/// (study::select_ensemble). The search begins with the first model. A result with one model means that no ensemble is
+/// better; so does a goal that is not measured on the validation part. The result has `validation` filled in.
+///
+/// With folds, the trainings of one fold are blended and measured on its rows, which none of them trained on. The folds
+/// are then averaged. The trainings at one position belong to the same fold in all models.
+///
+/// A blend must not violate a constraint by more than the first model does. Metrics of the validation part count as
+/// measured for the blend, params and flops as sums over its models, everything else as the worst of its models. The
+/// result is a function of the arguments and the executor's numbers. Errors: those of Executor::measure.
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most);
 

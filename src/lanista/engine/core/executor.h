@@ -27,225 +27,239 @@
 
 namespace lanista::engine {
 
-/// The part of a study's models that is not trained.
+/// Nodes of a trial's model that are not trained, and the stored weights of them.
 struct FrozenPart {
-  std::set<graph::NodeId> nodes;  ///< of the trial's model; empty: all is trained
-  std::string weights;            ///< address of their tensors in the checkpoint store
-  std::int64_t epochs = 0;        ///< times that all the study's trials together read what is kept, as far as it is
-                                  ///< known: whether keeping pays
+  std::set<graph::NodeId> nodes;  ///< Ids in the trial's model; empty: every node is trained.
+  std::string weights;            ///< Address of the weights in the checkpoint store.
+  /// Passes over the data that all trials of the study make together, as far as known; they decide whether caching
+  /// pays.
+  std::int64_t epochs = 0;
 };
 
-/// Of a trial that went on from another's state: with a checkpoint that is the other's it goes on from that as itself.
+/// The last fork of a trial: it continues from the state of another trial. If the job's checkpoint belongs to the other
+/// trial, the run starts from it with the measurements listed here. Otherwise the checkpoint is its own.
 struct ForkedRun {
-  TrialId from;
-  std::vector<study::Measurement> measurements;  ///< its own, through the epoch of the fork
+  TrialId from;                                  ///< The trial that supplied the state.
+  std::vector<study::Measurement> measurements;  ///< The forked trial's own, through the epoch of the fork.
 };
 
-/// What a job's start has to be better than (study::StartRace); random values are not among these.
+/// The start candidates that race against a job's start (study::StartRace). Random values always race and are not
+/// listed.
 struct StartRaceSetup {
-  std::int64_t steps = 0;  ///< 0: there is no race
+  std::int64_t steps = 0;  ///< Steps of each candidate; 0: no race.
+  /// One start candidate.
   struct Rival {
-    study::Start start;
-    std::optional<zoo::TransferPlan> transfer = {};  ///< as Job::transfer
-    double ease = 1;                                 ///< as Recipe::ease, if the trial goes on from it
-    std::optional<graph::Graph> parent = {};         ///< as Job::parent
+    study::Start start;                              ///< The weights that it starts from.
+    std::optional<zoo::TransferPlan> transfer = {};  ///< As Job::transfer.
+    double ease = 1;                                 ///< As Recipe::ease, if the trial continues from it.
+    std::optional<graph::Graph> parent = {};         ///< As Job::parent.
   };
-  std::vector<Rival> rivals = {};
+  std::vector<Rival> rivals = {};  ///< The candidates in order.
 };
 
-/// Everything that determines a trial's numbers, and where to go on from.
+/// Everything that determines the numbers of a trial, and the checkpoint to resume from.
 struct Job {
-  TrialId trial;
-  graph::Graph model;
-  study::Recipe recipe;
-  std::uint64_t trial_seed = 0;  ///< initialisation and masks
-  std::uint64_t data_seed = 0;   ///< order of samples; the study's
-  std::optional<std::int64_t> fold = {};  ///< whose rows it trains and measures on; absent: the study's one split
-  double logical_start = 0;      ///< workers prefer the trial whose next epoch is earliest in logical time
-  double logical_epoch = 1;      ///< logical duration of one epoch; one that a budget in steps cuts short counts whole
-  double priority = 0;           ///< of its group; workers prefer higher ones
-  bool alone = false;            ///< shares no step: it, or who shared one with it, has cost a process its life
-  std::string checkpoint;        ///< address of a checkpoint to resume from; empty: from the beginning
-  std::optional<study::Start> start = {};  ///< of whose state the beginning is a clone; absent: random values
-  std::optional<ForkedRun> fork = {};      ///< its last; such a job never begins, it goes on from a checkpoint
-  std::optional<zoo::TransferPlan> transfer =
-      {};                                  ///< how the state that `start` names becomes this model's; absent: as it is
-  /// The model that `start` is of, where the loss has to say which of its units stay (train.start_shrink): `transfer`
-  /// is then made anew by whoever has the weights. Absent: it stands.
+  TrialId trial;                          ///< The trial that this job trains.
+  graph::Graph model;                     ///< Its model.
+  study::Recipe recipe;                   ///< All settings of its training.
+  std::uint64_t trial_seed = 0;           ///< Seed of initial values and dropout masks.
+  std::uint64_t data_seed = 0;            ///< Seed of the order of samples; one for the study.
+  std::optional<std::int64_t> fold = {};  ///< Fold that gives its rows; absent: the one split of the study.
+  double logical_start = 0;               ///< Logical time of its first epoch; workers prefer the earliest next epoch.
+  double logical_epoch = 1;               ///< Logical duration of one whole epoch.
+  double priority = 0;                    ///< Priority of its trial group; workers prefer higher ones.
+  bool alone = false;                     ///< It shares no step, because it was active when a worker crashed.
+  std::string checkpoint;  ///< Address of the checkpoint to resume from; empty: train from the beginning.
+  std::optional<study::Start> start = {};  ///< Weights to start from; absent: random values.
+  std::optional<ForkedRun> fork = {};      ///< Its last fork; a forked job always continues from a checkpoint.
+  /// How the weights of `start` become those of this model; absent: they are taken unchanged.
+  std::optional<zoo::TransferPlan> transfer = {};
+  /// The model of `start`, if train.start_shrink scores its units by loss. The worker that reads the weights then plans
+  /// `transfer` again. Absent: `transfer` is final.
   std::optional<graph::Graph> parent = {};
-  StartRaceSetup race = {};                    ///< before its first step; over, once an epoch is measured
-  FrozenPart frozen = {};                  ///< checkpoints and states hold what is trained, the head
-  study::SelectionRule keep = {};               ///< which of its epochs the trial stands for
-  space::Sample sample = {};               ///< its hyper-parameters, of which the rule may speak
-  std::string device = {};                 ///< that trains it; empty: whatever the executor has
+  /// The start race before its first step. It is over once an epoch is measured.
+  StartRaceSetup race = {};
+  FrozenPart frozen = {};          ///< The part that is not trained; checkpoints and states hold the trained head only.
+  study::SelectionRule keep = {};  ///< Rule that selects the epoch which gives its result and weights.
+  space::Sample sample = {};       ///< Its hyper-parameter sample, which the rule may use.
+  std::string device = {};         ///< Name of the device that trains it; empty: the only one of the executor.
 };
-/// A forked trial goes on from a state or not at all. Errors: kNotFound (there is none).
+/// Checks that a forked job has a checkpoint to continue from. A job without a fork passes. Errors: kNotFound (the
+/// checkpoint is lost).
 Result<void> check_fork_state(const Job& job);
-/// What the job's rule may want to know beside measurements: hyper-parameters, and where it asks for them, the params
-/// and flops of its model. Errors: graph::model_cost's.
+/// Values that the job's selection rule may use in addition to measurements: the hyper-parameters, and `params` and
+/// `flops` of its model if the rule names them. Errors: those of graph::model_cost.
 Result<space::Sample> selection_inputs(const Job& job, const graph::OpTable& ops);
 
-/// The loss that trials of a study minimise, of step::losses().
+/// Name of the loss that the trials of a study minimise, one of step::losses().
 const std::string& loss_name(const study::StudyConfig& config, const data::DataSpec& data);
 
-/// Of a trial's initial values and masks.
+/// Seed of a trial's initial values and dropout masks.
 std::uint64_t trial_seed(const study::StudyConfig& config, TrialId trial);
 
-/// What a trial trains: a function of the configuration, the kind of targets and the trial's decisions alone. `model`
-/// is the trial's. Errors: kInvalidArgument (its sample), kDataLoss (the data have no such fold).
+/// The job of a trial: a function of the configuration, the kind of targets and the trial's decisions. `model` is the
+/// trial's model. Errors: kInvalidArgument (its hyper-parameter sample), kDataLoss (the data have no such fold).
 Result<Job> make_job(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                      graph::Graph model);
 
-/// A stretch of a trial's line (study::lineage): trained through this epoch.
+/// One stretch of the training that produced a trial's weights (study::lineage).
 struct LineageSegment {
-  Job job;
-  std::int64_t through = 0;
+  Job job;                   ///< The job of the trial that trained the stretch.
+  std::int64_t through = 0;  ///< Last epoch of the stretch.
 };
-/// What made a trial what it is after its first `epochs` epochs; of one that never forked its own job. `model` is the
-/// trial's. Errors: make_job's.
+/// The lineage of a trial through its first `epochs` epochs. A trial that never forked has one segment, its own job.
+/// `model` is the trial's model. Errors: those of make_job.
 Result<std::vector<LineageSegment>> lineage_jobs(const study::StudyView& view, const data::DataSpec& data,
-                                          const study::TrialView& trial, std::int64_t epochs,
-                                          const graph::Graph& model);
+                                                 const study::TrialView& trial, std::int64_t epochs,
+                                                 const graph::Graph& model);
 
-// What an executor tells. Per trial, epochs come in order and each exactly once per start(); a job that continues from
-// a checkpoint first repeats the measurements the checkpoint carries.
+/// A trial has measured an epoch. Epochs of a trial arrive in order, each exactly once after a start(). A job that
+/// resumes from a checkpoint first repeats the measurements that the checkpoint holds.
 struct EpochReport {
-  study::Measurement measurement;
+  study::Measurement measurement;  ///< Trial, epoch, step and metrics.
 };
-/// The trial cannot go on; `epoch` is the one it was in.
+/// A trial has failed and cannot continue.
 struct FailureReport {
-  TrialId trial;
-  std::int64_t epoch = 0;
-  std::string reason;
+  TrialId trial;           ///< The trial that failed.
+  std::int64_t epoch = 0;  ///< The epoch that it was training.
+  std::string reason;      ///< Text for the user.
 };
+/// A checkpoint of a running trial is stored.
 struct CheckpointReport {
-  TrialId trial;
-  std::int64_t epoch = 0;  ///< whole epochs inside
-  std::int64_t step = 0;
-  std::string address;
+  TrialId trial;           ///< The trial that was saved.
+  std::int64_t epoch = 0;  ///< Complete epochs in the checkpoint.
+  std::int64_t step = 0;   ///< Complete steps in the checkpoint.
+  std::string address;     ///< Its address in the checkpoint store.
 };
-/// Answer to Finish. The file holds the state as it stands, and beside it the weights that the trial stands for, if
-/// those are of an earlier epoch; test() measures those.
+/// Answer to Finish. The file holds the current state, and the selected weights if those are of an earlier epoch;
+/// test() measures the selected weights.
 struct FinishedReport {
-  TrialId trial;
-  Digest state_hash;
-  std::string weights;  ///< address; empty if not kept
+  TrialId trial;        ///< The trial that ended.
+  Digest state_hash;    ///< Hash of its last state.
+  std::string weights;  ///< Address of the stored weights; empty: not kept.
 };
-/// Answer to PauseTrial: the trial is in the store, and no longer with the executor.
+/// Answer to PauseTrial. The trial's state is in the checkpoint store and no longer in the executor.
 struct TrialPausedReport {
-  TrialId trial;
-  std::int64_t epoch = 0;  ///< whole epochs inside
-  std::int64_t step = 0;
-  Digest state_hash;    ///< what Finish would have told here
-  std::string address;  ///< to go on from, and as good as kept weights: test() takes it; empty: nothing is kept
+  TrialId trial;           ///< The trial that paused.
+  std::int64_t epoch = 0;  ///< Complete epochs in the state.
+  std::int64_t step = 0;   ///< Complete steps in the state.
+  Digest state_hash;       ///< Hash that Finish would report at this point.
+  /// Address of the state, from which a job resumes. test() accepts it like kept weights. Empty: nothing is kept.
+  std::string address;
 };
 /// Answer to PauseAll, after the last checkpoint.
 struct AllPausedReport {};
-/// A worker worked on an epoch of the trial, or on a part of it; told before the epoch's report. Clock seconds.
+/// A worker trained an epoch of a trial, or part of it. It arrives before the epoch's report. Times are clock seconds.
 struct SpanReport {
-  TrialId trial;
-  std::int64_t epoch = 0;
-  std::int64_t worker = 0;
-  double began = 0, ended = 0;
-  std::int64_t lanes = 1;  ///< trials that it was trained with, itself included
-  std::int64_t width = 1;  ///< workers that began it together, this one included
-  study::SpanCosts costs = {};  ///< what the seconds went into
-  std::string device = {};      ///< of the worker; empty: the executor has one for all
-  /// A step of the trial's program in stages as it was, once a program; or null.
+  TrialId trial;                ///< The trial that was trained.
+  std::int64_t epoch = 0;       ///< The epoch.
+  std::int64_t worker = 0;      ///< Number of the worker.
+  double began = 0, ended = 0;  ///< Clock seconds.
+  std::int64_t lanes = 1;       ///< Trials in the shared step, this one included.
+  std::int64_t width = 1;       ///< Workers that shared its steps at the beginning, this one included.
+  study::SpanCosts costs = {};  ///< Seconds by activity.
+  std::string device = {};      ///< Name of the worker's device; empty: the executor has one device.
+  /// Timed step of the trial's program as a pipeline, once for each program; or null.
   std::shared_ptr<const pipeline::TimedStep> timed = {};
 };
-/// The executor itself is broken (disk full while saving, say): the study must pause with this error.
+/// The executor itself has failed, for example because the disk is full. The study pauses with this error.
 struct ExecutorErrorReport {
-  Error error;
+  Error error;  ///< Cause.
 };
-/// A worker process came or went; the trials that it had go on from their last checkpoints. May be told at any time.
+/// A worker process started or ended. Its trials resume from their last checkpoints. It may arrive at any time.
 struct WorkerReport {
-  std::int64_t worker = 0;
-  std::int64_t process = 0;  ///< as the system counts them
-  bool has_started = false;
-  std::string reason;           ///< why it went: "was killed by signal 9 (Killed)"
-  std::vector<TrialId> trials;  ///< that it had, and that go on
-  double seconds = 0;           ///< of work, that one of them lost at most
-  std::string host = {};        ///< where it runs or ran; empty: here, or nobody knows
-  std::map<TrialId, double> costs = {};  ///< the same seconds of each trial that it had heard of
-  bool is_dropped = false;  ///< it sent what no honest worker sends, as the reason says; not in records
+  std::int64_t worker = 0;               ///< Number of the worker.
+  std::int64_t process = 0;              ///< Process id of the operating system.
+  bool has_started = false;              ///< True: it started; false: it ended.
+  std::string reason;                    ///< Why it ended: "was killed by signal 9 (Killed)".
+  std::vector<TrialId> trials;           ///< Its trials, which resume.
+  double seconds = 0;                    ///< Most seconds of work that one of its trials lost.
+  std::string host = {};                 ///< Host of the process; empty: this host, or unknown.
+  std::map<TrialId, double> costs = {};  ///< Seconds of work lost by each trial that the worker had received.
+  bool is_dropped = false;  ///< The engine ended it for an invalid message, given in `reason`; not in log records.
 };
-using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, TrialPausedReport, AllPausedReport,
-                            SpanReport, ExecutorErrorReport, WorkerReport>;
-/// Whom it is about, if that is one trial.
+/// Any message from an executor to the engine.
+using Report = std::variant<EpochReport, FailureReport, CheckpointReport, FinishedReport, TrialPausedReport,
+                            AllPausedReport, SpanReport, ExecutorErrorReport, WorkerReport>;
+/// The trial that a report is about; nullopt for reports about the executor or a worker.
 std::optional<TrialId> trial_of(const Report& report);
 
-// What an executor is told. A command for a trial that has ended, was abandoned or never started does nothing.
+// Commands. One for a trial that has ended, was abandoned or never started has no effect.
 
-/// The trial may train through this epoch (whole epochs; it starts with 0 allowed and waits there). Never taken back.
+/// The trial may train through this epoch. It starts with 0 allowed epochs and waits. An allowance is never withdrawn.
+/// Like every command, it has no effect on a trial that has ended, was abandoned or never started.
 struct Allow {
-  TrialId trial;
-  std::int64_t epoch = 0;
+  TrialId trial;           ///< The trial.
+  std::int64_t epoch = 0;  ///< Last epoch that it may train.
 };
-/// The trial ends as it stands after its allowed epoch (or, with `abandon`, at once, without a report).
+/// The trial ends after its allowed epoch. With `abandon` it ends at once and without a report.
 struct Finish {
-  TrialId trial;
-  bool keep_weights = false;
-  bool abandon = false;
+  TrialId trial;              ///< The trial.
+  bool keep_weights = false;  ///< Store its weights.
+  bool abandon = false;       ///< End at once, without a report.
 };
-/// The trial goes into the store as it stands after its allowed epoch, and its place is free. Any worker of any
-/// executor may go on with it: start() with the address that is told.
+/// The trial's state goes to the checkpoint store after its allowed epoch, and its lane is free. Any worker of any
+/// executor may resume it: start() with the reported address.
 struct PauseTrial {
-  TrialId trial;
+  TrialId trial;  ///< The trial.
 };
-/// Save every started trial at its next step boundary, then stop working.
+/// Save every started trial at its next step boundary, then stop training.
 struct PauseAll {};
-/// From now on these trials are in these groups, others where they were, and the trials of a group may share their
-/// steps; and these may train so far: all at once, so that none of them begins before its company may. A trial trains
-/// alone until it is told of. What is shared changes no number, only the time it takes.
+/// Changes the lane groups and allows epochs in one message, so that no member of a group trains before the others may.
+/// Trials of one group may share their steps; other trials stay in their groups. A trial that was never named trains
+/// alone. Sharing changes training times only, never numbers.
 struct UpdateGroups {
-  schedule::Regrouping changes;
-  std::vector<Allow> allow;
+  schedule::Regrouping changes;  ///< Trials by their new groups.
+  std::vector<Allow> allow;      ///< Epochs that trials may train from now on.
 };
-/// The trial's steps may be shared with helpers, from the beginning of an epoch to its end: they meet at `session`, a path
-/// in shared memory. Empty: with nobody. Changes no number.
+/// Helpers may share the trial's steps, from the beginning of an epoch to its end. Numbers stay the same.
 struct AcceptHelpers {
-  TrialId trial;
-  std::string session;
+  TrialId trial;        ///< The trial.
+  std::string session;  ///< Path in shared memory at which helpers meet its worker; empty: no helpers.
 };
-/// Whenever there is nothing else to do, help whoever trains this job; what comes of it is nobody's but theirs. Without a
-/// session: nobody is to be helped.
+/// A worker helps to train this job while it has no other work. Results of the job come from its own worker only.
 struct HelpTrial {
-  Job job;
-  std::string session;
+  Job job;              ///< The job to help.
+  std::string session;  ///< As AcceptHelpers::session; empty: stop helping.
 };
+/// Any command to an executor, except start().
 using Command = std::variant<Allow, Finish, PauseTrial, PauseAll, UpdateGroups, AcceptHelpers, HelpTrial>;
 
-/// How predictions of several models of such data become one.
+/// How predictions of several models are blended for data of this kind.
 Blend blend_of(const data::DataSpec& data);
 
-/// A trained trial whose predictions are asked for, alone or blended with others.
+/// A trained trial to measure, alone or in a blend.
 struct EvaluatedMember {
-  Job job;
-  std::string weights;  ///< address
-  double share = 1;     ///< of the blend; shares sum to 1
+  Job job;              ///< Job of the trial.
+  std::string weights;  ///< Address in the checkpoint store.
+  double share = 1;     ///< Share of the blend; shares sum to 1.
 };
 
-/// Runs jobs. The engine knows executors only through this, so that everything above the torch wall runs against a
-/// fake. Called from one thread; workers live behind it. executor_conformance.h is what it says as tests.
+/// Runs jobs. The engine uses executors through this interface only, so tests run it with a fake. One thread calls it;
+/// workers run behind it. executor_conformance.h holds the contract as tests.
 class Executor {
  public:
   virtual ~Executor() = default;
-  /// Resuming and cloning are two things: a job's checkpoint is its own, with its steps and measurements, and needs
-  /// nothing of its start; a start's state is another trial's, of which it takes the weights alone.
-  /// Forking is a third thing: the checkpoint of a job with a fork may be its own or the other trial's, whose state it
-  /// goes on from, with its own recipe, seed and measurements, which it tells first.
-  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (checkpoint, or the state to start from).
-  /// The trial's failure, not the study's. What was not yet told of an earlier start of the trial is void, but for files.
+  /// Starts or resumes a job. Reports of an earlier start of the same trial that were not read are dropped; their files
+  /// stay.
+  ///
+  /// A job with a checkpoint resumes: the checkpoint has its own steps and measurements, and the start is not used. A
+  /// job with a start alone begins with the weights of another trial. A job with a fork continues from a checkpoint,
+  /// its own or the other trial's, with its own recipe and seed, and first repeats its own measurements.
+  ///
+  /// Errors: kInvalidArgument, kResourceExhausted, kDataLoss and kNotFound (the checkpoint or the state to start from).
+  /// An error ends the trial, not the study.
   virtual Result<void> start(const Job& job) = 0;
+  /// Sends a command. It returns at once; effects arrive as reports.
   virtual void command(const Command& command) = 0;
-  /// The next report, waiting at most `seconds`; nullopt on time-out.
+  /// The next report; waits at most `seconds`. nullopt: none arrived in time.
   virtual std::optional<Report> next(double seconds) = 0;
-  /// Metrics on the validation or test part ("val_accuracy", "test_accuracy") of what stored weights stand for; of several
-  /// members, of their blended predictions (base/blend.h). Blocks. At least one member, each of other weights.
+  /// Metrics of stored weights on the validation or test part ("val_accuracy", "test_accuracy"). For several members,
+  /// those of their blended predictions (base/blend.h). Blocks. Needs at least one member; all members have different
+  /// weights.
   virtual Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) = 0;
 
-  /// Of one on the test part.
+  /// Metrics of one trial on the test part. Blocks.
   Result<std::map<std::string, double>> test(const Job& job, const std::string& weights) {
     const EvaluatedMember only{job, weights};
     return measure({&only, 1}, data::Part::kTest);

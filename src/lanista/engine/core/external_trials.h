@@ -17,37 +17,36 @@
 
 namespace lanista::engine {
 
-/// A trial that somebody else has recorded.
+/// A trial that another program recorded.
 struct ExternalTrial {
-  std::string row;                        ///< where it stands: "line 3", "trial 7"
-  nlohmann::json params;                  ///< an object: values by the parameters' names
-  std::map<std::string, double> metrics;  ///< at its end; NaN where there is no number
-  std::int64_t epoch = 0;                 ///< that the metrics are of; 0: all that a trial has
-  bool is_refinement = false;                     ///< it left these values while it trained, as finals of ours do
+  std::string row;                        ///< Position in its file: "line 3", "trial 7".
+  nlohmann::json params;                  ///< Object of values by parameter name.
+  std::map<std::string, double> metrics;  ///< Final metrics; NaN: undefined.
+  std::int64_t epoch = 0;                 ///< Epoch of the metrics; 0: after its whole training.
+  bool is_refinement = false;             ///< It chose these values while it trained, as a refinement does.
 };
 
-/// The rows of a table with a column for each parameter and for the metrics, as in what `export --csv` writes, where
-/// they are called params.NAME and metrics.NAME; a column `epochs` says how far a row was trained, one `is_refinement` what is
-/// a final (strategy.then), any other is passed over. An empty cell is no value. Errors: kDataLoss (no table);
-/// kInvalidArgument (no column of a parameter, or none of a metric that is asked for).
+/// Reads the rows of a CSV table with a column for each parameter and metric. `export --csv` writes this form, with
+/// columns params.NAME and metrics.NAME. The column `epochs` gives the epochs of a row, and `is_refinement` marks
+/// refinements (strategy.then). Other columns are ignored. An empty cell has no value. Errors: kDataLoss (not a table),
+/// kInvalidArgument (no column for a parameter or for a required metric).
 Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,
-                                                const std::vector<std::string>& metrics);
+                                                   const std::vector<std::string>& metrics);
 
-/// The trials of a file of Optuna's JournalStorage that are complete; those that were pruned with the last value that
-/// they reported, its step being an epoch (only where there is one goal). A line at the end that is not whole is passed
-/// over, as Optuna does. Errors: kDataLoss with "line N"; kInvalidArgument (several studies; other directions than the
-/// goals').
+/// Reads the complete trials of an Optuna JournalStorage file. With one goal, pruned trials count too, with their last
+/// reported value and its step as the epoch. An unfinished last line is ignored, as in Optuna. Errors: kDataLoss with
+/// "line N", kInvalidArgument (several studies, or directions that differ from the goals).
 Result<std::vector<ExternalTrial>> read_optuna_trials(std::string_view text, const std::vector<study::Goal>& goals);
 
-/// What the study that `config` begins over `models` can take over of them: whatever it could propose itself. Nobody
-/// can tell whether they are of the same data and the same training; who imports them says so. The study must have one
-/// base model, or a space of models, whose choices are parameters then. `left_out` says why others do not fit, row by
-/// row. Errors: kInvalidArgument (several bases, a frozen part, several trainings a proposal, a constraint on what
-/// the rows do not have).
+/// The external trials that a new study of `config` over `models` can import: those that it could propose itself. The
+/// caller guarantees equal data and training, which cannot be checked. The study needs one base model or a blueprint,
+/// and the choices of a blueprint are parameters. `left_out` counts the rows that do not fit, by reason. Errors:
+/// kInvalidArgument (several base models, a frozen part, several trainings for each proposal, a constraint on a metric
+/// that the rows lack).
 Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, const study::StudyConfig& config,
-                            std::shared_ptr<const mutate::ModelSpace> models);
+                                     std::shared_ptr<const mutate::ModelSpace> models);
 
-/// What rows must tell: the metrics of goals and of constraints, but for params and flops, which the model tells.
+/// Metrics that rows must have: those of goals and constraints, except params and flops, which follow from the model.
 std::vector<std::string> required_metrics(const study::StudyConfig& config);
 
 }  // namespace lanista::engine

@@ -13,47 +13,55 @@
 
 namespace lanista::engine {
 
-/// How a FakeExecutor behaves. What a trial measures depends on its model, its recipe and the epoch alone (and with
-/// `seed_noise` on its seed); `seed`, `workers` and `checkpoint_one_in` change only when and in which order things arrive.
+/// Behaviour of a FakeExecutor. Measurements depend on model, recipe and epoch only, and with `seed_noise` on the
+/// trial's seed. `seed`, `workers` and `checkpoint_one_in` change only the time and order of reports.
 struct FakeOptions {
-  std::uint64_t seed = 0;
-  std::int64_t workers = 1;            ///< reports come from this many trials at a time, in random order
-  std::int64_t steps_per_epoch = 2;    ///< where rows are of no matter and recipes do not say
-  std::int64_t rows = 0;             ///< > 0: of training; a pass has the steps that the trial's batch makes of them
-  std::int64_t checkpoint_one_in = 0;  ///< of epochs; 0: only at a pause
-  std::int64_t fail_one_in = 0;        ///< of trials, at their second epoch (or the last before)
-  std::int64_t nan_one_in = 0;         ///< of trials, at their last epoch but one (or the first)
-  std::int64_t refuse_one_in = 0;      ///< of trials, at start
-  double seed_noise = 0;                     ///< by how much two seeds may differ
-  std::uint64_t salt = 0;              ///< of the weights: another machine has others
-  double blend_gain = 0;  ///< how much better than its members' mean a blend of many would be; the more even, the better
-  VirtualClock* clock = nullptr;       ///< advanced by a tenth of a second at every report
+  std::uint64_t seed = 0;            ///< Seed of the order of reports.
+  std::int64_t workers = 1;          ///< Trials that report at a time, in random order.
+  std::int64_t steps_per_epoch = 2;  ///< Used if `rows` is 0 and the recipe has none.
+  std::int64_t rows = 0;             ///< Training rows; above 0 the steps of a pass follow from the trial's batch size.
+  std::int64_t checkpoint_one_in = 0;  ///< One epoch in so many is saved; 0: only at a pause.
+  /// one trial in so many fails in its second epoch, or in its last one if that is earlier
+  std::int64_t fail_one_in = 0;
+  std::int64_t nan_one_in = 0;     ///< One trial in so many diverges in its last epoch but one, or in its first.
+  std::int64_t refuse_one_in = 0;  ///< One trial in so many is refused by start().
+  double seed_noise = 0;           ///< Largest difference between two seeds.
+  std::uint64_t salt = 0;          ///< Changes the weights, as another machine would.
+  double blend_gain = 0;           ///< Gain of a large, even blend over the mean of its members.
+  VirtualClock* clock = nullptr;   ///< Advanced by 0.1 s with every report.
 };
 
-/// An executor that trains nothing, for tests of all that stands above executors.
+/// An executor that trains nothing, for tests of the engine.
 class FakeExecutor final : public Executor {
  public:
+  /// Stores its checkpoints in `files`.
   FakeExecutor(FakeOptions options, store::CheckpointStore files);
 
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
   std::optional<Report> next(double seconds) override;
-  /// Of one trial on the validation part what its measurements say, and on the test part a number of its own.
+  /// On the validation part the metrics of one trial are those of its measurements. On the test part they are a
+  /// different function of the trial.
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
+  /// Number of blends that measure() was called with.
   std::int64_t blends_measured() const { return blends_measured_; }
+  /// Number of epochs that all trials have run.
   std::int64_t epochs_run() const { return epochs_run_; }
-  const std::vector<std::string>& resumed_from() const { return resumed_from_; }  ///< checkpoints, in order of start
-  const std::vector<std::string>& forked_from() const { return forked_from_; }  ///< states of others, in order of start
-  const std::vector<std::string>& cloned_from() const { return cloned_from_; }    ///< states, in order of start
+  /// Checkpoints from which jobs resumed, in order of start.
+  const std::vector<std::string>& resumed_from() const { return resumed_from_; }
+  /// States of other trials from which forked jobs continued, in order of start.
+  const std::vector<std::string>& forked_from() const { return forked_from_; }
+  /// States from which jobs took their first weights, in order of start.
+  const std::vector<std::string>& cloned_from() const { return cloned_from_; }
 
  private:
   struct Trial {
     Job job;
-    Digest identity;  ///< of model and recipe
+    Digest identity;  ///< Hash of model and recipe.
     std::int64_t allowed = 0;
     std::vector<study::Measurement> completed;
-    std::string ancestry;  ///< whom it was forked from, and whom those were: part of what it measures from then on
+    std::string ancestry;  ///< Forks of the trial and of their parents; part of what it measures afterwards.
     std::optional<Finish> finish;
     bool is_pause_requested = false;
     std::int64_t epochs() const { return static_cast<std::int64_t>(completed.size()); }

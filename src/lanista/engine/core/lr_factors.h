@@ -9,17 +9,16 @@
 #include "lanista/model/graph/op.h"
 #include "lanista/search/study/config.h"
 
-// Parts of a model that train at factors of the learning rate (`train.rates`).
+// Parts of a model with their own factor of the learning rate (`train.rates`).
 namespace lanista::engine {
 
-/// The factor of every node of `model` that a part holds. Of two parts that hold a node, the one inside the other
-/// counts, which is the smaller. A part that this model does not have has no effect.
+/// The learning-rate factor of every node of `model` that is in a part. If a node is in two parts, the smaller, inner
+/// part counts. A part that the model does not have is ignored.
 std::map<graph::NodeId, double> lr_factors_of(const study::TrainConfig& train, const graph::Graph& model);
 
-/// The nodes that parts are named by; mutations are to leave them where they are
-/// (mutate::ModelSpace::hold). Errors: kInvalidArgument with the
-/// configuration key in `where`: a factor that is none, a part that the model does not have, holds nothing that is
-/// trained, or shares nodes with another one without holding it.
+/// The nodes that name the parts; mutations must keep them (mutate::ModelSpace::keep_labels). Errors: kInvalidArgument
+/// with the configuration key in `where` (an invalid factor, a part that the model does not have, a part without
+/// trained nodes, or two parts that overlap without one containing the other).
 Result<std::set<graph::NodeId>> check_rates(const study::TrainConfig& train, const graph::Graph& base,
                                             const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
 

@@ -8,7 +8,7 @@
 
 namespace lanista::engine {
 
-/// Completes every trial at once, to measure what everything around training costs.
+/// Completes every trial at once. Benchmarks use it to measure everything except training.
 class NoopExecutor final : public Executor {
  public:
   Result<void> start(const Job& job) override {

@@ -9,19 +9,19 @@
 
 namespace lanista::engine {
 
-/// Trials that nothing can be better than: an epoch of theirs kept to all constraints and had the best value that there
-/// is of every goal (study::best_possible). Of them the one with the fewest parameters, and of these the first, is the
-/// study's winner, as long as what a trial stands for is its best epoch, ties go to the earlier, and it does not fail.
-/// A fold over events. O(log n).
+/// Trials that no other trial can beat. One of their epochs meets all constraints and has the best possible value of
+/// every goal (study::best_possible). Among them the trial with the fewest parameters, and then the lowest id, wins the
+/// study. This requires that results are those of the best epoch, that ties go to the earlier trial, and that the trial
+/// does not fail. A fold over events; O(log n) for each event.
 class OptimumReached {
  public:
-  /// `view` has the event in it.
+  /// Adds an event. `view` already includes it.
   void observe(const study::StudyView& view, const study::Event& event);
-  /// Whether one of them goes before a trial that might become one.
+  /// Whether one of these trials ranks before `trial`, even if `trial` becomes one of them.
   bool any_before(const study::TrialView& trial) const;
 
  private:
-  using Candidate = std::pair<std::int64_t, TrialId>;  ///< parameters
+  using Candidate = std::pair<std::int64_t, TrialId>;  ///< Parameter count and trial.
   std::set<Candidate> candidates_;
 };
 

@@ -20,72 +20,78 @@ namespace lanista::engine {
 
 /// One trained model of a package.
 struct ModelMember {
-  graph::Graph model;
-  std::vector<Tensor> weights;  ///< parameters and buffers, sorted by name
-  std::string precision;        ///< as in a recipe
-  double share = 1;             ///< of what the package predicts; shares sum to 1
-  /// What becomes of raw numbers before it sees them, and of what it gives.
+  graph::Graph model;           ///< Its graph.
+  std::vector<Tensor> weights;  ///< Parameters and buffers, sorted by name.
+  std::string precision;        ///< As in a recipe.
+  double share = 1;             ///< Share of the package's prediction; shares sum to 1.
+  /// How a member converts raw features before the model, and its outputs after it.
   struct Preprocessing {
-    data::Normalization features;
-    std::optional<data::Normalization> targets;
-    std::vector<double> missing = {};      ///< what NaN becomes before that, one a feature; empty: it stays NaN
-    std::vector<std::size_t> unseen = {};  ///< features that are zero before that: no row that it trained on has them
+    data::Normalization features;                ///< Normalisation of the features.
+    std::optional<data::Normalization> targets;  ///< Normalisation of the targets, if they are numbers.
+    std::vector<double> missing = {};            ///< Value for NaN, one for each feature; empty: NaN stays.
+    std::vector<std::size_t> unseen = {};        ///< Features set to zero, because no training row has them.
     bool operator==(const Preprocessing&) const = default;
   };
-  /// Of members that were trained on other rows than each other (folds); the package's data are then data::unfitted (data/unfitted.h).
+  /// The member's own conversion, if members were trained on different rows (folds). The package's data then have no
+  /// fitted statistics (data/unfitted.h).
   std::optional<Preprocessing> own_preprocessing = {};
 };
 
-/// One trained model, or several whose predictions are blended, with all that predictions need.
+/// One trained model, or several with blended predictions, with everything that predictions need.
 struct ModelPackage {
-  std::vector<ModelMember> members;  ///< at least one
-  data::DataSpec data;
-  std::string loss;                  ///< as in a recipe
-  std::vector<std::string> metrics;  ///< as in the study file
-  nlohmann::json facts;              ///< package.json: also where it comes from and how good it is
+  std::vector<ModelMember> members;  ///< At least one.
+  data::DataSpec data;               ///< Description of the data.
+  std::string loss;                  ///< As in a recipe.
+  std::vector<std::string> metrics;  ///< As in the study file.
+  nlohmann::json facts;              ///< Content of package.json, with origin and metrics.
 
-  /// How the members' predictions become one.
+  /// How the members' predictions are blended.
   Blend blend() const { return blend_of(data); }
+  /// The members' shares, in order.
   std::vector<double> shares() const;
+  /// The conversion of a member: its own, or that of the package's data.
   ModelMember::Preprocessing preprocessing_of(const ModelMember& member) const;
-  /// All weights as one file has them; those of several members begin with "m1.", "m2.", ….
+  /// All weights for one file. With several members the names begin with "m1.", "m2.", ….
   std::vector<Tensor> tensors() const;
 };
 
-/// The package of a trial: `data` are the study's, of which a training of a fold sees its own; `state` is what its
-/// trainer saved (optimiser slots are left out), `test` what it reached on the test part, empty if that was not
-/// measured.
+/// The package of one trial. `data` describes the study's data; a training of a fold gets its own part of it. `state`
+/// is the state that the trainer saved; optimiser slots are left out. `test` has the metrics on the test part; empty:
+/// not measured.
 ModelPackage make_package(const study::StudyConfig& config, const data::DataSpec& data, const study::TrialView& trial,
                           const study::Recipe& recipe, graph::Graph model, std::vector<Tensor> state,
                           const std::map<std::string, double>& test);
 
-/// One package of several packages of one model each, with their shares; `validation` and `test` are what the blend
-/// reached, empty if that was not measured. Trials of one study, whose data are `of_study`; with folds each member
-/// keeps what its own rows were normalised by. Of a single package, that package.
+/// One package of several packages with one model each, all from one study with the data `of_study`. `validation` and
+/// `test` have the metrics of the blend; empty: not measured. With folds each member keeps its own normalisation. A
+/// single package is returned unchanged.
 ModelPackage blend_packages(std::vector<ModelPackage> packages, std::span<const double> shares,
                             const data::DataSpec& of_study, const std::map<std::string, double>& validation,
                             const std::map<std::string, double>& test);
 
-/// Writes model.graph, weights.safetensors, model.onnx, package.json; of several members members/1.graph,
-/// members/1.safetensors, … in place of the first two. The same package gives the same bytes. A model that ONNX cannot
-/// express has no model.onnx; package.json says why. What a package of another form left in the folder is removed; files of
-/// other names stay, and nothing is written through a link. Errors: kIo, kResourceExhausted, kDataLoss (a link is in the
-/// way).
+/// Writes a package: model.graph, weights.safetensors, model.onnx and package.json. With several members,
+/// members/1.graph, members/1.safetensors, … replace the first two files. Equal packages give equal bytes.
+///
+/// A model that ONNX cannot express has no model.onnx, and package.json has the reason. Files of an earlier package are
+/// removed; other files stay. Nothing is written through a link. Errors: kIo, kResourceExhausted, kDataLoss (a link is
+/// in the way).
 Result<void> write_package(FileSystem& files, const std::string& folder, const ModelPackage& package);
 
-/// Whether a user's folder may get a package: it is new or empty, or holds one. Errors: kAlreadyExists, naming up to three
-/// of the files there.
+/// Checks that a package may be written to a user's folder: it is absent, empty, or holds a package. Errors:
+/// kAlreadyExists, which names up to three of its files.
 Result<void> check_package_folder(FileSystem& fs, const std::string& folder);
 
-/// Errors: kNotFound (no package), kDataLoss (files that are damaged or do not belong together), kFailedPrecondition
-/// (written by a newer version).
+/// Reads a package. Errors: kNotFound (no package), kDataLoss (files are damaged or do not belong together),
+/// kFailedPrecondition (a newer version wrote it).
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops);
 
-/// The model in ONNX, from raw numbers to predictions in the targets' own unit, normalisation inside; of several
-/// members one graph that blends them. Errors: kUnimplemented (an operator that has no mapping, by name).
+/// The package as an ONNX model, from raw features to predictions in the unit of the targets, with normalisation
+/// inside. Several members become one graph that blends them. Errors: kUnimplemented (an operator without an ONNX form,
+/// by name).
 Result<std::string> package_onnx(const ModelPackage& package);
 
-/// The same as C++ source. Errors: those of formats::to_cpp.
+/// The package as C++ source, from raw features to predictions in the unit of the targets. Errors: those of
+/// formats::to_cpp.
 Result<std::string> package_cpp(const ModelPackage& package);
 
 }  // namespace lanista::engine

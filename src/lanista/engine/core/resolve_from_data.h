@@ -9,14 +9,18 @@
 
 namespace lanista::engine {
 
-/// Settles what a study file left to the data, and checks that the rest suits it: `model.base: builtin:auto` becomes
-/// every built-in base that takes such data; `data.targets: auto` what became of targets that are numbers; label
-/// smoothing leaves the space where targets are numbers; a budget in steps gets the steps of its epochs, and epochs;
-/// `train.all_rows_at` is no more than these; no goal becomes the best accuracy (classes) or the least loss (numbers);
-/// no metrics become the usual one, and those that goals, constraints and the stopping rule name are added; what these
-/// name must be measured. Doing it twice changes nothing. `own_metrics` are the caller's. Errors: kInvalidArgument with
-/// the key in `where`, what was seen and what is allowed.
+/// Replaces the settings of a study file that depend on the data, and checks that the other settings fit them.
+///
+/// - `model.base: builtin:auto` becomes all built-in base models that accept the data.
+/// - `data.targets: auto` becomes the chosen form of numeric targets.
+/// - Label smoothing leaves the space if the targets are numbers.
+/// - A budget in steps gets the steps of its epochs, and epochs; `train.all_rows_at` is limited to these epochs.
+/// - A missing goal becomes the best accuracy (classes) or the lowest loss (numbers).
+/// - Missing metrics become the usual one. Metrics that goals, constraints and the stopping rule name are added.
+///
+/// Applying it twice changes nothing. `own_metrics` are the caller's. Errors: kInvalidArgument with the key in `where`,
+/// the value found and the allowed values.
 Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec& data,
-                         std::span<const study::Metric> own_metrics = {});
+                               std::span<const study::Metric> own_metrics = {});
 
 }  // namespace lanista::engine

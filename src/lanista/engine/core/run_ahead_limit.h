@@ -8,16 +8,16 @@
 
 namespace lanista::engine {
 
-/// How far running trials may train ahead of their verdicts: through the epoch through which the strategy said that its
-/// verdict stands. A strategy may name another epoch when it is asked later, so it is asked at the same moments of the
-/// log whether a study goes on or comes back.
+/// How far running trials may train before their next verdict: through the epoch up to which the strategy's last
+/// verdict is valid. A later call could return another epoch, so the strategy is called at the same log positions in a
+/// new and in a resumed study.
 class RunAheadLimit {
  public:
-  /// For every event, after the strategy has observed it.
+  /// Handles an event, after the strategy has observed it.
   void observe(const study::Event& event, const strategy::Strategy& strategy);
-  /// The epoch through which a running trial may train.
+  /// The last epoch that a running trial may train.
   std::int64_t allowed_epoch(TrialId trial) const { return running_.at(trial).epoch; }
-  /// No decision was due at the trial's last measurement: its worker may be further on.
+  /// Whether no verdict was due at the trial's last measurement, so that its worker may already train later epochs.
   bool ran_ahead(TrialId trial) const { return running_.at(trial).has_no_verdict_due; }
 
  private:

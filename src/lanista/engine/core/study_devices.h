@@ -12,7 +12,7 @@
 #include "lanista/plan/grouping/plan.h"
 #include "lanista/search/study/config.h"
 
-// Several devices that train one study. Which of them trains a trial is a function of the log, and never of a clock.
+// Several devices train one study. The device of a trial is a function of the log, never of a clock.
 namespace lanista::mutate {
 class ModelSpace;
 }
@@ -24,41 +24,45 @@ namespace lanista::engine {
 
 struct Job;
 
-/// One that an executor has.
+/// One device of an executor.
 struct TrainingDevice {
-  std::string name;           ///< as run.devices says
-  std::string numeric_class;  ///< devices of one class give the same bits
-  schedule::Machine machine = {};
-  /// Whether it has all that the job asks for (operators, precision): else another one is to train it. Called from the
-  /// engine's thread; null: it has.
+  std::string name;                ///< As in run.devices.
+  std::string numeric_class;       ///< Devices of one class give the same bits.
+  schedule::Machine machine = {};  ///< Its workers, lanes and memory.
+  /// Whether the device has the operators and the precision of a job. If not, another device trains it. The engine's
+  /// thread calls it. Null: it supports every job.
   std::function<bool(const Job& job)> supports = {};
 };
 
-/// What a study of several has, and how fast each of them is, in work (StudyEngine::logical_epoch_of) a second.
+/// The devices of a study with their speeds, in work (StudyEngine::logical_epoch_of) per second.
 struct DeviceTable {
+  /// One device.
   struct Row {
-    std::string name, numeric_class;
-    schedule::DeviceSpeed speed = {};
+    std::string name, numeric_class;   ///< As in TrainingDevice.
+    schedule::DeviceSpeed speed = {};  ///< Work per second.
   };
-  std::vector<Row> rows;  ///< as run.devices has them; fewer than two: there is nothing to choose
+  std::vector<Row> rows;  ///< In order of run.devices; below two rows there is no choice.
 
-  bool has_several_classes() const;  ///< several classes: a trial's numbers depend on who trains it
+  /// Whether the devices have several numeric classes. A trial's numbers then depend on its device.
+  bool has_several_classes() const;
+  /// The row of this name, or null.
   const Row* find(const std::string& name) const;
+  /// Whether both tables have equal names and numeric classes in the same order.
   bool has_same_devices(const DeviceTable& other) const;
 };
 
-/// Speeds of each of an executor's devices at a job, in its order. Asked once in a study's life, and again where its
+/// Measures the speed of each device at a job, in the executor's order. Called once for a new study, and again when its
 /// devices have changed.
 using MeasureDevices = std::function<Result<std::vector<schedule::DeviceSpeed>>(const Job& like)>;
 
-/// What devices are timed with: the first trial of all that a strategy could propose. Errors: those of models and
-/// make_job.
+/// The job that measures devices: the first trial that a strategy could propose. Errors: those of the model space and
+/// of make_job.
 Result<Job> benchmark_job(const study::StudyConfig& config, const data::DataSpec& data,
-                              const mutate::ModelSpace& models);
+                          const mutate::ModelSpace& models);
 
-/// The table as a record of numerics holds it, beside the class of all of them: "own-2/fma + aten/1.13.0/cpu".
-/// Errors: kDataLoss.
+/// Adds the table to a `numerics` record, next to the combined numeric class: "own-2/fma + aten/1.13.0/cpu".
 void encode_device_table(const DeviceTable& table, nlohmann::json& numerics);
+/// Reads the table from a `numerics` record; empty if the record has none. Errors: kDataLoss.
 Result<DeviceTable> decode_device_table(const nlohmann::json& numerics);
 
 }  // namespace lanista::engine

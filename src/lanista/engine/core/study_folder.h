@@ -7,16 +7,16 @@
 
 namespace lanista::engine {
 
-/// Refuses a folder that holds anything but an attempt at a study that never got as far as its first record. Errors:
+/// Checks that a folder is empty or holds only the files of a study that has no first record yet. Errors:
 /// kAlreadyExists.
 Result<void> check_new_folder(FileSystem& fs, const std::string& folder);
 
-/// Refuses a study folder in which a link, a FIFO, a device or a socket takes the place of a folder or file that the study
-/// writes, before anything is changed. `fs` is confined to the folder. Errors: kDataLoss, naming it.
+/// Checks that no link, FIFO, device or socket is in the place of a folder or file that the study writes. It runs
+/// before any change. `fs` is confined to the folder. Errors: kDataLoss, which names the path.
 Result<void> check_own_paths(FileSystem& fs, const std::string& folder);
 
-/// Makes the folders of a study, removes what killed writers left in them, and writes README.txt and config.resolved.yaml
-/// where they are missing. The caller holds the study's lock.
+/// Creates the folders of a study, removes temporary files of killed writers, and writes README.txt and
+/// config.resolved.yaml if they are missing. The caller holds the study's lock.
 Result<void> create_study_layout(FileSystem& fs, const std::string& folder, const std::string& config_text);
 
 }  // namespace lanista::engine

@@ -13,18 +13,18 @@ namespace lanista::engine {
 
 class StudyState;
 
-/// A study that somebody works on, here or in another process, as its log tells it so far. Reads without the lock, and
-/// only what is new.
+/// Reads a study while another thread or process works on it. It reads the log without the lock, and only new records.
 class StudyFollower {
  public:
-  /// Reads what there is. Errors: those of store::read_log and fold.
+  /// Reads the current log. Errors: those of store::read_log and fold().
   static Result<StudyFollower> open(FileSystem& fs, const std::string& folder);
   StudyFollower(StudyFollower&&) noexcept;
   StudyFollower& operator=(StudyFollower&&) noexcept;
   ~StudyFollower();
 
+  /// The state of the study at the last read.
   const study::StudyView& view() const;
-  /// Reads on; whether anything came. Errors: as of open; the view is then not to be looked at any more.
+  /// Reads new records. Returns whether there were any. Errors: those of open(); the view is then invalid.
   Result<bool> refresh();
 
  private:

@@ -9,40 +9,42 @@
 
 namespace lanista::engine {
 
-/// After so many proposals in a row that repeat earlier ones, a strategy has nothing left.
+/// After this many consecutive duplicates, a strategy counts as exhausted.
 inline constexpr int kMaxDuplicatesInARow = 1000;
 
-/// After so many implied trials in a row, whatever else a strategy may propose is implied, too.
+/// After this many consecutive trials that a rule pruned, the search counts as exhausted.
 inline constexpr int kMaxRulePrunedInARow = 10'000;
-/// New trials that are asked for at a time.
+/// Number of new trials that the engine requests at a time.
 std::int64_t trials_per_request(const study::StudyConfig& config);
 
-/// The model space of a configuration over given base models; where it has a space of models, over that: the base is
-/// then that of a study that has begun, or absent.
+/// The model space of a configuration over these base models. If the configuration has a blueprint, `bases` is empty
+/// for a new study and holds the stored base of a study that has begun.
 Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::StudyConfig& config,
-                                                             const data::DataSpec& data,
-                                                             std::vector<mutate::BaseModel> bases,
-                                                             const graph::OpTable& ops);
-/// Where a file of a study is that the study names so.
+                                                                  const data::DataSpec& data,
+                                                                  std::vector<mutate::BaseModel> bases,
+                                                                  const graph::OpTable& ops);
+/// The path of a file that a study names as `source`. Relative names start at `folder`.
 std::string path_of(const std::string& source, const std::string& folder, FileSystem& fs);
-/// The base models as the header stored them. Errors: kDataLoss.
+/// The base models of a log header. Errors: kDataLoss.
 Result<std::vector<mutate::BaseModel>> stored_bases(const nlohmann::json& models);
 
-/// What a strategy of this study is made from. Errors: kInvalidArgument.
+/// The input from which the strategy of this study is made. Errors: kInvalidArgument.
 Result<strategy::Context> strategy_context(const study::StudyConfig& config,
                                            std::shared_ptr<const mutate::ModelSpace> models);
 
-/// Strategy and stopping rule of a configuration; what to try is told of `earlier` trials first, how far to train is
-/// not: rungs compare what this study trains. Errors: kInvalidArgument, kNotFound with the configuration key.
+/// The strategy and the stopping rule of a configuration. The sampler observes the `earlier` trials first; the halving
+/// does not, because its rungs compare trials of this study only. Errors: kInvalidArgument and kNotFound with the
+/// configuration key.
 Result<std::unique_ptr<strategy::Strategy>> make_strategy(const study::StudyConfig& config,
                                                           std::shared_ptr<const mutate::ModelSpace> models,
                                                           const std::optional<study::Earlier>& earlier = {});
 
-/// Samples of a training step of a trial: what it has drawn or the study's, at most all rows there are.
+/// Samples in a training step: from the hyper-parameter sample or the study, at most the number of training rows.
 std::int64_t batch_size_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
-/// Where the epochs of a trial begin and end.
-study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample);
-/// Steps of a whole trial; of the shortest where trials draw their batches.
+/// The first and last step of each epoch of a trial.
+study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data,
+                                       const space::Sample& sample);
+/// Steps of a whole trial; the smallest number if trials sample their batch size.
 std::int64_t min_trial_steps(const study::StudyConfig& config, const data::DataSpec& data);
 
 }  // namespace lanista::engine

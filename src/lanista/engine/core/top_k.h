@@ -7,19 +7,20 @@
 
 namespace lanista::engine {
 
-/// The best few finished trials, so that no trial costs a look at all others.
+/// The best finished trials, at most `size` of them. A new trial is compared with these only.
 class TopK {
  public:
   explicit TopK(std::size_t size) : size_(size) {}
-  /// Whether a trial with this standing would be among the best.
+  /// Whether a trial with this ranking key would be among the best.
   bool would_admit(const study::RankingKey& standing) const;
-  /// Puts the trial in its place; gives the trials that are no longer among the best (itself, perhaps).
+  /// Adds a trial. Returns the trials that are no longer among the best, which may include the new one.
   std::vector<TrialId> add(const study::RankingKey& standing);
+  /// The best trials, best first.
   const std::vector<study::RankingKey>& best() const { return best_; }
 
  private:
   std::size_t size_;
-  std::vector<study::RankingKey> best_;  ///< sorted
+  std::vector<study::RankingKey> best_;  ///< Sorted.
 };
 
 }  // namespace lanista::engine

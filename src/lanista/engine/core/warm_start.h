@@ -17,82 +17,86 @@
 #include "lanista/search/study/study_view.h"
 #include "lanista/model/transfer/transfer.h"
 
-// Starts with other weights that the engine chooses (`train.start`). A record holds how nodes were paired and a hash of
-// the plan; the plan itself is a function of both models, that word and the trial's seed, and is made again by whoever
-// needs it.
+// Warm starts that the engine chooses (`train.start`). A record holds the pairing method and a hash of the transfer
+// plan. The plan is a function of both models, the method and the trial's seed; it is computed again where needed.
 namespace lanista::engine {
 
-/// How nodes of two models are paired.
-inline constexpr std::string_view kByLineage = "lineage";  ///< by their ids (zoo::lineage_mapping)
-inline constexpr std::string_view kByMatch = "match";      ///< by zoo::match
+/// Pairing method: nodes with equal ids (zoo::lineage_mapping).
+inline constexpr std::string_view kByLineage = "lineage";
+/// Pairing method: the graph matching of zoo::match.
+inline constexpr std::string_view kByMatch = "match";
 
-/// A start that brings less, and keeps no function, is none.
+/// Least coverage of a useful start that does not keep the parent's function.
 inline constexpr double kMinCoverage = 0.1;
 
-/// What a child takes of a parent.
+/// What a child model inherits from a parent.
 struct Inheritance {
-  std::string plan_text;  ///< of study::Start::plan: "lineage 1 0123456789abcdef"
-  zoo::TransferPlan plan;
-  double coverage = 0;  ///< zoo::inherited_share
-  std::pair<bool, double> usefulness() const { return {plan.exact, coverage}; }  ///< more is better
+  std::string plan_text;   ///< Text of study::Start::plan: "lineage 1 0123456789abcdef".
+  zoo::TransferPlan plan;  ///< The transfer plan.
+  double coverage = 0;     ///< zoo::inherited_share.
+  /// Sort key of starts; a greater key is a more useful start.
+  std::pair<bool, double> usefulness() const { return {plan.exact, coverage}; }
+  /// Whether the start is worth using.
   bool is_useful() const { return plan.exact || coverage >= kMinCoverage; }
 };
-using UnitScores = std::map<graph::NodeId, std::vector<double>>;  ///< zoo::TransferOptions::scores
-/// Pairs by `how`. Of what is not trained (`frozen`) the plan says nothing. Errors: kInvalidArgument (no such way);
-/// those of zoo::plan_transfer.
+/// Importance of each unit of a parent, by node (zoo::TransferOptions::scores).
+using UnitScores = std::map<graph::NodeId, std::vector<double>>;
+/// The inheritance with the pairing method `how`. The plan leaves out the nodes in `frozen`. Errors: kInvalidArgument
+/// (no such method), those of zoo::plan_transfer.
 Result<Inheritance> plan_inheritance(std::string_view how, const graph::Graph& parent, const graph::Graph& child,
-                            std::uint64_t seed, const std::set<graph::NodeId>& frozen, const graph::OpTable& ops,
-                            const UnitScores& scores = {});
-/// The plan of a job for this start, where `scores` say which of the units of `parent` stay (Job::parent).
+                                     std::uint64_t seed, const std::set<graph::NodeId>& frozen,
+                                     const graph::OpTable& ops, const UnitScores& scores = {});
+/// The transfer plan of a job for this start, with `scores` to choose the units of `parent` that stay (Job::parent).
 Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& start, const graph::Graph& parent,
-                                      const UnitScores& scores, const graph::OpTable& ops);
-/// The way that keeps the function, or else inherits more; lineage of two that are alike.
+                                         const UnitScores& scores, const graph::OpTable& ops);
+/// The more useful of both pairing methods; lineage if both are equal.
 Result<Inheritance> best_inheritance(const graph::Graph& parent, const graph::Graph& child, std::uint64_t seed,
-                                 const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
+                                     const std::set<graph::NodeId>& frozen, const graph::OpTable& ops);
 
-/// What study::Start::optimizer says of a start with this plan, for a child of this sample: kOptimizerCarried where the
-/// child computes the parent's function, each of its elements is one of the parent's, and both have one optimiser. Else
-/// a factor of bias correction and slots would be of different ages in one tensor, or of other gradients.
+/// The value of study::Start::optimizer for a start with this plan and a child with this sample. It is
+/// kOptimizerCarried if the child computes the parent's function, each of its elements is one of the parent's, and both
+/// have the same optimiser. Otherwise the optimiser state would not match the weights.
 std::string optimizer_transfer(const study::StudyView& view, const study::Start& start, const zoo::TransferPlan& plan,
-                           const space::Sample& child);
+                               const space::Sample& child);
 
-/// What the classes of parent and child are called; a side that does not say is empty.
+/// Names of the classes of parent and child.
 struct ClassLabels {
-  std::vector<std::string> parent, child;
+  std::vector<std::string> parent, child;  ///< In class order; empty: unknown.
 };
-/// Rows of the last layer by the labels of classes, where both sides say them; where either does not, and there is
-/// another number of classes, the last layer is fresh. Of models that end in a linear layer; any other keeps its plan.
+/// Pairs the rows of the last linear layer by class labels if both sides have them. Without labels and with another
+/// number of classes the last layer starts fresh. A model without a last linear layer keeps its plan.
 Result<Inheritance> match_classes(Inheritance inheritance, const ClassLabels& labels, const graph::Graph& parent,
-                                 const graph::Graph& child, const graph::OpTable& ops);
+                                  const graph::Graph& child, const graph::OpTable& ops);
 
-/// The plan from a start's record. Errors: kDataLoss (the plan is not the one that was recorded, by a build that
-/// plans otherwise).
+/// Computes the plan of a recorded start again. Errors: kDataLoss (its hash is not the recorded one).
 Result<zoo::TransferPlan> recorded_plan(const study::Start& start, const graph::Graph& parent,
                                         const graph::Graph& child, std::uint64_t seed,
                                         const std::set<graph::NodeId>& frozen, const ClassLabels& labels,
                                         const graph::OpTable& ops);
 
-/// The file that train.start asks for, as a header has it, but for the address: its weights are `weights`. Errors:
-/// kInvalidArgument and kNotFound with the key in `where`; those of files.
+/// The start file that train.start names.
 struct ReadStart {
-  study::StartFile file;
-  std::vector<Tensor> weights;
+  study::StartFile file;        ///< As in a header, without the address.
+  std::vector<Tensor> weights;  ///< Its tensors.
 };
+/// Reads the file that train.start names. Errors: kInvalidArgument and kNotFound with the key in `where`, those of
+/// files.
 Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::string& folder, FileSystem& fs,
                                   const graph::OpTable& ops);
-/// What a base model takes of the file, in a sentence: "base net.onnx: 87 % of its weights, the same function".
+/// One sentence for users about what a base model inherits: "base net.onnx: 87 % of its weights, the same function".
 Result<std::string> describe_start(const ReadStart& start, const mutate::BaseModel& base, const data::DataSpec& data,
-                                  const graph::OpTable& ops);
+                                   const graph::OpTable& ops);
+/// Class labels of a start and of the study; empty unless the start is a file.
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start);
 
-/// A base model with the inputs and the classes of other data: the shape of its input, where that has as many
-/// dimensions, and the outputs of its last layer, where that is linear. Errors: verify's (it does not fit together so).
+/// A base model for other data: its input shape is changed if the rank is equal, and the outputs of its last linear
+/// layer to the number of classes. Errors: those of graph::verify (the result is not a valid model).
 Result<graph::Graph> adapt_base(const graph::Graph& base, const data::DataSpec& data, const graph::OpTable& ops);
 
-/// The model whose weights a start takes. Errors: study::trial_model's, kDataLoss.
+/// The model that a start takes its weights from. Errors: those of study::trial_model, kDataLoss.
 Result<graph::Graph> start_model(const study::StudyView& view, const study::Start& start, const graph::OpTable& ops);
-/// Puts the plan of its start into a job whose frozen part is known, and the model that it is of, where the loss
-/// chooses its units (train.start_shrink); one without a plan stays as it is. Errors: start_model's, recorded_plan's.
+/// Sets the transfer plans of a job with a known frozen part, and the parent models if the loss chooses their units
+/// (train.start_shrink). A start without a plan stays unchanged. Errors: those of start_model and recorded_plan.
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops);
 
 }  // namespace lanista::engine

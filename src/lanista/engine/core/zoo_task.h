@@ -9,19 +9,19 @@
 
 namespace lanista::engine {
 
-/// What models of these data are trained for, as the zoo tells tasks apart: kind and number of targets, names of
-/// labels, form of a sample, and the data with their split.
+/// The key by which a zoo distinguishes tasks: kind and number of targets, label names, shape of a sample, and the data
+/// with their split.
 zoo::TaskKey task_key(const data::DataSpec& data);
 
-/// How good a zoo takes a model to be: larger is better.
+/// Quality of a model for a zoo; a larger value is better.
 struct ZooQuality {
-  double value = 0;
-  std::string metric;  ///< "accuracy", "-rmse"
-  std::optional<double> chance = {};
+  double value = 0;                   ///< The metric, with the sign of `metric`.
+  std::string metric;                 ///< "accuracy", "-rmse".
+  std::optional<double> chance = {};  ///< Value of a model without skill, if known.
 };
-/// The first metric that was asked for, on the validation part; else the loss. nullopt: the package says neither.
+/// The first metric of the study on the validation part, else the loss. nullopt: the package has neither.
 std::optional<ZooQuality> zoo_quality(const ModelPackage& package);
-/// What a zoo keeps beside a package's model: where it is from, how it was trained.
+/// Origin and training of a package's model, for storage in the zoo.
 nlohmann::json zoo_facts(const ModelPackage& package);
 
 }  // namespace lanista::engine

@@ -15,36 +15,38 @@
 
 namespace lanista::engine {
 
-/// What a study would take on a cluster: simulated, trained by nobody.
+/// Predicted duration of a study on a cluster, by simulation without training.
 struct Forecast {
-  schedule::Cluster cluster;
-  std::int64_t trials = 0;
-  std::int64_t slots = 0;   ///< trials under way at a time
-  schedule::ScheduleResult course;  ///< by our scheduler
-  double fifo_seconds = 0;    ///< seconds with one trial a worker in their order
-  schedule::Bounds bounds;  ///< of all trials, if all could begin at once
-  std::int64_t resumptions = 0;  ///< of trials that had paused at a rung
-  std::int64_t ended_early = 0;  ///< trials
-  std::string basis;        ///< where the trials' times come from
-  /// What the makespan is over the least time that is possible, as a part of that.
+  schedule::Cluster cluster;        ///< The cluster.
+  std::int64_t trials = 0;          ///< Number of trials.
+  std::int64_t slots = 0;           ///< Trials that may be active at a time.
+  schedule::ScheduleResult course;  ///< Schedule of the elastic scheduler.
+  double fifo_seconds = 0;          ///< Seconds with one trial on each worker, in order.
+  schedule::Bounds bounds;          ///< Lower bounds, as if all trials could start at once.
+  std::int64_t resumptions = 0;     ///< Resumptions of trials that paused at a rung.
+  std::int64_t ended_early = 0;     ///< Trials that ended early.
+  std::string basis;                ///< Source of the trials' times, as text.
+  /// (makespan - least time) / least time.
   double relative_gap() const;
 };
 
-/// The trials of a log with the seconds that workers spent on each, as many under way as the study has slots. Errors:
-/// kFailedPrecondition if nothing was worked on yet; those of schedule::simulate.
+/// Forecast from a log: its trials with the seconds that workers spent on each. Errors: kFailedPrecondition (no trial
+/// was trained yet), those of schedule::simulate.
 Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& on);
-/// Which steps of searches and races that are given up count with those of the trials (study::ExtraSteps).
+/// How discarded steps of tune searches and start races are counted (study::ExtraSteps).
 enum class ExtraStepsCount { kExpectedCount, kMaximum };
-/// The first proposals of a study with predicted steps, each trained to its full budget: who stops early takes less
-/// (simulated_study.h asks who does).
+/// Forecast from a plan: the first proposals with predicted steps, each trained to its full budget. Trials that stop
+/// early need less; forecast_study() simulates that.
 Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
                                ExtraStepsCount extra_steps_count = ExtraStepsCount::kExpectedCount);
 
-/// Makespan, utilisation, bound and gap; with a line a worker, of which a column is a part of the time.
+/// Text with makespan, utilisation, bound and gap, and one line for each worker. A column of a line is a part of the
+/// time.
 std::string forecast_text(const Forecast& forecast);
-/// The same in one line: what trials take, and what they take at least; `most`: seconds with ExtraStepsCount::kMaximum, 0: the
-/// same.
+/// One line with the time of the trials and its lower bound. `most` is the number of seconds with
+/// ExtraStepsCount::kMaximum; 0: the same.
 std::string forecast_time_text(const Forecast& forecast, double most = 0);
+/// The forecast as JSON.
 nlohmann::json forecast_json(const Forecast& forecast);
 
 }  // namespace lanista::engine

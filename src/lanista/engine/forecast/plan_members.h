@@ -17,24 +17,24 @@
 
 namespace lanista::engine {
 
-/// A trial as those see it who plan and predict.
+/// A trial as planning and prediction see it.
 struct PlannedMember {
-  fuse::FusionMember member;
-  schedule::PlannedTrial trial;  ///< by what the engine's planner decides
-  study::StepShape shape;
-  study::EpochSchedule epochs;
-  std::int64_t full_epochs = 0;             ///< epochs of its schedule
-  std::int64_t validation_rows = 0;  ///< that it is measured on at the end of each
-  study::ExtraSteps extra;           ///< of searches and races, beside its own
+  fuse::FusionMember member;         ///< For the fusion plan.
+  schedule::PlannedTrial trial;      ///< For the engine's planner.
+  study::StepShape shape;            ///< Program and size of its step.
+  study::EpochSchedule epochs;       ///< Steps of its epochs.
+  std::int64_t full_epochs = 0;      ///< Epochs of its schedule.
+  std::int64_t validation_rows = 0;  ///< Rows measured at the end of each epoch.
+  study::ExtraSteps extra;           ///< Discarded steps of tune searches and start races.
 };
 
-/// Makes them of a study's proposals.
+/// Makes planned members from the proposals of a study.
 class PlanMemberBuilder {
  public:
   /// `config` and `data` outlive this.
   PlanMemberBuilder(const study::StudyConfig& config, const data::DataSpec& data,
-              std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices);
-  /// Errors: those of models, costs and make_job.
+                    std::shared_ptr<const mutate::ModelSpace> models, const graph::CostPrices& prices);
+  /// The planned member of a trial. Errors: those of the model space, costs and make_job.
   Result<PlannedMember> make(const study::TrialView& trial) const;
 
  private:

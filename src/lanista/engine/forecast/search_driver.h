@@ -16,44 +16,49 @@
 
 namespace lanista::engine {
 
-/// What StudyEngine does of a search, without a log and with nobody who trains: members of groups are taken up as slots
-/// get free, trials measure what a function says, pause at their budgets and are resumed, stopped and ended as a
-/// strategy says. For benchmarks and simulations.
+/// Runs a search like StudyEngine, without a log and without training, for benchmarks and simulations. It starts group
+/// members as slots become free. Trials measure the value of a function, pause at their budgets, and follow the
+/// strategy's verdicts.
 class SearchDriver {
  public:
+  /// Values by metric name.
   using Metrics = std::map<std::string, double>;
+  /// A trial of the search.
   struct Trial {
-    TrialId id;
-    study::Proposal proposal;
-    std::int64_t epoch = 0;   ///< measured last
-    std::int64_t budget = 0;  ///< at which it pauses, if its schedule is longer
-    std::optional<study::Fork> fork = {};  ///< before this epoch it became what another one was
+    TrialId id;                            ///< Number of the trial.
+    study::Proposal proposal;              ///< Its decisions.
+    std::int64_t epoch = 0;                ///< Last measured epoch.
+    std::int64_t budget = 0;               ///< Epoch at which it pauses, if its schedule is longer.
+    std::optional<study::Fork> fork = {};  ///< The fork before this epoch.
   };
+  /// Limits of the search.
   struct Limits {
-    std::int64_t slots = 1;                   ///< trials under way at a time
-    std::optional<std::int64_t> trials = {};  ///< that are proposed
-    bool skips_duplicates = false;      ///< a proposal that repeats another ends at once, as in a study
+    std::int64_t slots = 1;                   ///< Trials that may be active at a time.
+    std::optional<std::int64_t> trials = {};  ///< Most proposals.
+    bool skips_duplicates = false;            ///< A repeated proposal ends at once, as in a study.
   };
-  /// What a trial measures at `trial.epoch`; nothing: it has failed.
+  /// Measures a trial at `trial.epoch`; nullopt: it failed.
   using Measure = std::function<std::optional<Metrics>(const Trial& trial)>;
+  /// Receives each trial that ends.
   using Ended = std::function<void(const Trial& trial, study::OutcomeKind kind)>;
 
-  /// All outlive this.
+  /// All arguments outlive this.
   SearchDriver(strategy::Strategy& strategy, const Limits& limits, Measure measure, Ended ended = {})
       : strategy_(strategy), limits_(limits), measure_(std::move(measure)), ended_(std::move(ended)) {}
 
-  /// Trials under way get an epoch each in turn, until so many epochs have been spent in all, or the strategy has
-  /// nothing more. Errors: the strategy's.
+  /// Gives active trials one epoch each in turn, until `epochs` epochs are spent in total or the strategy has no more
+  /// proposals. Errors: those of the strategy.
   Result<void> run_until(std::int64_t epochs);
 
-  /// By hand: what begins or goes on now, as slots are free. Errors: the strategy's.
+  /// Manual mode: fills the free slots. Returns the trials that start or resume. Errors: those of the strategy.
   Result<std::vector<TrialId>> fill();
-  /// One that is under way, or none.
+  /// An active trial, or null.
   const Trial* find_running(TrialId id) const;
-  /// An epoch of one that is under way; false: it has given its slot back.
+  /// Manual mode: runs one epoch of an active trial. Returns false if it left its slot.
   bool advance(TrialId id);
 
-  std::int64_t num_trials() const { return num_proposed_; }  ///< duplicates included
+  /// Number of proposals, duplicates included.
+  std::int64_t num_trials() const { return num_proposed_; }
 
  private:
   bool is_trial_budget_spent() const { return limits_.trials && num_proposed_ >= *limits_.trials; }
@@ -65,12 +70,12 @@ class SearchDriver {
   Limits limits_;
   Measure measure_;
   Ended ended_;
-  std::map<TrialId, Trial> trials_;  ///< that have not ended
+  std::map<TrialId, Trial> trials_;  ///< Trials without an outcome.
   std::deque<TrialId> running_;
-  std::deque<strategy::Member> waiting_;      ///< of the group in hand
-  std::unordered_map<Digest, TrialId> keys_;  ///< by study::run_key; never walked
+  std::deque<strategy::Member> waiting_;      ///< Members of the current group.
+  std::unordered_map<Digest, TrialId> keys_;  ///< By study::run_key; only looked up.
   bool is_barrier_active_ = false;
-  int consecutive_duplicates_ = 0;  ///< in a row
+  int consecutive_duplicates_ = 0;
   std::int64_t num_paused_ = 0, spent_epochs_ = 0, num_proposed_ = 0;
 };
 

@@ -13,17 +13,18 @@
 
 namespace lanista::engine {
 
-/// A made-up loss of configuration `number` at `budget` of whatever unit: a curve of its own, drawn with `rng`, towards
-/// a last value, by a power of the budget, with noise. Smaller is better.
+/// A made-up loss of configuration `number` after `budget` units of training. The curve is a power of the budget that
+/// falls to a last value, with noise, all sampled with `rng`. Smaller is better.
 double synthetic_loss(const Rng& rng, std::int64_t number, std::int64_t budget);
 
-/// What a whole study would take on a cluster: its own strategy and stopping rule ask for trials, pause, resume and end
-/// them (SearchDriver), each stretch between two decisions takes its predicted time under the scheduler, and what
-/// trials measure is made up (synthetic_loss with the study's seed), so which of them go on is an example. Nothing is
-/// trained. Trials are those of the budget, or request.trials; where neither is said, as many as the study has slots; a
-/// budget in steps or minutes ends nothing here. Bounds are of the same stretches as if no trial waited for another.
-/// Errors: those of models, strategy and predictions, and of schedule::simulate; kResourceExhausted if there is nothing
-/// to propose.
+/// Predicts the duration of a whole study on a cluster. The study's own strategy and stopping rule propose, pause,
+/// resume and end trials (SearchDriver). Each stretch between two decisions needs its predicted time under the
+/// scheduler. Measured values are synthetic_loss with the study's seed, so the set of surviving trials is an example.
+/// Nothing is trained.
+///
+/// The number of trials is that of the budget or of `request`; without both, the number of slots. A budget in steps or
+/// minutes ends nothing here. Bounds use the same stretches, as if no trial waited for another. Errors: those of the
+/// model space, strategy, predictions and schedule::simulate, kResourceExhausted (there is nothing to propose).
 Result<Forecast> forecast_study(const study::StudyConfig& config, const data::DataSpec& data,
                                 std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request,
                                 const ClusterFile& on);

@@ -21,73 +21,75 @@
 
 namespace lanista::engine {
 
-/// The machine a study is planned for, and how far to look.
+/// The machine for which a study is planned, and the number of proposals.
 struct PlanRequest {
-  std::optional<std::int64_t> trials = {};  ///< proposals to look at; none: as many as a study has slots
-  schedule::Machine machine{};
-  fuse::MachinePrices prices{};
-  graph::CostTable costs{};                      ///< what was measured, under fuse::work_text
-  graph::CostKey measured_on{};                  ///< whose rows of it count
-  std::shared_ptr<const TimingHistory> known = {};  ///< what earlier studies took on this machine; null: nothing
-  /// All devices of a study, with their speeds in `speeds`; none: own kernels alone.
+  std::optional<std::int64_t> trials = {};          ///< Proposals to plan; absent: the number of slots.
+  schedule::Machine machine{};                      ///< The machine.
+  fuse::MachinePrices prices{};                     ///< Costs of its operations and memory.
+  graph::CostTable costs{};                         ///< Measured costs by fuse::work_text.
+  graph::CostKey measured_on{};                     ///< Rows of `costs` to use.
+  std::shared_ptr<const TimingHistory> known = {};  ///< Step times of earlier studies on this machine; null: none.
+  /// All devices of the study; empty: the CPU with lanista kernels.
   std::vector<TrainingDevice> devices = {};
+  /// Speeds of the devices, in the same order.
   std::vector<schedule::DeviceSpeed> speeds = {};
 };
 
-/// What a device does of a plan.
+/// The part of a plan that one device trains.
 struct DeviceShare {
-  std::string name;
-  std::vector<TrialId> trials;
-  double share = 0;    ///< of the work of all
-  double seconds = 0;  ///< that it takes for its own, as fast as it was measured to be
+  std::string name;             ///< Name of the device.
+  std::vector<TrialId> trials;  ///< Its trials.
+  double share = 0;             ///< Share of all work.
+  double seconds = 0;           ///< Predicted seconds at the measured speed.
 };
 
-/// What a whole trial is expected to take, after what earlier studies took.
+/// Predicted time of a whole trial, from earlier studies.
 struct MemberTime {
-  bool measured = false;  ///< its program is known; else by regression
-  double seconds = 0;     ///< with measuring, the making of its program, and the steps that are expected beside its own
-  double step = 0;        ///< seconds of one
+  bool measured = false;  ///< Its program was measured; otherwise by regression.
+  double seconds = 0;     ///< Total, with evaluation, set-up and expected extra steps.
+  double step = 0;        ///< Seconds of one step.
 };
 
-/// What a study's first trials do not train, and whether what it gives is kept.
+/// The frozen first nodes that several trials share, and whether their outputs are cached.
 struct SharedPrefix {
-  std::vector<TrialId> trials;
-  std::string through;  ///< the last node, "%4 relu"
-  std::string text;     ///< of its graph
-  fuse::Materialized cache;
+  std::vector<TrialId> trials;  ///< Trials that share it.
+  std::string through;          ///< Its last node, "%4 relu".
+  std::string text;             ///< Its graph as text.
+  fuse::Materialized cache;     ///< The decision to cache.
 };
 
-/// What would run together of a study's first trials.
+/// The groups in which a study's first trials would run.
 struct StudyPlan {
-  schedule::GroupPlan plan;                 ///< as the engine would give it to its executor
-  fuse::FusionPlan predicted;                ///< the same groups: what they share and take
-  std::vector<SharedPrefix> prefixes;  ///< of studies with a frozen part; models that go on alike share a longer one
-  schedule::Machine machine;
-  std::vector<study::ExtraSteps> extra;   ///< of each member of `predicted`
-  std::vector<std::int64_t> steps_without_extra;    ///< of each, to its full budget
-  std::vector<MemberTime> times;          ///< of each member of `predicted`; empty: no study is known
-  std::string known;                      ///< in words, what `times` are of
-  std::vector<DeviceShare> devices = {};  ///< none: own kernels alone
-  bool augmented = false;                 ///< then what is kept of prefixes is only what is measured on
-  std::int64_t duplicates = 0;            ///< proposals that repeat an earlier one; they are not trained
-  std::string exhausted_reason;               ///< why there are fewer trials than were asked for, or empty
-  std::int64_t num_refinements = 0;  ///< trials that strategy.then will train behind the search; they are not in this plan
+  schedule::GroupPlan plan;                       ///< As the engine would send it to its executor.
+  fuse::FusionPlan predicted;                     ///< The same groups with shared work and predicted time.
+  std::vector<SharedPrefix> prefixes;             ///< With a frozen part; equal models share longer prefixes.
+  schedule::Machine machine;                      ///< The machine of the request.
+  std::vector<study::ExtraSteps> extra;           ///< Of each member of `predicted`.
+  std::vector<std::int64_t> steps_without_extra;  ///< Of each member, to its full budget.
+  std::vector<MemberTime> times;                  ///< Of each member of `predicted`; empty: no earlier study is known.
+  std::string known;                              ///< Source of `times`, as text.
+  std::vector<DeviceShare> devices = {};          ///< Empty: the CPU with lanista kernels.
+  bool augmented = false;                         ///< Prefixes then cache validation rows only.
+  std::int64_t duplicates = 0;                    ///< Proposals that repeat an earlier one; they are not trained.
+  std::string exhausted_reason;                   ///< Why there are fewer trials than requested, or empty.
+  std::int64_t num_refinements = 0;               ///< Refinements that strategy.then adds later; not in this plan.
 };
 
 struct PlannedMember;
-/// With so many lanes in its go, and so many workers that train at the same time. Something must be known.
+/// Predicted time of a member in a group of `lanes` lanes, with `residents` workers that train at the same time.
+/// `known` must not be empty.
 MemberTime member_time(const PlannedMember& member, const TimingHistory& known, std::int64_t lanes,
                        std::int64_t residents);
 
-/// Draws the first proposals of a study as the engine does, before any result is in, and plans them as the engine does
-/// (schedule::make_plan): the first plan that a study of so many slots logs. Trains nothing. Errors: those of models,
-/// strategy and fuse::plan_of; kInvalidArgument if not one trial is wanted; kResourceExhausted if the strategy has not
-/// even one to propose.
+/// Samples the first proposals of a study and plans them, both as the engine does (schedule::make_plan). The result is
+/// the first plan that the study logs. Trains nothing. Errors: those of the model space, the strategy and
+/// fuse::plan_of, kInvalidArgument (no trial is requested), kResourceExhausted (the strategy has no proposal).
 Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataSpec& data,
                              std::shared_ptr<const mutate::ModelSpace> models, const PlanRequest& request);
 
-/// Groups, a line each; with `with_explanation` also what is shared, and why not more.
+/// One line for each group. With `with_explanation` also the shared work, and why no more is shared.
 std::string plan_text(const StudyPlan& plan, bool with_explanation);
+/// The plan as JSON, with the same content.
 nlohmann::json plan_json(const StudyPlan& plan, bool with_explanation);
 
 }  // namespace lanista::engine

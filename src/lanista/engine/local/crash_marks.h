@@ -12,21 +12,22 @@
 
 namespace lanista::runtime {
 
-/// Remembers which trials were running when the process died of its own fault (SIGSEGV, SIGBUS, SIGFPE, SIGABRT), so
-/// that a trial which kills the process every time is given up on. A plain kill leaves no mark. One instance at a time.
+/// Records the running trials when the process dies of SIGSEGV, SIGBUS, SIGFPE or SIGABRT. A trial that crashes the
+/// process every time can thus be given up. A kill from outside leaves no mark. One instance at a time.
 class CrashMarks {
  public:
-  static constexpr std::size_t kMaxWorkers = 256;  ///< of all devices together
-  static constexpr std::size_t kMaxLanes = 64;
+  static constexpr std::size_t kMaxWorkers = 256;  ///< Workers of all devices together.
+  static constexpr std::size_t kMaxLanes = 64;     ///< Trials of one worker.
 
-  /// Opens `file`, which is below the study's folder, for appending, and installs the handlers. Errors: kIo, kDataLoss (a
-  /// link, a FIFO or another user's file is in the way), kFailedPrecondition (a second instance).
+  /// Opens `file`, which is below the study's folder, for appending, and installs the signal handlers. Errors: kIo,
+  /// kDataLoss (a link, a FIFO or another user's file is in the way), kFailedPrecondition (a second instance).
   static Result<CrashMarks> install(const std::string& study_folder, const std::string& file);
   CrashMarks(CrashMarks&& other) noexcept;
   CrashMarks& operator=(CrashMarks&&) = delete;
-  ~CrashMarks();  ///< restores the default handlers
+  /// Restores the default handlers.
+  ~CrashMarks();
 
-  /// The worker now runs these trials, kMaxLanes of them at most. Wait-free.
+  /// Sets the running trials of a worker, at most kMaxLanes. Wait-free.
   void set_running(std::size_t worker, std::span<const TrialId> trials);
 
  private:
@@ -34,20 +35,22 @@ class CrashMarks {
   bool owner_ = true;
 };
 
-/// How often each trial was running in a crash. A missing file means never. Errors: kIo.
+/// The number of crashes in which each trial was running. A missing file counts as no crash. Errors: kIo.
 Result<std::map<TrialId, int>> read_crash_marks(FileSystem& fs, const std::string& file);
 
-/// The marks of a study, which its executors in this process share. They are installed when the first trial is started:
-/// a refused study leaves no file behind. From then on any thread may mark.
+/// The crash marks of a study, shared by its executors in this process. The first started trial installs them, so a
+/// refused study leaves no file. After begin() any thread may call set_running().
 class StudyMarks {
  public:
+  /// Marks in control/crash.marks of the study folder.
   StudyMarks(FileSystem& fs, const std::string& study_folder)
       : fs_(fs.confined_to(study_folder)), study_(study_folder), file_(study_folder + "/control/crash.marks") {}
 
-  /// Nothing happens but the first time. Errors: those of read_crash_marks and CrashMarks::install.
+  /// Installs the marks at the first call. Errors: those of read_crash_marks and CrashMarks::install.
   Result<void> begin();
-  /// In how many crashes the trial was running.
+  /// The number of crashes in which the trial was running.
   int crashes(TrialId trial) const;
+  /// Sets the running trials of a worker.
   void set_running(std::size_t worker, std::span<const TrialId> trials) {
     if (marks_) marks_->set_running(worker, trials);
   }

@@ -15,43 +15,46 @@
 
 namespace lanista::runtime {
 
-/// A device by the name that a study has for it.
+/// A backend with the name of its device in the study.
 struct NamedBackend {
-  std::string name;
-  const nn::Backend* backend = nullptr;  ///< outlives what is made of it; null: own kernels at a brief's level
+  std::string name;                      ///< As in run.devices.
+  const nn::Backend* backend = nullptr;  ///< Outlives all users; null: lanista kernels at the configured level.
 };
 
-/// Threads that feed a device: where lanes cost little, no more than there are trials at a time. 0: as on the CPU.
+/// Number of threads that drive a device. If lanes are inexpensive there, at most one for each slot. 0: as on the CPU.
 std::int64_t feeding_threads(const nn::Capability& capability, std::int64_t slots);
 
-/// What an executor of this device is made with, of a study that trains so many trials at a time: workers and pipelines
-/// of a brief are own kernels'; others have as many threads as feed them, and a lane for every trial that is under way,
-/// if lanes cost little there.
-engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config, std::int64_t slots);
+/// The configuration of a device's executor in a study with `slots` concurrent trials. Configured workers and pipelines
+/// apply to lanista kernels only. Other devices get feeding_threads(), and one lane for each slot if lanes are
+/// inexpensive.
+engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config,
+                                       std::int64_t slots);
 
-/// The same of a study's only device: workers and pipelines are what the brief says, if it does.
-engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config, std::int64_t slots);
+/// The configuration of a study's only device. Configured workers and pipelines apply to every kind of device.
+engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config,
+                                            std::int64_t slots);
 
-/// Several devices at work on one study, on one data set, each with its share of the memory.
+/// Several devices that train one study on one data set, each with its share of the memory.
 struct DevicePool {
-  std::unique_ptr<engine::Executor> executor;
-  std::vector<engine::TrainingDevice> devices;
-  engine::MeasureDevices measure;
-  schedule::Machine machine;  ///< all workers and all memory
+  std::unique_ptr<engine::Executor> executor;   ///< Runs jobs on all devices.
+  std::vector<engine::TrainingDevice> devices;  ///< For Services::devices.
+  engine::MeasureDevices measure;               ///< For Services::measure_devices.
+  schedule::Machine machine;                    ///< All workers and all memory.
 };
 
-/// The devices as they would be at work, and how fast each is at trials of this study; nobody trains anything yet.
-/// `like` is engine::benchmark_job. Errors: those of device_speed, which name the device.
+/// Devices with measured speeds.
 struct TimedDevices {
-  std::vector<engine::TrainingDevice> devices;
-  std::vector<schedule::DeviceSpeed> speeds;
+  std::vector<engine::TrainingDevice> devices;  ///< As in DevicePool.
+  std::vector<schedule::DeviceSpeed> speeds;    ///< In the same order.
 };
+/// Measures the devices at trials of this study, without training one. `like` is engine::benchmark_job. Errors: those
+/// of device_speed, with the name of the device.
 Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
                                   std::int64_t slots, const engine::Job& like, const data::Dataset& data,
                                   const nn::Operators& operators, const Clock& clock);
 
-/// As WorkerExecutor::create, whose errors name the device. At least one device; all but `worker_config` and `operators`
-/// outlive the crew.
+/// Makes an executor for at least one device. All arguments except `worker_config` and `operators` outlive the pool.
+/// Errors: those of WorkerExecutor::create, with the name of the device.
 Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, const std::vector<NamedBackend>& devices,
                                     std::int64_t slots, const data::Dataset& data, const nn::Operators& operators,
                                     FileSystem& fs, const Clock& clock);

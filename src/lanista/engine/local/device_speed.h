@@ -13,15 +13,15 @@
 
 namespace lanista::runtime {
 
-/// How fast a device trains trials like this one, in samples times the flops of their steps a second: for some tenths
-/// of a second alone, and where the device has many lanes with as many beside it as the machine says. Workers are taken
-/// to be as fast as one of them alone. What the trial would do beside its steps (tuning, choosing examples) it does
-/// not. Errors: those of train::LaneGroup::create and TrialRun::create; kInternal (a step failed: why).
+/// Measures how fast a device trains trials like this job, in samples times FLOPs of their steps per second. It runs
+/// steps for some tenths of a second: alone, and with as many lanes as the machine has. All workers count as equally
+/// fast. Work besides steps (tuning, selection of samples) is not measured. Errors: those of train::LaneGroup::create
+/// and TrialRun::create, kInternal (a step failed; the text has the reason).
 Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::Dataset& data,
                                            const nn::Operators& operators, const nn::Backend& backend,
                                            const schedule::Machine& machine, const Clock& clock);
 
-/// Whether the device has what a job asks for; whatever else hinders it, memory say, is seen when it trains.
+/// Whether the device has the operators and the precision of a job. Other limits, such as memory, appear in training.
 bool can_train(const engine::Job& job, const data::Dataset& data, const nn::Operators& operators,
                const nn::Backend& backend);
 

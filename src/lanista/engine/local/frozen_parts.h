@@ -19,34 +19,35 @@
 
 namespace lanista::runtime {
 
-/// What trials with a frozen part train on: what that part makes of the samples, computed once for all of them and kept
-/// where that pays (engine::frozen_cache_plan), else computed batch by batch. Thread-safe.
+/// The inputs of trials with a frozen part: the outputs of that part for each sample. They are computed once for all
+/// trials and cached if that saves time (engine::frozen_cache_plan); otherwise they are computed for each batch.
+/// Thread-safe.
 class FrozenParts {
  public:
-  /// All outlive this; `operators` and `budget` may be null.
+  /// Objects that it uses, which outlive it; `operators` and `budget` may be null.
   struct Setting {
-    const data::Dataset& data;
-    const graph::OpTable& step_ops;
-    const store::CheckpointStore& checkpoints;
-    const nn::Operators* operators = nullptr;
-    MemoryBudget* budget = nullptr;
-    std::int64_t bytes = 0;        ///< that programs may take
-    std::int64_t epoch_bytes = 0;  ///< of augmented epochs
-    const nn::Backend* backend = &nn::cpu_backend();
+    const data::Dataset& data;                        ///< Data of the study.
+    const graph::OpTable& step_ops;                   ///< Operators of steps.
+    const store::CheckpointStore& checkpoints;        ///< Holds the frozen weights.
+    const nn::Operators* operators = nullptr;         ///< Operators of the caller.
+    MemoryBudget* budget = nullptr;                   ///< Counts the cached bytes.
+    std::int64_t bytes = 0;                           ///< Memory limit of programs.
+    std::int64_t epoch_bytes = 0;                     ///< Memory limit of augmented epochs.
+    const nn::Backend* backend = &nn::cpu_backend();  ///< Computes the outputs.
   };
   explicit FrozenParts(const Setting& setting) : setting_(setting) {}
 
-  /// What a job really trains. Data and epochs live as long as this.
+  /// The trained part of a job. Data and epochs live as long as FrozenParts.
   struct Head {
-    graph::Graph model;
-    const data::Dataset* data = nullptr;
-    data::EpochCache* epochs = nullptr;
+    graph::Graph model;                   ///< The model after the frozen part.
+    const data::Dataset* data = nullptr;  ///< Outputs of the frozen part.
+    data::EpochCache* epochs = nullptr;   ///< Augmented epochs of these data.
   };
-  /// Of a job with a frozen part; the first who asks waits until what is kept has been computed, and so do others who
-  /// ask meanwhile. Errors: those of the checkpoint store, graph::cut_behind_frozen and train::FrozenPrefix.
+  /// The trained part of a job with a frozen part. The first call computes the cached outputs; other calls wait for it.
+  /// Errors: those of the checkpoint store, graph::cut_behind_frozen and train::FrozenPrefix.
   Result<Head> head_input_of(const engine::Job& job);
 
-  /// Lets go of augmented epochs.
+  /// Frees the augmented epochs.
   void clear_epochs();
 
  private:
@@ -54,13 +55,13 @@ class FrozenParts {
     Shared(data::Dataset of_heads, std::int64_t epoch_bytes, MemoryBudget* budget)
         : data(std::move(of_heads)), epochs(data, epoch_bytes, budget) {}
     data::Dataset data;
-    data::EpochCache epochs;  // of `data`
+    data::EpochCache epochs;  // Of `data`.
   };
   Result<std::unique_ptr<Shared>> share(const engine::Job& job, const graph::Graph& prefix) const;
 
   Setting setting_;
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Shared>> shared_;  // by what gives the values
+  std::map<std::string, std::unique_ptr<Shared>> shared_;  // By frozen part and fold.
 };
 
 }  // namespace lanista::runtime

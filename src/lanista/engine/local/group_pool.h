@@ -14,30 +14,32 @@
 
 namespace lanista::runtime {
 
-/// Groups that wait for trials, so that a lane freed by one trial is taken by the next without a new program. Those not
-/// used for longest go first. Thread-safe.
+/// Lane programs that wait for their next trials, so that the next trial uses a free lane without a new program. The
+/// least recently used programs are freed first. Thread-safe.
 ///
-/// With a group wait the runs that sit in it, whoever works on them next. One rule keeps that safe: **a seat is touched
-/// by the worker that has taken its group, or under the lock of the pool where the group waits.** So
-/// - take() gives those runs' own group, if it waits: the one where most of them sit. Others of them leave their seats
-///   in other groups, and strangers leave theirs in this one: a group that is out has only its taker's runs seated,
-///   and no run that somebody works on sits in a group that waits.
-/// - give_back() is the taker's last touch of those runs: from here on the pool may send them home at any time.
-/// - Whoever has a run and no group of it (it is to be saved, parked, dropped) calls evict_state() first.
-/// A state therefore stays in its machine for all epochs that it is trained in one company, by whichever workers.
+/// The last states stay in the lanes of a waiting program. One rule keeps that safe: **a lane slot is accessed by the
+/// worker that took its group, or under the lock of the pool in which the group waits.** Therefore:
+/// - take() returns the waiting group with most of the given runs. The other runs leave their lanes in other groups,
+///   and foreign runs leave their lanes in this group. A taken group holds only runs of its worker, and no run in use
+///   is in a waiting group.
+/// - give_back() is the worker's last access to these runs; the pool may then evict their states at any time.
+/// - A worker with a run but without its group (to save, pause or drop it) calls evict_state() first.
+/// A state thus stays in its program while the same trials train together, on any worker.
 class GroupPool {
  public:
-  /// Groups are made with `lanes` lanes; at most `max_waiting` of them wait.
+  /// New groups have `lanes` lanes. At most `max_waiting` groups wait.
   GroupPool(std::int64_t lanes, std::size_t max_waiting) : lanes_(lanes), max_waiting_(max_waiting) {}
 
-  /// A waiting group of the key, or a new one for trials like this; `runs` are to be trained there, as far as they have
-  /// begun. Errors: as of LaneGroup::create.
+  /// A waiting group with this key, or a new one for trials like `like`. `runs` are the begun runs that will train in
+  /// it. Errors: those of LaneGroup::create.
   Result<train::LaneGroup> take(const Digest& key, const train::TrainerInput& like,
                                 std::span<train::TrialRun* const> runs);
+  /// Returns a group to the pool.
   void give_back(const Digest& key, train::LaneGroup group);
-  /// Lets go of all that wait; whoever sits there goes home.
+  /// Frees all waiting groups. The states in their lanes are copied to their runs first.
   void clear();
-  /// A run leaves its seat, if it has one: in a group that waits, or that the caller has taken.
+  /// Copies the state of a run out of its lane, if it is in one. The lane is in a waiting group or in one that the
+  /// caller took.
   void evict_state(train::TrialRun& run);
 
  private:
@@ -46,7 +48,7 @@ class GroupPool {
   std::int64_t lanes_;
   std::size_t max_waiting_;
   std::mutex mutex_;
-  std::list<std::pair<Digest, train::LaneGroup>> waiting_;  // latest first
+  std::list<std::pair<Digest, train::LaneGroup>> waiting_;  // Most recently used first.
 };
 
 }  // namespace lanista::runtime

@@ -13,20 +13,21 @@
 
 namespace lanista::runtime {
 
-/// Metrics of trained trials, alone or blended. Whoever chooses an ensemble measures many blends of the same few trials:
-/// their predictions are kept until another part is asked for, up to kMaxBytes. One thread at a time.
+/// Measures trained trials, alone or blended. Ensemble selection measures many blends of the same trials, so
+/// predictions are cached until another part is measured, up to kMaxBytes. One thread at a time.
 class MemberMetrics {
  public:
-  static constexpr std::size_t kMaxBytes = std::size_t{512} << 20;
-  /// What a job's numbers are made of.
+  static constexpr std::size_t kMaxBytes = std::size_t{512} << 20;  ///< Most bytes of cached predictions.
+  /// Gives the data and settings that determine the numbers of a job.
   using InputOf = std::function<Result<train::TrainerInput>(const engine::Job& job)>;
 
-  /// `checkpoints` outlives this, and so does what `input_of` refers to.
+  /// `checkpoints` and everything that `input_of` refers to outlive this.
   MemberMetrics(const store::CheckpointStore& checkpoints, InputOf input_of)
       : checkpoints_(checkpoints), input_of_(std::move(input_of)) {}
 
   /// As engine::Executor::measure. Errors: those of the checkpoint store and of train::measure_weights.
   Result<std::map<std::string, double>> measure(std::span<const engine::EvaluatedMember> members, data::Part part);
+  /// Frees the cached predictions.
   void clear() { cached_predictions_.clear(); }
 
  private:
@@ -35,8 +36,8 @@ class MemberMetrics {
 
   const store::CheckpointStore& checkpoints_;
   InputOf input_of_;
-  data::Part part_ = data::Part::kValidation;        // of what is kept
-  std::map<std::string, std::vector<double>> cached_predictions_;  // by address of the weights
+  data::Part part_ = data::Part::kValidation;                      // Part of the cached predictions.
+  std::map<std::string, std::vector<double>> cached_predictions_;  // By address of the weights.
 };
 
 }  // namespace lanista::runtime

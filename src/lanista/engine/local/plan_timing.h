@@ -8,24 +8,24 @@
 
 namespace lanista::runtime {
 
-/// Medians of what the lines of a program take.
+/// Median times of the lines of a program.
 struct PlanTimes {
-  std::vector<double> line_us;  ///< one a line of plan(), the stopwatch's own price taken off
-  double step_us = 0;           ///< a whole step of one lane, with the way of the batch into the program
-  std::int64_t samples = 0;     ///< rounds measured
+  std::vector<double> line_us;  ///< Microseconds of each line of plan(), without the cost of the timer.
+  double step_us = 0;           ///< Microseconds of a whole step of one lane, with the copy of the batch.
+  std::int64_t samples = 0;     ///< Measured rounds.
 };
 
-/// Times every line in turn, as it runs inside a step, for about `seconds` (at least three rounds) on the calling
-/// thread, at a learning rate of zero. Lane 0 of the program does not stay as it was. `now` reads a stopwatch in
-/// microseconds; without one, the machine's.
+/// Times each line inside a step for about `seconds`, at least three rounds, on the calling thread and at a learning
+/// rate of zero. The state of lane 0 changes. `now` reads a timer in microseconds; empty: the machine's.
 PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds,
                     const std::function<double()>& now = {});
 
-/// A batch as a step wants it where no data is at hand; the time of a step does not depend on the numbers.
+/// A batch of made-up data for timing. The time of a step does not depend on the values.
 class SyntheticBatch {
  public:
-  /// Features are uniform in [-1, 1), tokens and labels zero.
+  /// Features are uniform in [-1, 1); tokens and labels are zero.
   SyntheticBatch(const step::TrainingStep& step, std::int64_t size);
+  /// The batch; it refers to this object.
   nn::Batch view() const { return {size_, features_, labels_, targets_, sample_index_}; }
 
  private:

@@ -10,32 +10,32 @@
 
 namespace lanista::runtime {
 
-/// Trains a job alone, from the beginning through `epochs` epochs: what the study did with it, to the bit. `on_epoch`
-/// is told each measurement, `checkpoints` hold the weights of the job's frozen part and the state it starts from, if
-/// it has such. Errors: those of a trainer, of FrozenParts and of read_start.
+/// Result of a repeated training.
 struct RepeatedTrial {
-  train::TrainerState state;
-  std::vector<study::Measurement> measurements;
-  Digest hash;  ///< of the state, as an outcome's weights_hash
+  train::TrainerState state;                     ///< Its last state.
+  std::vector<study::Measurement> measurements;  ///< Its measurements, in order.
+  Digest hash;                                   ///< Hash of the state, as the weights_hash of an outcome.
 };
+/// Trains a job again, alone, from the beginning through `epochs` epochs, to bits equal to the study's. `on_epoch`
+/// receives each measurement. `checkpoints` holds its frozen weights and its start, if it has them. Errors: those of
+/// the trainer, of FrozenParts and of read_start.
 Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, const std::vector<std::string>& metrics,
                                    const data::Dataset& data,
                                    const std::function<void(const study::Measurement&)>& on_epoch,
                                    const nn::Operators& operators = {},
                                    const store::CheckpointStore* checkpoints = nullptr);
 
-/// Of a device by its name (Job::device). Errors: whatever it is missing.
+/// The backend of a device by its name (Job::device). Errors: the device is not available.
 using FindBackend = std::function<Result<const nn::Backend*>(const std::string& device)>;
 
-/// The same of a trial that went on from others' states: the stretches of its line (engine::lineage_jobs), each from
-/// the state of the one before. Measurements are those of the line, each in the name of who trained it, so that they
-/// are the trial's own from its last fork on. Each is trained on the device that its job names, if there are
-/// `backends`. Errors: those of repeat_trial and of `backends`.
-Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line, const std::vector<std::string>& metrics,
-                                  const data::Dataset& data,
-                                  const std::function<void(const study::Measurement&)>& on_epoch,
-                                  const nn::Operators& operators = {},
-                                  const store::CheckpointStore* checkpoints = nullptr,
-                                  const FindBackend& backends = {});
+/// Repeats a trial with forks: the segments of its lineage (engine::lineage_jobs) in order, each from the state of the
+/// one before. Each measurement names the trial that trained the segment. With `backends` each segment runs on the
+/// device of its job. Errors: those of repeat_trial and of `backends`.
+Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
+                                     const std::vector<std::string>& metrics, const data::Dataset& data,
+                                     const std::function<void(const study::Measurement&)>& on_epoch,
+                                     const nn::Operators& operators = {},
+                                     const store::CheckpointStore* checkpoints = nullptr,
+                                     const FindBackend& backends = {});
 
 }  // namespace lanista::runtime

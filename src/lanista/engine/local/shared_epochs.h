@@ -11,12 +11,12 @@
 
 namespace lanista::runtime {
 
-/// The augmented epochs that trials on one set of rows share: those of the data, or of every training of folds. A
-/// sample is a function of data seed, pass and row, but normalised by its training, so each fold has epochs of its own,
-/// made of those of the pool as far as that gives the same bits.
+/// Augmented epochs that trials on the same rows share. With folds each training has its own epochs, because
+/// normalisation differs between folds. They are made from the epochs of the training pool where that gives the same
+/// bits. Thread-safe.
 class SharedEpochs {
  public:
-  /// The epochs of one training, and of the pool, take `most_bytes`; `budget` may be null. `data` outlives this.
+  /// `most_bytes` limits the epochs of one training, and of the pool. `budget` may be null. `data` outlives this.
   SharedEpochs(const data::Dataset& data, std::int64_t most_bytes, MemoryBudget* budget) {
     const std::int64_t folds = std::ssize(data.spec().folds);
     if (folds == 0) caches_.push_back(std::make_unique<data::EpochCache>(data, most_bytes, budget));
@@ -26,17 +26,18 @@ class SharedEpochs {
     }
   }
 
-  /// Of Dataset::training(fold).
+  /// The epochs of Dataset::training(fold).
   data::EpochCache& cache_of(const std::optional<std::int64_t>& fold) {
     return *caches_.at(static_cast<std::size_t>(fold.value_or(0)));
   }
+  /// Frees all epochs.
   void clear() {
     for (const auto& cache : caches_) cache->clear();
     if (fold_union_) fold_union_->clear();
   }
 
  private:
-  std::unique_ptr<data::EpochCache> fold_union_;  // with folds; outlives those of the trainings
+  std::unique_ptr<data::EpochCache> fold_union_;  // Epochs of the pool, with folds; outlives the others.
   std::vector<std::unique_ptr<data::EpochCache>> caches_;
 };
 

@@ -7,11 +7,11 @@
 
 namespace lanista::runtime {
 
-/// Adds a chunk of `steps` steps of all `lanes`, which took `seconds` together, to what their spans cost. Those of
-/// `ended` measured themselves at its end, which took what their steps until then leave of it: the others' share is
-/// that of their steps. Who ends with its first chunk is not told apart, and counts no steps of it. `lanes` and `ended`
-/// are of one length.
+/// Adds the time of a chunk to the costs of its lanes' spans. All `lanes` ran `steps` steps in `seconds` together.
+/// Lanes with `ended` set also evaluated at the end of the chunk. Evaluation gets the time that remains after the
+/// steps, which count as long as earlier ones. If no earlier step is known, nothing is added. Both spans have equal
+/// lengths.
 void add_chunk_costs(double seconds, std::int64_t steps, std::span<study::SpanCosts* const> lanes,
-               std::span<const std::uint8_t> ended);
+                     std::span<const std::uint8_t> ended);
 
 }  // namespace lanista::runtime

@@ -10,8 +10,8 @@
 
 namespace lanista::runtime {
 
-/// The state of a trial whose memory others need: a file of the checkpoint store, which goes with this value. No
-/// checkpoint that the engine knows has the same address, nor has another parked state. Movable.
+/// The state of an idle trial that was moved to a file of the checkpoint store to free memory. The file is removed with
+/// this value. Its address differs from those of checkpoints and of other spilled states. Movable.
 class SpilledState {
  public:
   /// Writes the state of a run. Errors: those of the store.
@@ -20,14 +20,14 @@ class SpilledState {
   SpilledState& operator=(SpilledState&& other) noexcept;
   ~SpilledState();
 
-  /// The state as it was. Errors: those of the store.
+  /// Reads the state. Errors: those of the store.
   Result<train::TrainerState> get() const;
 
  private:
   SpilledState(store::CheckpointStore& files, std::string address) : files_(&files), address_(std::move(address)) {}
 
   store::CheckpointStore* files_;
-  std::string address_;  // empty: moved away
+  std::string address_;  // Empty: moved away.
 };
 
 }  // namespace lanista::runtime

@@ -21,26 +21,27 @@
 
 namespace lanista::runtime {
 
-/// A trial in training, as the worker that has it in hand sees it. Who holds the slot owns all of it: a TrialDispatcher
-/// gives it to one worker at a time, so nothing here needs a guard; a state that is seated is under the rule of GroupPool.
+/// A trial in training, from the view of its worker. The holder of the slot owns everything in it: a TrialDispatcher
+/// gives it to one worker at a time. A state in a lane is under the rule of GroupPool.
 struct TrialSlot {
-  engine::Job job;
-  std::optional<train::TrialRun> run;                ///< absent: not begun
-  std::optional<train::TrainerState> state;          ///< it goes on from
-  std::shared_ptr<const train::StartWeights> start;  ///< it begins with; null: random values, or it goes on
-  std::vector<train::AlternativeStartWeights> alternative_starts;             ///< that race the start; empty: it goes on, or there is no race
-  std::optional<SpilledState> spilled;                 ///< what `run` goes on from, while it has no memory
-  std::int64_t epochs_done = 0;
-  std::int64_t saved_step = 0;
-  double saved_at = 0;              ///< clock seconds
-  study::SpanCosts costs;           ///< of the span that it is in, or that comes
-  std::shared_ptr<const pipeline::TimedStep> timed;  ///< during it, where its program was; or null
-  bool finished = false;            ///< finished, parked or failed: nothing more to do
-  Digest key;                       ///< of the programs it can be a lane of
-  TrialSignals* signals = nullptr;  ///< its ticket's
-  std::unique_ptr<train::DataParallelLeader> leader;  ///< where helpers come, if there may be any
+  engine::Job job;                                   ///< The job.
+  std::optional<train::TrialRun> run;                ///< Absent: not begun.
+  std::optional<train::TrainerState> state;          ///< State to resume from.
+  std::shared_ptr<const train::StartWeights> start;  ///< First weights; null: random values, or it resumes.
+  /// Other starts of its start race. Empty: no race, or it resumes.
+  std::vector<train::AlternativeStartWeights> alternative_starts;
+  std::optional<SpilledState> spilled;                ///< State of `run` while it is not in memory.
+  std::int64_t epochs_done = 0;                       ///< Complete epochs.
+  std::int64_t saved_step = 0;                        ///< Steps in the newest checkpoint.
+  double saved_at = 0;                                ///< Clock seconds of the newest checkpoint.
+  study::SpanCosts costs;                             ///< Costs of the current or next span.
+  std::shared_ptr<const pipeline::TimedStep> timed;   ///< Timed pipeline step of the span, or null.
+  bool finished = false;                              ///< Finished, paused or failed: no work remains.
+  Digest key;                                         ///< Key of the programs in which it can be a lane.
+  TrialSignals* signals = nullptr;                    ///< Signals of its DispatchEntry.
+  std::unique_ptr<train::DataParallelLeader> leader;  ///< Accepts helpers, if it may have any.
 
-  /// What is told of it when it is given back.
+  /// The progress that a worker reports when it returns the slot.
   Progress progress() const {
     return {.epochs_done = epochs_done,
             .is_over = finished,
@@ -49,27 +50,27 @@ struct TrialSlot {
   }
 };
 
-/// How much the loss would miss the units of a parent with these weights (train::score_units).
+/// Importance of each unit of a parent with these weights, by the loss (train::score_units).
 using ScoreUnits =
     std::function<Result<engine::UnitScores>(const graph::Graph& parent, std::span<const Tensor> weights)>;
-/// The same of an input that is the job's, as workers compute.
+/// Scores units with the data and settings of a job, on the backend of the workers.
 ScoreUnits unit_scorer_of(train::TrainerInput input);
 
-/// The weights that a trial starts with, of the state that its start names, through the plan that the job has for it,
-/// or, where the loss has to say which units stay, through the one that `score` leads to; a parent that cannot be asked
-/// on these data has its first units taken. Errors: kNotFound and kDataLoss (the state is lost), kInvalidArgument (its
-/// plan; nobody scores), kResourceExhausted.
+/// The first weights of a trial: the state that its start names, through the job's transfer plan. If the loss selects
+/// units (Job::parent), `score` gives their importance; if that fails on these data, the first units are used. Errors:
+/// kNotFound and kDataLoss (the state is lost), kInvalidArgument (the plan, or no `score`), kResourceExhausted.
 Result<std::shared_ptr<const train::StartWeights>> read_start(const store::CheckpointStore& files,
                                                               const engine::Job& job, const graph::OpTable& ops,
                                                               const ScoreUnits& score = {});
 
-/// What races the start of a job: its rivals, and random values behind them. Errors: as of read_start.
-Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files, const engine::Job& job,
-                                                   const graph::OpTable& ops, const ScoreUnits& score = {});
-/// The same without their weights, which whoever is behind the race does not need.
+/// The alternatives of a job's start race: its start candidates, then random values. Errors: those of read_start.
+Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files,
+                                                                      const engine::Job& job, const graph::OpTable& ops,
+                                                                      const ScoreUnits& score = {});
+/// The alternatives of a start race without their weights, for a trial with a completed race.
 std::vector<train::AlternativeStartWeights> alternatives_of(const engine::Job& job);
 
-/// Hash of names, shapes and bytes of all tensors, of those that are kept behind those of the state.
+/// Hash of names, shapes and bytes of all tensors: those of the state, then the selected weights.
 Digest state_hash(const train::TrainerState& state);
 
 }  // namespace lanista::runtime

@@ -22,44 +22,46 @@
 
 namespace lanista::runtime {
 
-/// What trials share on one machine.
+/// Objects that all workers of one machine share.
 struct WorkerContext {
-  const data::Dataset& data;
-  const nn::Operators& operators;
-  const graph::OpTable& step_ops;
-  const Clock& clock;
-  store::CheckpointStore& checkpoints;
-  MemoryBudget& budget;
-  SharedEpochs& epochs;
-  FrozenParts& frozen;
-  GroupPool& groups;
-  std::vector<std::string> metrics;
-  std::vector<study::Metric> own_metrics;
-  double checkpoint_every = 30;  ///< seconds
-  const nn::Backend& backend;
+  const data::Dataset& data;               ///< Data of the study.
+  const nn::Operators& operators;          ///< Operators of the caller.
+  const graph::OpTable& step_ops;          ///< Operators of steps.
+  const Clock& clock;                      ///< Clock of spans and checkpoints.
+  store::CheckpointStore& checkpoints;     ///< Checkpoints of the study.
+  MemoryBudget& budget;                    ///< Memory limit.
+  SharedEpochs& epochs;                    ///< Augmented epochs.
+  FrozenParts& frozen;                     ///< Inputs of trials with a frozen part.
+  GroupPool& groups;                       ///< Lane programs.
+  std::vector<std::string> metrics;        ///< As in the study file.
+  std::vector<study::Metric> own_metrics;  ///< Metrics of the caller.
+  double checkpoint_every = 30;            ///< Seconds between checkpoints.
+  const nn::Backend& backend;              ///< Compiles programs.
 };
 
-/// What a worker does with the slots it has in hand, from their first step to their last checkpoint. Whatever a trial
-/// throws becomes its own FailureReport (the trial wall: a search never dies of one model). Workers may call it at the
-/// same time for different slots.
+/// Performs the work items of workers, from a trial's first step to its last checkpoint. Every exception of a trial
+/// becomes its FailureReport, so one model cannot end a search. Workers may call it concurrently for different slots.
 class TrialWork {
  public:
-  /// `report` takes reports, `spill_idle` parks the trials that nobody works on; both are thread-safe. All outlive this.
+  /// `report` receives reports; `spill_idle` spills the states of idle trials. Both are thread-safe. All arguments
+  /// outlive this.
   TrialWork(WorkerContext context, std::function<void(engine::Report)> report, std::function<void()> spill_idle)
       : context_(std::move(context)), report_(std::move(report)), spill_idle_(std::move(spill_idle)) {}
 
-  /// Does what next_work chose; an epoch ends before its time when `pausing` gets true. `worker` is its number.
+  /// Performs a work item of worker number `worker`. An epoch ends early when `pausing` becomes true.
   void run(TrialDispatcher::WorkItem& item, std::size_t worker, const std::atomic<bool>& pausing);
 
-  /// Computes shards of another worker's trial, epoch after epoch, until `should_leave` is true at the end of one, or `must_stop` is.
-  /// What goes wrong is nobody's failure: the trial's own worker goes on alone. False: there is no use in trying again.
+  /// Computes shards of another worker's trial, epoch after epoch. It returns at the end of an epoch if `should_leave`
+  /// is true, and at once if `must_stop` is. A failure here fails no trial: its own worker continues alone. Returns
+  /// false if another attempt is useless.
   bool help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave, const std::atomic<bool>& must_stop);
 
-  /// Puts the state of a trial that nobody works on into the store, and gives its memory back. A store that cannot take
-  /// it is the study's trouble: it is told, and the trial keeps its state.
+  /// Moves the state of an idle trial to the checkpoint store. If the store fails, an error is reported and the state
+  /// stays in memory.
   void spill(TrialSlot& slot);
 
-  /// What a job trains: its model, or the head behind its frozen part. Errors: those of FrozenParts::head_of.
+  /// The data and settings that a job trains with: its model, or the head after its frozen part. Errors: those of
+  /// FrozenParts::head_input_of.
   Result<train::TrainerInput> trainer_input(const engine::Job& job) const;
 
  private:
@@ -67,12 +69,12 @@ class TrialWork {
   Result<bool> with_memory(TrialSlot& slot, const std::function<Result<void>()>& make);
   Result<bool> admit(const train::LaneGroup& group, TrialSlot& slot);
   std::vector<TrialSlot*> admit_all(const train::LaneGroup& group, const TrialDispatcher::Slots& slots);
-  /// Those of the lanes that may train their epoch: whose start races has raced, and who tunes itself has searched by
-  /// then, if it wanted to.
+  /// Runs start races and tune searches that are due. Returns the lanes that can train their epoch afterwards.
   std::vector<TrialSlot*> run_pre_epoch_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
-                                     const std::atomic<bool>& pausing);
-  Result<void> try_help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave, const std::atomic<bool>& must_stop);
-  /// An epoch on which work began at that time, races and searches included.
+                                                 const std::atomic<bool>& pausing);
+  Result<void> try_help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave,
+                        const std::atomic<bool>& must_stop);
+  /// Trains one epoch of the lanes.
   void train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                    const std::atomic<bool>& pausing, const std::string& session);
   void train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lanes, double began, std::size_t worker,

@@ -6,12 +6,13 @@
 
 namespace lanista::runtime {
 
-/// What proposes the settings of a search that a run begins: one of the study's samplers, or marginal, over
-/// train.tune's params; in a later search that races (halving) the setting at hand comes first. Not before that does
-/// one that races propose a batch size, where there is something else to tune: at its beginning a training's gradients
-/// are large against their noise, and a few steps cannot show what a larger batch is good for. It draws by the trial's
-/// seed and the number of searches before; what it is told of a try is its speed. Errors: kInvalidArgument
-/// (train.tune's options).
+/// Makes the searcher of the tune search that a run begins: a sampler of the study's, or marginal, over the parameters
+/// of train.tune. Its random numbers follow from the trial's seed and the number of earlier searches; the value of a
+/// try is its speed.
+///
+/// A search with halving differs in two ways. From the second search on, the current setting is the first proposal. In
+/// the first search the batch size is fixed if other parameters are tuned: gradients are then large against their
+/// noise, and a few steps cannot show the value of a larger batch. Errors: kInvalidArgument (options of train.tune).
 Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run);
 
 }  // namespace lanista::runtime

@@ -9,8 +9,8 @@
 
 namespace lanista::runtime {
 
-/// What a worker process trains with: the data of the brief, opened anew, and a WorkerExecutor. `operators` are those
-/// of the caller, which no brief can hold. Errors: those of data::open and WorkerExecutor::create.
+/// Makes the executors of worker processes: a WorkerExecutor on the configured data, opened in the worker. `operators`
+/// are those of the caller, which a configuration cannot hold. Errors: those of data::open and WorkerExecutor::create.
 engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators);
 
 }  // namespace lanista::runtime

@@ -19,48 +19,54 @@
 
 namespace lanista::engine {
 
-/// Which worker processes help which trials (run.width), and the orders that make it so. Widths are a policy's of room
-/// schedule, the one that `lanista simulate` plays. It is asked where somebody idle might help and something changed: a
-/// trial came, ended, was allowed further or had no work any more, a worker came or went, another width is to be tried,
-/// or a step takes a tenth more or less than was thought.
+/// Decides which worker processes help which trials (`run.width`), and sends the commands for it.
 ///
-/// What a trial takes is what its program's steps took; before one was told, what studies before it took
-/// (`TimingHistory`), or its cost on a nominal machine. With a width of so and so many, further workers are taken to be
-/// worth what they are on this machine in the median; with `auto` what was measured says. No process and no clock.
+/// The widths come from a policy of plan/elastic, the one that `lanista simulate` uses. It runs if a worker is idle and
+/// something has changed. A trial arrived, ended, was allowed more epochs or ran out of work. A worker started or was
+/// lost. Another width is due for a measurement. The time of a step has changed by a tenth.
+///
+/// The time of a trial's step is the measured time of its program. Before the first measurement it comes from earlier
+/// studies (`TimingHistory`) or from the cost on a nominal machine. With a fixed width, the gain of further workers is
+/// the median on this machine; with `auto` it is measured. This class starts no process and reads no clock. Not
+/// thread-safe.
 class HelperAssignment {
  public:
+  /// Sends a command to a worker.
   using SendCommand = std::function<void(std::size_t worker, const Command& command)>;
 
-  /// `socket` names the sessions, so that what a killed executor of this name left in shared memory is cleared away, as
-  /// it is at the end. Sessions are files in a folder with a random name, which only this user can enter. `known` may be
-  /// null.
-  HelperAssignment(std::int64_t width, std::size_t workers, const std::string& socket, std::shared_ptr<const TimingHistory> known);
+  /// `width` is the most workers of a trial, 0 for auto. `socket` names the sessions: files in a shared-memory folder
+  /// with a random name, which only this user can open. Folders that a killed executor of this name left are removed,
+  /// as are its own at the end. `known` may be null.
+  HelperAssignment(std::int64_t width, std::size_t workers, const std::string& socket,
+                   std::shared_ptr<const TimingHistory> known);
   ~HelperAssignment();
   HelperAssignment(const HelperAssignment&) = delete;
   HelperAssignment& operator=(const HelperAssignment&) = delete;
 
-  /// A trial that is to be trained.
+  /// Adds a trial that will be trained.
   void note(const Job& job);
-  /// An epoch of a trial that was alone in its steps tells how long they are with so many workers.
+  /// Adds the time of a span. A span without other lanes gives the time of a step for its number of workers.
   void note(const SpanReport& span);
-  /// A worker is gone, who may have helped, and whose sessions nobody ends now. Before its leases are taken from it.
+  /// A worker was lost. It helps no trial any more, and its sessions are removed. Call it before Leases::mark_lost.
   void mark_lost(std::size_t worker, Leases& leases);
 
-  /// Tells those that are `ready` whom to help from now on, and their leaders where to meet. O(trials + workers), and
-  /// where the policy is asked its time.
+  /// Sends new assignments to the workers that are `ready`, and the session to the workers of the helped trials.
+  /// O(trials + workers), plus the time of the policy if it runs.
   void send(Leases& leases, const std::vector<bool>& ready, double now, const SendCommand& send_command);
 
+  /// The helping workers with their trials.
   const std::map<std::size_t, TrialId>& trials_by_helper() const { return trials_by_helper_; }
+  /// Number of times that the policy has run.
   std::int64_t times_decided() const { return times_decided_; }
 
  private:
-  /// What is known of a trial's program without its having run.
+  /// Expected cost of a trial's program before a measurement.
   struct Program {
-    std::string key;  ///< empty: it can have no helper
-    double step = 0;  ///< seconds, expected
-    double steps = 1;  ///< of an epoch
+    std::string key;   ///< Key of the program; empty: it can have no helper.
+    double step = 0;   ///< Expected seconds of a step.
+    double steps = 1;  ///< Steps of an epoch.
   };
-  /// All that a decision hangs on, beside times.
+  /// The inputs of a decision, except times.
   struct DecisionInputs {
     struct Trial {
       TrialId trial;
@@ -73,7 +79,7 @@ class HelperAssignment {
     std::vector<Trial> trials;
     std::vector<bool> ready;
     std::map<std::size_t, TrialId> helping;
-    std::uint64_t num_time_changes = 0;  ///< how often they changed
+    std::uint64_t num_time_changes = 0;  ///< Number of changes of step times.
     bool operator==(const DecisionInputs&) const = default;
   };
 
@@ -86,19 +92,19 @@ class HelperAssignment {
   std::string new_session();
 
   const std::int64_t width_, max_width_;
-  const std::string folder_prefix_;  // of the folder of sessions
+  const std::string folder_prefix_;  // Of the session folder's path.
   const std::shared_ptr<const TimingHistory> timing_history_;
   const std::size_t workers_;
   const graph::OpTable ops_ = graph::builtin_ops();
   const std::unique_ptr<schedule::Policy> policy_, fallback_policy_;
 
-  std::map<std::size_t, TrialId> trials_by_helper_;       // workers that have nothing else to do
-  std::map<std::size_t, std::string> sessions_;  // that they were sent to
-  std::optional<PrivateFolder> folder_;          // of sessions, from the first one on
+  std::map<std::size_t, TrialId> trials_by_helper_;  // Idle workers that help.
+  std::map<std::size_t, std::string> sessions_;      // Session of each helping worker.
+  std::optional<PrivateFolder> folder_;              // Of the session files; made with the first one.
   std::uint64_t sessions_made_ = 0;
-  schedule::WidthTuner widths_;         // of programs
-  std::map<TrialId, Program> programs_;  // of trials that may have helpers
-  std::map<std::string, double> decided_step_seconds_;   // seconds of a step by which decisions were made, by program
+  schedule::WidthTuner widths_;                         // Widths by program.
+  std::map<TrialId, Program> programs_;                 // By trial, of those that may have helpers.
+  std::map<std::string, double> decided_step_seconds_;  // Seconds of a step at the last decision, by program.
   std::uint64_t num_time_changes_ = 0;
   DecisionInputs last_inputs_;
   schedule::PlanTarget aim_;

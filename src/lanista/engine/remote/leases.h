@@ -12,90 +12,104 @@
 
 namespace lanista::engine {
 
-/// A trial that is lent to a worker process: what the engine asked of it, and how far it is. What is lent again gets a
-/// new token, and what is said under the old one is void.
+/// A trial that is lent to a worker process: its job, the engine's commands for it, and its progress. Each time that it
+/// is sent it gets a new token; messages with an old token are ignored.
 struct Lease {
-  Job job;  ///< as the engine gave it
-  std::uint64_t token = 0;
-  std::size_t worker = 0;
-  bool is_sent = false;  ///< the worker knows of it
+  Job job;                  ///< As the engine gave it.
+  std::uint64_t token = 0;  ///< Valid token; 0: none.
+  std::size_t worker = 0;   ///< The worker that has it.
+  bool is_sent = false;     ///< The worker has received it.
 
-  std::int64_t allowed = 0;
-  std::optional<Finish> finish;
-  bool is_pausing_trial = false;
+  std::int64_t allowed = 0;       ///< Last epoch that it may train.
+  std::optional<Finish> finish;   ///< The engine's command to end it.
+  bool is_pausing_trial = false;  ///< The engine's command to pause it.
 
-  std::vector<Digest> carried_epochs = {};  ///< hashes of the measurements in the job's checkpoint, which are repeated first
-  std::int64_t num_reported_epochs = 0;        ///< epochs that the engine has heard of
-  std::string checkpoint;       ///< newest; at first the job's
-  std::int64_t saved_step = 0;  ///< of that
-  double saved_at_seconds = 0;           ///< clock seconds: when it was saved, or sent
-  int crashes = 0;              ///< of a worker that had it in hand, since its last new epoch
-  int losses = 0;               ///< of a worker otherwise, since it last came further
-  std::string session;    ///< where helpers meet the worker, in shared memory; empty: none have been sent for
-  int helper_losses = 0;  ///< workers that were lost while they helped
-  /// May others share its steps? Only of one that has been no trouble.
+  /// Hashes of the measurements in the job's checkpoint, which the worker repeats first.
+  std::vector<Digest> carried_epochs = {};
+  std::int64_t num_reported_epochs = 0;  ///< Epochs that the engine has received.
+  std::string checkpoint;                ///< Newest checkpoint; at first the job's.
+  std::int64_t saved_step = 0;           ///< Complete steps in the newest checkpoint.
+  double saved_at_seconds = 0;           ///< Clock seconds when it was saved, or when the lease was sent.
+  int crashes = 0;                       ///< Crashes of a worker while the trial was active, since its last new epoch.
+  int losses = 0;         ///< Other losses of a worker while the trial was active, since its last progress.
+  std::string session;    ///< Shared-memory path at which helpers meet the worker; empty: no helpers.
+  int helper_losses = 0;  ///< Workers that were lost while they helped.
+  /// Whether helpers may share its steps. A trial with crashes or repeated losses has none.
   bool accepts_helpers() const {
     return is_sent && job.recipe.shards > 1 && !job.alone && !trains_alone() && helper_losses < kMaxHelperLosses;
   }
-  /// Does its worker train it, or wait?
+  /// Whether its worker trains, ends or pauses it; otherwise it waits.
   bool has_work() const { return num_reported_epochs < allowed || finish || is_pausing_trial; }
+  /// Whether it shares no steps with other trials, because workers were lost with it.
   bool trains_alone() const { return crashes > 0 || losses >= kMaxLossesTogether; }
 
-  static constexpr int kMaxHelperLosses = 3;    ///< then nobody helps it any more
-  static constexpr int kMaxLossesTogether = 3;  ///< then it is tried alone
-  static constexpr int kMaxLosses = 6;          ///< then it is given up
+  static constexpr int kMaxHelperLosses = 3;    ///< Limit of helper_losses for new helpers.
+  static constexpr int kMaxLossesTogether = 3;  ///< Losses after which it trains alone.
+  static constexpr int kMaxLosses = 6;          ///< Losses after which it fails.
 };
 
-/// Which worker has which trial, and what becomes of trials whose worker is lost. No process and no clock in here: a
-/// fold over what is told.
+/// The leases of all trials, and what happens to trials of a lost worker. A fold over messages, without processes or
+/// clock. Not thread-safe.
 ///
-/// A worker that dies of its own doing (a wild pointer in a user's operator, say) takes the trials along that it had in
-/// hand, the lanes of one step. Each of them goes on from its last checkpoint, alone in its steps; which of them is the
-/// culprit shows when it happens again. So a trial that crashes costs itself, and its neighbours some time. A worker
-/// that was killed or fell silent says less about its trials, so they have more tries.
+/// A worker that crashes by itself, for example in a user's operator, takes its active trials along: the lanes of one
+/// step. Each of them resumes from its last checkpoint and trains alone. If the crash repeats, its cause is the one
+/// active trial, and that trial fails. A worker that was killed or became silent is weaker evidence, so trials then
+/// have more attempts.
 class Leases {
  public:
+  /// Leases for this number of workers.
   explicit Leases(std::size_t workers) : active_trials_(workers) {}
 
-  /// Lends a trial to the worker that has the fewest, of those that are not kept away, or of all where all are; what
-  /// was known of it is forgotten.
+  /// Lends a trial to the worker with the fewest trials. Excluded workers are avoided unless all are excluded. An
+  /// earlier lease of the trial is removed.
   Lease& grant(const Job& job, const std::vector<bool>& excluded_workers = {});
+  /// The lease of a trial, or null.
   Lease* find(TrialId trial);
+  /// Removes the lease of a trial.
   void end(TrialId trial) { leases_.erase(trial); }
-  /// A new token, for the worker that is told now.
+  /// Marks a lease as sent at clock second `now`, and returns its new token.
   std::uint64_t send(Lease& lease, double now);
-  /// The job as a worker has to be told it.
+  /// The job as the worker receives it, with the newest checkpoint.
   static Job job_to_send(const Lease& lease);
 
-  /// Whether the engine is to hear this. EpochSchedule that it knows are none; a report under another token is none either,
-  /// save that of a trial that nobody trains any more the files are told, so that the engine clears them away.
-  /// Ends the lease with the trial. Error: kInternal (an epoch that is not due).
+  /// Checks a report against the leases and updates them. Returns the report that the engine receives; nullopt: none.
+  /// Epochs that the engine already has, and reports with an old token, are dropped. For a trial without a lease only
+  /// the names of files are passed on, so that the engine removes the files. A report that ends or pauses a trial ends
+  /// its lease. Errors: kInternal (an epoch out of order).
   Result<std::optional<Report>> accept_report(std::size_t worker, std::uint64_t token, Report report, double now);
-  /// The worker could not start it. True: it goes on from an older checkpoint, or anew.
+  /// The worker could not start the trial. Returns true if the trial can start again from an older checkpoint or from
+  /// the beginning.
   bool retry_from_older(TrialId trial, std::uint64_t token, const Error& error);
+  /// Stores the trials in the steps that the worker computes now.
   void on_active_trials(std::size_t worker, std::vector<TrialId> trials) { active_trials_[worker] = std::move(trials); }
 
+  /// Result of the loss of a worker.
   struct Loss {
-    std::vector<TrialId> restarted_trials;         ///< are to be sent anew, to whom it may be
-    std::vector<FailureReport> failed;  ///< have cost a worker too often
-    double seconds = 0;                 ///< of work, that is lost at most with one of them
-    std::map<TrialId, double> costs = {};  ///< that, of each that the worker had heard of and that goes on
+    std::vector<TrialId> restarted_trials;  ///< Trials to send again.
+    std::vector<FailureReport> failed;      ///< Trials that failed, because they were active in too many losses.
+    double seconds = 0;                     ///< Most seconds of work that one trial lost.
+    std::map<TrialId, double> costs = {};   ///< Seconds of work lost by each restarted trial that was sent.
   };
-  /// The worker is gone. `reason` goes into the failure of whoever is to blame.
+  /// Handles the loss of a worker. `own_fault`: it crashed by itself. `reason` becomes part of the failure text.
   Loss mark_lost(std::size_t worker, bool own_fault, const std::string& reason, double now);
-  /// Gives them to other workers, those apart that `excluded_workers` says.
+  /// Moves the leases of a worker to other workers that are not excluded, if there are any.
   void move_from(std::size_t worker, const std::vector<bool>& excluded_workers);
 
+  /// A trial that moved to another worker.
   struct Reassignment {
-    TrialId trial;
-    std::optional<std::size_t> from;  ///< who had heard of it, and is to forget it
+    TrialId trial;                    ///< The trial.
+    std::optional<std::size_t> from;  ///< The worker that had received it and must drop it.
   };
-  /// The worker has come late, and takes over what costs nothing to move: of workers who are kept away, so that each of
-  /// the others has as many, what they have not heard of; of whoever has two more, trials of which no step is done.
+  /// Moves trials to a worker that started late, if that costs nothing. From excluded workers it moves leases that were
+  /// not sent, evenly over the others. From workers with at least two more trials it moves trials without a completed
+  /// step.
   std::vector<Reassignment> rebalance_to(std::size_t worker, const std::vector<bool>& excluded_workers);
 
+  /// The trials of a worker.
   std::vector<TrialId> of(std::size_t worker) const;
-  std::vector<std::int64_t> trials_per_worker() const;  ///< trials of each worker
+  /// The number of trials of each worker.
+  std::vector<std::int64_t> trials_per_worker() const;
+  /// All leases.
   const std::map<TrialId, Lease>& all() const { return leases_; }
 
  private:
@@ -103,7 +117,7 @@ class Leases {
   bool is_active(std::size_t worker, TrialId trial) const;
 
   std::map<TrialId, Lease> leases_;
-  std::vector<std::vector<TrialId>> active_trials_;  // of each worker, as it last said
+  std::vector<std::vector<TrialId>> active_trials_;  // Of each worker, by its last message.
   std::uint64_t tokens_ = 0;
 };
 

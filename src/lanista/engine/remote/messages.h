@@ -7,20 +7,22 @@
 #include "lanista/base/result.h"
 #include "lanista/engine/core/executor.h"
 
-// What engine and executor say to each other, as text: the same over threads, a socket or a file. A message is a JSON
-// object in one line of UTF-8; numbers come back to the bit, text that is not UTF-8 is replaced. Free functions;
-// thread-safe.
+// Text form of the messages between engine and executor. A message is a JSON object in one line of UTF-8. Numbers keep
+// all bits; text that is not UTF-8 is replaced. All functions are thread-safe.
 namespace lanista::engine {
 
-/// What an executor is told: to start a job, or a command.
+/// A message to an executor: a job to start, or a command.
 using ExecutorRequest = std::variant<Job, Command>;
 
+/// The text of a request.
 std::string encode(const ExecutorRequest& order);
+/// The text of a report.
 std::string encode(const Report& report);
 
-/// The inverse of encode. A job's model has the form of a graph, but need not be one that verifies: whoever trains it
-/// checks it, as any job's. Errors: kDataLoss (no such message: what is missing or wrong; more than a record may hold).
+/// Reads a request. The model of a job is parsed but not verified; the executor verifies it. Errors: kDataLoss (the
+/// message is invalid or larger than a record may be; the text names the fault).
 Result<ExecutorRequest> decode_executor_request(std::string_view text);
+/// Reads a report. Errors: kDataLoss (the message is invalid or larger than a record may be).
 Result<Report> decode_report(std::string_view text);
 
 }  // namespace lanista::engine

@@ -21,33 +21,36 @@
 
 namespace lanista::engine {
 
-/// How worker processes are begun and watched.
+/// How worker processes are started and watched.
 struct ProcessOptions {
-  LaunchWorker launch = {};   ///< a function that begins one that runs run_worker
-  std::vector<Launcher> remote_launchers = {};  ///< as FleetOptions has them
-  MakeFleet fleet = {};                  ///< absent: processes
-  double lease_seconds = 10;  ///< a worker that is silent for so long has lost its trials
-  std::shared_ptr<const TimingHistory> known = {};  ///< what widths begin with, where they are to be found out
-  std::string socket = {};    ///< where they knock; empty: control/workers.sock of the study
-  ReportRules rules = {};     ///< what is known of the study's measurements before they arrive
-  const std::atomic<int>* pause = nullptr;  ///< as Services::pause: a measurement of a model does not outlast it for long
+  LaunchWorker launch = {};                     ///< Starts a local process that calls run_worker.
+  std::vector<Launcher> remote_launchers = {};  ///< As FleetOptions::remote_launchers.
+  MakeFleet fleet = {};                         ///< For tests; absent: WorkerFleet.
+  double lease_seconds = 10;                    ///< A worker that is silent for this long loses its trials.
+  /// step times for the first widths with `run.width: auto`; may be null
+  std::shared_ptr<const TimingHistory> known = {};
+  std::string socket = {};  ///< Path of the workers' socket; empty: control/workers.sock of the study.
+  ReportRules rules = {};   ///< Limits of the study's measurements.
+  /// As Services::pause. A call of measure() ends soon after a pause request.
+  const std::atomic<int>* pause = nullptr;
 };
 
-/// Trains jobs in worker processes of this machine, one thread each: whatever a trial does to its process, the engine
-/// and the other trials go on, and not a bit of a result is another.
+/// Trains jobs in worker processes, one thread each. If a trial crashes its process, the engine and the other trials
+/// continue, and no bit of their results changes.
 ///
-/// Trials are lent to workers. A worker that dies, or says nothing for a lease, has lost them: each goes on from its
-/// last checkpoint, in the process that takes its place; what the engine has heard is not told again, and what the lost
-/// one may still say is void. See Leases for trials that cost workers their life again and again: they fail. Workers
-/// are begun again, ever more slowly where they end before they can work, and end with this object, or when the
-/// process of the engine does. States travel through the study's checkpoint store. The form of states, orders and
-/// reports is that of a study with threads, and so is the plan: lanes of a group share the steps of their worker.
+/// Trials are lent to workers (Leases). A worker that dies, or is silent for a lease, loses its trials: each resumes
+/// from its last checkpoint in another process. Epochs that the engine has received are not reported again, and late
+/// messages of the lost worker are ignored. A trial that crashes its worker repeatedly fails.
+///
+/// Lost workers are started again, with growing delays if they end before they are ready. All workers end with this
+/// object or with the engine's process. States pass through the study's checkpoint store. States, messages and plans
+/// have the same form as with threads, so lanes of a group share the steps of their worker. One thread.
 class ProcessExecutor final : public Executor {
  public:
-  /// With the first job, brief.workers processes will begin, each with its share of brief.memory_bytes. `fs` must be the
-  /// real disk; it and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
-  static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerConfig& worker_config, FileSystem& fs, const Clock& clock,
-                                                         const ProcessOptions& options);
+  /// The first job starts `worker_config.workers` processes, each with its share of `memory_bytes`. `fs` is the real
+  /// disk; `fs` and `clock` outlive the executor. Errors: kInvalidArgument (no workers).
+  static Result<std::unique_ptr<ProcessExecutor>> create(const WorkerConfig& worker_config, FileSystem& fs,
+                                                         const Clock& clock, const ProcessOptions& options);
   ~ProcessExecutor() override;
 
   Result<void> start(const Job& job) override;
@@ -55,7 +58,8 @@ class ProcessExecutor final : public Executor {
   std::optional<Report> next(double seconds) override;
   Result<std::map<std::string, double>> measure(std::span<const EvaluatedMember> members, data::Part part) override;
 
-  pid_t process(std::size_t worker) const;  ///< 0: none at present
+  /// Process id of a worker; 0: it has no process now.
+  pid_t process(std::size_t worker) const;
 
  private:
   struct Impl;

@@ -22,14 +22,14 @@ namespace lanista::engine {
 
 /// What the engine knows about the measurements of a study before they arrive.
 struct ReportRules {
-  std::vector<std::int64_t> rows = {};    ///< training rows of the one split or of each fold; empty: unknown
-  std::vector<std::string> metrics = {};  ///< metrics that every measurement has; empty: unknown
-  bool stores_no_weights = false;             ///< the workers keep no weights, as those of a benchmark
+  std::vector<std::int64_t> rows = {};    ///< Training rows of the one split or of each fold; empty: unknown.
+  std::vector<std::string> metrics = {};  ///< Metrics that every measurement has; empty: unknown.
+  bool stores_no_weights = false;         ///< The workers keep no weights, as those of a benchmark.
 };
 /// The rules for a study with these metrics (as in the study file) on these data.
 ReportRules report_rules(const std::vector<std::string>& metrics, const data::DataSpec& data);
 
-/// Why a message cannot be read, as the errors of ReportCheck say it.
+/// Why a message cannot be read, in the form of ReportCheck's errors.
 Error unreadable_message(const Error& error);
 
 /// `text` with every character that is not visible ASCII replaced by '?', and with at most `max_bytes` bytes.
@@ -38,8 +38,8 @@ std::string visible_text(std::string_view text, std::size_t max_bytes);
 /// Checks what arrives from worker processes against what the engine knows of their leases.
 ///
 /// A worker is not trusted: its process may be damaged, and its host may be wrong. Every report passes here before it
-/// changes any state. A failed check means that the worker is dropped, so an honest worker never fails one, whatever
-/// it was sent and however late its reports arrive. Not thread-safe.
+/// changes any state. A failed check means that the worker is dropped, so an honest worker never fails one, whatever it
+/// was sent and however late its reports arrive. Not thread-safe.
 ///
 /// Errors of all checks: kDataLoss; the message continues "the worker was dropped: it ...".
 class ReportCheck {
@@ -89,8 +89,9 @@ class ReportCheck {
   std::int64_t steps_through(const Job& job, std::int64_t epoch) const;
 
   ReportRules rules_;
-  std::vector<std::map<std::uint64_t, LeaseProgress>> progress_by_token_;  // of each worker's present process, by token
-  std::set<Digest> known_files_;                             // addresses
+  std::vector<std::map<std::uint64_t, LeaseProgress>>
+      progress_by_token_;         // Of each worker's present process, by token.
+  std::set<Digest> known_files_;  // Addresses.
   FileSystem* fs_;
   const store::CheckpointStore* files_;
 };

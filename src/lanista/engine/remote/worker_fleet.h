@@ -17,87 +17,94 @@
 
 namespace lanista::engine {
 
-/// What begins workers, and where.
+/// A way to start workers on one host.
 struct Launcher {
-  std::string name;  ///< in messages: "ssh node2"; empty: here
-  LaunchWorker launch;
-  std::string host = {};  ///< where it begins them, as far as that is known before they say
+  std::string name;       ///< For messages: "ssh node2"; empty: this host.
+  LaunchWorker launch;    ///< Starts one worker.
+  std::string host = {};  ///< Host name; empty: unknown until the worker's hello.
 };
 
-/// What worker processes are begun with, and how long one may be silent.
+/// Settings of a fleet of worker processes.
 struct FleetOptions {
-  WorkerConfig worker_config;                     ///< of each worker; `workers` and `memory_bytes` are of one
-  std::size_t workers = 1;               ///< processes
-  double lease_seconds = 10;             ///< a worker that is silent for so long has lost its leases, and is ended
-  std::string socket;                    ///< where they knock
-  LaunchWorker launch;                   ///< here
-  std::vector<Launcher> remote_launchers = {};  ///< if any, workers are dealt to these in turn
-  double ready_leases = 60;              ///< leases from a worker's hello until it is ready: it reads its data
-  std::size_t max_unread_bytes = std::size_t{256} << 20;  ///< bytes that wait for a worker to read them
+  WorkerConfig worker_config;                   ///< Sent to each worker; `workers` and `memory_bytes` are those of one.
+  std::size_t workers = 1;                      ///< Number of processes.
+  double lease_seconds = 10;                    ///< A worker that is silent for this long is lost.
+  std::string socket;                           ///< Path of the socket to which workers connect.
+  LaunchWorker launch;                          ///< Starts a local worker.
+  std::vector<Launcher> remote_launchers = {};  ///< If any, they start the workers in turn.
+  double ready_leases = 60;                     ///< Leases between hello and ready, in which a worker reads its data.
+  std::size_t max_unread_bytes = std::size_t{256} << 20;  ///< Most bytes that wait for a worker to read them.
 };
 
-/// Workers and the lines to them, as whoever lends them trials sees them: they come, speak, and go. One thread.
+/// A set of worker processes and the connections to them: workers become ready, send messages and are lost. One thread.
 class Fleet {
  public:
+  /// A worker can receive jobs.
   struct Ready {
-    std::size_t worker = 0;
-    pid_t process = 0;
-    std::string host = {};  ///< where it runs, of fleets that begin workers elsewhere
+    std::size_t worker = 0;  ///< Number of the worker.
+    pid_t process = 0;       ///< Its process id.
+    std::string host = {};   ///< Its host, if the fleet starts workers on other hosts.
   };
+  /// A worker sent a message.
   struct WorkerMessage {
-    std::size_t worker = 0;
-    Message message;
+    std::size_t worker = 0;  ///< Number of the worker.
+    Message message;         ///< The message.
   };
+  /// A worker is gone.
   struct Lost {
-    std::size_t worker = 0;
-    pid_t process = 0;
-    bool own_fault = false;
-    std::string reason;        ///< "was killed by signal 9 (Killed)"
-    std::string host = {};     ///< as Ready has it; of one that never spoke its launcher's
-    bool is_dropped = false;  ///< for what it sent (Fleet::expel)
+    std::size_t worker = 0;   ///< Number of the worker.
+    pid_t process = 0;        ///< Its process id.
+    bool own_fault = false;   ///< It crashed by itself.
+    std::string reason;       ///< "was killed by signal 9 (Killed)".
+    std::string host = {};    ///< As in Ready; without a hello, the launcher's host.
+    bool is_dropped = false;  ///< The engine ended it for its messages (end_misbehaving).
   };
-  /// There will be no workers.
+  /// No worker can run any more.
   struct Broken {
-    Error error;
+    Error error;  ///< Cause.
   };
+  /// An event of the fleet.
   using FleetEvent = std::variant<Ready, WorkerMessage, Lost, Broken>;
 
   virtual ~Fleet() = default;
-  /// What happened, waiting at most `seconds` for something.
+  /// The next event; waits at most `seconds`.
   virtual std::optional<FleetEvent> next(double seconds) = 0;
-  /// To one that is ready; to others it is lost.
+  /// Sends a message to a ready worker. To another worker it has no effect.
   virtual void send(std::size_t worker, WireKind kind, std::string_view text) = 0;
+  /// Whether a worker can receive jobs.
   virtual bool is_ready(std::size_t worker) const = 0;
-  /// It has a process that was not ended, ready or not, or will have one at once. Of one elsewhere that is known when
-  /// it has spoken: it may wait in a queue till then. One that is not ready within a lease is not due any more.
+  /// Whether a worker has a process, ready or not, or will have one at once. A remote worker counts from its hello on,
+  /// because it may wait in a queue before. A worker that is not ready within a lease does not count.
   virtual bool is_expected(std::size_t worker) const = 0;
+  /// Process id of a worker; 0: none.
   virtual pid_t process(std::size_t worker) const = 0;
-  /// Ends one, as if it had gone by itself.
+  /// Ends a worker's process as if it had died.
   virtual void mark_lost(std::size_t worker, bool own_fault, const std::string& reason) = 0;
-  /// Ends one that sent what no honest worker sends. `what` continues "it ...". It says nothing about trials. Workers
-  /// that are expelled WorkerFleet::kMaxFailures times in a row, with no progress in between, are no help; if all are, there
-  /// will be none.
+  /// Ends a worker that sent an invalid message. `what` continues the sentence "it ...". Its trials are not blamed. A
+  /// worker with WorkerFleet::kMaxFailures such ends in a row and no progress is not started again; without any worker
+  /// the fleet is broken.
   virtual void end_misbehaving(std::size_t worker, const std::string& what) = 0;
-  /// The worker did something that moves its trials on.
+  /// Notes that a worker has made progress with its trials.
   virtual void note_progress(std::size_t) {}
-  /// No process is begun any more.
+  /// Starts no process any more.
   virtual void stop_launching() = 0;
 };
-/// Begins workers. Errors: kIo.
+/// Starts a fleet. Errors: kIo.
 using MakeFleet = std::function<Result<std::unique_ptr<Fleet>>(const FleetOptions&, const Clock&)>;
 
-/// Worker processes: begun, greeted, listened to, ended when they fall silent, begun again when they are gone. What
-/// they do is not known here. One thread.
+/// Starts worker processes, accepts their connections, ends silent ones and starts lost ones again. It knows nothing of
+/// their work. One thread.
 class WorkerFleet final : public Fleet {
  public:
-  static constexpr int kMaxFailures = 5;         ///< processes in a row that end by themselves before they are ready
-  static constexpr int kMaxKilled = 50;  ///< or are killed by others: then there are no more
+  static constexpr int kMaxFailures = 5;  ///< Consecutive processes that end by themselves before they are ready.
+  static constexpr int kMaxKilled = 50;   ///< Consecutive processes that others kill before they are ready.
 
-  /// Begins them. All but options outlive this. Errors: kIo (no socket).
+  /// Starts the workers. `clock` outlives the fleet. Errors: kIo (no socket).
   static Result<std::unique_ptr<WorkerFleet>> begin(FleetOptions options, const Clock& clock);
   WorkerFleet(const WorkerFleet&) = delete;
   WorkerFleet& operator=(const WorkerFleet&) = delete;
-  ~WorkerFleet() override;  ///< they end; those that do not are killed
+  /// Ends all workers; kills those that do not end.
+  ~WorkerFleet() override;
 
   std::optional<FleetEvent> next(double seconds) override;
   void send(std::size_t worker, WireKind kind, std::string_view text) override;
@@ -111,21 +118,21 @@ class WorkerFleet final : public Fleet {
 
  private:
   struct Worker {
-    pid_t process = 0;  // 0: none
+    pid_t process = 0;  ///< Process id; 0: none.
     std::optional<Channel> channel;
     bool is_ready = false;
     double launched_at_seconds = 0;
-    double silent_seconds = 0;                  // seconds in which the engine listened
-    double launch_at_seconds = 0;                // where there is none
-    int failures = 0;                   // in a row
-    int misbehaviours = 0;                   // in a row, with no progress in between
-    bool has_sent_hello = false;            // its hello was received
-    double preparing_seconds = 0;               // seconds from its hello until it is ready
-    std::uint64_t received = 0;         // number of its last message
-    std::int64_t heartbeats = 0;             // that it sent
-    std::int64_t messages_without_progress = 0;      // other messages since it made progress
-    std::optional<Error> refusal = {};  // why it cannot work here, as either side found
-    std::string host = {};              // where it runs, if workers are begun elsewhere
+    double silent_seconds = 0;                   ///< Seconds without a message, while the engine read.
+    double launch_at_seconds = 0;                ///< Clock seconds of the next launch, without a process.
+    int failures = 0;                            ///< Consecutive ends before ready.
+    int misbehaviours = 0;                       ///< Consecutive invalid messages without progress.
+    bool has_sent_hello = false;                 ///< Its hello was received.
+    double preparing_seconds = 0;                ///< Seconds from hello to ready.
+    std::uint64_t received = 0;                  ///< Number of its last message.
+    std::int64_t heartbeats = 0;                 ///< Heartbeats received.
+    std::int64_t messages_without_progress = 0;  ///< Other messages since its last progress.
+    std::optional<Error> refusal = {};           ///< Why it cannot work, found by either side.
+    std::string host = {};                       ///< Its host, if workers run on several.
   };
   struct UnverifiedPeer {
     WorkerSocket::Connection connection;
@@ -134,12 +141,12 @@ class WorkerFleet final : public Fleet {
 
   WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket socket);
   void poll_workers();
-  /// Where a worker is, if that is not here.
+  /// Name of a worker's remote launcher; empty: this host.
   const std::string& remote_name(std::size_t worker) const;
   bool is_remote(std::size_t worker) const { return !remote_name(worker).empty(); }
-  /// Some of its workers are on other machines, so that it is worth telling where each is.
+  /// Whether some workers run on other hosts, so that reports name hosts.
   bool reports_hosts() const;
-  /// There is none that works, and all of those to come end before they can, so many times in a row.
+  /// Whether no worker is ready and each has ended `tries` times in a row before it was ready.
   bool have_all_failed(int tries) const;
   void launch_due(double now);
   void accept_connections(double now);
@@ -151,9 +158,10 @@ class WorkerFleet final : public Fleet {
   Result<void> handle_hello(std::size_t worker, const std::string& hello);
   void send_message(std::size_t worker, WireKind kind, std::string_view text);
   void handle_disconnect(std::size_t worker);
-  void drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_misbehaviour = false);
+  void drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason,
+            bool is_misbehaviour = false);
   void check_any_usable(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
-                  const std::string& reason);
+                        const std::string& reason);
   void check_heartbeats(double now);
   void wait(double seconds);
   double heartbeat_seconds() const;

@@ -10,18 +10,19 @@
 
 namespace lanista::engine {
 
-/// Folds what is told of workers and of their work into what a view knows of them; the same for a running engine and
-/// for whoever reads its log.
+/// Folds reports on workers into the worker history of a study. A running engine and a reader of its log both use it.
 class WorkerHistoryBuilder {
  public:
+  /// Adds the start or the loss of a worker.
   void add(const WorkerReport& report, study::WorkerHistory& history);
-  /// The span, with where its worker was: trials that were lost with another go on there.
+  /// Returns the span with its worker's host. A trial that was lost with another worker is recorded as moved to this
+  /// one.
   study::Span with_host(study::Span span, study::WorkerHistory& history);
 
  private:
-  /// The trial goes on with that worker, if it was lost with another.
+  /// Completes the open move of a trial, if it has one.
   void record_move(TrialId trial, std::int64_t worker, const std::string& host, study::WorkerHistory& history);
-  std::map<TrialId, std::size_t> open_moves_;  ///< trials that nobody has told of since: which of the moves it was
+  std::map<TrialId, std::size_t> open_moves_;  ///< Index of the incomplete move, of trials that were lost.
 };
 
 }  // namespace lanista::engine

@@ -12,19 +12,19 @@
 
 namespace lanista::engine {
 
-/// Tells the engine that the steps of these trials are computed from now on; from any thread. So the engine knows whom
-/// a crash may be blamed on.
+/// Reports to the engine the trials in the steps that are computed from now on, so that it knows which ones a crash
+/// concerns. Thread-safe.
 using ReportActiveTrials = std::function<void(std::span<const TrialId>)>;
 
-/// Makes what a worker process obeys orders with; whatever else it needs lives as long.
+/// Makes the executor of a worker process. Objects that it needs live as long.
 using MakeWorkerExecutor = std::function<Result<std::shared_ptr<Executor>>(const WorkerConfig&, ReportActiveTrials)>;
 
-/// The life of a worker process: knocks at the engine's socket, hears its brief, and does as it is told until the
-/// engine is gone, or has been silent for thirty leases. Another thread tells the engine meanwhile that this process
-/// lives. Errors: kNotFound and kIo (no engine), kFailedPrecondition (the engine does not want it: why), those of
-/// `make_executor`, kDataLoss (what the engine said is no order).
+/// Runs a worker process: connects to the engine's socket, receives its configuration, and executes requests until the
+/// engine is gone or silent for thirty leases. A second thread sends heartbeats. Errors: kNotFound and kIo (no engine),
+/// kFailedPrecondition (the engine refused the worker; the text has the reason), those of `make_executor`, kDataLoss
+/// (an invalid request).
 Result<void> run_worker(const std::string& socket, const MakeWorkerExecutor& make_executor);
-/// By a connection that is there.
+/// Runs a worker process on an open connection.
 Result<void> run_worker(Channel channel, const MakeWorkerExecutor& make_executor);
 
 }  // namespace lanista::engine
