@@ -100,7 +100,8 @@ TEST(AssessModel, CountsConfusedClasses) {
       }
       EXPECT_EQ(score.rows, row);
       EXPECT_DOUBLE_EQ(score.recall, static_cast<double>(confusion[label * 5]) / static_cast<double>(row));
-      EXPECT_DOUBLE_EQ(score.precision, column == 0 ? 0 : static_cast<double>(confusion[label * 5]) / static_cast<double>(column));
+      EXPECT_DOUBLE_EQ(score.precision,
+                       column == 0 ? 0 : static_cast<double>(confusion[label * 5]) / static_cast<double>(column));
       if (k > 0) {
         EXPECT_GE(score.recall, of.classes[k - 1].recall);
       }
@@ -163,14 +164,16 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
     bool is_one = false;
     for (long key = std::lround(10 * of.actual[k]) - 1; key <= std::lround(10 * of.actual[k]) + 1; ++key) {
       const auto [from, to] = pairs.equal_range(key);
-      is_one = is_one || std::any_of(from, to, [&](const auto& p) { return std::abs(p.second - of.predicted[k]) < 0.06; });
+      is_one =
+          is_one || std::any_of(from, to, [&](const auto& p) { return std::abs(p.second - of.predicted[k]) < 0.06; });
     }
     found += is_one ? 1 : 0;
     EXPECT_EQ(nlohmann::json(of.actual[k]).dump().size() <= 6, true) << of.actual[k];
   }
   EXPECT_EQ(found, of.actual.size());
   std::size_t same = 0;
-  for (std::size_t k = 0; k < of.actual.size(); ++k) same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
+  for (std::size_t k = 0; k < of.actual.size(); ++k)
+    same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
   EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not drawn ones";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }

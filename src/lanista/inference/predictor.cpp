@@ -90,7 +90,9 @@ void normalize(const formats::ImportedModel& model, std::span<float> features, s
 }
 
 /// What the file does to its output last.
-nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) { return {model.target_mean, model.target_scale}; }
+nn::TargetScaling target_scaling_in(const formats::ImportedModel& model) {
+  return {model.target_mean, model.target_scale};
+}
 
 nn::TargetScaling target_scaling_of(const std::optional<data::Normalization>& targets) {
   return targets ? nn::TargetScaling{targets->mean, targets->scale} : nn::TargetScaling{};
@@ -188,7 +190,8 @@ Result<Predictor> Predictor::create(const engine::ModelPackage& package, kernels
                    ""};
     }
     const engine::ModelMember::Preprocessing units = package.preprocessing_of(member);
-    CompiledMember& running = members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
+    CompiledMember& running =
+        members.emplace_back(CompiledMember{std::move(program), {}, target_scaling_of(units.targets)});
     if (member.own_preprocessing) running.finish = finish_of(units);
   }
   LANISTA_ASSIGN(auto metrics, metrics_of(package));
@@ -297,7 +300,8 @@ class ReimportedModel {
     formats::ImportedModel imported;
     nn::Program program;
   };
-  explicit ReimportedModel(const engine::ModelPackage& package) : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
+  explicit ReimportedModel(const engine::ModelPackage& package)
+      : how_(package.blend()), width_(static_cast<std::size_t>(package.data.width())), shares_(package.shares()) {}
 
   Blend how_;
   std::size_t width_;

@@ -20,7 +20,8 @@ void ReadySignal::wait(double seconds) {
   is_set_ = false;
 }
 
-DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell) : bell_(std::move(bell)) {
+DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell)
+    : bell_(std::move(bell)) {
   LANISTA_CHECK(!devices.empty(), "there is a device");
   std::int64_t workers = 0;
   for (Device& device : devices) {
@@ -122,10 +123,11 @@ std::optional<Report> DeviceExecutors::next(double seconds) {
   }
 }
 
-Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const EvaluatedMember> members, data::Part part) {
+Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const EvaluatedMember> members,
+                                                               data::Part part) {
   DeviceState& first = find_device(members.front().job.device);
-  const bool is_one =
-      std::ranges::all_of(members, [&](const EvaluatedMember& member) { return &find_device(member.job.device) == &first; });
+  const bool is_one = std::ranges::all_of(
+      members, [&](const EvaluatedMember& member) { return &find_device(member.job.device) == &first; });
   if (is_one) return first.device.executor->measure(members, part);
   // Some member's operators may have no form on the first.
   for (std::size_t i = 0; i + 1 < devices_.size(); ++i) {

@@ -26,7 +26,8 @@ Result<void> check_comparable(const StudyView& old_study, const StudyConfig& con
   if (old_study.config.data.targets != config.data.targets) {
     return refuse("targets were " + old_study.config.data.targets + ", are " + config.data.targets, "data.targets");
   }
-  if (old_study.config.model.frozen || config.model.frozen) return refuse("a part of its models is frozen", "model.frozen");
+  if (old_study.config.model.frozen || config.model.frozen)
+    return refuse("a part of its models is frozen", "model.frozen");
   if (old_study.config.data.class_weights != config.data.class_weights) {
     return refuse("classes weigh otherwise", std::string(study::kClassWeightsKey));
   }
@@ -49,7 +50,8 @@ std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann
 /// Takes over trial by trial; a text is why one does not fit.
 class TrialMatcher {
  public:
-  TrialMatcher(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data, const mutate::ModelSpace& models)
+  TrialMatcher(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data,
+               const mutate::ModelSpace& models)
       : old_(old_study), config_(config), data_(data), models_(models), parameters_(config.space.params.parameters()) {
     for (space::Parameter& choice : models.parameters()) parameters_.push_back(std::move(choice));
   }
@@ -78,7 +80,8 @@ class TrialMatcher {
       }
     }
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(is.base, is.edits));
-    if (graph::canonical_hash(model, models_.ops()) != old_sample.graph_hash) return MatchResult("its base model is another one");
+    if (graph::canonical_hash(model, models_.ops()) != old_sample.graph_hash)
+      return MatchResult("its base model is another one");
     if (auto within = models_.check_limits(model); !within) return MatchResult("its model breaks the limits");
     if (auto why = convert_sample(old_sample.sample, is.sample)) return MatchResult(*std::move(why));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));

@@ -78,7 +78,8 @@ TEST(ImportTrials, ImportsEveryResultOfSameSpace) {
     EXPECT_EQ(study::run_key(each.proposal), study::run_key(results[i]->proposal));
     EXPECT_EQ(each.measurements.size(), results[i]->measurements.size());
   }
-  EXPECT_EQ(study::earlier_study_json(study::read_earlier_study(study::earlier_study_json(all->earlier))), study::earlier_study_json(all->earlier));
+  EXPECT_EQ(study::earlier_study_json(study::read_earlier_study(study::earlier_study_json(all->earlier))),
+            study::earlier_study_json(all->earlier));
 }
 
 TEST(ImportTrials, LeavesOutValuesBeyondANarrowerRange) {
@@ -178,7 +179,8 @@ TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
   const auto small = import_from(old, config);
   ASSERT_TRUE(small) << small.error().text();
   wanted = 0;
-  for (const TrialView* trial : outputs_read_after(old)) wanted += trial->parameters <= outputs_read_after(old)[0]->parameters ? 1 : 0;
+  for (const TrialView* trial : outputs_read_after(old))
+    wanted += trial->parameters <= outputs_read_after(old)[0]->parameters ? 1 : 0;
   EXPECT_EQ(small->earlier.trials.size(), wanted);
   EXPECT_LT(wanted, outputs_read_after(old).size()) << "or nothing was tested";
 }
@@ -206,7 +208,8 @@ TEST(ImportTrials, RefusesWhatCannotBeCompared) {
 }
 
 /// A bench whose studies begin with what another one measured.
-Result<RunResult> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config, const study::Earlier& earlier) {
+Result<RunResult> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config,
+                           const study::Earlier& earlier) {
   FakeExecutor fake = bench.executor(fs, {.workers = 2, .checkpoint_one_in = 3});
   Services services = bench.services(fs, fake);
   services.earlier = earlier;
@@ -299,7 +302,9 @@ TEST(EarlierTrials, AreRefusedByOlderBuilds) {
   config.strategy.slots = 1;
   ASSERT_TRUE(run_with(with, with.disk, config, earlier));
   ASSERT_TRUE(without.run(config, {}));
-  const auto schema = [](Bench& bench) { return (*store::read_log(bench.disk, kFolder))[0].body.at("schema").get<int>(); };
+  const auto schema = [](Bench& bench) {
+    return (*store::read_log(bench.disk, kFolder))[0].body.at("schema").get<int>();
+  };
   EXPECT_EQ(schema(with), 2);
   EXPECT_EQ(schema(without), 1);
 }

@@ -30,7 +30,8 @@ class CoarseMetricExecutor final : public testing::ForwardingExecutor {
     if (epoch_report == nullptr) return report;
     study::Measurement& m = epoch_report->measurement;
     Rng rng = Rng(salt_).split(m.trial.value).split(static_cast<std::uint64_t>(m.epoch));
-    m.metrics["val_accuracy"] = rng.uniform(0, 1) < best_probability_ ? 1.0 : 0.5 + 0.1 * static_cast<double>(rng.below(4));
+    m.metrics["val_accuracy"] =
+        rng.uniform(0, 1) < best_probability_ ? 1.0 : 0.5 + 0.1 * static_cast<double>(rng.below(4));
     return report;
   }
 
@@ -85,8 +86,8 @@ study::StudyConfig study_of(const RandomSetup& setup, bool closes_rungs_early) {
   return *std::move(resolved);
 }
 
-Result<RunResult> run(Bench& bench, const RandomSetup& setup, bool closes_rungs_early, FakeOptions options, FileSystem& fs,
-                    bool resumes = false) {
+Result<RunResult> run(Bench& bench, const RandomSetup& setup, bool closes_rungs_early, FakeOptions options,
+                      FileSystem& fs, bool resumes = false) {
   options.fail_one_in = setup.fail_one_in;
   FakeExecutor fake = bench.executor(fs, options);
   CoarseMetricExecutor coarse(fake, setup.seed, setup.best_probability);

@@ -76,7 +76,8 @@ Error nothing_to_extend(const std::string& spent, const std::string& option) {
 }
 
 /// Whether an extension lets anything be trained: whatever has ended the study must be among what it names.
-Result<void> check_extension_trains(const StudyState& state, const Engine::Extension& extension, std::int64_t steps_of_a_trial) {
+Result<void> check_extension_trains(const StudyState& state, const Engine::Extension& extension,
+                                    std::int64_t steps_of_a_trial) {
   if (extension.empty()) return {};
   if (state.minutes && state.view.seconds >= *state.minutes * 60 && !extension.minutes) {
     return nothing_to_extend("the guard's minutes have been worked", "--minutes");
@@ -121,8 +122,8 @@ Result<nlohmann::json> with_devices(nlohmann::json numerics, const nlohmann::jso
   return numerics;
 }
 
-/// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where they
-/// came from. Errors: kFailedPrecondition (others lie there now).
+/// A study has the weights of its frozen part beside its checkpoints; should they be lost, they are read again where
+/// they came from. Errors: kFailedPrecondition (others lie there now).
 Result<void> repair_frozen_weights(const StudyView& view, const graph::Graph& base, const data::DataSpec& data,
                          const std::string& folder, FileSystem& fs, const graph::OpTable& ops) {
   store::CheckpointStore checkpoints(fs, folder);
@@ -235,7 +236,8 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   };
   if (log.cut_bytes() > 0) warn("log_tail_cut", {{"folder", folder}, {"bytes", log.cut_bytes()}});
   // An old build wrote null for what JSON cannot hold.
-  if (state.lost_null_metrics > 0) warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_null_metrics}});
+  if (state.lost_null_metrics > 0)
+    warn("nulls_read_as_nan", {{"folder", folder}, {"numbers", state.lost_null_metrics}});
   log.release_existing();
 
   LANISTA_TRY(check_extension(state, extension));
@@ -245,7 +247,8 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_ASSIGN(auto models, make_space_over(state.view.config, *services.data, std::move(bases), services.ops));
   LANISTA_ASSIGN(auto strategy, make_strategy(state.view.config, models, state.view.earlier));
   if (state.view.config.model.frozen) {
-    LANISTA_TRY(repair_frozen_weights(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
+    LANISTA_TRY(
+        repair_frozen_weights(state.view, models->bases().front().graph, *services.data, folder, fs, services.ops));
   }
   LANISTA_TRY(check_extension_trains(state, extension, min_trial_steps(state.view.config, *services.data)));
 

@@ -129,7 +129,9 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
   for (std::size_t i = 0; i < ensemble.members.size(); ++i) {
     const EnsembleCandidate* member = nullptr;
     for (const EnsembleModel& model : models) {
-      const auto belongs_to_trial = [&](const EnsembleCandidate& each) { return each.trial->id == ensemble.members[i].trial; };
+      const auto belongs_to_trial = [&](const EnsembleCandidate& each) {
+        return each.trial->id == ensemble.members[i].trial;
+      };
       if (const auto found = std::ranges::find_if(model, belongs_to_trial); found != model.end()) member = &*found;
     }
     LANISTA_CHECK(member != nullptr, "an ensemble of others");
@@ -141,7 +143,9 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most) {
   LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
-  const auto has_same_size = [&](const EnsembleModel& model) { return !model.empty() && model.size() == models.front().size(); };
+  const auto has_same_size = [&](const EnsembleModel& model) {
+    return !model.empty() && model.size() == models.front().size();
+  };
   LANISTA_CHECK(std::ranges::all_of(models, has_same_size), "models with a training for some of the folds");
   const study::Goal& goal = config.goals.front();
   if (!goal.metric.starts_with("val_")) {
@@ -159,7 +163,8 @@ Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyCo
   const auto loss = [&](std::span<const std::int64_t> repetitions) -> Result<std::optional<double>> {
     LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measure_draws(repetitions));
     const auto value = ensemble.validation.find(goal.metric);
-    if (value == ensemble.validation.end() || choice.violation(ensemble, repetitions) > allowed) return std::optional<double>();
+    if (value == ensemble.validation.end() || choice.violation(ensemble, repetitions) > allowed)
+      return std::optional<double>();
     return std::optional(goal.maximize ? -value->second : value->second);
   };
   LANISTA_ASSIGN(const auto repetitions, study::select_ensemble(models.size(), most, loss));

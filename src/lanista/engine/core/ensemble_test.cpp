@@ -198,7 +198,8 @@ TEST(ChooseEnsemble, RespectsConstraintsOfTheBlend) {
   }
   ASSERT_GT(free.validation.at("val_accuracy"), 0.8) << "the test's own study";
   EXPECT_LE(choose_members({"val_accuracy <= 0.8"}).validation.at("val_accuracy"), 0.8);
-  EXPECT_EQ(choose_members({"val_accuracy >= 0.8"}).members, free.members) << "the blend keeps what no member alone does";
+  EXPECT_EQ(choose_members({"val_accuracy >= 0.8"}).members, free.members)
+      << "the blend keeps what no member alone does";
 }
 
 TEST(StudyEnsemble, UsesOnlyKeptTrials) {

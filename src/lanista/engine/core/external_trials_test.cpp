@@ -53,8 +53,9 @@ TEST(ExternalTrials, ReadsCsvWithOrWithoutExportNames) {
   }
   EXPECT_NE(read_csv_trials("optimizer,acc\nsgd,1\n", kParams, kMetrics).error().message.find("'val_accuracy'"),
             std::string::npos);
-  EXPECT_NE(read_csv_trials("a,val_accuracy\n1,1\n", kParams, kMetrics).error().message.find("there are a, val_accuracy"),
-            std::string::npos);
+  EXPECT_NE(
+      read_csv_trials("a,val_accuracy\n1,1\n", kParams, kMetrics).error().message.find("there are a, val_accuracy"),
+      std::string::npos);
 }
 
 // As Optuna 3.1 and 5.0 write it: study, trials, distributions as text within the line; the last line is torn.

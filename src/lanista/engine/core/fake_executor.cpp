@@ -201,14 +201,16 @@ void FakeExecutor::pause_trial(Trial& trial) {
     return;
   }
   const std::int64_t step = trial.completed.empty() ? 0 : trial.completed.back().step;
-  pending_reports_.push_back(TrialPausedReport{trial.job.trial, trial.epochs(), step, state_hash(trial, trial.epochs()), *saved});
+  pending_reports_.push_back(
+      TrialPausedReport{trial.job.trial, trial.epochs(), step, state_hash(trial, trial.epochs()), *saved});
   trials_.erase(trial.job.trial);
 }
 
 study::Measurement FakeExecutor::measure(const Trial& trial, std::int64_t epoch) const {
   const double quality = Rng(trial.identity.lo).split("quality").uniform();
-  const double noise = Rng(trial.identity.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02) +
-                       options_.seed_noise * Rng(trial.job.trial_seed).split(static_cast<std::uint64_t>(epoch)).uniform();
+  const double noise =
+      Rng(trial.identity.lo).split(static_cast<std::uint64_t>(epoch)).uniform(-0.02, 0.02) +
+      options_.seed_noise * Rng(trial.job.trial_seed).split(static_cast<std::uint64_t>(epoch)).uniform();
   const double progress = static_cast<double>(epoch) / static_cast<double>(epoch + 1);
   double loss = 2 - quality * progress;
   const std::int64_t bad = std::max<std::int64_t>(1, trial.job.recipe.epochs - 1);

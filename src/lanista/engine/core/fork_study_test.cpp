@@ -42,7 +42,8 @@ CustomStudy configured(const study::StudyConfig& config) {
 class RandomForkStrategy final : public testing::RandomVerdictStrategy {
  public:
   RandomForkStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
-      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("restless"), {.pause_probability = 0.3, .stop_probability = 0.03, .max_epochs_ahead = 2}) {}
+      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("restless"),
+                              {.pause_probability = 0.3, .stop_probability = 0.03, .max_epochs_ahead = 2}) {}
   std::string_view name() const override { return "restless"; }
 
   strategy::TrialVerdict verdict(TrialId trial) const override {
@@ -134,7 +135,8 @@ TEST(ForkedTrials, LogAndViewMatchRequestedForks) {
 }
 
 /// By recursion, epoch by epoch: who trained it, and with what.
-std::pair<TrialId, space::Sample> samples_after_fork(const StudyView& view, TrialId id, std::int64_t end, std::int64_t epoch) {
+std::pair<TrialId, space::Sample> samples_after_fork(const StudyView& view, TrialId id, std::int64_t end,
+                                                     std::int64_t epoch) {
   const TrialView& trial = view.trials[id.value - 1];
   for (auto fork = trial.forks.rbegin(); fork != trial.forks.rend(); ++fork) {
     if (fork->epoch >= end) continue;
@@ -156,7 +158,9 @@ TEST(Lineage, NamesTrainingTrialOfEveryEpoch) {
       for (const study::LineageSegment& lineage_segment : study::lineage(view, trial, epochs)) {
         EXPECT_EQ(lineage_segment.from, done);
         for (std::int64_t epoch = lineage_segment.from + 1; epoch <= lineage_segment.through; ++epoch) {
-          EXPECT_EQ(std::pair(lineage_segment.trial, lineage_segment.sample), samples_after_fork(view, trial.id, epochs, epoch)) << trial.id.value;
+          EXPECT_EQ(std::pair(lineage_segment.trial, lineage_segment.sample),
+                    samples_after_fork(view, trial.id, epochs, epoch))
+              << trial.id.value;
         }
         done = lineage_segment.through;
         ++stretches;

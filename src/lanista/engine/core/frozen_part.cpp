@@ -160,7 +160,8 @@ FrozenPart frozen_part(const study::StudyConfig& config, const data::DataSpec& d
   const std::int64_t each = std::max<std::int64_t>(1, trials / std::max<std::int64_t>(1, std::ssize(data.folds)));
   // Behind augmentations only what is measured on is kept, and that is read once an epoch.
   const bool augmented = !config.data.augment.empty();
-  const std::int64_t reads = augmented ? config.train.epochs : epoch_schedule_of(config, data, {}).num_passes(config.train.epochs);
+  const std::int64_t reads =
+      augmented ? config.train.epochs : epoch_schedule_of(config, data, {}).num_passes(config.train.epochs);
   return {nodes, weights, each * std::min(reads, std::numeric_limits<std::int64_t>::max() / each)};
 }
 
@@ -185,8 +186,9 @@ Result<std::vector<Tensor>> full_state(std::vector<Tensor> state, const FrozenPa
 
 Result<fuse::Materialized> frozen_cache_plan(const graph::Graph& prefix, const FrozenPart& frozen,
                                           const data::DataSpec& data, bool augmented, std::int64_t bytes) {
-  const fuse::PrefixReaders readers{
-      .samples = augmented ? data.split_rows[1] : data.rows, .epochs = frozen.epochs, .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
+  const fuse::PrefixReaders readers{.samples = augmented ? data.split_rows[1] : data.rows,
+                                    .epochs = frozen.epochs,
+                                    .room = bytes / kMemoryDivisor / std::max<std::int64_t>(1, std::ssize(data.folds))};
   return fuse::materialization_of(prefix, readers, graph::builtin_ops(), fuse::RooflineCost());
 }
 

@@ -51,7 +51,8 @@ std::string digest_of(const Golden& golden, std::string_view keep) {
     if (std::ssize(view.trials) != trials) return "another number of trials";
     for (const TrialView& trial : view.trials) {
       hasher.text(study::proposal_json(trial.proposal).dump());
-      hasher.number(static_cast<std::int64_t>(trial.measurements.size())).text(study::outcome_name(trial.outcome->kind));
+      hasher.number(static_cast<std::int64_t>(trial.measurements.size()))
+          .text(study::outcome_name(trial.outcome->kind));
     }
   }
 

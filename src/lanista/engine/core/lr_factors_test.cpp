@@ -57,7 +57,8 @@ TEST(LrFactors, RefuseAmbiguousParts) {
     return checked ? std::string() : checked.error().where + ": " + checked.error().message;
   };
   EXPECT_EQ(error_of({{"stem", 0.1}, {"features", 0.5}, {"base", 0.2}, {"head", 3}}), "");
-  EXPECT_EQ(error_of({{"stem", 0}}), "train.rates.stem: is 0, which trains nothing; model.frozen says what is not trained");
+  EXPECT_EQ(error_of({{"stem", 0}}),
+            "train.rates.stem: is 0, which trains nothing; model.frozen says what is not trained");
   EXPECT_EQ(error_of({{"stem", -0.5}}), "train.rates.stem: is -0.5; it must be above 0, and at most 1000000");
   EXPECT_NE(error_of({{"stem", NAN}}), "");
   EXPECT_NE(error_of({{"stem", INFINITY}}), "");
@@ -83,7 +84,8 @@ TEST(LrFactors, HeadCoversLastWeightedLayers) {
   EXPECT_EQ(factor_of(rates, 4), 2);
   EXPECT_EQ(factor_of(rates, 1), 0.5);
   const graph::Graph single = *graph::parse("%0 = input(shape=[6])\n%1 = linear(%0, out=3)\n%2 = output(%1)\n");
-  EXPECT_EQ(check_rates(train_config({{"base", 0.5}}), single, {}, ops()).error().message, "holds nothing that is trained");
+  EXPECT_EQ(check_rates(train_config({{"base", 0.5}}), single, {}, ops()).error().message,
+            "holds nothing that is trained");
 }
 
 // Whatever mutations do, a named node stays, and the part is what it reads then.

@@ -125,7 +125,8 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
     if (!(member.share > 0)) return Error{Code::kDataLoss, "a share is not above 0", ""};
     sum += member.share;
   }
-  const auto own = std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_preprocessing.has_value(); });
+  const auto own =
+      std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_preprocessing.has_value(); });
   if (own > 0 && (own != std::ssize(package.members) || package.data.normalization != data::Normalization{})) {
     return Error{Code::kDataLoss, "some members bring units of their own, and the data bring others", ""};
   }
@@ -400,8 +401,8 @@ Result<void> check_package_folder(FileSystem& fs, const std::string& folder) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(names.size(), 3); ++i) text += (i > 0 ? ", " : "") + names[i];
   if (names.size() > 3) text += ", …";
-  return Error{Code::kAlreadyExists, "has " + text + "; a model package needs a new or empty folder, or one that holds a package",
-               folder};
+  return Error{Code::kAlreadyExists,
+               "has " + text + "; a model package needs a new or empty folder, or one that holds a package", folder};
 }
 
 Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, const graph::OpTable& ops) {

@@ -35,7 +35,8 @@ CustomStudy configured(const study::StudyConfig& config) {
 class RandomVerdictMembers final : public testing::RandomVerdictStrategy {
  public:
   RandomVerdictMembers(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
-      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("whim"), {.pause_probability = 0.25, .stop_probability = 0.05, .max_epochs_ahead = 3}) {}
+      : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("whim"),
+                              {.pause_probability = 0.25, .stop_probability = 0.05, .max_epochs_ahead = 3}) {}
   std::string_view name() const override { return "whimsical"; }
 
   Result<Suggestion> suggest(const strategy::Capacity& capacity) const override {
@@ -168,7 +169,8 @@ TEST(Brackets, EndAtRungsAndLeaveNoUnusedFile) {
 TEST(Brackets, ResumeExactlyAfterKills) {
   for (const char* brackets : {"together", "in_turn"}) {
     SCOPED_TRACE(brackets);
-    testing::expect_resumes_from_every_change(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})), 7);
+    testing::expect_resumes_from_every_change(configured(bracketed_study("hyperband", 11, {{"brackets", brackets}})),
+                                              7);
     study::StudyConfig config = bracketed_study("successive_halving", 12,
                                                 {{"rungs", {1, 3}}, {"eta", 2}, {"trials", 5}, {"brackets", brackets}});
     config.strategy.repeat = 2;

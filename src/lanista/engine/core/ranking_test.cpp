@@ -222,7 +222,8 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
   using Ids = std::vector<TrialId>;
   EXPECT_EQ(ranking(view), (Ids{TrialId{2}, TrialId{4}, TrialId{1}, TrialId{3}, TrialId{5}}));
   EXPECT_EQ(result_of(view.config, view.trials[0]).epoch, 2);
-  EXPECT_EQ(pareto_front(ranking_keys(view)).size(), 4U) << "a tie is no goal: who is equal in the goals shares the front";
+  EXPECT_EQ(pareto_front(ranking_keys(view)).size(), 4U)
+      << "a tie is no goal: who is equal in the goals shares the front";
 
   view.config.train.ties = study::kTiesToEarlier;
   EXPECT_EQ(ranking(view), (Ids{TrialId{3}, TrialId{4}, TrialId{1}, TrialId{2}, TrialId{5}}));
@@ -236,7 +237,9 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
 
 TEST(TopK, KeepsBestAndReturnsRemoved) {
   TopK podium(2);
-  const auto at = [](double loss, std::uint32_t id) { return study::RankingKey{0, {{false, loss}}, {}, 0, TrialId{id}}; };
+  const auto at = [](double loss, std::uint32_t id) {
+    return study::RankingKey{0, {{false, loss}}, {}, 0, TrialId{id}};
+  };
   EXPECT_TRUE(podium.would_admit(at(9, 1)));
   EXPECT_TRUE(podium.add(at(3, 1)).empty());
   EXPECT_TRUE(podium.add(at(2, 2)).empty());

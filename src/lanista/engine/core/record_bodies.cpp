@@ -128,7 +128,8 @@ Result<HeaderRecord> read_header(const json& body) {
     if (!config) throw Malformed{"the stored configuration cannot be read: " + config.error().message};
     header.config = *std::move(config);
     header.data = member(body, "data");
-    // A study begun before there was a choice trains on targets as they are; resolve_from_data has settled it in all others.
+    // A study begun before there was a choice trains on targets as they are; resolve_from_data has settled it in all
+    // others.
     const bool numbers = header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");
@@ -384,7 +385,8 @@ Result<PlanRecord> read_plan(const json& body) {
 
 json study_end_body(const std::string& reason, std::optional<TrialId> winner, const std::map<std::string, double>& test,
                     const std::optional<study::Ensemble>& ensemble) {
-  json body{{"reason", shorten(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
+  json body{
+      {"reason", shorten(reason)}, {"winner", winner ? json(winner->value) : json()}, {"test", metrics_json(test)}};
   if (ensemble) body["ensemble"] = study::ensemble_json(*ensemble);
   return body;
 }

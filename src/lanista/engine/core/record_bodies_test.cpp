@@ -119,9 +119,10 @@ TEST_F(Records, RoundTripAnyNumber) {
     const auto outcome = read_outcome(written_and_read(RecordType::kOutcome, outcome_body(TrialId{1}, {}, value)));
     EXPECT_TRUE(same(outcome->logical_time, value));
 
-    EXPECT_TRUE(same(*read_attempt(written_and_read(RecordType::kAttempt, attempt_begin_body(value, 7, "h")))->began, value));
     EXPECT_TRUE(
-        same(*read_attempt(written_and_read(RecordType::kAttempt, attempt_worked_body("worked", value)))->seconds, value));
+        same(*read_attempt(written_and_read(RecordType::kAttempt, attempt_begin_body(value, 7, "h")))->began, value));
+    EXPECT_TRUE(same(
+        *read_attempt(written_and_read(RecordType::kAttempt, attempt_worked_body("worked", value)))->seconds, value));
 
     const ControlRecord extend{"extend", value, {}, {}, value, ""};
     const auto control = read_control(written_and_read(RecordType::kControl, control_body(extend)));
@@ -176,7 +177,8 @@ TEST_F(Records, ProposedRecordNamesDevice) {
   trial.id = TrialId{1};
   EXPECT_FALSE(proposed_body(trial, 1, {}).contains("device"));
   trial.device = "block:cuda:0";
-  EXPECT_EQ(read_proposed(written_and_read(RecordType::kProposed, proposed_body(trial, 1, {})))->device, "block:cuda:0");
+  EXPECT_EQ(read_proposed(written_and_read(RecordType::kProposed, proposed_body(trial, 1, {})))->device,
+            "block:cuda:0");
   study::Span span{TrialId{1}, 2, 0, 1.5, 2.5};
   EXPECT_FALSE(span_body(span).contains("device"));
   span.device = "torch:cpu";

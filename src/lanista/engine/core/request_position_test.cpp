@@ -16,8 +16,8 @@ using testing::kOptions;
 using testing::small_study;
 using testing::RepeatingStrategy;
 
-/// Runs a study in which somebody asks for `request` behind its event number `event_number`; what lay on the disk before every
-/// change of a file from then on.
+/// Runs a study in which somebody asks for `request` behind its event number `event_number`; what lay on the disk
+/// before every change of a file from then on.
 std::vector<Files> snapshots_after_request(Bench& bench, int event_number, const std::string& request,
                                  const std::function<Result<RunResult>(FileSystem&)>& run) {
   std::vector<Files> snapshots;
@@ -39,8 +39,8 @@ TEST(RequestAtAnyPosition, IsAppliedDespiteLaterKills) {
   for (const std::string request : {"stop-trial-1", "stop-trial-2", "stop-trial-4", "stop-trial-7", "stop"}) {
     for (int event_number = 2;; event_number += 7) {
       Bench reference;
-      const auto snapshots =
-          snapshots_after_request(reference, event_number, request, [&](FileSystem& fs) { return reference.run(config, kOptions, fs); });
+      const auto snapshots = snapshots_after_request(
+          reference, event_number, request, [&](FileSystem& fs) { return reference.run(config, kOptions, fs); });
       if (snapshots.empty()) break;  // the study was over before
       ++num_positions;
       // The moments around the request all, those that follow here and there.
@@ -54,7 +54,8 @@ TEST(RequestAtAnyPosition, IsAppliedDespiteLaterKills) {
 
         const auto summary = bench.resume(options);
 
-        const std::string what = request + " at event " + std::to_string(event_number) + ", moment " + std::to_string(at);
+        const std::string what =
+            request + " at event " + std::to_string(event_number) + ", moment " + std::to_string(at);
         ASSERT_TRUE(summary.ok()) << what << ": " << summary.error().text();
         ASSERT_EQ(bench.canonical(), reference.canonical()) << what;
       }
@@ -129,21 +130,23 @@ TEST(RequestAtAnyPosition, KeepsEarlierDecisions) {
   study::StudyConfig config = small_study(8);
   config.budget.guard_minutes = 10;  // ends a study that waits for a trial which nobody trains
   const CustomStudy asha{config, [&](const auto& models) { return *make_strategy(config, models); }};
-  const CustomStudy stateful{config,
-                     [&](const auto& models) { return std::make_unique<StatefulVerdictStrategy>(*make_strategy(config, models)); }};
+  const CustomStudy stateful{config, [&](const auto& models) {
+                               return std::make_unique<StatefulVerdictStrategy>(*make_strategy(config, models));
+                             }};
   for (const CustomStudy& custom : {asha, stateful}) {
     std::uint64_t kills = 0;
     for (const UnannouncedStop& unannounced_stop : unannounced_stops(custom)) {
       Bench reference;
       const std::string request = "stop-trial-" + std::to_string(unannounced_stop.other.value);
-      auto snapshots =
-          snapshots_after_request(reference, unannounced_stop.event_number, request, [&](FileSystem& fs) { return custom.run_study(reference, 0, fs); });
+      auto snapshots = snapshots_after_request(reference, unannounced_stop.event_number, request,
+                                               [&](FileSystem& fs) { return custom.run_study(reference, 0, fs); });
       snapshots.resize(std::min<std::size_t>(snapshots.size(), 12));
       for (std::size_t at = 0; at < snapshots.size(); ++at) {
         Bench bench;
         testing::put_all(bench.disk, snapshots[at]);
         const auto summary = custom.run_study(bench, ++kills);
-        const std::string what = request + " at event " + std::to_string(unannounced_stop.event_number) + ", moment " + std::to_string(at);
+        const std::string what =
+            request + " at event " + std::to_string(unannounced_stop.event_number) + ", moment " + std::to_string(at);
         ASSERT_TRUE(summary.ok()) << what << ": " << summary.error().text();
         ASSERT_EQ(bench.canonical(), reference.canonical()) << what;
       }

@@ -74,8 +74,8 @@ void add_named_metrics(study::StudyConfig& config, const study::Targets& targets
   }
 }
 
-Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured, const study::Targets& targets,
-                            const std::string& key) {
+Result<void> check_measured(const std::string& name, const std::vector<std::string>& measured,
+                            const study::Targets& targets, const std::string& key) {
   if (std::ranges::find(measured, name) != measured.end()) return {};
   std::string list;
   for (const auto& each : measured) list += (list.empty() ? "" : ", ") + each;
@@ -142,9 +142,10 @@ space::SearchSpace without_smoothing(const space::SearchSpace& space) {
 /// How the data would be what a loss is for.
 std::string task_hint(const step::Loss* loss) {
   if (loss == nullptr) return "";
-  const std::string word = loss->kind == step::TargetKind::kMultilabel ? "multilabel"
-                                                                       : std::string(step::target_kind_name(loss->kind));
-  return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) + " with data option task=" + word;
+  const std::string word =
+      loss->kind == step::TargetKind::kMultilabel ? "multilabel" : std::string(step::target_kind_name(loss->kind));
+  return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) +
+         " with data option task=" + word;
 }
 
 }  // namespace
@@ -155,10 +156,11 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
   if (auto augmenter = data::Augmenter::make(config.data.augment, data); !augmenter) return augmenter.error();
   LANISTA_TRY(resolve_targets(config.data.targets, data));
   if (config.model.frozen && data.positions > 0) {
-    return Error{Code::kInvalidArgument,
-                 "with task=next_token models are tried for whether they see what they are asked for, and of a model in "
-                 "two parts that is not known; leave out model.frozen, or train on task=last_token",
-                 "model.frozen"};
+    return Error{
+        Code::kInvalidArgument,
+        "with task=next_token models are tried for whether they see what they are asked for, and of a model in "
+        "two parts that is not known; leave out model.frozen, or train on task=last_token",
+        "model.frozen"};
   }
   LANISTA_TRY(resolve_epochs(config, data));
   const study::Targets targets = data.targets();

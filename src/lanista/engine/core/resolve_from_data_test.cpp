@@ -69,7 +69,8 @@ TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
   refused("train: {loss: mse}", labels, "does not suit targets that are labels; allowed: auto, bce");
   refused("train: {loss: bce}", images(), "labels with data option task=multilabel");
   refused("train: {metrics: [mae]}", labels, "metric 'mae' does not fit, it is of numbers");
-  refused("train: {metrics: [balanced_accuracy]}", labels, "allowed: accuracy, exact_match, f1_macro, log_loss, roc_auc");
+  refused("train: {metrics: [balanced_accuracy]}", labels,
+          "allowed: accuracy, exact_match, f1_macro, log_loss, roc_auc");
   refused("train: {metrics: [exact_match]}", images(), "it is of labels");
   refused("data: {targets: raw}", labels, "those of '' are labels");
 }

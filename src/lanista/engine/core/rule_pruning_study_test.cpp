@@ -32,7 +32,8 @@ struct DivergenceRule {
 /// A FakeExecutor whose trials fail by the law.
 class DivergingExecutor final : public testing::ForwardingExecutor {
  public:
-  DivergingExecutor(Executor& inner, const DivergenceRule& divergence_rule) : ForwardingExecutor(inner), divergence_rule_(divergence_rule) {}
+  DivergingExecutor(Executor& inner, const DivergenceRule& divergence_rule)
+      : ForwardingExecutor(inner), divergence_rule_(divergence_rule) {}
 
   Result<void> start(const Job& job) override {
     recipes_[job.trial] = job.recipe;

@@ -104,8 +104,9 @@ class ScriptedStrategy final : public strategy::Strategy {
 CustomStudy scripted(ScriptedStrategy::Script script) {
   study::StudyConfig config = small_study(6);
   config.strategy.slots = 1;
-  return {config,
-          [script = std::move(script)](const auto& models) { return std::make_unique<ScriptedStrategy>(models, script); }};
+  return {config, [script = std::move(script)](const auto& models) {
+            return std::make_unique<ScriptedStrategy>(models, script);
+          }};
 }
 
 bool is_pause(const study::Event& event) { return std::holds_alternative<study::Paused>(event); }
@@ -195,9 +196,10 @@ TEST(Start, IsRefusedWithFoldsToAvoidLeakage) {
   ASSERT_FALSE(end.ok());
   EXPECT_EQ(end.error().code, Code::kInvalidArgument);
   EXPECT_EQ(end.error().where, "strategy");
-  EXPECT_EQ(end.error().message,
-            "the strategy starts a trial from trial 1; with data.folds the parent may have trained on rows that its child "
-            "is measured on");
+  EXPECT_EQ(
+      end.error().message,
+      "the strategy starts a trial from trial 1; with data.folds the parent may have trained on rows that its child "
+      "is measured on");
 }
 
 /// The parent is stopped as soon as its child has begun.

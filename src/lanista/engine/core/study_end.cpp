@@ -12,8 +12,8 @@ namespace {
 
 /// The first that has what the job asks for; empty: no matter which.
 std::string first_capable_device(const std::vector<TrainingDevice>& devices, const Job& job) {
-  const auto capable =
-      std::ranges::find_if(devices, [&](const TrainingDevice& device) { return !device.supports || device.supports(job); });
+  const auto capable = std::ranges::find_if(
+      devices, [&](const TrainingDevice& device) { return !device.supports || device.supports(job); });
   return capable == devices.end() ? std::string() : capable->name;
 }
 

@@ -126,7 +126,8 @@ Result<void> StudyEngine::accept_report(Report report) {
     }
   } else if (auto* paused_state = std::get_if<TrialPausedReport>(&report)) {
     if (!paused_state->address.empty()) {
-      LANISTA_TRY(record_checkpoint({paused_state->trial, paused_state->epoch, paused_state->step, paused_state->address}));
+      LANISTA_TRY(
+          record_checkpoint({paused_state->trial, paused_state->epoch, paused_state->step, paused_state->address}));
     }
     const auto it = active_.find(paused_state->trial);
     if (it != active_.end() && it->second.pausing) it->second.paused_state = std::move(*paused_state);

@@ -38,7 +38,8 @@ bool may_be_torn_log(std::string_view bytes) {
   // Of fewer bytes than tell: text has no control characters, the length of a record often has.
   const auto is_control = [](char c) { return c >= 0 && c < ' ' && c != '\t' && c != '\n' && c != '\r'; };
   if (bytes.size() < 4) return std::ranges::any_of(bytes, is_control);
-  constexpr std::array<unsigned, 5> kRest{0, static_cast<unsigned>(store::RecordType::kHeader), 0, 0, 0};  // from byte 3
+  constexpr std::array<unsigned, 5> kRest{0, static_cast<unsigned>(store::RecordType::kHeader), 0, 0,
+                                          0};  // from byte 3
   for (std::size_t at = 3; at < std::min(bytes.size(), kFrameHeader); ++at) {
     if (byte(at) != kRest[at - 3]) return false;
   }

@@ -87,7 +87,8 @@ TEST_F(StudyFolder, KeepsUserFilesFromPackages) {
   EXPECT_TRUE(check_package_folder(fs, root_ + "/new"));
   std::filesystem::create_directories(root_ + "/app/members");
   EXPECT_FALSE(check_package_folder(fs, root_ + "/app"));
-  ASSERT_TRUE(fs.write_file(root_ + "/app/package.json", std::as_bytes(std::span(R"({"name":"app","version":"1"})", 28))));
+  ASSERT_TRUE(
+      fs.write_file(root_ + "/app/package.json", std::as_bytes(std::span(R"({"name":"app","version":"1"})", 28))));
   const auto other = check_package_folder(fs, root_ + "/app");
   ASSERT_FALSE(other);
   EXPECT_NE(other.error().message.find("members, package.json"), std::string::npos) << other.error().message;

@@ -59,7 +59,8 @@ TEST(StudyFollower, MatchesFullReadAtEveryMoment) {
     const auto changed = follower->refresh();
     ASSERT_TRUE(changed.ok()) << changed.error().text();
     changes += *changed ? 1 : 0;
-    EXPECT_EQ(view_as_json(follower->view()), view_as_json(bench.view())) << written << " of " << bytes.size() << " bytes";
+    EXPECT_EQ(view_as_json(follower->view()), view_as_json(bench.view()))
+        << written << " of " << bytes.size() << " bytes";
   }
 
   EXPECT_GT(changes, 20U);

@@ -93,8 +93,8 @@ Result<void> StudyEngine::end_trial(TrialId id, const std::string& reason) {
   outcome.weights_hash = open.paused_state_hash;
   const TrialView& trial = state_.trial(id);
   if (open.paused_state_hash && ranks(trial, outcome)) {
-    const bool keep =
-        study::trainings_per_proposal(state_.view.config) > 1 || top_k_.would_admit(standing(state_.view.config, trial));
+    const bool keep = study::trainings_per_proposal(state_.view.config) > 1 ||
+                      top_k_.would_admit(standing(state_.view.config, trial));
     if (keep) outcome.weights = open.paused_state;
   }
   return record_outcome_and_prune(id, std::move(outcome));
@@ -175,7 +175,8 @@ Result<std::string> StudyEngine::stored_state_address(const study::Start& start)
 }
 
 void StudyEngine::hold_start_states(TrialId id) {
-  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal)) checkpoint_refs_.hold(start->address);
+  for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal))
+    checkpoint_refs_.hold(start->address);
 }
 
 // What was lost of the trial could be made anew from its start, until nothing of it is wanted.

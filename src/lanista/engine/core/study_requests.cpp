@@ -78,7 +78,8 @@ Result<void> StudyEngine::apply_extension() {
   // A stop that nobody has obeyed is older than the wish for more.
   LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
   for (const ControlRequest& request : requests) {
-    if (request.kind == ControlRequest::Kind::kStop) LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
+    if (request.kind == ControlRequest::Kind::kStop)
+      LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   }
   LANISTA_TRY(record_worked_seconds());  // further minutes count from here
   LANISTA_TRY(log_.append(RecordType::kControl, control_body({.request = "extend",
@@ -101,14 +102,15 @@ Result<void> StudyEngine::end_all_trials(const std::string& reason) {
 Result<void> StudyEngine::record_worked_seconds() {
   last_worked_record_seconds_ = services_.clock->now();
   state_.set_worked_seconds(last_worked_record_seconds_ - attempt_start_seconds_);
-  return log_.append(RecordType::kAttempt, attempt_worked_body("worked", last_worked_record_seconds_ - attempt_start_seconds_));
+  return log_.append(RecordType::kAttempt,
+                     attempt_worked_body("worked", last_worked_record_seconds_ - attempt_start_seconds_));
 }
 
 Result<RunResult> StudyEngine::pause() {
   if (pause_requested_by_ == "signal") {
-    LANISTA_TRY(
-        log_.append(RecordType::kControl,
-                    control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_requested_by_})));
+    LANISTA_TRY(log_.append(
+        RecordType::kControl,
+        control_body({.request = "pause", .time = services_.clock->unix_time(), .by = pause_requested_by_})));
   }
   services_.executor->command(PauseAll{});
   while (!paused_) {
@@ -118,7 +120,8 @@ Result<RunResult> StudyEngine::pause() {
     if (report) LANISTA_TRY(accept_report(*std::move(report)));
   }
   state_.set_worked_seconds(services_.clock->now() - attempt_start_seconds_);
-  LANISTA_TRY(log_.append(RecordType::kAttempt, attempt_worked_body("paused", services_.clock->now() - attempt_start_seconds_)));
+  LANISTA_TRY(log_.append(RecordType::kAttempt,
+                          attempt_worked_body("paused", services_.clock->now() - attempt_start_seconds_)));
   LANISTA_TRY(log_.sync());
   LANISTA_TRY(checkpoint_refs_.remove_unreferenced_files());
   save_study_timings();

@@ -20,7 +20,8 @@ Result<void> StudyEngine::begin_attempt() {
   // Whoever asked for a pause got one: nobody was working.
   LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
   for (const ControlRequest& request : requests) {
-    if (request.kind == ControlRequest::Kind::kPause) LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
+    if (request.kind == ControlRequest::Kind::kPause)
+      LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   }
   open_zoo();
   return {};

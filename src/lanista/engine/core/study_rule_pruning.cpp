@@ -11,7 +11,8 @@ namespace lanista::engine {
 
 using study::OutcomeKind;
 
-std::optional<strategy::DominancePruner::PruningReason> StudyEngine::pruning_reason_of(TrialId id, std::int64_t budget) const {
+std::optional<strategy::DominancePruner::PruningReason> StudyEngine::pruning_reason_of(TrialId id,
+                                                                                       std::int64_t budget) const {
   const std::vector<study::PruningRule>& rules = state_.view.config.implied;
   if (rules.empty()) return std::nullopt;
   if (const auto by = dominance_pruner_.of(id, budget); by || !study::has_rung_rule(rules)) return by;
@@ -22,7 +23,8 @@ std::optional<strategy::DominancePruner::PruningReason> StudyEngine::pruning_rea
 }
 
 Result<void> StudyEngine::end_pruned_by_rule() {
-  if (state_.view.config.implied.empty() || !state_.pending_end_reason.empty() || !state_.finish_paused_reason.empty()) return {};
+  if (state_.view.config.implied.empty() || !state_.pending_end_reason.empty() || !state_.finish_paused_reason.empty())
+    return {};
   for (auto trial = active_.begin(); trial != active_.end();) {
     const TrialId id = trial->first;
     const TrialView& view = state_.trial(id);

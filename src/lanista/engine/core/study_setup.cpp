@@ -192,7 +192,8 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::S
                                             : Repair::Spatial::kPool;
   const mutate::Limits limits = limits_of(config);
   if (!config.model.space.is_null()) {
-    const mutate::ModelInterface ends = mutate::model_interface(data.features, data.width(), data.vocab, data.positions);
+    const mutate::ModelInterface ends =
+        mutate::model_interface(data.features, data.width(), data.vocab, data.positions);
     LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, studyfile::make_blueprint(config, ops, ends));
     auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
     auto drawn =
@@ -235,7 +236,8 @@ Result<std::unique_ptr<strategy::Halving>> make_rule(const study::StudyConfig& c
   std::vector<std::unique_ptr<strategy::Halving>> rules;
   const std::int64_t count = config.data.folds ? study::trainings_per_proposal(config) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
-    auto rule = plugin.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, *options);
+    auto rule =
+        plugin.make({config.goals, config.train.epochs, config.subject_to, study::selection_rule(config)}, *options);
     if (!rule) return invalid("stop", rule.error());
     rules.push_back(*std::move(rule));
   }
@@ -385,7 +387,8 @@ std::int64_t batch_size_of(const study::StudyConfig& config, const data::DataSpe
   return std::min(recipe ? recipe->batch : config.data.batch, rows);
 }
 
-study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data, const space::Sample& sample) {
+study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const data::DataSpec& data,
+                                       const space::Sample& sample) {
   study::Recipe recipe;
   recipe.batch = batch_size_of(config, data, sample);
   recipe.steps_per_epoch = config.train.steps_per_epoch.value_or(0);

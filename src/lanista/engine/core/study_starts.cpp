@@ -50,14 +50,16 @@ Result<std::optional<StudyEngine::StartOption>> StudyEngine::inheritance_option(
   const std::uint64_t seed = trial_seed(state_.view.config, id);
   LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, model, seed, models_->frozen(), models_->ops()));
   if (start.is_file()) {
-    LANISTA_ASSIGN(inheritance, match_classes(std::move(inheritance), labels_of(state_.view, start), parent, model, models_->ops()));
+    LANISTA_ASSIGN(inheritance,
+                   match_classes(std::move(inheritance), labels_of(state_.view, start), parent, model, models_->ops()));
   }
   if (!inheritance.is_useful()) return std::optional<StartOption>();
   return std::optional(StartOption{std::move(start), std::move(inheritance)});
 }
 
-Result<std::vector<StudyEngine::StartOption>> StudyEngine::start_options_in_study(TrialId id, const study::Proposal& proposal,
-                                                                const graph::Graph& model, bool all) {
+Result<std::vector<StudyEngine::StartOption>> StudyEngine::start_options_in_study(TrialId id,
+                                                                                  const study::Proposal& proposal,
+                                                                                  const graph::Graph& model, bool all) {
   const std::string& wanted = state_.view.config.train.start;
   std::vector<study::Start> starts;
   if (wanted == study::kStartFile && state_.view.start_file) {
@@ -99,7 +101,9 @@ Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, stu
     of_zoo = std::move(in_zoo->model);
   }
   if (found.empty()) return of_zoo;
-  if (steps > 0) std::ranges::stable_sort(found, std::greater(), [](const StartOption& one) { return one.inheritance.usefulness(); });
+  if (steps > 0)
+    std::ranges::stable_sort(found, std::greater(),
+                             [](const StartOption& one) { return one.inheritance.usefulness(); });
   found.resize(std::min(found.size(), static_cast<std::size_t>(steps > 0 ? study::kMaxRaceParents : 1)));
   std::vector<study::Start> starts;
   for (StartOption& each : found) {

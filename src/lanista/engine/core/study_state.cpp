@@ -58,8 +58,10 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
   view.trials.push_back(std::move(trial));
 }
 
-std::optional<StudyState::WaitingMember> StudyState::take_waiting(const std::function<bool(const strategy::Member&)>& matches) {
-  const auto found = std::find_if(waiting_members.begin(), waiting_members.end(), [&](const WaitingMember& w) { return matches(w.member); });
+std::optional<StudyState::WaitingMember> StudyState::take_waiting(
+    const std::function<bool(const strategy::Member&)>& matches) {
+  const auto found = std::find_if(waiting_members.begin(), waiting_members.end(),
+                                  [&](const WaitingMember& w) { return matches(w.member); });
   if (found == waiting_members.end()) return std::nullopt;
   WaitingMember out = std::move(*found);
   waiting_members.erase(found);

@@ -109,7 +109,8 @@ Result<bool> StudyEngine::fits_budget(const study::Proposal& proposal, std::int6
   const auto steps_of = [&](const study::Proposal& trial, std::int64_t from, std::int64_t to) {
     const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(trial), trial.sample);
     std::int64_t steps = epochs.steps_through(to) - epochs.steps_through(from);
-    if (const auto guard = guard_of(trial)) steps += guard->checks(from, to) * guard->max_discarded_steps(epochs.length);
+    if (const auto guard = guard_of(trial))
+      steps += guard->checks(from, to) * guard->max_discarded_steps(epochs.length);
     if (from > 0) return steps;
     if (trial.race) return steps + study::discarded_steps(*trial.race);
     return steps + (trial.start ? 0 : race_steps(trial) * study::kMaxRaceParents);  // at most, before it has a start
@@ -155,11 +156,12 @@ Result<bool> StudyEngine::fill_next_slot() {
     if (!can_carry_out(state_.waiting_members[i].member)) continue;
     const std::size_t next = next_waiting_index(i);
     const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
-    const auto place =
-        std::count_if(state_.waiting_members.begin(), state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
+    const auto place = std::count_if(state_.waiting_members.begin(),
+                                     state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
     return carry_out_member(strategy::Member(state_.waiting_members[next].member), static_cast<std::size_t>(place));
   }
-  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || is_barrier_active()) return false;
+  if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || is_barrier_active())
+    return false;
   return ask_strategy();
 }
 
@@ -325,9 +327,10 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Bu
   }
   trial.started = true;
   const std::int64_t parameters = state_.trial(trial.id).parameters;
-  planner_.join({trial.id, study::program_key(built.structure, job->recipe),
-                 study::state_bytes(parameters, job->recipe), study::best_weights_bytes(parameters, job->recipe, job->keep)},
-                trial.device);
+  planner_.join(
+      {trial.id, study::program_key(built.structure, job->recipe), study::state_bytes(parameters, job->recipe),
+       study::best_weights_bytes(parameters, job->recipe, job->keep)},
+      trial.device);
   allow(trial);
   return {};
 }
@@ -391,8 +394,8 @@ Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::str
   if (!trial.started) LANISTA_TRY(start_to_finish(trial));
   if (!trial.started) return {};  // its failure is delivered like any other
   // Which training of several is the best is known when all are done.
-  const bool keep =
-      study::trainings_per_proposal(state_.view.config) > 1 || top_k_.would_admit(standing(state_.view.config, state_.trial(trial.id)));
+  const bool keep = study::trainings_per_proposal(state_.view.config) > 1 ||
+                    top_k_.would_admit(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});
   return {};
 }

@@ -54,7 +54,8 @@ study::Reference read_reference(const json& facts) {
   const auto reference = facts.find("reference");
   if (reference == facts.end() || !reference->is_object()) return {};
   const auto target = reference->find("target"), steps = reference->find("steps");
-  const bool whole = target != reference->end() && steps != reference->end() && target->is_number() && steps->is_number_integer();
+  const bool whole =
+      target != reference->end() && steps != reference->end() && target->is_number() && steps->is_number_integer();
   if (!whole || steps->get<std::int64_t>() < 1) return {};
   return {target->get<double>(), steps->get<std::int64_t>()};
 }
@@ -84,7 +85,8 @@ study::ZooSnapshot StudyZoo::begin(const ZooLocation& place, bool related, std::
   return none;
 }
 
-std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now, Warn warn) {
+std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
+                                       Warn warn) {
   if (!zoo_snapshot.trouble.empty()) return std::nullopt;
   const auto lost = [&](const Error& error) {
     warn("zoo_lost", {{"folder", place.folder}, {"reason", error.text()}});
@@ -104,8 +106,8 @@ std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapsh
   out.catalogue_ = *std::move(known);
   for (const std::string& each : skipped) warn("zoo_model_left_out", {{"reason", each}});
   if (!out.is_writable_) return out;
-  const auto leased =
-      out.store_.lease_all(out.location_.task, scope_of(zoo_snapshot.related), zoo_snapshot.change, out.location_.holder, now + kLeaseSeconds);
+  const auto leased = out.store_.lease_all(out.location_.task, scope_of(zoo_snapshot.related), zoo_snapshot.change,
+                                           out.location_.holder, now + kLeaseSeconds);
   if (!leased) out.warn_about("zoo_trouble", leased.error());
   out.leased_at_ = now;
   if (leased && *leased < zoo_snapshot.models) {
@@ -135,9 +137,9 @@ Result<std::optional<StudyZoo::ZooMatch>> StudyZoo::find_start(const graph::Grap
       exclude(id, reference.error().text(), reference.error().code == Code::kDataLoss);
       continue;
     }
-    return std::optional(
-        ZooMatch{{id, graph::to_text(*graph), reference->metric, reference->quality, read_reference(reference->facts), snapshot_.related},
-                *std::move(graph)});
+    return std::optional(ZooMatch{{id, graph::to_text(*graph), reference->metric, reference->quality,
+                                   read_reference(reference->facts), snapshot_.related},
+                                  *std::move(graph)});
   }
   return std::optional<ZooMatch>();
 }
@@ -183,14 +185,15 @@ void StudyZoo::add(const zoo::NewModel& model, const graph::OpTable& ops, std::i
 void StudyZoo::report_outcome(const zoo::WarmStartOutcome& outcome) {
   if (!is_writable_) return;
   const auto done = store_.report_outcome(outcome);
-  if (!done && done.error().code != Code::kNotFound) warn_about("zoo_trouble", done.error());  // it may have gone meanwhile
+  if (!done && done.error().code != Code::kNotFound)
+    warn_about("zoo_trouble", done.error());  // it may have gone meanwhile
 }
 
 void StudyZoo::renew(std::int64_t now) {
   if (!is_writable_ || now - leased_at_ < kDaySeconds) return;
   leased_at_ = now;
-  const auto leased =
-      store_.lease_all(location_.task, scope_of(snapshot_.related), snapshot_.change, location_.holder, now + kLeaseSeconds);
+  const auto leased = store_.lease_all(location_.task, scope_of(snapshot_.related), snapshot_.change, location_.holder,
+                                       now + kLeaseSeconds);
   if (!leased) warn_about("zoo_trouble", leased.error());
 }
 
@@ -199,7 +202,8 @@ void StudyZoo::release() {
   if (auto done = store_.release_all(location_.holder); !done) warn_about("zoo_trouble", done.error());
 }
 
-StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data, const std::string& folder) {
+StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data,
+                                   const std::string& folder) {
   const std::filesystem::path named = config.train.zoo;
   const std::filesystem::path place = named.is_absolute() ? named : std::filesystem::path(folder) / named;
   std::error_code failed;

@@ -30,7 +30,8 @@ Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialI
     LANISTA_ASSIGN(std::optional<StudyZoo::ZooMatch> match, zoo_->find_start(child, ops));
     if (!match) return std::optional<ZooStartOption>();
     const std::string& model = match->model.id;
-    auto inheritance = best_inheritance(match->graph, child, trial_seed(state_.view.config, id), models_->frozen(), ops);
+    auto inheritance =
+        best_inheritance(match->graph, child, trial_seed(state_.view.config, id), models_->frozen(), ops);
     if (!inheritance) {
       zoo_->exclude(model, inheritance.error().text(), false);
       continue;
@@ -47,7 +48,8 @@ Result<std::optional<StudyEngine::ZooStartOption>> StudyEngine::zoo_start(TrialI
 }
 
 Result<std::string> StudyEngine::import_zoo_weights(const std::string& id, const graph::Graph& graph) {
-  if (const auto known = zoo_addresses_.find(id); known != zoo_addresses_.end() && checkpoint_refs_.has_reference(known->second))
+  if (const auto known = zoo_addresses_.find(id);
+      known != zoo_addresses_.end() && checkpoint_refs_.has_reference(known->second))
     return known->second;
   auto tensors = zoo_->weights(id, graph, models_->ops());
   if (!tensors) return std::string();
@@ -100,7 +102,8 @@ void StudyEngine::add_to_model_zoo(const TrialView& trial) {
     LANISTA_ASSIGN(BuiltModel built, build_model(trial.proposal));
     LANISTA_ASSIGN(Job job, make_job(state_.view.config, *services_.data, trial, std::move(built.model)));
     LANISTA_ASSIGN(store::Checkpoint checkpoint, checkpoint_refs_.files().get(trial.outcome->weights));
-    LANISTA_ASSIGN(auto state, full_state(store::selected_weights(std::move(checkpoint)), frozen(), checkpoint_refs_.files()));
+    LANISTA_ASSIGN(auto state,
+                   full_state(store::selected_weights(std::move(checkpoint)), frozen(), checkpoint_refs_.files()));
     return make_package(state_.view.config, *services_.data, trial, job.recipe, std::move(job.model), std::move(state),
                         {});
   };

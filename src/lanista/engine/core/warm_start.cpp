@@ -210,10 +210,12 @@ Result<std::string> describe_start(const ReadStart& start, const mutate::BaseMod
                                   const graph::OpTable& ops) {
   LANISTA_ASSIGN(const graph::Graph parent, graph::parse(start.file.graph));
   LANISTA_ASSIGN(Inheritance inheritance, best_inheritance(parent, base.graph, 0, {}, ops));
-  LANISTA_ASSIGN(inheritance, match_classes(std::move(inheritance), {start.file.labels, data.labels}, parent, base.graph, ops));
+  LANISTA_ASSIGN(inheritance,
+                 match_classes(std::move(inheritance), {start.file.labels, data.labels}, parent, base.graph, ops));
   if (!inheritance.is_useful()) return "base " + base.name + " is too unlike it and begins with random values";
   study::Start told;
-  told.is_chosen_by_engine = true, told.coverage = inheritance.coverage, told.inexact_reason = inheritance.plan.inexact_reason;
+  told.is_chosen_by_engine = true, told.coverage = inheritance.coverage,
+  told.inexact_reason = inheritance.plan.inexact_reason;
   return "base " + base.name + study::inherited_text(told).substr(study::start_text(told).size());
 }
 
@@ -246,7 +248,8 @@ Result<graph::Graph> start_model(const study::StudyView& view, const study::Star
 Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& start, const graph::Graph& parent,
                                       const UnitScores& scores, const graph::OpTable& ops) {
   const std::string how = start.plan.substr(0, start.plan.find(' '));
-  LANISTA_ASSIGN(Inheritance made, plan_inheritance(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
+  LANISTA_ASSIGN(Inheritance made,
+                 plan_inheritance(how, parent, job.model, job.trial_seed, job.frozen.nodes, ops, scores));
   return std::move(made.plan);
 }
 

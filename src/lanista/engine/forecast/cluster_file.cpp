@@ -53,25 +53,26 @@ std::vector<Field> fields() {
       integer_field("shares", 64, true, &Cluster::shares),
       integer_field("widest", 1024, false, &Cluster::widest),
       number_field("memory_mb", 1, 1e12, "a number from 1",
-              [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
+                   [](ClusterFile& out, double value) { out.cluster.memory = value * kBytesPerMegabyte; }),
       number_field("reserve", 0, 0.99, "a number from 0 to 0.99",
-              [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
+                   [](ClusterFile& out, double value) { out.cluster.reserve = value; }),
       number_field("interference", 0, 10, "a number from 0 to 10",
-              [](ClusterFile& out, double value) {
-                out.cluster.interference = value;
-                out.has_interference = true;
-              }),
-      number_field("busy", 0.01, 1, "a number from 0.01 to 1", [](ClusterFile& out, double value) { out.busy_fraction = value; }),
+                   [](ClusterFile& out, double value) {
+                     out.cluster.interference = value;
+                     out.has_interference = true;
+                   }),
+      number_field("busy", 0.01, 1, "a number from 0.01 to 1",
+                   [](ClusterFile& out, double value) { out.busy_fraction = value; }),
       number_field("serial", 0, 1, "a number from 0 to 1",
-              [](ClusterFile& out, double value) {
-                out.serial_fraction = value;
-                out.has_serial_fraction = true;
-              }),
+                   [](ClusterFile& out, double value) {
+                     out.serial_fraction = value;
+                     out.has_serial_fraction = true;
+                   }),
       number_field("resize_seconds", 0, 1e6, "a number from 0",
-              [](ClusterFile& out, double value) {
-                out.resize_seconds = value;
-                out.has_resize_seconds = true;
-              }),
+                   [](ClusterFile& out, double value) {
+                     out.resize_seconds = value;
+                     out.has_resize_seconds = true;
+                   }),
   };
 }
 
@@ -83,7 +84,8 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
   ClusterFile out;
   out.cluster.memory = 1e18;  // of which nobody runs out
   if (!root.IsMap()) {
-    return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'", mistakes.location_of(root, "")};
+    return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'",
+                 mistakes.location_of(root, "")};
   }
   const std::vector<Field> known = fields();
   for (const auto& item : root) {

@@ -71,7 +71,8 @@ class RandomFaultStudy {
     ProcessOptions how;
     how.lease_seconds = 2;
     how.fleet = [this](const FleetOptions& fleet, const Clock&) {
-      const SimulatedFleet::Options options{.seed = rng_.next(), .fault_probability = fault_probability_, .num_local_workers = rng_.below(workers_ + 1)};
+      const SimulatedFleet::Options options{
+          .seed = rng_.next(), .fault_probability = fault_probability_, .num_local_workers = rng_.below(workers_ + 1)};
       return Result<std::unique_ptr<Fleet>>(
           std::make_unique<SimulatedFleet>(fleet, options, bench_.clock, bench_.disk, fault_counts_));
     };

@@ -68,7 +68,8 @@ class Reader {
     const double read_number = value.is_number() ? value.get<double>() : NAN;
     if (std::isfinite(read_number) && read_number >= least && read_number <= kMaxValue) return read_number;
     mistakes_.add(node, path + "." + key,
-                  studyfile::quote_value(value) + " is not allowed; a number from " + studyfile::quote_value(json(least)) + " is");
+                  studyfile::quote_value(value) + " is not allowed; a number from " +
+                      studyfile::quote_value(json(least)) + " is");
     return fallback;
   }
 
@@ -106,10 +107,12 @@ class Reader {
     }
     one.count = read_integer(map, path, "count", 1);
     one.per_machine = read_integer(map, path, "per_machine", one.count);
-    if (studyfile::find_key(map, "memory_mb")) one.memory_bytes = kMegabyte * read_number(map, path, "memory_mb", 1, 1e-3);
+    if (studyfile::find_key(map, "memory_mb"))
+      one.memory_bytes = kMegabyte * read_number(map, path, "memory_mb", 1, 1e-3);
     one.speed = read_number(map, path, "speed", 1, 1e-9);
     has_inside_.push_back(static_cast<bool>(inside));
-    if (inside && check_known_keys(inside, path + ".inside", {"us", "gb_per_second"})) one.inside = read_link_cost(inside, path + ".inside");
+    if (inside && check_known_keys(inside, path + ".inside", {"us", "gb_per_second"}))
+      one.inside = read_link_cost(inside, path + ".inside");
     out_.classes.push_back(std::move(one));
   }
 

@@ -32,7 +32,8 @@ class Slots : public schedule::TrialSource {
 };
 
 Arrival arrival_of(TrialId trial, double seconds, double bytes, const ClusterFile& on) {
-  const Prediction prediction = schedule::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
+  const Prediction prediction =
+      schedule::prediction_of(seconds, on.serial_fraction, on.busy_fraction, bytes, on.resize_seconds);
   return {static_cast<std::int64_t>(trial.value), prediction, prediction, {}};
 }
 
@@ -106,7 +107,8 @@ Result<Forecast> forecast_log(const study::StudyView& view, const ClusterFile& o
   return forecast(trials, view.config.strategy.slots, on, "measured: what workers spent on each trial");
 }
 
-Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on, ExtraStepsCount extra_steps_count) {
+Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const ClusterFile& on,
+                               ExtraStepsCount extra_steps_count) {
   std::vector<Arrival> trials(plan.predicted.graph.members.size());
   for (const fuse::FusedGroup& group : plan.predicted.groups) {
     const auto members = group.members();
@@ -118,7 +120,8 @@ Result<Forecast> forecast_plan(const StudyPlan& plan, std::int64_t slots, const 
           std::ceil(static_cast<double>(recipe.data.num_samples) / static_cast<double>(recipe.batch_size)) *
           static_cast<double>(recipe.epochs);
       const auto expected = static_cast<double>(plan.extra[m].expected_steps());
-      const double more = extra_steps_count == ExtraStepsCount::kMaximum ? static_cast<double>(plan.extra[m].most) - expected : 0;
+      const double more =
+          extra_steps_count == ExtraStepsCount::kMaximum ? static_cast<double>(plan.extra[m].most) - expected : 0;
       const double bytes = static_cast<double>(group.bytes) / static_cast<double>(members.size());
       const double seconds =
           plan.times.empty() ? (own + expected + more) * us * 1e-6 : plan.times[m].seconds + more * plan.times[m].step;
@@ -148,11 +151,11 @@ std::string forecast_text(const Forecast& forecast) {
                                 : "") +
       "times        " + forecast.basis + "\n" + "makespan     " + seconds_text(course.makespan) +
       "   (one trial a worker, in order: " + seconds_text(forecast.fifo_seconds) + ")\n" + "utilisation  " +
-      format_number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " + seconds_text(forecast.bounds.dual) +
-      "   (work " + seconds_text(forecast.bounds.area) + ", longest trial " + seconds_text(forecast.bounds.longest) +
-      ", with changes of width " + seconds_text(forecast.bounds.best()) + ")\n" + "gap          " +
-      format_number("%.1f %%", 100 * forecast.relative_gap()) + " over the least time\n" + "changes      " +
-      std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
+      format_number("%.0f %%", 100 * course.utilisation()) + "\n" + "dual bound   " +
+      seconds_text(forecast.bounds.dual) + "   (work " + seconds_text(forecast.bounds.area) + ", longest trial " +
+      seconds_text(forecast.bounds.longest) + ", with changes of width " + seconds_text(forecast.bounds.best()) +
+      ")\n" + "gap          " + format_number("%.1f %%", 100 * forecast.relative_gap()) + " over the least time\n" +
+      "changes      " + std::to_string(course.resizes) + " of width, " + seconds_text(course.resize_seconds) + "\n\n";
   const auto lines = static_cast<std::int32_t>(std::min<std::int64_t>(forecast.cluster.workers, kMostLines));
   for (std::int32_t worker = 0; worker < lines; ++worker) {
     text += format_number("%4.0f ", worker) + worker_line(forecast, worker, kColumns) + "\n";

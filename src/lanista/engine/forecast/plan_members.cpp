@@ -44,9 +44,10 @@ Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) con
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(trial.proposal.base, trial.proposal.edits));
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   LANISTA_ASSIGN(Job job, make_job(config_, data_, trial, std::move(model)));
-  const schedule::PlannedTrial planned{
-      trial.id, study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
-      study::state_bytes(cost.parameters, job.recipe), study::best_weights_bytes(cost.parameters, job.recipe, job.keep)};
+  const schedule::PlannedTrial planned{trial.id,
+                                       study::program_key(study::structure_key(job.model, models_->ops()), job.recipe),
+                                       study::state_bytes(cost.parameters, job.recipe),
+                                       study::best_weights_bytes(cost.parameters, job.recipe, job.keep)};
   LANISTA_ASSIGN(const data::DataSpec data, data::training_spec(data_, job.fold));
   fuse::StepRecipe recipe{
       .step = step::StepOptions{job.recipe.loss, job.recipe.optimizer},

@@ -35,7 +35,8 @@ struct TrialCost {
 
   double seconds(std::int64_t from, std::int64_t through) const {
     const double made = from == 0 ? times.set_up : 0;
-    const std::int64_t steps = epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
+    const std::int64_t steps =
+        epochs.steps_through(through) - epochs.steps_through(from) + extra.steps_through(from, through);
     return made + times.seconds(steps, through - from, validation_rows);
   }
 };
@@ -110,7 +111,8 @@ class SimulatedStudy : public schedule::TrialSource {
   }
 
   Prediction prediction(double seconds, double bytes) const {
-    return schedule::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes, cluster_.resize_seconds);
+    return schedule::prediction_of(seconds, cluster_.serial_fraction, cluster_.busy_fraction, bytes,
+                                   cluster_.resize_seconds);
   }
 
   Result<void> add_segment(TrialId id, std::vector<Arrival>& asked) {
@@ -201,7 +203,9 @@ Result<Forecast> forecast_study(const study::StudyConfig& config, const data::Da
   LANISTA_TRY(check_config(config));
   const bool is_known = request.known && !request.known->empty();
   const TimingHistory* known = is_known ? request.known.get() : nullptr;
-  const ClusterFile on = known ? file.with_defaults(known->serial_fraction(), known->resize_seconds(), known->interference_fraction()) : file;
+  const ClusterFile on =
+      known ? file.with_defaults(known->serial_fraction(), known->resize_seconds(), known->interference_fraction())
+            : file;
   const std::int64_t trials = request.trials.value_or(config.budget.trials.value_or(config.strategy.slots));
   Forecast out;
   out.cluster = on.cluster;

@@ -125,8 +125,9 @@ double work_of(const PlannedMember& member) {
 }
 
 /// Who trains what, as the engine chooses, and with whom: groups of a device are by its own lanes.
-schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& trials, const std::vector<PlannedMember>& planned,
-                              const PlanRequest& request, std::vector<DeviceShare>& shares) {
+schedule::GroupPlan plan_by_device(const std::vector<schedule::PlannedTrial>& trials,
+                                   const std::vector<PlannedMember>& planned, const PlanRequest& request,
+                                   std::vector<DeviceShare>& shares) {
   std::vector<schedule::DeviceLoad> loads;
   std::vector<std::vector<schedule::PlannedTrial>> of_device(request.devices.size());
   for (std::size_t d = 0; d < request.devices.size(); ++d) {

@@ -199,9 +199,10 @@ std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig
     if (++events == kill_behind) killed = bench.disk.files();
   };
   const Services services = bench.services(bench.disk, executor);
-  auto engine = bench.disk.exists(testing::kFolder + "/log/000001.log")
-                    ? Engine::resume(testing::kFolder, {}, bench.numerics, services)
-                    : Engine::create(testing::kFolder, config, studyfile::write_study(config), bench.numerics, services);
+  auto engine =
+      bench.disk.exists(testing::kFolder + "/log/000001.log")
+          ? Engine::resume(testing::kFolder, {}, bench.numerics, services)
+          : Engine::create(testing::kFolder, config, studyfile::write_study(config), bench.numerics, services);
   LANISTA_CHECK(engine.ok(), engine ? "" : engine.error().text());
   const auto summary = (*engine)->run();
   EXPECT_TRUE(summary) << summary.error().text();

@@ -156,7 +156,9 @@ std::string count_text(std::size_t number, const char* what, const char* several
 
 }  // namespace
 
-std::string device_description(const std::string& cpu, const std::string& numeric_class) { return cpu + ", " + numeric_class; }
+std::string device_description(const std::string& cpu, const std::string& numeric_class) {
+  return cpu + ", " + numeric_class;
+}
 
 std::string profile_folder_of(const study::StudyConfig& config, const std::string& study_folder) {
   namespace fs = std::filesystem;
@@ -210,7 +212,8 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
   for (const auto& [id, trial] : known) {
     const std::int64_t epochs = epochs_to_best(view.config, view.trials[id.value - 1]);
     for (SpanTimes& span_times : all) {
-      if (span_times.shape.program == trial.shape.program) add_if_measured(span_times.epochs, static_cast<double>(epochs));
+      if (span_times.shape.program == trial.shape.program)
+        add_if_measured(span_times.epochs, static_cast<double>(epochs));
     }
   }
   const study::WorkerUsage use = study::worker_usage(view);
@@ -300,8 +303,8 @@ TimingHistory TimingHistory::read(FileSystem& fs, const std::string& folder, con
   return {content->studies, device};
 }
 
-std::optional<ExpectedTimes> TimingHistory::expected(const study::StepShape& shape, std::int64_t width, std::int64_t lanes,
-                                                  std::int64_t residents) const {
+std::optional<ExpectedTimes> TimingHistory::expected(const study::StepShape& shape, std::int64_t width,
+                                                     std::int64_t lanes, std::int64_t residents) const {
   if (!step_) return std::nullopt;
   const auto features = features_of(shape, width, lanes, residents);
   ExpectedTimes out{.step = shape.nominal_step() * std::exp(step_->predict(features)),

@@ -19,9 +19,10 @@ const nn::Backend& backend_of(const NamedBackend& device) {
 }
 
 /// Shares that nobody else can take: what is out of memory beside others would depend on when they come.
-engine::WorkerConfig config_share_for(const NamedBackend& device, const engine::WorkerConfig& worker_config, std::int64_t slots,
-                              std::int64_t devices) {
-  engine::WorkerConfig own = devices == 1 ? config_for_only_device(device, worker_config, slots) : config_for_device(device, worker_config, slots);
+engine::WorkerConfig config_share_for(const NamedBackend& device, const engine::WorkerConfig& worker_config,
+                                      std::int64_t slots, std::int64_t devices) {
+  engine::WorkerConfig own = devices == 1 ? config_for_only_device(device, worker_config, slots)
+                                          : config_for_device(device, worker_config, slots);
   own.memory_bytes = std::max<std::int64_t>(1, machine_of(worker_config).bytes / devices);
   return own;
 }
@@ -67,7 +68,8 @@ std::int64_t feeding_threads(const nn::Capability& capability, std::int64_t slot
   return capability.prefers_many_lanes ? std::min(capability.workers, slots) : capability.workers;
 }
 
-engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config, std::int64_t slots) {
+engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::WorkerConfig worker_config,
+                                            std::int64_t slots) {
   if (device.backend == nullptr) return worker_config;
   const nn::Capability capability = device.backend->capability();
   worker_config.numeric_class = device.backend->numeric_class();
@@ -76,7 +78,8 @@ engine::WorkerConfig config_for_only_device(const NamedBackend& device, engine::
   return worker_config;
 }
 
-engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config, std::int64_t slots) {
+engine::WorkerConfig config_for_device(const NamedBackend& device, engine::WorkerConfig worker_config,
+                                       std::int64_t slots) {
   if (device.backend == nullptr) return worker_config;
   worker_config.workers = std::max<std::int64_t>(1, feeding_threads(device.backend->capability(), slots));
   worker_config.pipeline = 1;
@@ -88,7 +91,8 @@ Result<TimedDevices> time_devices(const engine::WorkerConfig& worker_config, con
                                   const nn::Operators& operators, const Clock& clock) {
   TimedDevices out;
   for (const NamedBackend& device : devices) {
-    out.devices.push_back(training_device(device, machine_of(config_share_for(device, worker_config, slots, std::ssize(devices)))));
+    out.devices.push_back(
+        training_device(device, machine_of(config_share_for(device, worker_config, slots, std::ssize(devices)))));
   }
   LANISTA_ASSIGN(out.speeds, speeds_of(devices, out.devices, like, data, operators, clock));
   return out;

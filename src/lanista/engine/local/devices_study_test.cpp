@@ -72,8 +72,8 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
     worker_config.lanes = process_run.lanes;
     worker_config.crash_marks = false;
     worker_config.checkpoint_every = process_run.checkpoint_every;
-    LANISTA_ASSIGN(DevicePool crew,
-                   make_device_pool(worker_config, process_run.devices, config.strategy.slots, data, nn::Operators(), disk, clock));
+    LANISTA_ASSIGN(DevicePool crew, make_device_pool(worker_config, process_run.devices, config.strategy.slots, data,
+                                                     nn::Operators(), disk, clock));
     std::atomic<int> pause = 0;
     engine::Services services{.fs = &disk,
                               .clock = &clock,

@@ -12,7 +12,8 @@ namespace lanista::runtime {
 namespace {
 
 bool comes_before(const DispatchEntry* a, const DispatchEntry* b) {
-  return std::tuple(-a->priority, a->next_logical_time(), a->trial) < std::tuple(-b->priority, b->next_logical_time(), b->trial);
+  return std::tuple(-a->priority, a->next_logical_time(), a->trial) <
+         std::tuple(-b->priority, b->next_logical_time(), b->trial);
 }
 
 /// Groups run whole, unless that would leave a free worker without any.
@@ -32,14 +33,16 @@ std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const
 }
 
 /// Those that no machine may be had for: the program's are out, and none is left to be made.
-void drop_without_executable(std::vector<const DispatchEntry*>& ready, const DispatchEntries& entries, std::int64_t machines) {
+void drop_without_executable(std::vector<const DispatchEntry*>& ready, const DispatchEntries& entries,
+                             std::int64_t machines) {
   std::map<Digest, std::set<std::int64_t>> work_items;
   for (const auto& [id, entry] : entries) {
     if (entry.running) work_items[entry.key].insert(entry.work_item_id);
   }
   std::erase_if(ready, [&](const DispatchEntry* entry) {
     const auto out = work_items.find(entry->key);
-    return entry->can_share_program() && entry->group != 0 && out != work_items.end() && std::ssize(out->second) >= machines;
+    return entry->can_share_program() && entry->group != 0 && out != work_items.end() &&
+           std::ssize(out->second) >= machines;
   });
 }
 

@@ -14,7 +14,8 @@ namespace lanista::runtime {
 namespace {
 
 /// A ticket that may train one epoch; key and group are a letter's.
-DispatchEntry& add(DispatchEntries& entries, std::uint32_t id, const std::string& key, double start = 0, bool runs_alone = false) {
+DispatchEntry& add(DispatchEntries& entries, std::uint32_t id, const std::string& key, double start = 0,
+                   bool runs_alone = false) {
   engine::Job job;
   job.trial = TrialId{id};
   job.logical_start = start;

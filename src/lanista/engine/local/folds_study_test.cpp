@@ -31,7 +31,8 @@ std::string folded_study(const std::string& source, int folds, int repeat, const
 
 const std::string kFoldedBlobs = "synthetic:blobs?rows=97&classes=3&features=4&seed=1";
 
-Result<engine::RunResult> run_folds(FileSystem& fs, const std::string& text, std::int64_t trials, std::int64_t workers) {
+Result<engine::RunResult> run_folds(FileSystem& fs, const std::string& text, std::int64_t trials,
+                                    std::int64_t workers) {
   return testing::StudyProcess(fs, {.folder = kFolder, .trials = trials, .workers = workers, .study = text}).run();
 }
 
@@ -77,9 +78,11 @@ TEST(FoldsStudy, TrainsEveryFoldAsDataSplitByHand) {
   MemoryFileSystem blobs, digits, single;
   ASSERT_TRUE(run_folds(blobs, folded_study(kFoldedBlobs, 4, 2, ", augment: [noise]"), 16, 2));
   expect_each_as_split_by_hand(blobs, 16);
-  ASSERT_TRUE(run_folds(digits, folded_study("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 1));
+  ASSERT_TRUE(
+      run_folds(digits, folded_study("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 1));
   expect_each_as_split_by_hand(digits, 6);
-  ASSERT_TRUE(run_folds(single, folded_study("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 2));
+  ASSERT_TRUE(
+      run_folds(single, folded_study("builtin:digits", 3, 1, ", augment: [shift, noise], split: [0.3, 0, 0.7]"), 6, 2));
   EXPECT_EQ(*fingerprint(single), *fingerprint(digits));
 }
 
@@ -109,9 +112,9 @@ TEST(FoldsStudy, ResumesExactlyAfterKills) {
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     SCOPED_TRACE(seed);
     Rng rng(seed);
-    const std::string text = folded_study(kFoldedBlobs, static_cast<int>(rng.between(2, 4)), static_cast<int>(rng.between(1, 2)),
-                                    rng.bernoulli(0.5) ? ", augment: [noise]" : "",
-                                    rng.bernoulli(0.5) ? "none" : "asha, rungs: [1], eta: 2");
+    const std::string text = folded_study(
+        kFoldedBlobs, static_cast<int>(rng.between(2, 4)), static_cast<int>(rng.between(1, 2)),
+        rng.bernoulli(0.5) ? ", augment: [noise]" : "", rng.bernoulli(0.5) ? "none" : "asha, rungs: [1], eta: 2");
     MemoryFileSystem undisturbed;
     const auto ran = run_folds(undisturbed, text, 12, 1);
     ASSERT_TRUE(ran) << ran.error().text() << "\n" << text;
@@ -124,7 +127,8 @@ TEST(FoldsStudy, ResumesExactlyAfterKills) {
                                      .error = {Code::kResourceExhausted, "No space left on device", "disk"}});
       if (run_folds(faulty, text, 12, rng.between(1, 3))) continue;
       if (!disk.exists(kFolder + "/log")) continue;
-      testing::StudyProcess second(disk, {.folder = kFolder, .trials = 12, .workers = rng.between(1, 3), .study = text});
+      testing::StudyProcess second(disk,
+                                   {.folder = kFolder, .trials = 12, .workers = rng.between(1, 3), .study = text});
       const auto end = second.resume();
       if (!end && end.error().code == Code::kNotFound) continue;  // no header yet
       ASSERT_TRUE(end) << end.error().text();
@@ -181,7 +185,8 @@ TEST(FoldsStudy, LearnsNothingOfTheRowsThatItIsMeasuredOn) {
       };
       const auto before = trained(data, fold), after = trained(wild, fold);
       EXPECT_EQ(before.state.tensors, after.state.tensors) << fold;
-      EXPECT_EQ(before.measurements.back().metrics.at("train_loss"), after.measurements.back().metrics.at("train_loss"));
+      EXPECT_EQ(before.measurements.back().metrics.at("train_loss"),
+                after.measurements.back().metrics.at("train_loss"));
       EXPECT_NE(before.measurements.back().metrics.at("val_loss"), after.measurements.back().metrics.at("val_loss"));
       const std::int64_t other = (fold + 1) % 4;
       EXPECT_NE(trained(data, other).state.tensors, trained(wild, other).state.tensors);

@@ -38,7 +38,9 @@ Result<std::unique_ptr<FrozenParts::Shared>> FrozenParts::share(const engine::Jo
   const bool augmented = !job.recipe.augment.empty();
   LANISTA_ASSIGN(const auto keeping,
                  engine::frozen_cache_plan(prefix, job.frozen, setting_.data.spec(), augmented, setting_.bytes));
-  const data::StoredSamples keep = !keeping.pays ? data::StoredSamples::kNothing : augmented ? data::StoredSamples::kValidation : data::StoredSamples::kAll;
+  const data::StoredSamples keep = !keeping.pays ? data::StoredSamples::kNothing
+                                   : augmented   ? data::StoredSamples::kValidation
+                                                 : data::StoredSamples::kAll;
   const data::Dataset& data = setting_.data.training(job.fold);
   auto features = part.features(data, keep, setting_.budget);
   if (!features && features.error().code == Code::kResourceExhausted && keep != data::StoredSamples::kNothing) {

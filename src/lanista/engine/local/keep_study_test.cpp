@@ -211,7 +211,8 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
   }
 }
 
-/// A study of `text`, begun by a build that did not know those lines, ends as `text` says wherever this build took over.
+/// A study of `text`, begun by a build that did not know those lines, ends as `text` says wherever this build took
+/// over.
 void expect_goes_on_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());

@@ -94,7 +94,8 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
   const auto micros = static_cast<std::uint32_t>(size / micro_batch);
   std::array<PassTimer, 2> watches;
   for (const bool is_consecutive : {false, true}) {
-    LANISTA_ASSIGN(nn::Stages stages, executable_stages(plan, single_rank_schedule(plan, micros, is_consecutive), problem, planned.nodes));
+    LANISTA_ASSIGN(nn::Stages stages,
+                   executable_stages(plan, single_rank_schedule(plan, micros, is_consecutive), problem, planned.nodes));
     PassTimer& watch = watches[is_consecutive ? 1 : 0];
     stages.observer = &watch;
     LANISTA_ASSIGN(nn::Program program, compile(stages));
@@ -110,7 +111,8 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
     own.weight_grad = watches[0].median(s, Kind::kWeightGrad);
     const double apart = own.forward + own.input_grad + own.weight_grad;
     double warm_cache_factor = 0;
-    for (const Kind kind : {Kind::kForward, Kind::kInputGrad, Kind::kWeightGrad}) warm_cache_factor += watches[1].median(s, kind);
+    for (const Kind kind : {Kind::kForward, Kind::kInputGrad, Kind::kWeightGrad})
+      warm_cache_factor += watches[1].median(s, kind);
     if (apart > 0 && warm_cache_factor > 0) own.warm_cache_factor = std::min(1.0, warm_cache_factor / apart);
   }
   return times;

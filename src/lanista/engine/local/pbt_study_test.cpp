@@ -72,7 +72,8 @@ TEST_P(PbtStudy, GivesTheSameResultAfterKillsOnAnyWorkersAndLanes) {
   Rng rng(3);
   MemoryFileSystem paused;
   for (bool done = false; !done;) {
-    const auto summary = run_process(paused, rng.between(1, 4), rng.between(0, 4), static_cast<int>(rng.between(1, 15)));
+    const auto summary =
+        run_process(paused, rng.between(1, 4), rng.between(0, 4), static_cast<int>(rng.between(1, 15)));
     ASSERT_TRUE(summary) << summary.error().text();
     done = summary->end != engine::RunEnd::kPaused;
   }

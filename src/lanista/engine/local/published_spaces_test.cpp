@@ -94,8 +94,8 @@ TEST(PublishedSpaces, SurviveAnOnnxRoundTripAtPublishedSizes) {
     for (const mutate::Preset& preset : published.presets) {
       SCOPED_TRACE(published.name + " " + preset.name);
       const bool small = preset.name.find("cifar10") != std::string::npos;
-      const auto ends =
-          small ? mutate::model_interface(graph::Shape{{3, 32, 32}}, 10) : mutate::model_interface(graph::Shape{{3, 224, 224}}, 1000);
+      const auto ends = small ? mutate::model_interface(graph::Shape{{3, 32, 32}}, 10)
+                              : mutate::model_interface(graph::Shape{{3, 224, 224}}, 1000);
       const graph::Graph model = first_model(published, ends, {{"preset", preset.name}});
       if (trained_numbers(model) > kMost) continue;
       const auto params = graph::parameters(model, graph::builtin_ops());

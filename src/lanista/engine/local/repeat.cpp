@@ -76,11 +76,11 @@ Result<RepeatedTrial> repeat_trial(const engine::Job& job, std::int64_t epochs, 
   return repeat_lineage({{job, epochs}}, metrics, data, on_epoch, operators, checkpoints);
 }
 
-Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line, const std::vector<std::string>& metrics,
-                                  const data::Dataset& data,
-                                  const std::function<void(const study::Measurement&)>& on_epoch,
-                                  const nn::Operators& operators, const store::CheckpointStore* checkpoints,
-                                  const FindBackend& backends) {
+Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& line,
+                                     const std::vector<std::string>& metrics, const data::Dataset& data,
+                                     const std::function<void(const study::Measurement&)>& on_epoch,
+                                     const nn::Operators& operators, const store::CheckpointStore* checkpoints,
+                                     const FindBackend& backends) {
   const kernels::FlushToZero as_workers;  // part of the numerics
   LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");
   try {
@@ -88,8 +88,8 @@ Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& 
     for (const engine::LineageSegment& lineage_segment : line) {
       std::optional<train::TrainerState> from;
       if (so_far) from = std::move(so_far->state);
-      LANISTA_ASSIGN(so_far, train_alone(lineage_segment.job, lineage_segment.through, from, metrics, data, on_epoch, operators,
-                                         checkpoints, backends));
+      LANISTA_ASSIGN(so_far, train_alone(lineage_segment.job, lineage_segment.through, from, metrics, data, on_epoch,
+                                         operators, checkpoints, backends));
     }
     return *std::move(so_far);
   } catch (const std::bad_alloc&) {

@@ -271,7 +271,8 @@ class OldStudy {
 
  private:
   template <class Make>
-  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const study::DataConfig& of, int events, const Make& make) {
+  Result<engine::RunResult> run_process(MemoryFileSystem& disk, const study::DataConfig& of, int events,
+                                        const Make& make) {
     const data::Dataset data = *data::open(of, "", real_file_system());
     engine::WorkerConfig worker_config;
     worker_config.study_folder = kFolder;

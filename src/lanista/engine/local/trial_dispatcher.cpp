@@ -11,7 +11,8 @@ namespace lanista::runtime {
 
 // The engine's side.
 
-void TrialDispatcher::add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone, const std::vector<study::Measurement>& repeats) {
+void TrialDispatcher::add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone,
+                                const std::vector<study::Measurement>& repeats) {
   const TrialId trial = slot->job.trial;
   std::unique_lock lock(mutex_);
   helper_should_leave_ = true;
@@ -83,7 +84,8 @@ void TrialDispatcher::finish(const engine::Finish& finish) {
 
 std::optional<engine::Report> TrialDispatcher::next(double seconds) {
   std::unique_lock lock(mutex_);
-  report_arrived_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !reports_.empty() || failure_code_; });
+  report_arrived_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return !reports_.empty() || failure_code_; });
   if (failure_code_) return engine::ExecutorErrorReport{Error{*failure_code_, failure_text_.data(), ""}};
   if (reports_.empty()) return std::nullopt;
   engine::Report report = std::move(reports_.front());
@@ -125,7 +127,8 @@ void TrialDispatcher::close() {
 std::optional<TrialDispatcher::WorkItem> TrialDispatcher::take() {
   std::unique_lock lock(mutex_);
   while (!closed_) {
-    const DispatchCapacity capacity{.workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .machines = machines_};
+    const DispatchCapacity capacity{
+        .workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .machines = machines_};
     Work work = is_dispatch_paused_ ? Work{} : next_work(entries_, capacity);
     if (!work.trials.empty()) {
       WorkItem item{std::move(work), {}};

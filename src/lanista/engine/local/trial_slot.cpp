@@ -70,8 +70,9 @@ ScoreUnits unit_scorer_of(train::TrainerInput input) {
   };
 }
 
-Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files, const engine::Job& job,
-                                                   const graph::OpTable& ops, const ScoreUnits& score) {
+Result<std::vector<train::AlternativeStartWeights>> read_alternatives(const store::CheckpointStore& files,
+                                                                      const engine::Job& job, const graph::OpTable& ops,
+                                                                      const ScoreUnits& score) {
   std::vector<train::AlternativeStartWeights> out = alternatives_of(job);
   for (std::size_t i = 0; i < job.race.alternative_starts.size(); ++i) {
     const engine::StartRaceSetup::Rival& rival = job.race.alternative_starts[i];

@@ -58,7 +58,8 @@ class HelperEpoch {
       slot_.leader.reset();
       return;
     }
-    if (!slot_.leader || slot_.leader->path() != session) slot_.leader = std::make_unique<train::DataParallelLeader>(session);
+    if (!slot_.leader || slot_.leader->path() != session)
+      slot_.leader = std::make_unique<train::DataParallelLeader>(session);
     const auto state = [&]() -> Result<std::string> {
       train::TrainerState now = slot_.run->save();
       return formats::encode_safetensors({std::move(now.tensors), std::move(now.facts)});
@@ -375,7 +376,8 @@ void TrialWork::train_lanes(train::LaneGroup& group, std::vector<TrialSlot*> lan
   for (TrialSlot* slot : lanes) report_(span_shares.next(*slot, worker, width, group.bytes()));
 }
 
-bool TrialWork::help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave, const std::atomic<bool>& must_stop) {
+bool TrialWork::help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave,
+                     const std::atomic<bool>& must_stop) {
   try {
     return try_help(help, should_leave, must_stop).ok();
   } catch (const std::exception&) {
@@ -448,8 +450,8 @@ Result<void> TrialWork::finish(TrialSlot& slot, const EndRequest& end_request) {
     report.weights = *address;
   }
   if (end_request.pauses_trial) {
-    report_(engine::TrialPausedReport{slot.job.trial, slot.run->epochs_done(), slot.run->step_count(), report.state_hash,
-                               report.weights});
+    report_(engine::TrialPausedReport{slot.job.trial, slot.run->epochs_done(), slot.run->step_count(),
+                                      report.state_hash, report.weights});
   } else {
     report_(report);
   }

@@ -67,7 +67,8 @@ struct DevicesBench : WorkerBench<2, 0> {
     worker_config.crash_marks = false;
     const std::vector<runtime::NamedBackend> devices{
         {"0", nullptr}, {"1", &nn::cpu_backend()}, {"2", &nn::cpu_backend()}};
-    return std::move(runtime::make_device_pool(worker_config, devices, 4, data, nn::Operators(), disk, clock)->executor);
+    return std::move(
+        runtime::make_device_pool(worker_config, devices, 4, data, nn::Operators(), disk, clock)->executor);
   }
   Job job(std::uint32_t id) {
     Job job = WorkerBench::job(id);

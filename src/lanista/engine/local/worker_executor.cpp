@@ -54,7 +54,8 @@ std::int64_t lanes_per_program(const schedule::Machine& machine) {
 }
 
 /// Of shared epochs: no more than a quarter of the memory.
-std::int64_t epoch_cache_bytes(const schedule::Machine& machine, const data::Dataset& data, const WorkerOptions& options) {
+std::int64_t epoch_cache_bytes(const schedule::Machine& machine, const data::Dataset& data,
+                               const WorkerOptions& options) {
   return std::min(options.shared_epoch_bytes, machine.bytes / 4 / (std::ssize(data.spec().folds) + 1));
 }
 
@@ -66,10 +67,12 @@ Result<const nn::Backend*> backend_of(const engine::WorkerConfig& worker_config,
     if (kernels::isa_name(isa) == worker_config.isa) return &nn::cpu_backend(isa);
     here += (here.empty() ? "" : ", ") + std::string(kernels::isa_name(isa));
   }
-  return Error{Code::kFailedPrecondition, "the study is trained at level " + worker_config.isa + "; this CPU has " + here, ""};
+  return Error{Code::kFailedPrecondition,
+               "the study is trained at level " + worker_config.isa + "; this CPU has " + here, ""};
 }
 
-Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::DataSpec& data, const nn::Backend& backend) {
+Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::DataSpec& data,
+                         const nn::Backend& backend) {
   if (worker_config.data.hash && *worker_config.data.hash != data.hash) {
     return Error{Code::kFailedPrecondition,
                  "the study's data hash to " + worker_config.data.hash->hex() + ", those here to " + data.hash.hex(),
@@ -86,11 +89,14 @@ Result<void> check_brief(const engine::WorkerConfig& worker_config, const data::
   return programs.ok() ? Result<void>() : programs.error();
 }
 
-bool has_stage_processes(const engine::WorkerConfig& worker_config) { return worker_config.pipeline_processes || !worker_config.pipeline_hosts.empty(); }
+bool has_stage_processes(const engine::WorkerConfig& worker_config) {
+  return worker_config.pipeline_processes || !worker_config.pipeline_hosts.empty();
+}
 
 pipeline::Link link_of(const engine::WorkerConfig& worker_config) {
-  return worker_config.pipeline_hosts.empty() ? pipeline::Link{0, 0}
-                                      : pipeline::Link{1e-6 * worker_config.link_us, 1e9 * worker_config.link_gb_per_second};
+  return worker_config.pipeline_hosts.empty()
+             ? pipeline::Link{0, 0}
+             : pipeline::Link{1e-6 * worker_config.link_us, 1e9 * worker_config.link_gb_per_second};
 }
 
 /// Precondition: the hosts and programs of the brief were checked (WorkerExecutor::create).
@@ -101,7 +107,8 @@ StageHosts stage_hosts_of(const engine::WorkerConfig& worker_config) {
   return remote_stage_hosts(engine::stage_launchers(worker_config.pipeline_hosts, *programs));
 }
 
-std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options, FileSystem& fs) {
+std::shared_ptr<StudyMarks> crash_marks_of(const engine::WorkerConfig& worker_config, const WorkerOptions& options,
+                                           FileSystem& fs) {
   if (!worker_config.crash_marks || options.marks) return options.marks;
   return std::make_shared<StudyMarks>(fs, worker_config.study_folder);
 }
@@ -135,7 +142,9 @@ struct WorkerExecutor::Impl {
       : wanted(machine_of(worker_config)),
         data(d),
         stage_processes(stage_hosts_of(worker_config), [this](const LostRank& lost) { report_lost_rank(lost); }),
-        pipelines(b, {.places = worker_config.pipeline, .stage_processes = has_stage_processes(worker_config) ? &stage_processes : nullptr, .link = link_of(worker_config)}),
+        pipelines(b, {.places = worker_config.pipeline,
+                      .stage_processes = has_stage_processes(worker_config) ? &stage_processes : nullptr,
+                      .link = link_of(worker_config)}),
         backend(worker_config.pipeline == 1 && options.backend != nullptr ? b : pipelines),
         operators(std::move(all)),
         step_ops(step::training_ops(operators.table())),
@@ -218,7 +227,8 @@ struct WorkerExecutor::Impl {
     kernels::set_flush_to_zero();
     while (auto item = dispatcher.take()) {
       if (item->help) {
-        item->cannot_help = !trial_work.help(*item->help, dispatcher.helper_should_leave(), dispatcher.helper_must_stop());
+        item->cannot_help =
+            !trial_work.help(*item->help, dispatcher.helper_should_leave(), dispatcher.helper_must_stop());
       } else {
         record_running(number, item->work.trials);
         trial_work.run(*item, number, dispatcher.pausing());
@@ -297,7 +307,8 @@ schedule::Machine WorkerExecutor::machine() const {
 
 schedule::Machine machine_of(const engine::WorkerConfig& worker_config) {
   const std::int64_t each = std::max<std::int64_t>(1, worker_config.pipeline);  // threads of a worker
-  return {.workers = worker_config.workers > 0 ? worker_config.workers : std::max<std::int64_t>(1, default_workers() / each),
+  return {.workers =
+              worker_config.workers > 0 ? worker_config.workers : std::max<std::int64_t>(1, default_workers() / each),
           .lanes = std::min(worker_config.lanes, static_cast<std::int64_t>(CrashMarks::kMaxLanes)),
           .bytes = worker_config.memory_bytes > 0 ? worker_config.memory_bytes : default_memory()};
 }

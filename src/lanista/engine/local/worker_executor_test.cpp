@@ -43,7 +43,9 @@ class FewExecutablesBackend final : public nn::Backend {
  public:
   std::string_view name() const override { return "few"; }
   std::string_view numeric_class() const override { return nn::cpu_backend().numeric_class(); }
-  nn::Capability capability() const override { return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2}; }
+  nn::Capability capability() const override {
+    return {.workers = 12, .prefers_many_lanes = true, .max_executables = 2};
+  }
   Result<std::unique_ptr<nn::Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                const nn::ProgramOptions& options) const override {
     ++compiled;

@@ -60,7 +60,8 @@ LaunchWorker launch_speaking(std::function<void(Channel&)> work, std::string bui
   };
 }
 
-FleetOptions fleet_options(double seconds, double ready_leases = 60, std::size_t max_unread_bytes = std::size_t{256} << 20) {
+FleetOptions fleet_options(double seconds, double ready_leases = 60,
+                           std::size_t max_unread_bytes = std::size_t{256} << 20) {
   FleetOptions how;
   how.lease_seconds = seconds;
   how.ready_leases = ready_leases;

@@ -53,7 +53,8 @@ class BadWorkerTest : public ProcessExecutorTest {
     };
   }
   /// Two workers; every process of the second one behaves so.
-  std::unique_ptr<ProcessExecutor> executor_with_bad_worker(const Misbehaviour& misbehaviour, double lease_seconds = 20) {
+  std::unique_ptr<ProcessExecutor> executor_with_bad_worker(const Misbehaviour& misbehaviour,
+                                                            double lease_seconds = 20) {
     WorkerConfig worker_config;
     worker_config.study_folder = folder_;
     worker_config.workers = 2;

@@ -52,9 +52,10 @@ std::pair<double, double> fit_step_seconds(const std::map<std::int64_t, double>&
 }  // namespace
 
 HelperAssignment::HelperAssignment(std::int64_t width, std::size_t workers, const std::string& socket,
-                 std::shared_ptr<const TimingHistory> known)
+                                   std::shared_ptr<const TimingHistory> known)
     : width_(width),
-      max_width_(width == study::kAutoWidth ? std::min<std::int64_t>(kMaxWidth, static_cast<std::int64_t>(workers)) : width),
+      max_width_(width == study::kAutoWidth ? std::min<std::int64_t>(kMaxWidth, static_cast<std::int64_t>(workers))
+                                            : width),
       folder_prefix_(folder_prefix(socket)),
       timing_history_(std::move(known)),
       workers_(workers),
@@ -91,7 +92,8 @@ void HelperAssignment::note(const Job& job) {
   const double of_step = 3 * static_cast<double>(shape->batch) * shape->flops;
   if (of_step > 0) program.steps = std::max(1.0, job.logical_epoch / of_step);
   if (timing_history_) {
-    if (measures_widths()) widths_.set_known_seconds(shape->program, timing_history_->step_seconds_by_width(shape->program));
+    if (measures_widths())
+      widths_.set_known_seconds(shape->program, timing_history_->step_seconds_by_width(shape->program));
     const auto expected = timing_history_->expected(*shape, 1, 1, static_cast<std::int64_t>(workers_));
     if (expected && expected->step > 0) program.step = expected->step;
   }
@@ -120,7 +122,8 @@ std::int64_t HelperAssignment::max_width_of(const Lease& lease) const {
 
 schedule::Prediction HelperAssignment::predicted_step(const Program& program) const {
   const std::map<std::int64_t, double> seconds = widths_.seconds(program.key);
-  const double serial = timing_history_ ? timing_history_->serial_fraction().value_or(kDefaultSerialFraction) : kDefaultSerialFraction;
+  const double serial =
+      timing_history_ ? timing_history_->serial_fraction().value_or(kDefaultSerialFraction) : kDefaultSerialFraction;
   schedule::Prediction step = schedule::prediction_of(program.step, serial);
   if (measures_widths() && seconds.size() > 1) {
     std::tie(step.work, step.overhead) = fit_step_seconds(seconds);
@@ -137,11 +140,13 @@ schedule::Prediction HelperAssignment::expected(const Lease& lease) const {
   const auto program = programs_.find(lease.job.trial);
   if (program == programs_.end()) return {};
   schedule::Prediction out = predicted_step(program->second);
-  out.steps = program->second.steps * static_cast<double>(std::max<std::int64_t>(0, lease.allowed - lease.num_reported_epochs));
+  out.steps =
+      program->second.steps * static_cast<double>(std::max<std::int64_t>(0, lease.allowed - lease.num_reported_epochs));
   return out;
 }
 
-std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, const DecisionInputs& inputs, double now) {
+std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, const DecisionInputs& inputs,
+                                                        double now) {
   schedule::HelperInput helper_input;
   helper_input.now = now;
   helper_input.is_alive = inputs.ready;
@@ -160,7 +165,8 @@ std::map<std::size_t, TrialId> HelperAssignment::decide(const Leases& leases, co
   return std::move(decided.helping);
 }
 
-void HelperAssignment::send(Leases& leases, const std::vector<bool>& ready, double now, const SendCommand& send_command) {
+void HelperAssignment::send(Leases& leases, const std::vector<bool>& ready, double now,
+                            const SendCommand& send_command) {
   if (max_width_ < 2) return;
   DecisionInputs inputs;
   inputs.ready = ready;
@@ -169,8 +175,8 @@ void HelperAssignment::send(Leases& leases, const std::vector<bool>& ready, doub
   std::vector<bool> idle = ready;
   for (const auto& [id, lease] : leases.all()) {
     if (lease.has_work()) idle[lease.worker] = false;
-    inputs.trials.push_back({id, lease.token, static_cast<std::int32_t>(lease.worker), max_width_of(lease), lease.allowed,
-                            lease.has_work()});
+    inputs.trials.push_back({id, lease.token, static_cast<std::int32_t>(lease.worker), max_width_of(lease),
+                             lease.allowed, lease.has_work()});
   }
   if (inputs == last_inputs_) return;
   std::erase_if(programs_, [&](const auto& each) { return leases.find(each.first) == nullptr; });

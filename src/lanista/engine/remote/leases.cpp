@@ -45,7 +45,8 @@ Job Leases::job_to_send(const Lease& lease) {
   return job;
 }
 
-Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uint64_t token, Report report, double now) {
+Result<std::optional<Report>> Leases::accept_report(std::size_t worker, std::uint64_t token, Report report,
+                                                    double now) {
   const auto trial = trial_of(report);
   if (!trial) return std::optional<Report>();
   const auto it = leases_.find(*trial);
@@ -167,7 +168,8 @@ std::size_t Leases::least_loaded(const std::vector<bool>& excluded_workers) cons
   const std::vector<std::int64_t> trials = trials_per_worker();
   std::size_t best = trials.size();
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if ((excluded_workers.empty() || !excluded_workers[i]) && (best == trials.size() || trials[i] < trials[best])) best = i;
+    if ((excluded_workers.empty() || !excluded_workers[i]) && (best == trials.size() || trials[i] < trials[best]))
+      best = i;
   }
   if (best < trials.size()) return best;
   return static_cast<std::size_t>(std::ranges::min_element(trials) - trials.begin());

@@ -227,8 +227,8 @@ TEST(Leases, ReportsEveryEpochOnce) {
       const bool is_valid = !ended.contains(report_case.trial) && leases.find(TrialId{report_case.trial}) != nullptr &&
                             leases.find(TrialId{report_case.trial})->token == report_case.token;
       const bool ends = rng.below(20) == 0;
-      const Report report =
-          ends ? Report(FinishedReport{TrialId{report_case.trial}, {}, ""}) : epoch(report_case.trial, ++report_case.at);
+      const Report report = ends ? Report(FinishedReport{TrialId{report_case.trial}, {}, ""})
+                                 : epoch(report_case.trial, ++report_case.at);
       const auto num_reported_epochs = leases.accept_report(report_case.worker, report_case.token, report, 0);
       const bool is_new = is_valid && (ends || report_case.at == heard[report_case.trial] + 1);
       ASSERT_TRUE(num_reported_epochs) << num_reported_epochs.error().text();

@@ -183,7 +183,8 @@ json to_json(const AcceptHelpers& widen) {
   return {{"kind", "widen"}, {"trial", widen.trial.value}, {"session", widen.session}};
 }
 json to_json(const HelpTrial& help) {
-  return {{"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
+  return {
+      {"kind", "help"}, {"session", help.session}, {"job", help.session.empty() ? json("none") : to_json(help.job)}};
 }
 json to_json(const Command& command) {
   return std::visit([](const auto& each) { return to_json(each); }, command);
@@ -265,7 +266,8 @@ json to_json(const WorkerReport& report) {
   json trials = json::array();
   for (const TrialId id : report.trials) trials.push_back({{"trial", id.value}});
   json costs = json::array();
-  for (const auto& [id, seconds] : report.costs) costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
+  for (const auto& [id, seconds] : report.costs)
+    costs.push_back({{"trial", id.value}, {"seconds", real_json(seconds)}});
   return {{"kind", "worker"},
           {"worker", report.worker},
           {"process", report.process},
@@ -305,7 +307,8 @@ Report read_report(const json& in) {
                       integer(in, "width"),  study::read_span_costs(member(in, "costs")),
                       text(in, "device"),    member(in, "timed").is_null() ? nullptr : study::read_timed(in)};
   }
-  if (kind == "broken") return ExecutorErrorReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
+  if (kind == "broken")
+    return ExecutorErrorReport{Error{code_of(text(in, "code")), text(in, "message"), text(in, "where")}};
   if (kind == "worker") return read_worker_report(in);
   throw Malformed{"'" + kind + "' is no report"};
 }

@@ -23,7 +23,8 @@ bool is_out_of_memory(const Error& error) { return error.code == Code::kResource
 
 void ProcessExecutor::Impl::handle_event(const Fleet::FleetEvent& event) {
   if (const auto* ready = std::get_if<Fleet::Ready>(&event)) handle_ready(*ready);
-  if (const auto* accepted = std::get_if<Fleet::WorkerMessage>(&event)) handle_message(accepted->worker, accepted->message);
+  if (const auto* accepted = std::get_if<Fleet::WorkerMessage>(&event))
+    handle_message(accepted->worker, accepted->message);
   if (const auto* lost = std::get_if<Fleet::Lost>(&event)) mark_lost(*lost);
   if (const auto* all = std::get_if<Fleet::Broken>(&event)) fail_all(all->error);
   send_helpers();
@@ -34,7 +35,8 @@ void ProcessExecutor::Impl::fail_all(const Error& error) {
 }
 
 void ProcessExecutor::Impl::handle_ready(const Fleet::Ready& ready) {
-  last_start_reports[ready.worker] = {static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host};
+  last_start_reports[ready.worker] = {
+      static_cast<std::int64_t>(ready.worker), ready.process, true, "", {}, 0, ready.host};
   reports.emplace_back(last_start_reports[ready.worker]);
   for (const Leases::Reassignment& moved : leases.rebalance_to(ready.worker, excluded_workers())) {
     if (moved.from) send_command(*moved.from, Finish{moved.trial, false, true});
@@ -83,7 +85,8 @@ Result<void> ProcessExecutor::Impl::handle_report(std::size_t worker, const std:
   const auto trial = trial_of(*decoded);
   const Lease* lease = trial ? leases.find(*trial) : nullptr;
   LANISTA_TRY(check.on_report(worker, tokened->token, *decoded, lease));
-  const std::int64_t num_reported_epochs = lease != nullptr ? lease->num_reported_epochs : 0, saved = lease != nullptr ? lease->saved_step : 0;
+  const std::int64_t num_reported_epochs = lease != nullptr ? lease->num_reported_epochs : 0,
+                     saved = lease != nullptr ? lease->saved_step : 0;
   LANISTA_ASSIGN(auto accepted, leases.accept_report(worker, tokened->token, *std::move(decoded), clock.now()));
   if (!accepted) return {};
   note_progress(worker, *accepted, num_reported_epochs, saved);
@@ -98,7 +101,8 @@ void ProcessExecutor::Impl::note_progress(std::size_t worker, const Report& repo
   const auto* saved = std::get_if<CheckpointReport>(&report);
   const bool is_new = (epoch != nullptr && epoch->measurement.epoch > reported_before) ||
                       (saved != nullptr && saved->step > saved_before) ||
-                      std::holds_alternative<FinishedReport>(report) || std::holds_alternative<TrialPausedReport>(report);
+                      std::holds_alternative<FinishedReport>(report) ||
+                      std::holds_alternative<TrialPausedReport>(report);
   if (is_new) fleet->note_progress(worker);
 }
 
@@ -187,7 +191,8 @@ void ProcessExecutor::Impl::mark_lost(const Fleet::Lost& lost) {
   Leases::Loss loss = leases.mark_lost(lost.worker, lost.own_fault, lost.reason, clock.now());
   last_loss_reasons[lost.worker] = lost.reason;
   reports.emplace_back(WorkerReport{static_cast<std::int64_t>(lost.worker), lost.process, false, lost.reason,
-                                    loss.restarted_trials, loss.seconds, lost.host, std::move(loss.costs), lost.is_dropped});
+                                    loss.restarted_trials, loss.seconds, lost.host, std::move(loss.costs),
+                                    lost.is_dropped});
   for (FailureReport& failure : loss.failed) reports.emplace_back(std::move(failure));
   mark_worker_paused(lost.worker);
   if (fleet->is_expected(lost.worker)) return;  // who comes in its place takes its trials

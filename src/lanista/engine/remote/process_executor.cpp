@@ -89,7 +89,8 @@ void ProcessExecutor::Impl::send(const std::vector<TrialId>& trials) {
     if (lease == nullptr || lease->is_sent || !is_ready(lease->worker)) continue;
     const std::uint64_t token = leases.send(*lease, clock.now());
     check.on_lease_sent(*lease);
-    fleet->send(lease->worker, WireKind::kStart, with_token(token, encode(ExecutorRequest(Leases::job_to_send(*lease)))));
+    fleet->send(lease->worker, WireKind::kStart,
+                with_token(token, encode(ExecutorRequest(Leases::job_to_send(*lease)))));
     if (lease->allowed > 0) allowed[lease->worker].push_back({trial, lease->allowed});
     moved[lease->worker].push_back(trial);
     sent.push_back(lease);
@@ -196,8 +197,8 @@ void ProcessExecutor::Impl::send_helpers() {
 Result<std::unique_ptr<ProcessExecutor>> ProcessExecutor::create(const WorkerConfig& worker_config, FileSystem& fs,
                                                                  const Clock& clock, const ProcessOptions& options) {
   if (worker_config.workers < 1) {
-    return Error{Code::kInvalidArgument, std::to_string(worker_config.workers) + " worker processes; allowed: 1 or more",
-                 "run.workers"};
+    return Error{Code::kInvalidArgument,
+                 std::to_string(worker_config.workers) + " worker processes; allowed: 1 or more", "run.workers"};
   }
   FleetOptions fleet_options;
   fleet_options.worker_config = worker_config;
@@ -274,7 +275,8 @@ std::optional<Report> ProcessExecutor::next(double seconds) {
   return report;
 }
 
-Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const EvaluatedMember> members, data::Part part) {
+Result<std::map<std::string, double>> ProcessExecutor::measure(std::span<const EvaluatedMember> members,
+                                                               data::Part part) {
   return impl_->measure(encode(MeasureRequest{{members.begin(), members.end()}, part}), part);
 }
 

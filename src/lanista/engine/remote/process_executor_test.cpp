@@ -154,8 +154,8 @@ TEST_F(ProcessExecutorTest, ReportsWhyWorkersFail) {
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->text(), "here: other data");
 
-  auto dies =
-      make(2, 20, [](const WorkerConfig&, const ReportActiveTrials&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
+  auto dies = make(
+      2, 20, [](const WorkerConfig&, const ReportActiveTrials&) -> Result<std::shared_ptr<Executor>> { ::_exit(3); });
   ends = train(*dies, 1);
   ASSERT_TRUE(ends.broken);
   EXPECT_EQ(ends.broken->code, Code::kUnavailable);

@@ -67,7 +67,8 @@ TEST_F(RemoteLauncher, GivesSameResultWithKilledOrLateWorkers) {
     SCOPED_TRACE(number);
     Rng rng = root.split(number);
     const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.002});
-    auto executor = make_remote(3, {{"near", launch_late(0, worker)}, {"far", launch_late(rng.uniform() * 0.1, worker)}});
+    auto executor =
+        make_remote(3, {{"near", launch_late(0, worker)}, {"far", launch_late(rng.uniform() * 0.1, worker)}});
     int kills = 0;
     const TrialEnds ends = train(*executor, 6, [&](const Report& report) {
       if (!std::holds_alternative<EpochReport>(report) || kills == 6 || rng.below(3) > 0) return;
@@ -178,7 +179,8 @@ TEST_F(RemoteLauncher, SanitizesHostOfWorker) {
 
 TEST_F(RemoteLauncher, ContinuesWithoutUnusableHost) {
   const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.02});
-  auto executor = make_remote(2, {{"there", launch_late(0, worker)}, {"nowhere", launch_command({"lanista-is-not-there"})}});
+  auto executor =
+      make_remote(2, {{"there", launch_late(0, worker)}, {"nowhere", launch_command({"lanista-is-not-there"})}});
   const TrialEnds ends = train(*executor, 6);
   EXPECT_FALSE(ends.broken);
   EXPECT_EQ(ends.hashes, expected_hashes(6));
@@ -214,16 +216,18 @@ TEST(RemoteProcess, DecodesSignalsFromExitCodes) {
 }
 
 TEST(RemoteLauncherCommand, BuildsRemoteCommandLines) {
-  const auto hosts = ssh_and_slurm_launchers({.ssh = {"here", "node1"}, .slurm = {}}, ProgramPaths{"/opt/my tools/lanista"});
+  const auto hosts =
+      ssh_and_slurm_launchers({.ssh = {"here", "node1"}, .slurm = {}}, ProgramPaths{"/opt/my tools/lanista"});
   ASSERT_EQ(hosts.size(), 2U);
   EXPECT_TRUE(hosts[0].arguments.empty());
   EXPECT_EQ(hosts[1].name, "ssh node1");
   EXPECT_EQ(hosts[1].host, "node1");
-  EXPECT_EQ(ssh_and_slurm_launchers({.ssh = {"me@node2.site"}, .slurm = {}}, ProgramPaths{"lanista"})[0].host, "node2.site");
+  EXPECT_EQ(ssh_and_slurm_launchers({.ssh = {"me@node2.site"}, .slurm = {}}, ProgramPaths{"lanista"})[0].host,
+            "node2.site");
   EXPECT_EQ(hosts[1].arguments, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "--", "node1",
                                                       "'/opt/my tools/lanista'", "worker", "--stdio"}));
-  const auto jobs =
-      ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short", "--exact"}}, ProgramPaths{"/opt/my tools/lanista"});
+  const auto jobs = ssh_and_slurm_launchers({.ssh = {}, .slurm = {"partition=short", "--exact"}},
+                                            ProgramPaths{"/opt/my tools/lanista"});
   ASSERT_EQ(jobs.size(), 1U);
   EXPECT_EQ(jobs[0].host, "") << "any node";
   EXPECT_EQ(jobs[0].arguments,
@@ -233,8 +237,9 @@ TEST(RemoteLauncherCommand, BuildsRemoteCommandLines) {
   ASSERT_EQ(places.size(), 2U);
   EXPECT_TRUE(places[0].arguments.empty());
   EXPECT_EQ(places[1].host, "node1");
-  EXPECT_EQ(places[1].arguments, (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20",
-                                                       "--", "me@node1", "'/opt/my tools/lanista'", "stage"}));
+  EXPECT_EQ(places[1].arguments,
+            (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "--", "me@node1",
+                                      "'/opt/my tools/lanista'", "stage"}));
   const auto own = command_launcher(" docker exec  -i box ", "lanista");
   ASSERT_TRUE(own);
   EXPECT_EQ(own->arguments, (std::vector<std::string>{"docker", "exec", "-i", "box", "lanista", "worker", "--stdio"}));

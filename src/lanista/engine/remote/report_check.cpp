@@ -124,9 +124,11 @@ std::string visible_text(std::string_view text, std::size_t max_bytes) {
 std::vector<Digest> stored_measurement_hashes(const store::Checkpoint& checkpoint, const Job& job) {
   const auto carried_epochs = measurements_in(checkpoint);
   if (!carried_epochs) return {};
-  const bool is_of_other_trial = job.fork && !carried_epochs->empty() && carried_epochs->front().trial == job.fork->from;
+  const bool is_of_other_trial =
+      job.fork && !carried_epochs->empty() && carried_epochs->front().trial == job.fork->from;
   std::vector<Digest> out;
-  for (const study::Measurement& each : is_of_other_trial ? job.fork->measurements : *carried_epochs) out.push_back(digest_of(each));
+  for (const study::Measurement& each : is_of_other_trial ? job.fork->measurements : *carried_epochs)
+    out.push_back(digest_of(each));
   return out;
 }
 
@@ -165,7 +167,8 @@ Result<void> ReportCheck::on_report(std::size_t worker, std::uint64_t token, con
 
 // A checkpoint of an earlier lease of the trial may arrive under the next one, so its epoch is not that of the reports.
 Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease* lease) {
-  const std::int64_t max_bytes = lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMaxReportedSteps;
+  const std::int64_t max_bytes =
+      lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMaxReportedSteps;
   LANISTA_TRY(check_range("a checkpoint's epoch", saved.epoch, 0, max_bytes));
   const std::int64_t steps = lease != nullptr ? steps_through(lease->job, max_bytes) : 0;
   LANISTA_TRY(check_range("a checkpoint's step", saved.step, 0, steps > 0 ? steps : kMaxReportedSteps));
@@ -295,7 +298,8 @@ Result<void> ReportCheck::check_file(const std::string& address, const Lease* le
   return refused("reported the checkpoint " + address + ", which is no file of the study's ckpt folder");
 }
 
-Result<void> ReportCheck::check_weights_file(const std::string& address, const LeaseProgress& progress, const Lease* lease) {
+Result<void> ReportCheck::check_weights_file(const std::string& address, const LeaseProgress& progress,
+                                             const Lease* lease) {
   if (address.empty() && rules_.stores_no_weights) return {};
   LANISTA_TRY(check_file(address, lease));
   if (lease == nullptr) return {};

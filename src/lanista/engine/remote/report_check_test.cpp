@@ -149,7 +149,8 @@ TEST_F(ReportCheckTest, RefusesWrongEnds) {
     ASSERT_TRUE(send(EpochReport{measurement(2)}));
   };
   trained();
-  EXPECT_EQ(error_of(TrialPausedReport{TrialId{1}, 2, 20, {}, stored_weights(2)}), "parked trial 1, which was not asked for");
+  EXPECT_EQ(error_of(TrialPausedReport{TrialId{1}, 2, 20, {}, stored_weights(2)}),
+            "parked trial 1, which was not asked for");
   lease_.finish = Finish{TrialId{1}, false};
   trained();
   EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "weights that were not asked for";
@@ -161,7 +162,8 @@ TEST_F(ReportCheckTest, RefusesWrongEnds) {
   trained();
   EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(1)}), "") << "the state of another epoch";
   trained();
-  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2, TrialId{2})}), "") << "the state of another trial";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2, TrialId{2})}), "")
+      << "the state of another trial";
   trained();
   EXPECT_EQ(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "");
   EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "twice";

@@ -19,7 +19,7 @@ constexpr double kPeerTimeoutSeconds = 5;   ///< seconds for a stranger's hello
 constexpr double kExitTimeoutSeconds = 0.5;  ///< seconds from the end of a connection to that of the process
 constexpr double kShutdownTimeoutSeconds = 5;       ///< seconds to end by itself
 constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< seconds before a process is begun again
-constexpr double kMaxRemoteDelaySeconds = 30;                         ///< longest, of one elsewhere that others do without
+constexpr double kMaxRemoteDelaySeconds = 30;                    ///< longest, of one elsewhere that others do without
 
 constexpr int kMaxRefusals = 2;              ///< processes in a row that cannot work here, where no other can
 constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< connections that no worker of the engine made
@@ -68,16 +68,19 @@ WorkerFleet::~WorkerFleet() {
 
 const std::string& WorkerFleet::remote_name(std::size_t worker) const {
   static const std::string kLocal;
-  return options_.remote_launchers.empty() ? kLocal : options_.remote_launchers[worker % options_.remote_launchers.size()].name;
+  return options_.remote_launchers.empty() ? kLocal
+                                           : options_.remote_launchers[worker % options_.remote_launchers.size()].name;
 }
 
 bool WorkerFleet::reports_hosts() const {
-  return std::ranges::any_of(options_.remote_launchers, [](const Launcher& launcher) { return !launcher.name.empty(); });
+  return std::ranges::any_of(options_.remote_launchers,
+                             [](const Launcher& launcher) { return !launcher.name.empty(); });
 }
 
 bool WorkerFleet::have_all_failed(int tries) const {
-  return std::ranges::none_of(
-      workers_, [&](const Worker& entry) { return (entry.is_ready && entry.misbehaviours == 0) || entry.failures < tries; });
+  return std::ranges::none_of(workers_, [&](const Worker& entry) {
+    return (entry.is_ready && entry.misbehaviours == 0) || entry.failures < tries;
+  });
 }
 
 double WorkerFleet::heartbeat_seconds() const { return std::min(options_.lease_seconds / 4, 1.0); }
@@ -172,7 +175,8 @@ void WorkerFleet::launch_due(double now) {
     }
     entry.launched_at_seconds = now;
     entry.silent_seconds = 0;
-    if (reports_hosts()) entry.host = sanitize_host_name(options_.remote_launchers[i % options_.remote_launchers.size()].host);
+    if (reports_hosts())
+      entry.host = sanitize_host_name(options_.remote_launchers[i % options_.remote_launchers.size()].host);
   }
 }
 
@@ -223,7 +227,8 @@ void WorkerFleet::receive_from(std::size_t worker) {
     auto message = entry.channel->receive(0);
     if (!message) break;
     bytes += message->text.size();
-    if (const auto handled = handle_message(worker, *std::move(message)); !handled) return end_misbehaving(worker, handled.error().message);
+    if (const auto handled = handle_message(worker, *std::move(message)); !handled)
+      return end_misbehaving(worker, handled.error().message);
   }
   if (entry.channel && entry.channel->closed()) handle_disconnect(worker);
 }
@@ -236,7 +241,8 @@ Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
     return Error{Code::kDataLoss, "sent a message of kind " + std::to_string(message.kind) + " " + when, ""};
   };
   entry.silent_seconds = 0;
-  if (!entry.has_sent_hello) return kind == WireKind::kHello ? handle_hello(worker, message.text) : not_now("before its hello");
+  if (!entry.has_sent_hello)
+    return kind == WireKind::kHello ? handle_hello(worker, message.text) : not_now("before its hello");
   auto numbered = split_token(message.text);
   if (!numbered) return unreadable_message(Error{Code::kDataLoss, "it has no number", ""});
   if (numbered->token != entry.received + 1) {
@@ -271,14 +277,15 @@ Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
 
 Result<void> WorkerFleet::check_message_counts(const Worker& entry) const {
   if (entry.messages_without_progress > kMaxMessagesWithoutProgress) {
-    return Error{Code::kDataLoss, "sent " + std::to_string(kMaxMessagesWithoutProgress) + " messages without any progress", ""};
+    return Error{Code::kDataLoss,
+                 "sent " + std::to_string(kMaxMessagesWithoutProgress) + " messages without any progress", ""};
   }
   const double due = (clock_->now() - entry.launched_at_seconds) / heartbeat_seconds();
   if (static_cast<double>(entry.heartbeats) <= kHeartbeatBurst + kHeartbeatFactor * due) return {};
-  return Error{
-      Code::kDataLoss,
-      "sent " + std::to_string(entry.heartbeats) + " heartbeats where " + std::to_string(std::llround(due)) + " were due",
-      ""};
+  return Error{Code::kDataLoss,
+               "sent " + std::to_string(entry.heartbeats) + " heartbeats where " + std::to_string(std::llround(due)) +
+                   " were due",
+               ""};
 }
 
 Result<void> WorkerFleet::handle_hello(std::size_t worker, const std::string& text) {
@@ -307,7 +314,8 @@ void WorkerFleet::handle_disconnect(std::size_t worker) {
   if (end && is_remote(worker)) {
     const ProcessEnd located_reason = end->as_launcher_exit();
     // A program that ended there is to blame; a host or a connection that went says nothing of trials.
-    return drop(worker, true, !entry.is_ready || (located_reason.signal != 0 && located_reason.is_own_fault()), located_reason.text());
+    return drop(worker, true, !entry.is_ready || (located_reason.signal != 0 && located_reason.is_own_fault()),
+                located_reason.text());
   }
   if (end) return drop(worker, true, end->is_own_fault(), end->text());
   if (fault) return end_misbehaving(worker, unreadable_message(*fault).message);
@@ -331,7 +339,8 @@ void WorkerFleet::check_heartbeats(double now) {
       continue;
     }
     // Its heart beats from the welcome on, which follows its hello.
-    const double most = entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
+    const double most =
+        entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
     if (entry.silent_seconds <= most) continue;
     mark_lost(i, false,
          "was silent for " + seconds_text(most) + " (stopped, or the machine is too busy: run.lease_seconds)");
@@ -354,7 +363,8 @@ void WorkerFleet::note_progress(std::size_t worker) {
   entry.messages_without_progress = 0;
 }
 
-void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason, bool is_misbehaviour) {
+void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason,
+                       bool is_misbehaviour) {
   Worker& entry = workers_[worker];
   if (!has_ended) {  // stopped, it wakes up to its end
     ::kill(entry.process, SIGKILL);
@@ -363,14 +373,16 @@ void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const
   const Worker before = std::exchange(entry, Worker{});
   entry.failures = before.failures + 1;
   entry.misbehaviours = before.misbehaviours;
-  entry.launch_at_seconds = clock_->now() + delay_after(entry.failures, is_remote(worker) ? kMaxRemoteDelaySeconds : kMaxDelaySeconds);
+  entry.launch_at_seconds =
+      clock_->now() + delay_after(entry.failures, is_remote(worker) ? kMaxRemoteDelaySeconds : kMaxDelaySeconds);
   const std::string located_reason = is_remote(worker) ? "(" + remote_name(worker) + ") " + reason : reason;
-  events_.push_back(Lost{worker, before.process, own_fault && !is_misbehaviour, located_reason, before.host, is_misbehaviour});
+  events_.push_back(
+      Lost{worker, before.process, own_fault && !is_misbehaviour, located_reason, before.host, is_misbehaviour});
   check_any_usable(worker, before.is_ready, own_fault, before.refusal, located_reason);
 }
 
-void WorkerFleet::check_any_usable(std::size_t worker, bool was_ready, bool own_fault, const std::optional<Error>& refusal,
-                             const std::string& reason) {
+void WorkerFleet::check_any_usable(std::size_t worker, bool was_ready, bool own_fault,
+                                   const std::optional<Error>& refusal, const std::string& reason) {
   const bool is_misbehaving = workers_[worker].misbehaviours >= kMaxFailures;
   if (!may_launch_ || (was_ready && !is_misbehaving)) return;
   if (!have_all_failed(refusal ? kMaxRefusals : own_fault ? kMaxFailures : kMaxKilled)) return;

@@ -36,7 +36,8 @@ void WorkerHistoryBuilder::add(const WorkerReport& report, study::WorkerHistory&
   }
 }
 
-void WorkerHistoryBuilder::record_move(TrialId trial, std::int64_t worker, const std::string& host, study::WorkerHistory& history) {
+void WorkerHistoryBuilder::record_move(TrialId trial, std::int64_t worker, const std::string& host,
+                                       study::WorkerHistory& history) {
   const auto lost = open_moves_.find(trial);
   if (lost == open_moves_.end()) return;
   study::WorkerHistory::Move& move = history.moves[lost->second];

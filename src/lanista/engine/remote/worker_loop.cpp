@@ -98,7 +98,8 @@ class HeartbeatThread {
 /// What is said to the engine, in the words of messages.h, and back.
 class CommandLoop {
  public:
-  CommandLoop(WorkerLink& link, Executor& executor, double max_silent_seconds) : link_(link), executor_(executor), max_silent_seconds_(max_silent_seconds) {}
+  CommandLoop(WorkerLink& link, Executor& executor, double max_silent_seconds)
+      : link_(link), executor_(executor), max_silent_seconds_(max_silent_seconds) {}
 
   Result<void> run() {
     last_receive_time_ = std::chrono::steady_clock::now();
@@ -174,8 +175,10 @@ class CommandLoop {
       link_.send_last_error(WireKind::kBroken, broken->error);
       return false;
     }
-    if (const auto* failure = std::get_if<FailureReport>(&report); failure && failure->reason.size() > kMaxFailureReasonBytes) {
-      return send_report(FailureReport{failure->trial, failure->epoch, failure->reason.substr(0, kMaxFailureReasonBytes)});
+    if (const auto* failure = std::get_if<FailureReport>(&report);
+        failure && failure->reason.size() > kMaxFailureReasonBytes) {
+      return send_report(
+          FailureReport{failure->trial, failure->epoch, failure->reason.substr(0, kMaxFailureReasonBytes)});
     }
     const auto trial = trial_of(report);
     const auto token = trial ? tokens_.find(*trial) : tokens_.end();

@@ -36,18 +36,20 @@ class MutatedStudy {
     if (!every_process) mutation.marker_file = root_ + "/claimed";
     const MakeWorkerExecutor make = [](const WorkerConfig& worker_config, const ReportActiveTrials&) {
       const FakeOptions options{.workers = 2, .rows = small_data().split_rows[0], .checkpoint_one_in = 2};
-      return Result<std::shared_ptr<Executor>>(
-          std::make_shared<FakeExecutor>(options, store::CheckpointStore(real_file_system(), worker_config.study_folder)));
+      return Result<std::shared_ptr<Executor>>(std::make_shared<FakeExecutor>(
+          options, store::CheckpointStore(real_file_system(), worker_config.study_folder)));
     };
     WorkerConfig worker_config;
     worker_config.study_folder = study_;
     worker_config.workers = 2;
     ProcessOptions how;
-    how.lease_seconds = std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2 : 8;  // a busy machine must not look like a bad worker
+    how.lease_seconds =
+        std::getenv("LANISTA_WHOLE_MUTATIONS") != nullptr ? 2 : 8;  // a busy machine must not look like a bad worker
     how.rules = report_rules({}, data_);
     Mutation honest = mutation;
     honest.at = std::int64_t{1} << 40;
-    how.remote_launchers = {{"good", launch_with_mutated_messages(make, honest)}, {"bad", launch_with_mutated_messages(make, mutation)}};
+    how.remote_launchers = {{"good", launch_with_mutated_messages(make, honest)},
+                            {"bad", launch_with_mutated_messages(make, mutation)}};
     LANISTA_ASSIGN(const auto executor, ProcessExecutor::create(worker_config, real_file_system(), clock_, how));
     Services services;
     services.fs = &real_file_system();
@@ -112,8 +114,8 @@ TEST(WorkerMutation, EndsUnchangedOrNamesWorker) {
     const auto fault = static_cast<MessageFault>(seed % kNumMessageFaults);
     const auto at = static_cast<std::int64_t>(rng.below(3) == 0 ? rng.below(3) : rng.below(16));
     const bool every_process = rng.below(8) == 0;
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", mutation " + std::to_string(seed % kNumMessageFaults) + " at message " +
-                 std::to_string(at) + (every_process ? " of every process" : ""));
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", mutation " + std::to_string(seed % kNumMessageFaults) +
+                 " at message " + std::to_string(at) + (every_process ? " of every process" : ""));
     MutatedStudy study;
     const auto summary = study.run(config, {.seed = rng.next(), .fault = fault, .at = at}, every_process);
     ASSERT_TRUE(summary) << summary.error().text();

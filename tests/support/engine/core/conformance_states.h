@@ -63,7 +63,8 @@ TYPED_TEST_P(ExecutorConformance, PausesTrialAtAllowedEpoch) {
   this->allow(3, TestFixture::kEpochs);
   this->finish(3);
 
-  const ReportLog log = this->collect_reports([](const ReportLog& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
+  const ReportLog log =
+      this->collect_reports([](const ReportLog& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
 
   this->expect_epochs(log, 2, 2);
   this->expect_epochs(log, 3, TestFixture::kEpochs);
@@ -196,7 +197,8 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   ASSERT_TRUE(this->executor->start(job));
   this->allow(2, 2);
   this->pause_trial(2);
-  const ReportLog resumed = whole(this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address, true);
+  const ReportLog resumed =
+      whole(this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address, true);
 
   const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front(); };
   const auto texts = [](const ReportLog& log) { return TestFixture::texts(log.epochs.at(TrialId{2})); };

@@ -33,7 +33,8 @@ struct CustomStudy {
   }
   std::optional<study::ZooSnapshot> zoo_moment(const Services& services) const {
     if (config.train.start != study::kStartZoo) return std::nullopt;
-    return StudyZoo::begin(zoo_location(config, *services.data, kFolder), config.train.zoo_tasks == study::kRelatedTasks,
+    return StudyZoo::begin(zoo_location(config, *services.data, kFolder),
+                           config.train.zoo_tasks == study::kRelatedTasks,
                            static_cast<std::int64_t>(services.clock->unix_time()));
   }
   /// With any executor, over any data.

@@ -16,7 +16,10 @@ class RandomCloneStrategy final : public RandomVerdictStrategy {
  public:
   RandomCloneStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
       : RandomVerdictStrategy(std::move(inner), epochs, Rng(seed).split("breeder"),
-                {.pause_probability = 0.4, .stop_probability = 0.05, .max_epochs_ahead = 2, .forgets_ended_trials = false}) {}
+                              {.pause_probability = 0.4,
+                               .stop_probability = 0.05,
+                               .max_epochs_ahead = 2,
+                               .forgets_ended_trials = false}) {}
   std::string_view name() const override { return "breeder"; }
 
   Result<strategy::Suggestion> suggest(const strategy::Capacity& capacity) const override {

@@ -24,7 +24,8 @@ class RandomVerdictStrategy : public strategy::Strategy {
     bool forgets_ended_trials = true;  ///< else only those that failed
   };
 
-  RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng, const VerdictDistribution& distribution)
+  RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng,
+                        const VerdictDistribution& distribution)
       : inner_(std::move(inner)), epochs_(epochs), rng_(rng), distribution_(distribution) {}
 
   void observe(const study::Event& event) override {

@@ -30,7 +30,8 @@ SimulatedFleet::SimulatedFleet(const FleetOptions& fleet, Options options, Virtu
       rng_(Rng(options.seed).split("fleet")),
       workers_(fleet.workers) {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    workers_[i].wakes_at_seconds = clock_.now() + random_delay(i < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
+    workers_[i].wakes_at_seconds =
+        clock_.now() + random_delay(i < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
   }
 }
 
@@ -46,7 +47,8 @@ double SimulatedFleet::next_event_seconds(const SimulatedWorker& entry) const {
 std::optional<Fleet::FleetEvent> SimulatedFleet::next(double seconds) {
   const double until = clock_.now() + seconds;
   while (events_.empty()) {
-    const auto first = std::ranges::min_element(workers_, {}, [this](const SimulatedWorker& entry) { return next_event_seconds(entry); });
+    const auto first = std::ranges::min_element(
+        workers_, {}, [this](const SimulatedWorker& entry) { return next_event_seconds(entry); });
     const double at = next_event_seconds(*first);
     if (at > until) {
       clock_.advance(until - clock_.now());
@@ -65,8 +67,8 @@ void SimulatedFleet::send(std::size_t worker, WireKind kind, std::string_view te
   SimulatedWorker& entry = workers_[worker];
   if (!entry.fake) return;
   const double earliest = entry.inbox.empty() ? 0 : entry.inbox.back().at;
-  entry.inbox.push_back(
-      {std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)), {static_cast<std::uint16_t>(kind), std::string(text)}});
+  entry.inbox.push_back({std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)),
+                         {static_cast<std::uint16_t>(kind), std::string(text)}});
 }
 
 void SimulatedFleet::mark_lost(std::size_t worker, bool own_fault, const std::string& reason) {
@@ -211,7 +213,8 @@ void SimulatedFleet::send_report(SimulatedWorker& entry, const Report& report) {
   const std::uint64_t token = trial && entry.tokens.contains(*trial) ? entry.tokens.at(*trial) : 0;
   send_to_engine(entry, WireKind::kReport, with_token(token, encode(report)));
   if (const auto* epoch = std::get_if<EpochReport>(&report)) {
-    const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStepSeconds, clock_.now()};
+    const SpanReport span{epoch->measurement.trial, epoch->measurement.epoch, 0, clock_.now() - kStepSeconds,
+                          clock_.now()};
     entry.outbox.push_back({entry.outbox.back().at,
                          {static_cast<std::uint16_t>(WireKind::kReport), with_token(token, encode(Report(span)))}});
   }
@@ -219,8 +222,8 @@ void SimulatedFleet::send_report(SimulatedWorker& entry, const Report& report) {
 
 void SimulatedFleet::send_to_engine(SimulatedWorker& entry, WireKind kind, std::string text) {
   const double earliest = entry.outbox.empty() ? 0 : entry.outbox.back().at;
-  entry.outbox.push_back(
-      {std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)), {static_cast<std::uint16_t>(kind), std::move(text)}});
+  entry.outbox.push_back({std::max(earliest, clock_.now() + random_delay(kMessageDelaySeconds)),
+                          {static_cast<std::uint16_t>(kind), std::move(text)}});
 }
 
 void SimulatedFleet::deliver(std::size_t worker) {
@@ -248,11 +251,13 @@ void SimulatedFleet::drop(std::size_t worker, bool own_fault, const std::string&
   SimulatedWorker& entry = workers_[worker];
   for (const TrialId trial : entry.active_trials) ++losses_[trial];
   const bool keeps_running = !own_fault && clock_.now() < entry.disconnected_until;
-  if (keeps_running) zombies_.push_back({std::move(entry.fake), clock_.now() + random_delay(1), static_cast<int>(rng_.below(4))});
+  if (keeps_running)
+    zombies_.push_back({std::move(entry.fake), clock_.now() + random_delay(1), static_cast<int>(rng_.below(4))});
   const pid_t process = entry.process;
   const std::string host = host_of(entry, worker);
   entry = SimulatedWorker{};
-  entry.wakes_at_seconds = clock_.now() + random_delay(worker < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
+  entry.wakes_at_seconds =
+      clock_.now() + random_delay(worker < options_.num_local_workers ? kStartDelaySeconds : kRemoteStartDelaySeconds);
   events_.push_back(Lost{worker, process, own_fault, reason, host});
 }
 

@@ -51,7 +51,8 @@ struct CrashProfile {
 /// A fake that says whom it has in hand, all at once as lanes of one step, and may die of them.
 class CrashingExecutor final : public ForwardingExecutor {
  public:
-  CrashingExecutor(std::unique_ptr<FakeExecutor> fake, ReportActiveTrials report_trials, CrashProfile crash_profile, std::string crash_marks_path)
+  CrashingExecutor(std::unique_ptr<FakeExecutor> fake, ReportActiveTrials report_trials, CrashProfile crash_profile,
+                   std::string crash_marks_path)
       : ForwardingExecutor(*fake),
         fake_(std::move(fake)),
         report_trials_(std::move(report_trials)),
@@ -102,7 +103,8 @@ class CrashingExecutor final : public ForwardingExecutor {
       const auto died = real_file_system().read(crash_marks_path_);
       if (died && std::ssize(*died) >= crash_profile_.of_processes) continue;
       const std::string marks_with_one_more = (died ? *died : "") + "x";
-      static_cast<void>(write_atomically(real_file_system(), crash_marks_path_, std::as_bytes(std::span(marks_with_one_more))));
+      static_cast<void>(
+          write_atomically(real_file_system(), crash_marks_path_, std::as_bytes(std::span(marks_with_one_more))));
       ::signal(crash_profile_.signal, SIG_DFL);  // a sanitizer's handler would exit
       ::raise(crash_profile_.signal);
     }
@@ -126,14 +128,16 @@ class ProcessExecutorTest : public ::testing::Test {
 
   /// What workers of this nature obey with.
   MakeWorkerExecutor crashing_worker(const CrashProfile& crash_profile) const {
-    return [crash_profile, crash_marks_path = folder_ + "/marks"](const WorkerConfig& config, const ReportActiveTrials& report_trials) {
+    return [crash_profile, crash_marks_path = folder_ + "/marks"](const WorkerConfig& config,
+                                                                  const ReportActiveTrials& report_trials) {
       const FakeOptions options{.seed = 3, .workers = 2, .checkpoint_one_in = 2};
       const store::CheckpointStore files(real_file_system(), config.study_folder);
-      return Result<std::shared_ptr<Executor>>(
-          std::make_shared<CrashingExecutor>(std::make_unique<FakeExecutor>(options, files), report_trials, crash_profile, crash_marks_path));
+      return Result<std::shared_ptr<Executor>>(std::make_shared<CrashingExecutor>(
+          std::make_unique<FakeExecutor>(options, files), report_trials, crash_profile, crash_marks_path));
     };
   }
-  std::unique_ptr<ProcessExecutor> make(std::int64_t workers, const CrashProfile& crash_profile = {}, double lease_seconds = 20) {
+  std::unique_ptr<ProcessExecutor> make(std::int64_t workers, const CrashProfile& crash_profile = {},
+                                        double lease_seconds = 20) {
     return make(workers, lease_seconds, crashing_worker(crash_profile));
   }
   std::unique_ptr<ProcessExecutor> make(std::int64_t workers, double lease_seconds, const MakeWorkerExecutor& worker) {
