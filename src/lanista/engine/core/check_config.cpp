@@ -1,4 +1,4 @@
-// What the engine asks of a configuration, whoever wrote it: counts, names, and settings that exclude each other.
+// Checks of counts, names, and settings that exclude each other.
 #include "lanista/engine/core/check_config.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace lanista::engine {
 namespace {
 
-/// EpochSchedule that read a growing share of the rows.
+/// Checks epochs that read a growing share of the rows.
 Result<void> check_growing(const study::TrainConfig& train) {
   if (!train.all_rows_at) return {};
   const std::string at = "is " + std::to_string(*train.all_rows_at);
@@ -34,7 +34,7 @@ Result<void> check_growing(const study::TrainConfig& train) {
   return {};
 }
 
-/// What is made of a start, where there is one.
+/// Checks the settings that need a start.
 Result<void> check_start(const study::TrainConfig& train) {
   const bool off = train.start == study::kStartOff;
   const auto refused = [](const char* key, const std::string& what) -> Result<void> {
@@ -46,21 +46,21 @@ Result<void> check_start(const study::TrainConfig& train) {
   }
   if (train.start_recalibrate > 0 && off) {
     return refused("train.start_recalibrate", "is " + std::to_string(train.start_recalibrate) +
-                                                  ", and train.start is off; say parent, study, zoo or file there");
+                                                  ", and train.start is off; allowed there: parent, study, zoo, file");
   }
   if (train.start_optimizer == study::kCarryOptimizer && (off || train.start == study::kStartFile)) {
     return refused("train.start_optimizer",
                    "is 'carry', and train.start is " + train.start +
-                       "; it goes with parent, study and zoo: a file has no optimizer's state");
+                       "; it needs parent, study or zoo: a file has no optimizer state");
   }
   if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
     return refused("train.start_shrink", "is 'loss', and train.start is " + train.start +
-                                             "; it goes with parent, study and zoo, whose models are of these data");
+                                             "; it needs parent, study or zoo, because it scores the parent on these data");
   }
   return {};
 }
 
-/// Starts that race.
+/// Checks the start race.
 Result<void> check_race(const study::TrainConfig& train) {
   if (train.start_race == 0) return {};
   const auto refused = [&](const std::string& what) -> Result<void> {
@@ -70,7 +70,7 @@ Result<void> check_race(const study::TrainConfig& train) {
     return refused("; it must be 0 to " + std::to_string(study::kMaxRaceSteps));
   }
   if (train.start == study::kStartOff) {
-    return refused(", and train.start is off, so there is nothing to race; say parent, study, zoo or file there");
+    return refused(", and train.start is off, so there is nothing to race; allowed there: parent, study, zoo, file");
   }
   if (!train.select.name.empty()) {
     return refused(", and train.select has racers train on examples of their own; leave out one of the two");

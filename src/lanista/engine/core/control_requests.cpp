@@ -35,7 +35,7 @@ Result<std::vector<ControlRequest>> pending_control_requests(FileSystem& fs, con
 Result<void> remove_control_request(FileSystem& fs, const std::string& study_folder, const ControlRequest& request) {
   const std::string folder = study_folder + "/control";
   LANISTA_TRY(fs.remove(folder + "/" + request.file));
-  return fs.sync_folder(folder);  // a request that came back after a power cut would be obeyed twice
+  return fs.sync_folder(folder);  // so that a power loss does not repeat the request
 }
 
 }  // namespace lanista::engine

@@ -43,7 +43,7 @@ DeviceExecutors::DeviceState* DeviceExecutors::device_of_trial(TrialId trial) {
 Result<void> DeviceExecutors::start(const Job& job) {
   DeviceState& place = find_device(job.device);
   DeviceState* before = device_of_trial(job.trial);
-  // What it did elsewhere is void, as it would be with one executor.
+  // Reports of the other device are dropped, as with one executor.
   if (before != nullptr && before != &place) before->device.executor->command(Finish{job.trial, false, true});
   trial_devices_[job.trial] = static_cast<std::size_t>(&place - devices_.data());
   return place.device.executor->start(job);
@@ -81,7 +81,7 @@ void DeviceExecutors::arrange(const UpdateGroups& arranged) {
 }
 
 std::optional<Report> DeviceExecutors::translate_report(Report report, DeviceState& place) {
-  // Of before it went elsewhere: void, but for files and for what was worked.
+  // Reports of an earlier device are dropped, except files and spans.
   const bool is_of_start = std::holds_alternative<EpochReport>(report) ||
                            std::holds_alternative<FailureReport>(report) ||
                            std::holds_alternative<FinishedReport>(report);
@@ -99,7 +99,7 @@ std::optional<Report> DeviceExecutors::translate_report(Report report, DeviceSta
 }
 
 std::optional<Report> DeviceExecutors::poll() {
-  // Each in its turn, so that none is heard only when another one has nothing to say.
+  // Polls the devices in turn, so that one device cannot delay the others.
   for (std::size_t i = 0; i < devices_.size(); ++i) {
     DeviceState& place = devices_[(next_device_ + i) % devices_.size()];
     while (auto report = place.device.executor->next(0)) {
@@ -129,7 +129,7 @@ Result<std::map<std::string, double>> DeviceExecutors::measure(std::span<const E
   const bool is_one = std::ranges::all_of(
       members, [&](const EvaluatedMember& member) { return &find_device(member.job.device) == &first; });
   if (is_one) return first.device.executor->measure(members, part);
-  // Some member's operators may have no form on the first.
+  // The first devices may lack an operator of a member.
   for (std::size_t i = 0; i + 1 < devices_.size(); ++i) {
     auto measured = devices_[i].device.executor->measure(members, part);
     if (measured || measured.error().code != Code::kUnimplemented) return measured;

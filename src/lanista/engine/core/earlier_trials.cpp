@@ -15,13 +15,13 @@ using study::StudyConfig;
 using study::StudyView;
 using study::TrialView;
 
-/// Why nothing of the old study says anything of the new one.
+/// Checks that trials of the old study can be compared with those of the new one.
 Result<void> check_comparable(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data) {
   const auto refuse = [](const std::string& message, const std::string& key) {
-    return Error{Code::kInvalidArgument, "its trials cannot be taken over: " + message, key};
+    return Error{Code::kInvalidArgument, "its trials cannot be imported: " + message, key};
   };
   if (old_study.data.value("hash", "") != data.hash.hex()) {
-    return refuse("it is on other data, so that its results are of other rows", "data.source");
+    return refuse("it has other data, so its results are for other rows", "data.source");
   }
   if (old_study.config.data.targets != config.data.targets) {
     return refuse("targets were " + old_study.config.data.targets + ", are " + config.data.targets, "data.targets");
@@ -29,10 +29,10 @@ Result<void> check_comparable(const StudyView& old_study, const StudyConfig& con
   if (old_study.config.model.frozen || config.model.frozen)
     return refuse("a part of its models is frozen", "model.frozen");
   if (old_study.config.data.class_weights != config.data.class_weights) {
-    return refuse("classes weigh otherwise", std::string(study::kClassWeightsKey));
+    return refuse("the class weights differ", std::string(study::kClassWeightsKey));
   }
   if (old_study.config.train.rates != config.train.rates) {
-    return refuse("parts of its models train at other rates", std::string(study::kRatesKey));
+    return refuse("parts of its models have other learning rates", std::string(study::kRatesKey));
   }
   if (study::trainings_per_proposal(old_study.config) > 1 || study::trainings_per_proposal(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");
@@ -40,14 +40,14 @@ Result<void> check_comparable(const StudyView& old_study, const StudyConfig& con
   return {};
 }
 
-/// A value of a recipe as one of a domain; nullopt if it is none.
+/// The recipe's value of this name in the domain; nullopt if the domain does not have it.
 std::optional<space::Value> value_in(const space::Domain& domain, const nlohmann::json& recipe,
                                      const std::string& name) {
   const auto found = recipe.find(name);
   return found == recipe.end() ? std::nullopt : space::value_in(domain, *found);
 }
 
-/// Takes over trial by trial; a text is why one does not fit.
+/// Converts trials one by one. A text is the reason why one does not fit.
 class TrialMatcher {
  public:
   TrialMatcher(const StudyView& old_study, const StudyConfig& config, const data::DataSpec& data,
@@ -56,7 +56,7 @@ class TrialMatcher {
     for (space::Parameter& choice : models.parameters()) parameters_.push_back(std::move(choice));
   }
 
-  /// The trial as one of the new space, or why it is none. Errors: kDataLoss.
+  /// The trial in the new space, or the reason why it does not fit. Errors: kDataLoss.
   Result<std::variant<study::EarlierTrial, std::string>> match(const TrialView& trial) const {
     using MatchResult = std::variant<study::EarlierTrial, std::string>;
     const study::Proposal& old_sample = trial.proposal;
@@ -81,7 +81,7 @@ class TrialMatcher {
     }
     LANISTA_ASSIGN(const graph::Graph model, models_.rebuild(is.base, is.edits));
     if (graph::canonical_hash(model, models_.ops()) != old_sample.graph_hash)
-      return MatchResult("its base model is another one");
+      return MatchResult("its base model is a different one");
     if (auto within = models_.check_limits(model); !within) return MatchResult("its model breaks the limits");
     if (auto why = convert_sample(old_sample.sample, is.sample)) return MatchResult(*std::move(why));
     LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_.ops()));
@@ -128,7 +128,7 @@ class TrialMatcher {
       const auto drawn = old_sample.find(parameter.name);
       std::optional<space::Value> value;
       if (drawn != old_sample.end()) {
-        // 0 of a choice is 0.0 of a range.
+        // The integer 0 of a choice equals 0.0 of a range.
         const bool same = space::domain_contains(parameter.domain, drawn->second);
         value = same ? drawn->second : value_in(parameter.domain, space::sample_json(old_sample), parameter.name);
       } else if (!space::is_model_choice(parameter.name)) {
@@ -145,9 +145,9 @@ class TrialMatcher {
     const nlohmann::json now = study::recipe_json(*after);
     if (now == recipe) return std::nullopt;
     for (const auto& [name, value] : recipe.items()) {
-      if (name != "epochs" && (!now.contains(name) || now.at(name) != value)) return name + " was trained otherwise";
+      if (name != "epochs" && (!now.contains(name) || now.at(name) != value)) return name + " had another value in training";
     }
-    return "it was trained otherwise";
+    return "its training was different";
   }
 
   const StudyView& old_;
@@ -183,7 +183,7 @@ Result<ImportedTrials> import_trials(const StudyView& old_study, const StudyConf
       if (room > 0) continue;
       out.earlier.trials.pop_back();
     }
-    ++out.left_out[fits != nullptr ? "a log's header has no more room" : std::get<std::string>(answer)];
+    ++out.left_out[fits != nullptr ? "the log header is full" : std::get<std::string>(answer)];
     ++out.earlier.left_out;
   }
   std::ranges::reverse(out.earlier.trials);

@@ -15,7 +15,7 @@
 namespace lanista::engine {
 namespace {
 
-/// What a candidate asks of a machine.
+/// Size of a candidate's model.
 struct ModelSize {
   double params = 0, flops = 0;
 };
@@ -33,7 +33,7 @@ class EnsembleSearch {
     return {};
   }
 
-  /// The ensemble of these draws, measured.
+  /// The ensemble with these repetitions of the models, measured.
   Result<study::Ensemble> measure_draws(std::span<const std::int64_t> repetitions) const {
     study::Ensemble ensemble;
     std::vector<study::Measurement> folds;
@@ -52,7 +52,7 @@ class EnsembleSearch {
     return ensemble;
   }
 
-  /// By how much its models break the study's constraints, the worst of them.
+  /// The largest violation of the study's constraints by one of its models.
   double violation(const study::Ensemble& ensemble, std::span<const std::int64_t> repetitions) const {
     ModelSize sum;
     for (std::size_t k = 0; k < repetitions.size(); ++k) {
@@ -74,7 +74,7 @@ class EnsembleSearch {
   }
 
  private:
-  /// All constraints count: what is known of one model before it is trained, its size, is not known of a blend.
+  /// Violation of all constraints, those on the size included, because the size of a blend is not known beforehand.
   double violation_of(const study::Measurement& seen, const space::Sample& sample) const {
     const auto value_of = [&](const std::string& name) -> std::optional<double> {
       if (const auto found = seen.metrics.find(name); found != seen.metrics.end()) return found->second;
@@ -92,7 +92,7 @@ class EnsembleSearch {
   std::vector<ModelSize> sizes_;
 };
 
-/// Orders the model's trainings by fold as those of `first` stand. False: it has none for one of these folds.
+/// Orders the model's trainings in the fold order of `first`. Returns false if one of these folds is missing.
 bool order_by_fold(EnsembleModel& model, const EnsembleModel& first) {
   EnsembleModel out;
   for (const EnsembleCandidate& wanted : first) {
@@ -117,7 +117,7 @@ std::vector<EnsembleModel> eligible_models(std::vector<EnsembleModel> models) {
   if (models.empty()) return models;
   const EnsembleModel first = models.front();
   std::erase_if(models, [&](EnsembleModel& each) { return !order_by_fold(each, first); });
-  // Equal weights predict the same: a model that is another's copy brings nothing.
+  // Models with equal weights predict the same, so a copy adds nothing.
   std::set<std::vector<std::string>> seen;
   std::erase_if(models, [&](const EnsembleModel& each) { return !seen.insert(weight_addresses(each)).second; });
   return models;
@@ -134,7 +134,7 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
       };
       if (const auto found = std::ranges::find_if(model, belongs_to_trial); found != model.end()) member = &*found;
     }
-    LANISTA_CHECK(member != nullptr, "an ensemble of others");
+    LANISTA_CHECK(member != nullptr, "members are among the models");
     out.push_back({member->job, member->weights, shares[i]});
   }
   return out;
@@ -142,7 +142,7 @@ std::vector<EvaluatedMember> evaluated_members(std::span<const EnsembleModel> mo
 
 Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyConfig& config, const graph::OpTable& ops,
                                         std::span<const EnsembleModel> models, std::int64_t most) {
-  LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble of nobody, or for nothing");
+  LANISTA_CHECK(!models.empty() && !config.goals.empty(), "an ensemble needs models and a goal");
   const auto has_same_size = [&](const EnsembleModel& model) {
     return !model.empty() && model.size() == models.front().size();
   };

@@ -12,7 +12,7 @@ namespace {
 Digest identity_of(const Job& job) {
   Hasher hasher;
   hasher.text(graph::to_text(job.model)).text(study::recipe_json(job.recipe).dump());
-  if (job.start) hasher.text(job.start->plan).text(job.start->address);  // an address tells the content
+  if (job.start) hasher.text(job.start->plan).text(job.start->address);  // an address identifies the content
   if (job.transfer) hasher.text(zoo::transfer_json(*job.transfer).dump());
   return hasher.finish();
 }
@@ -165,7 +165,7 @@ Digest FakeExecutor::state_hash(const Trial& trial, std::int64_t epoch) const {
   return hasher.finish();
 }
 
-/// Its weights, from which it can also go on.
+/// Stores its weights, from which it can also resume.
 Result<std::string> FakeExecutor::store_weights(const Trial& trial) {
   store::Checkpoint weights;
   const auto weight_of = [&](std::int64_t epoch) {

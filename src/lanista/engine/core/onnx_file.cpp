@@ -49,7 +49,7 @@ Result<graph::Graph> trainable_form(const graph::Graph& graph, std::vector<std::
   const graph::NodeId end = graph.nodes_of("output").front();
   graph::Node output = graph.node(end);
   graph::GraphBuilder builder(graph);
-  // What stands behind the softmax only moves its numbers.
+  // Nodes after the softmax only change its shape.
   const auto ends_in = [&](std::string_view op) {
     const graph::Node& last = builder.peek().node(output.inputs.front().node);
     return last.op == op && builder.peek().consumers(last.id).size() == 1;

@@ -26,15 +26,14 @@ namespace {
 
 using nlohmann::json;
 
-/// Layouts of package.json. What is written is the oldest that says all: builds that know no standardised targets would
-/// take predictions in standard units for real ones, so these packages are none for them; nor are those of several
-/// members for builds that know one, nor those of labels or several targets for builds that have no names for them, nor
-/// those of members with units of their own for builds that would fill and normalise once for all.
+/// Schemas of package.json. A package is written with the oldest schema that holds all its facts. Older builds refuse
+/// newer schemas, because they would misread them: standardised targets, several members, labels or several targets,
+/// and members with their own normalisation.
 constexpr std::int64_t kOfOneModel = 1, kOfStandardTargets = 2, kOfSeveral = 3, kOfFolds = 4,
                        kOfPositions = 5;
 constexpr std::int64_t kPackageSchema = kOfPositions;
 
-/// A package is of few members; a file that asks for more is none.
+/// Most members of a package; a file with more is invalid.
 constexpr std::size_t kMaxMembers = 1000;
 
 std::string hash_text(std::string_view bytes) { return hash_bytes(std::as_bytes(std::span(bytes))).hex(); }
@@ -51,7 +50,7 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
   json facts = json::parse(*text, nullptr, false);
   if (!facts.is_object()) return broken(path, "is not JSON");
   const std::int64_t schema = facts.value("schema", std::int64_t{0});
-  if (schema < 1) return broken(path, "does not tell its schema");
+  if (schema < 1) return broken(path, "has no schema");
   if (schema > kPackageSchema) {
     return Error{
         Code::kFailedPrecondition,
@@ -60,7 +59,7 @@ Result<json> read_facts(FileSystem& fs, const std::string& path) {
   return facts;
 }
 
-/// Where a member's files lie: the only one's, or that of a number from 1 on.
+/// Paths of a member's files: of the only member, or of a numbered one, from 1 on.
 struct MemberFiles {
   std::string graph, weights;
 };
@@ -70,7 +69,7 @@ MemberFiles member_files(const std::string& folder, std::size_t member, std::siz
   return {stem + ".graph", stem + ".safetensors"};
 }
 
-/// What stands in package.json of one model: at the top, or in "members".
+/// The facts of one model in package.json: at the top, or in "members".
 const json& member_facts(const json& facts, std::size_t member) {
   return facts.contains("members") ? facts.at("members").at(member) : facts;
 }
@@ -102,7 +101,7 @@ Result<ModelMember::Preprocessing> read_preprocessing(const json& units, const d
   return out;
 }
 
-/// The facts that predictions need, as values; of members all but their files.
+/// Reads the facts that predictions need; of members everything except their files.
 Result<void> take_facts(const json& facts, ModelPackage& package) {
   LANISTA_ASSIGN(package.data, data::parse_spec(facts.at("data")));
   package.metrics = facts.at("asked_metrics").get<std::vector<std::string>>();
@@ -128,7 +127,7 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   const auto own =
       std::ranges::count_if(package.members, [](const ModelMember& m) { return m.own_preprocessing.has_value(); });
   if (own > 0 && (own != std::ssize(package.members) || package.data.normalization != data::Normalization{})) {
-    return Error{Code::kDataLoss, "some members bring units of their own, and the data bring others", ""};
+    return Error{Code::kDataLoss, "some members have their own normalisation, and so have the data", ""};
   }
   if (!(std::abs(sum - 1) < 1e-9)) return Error{Code::kDataLoss, "the members' shares do not sum to 1", ""};
   return {};
@@ -154,7 +153,7 @@ Result<void> read_member(FileSystem& fs, const MemberFiles& place, const json& f
   return {};
 }
 
-/// Writes a member's files and notes in `facts` what they hold.
+/// Writes a member's files and adds their hashes to `facts`.
 Result<void> write_member(FileSystem& fs, const MemberFiles& place, const ModelMember& member, json& facts) {
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({member.weights, {{"graph_hash", facts.at("graph_hash")}}}));
@@ -163,14 +162,14 @@ Result<void> write_member(FileSystem& fs, const MemberFiles& place, const ModelM
   return write_atomically(fs, place.weights, weights);
 }
 
-/// Whether a package of several members has files of this name: 1.graph, 2.safetensors.
+/// Whether the name is one of a member's file: 1.graph, 2.safetensors.
 bool is_member_file_name(std::string_view name) {
   const std::size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   const std::string_view ending = name.substr(digits);
   return digits > 0 && (ending == ".graph" || ending == ".safetensors");
 }
 
-/// What packages of another form, or of more members, left in the folder.
+/// Removes files of an earlier package with another form or more members.
 Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_t members) {
   if (members > 1) {
     const MemberFiles single = member_files(folder, 0, 1);
@@ -193,8 +192,8 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
   return {};
 }
 
-/// A scale, one a feature, that leaves nothing of the unseen ones: a one of a category by the largest float is 0 beside
-/// whatever else is added up. (They are not normalised otherwise: their mean is 0.)
+/// Scales of the features that set unseen ones to zero: a value 1 divided by the largest float adds nothing to a sum.
+/// Unseen features have the mean 0.
 std::vector<double> scale_of_unseen(const ModelMember::Preprocessing& units) {
   std::vector<double> out = units.features.scale;
   out.resize(units.features.scale.size() > 1 ? out.size() : units.missing.size(), units.features.scale.front());
@@ -217,7 +216,7 @@ formats::BlendedModel blended(const ModelPackage& package) {
   return out;
 }
 
-/// What an exported model calls its outputs, where they are several targets or labels.
+/// Names of an exported model's outputs, if they are several targets or labels.
 std::vector<std::string> output_names(const data::DataSpec& data) {
   std::vector<std::string> names = data::target_names(data);
   if (data.classes > 0 || (names.size() == 1 && !data.multilabel)) names.clear();
@@ -288,7 +287,7 @@ ModelPackage blend_packages(std::vector<ModelPackage> packages, std::span<const 
   const bool folds = !of_study.folds.empty();
   if (folds) {
     out.data = data::spec_without_fitted_stats(of_study);
-    out.data.target_normalization = first.data.target_normalization;  // in which the blend's loss is measured
+    out.data.target_normalization = first.data.target_normalization;  // unit of the blend's loss
     out.facts["data"] = data::spec_json(out.data);
   }
   out.facts["metrics"] = {{"validation", study::fields::metrics_json(validation)},
@@ -387,7 +386,7 @@ Result<void> write_package(FileSystem& files, const std::string& folder, const M
     facts["no_onnx"] = onnx.error().message;
     LANISTA_TRY(fs.remove(folder + "/model.onnx"));
   }
-  // Behind all files, so that a package that says what it is, is whole.
+  // Written last, so that a package with this file is complete.
   LANISTA_TRY(write_atomically(fs, folder + "/package.json", facts.dump(2) + "\n"));
   return remove_others(fs, folder, count);
 }

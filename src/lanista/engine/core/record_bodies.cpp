@@ -19,7 +19,7 @@ using namespace study::fields;
 
 constexpr std::size_t kMaxReasonBytes = 2000;
 
-/// The beginning of a long text, not in the middle of a character.
+/// The beginning of a long text, cut between characters.
 std::string shorten(std::string text) {
   if (text.size() <= kMaxReasonBytes) return text;
   std::size_t end = kMaxReasonBytes;
@@ -27,13 +27,13 @@ std::string shorten(std::string text) {
   return text.substr(0, end) + "…";
 }
 
-/// How many elements of two lists are equal from their beginning.
+/// Number of equal elements at the beginning of two lists.
 template <class T>
 std::size_t num_common_prefix(const std::vector<T>& a, const std::vector<T>& b) {
   return static_cast<std::size_t>(std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
 }
 
-/// A proposal without what it has of its parent. Under other names, so that nobody takes the rest for the whole.
+/// A proposal without the steps that it shares with its parent. Different keys prevent that it is read as a whole one.
 json child_json(const study::Proposal& proposal, const study::Proposal& parent) {
   const std::size_t steps = proposal.base == parent.base ? num_common_prefix(proposal.steps, parent.steps) : 0;
   const std::size_t edits = proposal.base == parent.base ? num_common_prefix(proposal.edits, parent.edits) : 0;
@@ -82,7 +82,7 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
   }
-  // "config" identifies the study, so what may differ between equal studies is neutral there; "text" is what was said.
+  // "config" identifies the study, so settings that may differ between equal studies are neutral there. "text" has them.
   study::StudyConfig identity = config;
   identity.run.workers = 0;
   identity.run.lanes = 0;
@@ -128,8 +128,7 @@ Result<HeaderRecord> read_header(const json& body) {
     if (!config) throw Malformed{"the stored configuration cannot be read: " + config.error().message};
     header.config = *std::move(config);
     header.data = member(body, "data");
-    // A study begun before there was a choice trains on targets as they are; resolve_from_data has settled it in all
-    // others.
+    // An old study without this setting trains on raw targets. resolve_from_data has set it in all others.
     const bool numbers = header.data.value("classes", std::int64_t{0}) == 0 && !header.data.value("multilabel", false);
     if (numbers && header.config.data.targets == "auto") header.config.data.targets = "raw";
     header.models = member(body, "models");

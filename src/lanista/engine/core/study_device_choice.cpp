@@ -1,4 +1,4 @@
-// Which of several devices trains a trial.
+// The choice of a device for a trial.
 #include <algorithm>
 
 #include "lanista/engine/core/study_engine.h"
@@ -12,8 +12,8 @@ std::int64_t epochs_left(const TrialView& trial) {
 
 }  // namespace
 
-// Only work that is open counts: trials come to an end in logical order, so a slow device that is given more than its
-// share of those under way holds up the others, whatever it was spared before.
+// Only the work of open trials counts. Trials end in logical order, so a slow device with more than its share of them
+// delays all others.
 std::size_t StudyEngine::least_loaded_device(const Job& job, double work) const {
   std::vector<schedule::DeviceLoad> loads;
   for (const DeviceTable::Row& row : devices_.rows) loads.push_back({row.speed, 0});
@@ -27,13 +27,13 @@ std::size_t StudyEngine::least_loaded_device(const Job& job, double work) const 
     const auto& can = services_.devices[i].supports;
     if (!can || can(job)) capable.push_back(i);
   }
-  if (capable.empty()) return 0;  // which says what it lacks
+  if (capable.empty()) return 0;  // its start() reports what it lacks
   std::vector<schedule::DeviceLoad> capable_loads;
   for (const std::size_t i : capable) capable_loads.push_back(loads[i]);
   return capable[schedule::choose_device(capable_loads, work)];
 }
 
-// Where numbers depend on it the log says, so that whoever was killed chooses again as before; else whoever has it now.
+// If numbers depend on the device, the log names it. Otherwise it is the device that has the trial now.
 std::optional<std::size_t> StudyEngine::assigned_device(TrialId id) const {
   if (devices_.has_several_classes()) {
     const DeviceTable::Row* row = devices_.find(state_.trial(id).device);
@@ -47,14 +47,14 @@ Result<std::string> StudyEngine::device_to_record(const TrialView& trial, double
                                                const graph::Graph& model) const {
   if (!devices_.has_several_classes()) return std::string();
   auto job = make_job(state_.view.config, *services_.data, trial, model);
-  // A job that cannot be made fails wherever it is started.
+  // A job that cannot be made fails on every device.
   const double work = static_cast<double>(trial.proposal.budget) * logical_epoch;
   return devices_.rows[job ? least_loaded_device(*job, work) : 0].name;
 }
 
 std::size_t StudyEngine::device_for(const Job& job) const {
   if (devices_.rows.size() < 2) return 0;
-  // Of a trial that the log gives no device, or one that is gone, the first: not whichever has time.
+  // A trial without a logged device, or with one that is gone, goes to the first device, independent of load.
   if (devices_.has_several_classes()) return assigned_device(job.trial).value_or(0);
   const TrialView& trial = state_.trial(job.trial);
   return least_loaded_device(job, static_cast<double>(epochs_left(trial)) * state_.open.at(job.trial).logical_epoch);

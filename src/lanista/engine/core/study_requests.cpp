@@ -1,4 +1,4 @@
-// What is asked of a running study from outside, obeyed between two events.
+// Requests to a running study, applied between two events.
 #include <array>
 
 #include "lanista/engine/core/study_engine.h"
@@ -9,7 +9,7 @@ namespace {
 using store::RecordType;
 
 constexpr double kSyncPeriodSeconds = 1;
-constexpr double kWorkedPeriodSeconds = 10;  ///< between notes of how long this attempt has worked
+constexpr double kWorkedPeriodSeconds = 10;  ///< Seconds between records of the attempt's working time.
 
 }  // namespace
 
@@ -75,13 +75,13 @@ void StudyEngine::extend(const Extension& extension) {
 
 Result<void> StudyEngine::apply_extension() {
   const Extension extension = *std::exchange(extension_, std::nullopt);
-  // A stop that nobody has obeyed is older than the wish for more.
+  // A stop that was not applied yet is older than the extension.
   LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
   for (const ControlRequest& request : requests) {
     if (request.kind == ControlRequest::Kind::kStop)
       LANISTA_TRY(remove_control_request(*services_.fs, folder_, request));
   }
-  LANISTA_TRY(record_worked_seconds());  // further minutes count from here
+  LANISTA_TRY(record_worked_seconds());  // minutes of the extension count from here
   LANISTA_TRY(log_.append(RecordType::kControl, control_body({.request = "extend",
                                                               .time = services_.clock->unix_time(),
                                                               .trials = extension.trials,
@@ -116,7 +116,7 @@ Result<RunResult> StudyEngine::pause() {
   while (!paused_) {
     auto report = services_.executor->next(kPollSeconds);
     if (services_.observer.on_idle) services_.observer.on_idle(state_.view);
-    // What trials measured and was not delivered lies in their checkpoints.
+    // Undelivered measurements are in the checkpoints.
     if (report) LANISTA_TRY(accept_report(*std::move(report)));
   }
   state_.set_worked_seconds(services_.clock->now() - attempt_start_seconds_);
@@ -128,7 +128,7 @@ Result<RunResult> StudyEngine::pause() {
   return RunResult{RunEnd::kPaused, pause_requested_by_};
 }
 
-// What is remembered of times is worth no study: whatever is wrong with it is told.
+// A failure here must not end a study, so it becomes a warning.
 void StudyEngine::save_study_timings() {
   const auto done = save_timings(state_.view, *services_.data, models_->ops(), services_.profiles, *services_.fs);
   if (!done) event(Level::kWarning, "profiles", {{"reason", done.error().text()}});

@@ -1,4 +1,4 @@
-// Coming back to a study: what the log tells is put to work again.
+// Continues a study from its log.
 #include <unistd.h>
 
 #include "lanista/ipc/host_name.h"
@@ -17,7 +17,7 @@ Result<void> StudyEngine::begin_attempt() {
   state_.begin_attempt(date);
   const std::string host = local_host_name();
   LANISTA_TRY(log_.append(RecordType::kAttempt, attempt_begin_body(date, getpid(), host.empty() ? "unknown" : host)));
-  // Whoever asked for a pause got one: nobody was working.
+  // The study was not running, so a pause request is done.
   LANISTA_ASSIGN(const std::vector<ControlRequest> requests, pending_control_requests(*services_.fs, folder_));
   for (const ControlRequest& request : requests) {
     if (request.kind == ControlRequest::Kind::kPause)
@@ -45,7 +45,7 @@ Result<void> StudyEngine::restore_checkpoint_refs() {
     for (const TrialView* each : study::fold_models_of(state_.view, state_.trial(s.trial))) {
       checkpoint_refs_.hold(each->outcome->weights);
       hold_start_states(each->id);
-      add_to_model_zoo(*each);  // whoever was killed behind the record has not
+      add_to_model_zoo(*each);  // a process killed after the record has not done it
     }
   }
   for (auto& [id, open] : state_.open) {
@@ -63,8 +63,8 @@ Result<void> StudyEngine::restore_checkpoint_refs() {
   return checkpoint_refs_.remove_unreferenced();
 }
 
-/// Whether what follows from a running trial's last measurement has to be found out again. What was settled stays
-/// settled while requests are obeyed, so this is asked of the trial, not of the last record.
+/// Whether the consequences of a running trial's last measurement must be computed again. Requests do not change them,
+/// so this depends on the trial and not on the last record.
 bool StudyEngine::needs_verdict(TrialId id) {
   const TrialView& trial = state_.trial(id);
   if (trial.measurements.empty()) return false;
@@ -73,7 +73,7 @@ bool StudyEngine::needs_verdict(TrialId id) {
 }
 
 Result<void> StudyEngine::complete_last_event() {
-  std::vector<TrialId> running, waiting;  // waiting: for what follows from their last measurement
+  std::vector<TrialId> running, waiting;  // waiting: for the consequences of their last measurement
   std::vector<TrialId> cancelled_while_paused;
   for (const auto& [id, open] : state_.open) {
     if (state_.paused(id)) {
@@ -89,14 +89,14 @@ Result<void> StudyEngine::complete_last_event() {
   if (!state_.finish_paused_reason.empty()) return finish_paused_trials();
   for (const TrialId id : cancelled_while_paused) LANISTA_TRY(cancel(id, "stopped by the user"));
   LANISTA_TRY(end_pruned_by_rule());
-  // Verdicts first: the strategy has seen what it had seen when they were due, and no request that was obeyed later.
+  // Verdicts come first: the strategy then has observed the same events as when they were due.
   for (const TrialId id : waiting) LANISTA_TRY(complete_last_event(id, true));
   for (const TrialId id : running) LANISTA_TRY(complete_last_event(id, false));
   return fill_slots();
 }
 
 Result<void> StudyEngine::complete_last_event(TrialId id, bool needs_verdict_again) {
-  if (!active_.contains(id)) return {};  // ended meanwhile: what was picked up before it made the strategy stop it
+  if (!active_.contains(id)) return {};  // the strategy stopped it after an earlier one
   const OpenTrial& open = state_.open.at(id);
   const TrialId first = keys_.at(study::run_key(state_.trial(id).begun()));
   if (first != id) return record_outcome_and_prune(id, {study::OutcomeKind::kDuplicate, "", first, "", {}});

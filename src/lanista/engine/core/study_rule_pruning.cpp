@@ -1,4 +1,4 @@
-// What results say of other trials by the study's rules, and in which order groups are taken up.
+// Pruning rules, and the order in which group members start.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ std::optional<strategy::DominancePruner::PruningReason> StudyEngine::pruning_rea
   const std::vector<study::PruningRule>& rules = state_.view.config.implied;
   if (rules.empty()) return std::nullopt;
   if (const auto by = dominance_pruner_.of(id, budget); by || !study::has_rung_rule(rules)) return by;
-  // Whoever goes on is known, and so is that this one does not win the study by what it would measure there.
+  // The promoted trials are known, and this trial cannot win by a further measurement.
   const auto by = strategy_->verdict(id).closed_early_by;
   if (!by || !optimum_reached_.any_before(state_.trial(id))) return std::nullopt;
   return strategy::DominancePruner::PruningReason{*by, std::string(study::kWhenRungDecided)};
@@ -29,7 +29,7 @@ Result<void> StudyEngine::end_pruned_by_rule() {
     const TrialId id = trial->first;
     const TrialView& view = state_.trial(id);
     const OpenTrial& open = state_.open.at(id);
-    // What is settled stays so, and what repeats another trial or is to be cancelled ends as that.
+    // A trial with a verdict keeps it. A duplicate or a cancelled trial ends as such.
     const bool has_verdict =
         open.verdict || (!view.measurements.empty() && view.measurements.back().epoch >= view.budget);
     const auto by = has_verdict || open.cancel_asked ? std::nullopt : pruning_reason_of(id, view.budget);
@@ -72,7 +72,7 @@ Result<void> StudyEngine::add_group_costs(strategy::TrialGroup& group) {
 
 std::size_t StudyEngine::next_waiting_index(std::size_t first) {
   if (!state_.waiting_members[first].cost) return first;
-  // Whoever begins with another trial's state, or ends one, keeps its place.
+  // A member that starts from another trial, or ends one, keeps its position.
   const auto is_free = [](const strategy::Member& member) {
     if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) return !fresh->proposal.start;
     const auto* resumed = std::get_if<strategy::ResumeTrial>(&member);

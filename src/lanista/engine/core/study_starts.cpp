@@ -1,4 +1,4 @@
-// What a trial begins with, where the study file leaves that to the engine (`train.start`).
+// Starts of trials that the engine chooses (`train.start`).
 #include <algorithm>
 #include <functional>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace lanista::engine {
 
-// The nearest ancestor of which something is kept.
+// The nearest ancestor with a kept state.
 Result<std::optional<study::Start>> StudyEngine::nearest_stored_ancestor(const study::Proposal& proposal) const {
   for (std::optional<TrialId> at = proposal.parent; at; at = state_.trial(*at).proposal.parent) {
     const TrialView& ancestor = state_.trial(*at);
@@ -21,7 +21,7 @@ Result<std::optional<study::Start>> StudyEngine::nearest_stored_ancestor(const s
   return std::optional<study::Start>();
 }
 
-// Of the study's best, whose weights are kept, the one most like the child.
+// The best trials have kept weights; the one that is most similar to the child.
 Result<std::optional<study::Start>> StudyEngine::most_similar_stored(const graph::Graph& child) {
   zoo::Catalogue kept;
   double quality = 0;
@@ -84,7 +84,7 @@ std::int64_t StudyEngine::race_steps(const study::Proposal& proposal) const {
   const std::int64_t wanted = state_.view.config.train.start_race;
   if (wanted == 0) return 0;
   const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample);
-  return std::min(wanted, epochs.steps_through(1) - 1);  // the last one of an epoch is the trial's own, to be measured
+  return std::min(wanted, epochs.steps_through(1) - 1);  // the last step of an epoch belongs to the trial, for its measurement
 }
 
 Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, study::Proposal& proposal,
@@ -96,7 +96,7 @@ Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, stu
   LANISTA_ASSIGN(std::optional<ZooStartOption> in_zoo,
                  zoo_start(id, model, found.empty() || steps > 0 ? nullptr : &found.front()));
   if (in_zoo) {
-    if (steps == 0) found.clear();  // it gives more
+    if (steps == 0) found.clear();  // it is more useful
     found.push_back(std::move(in_zoo->found));
     of_zoo = std::move(in_zoo->model);
   }

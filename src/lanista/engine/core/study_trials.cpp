@@ -14,7 +14,7 @@ namespace {
 using store::RecordType;
 using study::OutcomeKind;
 
-/// Why these numbers end a trial, or empty. Training that has left the numbers does not come back.
+/// Why these values end a trial, or empty. A diverged training does not recover.
 std::string divergence(const study::StudyConfig& config, const study::Measurement& measurement) {
   for (const auto& [name, value] : measurement.metrics) {
     if (std::isfinite(value)) continue;
@@ -77,7 +77,7 @@ Result<StudyEngine::BuiltModel> StudyEngine::build_model(const study::Proposal& 
 
 const data::DataSpec& StudyEngine::data_of(const study::Proposal& proposal) const {
   const data::DataSpec& data = *services_.data;
-  // A fold that is not there fails when the trial is started.
+  // A fold that does not exist fails when the trial starts.
   const bool known = proposal.fold && *proposal.fold < std::ssize(data.folds);
   return known ? data.folds[static_cast<std::size_t>(*proposal.fold)] : data;
 }
@@ -115,7 +115,7 @@ Result<bool> StudyEngine::fits_budget(const study::Proposal& proposal, std::int6
     if (trial.race) return steps + study::discarded_steps(*trial.race);
     return steps + (trial.start ? 0 : race_steps(trial) * study::kMaxRaceParents);  // at most, before it has a start
   };
-  // Running trials have their whole budget set aside, so that the limit holds to the step.
+  // The whole budget of running trials is reserved, so that the limit is exact.
   std::int64_t wanted = state_.view.steps + steps_of(proposal, done, budget);
   for (const auto& [id, trial] : active_) {
     const TrialView& running = state_.view.trials[id.value - 1];
@@ -175,7 +175,7 @@ Result<bool> StudyEngine::ask_strategy() {
     return false;
   }
   if (is_trial_budget_spent() && state_.paused_trials() == 0) return false;
-  strategy::Capacity capacity;  // slot by slot, so that each answer knows of those before, unless they learn nothing
+  strategy::Capacity capacity;  // one slot at a time, so that each answer knows the ones before
   capacity.free_slots = trials_per_request(state_.view.config);
   if (state_.trials) {
     capacity.new_trials = std::max<std::int64_t>(0, *state_.trials - std::ssize(state_.view.trials));
@@ -189,13 +189,13 @@ Result<bool> StudyEngine::ask_strategy() {
     exhausted_reason_ = answer ? "the strategy has nothing left to propose" : answer.error().message;
     if (is_trial_budget_spent()) exhausted_reason_.clear();  // the budget is the reason
     strategy_waits_ = answer && answer->kind == Kind::kWait;
-    // Bad luck is not the end of a space: whoever reads this may widen it, or loosen its constraints.
+    // The space may have more trials, so the user is warned and may widen it or loosen its constraints.
     if (!answer && active_.empty()) event(Level::kWarning, "nothing_new", {{"reason", exhausted_reason_}});
     return false;
   }
   strategy::TrialGroup& group = answer->group;
   const bool is_one = group.members.size() == 1 && !group.barrier && group.priority == 0;
-  if (is_one && !can_carry_out(group.members.front())) return false;  // it was told that there is no room for this
+  if (is_one && !can_carry_out(group.members.front())) return false;  // the strategy knew that no slot is free for it
   if (is_one) return carry_out_member(std::move(group.members.front()));
   const bool any = std::ranges::any_of(group.members, [&](const auto& member) { return can_carry_out(member); });
   if (!any) return false;
@@ -246,7 +246,7 @@ Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t 
 }
 
 double StudyEngine::logical_epoch_of(const study::Proposal& proposal, const BuiltModel& built) const {
-  // Backward costs about twice the forward pass; an epoch always takes some logical time.
+  // A backward pass costs about two forward passes. An epoch always has a positive logical duration.
   return static_cast<double>(epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample).length) *
          static_cast<double>(batch_size_of(state_.view.config, data_of(proposal), proposal.sample)) * 3 *
          std::max(built.cost.forward.flops, 1.0);
@@ -307,7 +307,7 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Bu
   } else if (started) {
     const OpenTrial& open = state_.open.at(trial.id);
     job->logical_epoch = open.logical_epoch;
-    job->logical_start = state_.due(trial.id, 0);  // as if it had never rested
+    job->logical_start = state_.due(trial.id, 0);  // as if it had never paused
     job->priority = open.priority;
     job->checkpoint = checkpoint;
     trial.device = device_for(*job);
@@ -337,7 +337,7 @@ Result<void> StudyEngine::start(Active& trial, const std::string& checkpoint, Bu
 
 Result<void> StudyEngine::start_to_finish(Active& trial) {
   LANISTA_TRY(start(trial, state_.open.at(trial.id).checkpoint));
-  return send_groups();  // it ends where it may train to, so that has to be known first
+  return send_groups();  // it ends after its allowed epoch, so that must be sent first
 }
 
 void StudyEngine::allow(Active& trial) {
@@ -362,7 +362,7 @@ Result<void> StudyEngine::apply_verdict(Active& trial) {
   if (at_end) {
     return finish(trial, OutcomeKind::kSucceeded, "");
   }
-  // A recorded verdict stands, whatever the strategy has learned since.
+  // A recorded verdict is final, although the strategy has observed more since.
   std::optional<study::Verdict>& recorded = state_.open.at(trial.id).verdict;
   study::Verdict verdict = recorded ? *recorded : strategy_->verdict(trial.id).verdict;
   if (verdict == study::Verdict::kContinue && measurement.epoch >= trial.budget) verdict = study::Verdict::kPause;
@@ -384,7 +384,7 @@ Result<void> StudyEngine::apply_verdict(Active& trial) {
 Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::string& reason) {
   const study::Outcome outcome{kind, reason, {}, "", {}};
   if (kind == OutcomeKind::kStopped && run_ahead_limit_.ran_ahead(trial.id)) {
-    // The rule announced no decision here, so the worker may be further on and the weights are gone.
+    // No verdict was due here, so the worker may have trained later epochs and these weights are gone.
     if (trial.started) services_.executor->command(Finish{trial.id, false, true});
     LANISTA_TRY(record_outcome_and_prune(trial.id, outcome));
     return fill_slots();
@@ -392,8 +392,8 @@ Result<void> StudyEngine::finish(Active& trial, OutcomeKind kind, const std::str
   trial.pending_outcome = outcome;
   trial.reports.clear();
   if (!trial.started) LANISTA_TRY(start_to_finish(trial));
-  if (!trial.started) return {};  // its failure is delivered like any other
-  // Which training of several is the best is known when all are done.
+  if (!trial.started) return {};  // its failure is delivered as usual
+  // The best of several trainings is known only when all are done.
   const bool keep = study::trainings_per_proposal(state_.view.config) > 1 ||
                     top_k_.would_admit(standing(state_.view.config, state_.trial(trial.id)));
   services_.executor->command(Finish{trial.id, keep, false});

@@ -16,7 +16,7 @@ using zoo::Store;
 
 constexpr std::int64_t kDaySeconds = 24 * 60 * 60, kLeaseSeconds = 30 * kDaySeconds;  // seconds
 
-/// A zoo as far as this process may have it.
+/// An opened zoo, writable if possible.
 struct Opened {
   Store store;
   bool is_writable = false;
@@ -25,7 +25,7 @@ Result<Opened> open_best_mode(const std::string& folder) {
   auto whole = Store::open(folder, Store::Mode::kWrite);
   if (whole) return Opened{*std::move(whole), true};
   auto read = Store::open(folder, Store::Mode::kRead);
-  if (!read) return std::move(whole).error();  // what stands in the way of more
+  if (!read) return std::move(whole).error();  // why it cannot be opened for writing
   return Opened{*std::move(read), false};
 }
 
@@ -60,7 +60,7 @@ study::Reference read_reference(const json& facts) {
   return {target->get<double>(), steps->get<std::int64_t>()};
 }
 
-/// What keeps the tensors from being the graph's; empty: nothing.
+/// Why the tensors do not fit the graph; empty: they fit.
 std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& graph, const graph::OpTable& ops) {
   const auto params = graph::parameters(graph, ops);
   if (!params) return params.error().text();
@@ -68,7 +68,7 @@ std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& gra
     const auto found = std::ranges::find(tensors, param.name, &Tensor::name);
     if (found == tensors.end()) return "the tensor " + param.name + " is missing";
     if (found->shape != param.spec.shape.dims) {
-      return "tensor " + param.name + " has shape " + json(found->shape).dump() + ", the graph wants " +
+      return "tensor " + param.name + " has shape " + json(found->shape).dump() + ", the graph needs " +
              json(param.spec.shape.dims).dump();
     }
   }
@@ -124,7 +124,7 @@ Result<std::optional<StudyZoo::ZooMatch>> StudyZoo::find_start(const graph::Grap
   LANISTA_ASSIGN(const zoo::MatchModel model, zoo::MatchModel::of(child, ops));
   const std::string task = snapshot_.related ? location_.task.family() : location_.task.text();
   zoo::SearchOptions search;
-  // Whoever falls away, or is quarantined, goes on being ranked: a study that is resumed may not know of it yet.
+  // Excluded and quarantined models are still ranked, because a resumed study may not know of them yet.
   search.ranks = [&](const zoo::CatalogueEntry& entry) { return entry.age <= snapshot_.change; };
   search.admits = [&](const zoo::CatalogueEntry& entry) {
     return search.ranks(entry) && !excluded_.contains(entry.id);
@@ -186,7 +186,7 @@ void StudyZoo::report_outcome(const zoo::WarmStartOutcome& outcome) {
   if (!is_writable_) return;
   const auto done = store_.report_outcome(outcome);
   if (!done && done.error().code != Code::kNotFound)
-    warn_about("zoo_trouble", done.error());  // it may have gone meanwhile
+    warn_about("zoo_trouble", done.error());  // the model may be gone
 }
 
 void StudyZoo::renew(std::int64_t now) {

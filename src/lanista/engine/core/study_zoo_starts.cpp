@@ -1,4 +1,4 @@
-// What trials of a study begin with that the zoo has, and what the zoo learns of them (train.start: zoo).
+// Starts from zoo models, and reports of trials to the zoo (train.start: zoo).
 #include <utility>
 
 #include "lanista/engine/core/study_setup.h"
@@ -65,19 +65,19 @@ Result<void> StudyEngine::repair_zoo_start(TrialId id) {
   for (const study::Start* start : study::start_parents_of(state_.trial(id).proposal)) {
     if (!start->zoo.empty() && !checkpoint_refs_.files().get(start->address)) return repair_zoo_start(id, start);
   }
-  return {};  // of all of them no more than one is the zoo's
+  return {};  // at most one of them is a zoo model
 }
 
 Result<void> StudyEngine::repair_zoo_start(TrialId id, const study::Start* start) {
   const auto lost = [&](const std::string& why) {
     event(Level::kWarning, "start_lost", {{"trial", id.value}, {"model", start->zoo}, {"reason", why}});
-    return Result<void>();  // whoever has no checkpoint of its own fails and says so
+    return Result<void>();  // a trial without its own checkpoint fails with a reason
   };
-  if (!zoo_) return lost("and the zoo cannot be asked for it");
+  if (!zoo_) return lost("the zoo cannot be read");
   LANISTA_ASSIGN(const graph::Graph graph, start_model(state_.view, *start, models_->ops()));
   LANISTA_TRY(checkpoint_refs_.remove_damaged(start->address));
   LANISTA_ASSIGN(const std::string address, import_zoo_weights(start->zoo, graph));
-  if (address.empty()) return lost("and the zoo has it no more");
+  if (address.empty()) return lost("the zoo does not have the model any more");
   if (address == start->address) return {};
   checkpoint_refs_.hold(address);
   checkpoint_refs_.release(address);
@@ -110,7 +110,7 @@ void StudyEngine::add_to_model_zoo(const TrialView& trial) {
   auto made = package();
   const auto quality = made ? zoo_quality(*made) : std::nullopt;
   if (!quality) {
-    const std::string why = made ? "nothing says how good it is" : made.error().text();
+    const std::string why = made ? "the package has no quality" : made.error().text();
     return event(Level::kWarning, "zoo_trial_left_out", {{"trial", trial.id.value}, {"reason", why}});
   }
   nlohmann::json facts = zoo_facts(*made);

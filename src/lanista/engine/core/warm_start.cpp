@@ -34,7 +34,7 @@ void sign(Inheritance& inheritance, std::string_view how) {
   inheritance.plan_text = std::string(how) + " " + std::string(kVersion) + " " + hash;
 }
 
-/// The last layer, where that is linear; or null.
+/// The last layer if it is linear; or null.
 const graph::Node* class_layer(const graph::Graph& model) {
   const graph::Node& output = model.node(model.nodes_of("output").front());
   const graph::Node& last = model.node(output.inputs.front().node);
@@ -45,7 +45,7 @@ std::string params_of(const graph::Node& node) { return "n" + std::to_string(nod
 
 std::int64_t outputs_of(const graph::Node& linear) { return std::get<std::int64_t>(*linear.attrs.find("out")); }
 
-/// Which of the parent's classes stands for each of the child's; kFresh: none. Empty: they stay as they are.
+/// The parent's class for each class of the child; kFresh: none. Empty: the classes stay unchanged.
 std::vector<std::int64_t> class_rows(const ClassLabels& labels, std::int64_t of_parent, std::int64_t of_child) {
   const bool named = std::cmp_equal(labels.parent.size(), of_parent) && std::cmp_equal(labels.child.size(), of_child);
   if (!named && of_parent == of_child) return {};
@@ -254,7 +254,7 @@ Result<zoo::TransferPlan> plan_by_scores(const Job& job, const study::Start& sta
 }
 
 Result<void> plan_start(Job& job, const study::StudyView& view, const graph::OpTable& ops) {
-  // Of a model in two parts there is no loss here: its head sees other inputs than the parent.
+  // A head after a frozen part has other inputs than the parent, so the loss cannot score the parent.
   const bool by_loss = view.config.train.start_shrink == study::kShrinkByLoss && job.frozen.nodes.empty();
   const auto plan_of = [&](const study::Start& start, auto& transfer, auto& scored) -> Result<void> {
     if (start.plan.empty() || start.address.empty()) return {};
