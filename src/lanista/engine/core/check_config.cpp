@@ -54,8 +54,9 @@ Result<void> check_start(const study::TrainConfig& train) {
                        "; it needs parent, study or zoo: a file has no optimizer state");
   }
   if (train.start_shrink == study::kShrinkByLoss && (off || train.start == study::kStartFile)) {
-    return refused("train.start_shrink", "is 'loss', and train.start is " + train.start +
-                                             "; it needs parent, study or zoo, because it scores the parent on these data");
+    return refused("train.start_shrink",
+                   "is 'loss', and train.start is " + train.start +
+                       "; it needs parent, study or zoo, because it scores the parent on these data");
   }
   return {};
 }

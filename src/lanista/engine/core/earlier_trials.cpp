@@ -145,7 +145,8 @@ class TrialMatcher {
     const nlohmann::json now = study::recipe_json(*after);
     if (now == recipe) return std::nullopt;
     for (const auto& [name, value] : recipe.items()) {
-      if (name != "epochs" && (!now.contains(name) || now.at(name) != value)) return name + " had another value in training";
+      if (name != "epochs" && (!now.contains(name) || now.at(name) != value))
+        return name + " had another value in training";
     }
     return "its training was different";
   }

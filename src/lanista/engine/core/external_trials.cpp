@@ -276,7 +276,8 @@ Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, c
   const auto refuse = [](const std::string& message, const std::string& key) {
     return Error{Code::kInvalidArgument, "its trials cannot be imported: " + message, key};
   };
-  if (models->bases().size() != 1) return refuse("the study has several base models, and the rows do not name one", "model.base");
+  if (models->bases().size() != 1)
+    return refuse("the study has several base models, and the rows do not name one", "model.base");
   if (config.model.frozen) return refuse("a part of this study's models is frozen", "model.frozen");
   if (study::trainings_per_proposal(config) > 1) {
     return refuse("proposals are trained several times", config.data.folds ? "data.folds" : "strategy.repeat");

@@ -27,7 +27,7 @@ struct ExternalTrial {
 };
 
 /// Reads the rows of a CSV table with a column for each parameter and metric. `export --csv` writes this form, with
-/// columns params.NAME and metrics.NAME. The column `epochs` gives the epochs of a row, and `is_refinement` marks
+/// columns params.NAME and metrics.NAME. The column `epochs` gives the epochs of a row, and `tunes` marks
 /// refinements (strategy.then). Other columns are ignored. An empty cell has no value. Errors: kDataLoss (not a table),
 /// kInvalidArgument (no column for a parameter or for a required metric).
 Result<std::vector<ExternalTrial>> read_csv_trials(std::string_view text, const std::vector<std::string>& params,

@@ -46,8 +46,8 @@ Result<Given> read_given_weights(const study::StudyConfig& config, const std::st
   if (wanted == study::FrozenConfig::kOfTheBase) {
     const std::string& source = config.model.base.front();
     if (!source.ends_with(".onnx")) {
-      return refused(kWeights,
-                     "the base " + source + " has no weights; use an ONNX file as the base, or name a safetensors file");
+      return refused(
+          kWeights, "the base " + source + " has no weights; use an ONNX file as the base, or name a safetensors file");
     }
     auto imported = import_onnx_file(fs, path_of(source, folder, fs));
     if (!imported) return Error{imported.error().code, imported.error().text(), kWeights};

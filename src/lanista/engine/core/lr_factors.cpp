@@ -21,7 +21,8 @@ Error refused(const std::string& part, const std::string& message) {
 
 bool contains_all(const Nodes& all, const Nodes& some) { return std::ranges::includes(all, some); }
 
-/// Nodes with weights and no other such node between them and the output. An unknown operator counts as one with weights.
+/// Nodes with weights and no other such node between them and the output. An unknown operator counts as one with
+/// weights.
 Nodes head_nodes(const graph::Graph& model) {
   const graph::OpTable ops = graph::builtin_ops();
   Nodes out, seen;

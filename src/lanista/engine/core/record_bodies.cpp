@@ -82,7 +82,8 @@ json header_body(const study::StudyConfig& config, const std::string& config_tex
   for (const mutate::BaseModel& base : models.bases()) {
     bases.push_back({{"name", base.name}, {"graph", graph::to_text(base.graph)}});
   }
-  // "config" identifies the study, so settings that may differ between equal studies are neutral there. "text" has them.
+  // "config" identifies the study, so settings that may differ between equal studies are neutral there. "text" has
+  // them.
   study::StudyConfig identity = config;
   identity.run.workers = 0;
   identity.run.lanes = 0;

@@ -99,11 +99,11 @@ Result<void> resolve_epochs(study::StudyConfig& config, const data::DataSpec& da
   if (train.steps && !train.steps_per_epoch) {
     const auto& params = config.space.params.parameters();
     if (std::ranges::find(params, "batch", &space::Parameter::name) != params.end()) {
-      return Error{
-          Code::kInvalidArgument,
-          "trials sample their batch size, so passes over the rows have different numbers of steps; set the steps of an "
-          "epoch with train.steps_per_epoch",
-          "train.steps"};
+      return Error{Code::kInvalidArgument,
+                   "trials sample their batch size, so passes over the rows have different numbers of steps; set the "
+                   "steps of an "
+                   "epoch with train.steps_per_epoch",
+                   "train.steps"};
     }
     train.steps_per_epoch = std::max<std::int64_t>(1, epoch_schedule_of(config, data, {}).length);
   }
@@ -123,7 +123,8 @@ Result<void> check_trainings(const study::StudyConfig& config) {
                "budget.trials"};
 }
 
-/// The space without label smoothing, which has no effect on numeric targets. It stays if other parameters depend on it.
+/// The space without label smoothing, which has no effect on numeric targets. It stays if other parameters depend on
+/// it.
 space::SearchSpace without_smoothing(const space::SearchSpace& space) {
   const std::string name = "label_smoothing";
   const auto depends_on = [&](const space::Parameter& parameter) {
@@ -210,8 +211,8 @@ Result<void> resolve_from_data(study::StudyConfig& config, const data::DataSpec&
   if (const std::string on = rung_metric(config); !on.empty()) {
     LANISTA_TRY(check_measured(on, measured, targets, "stop.on"));
     if (!study::more_is_better(on) && std::ranges::find(config.goals, on, &study::Goal::metric) == config.goals.end()) {
-      return Error{Code::kInvalidArgument, "'" + on + "' is not a goal, so its direction is unknown; allowed: a metric of a goal",
-                   "stop.on"};
+      return Error{Code::kInvalidArgument,
+                   "'" + on + "' is not a goal, so its direction is unknown; allowed: a metric of a goal", "stop.on"};
     }
   }
   return {};

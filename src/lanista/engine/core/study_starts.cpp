@@ -84,7 +84,8 @@ std::int64_t StudyEngine::race_steps(const study::Proposal& proposal) const {
   const std::int64_t wanted = state_.view.config.train.start_race;
   if (wanted == 0) return 0;
   const study::EpochSchedule epochs = epoch_schedule_of(state_.view.config, data_of(proposal), proposal.sample);
-  return std::min(wanted, epochs.steps_through(1) - 1);  // the last step of an epoch belongs to the trial, for its measurement
+  return std::min(wanted,
+                  epochs.steps_through(1) - 1);  // the last step of an epoch belongs to the trial, for its measurement
 }
 
 Result<std::optional<study::ZooModel>> StudyEngine::choose_start(TrialId id, study::Proposal& proposal,

@@ -273,7 +273,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       if (proposed.num_shared_steps + proposed.num_shared_edits > 0) {
         const study::Proposal* parent = parent_to_share(proposed.proposal);
         if (parent == nullptr) {
-          return damaged(name_of(proposed.trial) + " shares edits with an unknown parent, " + name_of(*proposed.proposal.parent));
+          return damaged(name_of(proposed.trial) + " shares edits with an unknown parent, " +
+                         name_of(*proposed.proposal.parent));
         }
         LANISTA_TRY(add_shared_steps(proposed, *parent));
       }
@@ -319,7 +320,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
     case RecordType::kPaused: {
       LANISTA_ASSIGN(const PausedRecord paused, read_paused(body));
       LANISTA_ASSIGN(const TrialId id, running_trial(paused.event.trial));
-      if (paused.event.epoch != epoch_schedule_of(trial(id))) return damaged(name_of(id) + " paused at another epoch than its last");
+      if (paused.event.epoch != epoch_schedule_of(trial(id)))
+        return damaged(name_of(id) + " paused at another epoch than its last");
       pause(paused);
       on_event(paused.event);
       return {};
@@ -392,7 +394,8 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       LANISTA_ASSIGN(const PlanRecord report, read_plan(record.body));
       for (const schedule::Regrouping::Part& part : report.changes.parts) {
         for (const TrialId trial : part.trials) {
-          if (trial.value > view.trials.size()) return damaged("a plan has " + name_of(trial) + ", which does not exist");
+          if (trial.value > view.trials.size())
+            return damaged("a plan has " + name_of(trial) + ", which does not exist");
         }
       }
       if (report.is_full_plan) plan = {};

@@ -20,7 +20,7 @@ constexpr double kBytesPerMegabyte = 1e6;
 struct Field {
   std::string name;
   std::string allowed;
-  std::function<bool(const json&, ClusterFile&)> take;  ///< false: not allowed
+  std::function<bool(const json&, ClusterFile&)> take;  ///< Stores the value; false: not allowed.
 };
 
 Field integer_field(const char* name, std::int64_t most, bool powers_of_two, std::int64_t schedule::Cluster::*member) {
@@ -82,7 +82,7 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
   LANISTA_ASSIGN(const YAML::Node root, studyfile::load_yaml(text, file));
   studyfile::Mistakes mistakes(file, {});
   ClusterFile out;
-  out.cluster.memory = 1e18;  // of which nobody runs out
+  out.cluster.memory = 1e18;  // unlimited
   if (!root.IsMap()) {
     return Error{Code::kInvalidArgument, "a cluster file is a mapping, such as 'workers: 4'",
                  mistakes.location_of(root, "")};
@@ -100,7 +100,8 @@ Result<ClusterFile> read_cluster(std::string_view text, const std::string& file)
       mistakes.add(item.second, key, studyfile::quote_value(value) + " is not allowed; " + field->allowed + " is");
     }
   }
-  if (!studyfile::find_key(root, "workers")) mistakes.add(root, "workers", "is missing: how many workers there are");
+  if (!studyfile::find_key(root, "workers"))
+    mistakes.add(root, "workers", "is missing; allowed: the number of workers");
   if (!mistakes.empty()) return Error{Code::kInvalidArgument, mistakes.text(), ""};
   LANISTA_TRY(schedule::check_cluster(out.cluster));
   return out;

@@ -31,7 +31,7 @@ struct ClusterFile {
 };
 
 /// Reads YAML. `workers` is required. Optional keys are `shares`, `widest`, `memory_mb`, `reserve`, `interference`,
-/// `busy_fraction`, `serial_fraction` and `resize_seconds`. Errors: kInvalidArgument with every mistake and its place
+/// `busy`, `serial` and `resize_seconds`. Errors: kInvalidArgument with every mistake and its place
 /// ("file:line:column"): an unknown key, a value of another kind or out of range, and those of guard_yaml.
 Result<ClusterFile> read_cluster(std::string_view text, const std::string& file);
 

@@ -16,12 +16,12 @@ namespace {
 
 using fuse::DataStep;
 
-/// What happens to a sample on its way into a step: all that touches its features reads and writes them once.
+/// Operations on a sample before a step. Each operation on its features reads and writes them once.
 std::vector<DataStep> data_steps(const study::StudyConfig& config, const data::DataSpec& data,
                                  const graph::CostPrices& prices) {
   const std::int64_t bytes = data.features.elements_per_sample() * static_cast<std::int64_t>(sizeof(float));
   const double us = graph::predicted_us(prices, 0, 2 * static_cast<double>(bytes));
-  // Data lies in memory normalised, so that is no work of a step.
+  // Data are stored normalised, so normalisation is not part of a step.
   std::vector<DataStep> steps{{"normalize(" + config.data.normalize + ")", false, 0, bytes},
                               {"gather", false, us, bytes}};
   for (const study::PluginConfig& augment : config.data.augment) {
@@ -56,7 +56,7 @@ Result<PlannedMember> PlanMemberBuilder::make(const study::TrialView& trial) con
       .epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]).num_passes(job.recipe.epochs),
       .precision = precision_of(job.recipe.precision),
       .keeps_best_epoch = job.keep.selects_best()};
-  std::map<graph::NodeId, Digest> frozen;  // equal weights in all trials
+  std::map<graph::NodeId, Digest> frozen;  // hash of weights that are equal in all trials
   for (const graph::NodeId id : models_->frozen()) frozen[id] = {};
   LANISTA_ASSIGN(study::StepShape shape, study::step_shape(job.model, models_->ops(), job.recipe));
   const study::EpochSchedule epochs = study::epoch_schedule_of(job.recipe, data.split_rows[0]);

@@ -46,7 +46,7 @@ Result<std::vector<TrialId>> SearchDriver::fill() {
   return started_trials;
 }
 
-/// False: it is a new trial, and no more are allowed.
+/// Starts, resumes or ends a trial. Returns false if it is a new trial and the limit is reached.
 bool SearchDriver::carry_out_member(const strategy::Member& member, std::vector<TrialId>& started_trials) {
   if (const auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
     if (is_trial_budget_spent()) return false;
@@ -68,7 +68,7 @@ bool SearchDriver::carry_out_member(const strategy::Member& member, std::vector<
   return true;
 }
 
-/// False: it repeats another.
+/// Starts a new trial. Returns false if it is a duplicate.
 bool SearchDriver::begin(const study::Proposal& proposal) {
   const TrialId id{static_cast<std::uint32_t>(++num_proposed_)};
   strategy_.observe(study::Proposed{id, proposal});
@@ -106,7 +106,7 @@ bool SearchDriver::advance(TrialId id) {
   return false;
 }
 
-/// False: it does not go on.
+/// Ends a trial. Always returns false.
 bool SearchDriver::end(TrialId id, study::OutcomeKind kind) {
   std::erase(running_, id);
   const auto trial = trials_.extract(id);

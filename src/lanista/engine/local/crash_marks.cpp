@@ -17,9 +17,10 @@ namespace {
 
 constexpr std::array kSignals{SIGSEGV, SIGBUS, SIGFPE, SIGABRT};
 
-// A signal handler can reach nothing but statics; this is the one place that has them.
+// A signal handler can access only static variables; this is the only place that has them.
 std::atomic<int> mark_file{-1};
-std::array<std::atomic<std::uint32_t>, CrashMarks::kMaxWorkers * CrashMarks::kMaxLanes> running_trials{};  // 0: none
+std::array<std::atomic<std::uint32_t>, CrashMarks::kMaxWorkers * CrashMarks::kMaxLanes>
+    running_trials{};  // 0: no trial
 
 // Only async-signal-safe calls here: no allocation, no stdio.
 void write_mark(int file, std::uint32_t trial) {

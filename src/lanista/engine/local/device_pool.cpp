@@ -18,7 +18,7 @@ const nn::Backend& backend_of(const NamedBackend& device) {
   return device.backend != nullptr ? *device.backend : nn::cpu_backend();
 }
 
-/// Shares that nobody else can take: what is out of memory beside others would depend on when they come.
+/// The device's fixed share of the memory. With shared memory, a failure would depend on the order of events.
 engine::WorkerConfig config_share_for(const NamedBackend& device, const engine::WorkerConfig& worker_config,
                                       std::int64_t slots, std::int64_t devices) {
   engine::WorkerConfig own = devices == 1 ? config_for_only_device(device, worker_config, slots)
@@ -31,7 +31,7 @@ engine::TrainingDevice training_device(const NamedBackend& device, const schedul
   return {device.name, std::string(backend_of(device).numeric_class()), machine};
 }
 
-/// Asked once of each program: it is made, for one trial.
+/// A function that compiles each program once, for one trial, to check whether the device supports it.
 std::function<bool(const engine::Job&)> support_check_of(const NamedBackend& device, const data::Dataset& data,
                                                    const nn::Operators& operators) {
   if (device.backend == nullptr) return {};

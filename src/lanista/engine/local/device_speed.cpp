@@ -12,8 +12,8 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr double kSeconds = 0.15;    // that are timed, at least
-constexpr std::int64_t kChunkSteps = 16;  // steps, as an epoch has some
+constexpr double kSeconds = 0.15;    // least timed seconds
+constexpr std::int64_t kChunkSteps = 16;  // steps in a chunk
 constexpr std::int64_t kMaxChunks = 4000;
 
 train::TrainerInput input_of(const engine::Job& job, const data::Dataset& rows, const graph::OpTable& ops,
@@ -30,7 +30,7 @@ train::TrainerInput input_of(const engine::Job& job, const data::Dataset& rows, 
           .backend = &backend};
 }
 
-/// Seconds of a step of all lanes together, of measuring and what else goes with an epoch its share.
+/// Seconds of a step of all lanes together, with a share of the evaluation and the other work of an epoch.
 Result<double> seconds_per_step(train::TrainerInput input, std::int64_t lanes, const Clock& clock) {
   LANISTA_ASSIGN(train::LaneGroup group, train::LaneGroup::create(input, lanes));
   std::vector<train::TrialRun> runs;
@@ -46,7 +46,7 @@ Result<double> seconds_per_step(train::TrainerInput input, std::int64_t lanes, c
   std::vector<train::StepResult> ends(all.size());
   double began = 0;
   std::int64_t steps = 0;
-  // What is made at the first chunk is no matter of speed.
+  // The first chunk includes set-up, which is not part of the speed.
   for (std::int64_t turn = 0; turn < kMaxChunks; ++turn) {
     if (turn == 1) began = clock.now();
     const std::int64_t done = group.advance(all, kChunkSteps, ends);
@@ -82,7 +82,7 @@ Result<schedule::DeviceSpeed> device_speed(const engine::Job& like, const data::
       LANISTA_ASSIGN(const double all, seconds_per_step(input, machine.lanes, clock));
       speed.together = std::max(speed.together, work * static_cast<double>(machine.lanes) / all);
     }
-    // Machines of one program go in one launch, whose lanes were timed.
+    // All copies of one program run in one launch, which was timed with its lanes.
     if (backend.capability().max_executables == 0) {
       speed.together *= static_cast<double>(std::max<std::int64_t>(1, machine.workers));
     }

@@ -16,7 +16,7 @@ bool comes_before(const DispatchEntry* a, const DispatchEntry* b) {
          std::tuple(-b->priority, b->next_logical_time(), b->trial);
 }
 
-/// Groups run whole, unless that would leave a free worker without any.
+/// Lanes of a work item: a whole group, or less if a free worker would have no work otherwise.
 std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const DispatchCapacity& capacity) {
   std::set<std::int64_t> groups;
   std::int64_t alone = 0;
@@ -32,7 +32,7 @@ std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const
   return alone + std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
 }
 
-/// Those that no machine may be had for: the program's are out, and none is left to be made.
+/// Removes trials that need another copy of their program when all allowed copies are in use.
 void drop_without_executable(std::vector<const DispatchEntry*>& ready, const DispatchEntries& entries,
                              std::int64_t machines) {
   std::map<Digest, std::set<std::int64_t>> work_items;

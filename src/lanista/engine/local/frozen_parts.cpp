@@ -12,7 +12,7 @@ namespace lanista::runtime {
 
 Result<FrozenParts::Head> FrozenParts::head_input_of(const engine::Job& job) {
   LANISTA_ASSIGN(graph::Cut cut, graph::cut_behind_frozen(job.model, job.frozen.nodes, setting_.step_ops));
-  // Augmentations change what is kept, not what is computed; all trials of a study have the same.
+  // Augmentation is equal for all trials of a study, so it is not part of the key.
   const std::string key = job.frozen.weights + "\n" + (job.fold ? std::to_string(*job.fold) + "\n" : "") +
                           graph::to_text(cut.prefix);
   const std::lock_guard lock(mutex_);
@@ -26,7 +26,7 @@ Result<FrozenParts::Head> FrozenParts::head_input_of(const engine::Job& job) {
 
 Result<std::unique_ptr<FrozenParts::Shared>> FrozenParts::share(const engine::Job& job,
                                                                 const graph::Graph& prefix) const {
-  const kernels::FlushToZero as_workers;  // part of the numerics
+  const kernels::FlushToZero as_workers;  // part of the numeric class
   LANISTA_ASSIGN(const store::Checkpoint stored, setting_.checkpoints.get(job.frozen.weights));
   LANISTA_ASSIGN(const auto part, train::FrozenPrefix::create({.model = job.model,
                                                                .frozen = job.frozen.nodes,
@@ -44,7 +44,7 @@ Result<std::unique_ptr<FrozenParts::Shared>> FrozenParts::share(const engine::Jo
   const data::Dataset& data = setting_.data.training(job.fold);
   auto features = part.features(data, keep, setting_.budget);
   if (!features && features.error().code == Code::kResourceExhausted && keep != data::StoredSamples::kNothing) {
-    features = part.features(data, data::StoredSamples::kNothing, setting_.budget);  // slower, the same numbers
+    features = part.features(data, data::StoredSamples::kNothing, setting_.budget);  // slower, with equal numbers
   }
   if (!features) return features.error();
   return std::make_unique<Shared>(*std::move(features), setting_.epoch_bytes, setting_.budget);

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = nn::StagePass::Kind;
 
-/// Seconds of a core of every pass, the clock's own price taken off.
+/// Seconds of one core for every pass, without the cost of the clock.
 class PassTimer final : public nn::StageObserver {
  public:
   void on_pass_begin(std::size_t, const nn::StagePass&) override { begin_ = thread_cpu_seconds(); }
@@ -31,7 +31,7 @@ class PassTimer final : public nn::StageObserver {
   void clear() { times_.clear(); }
 
  private:
-  /// What two readings of the clock one after the other differ by.
+  /// Difference of two consecutive clock readings.
   static double clock_overhead() {
     double least = 1;
     for (int i = 0; i < 100; ++i) {
@@ -46,8 +46,8 @@ class PassTimer final : public nn::StageObserver {
   std::map<std::pair<std::uint32_t, Kind>, std::vector<double>> times_;
 };
 
-// Passes of a step whose stages are all at one place: every micro-batch goes through all of them and back before the
-// next, so that what a pass reads is far away; or a stage does all of its micro-batches one behind the other.
+// A schedule with all stages on one rank. Either each micro-batch passes all stages and back before the next one, with
+// cold caches; or each stage runs all its micro-batches consecutively.
 pipeline::Schedule single_rank_schedule(const pipeline::PipelinePlan& plan, std::uint32_t micros, bool is_consecutive) {
   const auto stages = static_cast<std::uint32_t>(plan.stages.size());
   pipeline::Schedule schedule{{{{0}, {}}}};
@@ -100,7 +100,7 @@ Result<std::vector<OperatorTimes>> time_passes(const PlannedModel& planned, std:
     stages.observer = &watch;
     LANISTA_ASSIGN(nn::Program program, compile(stages));
     step_of(program, batch);
-    watch.clear();  // what is done for the first time takes longer
+    watch.clear();  // the first step is slower
     for (int i = 0; i < repeats; ++i) step_of(program, batch);
   }
   std::vector<OperatorTimes> times(planned.nodes.size());

@@ -21,7 +21,7 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-/// What two readings of the clock one after the other differ by.
+/// Difference of two consecutive clock readings.
 double clock_overhead_of(const std::function<double()>& now) {
   double least = 1e6;
   for (int i = 0; i < 100; ++i) {
@@ -55,7 +55,7 @@ PlanTimes time_plan(nn::Program& program, const nn::Batch& batch, double seconds
 
   PlanTimes times;
   const double begin = now();
-  // The first round only warms the caches up.
+  // The first round only warms the caches.
   for (std::int64_t round = 0; round < kMaxRounds + 1; ++round) {
     std::size_t line = 0;
     double last = now();

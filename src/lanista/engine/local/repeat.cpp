@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // whatever is kept, the numbers are the same
+constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // limit of cached values; it changes no number
 
 Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                   const std::optional<train::TrainerState>& forked_from,
@@ -81,7 +81,7 @@ Result<RepeatedTrial> repeat_lineage(const std::vector<engine::LineageSegment>& 
                                      const std::function<void(const study::Measurement&)>& on_epoch,
                                      const nn::Operators& operators, const store::CheckpointStore* checkpoints,
                                      const FindBackend& backends) {
-  const kernels::FlushToZero as_workers;  // part of the numerics
+  const kernels::FlushToZero as_workers;  // part of the numeric class
   LANISTA_CHECK(!line.empty() && !line.front().job.fork, "a line begins at its beginning");
   try {
     std::optional<RepeatedTrial> so_far;

@@ -16,7 +16,7 @@ void add_chunk_costs(double seconds, std::int64_t steps, std::span<study::SpanCo
     }
     return;
   }
-  // Lanes take turns, so a step of each takes what it took before; what is more than that went into measuring.
+  // Lanes take turns, so a step needs its earlier time. The rest of the chunk's time is evaluation.
   double known = 0, of_known = 0;
   for (const study::SpanCosts* lane : lanes) {
     known += static_cast<double>(lane->steps);

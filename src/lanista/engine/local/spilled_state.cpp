@@ -8,8 +8,8 @@ constexpr const char* kMark = "parked_trial";
 }  // namespace
 
 Result<SpilledState> SpilledState::put(store::CheckpointStore& files, TrialId trial, train::TrainerState state) {
-  // Addresses are hashes of the content: the mark keeps this file apart from a checkpoint of the same step, and from
-  // what another executor parks of the trial.
+  // Addresses are hashes of the content. The mark makes this file differ from a checkpoint of the same step, and from
+  // a state that another executor spills.
   state.facts[kMark] = std::to_string(trial.value) + " " + files.unique_token();
   LANISTA_ASSIGN(std::string address,
                  files.put({std::move(state.tensors), std::move(state.facts), std::move(state.kept)}));
@@ -22,7 +22,7 @@ SpilledState& SpilledState::operator=(SpilledState&& other) noexcept {
   return *this;
 }
 
-// A file that cannot be removed is cleared away by the next resume, as after a crash.
+// If the file cannot be removed, the next resume removes it, as after a crash.
 SpilledState::~SpilledState() {
   if (!address_.empty()) static_cast<void>(files_->remove(address_));
 }

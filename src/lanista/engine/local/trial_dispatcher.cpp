@@ -9,7 +9,7 @@
 
 namespace lanista::runtime {
 
-// The engine's side.
+// For the engine.
 
 void TrialDispatcher::add_trial(std::unique_ptr<TrialSlot> slot, bool runs_alone,
                                 const std::vector<study::Measurement>& repeats) {
@@ -108,7 +108,7 @@ void TrialDispatcher::drop_reports(TrialId trial) {
   });
 }
 
-// The workers' side.
+// For workers.
 
 void TrialDispatcher::open(std::int64_t workers) {
   const std::lock_guard lock(mutex_);
@@ -193,7 +193,7 @@ void TrialDispatcher::fail_all(Code code, const char* reason) {
   worker_freed_.notify_all();
 }
 
-// Memory is short.
+// For a lack of memory.
 
 TrialDispatcher::Slots TrialDispatcher::take_idle_slots() {
   const std::lock_guard lock(mutex_);
@@ -235,7 +235,7 @@ std::unique_ptr<TrialSlot> TrialDispatcher::take_slot(TrialId trial) {
   return std::move(slots_.at(trial));
 }
 
-// Takes no memory: who gives back may have none.
+// Allocates no memory, because the caller may have run out of it.
 void TrialDispatcher::put_slot(std::unique_ptr<TrialSlot> slot) {
   const TrialId trial = slot->job.trial;
   DispatchEntry& entry = entries_.at(trial);

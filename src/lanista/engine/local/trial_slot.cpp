@@ -12,17 +12,17 @@ namespace {
 
 using Weights = std::shared_ptr<const train::StartWeights>;
 
-/// A start as its job tells it.
+/// One start of a job: the start itself or a start candidate.
 struct Told {
   const study::Start& start;
   const std::optional<zoo::TransferPlan>& transfer;
   const std::optional<graph::Graph>& parent;
 };
 
-/// The plan with the units that the loss would miss most.
+/// The transfer plan that keeps the units with the most influence on the loss.
 Result<zoo::TransferPlan> plan_by_loss(const engine::Job& job, const Told& told, const train::TrainerState& state,
                                        const graph::OpTable& ops, const ScoreUnits& score) {
-  if (!score) return Error{Code::kInvalidArgument, "nobody says which units the loss would miss", ""};
+  if (!score) return Error{Code::kInvalidArgument, "no function scores the units of the parent", ""};
   const auto scores = score(*told.parent, state.tensors);
   if (scores) return engine::plan_by_scores(job, told.start, *told.parent, *scores, ops);
   if (scores.error().code == Code::kResourceExhausted) return scores.error();
@@ -59,7 +59,7 @@ Result<std::shared_ptr<const train::StartWeights>> read_start(const store::Check
 ScoreUnits unit_scorer_of(train::TrainerInput input) {
   return [input = std::move(input)](const graph::Graph& parent,
                                     std::span<const Tensor> weights) -> Result<engine::UnitScores> {
-    const kernels::FlushToZero as_workers;  // part of the numerics
+    const kernels::FlushToZero as_workers;  // part of the numeric class
     train::TrainerInput of_parent = input;
     of_parent.model = parent;
     try {

@@ -21,7 +21,7 @@ namespace {
 constexpr auto kJoinRetryInterval = std::chrono::milliseconds(2);
 constexpr std::int64_t kHelperChunkSteps = 16;
 
-/// Of a group's time each trial gets its share, one after the other.
+/// Divides the time of a group into consecutive spans, one for each trial.
 class SpanShares {
  public:
   SpanShares(const Clock& clock, double began, std::size_t trials)
@@ -49,8 +49,7 @@ class SpanShares {
   int num_reported_ = 0;
 };
 
-/// The helpers of one epoch of a trial; none, unless its session has some. Who cannot have any trains alone: a session
-/// that cannot be made is no trouble of the trial's.
+/// The helpers of one epoch of a trial, if its session has any. If the session cannot be made, the trial trains alone.
 class HelperEpoch {
  public:
   HelperEpoch(const train::LaneGroup& group, TrialSlot& slot, const std::string& session) : slot_(slot) {
@@ -73,7 +72,7 @@ class HelperEpoch {
   HelperEpoch& operator=(const HelperEpoch&) = delete;
 
   nn::ShardCommunicator* peers() const { return peers_; }
-  std::int64_t width() const { return width_; }  ///< that the epoch began with
+  std::int64_t width() const { return width_; }  ///< Workers at the beginning of the epoch.
   void end(bool completed) {
     if (std::exchange(peers_, nullptr) != nullptr) slot_.leader->end(completed);
   }
@@ -87,12 +86,11 @@ class HelperEpoch {
   std::int64_t width_ = 1;
 };
 
-/// Steps that a group is given at once: some milliseconds of them, so that who pauses or abandons trials, or wants a
-/// checkpoint, does not wait long.
+/// Chooses the steps of a chunk: a few milliseconds, so that pauses, abandonments and checkpoints do not wait long.
 class ChunkSizer {
  public:
-  /// A checkpoint that is due after so short a time is due after a step. On a device, where a launch is dear and takes
-  /// as long as the longest slice of those in it, slices begin longer and stay so.
+  /// With a very short checkpoint interval a chunk has one step. On a device, where a launch has a fixed cost and lasts
+  /// as long as its longest chunk, chunks are longer.
   ChunkSizer(const Clock& clock, double checkpoint_every, bool on_device)
       : clock_(clock),
         is_single_step_(checkpoint_every < kSeconds),
@@ -121,7 +119,7 @@ class ChunkSizer {
   std::int64_t steps_;
 };
 
-/// What a program's step in stages was, once a program: told with the work of one of those that it was a step of.
+/// Attaches the timed pipeline step of a program, once for each program, to the span of one of its trials.
 void note(const nn::StepTimes& times, TrialSlot& slot) {
   if (auto step = timed_step_of(times)) slot.timed = std::make_shared<const pipeline::TimedStep>(*std::move(step));
 }
@@ -162,7 +160,7 @@ void TrialWork::run(TrialDispatcher::WorkItem& item, std::size_t worker, const s
   } catch (const std::exception& e) {
     reason = e.what();
   }
-  // What happens beside the steps of trials comes of the first of them: the program is made for it.
+  // Errors outside the steps count for the first trial, because the program is made for it.
   if (!reason.empty()) fail(*item.slots.front(), reason);
 }
 
@@ -174,7 +172,7 @@ Result<void> TrialWork::try_run(TrialDispatcher::WorkItem& item, std::size_t wor
     save(first);
     return {};
   }
-  // What there is already wants no group, and those that sit in one are left in peace.
+  // A run with its state needs no group, so runs in waiting groups stay there.
   if (item.work.kind == WorkKind::kFinish && first.run && first.run->is_admitted()) {
     context_.groups.evict_state(*first.run);
     return finish(first, item.work.end_request);
@@ -202,7 +200,7 @@ Result<void> TrialWork::try_run(TrialDispatcher::WorkItem& item, std::size_t wor
   return {};
 }
 
-// Tries once more with the memory of those that wait. False: the slot must wait until it can be alone.
+// Tries again with the memory of idle trials. Returns false if the slot must wait until it can run alone.
 Result<bool> TrialWork::with_memory(TrialSlot& slot, const std::function<Result<void>()>& make) {
   auto made = make();
   const auto is_short = [&] { return !made && made.error().code == Code::kResourceExhausted; };
@@ -221,7 +219,7 @@ Result<bool> TrialWork::with_memory(TrialSlot& slot, const std::function<Result<
   return true;
 }
 
-// False: it must wait until it can be alone.
+// Returns false if the slot must wait until it can run alone.
 Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
   if (!slot.run) {
     LANISTA_ASSIGN(train::TrainerInput input, trainer_input(slot.job));
@@ -246,7 +244,7 @@ Result<bool> TrialWork::admit(const train::LaneGroup& group, TrialSlot& slot) {
     slot.signals->needs_exclusive_memory = false;
     slot.spilled.reset();
   } else if (slot.spilled) {
-    slot.run->release();  // it waits as it came
+    slot.run->release();  // it waits without memory again
   }
   return ready;
 }
@@ -259,7 +257,7 @@ void TrialWork::spill(TrialSlot& slot) {
     if (!spilled) return report_(engine::ExecutorErrorReport{spilled.error()});
     slot.spilled = *std::move(spilled);
     slot.run->release();
-  } catch (const std::bad_alloc&) {  // a longer word would want memory, too, and its failure leave trials waiting
+  } catch (const std::bad_alloc&) {  // a longer text would need memory too
     report_(engine::ExecutorErrorReport{Error{Code::kResourceExhausted, "out of memory", ""}});
   }
 }
@@ -278,7 +276,7 @@ std::vector<TrialSlot*> TrialWork::admit_all(const train::LaneGroup& group, cons
   return lanes;
 }
 
-// What a trial does on branches of its own before its next step; null: nothing.
+// A search on branches of a trial before its next step; null: none.
 using PreEpochSearch = Result<bool> (*)(train::LaneGroup&, train::TrialRun&, const std::function<bool()>&);
 PreEpochSearch pre_epoch_search_of(const train::TrialRun& run) {
   if (run.is_start_race_due()) return train::race_starts;
@@ -289,7 +287,7 @@ PreEpochSearch pre_epoch_search_of(const train::TrialRun& run) {
   };
 }
 
-// It is done at once or not at all: who is called off in the middle stands where it stood.
+// A search is completed or dropped: an interrupted one leaves the trial unchanged.
 std::vector<TrialSlot*> TrialWork::run_pre_epoch_searches(train::LaneGroup& group, std::vector<TrialSlot*> lanes,
                                               const std::atomic<bool>& pausing) {
   std::erase_if(lanes, [&](TrialSlot* slot) {
@@ -307,14 +305,14 @@ std::vector<TrialSlot*> TrialWork::run_pre_epoch_searches(train::LaneGroup& grou
   return lanes;
 }
 
-// Between steps no trial is to blame, and what its neighbours have done must not be forgotten: without memory for that
-// the executor is broken.
+// An error between steps belongs to no trial, and completed work must not be lost. Without memory for it, the executor
+// fails.
 void TrialWork::train_epoch(train::LaneGroup& group, std::vector<TrialSlot*> lanes, std::size_t worker,
                             const std::atomic<bool>& pausing, const std::string& session) {
   try {
-    double began = context_.clock.now();  // races and searches are work on the epoch
+    double began = context_.clock.now();  // start races and tune searches belong to the epoch
     lanes = run_pre_epoch_searches(group, std::move(lanes), pausing);
-    // A device without memory for the lanes that were asked of it has given fewer: trials take turns, then.
+    // A device with too little memory has fewer lanes than requested; trials then take turns.
     const auto most = static_cast<std::size_t>(group.lanes());
     for (std::size_t first = 0; first < lanes.size() && !pausing; first += most) {
       const auto begin = lanes.begin() + static_cast<std::ptrdiff_t>(first);
@@ -388,7 +386,7 @@ bool TrialWork::help(const engine::HelpTrial& help, const std::atomic<bool>& sho
 Result<void> TrialWork::try_help(const engine::HelpTrial& help, const std::atomic<bool>& should_leave,
                                  const std::atomic<bool>& must_stop) {
   LANISTA_ASSIGN(train::TrainerInput input, trainer_input(help.job));
-  input.keep = {};  // what the trial stands for is kept by its own worker
+  input.keep = {};  // its own worker keeps the selected weights
   const Digest key = train::lane_group_key(help.job.model, help.job.recipe, context_.step_ops, context_.backend);
   LANISTA_ASSIGN(train::LaneGroup group, context_.groups.take(key, input, {}));
   LANISTA_ASSIGN(auto run, train::TrialRun::create(input));
@@ -417,7 +415,7 @@ Result<void> TrialWork::try_help(const engine::HelpTrial& help, const std::atomi
   return {};
 }
 
-// A checkpoint that cannot be written is the study's trouble, not the trial's.
+// A checkpoint that cannot be written is an error of the executor, not of the trial.
 void TrialWork::save(TrialSlot& slot) {
   const auto put = [&]() -> Result<std::string> {
     try {

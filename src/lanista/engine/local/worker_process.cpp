@@ -11,7 +11,7 @@
 namespace lanista::runtime {
 namespace {
 
-/// Everything behind an executor, in order of construction.
+/// Everything that an executor needs, in order of construction.
 struct WorkerProcessState {
   explicit WorkerProcessState(data::Dataset opened) : data(std::move(opened)) {}
   RealClock clock;

@@ -14,14 +14,15 @@
 namespace lanista::engine {
 namespace {
 
-constexpr std::int64_t kMaxWidth = 8;  ///< as run.width
+constexpr std::int64_t kMaxWidth = 8;  ///< Largest run.width.
 constexpr const char* kSharedMemory = "/dev/shm";
-constexpr double kDefaultSerialFraction = 0.1;      ///< of a step, where nobody measured it
-constexpr double kJoinSeconds = 0.001;      ///< seconds that a trial loses when its helpers change
-constexpr double kMinRelativeChange = 0.1;    ///< of a step's seconds
-constexpr std::size_t kMaxWorkersForPolicy = 32;  ///< among which the policy looks ahead; that takes a millisecond
+constexpr double kDefaultSerialFraction = 0.1;      ///< Share of a step, if it was not measured.
+constexpr double kJoinSeconds = 0.001;      ///< Seconds that a trial loses when its helpers change.
+constexpr double kMinRelativeChange = 0.1;    ///< Change of a step's seconds.
+constexpr std::size_t kMaxWorkersForPolicy =
+    32;  ///< Most workers for the policy that looks ahead, which needs 1 ms then.
 
-/// The folder of sessions is this, and 16 random digits. Another executor of this name has the same prefix.
+/// Prefix of the session folder; 16 random digits follow. Executors with the same socket name have the same prefix.
 std::string folder_prefix(const std::string& socket) {
   std::string out(kSharedMemory);
   out += "/lanista-";
@@ -30,13 +31,13 @@ std::string folder_prefix(const std::string& socket) {
   return out;
 }
 
-/// Names of session files: a number, and `.new` behind it before the file is complete.
+/// Whether the name is one of a session file: a number, with `.new` at the end until the file is complete.
 bool is_session_name(std::string_view name) {
   if (name.ends_with(".new")) name.remove_suffix(4);
   return !name.empty() && name.size() <= 20 && name.find_first_not_of("0123456789") == name.npos;
 }
 
-/// The line seconds = shared / width + overhead that fits best, neither of them less than 0.
+/// Fits seconds = shared / width + overhead, with both terms at least 0. Returns shared and overhead.
 std::pair<double, double> fit_step_seconds(const std::map<std::int64_t, double>& seconds) {
   const auto n = static_cast<double>(seconds.size());
   double x = 0, y = 0, xx = 0, xy = 0;
@@ -77,7 +78,7 @@ std::string HelperAssignment::new_session() {
     auto made = PrivateFolder::create(folder_prefix_);
     if (made) folder_ = *std::move(made);
   }
-  // Without a folder no file can be made either: trials keep the width 1.
+  // Without a folder no session file can be made, so trials keep width 1.
   return (folder_ ? folder_->path() : folder_prefix_) + "/" + std::to_string(sessions_made_++);
 }
 
@@ -87,7 +88,7 @@ void HelperAssignment::note(const Job& job) {
   programs_.erase(job.trial);
   if (max_width_ < 2) return;
   const auto shape = study::step_shape(job.model, ops_, job.recipe);
-  if (!shape) return;  // its worker will say so
+  if (!shape) return;  // its worker will report the error
   Program program{shape->program, shape->nominal_step(), 1};
   const double of_step = 3 * static_cast<double>(shape->batch) * shape->flops;
   if (of_step > 0) program.steps = std::max(1.0, job.logical_epoch / of_step);
@@ -135,7 +136,7 @@ schedule::Prediction HelperAssignment::predicted_step(const Program& program) co
   return step;
 }
 
-/// Of all that it may train now.
+/// Prediction for all epochs that the trial may train now.
 schedule::Prediction HelperAssignment::expected(const Lease& lease) const {
   const auto program = programs_.find(lease.job.trial);
   if (program == programs_.end()) return {};

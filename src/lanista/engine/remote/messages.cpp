@@ -42,7 +42,7 @@ Code code_of(const std::string& name) {
   throw Malformed{"'" + name + "' is no kind of error"};
 }
 
-// Of orders.
+// Requests.
 
 json frozen_json(const FrozenPart& frozen) {
   json nodes = json::array();
@@ -54,7 +54,7 @@ FrozenPart read_frozen(const json& in) {
   FrozenPart frozen;
   for (const json& id : member(in, "nodes")) {
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max()) {
-      throw Malformed{"a frozen node is no number"};
+      throw Malformed{"a frozen node is not a number"};
     }
     frozen.nodes.insert(graph::NodeId{id.get<std::uint32_t>()});
   }
@@ -210,7 +210,7 @@ ExecutorRequest read_executor_request(const json& in) {
   return Command(std::move(arrange));
 }
 
-// Of reports.
+// Reports.
 
 json to_json(const EpochReport& epoch) {
   return {{"kind", "epoch"}, {"measurement", study::measurement_json(epoch.measurement)}};

@@ -14,7 +14,7 @@
 namespace lanista::engine {
 namespace {
 
-constexpr std::int64_t kMaxReportedSteps = std::int64_t{1} << 48;  ///< of one trial, where the rows are unknown
+constexpr std::int64_t kMaxReportedSteps = std::int64_t{1} << 48;  ///< Steps of one trial if the rows are unknown.
 constexpr std::size_t kMaxMetrics = 256;
 constexpr std::size_t kMaxBranches = 4096;
 constexpr std::int64_t kMaxReportedLanes = 65536, kMaxReportedWidth = 1024;
@@ -65,7 +65,7 @@ Digest digest_of(const study::Measurement& measurement) {
   return hash_text(study::measurement_json(measurement).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
-/// nullopt: the file carries none that can be read.
+/// The measurements in a checkpoint; nullopt: none that can be read.
 std::optional<std::vector<study::Measurement>> measurements_in(const store::Checkpoint& checkpoint) {
   const auto fact = checkpoint.facts.find("measurements");
   if (fact == checkpoint.facts.end()) return std::nullopt;
@@ -111,7 +111,7 @@ ReportRules report_rules(const std::vector<std::string>& metrics, const data::Da
 }
 
 Error unreadable_message(const Error& error) {
-  return {Code::kDataLoss, "sent what is no message (" + error.message + ")", error.where};
+  return {Code::kDataLoss, "sent an invalid message (" + error.message + ")", error.where};
 }
 
 std::string visible_text(std::string_view text, std::size_t max_bytes) {
@@ -155,7 +155,7 @@ Result<void> ReportCheck::on_report(std::size_t worker, std::uint64_t token, con
   const auto trial = trial_of(report);
   if (!trial) return refused("sent a report of no trial");
   LANISTA_ASSIGN(LeaseProgress* const progress, this->find_progress(worker, token, *trial));
-  // A report under an earlier lease changes nothing, but for the file that it names.
+  // A report under an earlier lease has no effect, except for the file that it names.
   const bool is_present = lease != nullptr && lease->is_sent && lease->token == token && lease->worker == worker;
   const Lease* const present = is_present ? lease : nullptr;
   if (const auto* epoch = std::get_if<EpochReport>(&report)) return check_epoch(*progress, *epoch, present);
@@ -165,7 +165,7 @@ Result<void> ReportCheck::on_report(std::size_t worker, std::uint64_t token, con
   return check_end(*progress, report, present);
 }
 
-// A checkpoint of an earlier lease of the trial may arrive under the next one, so its epoch is not that of the reports.
+// A checkpoint of an earlier lease may arrive under the next one, so its epoch may differ from that of the reports.
 Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease* lease) {
   const std::int64_t max_bytes =
       lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMaxReportedSteps;
@@ -189,9 +189,9 @@ Result<void> ReportCheck::check_end(const LeaseProgress& progress, const Report&
     return refused("reported a failure with a reason of " + std::to_string(failure->reason.size()) + " bytes");
   }
   if (const auto* parked = std::get_if<TrialPausedReport>(&report)) {
-    LANISTA_TRY(check_range("a parked epoch", parked->epoch, progress.epochs, progress.epochs));
-    LANISTA_TRY(check_range("a parked step", parked->step, progress.step, progress.step));
-    LANISTA_TRY(check_due(lease != nullptr && lease->is_pausing_trial, "parked"));
+    LANISTA_TRY(check_range("a paused epoch", parked->epoch, progress.epochs, progress.epochs));
+    LANISTA_TRY(check_range("a paused step", parked->step, progress.step, progress.step));
+    LANISTA_TRY(check_due(lease != nullptr && lease->is_pausing_trial, "paused"));
     return check_weights_file(parked->address, progress, lease);
   }
   const auto& finished = std::get<FinishedReport>(report);
@@ -284,8 +284,8 @@ void ReportCheck::add_known_file(const std::string& address) {
   if (const auto digest = Digest::from_hex(address)) known_files_.insert(*digest);
 }
 
-// Equal states have one file. So a file that a worker has just written may be one that the engine has just removed,
-// since an earlier report of it was needed no more.
+// Equal states have one file. So the engine may have just removed a file that a worker has just written, because an
+// earlier report of it was not needed any more.
 Result<void> ReportCheck::check_file(const std::string& address, const Lease* lease) {
   if (!is_address(address)) {
     return refused("reported the checkpoint address " + quoted_name(address) + "; allowed: 32 lower-case hex digits");
@@ -304,7 +304,7 @@ Result<void> ReportCheck::check_weights_file(const std::string& address, const L
   LANISTA_TRY(check_file(address, lease));
   if (lease == nullptr) return {};
   const auto stored = files_->get(address);
-  if (!stored && stored.error().code == Code::kNotFound) return {};  // a known one, which check_file has accepted
+  if (!stored && stored.error().code == Code::kNotFound) return {};  // a known file, which check_file has accepted
   if (!stored) return refused("kept weights in " + address + ", which cannot be read: " + stored.error().message);
   const auto carried_epochs = measurements_in(*stored);
   const bool is_its = carried_epochs && (carried_epochs->empty() || carried_epochs->back().trial == progress.trial);

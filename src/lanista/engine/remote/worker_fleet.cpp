@@ -14,20 +14,20 @@
 namespace lanista::engine {
 namespace {
 
-constexpr double kHelloTimeoutSeconds = 60;    ///< seconds: from its begin to its hello
-constexpr double kPeerTimeoutSeconds = 5;   ///< seconds for a stranger's hello
-constexpr double kExitTimeoutSeconds = 0.5;  ///< seconds from the end of a connection to that of the process
-constexpr double kShutdownTimeoutSeconds = 5;       ///< seconds to end by itself
-constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< seconds before a process is begun again
-constexpr double kMaxRemoteDelaySeconds = 30;                    ///< longest, of one elsewhere that others do without
+constexpr double kHelloTimeoutSeconds = 60;    ///< Seconds from a worker's start to its hello.
+constexpr double kPeerTimeoutSeconds = 5;   ///< Seconds for an unverified peer's hello.
+constexpr double kExitTimeoutSeconds = 0.5;  ///< Seconds from the end of a connection to that of its process.
+constexpr double kShutdownTimeoutSeconds = 5;       ///< Seconds to end by itself.
+constexpr double kMinDelaySeconds = 0.05, kMaxDelaySeconds = 5;  ///< Seconds before a process is started again.
+constexpr double kMaxRemoteDelaySeconds = 30;  ///< Longest delay of a remote process while others work.
 
-constexpr int kMaxRefusals = 2;              ///< processes in a row that cannot work here, where no other can
-constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< connections that no worker of the engine made
-constexpr std::size_t kMaxMessagesPerPoll = 1000;  ///< of one worker
+constexpr int kMaxRefusals = 2;              ///< Consecutive refusals, if no other worker works.
+constexpr std::size_t kMaxUnverifiedPeers = 64;    ///< Connections that no worker of the engine made.
+constexpr std::size_t kMaxMessagesPerPoll = 1000;  ///< Messages of one worker.
 constexpr std::size_t kMaxBytesPerPoll = std::size_t{16} << 20;
-constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;      ///< messages in a row without progress
-constexpr double kHeartbeatBurst = 1000, kHeartbeatFactor = 20;  ///< heartbeats that may be more than are due
-constexpr std::size_t kMaxDropReasonBytes = 400;             ///< bytes of what a worker did
+constexpr std::int64_t kMaxMessagesWithoutProgress = 100'000;      ///< Consecutive messages without progress.
+constexpr double kHeartbeatBurst = 1000, kHeartbeatFactor = 20;  ///< Limits of heartbeats beyond those due.
+constexpr std::size_t kMaxDropReasonBytes = 400;             ///< Bytes of the text about a worker's fault.
 
 std::string seconds_text(double seconds) { return real_json(seconds).dump() + " s"; }
 
@@ -54,7 +54,7 @@ WorkerFleet::WorkerFleet(FleetOptions options, const Clock& clock, WorkerSocket 
 
 WorkerFleet::~WorkerFleet() {
   for (std::size_t i = 0; i < workers_.size(); ++i) {
-    workers_[i].channel.reset();  // which they hear, but in a queue
+    workers_[i].channel.reset();  // workers notice this, except in a queue
     if (workers_[i].process != 0 && is_remote(i) && !workers_[i].has_sent_hello) ::kill(workers_[i].process, SIGTERM);
   }
   const double until = clock_->now() + kShutdownTimeoutSeconds;
@@ -122,7 +122,7 @@ void WorkerFleet::send_message(std::size_t worker, WireKind kind, std::string_vi
   }
 }
 
-// One look at everything. Who was heard is heard before silence is judged: the engine may have been away itself.
+// Polls everything once. Messages are read before silence is checked, because the engine itself may have been stopped.
 void WorkerFleet::poll_workers() {
   const double now = clock_->now();
   reaper_.collect();
@@ -199,7 +199,7 @@ void WorkerFleet::accept_connections(double now) {
   });
 }
 
-// Whoever was not begun by this engine is told why it cannot stay.
+// A peer that this engine did not start receives the reason for its rejection.
 void WorkerFleet::reject_peer(UnverifiedPeer& peer) {
   Channel& channel = peer.connection.channel;
   const auto message = channel.receive(0);
@@ -207,9 +207,9 @@ void WorkerFleet::reject_peer(UnverifiedPeer& peer) {
   auto hello = decode_hello(message->text);
   Result<void> fits = hello ? check_hello(*hello, build_) : Result<void>(hello.error());
   if (fits) {
-    fits =
-        Error{Code::kFailedPrecondition, "this engine begins its worker processes itself (run.workers says how many)",
-              "process " + std::to_string(peer.connection.process)};
+    fits = Error{Code::kFailedPrecondition,
+                 "this engine starts its worker processes itself (run.workers sets their number)",
+                 "process " + std::to_string(peer.connection.process)};
   }
   channel.send(static_cast<std::uint16_t>(WireKind::kRejected), encode(fits.error()));
 }
@@ -222,7 +222,7 @@ void WorkerFleet::receive_from(std::size_t worker) {
     return;
   }
   std::size_t bytes = 0;
-  // A worker that never stops sending must not keep the engine from the others.
+  // A worker that sends without a break must not keep the engine from reading the others.
   for (std::size_t taken = 0; entry.channel && taken < kMaxMessagesPerPoll && bytes < kMaxBytesPerPoll; ++taken) {
     auto message = entry.channel->receive(0);
     if (!message) break;
@@ -235,7 +235,7 @@ void WorkerFleet::receive_from(std::size_t worker) {
 
 Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
   Worker& entry = workers_[worker];
-  if (entry.refusal) return {};  // it is to end
+  if (entry.refusal) return {};  // it will end
   const auto kind = static_cast<WireKind>(message.kind);
   const auto not_now = [&](const char* when) {
     return Error{Code::kDataLoss, "sent a message of kind " + std::to_string(message.kind) + " " + when, ""};
@@ -265,7 +265,7 @@ Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
   } else if (kind == WireKind::kReady) {
     entry.is_ready = true;
     events_.push_back(Ready{worker, entry.process, entry.host});
-  } else if (kind == WireKind::kBroken) {  // its data are others, say
+  } else if (kind == WireKind::kBroken) {  // for example, it has other data
     auto broken = read_error(message.text);
     if (!broken) return unreadable_message(broken.error());
     entry.refusal = std::move(broken->error);
@@ -283,7 +283,7 @@ Result<void> WorkerFleet::check_message_counts(const Worker& entry) const {
   const double due = (clock_->now() - entry.launched_at_seconds) / heartbeat_seconds();
   if (static_cast<double>(entry.heartbeats) <= kHeartbeatBurst + kHeartbeatFactor * due) return {};
   return Error{Code::kDataLoss,
-               "sent " + std::to_string(entry.heartbeats) + " heartbeats where " + std::to_string(std::llround(due)) +
+               "sent " + std::to_string(entry.heartbeats) + " heartbeats when " + std::to_string(std::llround(due)) +
                    " were due",
                ""};
 }
@@ -299,21 +299,21 @@ Result<void> WorkerFleet::handle_hello(std::size_t worker, const std::string& te
     return {};
   }
   entry.channel->set_limit(max_message_bytes);
-  // What it says itself is nearer than what the launcher was asked for: on Slurm the latter is any node.
+  // The worker's own host name is more exact than the launcher's: Slurm may choose any node.
   const std::string host = reports_hosts() ? sanitize_host_name(hello->host) : std::string();
   if (!host.empty()) entry.host = host;
   send_message(worker, WireKind::kWelcome, encode(Welcome{options_.lease_seconds, options_.worker_config}));
   return {};
 }
 
-// The other end of its connection is closed.
+// The worker closed its connection.
 void WorkerFleet::handle_disconnect(std::size_t worker) {
   Worker& entry = workers_[worker];
   const auto fault = entry.channel->fault();
   const auto end = fault ? std::nullopt : wait_for_exit(entry.process, kExitTimeoutSeconds);
   if (end && is_remote(worker)) {
     const ProcessEnd located_reason = end->as_launcher_exit();
-    // A program that ended there is to blame; a host or a connection that went says nothing of trials.
+    // A crashed program counts against its trials. A lost host or connection does not.
     return drop(worker, true, !entry.is_ready || (located_reason.signal != 0 && located_reason.is_own_fault()),
                 located_reason.text());
   }
@@ -323,14 +323,14 @@ void WorkerFleet::handle_disconnect(std::size_t worker) {
 }
 
 void WorkerFleet::check_heartbeats(double now) {
-  // A long step between two looks is the engine's own absence (it was stopped, the machine slept).
+  // A long time between two polls means that the engine itself was stopped, for example by a suspended machine.
   const double passed = std::min(now - last_poll_seconds_.value_or(now), 2 * heartbeat_seconds());
   last_poll_seconds_ = now;
   for (std::size_t i = 0; i < workers_.size(); ++i) {
     Worker& entry = workers_[i];
     if (entry.process == 0) continue;
     const bool is_sending = entry.channel && entry.channel->has_unread();
-    if (is_remote(i) && !entry.has_sent_hello && !is_sending) continue;  // it may wait for a place
+    if (is_remote(i) && !entry.has_sent_hello && !is_sending) continue;  // it may wait in a queue
     entry.silent_seconds += passed;
     if (entry.has_sent_hello && !entry.is_ready) entry.preparing_seconds += passed;
     const double to_be_ready = options_.ready_leases * options_.lease_seconds;
@@ -338,7 +338,7 @@ void WorkerFleet::check_heartbeats(double now) {
       mark_lost(i, true, "was not ready to work within " + seconds_text(to_be_ready));
       continue;
     }
-    // Its heart beats from the welcome on, which follows its hello.
+    // It sends heartbeats from the welcome on, which follows its hello.
     const double most =
         entry.has_sent_hello ? options_.lease_seconds : std::max(options_.lease_seconds, kHelloTimeoutSeconds);
     if (entry.silent_seconds <= most) continue;
@@ -366,7 +366,7 @@ void WorkerFleet::note_progress(std::size_t worker) {
 void WorkerFleet::drop(std::size_t worker, bool has_ended, bool own_fault, const std::string& reason,
                        bool is_misbehaviour) {
   Worker& entry = workers_[worker];
-  if (!has_ended) {  // stopped, it wakes up to its end
+  if (!has_ended) {  // a stopped process must continue before it can end
     ::kill(entry.process, SIGKILL);
     reaper_.add(entry.process);
   }
@@ -389,9 +389,9 @@ void WorkerFleet::check_any_usable(std::size_t worker, bool was_ready, bool own_
   may_launch_ = false;
   if (refusal) return events_.push_back(Broken{*refusal});
   const std::string what =
-      is_misbehaving ? "worker processes send wrong messages" : "worker processes end before they can work";
+      is_misbehaving ? "worker processes send wrong messages" : "worker processes end before they are ready";
   const std::string help =
-      is_remote(worker) ? "; with --ssh here a study goes on here" : "; run.isolation: thread does without them";
+      is_remote(worker) ? "; with --ssh here a study continues on this host" : "; run.isolation: thread needs none";
   events_.push_back(Broken{Error{Code::kUnavailable, what + ": the last one " + reason + help, ""}});
 }
 

@@ -5,7 +5,7 @@
 namespace lanista::engine {
 namespace {
 
-/// From 1; a host that is not there is put behind the others. 0: none.
+/// Number of the host, from 1; a new host is added at the end. 0: no name.
 std::size_t host_number(std::vector<study::WorkerHistory::Host>& hosts, const std::string& name) {
   if (name.empty()) return 0;
   const auto known = std::ranges::find(hosts, name, &study::WorkerHistory::Host::name);
@@ -30,7 +30,7 @@ void WorkerHistoryBuilder::add(const WorkerReport& report, study::WorkerHistory&
   if (report.host.empty()) return;
   ++history.hosts[host_number(history.hosts, report.host) - 1].lost;
   for (const auto& [trial, seconds] : report.costs) {
-    record_move(trial, report.worker, report.host, history);  // it got there and was lost again before its next epoch
+    record_move(trial, report.worker, report.host, history);  // it moved there and was lost again before its next epoch
     open_moves_[trial] = history.moves.size();
     history.moves.push_back({.trial = trial, .from = report.worker, .from_host = report.host, .seconds = seconds});
   }
@@ -48,7 +48,7 @@ void WorkerHistoryBuilder::record_move(TrialId trial, std::int64_t worker, const
 
 study::Span WorkerHistoryBuilder::with_host(study::Span span, study::WorkerHistory& history) {
   const auto present = std::ranges::find(history.present, span.worker, &study::WorkerHistory::Present::worker);
-  // Of several devices the one that computed it stands where a host would.
+  // With several devices in one process, the device takes the role of the host.
   const std::string host = present == history.present.end() ? span.device : present->host;
   span.host = host_number(history.hosts, host);
   record_move(span.trial, span.worker, host, history);

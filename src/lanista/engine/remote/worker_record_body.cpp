@@ -1,4 +1,4 @@
-// Records of what workers did, and of workers that came and went.
+// Records of spans, and of worker processes that started or ended.
 #include "lanista/base/json_object.h"
 #include "lanista/base/real_json.h"
 #include "lanista/ipc/host_name.h"
