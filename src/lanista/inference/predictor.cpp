@@ -344,16 +344,16 @@ Result<double> onnx_difference(const engine::ModelPackage& package, std::string_
     double difference = 0, size = 0;
     for (std::size_t k = 0; k < outputs; ++k) {
       const double one = targets ? targets->scale[k] : 1;
-      const double ours_says = expected[first + k], theirs_says = seen[first + k];
+      const double our_value = expected[first + k], their_value = seen[first + k];
       // A NaN or an infinity on one side only is the largest possible difference.
-      if (std::isnan(theirs_says) != std::isnan(ours_says)) return Error{Code::kDataLoss, "NaN on one side only", ""};
-      if (std::isinf(theirs_says) || std::isinf(ours_says)) {
-        if (theirs_says == ours_says) continue;
+      if (std::isnan(their_value) != std::isnan(our_value)) return Error{Code::kDataLoss, "NaN on one side only", ""};
+      if (std::isinf(their_value) || std::isinf(our_value)) {
+        if (their_value == our_value) continue;
         return Error{Code::kDataLoss, "an infinite number on one side only", ""};
       }
-      if (std::isnan(ours_says)) continue;
-      difference = std::max(difference, std::abs(theirs_says - ours_says) / one);
-      size = std::max(size, std::abs(ours_says) / one);
+      if (std::isnan(our_value)) continue;
+      difference = std::max(difference, std::abs(their_value - our_value) / one);
+      size = std::max(size, std::abs(our_value) / one);
     }
     largest = std::max(largest, difference / (1 + size));
   }

@@ -59,7 +59,7 @@ class DeviceExecutors final : public Executor {
   void arrange(const UpdateGroups& arranged);
   std::optional<Report> poll();
   /// The report with worker numbers and device as the caller sees them; nullopt: it is dropped.
-  std::optional<Report> translate_report(Report report, DeviceState& place);
+  std::optional<Report> translate_report(Report report, DeviceState& state);
 
   std::shared_ptr<ReadySignal> bell_;  // Destroyed after the executors, which use it.
   std::vector<DeviceState> devices_;

@@ -34,13 +34,13 @@ class EnsembleSearch {
   }
 
   /// The ensemble with these repetitions of the models, measured.
-  Result<study::Ensemble> measure_draws(std::span<const std::int64_t> repetitions) const {
+  Result<study::Ensemble> measure_blend(std::span<const std::int64_t> repetitions) const {
     study::Ensemble ensemble;
     std::vector<study::Measurement> folds;
-    for (std::size_t place = 0; place < models_.front().size(); ++place) {
+    for (std::size_t fold = 0; fold < models_.front().size(); ++fold) {
       study::Ensemble of_fold;
       for (std::size_t k = 0; k < repetitions.size(); ++k) {
-        if (repetitions[k] > 0) of_fold.members.push_back({models_[k][place].trial->id, repetitions[k]});
+        if (repetitions[k] > 0) of_fold.members.push_back({models_[k][fold].trial->id, repetitions[k]});
       }
       LANISTA_ASSIGN(folds.emplace_back().metrics,
                      executor_.measure(evaluated_members(models_, of_fold), data::Part::kValidation));
@@ -158,17 +158,17 @@ Result<study::Ensemble> choose_ensemble(Executor& executor, const study::StudyCo
 
   std::vector<std::int64_t> alone(models.size(), 0);
   alone[0] = 1;
-  LANISTA_ASSIGN(study::Ensemble first, choice.measure_draws(alone));
+  LANISTA_ASSIGN(study::Ensemble first, choice.measure_blend(alone));
   const double allowed = choice.violation(first, alone);
   const auto loss = [&](std::span<const std::int64_t> repetitions) -> Result<std::optional<double>> {
-    LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measure_draws(repetitions));
+    LANISTA_ASSIGN(const study::Ensemble ensemble, choice.measure_blend(repetitions));
     const auto value = ensemble.validation.find(goal.metric);
     if (value == ensemble.validation.end() || choice.violation(ensemble, repetitions) > allowed)
       return std::optional<double>();
     return std::optional(goal.maximize ? -value->second : value->second);
   };
   LANISTA_ASSIGN(const auto repetitions, study::select_ensemble(models.size(), most, loss));
-  return repetitions == alone ? first : choice.measure_draws(repetitions);
+  return repetitions == alone ? first : choice.measure_blend(repetitions);
 }
 
 }  // namespace lanista::engine

@@ -285,7 +285,7 @@ Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, c
   LANISTA_ASSIGN(strategy::Context context, strategy_context(config, models));
   const RowMatcher rows(config, *models, std::move(context));
   ImportedTrials out;
-  std::size_t room = kMaxImportedValues;
+  std::size_t values_left = kMaxImportedValues;
   for (auto trial = trials.rbegin(); trial != trials.rend(); ++trial) {
     const auto leave_out = [&](const std::string& why) {
       ++out.left_out[why];
@@ -299,11 +299,11 @@ Result<ImportedTrials> import_trials(const std::vector<ExternalTrial>& trials, c
       continue;
     }
     const std::size_t size = count_json_values(study::earlier_study_json({"", {*fits}, 0}));
-    if (size > room) {
+    if (size > values_left) {
       leave_out("the log header is full");
       continue;
     }
-    room -= size;
+    values_left -= size;
     out.earlier.trials.push_back(*std::move(fits));
   }
   std::ranges::reverse(out.earlier.trials);

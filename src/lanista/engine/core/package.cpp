@@ -133,33 +133,33 @@ Result<void> take_facts(const json& facts, ModelPackage& package) {
   return {};
 }
 
-Result<void> read_member(FileSystem& fs, const MemberFiles& place, const json& facts, const graph::OpTable& ops,
+Result<void> read_member(FileSystem& fs, const MemberFiles& files, const json& facts, const graph::OpTable& ops,
                          ModelMember& member) {
-  LANISTA_ASSIGN(const std::string graph_text, fs.read(place.graph));
+  LANISTA_ASSIGN(const std::string graph_text, fs.read(files.graph));
   auto model = graph::parse(graph_text);
-  if (!model) return broken(place.graph, model.error().text());
-  if (auto valid = graph::verify(*model, ops); !valid) return broken(place.graph, valid.error().text());
+  if (!model) return broken(files.graph, model.error().text());
+  if (auto valid = graph::verify(*model, ops); !valid) return broken(files.graph, valid.error().text());
   if (graph::canonical_hash(*model, ops).hex() != facts.at("graph_hash").get<std::string>())
-    return broken(place.graph, "is not the model of package.json");
+    return broken(files.graph, "is not the model of package.json");
   member.model = *std::move(model);
 
-  LANISTA_ASSIGN(const std::string weights, fs.read(place.weights));
-  if (auto foreign = formats::unsupported_format_error(weights, place.weights)) return *foreign;
+  LANISTA_ASSIGN(const std::string weights, fs.read(files.weights));
+  if (auto foreign = formats::unsupported_format_error(weights, files.weights)) return *foreign;
   if (hash_text(weights) != facts.at("weights_hash").get<std::string>())
-    return broken(place.weights, "is not the file that package.json names");
+    return broken(files.weights, "is not the file that package.json names");
   auto file = formats::decode_safetensors(weights);
-  if (!file) return broken(place.weights, file.error().message);
+  if (!file) return broken(files.weights, file.error().message);
   member.weights = std::move(file->tensors);
   return {};
 }
 
 /// Writes a member's files and adds their hashes to `facts`.
-Result<void> write_member(FileSystem& fs, const MemberFiles& place, const ModelMember& member, json& facts) {
+Result<void> write_member(FileSystem& fs, const MemberFiles& files, const ModelMember& member, json& facts) {
   LANISTA_ASSIGN(const std::string weights,
                  formats::encode_safetensors({member.weights, {{"graph_hash", facts.at("graph_hash")}}}));
   facts["weights_hash"] = hash_text(weights);
-  LANISTA_TRY(write_atomically(fs, place.graph, graph::to_text(member.model)));
-  return write_atomically(fs, place.weights, weights);
+  LANISTA_TRY(write_atomically(fs, files.graph, graph::to_text(member.model)));
+  return write_atomically(fs, files.weights, weights);
 }
 
 /// Whether the name is one of a member's file: 1.graph, 2.safetensors.
@@ -181,8 +181,8 @@ Result<void> remove_others(FileSystem& fs, const std::string& folder, std::size_
   LANISTA_ASSIGN(const auto names, fs.list(inner));
   std::set<std::string> ours;
   for (std::size_t k = 0; members > 1 && k < members; ++k) {
-    const MemberFiles place = member_files(folder, k, members);
-    ours.insert({place.graph, place.weights});
+    const MemberFiles files = member_files(folder, k, members);
+    ours.insert({files.graph, files.weights});
   }
   for (const std::string& name : names) {
     const std::string file = inner + "/" + name;
@@ -411,8 +411,8 @@ Result<ModelPackage> read_package(FileSystem& fs, const std::string& folder, con
   try {
     if (auto taken = take_facts(package.facts, package); !taken) return broken(facts_path, taken.error().message);
     for (std::size_t k = 0; k < package.members.size(); ++k) {
-      const MemberFiles place = member_files(folder, k, package.members.size());
-      LANISTA_TRY(read_member(fs, place, member_facts(package.facts, k), ops, package.members[k]));
+      const MemberFiles files = member_files(folder, k, package.members.size());
+      LANISTA_TRY(read_member(fs, files, member_facts(package.facts, k), ops, package.members[k]));
     }
   } catch (const json::exception& error) {
     return broken(facts_path, error.what());

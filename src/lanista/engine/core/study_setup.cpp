@@ -196,11 +196,11 @@ Result<std::shared_ptr<const mutate::ModelSpace>> make_space_over(const study::S
         mutate::model_interface(data.features, data.width(), data.vocab, data.positions);
     LANISTA_ASSIGN(mutate::BlueprintSpace blueprint, studyfile::make_blueprint(config, ops, ends));
     auto base = bases.empty() ? std::nullopt : std::optional(std::move(bases.front()));
-    auto drawn =
+    auto sampled =
         mutate::ModelSpace::make(ops, std::move(blueprint), std::move(base), std::move(mutators), repair, limits);
-    if (!drawn) return invalid("model.space", drawn.error());
-    LANISTA_TRY(hold_rated(config, *drawn));
-    return std::make_shared<const mutate::ModelSpace>(*std::move(drawn));
+    if (!sampled) return invalid("model.space", sampled.error());
+    LANISTA_TRY(hold_rated(config, *sampled));
+    return std::make_shared<const mutate::ModelSpace>(*std::move(sampled));
   }
   auto space = mutate::ModelSpace::make(ops, std::move(bases), std::move(mutators), repair, limits);
   if (!space) return invalid("space", space.error());
@@ -399,9 +399,9 @@ study::EpochSchedule epoch_schedule_of(const study::StudyConfig& config, const d
 
 std::int64_t min_trial_steps(const study::StudyConfig& config, const data::DataSpec& data) {
   const auto& params = config.space.params.parameters();
-  const bool drawn = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
+  const bool sampled = std::ranges::find(params, "batch", &space::Parameter::name) != params.end();
   study::EpochSchedule epochs = epoch_schedule_of(config, data, {});
-  if (drawn && !config.train.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
+  if (sampled && !config.train.steps_per_epoch) epochs.length = epochs.all_rows_at = 1;
   return epochs.steps_through(config.train.epochs);
 }
 

@@ -307,9 +307,9 @@ Result<void> StudyState::apply(const Record& record, const std::function<void(co
       return {};
     }
     case RecordType::kVerdict: {
-      LANISTA_ASSIGN(const VerdictRecord said, read_verdict(body));
-      LANISTA_TRY(running_trial(said.trial));
-      verdict(said.trial, said.verdict);
+      LANISTA_ASSIGN(const VerdictRecord parsed, read_verdict(body));
+      LANISTA_TRY(running_trial(parsed.trial));
+      verdict(parsed.trial, parsed.verdict);
       return {};
     }
     case RecordType::kGroup: {

@@ -68,7 +68,7 @@ Result<StudyEngine::BuiltModel> StudyEngine::build_model(const study::Proposal& 
   }
   LANISTA_ASSIGN(graph::Graph model, models_->rebuild(proposal.base, proposal.edits));
   if (graph::canonical_hash(model, models_->ops()) != proposal.graph_hash) {
-    return Error{Code::kDataLoss, "a trial's edits give another model than its hash says", ""};
+    return Error{Code::kDataLoss, "the edits of a trial give a model with another hash than recorded", ""};
   }
   LANISTA_ASSIGN(const graph::ModelCost cost, graph::model_cost(model, models_->ops()));
   const Digest structure = study::structure_key(model, models_->ops());

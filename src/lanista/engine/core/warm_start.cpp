@@ -213,10 +213,10 @@ Result<std::string> describe_start(const ReadStart& start, const mutate::BaseMod
   LANISTA_ASSIGN(inheritance,
                  match_classes(std::move(inheritance), {start.file.labels, data.labels}, parent, base.graph, ops));
   if (!inheritance.is_useful()) return "base " + base.name + " is too unlike it and begins with random values";
-  study::Start told;
-  told.is_chosen_by_engine = true, told.coverage = inheritance.coverage,
-  told.inexact_reason = inheritance.plan.inexact_reason;
-  return "base " + base.name + study::inherited_text(told).substr(study::start_text(told).size());
+  study::Start shown;
+  shown.is_chosen_by_engine = true, shown.coverage = inheritance.coverage,
+  shown.inexact_reason = inheritance.plan.inexact_reason;
+  return "base " + base.name + study::inherited_text(shown).substr(study::start_text(shown).size());
 }
 
 ClassLabels labels_of(const study::StudyView& view, const study::Start& start) {

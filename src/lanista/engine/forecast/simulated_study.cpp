@@ -118,10 +118,10 @@ class SimulatedStudy : public schedule::TrialSource {
   Result<void> add_segment(TrialId id, std::vector<Arrival>& asked) {
     const SearchDriver::Trial& trial = *driver_.find_running(id);
     LANISTA_ASSIGN(const TrialCost price, cost_of(trial));
-    if (const double room = cluster_.cluster.usable_memory(); price.bytes > room) {
+    if (const double usable_bytes = cluster_.cluster.usable_memory(); price.bytes > usable_bytes) {
       return Error{Code::kResourceExhausted,
                    "trial " + std::to_string(id.value) + " needs " + megabytes(price.bytes) +
-                       ", as predicted; a worker of the cluster has " + megabytes(room) + " for trials",
+                       ", as predicted; a worker of the cluster has " + megabytes(usable_bytes) + " for trials",
                    "memory_mb"};
     }
     const std::int64_t end = std::min(trial.budget, study::full_epochs(trial.proposal));

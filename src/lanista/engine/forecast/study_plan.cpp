@@ -32,7 +32,7 @@ class FirstProposals {
       : config_(config), models_(std::move(models)), members_(config, data, models_, prices) {}
 
   /// Returns at most `num_wanted` members and sets the other fields of `out`.
-  Result<std::vector<fuse::FusionMember>> draw(std::int64_t num_wanted, StudyPlan& out) {
+  Result<std::vector<fuse::FusionMember>> sample(std::int64_t num_wanted, StudyPlan& out) {
     LANISTA_ASSIGN(const auto strategy, make_strategy(config_, models_));
     std::vector<fuse::FusionMember> members;
     int duplicates = 0;
@@ -196,13 +196,13 @@ ExtraStepsShare extra_steps_share_of(const StudyPlan& plan) {
 }
 
 std::string extra_steps_text(const StudyPlan& plan) {
-  const ExtraStepsShare beside = extra_steps_share_of(plan);
-  if (beside.most == 0) return "";
-  std::string text = "in addition to their own " + std::to_string(beside.own) + " steps they train about " +
-                     std::to_string(beside.expected) + " that are discarded, at most " + std::to_string(beside.most) +
+  const ExtraStepsShare extra = extra_steps_share_of(plan);
+  if (extra.most == 0) return "";
+  std::string text = "in addition to their own " + std::to_string(extra.own) + " steps they train about " +
+                     std::to_string(extra.expected) + " that are discarded, at most " + std::to_string(extra.most) +
                      " by the rules";
-  if (beside.searches > 0) {
-    text += ": " + std::to_string(beside.searches) +
+  if (extra.searches > 0) {
+    text += ": " + std::to_string(extra.searches) +
             " tune searches, if each trial improves through the first third of its epochs and no branch diverges";
   }
   return text + "\n";
@@ -245,7 +245,7 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   const std::int64_t budget = config.budget.trials ? *config.budget.trials - out.num_refinements : asked;
   const FrozenPart frozen = frozen_part(config, data, models->frozen(), "");
   FirstProposals beginning(config, data, std::move(models), request.prices.calls);
-  LANISTA_ASSIGN(auto members, beginning.draw(std::min(asked, budget), out));
+  LANISTA_ASSIGN(auto members, beginning.sample(std::min(asked, budget), out));
   if (members.empty()) return Error{Code::kResourceExhausted, out.exhausted_reason, "strategy"};
   if (request.devices.empty()) {
     out.plan = schedule::make_plan(beginning.trials(), request.machine);
@@ -331,11 +331,11 @@ json plan_json(const StudyPlan& plan, bool with_explanation) {
                              {"bytes", prefix.cache.bytes_per_sample * prefix.cache.num_samples},
                              {"epochs", prefix.cache.epochs}});
   }
-  if (const ExtraStepsShare beside = extra_steps_share_of(plan); beside.most > 0) {
-    out["beside"] = {{"own_steps", beside.own},
-                     {"steps_expected", beside.expected},
-                     {"steps_most", beside.most},
-                     {"searches_expected", beside.searches}};
+  if (const ExtraStepsShare extra = extra_steps_share_of(plan); extra.most > 0) {
+    out["beside"] = {{"own_steps", extra.own},
+                     {"steps_expected", extra.expected},
+                     {"steps_most", extra.most},
+                     {"searches_expected", extra.searches}};
   }
   for (const DeviceShare& share : plan.devices) {
     json trials = json::array();

@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // limit of cached values; it changes no number
+constexpr std::int64_t kKeptBytes = std::int64_t{1} << 30;  // limit of cached values; results do not depend on it
 
 Result<RepeatedTrial> train_alone(const engine::Job& job, std::int64_t epochs,
                                   const std::optional<train::TrainerState>& forked_from,

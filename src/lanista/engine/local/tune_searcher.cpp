@@ -25,9 +25,10 @@ Result<std::shared_ptr<const mutate::ModelSpace>> no_models() {
 }
 
 /// A sampler that has observed these tries in order; running ones count as active.
-Result<std::unique_ptr<strategy::Sampler>> told(const strategy::StrategyPlugin& plugin, const Options& options,
-                                                const strategy::Context& context, study::Proposal proposal,
-                                                std::span<const study::Try> tries) {
+Result<std::unique_ptr<strategy::Sampler>> observed_sampler(const strategy::StrategyPlugin& plugin,
+                                                            const Options& options, const strategy::Context& context,
+                                                            study::Proposal proposal,
+                                                            std::span<const study::Try> tries) {
   LANISTA_ASSIGN(auto sampler, plugin.make(context, options));
   std::uint32_t id = 0;
   for (const study::Try& tried : tries) {
@@ -56,7 +57,7 @@ space::Sample setting_now(const study::Recipe& recipe, const space::SearchSpace&
 
 /// The current setting, and the same with every other batch size: with small gradients against their noise, a larger
 /// batch is an alternative to a lower rate (Smith et al., arXiv 1711.00489).
-std::vector<space::Sample> settings_at_hand(const space::Sample& now, const space::Domain* batches) {
+std::vector<space::Sample> first_settings(const space::Sample& now, const space::Domain* batches) {
   std::vector<space::Sample> out{now};
   if (batches == nullptr) return out;
   const std::int64_t count = space::domain_size(*batches).value_or(0);
@@ -87,7 +88,7 @@ Result<study::ProposeSetting> searcher_of(const study::TuneRules& rules, space::
   if (first.proposals().empty()) return study::ProposeSetting([](auto) { return std::nullopt; });
   return study::ProposeSetting([plugin = *plugin, options, context, like = first.proposals().front()](
                                    std::span<const study::Try> tries) -> std::optional<space::Sample> {
-    const auto sampler = told(plugin, options, context, like, tries);
+    const auto sampler = observed_sampler(plugin, options, context, like, tries);
     if (!sampler) return std::nullopt;
     const auto next = (*sampler)->sample_proposals(1);
     if (!next) return std::nullopt;
@@ -112,7 +113,7 @@ Result<study::ProposeSetting> make_tune_searcher(const train::TrialRun& run) {
   const Rng rng = Rng(run.trial_seed()).split("tune").split(static_cast<std::uint64_t>(searches));
   const auto& params = space.parameters();
   const auto batch = std::ranges::find(params, "batch", &space::Parameter::name);
-  const std::vector<space::Sample> first = settings_at_hand(now, batch == params.end() ? nullptr : &batch->domain);
+  const std::vector<space::Sample> first = first_settings(now, batch == params.end() ? nullptr : &batch->domain);
   LANISTA_ASSIGN(auto searcher, searcher_of(rules, std::move(space), now, rng));
   if (rules.halving == 0 || searches == 0) return searcher;
   return study::ProposeSetting(

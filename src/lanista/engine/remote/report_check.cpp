@@ -29,10 +29,10 @@ std::string trial_text(TrialId trial) { return "trial " + std::to_string(trial.v
 
 std::string quoted_name(const std::string& name) { return "'" + visible_text(name, kMaxNameBytes) + "'"; }
 
-Result<void> check_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t max_bytes) {
-  if (value >= least && value <= max_bytes) return {};
+Result<void> check_range(const std::string& name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value >= least && value <= most) return {};
   return refused("reported " + name + " " + std::to_string(value) + "; allowed: " + std::to_string(least) + " to " +
-                 std::to_string(max_bytes));
+                 std::to_string(most));
 }
 
 Result<void> check_seconds(const std::string& name, double value) {
@@ -167,10 +167,10 @@ Result<void> ReportCheck::on_report(std::size_t worker, std::uint64_t token, con
 
 // A checkpoint of an earlier lease may arrive under the next one, so its epoch may differ from that of the reports.
 Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease* lease) {
-  const std::int64_t max_bytes =
+  const std::int64_t most_epochs =
       lease != nullptr && lease->job.recipe.epochs > 0 ? lease->job.recipe.epochs : kMaxReportedSteps;
-  LANISTA_TRY(check_range("a checkpoint's epoch", saved.epoch, 0, max_bytes));
-  const std::int64_t steps = lease != nullptr ? steps_through(lease->job, max_bytes) : 0;
+  LANISTA_TRY(check_range("a checkpoint's epoch", saved.epoch, 0, most_epochs));
+  const std::int64_t steps = lease != nullptr ? steps_through(lease->job, most_epochs) : 0;
   LANISTA_TRY(check_range("a checkpoint's step", saved.step, 0, steps > 0 ? steps : kMaxReportedSteps));
   return check_file(saved.address, lease);
 }
@@ -255,7 +255,7 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
     return refused("reported a race of starts that " + trial_text(job.trial) + " was not in");
   }
   const std::int64_t all = steps_through(job, job.recipe.epochs);
-  const std::int64_t max_bytes = all > 0 ? all : kMaxReportedSteps;
+  const std::int64_t most_steps = all > 0 ? all : kMaxReportedSteps;
   for (const study::StartCandidate& start_candidate : measurement.race) {
     LANISTA_TRY(check_range("a racer's steps", start_candidate.steps, 0, job.race.steps));
   }
@@ -269,12 +269,12 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
     return refused("reported more than " + std::to_string(kMaxBranches) + " branches");
   }
   for (const study::SelectBranch& branch : measurement.selecting) {
-    LANISTA_TRY(check_range("a branch's step", branch.step, 0, max_bytes));
-    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, max_bytes));
+    LANISTA_TRY(check_range("a branch's step", branch.step, 0, most_steps));
+    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, most_steps));
   }
   for (const study::Branch& branch : measurement.branches) {
-    LANISTA_TRY(check_range("a branch's step", branch.step, 0, max_bytes));
-    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, max_bytes));
+    LANISTA_TRY(check_range("a branch's step", branch.step, 0, most_steps));
+    LANISTA_TRY(check_range("a branch's steps", branch.steps, 0, most_steps));
   }
   return {};
 }

@@ -47,9 +47,9 @@ DataSource read_data(const json& in) {
   }
   data.normalize = text(in, "normalize");
   data.targets = text(in, "targets");
-  const json& said = member(in, "class_weights");
-  auto weights = study::read_class_weights(said);
-  if (!weights || said.is_null()) throw Malformed{"'class_weights' is neither none nor weights of classes"};
+  const json& class_weights = member(in, "class_weights");
+  auto weights = study::read_class_weights(class_weights);
+  if (!weights || class_weights.is_null()) throw Malformed{"'class_weights' is neither none nor weights of classes"};
   data.class_weights = *std::move(weights);
   if (member(in, "folds") != "none") data.folds = integer(in, "folds");
   data.repetitions = integer(in, "repetitions");

@@ -244,7 +244,7 @@ Result<void> WorkerFleet::handle_message(std::size_t worker, Message message) {
   if (!entry.has_sent_hello)
     return kind == WireKind::kHello ? handle_hello(worker, message.text) : not_now("before its hello");
   auto numbered = split_token(message.text);
-  if (!numbered) return unreadable_message(Error{Code::kDataLoss, "it has no number", ""});
+  if (!numbered) return unreadable_message(Error{Code::kDataLoss, "its number is missing", ""});
   if (numbered->token != entry.received + 1) {
     return Error{
         Code::kDataLoss,

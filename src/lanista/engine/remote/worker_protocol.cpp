@@ -64,7 +64,8 @@ Result<Hello> decode_hello(std::string_view text) {
   LANISTA_ASSIGN(const json in, store::parse_record_json(text));
   return read_record<Hello>("hello", [&] {
     Hello hello{integer(in, "protocol"), study::fields::text(in, "build"), integer(in, "process")};
-    if (in.contains("host")) hello.host = study::fields::text(in, "host");  // other builds are to hear that they are
+    if (in.contains("host"))
+      hello.host = study::fields::text(in, "host");  // absent in older builds, which must receive the error
     return hello;
   });
 }
