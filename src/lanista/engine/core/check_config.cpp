@@ -104,7 +104,7 @@ Result<void> check_config(const study::StudyConfig& config) {
   LANISTA_TRY(study::resolve_epochs(settled));
   if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {
     return Error{Code::kInvalidArgument,
-                 "are " + std::to_string(*config.train.steps) + ", and are not settled as epochs (fit_to_data does it)",
+                 "are " + std::to_string(*config.train.steps) + ", and are not converted to epochs (resolve_from_data does it)",
                  "train.steps"};
   }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));

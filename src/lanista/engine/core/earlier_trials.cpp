@@ -61,7 +61,7 @@ class TrialMatcher {
     using MatchResult = std::variant<study::EarlierTrial, std::string>;
     const study::Proposal& old_sample = trial.proposal;
     if (old_sample.start) return MatchResult("it began with another trial's weights");
-    if (old_sample.is_refinement) return MatchResult("it left its settings while it trained (strategy.then)");
+    if (old_sample.is_refinement) return MatchResult("it tuned its settings while it trained (strategy.then)");
     study::EarlierTrial out{trial.id, old_sample, trial.measurements, trial.outcome->kind};
     study::Proposal& converted = out.proposal;
     converted.parent.reset();

@@ -158,7 +158,7 @@ TEST(ImportTrials, MatchesFixedValueOnly) {
   std::size_t adam = 0;
   for (const TrialView* trial : outputs_read_after(old)) adam += trial->proposal.sample.contains("momentum") ? 0 : 1;
   EXPECT_EQ(some->earlier.trials.size(), adam);
-  EXPECT_EQ(error_of(some), "momentum was trained otherwise");
+  EXPECT_EQ(error_of(some), "momentum had another value in training");
 }
 
 TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
@@ -201,7 +201,7 @@ TEST(ImportTrials, RefusesWhatCannotBeCompared) {
   EXPECT_TRUE(import_from(old, longer)->earlier.trials.empty());
   study::StudyConfig clipped = small_study();
   clipped.train.clip_norm += 1;
-  EXPECT_EQ(error_of(import_from(old, clipped)), "clip_norm was trained otherwise");
+  EXPECT_EQ(error_of(import_from(old, clipped)), "clip_norm had another value in training");
   study::StudyConfig by_f1 = small_study();
   by_f1.goals = {{true, "val_f1_macro"}};
   EXPECT_EQ(error_of(import_from(old, by_f1)), "'val_f1_macro' was not measured");

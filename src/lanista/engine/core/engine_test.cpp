@@ -283,7 +283,7 @@ TEST(Engine, RefusesUnresolvedSteps) {
                 train.steps_per_epoch = 10;
                 train.epochs = epochs;
               }),
-              "train.steps: are 40, and are not settled as epochs (fit_to_data does it)");
+              "train.steps: are 40, and are not converted to epochs (resolve_from_data does it)");
   }
   EXPECT_NE(refused([](auto& train) { train.steps = 40; }), "");
 }
@@ -334,9 +334,10 @@ TEST(Engine, RefusesTargetsUnlikeTheData) {
     return summary ? "" : summary.error().text();
   };
   EXPECT_EQ(said("auto", true),
-            "data.targets: is auto, but the data were opened with targets standardised (fit_to_data settles it)");
-  EXPECT_EQ(said("standardize", false),
-            "data.targets: is standardize, but the data were opened with targets as they are (fit_to_data settles it)");
+            "data.targets: is auto, but the data were opened with targets standardised (resolve_from_data sets it)");
+  EXPECT_EQ(
+      said("standardize", false),
+      "data.targets: is standardize, but the data were opened with targets as they are (resolve_from_data sets it)");
   EXPECT_EQ(said("standardize", true), "");
   EXPECT_EQ(said("auto", false), "");
 }

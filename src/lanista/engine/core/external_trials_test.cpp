@@ -138,7 +138,7 @@ TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
   std::string reasons;
   for (const auto& [why, count] : taken.left_out) reasons += why + "\n";
   for (const char* why : {"lr 0.1 is not in log(1e-04, 0.01) (row 2)", "momentum does not exist beside", "(row 3)",
-                          "momentum is not given (row 4)", "its val_accuracy is no number (row 5)",
+                          "momentum is not given (row 4)", "its val_accuracy is missing or NaN (row 5)",
                           "epochs were 10, a trial has 9 (row 7)", "beta no parameter of the space is called so"}) {
     EXPECT_NE(reasons.find(why), std::string::npos) << why << " in\n" << reasons;
   }
@@ -163,7 +163,7 @@ TEST(ExternalTrials, IgnoresRefinedTrials) {
   const auto taken = must(import_trials(rows, small_config(), small_models()));
   ASSERT_EQ(taken.earlier.trials.size(), 1U);
   EXPECT_EQ(taken.earlier.trials[0].measurements.front().metrics.at("val_accuracy"), 0.5);
-  EXPECT_EQ(taken.left_out.begin()->first, "it left its settings while it trained (strategy.then) (row 2)");
+  EXPECT_EQ(taken.left_out.begin()->first, "it tuned its settings while it trained (strategy.then) (row 2)");
 }
 
 TEST(ExternalTrials, AreRefusedWithSeveralBases) {

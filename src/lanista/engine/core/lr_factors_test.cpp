@@ -67,11 +67,11 @@ TEST(LrFactors, RefuseAmbiguousParts) {
             "train.rates.feature: the base has no node 'feature'; its nodes are %0 to %8 (did you mean 'features'?)");
   EXPECT_EQ(error_of({{"%0", 0.1}}), "train.rates.%0: holds nothing that is trained");
   EXPECT_EQ(error_of({{"stem", 0.1}}, {graph::NodeId{0}, graph::NodeId{1}}),
-            "train.rates.stem: holds nothing that is trained; model.frozen says what is not");
+            "train.rates.stem: holds nothing that is trained; model.frozen names the frozen nodes");
   EXPECT_EQ(error_of({{"%1", 0.1}, {"stem", 0.2}}), "train.rates.stem: is the same part as %1");
-  EXPECT_EQ(error_of({{"features", 0.1}, {"side", 0.2}}),
-            "train.rates.side: shares %0 with features, and neither holds the other, so that nobody knows which factor "
-            "counts");
+  EXPECT_EQ(
+      error_of({{"features", 0.1}, {"side", 0.2}}),
+      "train.rates.side: shares %0 with features, and neither part contains the other, so the factor is ambiguous");
 }
 
 // The last layers with weights, whatever stands behind or beside them.

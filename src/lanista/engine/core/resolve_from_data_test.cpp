@@ -66,7 +66,7 @@ TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
     ASSERT_FALSE(fitted) << text;
     EXPECT_NE(fitted.error().message.find(message), std::string::npos) << fitted.error().message;
   };
-  refused("train: {loss: mse}", labels, "does not suit targets that are labels; allowed: auto, bce");
+  refused("train: {loss: mse}", labels, "does not fit targets that are labels; allowed: auto, bce");
   refused("train: {loss: bce}", images(), "labels with data option task=multilabel");
   refused("train: {metrics: [mae]}", labels, "metric 'mae' does not fit, it is of numbers");
   refused("train: {metrics: [balanced_accuracy]}", labels,
@@ -247,7 +247,7 @@ TEST(ResolveFromData, RefusesSettingsUnlikeTheData) {
                                 {"data: {augment: [flip, {crop: {pad: 8}}]}", "data.augment[1].pad",
                                  "crop: 8 pixels are too many for images of shape [1, 8, 8]"},
                                 {"train: {loss: mse}", "train.loss", "allowed: auto, cross_entropy"},
-                                {"data: {targets: raw}", "data.targets", "'raw' is said of targets that are numbers"},
+                                {"data: {targets: raw}", "data.targets", "'raw' is for targets that are numbers"},
                                 {"data: {targets: standardize}", "data.targets", "are classes; allowed: auto"}};
   for (const auto& each : cases) {
     auto config = *studyfile::read_study(each.text, "s");

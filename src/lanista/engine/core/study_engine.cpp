@@ -165,7 +165,7 @@ Result<void> StudyEngine::accept_epoch(study::Measurement measurement) {
   if (measurement.epoch > expected) {
     return Error{Code::kInternal,
                  "trial " + std::to_string(trial.id.value) + " reported epoch " + std::to_string(measurement.epoch) +
-                     " where epoch " + std::to_string(expected) + " of " + std::to_string(trial.budget) + " was due",
+                     " when epoch " + std::to_string(expected) + " of " + std::to_string(trial.budget) + " was due",
                  ""};
   }
   trial.reports.push_back(std::move(measurement));

@@ -186,7 +186,7 @@ Result<ReadStart> read_start_file(const study::StudyConfig& config, const std::s
   if (of_base && (config.model.base.empty() || !config.model.base.front().ends_with(".onnx"))) {
     return Error{Code::kInvalidArgument,
                  "is 'base', and the base " + (config.model.base.empty() ? "" : config.model.base.front()) +
-                     " brings no weights; an ONNX file does, or name one, or the folder of a model package",
+                     " has no weights; allowed: an ONNX file, or the folder of a model package",
                  kFromKey};
   }
   const std::string& source = of_base ? config.model.base.front() : config.train.start_from;

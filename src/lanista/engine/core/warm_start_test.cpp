@@ -302,7 +302,7 @@ TEST(WarmStart, PackageStartsEverySimilarTrial) {
   ASSERT_FALSE(lost.ok());
   EXPECT_EQ(lost.error().where, "train.start_from");
   config.train.start_from = study::kStartFromBase;
-  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp brings no weights"),
+  EXPECT_NE(other.run(config, {.seed = 3}).error().message.find("builtin:small-mlp has no weights"),
             std::string::npos);
 }
 

@@ -312,7 +312,7 @@ TEST(StudyPlan, CountsDiscardedSearchSteps) {
   config.train.epochs = 6;
   const auto plain = planned(config);
   ASSERT_TRUE(plain) << plain.error().text();
-  EXPECT_EQ(plan_text(*plain, false).find("given up"), std::string::npos);
+  EXPECT_EQ(plan_text(*plain, false).find("discarded"), std::string::npos);
   config.train.tune = {"mltuner", {{"params", {{"lr", "log(1e-4, 1)"}}}, {"together", 2}, {"time", 1}, {"trials", 2}}};
   const auto plan = planned(config);
   ASSERT_TRUE(plan) << plan.error().text();

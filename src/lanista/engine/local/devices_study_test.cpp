@@ -178,7 +178,7 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
     others += repeat_lineage(line, {}, data, ignore, {}, &files)->hash != again->hash;
   }
   EXPECT_GE(repeated, 3);
-  EXPECT_GE(others, 1) << "own kernels' level makes no difference, so nothing is shown";
+  EXPECT_GE(others, 1) << "the level of the lanista kernels makes no difference, so nothing is shown";
 }
 
 /// The export but for the header, which tells what the study file says of devices.

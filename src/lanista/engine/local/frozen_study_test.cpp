@@ -217,7 +217,7 @@ TEST(FrozenStudy, RejectsInconsistentFields) {
   expect_refused("{through: ent, weights: /in/weights.safetensors}", "model.frozen.through", "did you mean 'end'?");
   expect_refused("{through: '%7', weights: /in/weights.safetensors}", "model.frozen.through", "nothing to train");
   expect_refused("{through: '%4', weights: /in/weights.safetensors}", "model.frozen.weights", "lacks n4.weight");
-  expect_refused("{through: end, weights: base}", "model.frozen.weights", "brings no weights");
+  expect_refused("{through: end, weights: base}", "model.frozen.weights", "has no weights");
   expect_refused("{through: end, weights: /in/none}", "model.frozen.weights", "/in/none");
 }
 

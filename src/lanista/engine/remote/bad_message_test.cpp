@@ -177,11 +177,11 @@ TEST_F(BadMessageTest, IsDroppedForMessagesOutOfOrder) {
             }),
             "(bad) was dropped: it sent a message of kind 2 twice");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, ""); }),
-            "(bad) was dropped: it sent what is no message (it has no number)");
+            "(bad) was dropped: it sent an invalid message (its number is missing)");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, "1\n{}"); }),
             "(bad) was dropped: it sent a message of kind 40 with a text");
   EXPECT_EQ(loss([](Channel& channel) { send_all(channel, WireKind::kHeartbeat, std::string(100, '1')); }),
-            "(bad) was dropped: it sent what is no message (a message of 100 bytes; allowed: up to 64 for kind 40)");
+            "(bad) was dropped: it sent an invalid message (a message of 100 bytes; allowed: up to 64 for kind 40)");
 }
 
 TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
@@ -198,7 +198,7 @@ TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
     ASSERT_TRUE(report);
     if (const auto* lost = std::get_if<WorkerReport>(&*report)) reason = lost->reason;
   }
-  EXPECT_EQ(reason, "(bad) was dropped: it answered a question that was not asked");
+  EXPECT_EQ(reason, "(bad) was dropped: it answered a measurement that was not requested");
 }
 
 TEST_F(BadMessageTest, IsDroppedForHeartbeatsWithoutEnd) {

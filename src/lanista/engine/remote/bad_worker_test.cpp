@@ -127,7 +127,7 @@ TEST_F(BadWorkerTest, IsDroppedForATrialThatItDoesNotHave) {
 }
 
 TEST_F(BadWorkerTest, IsDroppedForAPauseThatWasNotAskedFor) {
-  expect_dropped({.report = [](Report& report) { report = AllPausedReport{}; }}, "a pause that was not asked for");
+  expect_dropped({.report = [](Report& report) { report = AllPausedReport{}; }}, "a pause that was not requested");
 }
 
 TEST_F(BadWorkerTest, LosesItsTrialsIfStopped) {

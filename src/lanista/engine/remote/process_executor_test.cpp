@@ -214,7 +214,7 @@ TEST_F(ProcessExecutorTest, RefusesOtherBuildsAndForeignWorkers) {
   EXPECT_NE(other->message.find("lanista 0.1.0 build abc (protocol 3)"), std::string::npos) << other->message;
   EXPECT_NE(other->message.find("allowed: the engine's own build, lanista " + build_fingerprint()), std::string::npos);
   EXPECT_NE(older->message.find("(protocol 0)"), std::string::npos);
-  EXPECT_NE(stranger->message.find("begins its worker processes itself"), std::string::npos);
+  EXPECT_NE(stranger->message.find("starts its worker processes itself"), std::string::npos);
   EXPECT_EQ(babbler->code, Code::kDataLoss);
 }
 

@@ -178,7 +178,7 @@ Result<void> ReportCheck::check_saved(const CheckpointReport& saved, const Lease
 Result<void> ReportCheck::check_end(const LeaseProgress& progress, const Report& report, const Lease* lease) {
   const auto check_due = [&](bool is_asked, const std::string& what) -> Result<void> {
     if (lease == nullptr) return {};
-    if (!is_asked) return refused(what + " " + trial_text(progress.trial) + ", which was not asked for");
+    if (!is_asked) return refused(what + " " + trial_text(progress.trial) + ", which was not requested");
     if (progress.epochs >= lease->allowed) return {};
     return refused(what + " " + trial_text(progress.trial) + " after epoch " + std::to_string(progress.epochs) +
                    "; due is epoch " + std::to_string(lease->allowed));
@@ -198,7 +198,7 @@ Result<void> ReportCheck::check_end(const LeaseProgress& progress, const Report&
   LANISTA_TRY(check_due(lease != nullptr && lease->finish, "finished"));
   const bool keeps = lease != nullptr && lease->finish->keep_weights;
   if (lease != nullptr && !keeps && !finished.weights.empty()) {
-    return refused("kept weights of " + trial_text(progress.trial) + ", which was not asked for");
+    return refused("kept weights of " + trial_text(progress.trial) + ", which was not requested");
   }
   return keeps || !finished.weights.empty() ? check_weights_file(finished.weights, progress, lease) : Result<void>();
 }

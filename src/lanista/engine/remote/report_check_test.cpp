@@ -150,10 +150,10 @@ TEST_F(ReportCheckTest, RefusesWrongEnds) {
   };
   trained();
   EXPECT_EQ(error_of(TrialPausedReport{TrialId{1}, 2, 20, {}, stored_weights(2)}),
-            "parked trial 1, which was not asked for");
+            "paused trial 1, which was not requested");
   lease_.finish = Finish{TrialId{1}, false};
   trained();
-  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "weights that were not asked for";
+  EXPECT_NE(error_of(FinishedReport{TrialId{1}, {}, stored_weights(2)}), "") << "weights that were not requested";
   lease_.finish = Finish{TrialId{1}, true};
   check_.on_lease_sent(lease_);
   EXPECT_EQ(error_of(FinishedReport{TrialId{1}, {}, saved_}), "finished trial 1 after epoch 0; due is epoch 2");

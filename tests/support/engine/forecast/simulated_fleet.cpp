@@ -190,7 +190,7 @@ void SimulatedFleet::execute(SimulatedWorker& entry, const Message& message) {
     entry.fake->command(std::get<Command>(*order));
   } else if (kind == WireKind::kQuestion) {
     const auto request = decode_measure_request(message.text);
-    LANISTA_CHECK(request.ok(), "a question that cannot be read");
+    LANISTA_CHECK(request.ok(), "a measurement that cannot be read");
     const auto metrics = entry.fake->measure(request->members, request->part);
     send_to_engine(entry, metrics ? WireKind::kAnswer : WireKind::kNoAnswer,
          metrics ? encode_measured_metrics(*metrics) : encode(metrics.error()));
