@@ -73,7 +73,7 @@ Trained trained_on_folds(const std::string& path, const std::string& goal, const
           *disk.read(kFolder + "/best/model.onnx")};
 }
 
-/// The blend by its definition, of what every training says of a file that it reads by its own rules.
+/// The blend by its definition, from the predictions of every training with its own normalisation of a file.
 std::vector<double> by_definition(const Trained& all, const std::string& file, bool classes) {
   std::vector<double> out;
   for (const engine::ModelPackage& single : all.singles) {

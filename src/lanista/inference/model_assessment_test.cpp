@@ -113,7 +113,7 @@ TEST(AssessModel, CountsConfusedClasses) {
   EXPECT_EQ(assess_model(study.package, study.data, false)->parts.size(), 1U);
 }
 
-/// A table with two thousand rows, so that not all of them are drawn.
+/// A table with two thousand rows, so that only some of them are sampled.
 std::string table() {
   std::string out = "a,b,y\n";
   Rng rng = Rng(8).split("table");
@@ -174,7 +174,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   std::size_t same = 0;
   for (std::size_t k = 0; k < of.actual.size(); ++k)
     same += std::abs(of.actual[k] - static_cast<double>(targets[k])) < 0.06 ? 1 : 0;
-  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not drawn ones";
+  EXPECT_LT(same, of.actual.size() / 2) << "these are the first rows, not sampled ones";
   EXPECT_EQ(study::assessment_json(*assess_model(study.package, study.data, false)), study::assessment_json(*assessed));
 }
 

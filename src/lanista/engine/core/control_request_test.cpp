@@ -164,7 +164,7 @@ TEST(Guard, CountsAllAttemptsAndCanBeExtended) {
   ASSERT_TRUE(bench.run(config, {}).ok());
   const double before = bench.view().seconds;
   ASSERT_GT(before, 1);
-  bench.clock.advance(1000);  // nobody works
+  bench.clock.advance(1000);  // no process works
   bench.observer = {};
 
   const auto guarded = bench.resume({});
@@ -269,7 +269,7 @@ std::int64_t num_trained_epochs(const StudyView& view) {
   });
 }
 
-/// Runs a study to its end and tells by what it says that more is trained.
+/// Runs a study to its end, and then with the extension that it suggests.
 Engine::Extension recommended_after(Bench& bench, const study::StudyConfig& config) {
   FakeExecutor fake = bench.executor(bench.disk, {});
   auto engine =

@@ -10,7 +10,7 @@
 namespace lanista::engine {
 namespace {
 
-/// Does nothing; remembers what it was told and tells what it is given.
+/// Does nothing; stores the commands that it receives and returns the reports that it is given.
 struct Listener final : Executor {
   Result<void> start(const Job& job) override {
     started.push_back(job.trial.value);
@@ -18,7 +18,7 @@ struct Listener final : Executor {
   }
   void command(const Command& command) override { commands.push_back(command); }
   std::optional<Report> next(double seconds) override {
-    EXPECT_EQ(seconds, 0) << "nobody is waited for but by the bell";
+    EXPECT_EQ(seconds, 0) << "only the ready signal waits";
     if (reports.empty()) return std::nullopt;
     Report report = std::move(reports.front());
     reports.pop_front();
@@ -111,7 +111,7 @@ TEST_F(DeviceExecutorsTest, NumbersWorkersAndReportsOnePause) {
   EXPECT_FALSE(all->next(0));
 }
 
-// As with one executor, what was not yet told of an earlier start is void, but for files.
+// As with one executor, unread reports of an earlier start are dropped, except files.
 TEST_F(DeviceExecutorsTest, DropsReportsOfMovedTrials) {
   start(1, "a");
   a->reports.emplace_back(EpochReport{{TrialId{1}, 1, 10, {}}});
@@ -164,7 +164,7 @@ TEST_F(DeviceExecutorsTest, WaitsForReadySignal) {
   bell->wait(10);
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(45));
   EXPECT_LT(Clock::now() - began, std::chrono::seconds(8));
-  bell->set();  // rung before anybody waits
+  bell->set();  // set before a thread waits
   const auto again = Clock::now();
   bell->wait(10);
   EXPECT_LT(Clock::now() - again, std::chrono::seconds(8));

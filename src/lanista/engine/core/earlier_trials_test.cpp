@@ -207,7 +207,7 @@ TEST(ImportTrials, RefusesWhatCannotBeCompared) {
   EXPECT_EQ(error_of(import_from(old, by_f1)), "'val_f1_macro' was not measured");
 }
 
-/// A bench whose studies begin with what another one measured.
+/// A bench with studies that import the trials of another one.
 Result<RunResult> run_with(Bench& bench, FileSystem& fs, const study::StudyConfig& config,
                            const study::Earlier& earlier) {
   FakeExecutor fake = bench.executor(fs, {.workers = 2, .checkpoint_one_in = 3});

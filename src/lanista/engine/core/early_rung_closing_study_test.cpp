@@ -1,4 +1,4 @@
-// Studies whose rungs are decided early (implied: {when: decided}), beside their twins without.
+// Studies that close rungs early (implied: {when: decided}), compared with equal studies without the rule.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ using testing::kFolder;
 
 const std::vector<std::int64_t> kRungs{1, 2, 4};
 
-/// A FakeExecutor whose trials have accuracies of a few values, all of them right now and then: of number and epoch.
+/// A FakeExecutor with few values of accuracy, sometimes 1, as a function of trial number and epoch.
 class CoarseMetricExecutor final : public testing::ForwardingExecutor {
  public:
   CoarseMetricExecutor(Executor& inner, std::uint64_t salt, double best_probability)
@@ -141,7 +141,7 @@ TEST(EarlyRungClosingStudy, HasSameSurvivorsAndWinnerAndTrainsLess) {
       in_last_rung += rung_of(is) == kRungs.back() ? 1 : 0;
       of_others_shape += ruled.trials[is.outcome->pruned_by->value - 1].parameters != is.parameters ? 1 : 0;
       EXPECT_EQ(is.outcome->rule, "decided");
-      EXPECT_LE(std::ssize(was.measurements), rung_of(is)) << "it went on, trial " << is.id.value;
+      EXPECT_LE(std::ssize(was.measurements), rung_of(is)) << "it was promoted, trial " << is.id.value;
     }
     EXPECT_EQ(ruled.winner, twin.winner);
     EXPECT_LE(ruled.steps, twin.steps);
@@ -199,7 +199,7 @@ TEST(EarlyRungClosingStudy, IsIndependentOfWorkersAndReportOrder) {
   EXPECT_EQ(exports.size(), 1U);
 }
 
-// Samplers that learn hear that a trial was cancelled, not that it was bad.
+// Samplers that learn observe a cancelled trial, not a bad one.
 TEST(EarlyRungClosingStudy, EveryStrategyFinishes) {
   for (const char* strategy : {"tpe", "bohb", "evolution", "cmaes", "gp"}) {
     RandomSetup setup;

@@ -101,7 +101,7 @@ std::vector<testing::Files> snapshots_of_study_end(const study::StudyConfig& con
     snapshots.push_back(bench.disk.files());
     if (snapshots.size() > 40) snapshots.erase(snapshots.begin());
   };
-  LANISTA_CHECK(bench.run(config, kWithBlendGain, fs).ok(), "nobody disturbs it");
+  LANISTA_CHECK(bench.run(config, kWithBlendGain, fs).ok(), "it runs undisturbed");
   snapshots.push_back(bench.disk.files());
   return snapshots;
 }
@@ -192,7 +192,7 @@ TEST(ChooseEnsemble, RespectsConstraintsOfTheBlend) {
   EXPECT_EQ(free.members, view.ensemble->members);
   for (std::int64_t most = parameters(free) - 1; most > 0; most = most * 3 / 4) {
     const study::Ensemble held = choose_members({"params <= " + std::to_string(most)});
-    // What the winner breaks by itself, nobody mends.
+    // The winner's own violation of a constraint is tolerated.
     EXPECT_LE(parameters(held), std::max(most, candidates[0][0].trial->parameters));
     EXPECT_EQ(held.members.front().trial, view.winner);
   }

@@ -50,7 +50,7 @@ struct NoopBench {
   Job job(std::uint32_t id) { return small_job(id); }
 };
 
-/// The same, told and heard as text.
+/// The same bench with all messages as text.
 template <class TestBench>
 struct WireBench : TestBench {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(TestBench::make()); }

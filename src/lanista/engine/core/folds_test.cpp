@@ -168,7 +168,7 @@ TEST(FoldedStudy, BlendsByMeanOverFolds) {
     selections[study::decisions_key(proposal)][*proposal.fold] = member.selections;
   }
   ASSERT_GT(selections.size(), 1U);
-  // What the executor would say of the blend on each fold, worked out anew.
+  // The executor's result for the blend on each fold, computed again.
   double mean = 0;
   for (std::int64_t fold = 0; fold < 3; ++fold) {
     double value = 0, squares = 0, all = 0;

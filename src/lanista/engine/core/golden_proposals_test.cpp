@@ -1,5 +1,5 @@
-// What every strategy proposes first, and what becomes of it, is part of what studies promise: the same file and seed
-// give the same trials in the next version too. A change that is meant renews the digest and says so in the changelog.
+// The first proposals of every strategy and their outcomes are a promise: the same file and seed give the same trials
+// in the next version too. An intended change renews the digest and has an entry in the changelog.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -74,7 +74,7 @@ TEST(LrFactors, RefuseAmbiguousParts) {
       "train.rates.side: shares %0 with features, and neither part contains the other, so the factor is ambiguous");
 }
 
-// The last layers with weights, whatever stands behind or beside them.
+// The last layers with weights, with any nodes after them or in parallel.
 TEST(LrFactors, HeadCoversLastWeightedLayers) {
   const graph::Graph model = *graph::parse(
       "%0 = input(shape=[6])\n%1 = linear(%0, out=8)\n%2 = relu(%1)\n%3 = linear(%2, out=3)\n%4 = linear(%1, out=3)\n"

@@ -1,4 +1,4 @@
-// Trials that pause, go on and are stopped: by promotions, and by strategies that do it at random.
+// Trials that pause, resume and stop: by promotions, and by random strategies.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -243,8 +243,7 @@ TEST(RandomVerdicts, AreIndependentOfWorkersAndArrivalOrder) {
   }
 }
 
-/// What a strategy is told is all that it knows: one that is told the events of any prefix of the log says what the
-/// live one said there.
+/// A strategy is a function of the events: after the events of any prefix of the log it answers as the live one did.
 TEST(RandomVerdicts, AreReplayableFromEveryLogPrefix) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const CustomStudy study = random_verdict_study(seed);

@@ -102,7 +102,7 @@ TEST(PowerLoss, KeepsAppliedExtension) {
   EXPECT_EQ(bench.view().trials.size(), 7U);
 }
 
-/// Runs a study in which somebody asks for its end; gives whether it came to that.
+/// Runs a study with a stop request; returns whether the request was made.
 bool run_until_stopped(Bench& bench, FileSystem& fs) {
   int events = 0;
   bench.observer.on_event = [&](const StudyView&, const study::Event&) {
@@ -143,7 +143,7 @@ TEST(PowerLoss, KeepsRemovedRequests) {
   EXPECT_GT(taken, 1);
 }
 
-/// Says nothing for a while, as in a long epoch.
+/// Sends nothing for a while, as in a long epoch.
 class SilentExecutor final : public ForwardingExecutor {
  public:
   SilentExecutor(Executor& inner, VirtualClock& clock) : ForwardingExecutor(inner), clock_(clock) {}

@@ -200,7 +200,7 @@ TEST_F(Records, NumericsRoundTripDeviceSpeeds) {
   encode_device_table(table, numerics);
   EXPECT_EQ(numerics["class"], "own + other");
   const json body = written_and_read(RecordType::kNumerics, numerics);
-  EXPECT_EQ(body, numerics) << "whoever resumes would find that it has changed";
+  EXPECT_EQ(body, numerics) << "a resumed study would find that it has changed";
   const DeviceTable read = *decode_device_table(body);
   EXPECT_TRUE(read.has_several_classes() && read.has_same_devices(table));
   ASSERT_EQ(read.rows.size(), 3U);
@@ -229,10 +229,10 @@ TEST_F(Records, WorkerRecordsHoldHostsAndLosses) {
   const WorkerReport read = written_and_read_worker(went);
   EXPECT_EQ(read.host, "node2");
   EXPECT_EQ(read.trials, went.trials);
-  EXPECT_EQ(read.costs, went.costs) << "of trial 2 the worker had not heard";
+  EXPECT_EQ(read.costs, went.costs) << "the worker had not received trial 2";
 }
 
-// A log of a study here is, byte for byte, what builds before wrote, whose records are read as ever.
+// A log of a study on this host has the same bytes as one of earlier builds, and their records are still read.
 TEST_F(Records, LocalWorkerRecordsAreUnchanged) {
   const WorkerReport came{0, 412, true, "", {}, 0};
   const WorkerReport went{0, 412, false, "left", {TrialId{4}}, 2.5, "", {{TrialId{4}, 2.5}}};
@@ -346,7 +346,7 @@ TEST_F(Records, RoundTripGroupsPausesAndResumptions) {
   EXPECT_EQ(resumed->event.budget, 9);
   EXPECT_EQ(resumed->logical_time, 0.25);
   EXPECT_FALSE(resumed->event.fork);
-  EXPECT_FALSE(resumed_body(*resumed).contains("fork")) << "logs of those who do not fork are what they were";
+  EXPECT_FALSE(resumed_body(*resumed).contains("fork")) << "logs of trials without forks are unchanged";
   const study::Fork fork{
       TrialId{2}, 3, {{"lr", space::Value(0.1)}, {"schedule", space::Value(std::string("cosine"))}}, "abc"};
   const auto forked = read_resumed(resumed_body({{TrialId{4}, 3, 9, fork}, 0.25}));
@@ -382,7 +382,7 @@ TEST_F(Records, UnreadableBodiesAreNotWritten) {
   EXPECT_EQ(*bench.disk.read(kFolder + "/log/000001.log"), before);
 }
 
-/// Its winner's test metrics are what a test wants.
+/// A view with the winner's test metrics that a test needs.
 class ExtremeMetricExecutor final : public ForwardingExecutor {
  public:
   ExtremeMetricExecutor(Executor& inner, double value) : ForwardingExecutor(inner), value_(value) {}
@@ -413,7 +413,7 @@ TEST(Study, ReopensWithAnyTestMetric) {
   }
 }
 
-/// Tells of work on a trial that cannot be.
+/// Reports work on an impossible trial.
 class ConfusedPair final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;

@@ -1,4 +1,4 @@
-// Studies whose proposals are trained several times, and those with constraints: what the engine adds to both.
+// Studies that train proposals several times, and studies with constraints.
 #include <gtest/gtest.h>
 
 #include <algorithm>

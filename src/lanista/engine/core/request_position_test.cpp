@@ -16,8 +16,8 @@ using testing::kOptions;
 using testing::small_study;
 using testing::RepeatingStrategy;
 
-/// Runs a study in which somebody asks for `request` behind its event number `event_number`; what lay on the disk
-/// before every change of a file from then on.
+/// Runs a study with `request` after event number `event_number`. Returns the files on the disk before each later
+/// change of a file.
 std::vector<Files> snapshots_after_request(Bench& bench, int event_number, const std::string& request,
                                  const std::function<Result<RunResult>(FileSystem&)>& run) {
   std::vector<Files> snapshots;
@@ -128,7 +128,7 @@ std::vector<UnannouncedStop> unannounced_stops(const CustomStudy& custom) {
 // verdict and its outcome.
 TEST(RequestAtAnyPosition, KeepsEarlierDecisions) {
   study::StudyConfig config = small_study(8);
-  config.budget.guard_minutes = 10;  // ends a study that waits for a trial which nobody trains
+  config.budget.guard_minutes = 10;  // ends a study that waits for a trial which no worker trains
   const CustomStudy asha{config, [&](const auto& models) { return *make_strategy(config, models); }};
   const CustomStudy stateful{config, [&](const auto& models) {
                                return std::make_unique<StatefulVerdictStrategy>(*make_strategy(config, models));

@@ -94,7 +94,7 @@ TEST(ResolveFromData, MeasuresWhatGoalsConstraintsAndRungsName) {
   auto listed = *studyfile::read_study("train: {metrics: [top3]}", "s");
   ASSERT_TRUE(resolve_from_data(listed, images()));
   EXPECT_EQ(listed.train.metrics, (std::vector<std::string>{"top3", "accuracy"}))
-      << "what nobody named is the goal too";
+      << "the default metric is the goal too";
 
   auto table = *studyfile::read_study("goal: val_quantile90\nsubject_to: val_r2 >= 0.5", "s");
   ASSERT_TRUE(resolve_from_data(table, numbers()));
@@ -171,7 +171,7 @@ TEST(ResolveFromData, ConvertsStepsToEpochs) {
 
   auto growing = *studyfile::read_study("train: {epochs: 5, all_rows_at: 9}", "s");
   ASSERT_TRUE(resolve_from_data(growing, spec));
-  EXPECT_EQ(growing.train.all_rows_at, 5) << "who trains to the end reads all rows";
+  EXPECT_EQ(growing.train.all_rows_at, 5) << "a trial that trains to its end reads all rows";
 
   auto said = *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
   ASSERT_TRUE(resolve_from_data(said, spec));
@@ -206,7 +206,7 @@ TEST(ResolveFromData, AcceptsRulesInEpochsOfSteps) {
   EXPECT_EQ(few.error().where, strategy_of("epochs: 7").error().where);
 }
 
-// What is stored says it, so that no later default touches a study.
+// The stored configuration has it, so that a later default does not change a study.
 TEST(ResolveFromData, ReportsTargetNormalization) {
   data::DataSpec raw = numbers(), standard = numbers();
   standard.target_normalization = {.mean = {3}, .scale = {2}};

@@ -37,7 +37,7 @@ std::vector<testing::Files> snapshots_at_every_change(const study::StudyConfig& 
   std::vector<testing::Files> snapshots;
   testing::WatchedFileSystem fs(bench.disk);
   fs.on_change = [&] { snapshots.push_back(bench.disk.files()); };
-  LANISTA_CHECK(bench.run(config, kUsualFaults, fs).ok(), "nobody disturbs it");
+  LANISTA_CHECK(bench.run(config, kUsualFaults, fs).ok(), "it runs undisturbed");
   snapshots.push_back(bench.disk.files());
   return snapshots;
 }
@@ -92,7 +92,7 @@ TEST(Resume, ResumesIdenticallyAfterAnyFailedWrite) {
     {
       FaultyFileSystem faulty(bench.disk, fault);
       const auto summary = bench.run(config, kUsualFaults, faulty);
-      ASSERT_FALSE(summary.ok()) << "call " << n << " failed and nobody noticed";
+      ASSERT_FALSE(summary.ok()) << "call " << n << " failed without an error";
       ASSERT_EQ(summary.error().code, Code::kResourceExhausted) << summary.error().text();
     }
     FakeOptions options = kUsualFaults;
@@ -267,7 +267,7 @@ TEST(Resume, RetrainsWinnerWithLostWeights) {
       ASSERT_TRUE(bench.disk.remove(path).ok());
     }
 
-    // An extension goes on although nobody knows yet whether this winner stays the best.
+    // An extension continues although this winner may not remain the best.
     const auto summary = bench.resume(kUsualFaults, {.trials = 1});
 
     ASSERT_TRUE(summary.ok()) << summary.error().text();

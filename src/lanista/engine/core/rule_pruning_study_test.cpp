@@ -29,7 +29,7 @@ struct DivergenceRule {
   }
 };
 
-/// A FakeExecutor whose trials fail by the law.
+/// A FakeExecutor with trials that fail by a fixed law.
 class DivergingExecutor final : public testing::ForwardingExecutor {
  public:
   DivergingExecutor(Executor& inner, const DivergenceRule& divergence_rule)
@@ -62,7 +62,7 @@ space::Categorical numbers(const std::vector<double>& values) {
   return out;
 }
 
-/// Rates and batches; `rules`: what is said of them.
+/// A space of rates and batches with pruning rules.
 study::StudyConfig study_of(const std::string& strategy, const std::string& rule, bool rules,
                             std::string_view order = study::kNeededFirst) {
   study::StudyConfig config = testing::small_study(60);
@@ -151,7 +151,7 @@ TEST(RulePruningStudy, HasSameWinnerAsWithoutRulesAndTrainsLess) {
         }
         const auto lost = failed(ruled), lost_before = failed(plain);
         const auto name = [](const auto& entry) { return entry.first; };
-        EXPECT_TRUE(std::ranges::equal(lost, lost_before, {}, name, name)) << what << ": who fails is the same";
+        EXPECT_TRUE(std::ranges::equal(lost, lost_before, {}, name, name)) << what << ": the same trials fail";
         const std::int64_t trained = std::ssize(ruled.trials) - count(ruled, OutcomeKind::kPrunedByRule);
         EXPECT_LT(trained, trained_before) << what << ", " << order;
         if (order == study::kAsGiven) trained_before = trained + 1;
@@ -173,7 +173,7 @@ TEST(RulePruningStudy, RecordsPruningTrialAndRule) {
     const study::Outcome& outcome = *trial.outcome;
     ASSERT_TRUE(outcome.pruned_by.has_value());
     const TrialView& by = view.trials[outcome.pruned_by->value - 1];
-    EXPECT_EQ(by.outcome->kind, OutcomeKind::kFailed) << "who was seen to fail, not who is said to";
+    EXPECT_EQ(by.outcome->kind, OutcomeKind::kFailed) << "a trial that failed, not one that was pruned";
     EXPECT_TRUE(outcome.rule.starts_with(study::failure_event(*by.outcome))) << outcome.rule;
     EXPECT_EQ(outcome.reason, "implied by trial " + std::to_string(by.id.value) + " (" + outcome.rule + ")");
     EXPECT_TRUE(outcome.weights.empty());

@@ -82,7 +82,7 @@ TEST(SecondStageStudy, RetrainsBestTrials) {
       }
     }
   }
-  EXPECT_GT(rested, 5) << "who was paused when the search ended";
+  EXPECT_GT(rested, 5) << "trials that were paused when the search ended";
 }
 
 TEST(SecondStageStudy, EqualsSearchBeforeSecondStage) {

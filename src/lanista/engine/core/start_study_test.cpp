@@ -55,7 +55,7 @@ TEST(ClonedTrials, AreIndependentOfWorkersAndArrivalOrder) {
   }
 }
 
-/// Says what a script says, one group for each event that it names, and pauses trial 1 behind its first epoch.
+/// A scripted strategy: one group for each event that it names. Trial 1 pauses after its first epoch.
 class ScriptedStrategy final : public strategy::Strategy {
  public:
   using Script = std::function<std::vector<strategy::Member>(const study::Event&, study::Proposal fresh)>;
@@ -112,7 +112,7 @@ CustomStudy scripted(ScriptedStrategy::Script script) {
 bool is_pause(const study::Event& event) { return std::holds_alternative<study::Paused>(event); }
 
 NewTrial child(study::Proposal fresh, std::int64_t epoch, std::uint32_t parent = 1) {
-  fresh.start = study::Start{TrialId{parent}, epoch, "", "not for the strategy to say"};
+  fresh.start = study::Start{TrialId{parent}, epoch, "", "not set by a strategy"};
   return {std::move(fresh)};
 }
 
@@ -218,7 +218,7 @@ TEST(Start, IsHeldWhileTrialOrWeightsExist) {
   Bench bench;
   std::string address;
   bench.observer.on_event = [&](const StudyView& view, const study::Event& event) {
-    bench.clock.advance(2);  // so that what nobody needs goes at once
+    bench.clock.advance(2);  // so that unreferenced files are removed at once
     if (view.trials.size() < 2 || view.trials[1].outcome) return;
     address = view.trials[1].proposal.start->address;
     EXPECT_TRUE(bench.disk.exists(path_of(address))) << event.index();
@@ -228,7 +228,7 @@ TEST(Start, IsHeldWhileTrialOrWeightsExist) {
   ASSERT_TRUE(view.trials[0].outcome && view.trials[1].outcome);
   ASSERT_EQ(view.trials[1].outcome->kind, OutcomeKind::kSucceeded) << view.trials[1].outcome->reason;
   ASSERT_EQ(view.winner, TrialId{2});
-  EXPECT_TRUE(bench.disk.exists(path_of(address))) << "whose weights can be trained anew";
+  EXPECT_TRUE(bench.disk.exists(path_of(address))) << "its weights can be trained again";
   const auto files = bench.disk.files();
   EXPECT_EQ(std::ranges::count_if(files, [](const auto& file) { return file.first.starts_with(kFolder + "/ckpt/"); }),
             2);

@@ -103,8 +103,8 @@ TEST(StudyZoo, StartsFromBestMatchingModel) {
   EXPECT_GT(opened(zoo_study.folder.path()).show(view.trials[0].proposal.start->zoo)->hits, 0);
 }
 
-// Whatever happens to the zoo meanwhile: better models come, others are evicted as far as they may be, one that nobody
-// began with is found damaged, and its weights are read anew.
+// Changes of the zoo in the meantime: better models arrive, others are evicted if allowed, an unused one is found
+// damaged, and its weights are read again.
 TEST(StudyZoo, ResumesExactlyDespiteZooChanges) {
   const bool whole = std::getenv("LANISTA_WHOLE_ZOO") != nullptr;
   for (std::uint64_t seed = 1; seed <= (whole ? 8U : 1U); ++seed) {

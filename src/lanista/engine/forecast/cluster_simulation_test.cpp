@@ -1,5 +1,5 @@
-// Studies on a cluster that is drawn: workers, network, disk and engine fail as the seed says, and every study comes to
-// the end of one that nobody disturbed. A seed that does not can be had again.
+// Studies on a simulated cluster. Workers, network, disk and engine fail by a seed, and every study ends like an
+// undisturbed one. A failing seed can be repeated.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class RandomFaultStudy {
     }
     return "it did not end in " + std::to_string(kMaxEngineRuns) + " lives";
   }
-  std::int64_t moved() const { return num_moves_; }  ///< how often a trial went on from one host elsewhere
+  std::int64_t moved() const { return num_moves_; }  ///< Trials that continued on another host.
   Fingerprint fingerprint_of_disk() {
     const auto left = fingerprint(bench_.disk);
     return left ? *left : Fingerprint{left.error().text(), ""};

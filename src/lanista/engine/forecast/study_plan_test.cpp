@@ -145,12 +145,12 @@ TEST(StudyPlan, IsLoggedOnChangeWithRunningTrialsOnly) {
   EXPECT_GE(plans, 10);
 }
 
-/// Keeps what it is told of who shares steps with whom, as executors do.
+/// Stores the lane groups that it receives, as executors do.
 class Listening final : public testing::ForwardingExecutor {
  public:
   using testing::ForwardingExecutor::ForwardingExecutor;
   Result<void> start(const Job& job) override {
-    heard.apply({{{0, {job.trial}}}});  // of a trial that comes it knows nothing yet
+    heard.apply({{{0, {job.trial}}}});  // a new trial is in no group yet
     return testing::ForwardingExecutor::start(job);
   }
   void command(const Command& command) override {
@@ -250,7 +250,7 @@ std::string older_log(const std::vector<store::Record>& records, std::size_t cou
   return bytes;
 }
 
-// What an older build began goes on in its words, so that it may also end it.
+// A log of an older build keeps its schema, so that the older build can also end the study.
 TEST(StudyPlan, OlderLogKeepsWholePlans) {
   Bench bench;
   ASSERT_TRUE(bench.run(one_model(), {}));

@@ -1,4 +1,4 @@
-// What times of studies that were say of sharing: rows are made by a law, which comes out again.
+// Effects of sharing in times of earlier studies: rows follow a law, which the history must find.
 #include <gtest/gtest.h>
 
 #include <string>

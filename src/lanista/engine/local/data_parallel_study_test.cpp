@@ -1,4 +1,4 @@
-// One trial over several worker processes: the bits of one thread, whoever joins, leaves or is killed.
+// One trial on several worker processes has the bits of one thread, although workers join, leave or are killed.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/types.h>
@@ -115,7 +115,7 @@ TEST_F(DataParallelTrials, HaveTheSameBitsWhateverWidthTheyFind) {
   EXPECT_GE(losses, 4);
 }
 
-// Whoever it is, leader or helper, at drawn moments of a time in which both work on the trial.
+// Kills the leader or the helper, at random moments while both work on the trial.
 TEST_F(DataParallelTrials, HaveTheSameBitsAfterAnyKill) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs)};
   const TrainingOutcome wanted = alone(jobs);
@@ -142,8 +142,8 @@ TEST_F(DataParallelTrials, HaveTheSameBitsAfterAnyKill) {
   EXPECT_GE(losses, 20);
 }
 
-// One worker, two, one again, again and again in one trial: whoever helps is called away to a short trial and comes
-// back. LANISTA_RESIZES: how often.
+// One trial changes repeatedly between one and two workers: the helper leaves for a short trial and returns.
+// LANISTA_RESIZES sets how often.
 TEST_F(DataParallelTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
   const char* said = std::getenv("LANISTA_RESIZES");
   const std::int64_t wanted = said == nullptr ? 5 : std::strtoll(said, nullptr, 10);

@@ -1,5 +1,5 @@
-// Studies that several devices train. Two levels of own kernels stand for devices of two numeric classes, so that all
-// of it is there on any machine.
+// Studies on several devices. Two instruction levels of the lanista kernels act as devices of two numeric classes, so
+// that the tests run on any machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -145,7 +145,7 @@ TEST_P(DevicesStudy, OfTwoClassesIsTheSameAfterPausesAndKills) {
     for (const auto& [path, bytes] : moments[k]) killed.put(path, bytes);
     next.workers = std::array{1, 2, 4}[k / step % 3];
     next.lanes = rng.between(0, 4);
-    // Who measures now finds other speeds; those of the log count.
+    // A new measurement gives other speeds; those of the log count.
     next.speeds = {{7e6, 7e6}, {1e6, 1e6}};
     const auto summary = run_process(killed, next);
     ASSERT_TRUE(summary) << summary.error().text();
@@ -165,7 +165,7 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
   };
   int repeated = 0, others = 0;
   for (const engine::TrialView& trial : view.trials) {
-    const bool has_start = trial.proposal.start.has_value();  // whose state is gone by now
+    const bool has_start = trial.proposal.start.has_value();  // its state is gone by now
     if (!trial.outcome->weights_hash || has_start) continue;
     const std::int64_t epochs = trial.measurements.back().epoch;
     const auto line = *engine::lineage_jobs(view, data.spec(), trial, epochs,
@@ -181,7 +181,7 @@ TEST_P(DevicesStudy, OfTwoClassesHasTrialsThatTheirDevicesRepeat) {
   EXPECT_GE(others, 1) << "the level of the lanista kernels makes no difference, so nothing is shown";
 }
 
-/// The export but for the header, which tells what the study file says of devices.
+/// The export without the header, which names the devices of the study file.
 std::string behind_the_header(const std::string& text) { return text.substr(text.find('\n')); }
 
 TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
@@ -207,7 +207,7 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
     EXPECT_EQ(used.size(), 3U);
     for (const engine::TrialView& trial : view.trials) EXPECT_EQ(trial.device, "");
     std::string told = canonical(disk);
-    // Its numerics are told before its trials, and those of Custom's studies not at all.
+    // Its numerics come before its trials; studies of a custom device have none.
     const auto numerics = told.find("{\"class\"");
     ASSERT_NE(numerics, std::string::npos);
     EXPECT_EQ(told.substr(numerics, told.find('\n', numerics) - numerics),
@@ -235,7 +235,7 @@ TEST_P(DevicesStudy, ReplaysDeviceChoicesAndMeasuresNewDevices) {
   EXPECT_EQ(view.trials.back().device, "third");  // it is by far the fastest
 }
 
-/// Own kernels, but for models without the operator `relu`.
+/// Lanista kernels that support only models without the operator `relu`.
 class BackendWithoutConvolutions final : public nn::Backend {
  public:
   std::string_view name() const override { return "picky"; }

@@ -46,7 +46,7 @@ TEST(NextWork, IsTheEarliestTrialWithLanesOfItsGroup) {
   EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3, 1}));
   entries.erase(TrialId{1});
   add(entries, 1, "b of another program", 5);
-  EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3})) << "whatever the plan says";
+  EXPECT_EQ(ids(next_work(entries, {.workers = 1})), (Ids{3})) << "independent of the plan";
 }
 
 TEST(NextWork, RunsTrialsWithoutAGroupOneByOne) {
@@ -97,7 +97,7 @@ TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
   EXPECT_EQ(ids(next_work(entries, capacity)), (Ids{4, 5, 6}));
   entries.at(TrialId{5}).group = 0;
   entries.at(TrialId{3}).running = true;
-  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{5}) << "nobody could be its company";
+  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{5}) << "no trial could share its steps";
 }
 
 TEST(NextWork, SkipsTrialsThatRunWaitOrHaveEnded) {
@@ -176,7 +176,7 @@ TEST(NextWork, SavesUnsavedTrialsDuringAPause) {
   EXPECT_TRUE(next_work(entries, {.pausing = true}).trials.empty());
 }
 
-/// The rule, read aloud once more: whom a free worker may begin with, and whom it may take along.
+/// The rule again, written directly: which trial a free worker may take first, and which others with it.
 bool may_begin(const DispatchEntries& entries, const DispatchEntry& it, const DispatchCapacity& capacity) {
   for (const auto& [id, other] : entries) {
     if (other.running && other.signals.needs_exclusive_memory) return false;

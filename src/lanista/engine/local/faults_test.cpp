@@ -1,4 +1,4 @@
-// The whole product below the command line, real training included, on a file system whose n-th write fails.
+// The whole product below the command line, with real training, on a file system with a failing n-th write.
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"

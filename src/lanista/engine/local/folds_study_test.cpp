@@ -1,5 +1,5 @@
-// Studies with folds, really trained: every training has the numbers of a study that was split so by hand, whoever its
-// neighbours in the lanes are, and learns nothing of the rows it is measured on.
+// Studies with folds and real training. Every training has the numbers of a study with the same split made by hand, in
+// any lanes, and uses none of its validation rows.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ TEST(FoldsStudy, PackagesTrainingsWithNormalisationsOfTheirFolds) {
   for (std::size_t k = 0; k < 3; ++k) {
     const auto fold = package->facts.at("members")[k].at("fold").get<std::int64_t>();
     EXPECT_EQ(package->members[k].own_preprocessing->features, data.training(fold).spec().normalization);
-    // What the log says of the fold's data is enough for predictions of a trial.
+    // The fold's data in the log suffice for predictions of a trial.
     const auto logged = data::training_spec(*data::parse_spec(view.data), fold);
     ASSERT_TRUE(logged.ok());
     EXPECT_EQ(logged->normalization, data.training(fold).spec().normalization);

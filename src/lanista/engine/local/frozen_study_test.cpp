@@ -127,7 +127,7 @@ TEST(FrozenStudy, TrainsTheHeadsOfWholeModels) {
     for (const Tensor& tensor : given.tensors) {
       EXPECT_EQ(std::ranges::count(package->members[0].weights, tensor), 1) << tensor.name;
     }
-    // The whole model says of the test part what the head said behind the frozen part.
+    // The whole model predicts the test part as the head did after the frozen part.
     auto predictor = Predictor::create(*package);
     ASSERT_TRUE(predictor) << predictor.error().text();
     const data::Dataset set = *data::open(view.config.data, ".", real_file_system());

@@ -1,5 +1,5 @@
-// Studies whose trials stand for their best epoch, really trained: what lies in best/ and in kept weights is what was
-// measured at that epoch, and nothing that happens on the way changes it.
+// Studies that select the best epoch, with real training. best/ and kept weights have the metrics of that epoch, and no
+// interruption changes them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -211,8 +211,8 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
   }
 }
 
-/// A study of `text`, begun by a build that did not know those lines, ends as `text` says wherever this build took
-/// over.
+/// A study of `text` that an older build without those settings began ends as `text` defines, wherever this build
+/// resumed it.
 void expect_goes_on_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
@@ -252,7 +252,7 @@ TEST(KeepStudy, OfABuildWithoutTiesSelectsTheEarlierOfEquals) {
   expect_goes_on_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
 }
 
-// The same trials are trained either way; which epoch each stands for, and who wins, is what the loss decides.
+// The same trials train either way. The loss decides the selected epochs and the winner.
 TEST(KeepStudy, TiesOfAccuracyAreDecidedByTheLoss) {
   std::map<std::string, study::StudyView> views;
   for (const char* ties : {"loss", "earlier"}) {

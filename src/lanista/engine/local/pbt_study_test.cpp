@@ -1,5 +1,5 @@
-// Studies of population based training, really trained: their trials go on from each other's states, and stopped and
-// taken up anywhere, on any workers and lanes, they come to the same end.
+// Studies of population based training with real training. Trials fork from each other's states. Interrupted and
+// resumed anywhere, on any workers and lanes, the studies end equally.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

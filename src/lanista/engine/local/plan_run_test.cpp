@@ -64,7 +64,7 @@ TEST(PlanRun, MatchesThePrintedPlan) {
       most = std::max(most, span.lanes);
     }
     EXPECT_GT(most, 1) << "the study has trials of one program";
-    // Everybody may begin at once, so what is begun first is a whole group.
+    // All trials may start at once, so the first work item is a whole group.
     const auto first = std::ranges::min_element(view->spans, {}, &study::Span::began);
     const auto its = group_of(first->trial);
     EXPECT_EQ(first->lanes, its == plan.groups.end() ? 1 : std::ssize(its->trials)) << first->trial.value;

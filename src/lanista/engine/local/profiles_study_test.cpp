@@ -109,7 +109,7 @@ TEST(ProfilesStudy, StoresProgramTimesAtPausesAndAtTheEnd) {
   EXPECT_GE(known.programs(), before);
   EXPECT_EQ(known.studies(), 1U);
 
-  // What `plan` draws first is what the study trained first.
+  // The first proposals of `plan` are the first trials of the study.
   const auto config = small_study(data);
   const auto models = *engine::make_model_space(config, data.spec(), ".", real_file_system());
   engine::PlanRequest request{.trials = 4, .machine = {.workers = 2, .lanes = 4}};
@@ -117,7 +117,7 @@ TEST(ProfilesStudy, StoresProgramTimesAtPausesAndAtTheEnd) {
   request.known = std::make_shared<engine::TimingHistory>(known);
   const auto plan = *engine::plan_study(config, data.spec(), models, request);
   EXPECT_TRUE(blind.times.empty());
-  EXPECT_EQ(plan.plan, blind.plan);  // who runs with whom is none of it
+  EXPECT_EQ(plan.plan, blind.plan);  // the groups do not depend on times
   ASSERT_EQ(plan.times.size(), 4U);
   for (const engine::MemberTime& time : plan.times) {
     EXPECT_TRUE(time.measured);
@@ -126,7 +126,7 @@ TEST(ProfilesStudy, StoresProgramTimesAtPausesAndAtTheEnd) {
   }
 }
 
-// Whatever the disk has against the times, the study does not hear of it.
+// A failure of the disk with step times does not affect the study.
 TEST(ProfilesStudy, EndsWhenTimesCannotBeStored) {
   kernels::set_flush_to_zero();
   const auto data = testing::blobs();

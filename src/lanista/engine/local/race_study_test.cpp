@@ -1,5 +1,5 @@
-// Studies whose trials race for what they begin with, really trained: the same on any workers, in any lanes and behind
-// kills at every record, and each trial is, alone, one that began with what won.
+// Studies with start races and real training. They are equal on any workers, in any lanes and with kills at every
+// record. Each trial equals one that started alone from the winning start.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ budget: {trials: 12}
 
 using Moments = std::vector<std::map<std::string, std::string>>;
 
-/// Narrower children too, by the loss, and statistics that are renewed; a space whose mutations shrink.
+/// Narrower children by loss, with recalibrated statistics, in a space of shrinking mutations.
 constexpr const char* kShrinking = R"yaml(
 model:
   space:
@@ -131,7 +131,7 @@ int RaceStudy::repeated(const Custom& custom, int& scored) {
     EXPECT_TRUE(engine::plan_start(job, view, graph::builtin_ops()).ok());
     const auto alone = repeat_trial(
         job, trial.measurements.back().epoch, {}, data, [](const study::Measurement&) {}, {}, &files);
-    if (!alone) {  // it is off the podium, and its file is here as another's start
+    if (!alone) {  // it is not among the best, and its file exists as another trial's start
       EXPECT_NE(alone.error().message.find("to start from, is lost"), std::string::npos) << alone.error().text();
       continue;
     }
@@ -170,7 +170,7 @@ TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
   }
 }
 
-// Logical time counts the steps of all that race, whoever wins.
+// Logical time counts the steps of all start candidates, independent of the winner.
 TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   MemoryFileSystem disk;
   run_to_end(disk, study(1), 1, 0);

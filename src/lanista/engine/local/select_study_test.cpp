@@ -1,5 +1,5 @@
-// Studies whose trials ask whether to select their examples, really trained: the same on any workers, in any lanes and
-// behind kills at every record, and what each found, played back, is the trial.
+// Studies with selection comparisons and real training. They are equal on any workers, in any lanes and with kills at
+// every record. Replaying the findings of a trial gives the trial.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -86,14 +86,14 @@ TEST_F(SelectStudy, ChargesLogicalTimeAndStepsForItsChecks) {
   const std::vector<store::Record> records = *store::read_log(disk, kFolder);
   for (const store::Record& record : records) {
     if (record.type != store::RecordType::kProposed) continue;
-    // Six steps, a third dearer where all rows are chosen, and one that waited: nine of an epoch's twelve.
+    // Six steps that cost a third more with all rows selected, and one that waited: nine of an epoch's twelve.
     EXPECT_EQ(record.body["proposal"]["select_time"].get<double>(),
               record.body["logical_epoch"].get<double>() * 9 / 12);
     ++seen;
   }
   EXPECT_EQ(seen, 5);
 
-  // Of a budget in steps the second trial is refused whose checks might exceed it.
+  // With a budget in steps, the second trial is refused because its checks might exceed it.
   study::StudyConfig config = configured(kStudy, 5);
   config.strategy.slots = 1;
   for (const std::int64_t steps : {2 * (48 + 18) - 1, 2 * (48 + 18)}) {

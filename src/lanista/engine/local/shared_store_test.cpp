@@ -40,7 +40,7 @@ class SharedStore : public WorkerExecutorTest {
     return *engine::ProcessExecutor::create(worker_config(), real_file_system(), clock_, how);
   }
 
-  /// Trains every trial on each of them, and gives the files they told of.
+  /// Trains every trial on each executor, and returns the files that they reported.
   std::set<std::string> train_on_all(const std::vector<engine::Executor*>& executors) {
     const auto step_ops = step::training_ops(ops_.table());
     std::map<std::uint32_t, Digest> alone;
@@ -76,7 +76,7 @@ class SharedStore : public WorkerExecutorTest {
     return told;
   }
 
-  /// Every file of the folder is whole and was told of, and there is every file that was told of.
+  /// Every file of the folder is complete and was reported, and every reported file exists.
   void expect_exactly(const std::set<std::string>& told) {
     const store::CheckpointStore store(real_file_system(), folder_);
     std::set<std::string> there;

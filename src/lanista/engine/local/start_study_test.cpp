@@ -1,5 +1,4 @@
-// Studies whose trials start from what others were, really trained: stopped and taken up anywhere, on any workers, they
-// come to the same end.
+// Studies with warm starts and real training. Interrupted and resumed anywhere, on any workers, they end equally.
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
@@ -180,7 +179,7 @@ TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   EXPECT_GT(repeated, 0);
 }
 
-// What the parent measured last the child would measure before its first step, where the plan says so.
+// With an exact plan, the child before its first step has the last metrics of the parent.
 TEST_F(StartStudy, BeginsAsItsParentEndedWhereThePlanIsExact) {
   const Custom custom = warm(1);
   MemoryFileSystem disk;

@@ -1,5 +1,5 @@
-// Studies whose epochs are so many steps, really trained: nothing but the places where they are measured, judged,
-// paused and stored is another.
+// Studies with a fixed number of steps in an epoch, and real training. Only the positions of measurements, verdicts,
+// pauses and checkpoints differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -149,7 +149,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
   ASSERT_EQ(seen.size(), 150U);
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_NEAR(seen[i], mean + scale * standard[i], 1e-6);
 
-  // What the study measured of the test part is what the package says of these rows, to the bit.
+  // The package predicts the test rows with the bits that the study measured.
   study::DataConfig config = view_.config.data;
   const data::Dataset set = *data::open(config, "", real_file_system());
   const auto& rows = set.rows(data::Part::kTest);
@@ -163,7 +163,7 @@ TEST_F(FlatsPackage, PredictsInTheTargetsOwnUnit) {
     ASSERT_TRUE(name.starts_with("test_"));
     EXPECT_EQ(assessed.metrics.at(name.substr(5)), value) << name;
   }
-  // And what anybody computes of predictions and targets.
+  // The metrics also equal an independent computation from predictions and targets.
   double sum = 0, relative = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const double error = std::abs(predictions[i] - double{targets[i]});
@@ -237,7 +237,7 @@ TEST_F(FlatsPackage, OfBeforeThereWereUnitsIsReadAsRaw) {
   EXPECT_EQ(*elsewhere.read("/again/model.onnx"), *engine::package_onnx(old));
 }
 
-/// One life of a process that works on a study of before: what it says of its targets is nothing.
+/// One process that works on an old study, which has no form of targets.
 class OldStudy {
  public:
   explicit OldStudy(const std::string& text) : config_(*studyfile::read_study(text, "old")) {

@@ -83,8 +83,8 @@ TEST_F(TextStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   EXPECT_GT(resumed, 5);
 }
 
-// Of one model and of a blend: what the package says of the raw text is what the study measured, and its ONNX file and
-// its source say the same.
+// For one model and for a blend, the package predicts raw text as the study measured it. Its ONNX file and its source
+// predict the same.
 TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
   for (const char* keep : {"top: 1", "top: 6, ensemble: 6"}) {
     SCOPED_TRACE(keep);

@@ -83,8 +83,8 @@ TEST(TrialDispatcher, KeepsItsFirstFailure) {
   }
 }
 
-// Workers that train nothing, and an engine that asks for anything at any moment: nobody ever holds a trial that
-// another holds, and every trial tells its epochs once, in order, and one end.
+// Workers that train nothing, and an engine with random commands at random times. No two workers ever hold one trial,
+// and every trial reports its epochs once, in order, and one end.
 TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
   constexpr std::uint32_t kTrials = 60;
   constexpr std::int64_t kEpochs = 5;

@@ -282,7 +282,7 @@ TEST(TwoUsers, NeitherChangeNorReadEachOthersStudies) {
   for (const std::string& path : planted) {
     EXPECT_TRUE(bytes_of_file(path) == std::string(kPlantedBytes, '\0')) << path << " has received data";
   }
-  // Nothing of the study is left in shared memory, and all that the other user planted is there.
+  // Nothing of the study is left in shared memory, and all files of the other user are there.
   std::set<std::string> left;
   for (const auto& entry : fs::directory_iterator("/dev/shm")) {
     if (entry.path().string().starts_with(prefix)) left.insert(entry.path().string());

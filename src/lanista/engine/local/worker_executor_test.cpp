@@ -38,7 +38,7 @@ TEST_F(WorkerExecutorTest, TrainsEveryTrialAsItWouldBeTrainedAlone) {
 }
 
 // Ours and the caller's, of the validation part in training and of the test part in the end.
-/// The CPU's, as a device that wants many threads and few machines for a program.
+/// The CPU backend, as a device that needs many threads and few copies of a program.
 class FewExecutablesBackend final : public nn::Backend {
  public:
   std::string_view name() const override { return "few"; }

@@ -44,7 +44,7 @@ TEST_F(WorkerMemory, SpillsIdleTrialsToTheStoreWhenMemoryIsShort) {
 
     expect_trained(*executor, 3);
 
-    // Nothing but parking writes here. Who goes on takes its file away.
+    // Only spilled states are written here. A trial that resumes removes its file.
     EXPECT_GT(counting.calls(), 0);
     EXPECT_EQ(*disk.list(folder_ + "/ckpt"), std::vector<std::string>());
   }
@@ -69,7 +69,7 @@ TEST_F(WorkerMemory, ReportsAStoreThatCannotHoldASpilledTrial) {
       return;
     }
   }
-  FAIL() << "nobody was told";
+  FAIL() << "no report arrived";
 }
 
 TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
@@ -86,7 +86,7 @@ TEST_F(WorkerMemory, FailsATrialThatDoesNotFitAlone) {
   ASSERT_TRUE(std::holds_alternative<engine::FailureReport>(*report));
 }
 
-// Programs that wait for trials, and trials that wait for verdicts, hold the memory that a test wants.
+// Programs that wait for trials, and trials that wait for verdicts, hold the memory that a test needs.
 TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
   const auto step_ops = step::training_ops(ops_.table());
   const Sizes sizes = sizes_of(input(job(1), step_ops));
@@ -120,7 +120,7 @@ TEST_F(WorkerMemory, TestsInTheMemoryOfWaitingTrials) {
   EXPECT_EQ(tested.size(), 1U);
 }
 
-/// The identity, or out of memory if somebody says so.
+/// The identity, or out of memory if a flag is set.
 struct MemoryHungryOperator {
   std::shared_ptr<std::atomic<bool>> dry;
   template <class T>

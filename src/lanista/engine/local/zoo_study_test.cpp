@@ -94,7 +94,7 @@ TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
   }
 }
 
-// What the zoo's model stands for the child would measure before its first step, where the plan says so.
+// With an exact plan, the child before its first step has the metrics of the zoo model.
 TEST_F(ZooStudy, BeginsAsTheModelOfTheZooWhereThePlanIsExact) {
   const Folder folder("exact");
   MemoryFileSystem first, disk;

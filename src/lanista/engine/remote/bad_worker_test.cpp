@@ -13,7 +13,7 @@
 namespace lanista::engine::testing {
 namespace {
 
-/// A fake whose behaviour a test changes.
+/// A fake executor with behaviour that a test changes.
 struct Misbehaviour {
   std::function<void(Report&)> report = {};
   bool ignores_pauses = false;

@@ -1,4 +1,4 @@
-// Who helps whom by run.width, as worker processes are told.
+// Assignment of helpers by run.width, and the commands to worker processes.
 #include "lanista/engine/remote/helper_assignment.h"
 
 #include <gtest/gtest.h>
@@ -126,7 +126,7 @@ TEST_F(HelperAssignmentTest, RecallsHelperWithOwnWork) {
   start(1, 5), start(2, 50);
   sent_commands();
   ASSERT_EQ(assignment->trials_by_helper(), (Assigned{{2, TrialId{2}}}));
-  start(3, 5);  // at home with worker 2
+  start(3, 5);  // lent to worker 2
 
   const auto commands = sent_commands();
 
@@ -167,7 +167,7 @@ TEST_F(HelperAssignmentTest, AssignsOnlyReadyWorkers) {
   EXPECT_EQ(assignment->trials_by_helper(), (Assigned{{2, TrialId{2}}, {3, TrialId{2}}}));
 }
 
-// Its worker heard nothing of the session that was, since it begins with the trial anew.
+// Its worker did not receive the old session, because it starts the trial again.
 TEST_F(HelperAssignmentTest, GivesRestartedTrialNewSession) {
   begin(2, 2);
   start(1, 50);
@@ -187,7 +187,7 @@ TEST_F(HelperAssignmentTest, GivesRestartedTrialNewSession) {
   EXPECT_NE(lease.session, before);
 }
 
-// What steps take, once they were measured, says who takes longest.
+// Measured times of steps decide which trial needs most time.
 TEST_F(HelperAssignmentTest, DecidesAgainWhenStepTimesChange) {
   begin(4, 3);
   Job heavy = job_to_send(2);

@@ -11,7 +11,7 @@
 namespace lanista::engine {
 namespace {
 
-/// Draws whatever a message may hold, extremes among it.
+/// Samples values that a message may hold, extremes included.
 class RandomValues {
  public:
   explicit RandomValues(Rng rng) : rng_(rng) {}

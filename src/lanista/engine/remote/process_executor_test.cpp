@@ -1,4 +1,4 @@
-// That worker processes may die, hang and babble, and the trials go on.
+// Worker processes die, hang or send random bytes, and the trials continue.
 #include "lanista/engine/remote/process_executor.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(ProcessExecutorTest, TakesTrialsFromAWorkerThatIsStopped) {
   EXPECT_FALSE(send_signal(stopped, 0)) << "it is still there";
 }
 
-// The lease of who has not said a word yet is no lease: a program may take long to load, on a busy machine.
+// The lease does not apply before the first message, because a program may load slowly on a busy machine.
 TEST_F(ProcessExecutorTest, WaitsLongerThanLeaseForHello) {
   const auto expected = expected_hashes(2);
   WorkerConfig worker_config;
@@ -180,7 +180,7 @@ TEST_F(ProcessExecutorTest, LeavesNoProcessAndNoSocketBehind) {
   for (const pid_t process : all) EXPECT_FALSE(send_signal(process, 0)) << process;
 }
 
-/// A guest's first words, and what it is told.
+/// The first message of an unverified peer, and the answer to it.
 std::optional<Error> shown_out(WorkerFleet& fleet, const std::string& socket, const std::string& hello) {
   auto channel = connect_to_engine(socket);
   if (!channel) return channel.error();

@@ -24,7 +24,7 @@ namespace {
 
 using study::ClusterConfig;
 
-/// A worker whose streams are two descriptors, as behind ssh, and that waits in a queue for a while.
+/// A worker with two descriptors as its streams, as with ssh, that waits in a queue for a while.
 LaunchWorker launch_late(double seconds, MakeWorkerExecutor make) {
   return [seconds, make = std::move(make)](const std::string&) -> Result<LaunchedWorker> {
     std::array<int, 2> ends{};
@@ -84,7 +84,7 @@ TEST_F(RemoteLauncher, GivesSameResultWithKilledOrLateWorkers) {
   }
 }
 
-// Whoever comes late gets what has not begun: otherwise the first one would train all of it alone.
+// A late worker gets trials that have not begun. Otherwise the first worker would train all of them.
 TEST_F(RemoteLauncher, GivesTrialsToLateWorkers) {
   const MakeWorkerExecutor worker = crashing_worker({.kills = {}, .seconds = 0.02});
   auto executor = make_remote(2, {{"near", launch_late(0, worker)}, {"far", launch_late(0.3, worker)}},
@@ -111,7 +111,7 @@ TEST_F(RemoteLauncher, GivesTrialsToLateWorkers) {
   }
 }
 
-/// What is told of where workers run, by how they are: -1 for those that were lost before they came.
+/// Reported hosts of workers, by number; -1 for workers that were lost before they were ready.
 std::map<std::int64_t, std::string> reported_hosts(Executor& executor, std::size_t count) {
   std::map<std::int64_t, std::string> out;
   EXPECT_TRUE(executor.start(short_job(1)));
@@ -136,7 +136,7 @@ TEST_F(RemoteLauncher, ReportsHostOfWorkerOrLauncher) {
                                {"ssh down", launch_command({"sh", "-c", "exit 7"}), "down"}});
   EXPECT_EQ(reported_hosts(*executor, 3),
             (std::map<std::int64_t, std::string>{{-1, "down"}, {0, local_host_name()}, {1, local_host_name()}}))
-      << "one here among others elsewhere is told, too";
+      << "a local worker among remote ones is reported too";
 }
 
 TEST_F(RemoteLauncher, ReportsNoHostForLocalLaunchers) {
@@ -149,7 +149,7 @@ TEST_F(ProcessExecutorTest, ReportsNoHostForLocalWorkers) {
   EXPECT_EQ(reported_hosts(*executor, 2), (std::map<std::int64_t, std::string>{{0, ""}, {1, ""}}));
 }
 
-/// Greets as told, is ready, and does nothing.
+/// Sends the given hello, becomes ready, and does nothing.
 LaunchWorker launch_with_hello(const std::string& host) {
   return [host](const std::string&) -> Result<LaunchedWorker> {
     std::array<int, 2> ends{};

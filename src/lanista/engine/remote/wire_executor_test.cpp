@@ -1,4 +1,4 @@
-// That a study whose executor hears of it by text alone is the same study.
+// A study with an executor behind text messages is the same study.
 #include "support/engine/remote/wire_executor.h"
 
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ TEST(WorkerHistory, AreSeparatePerAttempt) {
   state.add_worker_report(started(0, "node2"));
   state.add_worker_report(stopped(0, "node2", {{TrialId{1}, 2.0}}));
   state.add_worker_report(started(1, "node3"));
-  state.begin_attempt(5);  // the engine was killed, and goes on with threads
+  state.begin_attempt(5);  // the engine was killed, and continues with threads
   state.add_span(span_of(1, 1));
 
   EXPECT_EQ(state.view.spans[0].host, 0U);
@@ -80,7 +80,7 @@ TEST(WorkerHistory, HaveNoHostsForLocalStudies) {
   EXPECT_EQ(state.view.spans[0].host, 0U);
 }
 
-/// Something that happened, for whoever looks back on all of it.
+/// An event, for a computation over all events.
 struct WorkerEventCase {
   enum What { kStarted, kStopped, kWorked } kind = kStarted;
   std::int64_t worker = 0;
@@ -89,7 +89,7 @@ struct WorkerEventCase {
   TrialId trial = {};
 };
 
-// Looking back from each loss: who told of the trial next, or lost it next, has it from there.
+// From each loss on: the next worker that reported the trial, or lost it, has it from there.
 TEST(WorkerHistory, MatchBruteForceOnRandomHistories) {
   const Rng root(11);
   std::size_t moves = 0, open = 0, twice = 0;

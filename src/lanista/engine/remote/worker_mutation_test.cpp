@@ -1,4 +1,4 @@
-// Studies with a worker whose messages are changed on their way: each ends as an undisturbed one does, and a wrong
+// Studies with a worker behind a proxy that changes messages. Each study ends like an undisturbed one, and the faulty
 // worker is named. LANISTA_WHOLE_MUTATIONS=1: 2,000 studies; LANISTA_MUTATIONS_FROM: the first seed.
 #include <gtest/gtest.h>
 

@@ -9,21 +9,21 @@
 
 #include "lanista/engine/core/executor.h"
 
-// What tests of executors speak with: a bench's executor, and what it told.
+// Fixture of the conformance tests: the executor of a bench, and its reports.
 namespace lanista::engine::testing {
 
-/// What an executor told, by kind.
+/// Reports of an executor, by kind.
 struct ReportLog {
   std::vector<Report> all;
   std::map<TrialId, std::vector<study::Measurement>> epochs;
   std::map<TrialId, std::vector<FinishedReport>> finished;
-  std::map<TrialId, CheckpointReport> checkpoints;  ///< the last of each trial
+  std::map<TrialId, CheckpointReport> checkpoints;  ///< The last of each trial.
   std::map<TrialId, std::vector<TrialPausedReport>> parked;
   std::vector<FailureReport> failed;
   int paused = 0;
 
   void add(const Report& report) {
-    if (std::holds_alternative<WorkerReport>(report)) return;  // may be told at any time
+    if (std::holds_alternative<WorkerReport>(report)) return;  // May arrive at any time.
     all.push_back(report);
     if (const auto* epoch = std::get_if<EpochReport>(&report)) {
       epochs[epoch->measurement.trial].push_back(epoch->measurement);
@@ -61,7 +61,7 @@ class ExecutorConformance : public ::testing::Test {
   void pause_trial(std::uint32_t id) { executor->command(PauseTrial{TrialId{id}}); }
   void abandon(std::uint32_t id) { executor->command(Finish{TrialId{id}, false, true}); }
 
-  /// Takes reports until `enough` holds of all that was told; then everything that still comes within a moment.
+  /// Reads reports until `enough` is true for them, and then everything that arrives within a moment.
   template <class IsEnough>
   ReportLog collect_reports(IsEnough enough) {
     ReportLog log;

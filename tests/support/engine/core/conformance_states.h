@@ -2,7 +2,7 @@
 
 #include "support/engine/core/conformance_fixture.h"
 
-// Of executor_conformance.h: what is kept of trials, and who goes on from it.
+// Part of executor_conformance.h: stored states of trials, and trials that resume from them.
 namespace lanista::engine::testing {
 
 TYPED_TEST_P(ExecutorConformance, ResumesFromCheckpointsExactly) {
@@ -97,12 +97,12 @@ TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
   std::string address;
   std::vector<study::Measurement> last;
   for (std::int64_t epoch = 1; epoch < TestFixture::kEpochs; ++epoch) {
-    if (epoch % 2 == 1) this->executor = this->bench.make();  // and once at the same one, at once
+    if (epoch % 2 == 1) this->executor = this->bench.make();  // And once at the same one, at once.
     this->start(1, address);
     this->allow(1, epoch);
     this->pause_trial(1);
     const ReportLog log = this->collect_reports(this->has_paused(1));
-    this->expect_epochs(log, 1, epoch);  // those that it had are told again
+    this->expect_epochs(log, 1, epoch);  // Its earlier epochs are repeated.
     const TrialPausedReport& parked = log.parked.at(TrialId{1}).front();
     EXPECT_EQ(parked.epoch, epoch);
     EXPECT_EQ(parked.step, log.epochs.at(TrialId{1}).back().step);
@@ -122,8 +122,8 @@ TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
   EXPECT_EQ(log.finished.at(TrialId{1}).front().weights, undisturbed.finished.at(TrialId{1}).front().weights);
 }
 
-// Cloning is not resuming: the child tells its own epochs from the first on, and a checkpoint of its own needs nothing
-// of its start.
+// Cloning is not resuming: the child reports its own epochs from the first on, and its own checkpoint does not need its
+// start.
 TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
   this->start(1);
@@ -150,7 +150,7 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
 
   for (const ReportLog* log : {&fresh, &child, &again, &resumed}) {
     this->expect_epochs(*log, 2, TestFixture::kEpochs);
-    EXPECT_EQ(log->epochs.size(), 1U) << "of nobody but the child";
+    EXPECT_EQ(log->epochs.size(), 1U) << "of the child only";
   }
   const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front().state_hash; };
   EXPECT_NE(end(child), end(fresh));
@@ -160,10 +160,10 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   }
 }
 
-// Forking is neither: the trial stays itself, with what it measured so far, and goes on from what another one was.
+// A fork is neither: the trial keeps its measurements and continues from the state of another trial.
 TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
-  Job own = this->bench.job(1);  // of one program with it
+  Job own = this->bench.job(1);  // Of one program with it.
   own.trial = TrialId{2};
   own.trial_seed = own.trial_seed + 1;
   own.recipe.lr *= 0.5;
@@ -204,7 +204,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   const auto texts = [](const ReportLog& log) { return TestFixture::texts(log.epochs.at(TrialId{2})); };
   for (const ReportLog* log : {&plain, &forked, &again, &resumed}) {
     this->expect_epochs(*log, 2, TestFixture::kEpochs);
-    EXPECT_EQ(log->epochs.size(), 1U) << "of nobody but itself";
+    EXPECT_EQ(log->epochs.size(), 1U) << "of the trial itself only";
     EXPECT_EQ(texts(*log).front(), TestFixture::texts(had).front()) << "what it had measured";
   }
   EXPECT_NE(end(forked).state_hash, end(plain).state_hash);
@@ -213,7 +213,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
     EXPECT_EQ(end(*log).weights, end(forked).weights);
     EXPECT_EQ(texts(*log), texts(forked));
   }
-  // Whose state is lost does not begin anew.
+  // A forked trial with a lost state does not start again.
   Job lost = job;
   lost.checkpoint.clear();
   EXPECT_FALSE(this->executor->start(lost));

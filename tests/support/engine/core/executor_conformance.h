@@ -4,11 +4,12 @@
 #include "support/engine/core/conformance_orders.h"
 #include "support/engine/core/conformance_states.h"
 
-/// What executor.h promises, as tests for every executor. A bench is default-constructible and has
-///   static constexpr bool kStoresWeights           states and weights are stored; an executor that trains nothing
-///   keeps none static constexpr std::int64_t kEpochs  of a job, at least 3 std::unique_ptr<Executor> make()       over
-///   what its earlier executors stored, as in another process Job job(std::uint32_t id)              the same for the
-///   same number
+// The contract of executor.h as tests for every executor. A bench is default-constructible and has these members.
+//
+// - `static constexpr bool kStoresWeights`: whether it stores states and weights.
+// - `static constexpr std::int64_t kEpochs`: the epochs of a job, at least 3.
+// - `std::unique_ptr<Executor> make()`: a new executor with the files of its earlier executors, as in another process.
+// - `Job job(std::uint32_t id)`: a job; equal for equal numbers.
 namespace lanista::engine::testing {
 
 REGISTER_TYPED_TEST_SUITE_P(ExecutorConformance, ReportsEveryEpochOnceInOrder, WaitsAtAllowedEpoch,

@@ -10,8 +10,8 @@
 
 namespace lanista::engine::testing {
 
-/// Pauses trials, resumes and stops them, and lets others start from what they were, in groups of any kind: a function
-/// of its seed and of the events alone. Some starts ask for what nobody kept.
+/// Pauses, resumes and stops trials, and starts others from their states, in groups of any kind. It is a function of its
+/// seed and of the events. Some starts name states that are not kept.
 class RandomCloneStrategy final : public RandomVerdictStrategy {
  public:
   RandomCloneStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)
@@ -57,7 +57,7 @@ class RandomCloneStrategy final : public RandomVerdictStrategy {
   }
 };
 
-/// A study of breeding, whatever its file says of stopping and slots.
+/// A study with this strategy, independent of the stopping rule and slots in its file.
 inline CustomStudy random_clone_study(study::StudyConfig config, std::uint64_t seed) {
   config.strategy.slots = 1 + static_cast<std::int64_t>(seed % 4);
   config.stop = {"none", Options::object()};
@@ -66,7 +66,7 @@ inline CustomStudy random_clone_study(study::StudyConfig config, std::uint64_t s
           }};
 }
 
-/// Trials of a study that started from another one's state, and those of them whose state nobody had kept.
+/// Numbers of trials that started from another trial's state, and of those with a state that was not kept.
 struct CloneCounts {
   int children = 0, orphans = 0, grandchildren = 0;
 };

@@ -13,15 +13,15 @@
 
 namespace lanista::engine::testing {
 
-/// A strategy of tests whose verdicts are drawn: a function of its seed and of the events alone. What it proposes,
-/// whoever derives from it says.
+/// A test strategy with random verdicts: a function of its seed and of the events. Derived classes define its
+/// proposals.
 class RandomVerdictStrategy : public strategy::Strategy {
  public:
   /// How its verdicts fall.
   struct VerdictDistribution {
-    double pause_probability = 0, stop_probability = 0;   ///< chances
-    std::int64_t max_epochs_ahead = 1;      ///< epochs that a verdict may stand for, so that some come unannounced
-    bool forgets_ended_trials = true;  ///< else only those that failed
+    double pause_probability = 0, stop_probability = 0;   ///< Chances.
+    std::int64_t max_epochs_ahead = 1;      ///< Epochs that a verdict may stand for, so that some come unannounced.
+    bool forgets_ended_trials = true;  ///< Else only those that failed.
   };
 
   RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng,
@@ -64,7 +64,7 @@ class RandomVerdictStrategy : public strategy::Strategy {
   std::int64_t epochs() const { return epochs_; }
   const KnownTrials& known() const { return known_; }
   const strategy::Strategy& inner() const { return *inner_; }
-  /// Number of the answer that is asked for, and what it is drawn with.
+  /// Number of the requested answer, and its random stream.
   std::int64_t next_group() const { return static_cast<std::int64_t>(events_) + 1; }
   Rng suggestion_rng() const { return rng_.split("suggest").split(events_); }
   /// Any known trial, or none.

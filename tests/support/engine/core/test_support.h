@@ -18,12 +18,12 @@ namespace lanista::engine::testing {
 
 inline const std::string kFolder = "/studies/one";
 
-/// Passes everything on and tells of it before it happens.
+/// Forwards every call, and reports it before it happens.
 class WatchedFileSystem final : public FileSystem {
  public:
   explicit WatchedFileSystem(FileSystem& inner) : inner_(inner) {}
-  std::function<void()> on_change;                  ///< of a file or a name
-  std::function<void(const std::string&)> on_list;  ///< of a folder
+  std::function<void()> on_change;                  ///< Of a file or a name.
+  std::function<void(const std::string&)> on_list;  ///< Of a folder.
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
     LANISTA_ASSIGN(auto file, (changes(), inner_.open_append(path)));
@@ -90,7 +90,7 @@ inline void copy_except_best(const MemoryFileSystem& from, MemoryFileSystem& to)
   }
 }
 
-/// Passes everything on; a test says what goes otherwise.
+/// Forwards every call; a test defines exceptions.
 class ForwardingExecutor : public Executor {
  public:
   explicit ForwardingExecutor(Executor& inner) : inner_(inner) {}
@@ -117,7 +117,7 @@ class RepeatingStrategy final : public strategy::Strategy {
     if (std::holds_alternative<study::Ended>(event)) ++ended;
   }
   strategy::TrialVerdict verdict(TrialId) const override { return {}; }
-  int ended = 0;  ///< trials
+  int ended = 0;  ///< Trials.
 
  private:
   study::Proposal proposal_;
@@ -185,9 +185,9 @@ struct Bench {
   std::atomic<int> pause = 0;
   Observer observer;
   schedule::Machine machine;
-  std::vector<TrainingDevice> devices;  // fewer than two: there is one
+  std::vector<TrainingDevice> devices;  // Fewer than two: there is one.
   std::vector<schedule::DeviceSpeed> speeds;
-  int num_device_measurements = 0;  // times
+  int num_device_measurements = 0;  // Times.
 
   Services services(FileSystem& fs, Executor& executor) {
     const auto measure = [this](const Job&) {

@@ -116,7 +116,7 @@ void SimulatedFleet::start_worker(std::size_t worker) {
   events_.push_back(Ready{worker, entry.process, host_of(entry, worker)});
 }
 
-/// Whoever comes late is on any of three machines.
+/// A late worker runs on any of three hosts.
 std::string SimulatedFleet::host_of(const SimulatedWorker& entry, std::size_t worker) const {
   return worker < options_.num_local_workers ? std::string() : "far" + std::to_string(entry.process % 3);
 }
@@ -261,7 +261,7 @@ void SimulatedFleet::drop(std::size_t worker, bool own_fault, const std::string&
   events_.push_back(Lost{worker, process, own_fault, reason, host});
 }
 
-/// Who was cut off goes on, and writes files that nobody waits for.
+/// A disconnected worker continues, and writes files that the engine does not use.
 void SimulatedFleet::step_zombies() {
   for (ZombieWorker& zombie : zombies_) {
     while (zombie.steps > 0 && zombie.wakes_at_seconds <= clock_.now()) {

@@ -15,25 +15,24 @@
 #include "lanista/engine/core/fake_executor.h"
 #include "lanista/engine/remote/worker_fleet.h"
 
-// A cluster that is not there: workers, the network and their disk by one clock and one draw, so that any trouble can
-// be had again by its seed.
+// A simulated cluster: workers, the network and their disk follow one clock and one random stream, so that a seed
+// repeats any failure.
 namespace lanista::engine::testing {
 
 /// What has gone wrong, by kind.
 using FaultCounts = std::map<std::string, std::int64_t>;
 
-/// Workers that train nothing (FakeExecutor), over a disk that they share with the engine. Messages take their time, in
-/// order. By draw: workers come late or end before they can work, are killed or crash, stop for a while, are cut off
-/// (what they say meanwhile comes later, or never, and they go on writing files), and lose what they wrote.
+/// Workers that train nothing (FakeExecutor), with a disk that they share with the engine. Messages arrive late, in
+/// order. At random, workers start late or end before they are ready. They are killed, crash, or stop for a while. They
+/// are disconnected: their messages arrive later or never, while they continue to write files. They lose written files.
 ///
-/// No trial is given so much of it that it would have to be given up (Lease): what a study comes to is then the same
-/// whatever happens.
+/// No trial has so many failures that it would end (Lease), so the result of a study is always the same.
 class SimulatedFleet final : public Fleet {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    double fault_probability = 0.05;  ///< chance of one, whenever a worker does something
-    std::size_t num_local_workers = 2;   ///< workers here; the others are elsewhere
+    double fault_probability = 0.05;  ///< Chance of one, whenever a worker does something.
+    std::size_t num_local_workers = 2;   ///< Workers here; the others are elsewhere.
   };
   SimulatedFleet(const FleetOptions& fleet, Options options, VirtualClock& clock, MemoryFileSystem& disk,
                  FaultCounts& fault_counts);
@@ -53,18 +52,18 @@ class SimulatedFleet final : public Fleet {
     Message message;
   };
   struct SimulatedWorker {
-    std::unique_ptr<FakeExecutor> fake;  // null: it is not there
+    std::unique_ptr<FakeExecutor> fake;  // Null: it is not there.
     pid_t process = 0;
-    double wakes_at_seconds = 0;          // when it does something next, or comes
-    double last_seen_seconds = 0;          // when the engine last heard of it
-    double disconnected_until = 0;      // nothing comes through until then
-    double stopped_until = 0;  // it does nothing until then
+    double wakes_at_seconds = 0;          // When it does something next, or comes.
+    double last_seen_seconds = 0;          // When the engine last received a message from it.
+    double disconnected_until = 0;      // Nothing comes through until then.
+    double stopped_until = 0;  // It does nothing until then.
     std::deque<InFlightMessage> inbox, outbox;
     std::map<TrialId, std::uint64_t> tokens;
-    std::set<TrialId> active_trials;  // as the engine has heard
+    std::set<TrialId> active_trials;  // By the messages that the engine received.
   };
   struct ZombieWorker {
-    std::unique_ptr<FakeExecutor> fake;  // lost, and does not know it
+    std::unique_ptr<FakeExecutor> fake;  // Lost, and does not know it.
     double wakes_at_seconds = 0;
     int steps = 0;
   };
@@ -93,8 +92,8 @@ class SimulatedFleet final : public Fleet {
   std::vector<SimulatedWorker> workers_;
   std::vector<ZombieWorker> zombies_;
   std::deque<FleetEvent> events_;
-  std::map<TrialId, int> losses_;         // since its last new epoch
-  std::map<TrialId, std::int64_t> last_reported_epochs_;  // epochs
+  std::map<TrialId, int> losses_;         // Since its last new epoch.
+  std::map<TrialId, std::int64_t> last_reported_epochs_;  // Epochs.
   std::set<TrialId> crashed_;
   bool may_launch_ = true;
   pid_t processes_ = 100;

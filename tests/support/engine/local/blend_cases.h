@@ -14,15 +14,15 @@ namespace lanista::runtime::testing {
 struct BlendCase {
   std::string name;
   Blend how = Blend::kNumbers;
-  std::vector<OnnxCase> members;  ///< each with its own mean, scale, missing and unit of targets in its options
+  std::vector<OnnxCase> members;  ///< Each with its own mean, scale, missing and unit of targets in its options.
   std::vector<double> shares;
   Tensor x;
 
-  formats::BlendedModel blended() const;  ///< refers to this
+  formats::BlendedModel blended() const;  ///< Refers to this.
 };
 
-/// Two to four drawn models of each kind of blend, over rows, images and token numbers; normalised by the same numbers,
-/// each by its own, or not at all; some with missing numbers, filled in by all alike or by each in its own way.
+/// Random blends of two to four models of each kind, on rows, images and token numbers. Members share one normalisation,
+/// have their own, or none. Some have missing values, filled in equally or by each member in its own way.
 std::vector<BlendCase> blend_cases(std::uint64_t count);
 
 /// What the blend is by definition, from what nn computes of each member: float32 of numbers in long double.

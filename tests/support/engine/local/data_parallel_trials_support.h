@@ -12,7 +12,7 @@
 #include "lanista/engine/core/executor.h"
 #include "lanista/model/graph/text.h"
 
-// Trials whose steps workers share, and an executor that trains them to their end.
+// Data-parallel trials, and an executor that trains them to their end.
 namespace lanista::runtime {
 
 inline constexpr std::int64_t kTrialEpochs = 30, kLongTrialEpochs = 300;

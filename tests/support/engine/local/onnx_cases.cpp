@@ -254,7 +254,7 @@ std::vector<OnnxCase> mutated_cases(int count) {
       continue;
     }
     OnnxCase one = make_case("mutated " + std::to_string(i), mutated->graph);
-    // A mutation may leave a division by what is zero; such numbers tell nothing of a file.
+    // A mutation may leave a division by zero; such values are useless for comparing files.
     const Tensor y = predict(one);
     const auto is_finite = [](float value) { return std::isfinite(value); };
     if (std::ranges::all_of(elements_of<float>(y), is_finite)) cases.push_back(std::move(one));

@@ -16,10 +16,10 @@ struct OnnxCase {
   graph::Graph graph;
   std::vector<Tensor> weights;
   formats::OnnxExport options;
-  Tensor x;  ///< [n, features...]
+  Tensor x;  ///< [n, features...].
 };
 
-/// The model with random weights and a batch of three samples, both drawn by its name.
+/// The model with random weights and a batch of three samples, both sampled by its name.
 OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport options = {});
 /// A model of one operator, input and output for each of graph::builtin_ops(); "input" and "output" stand in all.
 std::vector<OnnxCase> operator_cases();

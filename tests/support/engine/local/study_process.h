@@ -32,8 +32,8 @@ class StudyProcess {
     std::int64_t trials = 4;
     std::int64_t workers = 2;
     LogSink* sink = nullptr;
-    std::string study = kStudy;  ///< its file
-    std::int64_t lanes = 0;      ///< of a worker, at most; 0: as many as pay
+    std::string study = kStudy;  ///< Its file.
+    std::int64_t lanes = 0;      ///< Of a worker, at most; 0: as many as pay.
   };
 
   StudyProcess(FileSystem& fs, const Settings& settings)

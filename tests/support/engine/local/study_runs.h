@@ -21,7 +21,7 @@ namespace lanista::runtime::testing {
 /// One life of a process that trains a study.
 struct ProcessRun {
   std::int64_t workers = 1, lanes = 0;
-  int events = 0;  ///< behind so many a pause is asked for; 0: never
+  int events = 0;  ///< Behind so many a pause is asked for; 0: never.
   std::function<void()> on_event = {};
 };
 inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engine::testing::CustomStudy& study,
@@ -73,7 +73,7 @@ class BlobStudy : public ::testing::Test {
     config.run.seed = seed;
     return config;
   }
-  /// Whoever it was left by goes on to its end.
+  /// Runs an interrupted study to its end.
   engine::StudyView run_to_end(MemoryFileSystem& disk, const engine::testing::CustomStudy& study, std::int64_t workers,
                           std::int64_t lanes, const std::function<void()>& on_event = {}) {
     const auto end = run_process(disk, study, data, clock, {workers, lanes, 0, on_event});

@@ -36,19 +36,19 @@ inline Job short_job(std::uint32_t id) {
   return job;
 }
 
-/// Whether the process heard it. A place of a worker is empty (0) while the next one comes, and kill(2) would then mean
-/// the whole group of this test, which is also the group of whoever runs it.
+/// Returns whether the process received the signal. A worker has process id 0 while its next process starts; kill(2)
+/// with 0 would signal the whole process group of the test.
 inline bool send_signal(pid_t process, int number) { return process > 0 && ::kill(process, number) == 0; }
 
 /// What a worker's trials do to it.
 struct CrashProfile {
-  std::optional<TrialId> kills;  ///< whoever has it in hand
+  std::optional<TrialId> kills;  ///< The trial that kills a worker which trains it.
   int signal = SIGSEGV;
-  int of_processes = 1 << 30;  ///< only so many of them, counted in a file
-  double seconds = 0;          ///< that an epoch takes
+  int of_processes = 1 << 30;  ///< Only so many of them, counted in a file.
+  double seconds = 0;          ///< That an epoch takes.
 };
 
-/// A fake that says whom it has in hand, all at once as lanes of one step, and may die of them.
+/// A fake that reports its active trials, all at once as lanes of one step, and may crash on them.
 class CrashingExecutor final : public ForwardingExecutor {
  public:
   CrashingExecutor(std::unique_ptr<FakeExecutor> fake, ReportActiveTrials report_trials, CrashProfile crash_profile,
@@ -78,7 +78,7 @@ class CrashingExecutor final : public ForwardingExecutor {
   }
 
  private:
-  using Trials = std::map<TrialId, std::int64_t>;  // epochs that it may train and has not
+  using Trials = std::map<TrialId, std::int64_t>;  // Epochs that it may train and has not.
 
   void allow(const Allow& allowed) {
     for (Trials* trials : {&ungrouped_, &grouped_}) {
@@ -105,7 +105,7 @@ class CrashingExecutor final : public ForwardingExecutor {
       const std::string marks_with_one_more = (died ? *died : "") + "x";
       static_cast<void>(
           write_atomically(real_file_system(), crash_marks_path_, std::as_bytes(std::span(marks_with_one_more))));
-      ::signal(crash_profile_.signal, SIG_DFL);  // a sanitizer's handler would exit
+      ::signal(crash_profile_.signal, SIG_DFL);  // A sanitizer's handler would exit.
       ::raise(crash_profile_.signal);
     }
   }

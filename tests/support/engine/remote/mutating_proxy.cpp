@@ -25,8 +25,8 @@ namespace {
 using nlohmann::json;
 using Steady = std::chrono::steady_clock;
 
-/// Places of values in a JSON text. Values that an honest worker could have sent in their place are left out: nothing
-/// but training once more tells whether a metric or a state's hash is right.
+/// Pointers to values in a JSON text. Values that an honest worker could also have sent are left out: only training
+/// again can check a metric or the hash of a state.
 void collect_pointers(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
   if (!value.is_structured()) return places.push_back(at);
   for (auto it = value.begin(); it != value.end(); ++it) {

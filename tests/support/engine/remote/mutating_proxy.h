@@ -14,32 +14,32 @@ namespace lanista::engine::testing {
 
 /// What a proxy does to the messages of its worker.
 enum class MessageFault {
-  kValue,        ///< a value of the JSON text is another, or is missing
-  kBits,         ///< one bit of the text
-  kNumber,       ///< the message's number, or its lease's token
-  kKind,         ///< the kind
-  kDrop,         ///< the message is missing
-  kRepeat,       ///< it arrives twice
-  kRepeatRenumbered,  ///< it arrives twice, and the numbers of all messages fit
-  kSwap,         ///< it arrives after the next one
-  kSwapRenumbered,    ///< it arrives after the next one, and the numbers fit
-  kDelay,        ///< it arrives late, and so do those after it; an honest worker may do this
-  kExtra,        ///< a message that is not due, and the numbers fit
-  kTrailingBytes,         ///< bytes after the text
-  kEmpty,        ///< no text
-  kOversized,         ///< 9 MiB of text
-  kChecksum,     ///< the frame's checksum
-  kGiantLength,        ///< the frame's length is 4 GiB
-  kTruncatedFrame,          ///< the frame is cut, and the next one follows
-  kEndlessFrame,      ///< the frame never ends
-  kGarbage,      ///< bytes that are no frame
+  kValue,        ///< A value of the JSON text is another, or is missing.
+  kBits,         ///< One bit of the text.
+  kNumber,       ///< The message's number, or its lease's token.
+  kKind,         ///< The kind.
+  kDrop,         ///< The message is missing.
+  kRepeat,       ///< It arrives twice.
+  kRepeatRenumbered,  ///< It arrives twice, and the numbers of all messages fit.
+  kSwap,         ///< It arrives after the next one.
+  kSwapRenumbered,    ///< It arrives after the next one, and the numbers fit.
+  kDelay,        ///< It arrives late, and so do those after it; an honest worker may do this.
+  kExtra,        ///< A message that is not due, and the numbers fit.
+  kTrailingBytes,         ///< Bytes after the text.
+  kEmpty,        ///< No text.
+  kOversized,         ///< 9 MiB of text.
+  kChecksum,     ///< The frame's checksum.
+  kGiantLength,        ///< The frame's length is 4 GiB.
+  kTruncatedFrame,          ///< The frame is cut, and the next one follows.
+  kEndlessFrame,      ///< The frame never ends.
+  kGarbage,      ///< Bytes that are no frame.
 };
 inline constexpr int kNumMessageFaults = static_cast<int>(MessageFault::kGarbage) + 1;
 
 struct Mutation {
   std::uint64_t seed = 0;
   MessageFault fault = MessageFault::kValue;
-  std::int64_t at = 0;  ///< number of the message, its hello is 0
+  std::int64_t at = 0;  ///< Number of the message, its hello is 0.
   /// A file that the first process makes which mutates; later ones are honest. Empty: every process mutates.
   std::string marker_file = {};
 };
