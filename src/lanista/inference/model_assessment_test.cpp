@@ -211,17 +211,17 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     ASSERT_EQ(of->classes.size(), 3U);
     double before = 0;
     for (const study::ClassScore& score : of->classes) {
-      double has = 0, said = 0, both = 0;
+      double has = 0, predicted = 0, both = 0;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         const bool is = truth[3 * i + static_cast<std::size_t>(score.label)] == 1;
-        const bool told = predictions[i][static_cast<std::size_t>(score.label)] > 0;
+        const bool is_predicted = predictions[i][static_cast<std::size_t>(score.label)] > 0;
         has += is ? 1 : 0;
-        said += told ? 1 : 0;
-        both += is && told ? 1 : 0;
+        predicted += is_predicted ? 1 : 0;
+        both += is && is_predicted ? 1 : 0;
       }
       EXPECT_EQ(static_cast<double>(score.rows), has);
       EXPECT_DOUBLE_EQ(score.recall, has > 0 ? both / has : 0);
-      EXPECT_DOUBLE_EQ(score.precision, said > 0 ? both / said : 0);
+      EXPECT_DOUBLE_EQ(score.precision, predicted > 0 ? both / predicted : 0);
       EXPECT_LE(before, score.f1()) << "the worst come first";
       before = score.f1();
       worst = std::min(worst, score.f1());

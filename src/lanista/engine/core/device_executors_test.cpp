@@ -29,7 +29,7 @@ struct Listener final : Executor {
     return std::map<std::string, double>{{name, static_cast<double>(members.size())}};
   }
   template <class T>
-  const T& told(std::size_t i) const {
+  const T& received(std::size_t i) const {
     return std::get<T>(commands.at(i));
   }
 
@@ -74,9 +74,9 @@ TEST_F(DeviceExecutorsTest, RoutesJobsAndCommands) {
   all->command(PauseTrial{TrialId{2}});
   all->command(Allow{TrialId{77}, 3});
   ASSERT_EQ(b->commands.size(), 1U);
-  EXPECT_TRUE(b->told<Finish>(0).keep_weights);
+  EXPECT_TRUE(b->received<Finish>(0).keep_weights);
   ASSERT_EQ(a->commands.size(), 1U);
-  EXPECT_EQ(a->told<PauseTrial>(0).trial, TrialId{2});
+  EXPECT_EQ(a->received<PauseTrial>(0).trial, TrialId{2});
 }
 
 TEST_F(DeviceExecutorsTest, SendsGroupsToTheirDevice) {
@@ -87,11 +87,11 @@ TEST_F(DeviceExecutorsTest, SendsGroupsToTheirDevice) {
   all->command(arranged);
   ASSERT_EQ(a->commands.size() + b->commands.size(), 2U);
   using Parts = std::vector<schedule::Regrouping::Part>;
-  EXPECT_EQ(a->told<UpdateGroups>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
-  EXPECT_EQ(b->told<UpdateGroups>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
-  ASSERT_EQ(a->told<UpdateGroups>(0).allow.size(), 1U);
-  EXPECT_EQ(a->told<UpdateGroups>(0).allow[0].epoch, 5);
-  EXPECT_EQ(b->told<UpdateGroups>(0).allow[0].trial, TrialId{3});
+  EXPECT_EQ(a->received<UpdateGroups>(0).changes.parts, (Parts{{1, {TrialId{2}, TrialId{4}}}}));
+  EXPECT_EQ(b->received<UpdateGroups>(0).changes.parts, (Parts{{0, {TrialId{1}}}}));
+  ASSERT_EQ(a->received<UpdateGroups>(0).allow.size(), 1U);
+  EXPECT_EQ(a->received<UpdateGroups>(0).allow[0].epoch, 5);
+  EXPECT_EQ(b->received<UpdateGroups>(0).allow[0].trial, TrialId{3});
 }
 
 TEST_F(DeviceExecutorsTest, NumbersWorkersAndReportsOnePause) {
@@ -121,7 +121,7 @@ TEST_F(DeviceExecutorsTest, DropsReportsOfMovedTrials) {
   a->reports.emplace_back(SpanReport{TrialId{1}, 1, 0, 0, 1});
   start(1, "b");
   ASSERT_EQ(a->commands.size(), 1U);
-  EXPECT_TRUE(a->told<Finish>(0).abandon);
+  EXPECT_TRUE(a->received<Finish>(0).abandon);
   b->reports.emplace_back(EpochReport{{TrialId{1}, 1, 10, {}}});
   std::vector<std::size_t> kinds;
   while (const auto report = all->next(0)) kinds.push_back(report->index());
@@ -135,9 +135,9 @@ TEST_F(DeviceExecutorsTest, PollsDevicesInTurn) {
   start(2, "b");
   for (int i = 0; i < 100; ++i) a->reports.emplace_back(SpanReport{TrialId{1}, 1, 0, 0, 1});
   b->reports.emplace_back(SpanReport{TrialId{2}, 1, 0, 0, 1});
-  bool heard = false;
-  for (int i = 0; i < 2; ++i) heard = heard || trial_of(*all->next(0)) == TrialId{2};
-  EXPECT_TRUE(heard);
+  bool arrived = false;
+  for (int i = 0; i < 2; ++i) arrived = arrived || trial_of(*all->next(0)) == TrialId{2};
+  EXPECT_TRUE(arrived);
 }
 
 TEST_F(DeviceExecutorsTest, MeasuresOnCommonDeviceElseFirst) {

@@ -48,7 +48,7 @@ struct RandomSetup {
   std::int64_t fail_one_in = 0, trials = 24;
 };
 
-RandomSetup draw(Rng& rng) {
+RandomSetup sample_setup(Rng& rng) {
   RandomSetup out;
   out.seed = rng.below(1000);
   out.strategy = std::vector<std::string>{"random", "sobol", "grid"}[rng.below(3)];
@@ -120,13 +120,13 @@ TEST(EarlyRungClosingStudy, HasSameSurvivorsAndWinnerAndTrainsLess) {
   Rng rng(5);
   std::int64_t steps = 0, steps_of_both = 0, implied = 0, in_last_rung = 0, of_others_shape = 0;
   for (int round = 0; round < 30; ++round) {
-    const RandomSetup setup = draw(rng);
+    const RandomSetup setup = sample_setup(rng);
     SCOPED_TRACE("round " + std::to_string(round) + ", " + setup.strategy + ", " + setup.rule + ", " + setup.brackets);
-    const study::StudyView twin = run_and_view(setup, false), ruled = run_and_view(setup, true);
+    const study::StudyView plain = run_and_view(setup, false), ruled = run_and_view(setup, true);
 
-    ASSERT_EQ(ruled.trials.size(), twin.trials.size());
-    for (std::size_t i = 0; i < twin.trials.size(); ++i) {
-      const TrialView& was = twin.trials[i];
+    ASSERT_EQ(ruled.trials.size(), plain.trials.size());
+    for (std::size_t i = 0; i < plain.trials.size(); ++i) {
+      const TrialView& was = plain.trials[i];
       const TrialView& is = ruled.trials[i];
       ASSERT_EQ(is.proposal.sample, was.proposal.sample);
       for (std::size_t m = 0; m < is.measurements.size(); ++m) {
@@ -143,9 +143,9 @@ TEST(EarlyRungClosingStudy, HasSameSurvivorsAndWinnerAndTrainsLess) {
       EXPECT_EQ(is.outcome->rule, "decided");
       EXPECT_LE(std::ssize(was.measurements), rung_of(is)) << "it was promoted, trial " << is.id.value;
     }
-    EXPECT_EQ(ruled.winner, twin.winner);
-    EXPECT_LE(ruled.steps, twin.steps);
-    steps += ruled.steps, steps_of_both += twin.steps;
+    EXPECT_EQ(ruled.winner, plain.winner);
+    EXPECT_LE(ruled.steps, plain.steps);
+    steps += ruled.steps, steps_of_both += plain.steps;
   }
   EXPECT_GT(implied, 100);
   EXPECT_GT(in_last_rung, 10);

@@ -321,7 +321,7 @@ TEST(Engine, RefusesInvalidGrowingEpochs) {
 }
 
 TEST(Engine, RefusesTargetsUnlikeTheData) {
-  const auto said = [](const std::string& targets, bool standardised) {
+  const auto error_with = [](const std::string& targets, bool standardised) {
     Bench bench;
     bench.data.classes = 0;
     bench.data.target_size = 3;
@@ -333,13 +333,13 @@ TEST(Engine, RefusesTargetsUnlikeTheData) {
     const auto summary = bench.run(config, {});
     return summary ? "" : summary.error().text();
   };
-  EXPECT_EQ(said("auto", true),
+  EXPECT_EQ(error_with("auto", true),
             "data.targets: is auto, but the data were opened with targets standardised (resolve_from_data sets it)");
   EXPECT_EQ(
-      said("standardize", false),
+      error_with("standardize", false),
       "data.targets: is standardize, but the data were opened with targets as they are (resolve_from_data sets it)");
-  EXPECT_EQ(said("standardize", true), "");
-  EXPECT_EQ(said("auto", false), "");
+  EXPECT_EQ(error_with("standardize", true), "");
+  EXPECT_EQ(error_with("auto", false), "");
 }
 
 /// The trials differ in nothing that costs time but their batches: of 14 rows, 14 steps an epoch or 4.

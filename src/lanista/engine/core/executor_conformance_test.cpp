@@ -77,8 +77,8 @@ struct ProcessBench {
     ProcessOptions how;
     how.socket = worker_config.study_folder + "/workers-" + std::to_string(made);  // two may live at a time
     how.launch = launch_function([options](const std::string& socket) {
-      static_cast<void>(run_worker(socket, [&](const WorkerConfig& heard, const ReportActiveTrials&) {
-        const store::CheckpointStore files(real_file_system(), heard.study_folder);
+      static_cast<void>(run_worker(socket, [&](const WorkerConfig& received, const ReportActiveTrials&) {
+        const store::CheckpointStore files(real_file_system(), received.study_folder);
         return Result<std::shared_ptr<Executor>>(std::make_shared<FakeExecutor>(options, files));
       }));
     });

@@ -215,7 +215,7 @@ TEST(PowerLoss, KeepsFailedStudy) {
   EXPECT_EQ(store::read_log(bench.disk, kFolder)->size(), records);
 }
 
-TEST(PowerLoss, LeavesNoWinnerWhoseResultIsLost) {
+TEST(PowerLoss, LeavesNoWinnerWithALostResult) {
   const auto config = small_study(1);
   int has_reported = 0;
   for (std::int64_t at = 0;; ++at) {

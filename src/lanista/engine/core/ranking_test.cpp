@@ -236,18 +236,18 @@ TEST(Ranking, BreaksTiesByLossOfSelectedEpoch) {
 }
 
 TEST(TopK, KeepsBestAndReturnsRemoved) {
-  TopK podium(2);
+  TopK top(2);
   const auto at = [](double loss, std::uint32_t id) {
     return study::RankingKey{0, {{false, loss}}, {}, 0, TrialId{id}};
   };
-  EXPECT_TRUE(podium.would_admit(at(9, 1)));
-  EXPECT_TRUE(podium.add(at(3, 1)).empty());
-  EXPECT_TRUE(podium.add(at(2, 2)).empty());
-  EXPECT_FALSE(podium.would_admit(at(3, 3)));  // equal, but later
-  EXPECT_EQ(podium.add(at(3, 3)), std::vector<TrialId>{TrialId{3}});
-  EXPECT_TRUE(podium.would_admit(at(1, 4)));
-  EXPECT_EQ(podium.add(at(1, 4)), std::vector<TrialId>{TrialId{1}});
-  EXPECT_EQ(podium.best().front().trial, TrialId{4});
+  EXPECT_TRUE(top.would_admit(at(9, 1)));
+  EXPECT_TRUE(top.add(at(3, 1)).empty());
+  EXPECT_TRUE(top.add(at(2, 2)).empty());
+  EXPECT_FALSE(top.would_admit(at(3, 3)));  // equal, but later
+  EXPECT_EQ(top.add(at(3, 3)), std::vector<TrialId>{TrialId{3}});
+  EXPECT_TRUE(top.would_admit(at(1, 4)));
+  EXPECT_EQ(top.add(at(1, 4)), std::vector<TrialId>{TrialId{1}});
+  EXPECT_EQ(top.best().front().trial, TrialId{4});
 }
 
 TEST(ModelSpace, RefusesBaseUnlikeTheData) {

@@ -92,9 +92,9 @@ TEST_F(Records, HeaderIdentifiesStudyByContent) {
 TEST_F(Records, OldHeadersMeanRawTargets) {
   const auto models = make_model_space(config, bench.data, "", bench.disk);
   const auto read = [&](const std::string& targets, std::int64_t classes) {
-    study::StudyConfig said = config;
-    said.data.targets = targets;
-    json body = header_body(said, studyfile::write_study(said), bench.data, **models);
+    study::StudyConfig changed = config;
+    changed.data.targets = targets;
+    json body = header_body(changed, studyfile::write_study(changed), bench.data, **models);
     body["data"]["classes"] = classes;
     return read_header(body)->config.data.targets;
   };
@@ -287,8 +287,8 @@ TEST_F(Records, ChildrenStoreOnlyOwnSteps) {
     ASSERT_TRUE(add_shared_steps(read[i], read[i - 1].proposal).ok());
     EXPECT_EQ(study::proposal_json(read[i].proposal), study::proposal_json(line[i])) << i;
   }
-  ProposedRecord stranger = *read_proposed(proposed_body(child, 1, {}, &line[98]));
-  EXPECT_EQ(add_shared_steps(stranger, line[3]).error().code, Code::kDataLoss);
+  ProposedRecord foreign = *read_proposed(proposed_body(child, 1, {}, &line[98]));
+  EXPECT_EQ(add_shared_steps(foreign, line[3]).error().code, Code::kDataLoss);
 }
 
 TEST_F(Records, RoundTripAnyText) {

@@ -173,12 +173,13 @@ TEST(ResolveFromData, ConvertsStepsToEpochs) {
   ASSERT_TRUE(resolve_from_data(growing, spec));
   EXPECT_EQ(growing.train.all_rows_at, 5) << "a trial that trains to its end reads all rows";
 
-  auto said = *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
-  ASSERT_TRUE(resolve_from_data(said, spec));
-  EXPECT_EQ(said.train.epochs, 8);
+  auto with_steps =
+      *studyfile::read_study("train: {steps: 30, steps_per_epoch: 4}\nspace: {params: {batch: [8, 16]}}", "s");
+  ASSERT_TRUE(resolve_from_data(with_steps, spec));
+  EXPECT_EQ(with_steps.train.epochs, 8);
 
-  auto drawn = *studyfile::read_study("train: {steps: 30}\nspace: {params: {batch: [8, 16]}}", "s");
-  const auto refused = resolve_from_data(drawn, spec);
+  auto sampled = *studyfile::read_study("train: {steps: 30}\nspace: {params: {batch: [8, 16]}}", "s");
+  const auto refused = resolve_from_data(sampled, spec);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().where, "train.steps");
   EXPECT_NE(refused.error().message.find("train.steps_per_epoch"), std::string::npos);
@@ -210,14 +211,14 @@ TEST(ResolveFromData, AcceptsRulesInEpochsOfSteps) {
 TEST(ResolveFromData, ReportsTargetNormalization) {
   data::DataSpec raw = numbers(), standard = numbers();
   standard.target_normalization = {.mean = {3}, .scale = {2}};
-  for (const auto& [spec, said] : {std::pair(raw, "raw"), std::pair(standard, "standardize")}) {
+  for (const auto& [spec, expected] : {std::pair(raw, "raw"), std::pair(standard, "standardize")}) {
     auto config = *studyfile::read_study("", "s");
     EXPECT_EQ(config.data.targets, "auto");
     ASSERT_TRUE(resolve_from_data(config, spec));
-    EXPECT_EQ(config.data.targets, said);
+    EXPECT_EQ(config.data.targets, expected);
     const std::string text = studyfile::write_study(config);
-    EXPECT_NE(text.find("  targets: \"" + std::string(said) + "\"\n"), std::string::npos) << text;
-    EXPECT_EQ(studyfile::read_study(text, "again")->data.targets, said);
+    EXPECT_NE(text.find("  targets: \"" + std::string(expected) + "\"\n"), std::string::npos) << text;
+    EXPECT_EQ(studyfile::read_study(text, "again")->data.targets, expected);
   }
   auto config = *studyfile::read_study("", "s");
   ASSERT_TRUE(resolve_from_data(config, images()));

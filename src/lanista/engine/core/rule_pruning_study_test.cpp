@@ -111,11 +111,11 @@ std::map<std::string, std::string> observed(const study::StudyView& view) {
   std::map<std::string, std::string> out;
   for (const TrialView& trial : view.trials) {
     if (trial.outcome->kind == OutcomeKind::kFailed || trial.outcome->kind == OutcomeKind::kPrunedByRule) continue;
-    std::string& told = out[space::sample_json(trial.proposal.sample).dump()];
-    told += std::string(study::outcome_name(trial.outcome->kind)) + " ";
+    std::string& text = out[space::sample_json(trial.proposal.sample).dump()];
+    text += std::string(study::outcome_name(trial.outcome->kind)) + " ";
     for (study::Measurement measurement : trial.measurements) {
       measurement.trial = TrialId{1};
-      told += study::measurement_json(measurement).dump();
+      text += study::measurement_json(measurement).dump();
     }
   }
   return out;

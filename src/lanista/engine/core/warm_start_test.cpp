@@ -141,10 +141,10 @@ TEST(WarmStart, ReportsOptimizerTransfer) {
       carried += inheritance;
       other_model += !inheritance && same_optimizer;
       other_optimizer += start->optimizer.starts_with("the parent's is ");
-      const std::string told = study::inherited_text(*start);
-      EXPECT_NE(told.find(inheritance ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
+      const std::string text = study::inherited_text(*start);
+      EXPECT_NE(text.find(inheritance ? ", its optimizer's state too" : ", a fresh optimizer: " + start->optimizer),
                 std::string::npos)
-          << told;
+          << text;
       EXPECT_EQ(*study::start_from_json(study::start_json(*start)), *start);
     }
   }

@@ -150,14 +150,14 @@ class Listening final : public testing::ForwardingExecutor {
  public:
   using testing::ForwardingExecutor::ForwardingExecutor;
   Result<void> start(const Job& job) override {
-    heard.apply({{{0, {job.trial}}}});  // a new trial is in no group yet
+    received.apply({{{0, {job.trial}}}});  // a new trial is in no group yet
     return testing::ForwardingExecutor::start(job);
   }
   void command(const Command& command) override {
-    if (const auto* arrange = std::get_if<UpdateGroups>(&command)) heard.apply(arrange->changes);
+    if (const auto* arrange = std::get_if<UpdateGroups>(&command)) received.apply(arrange->changes);
     testing::ForwardingExecutor::command(command);
   }
-  schedule::Grouping heard;
+  schedule::Grouping received;
 };
 
 study::StudyConfig random_study(Rng& rng) {
@@ -193,7 +193,7 @@ std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig
     LANISTA_CHECK(folded.ok(), folded ? "" : folded.error().text());
     read += records->size();
     const schedule::GroupPlan seen = reader.plan.plan();
-    EXPECT_EQ(seen, executor.heard.plan()) << schedule::plan_text(seen);
+    EXPECT_EQ(seen, executor.received.plan()) << schedule::plan_text(seen);
     ++looks.all;
     if (!seen.groups.empty()) ++looks.shared;
     if (++events == kill_behind) killed = bench.disk.files();

@@ -283,8 +283,8 @@ TEST(EnsembleStudy, LeavesAPackageThatReachesWhatTheStudyMeasured) {
       const auto predictions = predictor.predict(features);
 
       const auto assessed = predictor.assess(predictions, labels, targets);
-      const auto& told = test ? ended.view.ensemble->test : ended.view.ensemble->validation;
-      for (const auto& [name, value] : told) {
+      const auto& measured = test ? ended.view.ensemble->test : ended.view.ensemble->validation;
+      for (const auto& [name, value] : measured) {
         const std::string plain = name.substr(name.find('_') + 1);
         EXPECT_NEAR(assessed.metrics.at(plain), value, 1e-9 * (1 + std::abs(value))) << name;
       }

@@ -145,8 +145,8 @@ TEST_F(DataParallelTrials, HaveTheSameBitsAfterAnyKill) {
 // One trial changes repeatedly between one and two workers: the helper leaves for a short trial and returns.
 // LANISTA_RESIZES sets how often.
 TEST_F(DataParallelTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
-  const char* said = std::getenv("LANISTA_RESIZES");
-  const std::int64_t wanted = said == nullptr ? 5 : std::strtoll(said, nullptr, 10);
+  const char* setting = std::getenv("LANISTA_RESIZES");
+  const std::int64_t wanted = setting == nullptr ? 5 : std::strtoll(setting, nullptr, 10);
   constexpr std::int64_t kMany = 100000, kAhead = 40, kShort = 3;  // epochs
   const engine::Job job = data_parallel_job(1, 2, kMany);
   std::int64_t resizes = 0, through = 0;

@@ -72,17 +72,17 @@ class DevicesStudy : public ::testing::TestWithParam<const char*> {
     worker_config.lanes = process_run.lanes;
     worker_config.crash_marks = false;
     worker_config.checkpoint_every = process_run.checkpoint_every;
-    LANISTA_ASSIGN(DevicePool crew, make_device_pool(worker_config, process_run.devices, config.strategy.slots, data,
+    LANISTA_ASSIGN(DevicePool pool, make_device_pool(worker_config, process_run.devices, config.strategy.slots, data,
                                                      nn::Operators(), disk, clock));
     std::atomic<int> pause = 0;
     engine::Services services{.fs = &disk,
                               .clock = &clock,
-                              .executor = crew.executor.get(),
+                              .executor = pool.executor.get(),
                               .data = &data.spec(),
                               .pause = &pause,
                               .observer = {},
-                              .machine = crew.machine,
-                              .devices = crew.devices,
+                              .machine = pool.machine,
+                              .devices = pool.devices,
                               .measure_devices = [&](const engine::Job&) {
                                 ++measured;
                                 return Result(process_run.speeds);
@@ -206,14 +206,14 @@ TEST_P(DevicesStudy, OfOneClassMatchesTheStudyOfOneDevice) {
     for (const study::Span& span : view.spans) used.insert(span.device);
     EXPECT_EQ(used.size(), 3U);
     for (const engine::TrialView& trial : view.trials) EXPECT_EQ(trial.device, "");
-    std::string told = canonical(disk);
+    std::string text = canonical(disk);
     // Its numerics come before its trials; studies of a custom device have none.
-    const auto numerics = told.find("{\"class\"");
+    const auto numerics = text.find("{\"class\"");
     ASSERT_NE(numerics, std::string::npos);
-    EXPECT_EQ(told.substr(numerics, told.find('\n', numerics) - numerics),
+    EXPECT_EQ(text.substr(numerics, text.find('\n', numerics) - numerics),
               "{\"class\":\"" + std::string(nn::cpu_backend().numeric_class()) + "\",\"record\":\"numerics\"}");
-    told.erase(numerics, told.find('\n', numerics) + 1 - numerics);
-    ASSERT_EQ(first_difference(behind_the_header(told), expected), "") << workers;
+    text.erase(numerics, text.find('\n', numerics) + 1 - numerics);
+    ASSERT_EQ(first_difference(behind_the_header(text), expected), "") << workers;
   }
 }
 

@@ -203,14 +203,14 @@ TEST(FrozenStudy, IsPlannedAsItRuns) {
       << engine::plan_text(*plan, false);
 }
 
-void expect_refused(const std::string& frozen, const std::string& where, const std::string& says) {
+void expect_refused(const std::string& frozen, const std::string& where, const std::string& message) {
   MemoryFileSystem disk;
   put_inputs(disk);
   const testing::StudyProcess of = process(disk, study(frozen));
   const auto models = engine::make_model_space(of.config(), of.data(), ".", disk);
   ASSERT_FALSE(models) << frozen;
   EXPECT_EQ(models.error().where, where) << models.error().text();
-  EXPECT_NE(models.error().message.find(says), std::string::npos) << models.error().text();
+  EXPECT_NE(models.error().message.find(message), std::string::npos) << models.error().text();
 }
 
 TEST(FrozenStudy, RejectsInconsistentFields) {

@@ -200,10 +200,10 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
     for (const char* name : {"config", "text"}) {
       if (record.type != RecordType::kHeader) continue;
       std::string text = body.at(name);
-      for (const std::string& said : unknown) {
-        const std::size_t line = text.find(said);
-        ASSERT_NE(line, std::string::npos) << said;
-        text.erase(line, said.size());
+      for (const std::string& setting : unknown) {
+        const std::size_t line = text.find(setting);
+        ASSERT_NE(line, std::string::npos) << setting;
+        text.erase(line, setting.size());
       }
       body[name] = text;
     }
@@ -213,7 +213,7 @@ void make_old(MemoryFileSystem& disk, const std::vector<Record>& records, const 
 
 /// A study of `text` that an older build without those settings began ends as `text` defines, wherever this build
 /// resumed it.
-void expect_goes_on_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
+void expect_resumes_as_begun(const std::string& text, const std::vector<std::string>& unknown, Rng rng) {
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
   const Fingerprint wanted = *fingerprint(whole);
@@ -238,7 +238,7 @@ const std::string kTies = "  ties: \"earlier\"\n", kLast = "  keep: \"last\"\n";
 
 TEST(KeepStudy, OfABuildWithoutSelectionUsesItsLastEpochs) {
   const std::string text = study_text("keep: last, ties: earlier");
-  expect_goes_on_as_begun(text, {kLast, kTies}, Rng(5));
+  expect_resumes_as_begun(text, {kLast, kTies}, Rng(5));
 
   MemoryFileSystem whole;
   ASSERT_TRUE(keeping_process(whole, text, 1).run());
@@ -249,7 +249,7 @@ TEST(KeepStudy, OfABuildWithoutSelectionUsesItsLastEpochs) {
 }
 
 TEST(KeepStudy, OfABuildWithoutTiesSelectsTheEarlierOfEquals) {
-  expect_goes_on_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
+  expect_resumes_as_begun(study_text("ties: earlier", kAccuracy), {kTies}, Rng(6));
 }
 
 // The same trials train either way. The loss decides the selected epochs and the winner.

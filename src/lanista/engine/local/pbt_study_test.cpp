@@ -102,12 +102,12 @@ TEST_P(PbtStudy, HasTrialsThatRepeatToTheBitAlongTheirLineage) {
     const auto line =
         *engine::lineage_jobs(view, data.spec(), trial, epochs, *models->rebuild(trial.proposal.base, {}));
     longest = std::max(longest, line.size());
-    std::vector<study::Measurement> told;
-    const auto again = repeat_lineage(line, {}, data, [&](const study::Measurement& m) { told.push_back(m); });
+    std::vector<study::Measurement> reported;
+    const auto again = repeat_lineage(line, {}, data, [&](const study::Measurement& m) { reported.push_back(m); });
     ASSERT_TRUE(again) << again.error().text();
     EXPECT_EQ(again->hash, *trial.outcome->weights_hash) << trial.id.value;
-    ASSERT_EQ(std::ssize(told), epochs);
-    for (const study::Measurement& each : told) {
+    ASSERT_EQ(std::ssize(reported), epochs);
+    for (const study::Measurement& each : reported) {
       const auto& logged = view.trials[each.trial.value - 1].measurements[static_cast<std::size_t>(each.epoch - 1)];
       EXPECT_EQ(study::measurement_json(each).dump(), study::measurement_json(logged).dump());
     }

@@ -200,16 +200,16 @@ TEST_F(RaceStudy, RacesWhatTheZooHas) {
   const Custom second = study(2, folder.path());
   Moments moments;
   const engine::StudyView view = run_to_end(reference, second, 1, 1, [&] { moments.push_back(reference.files()); });
-  int from_zoo = 0, beside_own = 0;
+  int from_zoo = 0, with_own = 0;
   for (const engine::TrialView& trial : view.trials) {
     bool own = false, zoo = false;
     for (const study::Start* start : study::start_parents_of(trial.proposal)) (start->zoo.empty() ? own : zoo) = true;
     from_zoo += zoo;
-    beside_own += own && zoo;
+    with_own += own && zoo;
     EXPECT_EQ(zoo && !trial.proposal.race, false) << trial.id.value;
   }
   EXPECT_GT(from_zoo, 3);
-  EXPECT_GT(beside_own, 0);
+  EXPECT_GT(with_own, 0);
   for (std::size_t i = 0; i < moments.size(); i += 12) {
     back();
     MemoryFileSystem killed;

@@ -52,32 +52,32 @@ class SharedStore : public WorkerExecutorTest {
         executor->command(engine::Finish{TrialId{id}, true});
       }
     }
-    std::set<std::string> told;
+    std::set<std::string> reported;
     std::size_t ended = 0, silent = 0;
     while (ended < executors.size() * kTrials && silent < 6000) {
       for (engine::Executor* executor : executors) {
         const auto report = executor->next(0.01);
         silent = report ? 0 : silent + 1;
         if (!report) continue;
-        if (const auto* saved = std::get_if<engine::CheckpointReport>(&*report)) told.insert(saved->address);
+        if (const auto* saved = std::get_if<engine::CheckpointReport>(&*report)) reported.insert(saved->address);
         if (const auto* end = std::get_if<engine::FinishedReport>(&*report)) {
           EXPECT_EQ(end->state_hash, alone.at(end->trial.value));
-          told.insert(end->weights);
+          reported.insert(end->weights);
           ++ended;
         }
         const bool bad = std::holds_alternative<engine::FailureReport>(*report) ||
                          std::holds_alternative<engine::ExecutorErrorReport>(*report);
         if (!bad) continue;
         ADD_FAILURE() << engine::encode(*report);
-        return told;
+        return reported;
       }
     }
     EXPECT_LT(silent, 6000U) << "silence";
-    return told;
+    return reported;
   }
 
   /// Every file of the folder is complete and was reported, and every reported file exists.
-  void expect_exactly(const std::set<std::string>& told) {
+  void expect_exactly(const std::set<std::string>& reported) {
     const store::CheckpointStore store(real_file_system(), folder_);
     std::set<std::string> there;
     const auto names = real_file_system().list(folder_ + "/ckpt");
@@ -87,9 +87,9 @@ class SharedStore : public WorkerExecutorTest {
       EXPECT_EQ(name, address + ".safetensors");
       there.insert(address);
     }
-    EXPECT_EQ(there, told);
-    EXPECT_GT(told.size(), 100U);  // of every step of every trial, the same for all
-    for (const std::string& address : told) {
+    EXPECT_EQ(there, reported);
+    EXPECT_GT(reported.size(), 100U);  // of every step of every trial, the same for all
+    for (const std::string& address : reported) {
       const auto state = store.get(address);
       ASSERT_TRUE(state) << state.error().text();
     }

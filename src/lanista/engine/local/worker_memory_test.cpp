@@ -182,9 +182,9 @@ class ClockThatThrows final : public Clock {
 /// The first end of a trial, or of the executor.
 std::optional<engine::Report> first_end(WorkerExecutor& executor) {
   while (auto report = executor.next(20)) {
-    const bool goes_on =
+    const bool continues =
         std::holds_alternative<engine::EpochReport>(*report) || std::holds_alternative<engine::SpanReport>(*report);
-    if (!goes_on) return report;
+    if (!continues) return report;
   }
   return std::nullopt;
 }

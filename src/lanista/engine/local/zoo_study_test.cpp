@@ -71,13 +71,13 @@ TEST_F(ZooStudy, IsFilledByOneStudyAndStartsTheNext) {
   EXPECT_GT(saving.reference, 0) << "a task of so few steps has nothing to save";
   {
     zoo::Store store = zoo::testing::opened(folder.path());
-    std::int64_t told = 0;
+    std::int64_t reported = 0;
     const auto models = *store.list();
     for (const auto& model : models) {
       const auto gain = store.expected_gain(model.id);
-      if (*gain && !(*gain)->of_task) told += (*gain)->outcomes;
+      if (*gain && !(*gain)->of_task) reported += (*gain)->outcomes;
     }
-    EXPECT_EQ(told, saving.compared);
+    EXPECT_EQ(reported, saving.compared);
   }
   for (const auto& [workers, lanes] : {std::pair{2, 1}, std::pair{1, 16}, std::pair{2, 16}}) {
     back();

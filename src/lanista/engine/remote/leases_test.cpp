@@ -23,8 +23,8 @@ Report epoch(std::uint32_t id, std::int64_t number) { return EpochReport{{TrialI
 
 /// Whether it is passed on.
 bool accepts(Leases& leases, std::size_t worker, std::uint64_t token, const Report& report) {
-  const auto heard = leases.accept_report(worker, token, report, 0);
-  return heard && heard->has_value();
+  const auto accepted = leases.accept_report(worker, token, report, 0);
+  return accepted && accepted->has_value();
 }
 
 TEST(Leases, AreSpreadOverWorkersEvenly) {
@@ -74,10 +74,10 @@ TEST(Leases, RefusesUnexpectedEpoch) {
   Leases leases(1);
   const std::uint64_t token = leases.send(leases.grant(job(1)), 0);
 
-  const auto heard = leases.accept_report(0, token, epoch(1, 2), 0);
+  const auto accepted = leases.accept_report(0, token, epoch(1, 2), 0);
 
-  ASSERT_FALSE(heard);
-  EXPECT_EQ(heard.error().code, Code::kInternal);
+  ASSERT_FALSE(accepted);
+  EXPECT_EQ(accepted.error().code, Code::kInternal);
 }
 
 TEST(Leases, ResumesFromLastThenOlderCheckpoints) {
@@ -201,7 +201,7 @@ TEST(Leases, ReportsEveryEpochOnce) {
   for (std::uint64_t number = 0; number < 300; ++number) {
     Rng rng = root.split(number);
     Leases leases(2);
-    std::map<std::uint32_t, std::int64_t> heard;  // epochs of each trial
+    std::map<std::uint32_t, std::int64_t> accepted;  // epochs of each trial
     std::set<std::uint32_t> ended;
     struct ReportCase {
       std::size_t worker;
@@ -213,8 +213,8 @@ TEST(Leases, ReportsEveryEpochOnce) {
     const auto send_trial = [&](std::uint32_t id) {
       Lease& lease = *leases.find(TrialId{id});
       const std::uint64_t token = leases.send(lease, 0);
-      cases.push_back(
-          {lease.worker, token, id, static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(heard[id])))});
+      cases.push_back({lease.worker, token, id,
+                       static_cast<std::int64_t>(rng.below(1 + static_cast<std::uint64_t>(accepted[id])))});
     };
     for (std::uint32_t id = 1; id <= 4; ++id) leases.grant(job(id)), send_trial(id);
     for (int turn = 0; turn < 120; ++turn) {
@@ -230,12 +230,12 @@ TEST(Leases, ReportsEveryEpochOnce) {
       const Report report = ends ? Report(FinishedReport{TrialId{report_case.trial}, {}, ""})
                                  : epoch(report_case.trial, ++report_case.at);
       const auto num_reported_epochs = leases.accept_report(report_case.worker, report_case.token, report, 0);
-      const bool is_new = is_valid && (ends || report_case.at == heard[report_case.trial] + 1);
+      const bool is_new = is_valid && (ends || report_case.at == accepted[report_case.trial] + 1);
       ASSERT_TRUE(num_reported_epochs) << num_reported_epochs.error().text();
       ASSERT_EQ(num_reported_epochs->has_value(), is_new) << number << " " << turn;
       if (!is_new) continue;
       if (ends) ended.insert(report_case.trial);
-      if (!ends) heard[report_case.trial] = report_case.at;
+      if (!ends) accepted[report_case.trial] = report_case.at;
     }
   }
 }

@@ -206,15 +206,15 @@ TEST_F(ProcessExecutorTest, RefusesOtherBuildsAndForeignWorkers) {
 
   const auto other = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, "0.1.0 build abc", 7}));
   const auto older = shown_out(*fleet, fleet_options.socket, encode(Hello{0, build_fingerprint(), 7}));
-  const auto stranger = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
+  const auto peer = shown_out(*fleet, fleet_options.socket, encode(Hello{kWorkerProtocol, build_fingerprint(), 7}));
   const auto babbler = shown_out(*fleet, fleet_options.socket, "GET / HTTP/1.1");
 
-  ASSERT_TRUE(other && older && stranger && babbler);
+  ASSERT_TRUE(other && older && peer && babbler);
   EXPECT_EQ(other->code, Code::kFailedPrecondition);
   EXPECT_NE(other->message.find("lanista 0.1.0 build abc (protocol 3)"), std::string::npos) << other->message;
   EXPECT_NE(other->message.find("allowed: the engine's own build, lanista " + build_fingerprint()), std::string::npos);
   EXPECT_NE(older->message.find("(protocol 0)"), std::string::npos);
-  EXPECT_NE(stranger->message.find("starts its worker processes itself"), std::string::npos);
+  EXPECT_NE(peer->message.find("starts its worker processes itself"), std::string::npos);
   EXPECT_EQ(babbler->code, Code::kDataLoss);
 }
 

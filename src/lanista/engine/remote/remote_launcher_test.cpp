@@ -121,8 +121,8 @@ std::map<std::int64_t, std::string> reported_hosts(Executor& executor, std::size
       ADD_FAILURE() << "silence";
       break;
     }
-    if (const auto* told = std::get_if<WorkerReport>(&*report)) {
-      out.insert_or_assign(told->has_started ? told->worker : -1, told->host);
+    if (const auto* worker_report = std::get_if<WorkerReport>(&*report)) {
+      out.insert_or_assign(worker_report->has_started ? worker_report->worker : -1, worker_report->host);
     }
   }
   return out;
@@ -208,10 +208,10 @@ TEST_F(RemoteLauncher, BlamesTrialForLauncherReportedCrash) {
 
 TEST(RemoteProcess, DecodesSignalsFromExitCodes) {
   for (int code = 0; code < 256; ++code) {
-    const ProcessEnd told = ProcessEnd{.code = code}.as_launcher_exit();
+    const ProcessEnd worker_report = ProcessEnd{.code = code}.as_launcher_exit();
     const bool is_signal = code > 128 && code < 160;
-    EXPECT_EQ(told.signal, is_signal ? code - 128 : 0) << code;
-    EXPECT_EQ(told.code, is_signal ? 0 : code) << code;
+    EXPECT_EQ(worker_report.signal, is_signal ? code - 128 : 0) << code;
+    EXPECT_EQ(worker_report.code, is_signal ? 0 : code) << code;
   }
 }
 

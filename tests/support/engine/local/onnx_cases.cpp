@@ -164,10 +164,10 @@ OnnxCase make_case(std::string name, graph::Graph graph, formats::OnnxExport opt
   List shape = input.shape.dims;
   shape.front() = kBatch;
   made.x = floats("x", std::move(shape));
-  Rng draws = rng.split("x");
+  Rng samples = rng.split("x");
   for (float& value : elements_of<float>(made.x)) {
     const bool token = input.dtype == graph::DType::kIndex;
-    value = static_cast<float>(token ? static_cast<double>(draws.below(kVocab)) : draws.normal());
+    value = static_cast<float>(token ? static_cast<double>(samples.below(kVocab)) : samples.normal());
   }
   return made;
 }
