@@ -36,9 +36,9 @@ Residuals summary(std::vector<double> errors, double squares) {
   for (const double e : errors) out.spread += (e - out.mean) * (e - out.mean);
   out.spread = std::sqrt(out.spread / n);
   for (std::size_t i = 0; i < kResidualPercents.size(); ++i) {
-    const double place = kResidualPercents[i] * (n - 1) / 100;
-    const auto below = static_cast<std::size_t>(place);
-    const double part = place - static_cast<double>(below);
+    const double position = kResidualPercents[i] * (n - 1) / 100;
+    const auto below = static_cast<std::size_t>(position);
+    const double part = position - static_cast<double>(below);
     const double next = errors[std::min(below + 1, errors.size() - 1)];
     // The middle of equal values is that value, also for infinite ones.
     out.quantiles[i] = next == errors[below] ? next : errors[below] + part * (next - errors[below]);

@@ -97,10 +97,11 @@ std::vector<double> by_definition(const Trained& all, const std::string& file, b
 TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   for (const bool classes : {true, false}) {
     SCOPED_TRACE(classes ? "classes" : "numbers");
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string(), news = (place.path() / "new.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string(),
+                      new_rows = (temporary.path() / "new.csv").string();
     testing::write(path, gappy_table(classes));
-    testing::write(news, kNewRows);
+    testing::write(new_rows, kNewRows);
     const Trained all = trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae");
     ASSERT_EQ(all.package.members.size(), 3U);
     std::size_t unseen = 0;
@@ -110,14 +111,14 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
     ASSERT_GT(width, 6U) << "the test's own table";
     EXPECT_EQ(unseen, width - 4) << "each rare category by the one training that is measured on its row";
 
-    const auto raw = data::read_raw(all.package.data, news, real_file_system());
+    const auto raw = data::read_raw(all.package.data, new_rows, real_file_system());
     ASSERT_TRUE(raw) << raw.error().text();
     EXPECT_EQ(raw->missing, 7);
     EXPECT_EQ(static_cast<std::size_t>(raw->unknown), 6 - (width - 4)) << "what one training knows is known";
     auto predictor = *Predictor::create(all.package);
     const std::vector<double> seen = predictor.predict(raw->features);
 
-    const std::vector<double> want = by_definition(all, news, classes);
+    const std::vector<double> want = by_definition(all, new_rows, classes);
     ASSERT_EQ(seen.size(), want.size());
     for (std::size_t i = 0; i < seen.size(); ++i) {
       EXPECT_NEAR(seen[i], want[i], 1e-12 * (1 + std::abs(want[i]))) << i;
@@ -158,8 +159,8 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
 
 TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
   for (const bool classes : {true, false}) {
-    const TemporaryFolder place;
-    const std::string path = (place.path() / "table.csv").string();
+    const TemporaryFolder temporary;
+    const std::string path = (temporary.path() / "table.csv").string();
     testing::write(path, gappy_table(classes));
     const Trained all =
         trained_on_folds(path, classes ? "minimize val_log_loss" : "minimize val_mae", ", split: [0.5, 0.2, 0.3]");
@@ -183,8 +184,8 @@ TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
 }
 
 TEST(FoldsPackage, IsAssessedOnRowsThatNoneOfItsModelsTrainedOn) {
-  const TemporaryFolder place;
-  const std::string path = (place.path() / "table.csv").string();
+  const TemporaryFolder temporary;
+  const std::string path = (temporary.path() / "table.csv").string();
   testing::write(path, gappy_table(true));
   const Trained all = trained_on_folds(path, "maximize val_accuracy");
 

@@ -126,11 +126,11 @@ std::string table() {
 }
 
 TEST(AssessModel, ReportsResidualsOfNumbers) {
-  const testing::TemporaryFolder place;
-  testing::write(place.path() / "t.csv", table());
+  const testing::TemporaryFolder temporary;
+  testing::write(temporary.path() / "t.csv", table());
   const EndedStudy study("model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.1)\"}}\n"
                          "train: {epochs: 2, metrics: [mae, rmse]}\ndata: {source: \"csv:" +
-                         (place.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
+                         (temporary.path() / "t.csv").string() + "?target=y\", batch: 32}\n");
 
   const auto assessed = assess_model(study.package, study.data, false);
 
@@ -179,7 +179,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
 }
 
 TEST(AssessModel, CountsEveryLabelSeparately) {
-  const TemporaryFolder place;
+  const TemporaryFolder temporary;
   std::string table = "a,b,c,often,seldom,never\n";
   Rng rng = Rng(6).split("labels");
   for (int i = 0; i < 3000; ++i) {
@@ -187,10 +187,10 @@ TEST(AssessModel, CountsEveryLabelSeparately) {
     table += std::to_string(a) + "," + std::to_string(b) + "," + std::to_string(c) + "," +
              (a + 0.3 * rng.normal() > -1 ? "1," : "0,") + (b + c > 2.2 ? "1," : "0,") + "0\n";
   }
-  testing::write(place.path() / "t.csv", table);
+  testing::write(temporary.path() / "t.csv", table);
   const EndedStudy study(
       "model: {base: builtin:small-mlp}\nspace: {params: {lr: \"log(0.01, 0.3)\"}}\ntrain: {epochs: 2}\n"
-      "data: {source: \"csv:" + (place.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
+      "data: {source: \"csv:" + (temporary.path() / "t.csv").string() + "?target=often,seldom,never\", batch: 32}\n");
   ASSERT_TRUE(study.data.spec().multilabel);
 
   const auto assessed = assess_model(study.package, study.data, true);

@@ -74,12 +74,12 @@ Result<void> check_race(const study::TrainConfig& train) {
     return refused(", and train.start is off, so there is nothing to race; allowed there: parent, study, zoo, file");
   }
   if (!train.select.name.empty()) {
-    return refused(", and train.select has racers train on examples of their own; leave out one of the two");
+    return refused(", and train.select makes start candidates train on different samples; leave out one of the two");
   }
   if (train.tune.name == study::kAdaptive) {
     return refused(
-        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which racers have others "
-        "of; leave out one of the two");
+        ", and data.batch: adaptive(…) measures the noise of a trial's own steps, which start candidates do not have; "
+        "leave out one of the two");
   }
   if (!train.tune.name.empty()) {
     return refused(", and train.tune searches at a trial's beginning itself; leave out one of the two");
@@ -103,9 +103,10 @@ Result<void> check_config(const study::StudyConfig& config) {
   study::TrainConfig settled = config.train;
   LANISTA_TRY(study::resolve_epochs(settled));
   if (config.train.steps && (!settled.steps_per_epoch || settled.epochs != config.train.epochs)) {
-    return Error{Code::kInvalidArgument,
-                 "are " + std::to_string(*config.train.steps) + ", and are not converted to epochs (resolve_from_data does it)",
-                 "train.steps"};
+    return Error{
+        Code::kInvalidArgument,
+        "are " + std::to_string(*config.train.steps) + ", and are not converted to epochs (resolve_from_data does it)",
+        "train.steps"};
   }
   LANISTA_TRY(at_least("data.batch", config.data.batch, 1));
   LANISTA_TRY(at_least("data.folds", config.data.folds.value_or(2), 2));

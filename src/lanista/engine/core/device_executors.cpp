@@ -20,8 +20,8 @@ void ReadySignal::wait(double seconds) {
   is_set_ = false;
 }
 
-DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell)
-    : bell_(std::move(bell)) {
+DeviceExecutors::DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> ready_signal)
+    : ready_signal_(std::move(ready_signal)) {
   LANISTA_CHECK(!devices.empty(), "there is a device");
   std::int64_t workers = 0;
   for (Device& device : devices) {
@@ -119,7 +119,7 @@ std::optional<Report> DeviceExecutors::next(double seconds) {
     if (auto report = poll()) return report;
     const double left = std::chrono::duration<double>(end - Clock::now()).count();
     if (left <= 0) return std::nullopt;
-    bell_->wait(left);
+    ready_signal_->wait(left);
   }
 }
 

@@ -38,8 +38,8 @@ class DeviceExecutors final : public Executor {
     std::unique_ptr<Executor> executor;  ///< Trains its jobs.
     std::int64_t workers = 1;            ///< Its workers.
   };
-  /// Takes at least one device. All executors set `bell` when they have a report.
-  DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> bell);
+  /// Takes at least one device. All executors set `ready_signal` when they have a report.
+  DeviceExecutors(std::vector<Device> devices, std::shared_ptr<ReadySignal> ready_signal);
 
   Result<void> start(const Job& job) override;
   void command(const Command& command) override;
@@ -61,7 +61,7 @@ class DeviceExecutors final : public Executor {
   /// The report with worker numbers and device as the caller sees them; nullopt: it is dropped.
   std::optional<Report> translate_report(Report report, DeviceState& state);
 
-  std::shared_ptr<ReadySignal> bell_;  // Destroyed after the executors, which use it.
+  std::shared_ptr<ReadySignal> ready_signal_;  // Destroyed after the executors, which use it.
   std::vector<DeviceState> devices_;
   std::map<TrialId, std::size_t> trial_devices_;  // Index of the device, of every started trial.
   std::size_t next_device_ = 0;                   // Device to poll first.

@@ -50,7 +50,7 @@ class DeviceExecutorsTest : public ::testing::Test {
       (devices.empty() ? a : b) = each.get();
       devices.push_back({name, std::move(each), 3});
     }
-    all.emplace(std::move(devices), bell);
+    all.emplace(std::move(devices), ready_signal);
   }
   void start(std::uint32_t id, const std::string& device) {
     Job job;
@@ -59,7 +59,7 @@ class DeviceExecutorsTest : public ::testing::Test {
     ASSERT_TRUE(all->start(job));
   }
 
-  std::shared_ptr<ReadySignal> bell = std::make_shared<ReadySignal>();
+  std::shared_ptr<ReadySignal> ready_signal = std::make_shared<ReadySignal>();
   Listener *a = nullptr, *b = nullptr;
   std::optional<DeviceExecutors> all;
 };
@@ -158,15 +158,15 @@ TEST_F(DeviceExecutorsTest, WaitsForReadySignal) {
   const auto began = Clock::now();
   std::jthread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    bell->set();
+    ready_signal->set();
   });
   EXPECT_FALSE(all->next(0.02));
-  bell->wait(10);
+  ready_signal->wait(10);
   EXPECT_GE(Clock::now() - began, std::chrono::milliseconds(45));
   EXPECT_LT(Clock::now() - began, std::chrono::seconds(8));
-  bell->set();  // set before a thread waits
+  ready_signal->set();  // set before a thread waits
   const auto again = Clock::now();
-  bell->wait(10);
+  ready_signal->wait(10);
   EXPECT_LT(Clock::now() - again, std::chrono::seconds(8));
 }
 

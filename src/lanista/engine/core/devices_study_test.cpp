@@ -58,9 +58,9 @@ TEST(MultiDeviceStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
       options.seed = ++kills;
       options.workers = static_cast<std::int64_t>(kills % 3) + 1;
       const auto summary = bench.resume(options);
-      ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
+      ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
       ASSERT_EQ(bench.num_device_measurements, is_measured ? 0 : 1);
-      ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut behind byte " << before;
+      ASSERT_EQ(bench.canonical(), reference.canonical()) << "cut after byte " << before;
     }
   }
   EXPECT_GT(kills, 200U);

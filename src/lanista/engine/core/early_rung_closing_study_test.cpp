@@ -180,8 +180,8 @@ TEST(EarlyRungClosingStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
 
     const auto summary = run(bench, setup, true, options, bench.disk, true);
 
-    ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
-    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut behind byte " << before;
+    ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
+    ASSERT_EQ(bench.canonical(), whole.canonical()) << "cut after byte " << before;
   }
   EXPECT_GT(cut, 40U);
 }

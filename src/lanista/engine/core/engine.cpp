@@ -224,7 +224,7 @@ Result<std::unique_ptr<Engine>> Engine::resume(const std::string& folder, const 
   LANISTA_TRY(check_own_paths(fs, folder));
   LANISTA_ASSIGN(store::LogWriter log, store::LogWriter::open(fs, *services.clock, folder));
   if (log.existing().empty()) {
-    return Error{Code::kNotFound, "this study ended before its first record; start it anew", folder};
+    return Error{Code::kNotFound, "this study ended before its first record; start it again", folder};
   }
   log.set_body_check(check_body);
   StudyState state;

@@ -41,8 +41,8 @@ std::shared_ptr<const mutate::ModelSpace> small_models(int bases = 1) {
 const std::vector<std::string> kParams{"optimizer", "lr", "momentum", "batch"}, kMetrics{"val_accuracy"};
 
 TEST(ExternalTrials, ReadsCsvWithOrWithoutExportNames) {
-  for (const char* header : {"optimizer,lr,momentum,val_accuracy,epochs,who\n",
-                             "params.optimizer,params.lr,params.momentum,metrics.val_accuracy,epochs,who\n"}) {
+  for (const char* header : {"optimizer,lr,momentum,val_accuracy,epochs,note\n",
+                             "params.optimizer,params.lr,params.momentum,metrics.val_accuracy,epochs,note\n"}) {
     const auto rows =
         must(read_csv_trials(std::string(header) + "sgd,0.1,0.5,0.9,9,me\nadam,1e-3,,0.8,3,you\n", kParams, kMetrics));
     ASSERT_EQ(rows.size(), 2U);

@@ -88,7 +88,7 @@ TEST(LrFactors, HeadCoversLastWeightedLayers) {
             "holds nothing that is trained");
 }
 
-// Whatever mutations do, a named node stays, and the part is what it reads then.
+// Mutations keep a named node, and the part is then everything that the node depends on.
 TEST(LrFactors, FollowNodesInMutatedModels) {
   std::vector<std::shared_ptr<const mutate::Mutator>> mutators;
   for (const auto& plugin : mutate::builtin_mutators()) {

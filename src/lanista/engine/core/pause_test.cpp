@@ -31,7 +31,7 @@ CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
-/// Pauses, resumes and stops whatever comes, in groups of any kind: a function of its seed and of the events alone.
+/// Pauses, resumes and stops random trials, in groups of any kind: a function of its seed and of the events.
 class RandomVerdictMembers final : public testing::RandomVerdictStrategy {
  public:
   RandomVerdictMembers(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)

@@ -1,5 +1,5 @@
-// What a power cut may not take: each test stands for a promise, and for the sync behind it. That no order of losses
-// breaks a study is shown by tests/power_proof.
+// Data that a power loss must not remove. Each test checks one promise and its sync. tests/power_proof checks all
+// orders of losses.
 #include <gtest/gtest.h>
 
 #include "lanista/engine/core/engine.h"

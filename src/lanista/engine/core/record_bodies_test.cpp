@@ -24,7 +24,7 @@ using testing::small_study;
 using Limits = std::numeric_limits<double>;
 const std::vector<double> kNumbers{Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity(),  0.0,           -0.0,
                                    Limits::max(),       -Limits::max(),     Limits::denorm_min(), Limits::min(), 0.1};
-// The long one last: whatever comes after it reads it again.
+// The long record is last, because each later record reads it again.
 const std::vector<std::string> kTexts{"",          "plain", "bad \xFF byte", "\xC3", "a\0b",
                                       "\n\x1b[2J", "\"\\",  "\xE2\x80\xAE",  "nan",  std::string(100'000, 'x')};
 
@@ -429,11 +429,11 @@ class ConfusedPair final : public ForwardingExecutor {
 TEST(Study, RefusesUnreadableRecordAndResumes) {
   Bench bench;
   const auto config = small_study(4);
-  for (const bool anew : {true, false}) {
+  for (const bool is_new : {true, false}) {
     FakeExecutor fake = bench.executor(bench.disk, {});
     ConfusedPair confused(fake);
     const Services services = bench.services(bench.disk, confused);
-    auto engine = anew ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, services)
+    auto engine = is_new ? Engine::create(kFolder, config, studyfile::write_study(config), bench.numerics, services)
                        : Engine::resume(kFolder, {}, bench.numerics, services);
     ASSERT_TRUE(engine);
     const auto interrupted = (*engine)->run();

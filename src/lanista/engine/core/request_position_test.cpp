@@ -1,5 +1,4 @@
-// Requests at every place of a study, each followed by kills at every moment: what the engine must settle when it comes
-// back.
+// Requests at every position of a study, each followed by kills at every moment, and the engine's work on resume.
 #include <gtest/gtest.h>
 
 #include "support/engine/core/custom_study.h"
@@ -92,7 +91,7 @@ class StatefulVerdictStrategy final : public strategy::Strategy {
   std::int64_t events_ = 0;
 };
 
-/// An event behind which a trial has done its last epoch and has no outcome yet, while another one runs.
+/// An event after which a trial has done its last epoch and has no outcome yet, while another one runs.
 struct UnannouncedStop {
   int event_number = 0;
   TrialId other;
@@ -101,23 +100,23 @@ struct UnannouncedStop {
 std::vector<UnannouncedStop> unannounced_stops(const CustomStudy& custom) {
   Bench bench;
   std::set<TrialId> running;
-  std::map<TrialId, std::vector<UnannouncedStop>> last;  // behind each trial's last measurement so far
+  std::map<TrialId, std::vector<UnannouncedStop>> last;  // after each trial's last measurement so far
   std::vector<UnannouncedStop> unannounced_stops;
   bench.observer.on_event = [&, event_number = 0](const StudyView&, const study::Event& event) mutable {
     ++event_number;
     if (const auto* proposed = std::get_if<study::Proposed>(&event)) {
       running.insert(proposed->trial);
     } else if (const auto* measured = std::get_if<study::Measured>(&event)) {
-      std::vector<UnannouncedStop>& behind = last[measured->measurement.trial];
-      behind.clear();
+      std::vector<UnannouncedStop>& after_last = last[measured->measurement.trial];
+      after_last.clear();
       for (const TrialId id : running) {
-        if (id != measured->measurement.trial) behind.push_back({event_number, id});
+        if (id != measured->measurement.trial) after_last.push_back({event_number, id});
       }
     } else if (const auto* ended = std::get_if<study::Ended>(&event)) {
       running.erase(ended->trial);
       if (!ended->outcome.weights_hash) return;  // it ended at once
-      const std::vector<UnannouncedStop>& behind = last[ended->trial];
-      unannounced_stops.insert(unannounced_stops.end(), behind.begin(), behind.end());
+      const std::vector<UnannouncedStop>& after_last = last[ended->trial];
+      unannounced_stops.insert(unannounced_stops.end(), after_last.begin(), after_last.end());
     }
   };
   EXPECT_TRUE(custom.run_study(bench, 0).ok());

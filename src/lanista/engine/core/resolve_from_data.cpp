@@ -143,10 +143,10 @@ space::SearchSpace without_smoothing(const space::SearchSpace& space) {
 /// How the data could have the kind of targets that a loss needs.
 std::string task_hint(const step::Loss* loss) {
   if (loss == nullptr) return "";
-  const std::string word =
+  const std::string task =
       loss->kind == step::TargetKind::kMultilabel ? "multilabel" : std::string(step::target_kind_name(loss->kind));
   return "; targets of a table are " + std::string(step::target_kind_name(loss->kind)) +
-         " with data option task=" + word;
+         " with data option task=" + task;
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ void expect_same(Bench& bench, const Reference& reference, const std::string& wh
   ASSERT_EQ(*bench.disk.read(kFolder + "/best/weights.safetensors"), reference.weights) << what;
 }
 
-/// What lay on the disk before every change of a file: what a kill there leaves behind, checkpoints of that moment
-/// included.
+/// The files on the disk before every change of a file, as a kill would leave them, with the current checkpoints.
 std::vector<testing::Files> snapshots_at_every_change(const study::StudyConfig& config) {
   Bench bench;
   std::vector<testing::Files> snapshots;
@@ -66,8 +65,8 @@ TEST(Resume, ResumesIdenticallyAfterKillAtAnyRecord) {
 
       const auto summary = bench.resume(options);
 
-      ASSERT_TRUE(summary.ok()) << "cut behind byte " << before << ": " << summary.error().text();
-      expect_same(bench, reference, "cut behind byte " + std::to_string(before));
+      ASSERT_TRUE(summary.ok()) << "cut after byte " << before << ": " << summary.error().text();
+      expect_same(bench, reference, "cut after byte " + std::to_string(before));
     }
   }
   EXPECT_GT(cut, 200U);

@@ -106,7 +106,7 @@ study::StudyView view_of(const study::StudyConfig& config) {
   return bench.view();
 }
 
-/// What was seen of a configuration, whatever its number.
+/// Outcome and measurements of each configuration, independent of trial numbers.
 std::map<std::string, std::string> observed(const study::StudyView& view) {
   std::map<std::string, std::string> out;
   for (const TrialView& trial : view.trials) {
@@ -144,7 +144,7 @@ TEST(RulePruningStudy, HasSameWinnerAsWithoutRulesAndTrainsLess) {
       for (const std::string_view order : {study::kAsGiven, study::kNeededFirst}) {
         const study::StudyView ruled = view_of(study_of(strategy, rule, true, order));
 
-        // In rungs that wait for each other the bracket of a trial depends on its place, so the order is kept there.
+        // In synchronous rungs the bracket of a trial depends on its position, so the order is kept.
         if (rule == std::string("none") || order == study::kAsGiven) {
           EXPECT_EQ(observed(ruled), observed(plain)) << what;
           EXPECT_EQ(winner_of(ruled), winner_of(plain)) << what;
@@ -242,8 +242,8 @@ TEST(RulePruningStudy, ResumesIdenticallyAfterKillAtAnyRecord) {
 
       const auto summary = run(bench, config, options, bench.disk, true);
 
-      ASSERT_TRUE(summary.ok()) << strategy << ", cut behind byte " << before << ": " << summary.error().text();
-      ASSERT_EQ(bench.canonical(), whole.canonical()) << strategy << ", cut behind byte " << before;
+      ASSERT_TRUE(summary.ok()) << strategy << ", cut after byte " << before << ": " << summary.error().text();
+      ASSERT_EQ(bench.canonical(), whole.canonical()) << strategy << ", cut after byte " << before;
       ASSERT_EQ(weights_of(bench), weights_of(whole));
     }
   }

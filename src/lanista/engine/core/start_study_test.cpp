@@ -68,7 +68,7 @@ class ScriptedStrategy final : public strategy::Strategy {
     return capacity.running > 0 ? Suggestion::wait() : Suggestion::space_exhausted();
   }
   void observe(const study::Event& event) override {
-    // Whatever was asked for has become an event.
+    // All suggestions have become events.
     const bool answers = std::holds_alternative<study::Proposed>(event)  ? proposed_++ > 0
                          : std::holds_alternative<study::Resumed>(event) ? true
                                                                          : is_stop(event);
@@ -126,16 +126,16 @@ TEST(Start, IsResolvedAndRecorded) {
       }).run_study(bench, 1);
   ASSERT_TRUE(end.ok()) << end.error().text();
 
-  std::string parked;
+  std::string paused_state;
   const auto records = *store::read_log(bench.disk, kFolder);
   for (const auto& record : records) {
-    if (record.type == RecordType::kPaused) parked = record.body.at("address");
+    if (record.type == RecordType::kPaused) paused_state = record.body.at("address");
   }
   const StudyView view = bench.view();
   ASSERT_EQ(view.trials.size(), 2U);
   ASSERT_TRUE(view.trials[1].proposal.start);
-  EXPECT_EQ(view.trials[1].proposal.start->address, parked);
-  EXPECT_FALSE(parked.empty());
+  EXPECT_EQ(view.trials[1].proposal.start->address, paused_state);
+  EXPECT_FALSE(paused_state.empty());
   EXPECT_EQ(view.trials[1].outcome->kind, OutcomeKind::kSucceeded) << "the same decisions, and yet no duplicate";
   ASSERT_EQ(view.trials[1].measurements.size(), 4U);
   EXPECT_NE(view.trials[1].measurements[0].metrics, view.trials[0].measurements[0].metrics);

@@ -119,12 +119,12 @@ class StudyEngine final : public Engine {
   Result<bool> fill_next_slot();
   Result<bool> ask_strategy();
   bool can_carry_out(const strategy::Member& member) const;
-  /// `place` is the index of a new trial among those that wait.
-  Result<bool> carry_out_member(strategy::Member member, std::size_t place = 0);
+  /// `waiting_index` is the index of a new trial among those that wait.
+  Result<bool> carry_out_member(strategy::Member member, std::size_t waiting_index = 0);
   bool is_barrier_active() const;
   bool is_trial_budget_spent() const;
   Result<bool> fits_budget(const study::Proposal& proposal, std::int64_t done, std::int64_t budget) const;
-  Result<void> propose(study::Proposal proposal, std::size_t place);
+  Result<void> propose(study::Proposal proposal, std::size_t waiting_index);
   std::optional<data::SelectionComparison> guard_of(const study::Proposal& proposal) const;
   double logical_epoch_of(const study::Proposal& proposal, const BuiltModel& built) const;
   Result<void> start(Active& trial, const std::string& checkpoint);

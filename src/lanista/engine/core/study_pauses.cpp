@@ -70,8 +70,8 @@ Result<std::optional<study::Fork>> StudyEngine::resolve_fork(TrialId id, study::
   if (fork.epoch != done) {
     return refuse("as of epoch " + std::to_string(fork.epoch) + "; it has trained " + std::to_string(done));
   }
-  const bool rests = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
-  if (rests) fork.address = state_.open.at(fork.from).paused_state;
+  const bool is_paused = state_.paused(fork.from) && std::ssize(state_.trial(fork.from).measurements) == fork.epoch;
+  if (is_paused) fork.address = state_.open.at(fork.from).paused_state;
   if (!fork.address.empty()) return std::optional(std::move(fork));
   event(Level::kWarning, "fork_lost", {{"trial", id.value}, {"from", fork.from.value}, {"epoch", fork.epoch}});
   return std::optional<study::Fork>();  // it may have been stopped after the group was suggested

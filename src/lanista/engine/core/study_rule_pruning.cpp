@@ -84,12 +84,12 @@ std::size_t StudyEngine::next_waiting_index(std::size_t first) {
     if (waiting.group != state_.waiting_members[first].group || !waiting.cost || !is_free(waiting.member)) break;
     if (!can_carry_out(waiting.member)) break;
     const auto* resumed = std::get_if<strategy::ResumeTrial>(&waiting.member);
-    if (!waiting.places) {
-      waiting.places = resumed != nullptr
+    if (!waiting.line_positions) {
+      waiting.line_positions = resumed != nullptr
                            ? dominance_pruner_.positions_of(resumed->trial)
                            : dominance_pruner_.positions_of(std::get<strategy::NewTrial>(waiting.member).proposal);
     }
-    strategy::DominancePruner::QueueEntry one{&*waiting.places, *waiting.cost, 0, {}};
+    strategy::DominancePruner::QueueEntry one{&*waiting.line_positions, *waiting.cost, 0, {}};
     one.budget = resumed != nullptr ? resumed->budget : std::get<strategy::NewTrial>(waiting.member).proposal.budget;
     if (resumed != nullptr) one.of = resumed->trial;
     line.push_back(one);

@@ -30,7 +30,7 @@ const study::Proposal* StudyState::parent_to_share(const study::Proposal& child)
   return shared_edits_ + parent.steps.size() + parent.edits.size() <= kMaxSharedEdits ? &parent : nullptr;
 }
 
-void StudyState::propose(TrialView trial, double logical_epoch, std::size_t place) {
+void StudyState::propose(TrialView trial, double logical_epoch, std::size_t waiting_index) {
   LANISTA_CHECK(trial.id.value == view.trials.size() + 1, "trials are numbered in order");
   // Two consecutive proposals: the first was no duplicate, or its outcome would be between them.
   if (last_record == LastRecord::kProposed) duplicates_in_a_row = 0;
@@ -44,8 +44,9 @@ void StudyState::propose(TrialView trial, double logical_epoch, std::size_t plac
     auto guard = data::selection_comparison(view.config.train.select, study::full_epochs(trial.proposal));
     if (guard) running.guard = *std::move(guard);
   }
-  const auto asked = take_waiting(
-      [&place](const strategy::Member& m) { return std::holds_alternative<strategy::NewTrial>(m) && place-- == 0; });
+  const auto asked = take_waiting([&waiting_index](const strategy::Member& m) {
+    return std::holds_alternative<strategy::NewTrial>(m) && waiting_index-- == 0;
+  });
   if (asked) {
     running.priority = asked->priority;
     if (asked->barrier) open_behind_barrier.insert(trial.id);
@@ -86,10 +87,10 @@ void StudyState::begin_group(const strategy::TrialGroup& group) {
 
 void StudyState::pause(const PausedRecord& paused) {
   const TrialId id = paused.event.trial;
-  OpenTrial& resting = open.at(id);
-  resting.verdict.reset();
-  resting.checkpoint = resting.paused_state = paused.address;
-  resting.paused_state_hash = paused.weights_hash;
+  OpenTrial& paused_trial = open.at(id);
+  paused_trial.verdict.reset();
+  paused_trial.checkpoint = paused_trial.paused_state = paused.address;
+  paused_trial.paused_state_hash = paused.weights_hash;
   rule_pruned_in_a_row = 0;
   trial(id).paused = true;
   open_behind_barrier.erase(id);

@@ -45,7 +45,7 @@ class StudyState {
     std::int64_t group = 0;           ///< Number of its group, in order of records from 1.
     std::optional<double> cost = {};  ///< Cost that orders the group; absent: the group keeps its order.
     /// cache of the engine; absent until first used
-    std::optional<strategy::DominancePruner::LinePositions> places = {};
+    std::optional<strategy::DominancePruner::LinePositions> line_positions = {};
   };
 
   /// The part of the state that readers see.
@@ -76,8 +76,8 @@ class StudyState {
 
   // Each function below applies one event. apply() calls them for records; a running engine calls them directly.
 
-  /// Adds a new trial. `place` is its index among the new trials that wait.
-  void propose(TrialView trial, double logical_epoch, std::size_t place = 0);
+  /// Adds a new trial. `waiting_index` is its index among the new trials that wait.
+  void propose(TrialView trial, double logical_epoch, std::size_t waiting_index = 0);
   /// Adds a measurement of a trial.
   void measure(const study::Measurement& measurement);
   /// Stores a verdict that is recorded and not yet applied.

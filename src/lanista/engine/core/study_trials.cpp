@@ -156,9 +156,10 @@ Result<bool> StudyEngine::fill_next_slot() {
     if (!can_carry_out(state_.waiting_members[i].member)) continue;
     const std::size_t next = next_waiting_index(i);
     const auto is_new = [](const auto& w) { return std::holds_alternative<strategy::NewTrial>(w.member); };
-    const auto place = std::count_if(state_.waiting_members.begin(),
+    const auto waiting_index = std::count_if(state_.waiting_members.begin(),
                                      state_.waiting_members.begin() + static_cast<std::ptrdiff_t>(next), is_new);
-    return carry_out_member(strategy::Member(state_.waiting_members[next].member), static_cast<std::size_t>(place));
+    return carry_out_member(strategy::Member(state_.waiting_members[next].member),
+                            static_cast<std::size_t>(waiting_index));
   }
   if (static_cast<std::int64_t>(active_.size()) >= state_.view.config.strategy.slots || is_barrier_active())
     return false;
@@ -205,11 +206,11 @@ Result<bool> StudyEngine::ask_strategy() {
   return true;
 }
 
-Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t place) {
+Result<bool> StudyEngine::carry_out_member(strategy::Member member, std::size_t waiting_index) {
   if (auto* fresh = std::get_if<strategy::NewTrial>(&member)) {
     LANISTA_ASSIGN(const bool allowed, fits_budget(fresh->proposal, 0, fresh->proposal.budget));
     if (!allowed) return false;
-    LANISTA_TRY(propose(std::move(fresh->proposal), place));
+    LANISTA_TRY(propose(std::move(fresh->proposal), waiting_index));
     return true;
   }
   if (const auto* resumed = std::get_if<strategy::ResumeTrial>(&member)) {
@@ -252,7 +253,7 @@ double StudyEngine::logical_epoch_of(const study::Proposal& proposal, const Buil
          std::max(built.cost.forward.flops, 1.0);
 }
 
-Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
+Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t waiting_index) {
   TrialView view;
   view.id = TrialId{static_cast<std::uint32_t>(state_.view.trials.size() + 1)};
   view.logical_start = state_.now;
@@ -278,11 +279,11 @@ Result<void> StudyEngine::propose(study::Proposal proposal, std::size_t place) {
   view.proposal = std::move(proposal);
   LANISTA_ASSIGN(view.device, device_to_record(view, logical_epoch, built.model));
   const study::Proposal* parent = state_.parent_to_share(view.proposal);
-  LANISTA_TRY(log_.append(RecordType::kProposed,
-                          proposed_body(view, logical_epoch, key, parent, first_use ? &*of_zoo : nullptr, place)));
+  LANISTA_TRY(log_.append(RecordType::kProposed, proposed_body(view, logical_epoch, key, parent,
+                                                               first_use ? &*of_zoo : nullptr, waiting_index)));
   const TrialId id = view.id;
   if (first_use) state_.view.zoo_models.emplace(of_zoo->id, *of_zoo);
-  state_.propose(std::move(view), logical_epoch, place);
+  state_.propose(std::move(view), logical_epoch, waiting_index);
   hold_start_states(id);
   announce(study::Proposed{id, state_.trial(id).proposal});
 

@@ -31,17 +31,17 @@ Result<Opened> open_best_mode(const std::string& folder) {
 
 Store::Scope scope_of(bool related) { return related ? Store::Scope::kFamily : Store::Scope::kTask; }
 
-Result<study::ZooSnapshot> take_snapshot(const StudyZoo::ZooLocation& place, bool related, std::int64_t now) {
-  LANISTA_ASSIGN(Opened zoo, open_best_mode(place.folder));
+Result<study::ZooSnapshot> take_snapshot(const StudyZoo::ZooLocation& location, bool related, std::int64_t now) {
+  LANISTA_ASSIGN(Opened zoo, open_best_mode(location.folder));
   study::ZooSnapshot out;
   LANISTA_ASSIGN(out.change, zoo.store.last_change());
   for (const bool others : {false, true}) {
     if (others && !related) break;
     if (zoo.is_writable) {
-      LANISTA_ASSIGN(out.models,
-                     zoo.store.lease_all(place.task, scope_of(others), out.change, place.holder, now + kLeaseSeconds));
+      LANISTA_ASSIGN(out.models, zoo.store.lease_all(location.task, scope_of(others), out.change, location.holder,
+                                                     now + kLeaseSeconds));
     } else {
-      LANISTA_ASSIGN(const auto known, zoo.store.find(place.task, scope_of(others)));
+      LANISTA_ASSIGN(const auto known, zoo.store.find(location.task, scope_of(others)));
       out.models = static_cast<std::int64_t>(known->size());
     }
     out.related = others && out.models > 0;
@@ -77,26 +77,26 @@ std::string mismatch(const std::vector<Tensor>& tensors, const graph::Graph& gra
 
 }  // namespace
 
-study::ZooSnapshot StudyZoo::begin(const ZooLocation& place, bool related, std::int64_t now) {
-  auto zoo_snapshot = take_snapshot(place, related, now);
+study::ZooSnapshot StudyZoo::begin(const ZooLocation& location, bool related, std::int64_t now) {
+  auto zoo_snapshot = take_snapshot(location, related, now);
   if (zoo_snapshot) return *std::move(zoo_snapshot);
   study::ZooSnapshot none;
   none.trouble = zoo_snapshot.error().text();
   return none;
 }
 
-std::optional<StudyZoo> StudyZoo::open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
+std::optional<StudyZoo> StudyZoo::open(ZooLocation location, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
                                        Warn warn) {
   if (!zoo_snapshot.trouble.empty()) return std::nullopt;
   const auto lost = [&](const Error& error) {
-    warn("zoo_lost", {{"folder", place.folder}, {"reason", error.text()}});
+    warn("zoo_lost", {{"folder", location.folder}, {"reason", error.text()}});
     return std::nullopt;
   };
-  auto zoo = open_best_mode(place.folder);
+  auto zoo = open_best_mode(location.folder);
   if (!zoo) return lost(zoo.error());
-  const std::string folder = place.folder;
+  const std::string folder = location.folder;
   if (!zoo->is_writable) warn("zoo_read_only", {{"folder", folder}});
-  StudyZoo out(std::move(place), zoo_snapshot, std::move(zoo->store), zoo->is_writable, warn);
+  StudyZoo out(std::move(location), zoo_snapshot, std::move(zoo->store), zoo->is_writable, warn);
   std::vector<std::string> skipped;
   auto known = out.store_.find(out.location_.task, scope_of(zoo_snapshot.related), &skipped);
   if (!known) {
@@ -205,10 +205,10 @@ void StudyZoo::release() {
 StudyZoo::ZooLocation zoo_location(const study::StudyConfig& config, const data::DataSpec& data,
                                    const std::string& folder) {
   const std::filesystem::path named = config.train.zoo;
-  const std::filesystem::path place = named.is_absolute() ? named : std::filesystem::path(folder) / named;
+  const std::filesystem::path location = named.is_absolute() ? named : std::filesystem::path(folder) / named;
   std::error_code failed;
   const auto study = std::filesystem::absolute(folder, failed).lexically_normal();
-  return {place.lexically_normal().string(), task_key(data), failed ? folder : study.string()};
+  return {location.lexically_normal().string(), task_key(data), failed ? folder : study.string()};
 }
 
 }  // namespace lanista::engine

@@ -37,10 +37,10 @@ class StudyZoo {
   /// The models that a new study may start from. It creates the folder and leases the models. With `related` it also
   /// admits models of other data if there is none for this task. After a failure the snapshot has its text in
   /// `trouble`.
-  static study::ZooSnapshot begin(const ZooLocation& place, bool related, std::int64_t now);
+  static study::ZooSnapshot begin(const ZooLocation& location, bool related, std::int64_t now);
   /// Opens the zoo for an attempt of a study with this snapshot. nullopt: the zoo cannot be used, which is warned
   /// about.
-  static std::optional<StudyZoo> open(ZooLocation place, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
+  static std::optional<StudyZoo> open(ZooLocation location, const study::ZooSnapshot& zoo_snapshot, std::int64_t now,
                                       Warn warn);
 
   /// A zoo model with its graph.
@@ -69,8 +69,8 @@ class StudyZoo {
   void release();
 
  private:
-  StudyZoo(ZooLocation place, study::ZooSnapshot zoo_snapshot, zoo::Store store, bool is_writable, Warn warn)
-      : location_(std::move(place)),
+  StudyZoo(ZooLocation location, study::ZooSnapshot zoo_snapshot, zoo::Store store, bool is_writable, Warn warn)
+      : location_(std::move(location)),
         snapshot_(std::move(zoo_snapshot)),
         store_(std::move(store)),
         is_writable_(is_writable),

@@ -154,7 +154,7 @@ TEST(WarmStart, ReportsOptimizerTransfer) {
 }
 
 TEST(WarmStart, KeepsProposalsAndDuplicates) {
-  // A strategy that does not look at results proposes the same, whatever trials begin with.
+  // A strategy that ignores results proposes the same trials with any starts.
   std::vector<std::set<std::string>> keys;
   for (const std::string_view start : {study::kStartOff, study::kStartStudy}) {
     study::StudyConfig config = warm_config(start, 7, 30);

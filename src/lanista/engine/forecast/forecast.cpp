@@ -64,8 +64,8 @@ std::string format_number(const char* pattern, double value) {
 std::string seconds_text(double seconds) { return format_number(seconds < 100 ? "%.2f s" : "%.0f s", seconds); }
 
 /// Width of a placement as text: "1/2", "1", "3".
-std::string width_text(const schedule::Placement& place) {
-  return place.parts > 1 ? "1/" + std::to_string(place.parts) : std::to_string(place.workers.size());
+std::string width_text(const schedule::Placement& placement) {
+  return placement.parts > 1 ? "1/" + std::to_string(placement.parts) : std::to_string(placement.workers.size());
 }
 
 /// The load of a worker in each part of the time: '.' idle, a digit: number of trials, '=': part of a wider trial.

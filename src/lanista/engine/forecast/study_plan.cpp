@@ -257,12 +257,12 @@ Result<StudyPlan> plan_study(const study::StudyConfig& config, const data::DataS
   out.augmented = !config.data.augment.empty();
   LANISTA_ASSIGN(out.prefixes, shared_prefixes(members, frozen, config, data, ops, request.machine.bytes));
 
-  std::map<TrialId, std::size_t> places;
-  for (const fuse::FusionMember& member : members) places.emplace(member.trial, places.size());
+  std::map<TrialId, std::size_t> indices;
+  for (const fuse::FusionMember& member : members) indices.emplace(member.trial, indices.size());
   std::vector<std::vector<std::size_t>> programs;
   for (const schedule::Group& group : out.plan.groups) {
     programs.emplace_back();
-    for (const TrialId trial : group.trials) programs.back().push_back(places.at(trial));
+    for (const TrialId trial : group.trials) programs.back().push_back(indices.at(trial));
   }
   LANISTA_ASSIGN(out.predicted, fuse::plan_of(std::move(members), programs, ops,
                                               fuse::TableCost(request.costs, request.measured_on, request.prices)));

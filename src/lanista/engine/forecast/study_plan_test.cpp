@@ -170,15 +170,15 @@ study::StudyConfig random_study(Rng& rng) {
   return config;
 }
 
-/// How often a reader of the log was compared with the executor, and how often there was a plan to compare.
+/// Numbers of comparisons between a reader of the log and the executor: all, and those with a plan.
 struct PlanObserver {
   int all = 0, shared = 0;
 };
 
-/// One attempt at the study on `bench`'s disk: behind every event a reader of the log sees the groups that the executor
-/// knows. Gives the disk as a kill behind event `kill_behind` leaves it; none: the study ended before.
+/// Runs one attempt at the study on `bench`'s disk. After every event a reader of the log sees the executor's groups.
+/// Returns the disk after a kill at event `kill_after`; nullopt: the study ended before.
 std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig& config, const FakeOptions& options,
-                                      int kill_behind, PlanObserver& looks) {
+                                      int kill_after, PlanObserver& looks) {
   FakeExecutor fake = bench.executor(bench.disk, options);
   Listening executor(fake);
   store::LogFollower log(bench.disk, testing::kFolder);
@@ -196,7 +196,7 @@ std::optional<testing::Files> run_attempt(Bench& bench, const study::StudyConfig
     EXPECT_EQ(seen, executor.received.plan()) << schedule::plan_text(seen);
     ++looks.all;
     if (!seen.groups.empty()) ++looks.shared;
-    if (++events == kill_behind) killed = bench.disk.files();
+    if (++events == kill_after) killed = bench.disk.files();
   };
   const Services services = bench.services(bench.disk, executor);
   auto engine =
@@ -290,7 +290,7 @@ TEST(StudyPlan, EndsWithTheSpace) {
   EXPECT_NE(plan_text(*plan, false).find("no more: " + plan->exhausted_reason), std::string::npos);
 }
 
-// What is read again is read once a pass, whatever is called an epoch: two steps a pass, and 40 steps.
+// Cached values are read once in a pass, independent of the length of an epoch: two steps a pass, and 40 steps.
 TEST(StudyPlan, CountsPassesOverTheRows) {
   study::StudyConfig config = one_model();
   config.train.steps_per_epoch = 5;
@@ -334,8 +334,8 @@ TEST(StudyPlan, CountsDiscardedSearchSteps) {
   ClusterFile one;
   one.cluster.workers = one.cluster.shares = one.cluster.widest = 1;
   one.cluster.memory = 1e18;
-  const auto seconds = [&](const StudyPlan& of, ExtraStepsCount beside) {
-    const auto forecast = forecast_plan(of, 3, one, beside);
+  const auto seconds = [&](const StudyPlan& of, ExtraStepsCount extra_steps_count) {
+    const auto forecast = forecast_plan(of, 3, one, extra_steps_count);
     LANISTA_CHECK(forecast.ok(), "no forecast");
     return forecast->course.makespan;
   };

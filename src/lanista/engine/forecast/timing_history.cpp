@@ -186,16 +186,16 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
     if (of_trial) known.emplace(id, *std::move(of_trial));
   }
   std::vector<SpanTimes> all;
-  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> places;
+  std::map<std::tuple<std::string, std::int64_t, std::int64_t>, std::size_t> indices;
   const std::vector<double> between = seconds_between(view.spans);
   for (std::size_t i = 0; i < view.spans.size(); ++i) {
     const study::Span& span = view.spans[i];
     const auto trial = known.find(span.trial);
     if (trial == known.end() || span.costs.steps < 1) continue;
     const study::SpanCosts& costs = span.costs;
-    const auto [place, fresh] = places.try_emplace({trial->second.shape.program, span.width, span.lanes}, all.size());
+    const auto [index, fresh] = indices.try_emplace({trial->second.shape.program, span.width, span.lanes}, all.size());
     if (fresh) all.push_back({.shape = trial->second.shape, .width = span.width, .lanes = span.lanes});
-    SpanTimes& span_times = all[place->second];
+    SpanTimes& span_times = all[index->second];
     ++span_times.spans;
     span_times.bytes = std::max(span_times.bytes, costs.bytes);
     span_times.steps += static_cast<double>(costs.steps);
@@ -228,12 +228,12 @@ Result<std::vector<Profile>> profiles_of_study(const study::StudyView& view, con
 }
 
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
-                            const ProfileLocation& place, FileSystem& fs) {
-  if (place.folder.empty()) return {};
-  LANISTA_ASSIGN(auto rows, profiles_of_study(view, data, ops, place.device));
+                            const ProfileLocation& location, FileSystem& fs) {
+  if (location.folder.empty()) return {};
+  LANISTA_ASSIGN(auto rows, profiles_of_study(view, data, ops, location.device));
   if (rows.empty()) return {};
   const std::string what = view.config_text + data.hash.hex() + std::to_string(view.began);
-  return store::ProfileStore(fs, place.folder)
+  return store::ProfileStore(fs, location.folder)
       .put({store::profile_file_name(view.began, what), view.config.name, view.began, std::move(rows)});
 }
 

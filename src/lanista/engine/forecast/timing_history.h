@@ -37,7 +37,7 @@ Result<std::vector<study::Profile>> profiles_of_study(const study::StudyView& vi
                                                       const graph::OpTable& ops, const std::string& device);
 /// Saves the step times of a study. Errors: those of profiles_of_study and ProfileStore::put.
 Result<void> save_timings(const study::StudyView& view, const data::DataSpec& data, const graph::OpTable& ops,
-                          const ProfileLocation& place, FileSystem& fs);
+                          const ProfileLocation& location, FileSystem& fs);
 
 /// Predicted times of a program.
 struct ExpectedTimes {

@@ -90,7 +90,7 @@ TEST_F(DataParallelTrials, ShareWorkersWithOtherTrials) {
   expect_same(seen, wanted);
 }
 
-// Measured alone and shared, and with whatever of both is kept; processes are killed on the way.
+// Measured alone and shared, with kept times of both; processes are killed in between.
 TEST_F(DataParallelTrials, HaveTheSameBitsWhateverWidthTheyFind) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs), data_parallel_job(2, 1)};
   const TrainingOutcome wanted = alone(jobs);
@@ -159,7 +159,7 @@ TEST_F(DataParallelTrials, HaveTheSameBitsHoweverOftenTheyAreResized) {
     bool is_wide = false, is_called = false, ends = false;
     while (wide == Digest{}) {
       const auto report = executor->next(30);
-      ASSERT_TRUE(report) << "silence behind " << resizes << " resizes";
+      ASSERT_TRUE(report) << "no report after " << resizes << " resizes";
       const auto* epoch = std::get_if<engine::EpochReport>(&*report);
       if (epoch != nullptr && epoch->measurement.trial == job.trial && !ends) {
         ends = resizes >= wanted;

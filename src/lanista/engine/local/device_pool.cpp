@@ -50,12 +50,12 @@ Error device_error(const std::string& name, Error error) {
 }
 
 Result<std::vector<schedule::DeviceSpeed>> speeds_of(const std::vector<NamedBackend>& devices,
-                                                     const std::vector<engine::TrainingDevice>& machines,
+                                                     const std::vector<engine::TrainingDevice>& training_devices,
                                                      const engine::Job& like, const data::Dataset& data,
                                                      const nn::Operators& operators, const Clock& clock) {
   std::vector<schedule::DeviceSpeed> speeds;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    auto speed = device_speed(like, data, operators, backend_of(devices[i]), machines[i].machine, clock);
+    auto speed = device_speed(like, data, operators, backend_of(devices[i]), training_devices[i].machine, clock);
     if (!speed) return device_error(devices[i].name, std::move(speed).error());
     speeds.push_back(*speed);
   }
@@ -102,9 +102,9 @@ Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, c
                                     std::int64_t slots, const data::Dataset& data, const nn::Operators& operators,
                                     FileSystem& fs, const Clock& clock) {
   DevicePool pool;
-  const auto bell = std::make_shared<engine::ReadySignal>();
+  const auto ready_signal = std::make_shared<engine::ReadySignal>();
   WorkerOptions options;
-  options.on_ready = [bell] { bell->set(); };
+  options.on_ready = [ready_signal] { ready_signal->set(); };
   if (worker_config.crash_marks) options.marks = std::make_shared<StudyMarks>(fs, worker_config.study_folder);
   std::vector<engine::DeviceExecutors::Device> device_executors;
   std::int64_t workers = 0;
@@ -121,9 +121,9 @@ Result<DevicePool> make_device_pool(const engine::WorkerConfig& worker_config, c
     device_executors.push_back({device.name, *std::move(executor), machine.workers});
   }
   pool.machine = {.workers = workers, .lanes = worker_config.lanes, .bytes = machine_of(worker_config).bytes};
-  pool.executor = std::make_unique<engine::DeviceExecutors>(std::move(device_executors), bell);
-  pool.measure = [devices, machines = pool.devices, &data, operators, &clock](const engine::Job& like) {
-    return speeds_of(devices, machines, like, data, operators, clock);
+  pool.executor = std::make_unique<engine::DeviceExecutors>(std::move(device_executors), ready_signal);
+  pool.measure = [devices, training_devices = pool.devices, &data, operators, &clock](const engine::Job& like) {
+    return speeds_of(devices, training_devices, like, data, operators, clock);
   };
   return pool;
 }

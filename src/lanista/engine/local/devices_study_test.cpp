@@ -32,7 +32,7 @@ struct ProcessRun {
   std::vector<NamedBackend> devices;
   std::vector<schedule::DeviceSpeed> speeds;  ///< as they are measured
   std::int64_t workers = 1, lanes = 0;
-  int events = 0;  ///< behind so many a pause is asked for; 0: never
+  int events = 0;  ///< Events after which a pause is requested; 0: never.
   std::function<void()> on_event = {};
   double checkpoint_every = 0;
 };

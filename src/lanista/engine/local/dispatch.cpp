@@ -27,14 +27,14 @@ std::int64_t lanes_per_worker(std::span<const DispatchEntry* const> ready, const
       groups.insert(entry->group);
     }
   }
-  if (capacity.machines > 0) return std::ssize(ready);
+  if (capacity.max_executables > 0) return std::ssize(ready);
   const std::int64_t free = capacity.workers - capacity.busy;
   return alone + std::ssize(groups) < free ? schedule::fair_share(std::ssize(ready), free) : std::ssize(ready);
 }
 
 /// Removes trials that need another copy of their program when all allowed copies are in use.
 void drop_without_executable(std::vector<const DispatchEntry*>& ready, const DispatchEntries& entries,
-                             std::int64_t machines) {
+                             std::int64_t max_executables) {
   std::map<Digest, std::set<std::int64_t>> work_items;
   for (const auto& [id, entry] : entries) {
     if (entry.running) work_items[entry.key].insert(entry.work_item_id);
@@ -42,7 +42,7 @@ void drop_without_executable(std::vector<const DispatchEntry*>& ready, const Dis
   std::erase_if(ready, [&](const DispatchEntry* entry) {
     const auto out = work_items.find(entry->key);
     return entry->can_share_program() && entry->group != 0 && out != work_items.end() &&
-           std::ssize(out->second) >= machines;
+           std::ssize(out->second) >= max_executables;
   });
 }
 
@@ -64,7 +64,8 @@ Work next_work(const DispatchEntries& entries, const DispatchCapacity& capacity)
     const bool must_wait = entry.running || (alone && capacity.busy > 0);
     if (!must_wait && entry.has_work(capacity.pausing)) ready.push_back(&entry);
   }
-  if (capacity.machines > 0 && !capacity.pausing) drop_without_executable(ready, entries, capacity.machines);
+  if (capacity.max_executables > 0 && !capacity.pausing)
+    drop_without_executable(ready, entries, capacity.max_executables);
   if (ready.empty()) return {};
   std::ranges::sort(ready, comes_before);
   const DispatchEntry& first = *ready.front();

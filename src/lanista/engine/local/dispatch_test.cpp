@@ -13,7 +13,7 @@
 namespace lanista::runtime {
 namespace {
 
-/// A ticket that may train one epoch; key and group are a letter's.
+/// An entry that may train one epoch; a letter gives its key and group.
 DispatchEntry& add(DispatchEntries& entries, std::uint32_t id, const std::string& key, double start = 0,
                    bool runs_alone = false) {
   engine::Job job;
@@ -72,7 +72,7 @@ TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
   DispatchEntries entries;
   for (std::uint32_t id = 1; id <= 6; ++id) add(entries, id, "a");
   add(entries, 7, "b", 1);
-  const DispatchCapacity capacity{.workers = 32, .lanes = 8, .machines = 2};
+  const DispatchCapacity capacity{.workers = 32, .lanes = 8, .max_executables = 2};
   const auto take = [&](std::int64_t work_item_id, const Work& work) {
     for (const TrialId trial : work.trials) {
       entries.at(trial).running = true;
@@ -89,7 +89,7 @@ TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
   EXPECT_EQ(ids(late), Ids{3});
   take(2, late);
   for (std::uint32_t id = 4; id <= 6; ++id) entries.at(TrialId{id}).allowed_epochs = 1;
-  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{7}) << "of another program; the first has no machine left";
+  EXPECT_EQ(ids(next_work(entries, capacity)), Ids{7}) << "of another program; all copies of the first are in use";
   entries.at(TrialId{7}).running = true;
   EXPECT_TRUE(next_work(entries, capacity).trials.empty());
   entries.at(TrialId{3}).progress.epochs_done = 1;

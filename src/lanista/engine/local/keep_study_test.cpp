@@ -162,8 +162,8 @@ TEST(KeepStudy, IsTheSameOnAnyLanesAndWorkersAndAfterKills) {
   EXPECT_GT(resumed, 20);
 }
 
-// Whatever is asked of a rule comes from the job, so that constraints see what the log sees. The goal strives against
-// them: what is kept is the largest loss that they admit.
+// All inputs of a selection rule come from the job, so that constraints see the logged values. The goal opposes the
+// constraints: the selected epoch has the largest loss that they allow.
 TEST(KeepStudy, SatisfiesConstraintsFirst) {
   for (const char* constraint : {"val_loss * params <= 100", "val_loss * flops <= 300", "val_loss <= lr"}) {
     SCOPED_TRACE(constraint);
@@ -225,8 +225,8 @@ void expect_resumes_as_begun(const std::string& text, const std::vector<std::str
     const auto end = keeping_process(disk, text, 2).resume();
     ASSERT_TRUE(end) << end.error().text();
     const Fingerprint seen = *fingerprint(disk);
-    const auto behind = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
-    EXPECT_EQ(behind(seen.canonical), behind(wanted.canonical));
+    const auto without_header = [](const std::string& canonical) { return canonical.substr(canonical.find('\n')); };
+    EXPECT_EQ(without_header(seen.canonical), without_header(wanted.canonical));
     EXPECT_EQ(seen.weights, wanted.weights);
     const study::TrainConfig& train = logged_view(disk).config.train;
     EXPECT_EQ(train.keep, logged_view(whole).config.train.keep);

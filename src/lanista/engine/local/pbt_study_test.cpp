@@ -45,7 +45,7 @@ class PbtStudy : public ::testing::TestWithParam<const char*> {
       : config(*studyfile::read_study(GetParam(), "pbt")), data(*data::open(config.data, ".", real_file_system())) {
     LANISTA_CHECK(engine::resolve_from_data(config, data.spec()).ok(), "the test's own study file");
   }
-  /// One life of a process. A pause is asked for behind so many events, 0: never.
+  /// One process. It requests a pause after so many events; 0: never.
   Result<engine::RunResult> run_process(MemoryFileSystem& disk, std::int64_t workers, std::int64_t lanes, int events,
                                const std::function<void()>& on_event = {}) {
     return testing::run_process(disk, testing::as_configured(config), data, clock, {workers, lanes, events, on_event});

@@ -39,7 +39,7 @@ struct ProcessResult {
   std::string canonical;
 };
 
-/// One life of a study that remembers its times in `times`, a folder of the same disk or none; it pauses behind so many
+/// One process of a study that saves step times in `times`, a folder of the same disk or none. It pauses after so many
 /// events.
 ProcessResult run_process(MemoryFileSystem& disk, FileSystem& fs, const data::Dataset& data, const std::string& times,
            int events = 0) {

@@ -30,7 +30,7 @@ class SharedStore : public WorkerExecutorTest {
     return worker_config;
   }
 
-  /// A worker process that knows nothing but a brief; of each number one.
+  /// A worker process with a configuration only; one for each number.
   std::unique_ptr<engine::ProcessExecutor> in_a_process(int number) {
     engine::ProcessOptions how;
     how.socket = folder_ + "/workers-" + std::to_string(number);
@@ -122,11 +122,11 @@ TEST_F(SharedStore, KeepsSpilledTrialsOfEveryExecutor) {
   MemoryFileSystem disk;
   store::CheckpointStore mine(disk, "study"), theirs(disk, "study");
   const auto state = [] { return train::TrainerState{{}, {{"step", "3"}}}; };
-  const auto parked = SpilledState::put(mine, TrialId{1}, state());
-  ASSERT_TRUE(parked);
+  const auto spilled = SpilledState::put(mine, TrialId{1}, state());
+  ASSERT_TRUE(spilled);
   { ASSERT_TRUE(SpilledState::put(theirs, TrialId{1}, state())); }
 
-  const auto back = parked->get();
+  const auto back = spilled->get();
 
   ASSERT_TRUE(back) << back.error().text();
   EXPECT_EQ(back->facts, state().facts);

@@ -45,7 +45,7 @@ class StartStudy : public testing::BlobStudy {
   }
   /// Mutations begin with what the engine finds for them.
   Custom warm(std::uint64_t seed) const { return testing::as_configured(configured(kWarmStudy, seed)); }
-  /// One life of a process. A pause is asked for behind so many events, 0: never.
+  /// One process. It requests a pause after so many events; 0: never.
   Result<engine::RunResult> run_process(MemoryFileSystem& disk, const Custom& study, std::int64_t workers, int events,
                                const std::function<void()>& on_event = {}, std::int64_t lanes = 0) {
     return testing::run_process(disk, study, data, clock, {workers, lanes, events, on_event});
@@ -129,7 +129,7 @@ keep: {top: 6, checkpoint_every: 0s}
 budget: {trials: 24}
 )yaml";
 
-// Slots and steps come along, parts have rates of their own: the same on any workers and lanes, behind kills, and
+// With inherited optimiser state, and parts with their own rates: equal on any workers and lanes, after kills, and
 // alone.
 TEST_F(StartStudy, CarriesTheOptimizersStateAndKeepsRatesOfParts) {
   const Custom custom = testing::as_configured(configured(kCarryStudy, 1));

@@ -95,7 +95,7 @@ struct SampledStudy {
   std::int64_t length = 0, steps = 0;
   std::int64_t all_rows_at = 1;
 
-  /// Steps behind so many epochs, in batches of 16 of so many rows.
+  /// Steps after so many epochs, in batches of 16 of so many rows.
   std::int64_t through(std::int64_t epochs, std::int64_t rows) const {
     if (all_rows_at == 1) return std::min(epochs * length, steps);
     std::int64_t count = 0;

@@ -1,4 +1,4 @@
-// Studies over targets that are numbers, really trained: in whatever unit they are, and what becomes of the winner.
+// Studies on numeric targets in any unit, with real training, and their winners.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -58,12 +58,12 @@ study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_l
 
 // What was the complaint: in a unit of its own such a study trained next to nothing.
 TEST(TargetsStudy, IsInvariantToTheTargetUnit) {
-  const TemporaryFolder place;
-  testing::write(place.path() / "plain.csv", friedman(400, 1, 0));
-  testing::write(place.path() / "large.csv", friedman(400, 50'000, 10'000));
+  const TemporaryFolder temporary;
+  testing::write(temporary.path() / "plain.csv", friedman(400, 1, 0));
+  testing::write(temporary.path() / "large.csv", friedman(400, 50'000, 10'000));
   const auto run = [&](const char* name) {
     MemoryFileSystem disk;
-    const std::string text = study_over((place.path() / name).string(), "auto", 12);
+    const std::string text = study_over((temporary.path() / name).string(), "auto", 12);
     const auto end = StudyProcess(disk, {.folder = kFolder, .trials = 10, .study = text}).run();
     EXPECT_TRUE(end) << (end ? "" : end.error().text());
     return view_of(disk);
@@ -246,7 +246,7 @@ class OldStudy {
     LANISTA_CHECK(engine::resolve_from_data(config_, data.spec()).ok(), "the test's own study file");
     config_.budget.trials = 6;
   }
-  /// Ends by itself, or behind so many events if that is not 0.
+  /// Ends by itself, or after so many events if that is not 0.
   Result<engine::RunResult> begin(MemoryFileSystem& disk, const std::string& text, int events) {
     return run_process(disk, config_.data, events, [&](engine::Services services) {
       return engine::Engine::create(kFolder, config_, text, numerics(kernels::best_isa()), std::move(services));
@@ -303,9 +303,9 @@ class OldStudy {
 std::string behind_the_first(const std::string& canonical) { return canonical.substr(canonical.find('\n')); }
 
 TEST(TargetsStudy, OfAnOlderVersionResumesToTheSameBits) {
-  const TemporaryFolder place;
-  testing::write(place.path() / "rows.csv", friedman(120, 1, 0));
-  OldStudy study(study_over((place.path() / "rows.csv").string(), "raw", 4));
+  const TemporaryFolder temporary;
+  testing::write(temporary.path() / "rows.csv", friedman(120, 1, 0));
+  OldStudy study(study_over((temporary.path() / "rows.csv").string(), "raw", 4));
   MemoryFileSystem whole;
   ASSERT_TRUE(study.begin(whole, study.text(), 0));
   const auto wanted = *engine::testing::fingerprint(whole);

@@ -117,7 +117,7 @@ TEST_F(TextStudy, LeavesAPackageThatPredictsAtEveryPosition) {
     }
     EXPECT_FALSE(assessed.metrics.contains("roc_auc"));
 
-    // The token behind a prefix does not depend on what follows it.
+    // The token after a prefix does not depend on later tokens.
     std::vector<float> other(raw->features.begin(), raw->features.begin() + 12);
     other[9] = 'x';
     const auto changed = predictor->predict(other);

@@ -45,8 +45,8 @@ void TrialDispatcher::command(const engine::Command& command) {
     update_groups(*arranged);
   } else if (const auto* allowed = std::get_if<engine::Allow>(&command)) {
     allow(*allowed);
-  } else if (const auto* park = std::get_if<engine::PauseTrial>(&command)) {
-    if (const auto it = entries_.find(park->trial); it != entries_.end()) it->second.pause_requested = true;
+  } else if (const auto* pause = std::get_if<engine::PauseTrial>(&command)) {
+    if (const auto it = entries_.find(pause->trial); it != entries_.end()) it->second.pause_requested = true;
   } else if (const auto* asked = std::get_if<engine::Finish>(&command)) {
     finish(*asked);
   } else if (const auto* widen = std::get_if<engine::AcceptHelpers>(&command)) {
@@ -128,7 +128,7 @@ std::optional<TrialDispatcher::WorkItem> TrialDispatcher::take() {
   std::unique_lock lock(mutex_);
   while (!closed_) {
     const DispatchCapacity capacity{
-        .workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .machines = machines_};
+        .workers = workers_, .busy = busy_, .lanes = lanes_, .pausing = pausing_, .max_executables = max_executables_};
     Work work = is_dispatch_paused_ ? Work{} : next_work(entries_, capacity);
     if (!work.trials.empty()) {
       WorkItem item{std::move(work), {}};

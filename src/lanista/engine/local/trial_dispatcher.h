@@ -40,12 +40,15 @@ class TrialDispatcher {
     bool cannot_help = false;                    ///< Set by the helper: it cannot help this trial.
   };
 
-  /// Programs have `lanes` lanes, and `machines` copies (DispatchCapacity). No work is given before open(). `on_evict`
-  /// is called, under the mutex, for every slot that is removed before the dispatcher is. `on_ready`, if set, is called
-  /// when next() has a report.
+  /// Programs have `lanes` lanes, and at most `max_executables` copies (DispatchCapacity). No work is given before
+  /// open(). `on_evict` is called, under the mutex, for every slot that is removed before the dispatcher is.
+  /// `on_ready`, if set, is called when next() has a report.
   explicit TrialDispatcher(std::int64_t lanes, std::function<void(TrialSlot&)> on_evict = {},
-                           std::function<void()> on_ready = {}, std::int64_t machines = 0)
-      : lanes_(lanes), machines_(machines), on_evict_(std::move(on_evict)), on_ready_(std::move(on_ready)) {}
+                           std::function<void()> on_ready = {}, std::int64_t max_executables = 0)
+      : lanes_(lanes),
+        max_executables_(max_executables),
+        on_evict_(std::move(on_evict)),
+        on_ready_(std::move(on_ready)) {}
 
   // For the engine.
 
@@ -102,7 +105,7 @@ class TrialDispatcher {
   void drop_reports(TrialId trial);
   void notify_report_ready();
 
-  const std::int64_t lanes_, machines_;
+  const std::int64_t lanes_, max_executables_;
   const std::function<void(TrialSlot&)> on_evict_;
   const std::function<void()> on_ready_;
   std::atomic<bool> pausing_ = false;

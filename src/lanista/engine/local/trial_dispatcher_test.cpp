@@ -123,7 +123,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
     dispatcher.open(2);
 
     std::map<TrialId, std::int64_t> allowed, reported;  // of the open ones
-    std::set<TrialId> parking, ending;
+    std::set<TrialId> pausing, ending;
     std::uint32_t next = 0, ended = 0, rested = 0;
     while (ended < kTrials) {
       if (next < kTrials && allowed.size() < 8) {
@@ -136,14 +136,14 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
           auto& parts = arrange.changes.parts;
           if (parts.empty() || rng.bernoulli(0.1)) parts.push_back({std::ssize(parts), {}});
           parts.back().trials.push_back(id);
-          const bool continues = epochs < kEpochs && !parking.contains(id) && !ending.contains(id);
+          const bool continues = epochs < kEpochs && !pausing.contains(id) && !ending.contains(id);
           if (continues) arrange.allow.push_back({id, ++epochs});
         }
         dispatcher.command(arrange);
       }
       std::vector<TrialId> gone;
       for (auto& [id, epochs] : allowed) {
-        if (parking.contains(id) || ending.contains(id) || !rng.bernoulli(0.3)) continue;
+        if (pausing.contains(id) || ending.contains(id) || !rng.bernoulli(0.3)) continue;
         if (epochs < kEpochs) {
           dispatcher.command(engine::Allow{id, ++epochs});
         } else if (reported[id] == kEpochs) {
@@ -152,7 +152,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
         }
         if (epochs > 0 && epochs < kEpochs && rng.bernoulli(0.1)) {
           dispatcher.command(engine::PauseTrial{id});
-          parking.insert(id);
+          pausing.insert(id);
         } else if (rng.bernoulli(0.03)) {
           dispatcher.command(engine::Finish{id, false, true});
           gone.push_back(id);
@@ -160,7 +160,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
       }
       for (const TrialId id : gone) {
         allowed.erase(id);
-        parking.erase(id);
+        pausing.erase(id);
         ending.erase(id);
         ++ended;
       }
@@ -178,7 +178,7 @@ TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
           ++ended;
         } else if (const auto* rest = std::get_if<engine::TrialPausedReport>(&*report)) {
           if (!allowed.contains(rest->trial)) continue;
-          ASSERT_TRUE(parking.erase(rest->trial) == 1);
+          ASSERT_TRUE(pausing.erase(rest->trial) == 1);
           ASSERT_EQ(rest->epoch, allowed.at(rest->trial));
           ASSERT_EQ(rest->epoch, reported[rest->trial]);
           dispatcher.add_trial(slot_of(rest->trial.value, rest->epoch), false, {});

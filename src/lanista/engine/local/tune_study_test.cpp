@@ -233,11 +233,11 @@ TEST(TuneStudy, OfTheStrategyIsTheSameWithAnyWorkers) {
 }
 
 TEST(TuneStudy, ReplaysAFoundScheduleAsTheTrial) {
-  MemoryFileSystem all, finals;
+  MemoryFileSystem all, refined;
   ASSERT_TRUE(run(all, study("random", ", halving: 0, second_look: 2, sequential: 3"), 2));
   expect_played_back(all);
-  ASSERT_TRUE(run(finals, kStaged, 2, kStagedTrials));
-  expect_played_back(finals);
+  ASSERT_TRUE(run(refined, kStaged, 2, kStagedTrials));
+  expect_played_back(refined);
 }
 
 void expect_resumes_from_every_change(const std::string& text, std::int64_t trials) {

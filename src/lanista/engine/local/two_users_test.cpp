@@ -263,10 +263,10 @@ TEST(TwoUsers, NeitherChangeNorReadEachOthersStudies) {
     Child attacker(kAttacker, [&](int out) {
       Attacker other(folder, tries, out);
       other.plant();
-      put_line(out, "planted");
+      put_line(out, "attacked");
       other.attack();
     });
-    ASSERT_EQ(attacker.line(), "planted");
+    ASSERT_EQ(attacker.line(), "attacked");
     for (const std::string& path : attack_files) ASSERT_EQ(fs::file_size(path), kAttackBytes);
     for (const std::int64_t width : {std::int64_t{2}, study::kAutoWidth}) {
       Child victim(kVictim, [&](int out) { run_study(folder, width, out); });

@@ -82,7 +82,7 @@ struct WireBench : WorkerBench<3, 0> {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(WorkerBench::make()); }
 };
 
-/// In processes, which know nothing but a brief; states go through a folder.
+/// In processes, which have a configuration only; states pass through a folder.
 template <std::int64_t kProcesses>
 struct ProcessBench : WorkerBench<1, 1> {
   ProcessBench() {

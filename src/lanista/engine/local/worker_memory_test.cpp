@@ -211,9 +211,8 @@ TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenSteps) {
   }
 }
 
-// The same where steps come in chunks: the clock is looked at around each, then for the checkpoints behind it, and for
-// spans of work at the end of the epoch. Four looks go before: two around the making of the program, two when the
-// trials are admitted.
+// The same with chunks of steps. The clock is read around each chunk, for the checkpoints after it, and for spans at
+// the end of the epoch. Four earlier reads are around the making of the program, and when trials are admitted.
 TEST_F(WorkerMemory, IsBrokenWithoutMemoryBetweenChunks) {
   for (int looks = 4; looks < 36; ++looks) {
     const ClockThatThrows clock(looks);

@@ -69,17 +69,17 @@ FleetOptions fleet_options(double seconds, double ready_leases = 60,
   return how;
 }
 
-/// Why the first worker of a fleet is lost. `meanwhile` is called with every look at the fleet.
+/// Why the first worker of a fleet is lost. `on_poll` is called with every poll of the fleet.
 std::string loss_reason_of(const std::function<void(Channel&)>& work, const Clock& clock, const std::string& folder,
-                    FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& meanwhile = {}) {
+                    FleetOptions how = fleet_options(2), const std::function<void(WorkerFleet&)>& on_poll = {}) {
   how.socket = folder + "/workers.sock";
   how.remote_launchers = {{"bad", launch_speaking(work)}};
   const auto fleet = *WorkerFleet::begin(how, clock);
   const double until = clock.now() + 120;
   while (clock.now() < until) {
-    const auto news = fleet->next(0.1);
-    if (meanwhile) meanwhile(*fleet);
-    if (news && std::holds_alternative<Fleet::Lost>(*news)) return std::get<Fleet::Lost>(*news).reason;
+    const auto event = fleet->next(0.1);
+    if (on_poll) on_poll(*fleet);
+    if (event && std::holds_alternative<Fleet::Lost>(*event)) return std::get<Fleet::Lost>(*event).reason;
   }
   return "nothing";
 }

@@ -11,7 +11,7 @@ namespace {
 std::string file_of(const Report& report) {
   if (const auto* saved = std::get_if<CheckpointReport>(&report)) return saved->address;
   if (const auto* finished = std::get_if<FinishedReport>(&report)) return finished->weights;
-  if (const auto* parked = std::get_if<TrialPausedReport>(&report)) return parked->address;
+  if (const auto* paused = std::get_if<TrialPausedReport>(&report)) return paused->address;
   return {};
 }
 

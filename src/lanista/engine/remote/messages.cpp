@@ -172,7 +172,7 @@ json to_json(const Finish& finish) {
           {"keep_weights", finish.keep_weights},
           {"abandon", finish.abandon}};
 }
-json to_json(const PauseTrial& park) { return {{"kind", "park"}, {"trial", park.trial.value}}; }
+json to_json(const PauseTrial& pause) { return {{"kind", "park"}, {"trial", pause.trial.value}}; }
 json to_json(const PauseAll&) { return {{"kind", "pause_all"}}; }
 json to_json(const UpdateGroups& arrange) {
   json allow = json::array();
@@ -234,13 +234,13 @@ json to_json(const FinishedReport& finished) {
           {"state_hash", finished.state_hash.hex()},
           {"weights", finished.weights}};
 }
-json to_json(const TrialPausedReport& parked) {
+json to_json(const TrialPausedReport& paused) {
   return {{"kind", "parked"},
-          {"trial", parked.trial.value},
-          {"epoch", parked.epoch},
-          {"step", parked.step},
-          {"state_hash", parked.state_hash.hex()},
-          {"address", parked.address}};
+          {"trial", paused.trial.value},
+          {"epoch", paused.epoch},
+          {"step", paused.step},
+          {"state_hash", paused.state_hash.hex()},
+          {"address", paused.address}};
 }
 json to_json(const AllPausedReport&) { return {{"kind", "paused"}}; }
 json to_json(const SpanReport& span) {

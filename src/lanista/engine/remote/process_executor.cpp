@@ -135,7 +135,7 @@ void ProcessExecutor::Impl::finish(const Finish& request) {
   lease->finish = request;
 }
 
-void ProcessExecutor::Impl::park(const PauseTrial& request) {
+void ProcessExecutor::Impl::pause_trial(const PauseTrial& request) {
   if (Lease* lease = leases.find(request.trial)) lease->is_pausing_trial = true;
   forward_command(request.trial, request);
 }
@@ -237,7 +237,7 @@ Result<void> ProcessExecutor::start(const Job& job) {
 void ProcessExecutor::command(const Command& command) {
   if (const auto* allowed = std::get_if<Allow>(&command)) impl_->allow(*allowed);
   if (const auto* request = std::get_if<Finish>(&command)) impl_->finish(*request);
-  if (const auto* request = std::get_if<PauseTrial>(&command)) impl_->park(*request);
+  if (const auto* request = std::get_if<PauseTrial>(&command)) impl_->pause_trial(*request);
   if (const auto* arranged = std::get_if<UpdateGroups>(&command)) impl_->arrange(*arranged);
   if (std::holds_alternative<PauseAll>(command)) impl_->pause();
   impl_->send_helpers();

@@ -77,7 +77,7 @@ struct ProcessExecutor::Impl {
   /// Ends a trial, or removes its lease if it is abandoned.
   void finish(const Finish& request);
   /// Pauses a trial.
-  void park(const PauseTrial& request);
+  void pause_trial(const PauseTrial& request);
   /// Sends a pause to all workers.
   void pause();
   /// Notes that a worker has paused, and reports the pause of all.

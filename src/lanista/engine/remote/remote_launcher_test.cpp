@@ -46,14 +46,14 @@ LaunchWorker launch_late(double seconds, MakeWorkerExecutor make) {
 
 class RemoteLauncher : public ProcessExecutorTest {
  protected:
-  std::unique_ptr<ProcessExecutor> make_remote(std::int64_t workers, std::vector<Launcher> places,
+  std::unique_ptr<ProcessExecutor> make_remote(std::int64_t workers, std::vector<Launcher> launchers,
                                             double lease_seconds = 20) {
     WorkerConfig worker_config;
     worker_config.study_folder = folder_;
     worker_config.workers = workers;
     ProcessOptions how;
     how.lease_seconds = lease_seconds;
-    how.remote_launchers = std::move(places);
+    how.remote_launchers = std::move(launchers);
     how.launch = launch_function(
         [worker = crashing_worker({})](const std::string& socket) { static_cast<void>(run_worker(socket, worker)); });
     return *ProcessExecutor::create(worker_config, real_file_system(), clock_, how);
@@ -105,7 +105,7 @@ TEST_F(RemoteLauncher, GivesTrialsToLateWorkers) {
   std::set<TrialId> ended;
   while (ended.size() < 4) {
     const auto report = executor->next(10);
-    ASSERT_TRUE(report) << "silence behind " << ended.size() << " trials";
+    ASSERT_TRUE(report) << "no report after " << ended.size() << " trials";
     if (const auto* finished = std::get_if<FinishedReport>(&*report)) ended.insert(finished->trial);
     if (ended.size() == 2) ::kill(-near, SIGCONT);
   }
@@ -233,11 +233,11 @@ TEST(RemoteLauncherCommand, BuildsRemoteCommandLines) {
   EXPECT_EQ(jobs[0].arguments,
             (std::vector<std::string>{"srun", "--unbuffered", "--nodes=1", "--ntasks=1", "--partition=short", "--exact",
                                       "--", "/opt/my tools/lanista", "worker", "--stdio"}));
-  const auto places = stage_launchers({"here", "me@node1"}, ProgramPaths{"/opt/my tools/lanista"});
-  ASSERT_EQ(places.size(), 2U);
-  EXPECT_TRUE(places[0].arguments.empty());
-  EXPECT_EQ(places[1].host, "node1");
-  EXPECT_EQ(places[1].arguments,
+  const auto launchers = stage_launchers({"here", "me@node1"}, ProgramPaths{"/opt/my tools/lanista"});
+  ASSERT_EQ(launchers.size(), 2U);
+  EXPECT_TRUE(launchers[0].arguments.empty());
+  EXPECT_EQ(launchers[1].host, "node1");
+  EXPECT_EQ(launchers[1].arguments,
             (std::vector<std::string>{"ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=20", "--", "me@node1",
                                       "'/opt/my tools/lanista'", "stage"}));
   const auto own = command_launcher(" docker exec  -i box ", "lanista");

@@ -188,11 +188,11 @@ Result<void> ReportCheck::check_end(const LeaseProgress& progress, const Report&
     if (failure->reason.size() <= kMaxReportedReasonBytes) return {};
     return refused("reported a failure with a reason of " + std::to_string(failure->reason.size()) + " bytes");
   }
-  if (const auto* parked = std::get_if<TrialPausedReport>(&report)) {
-    LANISTA_TRY(check_range("a paused epoch", parked->epoch, progress.epochs, progress.epochs));
-    LANISTA_TRY(check_range("a paused step", parked->step, progress.step, progress.step));
+  if (const auto* paused = std::get_if<TrialPausedReport>(&report)) {
+    LANISTA_TRY(check_range("a paused epoch", paused->epoch, progress.epochs, progress.epochs));
+    LANISTA_TRY(check_range("a paused step", paused->step, progress.step, progress.step));
     LANISTA_TRY(check_due(lease != nullptr && lease->is_pausing_trial, "paused"));
-    return check_weights_file(parked->address, progress, lease);
+    return check_weights_file(paused->address, progress, lease);
   }
   const auto& finished = std::get<FinishedReport>(report);
   LANISTA_TRY(check_due(lease != nullptr && lease->finish, "finished"));
@@ -252,12 +252,12 @@ Result<void> ReportCheck::check_contents(const study::Measurement& measurement, 
   }
   const bool races = job.race.steps > 0 && measurement.epoch == 1;
   if (!measurement.race.empty() && (!races || measurement.race.size() != job.race.rivals.size() + 2)) {
-    return refused("reported a race of starts that " + trial_text(job.trial) + " was not in");
+    return refused("reported a start race that " + trial_text(job.trial) + " did not have");
   }
   const std::int64_t all = steps_through(job, job.recipe.epochs);
   const std::int64_t most_steps = all > 0 ? all : kMaxReportedSteps;
   for (const study::StartCandidate& start_candidate : measurement.race) {
-    LANISTA_TRY(check_range("a racer's steps", start_candidate.steps, 0, job.race.steps));
+    LANISTA_TRY(check_range("a start candidate's steps", start_candidate.steps, 0, job.race.steps));
   }
   if (!measurement.selecting.empty() && job.recipe.select.name != data::kSelectionAuto) {
     return refused("reported a check of train.select, which is not auto");

@@ -85,13 +85,13 @@ TEST(WorkerConfig, RefusesMissingOrMistypedField) {
       EXPECT_EQ(decoded.error().code, Code::kDataLoss);
     };
     for (const char* at : {"", "/data"}) {
-      const nlohmann::json::json_pointer place(at);
-      for (const auto& [field, value] : whole[place].items()) {
+      const nlohmann::json::json_pointer pointer(at);
+      for (const auto& [field, value] : whole[pointer].items()) {
         nlohmann::json without = whole;
-        without[place].erase(field);
+        without[pointer].erase(field);
         expect_refused(without);
         nlohmann::json other = whole;
-        other[place][field] = nlohmann::json{{"no", "such"}};
+        other[pointer][field] = nlohmann::json{{"no", "such"}};
         expect_refused(other);
       }
     }

@@ -19,8 +19,9 @@ std::size_t host_number(std::vector<study::WorkerHistory::Host>& hosts, const st
 void WorkerHistoryBuilder::add(const WorkerReport& report, study::WorkerHistory& history) {
   std::erase_if(history.present, [&](const auto& present) { return present.worker == report.worker; });
   if (report.has_started) {
-    const auto behind = std::ranges::find_if(history.present, [&](const auto& p) { return p.worker > report.worker; });
-    history.present.insert(behind, {report.worker, report.process, report.host});
+    const auto position =
+        std::ranges::find_if(history.present, [&](const auto& p) { return p.worker > report.worker; });
+    history.present.insert(position, {report.worker, report.process, report.host});
     host_number(history.hosts, report.host);
     return;
   }

@@ -65,7 +65,7 @@ TYPED_TEST_P(ExecutorConformance, AbandonsWithoutReportAndKeepsOthers) {
   this->expect_epochs(log, 3, TestFixture::kEpochs);
 }
 
-// What was under way of it when it was begun anew is void.
+// Unfinished work of the trial is dropped when it starts again.
 TYPED_TEST_P(ExecutorConformance, DropsReportsOfEarlierStart) {
   for (int again = 0; again < 8; ++again) {
     this->start(1);

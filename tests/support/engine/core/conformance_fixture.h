@@ -18,7 +18,7 @@ struct ReportLog {
   std::map<TrialId, std::vector<study::Measurement>> epochs;
   std::map<TrialId, std::vector<FinishedReport>> finished;
   std::map<TrialId, CheckpointReport> checkpoints;  ///< The last of each trial.
-  std::map<TrialId, std::vector<TrialPausedReport>> parked;
+  std::map<TrialId, std::vector<TrialPausedReport>> paused_trials;
   std::vector<FailureReport> failed;
   int paused = 0;
 
@@ -30,7 +30,7 @@ struct ReportLog {
     } else if (const auto* end = std::get_if<FinishedReport>(&report)) {
       finished[end->trial].push_back(*end);
     } else if (const auto* pause_report = std::get_if<TrialPausedReport>(&report)) {
-      parked[pause_report->trial].push_back(*pause_report);
+      paused_trials[pause_report->trial].push_back(*pause_report);
     } else if (const auto* saved = std::get_if<CheckpointReport>(&report)) {
       checkpoints[saved->trial] = *saved;
     } else if (const auto* failure = std::get_if<FailureReport>(&report)) {
@@ -81,7 +81,7 @@ class ExecutorConformance : public ::testing::Test {
     return collect_reports([](const ReportLog&) { return true; });
   }
   static auto has_paused(std::size_t trials) {
-    return [trials](const ReportLog& log) { return log.parked.size() >= trials; };
+    return [trials](const ReportLog& log) { return log.paused_trials.size() >= trials; };
   }
   static auto has_ended(std::size_t trials) {
     return [trials](const ReportLog& log) { return log.finished.size() + log.failed.size() >= trials; };

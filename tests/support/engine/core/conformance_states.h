@@ -63,14 +63,14 @@ TYPED_TEST_P(ExecutorConformance, PausesTrialAtAllowedEpoch) {
   this->allow(3, TestFixture::kEpochs);
   this->finish(3);
 
-  const ReportLog log =
-      this->collect_reports([](const ReportLog& t) { return t.parked.contains(TrialId{2}) && t.finished.size() == 1; });
+  const ReportLog log = this->collect_reports(
+      [](const ReportLog& t) { return t.paused_trials.contains(TrialId{2}) && t.finished.size() == 1; });
 
   this->expect_epochs(log, 2, 2);
   this->expect_epochs(log, 3, TestFixture::kEpochs);
-  ASSERT_EQ(log.parked.at(TrialId{2}).size(), 1U);
-  EXPECT_EQ(log.parked.at(TrialId{2}).front().epoch, 2);
-  EXPECT_EQ(log.parked.at(TrialId{2}).front().address.empty(), !TypeParam::kStoresWeights);
+  ASSERT_EQ(log.paused_trials.at(TrialId{2}).size(), 1U);
+  EXPECT_EQ(log.paused_trials.at(TrialId{2}).front().epoch, 2);
+  EXPECT_EQ(log.paused_trials.at(TrialId{2}).front().address.empty(), !TypeParam::kStoresWeights);
   EXPECT_FALSE(log.finished.contains(TrialId{2}));
   EXPECT_TRUE(log.failed.empty());
   this->allow(2, TestFixture::kEpochs);
@@ -78,7 +78,7 @@ TYPED_TEST_P(ExecutorConformance, PausesTrialAtAllowedEpoch) {
   this->finish(2, true);
   const ReportLog after = this->collect_reports();
   EXPECT_TRUE(after.epochs.empty());
-  EXPECT_TRUE(after.parked.empty());
+  EXPECT_TRUE(after.paused_trials.empty());
   EXPECT_TRUE(after.finished.empty());
 }
 
@@ -103,14 +103,14 @@ TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
     this->pause_trial(1);
     const ReportLog log = this->collect_reports(this->has_paused(1));
     this->expect_epochs(log, 1, epoch);  // Its earlier epochs are repeated.
-    const TrialPausedReport& parked = log.parked.at(TrialId{1}).front();
-    EXPECT_EQ(parked.epoch, epoch);
-    EXPECT_EQ(parked.step, log.epochs.at(TrialId{1}).back().step);
+    const TrialPausedReport& paused = log.paused_trials.at(TrialId{1}).front();
+    EXPECT_EQ(paused.epoch, epoch);
+    EXPECT_EQ(paused.step, log.epochs.at(TrialId{1}).back().step);
     if (epoch == 1) {
-      EXPECT_EQ(parked.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
+      EXPECT_EQ(paused.state_hash, first_epoch.finished.at(TrialId{1}).front().state_hash);
     }
-    EXPECT_TRUE(this->executor->test(this->bench.job(1), parked.address));
-    address = parked.address;
+    EXPECT_TRUE(this->executor->test(this->bench.job(1), paused.address));
+    address = paused.address;
   }
   this->start(1, address);
   this->allow(1, TestFixture::kEpochs);
@@ -129,7 +129,7 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   this->start(1);
   this->allow(1, 1);
   this->pause_trial(1);
-  const std::string left = this->collect_reports(this->has_paused(1)).parked.at(TrialId{1}).front().address;
+  const std::string left = this->collect_reports(this->has_paused(1)).paused_trials.at(TrialId{1}).front().address;
   const auto whole = [&](const std::string& start_address) {
     this->executor = this->bench.make();
     this->start(2, {}, start_address);
@@ -142,7 +142,7 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
   this->start(2, {}, left);
   this->allow(2, 1);
   this->pause_trial(2);
-  const std::string own = this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address;
+  const std::string own = this->collect_reports(this->has_paused(1)).paused_trials.at(TrialId{2}).front().address;
   this->start(2, own, left);
   this->allow(2, TestFixture::kEpochs);
   this->finish(2, true);
@@ -175,7 +175,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   }
   const ReportLog rested = this->collect_reports(this->has_paused(2));
   const auto had = rested.epochs.at(TrialId{2});
-  const std::string others = rested.parked.at(TrialId{1}).front().address;
+  const std::string others = rested.paused_trials.at(TrialId{1}).front().address;
   const auto whole = [&](const std::string& checkpoint, bool forks) {
     this->executor = this->bench.make();
     Job job = own;
@@ -187,7 +187,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
     this->finish(2, true);
     return this->collect_reports(this->has_ended(1));
   };
-  const ReportLog plain = whole(rested.parked.at(TrialId{2}).front().address, false);
+  const ReportLog plain = whole(rested.paused_trials.at(TrialId{2}).front().address, false);
   const ReportLog forked = whole(others, true), again = whole(others, true);
   // In the middle of what came of the fork.
   this->executor = this->bench.make();
@@ -198,7 +198,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   this->allow(2, 2);
   this->pause_trial(2);
   const ReportLog resumed =
-      whole(this->collect_reports(this->has_paused(1)).parked.at(TrialId{2}).front().address, true);
+      whole(this->collect_reports(this->has_paused(1)).paused_trials.at(TrialId{2}).front().address, true);
 
   const auto end = [](const ReportLog& log) { return log.finished.at(TrialId{2}).front(); };
   const auto texts = [](const ReportLog& log) { return TestFixture::texts(log.epochs.at(TrialId{2})); };

@@ -204,7 +204,7 @@ struct Bench {
     const auto records = store::read_log(disk, kFolder);
     return records ? store::canonical_export(*records) : records.error().text();
   }
-  /// Runs a new study to whatever end; the error of create or run.
+  /// Runs a new study; returns the error of create or run.
   Result<RunResult> run(const study::StudyConfig& config, const FakeOptions& options) {
     return run(config, options, disk);
   }

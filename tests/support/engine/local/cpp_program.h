@@ -29,9 +29,9 @@ int run(const std::filesystem::path& folder, const std::string& command);
 /// Whether the compiler takes it without a warning; `arguments` name files of the folder.
 bool compiles(const std::filesystem::path& folder, const std::string& arguments);
 
-/// What models predict for three samples each, one behind the other: all become one program in the empty folder, each
-/// in a namespace of its own, because starting the compiler needs more time than one model. `x` holds all their inputs as
-/// bytes of 32-bit floats.
+/// Concatenated predictions of models for three samples each. All models become one program in the empty folder, each
+/// in a namespace of its own, because starting the compiler needs more time than one model. `x` holds all their inputs
+/// as bytes of 32-bit floats.
 std::vector<float> predictions(const std::filesystem::path& folder, const std::vector<std::string>& sources,
                                std::string_view x);
 

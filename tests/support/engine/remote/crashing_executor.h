@@ -158,8 +158,8 @@ class ProcessExecutorTest : public ::testing::Test {
     std::vector<WorkerReport> lost;
     std::optional<Error> broken;
   };
-  /// Trains so many trials to their ends; `meanwhile` is called with every report.
-  TrialEnds train(Executor& executor, std::uint32_t trials, const std::function<void(const Report&)>& meanwhile = {}) {
+  /// Trains so many trials to their ends; `on_report` is called with every report.
+  TrialEnds train(Executor& executor, std::uint32_t trials, const std::function<void(const Report&)>& on_report = {}) {
     for (std::uint32_t id = 1; id <= trials; ++id) {
       EXPECT_TRUE(executor.start(short_job(id)));
       executor.command(Allow{TrialId{id}, kShortEpochs});
@@ -172,7 +172,7 @@ class ProcessExecutorTest : public ::testing::Test {
         ADD_FAILURE() << "silence";
         break;
       }
-      if (meanwhile) meanwhile(*report);
+      if (on_report) on_report(*report);
       if (const auto* epoch = std::get_if<EpochReport>(&*report)) {
         ends.epochs[epoch->measurement.trial].push_back(epoch->measurement.epoch);
       } else if (const auto* finished = std::get_if<FinishedReport>(&*report)) {

@@ -27,16 +27,16 @@ using Steady = std::chrono::steady_clock;
 
 /// Pointers to values in a JSON text. Values that an honest worker could also have sent are left out: only training
 /// again can check a metric or the hash of a state.
-void collect_pointers(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& places) {
-  if (!value.is_structured()) return places.push_back(at);
+void collect_pointers(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>& pointers) {
+  if (!value.is_structured()) return pointers.push_back(at);
   for (auto it = value.begin(); it != value.end(); ++it) {
     const std::string key = value.is_object() ? it.key() : "";
     if (key == "state_hash" || key == "reason" || key == "process" || key == "host") continue;
-    const auto place = value.is_object() ? at / key : at / static_cast<std::size_t>(it - value.begin());
+    const auto pointer = value.is_object() ? at / key : at / static_cast<std::size_t>(it - value.begin());
     if (key == "metrics") {
-      if (!it->empty()) places.push_back(place);
+      if (!it->empty()) pointers.push_back(pointer);
     } else {
-      collect_pointers(*it, place, places);
+      collect_pointers(*it, pointer, pointers);
     }
   }
 }
@@ -66,17 +66,17 @@ std::string change_one_value(const std::string& text, Rng& rng) {
   if (begin == std::string::npos) return "";
   json all = json::parse(text.substr(begin), nullptr, false);
   if (all.is_discarded()) return "";
-  std::vector<json::json_pointer> places;
-  collect_pointers(all, json::json_pointer(), places);
-  if (places.empty()) return "";
-  const json::json_pointer place = places[rng.below(places.size())];
-  const bool is_metrics = place.back() == "metrics";
+  std::vector<json::json_pointer> pointers;
+  collect_pointers(all, json::json_pointer(), pointers);
+  if (pointers.empty()) return "";
+  const json::json_pointer pointer = pointers[rng.below(pointers.size())];
+  const bool is_metrics = pointer.back() == "metrics";
   if (is_metrics) {
-    all[place].erase(all[place].begin());
-  } else if (rng.below(5) == 0 && all[place.parent_pointer()].is_object()) {
-    all[place.parent_pointer()].erase(place.back());
+    all[pointer].erase(all[pointer].begin());
+  } else if (rng.below(5) == 0 && all[pointer.parent_pointer()].is_object()) {
+    all[pointer.parent_pointer()].erase(pointer.back());
   } else {
-    all[place] = changed_value(all[place], rng);
+    all[pointer] = changed_value(all[pointer], rng);
   }
   return text.substr(0, begin) + all.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -44,7 +44,7 @@ struct Mutation {
   std::string marker_file = {};
 };
 
-/// A worker process behind a proxy, which is the same process.
+/// A worker and its proxy in one process.
 LaunchWorker launch_with_mutated_messages(MakeWorkerExecutor make, Mutation mutation);
 
 }  // namespace lanista::engine::testing
