@@ -1,4 +1,4 @@
-// What a study with folds leaves in best/: the winner's trainings as one, each with the numbers of its own rows.
+// best/ of a study with folds: the winner's trainings as one package, each with its own normalisation.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 using engine::testing::kFolder;
 using testing::TemporaryFolder;
 
-/// Columns with gaps, and categories that one row has, so that the training that is measured on it knows nothing of it.
+/// Columns with gaps, and categories of a single row, which the training that is measured on it has never seen.
 std::string gappy_table(bool classes) {
   std::string out = "a,b,kind,target\n";
   Rng rng = Rng(8).split("gaps");

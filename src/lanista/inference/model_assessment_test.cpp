@@ -1,4 +1,4 @@
-// What the report shows of a winner, of studies that are really trained.
+// Assessments of winners for the report, from studies with real training.
 #include "lanista/inference/model_assessment.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +106,7 @@ TEST(AssessModel, CountsConfusedClasses) {
         EXPECT_GE(score.recall, of.classes[k - 1].recall);
       }
     }
-    // What the study measured is what this counts.
+    // The counts give the study's metrics.
     const double accuracy = at == 0 ? study.result().metrics.at("val_accuracy") : study.view.test.at("test_accuracy");
     EXPECT_DOUBLE_EQ(right / static_cast<double>(rows.size()), accuracy);
   }
@@ -155,7 +155,7 @@ TEST(AssessModel, ReportsResidualsOfNumbers) {
   EXPECT_NEAR(std::sqrt(square), study.result().metrics.at("val_rmse"), 1e-6 * std::sqrt(square));
   EXPECT_GE(of.residuals[0].quantiles[3], off[off.size() / 2 - 1]);
   EXPECT_LE(of.residuals[0].quantiles[3], off[off.size() / 2]);
-  // Single rows: so many, pairs of one row each, with five digits, and not the first ones.
+  // Single rows: the expected number, one pair for each row, five digits, and not the first rows.
   EXPECT_EQ(of.actual.size(), PartAssessment::kMaxPoints);
   std::multimap<long, double> pairs;
   for (std::size_t i = 0; i < rows.size(); ++i) pairs.emplace(std::lround(10 * targets[i]), predictions[i][0]);

@@ -105,7 +105,7 @@ TEST(ModelSpaceStudy, WarnsWhenNothingVaries) {
   plain.space.mutate = {{"widen", Options::object()}};
   EXPECT_EQ(note(plain), "");
   EXPECT_EQ(note(study_over_space(3)), "");
-  // What is recommended is a study file, and something to search.
+  // The recommendation is a valid study file with something to search.
   const auto wider = studyfile::read_study("space: {mutate: [widen, deepen], params: {lr: log(0.001, 0.3)}}", "s");
   ASSERT_TRUE(wider.ok()) << wider.error().text();
   EXPECT_EQ(wider->space.params.parameters().size(), 1U);

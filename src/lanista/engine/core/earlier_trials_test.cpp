@@ -1,4 +1,4 @@
-// What a new study takes over of an earlier one, and what its strategy makes of it.
+// Import of an earlier study's trials, and their use by the strategy.
 #include "lanista/engine/core/earlier_trials.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What is in best/ at a study's end, where keep.ensemble asks for more than the winner.
+// Content of best/ at a study's end with keep.ensemble.
 #include "lanista/engine/core/ensemble.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(StudyEnsemble, ChangesNoTrial) {
   }
 }
 
-/// What lay on the disk before every change of a file from the first one of best/ on.
+/// The files on the disk before every change of a file, from the first change of best/ on.
 std::vector<testing::Files> snapshots_of_study_end(const study::StudyConfig& config) {
   Bench bench;
   std::vector<testing::Files> snapshots;

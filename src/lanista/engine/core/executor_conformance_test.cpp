@@ -56,7 +56,7 @@ struct WireBench : TestBench {
   std::unique_ptr<Executor> make() { return std::make_unique<WireExecutor>(TestBench::make()); }
 };
 
-/// In so many processes, over one folder.
+/// Executors in several processes with one folder.
 template <std::int64_t kProcesses>
 struct ProcessBench {
   static constexpr bool kStoresWeights = true;

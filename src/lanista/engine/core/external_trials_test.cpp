@@ -142,7 +142,7 @@ TEST(ExternalTrials, ImportsProposableRowsAndReportsOthers) {
                           "epochs were 10, a trial has 9 (row 7)", "beta no parameter of the space is called so"}) {
     EXPECT_NE(reasons.find(why), std::string::npos) << why << " in\n" << reasons;
   }
-  // What a log holds it can read again.
+  // A log can read what it holds.
   EXPECT_EQ(study::read_earlier_study(study::earlier_study_json(taken.earlier)).trials.size(), 2U);
 }
 

@@ -21,7 +21,7 @@ struct FakeOptions {
   std::int64_t steps_per_epoch = 2;  ///< Used if `rows` is 0 and the recipe has none.
   std::int64_t rows = 0;             ///< Training rows; above 0 the steps of a pass follow from the trial's batch size.
   std::int64_t checkpoint_one_in = 0;  ///< One epoch in so many is saved; 0: only at a pause.
-  /// one trial in so many fails in its second epoch, or in its last one if that is earlier
+  /// One trial in so many fails in its second epoch, or in its last one if that is earlier.
   std::int64_t fail_one_in = 0;
   std::int64_t nan_one_in = 0;     ///< One trial in so many diverges in its last epoch but one, or in its first.
   std::int64_t refuse_one_in = 0;  ///< One trial in so many is refused by start().

@@ -161,7 +161,7 @@ TEST(FoldedStudy, BlendsByMeanOverFolds) {
   const StudyView view = bench.view();
   ASSERT_TRUE(view.ensemble);
   EXPECT_EQ(view.ensemble->members.front().trial, view.winner);
-  // Of every proposal all trainings, as often as each other.
+  // All trainings of every proposal, with equal shares.
   std::map<Digest, std::map<std::int64_t, std::int64_t>> selections;
   for (const auto& member : view.ensemble->members) {
     const study::Proposal& proposal = view.trials[member.trial.value - 1].proposal;

@@ -185,7 +185,7 @@ TEST(PowerLoss, KeepsRecordsOlderThanOneSecondWhenIdle) {
   EXPECT_GE(events, 1000) << "the silence was looked into";
 }
 
-/// Breaks after so many reports.
+/// Fails after so many reports.
 class Breaking final : public ForwardingExecutor {
  public:
   using ForwardingExecutor::ForwardingExecutor;

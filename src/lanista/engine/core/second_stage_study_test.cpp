@@ -33,7 +33,7 @@ CustomStudy configured(const study::StudyConfig& config) {
   return {config, [config](const auto& models) { return *make_strategy(config, models); }};
 }
 
-/// Of the search alone, in the study's own order.
+/// Ranking of the search's trials, in the study's order.
 std::vector<TrialId> best_of_search(StudyView view, std::size_t count) {
   for (TrialView& trial : view.trials) {
     if (trial.proposal.is_refinement) trial.outcome.reset();

@@ -255,7 +255,7 @@ class StudyEngine final : public Engine {
   strategy::DominancePruner dominance_pruner_;
   OptimumReached optimum_reached_;
   DeviceTable devices_;               // Below two rows there is no choice.
-  schedule::DevicePlanners planner_;  // Of started trials.
+  schedule::DevicePlanners planner_;  // Plans the started trials.
   std::vector<Allow> allowed_;        // Not yet sent to the executor.
   TopK top_k_;
   CheckpointRefs checkpoint_refs_;

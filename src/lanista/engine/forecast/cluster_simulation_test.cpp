@@ -88,7 +88,7 @@ class RandomFaultStudy {
     return summary;
   }
 
-  /// What the engine saw of its workers is what a reader of the log sees.
+  /// A reader of the log sees the engine's view of its workers.
   void expect_as_read(const StudyView& seen) {
     const auto records = store::read_log(bench_.disk, kFolder);
     ASSERT_TRUE(records);

@@ -25,7 +25,7 @@ ClusterFile workers(std::int64_t count) {
   return on;
 }
 
-/// Of one model that takes equally long in every trial.
+/// A study of one model, which needs equal time in every trial.
 study::StudyConfig equal_trials(const std::string& rule, const Options& options, std::int64_t epochs,
                                 std::int64_t trials) {
   study::StudyConfig config = small_study(trials);
@@ -45,7 +45,7 @@ Result<Forecast> simulated(const study::StudyConfig& config, const ClusterFile& 
   return forecast_study(config, small_data(), *models, {}, on);
 }
 
-// By hand: 27 trials train 1 epoch, 9 of them 2 more, 3 of these 6 more, 1 of these 18 more.
+// Computed by hand: 27 trials train 1 epoch, 9 of them 2 more, 3 of these 6 more, 1 of these 18 more.
 TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   const auto config = equal_trials("successive_halving", {{"trials", 27}, {"cycles", 1}}, 27, 27);
   const auto one = simulated(config, workers(1));
@@ -68,7 +68,7 @@ TEST(SimulatedStudy, MatchesSuccessiveHalving) {
   EXPECT_EQ(of_length, (std::map<std::int64_t, int>{{1, 18}, {3, 6}, {9, 2}, {27, 1}}));
 }
 
-// By hand: ten trials of the search, and two more with what their searches give up.
+// Computed by hand: ten trials of the search, and two more with the discarded steps of their searches.
 TEST(SimulatedStudy, RetrainsBestAfterSearch) {
   study::StudyConfig config = equal_trials("none", Options::object(), 9, 10);
   const auto searched = simulated(config, workers(1));

@@ -98,7 +98,7 @@ class TimingHistory {
   std::map<std::int64_t, double> step_seconds_by(const std::string& program,
                                                  std::int64_t (*group_by)(const study::Profile&)) const;
 
-  std::vector<study::Profile> rows_;  // Of this device.
+  std::vector<study::Profile> rows_;  // Rows of this device.
   std::optional<schedule::TimeModel> step_, evaluation_;
   std::optional<double> serial_fraction_, interference_fraction_;
   double between_ = 0, set_up_ = 0, save_ = 0, restore_ = 0;  // Medians.

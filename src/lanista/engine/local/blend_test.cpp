@@ -28,7 +28,7 @@ double blend_distance(double seen, double wanted) { return std::abs(seen - wante
 
 constexpr auto kNoCppOptions = [] { return formats::CppExport{.mean = {}, .scale = {}, .labels = {}}; };
 
-/// A package with the case's members, over data that all of them normalise alike, or that are raw.
+/// A package with the case's members, on data with one normalisation, or on raw data.
 engine::ModelPackage package_of(const BlendCase& one) {
   const auto units = [](const testing::OnnxCase& member) {
     const auto& o = member.options;

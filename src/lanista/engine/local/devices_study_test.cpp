@@ -268,7 +268,7 @@ TEST_P(DevicesStudy, AssignsUnsupportedTrialsToOtherDevices) {
 INSTANTIATE_TEST_SUITE_P(All, DevicesStudy, ::testing::Values(kPbt, kStarts),
                          [](const auto& instance) { return instance.param == kPbt ? "pbt" : "starts"; });
 
-// What is measured is about what a trial takes: a device that does everything twice is half as fast.
+// The measured speed matches training: a device that does everything twice is half as fast.
 TEST(DeviceSpeed, OfCpuKernelsAndOfManyWorkers) {
   study::StudyConfig config = *studyfile::read_study(kStarts, "devices");
   const data::Dataset data = testing::blobs();

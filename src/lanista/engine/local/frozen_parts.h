@@ -55,13 +55,13 @@ class FrozenParts {
     Shared(data::Dataset of_heads, std::int64_t epoch_bytes, MemoryBudget* budget)
         : data(std::move(of_heads)), epochs(data, epoch_bytes, budget) {}
     data::Dataset data;
-    data::EpochCache epochs;  // Of `data`.
+    data::EpochCache epochs;  // Epochs of `data`.
   };
   Result<std::unique_ptr<Shared>> share(const engine::Job& job, const graph::Graph& prefix) const;
 
   Setting setting_;
   std::mutex mutex_;
-  std::map<std::string, std::unique_ptr<Shared>> shared_;  // By frozen part and fold.
+  std::map<std::string, std::unique_ptr<Shared>> shared_;  // Cached outputs by frozen part and fold.
 };
 
 }  // namespace lanista::runtime

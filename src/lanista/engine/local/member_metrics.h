@@ -37,7 +37,7 @@ class MemberMetrics {
   const store::CheckpointStore& checkpoints_;
   InputOf input_of_;
   data::Part part_ = data::Part::kValidation;                      // Part of the cached predictions.
-  std::map<std::string, std::vector<double>> cached_predictions_;  // By address of the weights.
+  std::map<std::string, std::vector<double>> cached_predictions_;  // Predictions by address of the weights.
 };
 
 }  // namespace lanista::runtime

@@ -1,4 +1,4 @@
-// Export, bytes and import together: the model that comes back computes what the one that left does.
+// Export, bytes and import together: the imported model computes what the exported one does.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -135,7 +135,7 @@ TEST(OnnxRoundTrip, KeepsTheUnitOfTargets) {
   EXPECT_EQ(standardised, 4);
 }
 
-// What we find in a file of ours is a layer in another's.
+// A pattern in our own files is a layer in files of other writers.
 TEST(OnnxImport, ReadsNoTargetScalingFromForeignFiles) {
   OnnxCase one = testing::base_cases().back();
   auto model = *formats::to_onnx(one.graph, one.weights, one.options);

@@ -1,4 +1,4 @@
-// What `lanista plan` prints is what the engine logs and what workers do.
+// The plan that `lanista plan` prints equals the logged plan and the work of workers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

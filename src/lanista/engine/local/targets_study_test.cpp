@@ -56,7 +56,7 @@ std::string study_over(const std::string& path, const std::string& targets, std:
 
 study::StudyView view_of(FileSystem& disk) { return *engine::fold(*store::read_log(disk, kFolder)); }
 
-// What was the complaint: in a unit of its own such a study trained next to nothing.
+// Regression: with targets in a large unit such a study trained almost nothing.
 TEST(TargetsStudy, IsInvariantToTheTargetUnit) {
   const TemporaryFolder temporary;
   testing::write(temporary.path() / "plain.csv", friedman(400, 1, 0));

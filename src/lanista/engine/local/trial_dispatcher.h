@@ -114,7 +114,7 @@ class TrialDispatcher {
   std::mutex mutex_;  // Guards all that follows.
   std::condition_variable work_changed_, report_arrived_, worker_freed_;
   DispatchEntries entries_;
-  std::map<TrialId, std::unique_ptr<TrialSlot>> slots_;  // Of every entry; null while a worker has it.
+  std::map<TrialId, std::unique_ptr<TrialSlot>> slots_;  // Slot of every entry; null while a worker has it.
   std::deque<engine::Report> reports_;
   std::int64_t workers_ = 0, busy_ = 0, num_items_ = 0;
   std::optional<engine::HelpTrial> help_;  // Command for a free worker.

@@ -88,7 +88,7 @@ TEST(TrialDispatcher, KeepsItsFirstFailure) {
 TEST(TrialDispatcher, GivesEveryTrialToOneWorkerAtATime) {
   constexpr std::uint32_t kTrials = 60;
   constexpr std::int64_t kEpochs = 5;
-  // Of all seeds: how often depends on whether both workers have a core.
+  // Summed over all seeds, because the number depends on the cores of both workers.
   std::atomic<int> together = 0;
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     Rng rng = Rng(seed).split("board");

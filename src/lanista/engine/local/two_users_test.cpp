@@ -93,7 +93,7 @@ void put_line(int out, const std::string& text) {
   static_cast<void>(!::write(out, line.data(), line.size()));
 }
 
-/// What the attacker tried so far, in memory that it shares with the test.
+/// Number of attempts of the attacker, in memory shared with the test.
 struct Tries {
   std::atomic<int> folders, sockets, processes;
 };

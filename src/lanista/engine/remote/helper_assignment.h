@@ -92,7 +92,7 @@ class HelperAssignment {
   std::string new_session();
 
   const std::int64_t width_, max_width_;
-  const std::string folder_prefix_;  // Of the session folder's path.
+  const std::string folder_prefix_;  // Prefix of the session folder's path.
   const std::shared_ptr<const TimingHistory> timing_history_;
   const std::size_t workers_;
   const graph::OpTable ops_ = graph::builtin_ops();
@@ -100,10 +100,10 @@ class HelperAssignment {
 
   std::map<std::size_t, TrialId> trials_by_helper_;  // Idle workers that help.
   std::map<std::size_t, std::string> sessions_;      // Session of each helping worker.
-  std::optional<PrivateFolder> folder_;              // Of the session files; made with the first one.
+  std::optional<PrivateFolder> folder_;              // Folder of the session files; made with the first one.
   std::uint64_t sessions_made_ = 0;
   schedule::WidthTuner widths_;                         // Widths by program.
-  std::map<TrialId, Program> programs_;                 // By trial, of those that may have helpers.
+  std::map<TrialId, Program> programs_;                 // Programs of trials that may have helpers.
   std::map<std::string, double> decided_step_seconds_;  // Seconds of a step at the last decision, by program.
   std::uint64_t num_time_changes_ = 0;
   DecisionInputs last_inputs_;

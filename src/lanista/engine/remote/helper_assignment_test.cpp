@@ -36,7 +36,7 @@ Job job_to_send(std::uint32_t id, std::int64_t shards = 4) {
   return job;
 }
 
-/// What an executor has, without processes.
+/// The parts of an executor, without processes.
 class HelperAssignmentTest : public ::testing::Test {
  protected:
   void begin(std::int64_t width, std::size_t workers) {

@@ -117,7 +117,7 @@ class Leases {
   bool is_active(std::size_t worker, TrialId trial) const;
 
   std::map<TrialId, Lease> leases_;
-  std::vector<std::vector<TrialId>> active_trials_;  // Of each worker, by its last message.
+  std::vector<std::vector<TrialId>> active_trials_;  // Active trials of each worker, by its last message.
   std::uint64_t tokens_ = 0;
 };
 

@@ -83,14 +83,14 @@ class ReportCheck {
   Result<void> check_end(const LeaseProgress& progress, const Report& report, const Lease* lease);
   /// Every named file has an address; one of a present lease (not null) is in the study's folder.
   Result<void> check_file(const std::string& address, const Lease* lease);
-  /// Of weights also: the file is the trial's, after as many epochs as it has reported.
+  /// Checks a file of weights: it also belongs to the trial, after as many epochs as it has reported.
   Result<void> check_weights_file(const std::string& address, const LeaseProgress& progress, const Lease* lease);
   /// Steps through an epoch of the job; 0: unknown.
   std::int64_t steps_through(const Job& job, std::int64_t epoch) const;
 
   ReportRules rules_;
   std::vector<std::map<std::uint64_t, LeaseProgress>>
-      progress_by_token_;         // Of each worker's present process, by token.
+      progress_by_token_;         // Leases of each worker's present process, by token.
   std::set<Digest> known_files_;  // Addresses.
   FileSystem* fs_;
   const store::CheckpointStore* files_;

@@ -1,4 +1,4 @@
-// What the log of a study makes of workers elsewhere: where they were, and which trials moved.
+// Remote workers in the log of a study: their hosts, and trials that moved.
 #include <gtest/gtest.h>
 
 #include <algorithm>

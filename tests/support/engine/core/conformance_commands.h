@@ -28,7 +28,7 @@ TYPED_TEST_P(ExecutorConformance, WaitsAtAllowedEpoch) {
   this->start(1);
   EXPECT_TRUE(this->collect_reports().all.empty());
   this->allow(1, 2);
-  this->allow(1, 1);  // Takes nothing back.
+  this->allow(1, 1);  // Withdraws nothing.
   const auto two = [](const ReportLog& log) {
     return log.epochs.contains(TrialId{1}) && log.epochs.at(TrialId{1}).size() == 2;
   };
@@ -119,7 +119,7 @@ TYPED_TEST_P(ExecutorConformance, ReportsPauseOnceThenNothing) {
     this->start(id);
     this->allow(id, TestFixture::kEpochs);
   }
-  this->start(4);  // And waits.
+  this->start(4);  // Trial 4 waits.
   this->executor->command(PauseAll{});
   const ReportLog log = this->collect_reports(paused);
 

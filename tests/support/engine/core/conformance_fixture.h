@@ -17,7 +17,7 @@ struct ReportLog {
   std::vector<Report> all;
   std::map<TrialId, std::vector<study::Measurement>> epochs;
   std::map<TrialId, std::vector<FinishedReport>> finished;
-  std::map<TrialId, CheckpointReport> checkpoints;  ///< The last of each trial.
+  std::map<TrialId, CheckpointReport> checkpoints;  ///< Last checkpoint of each trial.
   std::map<TrialId, std::vector<TrialPausedReport>> paused_trials;
   std::vector<FailureReport> failed;
   int paused = 0;

@@ -32,7 +32,7 @@ TYPED_TEST_P(ExecutorConformance, ResumesFromCheckpointsExactly) {
 
   this->executor = this->bench.make();
   for (std::uint32_t id = 1; id <= 3; ++id) {
-    // What was saved before the pause and has not changed since need not be saved again.
+    // A state that was saved before the pause and has not changed need not be saved again.
     const auto& last = saved.checkpoints.contains(TrialId{id}) ? saved.checkpoints : before.checkpoints;
     ASSERT_TRUE(last.contains(TrialId{id})) << "trial " << id << " is not saved";
     EXPECT_EQ(last.at(TrialId{id}).epoch, id);
@@ -97,7 +97,7 @@ TYPED_TEST_P(ExecutorConformance, ResumesPausedTrialOnAnyExecutor) {
   std::string address;
   std::vector<study::Measurement> last;
   for (std::int64_t epoch = 1; epoch < TestFixture::kEpochs; ++epoch) {
-    if (epoch % 2 == 1) this->executor = this->bench.make();  // And once at the same one, at once.
+    if (epoch % 2 == 1) this->executor = this->bench.make();  // Every second time the same executor resumes it at once.
     this->start(1, address);
     this->allow(1, epoch);
     this->pause_trial(1);
@@ -163,7 +163,7 @@ TYPED_TEST_P(ExecutorConformance, ClonesWeightsOfAnotherTrial) {
 // A fork is neither: the trial keeps its measurements and continues from the state of another trial.
 TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   if (!TypeParam::kStoresWeights) GTEST_SKIP() << "keeps nothing";
-  Job own = this->bench.job(1);  // Of one program with it.
+  Job own = this->bench.job(1);  // It shares the program.
   own.trial = TrialId{2};
   own.trial_seed = own.trial_seed + 1;
   own.recipe.lr *= 0.5;
@@ -189,7 +189,7 @@ TYPED_TEST_P(ExecutorConformance, ForksFromStateOfAnotherTrial) {
   };
   const ReportLog plain = whole(rested.paused_trials.at(TrialId{2}).front().address, false);
   const ReportLog forked = whole(others, true), again = whole(others, true);
-  // In the middle of what came of the fork.
+  // In the middle of the training after the fork.
   this->executor = this->bench.make();
   Job job = own;
   job.checkpoint = others;

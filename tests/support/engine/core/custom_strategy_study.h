@@ -18,7 +18,7 @@ namespace lanista::engine::testing {
 
 inline const FakeOptions kOptions{.workers = 2, .checkpoint_one_in = 3, .fail_one_in = 6, .nan_one_in = 6};
 
-/// Studies of a strategy that no configuration names.
+/// Studies with a strategy that no configuration names.
 struct CustomStudy {
   study::StudyConfig config;
   std::function<std::unique_ptr<strategy::Strategy>(const std::shared_ptr<const mutate::ModelSpace>&)> make;
@@ -37,7 +37,7 @@ struct CustomStudy {
                            config.train.zoo_tasks == study::kRelatedTasks,
                            static_cast<std::int64_t>(services.clock->unix_time()));
   }
-  /// With any executor, over any data.
+  /// A study with any executor and any data.
   Result<RunResult> run_study(const Services& services) const {
     FileSystem& fs = *services.fs;
     const auto models = *make_model_space(config, *services.data, "", fs);
@@ -57,7 +57,7 @@ struct CustomStudy {
   }
 };
 
-/// The first line in which two exports differ, or nothing.
+/// The first difference between two exports, or an empty text.
 inline std::string first_difference(const std::string& a, const std::string& b) {
   std::size_t at = 0;
   while (at < a.size() && at < b.size() && a[at] == b[at]) ++at;
@@ -66,8 +66,8 @@ inline std::string first_difference(const std::string& a, const std::string& b) 
   return a.substr(line, 300) + "\n  in place of\n" + b.substr(std::min(line, b.size()), 300);
 }
 
-/// Every `step`-th moment of the study is resumed to the same end; under a sanitizer, which looks for other mistakes at
-/// ten times the price, a fifth of those.
+/// Resumes the study at every `step`-th moment and expects an equal end. A sanitizer needs ten times as long, so it
+/// checks a fifth of these moments.
 inline void expect_resumes_from_every_change(const CustomStudy& study, std::size_t step) {
   if (LANISTA_SANITIZED) step *= 5;
   Bench reference;

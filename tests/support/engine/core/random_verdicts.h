@@ -17,11 +17,11 @@ namespace lanista::engine::testing {
 /// proposals.
 class RandomVerdictStrategy : public strategy::Strategy {
  public:
-  /// How its verdicts fall.
+  /// Distribution of its verdicts.
   struct VerdictDistribution {
-    double pause_probability = 0, stop_probability = 0;   ///< Chances.
-    std::int64_t max_epochs_ahead = 1;      ///< Epochs that a verdict may stand for, so that some come unannounced.
-    bool forgets_ended_trials = true;  ///< Else only those that failed.
+    double pause_probability = 0, stop_probability = 0;   ///< Probabilities.
+    std::int64_t max_epochs_ahead = 1;      ///< Most epochs that a verdict is valid for.
+    bool forgets_ended_trials = true;  ///< False: it forgets failed trials only.
   };
 
   RandomVerdictStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, Rng rng,

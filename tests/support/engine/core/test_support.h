@@ -22,8 +22,8 @@ inline const std::string kFolder = "/studies/one";
 class WatchedFileSystem final : public FileSystem {
  public:
   explicit WatchedFileSystem(FileSystem& inner) : inner_(inner) {}
-  std::function<void()> on_change;                  ///< Of a file or a name.
-  std::function<void(const std::string&)> on_list;  ///< Of a folder.
+  std::function<void()> on_change;                  ///< Called before a change of a file or a name.
+  std::function<void(const std::string&)> on_list;  ///< Called before a folder is listed.
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path) override {
     LANISTA_ASSIGN(auto file, (changes(), inner_.open_append(path)));
@@ -68,7 +68,7 @@ class WatchedFileSystem final : public FileSystem {
   FileSystem& inner_;
 };
 
-/// What lies on a disk, to be put on another one.
+/// A copy of the files on a disk, for another disk.
 using Files = std::map<std::string, std::string>;
 inline void put_all(MemoryFileSystem& disk, const Files& files) {
   for (const auto& [path, bytes] : files) disk.put(path, bytes);
@@ -105,7 +105,7 @@ class ForwardingExecutor : public Executor {
   Executor& inner_;
 };
 
-/// Proposes the same over and over.
+/// A strategy that repeats one proposal.
 class RepeatingStrategy final : public strategy::Strategy {
  public:
   explicit RepeatingStrategy(study::Proposal proposal) : proposal_(std::move(proposal)) {}
@@ -117,14 +117,13 @@ class RepeatingStrategy final : public strategy::Strategy {
     if (std::holds_alternative<study::Ended>(event)) ++ended;
   }
   strategy::TrialVerdict verdict(TrialId) const override { return {}; }
-  int ended = 0;  ///< Trials.
+  int ended = 0;  ///< Ended trials.
 
  private:
   study::Proposal proposal_;
 };
 
-/// What two runs of one study have in common to the bit: the canonical export and the winner's weights, of which a
-/// study without a winner has none.
+/// The parts of a study that are equal in two runs: the canonical export, and the winner's weights if it has a winner.
 struct Fingerprint {
   std::string canonical, weights;
   bool operator==(const Fingerprint&) const = default;
@@ -185,9 +184,9 @@ struct Bench {
   std::atomic<int> pause = 0;
   Observer observer;
   schedule::Machine machine;
-  std::vector<TrainingDevice> devices;  // Fewer than two: there is one.
+  std::vector<TrainingDevice> devices;  // below two: one device
   std::vector<schedule::DeviceSpeed> speeds;
-  int num_device_measurements = 0;  // Times.
+  int num_device_measurements = 0;  // number of device measurements
 
   Services services(FileSystem& fs, Executor& executor) {
     const auto measure = [this](const Job&) {

@@ -13,9 +13,10 @@ namespace lanista::engine::testing {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr double kStepSeconds = 0.05;                  // seconds of a worker's step, in the mean
-constexpr double kMessageDelaySeconds = 0.02;                   // of a message
-constexpr double kStartDelaySeconds = 0.5, kRemoteStartDelaySeconds = 5;  // of a worker, here and elsewhere
+constexpr double kStepSeconds = 0.05;                  // mean seconds of a worker's step
+constexpr double kMessageDelaySeconds = 0.02;                   // seconds of a message
+constexpr double kStartDelaySeconds = 0.5,
+                 kRemoteStartDelaySeconds = 5;  // seconds until a local or remote worker starts
 constexpr int kMaxTestLosses = Lease::kMaxLosses - 2;
 
 }  // namespace
@@ -87,7 +88,7 @@ void SimulatedFleet::advance_worker(std::size_t worker) {
   const bool cut = now < entry.disconnected_until, stopped = now < entry.stopped_until;
   if (!cut && !stopped) entry.last_seen_seconds = now;
   if (!cut && !entry.outbox.empty() && entry.outbox.front().at <= now) return deliver(worker);
-  if (now >= entry.last_seen_seconds + fleet_.lease_seconds && !can_lose(entry, false)) {  // it is back just in time
+  if (now >= entry.last_seen_seconds + fleet_.lease_seconds && !can_lose(entry, false)) {  // it returns just in time
     entry.last_seen_seconds = entry.disconnected_until = entry.stopped_until = now;
     return;
   }
@@ -128,7 +129,7 @@ bool SimulatedFleet::can_lose(const SimulatedWorker& entry, bool own_fault) cons
   });
 }
 
-/// True: it is gone.
+/// Returns true if the worker is lost.
 bool SimulatedFleet::inject_fault(std::size_t worker) {
   SimulatedWorker& entry = workers_[worker];
   if (rng_.uniform() >= options_.fault_probability) return false;
@@ -201,7 +202,7 @@ void SimulatedFleet::send_report(SimulatedWorker& entry, const Report& report) {
   const auto trial = trial_of(report);
   if (trial) send_to_engine(entry, WireKind::kActiveTrials, encode(std::vector<TrialId>{*trial}));
   const auto* saved = std::get_if<CheckpointReport>(&report);
-  if (saved != nullptr && rng_.uniform() < options_.fault_probability) {  // its disk lies
+  if (saved != nullptr && rng_.uniform() < options_.fault_probability) {  // its disk loses the file
     const std::string path = store::CheckpointStore(disk_, fleet_.worker_config.study_folder).path(saved->address);
     if (const auto bytes = disk_.read(path, 0)) {
       std::string other = *bytes;

@@ -19,7 +19,7 @@
 // repeats any failure.
 namespace lanista::engine::testing {
 
-/// What has gone wrong, by kind.
+/// Numbers of faults, by kind.
 using FaultCounts = std::map<std::string, std::int64_t>;
 
 /// Workers that train nothing (FakeExecutor), with a disk that they share with the engine. Messages arrive late, in
@@ -31,8 +31,8 @@ class SimulatedFleet final : public Fleet {
  public:
   struct Options {
     std::uint64_t seed = 0;
-    double fault_probability = 0.05;  ///< Chance of one, whenever a worker does something.
-    std::size_t num_local_workers = 2;   ///< Workers here; the others are elsewhere.
+    double fault_probability = 0.05;  ///< Probability of a fault at each action of a worker.
+    std::size_t num_local_workers = 2;   ///< Local workers; the others are remote.
   };
   SimulatedFleet(const FleetOptions& fleet, Options options, VirtualClock& clock, MemoryFileSystem& disk,
                  FaultCounts& fault_counts);
@@ -52,18 +52,18 @@ class SimulatedFleet final : public Fleet {
     Message message;
   };
   struct SimulatedWorker {
-    std::unique_ptr<FakeExecutor> fake;  // Null: it is not there.
+    std::unique_ptr<FakeExecutor> fake;  // Null: no process.
     pid_t process = 0;
-    double wakes_at_seconds = 0;          // When it does something next, or comes.
+    double wakes_at_seconds = 0;          // Time of its next action or its start.
     double last_seen_seconds = 0;          // When the engine last received a message from it.
-    double disconnected_until = 0;      // Nothing comes through until then.
-    double stopped_until = 0;  // It does nothing until then.
+    double disconnected_until = 0;      // Its messages wait until then.
+    double stopped_until = 0;  // It is stopped until then.
     std::deque<InFlightMessage> inbox, outbox;
     std::map<TrialId, std::uint64_t> tokens;
-    std::set<TrialId> active_trials;  // By the messages that the engine received.
+    std::set<TrialId> active_trials;  // Active trials by the received messages.
   };
   struct ZombieWorker {
-    std::unique_ptr<FakeExecutor> fake;  // Lost, and does not know it.
+    std::unique_ptr<FakeExecutor> fake;  // Lost for the engine, but still running.
     double wakes_at_seconds = 0;
     int steps = 0;
   };
@@ -92,8 +92,8 @@ class SimulatedFleet final : public Fleet {
   std::vector<SimulatedWorker> workers_;
   std::vector<ZombieWorker> zombies_;
   std::deque<FleetEvent> events_;
-  std::map<TrialId, int> losses_;         // Since its last new epoch.
-  std::map<TrialId, std::int64_t> last_reported_epochs_;  // Epochs.
+  std::map<TrialId, int> losses_;         // Losses since the last new epoch.
+  std::map<TrialId, std::int64_t> last_reported_epochs_;  // Last epoch of each trial.
   std::set<TrialId> crashed_;
   bool may_launch_ = true;
   pid_t processes_ = 100;

@@ -18,14 +18,15 @@ struct BlendCase {
   std::vector<double> shares;
   Tensor x;
 
-  formats::BlendedModel blended() const;  ///< Refers to this.
+  formats::BlendedModel blended() const;  ///< A view of this case.
 };
 
-/// Random blends of two to four models of each kind, on rows, images and token numbers. Members share one normalisation,
-/// have their own, or none. Some have missing values, filled in equally or by each member in its own way.
+/// Random blends of two to four models of each kind, on rows, images and token numbers. Members share one
+/// normalisation, have their own, or none. Some have missing values, filled in equally or by each member in its own
+/// way.
 std::vector<BlendCase> blend_cases(std::uint64_t count);
 
-/// What the blend is by definition, from what nn computes of each member: float32 of numbers in long double.
+/// The blend by its definition, from the program's outputs of each member: computed in long double, as float32.
 Tensor predict(const BlendCase& one);
 
 }  // namespace lanista::runtime::testing

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-// Generated programs, compiled and run by the compiler that made us (LANISTA_TEST_CXX). For tests: what fails that is
-// not under test throws.
+// Compiles and runs generated programs with the compiler of this build (LANISTA_TEST_CXX). A failure outside the tested
+// code throws.
 namespace lanista::runtime::testing {
 
-/// A folder that no other process has, gone in the end.
+/// A temporary folder of this process, removed at its end.
 class TemporaryFolder {
  public:
   TemporaryFolder();
@@ -26,7 +26,7 @@ void write(const std::filesystem::path& path, std::string_view bytes);
 std::string read(const std::filesystem::path& path);
 /// Runs the command of a shell in the folder; its exit code, -1 if a signal ended it.
 int run(const std::filesystem::path& folder, const std::string& command);
-/// Whether the compiler takes it without a warning; `arguments` name files of the folder.
+/// Whether the compiler accepts it without a warning; `arguments` name files of the folder.
 bool compiles(const std::filesystem::path& folder, const std::string& arguments);
 
 /// Concatenated predictions of models for three samples each. All models become one program in the empty folder, each

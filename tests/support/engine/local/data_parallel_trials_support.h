@@ -45,7 +45,7 @@ struct TrainingOutcome {
   std::int64_t num_parallel_spans = 0, losses = 0;
 };
 
-/// Trains jobs to their end, as the engine would; `between` is called every now and then.
+/// Trains jobs to their end, as the engine would; `between` is called between reports.
 inline TrainingOutcome train_all(
     engine::Executor& executor, const std::vector<engine::Job>& jobs,
     const std::function<void(const TrainingOutcome&)>& between = [](const TrainingOutcome&) {}) {

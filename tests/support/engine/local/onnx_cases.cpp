@@ -14,7 +14,7 @@ namespace lanista::runtime::testing {
 namespace {
 
 constexpr std::int64_t kBatch = 3;
-constexpr std::uint64_t kVocab = 7;  ///< of the smallest embedding here
+constexpr std::uint64_t kVocab = 7;  ///< Tokens of the smallest embedding here.
 using List = std::vector<std::int64_t>;
 
 struct OneOperator {
@@ -138,7 +138,7 @@ std::vector<mutate::BaseModel> all_bases() {
   std::vector<mutate::BaseModel> bases;
   const auto add = [&](const std::string& name, const graph::Shape& shape) {
     auto base = mutate::builtin_base(name, shape, 10);
-    if (!base) return;  // the images that one base needs are no rule for the others
+    if (!base) return;  // one base needs images, the others do not
     base->name += shape.text();
     bases.push_back(*std::move(base));
   };
@@ -243,7 +243,7 @@ std::vector<OnnxCase> mutated_cases(int count) {
   LANISTA_CHECK(space.ok(), "the models of the tests make no space");
 
   std::vector<OnnxCase> cases;
-  std::string refused;  // a chain of mutations may end where none applies any more
+  std::string refused;  // a chain of mutations may end when no mutation applies
   for (int i = 0; std::ssize(cases) < count; ++i) {
     LANISTA_CHECK(i < 4 * count, "hardly any mutation applies: " + refused);
     const Rng rng = Rng(11).split(static_cast<std::uint64_t>(i));

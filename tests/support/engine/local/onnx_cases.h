@@ -7,7 +7,7 @@
 #include "lanista/io/formats/onnx/onnx_export.h"
 #include "lanista/model/graph/graph.h"
 
-// Models with which export and import are tried, here and against other readers.
+// Models for tests of export and import, here and with other readers.
 namespace lanista::runtime::testing {
 
 /// A model with random weights and running statistics, and a batch of raw numbers.
@@ -29,9 +29,9 @@ std::vector<OnnxCase> base_cases();
 std::vector<OnnxCase> composed_cases();
 std::vector<OnnxCase> mutated_cases(int count);
 
-/// What nn computes from the case's x in the units of its options. [n, ...]
+/// The program's outputs for the case's x, [n, ...], in the units of its options.
 Tensor predict(const OnnxCase& one);
-/// The same without a unit of targets.
+/// The program's outputs without a unit of targets.
 Tensor predict(const graph::Graph& graph, const std::vector<Tensor>& weights, const std::vector<double>& mean,
                const std::vector<double>& scale, const Tensor& x);
 

@@ -23,8 +23,7 @@ stop: {rule: asha, rungs: [1]}
 keep: {top: 1, checkpoint_every: 0s}
 )yaml";
 
-/// Everything of a small study that is really trained, with checkpoints at every step, but its disk: the life of one
-/// process.
+/// One process that really trains a small study, with checkpoints at every step. The disk belongs to the test.
 class StudyProcess {
  public:
   struct Settings {
@@ -32,8 +31,8 @@ class StudyProcess {
     std::int64_t trials = 4;
     std::int64_t workers = 2;
     LogSink* sink = nullptr;
-    std::string study = kStudy;  ///< Its file.
-    std::int64_t lanes = 0;      ///< Of a worker, at most; 0: as many as pay.
+    std::string study = kStudy;  ///< Text of the study file.
+    std::int64_t lanes = 0;      ///< Most lanes of a worker; 0: chosen by time.
   };
 
   StudyProcess(FileSystem& fs, const Settings& settings)

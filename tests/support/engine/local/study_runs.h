@@ -18,10 +18,10 @@
 
 namespace lanista::runtime::testing {
 
-/// One life of a process that trains a study.
+/// One process that trains a study.
 struct ProcessRun {
   std::int64_t workers = 1, lanes = 0;
-  int events = 0;  ///< Behind so many a pause is asked for; 0: never.
+  int events = 0;  ///< Events after which a pause is requested; 0: never.
   std::function<void()> on_event = {};
 };
 inline Result<engine::RunResult> run_process(MemoryFileSystem& disk, const engine::testing::CustomStudy& study,

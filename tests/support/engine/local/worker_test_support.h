@@ -69,25 +69,25 @@ class WorkerExecutorTest : public ::testing::Test {
             .step_ops = &step_ops};
   }
 
-  /// The same trial without any executor.
+  /// The trial, trained without an executor.
   train::Trainer plain(const engine::Job& job, const graph::OpTable& step_ops) {
     return *train::Trainer::create(input(job, step_ops));
   }
 
-  /// What its state is in the end.
+  /// Its state at the end.
   Digest trained_alone(std::uint32_t id, const graph::OpTable& step_ops) {
     auto alone = plain(job(id), step_ops);
     for (std::int64_t i = 0; i < kEpochs * alone.steps_per_epoch(); ++i) alone.step();
     return state_hash(alone.save());
   }
 
-  /// Starts so many trials, of which each must end as it would alone. All have had an epoch before one may end.
+  /// Starts so many trials. Each must end as it would alone. All have trained an epoch before one may end.
   void expect_trained(WorkerExecutor& executor, std::uint32_t trials) {
     for (std::uint32_t id = 1; id <= trials; ++id) ASSERT_TRUE(executor.start(job(id)));
     expect_ended(executor, trials);
   }
 
-  /// The same of trials that have been started.
+  /// Checks trials that were started.
   void expect_ended(WorkerExecutor& executor, std::uint32_t trials) {
     const auto step_ops = step::training_ops(ops_.table());
     for (std::uint32_t id = 1; id <= trials; ++id) executor.command(engine::Allow{TrialId{id}, 1});

@@ -21,7 +21,7 @@
 #include "lanista/engine/remote/worker_loop.h"
 #include "lanista/model/graph/text.h"
 
-// For tests of worker processes: workers that die of their trials, and what becomes of those.
+// Worker processes that crash on their trials, for tests.
 namespace lanista::engine::testing {
 
 inline constexpr std::int64_t kShortEpochs = 4;
@@ -40,12 +40,12 @@ inline Job short_job(std::uint32_t id) {
 /// with 0 would signal the whole process group of the test.
 inline bool send_signal(pid_t process, int number) { return process > 0 && ::kill(process, number) == 0; }
 
-/// What a worker's trials do to it.
+/// How a worker's trials crash it.
 struct CrashProfile {
   std::optional<TrialId> kills;  ///< The trial that kills a worker which trains it.
   int signal = SIGSEGV;
-  int of_processes = 1 << 30;  ///< Only so many of them, counted in a file.
-  double seconds = 0;          ///< That an epoch takes.
+  int of_processes = 1 << 30;  ///< Most crashing processes, counted in a file.
+  double seconds = 0;          ///< Seconds of an epoch.
 };
 
 /// A fake that reports its active trials, all at once as lanes of one step, and may crash on them.
@@ -78,7 +78,7 @@ class CrashingExecutor final : public ForwardingExecutor {
   }
 
  private:
-  using Trials = std::map<TrialId, std::int64_t>;  // Epochs that it may train and has not.
+  using Trials = std::map<TrialId, std::int64_t>;  // Allowed epochs that are not trained yet.
 
   void allow(const Allow& allowed) {
     for (Trials* trials : {&ungrouped_, &grouped_}) {
@@ -126,7 +126,7 @@ class ProcessExecutorTest : public ::testing::Test {
   }
   ~ProcessExecutorTest() override { std::filesystem::remove_all(folder_); }
 
-  /// What workers of this nature obey with.
+  /// Makes the executors of workers with this profile.
   MakeWorkerExecutor crashing_worker(const CrashProfile& crash_profile) const {
     return [crash_profile, crash_marks_path = folder_ + "/marks"](const WorkerConfig& config,
                                                                   const ReportActiveTrials& report_trials) {

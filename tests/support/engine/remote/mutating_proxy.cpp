@@ -60,7 +60,7 @@ json changed_value(const json& value, Rng& rng) {
   return text;
 }
 
-/// Empty: there is no JSON in the text to change.
+/// The changed text; empty: it has no JSON to change.
 std::string change_one_value(const std::string& text, Rng& rng) {
   const auto begin = text.find('{');
   if (begin == std::string::npos) return "";
@@ -142,7 +142,7 @@ class Proxy {
     return each.number == 0 ? each.body : with_token(each.number + number_shift_, each.body);
   }
 
-  /// Bytes that Channel would not send. What was sent before goes out first.
+  /// Sends bytes that Channel would not send, after all earlier messages.
   void send_raw(const std::string& bytes) {
     engine_.flush(5);
     for (std::size_t at = 0; at < bytes.size();) {
@@ -152,7 +152,7 @@ class Proxy {
     }
   }
 
-  /// False: this message cannot be changed so; the next one may.
+  /// Changes a message. Returns false if this kind of change does not apply to it.
   bool mutate(NumberedMessage each) {
     std::string frame;
     encode_frame(each.kind, text_of(each), frame);

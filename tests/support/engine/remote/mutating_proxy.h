@@ -12,9 +12,9 @@
 // For tests: a proxy between an engine and a worker, which changes what the worker sends.
 namespace lanista::engine::testing {
 
-/// What a proxy does to the messages of its worker.
+/// Change that a proxy makes to a message of its worker.
 enum class MessageFault {
-  kValue,        ///< A value of the JSON text is another, or is missing.
+  kValue,        ///< A value of the JSON text is changed or missing.
   kBits,         ///< One bit of the text.
   kNumber,       ///< The message's number, or its lease's token.
   kKind,         ///< The kind.
@@ -32,15 +32,15 @@ enum class MessageFault {
   kGiantLength,        ///< The frame's length is 4 GiB.
   kTruncatedFrame,          ///< The frame is cut, and the next one follows.
   kEndlessFrame,      ///< The frame never ends.
-  kGarbage,      ///< Bytes that are no frame.
+  kGarbage,      ///< Bytes that are not a frame.
 };
 inline constexpr int kNumMessageFaults = static_cast<int>(MessageFault::kGarbage) + 1;
 
 struct Mutation {
   std::uint64_t seed = 0;
   MessageFault fault = MessageFault::kValue;
-  std::int64_t at = 0;  ///< Number of the message, its hello is 0.
-  /// A file that the first process makes which mutates; later ones are honest. Empty: every process mutates.
+  std::int64_t at = 0;  ///< Number of the message; its hello has number 0.
+  /// A file that the first mutating process creates; later processes are honest. Empty: every process mutates.
   std::string marker_file = {};
 };
 

@@ -11,7 +11,7 @@
 
 namespace lanista::engine::testing {
 
-/// For tests: an executor to which every order, and from which every report, goes as text.
+/// An executor that receives every request and sends every report as text.
 class WireExecutor final : public Executor {
  public:
   explicit WireExecutor(std::unique_ptr<Executor> inner) : inner_(std::move(inner)) {}
