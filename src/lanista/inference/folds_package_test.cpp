@@ -157,7 +157,7 @@ TEST(FoldsPackage, AveragesPredictionsOfItsTrainings) {
   }
 }
 
-TEST(FoldsPackage, ReachesWhatTheStudyMeasuredOnTheTestPart) {
+TEST(FoldsPackage, HasTheMeasuredTestMetrics) {
   for (const bool classes : {true, false}) {
     const TemporaryFolder temporary;
     const std::string path = (temporary.path() / "table.csv").string();

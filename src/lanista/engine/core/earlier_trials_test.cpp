@@ -185,7 +185,7 @@ TEST(ImportTrials, LeavesOutModelsThatAreNotInTheSpace) {
   EXPECT_LT(wanted, outputs_read_after(old).size()) << "or nothing was tested";
 }
 
-TEST(ImportTrials, RefusesWhatCannotBeCompared) {
+TEST(ImportTrials, RefusesIncomparableStudies) {
   const StudyView old = earlier_study(6);
   data::DataSpec other = testing::small_data();
   other.hash = hash_text("other");

@@ -469,7 +469,7 @@ TEST(Study, ReopensLogWithNullMetricsAndWarns) {
   }));
 }
 
-TEST(Study, RefusesExtensionsThatAreNoNumbers) {
+TEST(Study, RefusesExtensionsThatAreNotNumbers) {
   Bench bench;
   ASSERT_TRUE(bench.run(small_study(4), {}));
   const auto before = bench.disk.files();

@@ -75,7 +75,7 @@ TEST(ResolveFromData, ResolvesLossAndMetricsOfLabels) {
   refused("data: {targets: raw}", labels, "those of '' are labels");
 }
 
-TEST(ResolveFromData, MeasuresWhatGoalsConstraintsAndRungsName) {
+TEST(ResolveFromData, MeasuresMetricsOfGoalsConstraintsAndRungs) {
   auto config = *studyfile::read_study(
       "goal: [val_f1_macro, minimize val_log_loss, minimize params]\nsubject_to: [val_top3 >= 0.6, val_loss <= 2]\n"
       "stop: {rule: asha, on: val_matthews}\ntrain: {metrics: [top3]}",

@@ -249,7 +249,7 @@ Ended run_study(MemoryFileSystem& disk, const std::string& text, std::int64_t wo
   return {*engine::fold(*store::read_log(disk, engine::testing::kFolder)), *std::move(package)};
 }
 
-TEST(EnsembleStudy, LeavesAPackageThatReachesWhatTheStudyMeasured) {
+TEST(EnsembleStudy, WritesAPackageWithTheMeasuredMetrics) {
   for (const bool classes : {true, false}) {
     const TemporaryFolder temporary;
     const std::string path = (temporary.path() / "table.csv").string();

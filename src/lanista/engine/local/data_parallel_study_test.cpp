@@ -91,7 +91,7 @@ TEST_F(DataParallelTrials, ShareWorkersWithOtherTrials) {
 }
 
 // Measured alone and shared, with kept times of both; processes are killed in between.
-TEST_F(DataParallelTrials, HaveTheSameBitsWhateverWidthTheyFind) {
+TEST_F(DataParallelTrials, HaveTheSameBitsAtMeasuredWidths) {
   const std::vector<engine::Job> jobs{data_parallel_job(1, 2, kLongTrialEpochs), data_parallel_job(2, 1)};
   const TrainingOutcome wanted = alone(jobs);
   Rng rng(12);

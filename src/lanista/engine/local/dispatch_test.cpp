@@ -68,7 +68,7 @@ TEST(NextWork, LeavesSomeForEveryFreeWorker) {
   EXPECT_EQ(ids(next_work(entries, {.workers = 2})), (Ids{1, 2, 3, 4, 5})) << "there is a group for the other";
 }
 
-TEST(NextWork, KeepsGroupsWholeWhereAProgramHasFewMachines) {
+TEST(NextWork, KeepsGroupsWholeIfAProgramHasFewExecutables) {
   DispatchEntries entries;
   for (std::uint32_t id = 1; id <= 6; ++id) add(entries, id, "a");
   add(entries, 7, "b", 1);

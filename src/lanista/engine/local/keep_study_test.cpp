@@ -74,7 +74,7 @@ void expect_measured(const std::map<std::string, double>& seen, const study::Mea
   for (const auto& [name, value] : seen) EXPECT_EQ(value, wanted.metrics.at(name)) << name;
 }
 
-TEST(KeepStudy, ExportsWhatWasMeasuredBest) {
+TEST(KeepStudy, ExportsTheSelectedEpoch) {
   for (const char* precision : {"float32", "float64"}) {
     MemoryFileSystem disk;
     ASSERT_TRUE(keeping_process(disk, study_text("precision: " + std::string(precision)), 2).run());

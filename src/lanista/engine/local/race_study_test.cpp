@@ -153,7 +153,7 @@ TEST_F(RaceStudy, HasTrialsThatBeganWithTheWinner) {
   EXPECT_GT(shrunk, 0);
 }
 
-TEST_F(RaceStudy, IsTheSameWhereTheLossChoosesUnitsAndStatisticsAreRenewed) {
+TEST_F(RaceStudy, IsTheSameWithUnitsChosenByLossAndRecalibration) {
   const Custom custom = study(1, "", kShrinking);
   MemoryFileSystem reference;
   Moments moments;
@@ -188,7 +188,7 @@ TEST_F(RaceStudy, ChargesLogicalTimeForItsRaces) {
   EXPECT_GT(seen, 5);
 }
 
-TEST_F(RaceStudy, RacesWhatTheZooHas) {
+TEST_F(RaceStudy, RacesZooModels) {
   const zoo::testing::Folder folder("race"), saved("race_saved");
   MemoryFileSystem first, reference;
   run_to_end(first, study(1, folder.path()), 2, 0);

@@ -219,7 +219,7 @@ TEST_F(FlatsPackage, IsExportedWithTheTargetsOwnUnit) {
 }
 
 // Builds that know no unit must not take standard numbers for prices; packages of theirs have none.
-TEST_F(FlatsPackage, OfBeforeThereWereUnitsIsReadAsRaw) {
+TEST_F(FlatsPackage, OfAnOlderBuildIsReadAsRaw) {
   EXPECT_EQ(package_.facts.at("schema"), 2);
   const std::string path = kFolder + "/best/package.json";
   auto facts = nlohmann::json::parse(*disk_.read(path));

@@ -54,7 +54,7 @@ class FewExecutablesBackend final : public nn::Backend {
   mutable std::atomic<int> compiled = 0;
 };
 
-TEST_F(WorkerExecutorTest, OfADeviceHasFewMachinesForAProgramAndTheSameBits) {
+TEST_F(WorkerExecutorTest, UsesFewExecutablesOnADeviceWithTheSameBits) {
   const FewExecutablesBackend device;
   WorkerOptions options;
   options.backend = &device;
@@ -76,7 +76,7 @@ TEST_F(WorkerExecutorTest, OfADeviceHasFewMachinesForAProgramAndTheSameBits) {
   EXPECT_LE(device.compiled, 2);
 }
 
-TEST_F(WorkerExecutorTest, MeasuresWhatTheBriefNames) {
+TEST_F(WorkerExecutorTest, MeasuresConfiguredMetrics) {
   WorkerOptions options;
   options.own_metrics = {{.name = "rows", .compute = [](const study::Scored& scored) {
                             return static_cast<double>(scored.labels.size());

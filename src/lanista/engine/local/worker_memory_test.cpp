@@ -134,7 +134,7 @@ struct MemoryHungryOperator {
   }
 };
 
-TEST_F(WorkerMemory, TurnsWhateverATestThrowsIntoAnError) {
+TEST_F(WorkerMemory, TurnsExceptionsOfATestIntoErrors) {
   const auto dry = std::make_shared<std::atomic<bool>>(false);
   graph::OpDef thirsty;
   thirsty.name = "thirsty";

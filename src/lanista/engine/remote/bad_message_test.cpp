@@ -184,7 +184,7 @@ TEST_F(BadMessageTest, IsDroppedForMessagesOutOfOrder) {
             "(bad) was dropped: it sent an invalid message (a message of 100 bytes; allowed: up to 64 for kind 40)");
 }
 
-TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutAQuestion) {
+TEST_F(BadMessageTest, IsDroppedForAnAnswerWithoutARequest) {
   auto executor = executor_with({{"bad", launch_speaking([](Channel& channel) {
                                send_all(channel, WireKind::kReady, "1\n");
                                const auto answer = encode_measured_metrics({{"test_accuracy", 1}});

@@ -126,7 +126,7 @@ TEST_F(BadWorkerTest, IsDroppedForATrialThatItDoesNotHave) {
                  "reported trial 77");
 }
 
-TEST_F(BadWorkerTest, IsDroppedForAPauseThatWasNotAskedFor) {
+TEST_F(BadWorkerTest, IsDroppedForAnUnrequestedPause) {
   expect_dropped({.report = [](Report& report) { report = AllPausedReport{}; }}, "a pause that was not requested");
 }
 
@@ -169,7 +169,7 @@ TEST_F(BadWorkerTest, IsLostIfItDoesNotAnswerAPause) {
   EXPECT_EQ(reason, "did not answer a pause within 2.0 s (run.lease_seconds)");
 }
 
-TEST_F(BadWorkerTest, DoesNotBlockPauseWithQuestion) {
+TEST_F(BadWorkerTest, DoesNotBlockPauseDuringMeasurement) {
   std::atomic<int> pause = 0;
   WorkerConfig worker_config;
   worker_config.study_folder = folder_;
