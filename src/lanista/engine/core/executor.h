@@ -48,13 +48,13 @@ struct ForkedRun {
 struct StartRaceSetup {
   std::int64_t steps = 0;  ///< Steps of each candidate; 0: no race.
   /// One start candidate.
-  struct Rival {
+  struct Alternative {
     study::Start start;                              ///< The weights that it starts from.
     std::optional<zoo::TransferPlan> transfer = {};  ///< As Job::transfer.
     double ease = 1;                                 ///< As Recipe::ease, if the trial continues from it.
     std::optional<graph::Graph> parent = {};         ///< As Job::parent.
   };
-  std::vector<Rival> rivals = {};  ///< The candidates in order.
+  std::vector<Alternative> alternatives = {};  ///< The candidates in order.
 };
 
 /// Everything that determines the numbers of a trial, and the checkpoint to resume from.

@@ -1,7 +1,7 @@
 // Requests at every position of a study, each followed by kills at every moment, and the engine's work on resume.
 #include <gtest/gtest.h>
 
-#include "support/engine/core/custom_study.h"
+#include "support/engine/core/custom_strategy_study.h"
 
 namespace lanista::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include "lanista/base/memory_file_system.h"
 #include "lanista/io/data/selection_comparison.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 
 namespace lanista::runtime {
 namespace {

@@ -2,10 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "lanista/base/memory_file_system.h"
-#include "support/engine/core/breeding.h"
+#include "support/engine/core/random_clones.h"
 #include "lanista/engine/core/warm_start.h"
 #include "lanista/engine/local/repeat.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/engine/local/worker_executor.h"
 #include "lanista/model/autodiff/training_step.h"

@@ -29,7 +29,7 @@ engine::MakeWorkerExecutor make_process_worker(const nn::Operators& operators) {
                                                   worker_config.data.repetitions));
     auto state = std::make_shared<WorkerProcessState>(std::move(data));
     WorkerOptions options;
-    options.in_hand = std::move(report);
+    options.on_training = std::move(report);
     LANISTA_ASSIGN(state->executor,
                    WorkerExecutor::create(worker_config, state->data, operators, fs, state->clock, options));
     return std::shared_ptr<engine::Executor>(state, state->executor.get());

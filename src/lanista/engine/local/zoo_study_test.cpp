@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "lanista/engine/core/warm_start.h"
-#include "support/engine/local/study_life.h"
+#include "support/engine/local/study_runs.h"
 #include "lanista/engine/local/trial_slot.h"
 #include "lanista/model/autodiff/training_step.h"
 #include "lanista/exec/train/trainer.h"

@@ -9,7 +9,7 @@
 
 #include "lanista/base/rng.h"
 #include "lanista/exec/program/backend.h"
-#include "support/exec/pipeline_parallel/stages_support.h"
+#include "support/exec/pipeline_parallel/stage_test_support.h"
 #include "lanista/exec/pipeline_parallel/pipeline_backend.h"
 
 namespace lanista::runtime {

@@ -5,13 +5,13 @@
 #include <string_view>
 #include <utility>
 
-#include "support/engine/core/custom_study.h"
-#include "support/engine/core/erratic.h"
+#include "support/engine/core/custom_strategy_study.h"
+#include "support/engine/core/random_verdicts.h"
 
 namespace lanista::engine::testing {
 
-/// Pauses, resumes and stops trials, and starts others from their states, in groups of any kind. It is a function of its
-/// seed and of the events. Some starts name states that are not kept.
+/// Pauses, resumes and stops trials, and starts others from their states, in groups of any kind. It is a function of
+/// its seed and of the events. Some starts name states that are not kept.
 class RandomCloneStrategy final : public RandomVerdictStrategy {
  public:
   RandomCloneStrategy(std::unique_ptr<strategy::Strategy> inner, std::int64_t epochs, std::uint64_t seed)

@@ -1,4 +1,4 @@
-#include "support/exec/backends/cuda_blocks/block_watched.h"
+#include "support/exec/backends/cuda_blocks/block_race_detector.h"
 
 #include <cstddef>
 #include <vector>
