@@ -111,7 +111,7 @@ TEST_F(ReportCheckTest, RefusesWrongMeasurements) {
       {"without the metric 'train_loss'", [](M& m) { m.metrics.erase("train_loss"); }},
       {"the metric 'extra'", [](M& m) { m.metrics["extra"] = 1; }},
       {"with the name 'a?b'", [](M& m) { m.metrics["a\nb"] = 1; }},
-      {"a race of starts",
+      {"a start race",
        [](M& m) {
          m.race = {{1, 0.5, true}};
        }},
