@@ -13,32 +13,36 @@
 
 namespace lanista::nn {
 
-/// What pays on a device, where nobody says otherwise; 0: as on the CPU.
+/// The loads that suit a device, for settings that the user leaves open. 0 means: as on the CPU.
 struct Capability {
-  std::int64_t workers = 0;   ///< threads that feed it; with many lanes no more than there are trials under way
-  bool prefers_many_lanes = false;    ///< a launch costs more than a lane: as many as there are trials under way
-  std::int64_t max_executables = 0;  ///< that trials of one group are shared out among at a time; 0: every free worker
+  std::int64_t workers = 0;          ///< Most threads that feed it; with prefers_many_lanes at most the active trials.
+  bool prefers_many_lanes = false;   ///< Whether a launch costs more than a lane: then lanes = active trials.
+  std::int64_t max_executables = 0;  ///< Executables that share the trials of one group at a time; 0: one a free worker
 };
 
-/// A way to run training steps: a device with its kernels. Immutable and thread-safe; programs refer to none.
+/// A factory that compiles models into executables for one kind of device. Immutable and thread-safe. Programs keep no
+/// reference to it.
 class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// BatchPart of a program's key: machines of one name take each other's states with the same bits to follow.
+/// The name of the backend, which is part of a program's key.
+  ///
+  /// Executables of backends with one name accept each other's states and continue with the same bits.
   virtual std::string_view name() const = 0;
-  /// Of its numbers, as the log tells it ("own-2/fma"): backends of one class give the same bits.
+  /// The name of its numeric class, as the log stores it ("own-2/fma"). Backends of one class give the same bits.
   virtual std::string_view numeric_class() const = 0;
+  /// The loads that suit its device.
   virtual Capability capability() const { return {}; }
-  /// What its programs have found that a study should know, in sentences; each is told once.
+  /// Returns the warnings of its programs since the last call, in sentences. Each warning is returned once.
   virtual std::vector<std::string> drain_warnings() const { return {}; }
-  /// `train` may be null: then the machine only predicts. Errors: kInvalidArgument (the backend does not run here),
-  /// kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
+  /// Compiles an executable. Without `train` (null) it only predicts. Errors: kInvalidArgument (the backend does not
+  /// run here), kResourceExhausted (budget), kUnimplemented (an operator without a kernel, by name).
   virtual Result<std::unique_ptr<Executable>> compile(const step::TrainingStep* train, const step::InferenceStep& infer,
                                                    const ProgramOptions& options) const = 0;
 };
 
-/// Own kernels on the CPU, at one level of instructions; the CPU may lack it.
+/// The backend of the lanista kernels on the CPU, at one level of instructions. `compile` fails if the CPU lacks it.
 const Backend& cpu_backend(kernels::Isa isa = kernels::best_isa());
 
 }  // namespace lanista::nn

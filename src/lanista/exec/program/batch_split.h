@@ -7,41 +7,49 @@ namespace lanista::nn {
 
 /// Neighbouring samples of a batch that are computed together.
 struct BatchPart {
-  std::int64_t begin = 0, size = 0;
-  std::int64_t number = 0;  ///< among the parts of the batch
-  std::int64_t shard = 0;   ///< that it is of
+  std::int64_t begin = 0, size = 0;  ///< first sample, and number of samples
+  std::int64_t number = 0;  ///< index among the parts of the batch
+  std::int64_t shard = 0;   ///< index of its shard
   bool begins_shard = true, ends_shard = true;
 };
 
-/// Neighbouring shards that one rank of several computes, and where what they give is summed: the first in the order are
-/// added up in one place, later ones keep a place each, until all ranks' places are added up in their order.
+/// The neighbouring shards that one rank computes, and the accumulators in which it sums them.
+///
+/// The rank that has shard 0 adds all its shards into one accumulator. Every other rank has one accumulator a shard.
+/// All accumulators are then added in order of ranks, so the additions are those of a single rank.
 struct ShardRange {
-  std::int64_t begin = 0, end = 0;
+  std::int64_t begin = 0, end = 0;  ///< first shard, and one past the last
 
+  /// Whether the part belongs to one of these shards.
   bool contains(const BatchPart& part) const { return part.shard >= begin && part.shard < end; }
+  /// Number of accumulators of the rank.
   std::int64_t num_accumulators() const { return begin == 0 ? 1 : end - begin; }
+  /// Index of the accumulator into which the part is summed.
   std::int64_t accumulator(const BatchPart& part) const { return begin == 0 ? 0 : part.shard - begin; }
-  /// Of a shard that nothing was added up with before.
-  bool starts_accumulator(const BatchPart& part) const { return begin > 0 || part.shard == 0; }
+  /// Whether the shard of the part is the first one of its accumulator.
 };
 
-/// How the samples of a step are cut: into shards, and each of these into pieces, neighbouring samples every time, of
-/// sizes that differ by at most one, the larger ones in front. BatchParts without a sample are passed over.
+/// The division of a step's samples into shards, and of each shard into pieces.
+///
+/// Shards and pieces are neighbouring samples. Their sizes differ by at most one, larger ones first. Parts without a
+/// sample are skipped.
 struct BatchSplit {
-  std::int64_t shards = 1, pieces = 1;
+  std::int64_t shards = 1, pieces = 1;  ///< shards of a batch, pieces of a shard
 
+  /// Whether the batch is one part.
   bool is_whole() const { return shards == 1 && pieces == 1; }
-  /// The most samples that a part of a batch of n has.
+  /// The largest number of samples in a part of a batch of n.
   std::int64_t largest_part(std::int64_t n) const { return divide_round_up(divide_round_up(n, shards), pieces); }
-  /// BatchParts of a batch of n; grows with n.
+  /// Number of parts of a batch of n. It does not decrease as n grows.
   std::int64_t num_parts(std::int64_t n) const {
     std::int64_t count = 0;
     for_each_part(n, [&](const BatchPart&) { ++count; });
     return count;
   }
-  /// Shards of a batch of n that have samples.
+  /// Number of shards of a batch of n that have samples.
   std::int64_t num_used_shards(std::int64_t n) const { return std::min(shards, n); }
-  /// Of a batch of n, what that rank of `width` computes; somebody has nothing to do where width exceeds used(n).
+  /// The shards of a batch of n that `rank` of `width` ranks computes. None if width exceeds num_used_shards(n), for
+  /// some ranks.
   ShardRange shards_of_rank(std::int64_t n, std::int64_t width, std::int64_t rank) const {
     return {part_begin(num_used_shards(n), width, rank), part_begin(num_used_shards(n), width, rank + 1)};
   }

@@ -10,27 +10,29 @@
 
 namespace lanista::nn {
 
-/// The commit section of a program: updates of all trained parameters, prepared like any call, then the new buffers.
+/// The commit section of a program: the prepared updates of all trained parameters.
 template <class T>
 struct CommitSection {
   std::vector<Run<T>> updates;
   PlanLine line;  ///< the commit is one line of the plan
 };
 
-/// `state_format` says where parameters and slots lie; gradients lie as parameters do. Errors: kUnimplemented, an update
-/// without a kernel.
+/// Prepares the commit section of `train`. `state_format` gives the offsets of parameters and slots; gradients have the
+/// offsets of their parameters. Errors: kUnimplemented (an update without a kernel).
 template <class T>
 Result<CommitSection<T>> commit_section(const step::TrainingStep& train, const StateFormat& state_format,
                                         const SectionInputs<T>& inputs);
 
-/// The commit of a lane: `gradients` (as the parameters lie; scaled down if they exceed clip_norm) go into parameters
-/// and slots, `new_buffers` into buffers, and the step is counted. A state that shares its
-/// memory gets its own first: throws std::bad_alloc, and then nothing has changed; else cannot fail.
+/// Updates a lane's state by its gradients and counts the step.
+///
+/// `gradients` have the layout of the parameters; they are scaled down if their norm exceeds clip_norm. `new_buffers`
+/// replace the buffers. A state that shares its memory is copied first, which may throw std::bad_alloc; then nothing
+/// has changed.
 template <class T>
 void commit(LaneState& state, const T* gradients, const T* new_buffers, const CommitSection<T>& section,
             const LaneHyper& hyper, const kernels::Kernels<T>& k);
 
-/// The part of a commit that renews buffers, alone.
+/// Copies `new_buffers` into the state's buffers, and changes nothing else.
 template <class T>
 void renew_buffers(LaneState& state, const T* new_buffers);
 

@@ -11,12 +11,13 @@
 
 namespace lanista::nn {
 
-/// Bytes on a cache line that several owners hold together until one of them is to write: that one takes a copy then.
-/// Owners may be in different threads; each of them is for one thread at a time.
+/// Aligned bytes that several owners share until one of them writes; that owner then gets a copy.
+///
+/// Owners may live in different threads. Each owner is used by one thread at a time.
 class CopyOnWriteBytes {
  public:
   CopyOnWriteBytes() = default;  ///< none
-  /// Zeroed. Throws std::bad_alloc.
+  /// `size` zeroed bytes. Throws std::bad_alloc.
   explicit CopyOnWriteBytes(std::int64_t size) : block_(make(size)) {
     std::memset(data(), 0, static_cast<std::size_t>(align_up(size)));
   }
@@ -26,20 +27,21 @@ class CopyOnWriteBytes {
     return *this;
   }
   ~CopyOnWriteBytes() {
-    // Whoever goes last has seen all that the others did.
+    // The last owner sees all writes of the others.
     if (block_ != nullptr && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) free(block_);
   }
 
-  /// One more owner: no byte is copied.
+  /// Returns one more owner of the same bytes, without a copy.
   CopyOnWriteBytes share() const {
     CopyOnWriteBytes other;
     if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);
     other.block_ = block_;
     return other;
   }
+  /// Whether another owner exists.
   bool is_shared() const { return block_ != nullptr && block_->owners.load(std::memory_order_acquire) > 1; }
-  /// Before the first write: its own from here on, elsewhere if it was shared. Throws std::bad_alloc; nothing has
-  /// changed then.
+  /// Copies the bytes if they are shared. Call it before the first write. Throws std::bad_alloc; then nothing has
+  /// changed.
   void ensure_unique() {
     if (!is_shared()) return;
     CopyOnWriteBytes own;
@@ -47,7 +49,7 @@ class CopyOnWriteBytes {
     std::memcpy(own.data(), data(), static_cast<std::size_t>(align_up(block_->size)));
     std::swap(block_, own.block_);
   }
-  /// To be written by one owner alone. Null of none.
+  /// The bytes, which only a sole owner may write. Null if there are none.
   std::byte* data() const { return block_ == nullptr ? nullptr : reinterpret_cast<std::byte*>(block_) + kAlignment; }
 
  private:

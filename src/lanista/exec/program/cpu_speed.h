@@ -8,28 +8,28 @@
 
 namespace lanista::nn {
 
-/// One level of the memory, as a single core reads it.
+/// Read speed of one level of memory, as a single core measures it.
 struct CacheLevelSpeed {
   std::string level;         ///< "L1", "L2", "L3", "memory"
-  std::int64_t bytes = 0;    ///< what was read again and again; of memory, what no cache held
-  double gb_per_second = 0;  ///< 1e9 bytes
+  std::int64_t bytes = 0;    ///< size of the block that was read repeatedly; for memory, larger than any cache
+  double gb_per_second = 0;  ///< read bandwidth in 1e9 bytes a second
 };
 
-/// What one core of this machine does at most: the limits that a program's time is compared with.
+/// The peak speed of one core of this machine, with which a program's time is compared.
 struct CpuSpeed {
   kernels::Isa isa = kernels::Isa::kPortable;
-  double peak_gflops = 0;           ///< fp32, a multiply-add counted as two operations
-  std::vector<CacheLevelSpeed> memory;  ///< from the nearest level; one whose size the system does not tell is left out
+  double peak_gflops = 0;               ///< 1e9 float32 operations a second; a multiply-add is two operations
+  std::vector<CacheLevelSpeed> memory;  ///< nearest level first; levels of unknown size are left out
 
-  /// The first level that holds `bytes` wholly, memory if none does.
+  /// The first level that holds `bytes` completely, or memory if none does.
   const CacheLevelSpeed& level_of(std::int64_t bytes) const;
 };
 
-/// Measures the calling thread's core, in well under half a second: the best of several short runs of each. On a busy
-/// machine it says less than the core can do.
+/// Measures the core of the calling thread in less than half a second. Each number is the best of several short runs.
+/// On a busy machine the result is below the core's peak.
 CpuSpeed measure_cpu_speed(kernels::Isa isa = kernels::best_isa());
 
-/// The name of the CPU as the system gives it, "unknown" if it gives none.
+/// The model name of the CPU as the system reports it, or "unknown".
 std::string cpu_model();
 
 }  // namespace lanista::nn

@@ -21,25 +21,27 @@
 
 namespace lanista::nn {
 
-/// What is known of a machine once it is made.
+/// The fixed properties of an executable.
 struct ExecutableProperties {
   std::int64_t lanes = 0;
   std::int64_t prediction_size = 0;  ///< elements of one prediction
-  bool trains = true;                ///< false: it predicts, and no more
+  bool trains = true;                ///< false: it only predicts
   std::shared_ptr<const StateFormat> state_format;
   std::vector<LaneAttr> lane_attrs;
   std::vector<PlanLine> plan;
-  std::int64_t shards = 1;       ///< of a step's batch
-  std::int64_t shard_bytes = 0;  ///< that ranks which share a step tell each other of a shard
+  std::int64_t shards = 1;       ///< shards of a step's batch
+  std::int64_t shard_bytes = 0;  ///< bytes that a rank sends for one shard, when ranks share a step
 };
 
-/// Predictions, in canonical order.
+/// The destination of predictions in canonical order, float or double as the program's precision is.
 using PredictionBuffer = std::variant<std::span<float>, std::span<double>>;
 
-/// A compiled program on some device: the only thing that knows its kernels, layouts and memory. Lanes begin empty.
-/// States come and go as host values; while one is seated, the device may have it where it likes, and nobody else has
-/// it. To come and go may be dear: whoever has seats keeps states in them (train::LaneSlots). The caller has checked that
-/// lanes exist, are empty or taken as they must be, and that states are of the machine's kind. One thread at a time.
+/// A compiled program on one device. It alone knows its kernels, layouts and memory.
+///
+/// All lanes are empty at first. States enter and leave as host values. The executable owns an attached state and may
+/// keep it in device memory. Attaching or detaching may copy the whole state, so train::LaneSlots keeps states in
+/// lanes. The caller (Program) checks that lanes exist, are empty or occupied as needed, and that states have the right
+/// format. One thread at a time.
 class Executable {
  public:
   explicit Executable(ExecutableProperties properties) : properties_(std::move(properties)) {}
@@ -47,48 +49,61 @@ class Executable {
   Executable(const Executable&) = delete;
   Executable& operator=(const Executable&) = delete;
 
+  /// Its fixed properties.
   const ExecutableProperties& properties() const { return properties_; }
+  /// Bytes of all planned memory, including the attached states.
   virtual std::int64_t bytes() const = 0;
+  /// A text for people: operators, kernels, layouts and bytes, one line an instruction.
   virtual std::string describe() const = 0;
 
+  /// Returns the fresh state of a trial, to be attached. Errors: kResourceExhausted.
   virtual Result<LaneState> make_state(std::uint64_t trial_seed) const = 0;
-  /// Where lanes take memory as they are taken: so many may be, without want of it, until this is called again. Errors:
-  /// kResourceExhausted.
+  /// Reserves device memory for `lanes` attached states, until the next call. A backend that allocates all lanes at
+  /// compilation does nothing. Errors: kResourceExhausted.
   virtual Result<void> reserve_lanes(std::int64_t lanes) {
     static_cast<void>(lanes);
     return {};
   }
-  /// If it throws, the state is the caller's as before.
+  /// Puts a state into an empty lane. If it throws, the caller keeps the state.
   virtual void attach(std::int64_t lane, LaneState&& state) = 0;
-  /// Cannot fail: a machine that has states elsewhere keeps the host's memory of each as long as it has the state.
+  /// Takes the state out of a lane. It cannot fail: host memory of an attached state stays reserved.
   virtual LaneState detach(std::int64_t lane) = 0;
-  /// A seated state's copy goes into an empty lane, for another trial: its masks are its own from here on. Errors:
-  /// kResourceExhausted; then the lane is empty still.
+  /// Puts a copy of lane `from` into the empty lane `to`, for another trial with its own seed. Errors:
+  /// kResourceExhausted; then lane `to` is still empty.
   virtual Result<void> clone(std::int64_t from, std::int64_t to, std::uint64_t trial_seed) = 0;
-  /// Steps that a seated state has done; -1 of an empty lane.
+  /// Steps done by the attached state; -1 if the lane is empty.
   virtual std::int64_t step_count(std::int64_t lane) const = 0;
-  /// LaneState::extract of a seated state.
+  /// LaneState::extract of an attached state, which stays attached.
   virtual std::vector<Tensor> extract_state(std::int64_t lane) const = 0;
 
-  /// Begins steps of the active lanes, whose ends, one a lane, hold after wait() what became of them; others' are
-  /// left alone. `chunk`, all it refers to, and `results` live until then.
+  /// Starts the steps of the active lanes. After wait(), `results` has the result of each active lane; other entries
+  /// are unchanged. `chunk`, all it refers to, and `results` must live until then.
   virtual void run(const Chunk& chunk, std::span<LaneResult> results) = 0;
-  /// Until they are done.
+  /// Returns when the steps of run() are done.
   virtual void wait() = 0;
 
-  /// A step in stages as it was, once behind the first ones; of others, and from then on, nothing.
+  /// Measured times of a step in stages, once, after the first steps. Without stages, or after that, nothing.
   virtual std::optional<StepTimes> take_step_times() { return std::nullopt; }
 
+  /// Program::make_gradients.
   virtual Result<LaneGradients> make_gradients() const = 0;
+  /// Program::gradients.
   virtual double gradients(std::int64_t lane, const Batch& batch, std::int64_t total, const LaneHyper& hyper,
                            LaneGradients& out, bool add) = 0;
+  /// Program::commit.
   virtual void commit(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) = 0;
+  /// Program::renew_buffers.
   virtual void renew_buffers(std::int64_t lane, const LaneGradients& from) = 0;
-  virtual double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients, const LaneHyper& hyper) const = 0;
+  /// Program::squared_gradient_norm.
+  virtual double squared_gradient_norm(std::int64_t lane, const LaneGradients& gradients,
+                                       const LaneHyper& hyper) const = 0;
+  /// Program::predict.
   virtual void predict(std::int64_t lane, const Batch& batch, PredictionBuffer out) = 0;
-  /// Adds what is asked of lanes' predictions to their sums, over all batches. Predictions need not leave the device.
+  /// Program::evaluate. Predictions need not leave the device.
   virtual void evaluate(const BatchSource& batches, std::span<LaneMetrics> lanes) = 0;
+  /// Program::losses.
   virtual void losses(std::int64_t lane, const Batch& batch, double label_smoothing, std::span<double> out) = 0;
+  /// Program::profile_step.
   virtual void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) = 0;
 
  private:

@@ -23,14 +23,15 @@
 
 namespace lanista::nn {
 
-/// Own kernels on the CPU, for one element type: every lane through the compute section and then its commit. States
-/// stay in host memory, and chunks are done when run() returns.
+/// The executable of the lanista CPU kernels for one element type. It runs the compute section and then the commit of
+/// each lane. States stay in host memory, and a chunk is done when run() returns.
 template <class T>
 class LaneProgram final : public Executable {
  public:
+  /// Compiles a program; without `train` (null) it only predicts. Errors: those of Backend::compile.
   static Result<std::unique_ptr<LaneProgram>> compile(kernels::Isa isa, const step::TrainingStep* train,
                                                       const step::InferenceStep& infer, const ProgramOptions& options);
-  /// The stages of such a program alone, for who is a place of another process's steps.
+  /// Compiles only the stages of such a program, for a process that serves a rank of another process's steps.
   static Result<std::unique_ptr<StageRunner<T>>> compile_stage_runner(kernels::Isa isa, const step::TrainingStep& train,
                                                              const step::InferenceStep& infer,
                                                              const ProgramOptions& options);
@@ -69,13 +70,13 @@ class LaneProgram final : public Executable {
   void profile_step(const Batch& batch, const LaneHyper& hyper, const std::function<void()>& done) override;
 
  private:
-  // A value that the batch brings, and the memory for it in program layout.
+  // A value that a batch brings, and its memory in program layout.
   struct BatchInput {
     Reorder reorder;
-    bool tokens = false;      // whole numbers that travel as floats
-    std::int64_t offset = 0;  // in a desk
-    std::int64_t bytes = 0;   // none if the batch's own memory serves
-    std::int64_t stride = 0;  // bytes of a sample, wherever it lies
+    bool tokens = false;      // whole numbers in float form
+    std::int64_t offset = 0;  // in a workspace
+    std::int64_t bytes = 0;   // 0 if the batch's own memory is used
+    std::int64_t stride = 0;  // bytes of a sample, wherever the value is
     void plan(const graph::ValueType& type, std::int64_t max_batch);
   };
   struct Plan;
@@ -86,19 +87,21 @@ class LaneProgram final : public Executable {
               MemoryBudget::Reservation reservation);
   LaneState& state_of(std::int64_t lane) { return states_[static_cast<std::size_t>(lane)]; }
   void train_step(const Chunk& chunk, std::int64_t step, std::span<LaneResult> results);
-  /// `squared_norm` gets the square of the step's gradient; null: nobody asks.
+  /// Trains one step of a lane and returns its mean loss. `squared_norm` receives the square of the gradient's norm,
+  /// unless it is null.
   double train_one_lane(RunContext<T>& run, std::int64_t lane, ShardCommunicator* communicator, double* squared_norm);
   void commit_lane(const RunContext<T>& run, std::int64_t lane);
-  // Compute sections of all parts of a batch that `run` was fed, one desk for all (lane_parts.cpp). `out` gets the sum
-  // of their gradients, in order of the parts, or has it added; the sum of losses is the result.
+  // Runs the compute sections of all parts of the batch in `run`, in one workspace (lane_batch_parts.cpp). Writes the
+  // sum of their gradients, in order of the parts, to `out`, or adds it. Returns the sum of losses.
   double sum_gradients(const RunContext<T>& run, T* out, bool add);
-  // The same, each of the peers its own shards. All have used shards for (BatchSplit::used).
-  double sum_gradients_across_ranks(ShardCommunicator& communicator, const RunContext<T>& run, T* out);
+  // Does the same with each rank computing its own shards. Every rank must have shards (BatchSplit::num_used_shards).
   struct GradientSums;
   GradientSums sums_to_send(ShardCommunicator& communicator) const;
   void sum_parts_in_sequence(const RunContext<T>& run, const ShardRange& own, const GradientSums& sums);
-  void sum_parts_in_lockstep(const RunContext<T>& run, const ShardRange& own, GradientSums sums, ShardCommunicator* communicator);
-  void reduce_over_parts(const RunContext<T>& run, const BatchReduction<T>& batch_reduction, const ShardRange& own, ShardCommunicator* communicator);
+  void sum_parts_in_lockstep(const RunContext<T>& run, const ShardRange& own, GradientSums sums,
+                             ShardCommunicator* communicator);
+  void reduce_over_parts(const RunContext<T>& run, const BatchReduction<T>& batch_reduction, const ShardRange& own,
+                         ShardCommunicator* communicator);
   RunContext<T> lockstep_part(const RunContext<T>& run, const BatchPart& part) const;
   RunContext<T> part_context(const RunContext<T>& run, const BatchPart& part, std::int64_t arena) const;
   double loss_sum(const RunContext<T>& run) const;
@@ -106,15 +109,16 @@ class LaneProgram final : public Executable {
   T* workspace_gradients(int thread, std::int64_t number) const {
     return reinterpret_cast<T*>(workspace(thread) + gradient_offset_ + number * gradient_stride_);
   }
-  /// A thread's own arena, scratch, feeds, gradients and new buffer values.
+  /// A thread's own arena, scratch, inputs, gradients and new buffer values.
   std::byte* workspace(int thread) const { return memory_.data() + thread * workspace_bytes_; }
   RunContext<T> context(std::int64_t lane, int thread) const;
   void check_hyper(const LaneHyper& hyper) const;
-  std::byte* load_input(const BatchInput& load_input, std::byte* workspace, std::int64_t n, std::span<const float> values) const;
+  std::byte* load_input(const BatchInput& load_input, std::byte* workspace, std::int64_t n,
+                        std::span<const float> values) const;
   void load_features(RunContext<T>& run, std::byte* workspace, const Batch& batch) const;
   void load_batch(RunContext<T>& run, std::byte* workspace, const Batch& batch) const;
   void check_labels(const Batch& batch) const;
-  /// Numbers that are one answer: of classes those of one position, else the whole prediction.
+  /// Elements of one rated answer: for classes those of one position, else the whole prediction.
   std::int64_t values_per_target(const Metrics& requested) const;
 
   kernels::Isa isa_;
@@ -126,10 +130,10 @@ class LaneProgram final : public Executable {
   Address loss_, prediction_;
   Reorder prediction_out_;
   ElementCount prediction_count_;
-  std::int64_t classes_ = 0;    // cross-entropy: labels are below this
-  std::int64_t positions_ = 1;  // and a sample has so many
-  std::int64_t row_size_ = 1;        // of a prediction: its last dimension
-  Metrics loss_only_;        // that the step has; none of a program that only predicts
+  std::int64_t classes_ = 0;    // cross-entropy: labels are less than this
+  std::int64_t positions_ = 1;  // cross-entropy: labels of a sample
+  std::int64_t row_size_ = 1;   // last dimension of a prediction
+  Metrics loss_only_;           // the step's loss; empty if the program only predicts
   BatchInput input_, target_;
   std::int64_t scratch_offset_ = 0;
   std::int64_t arena_stride_ = 0;
@@ -137,13 +141,13 @@ class LaneProgram final : public Executable {
   std::int64_t gradient_stride_ = 0;
   std::int64_t gradient_count_ = 1;
   std::int64_t new_buffer_offset_ = 0;
-  std::int64_t value_offset_ = 0;  // of three values of an exchange
+  std::int64_t value_offset_ = 0;  // of three values of a batch reduction
   std::int64_t workspace_bytes_ = 0;
   MemoryBudget::Reservation reservation_;
   std::shared_ptr<const StateFormat> state_format_;
-  std::vector<LaneState> states_;  // of each lane; none where it is empty
-  AlignedBytes memory_;            // desks
-  std::unique_ptr<StageRunner<T>> stages_;  // none where one thread does all of a step
+  std::vector<LaneState> states_;  // of each lane; empty if the lane is
+  AlignedBytes memory_;            // workspaces of the threads
+  std::unique_ptr<StageRunner<T>> stages_;  // null if steps are not cut into stages
   ThreadPool thread_pool_;
 };
 

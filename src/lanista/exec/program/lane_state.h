@@ -14,36 +14,39 @@
 
 namespace lanista::nn {
 
-/// What the states of a program's lanes have in common: where parameters, buffers and optimiser slots lie.
+/// The layout that all lane states of a program share: offsets of parameters, buffers and optimiser slots.
 class StateFormat {
  public:
-  /// `element_size` is that of float or double.
+  /// `element_size` is sizeof(float) or sizeof(double).
   StateFormat(StateLayout layout, std::size_t element_size);
 
   const StateLayout& layout() const { return layout_; }
   bool is_double() const { return element_size_ == sizeof(double); }
-  std::int64_t bytes() const { return part_offset_.back(); }  ///< of one state
-  std::int64_t weight_bytes() const { return part_offset_[2]; }    ///< of its parameters and buffers
+  std::int64_t bytes() const { return part_offset_.back(); }  ///< bytes of one state
+  std::int64_t weight_bytes() const { return part_offset_[2]; }  ///< bytes of its parameters and buffers
+  /// Offset in bytes of a part: 0 parameters, 1 buffers, 2 and up the optimiser slots.
   std::int64_t part_offset(std::size_t part) const { return part_offset_[part]; }
-  /// Equal for programs that can take each other's states.
+  /// Equal for programs that accept each other's states.
   const Digest& digest() const { return digest_; }
 
  private:
   StateLayout layout_;
   std::size_t element_size_;
-  std::vector<std::int64_t> part_offset_;  // bytes; one past the last part: of the whole
+  std::vector<std::int64_t> part_offset_;  // bytes; the last entry is the total
   Digest digest_;
 };
 
-/// The state of one trial in program layout: parameters, buffers, optimiser slots, steps done, seed. It moves: into a
-/// lane, out again, to another program of its kind, whatever its neighbours do; that is how trials enter and leave
-/// lanes, and how lanes are compacted and refilled. One thread at a time.
+/// The state of one trial in program layout: parameters, buffers, optimiser slots, step count and seed.
+///
+/// A move-only value. Programs with one StateFormat accept each other's states, so trials enter and leave lanes by
+/// moves. One thread at a time.
 class LaneState {
  public:
   LaneState() = default;  ///< none
-  /// Fresh parameters, buffers and slots: a function of the trial seed, tensor name and element alone. Errors:
-  /// kResourceExhausted (`budget`, which may be null, or the system).
-  static Result<LaneState> make(std::shared_ptr<const StateFormat> state_format, std::uint64_t trial_seed, MemoryBudget* budget);
+  /// A state with fresh parameters, buffers and slots, which depend on trial seed, tensor name and element only.
+  /// Errors: kResourceExhausted (`budget`, which may be null, or the system).
+  static Result<LaneState> make(std::shared_ptr<const StateFormat> state_format, std::uint64_t trial_seed,
+                                MemoryBudget* budget);
 
   explicit operator bool() const { return state_format_ != nullptr; }
   std::int64_t bytes() const { return state_format_->bytes(); }
@@ -51,43 +54,46 @@ class LaneState {
   std::uint64_t seed() const { return seed_; }
   const StateFormat& state_format() const { return *state_format_; }
 
-  /// As `make`, in place.
+  /// Overwrites the state with that of `make`.
   void initialise(std::uint64_t trial_seed);
-  /// A state of the same bits, in the same memory until one of the two is trained or written: a clone costs no copy,
-  /// the first update of either costs one. Its bytes are reserved at once. Errors: as of make.
+  /// Returns a state of the same bits and seed. Both share memory until one is written, which copies it; the bytes of
+  /// the clone are reserved at once. Errors: those of make.
   Result<LaneState> clone() const;
-  /// The same for another trial: its masks are its own from here on.
+  /// Returns a clone for another trial, with its seed, which decides its dropout masks. Errors: those of make.
   Result<LaneState> clone(std::uint64_t trial_seed) const;
   /// The canonical single-model state: parameters and buffers by name, optimiser slots as "<name>/momentum", "/m",
   /// "/v", and "step" and "seed" (i64 scalars). Independent of layouts.
   std::vector<Tensor> extract() const;
-  /// The inverse of extract. Errors: kInvalidArgument naming the tensor that is missing, extra or misshapen; then the
-  /// state is unchanged.
+  /// Replaces the whole state by the tensors of `extract`. Errors: kInvalidArgument naming the tensor that is missing,
+  /// extra or has a wrong shape; then the state is unchanged.
   Result<void> insert(std::span<const Tensor> state);
-  /// Some parameters, buffers and slots, by their names in `extract`; the others stay as they are, and so do the steps
-  /// and the seed. Errors: kInvalidArgument naming the tensor that belongs to nothing or is misshapen; then the state is
+  /// Replaces some parameters, buffers and slots, by their names in `extract`. Other tensors, the step count and the
+  /// seed stay. Errors: kInvalidArgument naming the tensor that is unknown or has a wrong shape; then the state is
   /// unchanged.
   Result<void> assign(std::span<const Tensor> tensors);
 
-  /// To be called before anything is written through the pointers below. Throws std::bad_alloc; nothing has changed
-  /// then.
+  /// Gives the state memory of its own. Call it before writing through the pointers below. Throws std::bad_alloc; then
+  /// nothing has changed.
   void ensure_unique() { memory_.ensure_unique(); }
   bool is_shared() const { return memory_.is_shared(); }
-  // For programs, in their element type.
+  /// For programs: the flat parameters, in the program's element type.
   template <class T>
   T* parameters() const {
     return part<T>(0);
   }
+  /// For programs: the flat buffers, in the program's element type.
   template <class T>
   T* buffers() const {
     return part<T>(1);
   }
+  /// For programs: the flat optimiser slot `k`, in the order of StateLayout::slots.
   template <class T>
   T* slot(std::size_t k) const {
     return part<T>(2 + k);
   }
+  /// Adds one to the step count.
   void count_step() { ++step_; }
-  /// Steps that count as done, at least 0: by them optimisers correct their slots, and masks are drawn.
+  /// Sets the step count, at least 0. Optimisers correct their slots by it, and dropout masks depend on it.
   void set_step_count(std::int64_t steps) { step_ = steps; }
 
  private:
@@ -110,7 +116,7 @@ class LaneState {
   std::shared_ptr<const StateFormat> state_format_;
   MemoryBudget* budget_ = nullptr;
   MemoryBudget::Reservation reservation_;
-  CopyOnWriteBytes memory_;  // with whoever was cloned from it, until one of them is written
+  CopyOnWriteBytes memory_;  // shared with clones until one is written
   std::int64_t step_ = 0;
   std::uint64_t seed_ = 0;
 };

@@ -9,23 +9,28 @@
 
 namespace lanista::nn {
 
-/// The mean over some axes as a chain of one-axis means over neighbouring memory axes, in ascending memory order, and a
-/// last copy where the remaining axes change their order. Its gradient is the chain backwards.
+/// The mean over some axes as a chain of means over one run of memory axes each, in ascending memory order. A copy
+/// follows if the remaining axes change their order. The gradient is the reverse chain.
 class MeanPlan {
  public:
-  /// `x` is the larger value, `axes` logical axes without the batch, `y` the mean; axes may stay with size one.
+  /// `x` is the shape of the input, `axes` are logical axes without the batch, `y` is the shape of the mean. Reduced
+  /// axes may remain in `y` with size one.
   MeanPlan(const graph::Shape& x, const std::vector<std::int64_t>& axes, const graph::Shape& y);
 
-  /// Scratch elements for up to `max_batch` samples.
+  /// Scratch elements for at most `max_batch` samples.
   std::int64_t scratch(std::int64_t max_batch) const { return 2 * buffer_elements(max_batch); }
 
-  // The chain itself, for who runs it elsewhere: one-axis means in order, and the copies behind and, backwards, before.
+  /// The means of the chain in order, for backends that run it themselves.
   const std::vector<AxisView>& stages() const { return stages_; }
+  /// The copy after the means.
   const Reorder& final_reorder() const { return final_reorder_; }
+  /// The copy before the reverse chain: the inverse of final_reorder().
   const Reorder& initial_reorder() const { return initial_reorder_; }
 
+  /// Computes the mean `y` of `x` for n samples.
   template <class T>
   void mean(const kernels::Kernels<T>& k, std::int64_t n, const T* x, T* y, T* scratch) const;
+  /// Computes the gradient `dx` of `x` from the gradient `dy` of the mean, for n samples.
   template <class T>
   void gradient(const kernels::Kernels<T>& k, std::int64_t n, const T* dy, T* dx, T* scratch) const;
 
@@ -33,9 +38,9 @@ class MeanPlan {
   std::int64_t buffer_elements(std::int64_t n) const { return max_elements_.at(n); }
 
   std::vector<AxisView> stages_;
-  Reorder final_reorder_;     // from what the stages leave to y
-  Reorder initial_reorder_;  // the inverse
-  ElementCount max_elements_;    // the largest value between two steps
+  Reorder final_reorder_;      // from the last mean to y
+  Reorder initial_reorder_;    // inverse
+  ElementCount max_elements_;  // of the largest value between two means
 };
 
 }  // namespace lanista::nn

@@ -11,107 +11,112 @@
 
 namespace lanista::nn {
 
-/// A number that every sample has, to be summed.
+/// A value that every sample has and that is summed over samples.
 struct SampleSum {
+  /// What the value is. "Classes", "numbers" and "labels" name the kind of target that it suits.
   enum class Of {
-    kTop,            ///< of classes: 1 if the label is among the `number` largest, where equal ones go by their number
-    kLogLoss,        ///< of classes: minus the logarithm of the label's probability by softmax
-    kAbsoluteError,  ///< of numbers, as the next two: the mean over a sample's predictions
-    kRelativeError,  ///< absolute error by the target's size, which is at least the double's epsilon
-    kPinball,        ///< of the error e of target minus prediction: `number` e above 0, (`number` - 1) e below
-    kRightLabels,    ///< of labels: the share of a sample's that are right, where a logit above 0 says that it has one
-    kAllLabels,      ///< of labels: 1 if all of a sample's are right
-    kLabelLoss,      ///< of labels: the mean of minus the logarithm of what the sigmoid gives the truth
+    kTop,            ///< Classes: 1 if the label is among the `number` largest logits; ties by class index.
+    kLogLoss,        ///< Classes: minus the logarithm of the label's softmax probability.
+    kAbsoluteError,  ///< Numbers: absolute error, mean over a sample's predictions.
+    kRelativeError,  ///< Numbers: absolute error / max(|target|, epsilon of double), mean over a sample.
+    kPinball,        ///< Numbers, e = target - prediction: `number` e if e > 0, else (`number` - 1) e.
+    kRightLabels,    ///< Labels: share of right labels of a sample; a logit above 0 predicts the label.
+    kAllLabels,      ///< Labels: 1 if all labels of a sample are right.
+    kLabelLoss,      ///< Labels: binary cross-entropy, mean over a sample's labels.
   };
   Of of = Of::kTop;
-  double number = 1;
+  double number = 1;  ///< k of kTop, quantile of kPinball
 };
 
-/// Targets a program was trained on as (target - mean) / scale: one entry a number of a prediction. Empty: on the
-/// targets themselves.
+/// Mean and scale of targets that a program was trained on as (target - mean) / scale, one entry a number of a
+/// prediction. Empty: the targets were not scaled.
 struct TargetScaling {
   std::vector<double> mean = {}, scale = {};
 
-  /// Turns what a program predicts, [n, entries], into the targets' own unit.
+  /// Converts predictions of a program, [n, entries], into the original unit of the targets.
   void to_original(std::span<double> predictions) const;
-  /// What training sees for numbers in their own unit, unrounded.
+  /// Converts numbers in the original unit to standardised ones, without rounding to float.
   void to_standardised(std::span<double> numbers) const;
 };
 
-/// What is asked of predictions. What of it is for classes or for numbers alone must not be asked of the others.
+/// The metrics that are requested of predictions. Those for another kind of target must not be requested.
 struct Metrics {
-  std::string loss;  ///< of step::losses()
+  std::string loss;  ///< name in step::losses()
   std::vector<SampleSum> sums = {};
-  bool labels = false;       ///< targets are labels, 0 or 1, and predictions their logits
-  bool confusion = false;    ///< of classes: how often which class is predicted for which; of labels: of each
-  bool calibration = false;  ///< of classes
-  bool columns = false;      ///< of numbers: what each of a prediction's adds up to
-  bool scores = false;       ///< all predictions, with what they should be: memory as long as the answer lives
-  TargetScaling unit = {};      ///< of numbers: the loss is taken as training takes it, all else in the targets' own unit
+  bool labels = false;       ///< Whether targets are labels, 0 or 1, and predictions their logits.
+  bool confusion = false;    ///< Classes: the confusion matrix; labels: one matrix a label.
+  bool calibration = false;  ///< Classes: calibration bins.
+  bool columns = false;      ///< Numbers: error sums of each number of a prediction.
+  bool scores = false;       ///< All predictions with their targets, which need memory for every sample.
+  TargetScaling unit = {};   ///< Numbers: the loss is of standardised targets, all else in the original unit.
 };
 
-/// Rows whose largest probability lies in one of kCalibrationBins equal parts of (0, 1].
+/// The rows with a largest probability in one of kCalibrationBins equal parts of (0, 1].
 struct CalibrationBin {
   std::int64_t rows = 0, right = 0;
-  double probability = 0;  ///< summed
+  double probability = 0;  ///< sum over rows
 };
 inline constexpr std::size_t kCalibrationBins = 15;
 
-/// One number of the predictions.
+/// Error sums of one number of the predictions.
 struct ErrorColumn {
-  double squared_errors = 0;                   ///< summed
-  double target_mean = 0, target_squares = 0;  ///< squares: summed distances from the mean (Welford 1962)
+  double squared_errors = 0;                   ///< sum over samples
+  double target_mean = 0, target_squares = 0;  ///< squares: sum of squared distances from the mean (Welford 1962)
 };
 
-/// The answer, summed over samples: a mean is a sum divided by their number.
+/// Metrics as sums over samples; a mean is a sum divided by `samples`.
 struct MetricSums {
   double loss = 0;
-  std::vector<double> of;  ///< each of Metrics::sums
+  std::vector<double> of;  ///< sums of Metrics::sums, in their order
   std::int64_t samples = 0;
-  std::int64_t num_nan = 0;                ///< samples with a NaN prediction: in no count or bin
-  std::vector<std::int64_t> confusion;  ///< [label, prediction], the largest, of equal ones the first; of labels
-                                        ///< [width, truth, prediction]
-  std::vector<CalibrationBin> bins;     ///< kCalibrationBins
-  std::vector<ErrorColumn> columns;     ///< one each number of a prediction
-  std::vector<double> scores;           ///< [samples, width], the lost ones too
-  std::vector<std::int32_t> labels;     ///< of the scores
-  std::vector<float> targets;           ///< of the scores, in their shape
+  std::int64_t num_nan = 0;             ///< Samples with a NaN prediction, which are in no count or bin.
+  std::vector<std::int64_t> confusion;  ///< [label, predicted class], ties to the first class; for labels
+                                        ///< [width, truth, prediction].
+  std::vector<CalibrationBin> bins;     ///< kCalibrationBins.
+  std::vector<ErrorColumn> columns;     ///< One a number of a prediction.
+  std::vector<double> scores;           ///< [samples, width], also rows with NaN.
+  std::vector<std::int32_t> labels;     ///< Targets of `scores` for classes.
+  std::vector<float> targets;           ///< Targets of `scores` for numbers and labels, in their shape.
 };
 
-/// One lane's evaluation: what is asked, and the answer.
+/// The evaluation of one lane: requested metrics and their sums.
 struct LaneMetrics {
   std::int64_t lane = 0;
   const Metrics* requested = nullptr;
   MetricSums sums = {};
 };
 
-/// The next batch of an evaluation, which lives until the one after it is asked for; null: there is none. Its targets
-/// are in their own unit.
+/// Returns the next batch of an evaluation, valid until the next call, or null at the end. Targets are in their
+/// original unit.
 using BatchSource = std::function<const Batch*()>;
 
-/// Adds classes to `sums`: logits [n, width], labels [n], per-sample losses [n]. A row with a NaN counts as wrong.
+/// Adds samples with class targets to `sums`: logits [n, width], labels [n], losses [n]. A row with a NaN counts as
+/// wrong.
 void add_classes(const Metrics& requested, std::int64_t width, std::span<const double> logits,
                  std::span<const std::int32_t> labels, std::span<const double> losses, MetricSums& sums);
-/// The same for numbers: predictions and targets [n, width], per-sample losses [n].
+/// Adds samples with number targets to `sums`: predictions and targets [n, width], losses [n].
 void add_numbers(const Metrics& requested, std::int64_t width, std::span<const double> predictions,
                  std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
-/// The same for labels: logits and targets, 0 or 1, [n, width]. A label with a NaN counts as wrong.
+/// Adds samples with label targets to `sums`: logits and targets (0 or 1) [n, width], losses [n]. A label with a NaN
+/// logit counts as wrong.
 void add_labels(const Metrics& requested, std::int64_t width, std::span<const double> logits,
                 std::span<const float> targets, std::span<const double> losses, MetricSums& sums);
 
-/// Measures predictions that lie on the host: in double and in sample order, whatever the batches and the precision
-/// were. Predictions are [n, width], with labels [n] or targets [n, width], as the loss wants them; both in the
-/// targets' own unit (see TargetScaling::to_original). Where samples have a label at every position, n counts positions: each
-/// is a row of its own for whatever is measured.
+/// Computes metrics of predictions in host memory, in double and in sample order. So results do not depend on the
+/// division into batches.
+///
+/// Predictions are [n, width] in the original unit of the targets (TargetScaling::to_original). Targets are labels [n]
+/// or numbers [n, width], as the loss needs. If samples have a label at every position, n counts positions.
 class HostMetrics {
  public:
-  /// With the kernels of that level. `requested` outlives this.
+  /// `level` selects the kernels of the loss. `requested` must outlive this.
   HostMetrics(const Metrics& requested, std::int64_t width, kernels::Isa level);
 
+  /// Adds the requested metrics of a batch to `sums`.
   void add(std::span<const double> predictions, std::span<const std::int32_t> labels, std::span<const float> targets,
            MetricSums& sums);
-  /// The loss of each sample; it lives until the next call.
+  /// Returns the loss of each sample, valid until the next call.
   std::span<const double> losses(std::span<const double> predictions, std::span<const std::int32_t> labels,
                                  std::span<const float> targets, double label_smoothing = 0);
 

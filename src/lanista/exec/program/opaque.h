@@ -14,32 +14,32 @@
 
 namespace lanista::nn {
 
-/// What a kernel of the caller's sees of one call: one mini-batch, every value contiguous and row-major in logical
-/// order ([n, C, H, W] for images, whatever the program's own layout is).
+/// The arguments of a caller's kernel: one mini-batch. Every value is contiguous and row-major in logical order
+/// ([n, C, H, W] for images), whatever layout the program uses.
 template <class T>
 struct OpaqueCall {
   std::int64_t batch = 0;                  ///< samples
-  const graph::OpArgs& args;               ///< attributes, and types of the inputs (their batch is graph::kBatch)
+  const graph::OpArgs& args;               ///< attributes and input types, with graph::kBatch as batch
   std::vector<std::span<const T>> inputs;  ///< data
   std::vector<std::span<const T>> params;  ///< parameters and buffers, in the order of OpDef::params
   std::span<const T> dy;                   ///< backward only: gradient of the output
-  std::vector<std::span<T>> results;       ///< forward: the output. Backward: the gradients of every input, then of
-                                           ///< every trained parameter. They arrive as zeros.
+  std::vector<std::span<T>> results;       ///< forward: the output. Backward: gradients of every input, then of
+                                           ///< every trained parameter. Zeros at first.
 };
 
+/// One half of a caller's kernel, forward or backward.
 template <class T>
 using OpaqueFunction = std::function<void(const OpaqueCall<T>&)>;
 
-/// Operators that lanista does not ship: their definitions beside all shipped ones, and the kernels that compute them.
-/// A value; whatever compiles a model takes one.
+/// All shipped operators together with the caller's operators and their kernels. A value; functions that compile a
+/// model accept one.
 ///
-/// A kernel is a pure function of what it is given: a program may call it for any lane and any batch size, and for
-/// several lanes at once, as several threads may, so it keeps no state between calls, draws no random numbers and reads
-/// no clock. GradientSums in one fixed order make trials repeat to the bit. What it throws ends the step before anything is
-/// committed.
+/// A kernel must be a pure function of its arguments. A program calls it for any lane and batch size, and from several
+/// threads at once. So it keeps no state between calls, samples no random numbers and reads no clock. Its sums need one
+/// fixed order, so that trials repeat to the bit. An exception ends the step before anything is committed.
 class Operators {
  public:
-  /// All shipped operators and none else.
+  /// Only the shipped operators.
   Operators() : table_(graph::builtin_ops()) {}
 
   /// Adds `def` (see graph::add_opaque) with a kernel that has, for T = float and double,
@@ -56,9 +56,9 @@ class Operators {
     return {};
   }
 
-  /// The operators that models may hold.
+  /// The operators that models may use.
   const graph::OpTable& table() const { return table_; }
-  /// The kernels of added operators, by the name of the step's operator.
+  /// The kernels of added operators by the names of their step operators.
   template <class T>
   const std::map<std::string, OpaqueFunction<T>>& functions() const {
     return std::get<std::map<std::string, OpaqueFunction<T>>>(functions_);

@@ -6,8 +6,8 @@
 
 namespace lanista::nn {
 
-/// The operators that a program is made of: what its options name, or all that are shipped, whose tables are made once
-/// a process. Refers to the options' tables, and to itself.
+/// The operators of a program: those of its options, or the shipped ones. The shipped tables are made once a process.
+/// It refers to the tables of the options and to itself, so it does not move.
 class OperatorTables {
  public:
   explicit OperatorTables(const ProgramOptions& options);
@@ -15,11 +15,11 @@ class OperatorTables {
   OperatorTables& operator=(const OperatorTables&) = delete;
 
   const Operators& operators() const { return *operators_; }
-  /// step::training_ops of them.
+  /// step::training_ops of the operators.
   const graph::OpTable& step_ops() const { return *step_ops_; }
 
  private:
-  graph::OpTable own_;  // of a caller's operators, where none lies ready
+  graph::OpTable own_;  // tables of a caller's operators, unless the options bring them
   const Operators* operators_;
   const graph::OpTable* step_ops_;
 };

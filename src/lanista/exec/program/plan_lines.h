@@ -4,25 +4,25 @@
 #include "lanista/exec/program/plan.h"
 #include "lanista/exec/program/state_layout.h"
 
-// How the lines of a plan are made; `common` is what the lines of a section share.
+// Builders for the lines of a plan. `common` holds the fields that all lines of a section share.
 namespace lanista::nn {
 
-/// Bytes of an element; `real` are those of the program's own type.
+/// Bytes of an element; `real` is sizeof the program's element type.
 std::int64_t element_bytes(graph::DType type, std::size_t real);
 
-/// The start of every line: section "train".
+/// Returns the fields that all lines of section "train" share.
 template <class T>
 PlanLine common_line(kernels::Isa isa, const ProgramOptions& options);
 
-/// `layouts` are those of values that do not lie as value_layout says.
+/// Returns the line of a prepared call. `layouts` holds the values with another layout than value_layout.
 template <class T>
 PlanLine call_line(const PlanLine& common, const Binding<T>& binding, const std::map<graph::Port, Layout>& layouts);
 
-/// A result that the commit wants in the lane's own memory.
+/// Returns the line of a copy of a result into the lane's own gradients or buffers.
 template <class T>
 PlanLine copy_line(const PlanLine& common, graph::NodeId node, std::int64_t elements, Address from, Address to);
 
-/// The commit is one call: an update of every trained run with its slots, then the new buffer values.
+/// Returns the line of the commit: the update of all trained parameters with their slots, then of the buffers.
 template <class T>
 PlanLine commit_line(const PlanLine& common, const StateLayout& layout, const std::string& optimizer);
 

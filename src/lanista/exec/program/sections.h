@@ -6,32 +6,36 @@
 #include "lanista/exec/program/state_layout.h"
 #include "lanista/model/autodiff/training_step.h"
 
-// The two sections of a program. Of `inputs`, what they have in common is given: kernels, operators, batch.
+// The sections of a program. `inputs` holds what they share: kernels, operators and batch size.
 namespace lanista::nn {
 
-/// Values that code after the compute section reads: nothing may be fused into them.
+/// The values that are read after the compute section: loss, gradients and new buffers. Nothing may be fused into them.
 std::set<graph::Port> outputs_read_after(const step::TrainingStep& train);
 
-/// Where and how the state's sources lie.
+/// Sets addresses and layouts of the parameters and buffers in `inputs`.
 template <class T>
-void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout, const std::vector<step::StateTensor>& state);
+void assign_state_addresses(SectionInputs<T>& inputs, const StateLayout& layout,
+                            const std::vector<step::StateTensor>& state);
 
-/// A result of the compute section that the commit section wants in the lane's own memory.
+/// A gradient or new buffer that the commit section reads from the lane's own memory.
 struct CommitInput {
   graph::Port value;
   Address address;
   Layout layout;
   Range range;
 };
+/// Returns the gradients and new buffers of a step that its commit reads.
 template <class T>
-std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout);
+std::vector<CommitInput> commit_inputs(const step::TrainingStep& train, const LoweredGraph& lowered,
+                                       const StateLayout& layout);
 
-/// Forward, loss and backward. Gradients and new buffer values are computed where the commit wants them, or copied
-/// there.
+/// Builds the compute section: forward, loss and backward. Gradients and new buffers are computed where the commit
+/// reads them, or copied there.
 template <class T>
 Section<T> train_section(const step::TrainingStep& train, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs);
 
+/// Builds the section that predicts.
 template <class T>
 Section<T> infer_section(const step::InferenceStep& infer, const LoweredGraph& lowered, const StateLayout& layout,
                          SectionInputs<T> inputs);

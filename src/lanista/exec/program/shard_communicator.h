@@ -6,33 +6,36 @@
 
 namespace lanista::nn {
 
-/// The others cannot be waited for any longer, or do not wait any longer themselves.
+/// Another rank has failed or is lost, or does not wait any longer.
 class PeerLost : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Programs that share the steps of one lane, seen by one of them. All are of one kind, at the same step of the same
-/// state, and are given the same batches; each computes a range of the shards, and all tell each other what came of
-/// theirs. So each of them sums the same numbers in the same order, and commits the bits that one alone would commit.
+/// The view of one rank on the ranks that share the steps of one lane.
 ///
-/// They talk in rounds: each writes what it has to tell, all meet, each reads what the others wrote. A round may be read
-/// until its reader begins to wait in the next but one meet().
+/// All ranks run programs of one kind, at the same step of equal states, with the same batches. Each computes a range
+/// of the shards, and all exchange gradients, losses and partial values. Every rank sums the same numbers in the same
+/// order, so every rank commits the bits that a single program would commit.
+///
+/// The exchange works in rounds: each rank writes its send buffer, all call all_gather(), each reads what it received.
+/// A received buffer may be read until its reader enters the next but one all_gather().
 class ShardCommunicator {
  public:
+  /// `rank` is less than `width`, the number of ranks.
   ShardCommunicator(std::int64_t rank, std::int64_t width) : rank_(rank), width_(width) {}
   virtual ~ShardCommunicator() = default;
   ShardCommunicator(const ShardCommunicator&) = delete;
   ShardCommunicator& operator=(const ShardCommunicator&) = delete;
 
-  std::int64_t rank() const { return rank_; }    ///< from 0 on, in order of the shards
-  std::int64_t width() const { return width_; }  ///< ranks
+  std::int64_t rank() const { return rank_; }    ///< rank of this program, from 0, in order of the shards
+  std::int64_t width() const { return width_; }  ///< number of ranks
 
-  /// Where this rank writes in the coming round: Program::shard_bytes() for each place of its ShardRange, aligned to 64.
+  /// The memory that this rank fills for the coming round: Program::shard_bytes() an accumulator, aligned to 64 bytes.
   virtual std::byte* send_buffer() = 0;
-  /// Until all ranks are here; ends the round. Throws PeerLost; then no round follows for anybody.
+  /// Waits until all ranks have called it, and ends the round. Throws PeerLost; then no rank has a further round.
   virtual void all_gather() = 0;
-  /// What a rank wrote in the round that ended last.
+  /// The send buffer of `rank` in the round that ended last.
   virtual const std::byte* received_from(std::int64_t rank) const = 0;
 
  private:

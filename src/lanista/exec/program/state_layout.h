@@ -12,37 +12,38 @@
 
 namespace lanista::nn {
 
-/// A piece of a flat buffer, in elements.
+/// A range of a flat buffer, in elements.
 struct Range {
   std::int64_t begin = 0;
   std::int64_t count = 0;
 };
 
-/// One tensor of the state inside its flat buffer (parameters, or buffers).
+/// One tensor of the state in its flat buffer (parameters or buffers).
 struct StateTensorLayout {
   step::StateTensor tensor;
   Range range;
   Layout layout = Layout::kPlain;
-  Reorder to_layout, from_layout;  ///< from and to canonical order
+  Reorder to_layout, from_layout;  ///< copies from and to canonical order
 };
 
-/// How one lane's state lies in its flat buffers. Gradients and optimiser slots follow the parameters; new buffer
-/// values, kept until the commit, follow the buffers.
+/// The layout of one lane's state in its flat buffers. Gradients and optimiser slots have the layout of the parameters.
+/// New buffer values, which wait for the commit, have the layout of the buffers.
 struct StateLayout {
   std::vector<StateTensorLayout> items;  ///< in the order of the step's state
-  std::int64_t parameters = 0;   ///< elements
-  std::int64_t buffers = 0;
-  std::vector<Range> trained;      ///< maximal runs of parameters that a gradient reaches
-  std::vector<Range> renewed;      ///< buffers that a step renews
-  std::vector<std::string> slots;  ///< of the optimiser
+  std::int64_t parameters = 0;           ///< elements
+  std::int64_t buffers = 0;              ///< elements
+  std::vector<Range> trained;            ///< maximal ranges of parameters that have a gradient
+  std::vector<Range> renewed;            ///< buffers that a step renews
+  std::vector<std::string> slots;        ///< names of the optimiser's slots
 };
 
-/// The layout that a call wants of a parameter at an input.
+/// Returns the layout in which a call reads the parameter at an input.
 using RequiredLayout = std::function<Layout(const KernelCall&, std::size_t input)>;
 
-/// Lays out the state of a step. The kernels that read a parameter decide its layout; `train` and `infer` are the
-/// lowered sections; a program that only predicts has no `train`. Errors: kUnimplemented if two readers of a
-/// parameter want different layouts.
+/// Plans the layout of the state of a step. The kernels that read a parameter decide its layout.
+///
+/// `train_calls` and `infer_calls` are the lowered sections. `train` is null for a program that only predicts. Errors:
+/// kUnimplemented if two readers of a parameter require different layouts.
 Result<StateLayout> plan_state_layout(const step::TrainingStep* train, const LoweredGraph& train_calls,
                                   const step::InferenceStep& infer, const LoweredGraph& infer_calls,
                                   const RequiredLayout& wanted);

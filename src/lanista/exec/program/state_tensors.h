@@ -8,12 +8,14 @@
 
 #include "lanista/base/tensor.h"
 
-// Tensors of a state on their way out.
+// Helpers for tensors that leave a state.
 namespace lanista::nn {
 
+/// The element type of tensors for values of type T.
 template <class T>
 inline constexpr ElementType kRealType = std::is_same_v<T, float> ? ElementType::kF32 : ElementType::kF64;
 
+/// Returns a zeroed tensor of this name, type and shape.
 inline Tensor make_tensor(std::string name, ElementType type, std::vector<std::int64_t> shape) {
   Tensor tensor{.name = std::move(name), .type = type, .shape = std::move(shape), .bytes = {}};
   tensor.bytes.resize(static_cast<std::size_t>(tensor.elements()) * element_size(type));

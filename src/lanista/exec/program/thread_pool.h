@@ -5,9 +5,11 @@
 
 namespace lanista::nn {
 
-/// Threads that share out numbered pieces of work: the caller and `threads - 1` helpers, each with flush-to-zero set.
-/// A thread has pieces of its own and helps the others when they are done; the work must not depend on who does it.
-/// Helpers watch for work for some tens of microseconds, then sleep; one that gets no core holds nobody up. After
+/// A fixed number of threads that run numbered tasks: the caller and `threads - 1` helpers, each with flush-to-zero
+/// set.
+///
+/// Each thread has tasks of its own, and then helps the others, so a task must not depend on the thread that runs it.
+/// Idle helpers spin for some tens of microseconds and then sleep. A helper without a core delays no task. After
 /// construction nothing is allocated. One caller at a time.
 class ThreadPool {
  public:
@@ -18,9 +20,9 @@ class ThreadPool {
 
   int size() const { return threads_; }
 
-  /// Calls `work(thread, task)` once for every piece in [0, pieces), `thread` in [0, size()); returns when all have
-  /// ended. What a call throws reaches the caller (one of it, if several throw); the pieces not yet begun are left.
-  /// Fewer than 2^24 pieces.
+  /// Calls `work(thread, task)` once for every task in [0, num_tasks), with `thread` in [0, size()). Returns when all
+  /// have ended. An exception is rethrown (one of them, if several throw); tasks that have not started are skipped. At
+  /// most 2^24 - 1 tasks.
   template <class Work>
   void parallel_for(std::int64_t num_tasks, const Work& work) {
     const TaskFunction call = [](const void* context, int thread, std::int64_t task) {
@@ -36,7 +38,7 @@ class ThreadPool {
   void run(std::int64_t num_tasks, TaskFunction call, const void* context);
 
   int threads_;
-  std::unique_ptr<Helpers> helpers_;  // none for one thread
+  std::unique_ptr<Helpers> helpers_;  // null for one thread
 };
 
 }  // namespace lanista::nn
