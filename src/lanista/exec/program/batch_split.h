@@ -27,6 +27,7 @@ struct ShardRange {
   /// Index of the accumulator into which the part is summed.
   std::int64_t accumulator(const BatchPart& part) const { return begin == 0 ? 0 : part.shard - begin; }
   /// Whether the shard of the part is the first one of its accumulator.
+  bool starts_accumulator(const BatchPart& part) const { return begin > 0 || part.shard == 0; }
 };
 
 /// The division of a step's samples into shards, and of each shard into pieces.

@@ -31,6 +31,7 @@ struct LaneHyper {
   std::span<const double> lane_attrs = {};  ///< in the order of Program::lane_attrs(); empty: the model's values
   /// Ranges in ascending order, without overlap. Other parameters have factor 1. A range acts like a parameter group:
   /// decoupled decay follows its rate, L2 decay follows the gradient, and clip_norm ignores factors.
+  std::span<const LrRange> lr_ranges = {};
 };
 
 /// Calls f(begin, count, factor) for each piece of [begin, begin + count) with one factor, in ascending order.
@@ -77,6 +78,7 @@ struct SampleTable {
   const void* identity = nullptr;  ///< identity of the samples, which do not change
   std::int64_t rows = 0;           ///< Number of samples.
   /// Returns `count` neighbouring rows as a batch, valid until the next call. One thread at a time.
+  std::function<Batch(std::int64_t first, std::int64_t count)> read;
 };
 
 /// The input of one step: one batch for all lanes or one a lane, and the hyper-parameters of each lane.
@@ -96,6 +98,7 @@ struct Chunk {
   /// rank is lost, the lane fails, keeps the state after its last step, and may continue alone.
   ShardCommunicator* communicator = nullptr;
   /// One a lane, or empty; 1: compute LaneResult::squared_gradient_norm. The steps have the same bits either way.
+  std::span<const std::uint8_t> wants_gradient_norm = {};
 };
 
 /// The result of one lane after a chunk.

@@ -95,6 +95,7 @@ class LaneProgram final : public Executable {
   // sum of their gradients, in order of the parts, to `out`, or adds it. Returns the sum of losses.
   double sum_gradients(const RunContext<T>& run, T* out, bool add);
   // Does the same with each rank computing its own shards. Every rank must have shards (BatchSplit::num_used_shards).
+  double sum_gradients_across_ranks(ShardCommunicator& communicator, const RunContext<T>& run, T* out);
   struct GradientSums;
   GradientSums sums_to_send(ShardCommunicator& communicator) const;
   void sum_parts_in_sequence(const RunContext<T>& run, const ShardRange& own, const GradientSums& sums);

@@ -31,6 +31,7 @@ struct Fusion {
   bool takes_attrs_of_second = false;  ///< which attributes and operator the call has; false: those of `first`
   /// If both are set, `first_grad` may also read the value, at its input 0. Its input 1 must then be made by
   /// `second_grad` from output 1 of `second`, and have no other use. The call of `first_grad` is removed.
+  std::string first_grad = {}, second_grad = {};
 };
 
 /// The operators and fusions that lowering uses; both must live while it runs.
